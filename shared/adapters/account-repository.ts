@@ -1,0 +1,113 @@
+import { randomBytes } from 'node:crypto';
+import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb';
+import { type DynamoDBDocumentClient, GetCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
+import { lru } from 'tiny-lru';
+import * as z from 'zod/mini';
+import type { Clock } from './token-repository.ts';
+
+/** What a webhook call is signed with. `secrets` are `whsec_…`, two of them while one is replaced. */
+export type WebhookCredentials = { token: string; secrets: string[] };
+
+const storedAccount = z.object({
+  webhook_token: z.optional(z.string()),
+  webhook_secrets: z.optional(z.array(z.string())),
+  technical_contacts: z.optional(z.array(z.string())),
+});
+
+const accountKey = (tenant: string) => ({ pk: `account#${tenant}` });
+const testsKey = (tenant: string, day: string) => ({ pk: `tests#${day}#${tenant}` });
+
+/** How long a sender uses credentials it has read: a change counts within this time. */
+const CREDENTIALS_CACHE_MS = 60_000;
+
+/** Accounts of tenants, and their daily counters (table Accounts). */
+export const createAccountRepository = (client: DynamoDBDocumentClient, table: string, clock: Clock = Date.now) => {
+  const credentialsCache = lru<{ credentials: WebhookCredentials; until: number }>(1_000);
+
+  const read = async (tenant: string): Promise<z.infer<typeof storedAccount>> => {
+    const { Item } = await client.send(
+      new GetCommand({ TableName: table, Key: accountKey(tenant), ConsistentRead: true }),
+    );
+    return storedAccount.parse(Item ?? {});
+  };
+
+  /** One conditional write: whoever comes first decides, and everybody reads back what was decided. */
+  const makeCredentials = async (tenant: string): Promise<z.infer<typeof storedAccount>> => {
+    const { Attributes } = await client.send(
+      new UpdateCommand({
+        TableName: table,
+        Key: accountKey(tenant),
+        UpdateExpression:
+          'SET webhook_token = if_not_exists(webhook_token, :token), webhook_secrets = if_not_exists(webhook_secrets, :secrets)',
+        ExpressionAttributeValues: {
+          ':token': randomBytes(32).toString('base64url'),
+          ':secrets': [`whsec_${randomBytes(32).toString('base64')}`],
+        },
+        ReturnValues: 'ALL_NEW',
+      }),
+    );
+    return storedAccount.parse(Attributes);
+  };
+
+  return {
+    /** The tenant's webhook token and signing secrets, made on first use; remembered for a minute. */
+    async webhookCredentials(tenant: string): Promise<WebhookCredentials> {
+      const cached = credentialsCache.get(tenant);
+      if (cached && cached.until > clock()) return cached.credentials;
+      const stored = await read(tenant);
+      const { webhook_token: token, webhook_secrets: secrets } =
+        stored.webhook_token && stored.webhook_secrets ? stored : await makeCredentials(tenant);
+      if (!token || !secrets) throw new Error('The account has no webhook credentials after they were made.');
+      const credentials = { token, secrets };
+      credentialsCache.set(tenant, { credentials, until: clock() + CREDENTIALS_CACHE_MS });
+      return credentials;
+    },
+
+    /** The e-mail addresses of the account's technical contacts, each once. */
+    async technicalContacts(tenant: string): Promise<string[]> {
+      const { technical_contacts: contacts = [] } = await read(tenant);
+      return [...new Set(contacts)];
+    },
+
+    /** Replaces the account's technical contacts. */
+    async setTechnicalContacts(tenant: string, contacts: string[]): Promise<void> {
+      await client.send(
+        new UpdateCommand({
+          TableName: table,
+          Key: accountKey(tenant),
+          UpdateExpression: 'SET technical_contacts = :contacts',
+          ExpressionAttributeValues: { ':contacts': contacts },
+        }),
+      );
+    },
+
+    /** Counts one test of the tenant's UTC day; false where `limit` of them are counted already. */
+    async countTest(tenant: string, limit: number): Promise<boolean> {
+      const now = clock();
+      const day = new Date(now).toISOString().slice(0, 10);
+      try {
+        await client.send(
+          new UpdateCommand({
+            TableName: table,
+            Key: testsKey(tenant, day),
+            UpdateExpression: 'SET expires = :expires ADD tests :one',
+            ConditionExpression: '(attribute_not_exists(tests) OR tests < :limit) AND :limit > :zero',
+            ExpressionAttributeValues: {
+              ':one': 1,
+              ':zero': 0,
+              ':limit': limit,
+              ':expires': Math.floor(now / 1000) + 2 * 86_400,
+            },
+          }),
+        );
+        return true;
+      } catch (error) {
+        if (error instanceof ConditionalCheckFailedException) return false;
+        throw error;
+      }
+    },
+  };
+};
+
+/** Where accounts are kept. */
+export type AccountRepository = ReturnType<typeof createAccountRepository>;

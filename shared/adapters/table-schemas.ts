@@ -1,0 +1,9 @@
+/** The keys of each table, from which the stack makes it and the repositories reach it. `ttl` holds epoch seconds. */
+export const tableSchemas = {
+  /** Heads and chunks of notifications: see `notification-repository.ts`. */
+  notifications: { partitionKey: 'pk', sortKey: 'sk', ttl: 'expires' },
+  /** Accounts of tenants and their daily counters: see `account-repository.ts`. */
+  accounts: { partitionKey: 'pk', sortKey: undefined, ttl: 'expires' },
+  /** Tokens by their hash: see `token-repository.ts`. */
+  tokens: { partitionKey: 'pk', sortKey: undefined, ttl: 'expires' },
+} as const;

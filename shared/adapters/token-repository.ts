@@ -1,0 +1,72 @@
+import { type DynamoDBDocumentClient, GetCommand, PutCommand } from '@aws-sdk/lib-dynamodb';
+import { lru } from 'tiny-lru';
+import * as z from 'zod/mini';
+import { type Caller, type Role, roles } from '../domain/access.ts';
+import { isTokenShaped, newToken, tokenHash } from '../domain/token.ts';
+
+const storedToken = z.object({ tenant: z.string(), role: z.enum(roles), expires: z.number() });
+
+/** Most tokens that a sandbox remembers. */
+const CACHE_SIZE = 1_000;
+
+/** Milliseconds since the epoch; injected, so that tests need not wait. */
+export type Clock = () => number;
+
+/** Tokens by their SHA-256 (table Tokens). */
+export const createTokenRepository = (client: DynamoDBDocumentClient, table: string, clock: Clock = Date.now) => ({
+  /** Makes and stores a token. It is returned once and cannot be read again. */
+  async issue(token: { tenant: string; role: Role; label: string; expiresInSeconds: number }): Promise<string> {
+    const secret = newToken();
+    const now = Math.floor(clock() / 1000);
+    const { tenant, role, label, expiresInSeconds } = token;
+    await client.send(
+      new PutCommand({
+        TableName: table,
+        Item: { pk: tokenHash(secret), tenant, role, label, created: now, expires: now + expiresInSeconds },
+      }),
+    );
+    return secret;
+  },
+
+  /** Who holds this token: strongly consistent; undefined for an unknown or expired one. TTL deletes late, so expiry is checked here. */
+  async find(token: string): Promise<(Caller & { expires: number }) | undefined> {
+    const { Item } = await client.send(
+      new GetCommand({ TableName: table, Key: { pk: tokenHash(token) }, ConsistentRead: true }),
+    );
+    if (!Item) return undefined;
+    const stored = storedToken.parse(Item);
+    return stored.expires * 1000 > clock() ? stored : undefined;
+  },
+});
+
+/** Where tokens are kept. */
+export type TokenRepository = ReturnType<typeof createTokenRepository>;
+
+/** Finds the caller that a token stands for; undefined for one that is not valid. */
+export type Authenticate = (token: string) => Promise<Caller | undefined>;
+
+/**
+ * Authenticates with a memory of at most `cacheSeconds` (60 at most, design 2) for tokens found valid, never for others:
+ * a token made a moment ago must work, and a revoked one must stop within that time.
+ */
+export const cachedAuthentication = (
+  repository: Pick<TokenRepository, 'find'>,
+  cacheSeconds: number,
+  clock: Clock = Date.now,
+): Authenticate => {
+  const remembered = lru<Caller & { until: number }>(CACHE_SIZE);
+  return async (token) => {
+    if (!isTokenShaped(token)) return undefined;
+    const key = tokenHash(token);
+    const known = remembered.get(key);
+    if (known && known.until > clock()) return known;
+    const found = await repository.find(token);
+    if (!found) {
+      remembered.delete(key);
+      return undefined;
+    }
+    const { tenant, role, expires } = found;
+    remembered.set(key, { tenant, role, until: Math.min(clock() + cacheSeconds * 1000, expires * 1000) });
+    return { tenant, role };
+  };
+};

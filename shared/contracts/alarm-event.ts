@@ -1,0 +1,64 @@
+import * as z from 'zod/mini';
+
+/** The states of an alarm. */
+export const alarmStates = ['OK', 'WARNING', 'CRITICAL'] as const;
+
+/** A state of an alarm. */
+export type AlarmState = (typeof alarmStates)[number];
+
+/** A tenant's id: 1 to 128 printable ASCII characters without spaces, which SQS takes as a message group id as it is. */
+export const tenantId = z
+  .string('must be a string')
+  .check(z.regex(/^[\x21-\x7e]{1,128}$/, 'must be 1 to 128 printable ASCII characters'));
+
+const id = z.string('must be a string').check(z.minLength(1, 'must not be empty'));
+
+/**
+ * An alarm event, the body of a message on the `alarm-events` queue (design 3, Events in). Only what routing needs is
+ * checked, so that no alert dies of a field that the interface leaves untyped; everything else passes untouched.
+ */
+export const alarmEvent = z.looseObject(
+  {
+    event_id: z
+      .string('must be a string')
+      .check(z.minLength(1, 'must not be empty'), z.maxLength(512, 'must be at most 512 characters')),
+    tenant_id: tenantId,
+    details: z.looseObject(
+      { state: z.enum(alarmStates, `must be one of ${alarmStates.join(', ')}`) },
+      'must be an object',
+    ),
+    entity: z.looseObject({ id }, 'must be an object'),
+    alarm: z.looseObject({ id }, 'must be an object'),
+    previous_state: z.optional(z.unknown()),
+    notification_plan: z.optional(z.unknown()),
+  },
+  'must be a JSON object',
+);
+
+/** An alarm event as the pipeline reads it. */
+export type AlarmEvent = z.infer<typeof alarmEvent>;
+
+/** Narrows a parsed value without copying it: a schema's copy would lose keys such as `__proto__`. */
+export const isAlarmEvent = (value: unknown): value is AlarmEvent => alarmEvent.safeParse(value).success;
+
+/** The payload of the interface: what a webhook receives, these seven fields and no other. */
+export type WebhookPayload = {
+  event_id: string;
+  log_entry_id: unknown;
+  details: AlarmEvent['details'];
+  entity: AlarmEvent['entity'];
+  check: unknown;
+  alarm: AlarmEvent['alarm'];
+  tenant_id: string;
+};
+
+/** The seven fields of the payload; one that the event does not have is null, so that receivers always find all seven. */
+export const webhookPayload = (event: AlarmEvent): WebhookPayload => ({
+  event_id: event.event_id,
+  log_entry_id: event.log_entry_id ?? null,
+  details: event.details,
+  entity: event.entity,
+  check: event.check ?? null,
+  alarm: event.alarm,
+  tenant_id: event.tenant_id,
+});

@@ -1,0 +1,31 @@
+/** What a role may be allowed to do with notifications and their types. */
+export type Permission = 'create' | 'read' | 'update' | 'delete' | 'test';
+
+/** One operation of the API: its route, and the permission that a caller needs. */
+export type Endpoint = {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  readonly path: `/${string}`;
+  readonly permission: Permission;
+};
+
+/**
+ * The one table of endpoints (interface, "Endpoints"). Each key is the operation's name, and the stem of its handler,
+ * its Lambda and its test.
+ */
+export const endpoints = {
+  'create-notification': { method: 'POST', path: '/notifications', permission: 'create' },
+  'list-notifications': { method: 'GET', path: '/notifications', permission: 'read' },
+  'get-notification': { method: 'GET', path: '/notifications/{notificationId}', permission: 'read' },
+  'update-notification': { method: 'PUT', path: '/notifications/{notificationId}', permission: 'update' },
+  'delete-notification': { method: 'DELETE', path: '/notifications/{notificationId}', permission: 'delete' },
+  'test-notification': { method: 'POST', path: '/notifications/{notificationId}/test', permission: 'test' },
+  'test-new-notification': { method: 'POST', path: '/test-notification', permission: 'test' },
+  'list-notification-types': { method: 'GET', path: '/notification_types', permission: 'read' },
+  'get-notification-type': { method: 'GET', path: '/notification_types/{notificationTypeId}', permission: 'read' },
+} as const satisfies Record<string, Endpoint>;
+
+/** The name of an operation of the API. */
+export type EndpointName = keyof typeof endpoints;
+
+/** The names of all operations. */
+export const endpointNames = Object.keys(endpoints).filter((name): name is EndpointName => name in endpoints);

@@ -1,0 +1,75 @@
+import * as z from 'zod/mini';
+import type { EndpointName } from './contracts/endpoints.ts';
+import { type NotificationTypeId, notificationTypeIds } from './contracts/notification-types.ts';
+
+/** The name of a Lambda function of the stack: the stem of its file in `functions/`. */
+export type FunctionName = EndpointName | 'answer-unknown-route' | 'dispatch-alarm-events' | SenderName;
+
+/** The name of a type's sender. */
+export type SenderName = `send-${NotificationTypeId}`;
+
+/** The name of a type's sender. */
+export const senderName = <Type extends NotificationTypeId>(type: Type): `send-${Type}` => `send-${type}`;
+
+const name = z.string().check(z.minLength(1));
+const address = z.string().check(z.url());
+const optionalText = z.optional(z.string().check(z.minLength(1)));
+const parsedNumber = z.transform((text: string) => Number(text));
+const amount = z.pipe(z.string(), z.pipe(parsedNumber, z.number().check(z.nonnegative())));
+
+/** A JSON object in one variable that holds a value for every notification type. */
+const perType = z.pipe(
+  z.string(),
+  z.pipe(
+    z.transform((text: string): unknown => JSON.parse(text)),
+    z.record(z.enum(notificationTypeIds), name),
+  ),
+);
+
+/** CIDR blocks that a user's URL may reach although they are not public, separated by commas; none by default. */
+const cidrs = z.pipe(
+  z.optional(z.string()),
+  z.transform((text: string | undefined) => text?.split(',').filter(Boolean) ?? []),
+);
+
+const tokens = { TOKENS_TABLE: name, TOKEN_CACHE_SECONDS: amount };
+const notifications = { NOTIFICATIONS_TABLE: name };
+const links = { LINK_SCHEME: z.enum(['http', 'https']) };
+const tests = { ...tokens, ACCOUNTS_TABLE: name, TESTS_PER_DAY: amount, SENDER_FUNCTIONS: perType };
+const queues = { SENDER_QUEUES: perType, DEAD_LETTER_QUEUE: address };
+const sender = { ...notifications, ...queues, RETRY_SCALE: amount };
+const mail = { MAIL_FROM: name, MAIL_REPLY_TO: optionalText, CONFIGURATION_SET: name };
+
+/**
+ * The environment of each function: `lib/` must supply exactly these variables, or it does not compile, and the function
+ * parses them once at cold start (`environments[name].parse(process.env)`), so that a bad deploy dies at once and says why.
+ */
+export const environments = {
+  'create-notification': z.object({ ...tokens, ...notifications, ...links }),
+  'list-notifications': z.object({ ...tokens, ...notifications, ...links }),
+  'get-notification': z.object({ ...tokens, ...notifications }),
+  'update-notification': z.object({ ...tokens, ...notifications, ...links }),
+  'delete-notification': z.object({ ...tokens, ...notifications }),
+  'test-notification': z.object({ ...tests, ...notifications }),
+  'test-new-notification': z.object(tests),
+  'list-notification-types': z.object({ ...tokens, ...links }),
+  'get-notification-type': z.object(tokens),
+  'answer-unknown-route': z.object({}),
+  'dispatch-alarm-events': z.object({ ...notifications, ...queues }),
+  'send-email': z.object({ ...sender, ...mail }),
+  'send-webhook': z.object({ ...sender, ACCOUNTS_TABLE: name, EGRESS_ALLOW: cidrs }),
+  'send-incidentpager': z.object(sender),
+  'send-sms': z.object({
+    ...sender,
+    SMS_SENDER_ID: optionalText,
+    SMS_ORIGINATION_NUMBER: optionalText,
+    SMS_MAX_PRICE: optionalText,
+  }),
+  'send-incidentrouter': z.object(sender),
+  'send-atomfeed': z.object(sender),
+  'send-technicalContactsEmail': z.object({ ...sender, ...mail, ACCOUNTS_TABLE: name }),
+  'send-managed': z.object(sender),
+} as const satisfies Record<FunctionName, z.ZodMiniObject>;
+
+/** The variables that a function must be given, as strings. */
+export type EnvironmentOf<Name extends FunctionName> = z.input<(typeof environments)[Name]>;
