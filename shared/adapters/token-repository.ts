@@ -70,3 +70,10 @@ export const cachedAuthentication = (
     return { tenant, role };
   };
 };
+
+/** The authentication of a function, from its environment. */
+export const tokenAuthentication = (
+  client: DynamoDBDocumentClient,
+  environment: { TOKENS_TABLE: string; TOKEN_CACHE_SECONDS: number },
+): Authenticate =>
+  cachedAuthentication(createTokenRepository(client, environment.TOKENS_TABLE), environment.TOKEN_CACHE_SECONDS);

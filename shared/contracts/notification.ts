@@ -72,3 +72,16 @@ export const parseDestination = (body: unknown) => {
   const given = withoutNulls(body);
   return destinationSchema(given).safeParse(given);
 };
+
+const changes = z.object(
+  {
+    label: z.optional(z.unknown()),
+    type: z.optional(z.unknown()),
+    details: z.optional(z.unknown()),
+    metadata: z.optional(z.unknown()),
+  },
+  bodyMessage,
+);
+
+/** Reads the body of an update: only the shape, since the values are valid or not as a part of the whole notification. */
+export const parseChanges = (body: unknown) => changes.safeParse(withoutNulls(body));

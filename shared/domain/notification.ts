@@ -1,5 +1,6 @@
 import type { Destination, NotificationAttributes, NotificationRecord } from '../contracts/notification.ts';
 import { fieldsOf } from '../contracts/notification-types.ts';
+import { ServiceError } from './errors.ts';
 import { DEFAULT_NOTIFICATION_ID } from './notification-id.ts';
 
 /**
@@ -20,8 +21,23 @@ export const defaultNotification: NotificationRecord = {
 export const ownFields = ({ type, details }: Destination): Record<string, string> =>
   Object.fromEntries(Object.entries(details).filter(([key]) => Object.hasOwn(fieldsOf(type), key)));
 
+/** What a client changes: attributes that it names, not yet validated, since only the whole can be. */
+export type Changes = Partial<Record<keyof NotificationAttributes, unknown>>;
+
 /** A partial update (design 2, PUT): absent attributes keep their value, `details` and `metadata` are replaced whole. */
-export const merged = (
-  { label, type, details, metadata }: NotificationAttributes,
-  changes: Partial<Record<keyof NotificationAttributes, unknown>>,
-): Partial<Record<keyof NotificationAttributes, unknown>> => ({ label, type, details, metadata, ...changes });
+export const changed = ({ label, type, details, metadata }: NotificationAttributes, changes: Changes): Changes => ({
+  label,
+  type,
+  details,
+  metadata,
+  ...changes,
+});
+
+/** The default notification is every tenant's and nobody's to change. @throws ServiceError 403 */
+export const assertChangeable = (id: string): void => {
+  if (id === DEFAULT_NOTIFICATION_ID) {
+    throw new ServiceError('forbiddenError', 'The default notification cannot be changed.', {
+      details: `id: ${DEFAULT_NOTIFICATION_ID} belongs to every account and can be neither updated nor deleted`,
+    });
+  }
+};

@@ -1,0 +1,27 @@
+import { createDocumentClient } from '../shared/adapters/document-client.ts';
+import { assertAnswerable, located } from '../shared/adapters/http-api/answer.ts';
+import { endpoint } from '../shared/adapters/http-api/endpoint.ts';
+import { jsonBody, ownAddress, valid } from '../shared/adapters/http-api/request.ts';
+import { createNotificationRepository } from '../shared/adapters/notification-repository.ts';
+import { tokenAuthentication } from '../shared/adapters/token-repository.ts';
+import { parseNotification } from '../shared/contracts/notification.ts';
+import { environments } from '../shared/environment.ts';
+
+const environment = environments['create-notification'].parse(process.env);
+const client = createDocumentClient();
+const notifications = createNotificationRepository(client, environment.NOTIFICATIONS_TABLE);
+
+/** POST /notifications: 201 with the address of the new notification. */
+export const handler = endpoint(
+  'create-notification',
+  tokenAuthentication(client, environment),
+  (request) => {
+    const attributes = valid(parseNotification(jsonBody(request)));
+    assertAnswerable(attributes);
+    return { attributes, collection: ownAddress(request, environment.LINK_SCHEME) };
+  },
+  async ({ attributes, collection }, { tenant }) => {
+    const id = await notifications.create(tenant, attributes);
+    return located(201, `${collection}/${id}`);
+  },
+);

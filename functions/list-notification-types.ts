@@ -1,0 +1,25 @@
+import { createDocumentClient } from '../shared/adapters/document-client.ts';
+import { ok, takePage } from '../shared/adapters/http-api/answer.ts';
+import { endpoint } from '../shared/adapters/http-api/endpoint.ts';
+import { ownAddress, query } from '../shared/adapters/http-api/request.ts';
+import { tokenAuthentication } from '../shared/adapters/token-repository.ts';
+import { collection, parsePage } from '../shared/contracts/collection.ts';
+import { notificationTypeIds, notificationTypeRecord } from '../shared/contracts/notification-types.ts';
+import { environments } from '../shared/environment.ts';
+
+const environment = environments['list-notification-types'].parse(process.env);
+
+/** GET /notification_types: 200 with the types, in the order of their ids. */
+export const handler = endpoint(
+  'list-notification-types',
+  tokenAuthentication(createDocumentClient(), environment),
+  (request) => ({
+    page: parsePage(query(request)),
+    self: { href: ownAddress(request, environment.LINK_SCHEME), query: query(request) },
+  }),
+  async ({ page, self }) => {
+    const { marker } = page;
+    const ids = notificationTypeIds.toSorted().filter((id) => marker === null || id >= marker);
+    return ok(collection(await takePage(ids.map(notificationTypeRecord), page.limit), page, self));
+  },
+);

@@ -1,0 +1,30 @@
+import { createDocumentClient } from '../shared/adapters/document-client.ts';
+import { ok, takePage } from '../shared/adapters/http-api/answer.ts';
+import { endpoint } from '../shared/adapters/http-api/endpoint.ts';
+import { ownAddress, query } from '../shared/adapters/http-api/request.ts';
+import { createNotificationRepository } from '../shared/adapters/notification-repository.ts';
+import { tokenAuthentication } from '../shared/adapters/token-repository.ts';
+import { collection, parsePage } from '../shared/contracts/collection.ts';
+import { environments } from '../shared/environment.ts';
+
+const environment = environments['list-notifications'].parse(process.env);
+const client = createDocumentClient();
+const notifications = createNotificationRepository(client, environment.NOTIFICATIONS_TABLE);
+
+/** GET /notifications: 200 with a page of the tenant's notifications, or of those named by `id`. */
+export const handler = endpoint(
+  'list-notifications',
+  tokenAuthentication(client, environment),
+  (request) => ({
+    page: parsePage(query(request)),
+    ids: query(request).getAll('id'),
+    self: { href: ownAddress(request, environment.LINK_SCHEME), query: query(request) },
+  }),
+  async ({ page, ids, self }, { tenant }) => {
+    const records =
+      ids.length > 0
+        ? notifications.listByIds(tenant, ids, page.marker)
+        : notifications.list(tenant, page.marker, page.limit + 1);
+    return ok(collection(await takePage(records, page.limit), page, self));
+  },
+);

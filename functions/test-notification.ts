@@ -1,0 +1,27 @@
+import { createAccountRepository } from '../shared/adapters/account-repository.ts';
+import { createDocumentClient } from '../shared/adapters/document-client.ts';
+import { ok } from '../shared/adapters/http-api/answer.ts';
+import { endpoint } from '../shared/adapters/http-api/endpoint.ts';
+import { pathParameter } from '../shared/adapters/http-api/request.ts';
+import { createNotificationRepository } from '../shared/adapters/notification-repository.ts';
+import { createTestRunner } from '../shared/adapters/test-runner.ts';
+import { tokenAuthentication } from '../shared/adapters/token-repository.ts';
+import { notFound } from '../shared/domain/errors.ts';
+import { environments } from '../shared/environment.ts';
+
+const environment = environments['test-notification'].parse(process.env);
+const client = createDocumentClient();
+const notifications = createNotificationRepository(client, environment.NOTIFICATIONS_TABLE);
+const runTest = createTestRunner(createAccountRepository(client, environment.ACCOUNTS_TABLE), environment);
+
+/** POST /notifications/{notificationId}/test: 200 with what became of a test message. */
+export const handler = endpoint(
+  'test-notification',
+  tokenAuthentication(client, environment),
+  (request) => pathParameter(request, 'notificationId'),
+  async (id, { tenant }) => {
+    const destination = (await notifications.heads([{ tenant, id }])).find({ tenant, id });
+    if (!destination) throw notFound('The notification');
+    return ok(await runTest(tenant, destination));
+  },
+);

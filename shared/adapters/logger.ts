@@ -1,0 +1,14 @@
+import { Logger } from '@aws-lambda-powertools/logger';
+
+/**
+ * The one logger. What it is given are ids, outcome codes and status numbers, never bodies, recipients, keys, URLs or an
+ * error's own text (design 3, Outbound calls).
+ */
+export const logger = new Logger({ serviceName: 'notifications' });
+
+/** What may be logged of an error of our own making: its class and where it was thrown, not its text. */
+export const errorTrace = (error: unknown): { error: string; at: string[] } => {
+  if (!(error instanceof Error)) return { error: typeof error, at: [] };
+  const frames = error.stack?.split('\n').filter((line) => line.startsWith('    at ')) ?? [];
+  return { error: error.name, at: frames.slice(0, 8).map((line) => line.trim()) };
+};
