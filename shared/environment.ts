@@ -37,7 +37,7 @@ const notifications = { NOTIFICATIONS_TABLE: name };
 const links = { LINK_SCHEME: z.enum(['http', 'https']) };
 const tests = { ...tokens, ACCOUNTS_TABLE: name, TESTS_PER_DAY: amount, SENDER_FUNCTIONS: perType };
 const queues = { SENDER_QUEUES: perType, DEAD_LETTER_QUEUE: address };
-const sender = { ...notifications, ...queues, RETRY_SCALE: amount };
+const sender = { ...notifications, ...queues, DELIVERIES_TABLE: name, RETRY_SCALE: amount };
 const mail = { MAIL_FROM: name, MAIL_REPLY_TO: optionalText, CONFIGURATION_SET: name };
 
 /**
@@ -55,7 +55,7 @@ export const environments = {
   'list-notification-types': z.object({ ...tokens, ...links }),
   'get-notification-type': z.object(tokens),
   'answer-unknown-route': z.object({}),
-  'dispatch-alarm-events': z.object({ ...notifications, ...queues }),
+  'dispatch-alarm-events': z.object({ ...notifications, ...queues, ALARM_EVENTS_QUEUE: address }),
   'send-email': z.object({ ...sender, ...mail }),
   'send-webhook': z.object({ ...sender, ACCOUNTS_TABLE: name, EGRESS_ALLOW: cidrs }),
   'send-incidentpager': z.object(sender),

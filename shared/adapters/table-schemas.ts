@@ -6,4 +6,6 @@ export const tableSchemas = {
   accounts: { partitionKey: 'pk', sortKey: undefined, ttl: 'expires' },
   /** Tokens by their hash: see `token-repository.ts`. */
   tokens: { partitionKey: 'pk', sortKey: undefined, ttl: 'expires' },
+  /** One record for each delivery: see `delivery-repository.ts`. */
+  deliveries: { partitionKey: 'pk', sortKey: 'sk', ttl: 'expires' },
 } as const;

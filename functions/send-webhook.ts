@@ -1,0 +1,21 @@
+import { createAccountRepository } from '../shared/adapters/account-repository.ts';
+import { createDocumentClient } from '../shared/adapters/document-client.ts';
+import { createHttpClient } from '../shared/adapters/outbound-http/http-client.ts';
+import { createSender } from '../shared/adapters/sender/sender.ts';
+import { webhookDelivery } from '../shared/adapters/sender/webhook.ts';
+import { egressRule } from '../shared/domain/egress.ts';
+import { environments } from '../shared/environment.ts';
+
+const environment = environments['send-webhook'].parse(process.env);
+const client = createDocumentClient();
+
+/** Sends alerts to `webhook` notifications. */
+export const handler = createSender(
+  'webhook',
+  client,
+  environment,
+  webhookDelivery(
+    createAccountRepository(client, environment.ACCOUNTS_TABLE),
+    createHttpClient({ isAllowed: egressRule(environment.EGRESS_ALLOW) }),
+  ),
+);

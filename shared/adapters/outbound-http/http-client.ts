@@ -1,0 +1,132 @@
+import http from 'node:http';
+import https from 'node:https';
+import { isIP } from 'node:net';
+import { SEND_DEADLINE } from '../../domain/deliver.ts';
+import type { EgressRule } from '../../domain/egress.ts';
+import { EgressRefused, guardedLookup, type Resolve, systemResolve } from './guarded-lookup.ts';
+
+/** What a destination answered. `body` is its first 64 KB, or empty where it was not asked for. */
+export type HttpAnswer = { status: number; retryAfter: string | undefined; body: string };
+
+/** A POST to a user's URL. */
+export type HttpPost = {
+  url: URL;
+  headers: Record<string, string>;
+  body: string;
+  /** True where the answer's body decides the outcome; otherwise its status does, and nobody waits for more. */
+  readBody?: boolean;
+};
+
+/** The deadline of a send passed. */
+export class DeadlineMissed extends Error {
+  override readonly name = 'DeadlineMissed';
+}
+
+/** The most that is read of an answer, in bytes. */
+const MAX_BODY = 64 * 1024;
+/** An idle socket may not outlive a sandbox that was frozen meanwhile, in ms. */
+const MAX_IDLE = 2_000;
+/** How long one address may take to connect before the next is tried, in ms. */
+const NEXT_ADDRESS_AFTER = 3_000;
+
+/** The host of a URL as an address: in a URL every notation of IPv4 is normalised (WHATWG URL), IPv6 stands in brackets. */
+const literalAddress = ({ hostname }: URL): string | undefined => {
+  const host = hostname.replace(/^\[|\]$/g, '');
+  return isIP(host) ? host : undefined;
+};
+
+const readAtMost = (response: http.IncomingMessage): Promise<string> =>
+  new Promise((resolve, reject) => {
+    const parts: Buffer[] = [];
+    let bytes = 0;
+    response.on('data', (part: Buffer) => {
+      parts.push(part);
+      bytes += part.length;
+      if (bytes >= MAX_BODY) resolve(Buffer.concat(parts).subarray(0, MAX_BODY).toString('utf8'));
+    });
+    response.on('end', () => resolve(Buffer.concat(parts).toString('utf8')));
+    response.on('error', reject);
+  });
+
+/** Lets a short rest of the answer pass, so that its connection can be used again, and cuts off a long one. */
+const drain = (response: http.IncomingMessage): void => {
+  let bytes = 0;
+  response.on('error', () => undefined);
+  response.on('data', (part: Buffer) => {
+    bytes += part.length;
+    if (bytes > MAX_BODY) response.destroy();
+  });
+};
+
+/**
+ * The client for users' URLs: one deadline over everything, the egress rule on every address, no redirect followed, no proxy
+ * taken from the environment, bodies never unpacked.
+ */
+export const createHttpClient = ({
+  isAllowed,
+  resolve = systemResolve,
+  deadline = SEND_DEADLINE,
+  clock = Date.now,
+}: {
+  isAllowed: EgressRule;
+  resolve?: Resolve;
+  deadline?: number;
+  clock?: () => number;
+}) => {
+  const lookup = guardedLookup(isAllowed, resolve);
+  const newAgents = () => {
+    const options = { keepAlive: true, maxFreeSockets: 64, lookup, autoSelectFamilyAttemptTimeout: NEXT_ADDRESS_AFTER };
+    return { 'http:': new http.Agent(options), 'https:': new https.Agent(options) };
+  };
+  let agents = newAgents();
+  let inUse = 0;
+  let lastUse = clock();
+
+  const freshAgents = () => {
+    if (inUse === 0 && clock() - lastUse > MAX_IDLE) {
+      agents['http:'].destroy();
+      agents['https:'].destroy();
+      agents = newAgents();
+    }
+    return agents;
+  };
+
+  /** @throws EgressRefused, DeadlineMissed, or the network's own error with its `code` */
+  const post = ({ url, headers, body, readBody = false }: HttpPost): Promise<HttpAnswer> =>
+    new Promise((resolveAnswer, reject) => {
+      const literal = literalAddress(url);
+      if (literal !== undefined && !isAllowed(literal)) throw new EgressRefused(true);
+      const secure = url.protocol === 'https:';
+      const request = (secure ? https : http).request(url, {
+        method: 'POST',
+        agent: freshAgents()[secure ? 'https:' : 'http:'],
+        headers: { ...headers, 'content-length': Buffer.byteLength(body) },
+      });
+      inUse++;
+      const timer = setTimeout(() => request.destroy(new DeadlineMissed()), deadline);
+      request.on('close', () => {
+        clearTimeout(timer);
+        inUse--;
+        lastUse = clock();
+      });
+      request.on('error', reject);
+      request.on('response', (response) => {
+        const answer = { status: response.statusCode ?? 0, retryAfter: response.headers['retry-after'] };
+        if (readBody) {
+          readAtMost(response).then((text) => {
+            resolveAnswer({ ...answer, body: text });
+            response.destroy();
+          }, reject);
+        } else {
+          drain(response);
+          resolveAnswer({ ...answer, body: '' });
+        }
+      });
+      request.end(body);
+    });
+
+  return { post };
+};
+
+/** The client for users' URLs. */
+export type HttpClient = ReturnType<typeof createHttpClient>;

@@ -1,0 +1,116 @@
+import {
+  ChangeMessageVisibilityCommand,
+  SendMessageBatchCommand,
+  SendMessageCommand,
+  SQSClient,
+} from '@aws-sdk/client-sqs';
+import type { SQSRecord } from 'aws-lambda';
+import type { Cause, Reason } from '../domain/outcome.ts';
+import { awsConfig } from './aws-config.ts';
+
+/** A message to a queue; `group` is the tenant, so that one tenant's backlog does not starve the rest (SQS fair queues). */
+export type OutgoingMessage = { body: string; group: string };
+
+/** Why a message is dead: becomes message attributes, while the body stays byte for byte what it was. */
+export type DeadLetterReason = { reason: Reason; cause: Cause; attempts: number };
+
+/** SQS: a message and a batch are at most 1 MiB, attributes included. */
+const MAX_BYTES = 1_048_576;
+/** SQS: entries of a batch. */
+const MAX_ENTRIES = 10;
+/** Room for our own attributes and the group beside a body. */
+const ATTRIBUTE_BYTES = 1_024;
+/** SQS: the longest delay of a message, in seconds. */
+const MAX_DELAY = 900;
+
+/** Packs messages into batches that SQS takes, by number and by bytes, in order. */
+export const packBatches = <Message extends OutgoingMessage>(messages: readonly Message[]): Message[][] => {
+  const packed: Message[][] = [];
+  let room = 0;
+  for (const message of messages) {
+    const bytes = Buffer.byteLength(message.body) + Buffer.byteLength(message.group);
+    const last = packed.at(-1);
+    if (last && last.length < MAX_ENTRIES && bytes <= room) {
+      last.push(message);
+      room -= bytes;
+    } else {
+      packed.push([message]);
+      room = MAX_BYTES - bytes;
+    }
+  }
+  return packed;
+};
+
+/** The queues, as the pipeline uses them. */
+export const createQueues = (client: SQSClient = new SQSClient(awsConfig), now: () => number = Date.now) => ({
+  /** Sends messages in batches. @returns those that a queue did not take; it is for the caller not to lose them */
+  async sendAll<Message extends OutgoingMessage>(url: string, messages: readonly Message[]): Promise<Message[]> {
+    const refused = await Promise.all(
+      packBatches(messages).map(async (batch) => {
+        const { Failed = [] } = await client.send(
+          new SendMessageBatchCommand({
+            QueueUrl: url,
+            Entries: batch.map(({ body, group }, index) => ({
+              Id: String(index),
+              MessageBody: body,
+              MessageGroupId: group,
+            })),
+          }),
+        );
+        return Failed.flatMap(({ Id }) => batch[Number(Id)] ?? []);
+      }),
+    );
+    return refused.flat();
+  },
+
+  /** Sends a message that becomes visible after a wait in ms: at most 15 min, after which the rest is waited for anew. */
+  async sendLater(url: string, { body, group }: OutgoingMessage, wait: number): Promise<void> {
+    await client.send(
+      new SendMessageCommand({
+        QueueUrl: url,
+        MessageBody: body,
+        MessageGroupId: group,
+        DelaySeconds: Math.min(Math.max(Math.ceil(wait / 1000), 0), MAX_DELAY),
+      }),
+    );
+  },
+
+  /** Moves a message to a dead-letter queue with the reason. The caller acks it only after this has returned. */
+  async deadLetter(
+    url: string,
+    { body, group }: { body: string; group?: string | undefined },
+    { reason, cause, attempts }: DeadLetterReason,
+  ): Promise<void> {
+    const text = (StringValue: string) => ({ DataType: 'String', StringValue });
+    const attributes = {
+      reason: text(reason),
+      cause: text(cause),
+      attempts: { DataType: 'Number', StringValue: String(attempts) },
+      time: text(new Date(now()).toISOString()),
+    };
+    // A body that fills the whole message leaves no room for attributes: the message matters more than the reason.
+    const fits = Buffer.byteLength(body) + ATTRIBUTE_BYTES <= MAX_BYTES;
+    await client.send(
+      new SendMessageCommand({
+        QueueUrl: url,
+        MessageBody: body,
+        ...(group !== undefined && fits && { MessageGroupId: group }),
+        ...(fits && { MessageAttributes: attributes }),
+      }),
+    );
+  },
+
+  /** Lets a message that was received come again after some seconds: it must also be reported as failed. */
+  async putBack(url: string, { receiptHandle }: SQSRecord, seconds: number): Promise<void> {
+    await client.send(
+      new ChangeMessageVisibilityCommand({
+        QueueUrl: url,
+        ReceiptHandle: receiptHandle,
+        VisibilityTimeout: Math.max(Math.ceil(seconds), 0),
+      }),
+    );
+  },
+});
+
+/** The queues, as the pipeline uses them. */
+export type Queues = ReturnType<typeof createQueues>;

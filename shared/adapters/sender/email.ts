@@ -1,0 +1,78 @@
+import { createHash } from 'node:crypto';
+import { SESClient, SendEmailCommand } from '@aws-sdk/client-ses';
+import { awsFailure } from '../../domain/aws-outcome.ts';
+import type { Deliver } from '../../domain/deliver.ts';
+import { type EmailMessage, emailMessage } from '../../domain/email-message.ts';
+import { type Failure, failed, type Outcome } from '../../domain/outcome.ts';
+import type { AccountRepository } from '../account-repository.ts';
+import { awsConfig } from '../aws-config.ts';
+
+/** The part of a sender's environment that mail needs. */
+export type MailEnvironment = { MAIL_FROM: string; MAIL_REPLY_TO?: string | undefined; CONFIGURATION_SET: string };
+
+/** Sends one message to one recipient: one bad address would reject the others of a call. */
+type SendMail = (recipient: string, message: EmailMessage) => Promise<Outcome>;
+
+const accepted: Outcome = { result: 'delivered', explanation: 'Success: Email accepted for delivery' };
+
+const utf8 = (Data: string) => ({ Data, Charset: 'UTF-8' });
+
+/** SES has no idempotency token, so the client never repeats a call by itself: the record decides (wire-formats, SES). */
+const createSendMail = (
+  environment: MailEnvironment,
+  client = new SESClient({ ...awsConfig, maxAttempts: 1 }),
+): SendMail => {
+  const { MAIL_FROM, MAIL_REPLY_TO, CONFIGURATION_SET } = environment;
+  return async (recipient, { subject, text, html }) => {
+    try {
+      await client.send(
+        new SendEmailCommand({
+          Source: MAIL_FROM,
+          ...(MAIL_REPLY_TO && { ReplyToAddresses: [MAIL_REPLY_TO] }),
+          ConfigurationSetName: CONFIGURATION_SET,
+          Destination: { ToAddresses: [recipient] },
+          Message: { Subject: utf8(subject), Body: { Text: utf8(text), Html: utf8(html) } },
+        }),
+      );
+      return accepted;
+    } catch (error) {
+      return awsFailure('ses', error);
+    }
+  };
+};
+
+/** Delivers to an `email` notification. Delivered means that SES accepted the message. */
+export const emailDelivery = (environment: MailEnvironment): Deliver => {
+  const sendMail = createSendMail(environment);
+  return ({ event }, { address = '' }) => sendMail(address, emailMessage(event));
+};
+
+/** Names a contact in the record without telling who it is: the delivery's id is the salt. */
+const partOf = (deliveryId: string, contact: string): string =>
+  createHash('sha256').update(`${deliveryId} ${contact}`).digest('base64url').slice(0, 16);
+
+const isFailure = (outcome: Outcome): outcome is Failure => outcome.result !== 'delivered';
+
+/** Delivers to the account's technical contacts: each gets a message of its own, and a retry mails only the rest. */
+export const technicalContactsDelivery = (
+  environment: MailEnvironment,
+  accounts: Pick<AccountRepository, 'technicalContacts'>,
+): Deliver => {
+  const sendMail = createSendMail(environment);
+  return async ({ event, deliveryId, partsDone }) => {
+    const contacts = await accounts.technicalContacts(event.tenant_id);
+    if (contacts.length === 0) return failed('permanent', 'no contacts', 'The account has no technical contacts');
+    const parts = contacts.map((contact) => ({ contact, part: partOf(deliveryId, contact) }));
+    const message = emailMessage(event);
+    const outcomes = await Promise.all(
+      parts
+        .filter(({ part }) => !partsDone.includes(part))
+        .map(async ({ contact, part }) => ({ part, outcome: await sendMail(contact, message) })),
+    );
+    const arrived = outcomes.flatMap(({ part, outcome }) => (isFailure(outcome) ? [] : [part]));
+    const failures = outcomes.map(({ outcome }) => outcome).filter(isFailure);
+    // What can still arrive decides: a permanent failure of one contact must not keep another from a retry.
+    const decisive = failures.find(({ result }) => result !== 'permanent') ?? failures[0] ?? accepted;
+    return { ...decisive, partsDone: [...partsDone, ...arrived] };
+  };
+};

@@ -1,0 +1,35 @@
+import { PublishCommand, SNSClient } from '@aws-sdk/client-sns';
+import { awsFailure } from '../../domain/aws-outcome.ts';
+import type { Deliver } from '../../domain/deliver.ts';
+import { smsMessage } from '../../domain/sms-message.ts';
+import { awsConfig } from '../aws-config.ts';
+
+/** The settings of texts: each is left to the account's own where it is absent. */
+export type SmsEnvironment = {
+  SMS_SENDER_ID?: string | undefined;
+  SMS_ORIGINATION_NUMBER?: string | undefined;
+  SMS_MAX_PRICE?: string | undefined;
+};
+
+const attribute = (DataType: 'String' | 'Number', name: string, StringValue: string | undefined) =>
+  StringValue === undefined ? {} : { [name]: { DataType, StringValue } };
+
+/** Delivers to an `sms` notification. Delivered means that SNS accepted the text. */
+export const smsDelivery = (environment: SmsEnvironment): Deliver => {
+  // A text has no idempotency token: the client never repeats a call by itself, the record decides.
+  const client = new SNSClient({ ...awsConfig, maxAttempts: 1 });
+  const attributes = {
+    ...attribute('String', 'AWS.SNS.SMS.SMSType', 'Transactional'),
+    ...attribute('String', 'AWS.SNS.SMS.SenderID', environment.SMS_SENDER_ID),
+    ...attribute('String', 'AWS.MM.SMS.OriginationNumber', environment.SMS_ORIGINATION_NUMBER),
+    ...attribute('Number', 'AWS.SNS.SMS.MaxPrice', environment.SMS_MAX_PRICE),
+  };
+  return async ({ event }, { phone_number: PhoneNumber }) => {
+    try {
+      await client.send(new PublishCommand({ PhoneNumber, Message: smsMessage(event), MessageAttributes: attributes }));
+      return { result: 'delivered', explanation: 'Success: Text message accepted for delivery' };
+    } catch (error) {
+      return awsFailure('sns', error);
+    }
+  };
+};

@@ -1,0 +1,26 @@
+import type { AlarmEvent } from '../contracts/alarm-event.ts';
+import type { StringMap } from '../contracts/notification.ts';
+import type { Outcome } from './outcome.ts';
+
+/** What a sender is given to deliver. */
+export type Alert = {
+  event: AlarmEvent;
+  /** The same over all attempts; never the same for two deliveries. */
+  deliveryId: string;
+  /** Parts that have arrived in earlier attempts (`Outcome.partsDone`). */
+  partsDone: readonly string[];
+};
+
+/**
+ * The port of a notification type: delivers an alert to one destination, once, within the deadline of a send. A failure of
+ * the destination is an outcome; a failure of our own dependencies is thrown, and uses no attempt.
+ *
+ * @param details the fields of the type, valid
+ */
+export type Deliver = (alert: Alert, details: StringMap) => Promise<Outcome>;
+
+/** The most that one send may take, in ms: DNS, connect, TLS, headers and body together (design 3, Claim). */
+export const SEND_DEADLINE = 15_000;
+
+/** No send starts with less than this left of the function's time, in ms: the deadline, and what the record needs after it. */
+export const MIN_TIME_TO_SEND = 17_000;

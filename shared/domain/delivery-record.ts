@@ -1,0 +1,93 @@
+import type { AlarmEvent, AlarmState } from '../contracts/alarm-event.ts';
+import { type DeliveryKey, deliveryKey } from './delivery-key.ts';
+import type { Outcome } from './outcome.ts';
+import { MAX_ATTEMPTS } from './retry-schedule.ts';
+
+/** Where a delivery stands. The first two are open; `dead` is opened again by a message that arrives for it. */
+export const deliveryStatuses = ['pending', 'dead', 'delivered', 'superseded', 'cancelled'] as const;
+
+/** Where a delivery stands. */
+export type DeliveryStatus = (typeof deliveryStatuses)[number];
+
+/** One attempt, as the record keeps it. */
+export type Attempt = {
+  /** When it began, ms since the epoch. */
+  at: number;
+  result: Outcome['result'];
+  /** The HTTP status, where there was one. */
+  status?: number | undefined;
+  /** How long it took, in ms. */
+  took: number;
+};
+
+/** The record of a delivery (table Deliveries): ids, times and outcomes, never a destination, and under 1 KB. */
+export type DeliveryRecord = DeliveryKey & {
+  status: DeliveryStatus;
+  event_id: string;
+  entity_id: string;
+  alarm_id: string;
+  state: AlarmState;
+  /** Attempts of this round. */
+  attempts: number;
+  /** When this round began, ms. */
+  opened: number;
+  /** When the next attempt is due, ms. */
+  due: number;
+  /** Until when the worker that claimed it may work on it, ms; 0 where nobody does. */
+  lease: number;
+  /** Names the claim. */
+  owner: string;
+  history: Attempt[];
+  /** Salted hashes of the parts that have arrived, where a delivery has several. */
+  parts: string[];
+  /** When DynamoDB deletes it, epoch seconds. */
+  expires: number;
+};
+
+/** How long a claim holds, in ms: longer than a function can run (design 3, Claim). */
+export const LEASE = 35_000;
+
+const KEEP_SECONDS = 30 * 86_400;
+
+/** The record as a first claim writes it. */
+export const claimedRecord = (
+  event: AlarmEvent,
+  notificationId: string,
+  owner: string,
+  now: number,
+): DeliveryRecord => ({
+  ...deliveryKey(event, notificationId),
+  status: 'pending',
+  event_id: event.event_id,
+  entity_id: event.entity.id,
+  alarm_id: event.alarm.id,
+  state: event.details.state,
+  attempts: 0,
+  opened: now,
+  due: now,
+  lease: now + LEASE,
+  owner,
+  history: [],
+  parts: [],
+  expires: Math.floor(now / 1000) + KEEP_SECONDS,
+});
+
+/** The record after an attempt; the claim is given up. */
+export const attempted = (record: DeliveryRecord, outcome: Outcome, at: number, took: number): DeliveryRecord => {
+  const isFree = outcome.result !== 'delivered' && outcome.free;
+  const attempt: Attempt = { at, result: outcome.result, status: outcome.status, took };
+  return {
+    ...record,
+    attempts: record.attempts + (isFree ? 0 : 1),
+    history: [...record.history, attempt].slice(-MAX_ATTEMPTS),
+    parts: outcome.partsDone ?? record.parts,
+    lease: 0,
+  };
+};
+
+/** The record once nobody works on it any more. */
+export const ended = (record: DeliveryRecord, status: Exclude<DeliveryStatus, 'pending'>): DeliveryRecord => ({
+  ...record,
+  status,
+  lease: 0,
+});

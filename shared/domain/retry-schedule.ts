@@ -1,0 +1,44 @@
+import type { Failure } from './outcome.ts';
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+
+/** The waits before the second to the ninth attempt, in ms (design 3, Attempts). */
+const WAITS = [5 * SECOND, 30 * SECOND, 2 * MINUTE, 10 * MINUTE, 30 * MINUTE, HOUR, 2 * HOUR, 4 * HOUR] as const;
+
+/** Attempts of one round: the first at once, then one after each wait. */
+export const MAX_ATTEMPTS = WAITS.length + 1;
+
+/** A delivery that is not done this long after its round began is given up, in ms. */
+export const MAX_AGE = 24 * HOUR;
+
+/** Upwards only, so that nobody is called earlier than the schedule or the destination says. */
+const JITTER = 0.2;
+
+/** Without jitter all that failed together would come again together. */
+const jittered = (wait: number, scale: number, random: () => number): number =>
+  Math.ceil(wait * scale * (1 + JITTER * random()));
+
+/**
+ * How long to wait after a failure, in ms: the longer of the schedule and what the destination asks for; undefined where
+ * the failure is permanent or no attempt is left.
+ *
+ * @param attempts those of this round, the failed one included
+ * @param scale shortens all waits, for tests
+ */
+export const waitAfter = (
+  attempts: number,
+  { result, retryAfter = 0, free }: Failure,
+  scale: number,
+  random: () => number = Math.random,
+): number | undefined => {
+  if (result === 'permanent') return undefined;
+  if (free) return jittered(retryAfter, scale, random);
+  const wait = WAITS[attempts - 1];
+  return wait && jittered(Math.max(wait, retryAfter), scale, random);
+};
+
+/** Seconds to wait after a failure of our own, by the number of times that the message was received: 2^n, at most 15 min. */
+export const ownFailureWait = (receiveCount: number, scale: number): number =>
+  Math.ceil(Math.min(2 ** Math.min(receiveCount, 10), 900) * scale);

@@ -1,0 +1,86 @@
+import type { AlarmEvent } from '../contracts/alarm-event.ts';
+
+const milliseconds = (data: number) => ({ type: 'i', data, unit: 'milliseconds' });
+
+/**
+ * The event of a test message: every field of the interface's Webhook payload, so that a receiver can be built on it, and
+ * ids that no real alarm has. Its state is OK, so that a test opens no incident anywhere.
+ *
+ * @param now ms since the epoch
+ */
+export const testEvent = (tenant: string, now: number): AlarmEvent => {
+  const times = { created_at: now, updated_at: now };
+  const unset = {
+    metadata: {},
+    confd_name: null,
+    confd_hash: null,
+    active_suppressions: [],
+    scheduled_suppressions: [],
+  };
+  return {
+    event_id: `${tenant}:enTest:alTest:chTest:${now}:OK`,
+    log_entry_id: 'test',
+    tenant_id: tenant,
+    details: {
+      target: 'test.example.com',
+      timestamp: now,
+      metrics: {
+        t_firstbyte: milliseconds(8),
+        duration: milliseconds(9),
+        bytes: { type: 'i', data: 17, unit: 'bytes' },
+        t_connect: milliseconds(3),
+        code: { type: 's', data: '200', unit: 'unknown' },
+      },
+      state: 'OK',
+      status: 'This is a test of your notification. No alarm has changed its state.',
+      txnid: 'test',
+      collector_address_v4: '192.0.2.1',
+      collector_address_v6: '2001:db8::1',
+      observations: [
+        { monitoring_zone_id: 'mzTest', state: 'OK', status: 'Test', timestamp: now, collector_state: 'UP' },
+      ],
+    },
+    entity: {
+      id: 'enTest',
+      label: 'Test entity',
+      ip_addresses: { default: '192.0.2.2' },
+      metadata: {},
+      managed: false,
+      uri: null,
+      agent_id: null,
+      ...times,
+    },
+    check: {
+      id: 'chTest',
+      label: 'Test check',
+      type: 'remote.http',
+      details: {
+        url: 'https://test.example.com/',
+        body: null,
+        method: 'GET',
+        follow_redirects: true,
+        include_body: false,
+      },
+      monitoring_zones_poll: ['mzTest'],
+      timeout: 30,
+      period: 60,
+      target_alias: 'default',
+      target_hostname: 'test.example.com',
+      target_resolver: 'IPv4',
+      disabled: false,
+      ...unset,
+      ...times,
+    },
+    alarm: {
+      id: 'alTest',
+      label: 'Test alarm',
+      check_id: 'chTest',
+      entity_id: 'enTest',
+      criteria: 'return new AlarmStatus(OK);',
+      disabled: false,
+      notification_plan_id: 'npTest',
+      ...unset,
+      ...times,
+    },
+  };
+};
