@@ -129,7 +129,7 @@ export const createDispatch = (
 
   return async ({ Records }: SQSEvent): Promise<SQSBatchResponse> => {
     const planned = Records.map(planEvent);
-    const events = planned.filter((one) => !isPoison(one));
+    const events = planned.filter((one): one is PlannedEvent => !isPoison(one));
     const poison = planned.filter(isPoison);
     const [unburied, { failed, delivered, unknown }] = await Promise.all([bury(poison), fanOut(events)]);
     const again = [...new Set([...unburied, ...failed])];

@@ -1,0 +1,105 @@
+import { RemovalPolicy } from 'aws-cdk-lib';
+import { AccessLogFormat } from 'aws-cdk-lib/aws-apigateway';
+import { CfnStage, HttpApi, HttpMethod, HttpStage, LogGroupLogDestination } from 'aws-cdk-lib/aws-apigatewayv2';
+import { HttpLambdaIntegration } from 'aws-cdk-lib/aws-apigatewayv2-integrations';
+import { LogGroup } from 'aws-cdk-lib/aws-logs';
+import { Construct } from 'constructs';
+import { type EndpointName, endpointNames, endpoints } from '../shared/contracts/endpoints.ts';
+import type { EnvironmentOf } from '../shared/environment.ts';
+import { Access } from './access.ts';
+import type { Delivery } from './delivery.ts';
+import { type FunctionDefaults, ServiceFunction } from './service-function.ts';
+import type { Storage } from './storage.ts';
+
+/** The HTTP API: a route and a function for each endpoint of the table, and one that answers for all the rest. */
+export class Api extends Construct {
+  /** The address of the API, without a slash at its end. */
+  readonly baseUrl: string;
+
+  constructor(scope: Construct, id: string, defaults: FunctionDefaults, storage: Storage, delivery: Delivery) {
+    super(scope, id);
+    const { settings } = defaults;
+    const unknownRoute = new ServiceFunction(this, 'answer-unknown-route', defaults, new Access({}));
+    const api = new HttpApi(this, 'HttpApi', {
+      createDefaultStage: false,
+      defaultIntegration: new HttpLambdaIntegration('answer-unknown-route', unknownRoute.lambda),
+    });
+
+    const accesses = this.#accesses(defaults, storage, delivery);
+    const routes = endpointNames.flatMap((name) => {
+      const { lambda } = new ServiceFunction(this, name, defaults, accesses[name]);
+      const { method, path } = endpoints[name];
+      const integration = new HttpLambdaIntegration(name, lambda);
+      return api.addRoutes({ path, methods: [HttpMethod[method]], integration });
+    });
+
+    const stage = new HttpStage(this, 'Stage', {
+      httpApi: api,
+      stageName: '$default',
+      autoDeploy: true,
+      throttle: { rateLimit: settings.apiRequestsPerSecond, burstLimit: settings.apiRequestsPerSecond },
+      accessLogSettings: {
+        destination: new LogGroupLogDestination(
+          new LogGroup(this, 'AccessLogs', {
+            retention: settings.logRetentionDays,
+            removalPolicy: RemovalPolicy.DESTROY,
+          }),
+        ),
+        format: accessLogFormat,
+      },
+    });
+    if (stage.node.defaultChild instanceof CfnStage) {
+      const { testRequestsPerSecond: limit } = settings;
+      stage.node.defaultChild.routeSettings = Object.fromEntries(
+        endpointNames
+          .map((name) => endpoints[name])
+          .filter(({ permission }) => permission === 'test')
+          .map(({ method, path }) => [
+            `${method} ${path}`,
+            { ThrottlingRateLimit: limit, ThrottlingBurstLimit: limit },
+          ]),
+      );
+      // Settings of a route are refused before the route is there.
+      stage.node.addDependency(...routes);
+    }
+    this.baseUrl = api.apiEndpoint;
+  }
+
+  /** What each endpoint's function needs: an endpoint that is missing here does not compile. */
+  #accesses({ settings }: FunctionDefaults, { notifications, tokens, accounts }: Storage, delivery: Delivery) {
+    const caller = tokens
+      .access('GetItem')
+      .and(new Access({ TOKEN_CACHE_SECONDS: String(settings.tokenCacheSeconds) }));
+    const links = new Access({ LINK_SCHEME: settings.linkScheme });
+    const testing = caller
+      .and(accounts.access('UpdateItem'))
+      .and(new Access({ TESTS_PER_DAY: String(settings.testsPerDay) }))
+      .and(delivery.testing());
+    return {
+      'create-notification': caller.and(notifications.access('PutItem', 'BatchWriteItem')).and(links),
+      'list-notifications': caller.and(notifications.access('GetItem', 'BatchGetItem', 'Query')).and(links),
+      'get-notification': caller.and(notifications.access('GetItem', 'Query')),
+      'update-notification': caller
+        .and(notifications.access('GetItem', 'Query', 'PutItem', 'BatchWriteItem'))
+        .and(links),
+      'delete-notification': caller.and(notifications.access('DeleteItem', 'BatchWriteItem')),
+      'test-notification': testing.and(notifications.access('BatchGetItem')),
+      'test-new-notification': testing,
+      'list-notification-types': caller.and(links),
+      'get-notification-type': caller,
+    } satisfies { [Name in EndpointName]: Access<EnvironmentOf<Name>> };
+  }
+}
+
+/** Ids, route and outcome of each request; never a header, a query or a body. */
+const accessLogFormat = AccessLogFormat.custom(
+  JSON.stringify({
+    time: '$context.requestTimeEpoch',
+    request_id: '$context.requestId',
+    route: '$context.routeKey',
+    status: '$context.status',
+    latency_ms: '$context.responseLatency',
+    integration_status: '$context.integrationStatus',
+    bytes: '$context.responseLength',
+  }),
+);

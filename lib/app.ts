@@ -1,0 +1,17 @@
+import { App } from 'aws-cdk-lib';
+import { NotificationsStack } from './notifications-stack.ts';
+import { parseSettings } from './settings.ts';
+
+/** The name of the stack, unless the context `stackName` gives another one. */
+export const STACK_NAME = 'MonitoringNotifications';
+
+/**
+ * The CDK app. `context` are settings; what the CDK CLI passes besides is added by the App itself. Needs no account and no
+ * network to synthesize.
+ */
+export const notificationsApp = (options: { context?: Record<string, unknown>; outdir?: string } = {}): App => {
+  const app = new App(options);
+  const { stackName = STACK_NAME, ...context } = app.node.getAllContext();
+  new NotificationsStack(app, String(stackName), parseSettings(context));
+  return app;
+};

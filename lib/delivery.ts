@@ -1,0 +1,123 @@
+import { Stack } from 'aws-cdk-lib';
+import { AccountPrincipal, PolicyStatement } from 'aws-cdk-lib/aws-iam';
+import { Construct } from 'constructs';
+import { type NotificationTypeId, notificationTypeIds } from '../shared/contracts/notification-types.ts';
+import { type EnvironmentOf, senderName } from '../shared/environment.ts';
+import { Access } from './access.ts';
+import type { Mail } from './mail.ts';
+import { type FunctionDefaults, ServiceFunction } from './service-function.ts';
+import type { Storage } from './storage.ts';
+import { WorkQueue } from './work-queue.ts';
+
+/** One value for each notification type, none missing. */
+class PerType<Value> {
+  readonly #values: ReadonlyMap<NotificationTypeId, Value>;
+
+  constructor(make: (type: NotificationTypeId) => Value) {
+    this.#values = new Map(notificationTypeIds.map((type) => [type, make(type)]));
+  }
+
+  of(type: NotificationTypeId): Value {
+    const value = this.#values.get(type);
+    if (value === undefined) throw new Error(`There is nothing for type ${type}.`);
+    return value;
+  }
+
+  all(): Value[] {
+    return [...this.#values.values()];
+  }
+
+  /** The same as a JSON object, for one environment variable. */
+  json(scope: Construct, text: (value: Value) => string): string {
+    return Stack.of(scope).toJsonString(
+      Object.fromEntries([...this.#values].map(([type, value]) => [type, text(value)])),
+    );
+  }
+}
+
+/** The way of an alarm event: the events' queue, the dispatch, and a queue and a sender for each notification type. */
+export class Delivery extends Construct {
+  readonly alarmEvents: WorkQueue;
+  readonly #senders: PerType<ServiceFunction<`send-${NotificationTypeId}`>>;
+
+  constructor(scope: Construct, id: string, defaults: FunctionDefaults, storage: Storage, mail: Mail) {
+    super(scope, id);
+    const { settings } = defaults;
+    const queues = new PerType((type) => new WorkQueue(this, type));
+    const sendingToSenders = new Access({ SENDER_QUEUES: queues.json(this, ({ queue }) => queue.queueUrl) }, [
+      new PolicyStatement({
+        actions: ['sqs:SendMessage'],
+        resources: queues.all().map(({ queue }) => queue.queueArn),
+      }),
+    ]);
+
+    this.alarmEvents = new WorkQueue(this, 'AlarmEvents');
+    for (const account of settings.producerAccounts) {
+      this.alarmEvents.queue.grantSendMessages(new AccountPrincipal(account));
+    }
+    const dispatch = new ServiceFunction(
+      this,
+      'dispatch-alarm-events',
+      defaults,
+      storage.notifications
+        .access('BatchGetItem')
+        .and(sendingToSenders)
+        .and(this.alarmEvents.settling())
+        .and(new Access({ ALARM_EVENTS_QUEUE: this.alarmEvents.queue.queueUrl })),
+    );
+    this.alarmEvents.feed(dispatch.lambda, settings.dispatchConcurrency);
+
+    const senderAccess = this.#senderAccess(defaults, storage, mail);
+    this.#senders = new PerType((type) => {
+      const access = senderAccess[type].and(sendingToSenders).and(queues.of(type).settling());
+      const sender = new ServiceFunction(this, senderName(type), defaults, access, { sendsToItself: true });
+      queues.of(type).feed(sender.lambda, settings.senderConcurrency);
+      return sender;
+    });
+  }
+
+  /** What each type's sender needs besides the queues: a type that is missing here does not compile. */
+  #senderAccess({ settings }: FunctionDefaults, { notifications, accounts, deliveries }: Storage, mail: Mail) {
+    const common = notifications
+      .access('BatchGetItem')
+      .and(deliveries.access('GetItem', 'UpdateItem', 'BatchWriteItem'))
+      .and(new Access({ RETRY_SCALE: String(settings.retryScale) }));
+    return {
+      email: common.and(mail.sending()),
+      technicalContactsEmail: common.and(mail.sending()).and(accounts.access('GetItem')),
+      webhook: common
+        .and(accounts.access('GetItem', 'UpdateItem'))
+        .and(new Access({ EGRESS_ALLOW: settings.egressAllow.join(',') })),
+      sms: common.and(this.#texting(settings)),
+      incidentpager: common,
+      incidentrouter: common,
+      atomfeed: common,
+      managed: common,
+    } satisfies {
+      [Type in NotificationTypeId]: Access<Omit<EnvironmentOf<`send-${Type}`>, 'SENDER_QUEUES' | 'DEAD_LETTER_QUEUE'>>;
+    };
+  }
+
+  /** SNS knows no resource for a phone number: what is denied is every topic (design 4, IAM). */
+  #texting({ smsSenderId, smsOriginationNumber, smsMaxPrice }: FunctionDefaults['settings']) {
+    return new Access(
+      {
+        ...(smsSenderId !== undefined && { SMS_SENDER_ID: smsSenderId }),
+        ...(smsOriginationNumber !== undefined && { SMS_ORIGINATION_NUMBER: smsOriginationNumber }),
+        ...(smsMaxPrice !== undefined && { SMS_MAX_PRICE: String(smsMaxPrice) }),
+      },
+      [new PolicyStatement({ actions: ['sns:Publish'], notResources: ['arn:aws:sns:*:*:*'] })],
+    );
+  }
+
+  /** Lets a function run tests by the senders of all types. */
+  testing(): Access<{ SENDER_FUNCTIONS: string }> {
+    return this.#senders
+      .all()
+      .map((sender) => sender.invocation())
+      .reduce<Access<{ SENDER_FUNCTIONS: string }>>(
+        (sum, access) => sum.and(access),
+        new Access({ SENDER_FUNCTIONS: this.#senders.json(this, ({ lambda }) => lambda.functionName) }),
+      );
+  }
+}

@@ -1,0 +1,37 @@
+import { join } from 'node:path';
+import { Annotations, CfnOutput, Stack, Stage } from 'aws-cdk-lib';
+import type { Construct } from 'constructs';
+import { Api } from './api.ts';
+import { bundleFunctions } from './bundles.ts';
+import { Delivery } from './delivery.ts';
+import { Mail } from './mail.ts';
+import { PLACEHOLDER_SENDER, type Settings } from './settings.ts';
+import { Storage } from './storage.ts';
+
+/** The whole service in one stack. It has no fixed physical names, so that several can live in one account. */
+export class NotificationsStack extends Stack {
+  constructor(scope: Construct, id: string, settings: Settings) {
+    super(scope, id, { description: 'Monitoring Notifications: destinations of alarms, and their delivery' });
+    const assembly = Stage.of(this)?.outdir ?? 'cdk.out';
+    const defaults = { settings, bundleOf: bundleFunctions(join(assembly, 'bundles')) };
+    const storage = new Storage(this, 'Storage', settings);
+    const mail = new Mail(this, 'Mail', settings);
+    const delivery = new Delivery(this, 'Delivery', defaults, storage, mail);
+    const api = new Api(this, 'Api', defaults, storage, delivery);
+
+    const output = (name: string, value: string, description: string) =>
+      new CfnOutput(this, name, { value, description });
+    output('BaseUrl', api.baseUrl, 'Base address of the API');
+    output('AlarmEventsQueueUrl', delivery.alarmEvents.queue.queueUrl, 'Where the alarm pipeline sends alarm events');
+    output('AlarmEventsQueueArn', delivery.alarmEvents.queue.queueArn, 'The same queue, for the policies of producers');
+    output('TokensTable', storage.tokens.table.tableName, 'Tokens of the API, by their hash');
+    output('AccountsTable', storage.accounts.table.tableName, 'Accounts: technical contacts, webhook credentials');
+
+    if (settings.mailFrom === PLACEHOLDER_SENDER) {
+      Annotations.of(this).addWarningV2(
+        'notifications:mailFrom',
+        `No mail will be delivered before the setting mailFrom names an address that SES has verified; it is ${PLACEHOLDER_SENDER}.`,
+      );
+    }
+  }
+}

@@ -1,0 +1,80 @@
+import { Duration, RemovalPolicy } from 'aws-cdk-lib';
+import { PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { Architecture, Code, Function as LambdaFunction, RecursiveLoop, Runtime } from 'aws-cdk-lib/aws-lambda';
+import { LogGroup } from 'aws-cdk-lib/aws-logs';
+import { Construct } from 'constructs';
+import type { EnvironmentOf, FunctionName } from '../shared/environment.ts';
+import { Access } from './access.ts';
+import type { Settings } from './settings.ts';
+
+/** What all functions of the stack have in common. */
+export type FunctionDefaults = {
+  settings: Settings;
+  /** Where the bundle of a function lies. */
+  bundleOf: (name: FunctionName) => string;
+};
+
+/** What a function may have of its own. */
+export type FunctionOptions = {
+  memorySize?: number;
+  /** True where a message that it sends may come back to it: a retry does. */
+  sendsToItself?: boolean;
+};
+
+/** How long a function may run: a send's deadline of 15 s and its record fit in, and an HTTP API waits no longer (AWS limit). */
+export const FUNCTION_TIMEOUT = Duration.seconds(30);
+
+/**
+ * A function of the service: Node.js 24 on arm64, its own log group with retention, and its own role, which holds what
+ * `access` gives and nothing else. Its name is the stem of its file in `functions/`.
+ */
+export class ServiceFunction<Name extends FunctionName> extends Construct {
+  readonly lambda: LambdaFunction;
+
+  constructor(
+    scope: Construct,
+    name: Name,
+    { settings, bundleOf }: FunctionDefaults,
+    access: Access<EnvironmentOf<Name>>,
+    options: FunctionOptions = {},
+  ) {
+    super(scope, name);
+    const logGroup = new LogGroup(this, 'Logs', {
+      retention: settings.logRetentionDays,
+      removalPolicy: RemovalPolicy.DESTROY,
+    });
+    const role = new Role(this, 'Role', { assumedBy: new ServicePrincipal('lambda.amazonaws.com') });
+    role.addToPolicy(
+      new PolicyStatement({
+        actions: ['logs:CreateLogStream', 'logs:PutLogEvents'],
+        resources: [logGroup.logGroupArn],
+      }),
+    );
+    for (const statement of access.statements) role.addToPolicy(statement);
+    this.lambda = new LambdaFunction(this, 'Function', {
+      runtime: Runtime.NODEJS_24_X,
+      architecture: Architecture.ARM_64,
+      code: Code.fromAsset(bundleOf(name)),
+      handler: 'index.handler',
+      timeout: FUNCTION_TIMEOUT,
+      memorySize: options.memorySize ?? 512,
+      environment: {
+        ...Object.fromEntries(Object.entries(access.environment).filter(isVariable)),
+        // A look-up of a name holds a thread and cannot be aborted: four would be stuck behind four slow names.
+        UV_THREADPOOL_SIZE: '64',
+      },
+      role,
+      logGroup,
+      ...(options.sendsToItself && { recursiveLoop: RecursiveLoop.ALLOW }),
+    });
+  }
+
+  /** Lets a function invoke this one and wait for its answer. */
+  invocation(): Access<unknown> {
+    return new Access({}, [
+      new PolicyStatement({ actions: ['lambda:InvokeFunction'], resources: [this.lambda.functionArn] }),
+    ]);
+  }
+}
+
+const isVariable = (entry: [string, unknown]): entry is [string, string] => typeof entry[1] === 'string';

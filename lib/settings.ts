@@ -1,0 +1,71 @@
+import { RetentionDays } from 'aws-cdk-lib/aws-logs';
+import * as z from 'zod';
+
+const number = z.coerce.number<unknown>();
+const flag = z.union([z.boolean(), z.enum(['true', 'false']).transform((text) => text === 'true')]);
+const list = (item: z.ZodType<string, string>) =>
+  z
+    .string()
+    .transform((text) =>
+      text
+        .split(',')
+        .map((part) => part.trim())
+        .filter(Boolean),
+    )
+    .pipe(z.array(item));
+
+/** The sender's address until ops set theirs: SES accepts nothing from it. */
+export const PLACEHOLDER_SENDER = 'notifications@example.com';
+
+const logRetentions = Object.values(RetentionDays).filter((days): days is number => typeof days === 'number');
+
+/**
+ * The settings of a deploy, from CDK context (`-c name=value`, or `context` in `cdk.json`). Each has a default that works;
+ * the README's table "Settings" says what each does.
+ */
+const settingsSchema = z.strictObject({
+  mailFrom: z.email().default(PLACEHOLDER_SENDER),
+  mailReplyTo: z.email().optional(),
+  smsSenderId: z
+    .string()
+    .regex(/^[A-Za-z0-9-]{1,11}$/)
+    .optional(),
+  smsOriginationNumber: z.e164().optional(),
+  smsMaxPrice: number.positive().optional(),
+  testsPerDay: number.int().min(0).default(200),
+  tokenCacheSeconds: number.min(0).max(60).default(60),
+  apiRequestsPerSecond: number.int().min(1).default(200),
+  testRequestsPerSecond: number.int().min(1).default(10),
+  senderConcurrency: number.int().min(2).max(1000).default(50),
+  dispatchConcurrency: number.int().min(2).max(1000).default(10),
+  retryScale: number.min(0).max(1).default(1),
+  egressAllow: list(z.union([z.cidrv4(), z.cidrv6()])).default([]),
+  producerAccounts: list(z.string().regex(/^\d{12}$/)).default([]),
+  linkScheme: z.enum(['http', 'https']).default('https'),
+  logRetentionDays: number
+    .refine((days) => logRetentions.includes(days), `must be one of ${logRetentions.join(', ')}`)
+    .default(RetentionDays.ONE_MONTH),
+  removalProtection: flag.default(true),
+});
+
+/** The settings of a deploy, parsed. */
+export type Settings = z.output<typeof settingsSchema>;
+
+/** The names of all settings, for the documentation's test. */
+export const settingNames = Object.keys(settingsSchema.shape);
+
+/** CDK's own context keys hold a colon or a slash (`aws:cdk:…`, `@aws-cdk/…`); a setting's name holds neither. */
+const isSetting = (key: string): boolean => !/[:/]/.test(key);
+
+const describe = (issue: z.core.$ZodIssue): string =>
+  issue.code === 'unrecognized_keys'
+    ? `${issue.keys.map((key) => `"${key}"`).join(', ')} is not a setting; there are ${settingNames.join(', ')}`
+    : `${issue.path.join('.')}: ${issue.message}`;
+
+/** Reads the settings. @throws Error with one sentence for each that is wrong or misspelt */
+export const parseSettings = (context: Readonly<Record<string, unknown>>): Settings => {
+  const given = Object.fromEntries(Object.entries(context).filter(([key]) => isSetting(key)));
+  const parsed = settingsSchema.safeParse(given);
+  if (parsed.success) return parsed.data;
+  throw new Error(`Wrong setting: ${parsed.error.issues.map(describe).join('. ')}`);
+};
