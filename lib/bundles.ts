@@ -30,7 +30,6 @@ export const bundleFunctions = (directory: string): ((name: FunctionName) => str
     outdir: directory,
     bundle: true,
     minify: true,
-    keepNames: true,
     platform: 'node',
     target: 'node24',
     format: 'cjs',
