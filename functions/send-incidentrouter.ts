@@ -1,12 +1,21 @@
+import { createAccountRepository } from '../shared/adapters/account-repository.ts';
 import { createDocumentClient } from '../shared/adapters/document-client.ts';
-import { noDelivery } from '../shared/adapters/sender/no-sender.ts';
+import { createHttpClient } from '../shared/adapters/outbound-http/http-client.ts';
+import { withOriginPause } from '../shared/adapters/outbound-http/origin-pause.ts';
+import { routerDelivery } from '../shared/adapters/sender/incidentrouter.ts';
 import { createSender } from '../shared/adapters/sender/sender.ts';
+import { anyAddress } from '../shared/domain/egress.ts';
 import { environments } from '../shared/environment.ts';
 
-/** Takes the alerts for `incidentrouter` notifications, which cannot be delivered yet. */
+const environment = environments['send-incidentrouter'].parse(process.env);
+const client = createDocumentClient();
+const accounts = createAccountRepository(client, environment.ACCOUNTS_TABLE);
+const http = withOriginPause(createHttpClient({ isAllowed: anyAddress }));
+
+/** Sends alerts to `incidentrouter` notifications. */
 export const handler = createSender(
   'incidentrouter',
-  createDocumentClient(),
-  environments['send-incidentrouter'].parse(process.env),
-  noDelivery,
+  client,
+  environment,
+  routerDelivery(accounts, http, environment.ROUTER_ENDPOINT),
 );

@@ -1,4 +1,5 @@
 import { createAccountRepository } from '../shared/adapters/account-repository.ts';
+import { createDailyLimit } from '../shared/adapters/daily-limit.ts';
 import { createDocumentClient } from '../shared/adapters/document-client.ts';
 import { technicalContactsDelivery } from '../shared/adapters/sender/email.ts';
 import { createSender } from '../shared/adapters/sender/sender.ts';
@@ -6,11 +7,13 @@ import { environments } from '../shared/environment.ts';
 
 const environment = environments['send-technicalContactsEmail'].parse(process.env);
 const client = createDocumentClient();
+const accounts = createAccountRepository(client, environment.ACCOUNTS_TABLE);
+const dailyLimit = createDailyLimit(accounts, 'email', environment.DAILY_LIMIT);
 
 /** Sends alerts to the technical contacts of accounts. */
 export const handler = createSender(
   'technicalContactsEmail',
   client,
   environment,
-  technicalContactsDelivery(environment, createAccountRepository(client, environment.ACCOUNTS_TABLE)),
+  technicalContactsDelivery(environment, dailyLimit, accounts),
 );

@@ -1,6 +1,7 @@
 import { createAccountRepository } from '../shared/adapters/account-repository.ts';
 import { createDocumentClient } from '../shared/adapters/document-client.ts';
 import { createHttpClient } from '../shared/adapters/outbound-http/http-client.ts';
+import { withOriginPause } from '../shared/adapters/outbound-http/origin-pause.ts';
 import { createSender } from '../shared/adapters/sender/sender.ts';
 import { webhookDelivery } from '../shared/adapters/sender/webhook.ts';
 import { egressRule } from '../shared/domain/egress.ts';
@@ -8,14 +9,12 @@ import { environments } from '../shared/environment.ts';
 
 const environment = environments['send-webhook'].parse(process.env);
 const client = createDocumentClient();
+const http = withOriginPause(createHttpClient({ isAllowed: egressRule(environment.EGRESS_ALLOW) }));
 
 /** Sends alerts to `webhook` notifications. */
 export const handler = createSender(
   'webhook',
   client,
   environment,
-  webhookDelivery(
-    createAccountRepository(client, environment.ACCOUNTS_TABLE),
-    createHttpClient({ isAllowed: egressRule(environment.EGRESS_ALLOW) }),
-  ),
+  webhookDelivery(createAccountRepository(client, environment.ACCOUNTS_TABLE), http),
 );

@@ -5,6 +5,7 @@ import { type NotificationTypeId, notificationTypeIds } from '../shared/contract
 import { type EnvironmentOf, senderName } from '../shared/environment.ts';
 import { Access } from './access.ts';
 import type { Mail } from './mail.ts';
+import type { ManagedTopic } from './managed-topic.ts';
 import { type FunctionDefaults, ServiceFunction } from './service-function.ts';
 import type { Storage } from './storage.ts';
 import { WorkQueue } from './work-queue.ts';
@@ -35,12 +36,15 @@ class PerType<Value> {
   }
 }
 
+/** The AWS services by which some types leave the stack. */
+export type Outlets = { mail: Mail; managed: ManagedTopic };
+
 /** The way of an alarm event: the events' queue, the dispatch, and a queue and a sender for each notification type. */
 export class Delivery extends Construct {
   readonly alarmEvents: WorkQueue;
   readonly #senders: PerType<ServiceFunction<`send-${NotificationTypeId}`>>;
 
-  constructor(scope: Construct, id: string, defaults: FunctionDefaults, storage: Storage, mail: Mail) {
+  constructor(scope: Construct, id: string, defaults: FunctionDefaults, storage: Storage, outlets: Outlets) {
     super(scope, id);
     const { settings } = defaults;
     const queues = new PerType((type) => new WorkQueue(this, type));
@@ -67,41 +71,57 @@ export class Delivery extends Construct {
     );
     this.alarmEvents.feed(dispatch.lambda, settings.dispatchConcurrency);
 
-    const senderAccess = this.#senderAccess(defaults, storage, mail);
+    const senderAccess = this.#senderAccess(defaults, storage, outlets);
     this.#senders = new PerType((type) => {
       const access = senderAccess[type].and(sendingToSenders).and(queues.of(type).settling());
       const sender = new ServiceFunction(this, senderName(type), defaults, access, { sendsToItself: true });
-      queues.of(type).feed(sender.lambda, settings.senderConcurrency);
+      queues.of(type).feed(sender.lambda, settings.typeConcurrency[type] ?? settings.senderConcurrency);
       return sender;
     });
   }
 
   /** What each type's sender needs besides the queues: a type that is missing here does not compile. */
-  #senderAccess({ settings }: FunctionDefaults, { notifications, accounts, deliveries }: Storage, mail: Mail) {
+  #senderAccess(
+    { settings }: FunctionDefaults,
+    { notifications, accounts, deliveries }: Storage,
+    { mail, managed }: Outlets,
+  ) {
     const common = notifications
       .access('BatchGetItem')
       .and(deliveries.access('GetItem', 'UpdateItem', 'BatchWriteItem'))
-      .and(new Access({ RETRY_SCALE: String(settings.retryScale) }));
+      .and(
+        new Access({
+          RETRY_SCALE: String(settings.retryScale),
+          DEAD_LETTER_MAIL: settings.deadLetterMail ? 'true' : 'false',
+        } as const),
+      );
+    const credentials = accounts.access('GetItem', 'UpdateItem');
+    const guarded = new Access({ EGRESS_ALLOW: settings.egressAllow.join(',') });
+    const limitedTo = (limit: number) => accounts.access('UpdateItem').and(new Access({ DAILY_LIMIT: String(limit) }));
     return {
-      email: common.and(mail.sending()),
-      technicalContactsEmail: common.and(mail.sending()).and(accounts.access('GetItem')),
-      webhook: common
-        .and(accounts.access('GetItem', 'UpdateItem'))
-        .and(new Access({ EGRESS_ALLOW: settings.egressAllow.join(',') })),
-      sms: common.and(this.#texting(settings)),
-      incidentpager: common,
-      incidentrouter: common,
-      atomfeed: common,
-      managed: common,
+      email: common.and(mail.sending()).and(limitedTo(settings.emailPerTenantDay)),
+      technicalContactsEmail: common
+        .and(mail.sending())
+        .and(accounts.access('GetItem'))
+        .and(limitedTo(settings.emailPerTenantDay)),
+      webhook: common.and(credentials).and(guarded),
+      sms: common.and(this.#texting(settings)).and(limitedTo(settings.smsPerTenantDay)),
+      incidentpager: common.and(guarded).and(new Access({ PAGER_ENDPOINT: settings.pagerEndpoint })),
+      incidentrouter: common.and(credentials).and(new Access({ ROUTER_ENDPOINT: settings.routerEndpoint })),
+      atomfeed: common.and(
+        new Access(settings.feedEndpoint === undefined ? {} : { FEED_ENDPOINT: settings.feedEndpoint }),
+      ),
+      managed: common.and(managed.publishing()).and(limitedTo(settings.managedPerTenantDay)),
     } satisfies {
       [Type in NotificationTypeId]: Access<Omit<EnvironmentOf<`send-${Type}`>, 'SENDER_QUEUES' | 'DEAD_LETTER_QUEUE'>>;
     };
   }
 
   /** SNS knows no resource for a phone number: what is denied is every topic (design 4, IAM). */
-  #texting({ smsSenderId, smsOriginationNumber, smsMaxPrice }: FunctionDefaults['settings']) {
+  #texting({ smsSenderId, smsOriginationNumber, smsMaxPrice, smsCountries }: FunctionDefaults['settings']) {
     return new Access(
       {
+        SMS_COUNTRIES: smsCountries.join(','),
         ...(smsSenderId !== undefined && { SMS_SENDER_ID: smsSenderId }),
         ...(smsOriginationNumber !== undefined && { SMS_ORIGINATION_NUMBER: smsOriginationNumber }),
         ...(smsMaxPrice !== undefined && { SMS_MAX_PRICE: String(smsMaxPrice) }),

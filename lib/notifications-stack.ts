@@ -5,6 +5,7 @@ import { Api } from './api.ts';
 import { bundleFunctions } from './bundles.ts';
 import { Delivery } from './delivery.ts';
 import { Mail } from './mail.ts';
+import { ManagedTopic } from './managed-topic.ts';
 import { PLACEHOLDER_SENDER, type Settings } from './settings.ts';
 import { Storage } from './storage.ts';
 
@@ -16,7 +17,8 @@ export class NotificationsStack extends Stack {
     const defaults = { settings, bundleOf: bundleFunctions(join(assembly, 'bundles')) };
     const storage = new Storage(this, 'Storage', settings);
     const mail = new Mail(this, 'Mail', settings);
-    const delivery = new Delivery(this, 'Delivery', defaults, storage, mail);
+    const managed = new ManagedTopic(this, 'Managed');
+    const delivery = new Delivery(this, 'Delivery', defaults, storage, { mail, managed });
     const api = new Api(this, 'Api', defaults, storage, delivery);
 
     const output = (name: string, value: string, description: string) =>
@@ -24,9 +26,20 @@ export class NotificationsStack extends Stack {
     output('BaseUrl', api.baseUrl, 'Base address of the API');
     output('AlarmEventsQueueUrl', delivery.alarmEvents.queue.queueUrl, 'Where the alarm pipeline sends alarm events');
     output('AlarmEventsQueueArn', delivery.alarmEvents.queue.queueArn, 'The same queue, for the policies of producers');
+    output(
+      'ManagedTopicArn',
+      managed.topic.topicArn,
+      'What notifications of type managed tell; subscribe the operators',
+    );
     output('TokensTable', storage.tokens.table.tableName, 'Tokens of the API, by their hash');
     output('AccountsTable', storage.accounts.table.tableName, 'Accounts: technical contacts, webhook credentials');
 
+    if (settings.feedEndpoint === undefined) {
+      Annotations.of(this).addWarningV2(
+        'notifications:feedEndpoint',
+        'No notification of type atomfeed will be delivered before the setting feedEndpoint names an AtomPub collection.',
+      );
+    }
     if (settings.mailFrom === PLACEHOLDER_SENDER) {
       Annotations.of(this).addWarningV2(
         'notifications:mailFrom',

@@ -1,5 +1,6 @@
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import * as z from 'zod';
+import { notificationTypeIds } from '../shared/contracts/notification-types.ts';
 
 const number = z.coerce.number<unknown>();
 const flag = z.union([z.boolean(), z.enum(['true', 'false']).transform((text) => text === 'true')]);
@@ -13,6 +14,8 @@ const list = (item: z.ZodType<string, string>) =>
         .filter(Boolean),
     )
     .pipe(z.array(item));
+
+const httpUrl = z.url({ protocol: /^https?$/ });
 
 /** The sender's address until ops set theirs: SES accepts nothing from it. */
 export const PLACEHOLDER_SENDER = 'notifications@example.com';
@@ -32,11 +35,23 @@ const settingsSchema = z.strictObject({
     .optional(),
   smsOriginationNumber: z.e164().optional(),
   smsMaxPrice: number.positive().optional(),
+  smsCountries: list(z.string().regex(/^\+[1-9]\d{0,6}$/)).default([]),
+  smsPerTenantDay: number.int().min(0).default(1_000),
+  emailPerTenantDay: number.int().min(0).default(10_000),
+  managedPerTenantDay: number.int().min(0).default(100),
+  pagerEndpoint: httpUrl.default('https://events.pagerduty.com/generic/2010-04-15/create_event.json'),
+  routerEndpoint: httpUrl.default('https://alert.victorops.com/integrations/generic/20131114/alert'),
+  feedEndpoint: httpUrl.optional(),
+  deadLetterMail: flag.default(true),
   testsPerDay: number.int().min(0).default(200),
   tokenCacheSeconds: number.min(0).max(60).default(60),
   apiRequestsPerSecond: number.int().min(1).default(200),
   testRequestsPerSecond: number.int().min(1).default(10),
   senderConcurrency: number.int().min(2).max(1000).default(50),
+  typeConcurrency: list(z.string().regex(/^\w+=\d+$/))
+    .transform((pairs) => Object.fromEntries(pairs.map((pair) => pair.split('='))))
+    .pipe(z.partialRecord(z.enum(notificationTypeIds), number.int().min(2).max(1000)))
+    .default({}),
   dispatchConcurrency: number.int().min(2).max(1000).default(10),
   retryScale: number.min(0).max(1).default(1),
   egressAllow: list(z.union([z.cidrv4(), z.cidrv6()])).default([]),

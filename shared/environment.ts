@@ -17,6 +17,11 @@ const optionalText = z.optional(z.string().check(z.minLength(1)));
 const parsedNumber = z.transform((text: string) => Number(text));
 const amount = z.pipe(z.string(), z.pipe(parsedNumber, z.number().check(z.nonnegative())));
 
+const flag = z.pipe(
+  z.enum(['true', 'false']),
+  z.transform((text: 'true' | 'false') => text === 'true'),
+);
+
 /** A JSON object in one variable that holds a value for every notification type. */
 const perType = z.pipe(
   z.string(),
@@ -26,8 +31,8 @@ const perType = z.pipe(
   ),
 );
 
-/** CIDR blocks that a user's URL may reach although they are not public, separated by commas; none by default. */
-const cidrs = z.pipe(
+/** A list, separated by commas; empty by default. */
+const texts = z.pipe(
   z.optional(z.string()),
   z.transform((text: string | undefined) => text?.split(',').filter(Boolean) ?? []),
 );
@@ -37,8 +42,11 @@ const notifications = { NOTIFICATIONS_TABLE: name };
 const links = { LINK_SCHEME: z.enum(['http', 'https']) };
 const tests = { ...tokens, ACCOUNTS_TABLE: name, TESTS_PER_DAY: amount, SENDER_FUNCTIONS: perType };
 const queues = { SENDER_QUEUES: perType, DEAD_LETTER_QUEUE: address };
-const sender = { ...notifications, ...queues, DELIVERIES_TABLE: name, RETRY_SCALE: amount };
-const mail = { MAIL_FROM: name, MAIL_REPLY_TO: optionalText, CONFIGURATION_SET: name };
+const sender = { ...notifications, ...queues, DELIVERIES_TABLE: name, RETRY_SCALE: amount, DEAD_LETTER_MAIL: flag };
+const limited = { ACCOUNTS_TABLE: name, DAILY_LIMIT: amount };
+const mail = { ...limited, MAIL_FROM: name, MAIL_REPLY_TO: optionalText, CONFIGURATION_SET: name };
+/** CIDR blocks that a user's URL may reach although they are not public. */
+const guarded = { EGRESS_ALLOW: texts };
 
 /**
  * The environment of each function: `lib/` must supply exactly these variables, or it does not compile, and the function
@@ -57,18 +65,20 @@ export const environments = {
   'answer-unknown-route': z.object({}),
   'dispatch-alarm-events': z.object({ ...notifications, ...queues, ALARM_EVENTS_QUEUE: address }),
   'send-email': z.object({ ...sender, ...mail }),
-  'send-webhook': z.object({ ...sender, ACCOUNTS_TABLE: name, EGRESS_ALLOW: cidrs }),
-  'send-incidentpager': z.object(sender),
+  'send-webhook': z.object({ ...sender, ...guarded, ACCOUNTS_TABLE: name }),
+  'send-incidentpager': z.object({ ...sender, ...guarded, PAGER_ENDPOINT: address }),
   'send-sms': z.object({
     ...sender,
+    ...limited,
+    SMS_COUNTRIES: texts,
     SMS_SENDER_ID: optionalText,
     SMS_ORIGINATION_NUMBER: optionalText,
     SMS_MAX_PRICE: optionalText,
   }),
-  'send-incidentrouter': z.object(sender),
-  'send-atomfeed': z.object(sender),
-  'send-technicalContactsEmail': z.object({ ...sender, ...mail, ACCOUNTS_TABLE: name }),
-  'send-managed': z.object(sender),
+  'send-incidentrouter': z.object({ ...sender, ACCOUNTS_TABLE: name, ROUTER_ENDPOINT: address }),
+  'send-atomfeed': z.object({ ...sender, FEED_ENDPOINT: z.optional(address) }),
+  'send-technicalContactsEmail': z.object({ ...sender, ...mail }),
+  'send-managed': z.object({ ...sender, ...limited, MANAGED_TOPIC: name }),
 } as const satisfies Record<FunctionName, z.ZodMiniObject>;
 
 /** The variables that a function must be given, as strings. */

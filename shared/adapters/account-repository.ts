@@ -15,7 +15,11 @@ const storedAccount = z.object({
 });
 
 const accountKey = (tenant: string) => ({ pk: `account#${tenant}` });
-const testsKey = (tenant: string, day: string) => ({ pk: `tests#${day}#${tenant}` });
+
+/** What is counted by tenant and UTC day. */
+export type DailyCounter = 'tests' | 'sms' | 'email' | 'managed';
+
+const counterKey = (counter: DailyCounter, tenant: string, day: string) => ({ pk: `${counter}#${day}#${tenant}` });
 
 /** How long a sender uses credentials it has read: a change counts within this time. */
 const CREDENTIALS_CACHE_MS = 60_000;
@@ -81,21 +85,21 @@ export const createAccountRepository = (client: DynamoDBDocumentClient, table: s
       );
     },
 
-    /** Counts one test of the tenant's UTC day; false where `limit` of them are counted already. */
-    async countTest(tenant: string, limit: number): Promise<boolean> {
+    /** Adds to a counter of the tenant's UTC day; false, and nothing is added, where it would pass `limit`. */
+    async count(counter: DailyCounter, tenant: string, amount: number, limit: number): Promise<boolean> {
+      if (amount > limit) return false;
       const now = clock();
       const day = new Date(now).toISOString().slice(0, 10);
       try {
         await client.send(
           new UpdateCommand({
             TableName: table,
-            Key: testsKey(tenant, day),
-            UpdateExpression: 'SET expires = :expires ADD tests :one',
-            ConditionExpression: '(attribute_not_exists(tests) OR tests < :limit) AND :limit > :zero',
+            Key: counterKey(counter, tenant, day),
+            UpdateExpression: 'SET expires = :expires ADD used :amount',
+            ConditionExpression: 'attribute_not_exists(used) OR used <= :room',
             ExpressionAttributeValues: {
-              ':one': 1,
-              ':zero': 0,
-              ':limit': limit,
+              ':amount': amount,
+              ':room': limit - amount,
               ':expires': Math.floor(now / 1000) + 2 * 86_400,
             },
           }),

@@ -5,6 +5,7 @@ import * as z from 'zod/mini';
 import { alarmStates } from '../contracts/alarm-event.ts';
 import type { DeliveryKey } from '../domain/delivery-key.ts';
 import { type DeliveryRecord, deliveryStatuses } from '../domain/delivery-record.ts';
+import type { IncidentTurn } from '../domain/incident.ts';
 import { batchWrite } from './dynamodb-batches.ts';
 
 const attempt = z.object({
@@ -32,6 +33,15 @@ const storedRecord = z.object({
   expires: z.number(),
 });
 
+const storedTurn = z.object({
+  pk: z.string(),
+  sk: z.string(),
+  newest: z.number(),
+  lease: z.number(),
+  owner: z.string(),
+  expires: z.number(),
+});
+
 /** What a claim found: the delivery is ours, or why it is not. */
 export type Claim =
   | { kind: 'claimed'; record: DeliveryRecord }
@@ -46,7 +56,7 @@ const GATHER = 3;
 
 /** The deliveries and where they stand (table Deliveries). */
 export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: string) => {
-  let gathered: { records: DeliveryRecord[]; written: Promise<void> } | undefined;
+  let gathered: { items: (DeliveryRecord | IncidentTurn)[]; written: Promise<void> } | undefined;
 
   const read = async (key: DeliveryKey): Promise<DeliveryRecord | undefined> => {
     const { Item } = await client.send(
@@ -143,21 +153,50 @@ export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: 
       return reopened ? { kind: 'claimed', record: reopened } : { kind: 'busy', until: now };
     },
 
-    /** Writes a record back. Safe without a condition while its lease is held; several at once go out together. */
-    save(record: DeliveryRecord): Promise<void> {
+    /** Claims the turn to send about an incident; undefined where it is another worker's. */
+    async claimTurn(first: IncidentTurn, now: number): Promise<IncidentTurn | undefined> {
+      try {
+        const { Attributes } = await client.send(
+          new UpdateCommand({
+            TableName: table,
+            Key: { pk: first.pk, sk: first.sk },
+            UpdateExpression:
+              'SET #owner = :owner, lease = :lease, expires = :expires, newest = if_not_exists(newest, :newest)',
+            // The owner is new with each claim: it fits where the SDK has sent ours twice and lost the first answer.
+            ConditionExpression: 'attribute_not_exists(lease) OR lease <= :now OR #owner = :owner',
+            ExpressionAttributeNames: { '#owner': 'owner' },
+            ExpressionAttributeValues: {
+              ':owner': first.owner,
+              ':lease': first.lease,
+              ':expires': first.expires,
+              ':newest': first.newest,
+              ':now': now,
+            },
+            ReturnValues: 'ALL_NEW',
+          }),
+        );
+        return storedTurn.parse(Attributes);
+      } catch (error) {
+        if (error instanceof ConditionalCheckFailedException) return undefined;
+        throw error;
+      }
+    },
+
+    /** Writes an item back. Safe without a condition while its lease is held; several at once go out together. */
+    save(item: DeliveryRecord | IncidentTurn): Promise<void> {
       if (!gathered) {
-        const records: DeliveryRecord[] = [];
+        const items: (DeliveryRecord | IncidentTurn)[] = [];
         const written = pause(GATHER).then(() => {
           gathered = undefined;
           return batchWrite(
             client,
             table,
-            records.map((Item) => ({ PutRequest: { Item } })),
+            items.map((Item) => ({ PutRequest: { Item } })),
           );
         });
-        gathered = { records, written };
+        gathered = { items, written };
       }
-      gathered.records.push(record);
+      gathered.items.push(item);
       return gathered.written;
     },
 

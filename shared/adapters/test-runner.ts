@@ -32,13 +32,13 @@ export type RunTest = (tenant: string, destination: Destination) => Promise<Test
  */
 export const createTestRunner =
   (
-    accounts: Pick<AccountRepository, 'countTest'>,
+    accounts: Pick<AccountRepository, 'count'>,
     environment: { TESTS_PER_DAY: number; SENDER_FUNCTIONS: Record<NotificationTypeId, string> },
     lambda: LambdaClient = createInvokeClient(),
     clock: Clock = Date.now,
   ): RunTest =>
   async (tenant, destination) => {
-    const counted = await accounts.countTest(tenant, environment.TESTS_PER_DAY).catch((error: unknown) => {
+    const counted = await accounts.count('tests', tenant, 1, environment.TESTS_PER_DAY).catch((error: unknown) => {
       throw unavailable(error);
     });
     if (!counted) {

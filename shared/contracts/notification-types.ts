@@ -10,7 +10,11 @@ export type DetailsField = {
   readonly rule: string;
 };
 
-type NotificationType = { readonly fields: Readonly<Record<string, DetailsField>> | null };
+type NotificationType = {
+  readonly fields: Readonly<Record<string, DetailsField>> | null;
+  /** True where the destination opens and closes incidents: then alerts of one alarm must arrive in order. */
+  readonly hasIncidents: boolean;
+};
 
 const allowedBy =
   (schema: z.ZodMiniType) =>
@@ -34,6 +38,7 @@ const isRoutingKey = (value: string): boolean => /^[a-zA-Z0-9\-_.]+$/.test(value
  */
 export const notificationTypes = {
   email: {
+    hasIncidents: false,
     fields: {
       address: {
         description: 'Email address to send notifications to',
@@ -44,6 +49,7 @@ export const notificationTypes = {
     },
   },
   webhook: {
+    hasIncidents: false,
     fields: {
       url: {
         description: 'An HTTP or HTTPS URL to POST the alert to',
@@ -54,6 +60,7 @@ export const notificationTypes = {
     },
   },
   incidentpager: {
+    hasIncidents: true,
     fields: {
       service_key: {
         description: 'The service key of the incident pager integration',
@@ -70,6 +77,7 @@ export const notificationTypes = {
     },
   },
   sms: {
+    hasIncidents: false,
     fields: {
       phone_number: {
         description: 'Phone number in E.164 format: +, country code, number',
@@ -80,6 +88,7 @@ export const notificationTypes = {
     },
   },
   incidentrouter: {
+    hasIncidents: true,
     fields: {
       api_key: {
         description: 'The API key of the incident router account',
@@ -96,6 +105,7 @@ export const notificationTypes = {
     },
   },
   atomfeed: {
+    hasIncidents: false,
     fields: {
       category: {
         description: 'The category of the entries, which is prefixed with monitoring.alerts.',
@@ -105,8 +115,8 @@ export const notificationTypes = {
       },
     },
   },
-  technicalContactsEmail: { fields: null },
-  managed: { fields: null },
+  technicalContactsEmail: { hasIncidents: false, fields: null },
+  managed: { hasIncidents: false, fields: null },
 } as const satisfies Record<string, NotificationType>;
 
 /** The id of a notification type, for example `webhook`. */

@@ -18,7 +18,7 @@ const named = (record: unknown): string | undefined => {
 };
 
 /** Cuts a text on a code point, and says so with dots. */
-const shortened = (text: string, length: number): string => {
+export const shortened = (text: string, length: number): string => {
   const points = [...text];
   return points.length <= length ? text : `${points.slice(0, length - 3).join('')}...`;
 };

@@ -6,8 +6,13 @@ const sha256 = (...parts: string[]): string => createHash('sha256').update(JSON.
 /** The place of a delivery's record in table Deliveries. */
 export type DeliveryKey = { pk: string; sk: string };
 
-/** The milliseconds inside an `event_id` (interface, Webhook payload), as 13 digits; zeros where it has none. */
-const eventTime = (eventId: string): string => /:(\d{13}):[^:]*$/.exec(eventId)?.[1] ?? '0'.repeat(13);
+/** The milliseconds inside an `event_id` (interface, Webhook payload); undefined where it has none. */
+export const eventIdTime = (eventId: string): number | undefined => {
+  const digits = /:(\d{13}):[^:]*$/.exec(eventId)?.[1];
+  return digits === undefined ? undefined : Number(digits);
+};
+
+const sortableTime = (eventId: string): string => String(eventIdTime(eventId) ?? 0).padStart(13, '0');
 
 /**
  * One record for each (event, notification). It follows from the event's id alone, so that the same `event_id` with other
@@ -18,7 +23,7 @@ export const deliveryKey = (
   notificationId: string,
 ): DeliveryKey => ({
   pk: `delivery#${notificationId}#${tenant}`,
-  sk: `${eventTime(eventId)}#${sha256(tenant, eventId)}`,
+  sk: `${sortableTime(eventId)}#${sha256(tenant, eventId)}`,
 });
 
 /** An id of a delivery that can be shown to receivers and written to logs: the same over all retries. */

@@ -47,7 +47,8 @@ export type DeliveryRecord = DeliveryKey & {
 /** How long a claim holds, in ms: longer than a function can run (design 3, Claim). */
 export const LEASE = 35_000;
 
-const KEEP_SECONDS = 30 * 86_400;
+/** How long records are kept, in seconds. */
+export const KEEP_SECONDS = 30 * 86_400;
 
 /** The record as a first claim writes it. */
 export const claimedRecord = (

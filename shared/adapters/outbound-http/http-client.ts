@@ -3,10 +3,8 @@ import https from 'node:https';
 import { isIP } from 'node:net';
 import { SEND_DEADLINE } from '../../domain/deliver.ts';
 import type { EgressRule } from '../../domain/egress.ts';
+import type { HttpAnswer } from '../../domain/http-outcome.ts';
 import { EgressRefused, guardedLookup, type Resolve, systemResolve } from './guarded-lookup.ts';
-
-/** What a destination answered. `body` is its first 64 KB, or empty where it was not asked for. */
-export type HttpAnswer = { status: number; retryAfter: string | undefined; body: string };
 
 /** A POST to a user's URL. */
 export type HttpPost = {
@@ -91,7 +89,11 @@ export const createHttpClient = ({
     return agents;
   };
 
-  /** @throws EgressRefused, DeadlineMissed, or the network's own error with its `code` */
+  /**
+   * Sends a request. The answer's `body` is its first 64 KB, or empty where it was not asked for.
+   *
+   * @throws EgressRefused, DeadlineMissed, or the network's own error with its `code`
+   */
   const post = ({ url, headers, body, readBody = false }: HttpPost): Promise<HttpAnswer> =>
     new Promise((resolveAnswer, reject) => {
       const literal = literalAddress(url);

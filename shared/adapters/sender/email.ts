@@ -6,12 +6,13 @@ import { type EmailMessage, emailMessage } from '../../domain/email-message.ts';
 import { type Failure, failed, type Outcome } from '../../domain/outcome.ts';
 import type { AccountRepository } from '../account-repository.ts';
 import { awsConfig } from '../aws-config.ts';
+import type { DailyLimit } from '../daily-limit.ts';
 
 /** The part of a sender's environment that mail needs. */
 export type MailEnvironment = { MAIL_FROM: string; MAIL_REPLY_TO?: string | undefined; CONFIGURATION_SET: string };
 
 /** Sends one message to one recipient: one bad address would reject the others of a call. */
-type SendMail = (recipient: string, message: EmailMessage) => Promise<Outcome>;
+type SendMail = (tenant: string, recipient: string, message: EmailMessage) => Promise<Outcome>;
 
 const accepted: Outcome = { result: 'delivered', explanation: 'Success: Email accepted for delivery' };
 
@@ -20,10 +21,13 @@ const utf8 = (Data: string) => ({ Data, Charset: 'UTF-8' });
 /** SES has no idempotency token, so the client never repeats a call by itself: the record decides (wire-formats, SES). */
 const createSendMail = (
   environment: MailEnvironment,
+  dailyLimit: DailyLimit,
   client = new SESClient({ ...awsConfig, maxAttempts: 1 }),
 ): SendMail => {
   const { MAIL_FROM, MAIL_REPLY_TO, CONFIGURATION_SET } = environment;
-  return async (recipient, { subject, text, html }) => {
+  return async (tenant, recipient, { subject, text, html }) => {
+    const overLimit = await dailyLimit(tenant);
+    if (overLimit) return overLimit;
     try {
       await client.send(
         new SendEmailCommand({
@@ -42,9 +46,9 @@ const createSendMail = (
 };
 
 /** Delivers to an `email` notification. Delivered means that SES accepted the message. */
-export const emailDelivery = (environment: MailEnvironment): Deliver => {
-  const sendMail = createSendMail(environment);
-  return ({ event }, { address = '' }) => sendMail(address, emailMessage(event));
+export const emailDelivery = (environment: MailEnvironment, dailyLimit: DailyLimit): Deliver => {
+  const sendMail = createSendMail(environment, dailyLimit);
+  return ({ event }, { address = '' }) => sendMail(event.tenant_id, address, emailMessage(event));
 };
 
 /** Names a contact in the record without telling who it is: the delivery's id is the salt. */
@@ -56,9 +60,10 @@ const isFailure = (outcome: Outcome): outcome is Failure => outcome.result !== '
 /** Delivers to the account's technical contacts: each gets a message of its own, and a retry mails only the rest. */
 export const technicalContactsDelivery = (
   environment: MailEnvironment,
+  dailyLimit: DailyLimit,
   accounts: Pick<AccountRepository, 'technicalContacts'>,
 ): Deliver => {
-  const sendMail = createSendMail(environment);
+  const sendMail = createSendMail(environment, dailyLimit);
   return async ({ event, deliveryId, partsDone }) => {
     const contacts = await accounts.technicalContacts(event.tenant_id);
     if (contacts.length === 0) return failed('permanent', 'no contacts', 'The account has no technical contacts');
@@ -67,7 +72,7 @@ export const technicalContactsDelivery = (
     const outcomes = await Promise.all(
       parts
         .filter(({ part }) => !partsDone.includes(part))
-        .map(async ({ contact, part }) => ({ part, outcome: await sendMail(contact, message) })),
+        .map(async ({ contact, part }) => ({ part, outcome: await sendMail(event.tenant_id, contact, message) })),
     );
     const arrived = outcomes.flatMap(({ part, outcome }) => (isFailure(outcome) ? [] : [part]));
     const failures = outcomes.map(({ outcome }) => outcome).filter(isFailure);

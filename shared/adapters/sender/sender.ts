@@ -1,8 +1,10 @@
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
 import { ulid } from 'ulid';
-import type { NotificationTypeId } from '../../contracts/notification-types.ts';
+import { type NotificationTypeId, notificationTypes } from '../../contracts/notification-types.ts';
 import { type TestResult, testRequest } from '../../contracts/sender.ts';
 import type { Deliver } from '../../domain/deliver.ts';
+import { deliveryId } from '../../domain/delivery-key.ts';
+import { byTime, incidentKey } from '../../domain/incident.ts';
 import { ownFailureWait } from '../../domain/retry-schedule.ts';
 import { testEvent } from '../../domain/test-event.ts';
 import { createDeliveryRepository } from '../delivery-repository.ts';
@@ -11,13 +13,9 @@ import { errorTrace, logger } from '../logger.ts';
 import { count, tally } from '../metrics.ts';
 import { createNotificationRepository } from '../notification-repository.ts';
 import { createQueues } from '../queues.ts';
-import {
-  attemptDelivery,
-  type IncomingMessage,
-  readMessage,
-  type SenderTools,
-  type Settled,
-} from './delivery-attempt.ts';
+import { attemptDelivery } from './delivery-attempt.ts';
+import { attemptInTurn } from './incident-turn.ts';
+import { readDelivery, type SenderTools, type Settled, type Work } from './message.ts';
 
 /** The part of a sender's environment that all types share, parsed. */
 export type SenderEnvironment = {
@@ -26,9 +24,11 @@ export type SenderEnvironment = {
   SENDER_QUEUES: Record<NotificationTypeId, string>;
   DEAD_LETTER_QUEUE: string;
   RETRY_SCALE: number;
+  DEAD_LETTER_MAIL: boolean;
 };
 
 type Invocation = SQSEvent | { kind: 'test' };
+type SettledMessage = Settled & { record: SQSRecord };
 
 /**
  * Makes the Lambda handler of a type's sender. It is invoked with a batch of its queue, whose messages it works on at the
@@ -41,6 +41,7 @@ export const createSender = (
   deliver: Deliver,
 ) => {
   const notifications = createNotificationRepository(client, environment.NOTIFICATIONS_TABLE);
+  const { hasIncidents } = notificationTypes[type];
   const tools: SenderTools = {
     type,
     deliver,
@@ -49,6 +50,7 @@ export const createSender = (
     queueUrls: environment.SENDER_QUEUES,
     deadLetterUrl: environment.DEAD_LETTER_QUEUE,
     retryScale: environment.RETRY_SCALE,
+    deadLetterMail: environment.DEAD_LETTER_MAIL,
     clock: Date.now,
   };
 
@@ -61,57 +63,69 @@ export const createSender = (
   };
 
   /** A failure of our own: the message comes again, the sooner the fewer times it has come; no attempt is used. */
-  const ownFailure = async (record: SQSRecord, error: unknown): Promise<Settled> => {
+  const ownFailure = async (record: SQSRecord, error: unknown): Promise<SettledMessage> => {
     const receives = Number(record.attributes.ApproximateReceiveCount);
     logger.error('own failure', { type, message_id: record.messageId, receives, ...errorTrace(error) });
     await tools.queues
       .putBack(environment.SENDER_QUEUES[type], record, ownFailureWait(receives, environment.RETRY_SCALE))
       .catch((cause: unknown) => logger.error('message waits out its visibility', { type, ...errorTrace(cause) }));
-    return { verdict: 'failed', again: true };
+    return { verdict: 'failed', again: true, record };
   };
 
-  const workOn = async (
-    { record, body }: IncomingMessage,
-    heads: Awaited<ReturnType<typeof notifications.heads>>,
-    timeLeft: () => number,
-  ) => {
-    if (!body) {
-      const { body: text, attributes } = record;
-      const reason = { reason: 'malformed', cause: 'service', attempts: 0 } as const;
-      await tools.queues.deadLetter(
-        environment.DEAD_LETTER_QUEUE,
-        { body: text, group: attributes.MessageGroupId },
-        reason,
-      );
-      logger.error('malformed delivery', { type, message_id: record.messageId });
-      return { verdict: 'dead' } satisfies Settled;
-    }
-    const notification = heads.find({ tenant: body.event.tenant_id, id: body.notification_id });
-    return attemptDelivery(tools, record, body, notification, timeLeft);
+  const buryMalformed = async (record: SQSRecord): Promise<Settled> => {
+    const { body, attributes } = record;
+    const reason = { reason: 'malformed', cause: 'service', attempts: 0 } as const;
+    await tools.queues.deadLetter(environment.DEAD_LETTER_QUEUE, { body, group: attributes.MessageGroupId }, reason);
+    logger.error('malformed delivery', { type, message_id: record.messageId });
+    return { verdict: 'dead' };
+  };
+
+  const orFailure = (record: SQSRecord, settled: Promise<Settled>): Promise<SettledMessage> =>
+    settled.then(
+      (done) => ({ ...done, record }),
+      (error: unknown) => ownFailure(record, error),
+    );
+
+  const workOn = async (work: Work, heads: ReturnType<typeof notifications.heads>): Promise<Settled> => {
+    const notification = (await heads).find(placeOf(work));
+    return hasIncidents ? attemptInTurn(work, notification) : attemptDelivery(work, notification);
+  };
+
+  /** Messages that must be worked on one after the other; each line goes beside the others. */
+  const lines = (works: Work[]): Work[][] => {
+    if (!hasIncidents) return works.map((work) => [work]);
+    const sorted = works.toSorted((one, other) => byTime(one.body.event, other.body.event));
+    return [...Map.groupBy(sorted, ({ body }) => `${body.notification_id} ${incidentKey(body.event)}`).values()];
   };
 
   const runBatch = async ({ Records }: SQSEvent, timeLeft: () => number): Promise<SQSBatchResponse> => {
-    const messages = Records.map(readMessage);
-    const keys = messages.flatMap(({ body }) =>
-      body ? [{ tenant: body.event.tenant_id, id: body.notification_id }] : [],
+    const messages = Records.map((record) => ({ record, body: readDelivery(record.body) }));
+    const works = messages.flatMap(({ record, body }): Work[] =>
+      body ? [{ tools, record, body, id: deliveryId(body.event, body.notification_id), timeLeft }] : [],
     );
-    const heads = notifications.heads(keys);
-    // Awaited by each message alone, so that a failure to read puts back every message, and throws none away.
+    const heads = notifications.heads(works.map(placeOf));
+    // Each message awaits it and is put back by itself: here it must only not count as unhandled.
     heads.catch(() => undefined);
-    const settled = await Promise.all(
-      messages.map(async (message) => {
-        const outcome = await heads
-          .then((found) => workOn(message, found, timeLeft))
-          .catch((error: unknown) => ownFailure(message.record, error));
-        return { ...outcome, id: message.record.messageId };
-      }),
-    );
+
+    const workInLine = async (line: Work[]): Promise<SettledMessage[]> => {
+      const done: SettledMessage[] = [];
+      for (const work of line) done.push(await orFailure(work.record, workOn(work, heads)));
+      return done;
+    };
+    const malformed = messages
+      .filter(({ body }) => !body)
+      .map(({ record }) => orFailure(record, buryMalformed(record)));
+    const settled = (await Promise.all([...lines(works).map(workInLine), Promise.all(malformed)])).flat();
+
     const verdicts = tally(settled.map(({ verdict }) => verdict));
     logger.info('batch done', { type, ...verdicts });
     count(verdicts, { type });
-    return { batchItemFailures: settled.filter(({ again }) => again).map(({ id }) => ({ itemIdentifier: id })) };
+    const again = settled.filter(({ again }) => again);
+    return { batchItemFailures: again.map(({ record }) => ({ itemIdentifier: record.messageId })) };
   };
 
   return async (input: Invocation, context: Context): Promise<SQSBatchResponse | TestResult> =>
     'Records' in input ? runBatch(input, () => context.getRemainingTimeInMillis()) : runTest(input);
 };
+
+const placeOf = ({ body }: Work) => ({ tenant: body.event.tenant_id, id: body.notification_id });

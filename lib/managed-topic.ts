@@ -1,0 +1,25 @@
+import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
+import { Alias } from 'aws-cdk-lib/aws-kms';
+import { Topic } from 'aws-cdk-lib/aws-sns';
+import { Construct } from 'constructs';
+import { Access } from './access.ts';
+
+/** The topic that notifications of type `managed` tell: the operators subscribe to it whatever they use. */
+export class ManagedTopic extends Construct {
+  readonly topic: Topic;
+
+  constructor(scope: Construct, id: string) {
+    super(scope, id);
+    this.topic = new Topic(this, 'Topic', {
+      masterKey: Alias.fromAliasName(this, 'Key', 'alias/aws/sns'),
+      enforceSSL: true,
+    });
+  }
+
+  /** Lets a function publish to the topic. */
+  publishing(): Access<{ MANAGED_TOPIC: string }> {
+    return new Access({ MANAGED_TOPIC: this.topic.topicArn }, [
+      new PolicyStatement({ actions: ['sns:Publish'], resources: [this.topic.topicArn] }),
+    ]);
+  }
+}

@@ -1,0 +1,43 @@
+import { SEND_DEADLINE } from '../../domain/deliver.ts';
+import { type HttpType, httpOutcome } from '../../domain/http-outcome.ts';
+import { type Failure, failed, type Outcome } from '../../domain/outcome.ts';
+import { EgressRefused } from './guarded-lookup.ts';
+import { DeadlineMissed, type HttpClient, type HttpPost } from './http-client.ts';
+import { OriginPaused } from './origin-pause.ts';
+
+const codeOf = (error: unknown): string =>
+  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'ERROR';
+
+/**
+ * The outcome of a request that got no answer. Its explanation is for the tester of the notification: it has the error's
+ * code and the host that the tester gave, and never an address that a name was resolved to.
+ */
+const failedRequest = (error: unknown, host: string): Failure => {
+  if (error instanceof EgressRefused) {
+    const explanation = `EGRESS_REFUSED ${host} is, or resolves to, an address that is not public`;
+    return failed(error.literal ? 'permanent' : 'transient', 'egress', explanation);
+  }
+  if (error instanceof DeadlineMissed) {
+    return failed('transient', 'deadline', `ETIMEDOUT ${host} did not answer within ${SEND_DEADLINE / 1000} s`);
+  }
+  if (error instanceof OriginPaused) {
+    const explanation = `EPAUSED ${host} has not answered in time again and again; try again in half a minute`;
+    return failed('throttled', 'origin paused', explanation, { free: true, retryAfter: error.wait });
+  }
+  return failed('transient', 'network', `${codeOf(error)} while sending to ${host}`);
+};
+
+/** Posts and judges what comes back by the rules of the type. Whatever a destination does is an outcome, never an exception. */
+export const deliverByHttp = async (
+  type: HttpType,
+  http: HttpClient,
+  request: HttpPost,
+  /** What to call the other side in an explanation, where its address holds a key or is not the tester's own. */
+  host: string = request.url.host,
+): Promise<Outcome> => {
+  try {
+    return httpOutcome(type, await http.post(request), Date.now());
+  } catch (error) {
+    return failedRequest(error, host);
+  }
+};

@@ -1,0 +1,21 @@
+import { ATOM_ENTRY_TYPE, atomEntry } from '../../domain/atom-entry.ts';
+import type { Deliver } from '../../domain/deliver.ts';
+import { failed } from '../../domain/outcome.ts';
+import type { HttpClient } from '../outbound-http/http-client.ts';
+import { deliverByHttp } from '../outbound-http/http-delivery.ts';
+
+/**
+ * Delivers to an `atomfeed` notification: posts an entry to the operators' collection (RFC 5023).
+ *
+ * @param endpoint the collection; undefined where the operators have none
+ */
+export const feedDelivery =
+  (http: HttpClient, endpoint: string | undefined): Deliver =>
+  async ({ event, deliveryId }, { category = '' }) => {
+    if (endpoint === undefined) {
+      return failed('permanent', 'no feed configured', 'This service has no Atom feed', { cause: 'service' });
+    }
+    const headers = { 'content-type': ATOM_ENTRY_TYPE, 'user-agent': 'monitoring-notifications/1' };
+    const body = atomEntry(event, category, deliveryId, Date.now());
+    return deliverByHttp('atomfeed', http, { url: new URL(endpoint), headers, body });
+  };

@@ -1,0 +1,37 @@
+import { ulid } from 'ulid';
+import { advanced, claimedTurn, type IncidentTurn, isSuperseded } from '../../domain/incident.ts';
+import type { NotificationHead } from '../../domain/notification.ts';
+import { logger } from '../logger.ts';
+import { attemptDelivery } from './delivery-attempt.ts';
+import { putBack, type Settled, type Work } from './message.ts';
+
+/** How soon a message asks again for its turn, in seconds: a resolve should not wait out a whole lease. */
+const ASK_AGAIN = 2;
+
+/**
+ * Works on a message about an incident (design 3, Incidents in order): one at a time for each notification and alarm, and
+ * never an event older than one that has arrived. So a late CRITICAL cannot open again what its OK has closed.
+ */
+export const attemptInTurn = async (work: Work, notification: NotificationHead | undefined): Promise<Settled> => {
+  const { tools, body } = work;
+  const { deliveries, clock } = tools;
+  const turn = await deliveries.claimTurn(claimedTurn(body.event, body.notification_id, ulid(), clock()), clock());
+  if (!turn) return putBack(work, 'busy', ASK_AGAIN);
+
+  let held: IncidentTurn | undefined = turn;
+  const giveUp = async (next: IncidentTurn) => {
+    await deliveries.save({ ...next, lease: 0 });
+    held = undefined;
+  };
+  try {
+    return await attemptDelivery(work, notification, {
+      superseded: isSuperseded(body.event, turn),
+      onDelivered: () => giveUp(advanced(turn, body.event)),
+    });
+  } finally {
+    // Where this fails, the lease ends by itself.
+    if (held) {
+      await giveUp(held).catch(() => logger.warn('turn not given up', { type: tools.type, delivery_id: work.id }));
+    }
+  }
+};

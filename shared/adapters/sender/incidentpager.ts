@@ -1,0 +1,20 @@
+import type { Deliver } from '../../domain/deliver.ts';
+import { pagerEvent } from '../../domain/pager-event.ts';
+import type { HttpClient } from '../outbound-http/http-client.ts';
+import { deliverByHttp } from '../outbound-http/http-delivery.ts';
+
+/**
+ * Delivers to an `incidentpager` notification (PagerDuty Events API v1).
+ *
+ * @param guarded for an endpoint that the user chose: the egress rule holds for it
+ * @param direct for the operators' own, at `endpoint`
+ */
+export const pagerDelivery =
+  (guarded: HttpClient, direct: HttpClient, endpoint: string): Deliver =>
+  ({ event }, { service_key: serviceKey = '', service_endpoint: own }) => {
+    const body = JSON.stringify(pagerEvent(event, serviceKey));
+    const headers = { 'content-type': 'application/json', 'user-agent': 'monitoring-notifications/1' };
+    return own === undefined
+      ? deliverByHttp('incidentpager', direct, { url: new URL(endpoint), headers, body })
+      : deliverByHttp('incidentpager', guarded, { url: new URL(own), headers, body });
+  };

@@ -1,0 +1,22 @@
+import type { Deliver } from '../../domain/deliver.ts';
+import { routerEvent } from '../../domain/router-event.ts';
+import type { AccountRepository } from '../account-repository.ts';
+import type { HttpClient } from '../outbound-http/http-client.ts';
+import { deliverByHttp } from '../outbound-http/http-delivery.ts';
+import { webhookHeaders } from './webhook.ts';
+
+/**
+ * Delivers to an `incidentrouter` notification: a webhook call (interface, Events 4) to the router's address, in which the
+ * keys stand. The answer's body decides: the router says 200 to what it refuses, too.
+ */
+export const routerDelivery =
+  (accounts: Pick<AccountRepository, 'webhookCredentials'>, http: HttpClient, endpoint: string): Deliver =>
+  async ({ event, deliveryId }, { api_key: apiKey = '', routing_key: routingKey }) => {
+    const credentials = await accounts.webhookCredentials(event.tenant_id);
+    const path = [apiKey, ...(routingKey === undefined ? [] : [routingKey])].map(encodeURIComponent).join('/');
+    const url = new URL(`${endpoint.replace(/\/$/, '')}/${path}`);
+    const now = Date.now();
+    const body = JSON.stringify(routerEvent(event, now));
+    const headers = webhookHeaders(credentials, deliveryId, now, body);
+    return deliverByHttp('incidentrouter', http, { url, headers, body, readBody: true });
+  };

@@ -1,0 +1,69 @@
+import type { SQSRecord } from 'aws-lambda';
+import { parseJson } from '../../contracts/json.ts';
+import type { NotificationTypeId } from '../../contracts/notification-types.ts';
+import { type Delivery, delivery } from '../../contracts/sender.ts';
+import type { Deliver } from '../../domain/deliver.ts';
+import type { DeliveryRepository } from '../delivery-repository.ts';
+import type { Queues } from '../queues.ts';
+
+/** What became of a message: the words that are counted for a type's deliveries. */
+export type Verdict =
+  | 'delivered'
+  | 'retried'
+  | 'dead'
+  | 'superseded'
+  | 'cancelled'
+  | 'forwarded'
+  | 'duplicate'
+  | 'early'
+  | 'busy'
+  | 'unrecorded'
+  | 'failed';
+
+/** `again` leaves the message on the queue, where its visibility has been set; all others are acked. */
+export type Settled = { verdict: Verdict; again?: true };
+
+/** What a sender needs of the world. */
+export type SenderTools = {
+  type: NotificationTypeId;
+  deliver: Deliver;
+  deliveries: DeliveryRepository;
+  queues: Queues;
+  /** The queue of each type. */
+  queueUrls: Record<NotificationTypeId, string>;
+  deadLetterUrl: string;
+  retryScale: number;
+  /** True where owners hear of alerts that are given up. */
+  deadLetterMail: boolean;
+  clock: () => number;
+};
+
+/** One message under work: what it is, by which tools, and for how long they may still be used. */
+export type Work = {
+  tools: SenderTools;
+  record: SQSRecord;
+  body: Delivery;
+  /** The delivery's id. */
+  id: string;
+  /** Milliseconds until the function is killed. */
+  timeLeft: () => number;
+};
+
+/** Reads the delivery of a message without throwing: whatever is wrong with a text, its neighbours must go on. */
+export const readDelivery = (text: string): Delivery | undefined => {
+  try {
+    const parsed = delivery.safeParse(parseJson(text));
+    return parsed.success ? parsed.data : undefined;
+  } catch {
+    return undefined;
+  }
+};
+
+/** The same message once more, byte for byte. */
+export const sameMessage = ({ record, body }: Work) => ({ body: record.body, group: body.event.tenant_id });
+
+/** Leaves a message on its queue, to come again after some seconds. */
+export const putBack = async ({ tools, record }: Work, verdict: Verdict, seconds: number): Promise<Settled> => {
+  await tools.queues.putBack(tools.queueUrls[tools.type], record, seconds);
+  return { verdict, again: true };
+};

@@ -1,0 +1,102 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { deliveryBody } from '../../contracts/sender.ts';
+import { type DeliveryRecord, ended } from '../../domain/delivery-record.ts';
+import { DEFAULT_NOTIFICATION_ID } from '../../domain/notification-id.ts';
+import type { Failure, Outcome } from '../../domain/outcome.ts';
+import { waitAfter } from '../../domain/retry-schedule.ts';
+import { undeliveredNotice } from '../../domain/undelivered-notice.ts';
+import { logger } from '../logger.ts';
+import { type Settled, sameMessage, type Verdict, type Work } from './message.ts';
+
+/** What logs, records and dead letters hold of a failure. */
+type Cause = Pick<Failure, 'reason' | 'cause' | 'status'>;
+
+/** The last try of the completing write may take this long, in ms: 3 tries of 3 s, as `awsConfig` has it. */
+const MIN_TIME_TO_RECORD = 10_000;
+/** Between two tries of it, in ms. */
+const RECORD_AGAIN = 250;
+
+const logFailure = ({ tools, id, body }: Work, verdict: Verdict, failure: Cause, attempts: number): void => {
+  const { reason, cause, status } = failure;
+  const { notification_id } = body;
+  logger.warn('delivery failed', {
+    verdict,
+    type: tools.type,
+    delivery_id: id,
+    notification_id,
+    reason,
+    cause,
+    status,
+    attempts,
+  });
+};
+
+/** Tells the owner by a delivery to the technical contacts, whose record lets one a day through. Of their own there is none. */
+const tellOwner = async ({ tools, body }: Work, { reason }: Cause): Promise<void> => {
+  if (!tools.deadLetterMail || tools.type === 'technicalContactsEmail') return;
+  const tenant = body.event.tenant_id;
+  const notice = undeliveredNotice(tenant, body.notification_id, reason, tools.clock());
+  await tools.queues.sendLater(
+    tools.queueUrls.technicalContactsEmail,
+    { body: deliveryBody(DEFAULT_NOTIFICATION_ID, JSON.stringify(notice)), group: tenant },
+    0,
+  );
+};
+
+/** The order matters (design 3, Dead letters): the dead-letter queue has it, then the record says so, then the message is acked. */
+export const bury = async (work: Work, record: DeliveryRecord, failure: Cause): Promise<Settled> => {
+  const { tools } = work;
+  await tellOwner(work, failure);
+  await tools.queues.deadLetter(tools.deadLetterUrl, sameMessage(work), { ...failure, attempts: record.attempts });
+  await tools.deliveries.save(ended(record, 'dead'));
+  logFailure(work, 'dead', failure, record.attempts);
+  return { verdict: 'dead' };
+};
+
+/** A retry is a new message, sent before the old one is acked; the record, written first, says when it is due. */
+const retry = async (work: Work, record: DeliveryRecord, failure: Failure, wait: number): Promise<Settled> => {
+  const { tools } = work;
+  await tools.deliveries.save({ ...record, due: tools.clock() + wait });
+  await tools.queues.sendLater(tools.queueUrls[tools.type], sameMessage(work), wait);
+  logFailure(work, 'retried', failure, record.attempts);
+  return { verdict: 'retried' };
+};
+
+/** A record that cannot be written after the send must not make the alert go out twice: it is tried again, then acked. */
+const recordDelivered = async (
+  work: Work,
+  record: DeliveryRecord,
+  onDelivered: () => Promise<void>,
+): Promise<Settled> => {
+  const { tools, timeLeft, id } = work;
+  while (true) {
+    try {
+      await onDelivered();
+      await tools.deliveries.save(ended(record, 'delivered'));
+      return { verdict: 'delivered' };
+    } catch {
+      if (timeLeft() > MIN_TIME_TO_RECORD) {
+        await pause(RECORD_AGAIN);
+        continue;
+      }
+      logger.error('delivered but not recorded', { type: tools.type, delivery_id: id });
+      return { verdict: 'unrecorded' };
+    }
+  }
+};
+
+/**
+ * Settles what came of an attempt, which `record` counts already: it is recorded, tried again later, or buried.
+ *
+ * @param onDelivered what must be on record before the delivery is
+ */
+export const settle = async (
+  work: Work,
+  record: DeliveryRecord,
+  outcome: Outcome,
+  onDelivered: () => Promise<void>,
+): Promise<Settled> => {
+  if (outcome.result === 'delivered') return recordDelivered(work, record, onDelivered);
+  const wait = waitAfter(record.attempts, outcome, work.tools.retryScale);
+  return wait === undefined ? bury(work, record, outcome) : retry(work, record, outcome, wait);
+};

@@ -1,0 +1,34 @@
+import { type AlarmEvent, type WebhookPayload, webhookPayload } from '../contracts/alarm-event.ts';
+import { headline, shortened, statusText } from './alert-text.ts';
+import { eventTime, incidentKey } from './incident.ts';
+
+const messageType = { OK: 'RECOVERY', WARNING: 'WARNING', CRITICAL: 'CRITICAL' } as const;
+
+/** Characters of a state message (VictorOps REST endpoint). */
+const MAX_STATE_MESSAGE = 20_480;
+
+/** A message of the router's REST endpoint: the webhook payload and the router's own fields. Times are in seconds. */
+export type RouterEvent = WebhookPayload & {
+  message_type: (typeof messageType)[keyof typeof messageType];
+  entity_id: string;
+  entity_display_name: string;
+  state_message: string;
+  timestamp: number;
+  state_start_time: number;
+  monitoring_tool: string;
+};
+
+/** Writes the message; `entity_id` is the same for an incident's whole life. @param now ms since the epoch */
+export const routerEvent = (event: AlarmEvent, now: number): RouterEvent => {
+  const seconds = Math.floor((eventTime(event) ?? now) / 1000);
+  return {
+    ...webhookPayload(event),
+    message_type: messageType[event.details.state],
+    entity_id: incidentKey(event),
+    entity_display_name: headline(event),
+    state_message: shortened(statusText(event) ?? headline(event), MAX_STATE_MESSAGE),
+    timestamp: seconds,
+    state_start_time: seconds,
+    monitoring_tool: 'Monitoring Notifications',
+  };
+};
