@@ -1,4 +1,4 @@
-import { App } from 'aws-cdk-lib';
+import { App, type AppProps } from 'aws-cdk-lib';
 import { NotificationsStack } from './notifications-stack.ts';
 import { parseSettings } from './settings.ts';
 
@@ -6,11 +6,11 @@ import { parseSettings } from './settings.ts';
 export const STACK_NAME = 'MonitoringNotifications';
 
 /**
- * The CDK app. `context` are settings; what the CDK CLI passes besides is added by the App itself. Needs no account and no
- * network to synthesize.
+ * The CDK app. Its context holds the settings; what the CDK CLI passes besides is added by the App itself. Needs no account
+ * and no network to synthesize.
  */
-export const notificationsApp = (options: { context?: Record<string, unknown>; outdir?: string } = {}): App => {
-  const app = new App(options);
+export const notificationsApp = (props: AppProps = {}): App => {
+  const app = new App({ analyticsReporting: false, ...props });
   const { stackName = STACK_NAME, ...context } = app.node.getAllContext();
   new NotificationsStack(app, String(stackName), parseSettings(context));
   return app;

@@ -32,6 +32,7 @@ export class NotificationsStack extends Stack {
       'What notifications of type managed tell; subscribe the operators',
     );
     output('TokensTable', storage.tokens.table.tableName, 'Tokens of the API, by their hash');
+    output('DeliveriesTable', storage.deliveries.table.tableName, 'The record of each delivery, for 30 days');
     output('AccountsTable', storage.accounts.table.tableName, 'Accounts: technical contacts, webhook credentials');
 
     if (settings.feedEndpoint === undefined) {

@@ -73,7 +73,7 @@ export const settingNames = Object.keys(settingsSchema.shape);
 const isSetting = (key: string): boolean => !/[:/]/.test(key);
 
 const describe = (issue: z.core.$ZodIssue): string =>
-  issue.code === 'unrecognized_keys'
+  issue.code === 'unrecognized_keys' && issue.path.length === 0
     ? `${issue.keys.map((key) => `"${key}"`).join(', ')} is not a setting; there are ${settingNames.join(', ')}`
     : `${issue.path.join('.')}: ${issue.message}`;
 
