@@ -26,13 +26,11 @@ const type = z.custom<NotificationTypeId>(isNotificationTypeId, {
 /** Fields of the type must be there and keep their rules; entries beyond them are the client's own (design 2, Leniency). */
 const detailsOf = (typeId: NotificationTypeId) => {
   const fields = Object.entries(fieldsOf(typeId));
-  const map = stringMap(4096).check((context) => {
+  const map = stringMap(4096, (details, report) => {
     for (const [name, field] of fields) {
-      const value = Object.hasOwn(context.value, name) ? context.value[name] : undefined;
-      const report = (message: string) =>
-        context.issues.push({ code: 'custom', path: [name], message, input: undefined });
-      if (value === undefined && !field.optional) report('is required');
-      if (typeof value === 'string' && value !== '' && !field.allows(value)) report(field.rule);
+      const value = Object.hasOwn(details, name) ? details[name] : undefined;
+      if (value === undefined && !field.optional) report(name, 'is required');
+      if (typeof value === 'string' && value !== '' && !field.allows(value)) report(name, field.rule);
     }
   });
   return fields.length === 0 ? z._default(map, {}) : map;

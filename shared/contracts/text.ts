@@ -38,11 +38,16 @@ const MAX_ENTRIES = 256;
 /** Field names come from the client: shown shortened, so that an error stays smaller than what caused it. */
 const shown = (key: string): string => (key.length > 64 ? `${key.slice(0, 64).toWellFormed()}…` : key.toWellFormed());
 
+/** Looks into a map whose values may still be anything, and reports what is wrong with its fields. */
+type CheckFields = (map: Readonly<Record<string, unknown>>, report: (field: string, message: string) => void) => void;
+
 /**
  * A JSON object of strings, as `details` and `metadata` are: 0 to 256 entries, keys of 1 to 255 characters.
+ * `checkFields` holds further rules, whose faults are found in the same pass.
+ *
  * The very object that JSON.parse made is handed on, never a copy made key by key: `__proto__` is data here like any other key.
  */
-export const stringMap = (maxValue: number) =>
+export const stringMap = (maxValue: number, checkFields: CheckFields = () => undefined) =>
   z
     .custom<Record<string, string>>(isObject, {
       error: (issue) => (issue.input === undefined ? 'is required' : 'must be an object of strings'),
@@ -58,6 +63,7 @@ export const stringMap = (maxValue: number) =>
         const valueFault = textFault(value, 1, maxValue);
         if (valueFault) report([shown(key)], valueFault);
       }
+      checkFields(context.value, (field, message) => report([field], message));
     });
 
 /** A JSON object whose keys with `null` are taken as absent (design 2, Leniency), shallowly. */

@@ -1,0 +1,191 @@
+import type { Worker } from 'node:worker_threads';
+import { type FromSandbox, type SandboxOptions, startSandbox } from './sandbox.ts';
+
+/** How an invocation ended: `payload` is JSON text, the function's answer or, when `failed`, its error. */
+export interface Outcome {
+  requestId: string;
+  payload: string;
+  failed: boolean;
+}
+
+/** A pool of sandboxes of one function. */
+export interface PoolOptions extends SandboxOptions {
+  functionName: string;
+  /** How many sandboxes may run at once; further invocations wait their turn. */
+  size: number;
+  timeoutSeconds: number;
+  /** Takes what sandboxes print, line by line. */
+  print: (line: string) => void;
+}
+
+interface Invocation {
+  requestId: string;
+  event: string;
+  resolve: (outcome: Outcome) => void;
+}
+
+/** The most that a Lambda takes and gives in one invocation, in bytes. */
+export const maximumPayloadBytes = 6 * 1024 * 1024;
+
+const initSeconds = 10;
+
+/**
+ * The sandboxes of one function. They start when they are needed (a cold start), handle one event at a time, are used
+ * again, the warmest first, and are replaced when they crash or are killed at the function's timeout.
+ */
+export class Pool {
+  readonly #options: PoolOptions;
+  readonly #idle: Sandbox[] = [];
+  readonly #all = new Set<Sandbox>();
+  readonly #waiting: Invocation[] = [];
+  #stopped = false;
+
+  constructor(options: PoolOptions) {
+    this.#options = options;
+  }
+
+  /** Runs the function on `event` (JSON text). Never rejects: a failure is an outcome. */
+  invoke(event: string): Promise<Outcome> {
+    return new Promise((resolve) => {
+      this.#waiting.push({ requestId: crypto.randomUUID(), event, resolve });
+      this.#dispatch();
+    });
+  }
+
+  /** Kills a sandbox, a busy one if there is any, as a crash would; tells whether one was running. */
+  killOne(): boolean {
+    const sandboxes = [...this.#all];
+    const victim = sandboxes.find(({ busy }) => busy) ?? sandboxes[0];
+    victim?.kill('Runtime.ExitError', 'Runtime exited with error: signal: killed');
+    return victim !== undefined;
+  }
+
+  /** Ends every sandbox; what still waits fails. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    for (const { requestId, resolve } of this.#waiting.splice(0)) {
+      resolve(failedOutcome(requestId, 'Runtime.ExitError', 'The local stack is stopping.'));
+    }
+    await Promise.all(
+      [...this.#all].map((sandbox) => sandbox.kill('Runtime.ExitError', 'The local stack is stopping.')),
+    );
+  }
+
+  #dispatch(): void {
+    while (this.#waiting.length > 0 && !this.#stopped) {
+      const sandbox = this.#idle.pop() ?? this.#start();
+      const next = sandbox && this.#waiting.shift();
+      if (!next) return;
+      void sandbox.run(next).then(() => {
+        if (sandbox.alive) this.#idle.push(sandbox);
+        this.#dispatch();
+      });
+    }
+  }
+
+  #start(): Sandbox | undefined {
+    if (this.#all.size >= this.#options.size) return undefined;
+    const sandbox = new Sandbox(this.#options, () => {
+      this.#all.delete(sandbox);
+      const index = this.#idle.indexOf(sandbox);
+      if (index >= 0) this.#idle.splice(index, 1);
+      this.#dispatch();
+    });
+    this.#all.add(sandbox);
+    return sandbox;
+  }
+}
+
+/** One worker thread and the invocation it is busy with. */
+class Sandbox {
+  alive = true;
+  readonly #options: PoolOptions;
+  readonly #worker: Worker;
+  readonly #gone: () => void;
+  #ready = false;
+  #current: Invocation | undefined;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(options: PoolOptions, gone: () => void) {
+    this.#options = options;
+    this.#gone = gone;
+    this.#worker = startSandbox(options);
+    printLines(this.#worker, options.print);
+    this.#worker.on('message', (message: FromSandbox) => this.#hear(message));
+    this.#worker.on('error', (error: Error) => this.#end(error.name, error.message));
+    this.#worker.on('exit', (code) => this.#end('Runtime.ExitError', `Runtime exited with error: exit status ${code}`));
+  }
+
+  get busy(): boolean {
+    return this.#current !== undefined;
+  }
+
+  run(invocation: Invocation): Promise<void> {
+    return new Promise((resolve) => {
+      this.#current = {
+        ...invocation,
+        resolve: (outcome) => {
+          clearTimeout(this.#timer);
+          this.#current = undefined;
+          invocation.resolve(outcome);
+          resolve();
+        },
+      };
+      if (this.#ready) this.#begin();
+      else this.#killAfter(initSeconds);
+    });
+  }
+
+  async kill(errorType: string, errorMessage: string): Promise<void> {
+    this.#end(errorType, errorMessage);
+    await this.#worker.terminate();
+  }
+
+  #hear(message: FromSandbox): void {
+    if (message === 'ready') {
+      this.#ready = true;
+      if (this.#current) this.#begin();
+    } else if (message.requestId === this.#current?.requestId) {
+      this.#current.resolve(message);
+    }
+  }
+
+  #begin(): void {
+    if (!this.#current) return;
+    const { requestId, event } = this.#current;
+    this.#killAfter(this.#options.timeoutSeconds);
+    this.#worker.postMessage({ requestId, event, deadline: Date.now() + this.#options.timeoutSeconds * 1000 });
+  }
+
+  #killAfter(seconds: number): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(
+      () => void this.kill('Sandbox.Timedout', `Task timed out after ${seconds.toFixed(2)} seconds`),
+      seconds * 1000,
+    );
+  }
+
+  #end(errorType: string, errorMessage: string): void {
+    if (!this.alive) return;
+    this.alive = false;
+    this.#current?.resolve(failedOutcome(this.#current.requestId, errorType, errorMessage));
+    this.#gone();
+  }
+}
+
+function failedOutcome(requestId: string, errorType: string, errorMessage: string): Outcome {
+  const payload = JSON.stringify({ errorType, errorMessage: `RequestId: ${requestId} Error: ${errorMessage}` });
+  return { requestId, payload, failed: true };
+}
+
+function printLines(worker: Worker, print: (line: string) => void): void {
+  for (const stream of [worker.stdout, worker.stderr]) {
+    let rest = '';
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      const lines = (rest + text).split('\n');
+      rest = lines.pop() ?? '';
+      lines.forEach(print);
+    });
+    stream.on('end', () => rest && print(rest));
+  }
+}

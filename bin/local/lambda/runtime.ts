@@ -1,0 +1,71 @@
+import { type FunctionSettings, lambdaContext, lambdaEnvironment } from './environment.ts';
+import { logLine } from './log-line.ts';
+import { maximumPayloadBytes, type Outcome, Pool } from './pool.ts';
+
+/** The functions of the stack, to be invoked by name. */
+export interface Lambda {
+  /** Runs a function on an event (JSON text) as a synchronous invoke does. */
+  invoke(name: string, event: string): Promise<Outcome>;
+  /** Kills a sandbox of a function, a busy one if there is any; tells whether one was running. */
+  killOne(name: string): boolean;
+  has(name: string): boolean;
+  stop(): Promise<void>;
+}
+
+/** What the functions run with. */
+export interface LambdaOptions {
+  functions: readonly FunctionSettings[];
+  /** How many sandboxes a function may have at once. */
+  concurrency: (name: string) => number;
+  endpointUrl: string;
+  log: (line: string) => void;
+}
+
+/** Runs the bundles of the stack. */
+export function createLambda({ functions, concurrency, endpointUrl, log }: LambdaOptions): Lambda {
+  const pools = new Map(
+    functions.map((settings) => [
+      settings.name,
+      new Pool({
+        functionName: settings.name,
+        size: concurrency(settings.name),
+        timeoutSeconds: settings.timeoutSeconds,
+        memoryMb: settings.memoryMb,
+        env: lambdaEnvironment(settings, endpointUrl),
+        settings: { directory: settings.directory, handler: settings.handler, context: lambdaContext(settings) },
+        print: (line) => log(logLine(settings.name, line)),
+      }),
+    ]),
+  );
+  const pool = (name: string): Pool => {
+    const found = pools.get(name);
+    if (!found) throw new Error(`The stack has no function ${name}.`);
+    return found;
+  };
+  return {
+    async invoke(name, event) {
+      const outcome = limited(await pool(name).invoke(event));
+      if (outcome.failed) log(logLine(name, failureLog(outcome)));
+      return outcome;
+    },
+    killOne: (name) => pool(name).killOne(),
+    has: (name) => pools.has(name),
+    async stop() {
+      await Promise.all([...pools.values()].map((each) => each.stop()));
+    },
+  };
+}
+
+function limited(outcome: Outcome): Outcome {
+  if (Buffer.byteLength(outcome.payload) <= maximumPayloadBytes) return outcome;
+  const payload = JSON.stringify({
+    errorType: 'Function.ResponseSizeTooLarge',
+    errorMessage: `Response payload size exceeded maximum allowed payload size (${maximumPayloadBytes} bytes).`,
+  });
+  return { ...outcome, payload, failed: true };
+}
+
+/** What the Lambda runtime logs of a failed invocation, in the form of the functions' own log lines. */
+function failureLog({ payload }: Outcome): string {
+  return `{"level":"ERROR","message":"invocation failed",${payload.slice(1)}`;
+}

@@ -1,0 +1,56 @@
+/**
+ * One sandbox of a Lambda function: a worker thread that loads the bundle as the Node.js runtime of Lambda does and
+ * handles one event at a time. It runs as plain JavaScript text (see `sandbox.ts`), so it imports nothing of ours but types.
+ */
+import { createRequire } from 'node:module';
+import { parentPort, workerData } from 'node:worker_threads';
+import type { FromSandbox, SandboxSettings, ToSandbox } from './sandbox.ts';
+
+const settings: SandboxSettings = workerData;
+
+type Handler = (event: unknown, context: object) => unknown;
+
+function send(message: FromSandbox): void {
+  parentPort?.postMessage(message);
+}
+
+function failure(thrown: unknown): string {
+  if (!(thrown instanceof Error))
+    return JSON.stringify({ errorType: typeof thrown, errorMessage: String(thrown), trace: [] });
+  return JSON.stringify({
+    errorType: thrown.name,
+    errorMessage: thrown.message,
+    trace: (thrown.stack ?? '').split('\n'),
+  });
+}
+
+/** `Handler: index.handler` is the export `handler` of `index.js`. */
+function load(): Handler {
+  const [file = 'index', name = 'handler'] = settings.handler.split('.');
+  const exported: unknown = createRequire(`${settings.directory}/`)(`./${file}.js`)[name];
+  if (typeof exported !== 'function') throw new TypeError(`${settings.handler} is undefined or not exported`);
+  return (event, context) => exported(event, context);
+}
+
+function context(message: ToSandbox): object {
+  return {
+    ...settings.context,
+    awsRequestId: message.requestId,
+    callbackWaitsForEmptyEventLoop: true,
+    getRemainingTimeInMillis: () => Math.max(0, message.deadline - Date.now()),
+  };
+}
+
+const handler = load();
+
+parentPort?.on('message', async (message: ToSandbox) => {
+  const { requestId } = message;
+  try {
+    const result = await handler(JSON.parse(message.event), context(message));
+    send({ requestId, payload: JSON.stringify(result) ?? 'null', failed: false });
+  } catch (thrown) {
+    send({ requestId, payload: failure(thrown), failed: true });
+  }
+});
+
+send('ready');

@@ -1,0 +1,81 @@
+import { z } from 'zod';
+
+/** A kind of resource that the local stack runs, and the properties it reads, with CloudFormation's defaults. */
+export interface ResourceType<Properties extends z.ZodType> {
+  types: readonly string[];
+  properties: Properties;
+}
+
+const kind = <Properties extends z.ZodType>(properties: Properties, ...types: string[]): ResourceType<Properties> => ({
+  types,
+  properties,
+});
+
+export const lambdaFunction = kind(
+  z.object({
+    Code: z.object({ S3Key: z.unknown() }),
+    Handler: z.string(),
+    Timeout: z.number().default(3),
+    MemorySize: z.number().default(128),
+    Environment: z.object({ Variables: z.record(z.string(), z.unknown()).default({}) }).default({ Variables: {} }),
+  }),
+  'AWS::Lambda::Function',
+);
+
+export const queue = kind(
+  z.object({
+    FifoQueue: z.literal(false).optional(),
+    VisibilityTimeout: z.number().default(30),
+    DelaySeconds: z.number().default(0),
+    MessageRetentionPeriod: z.number().default(345_600),
+    ReceiveMessageWaitTimeSeconds: z.number().default(0),
+    MaximumMessageSize: z.number().default(1_048_576),
+    RedrivePolicy: z
+      .object({ deadLetterTargetArn: z.unknown(), maxReceiveCount: z.coerce.number().int().min(1) })
+      .optional(),
+  }),
+  'AWS::SQS::Queue',
+);
+
+const keySchema = z.array(z.object({ AttributeName: z.string(), KeyType: z.enum(['HASH', 'RANGE']) }));
+const projection = z.object({
+  ProjectionType: z.enum(['ALL', 'KEYS_ONLY', 'INCLUDE']).optional(),
+  NonKeyAttributes: z.array(z.string()).optional(),
+});
+const indexes = z.array(z.object({ IndexName: z.string(), KeySchema: keySchema, Projection: projection })).optional();
+
+export const table = kind(
+  z.object({
+    KeySchema: keySchema,
+    AttributeDefinitions: z.array(z.object({ AttributeName: z.string(), AttributeType: z.enum(['S', 'N', 'B']) })),
+    GlobalSecondaryIndexes: indexes,
+    LocalSecondaryIndexes: indexes,
+  }),
+  'AWS::DynamoDB::Table',
+  'AWS::DynamoDB::GlobalTable',
+);
+
+export const topic = kind(z.object({}), 'AWS::SNS::Topic');
+
+export const eventSource = kind(
+  z.object({
+    FunctionName: z.unknown(),
+    EventSourceArn: z.unknown(),
+    BatchSize: z.number().default(10),
+    MaximumBatchingWindowInSeconds: z.number().default(0),
+    ScalingConfig: z.object({ MaximumConcurrency: z.number() }).default({ MaximumConcurrency: 5 }),
+    FunctionResponseTypes: z.array(z.string()).default([]),
+  }),
+  'AWS::Lambda::EventSourceMapping',
+);
+
+export const route = kind(z.object({ RouteKey: z.string(), Target: z.unknown() }), 'AWS::ApiGatewayV2::Route');
+
+export const integration = kind(
+  z.object({
+    IntegrationUri: z.unknown(),
+    PayloadFormatVersion: z.literal('2.0'),
+    TimeoutInMillis: z.number().default(30_000),
+  }),
+  'AWS::ApiGatewayV2::Integration',
+);

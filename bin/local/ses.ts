@@ -1,0 +1,59 @@
+import sesLocal from 'aws-ses-v2-local';
+import { clearStore, getStoreReadonly } from 'aws-ses-v2-local/dist/store.js';
+import { type AwsService, xmlFault } from './aws.ts';
+import { close, origin } from './http.ts';
+import type { Sent } from './inbox.ts';
+
+/** Amazon SES and the port it keeps open until it is closed. */
+export interface Ses {
+  service: AwsService;
+  close(): Promise<void>;
+}
+
+/**
+ * Amazon SES v1 (`SendEmail`, `SendRawEmail`) by aws-ses-v2-local, on a port of its own behind the endpoint. Mails are
+ * moved from its store, which would grow for ever, to the inbox. What it would refuse in a form of its own, or never
+ * answer, is refused here as SES does.
+ */
+export async function startSes(keep: (sent: Sent) => void): Promise<Ses> {
+  const server = await sesLocal.default({ host: '127.0.0.1', port: 0 });
+  const address = server.address();
+  const url = origin(typeof address === 'object' && address ? address.port : 0);
+  return {
+    service: async ({ action, body, headers }) => {
+      const problem = whyRefused(action, new URLSearchParams(body.toString()));
+      if (problem) return xmlFault({ status: 400, ...problem });
+      const { authorization = 'AWS4-HMAC-SHA256', 'content-type': type = 'application/x-www-form-urlencoded' } =
+        headers;
+      const sent = await fetch(url, { method: 'POST', headers: { authorization, 'content-type': type }, body });
+      const answer = await sent.text();
+      moveMails(keep);
+      return { status: sent.status, headers: { 'content-type': 'text/xml' }, body: answer };
+    },
+    close: () => close(server),
+  };
+}
+
+function moveMails(keep: (sent: Sent) => void): void {
+  for (const { from, destination, subject, body } of getStoreReadonly().emails) {
+    const to = [...destination.to, ...destination.cc, ...destination.bcc];
+    keep({ kind: 'email', from, to, subject, text: body.text ?? '', html: body.html ?? '' });
+  }
+  clearStore();
+}
+
+function whyRefused(action: string, form: URLSearchParams): { type: string; message: string } | undefined {
+  const missing = (name: string) => ({ type: 'ValidationError', message: `Value null at '${name}' is not allowed.` });
+  if (action === 'SendRawEmail') return form.get('RawMessage.Data') ? undefined : missing('rawMessage.data');
+  if (action !== 'SendEmail') return { type: 'InvalidAction', message: `The local SES has no action ${action}.` };
+  const recipients = [...form].filter(([name]) => name.startsWith('Destination.')).map(([, address]) => address);
+  if (!form.get('Source')) return missing('source');
+  if (!form.get('Message.Subject.Data')) return missing('message.subject.data');
+  if (!form.get('Message.Body.Text.Data') && !form.get('Message.Body.Html.Data')) return missing('message.body');
+  if (recipients.length === 0) return missing('destination');
+  if (recipients.length > 50) return { type: 'InvalidParameterValue', message: 'Recipient count exceeds 50.' };
+  if (recipients.some((address) => !/@[^@\s]+$/.test(address.replace(/>$/, '')))) {
+    return { type: 'InvalidParameterValue', message: "Missing final '@domain'" };
+  }
+  return undefined;
+}

@@ -1,0 +1,21 @@
+import type { Cancel } from '../clock.ts';
+import type { NewMessage } from './message.ts';
+
+/** A message that a queue holds. Times are in milliseconds since the epoch. */
+export interface HeldMessage extends NewMessage {
+  readonly id: string;
+  readonly sentAt: number;
+  firstReceivedAt?: number;
+  receives: number;
+  /** On a dead-letter queue: the ARN of the queue that the message died on. */
+  diedOn?: string;
+  state: 'delayed' | 'visible' | 'inFlight' | 'gone';
+  cancelDue?: Cancel;
+  cancelExpiry?: Cancel;
+}
+
+/** One receive of a message: the handle is good for this receive only. */
+export interface Receipt {
+  message: HeldMessage;
+  handle: string;
+}

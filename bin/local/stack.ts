@@ -1,0 +1,182 @@
+import type { Server } from 'node:http';
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import { createAccountRepository } from '../../shared/adapters/account-repository.ts';
+import { createTokenRepository } from '../../shared/adapters/token-repository.ts';
+import { type Assembly, synthesize } from './assembly.ts';
+import { local } from './aws.ts';
+import { systemClock } from './clock.ts';
+import { createTable, dynamoDbService } from './dynamodb.ts';
+import { createEndpoint, type Endpoint } from './endpoint.ts';
+import { createGateway } from './gateway/gateway.ts';
+import { close, listen, origin, StartError } from './http.ts';
+import { createInbox, type Inbox } from './inbox.ts';
+import { invokeService } from './lambda/invoke-api.ts';
+import { poll } from './lambda/poller.ts';
+import { createLambda, type Lambda } from './lambda/runtime.ts';
+import { startSes } from './ses.ts';
+import { localSettings } from './settings.ts';
+import { snsService } from './sns.ts';
+import { sqsService } from './sqs/protocol.ts';
+import { Queue } from './sqs/queue.ts';
+import { type Plan, readTemplate } from './template.ts';
+
+/** How the stack is started. */
+export interface LocalStackOptions {
+  /** The API's port; 0 (the default) takes a free one. */
+  port?: number;
+  /** The path below which the API is served, such as `/v1.0/123456`. */
+  basePath?: string;
+  /** Whether webhooks may not go to loopback addresses, as in the cloud. */
+  strictEgress?: boolean;
+  /** Settings of the CDK app. */
+  settings?: Record<string, string>;
+  /** The probability (0 to 1) that a received message is received once more. */
+  duplicateReceives?: number;
+  /** Takes the lines that functions print. */
+  log?: (line: string) => void;
+  /** Makes the assembly to run, of the CDK app unless a test has one of its own. */
+  synthesize?: (settings: Record<string, string>) => Assembly;
+}
+
+/** What a user needs to know: where everything is, and tokens of each role. */
+export interface Ready {
+  base_url: string;
+  tokens: { admin: string; creator: string; observer: string; other_admin: string };
+  aws_endpoint: string;
+  alarm_queue_url: string;
+  inbox_url: string;
+}
+
+/** The running stack; what stands after `ready` is for tests. */
+export interface LocalStack {
+  ready: Ready;
+  plan: Plan;
+  endpoint: Endpoint;
+  inbox: Inbox;
+  lambda: Lambda;
+  /** The queues, by name. */
+  queues: Map<string, Queue>;
+  stop(): Promise<void>;
+}
+
+/** Starts the declared stack on this machine; it answers when everything is ready for use. */
+export async function startLocalStack(options: LocalStackOptions = {}): Promise<LocalStack> {
+  const { log = () => {}, basePath = '' } = options;
+  const undo: (() => unknown)[] = [];
+  const stop = async () => {
+    for (const step of undo.splice(0).reverse()) await step();
+  };
+  const open = async (server: Server, port?: number): Promise<string> => {
+    const url = origin(await listen(server, port));
+    undo.push(() => close(server));
+    return url;
+  };
+  try {
+    const gateway = createGateway(basePath);
+    const endpoint = createEndpoint();
+    const inbox = createInbox();
+    const apiUrl = await open(gateway.server, options.port);
+    const endpointUrl = await open(endpoint.server);
+    const inboxUrl = await open(inbox.server);
+
+    const { settings = {}, strictEgress = false } = options;
+    const assembly = (options.synthesize ?? synthesize)(localSettings({ settings, strictEgress, inboxUrl }));
+    undo.push(() => assembly.remove());
+    const plan = readTemplate(assembly.template, { endpointUrl, bundle: assembly.bundle });
+
+    const queues = createQueues(plan, options.duplicateReceives ?? 0);
+    const lambda = createLambda({ functions: plan.functions, concurrency: concurrencyOf(plan), endpointUrl, log });
+    undo.push(() => lambda.stop());
+    const ses = await startSes(inbox.keep);
+    undo.push(() => ses.close());
+    endpoint.services
+      .set('dynamodb', dynamoDbService())
+      .set('sqs', sqsService([...queues.values()], systemClock))
+      .set('sns', snsService(plan.topicArns, inbox.keep))
+      .set('ses', ses.service)
+      .set('lambda', invokeService(lambda));
+
+    const tokens = await prepareTables(plan, endpointUrl);
+    gateway.serve({ routes: plan.routes, invoke: lambda.invoke });
+    undo.push(startPollers(plan, queues, lambda));
+    const ready: Ready = {
+      base_url: apiUrl + basePath,
+      tokens,
+      aws_endpoint: endpointUrl,
+      alarm_queue_url: plan.output('AlarmEventsQueueUrl'),
+      inbox_url: inboxUrl,
+    };
+    return { ready, plan, endpoint, inbox, lambda, queues, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+function createQueues(plan: Plan, duplicateReceives: number): Map<string, Queue> {
+  const mischief = { duplicateReceives, random: Math.random };
+  const queues = plan.queues.map((settings) => new Queue(settings, systemClock, mischief));
+  plan.queues.forEach(({ logicalId, redrive }, index) => {
+    const queue = queues[index];
+    if (!queue || !redrive) return;
+    const target = queues.find(({ settings }) => settings.arn === redrive.targetArn);
+    if (!target) throw new StartError(`The dead-letter queue of ${logicalId} is not in the stack.`);
+    queue.redrive = { target, maximumReceives: redrive.maximumReceives };
+  });
+  return new Map(queues.map((queue) => [queue.settings.name, queue]));
+}
+
+/** Sandboxes for direct invokes, by the API or another function: these are not to wait for the batches of a queue. */
+const directConcurrency = 10;
+
+function concurrencyOf({ eventSources }: Plan): (functionName: string) => number {
+  return (functionName) =>
+    eventSources
+      .filter((source) => source.functionName === functionName)
+      .reduce((total, source) => total + source.maximumConcurrency, directConcurrency);
+}
+
+function startPollers(plan: Plan, queues: Map<string, Queue>, lambda: Lambda): () => Promise<void> {
+  const controller = new AbortController();
+  const polling = plan.eventSources.map((source) => {
+    const queue = [...queues.values()].find(({ settings }) => settings.arn === source.queueArn);
+    if (!queue) throw new StartError(`The source of ${source.functionName} is not in the stack.`);
+    const invoke = (event: string) => lambda.invoke(source.functionName, event);
+    return poll({ source, queue, invoke }, controller.signal);
+  });
+  return async () => {
+    controller.abort();
+    await Promise.all(polling);
+  };
+}
+
+const tokenSeconds = 365 * 24 * 3600;
+
+/** Creates the tables and issues the tokens that are ready for use. */
+async function prepareTables(plan: Plan, endpoint: string): Promise<Ready['tokens']> {
+  const client = new DynamoDBClient({
+    endpoint,
+    region: local.region,
+    credentials: { accessKeyId: 'local', secretAccessKey: 'local' },
+  });
+  try {
+    for (const table of plan.tables) await createTable(client, table);
+    const tokensTable = plan.tables.find(({ logicalId }) => /Tokens/.test(logicalId));
+    if (!tokensTable) throw new StartError('The stack has no table for tokens.');
+    const documents = DynamoDBDocumentClient.from(client);
+    const accounts = createAccountRepository(documents, plan.output('AccountsTable'));
+    await accounts.setTechnicalContacts('acme', ['oncall@acme.example', 'lead@acme.example']);
+    const repository = createTokenRepository(documents, tokensTable.name);
+    const issue = (tenant: string, role: 'admin' | 'creator' | 'observer') =>
+      repository.issue({ tenant, role, label: `local ${role}`, expiresInSeconds: tokenSeconds });
+    return {
+      admin: await issue('acme', 'admin'),
+      creator: await issue('acme', 'creator'),
+      observer: await issue('acme', 'observer'),
+      other_admin: await issue('globex', 'admin'),
+    };
+  } finally {
+    client.destroy();
+  }
+}

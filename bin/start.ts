@@ -1,0 +1,90 @@
+/** `npm start`: runs the declared stack on this machine. Design and options: README, "On one machine". */
+import { Command, InvalidArgumentError } from 'commander';
+import type { LocalStack, Ready } from './local/stack.ts';
+
+// The functions ask for this size, but threads share one pool, which takes its size when it is first used.
+process.env.UV_THREADPOOL_SIZE ??= '64';
+
+interface Options {
+  port: number;
+  basePath: string;
+  strictEgress: boolean;
+  json: boolean;
+  setting: Record<string, string>;
+}
+
+const program = new Command('npm start --')
+  .description('Runs the declared stack on this machine, without an AWS account, until it is interrupted.')
+  .option('--port <number>', 'port of the API; 0 takes a free one', readPort, 3000)
+  .option('--base-path <path>', 'serve the API below a path, such as /v1.0/123456', readBasePath, '')
+  .option('--strict-egress', 'let no webhook go to a loopback address, as in the cloud', false)
+  .option('--json', 'print one line of JSON when ready, and everything else on stderr', false)
+  .option('-c, --setting <name=value>', 'a setting, exactly as cdk takes it; may be repeated', addSetting, {})
+  .action(start);
+
+await program.parseAsync();
+
+async function start(options: Options): Promise<void> {
+  const { startLocalStack } = await import('./local/stack.ts');
+  try {
+    const stack = await startLocalStack({
+      port: options.port,
+      basePath: options.basePath,
+      strictEgress: options.strictEgress,
+      settings: options.setting,
+      log: (line) => process.stderr.write(`${line}\n`),
+    });
+    stopWhenAsked(stack);
+    process.stdout.write(options.json ? `${JSON.stringify(stack.ready)}\n` : description(stack.ready));
+  } catch (error) {
+    process.stderr.write(`${error instanceof Error ? error.message : error}\n`);
+    process.exitCode = 1;
+  }
+}
+
+/** The first signal stops everything, after which the process ends by itself; a second one ends it at once. */
+function stopWhenAsked(stack: LocalStack): void {
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void stack.stop());
+}
+
+function description({ base_url, tokens, alarm_queue_url, aws_endpoint, inbox_url }: Ready): string {
+  return `
+Monitoring Notifications is ready.
+
+  API            ${base_url}
+  Inbox          ${inbox_url}
+  Alarm queue    ${alarm_queue_url}
+  AWS endpoint   ${aws_endpoint}
+
+Tokens (header X-Auth-Token)
+
+  admin          ${tokens.admin}
+  creator        ${tokens.creator}
+  observer       ${tokens.observer}
+  other tenant   ${tokens.other_admin}
+
+Try it
+
+  curl -i -H 'X-Auth-Token: ${tokens.admin}' ${base_url}/notifications
+
+Ctrl-C stops it.
+`;
+}
+
+function readPort(text: string): number {
+  const port = Number(text);
+  if (/^\d+$/.test(text) && port < 65_536) return port;
+  throw new InvalidArgumentError('It is a number from 0 to 65535.');
+}
+
+function readBasePath(text: string): string {
+  if (text === '/' || text === '') return '';
+  if (/^(\/[\w.~-]+)+\/?$/.test(text)) return text.replace(/\/$/, '');
+  throw new InvalidArgumentError('It starts with / and consists of letters, digits and . _ ~ - between slashes.');
+}
+
+function addSetting(text: string, settings: Record<string, string>): Record<string, string> {
+  const [, name, value] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
+  if (name !== undefined && value !== undefined) return { ...settings, [name]: value };
+  throw new InvalidArgumentError('It has the form name=value.');
+}

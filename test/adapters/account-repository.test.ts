@@ -1,0 +1,152 @@
+import { GetCommand } from '@aws-sdk/lib-dynamodb';
+import { afterAll, describe, expect, it } from 'vitest';
+import { createAccountRepository } from '../../shared/adapters/account-repository.ts';
+import { startDatabase } from '../support/dynamodb.ts';
+import { counted, throttled } from '../support/dynamodb-faults.ts';
+
+const { client, connect, stop } = await startDatabase();
+afterAll(stop);
+
+const START = Date.UTC(2026, 0, 1, 23, 59, 59);
+let tenants = 0;
+const newTenant = (): string => `tenant${tenants++}`;
+
+const setUp = (database = client) => {
+  let now = START;
+  const later = (seconds: number) => {
+    now += seconds * 1_000;
+  };
+  return { later, accounts: createAccountRepository(database, 'accounts', () => now) };
+};
+
+describe('the webhook credentials of a tenant', () => {
+  it('are made on first use: a token of 10 to 64 characters and a secret of 24 to 64 random bytes', async () => {
+    const { token, secrets } = await setUp().accounts.webhookCredentials(newTenant());
+    expect(token).toMatch(/^[\w-]{10,64}$/);
+    expect(secrets).toEqual([expect.stringMatching(/^whsec_[A-Za-z0-9+/]+=*$/)]);
+    const bytes = Buffer.from(secrets[0]?.slice('whsec_'.length) ?? '', 'base64').length;
+    expect(bytes).toBeGreaterThanOrEqual(24);
+    expect(bytes).toBeLessThanOrEqual(64);
+  });
+
+  it('are made once, even where twenty senders need them first at the same time', async () => {
+    const tenant = newTenant();
+    const used = await Promise.all(Array.from({ length: 20 }, () => setUp().accounts.webhookCredentials(tenant)));
+    expect(new Set(used.map((credentials) => JSON.stringify(credentials))).size).toBe(1);
+  });
+
+  it('stay the same for later senders', async () => {
+    const tenant = newTenant();
+    const first = await setUp().accounts.webhookCredentials(tenant);
+    expect(await setUp().accounts.webhookCredentials(tenant)).toEqual(first);
+  });
+
+  it('are another tenant’s own', async () => {
+    const { accounts } = setUp();
+    const [one, other] = await Promise.all([newTenant(), newTenant()].map(accounts.webhookCredentials));
+    expect(one?.token).not.toBe(other?.token);
+    expect(one?.secrets).not.toEqual(other?.secrets);
+  });
+
+  it('are read once a minute', async () => {
+    const database = connect();
+    const counts = counted(database);
+    const { accounts, later } = setUp(database);
+    const tenant = newTenant();
+    await accounts.webhookCredentials(tenant);
+    later(59);
+    await accounts.webhookCredentials(tenant);
+    expect(counts).toEqual({ GetItemCommand: 1, UpdateItemCommand: 1 });
+    later(1);
+    await accounts.webhookCredentials(tenant);
+    expect(counts).toEqual({ GetItemCommand: 2, UpdateItemCommand: 1 });
+  });
+
+  it('leave the technical contacts as they were', async () => {
+    const { accounts } = setUp();
+    const tenant = newTenant();
+    await accounts.setTechnicalContacts(tenant, ['a@example.com']);
+    await accounts.webhookCredentials(tenant);
+    expect(await accounts.technicalContacts(tenant)).toEqual(['a@example.com']);
+  });
+});
+
+describe('the technical contacts of a tenant', () => {
+  it('are nobody at first', async () => {
+    expect(await setUp().accounts.technicalContacts(newTenant())).toEqual([]);
+  });
+
+  it('are those that were set last, each once', async () => {
+    const { accounts } = setUp();
+    const tenant = newTenant();
+    await accounts.setTechnicalContacts(tenant, ['old@example.com']);
+    await accounts.setTechnicalContacts(tenant, ['b@example.com', 'a@example.com', 'b@example.com']);
+    expect(await accounts.technicalContacts(tenant)).toEqual(['b@example.com', 'a@example.com']);
+  });
+});
+
+describe('a daily limit', () => {
+  it('is exact under fifty calls at once', async () => {
+    const { accounts } = setUp();
+    const tenant = newTenant();
+    const allowed = await Promise.all(Array.from({ length: 50 }, () => accounts.count('tests', tenant, 1, 20)));
+    expect(allowed.filter(Boolean)).toHaveLength(20);
+    expect(await accounts.count('tests', tenant, 1, 20)).toBe(false);
+  });
+
+  it('starts anew with the next day of UTC', async () => {
+    const { accounts, later } = setUp();
+    const tenant = newTenant();
+    expect(await accounts.count('tests', tenant, 1, 1)).toBe(true);
+    expect(await accounts.count('tests', tenant, 1, 1)).toBe(false);
+    later(1);
+    expect(await accounts.count('tests', tenant, 1, 1)).toBe(true);
+    expect(await accounts.count('tests', tenant, 1, 1)).toBe(false);
+  });
+
+  it('of 0 allows nothing', async () => {
+    expect(await setUp().accounts.count('tests', newTenant(), 1, 0)).toBe(false);
+  });
+
+  it('is each tenant’s own, and each counter’s', async () => {
+    const { accounts } = setUp();
+    const [one, other] = [newTenant(), newTenant()];
+    expect(await accounts.count('tests', one, 1, 1)).toBe(true);
+    expect(await accounts.count('tests', other, 1, 1)).toBe(true);
+    expect(await accounts.count('sms', one, 1, 1)).toBe(true);
+    expect(await accounts.count('sms', one, 1, 1)).toBe(false);
+  });
+
+  it('takes several at once or none of them', async () => {
+    const { accounts } = setUp();
+    const tenant = newTenant();
+    expect(await accounts.count('email', tenant, 3, 5)).toBe(true);
+    expect(await accounts.count('email', tenant, 3, 5)).toBe(false);
+    expect(await accounts.count('email', tenant, 2, 5)).toBe(true);
+    expect(await accounts.count('email', tenant, 6, 5)).toBe(false);
+  });
+
+  it('counts under a raised limit from where it stood', async () => {
+    const { accounts } = setUp();
+    const tenant = newTenant();
+    await accounts.count('tests', tenant, 1, 1);
+    expect(await accounts.count('tests', tenant, 1, 2)).toBe(true);
+    expect(await accounts.count('tests', tenant, 1, 2)).toBe(false);
+  });
+
+  it('leaves a counter that the table forgets, though not before its day is over', async () => {
+    const tenant = newTenant();
+    await setUp().accounts.count('tests', tenant, 1, 1);
+    const { Item } = await client.send(
+      new GetCommand({ TableName: 'accounts', Key: { pk: `tests#2026-01-01#${tenant}` } }),
+    );
+    expect(Item?.expires).toBeGreaterThan(Date.UTC(2026, 0, 2) / 1_000);
+  });
+
+  it('fails where it cannot be counted, and says neither yes nor no', async () => {
+    const { accounts } = setUp(throttled(connect({ maxAttempts: 1 }), 'UpdateItemCommand'));
+    await expect(accounts.count('tests', newTenant(), 1, 5)).rejects.toMatchObject({
+      name: 'ProvisionedThroughputExceededException',
+    });
+  });
+});

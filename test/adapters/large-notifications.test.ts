@@ -1,0 +1,199 @@
+import { QueryCommand } from '@aws-sdk/lib-dynamodb';
+import { afterAll, describe, expect, it } from 'vitest';
+import { chunkPartition } from '../../shared/adapters/notification-items.ts';
+import { createNotificationRepository, type NotificationKey } from '../../shared/adapters/notification-repository.ts';
+import { startDatabase } from '../support/dynamodb.ts';
+import { before, losingAnswer, throttled } from '../support/dynamodb-faults.ts';
+import { entries, goodDetails, webhookNotification } from '../support/notifications.ts';
+
+const { client, connect, stop } = await startDatabase();
+afterAll(stop);
+const notifications = createNotificationRepository(client, 'notifications');
+
+let tenants = 0;
+const newTenant = (): string => `large${tenants++}`;
+
+/** A notification of about 4 KB an entry, each value of one letter, so that a mixture of two can be told. */
+const large = (letter: string, count = 100) =>
+  webhookNotification({ details: { ...goodDetails.webhook, ...entries(count, letter.repeat(4096)) } });
+
+const lettersOf = (details: Readonly<Record<string, string>> = {}): string[] => [
+  ...new Set(
+    Object.entries(details).flatMap(([key, value]) => (key === 'url' ? [] : [value.slice(0, 1), value.slice(-1)])),
+  ),
+];
+
+const chunksOf = async (tenant: string) => {
+  const { Items = [] } = await client.send(
+    new QueryCommand({
+      TableName: 'notifications',
+      KeyConditionExpression: 'pk = :pk',
+      ExpressionAttributeValues: { ':pk': chunkPartition(tenant) },
+      ProjectionExpression: 'sk, expires',
+    }),
+  );
+  return Items;
+};
+
+const created = async (letter: string, count = 100) => {
+  const tenant = newTenant();
+  const key: NotificationKey = { tenant, id: await notifications.create(tenant, large(letter, count)) };
+  const { version = '' } = (await notifications.get(key)) ?? {};
+  return { key, tenant, version };
+};
+
+const repositoryWith = (fault: (database: typeof client) => typeof client, options = {}) =>
+  createNotificationRepository(fault(connect(options)), 'notifications');
+
+describe('a notification that is larger than an item', () => {
+  it.each([
+    ['1.1 MB', 'x', 255],
+    ['4.5 MB, every character of four bytes', '😀', 255],
+    ['just over one item', 'x', 87],
+    ['just under one item', 'x', 86],
+  ])('is read, listed and deleted like any other: %s', async (_, letter, count) => {
+    const tenant = newTenant();
+    const attributes = large(letter, count);
+    const id = await notifications.create(tenant, attributes);
+    expect((await notifications.get({ tenant, id }))?.record).toEqual({ id, ...attributes });
+    expect((await Array.fromAsync(notifications.list(tenant, null, 10)))[0]).toEqual({ id, ...attributes });
+    expect(await Array.fromAsync(notifications.listByIds(tenant, [id], null))).toEqual([{ id, ...attributes }]);
+    expect(await notifications.delete({ tenant, id })).toBe(true);
+    expect(await chunksOf(tenant)).toEqual([]);
+  });
+
+  it('stays for good: none of its chunks expires', async () => {
+    const { tenant } = await created('a');
+    expect(await chunksOf(tenant)).toEqual([{ sk: expect.any(String) }, { sk: expect.any(String) }]);
+  });
+
+  it('leaves nothing of the old one where it is replaced, by a large one or a small one', async () => {
+    const { key, tenant, version } = await created('a', 255);
+    await notifications.replace(key, version, large('b'));
+    const next = (await notifications.get(key))?.version ?? '';
+    const chunks = await chunksOf(tenant);
+    expect(chunks).toHaveLength(2);
+    for (const { sk } of chunks) expect(sk).toContain(next);
+    await notifications.replace(key, next, webhookNotification());
+    expect(await chunksOf(tenant)).toEqual([]);
+    expect((await notifications.get(key))?.record).toEqual({ id: key.id, ...webhookNotification() });
+  });
+
+  it('leaves no chunks of an update that another one overtook', async () => {
+    const { key, tenant, version } = await created('a');
+    await notifications.replace(key, version, webhookNotification());
+    expect(await notifications.replace(key, version, large('c'))).toBe(false);
+    expect(await chunksOf(tenant)).toEqual([]);
+  });
+
+  it('stays as it was where its update failed on the way', async () => {
+    const { key, version } = await created('a');
+    const broken = repositoryWith((database) => throttled(database, 'PutItemCommand'), { maxAttempts: 1 });
+    await expect(broken.replace(key, version, large('b'))).rejects.toThrow();
+    expect(lettersOf((await notifications.get(key))?.record.details)).toEqual(['a']);
+  });
+
+  it('expires where its writer died before it was done', async () => {
+    const tenant = newTenant();
+    const dying = before(
+      connect(),
+      'BatchWriteItemCommand',
+      () => Promise.reject(new Error('died')),
+      (count) => count === 2,
+    );
+    const repository = createNotificationRepository(dying, 'notifications', () => Date.UTC(2026, 0, 1));
+    await expect(repository.create(tenant, large('a'))).rejects.toThrow('died');
+    for (const { expires } of await chunksOf(tenant)) expect(expires).toBe(Date.UTC(2026, 0, 2) / 1_000);
+  });
+});
+
+describe('a large notification whose write was done, though its answer was lost', () => {
+  const losing = () => repositoryWith((database) => losingAnswer(database, 'PutItemCommand'));
+
+  it('is there and whole, where it was created', async () => {
+    const tenant = newTenant();
+    const id = await losing().create(tenant, large('a'));
+    expect((await notifications.get({ tenant, id }))?.record).toEqual({ id, ...large('a') });
+  });
+
+  it('is the new one and whole, where it was replaced', async () => {
+    const { key, version } = await created('a');
+    expect(await losing().replace(key, version, large('b'))).toBe(true);
+    expect((await notifications.get(key))?.record).toEqual({ id: key.id, ...large('b') });
+  });
+});
+
+describe('a reader of a notification that is being replaced', () => {
+  it('sees the new one where the old one vanished between its head and its chunks', async () => {
+    const { key, version } = await created('a');
+    const replace = () => notifications.replace(key, version, large('b'));
+    const reader = repositoryWith((database) => before(database, 'QueryCommand', replace));
+    expect(lettersOf((await reader.get(key))?.record.details)).toEqual(['b']);
+  });
+
+  it('sees the new one where the old one vanished between two pages of its chunks', async () => {
+    const { key, version } = await created('😀', 255);
+    const replace = () => notifications.replace(key, version, large('b', 255));
+    const reader = repositoryWith((database) => before(database, 'QueryCommand', replace, (count) => count === 2));
+    const details = (await reader.get(key))?.record.details;
+    expect(lettersOf(details)).toEqual(['b']);
+    expect(Object.keys(details ?? {})).toHaveLength(256);
+  });
+
+  it('sees a small one that took its place', async () => {
+    const { key, version } = await created('a');
+    const replace = () => notifications.replace(key, version, webhookNotification());
+    const reader = repositoryWith((database) => before(database, 'QueryCommand', replace));
+    expect((await reader.get(key))?.record).toEqual({ id: key.id, ...webhookNotification() });
+  });
+
+  it('sees nothing where it was deleted, alone or in a list', async () => {
+    const first = await created('a');
+    const reader = repositoryWith((database) =>
+      before(database, 'QueryCommand', () => notifications.delete(first.key)),
+    );
+    expect(await reader.get(first.key)).toBeUndefined();
+    const { key, tenant } = await created('a');
+    const lister = repositoryWith((database) =>
+      before(
+        database,
+        'QueryCommand',
+        () => notifications.delete(key),
+        (count) => count === 2,
+      ),
+    );
+    expect((await Array.fromAsync(lister.list(tenant, null, 10))).map(({ id }) => id)).not.toContain(key.id);
+  });
+
+  it('is told to come again where it is replaced faster than it can be read', async () => {
+    const { key } = await created('a');
+    const replace = async () => {
+      const { version = '' } = (await notifications.get(key)) ?? {};
+      await notifications.replace(key, version, large('b'));
+    };
+    const reader = repositoryWith((database) => before(database, 'QueryCommand', replace, () => true));
+    await expect(reader.get(key)).rejects.toMatchObject({ type: 'serviceUnavailable' });
+  });
+
+  it('always sees one whole version, however many read and write at once', async () => {
+    const { key } = await created('a');
+    const write = async (letter: string) => {
+      const { version = '' } = (await notifications.get(key)) ?? {};
+      return notifications.replace(key, version, large(letter));
+    };
+    const read = async () => {
+      const details = (await notifications.get(key).catch(() => undefined))?.record.details;
+      return details && { letters: lettersOf(details).length, entries: Object.keys(details).length };
+    };
+    const writes = [...'bcdefgh'].reduce<Promise<unknown>>(
+      (before, letter) => before.then(() => write(letter)),
+      read(),
+    );
+    const reads = await Promise.all(Array.from({ length: 25 }, read));
+    await writes;
+    const seen = reads.filter((one) => one !== undefined);
+    expect(seen.length).toBeGreaterThan(0);
+    for (const one of seen) expect(one).toEqual({ letters: 1, entries: 101 });
+    expect(lettersOf((await notifications.get(key))?.record.details)).toEqual(['h']);
+  });
+});

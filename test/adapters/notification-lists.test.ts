@@ -1,0 +1,157 @@
+import { afterAll, describe, expect, it } from 'vitest';
+import { takePage } from '../../shared/adapters/http-api/answer.ts';
+import { createNotificationRepository } from '../../shared/adapters/notification-repository.ts';
+import { newNotificationId } from '../../shared/domain/notification-id.ts';
+import { startDatabase } from '../support/dynamodb.ts';
+import { counted, partlyDone, throttled } from '../support/dynamodb-faults.ts';
+import { webhookNotification } from '../support/notifications.ts';
+
+const { client, connect, stop } = await startDatabase();
+afterAll(stop);
+const notifications = createNotificationRepository(client, 'notifications');
+const DEFAULT = 'ntTechnicalContactsEmail';
+
+let tenants = 0;
+/** A tenant with so many notifications, and their ids in order. */
+const tenantWith = async (count: number) => {
+  const tenant = `lists${tenants++}`;
+  const ids: string[] = [];
+  while (ids.length < count)
+    ids.push(await notifications.create(tenant, webhookNotification({ label: `${ids.length}` })));
+  return { tenant, ids };
+};
+
+const listed = async (tenant: string, from: string | null = null, pageSize = 3) =>
+  (await Array.fromAsync(notifications.list(tenant, from, pageSize))).map(({ id }) => id);
+
+/** Follows the markers of pages from the first to the last. */
+const followed = async (
+  tenant: string,
+  limit: number,
+  between: (page: number) => Promise<unknown> = async () => {},
+) => {
+  const pages: string[][] = [];
+  let marker: string | null = null;
+  do {
+    const slice = await takePage(notifications.list(tenant, marker, limit + 1), limit);
+    pages.push(slice.values.map(({ id }) => id));
+    marker = slice.next;
+    await between(pages.length);
+  } while (marker !== null);
+  return pages;
+};
+
+describe('the list of a tenant’s notifications', () => {
+  it('is in order of creation, the default one last', async () => {
+    const { tenant, ids } = await tenantWith(7);
+    expect(await listed(tenant)).toEqual([...ids, DEFAULT]);
+  });
+
+  it('starts with its marker', async () => {
+    const { tenant, ids } = await tenantWith(5);
+    expect(await listed(tenant, ids[2])).toEqual([...ids.slice(2), DEFAULT]);
+    expect(await listed(tenant, DEFAULT)).toEqual([DEFAULT]);
+  });
+
+  it('starts behind a marker that does not exist any more', async () => {
+    const { tenant, ids } = await tenantWith(3);
+    await notifications.delete({ tenant, id: ids[1] ?? '' });
+    expect(await listed(tenant, ids[1])).toEqual([ids[2], DEFAULT]);
+  });
+
+  it.each([
+    ['before all ids', 'a', 3],
+    ['a prefix of all ids', 'nt', 3],
+    ['behind all ids', 'zzz', 0],
+    ['just behind the default one', `${DEFAULT}a`, 0],
+    ['longer than any key', 'nt'.padEnd(6_000, 'z'), 0],
+    ['long and before all ids', 'a'.repeat(6_000), 3],
+    ['no ASCII', '😀'.repeat(600), 0],
+    ['a control character', '\u0001', 3],
+  ])('takes any marker: %s', async (_, marker, count) => {
+    const { tenant } = await tenantWith(2);
+    expect(await listed(tenant, marker)).toHaveLength(count);
+  });
+
+  it('comes in pages that hold everything once, whatever their size', async () => {
+    const { tenant, ids } = await tenantWith(6);
+    for (const limit of [1, 2, 3, 6, 7, 8]) {
+      const pages = await followed(tenant, limit);
+      expect(pages.flat()).toEqual([...ids, DEFAULT]);
+      expect(pages.map(({ length }) => length).slice(0, -1)).toEqual(pages.slice(0, -1).map(() => limit));
+      expect(pages.at(-1)?.length).toBeGreaterThan(0);
+    }
+  });
+
+  it('shows everything that was there throughout once, whatever is created and deleted meanwhile', async () => {
+    const { tenant, ids } = await tenantWith(8);
+    const [gone = '', next = ''] = [ids[0], ids[2]];
+    const pages = await followed(tenant, 2, async (page) => {
+      if (page !== 1) return;
+      await notifications.delete({ tenant, id: gone });
+      await notifications.delete({ tenant, id: next });
+      await notifications.create(tenant, webhookNotification());
+    });
+    const seen = pages.flat();
+    expect(new Set(seen).size).toBe(seen.length);
+    expect(seen).toEqual(expect.arrayContaining(ids.filter((id) => id !== gone && id !== next)));
+  });
+
+  it('reads no more than it hands out', async () => {
+    const { tenant } = await tenantWith(9);
+    const database = connect();
+    const counts = counted(database);
+    await takePage(createNotificationRepository(database, 'notifications').list(tenant, null, 3), 2);
+    expect(counts).toEqual({ QueryCommand: 1 });
+  });
+
+  it('fails where the table throttles, and is never cut short', async () => {
+    const repository = createNotificationRepository(
+      throttled(connect({ maxAttempts: 1 }), 'QueryCommand'),
+      'notifications',
+    );
+    await expect(Array.fromAsync(repository.list('anyone', null, 3))).rejects.toThrow();
+  });
+});
+
+describe('the list of the notifications that are asked for', () => {
+  const byIds = async (tenant: string, ids: string[], from: string | null = null, database = client) =>
+    (await Array.fromAsync(createNotificationRepository(database, 'notifications').listByIds(tenant, ids, from))).map(
+      ({ id }) => id,
+    );
+
+  it('holds each once, in order, whatever the order of the question', async () => {
+    const { tenant, ids } = await tenantWith(4);
+    const [a = '', b = '', , d = ''] = ids;
+    expect(await byIds(tenant, [d, a, DEFAULT, b, a, DEFAULT, d])).toEqual([a, b, d, DEFAULT]);
+  });
+
+  it('leaves out what does not exist', async () => {
+    const { tenant, ids } = await tenantWith(1);
+    const [a = ''] = ids;
+    expect(await byIds(tenant, ['', 'ntNobody', newNotificationId(), a, '__proto__', 'x'.repeat(5_000)])).toEqual([a]);
+    expect(await byIds(tenant, ['unknown'])).toEqual([]);
+  });
+
+  it('holds the default one only where it is asked for', async () => {
+    const { tenant, ids } = await tenantWith(1);
+    expect(await byIds(tenant, ids)).toEqual(ids);
+    expect(await byIds(tenant, [DEFAULT])).toEqual([DEFAULT]);
+  });
+
+  it('starts with its marker', async () => {
+    const { tenant, ids } = await tenantWith(3);
+    expect(await byIds(tenant, [...ids, DEFAULT], ids[1])).toEqual([ids[1], ids[2], DEFAULT]);
+    expect(await byIds(tenant, [...ids, DEFAULT], `${DEFAULT}a`)).toEqual([]);
+  });
+
+  it('holds all of more than a hundred', async () => {
+    const { tenant, ids } = await tenantWith(120);
+    expect(await byIds(tenant, ids.toReversed())).toEqual(ids);
+  });
+
+  it('leaves out nothing that the table left open', async () => {
+    const { tenant, ids } = await tenantWith(5);
+    expect(await byIds(tenant, ids, null, partlyDone(connect(), 2))).toEqual(ids);
+  });
+});

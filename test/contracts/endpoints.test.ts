@@ -1,0 +1,32 @@
+import { describe, expect, it } from 'vitest';
+import { endpointNames, endpoints } from '../../shared/contracts/endpoints.ts';
+
+describe('the API', () => {
+  it('has the nine operations of the interface, each under its method and path', () => {
+    expect(endpointNames.map((name) => [name, `${endpoints[name].method} ${endpoints[name].path}`])).toEqual([
+      ['create-notification', 'POST /notifications'],
+      ['list-notifications', 'GET /notifications'],
+      ['get-notification', 'GET /notifications/{notificationId}'],
+      ['update-notification', 'PUT /notifications/{notificationId}'],
+      ['delete-notification', 'DELETE /notifications/{notificationId}'],
+      ['test-notification', 'POST /notifications/{notificationId}/test'],
+      ['test-new-notification', 'POST /test-notification'],
+      ['list-notification-types', 'GET /notification_types'],
+      ['get-notification-type', 'GET /notification_types/{notificationTypeId}'],
+    ]);
+  });
+
+  it('asks for the permission that fits what an operation does', () => {
+    expect(Object.fromEntries(endpointNames.map((name) => [name, endpoints[name].permission]))).toEqual({
+      'create-notification': 'create',
+      'list-notifications': 'read',
+      'get-notification': 'read',
+      'update-notification': 'update',
+      'delete-notification': 'delete',
+      'test-notification': 'test',
+      'test-new-notification': 'test',
+      'list-notification-types': 'read',
+      'get-notification-type': 'read',
+    });
+  });
+});

@@ -1,0 +1,80 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { parseChanges, parseDestination, parseNotification } from '../../shared/contracts/notification.ts';
+import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
+import { goodDetails } from '../support/notifications.ts';
+import { refusal } from '../support/refusal.ts';
+
+/** Text of 1 to `max` code points out of all of Unicode but NUL. */
+const text = (max: number) =>
+  fc.string({ unit: 'binary', minLength: 1, maxLength: max }).map((generated) => generated.replaceAll('\0', '\u0001'));
+
+const key = fc.oneof(
+  text(255),
+  fc.constantFrom('__proto__', 'constructor', 'prototype', 'hasOwnProperty', 'toString', 'then', 'length', '0', '-1'),
+);
+
+const stringMap = (max: number) =>
+  fc.array(fc.tuple(key, text(max)), { maxLength: 20 }).map((entries) => Object.fromEntries(entries));
+
+const notification = fc.constantFrom(...notificationTypeIds).chain((type) =>
+  fc.record(
+    {
+      label: text(255),
+      type: fc.constant(type),
+      details: stringMap(4096).map((more) => ({ ...more, ...goodDetails[type] })),
+      metadata: stringMap(255),
+    },
+    { requiredKeys: ['label', 'type', 'details'] },
+  ),
+);
+
+/** A body that is often nearly right. */
+const anyBody = fc.oneof(
+  fc.jsonValue({ stringUnit: 'binary' }),
+  fc.record(
+    {
+      label: fc.jsonValue(),
+      type: fc.oneof(fc.constantFrom(...notificationTypeIds), fc.jsonValue()),
+      details: fc.oneof(fc.dictionary(fc.string(), fc.jsonValue()), fc.jsonValue()),
+      metadata: fc.oneof(fc.dictionary(fc.string(), fc.jsonValue()), fc.jsonValue()),
+    },
+    { requiredKeys: [] },
+  ),
+);
+
+describe('any notification that keeps the rules', () => {
+  it('is accepted and read back exactly, key by key and in order', () => {
+    fc.assert(
+      fc.property(notification, (body) => {
+        const { data } = parseNotification(JSON.parse(JSON.stringify(body)));
+        expect(data?.label).toBe(body.label);
+        expect(data?.type).toBe(body.type);
+        expect(JSON.stringify(data?.details)).toBe(JSON.stringify(body.details));
+        expect(JSON.stringify(data?.metadata)).toBe(JSON.stringify(body.metadata));
+      }),
+    );
+  });
+
+  it('is a destination that can be tested, with the same details', () => {
+    fc.assert(
+      fc.property(notification, (body) => {
+        const { data } = parseDestination(body);
+        expect(JSON.stringify(data?.details)).toBe(JSON.stringify(body.details));
+      }),
+    );
+  });
+});
+
+describe('any JSON at all', () => {
+  it('is accepted or refused with words, and never makes the service fail', () => {
+    fc.assert(
+      fc.property(anyBody, (body) => {
+        for (const result of [parseNotification(body), parseDestination(body), parseChanges(body)]) {
+          expect(result.success || refusal(result)).toBeTruthy();
+        }
+      }),
+      { numRuns: 300 },
+    );
+  });
+});

@@ -1,0 +1,151 @@
+import { describe, expect, it } from 'vitest';
+import { parseNotification } from '../../shared/contracts/notification.ts';
+import {
+  isNotificationTypeId,
+  notificationTypeIds,
+  notificationTypeRecord,
+} from '../../shared/contracts/notification-types.ts';
+import { goodDetails } from '../support/notifications.ts';
+import { refusal } from '../support/refusal.ts';
+
+/** An address of this many characters, with labels as long as DNS allows. */
+const addressOf = (length: number): string => `ops@${`${'d'.repeat(62)}.`.repeat(4).slice(0, length - 8)}.com`;
+
+const key = goodDetails.incidentrouter.api_key;
+
+const good: [type: string, details: Record<string, string>][] = [
+  ...Object.entries(goodDetails),
+  ['email', { address: 'first.last+tag@mail.example.co.uk' }],
+  ['email', { address: "o'brien@example.com" }],
+  ['email', { address: 'list-owner+night=shift@example.com' }],
+  ['webhook', { url: 'http://example.com' }],
+  ['webhook', { url: 'HTTPS://user:secret@EXAMPLE.com:8443/a/b?c=d&e=%20#f' }],
+  ['webhook', { url: 'https://bücher.example/' }],
+  ['webhook', { url: 'http://[2606:4700:4700::1111]:8080/' }],
+  ['incidentpager', { service_key: 'a' }],
+  ['incidentpager', { service_key: '0'.repeat(32) }],
+  ['incidentpager', { service_key: 'a1', service_endpoint: 'https://pager.example.com/events' }],
+  ['sms', { phone_number: '+1234567' }],
+  ['sms', { phone_number: '+999999999999999' }],
+  ['incidentrouter', { api_key: key.toUpperCase() }],
+  ['incidentrouter', { api_key: key, routing_key: 'a-Z_0.9' }],
+  ['incidentrouter', { api_key: key, routing_key: '...' }],
+  ['atomfeed', { category: 'any text, <even> this' }],
+  ['managed', { anything: 'goes' }],
+];
+
+const bad: [type: string, details: Record<string, string>, field: string][] = [
+  ['email', {}, 'address'],
+  ...['ops', '@example.com', 'ops@', 'ops@example', 'a b@example.com', 'Ops <ops@example.com>', 'a@b@example.com'].map(
+    (address): [string, Record<string, string>, string] => ['email', { address }, 'address'],
+  ),
+  ['email', { address: 'ops@example.com,root@example.com' }, 'address'],
+  ['email', { address: 'ops@example.com\r\nBcc: root@example.com' }, 'address'],
+  ['email', { address: 'ops@example.com\n' }, 'address'],
+  ['webhook', {}, 'url'],
+  ...['example.com', '//example.com', 'ftp://example.com', 'file:///etc/passwd', 'javascript:alert(1)', 'http://'].map(
+    (url): [string, Record<string, string>, string] => ['webhook', { url }, 'url'],
+  ),
+  ...['https://exa mple.com', ' https://example.com', 'https://example.com\n', 'https://exa\tmple.com'].map(
+    (url): [string, Record<string, string>, string] => ['webhook', { url }, 'url'],
+  ),
+  ['webhook', { url: 'http://example.com:99999/' }, 'url'],
+  ['webhook', { url: 'http://300.1.1.1/' }, 'url'],
+  ['incidentpager', {}, 'service_key'],
+  ['incidentpager', { service_key: '0'.repeat(33) }, 'service_key'],
+  ['incidentpager', { service_key: 'a-b' }, 'service_key'],
+  ['incidentpager', { service_key: 'ä' }, 'service_key'],
+  ['incidentpager', { service_key: 'abc\n' }, 'service_key'],
+  ['incidentpager', { service_key: 'a', service_endpoint: 'pager' }, 'service_endpoint'],
+  ['sms', {}, 'phone_number'],
+  ...['12025550123', '+02025550123', '+123456', '+1234567890123456', '+1 202 555 0123', '+1-202-5550123', '+'].map(
+    (number): [string, Record<string, string>, string] => ['sms', { phone_number: number }, 'phone_number'],
+  ),
+  ['sms', { phone_number: '+1٢٠٢5550123' }, 'phone_number'],
+  ['sms', { phone_number: '+12025550123\n' }, 'phone_number'],
+  ['incidentrouter', {}, 'api_key'],
+  ['incidentrouter', { api_key: '9b2f6c1e-4d3a-1e5f-8a7b-1c2d3e4f5a6b' }, 'api_key'],
+  ['incidentrouter', { api_key: '9b2f6c1e-4d3a-4e5f-ca7b-1c2d3e4f5a6b' }, 'api_key'],
+  ['incidentrouter', { api_key: key.replaceAll('-', '') }, 'api_key'],
+  ['incidentrouter', { api_key: '00000000-0000-0000-0000-000000000000' }, 'api_key'],
+  ...['.', '..', 'a/b', 'a b', 'ä', '../x', 'a\n'].map((routing): [string, Record<string, string>, string] => [
+    'incidentrouter',
+    { api_key: key, routing_key: routing },
+    'routing_key',
+  ]),
+  ['atomfeed', {}, 'category'],
+];
+
+describe('the details of each type', () => {
+  it.each(good)('%s takes %j', (type, details) => {
+    expect(refusal(parseNotification({ label: 'l', type, details }))).toBeUndefined();
+  });
+
+  it.each(bad)('%s refuses %j and names the field', (type, details, field) => {
+    expect(refusal(parseNotification({ label: 'l', type, details }))).toMatch(
+      new RegExp(`^details\\.${field}: [^;]+$`),
+    );
+  });
+
+  it('may hold an address of 254 characters and no more (RFC 5321)', () => {
+    const told = (length: number) =>
+      refusal(parseNotification({ label: 'l', type: 'email', details: { address: addressOf(length) } }));
+    expect(told(254)).toBeUndefined();
+    expect(told(255)).toBe('details.address: must be an email address of at most 254 characters');
+  });
+
+  it('may hold a URL of 4096 characters', () => {
+    const details = { url: 'https://example.com/'.padEnd(4096, 'p') };
+    expect(refusal(parseNotification({ label: 'l', type: 'webhook', details }))).toBeUndefined();
+  });
+
+  it('refuses an empty value once, by its length', () => {
+    expect(refusal(parseNotification({ label: 'l', type: 'email', details: { address: '' } }))).toBe(
+      'details.address: must be 1 to 4096 characters long',
+    );
+  });
+
+  it('does not take a field from the prototype of the details', () => {
+    const details: unknown = JSON.parse('{"__proto__":{"address":"ops@example.com"}}');
+    expect(refusal(parseNotification({ label: 'l', type: 'email', details }))).toMatch(/details\.address: is required/);
+  });
+});
+
+describe('the listing of types', () => {
+  const listing = Object.fromEntries(notificationTypeIds.map((id) => [id, notificationTypeRecord(id)]));
+  const fieldsOf = (id: string) => listing[id]?.fields?.map(({ name, optional }) => [name, optional]) ?? null;
+
+  it('holds the eight types with the fields of the interface, and says which are optional', () => {
+    expect(Object.fromEntries(Object.keys(listing).map((id) => [id, fieldsOf(id)]))).toEqual({
+      email: [['address', false]],
+      webhook: [['url', false]],
+      incidentpager: [
+        ['service_key', false],
+        ['service_endpoint', true],
+      ],
+      sms: [['phone_number', false]],
+      incidentrouter: [
+        ['api_key', false],
+        ['routing_key', true],
+      ],
+      atomfeed: [['category', false]],
+      technicalContactsEmail: null,
+      managed: null,
+    });
+  });
+
+  it('says of each type and field nothing but what the interface names, with a description', () => {
+    for (const [id, record] of Object.entries(listing)) {
+      expect(Object.keys(record)).toEqual(['id', 'fields']);
+      expect(record.id).toBe(id);
+      for (const field of record.fields ?? []) {
+        expect(Object.keys(field)).toEqual(['name', 'description', 'optional']);
+        expect(field.description).toMatch(/\w/);
+      }
+    }
+  });
+
+  it.each(['__proto__', 'constructor', 'toString', '', 'Email', 7, null, undefined])('has no type %o', (id) => {
+    expect(isNotificationTypeId(id)).toBe(false);
+  });
+});

@@ -1,0 +1,139 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { type AlarmEvent, isAlarmEvent } from '../../shared/contracts/alarm-event.ts';
+import { parseJson } from '../../shared/contracts/json.ts';
+import { facts, headline, statusText } from '../../shared/domain/alert-text.ts';
+import { alarmEvent } from '../support/events.ts';
+
+const withDetails = (details: object): AlarmEvent => alarmEvent({ details: { state: 'CRITICAL', ...details } });
+const factsOf = (event: AlarmEvent): Record<string, string> => Object.fromEntries(facts(event));
+
+describe('the headline of an alert', () => {
+  it('names state, entity and alarm', () => {
+    expect(headline(alarmEvent())).toBe('[CRITICAL] web-1: Disk space');
+  });
+
+  it.each([undefined, null, '', '  ', '\u0000', '\r\n', {}, [], ['a']])(
+    'names ids where the labels are %o',
+    (label) => {
+      const event = alarmEvent({ entity: { id: 'enA', label }, alarm: { id: 'alB', label } });
+      expect(headline(event)).toBe('[CRITICAL] enA: alB');
+    },
+  );
+
+  it('never says "undefined", whatever the ids are', () => {
+    for (const id of [' ', '\t', '\u0000', '\u200b']) {
+      expect(headline(alarmEvent({ entity: { id }, alarm: { id } }))).not.toContain('undefined');
+    }
+  });
+
+  it('is one line, whatever the labels hold', () => {
+    const label = 'web\r\nBcc: root@example.com\u2028\u0085\u0007x';
+    expect(headline(alarmEvent({ entity: { id: 'e', label }, alarm: { id: 'a', label: 'b' } }))).toBe(
+      '[CRITICAL] web Bcc: root@example.com x: b',
+    );
+  });
+
+  it('is cut at 200 characters, never inside one', () => {
+    const text = headline(alarmEvent({ entity: { id: 'e', label: '😀'.repeat(300) } }));
+    expect([...text]).toHaveLength(200);
+    expect(text).toMatch(/😀\.\.\.$/u);
+    expect(text.isWellFormed()).toBe(true);
+  });
+});
+
+describe('the facts of an alert', () => {
+  it('are what a person on call wants first', () => {
+    expect(facts(alarmEvent())).toEqual([
+      ['State', 'CRITICAL (was OK)'],
+      ['Status', 'Disk is full'],
+      ['Entity', 'web-1'],
+      ['Alarm', 'Disk space'],
+      ['Check', 'Disk usage'],
+      ['Target', 'web-1.example.com'],
+      ['Time', '2023-11-14T22:13:20.000Z'],
+      ['duration', '153 milliseconds'],
+      ['Event', alarmEvent().event_id],
+    ]);
+  });
+
+  it('leave out what the event does not say', () => {
+    const event = alarmEvent({ details: { state: 'OK' }, check: null, previous_state: null });
+    expect(facts(event).map(([name]) => name)).toEqual(['State', 'Entity', 'Alarm', 'Event']);
+  });
+
+  it('show a number that is longer than a double holds, to the last digit', () => {
+    const text = JSON.stringify(withDetails({ metrics: { bytes: { data: 0, unit: 'bytes' } }, target: 1 }))
+      .replace('"data":0', '"data":18446744073709551615')
+      .replace('"target":1', '"target":1.00000000000000000001');
+    const event = parseJson(text);
+    expect(isAlarmEvent(event) && factsOf(event)).toMatchObject({
+      bytes: '18446744073709551615 bytes',
+      Target: '1.00000000000000000001',
+    });
+  });
+
+  it.each([Number.NaN, Number.POSITIVE_INFINITY, 8.64e15 + 1, '2026', null, {}])(
+    'have no time where it is %o',
+    (timestamp) => {
+      expect(factsOf(withDetails({ timestamp }))).not.toHaveProperty('Time');
+    },
+  );
+
+  it('are at most 20 metrics', () => {
+    const metrics = Object.fromEntries(Array.from({ length: 500 }, (_, index) => [`m${index}`, { data: index }]));
+    expect(facts(withDetails({ metrics })).filter(([name]) => /^m\d/.test(name))).toHaveLength(20);
+  });
+
+  it('are short, however long the texts of the event are', () => {
+    const long = 'x'.repeat(800_000);
+    const event = alarmEvent({
+      details: { state: 'OK', status: long, target: long, metrics: { [long]: { data: long, unit: long } } },
+      entity: { id: long },
+      alarm: { id: long },
+      check: { label: long },
+    });
+    for (const [name, value] of facts(event)) {
+      expect(name.length).toBeLessThanOrEqual(1_000);
+      expect(value.length).toBeLessThanOrEqual(1_000);
+    }
+  });
+});
+
+/** Anything at all under the names that the texts read. */
+const hostile = fc.dictionary(
+  fc.oneof(fc.constantFrom('label', 'status', 'target', 'timestamp', 'metrics', 'data', 'unit'), fc.string()),
+  fc.oneof(
+    fc.jsonValue({ stringUnit: 'binary' }),
+    fc.double(),
+    fc.constantFrom('\ud800', '\r\n', JSON.rawJSON('12345678901234567890')),
+    fc.dictionary(fc.string(), fc.record({ data: fc.jsonValue(), unit: fc.jsonValue() }, { requiredKeys: [] })),
+  ),
+);
+const id = fc.oneof(fc.string({ unit: 'binary', minLength: 1 }), fc.constantFrom(' ', '\n', '\u0000'));
+
+const hostileEvent = fc
+  .record({ details: hostile, entity: hostile, alarm: hostile, check: fc.jsonValue(), previous: fc.jsonValue(), id })
+  .map(({ details, entity, alarm, check, previous, id }) =>
+    alarmEvent({
+      details: { ...details, state: 'WARNING' },
+      entity: { ...entity, id },
+      alarm: { ...alarm, id },
+      check,
+      previous_state: previous,
+    }),
+  );
+
+it('an event that holds anything at all is told in well-formed single lines, and never makes a sender fail', () => {
+  fc.assert(
+    fc.property(hostileEvent, (event) => {
+      const lines = [headline(event), statusText(event) ?? '-', ...facts(event).flat()];
+      for (const line of lines) {
+        expect(line.isWellFormed()).toBe(true);
+        expect(line).not.toMatch(/[\r\n\p{Cc}\u2028\u2029]/u);
+      }
+      expect(headline(event)).not.toMatch(/undefined|null|\[object/);
+    }),
+    { numRuns: 500 },
+  );
+});

@@ -1,0 +1,68 @@
+import { describe, expect, it } from 'vitest';
+import { awsFailure } from '../../shared/domain/aws-outcome.ts';
+
+const awsError = (name: string, message = 'text of ops@example.com in account 123456789012') =>
+  Object.assign(new Error(message), { name });
+
+const rejected = { result: 'permanent', reason: 'rejected', cause: 'destination' };
+const ourFault = { result: 'transient', reason: 'sender misconfigured', cause: 'service' };
+const ourRate = { result: 'throttled', reason: 'throttled', cause: 'service', free: true, retryAfter: 5_000 };
+const ourQuota = { ...ourRate, retryAfter: 3_600_000 };
+const unknown = { result: 'transient', reason: 'rejected', cause: 'service' };
+
+describe('what SES refuses', () => {
+  it.each([
+    ['MessageRejected', 'Address blacklisted.', rejected],
+    ['MessageRejected', 'Email address is not verified. The following identities failed the check', ourFault],
+    ['InvalidParameterValue', 'Missing final @domain', rejected],
+    ['ValidationError', 'bad', rejected],
+    ['AccountSendingPausedException', 'paused', ourFault],
+    ['ConfigurationSetSendingPausedException', 'paused', ourFault],
+    ['MailFromDomainNotVerifiedException', 'not verified', ourFault],
+    ['ConfigurationSetDoesNotExistException', 'none', ourFault],
+    ['AccessDenied', 'User is not authorized to perform', ourFault],
+    ['AccessDeniedException', 'User is not authorized to perform', ourFault],
+    ['Throttling', 'Maximum sending rate exceeded.', ourRate],
+    ['ThrottlingException', 'Rate exceeded', ourRate],
+    ['Throttling', 'Daily message quota exceeded.', ourQuota],
+    ['InternalFailure', 'oops', unknown],
+    ['TimeoutError', 'socket timed out', unknown],
+  ])('%s "%s"', (name, message, verdict) => {
+    expect(awsFailure('ses', awsError(name, message))).toMatchObject(verdict);
+  });
+});
+
+describe('what SNS refuses', () => {
+  it.each([
+    ['InvalidParameterException', rejected],
+    ['InvalidParameterValueException', rejected],
+    ['OptedOutException', rejected],
+    ['EndpointDisabledException', rejected],
+    ['AuthorizationErrorException', ourFault],
+    ['ThrottledException', ourRate],
+    ['Throttling', ourRate],
+    ['ThrottlingException', ourRate],
+    ['InternalErrorException', unknown],
+    ['KMSThrottlingException', unknown],
+  ])('%s', (name, verdict) => {
+    expect(awsFailure('sns', awsError(name))).toMatchObject(verdict);
+  });
+});
+
+describe('what the tester is told', () => {
+  it('names the error and never its text, which may hold the recipient or our account', () => {
+    expect(awsFailure('ses', awsError('MessageRejected')).explanation).toBe(
+      'SES did not accept the message: MessageRejected',
+    );
+    expect(awsFailure('sns', awsError('OptedOutException')).explanation).toBe(
+      'SNS did not accept the message: OptedOutException',
+    );
+  });
+
+  it('is something even where what was thrown is no error', () => {
+    expect(awsFailure('sns', 'text of ops@example.com')).toMatchObject({
+      ...unknown,
+      explanation: 'SNS did not accept the message: Error',
+    });
+  });
+});

@@ -1,0 +1,104 @@
+import { describe, expect, it } from 'vitest';
+import { attempted, claimedRecord, type DeliveryRecord, ended, LEASE } from '../../shared/domain/delivery-record.ts';
+import { newNotificationId } from '../../shared/domain/notification-id.ts';
+import { failed, type Outcome } from '../../shared/domain/outcome.ts';
+import { alarmEvent, EVENT_TIME } from '../support/events.ts';
+
+const NOW = EVENT_TIME + 1_234;
+const first = (changes = {}) => claimedRecord(alarmEvent(changes), newNotificationId(), 'owner', NOW);
+const transient = failed('transient', 'status', 'explained', { status: 500 });
+const delivered: Outcome = { result: 'delivered', status: 204, explanation: 'Success' };
+
+const afterAttempts = (record: DeliveryRecord, outcomes: Outcome[]): DeliveryRecord =>
+  outcomes.reduce((before, outcome, index) => attempted(before, outcome, NOW + index, 10), record);
+
+const bytes = (record: DeliveryRecord): number => Buffer.byteLength(JSON.stringify(record));
+
+describe('a delivery that is claimed for the first time', () => {
+  it('is open, due now, without attempts, and leased for 35 s', () => {
+    expect(first()).toMatchObject({
+      status: 'pending',
+      event_id: alarmEvent().event_id,
+      entity_id: 'enAAAA',
+      alarm_id: 'alBBBB',
+      state: 'CRITICAL',
+      attempts: 0,
+      opened: NOW,
+      due: NOW,
+      lease: NOW + 35_000,
+      owner: 'owner',
+      history: [],
+      parts: [],
+    });
+    expect(LEASE).toBe(35_000);
+  });
+
+  it('is kept for 30 days', () => {
+    expect(first().expires).toBe(Math.floor(NOW / 1000) + 30 * 86_400);
+  });
+});
+
+describe('an attempt', () => {
+  it('is counted and kept with its time, result, status and duration, and gives up the claim', () => {
+    expect(attempted(first(), transient, NOW + 1, 42)).toMatchObject({
+      attempts: 1,
+      lease: 0,
+      history: [{ at: NOW + 1, result: 'transient', status: 500, took: 42 }],
+    });
+  });
+
+  it('counts where it delivered', () => {
+    expect(afterAttempts(first(), [transient, delivered])).toMatchObject({ attempts: 2 });
+  });
+
+  it('does not count where it was our own account that could not send, and is kept all the same', () => {
+    const free = failed('throttled', 'throttled', '', { free: true });
+    expect(afterAttempts(first(), [free, transient, free])).toMatchObject({ attempts: 1 });
+    expect(afterAttempts(first(), [free]).history).toHaveLength(1);
+  });
+
+  it('is one of the last nine that are kept', () => {
+    const record = afterAttempts(
+      first(),
+      Array.from({ length: 12 }, () => transient),
+    );
+    expect(record.attempts).toBe(12);
+    expect(record.history.map(({ at }) => at - NOW)).toEqual([3, 4, 5, 6, 7, 8, 9, 10, 11]);
+  });
+
+  it('remembers the parts that have arrived, and keeps them where it says nothing of parts', () => {
+    const record = afterAttempts(first(), [{ ...transient, partsDone: ['a'] }]);
+    expect(record.parts).toEqual(['a']);
+    expect(afterAttempts(record, [transient]).parts).toEqual(['a']);
+    expect(afterAttempts(record, [{ ...delivered, partsDone: ['a', 'b'] }]).parts).toEqual(['a', 'b']);
+  });
+
+  it('leaves the record that it was made of as it was', () => {
+    const record = first();
+    afterAttempts(record, [transient]);
+    expect(record).toMatchObject({ attempts: 0, history: [], lease: NOW + LEASE });
+  });
+
+  it('leaves no word of its explanation', () => {
+    expect(JSON.stringify(afterAttempts(first(), [transient]))).not.toContain('explained');
+  });
+});
+
+describe('a delivery that has ended', () => {
+  it.each(['delivered', 'dead', 'superseded', 'cancelled'] as const)('is %s, and nobody’s any more', (status) => {
+    expect(ended(first(), status)).toMatchObject({ status, lease: 0 });
+  });
+});
+
+describe('the record of nine failed attempts', () => {
+  const nine = Array.from({ length: 9 }, () => transient);
+
+  it('takes less than 1 KB for ids as they are', () => {
+    expect(bytes(afterAttempts(first(), nine))).toBeLessThan(1_024);
+  });
+
+  it('is one that DynamoDB takes, however long the ids are that the event names', () => {
+    const long = 'x'.repeat(440_000);
+    expect(bytes(afterAttempts(first({ entity: { id: long }, alarm: { id: long } }), nine))).toBeLessThan(400 * 1_024);
+  });
+});

@@ -1,0 +1,90 @@
+import { describe, expect, it } from 'vitest';
+import { httpOutcome, retryAfterMs } from '../../shared/domain/http-outcome.ts';
+import type { Outcome } from '../../shared/domain/outcome.ts';
+
+const NOW = Date.UTC(2026, 0, 1, 12);
+const HOUR = 3_600_000;
+
+const webhook = (status: number, retryAfter?: string): Outcome =>
+  httpOutcome('webhook', { status, retryAfter, body: '' }, NOW);
+
+const statuses = Array.from({ length: 500 }, (_, index) => index + 100);
+
+const expected = (status: number, hasRetryAfter: boolean): Outcome['result'] => {
+  if (status >= 200 && status < 300) return 'delivered';
+  if (status === 410) return 'permanent';
+  return hasRetryAfter && (status === 429 || status === 503) ? 'throttled' : 'transient';
+};
+
+describe('the answer of a webhook', () => {
+  it('is delivered for every 2xx, permanent for 410, and transient for every other status', () => {
+    expect(statuses.map((status) => [status, webhook(status).result])).toEqual(
+      statuses.map((status) => [status, expected(status, false)]),
+    );
+  });
+
+  it('is throttled where a 429 or a 503 says when to come again', () => {
+    expect(statuses.map((status) => [status, webhook(status, '30').result])).toEqual(
+      statuses.map((status) => [status, expected(status, true)]),
+    );
+  });
+
+  it('keeps its status for the record', () => {
+    for (const status of statuses) expect(webhook(status).status).toBe(status);
+  });
+
+  it('tells the tester that the webhook executed successfully', () => {
+    expect(webhook(204).explanation).toBe('Success: Webhook successfully executed');
+  });
+
+  it('tells the tester which status was wrong', () => {
+    expect(webhook(404).explanation).toBe('Unexpected status code "404". Expected one of: /2[0-9]{2}/');
+  });
+
+  it('is the destination’s fault, with a reason of the closed list', () => {
+    expect(webhook(500)).toMatchObject({ reason: 'status', cause: 'destination' });
+    expect(webhook(410)).toMatchObject({ reason: 'status', cause: 'destination' });
+    expect(webhook(429, '1')).toMatchObject({ reason: 'throttled', cause: 'destination' });
+  });
+
+  it('makes us wait as long as it asks for, whatever its status', () => {
+    expect(webhook(429, '30')).toMatchObject({ retryAfter: 30_000 });
+    expect(webhook(500, '30')).toMatchObject({ retryAfter: 30_000 });
+    expect(webhook(500)).toMatchObject({ retryAfter: undefined });
+  });
+});
+
+describe('Retry-After', () => {
+  it.each([
+    ['0', 0],
+    ['1', 1_000],
+    [' 120 ', 120_000],
+    ['3600', HOUR],
+    ['3601', HOUR],
+    ['9'.repeat(400), HOUR],
+  ])('may be seconds, at most an hour: %s', (header, wait) => {
+    expect(retryAfterMs(header, NOW)).toBe(wait);
+  });
+
+  it.each([
+    ['Thu, 01 Jan 2026 12:00:30 GMT', 30_000],
+    ['Thursday, 01-Jan-26 12:00:30 GMT', 30_000],
+    ['Thu, 01 Jan 2026 13:00:00 GMT', HOUR],
+    ['Fri, 02 Jan 2026 12:00:00 GMT', HOUR],
+    ['Thu, 01 Jan 2026 11:59:59 GMT', 0],
+    ['Thu, 01 Jan 1970 00:00:00 GMT', 0],
+  ])('may be a date, at most an hour ahead: %s', (header, wait) => {
+    expect(retryAfterMs(header, NOW)).toBe(wait);
+  });
+
+  it.each(['', ' ', 'soon', '1.5', '-1', '+5', '1e3', '0x10', '5, 6', '120 seconds', 'abc 2099', 'NaN', '٥'])(
+    'says nothing where it is neither: "%s"',
+    (header) => {
+      expect(retryAfterMs(header, NOW)).toBeUndefined();
+    },
+  );
+
+  it('says nothing where it is missing', () => {
+    expect(retryAfterMs(undefined, NOW)).toBeUndefined();
+  });
+});

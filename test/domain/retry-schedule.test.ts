@@ -1,0 +1,98 @@
+import { describe, expect, it } from 'vitest';
+import { type Failure, failed } from '../../shared/domain/outcome.ts';
+import { MAX_AGE, MAX_ATTEMPTS, ownFailureWait, waitAfter } from '../../shared/domain/retry-schedule.ts';
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const schedule = [5 * SECOND, 30 * SECOND, 2 * MINUTE, 10 * MINUTE, 30 * MINUTE, HOUR, 2 * HOUR, 4 * HOUR];
+
+const transient = failed('transient', 'network', '');
+const throttled = (retryAfter: number, rest: Partial<Failure> = {}): Failure => ({
+  ...failed('throttled', 'throttled', '', { retryAfter }),
+  ...rest,
+});
+const none = () => 0;
+const full = () => 1;
+
+describe('the wait after a failed attempt', () => {
+  it('follows the schedule: nine attempts, about eight hours', () => {
+    const waits = schedule.map((_, index) => waitAfter(index + 1, transient, 1, none));
+    expect(waits).toEqual(schedule);
+    expect(MAX_ATTEMPTS).toBe(9);
+    expect(schedule.reduce((sum, wait) => sum + wait) / HOUR).toBeCloseTo(7.71, 2);
+  });
+
+  it('is up to a fifth longer, never shorter', () => {
+    expect(schedule.map((_, index) => waitAfter(index + 1, transient, 1, full))).toEqual(
+      schedule.map((wait) => wait * 1.2),
+    );
+  });
+
+  it('spreads what failed together', () => {
+    const waits = Array.from({ length: 50 }, () => waitAfter(1, transient, 1) ?? 0);
+    expect(new Set(waits).size).toBeGreaterThan(10);
+    for (const wait of waits) {
+      expect(wait).toBeGreaterThanOrEqual(5 * SECOND);
+      expect(wait).toBeLessThanOrEqual(6 * SECOND);
+    }
+  });
+
+  it('is what the destination asks for where that is longer', () => {
+    expect(waitAfter(1, throttled(90 * SECOND), 1, none)).toBe(90 * SECOND);
+    expect(waitAfter(2, { ...transient, retryAfter: HOUR }, 1, none)).toBe(HOUR);
+  });
+
+  it('is the schedule where the destination asks for less', () => {
+    expect(waitAfter(3, throttled(SECOND), 1, none)).toBe(2 * MINUTE);
+    expect(waitAfter(3, throttled(0), 1, none)).toBe(2 * MINUTE);
+  });
+
+  it('ends with the ninth attempt, whatever the destination asks for', () => {
+    for (const failure of [transient, throttled(HOUR)]) {
+      expect(waitAfter(8, failure, 1, none)).toBe(4 * HOUR);
+      expect(waitAfter(9, failure, 1, none)).toBeUndefined();
+      expect(waitAfter(100, failure, 1, none)).toBeUndefined();
+    }
+  });
+
+  it('is none after a permanent failure', () => {
+    expect(waitAfter(1, failed('permanent', 'status', '', { retryAfter: HOUR }), 1, none)).toBeUndefined();
+  });
+
+  it('is what our own account is asked to wait, without end, where the attempt does not count', () => {
+    for (const attempts of [0, 1, 8, 9, 50]) {
+      expect(waitAfter(attempts, throttled(5 * SECOND, { free: true }), 1, none)).toBe(5 * SECOND);
+      expect(waitAfter(attempts, throttled(5 * SECOND, { free: true }), 1, full)).toBe(6 * SECOND);
+    }
+  });
+
+  it('is shortened by the scale, in whole milliseconds', () => {
+    expect(waitAfter(1, transient, 0.01, none)).toBe(50);
+    expect(waitAfter(1, transient, 0.0001, full)).toBe(1);
+    expect(waitAfter(8, throttled(HOUR), 0.001, none)).toBe(14_400);
+    expect(waitAfter(1, throttled(HOUR, { free: true }), 0.5, none)).toBe(HOUR / 2);
+  });
+
+  it('still lets a delivery come again where the scale is 0', () => {
+    expect(waitAfter(1, transient, 0, full)).toBe(0);
+    expect(waitAfter(9, transient, 0, full)).toBeUndefined();
+  });
+});
+
+describe('the wait after a failure of our own', () => {
+  it('doubles with each receive, up to 15 minutes', () => {
+    expect([1, 2, 3, 9, 10, 11, 100].map((receives) => ownFailureWait(receives, 1))).toEqual([
+      2, 4, 8, 512, 900, 900, 900,
+    ]);
+  });
+
+  it('is shortened by the scale, in whole seconds', () => {
+    expect(ownFailureWait(10, 0.01)).toBe(9);
+    expect(ownFailureWait(1, 0.01)).toBe(1);
+  });
+});
+
+it('a delivery is given up a day after its round began', () => {
+  expect(MAX_AGE).toBe(24 * HOUR);
+});

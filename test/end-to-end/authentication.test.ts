@@ -1,0 +1,87 @@
+import { DeleteCommand, PutCommand } from '@aws-sdk/lib-dynamodb';
+import { describe, expect, it } from 'vitest';
+import { endpointNames, endpoints } from '../../shared/contracts/endpoints.ts';
+import { tokenHash } from '../../shared/domain/token.ts';
+import { call, documents, newClient, newTenant, table, tokenFor } from './support/api.ts';
+
+const addresses = endpointNames.map((name) => {
+  const { method, path, permission } = endpoints[name];
+  return {
+    name,
+    method,
+    permission,
+    path: path.replace('{notificationId}', 'ntTechnicalContactsEmail').replace('{notificationTypeId}', 'sms'),
+  };
+});
+
+describe('authentication', () => {
+  describe.each(addresses)('$name', ({ method, path, permission }) => {
+    it('answers 401 without a token, and with any that is not valid, whatever else is wrong', async () => {
+      const valid = await tokenFor(newTenant());
+      const tampered = valid.slice(0, -1) + (valid.endsWith('A') ? 'B' : 'A');
+      for (const token of [
+        undefined,
+        '',
+        'garbage',
+        'mnt_',
+        tampered,
+        `${valid} `.trimEnd().toLowerCase(),
+        'x'.repeat(5_000),
+      ]) {
+        const answer = await call(method, path, { token, ...(method !== 'GET' && { body: '{not json' }) });
+        expect(answer.status, String(token)).toBe(401);
+        expect(answer.body).toMatchObject({ type: 'unauthorizedError', code: 401 });
+      }
+    });
+
+    it('asks for the permission before it looks at the request', async () => {
+      for (const role of ['observer', 'creator', 'admin'] as const) {
+        const token = await tokenFor(newTenant(), role);
+        const answer = await call(method, path, { token, ...(method !== 'GET' && { body: '{not json' }) });
+        const allowed = { admin: true, creator: permission !== 'delete', observer: permission === 'read' }[role];
+        // The default notification can be deleted by nobody: there the details tell who refused.
+        const refusedByRole = answer.status === 403 && answer.text.includes(`role ${role}`);
+        expect(refusedByRole, `${role} ${answer.status}`).toBe(!allowed);
+      }
+    });
+  });
+
+  it('refuses a token after it has expired, and one that was never issued', async () => {
+    const tokens = table('Tokens');
+    const token = await tokenFor(newTenant());
+    const key = { pk: tokenHash(token) };
+    await documents.send(
+      new PutCommand({
+        TableName: tokens,
+        Item: { ...key, tenant: 't', role: 'admin', label: 'l', created: 1, expires: 2 },
+      }),
+    );
+    expect((await call('GET', '/notifications', { token })).status).toBe(401);
+    await documents.send(new DeleteCommand({ TableName: tokens, Key: key }));
+    expect((await call('GET', '/notifications', { token })).status).toBe(401);
+  });
+
+  it('answers an unknown path or method with 404 in the shape of every error', async () => {
+    const { token } = await newClient();
+    for (const [method, path] of [
+      ['GET', '/nothing'],
+      ['PATCH', '/notifications'],
+      ['DELETE', '/notifications'],
+      ['GET', '/notifications/'],
+      ['GET', '/'],
+      ['POST', '/notification_types'],
+      ['GET', '//notifications'],
+      ['GET', '/notifications/a/b/c'],
+    ] as const) {
+      const answer = await call(method, path, { token });
+      expect([path, answer.status]).toEqual([path, 404]);
+      expect(answer.body).toEqual({
+        type: 'notFoundError',
+        code: 404,
+        message: expect.any(String),
+        details: expect.any(String),
+        request_id: expect.any(String),
+      });
+    }
+  });
+});

@@ -1,0 +1,50 @@
+import { once } from 'node:events';
+import { CreateTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import dynalite from 'dynalite';
+import { tableSchemas } from '../../shared/adapters/table-schemas.ts';
+
+const names = Object.keys(tableSchemas).filter((name): name is keyof typeof tableSchemas => name in tableSchemas);
+
+const createTable = (name: keyof typeof tableSchemas): CreateTableCommand => {
+  const { partitionKey, sortKey } = tableSchemas[name];
+  const keys = sortKey === undefined ? [partitionKey] : [partitionKey, sortKey];
+  return new CreateTableCommand({
+    TableName: name,
+    BillingMode: 'PAY_PER_REQUEST',
+    AttributeDefinitions: keys.map((AttributeName) => ({ AttributeName, AttributeType: 'S' })),
+    KeySchema: keys.map((AttributeName, index) => ({ AttributeName, KeyType: index === 0 ? 'HASH' : 'RANGE' })),
+  });
+};
+
+/** Starts a DynamoDB in this process with the tables of the service, empty, each under its own name in `tableSchemas`. */
+export const startDatabase = async () => {
+  const server = dynalite({ createTableMs: 0 });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  const port = typeof address === 'object' && address !== null ? address.port : 0;
+  const clients: DynamoDBClient[] = [];
+
+  /** A new client, as the service makes one. */
+  const connect = (options: { maxAttempts?: number } = {}): DynamoDBDocumentClient => {
+    const client = new DynamoDBClient({
+      region: 'local-1',
+      endpoint: `http://127.0.0.1:${port}`,
+      credentials: { accessKeyId: 'local', secretAccessKey: 'local' },
+      ...options,
+    });
+    clients.push(client);
+    return DynamoDBDocumentClient.from(client, { marshallOptions: { removeUndefinedValues: true } });
+  };
+
+  const client = connect();
+  await Promise.all(names.map((name) => client.send(createTable(name))));
+
+  const stop = async (): Promise<void> => {
+    for (const open of clients) open.destroy();
+    server.close();
+    await once(server, 'close');
+  };
+  return { client, connect, stop };
+};
