@@ -1,5 +1,8 @@
 import { defineConfig } from 'vitest/config';
 
+/** Modules are taken as Node takes them, so that what runs in tests is what runs outside of them. */
+const deps = { interopDefault: false };
+
 export default defineConfig({
   test: {
     projects: [
@@ -9,6 +12,7 @@ export default defineConfig({
           include: ['test/{contracts,domain,adapters,lib,local}/**/*.test.ts'],
           testTimeout: 30_000,
           hookTimeout: 60_000,
+          deps,
         },
       },
       {
@@ -18,7 +22,11 @@ export default defineConfig({
           globalSetup: 'test/end-to-end/support/running-stack.ts',
           testTimeout: 60_000,
           hookTimeout: 60_000,
+          deps,
         },
+      },
+      {
+        test: { name: 'faults', include: ['test/faults/**/*.test.ts'], testTimeout: 60_000, hookTimeout: 60_000, deps },
       },
     ],
   },

@@ -3,7 +3,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { chunkPartition } from '../../shared/adapters/notification-items.ts';
 import { createNotificationRepository, type NotificationKey } from '../../shared/adapters/notification-repository.ts';
 import { startDatabase } from '../support/dynamodb.ts';
-import { before, losingAnswer, throttled } from '../support/dynamodb-faults.ts';
+import { interrupted, losingAnswer, throttled } from '../support/dynamodb-faults.ts';
 import { entries, goodDetails, webhookNotification } from '../support/notifications.ts';
 
 const { client, connect, stop } = await startDatabase();
@@ -95,7 +95,7 @@ describe('a notification that is larger than an item', () => {
 
   it('expires where its writer died before it was done', async () => {
     const tenant = newTenant();
-    const dying = before(
+    const dying = interrupted(
       connect(),
       'BatchWriteItemCommand',
       () => Promise.reject(new Error('died')),
@@ -118,8 +118,9 @@ describe('a large notification whose write was done, though its answer was lost'
 
   it('is the new one and whole, where it was replaced', async () => {
     const { key, version } = await created('a');
-    expect(await losing().replace(key, version, large('b'))).toBe(true);
+    const isReplaced = await losing().replace(key, version, large('b'));
     expect((await notifications.get(key))?.record).toEqual({ id: key.id, ...large('b') });
+    expect(isReplaced).toBe(true);
   });
 });
 
@@ -127,14 +128,14 @@ describe('a reader of a notification that is being replaced', () => {
   it('sees the new one where the old one vanished between its head and its chunks', async () => {
     const { key, version } = await created('a');
     const replace = () => notifications.replace(key, version, large('b'));
-    const reader = repositoryWith((database) => before(database, 'QueryCommand', replace));
+    const reader = repositoryWith((database) => interrupted(database, 'QueryCommand', replace));
     expect(lettersOf((await reader.get(key))?.record.details)).toEqual(['b']);
   });
 
   it('sees the new one where the old one vanished between two pages of its chunks', async () => {
     const { key, version } = await created('😀', 255);
     const replace = () => notifications.replace(key, version, large('b', 255));
-    const reader = repositoryWith((database) => before(database, 'QueryCommand', replace, (count) => count === 2));
+    const reader = repositoryWith((database) => interrupted(database, 'QueryCommand', replace, (count) => count === 2));
     const details = (await reader.get(key))?.record.details;
     expect(lettersOf(details)).toEqual(['b']);
     expect(Object.keys(details ?? {})).toHaveLength(256);
@@ -143,19 +144,19 @@ describe('a reader of a notification that is being replaced', () => {
   it('sees a small one that took its place', async () => {
     const { key, version } = await created('a');
     const replace = () => notifications.replace(key, version, webhookNotification());
-    const reader = repositoryWith((database) => before(database, 'QueryCommand', replace));
+    const reader = repositoryWith((database) => interrupted(database, 'QueryCommand', replace));
     expect((await reader.get(key))?.record).toEqual({ id: key.id, ...webhookNotification() });
   });
 
   it('sees nothing where it was deleted, alone or in a list', async () => {
     const first = await created('a');
     const reader = repositoryWith((database) =>
-      before(database, 'QueryCommand', () => notifications.delete(first.key)),
+      interrupted(database, 'QueryCommand', () => notifications.delete(first.key)),
     );
     expect(await reader.get(first.key)).toBeUndefined();
     const { key, tenant } = await created('a');
     const lister = repositoryWith((database) =>
-      before(
+      interrupted(
         database,
         'QueryCommand',
         () => notifications.delete(key),
@@ -171,7 +172,7 @@ describe('a reader of a notification that is being replaced', () => {
       const { version = '' } = (await notifications.get(key)) ?? {};
       await notifications.replace(key, version, large('b'));
     };
-    const reader = repositoryWith((database) => before(database, 'QueryCommand', replace, () => true));
+    const reader = repositoryWith((database) => interrupted(database, 'QueryCommand', replace, () => true));
     await expect(reader.get(key)).rejects.toMatchObject({ type: 'serviceUnavailable' });
   });
 
@@ -186,7 +187,7 @@ describe('a reader of a notification that is being replaced', () => {
       return details && { letters: lettersOf(details).length, entries: Object.keys(details).length };
     };
     const writes = [...'bcdefgh'].reduce<Promise<unknown>>(
-      (before, letter) => before.then(() => write(letter)),
+      (earlier, letter) => earlier.then(() => write(letter)),
       read(),
     );
     const reads = await Promise.all(Array.from({ length: 25 }, read));

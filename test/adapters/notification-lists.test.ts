@@ -1,6 +1,8 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { takePage } from '../../shared/adapters/http-api/answer.ts';
 import { createNotificationRepository } from '../../shared/adapters/notification-repository.ts';
+import type { Slice } from '../../shared/contracts/collection.ts';
+import type { NotificationRecord } from '../../shared/contracts/notification.ts';
 import { newNotificationId } from '../../shared/domain/notification-id.ts';
 import { startDatabase } from '../support/dynamodb.ts';
 import { counted, partlyDone, throttled } from '../support/dynamodb-faults.ts';
@@ -33,7 +35,7 @@ const followed = async (
   const pages: string[][] = [];
   let marker: string | null = null;
   do {
-    const slice = await takePage(notifications.list(tenant, marker, limit + 1), limit);
+    const slice: Slice<NotificationRecord> = await takePage(notifications.list(tenant, marker, limit + 1), limit);
     pages.push(slice.values.map(({ id }) => id));
     marker = slice.next;
     await between(pages.length);

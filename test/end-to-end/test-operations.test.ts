@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createAccountRepository } from '../../shared/adapters/account-repository.ts';
+import { openSink, payload } from '../support/sink.ts';
 import { type Client, documents, newClient, newTenant, table, webhook } from './support/api.ts';
 import { inbox } from './support/pipeline.ts';
-import { openSink, payload } from './support/sink.ts';
 
 describe('testing a notification', () => {
   let client: Client;

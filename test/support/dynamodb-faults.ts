@@ -37,11 +37,11 @@ export const losingAnswer = (client: DynamoDBDocumentClient, command: string) =>
 };
 
 /** Lets something happen just before requests of this kind go out: before the first one, or those that are named. */
-export const before = (
+export const interrupted = (
   client: DynamoDBDocumentClient,
   command: string,
   act: () => Promise<unknown>,
-  isMeant = (count: number) => count === 1,
+  isMeant: (count: number) => boolean = (count) => count === 1,
 ) => {
   let count = 0;
   client.middlewareStack.add(

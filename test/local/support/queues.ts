@@ -1,13 +1,10 @@
+import type { Clock } from '../../../bin/local/clock.ts';
 import type { NewMessage } from '../../../bin/local/sqs/message.ts';
 import { type Mischief, Queue, type QueueSettings } from '../../../bin/local/sqs/queue.ts';
 import { ManualClock } from './manual-clock.ts';
 
 /** A queue with CloudFormation's defaults, but for what a test says. */
-export function queueOf(
-  clock: ManualClock,
-  changes: Partial<QueueSettings> = {},
-  mischief: Partial<Mischief> = {},
-): Queue {
+export function queueOf(clock: Clock, changes: Partial<QueueSettings> = {}, mischief: Partial<Mischief> = {}): Queue {
   const name = changes.name ?? 'jobs';
   return new Queue(
     {

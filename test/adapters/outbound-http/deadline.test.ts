@@ -1,0 +1,118 @@
+import { once } from 'node:events';
+import { describe, expect, it, vi } from 'vitest';
+import { createHttpClient } from '../../../shared/adapters/outbound-http/http-client.ts';
+import { egressRule } from '../../../shared/domain/egress.ts';
+import { answering, dripping, startHttp, startTcp } from '../../support/servers.ts';
+
+const DEADLINE = 150;
+const { post } = createHttpClient({
+  isAllowed: egressRule(['127.0.0.0/8']),
+  resolve: async () => [{ address: '127.0.0.1', family: 4 }],
+  deadline: DEADLINE,
+});
+const message = { headers: {}, body: '{}' };
+const missed = { name: 'DeadlineMissed' };
+
+const HEADERS = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n';
+
+describe('the deadline of a send', () => {
+  it('holds where no answer comes', async () => {
+    const { url } = await startTcp(() => undefined);
+    await expect(post({ url: url(), ...message })).rejects.toMatchObject(missed);
+  });
+
+  it('holds where headers come drop by drop', async () => {
+    const { url } = await startTcp((socket) => {
+      socket.write('HTTP/1.1 200 OK\r\n');
+      let count = 0;
+      dripping(socket, () => `x-${count++}: y\r\n`);
+    });
+    await expect(post({ url: url(), ...message })).rejects.toMatchObject(missed);
+  });
+
+  it('holds where TLS gets no answer', async () => {
+    const { url } = await startTcp(() => undefined, 'https');
+    await expect(post({ url: url('hooks.example.com'), ...message })).rejects.toMatchObject(missed);
+  });
+
+  it('holds where the name is looked up for ever', async () => {
+    const stuck = createHttpClient({
+      isAllowed: egressRule([]),
+      resolve: () => new Promise(() => undefined),
+      deadline: DEADLINE,
+    });
+    await expect(stuck.post({ url: new URL('http://hooks.example.com/'), ...message })).rejects.toMatchObject(missed);
+  });
+
+  it('holds where the request is not taken', async () => {
+    const { url } = await startTcp((socket) => socket.pause());
+    await expect(post({ url: url(), headers: {}, body: 'x'.repeat(20_000_000) })).rejects.toMatchObject(missed);
+  });
+
+  it('holds where a body that decides comes drop by drop', async () => {
+    const { url } = await startTcp((socket) => {
+      socket.write(HEADERS);
+      dripping(socket, () => '1\r\nx\r\n');
+    });
+    await expect(post({ url: url(), ...message, readBody: true })).rejects.toMatchObject(missed);
+  });
+
+  it('is the deadline: neither much earlier nor much later', async () => {
+    const { url } = await startTcp(() => undefined);
+    const start = performance.now();
+    await expect(post({ url: url(), ...message })).rejects.toMatchObject(missed);
+    expect(performance.now() - start).toBeGreaterThan(DEADLINE - 20);
+    expect(performance.now() - start).toBeLessThan(DEADLINE * 10);
+  });
+
+  it('holds for each of many requests at once, and for none that is answered', async () => {
+    const [slow, quick] = [await startTcp(() => undefined), await startHttp(answering(200))];
+    const outcomes = await Promise.allSettled(
+      Array.from({ length: 20 }, (_, index) => post({ url: index % 2 ? slow.url() : quick.url(), ...message })),
+    );
+    expect(outcomes.map(({ status }) => status)).toEqual(
+      Array.from({ length: 20 }, (_, index) => (index % 2 ? 'rejected' : 'fulfilled')),
+    );
+  });
+});
+
+describe('the body of an answer', () => {
+  it('does not hold up the answer, however slowly it comes', async () => {
+    const { url } = await startTcp((socket) => {
+      socket.write(HEADERS);
+      dripping(socket, () => '1\r\nx\r\n');
+    });
+    expect(await post({ url: url(), ...message })).toMatchObject({ status: 200 });
+  });
+
+  it('does not hold up the answer where it has no end, and is cut off', async () => {
+    const cutOff = vi.fn();
+    const { url } = await startTcp((socket) => {
+      socket.on('close', cutOff);
+      socket.write(HEADERS);
+      dripping(socket, () => `8000\r\n${'x'.repeat(0x8000)}\r\n`);
+    });
+    expect(await post({ url: url(), ...message })).toMatchObject({ status: 200 });
+    await vi.waitFor(() => expect(cutOff).toHaveBeenCalled());
+  });
+
+  it('is read up to 64 KB where it decides', async () => {
+    const { url } = await startHttp(answering(200, {}, 'x'.repeat(1_000_000)));
+    const { body } = await post({ url: url(), ...message, readBody: true });
+    expect(body).toBe('x'.repeat(64 * 1024));
+  });
+
+  it('is not unpacked, whatever it says of itself', async () => {
+    const { url } = await startHttp(answering(200, { 'content-encoding': 'gzip' }, 'no gzip'));
+    expect(await post({ url: url(), ...message, readBody: true })).toMatchObject({ status: 200, body: 'no gzip' });
+  });
+
+  it('that breaks off is a failure where it decides, and none where it does not', async () => {
+    const { url } = await startTcp(async (socket) => {
+      await once(socket, 'data');
+      socket.end(`${HEADERS}5\r\nhe`);
+    });
+    expect(await post({ url: url(), ...message })).toMatchObject({ status: 200 });
+    await expect(post({ url: url(), ...message, readBody: true })).rejects.toMatchObject({ code: 'ECONNRESET' });
+  });
+});

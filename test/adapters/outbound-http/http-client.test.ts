@@ -1,0 +1,178 @@
+import tls from 'node:tls';
+import { afterAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { createHttpClient } from '../../../shared/adapters/outbound-http/http-client.ts';
+import { egressRule } from '../../../shared/domain/egress.ts';
+import { selfSigned } from '../../support/certificate.ts';
+import { answering, closedPort, startHttp, startHttps, startTcp } from '../../support/servers.ts';
+
+const isAllowed = egressRule(['127.0.0.0/8', '::1/128']);
+const resolve = async () => [{ address: '127.0.0.1', family: 4 }];
+const client = (options: Partial<Parameters<typeof createHttpClient>[0]> = {}) =>
+  createHttpClient({ isAllowed, resolve, deadline: 5_000, ...options });
+
+const message = { headers: { 'content-type': 'application/json' }, body: '{"a":"ä"}' };
+
+const identity = selfSigned('hooks.example.com');
+const ofTheSystem = tls.getCACertificates('default');
+tls.setDefaultCACertificates([...ofTheSystem, identity.cert]);
+afterAll(() => tls.setDefaultCACertificates(ofTheSystem));
+
+describe('a request that is answered', () => {
+  it('is a POST of the whole body under the headers that were given', async () => {
+    const seen = vi.fn();
+    const { url } = await startHttp((request, response) => {
+      const { method, url: path, headers } = request;
+      request.setEncoding('utf8').on('data', (body) => seen({ method, path, headers, body }));
+      request.on('end', () => response.end());
+    });
+    await client().post({ url: url('hooks.example.com', '/a%20b?c=d'), ...message });
+    expect(seen).toHaveBeenCalledExactlyOnceWith({
+      method: 'POST',
+      path: '/a%20b?c=d',
+      headers: expect.objectContaining({
+        host: url('hooks.example.com').host,
+        'content-type': 'application/json',
+        'content-length': '10',
+      }),
+      body: '{"a":"ä"}',
+    });
+  });
+
+  it.each([200, 204, 301, 404, 410, 429, 500, 503, 599])('tells its status: %i', async (status) => {
+    const { url } = await startHttp(answering(status));
+    expect(await client().post({ url: url(), ...message })).toEqual({ status, retryAfter: undefined, body: '' });
+  });
+
+  it('tells Retry-After as it came', async () => {
+    const { url } = await startHttp(answering(429, { 'retry-after': 'Thu, 01 Jan 2026 00:00:00 GMT' }));
+    expect(await client().post({ url: url(), ...message })).toMatchObject({
+      retryAfter: 'Thu, 01 Jan 2026 00:00:00 GMT',
+    });
+  });
+
+  it('tells the body only where that is asked for', async () => {
+    const { url } = await startHttp(answering(200, {}, '{"result":"success"}'));
+    expect(await client().post({ url: url(), ...message })).toMatchObject({ body: '' });
+    expect(await client().post({ url: url(), ...message, readBody: true })).toMatchObject({
+      body: '{"result":"success"}',
+    });
+  });
+
+  it('is answered by what comes after an interim answer', async () => {
+    const { url } = await startHttp((request, response) => {
+      response.writeEarlyHints({ link: '</a>; rel=preload' });
+      answering(202)(request, response);
+    });
+    expect(await client().post({ url: url(), ...message })).toMatchObject({ status: 202 });
+  });
+
+  it('does not follow a redirect', async () => {
+    const elsewhere = await startHttp(answering(200));
+    const { url } = await startHttp(answering(307, { location: elsewhere.url().href }));
+    expect(await client().post({ url: url(), ...message })).toMatchObject({ status: 307 });
+    expect(elsewhere.dialled).toEqual([]);
+  });
+
+  it('does not go through a proxy of the environment', async () => {
+    const proxy = await startHttp(answering(200));
+    const { url } = await startHttp(answering(201));
+    for (const name of ['HTTP_PROXY', 'http_proxy', 'HTTPS_PROXY', 'https_proxy', 'ALL_PROXY']) {
+      vi.stubEnv(name, proxy.url().href);
+    }
+    vi.stubEnv('NODE_USE_ENV_PROXY', '1');
+    onTestFinished(() => void vi.unstubAllEnvs());
+    expect(await client().post({ url: url('hooks.example.com'), ...message })).toMatchObject({ status: 201 });
+    expect(proxy.dialled).toEqual([]);
+  });
+});
+
+describe('a connection', () => {
+  it('is used again for the next request', async () => {
+    const { url, dialled } = await startHttp(answering(200, {}, 'short'));
+    const { post } = client();
+    for (let count = 0; count < 3; count++) await post({ url: url(), ...message });
+    expect(dialled).toHaveLength(1);
+  });
+
+  it('is not used again after more than 2 s: it may not have outlived a frozen sandbox', async () => {
+    let now = 0;
+    const { url, dialled } = await startHttp(answering(200));
+    const { post } = client({ clock: () => now });
+    await post({ url: url(), ...message });
+    await vi.waitFor(async () => {
+      now += 2_001;
+      await post({ url: url(), ...message });
+      expect(dialled.length).toBeGreaterThan(1);
+    });
+  });
+
+  it('is not shared by requests at the same time', async () => {
+    const { url, dialled } = await startHttp(answering(200));
+    const { post } = client();
+    await Promise.all(Array.from({ length: 5 }, () => post({ url: url(), ...message })));
+    expect(dialled).toHaveLength(5);
+  });
+});
+
+describe('HTTPS', () => {
+  it('reaches a host whose certificate is for its name', async () => {
+    const { url } = await startHttps(identity, answering(200));
+    expect(await client().post({ url: url('hooks.example.com'), ...message })).toMatchObject({ status: 200 });
+  });
+
+  it('sends nothing to a host whose certificate is for another name', async () => {
+    const answer = vi.fn(answering(200));
+    const { url } = await startHttps(identity, answer);
+    await expect(client().post({ url: url('other.example.com'), ...message })).rejects.toMatchObject({
+      code: 'ERR_TLS_CERT_ALTNAME_INVALID',
+    });
+    expect(answer).not.toHaveBeenCalled();
+  });
+
+  it('sends nothing to a host whose certificate nobody vouches for', async () => {
+    const answer = vi.fn(answering(200));
+    const { url } = await startHttps(selfSigned('hooks.example.com'), answer);
+    await expect(client().post({ url: url('hooks.example.com'), ...message })).rejects.toMatchObject({
+      code: expect.stringMatching(/SELF_SIGNED|SIGNATURE|UNABLE_TO_VERIFY/),
+    });
+    expect(answer).not.toHaveBeenCalled();
+  });
+});
+
+describe('a destination that breaks the connection', () => {
+  it('is told by code where nobody listens', async () => {
+    const url = new URL(`http://127.0.0.1:${await closedPort()}/`);
+    await expect(client().post({ url, ...message })).rejects.toMatchObject({ code: 'ECONNREFUSED' });
+  });
+
+  it('is told by code where the connection is reset', async () => {
+    const { url } = await startTcp((socket) => socket.once('data', () => socket.resetAndDestroy()));
+    await expect(client().post({ url: url(), ...message })).rejects.toMatchObject({ code: 'ECONNRESET' });
+  });
+
+  it('is told by code where it hangs up without an answer', async () => {
+    const { url } = await startTcp((socket) => socket.once('data', () => socket.end()));
+    await expect(client().post({ url: url(), ...message })).rejects.toMatchObject({ code: 'ECONNRESET' });
+  });
+
+  it.each([
+    ['no HTTP', 'SSH-2.0-OpenSSH_9.6\r\n'],
+    ['endless headers', `HTTP/1.1 200 OK\r\n${'x-a: b\r\n'.repeat(100_000)}`],
+    ['two lengths', 'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n'],
+  ])('is told by code where it speaks %s', async (_, text) => {
+    const { url } = await startTcp((socket) => socket.once('data', () => socket.write(text)));
+    await expect(client().post({ url: url(), ...message })).rejects.toMatchObject({
+      code: expect.stringMatching(/^HPE_/),
+    });
+  });
+
+  it('is answered for, and never waited for without end, where it switches protocols', async () => {
+    const upgrade = 'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: other\r\n\r\n';
+    const { url } = await startTcp((socket) => socket.once('data', () => socket.write(upgrade)));
+    const settled = vi.fn();
+    client({ deadline: 300 })
+      .post({ url: url(), ...message })
+      .then(settled, settled);
+    await vi.waitFor(() => expect(settled).toHaveBeenCalled(), 2_000);
+  });
+});

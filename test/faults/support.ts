@@ -1,0 +1,69 @@
+import type { AwsCall, AwsFault } from '../../bin/local/aws.ts';
+import { type LocalStack, startLocalStack } from '../../bin/local/stack.ts';
+import { connectApi } from '../support/api.ts';
+import { connectPipeline } from '../support/pipeline.ts';
+
+/** A moment in the life of a call to AWS: the caller's Lambda is killed right before it is answered, or right after it was done. */
+export type CrashPoint = {
+  /** The function that dies, by a part of its name. */
+  caller: string;
+  service: string;
+  action: string;
+  when: 'before' | 'after';
+  /** Looks into the request where the action alone does not tell. */
+  fits?: (body: string) => boolean;
+};
+
+/** Throttled, as each service says it. */
+export const throttled: AwsFault = { status: 400, type: 'ThrottlingException', message: 'Rate exceeded' };
+
+const called = (call: AwsCall, { caller, service, action, fits = () => true }: Omit<CrashPoint, 'when'>): boolean =>
+  call.caller.includes(caller) &&
+  call.service === service &&
+  call.action === action &&
+  fits(call.body.toString('utf8'));
+
+/** The declared stack in this process, with hands on its faults, its workers and its time. */
+export const startFaultyStack = async (settings: Record<string, string> = {}) => {
+  const lines: string[] = [];
+  const stack: LocalStack = await startLocalStack({
+    settings: { testsPerDay: '100000', retryScale: '0.001', senderConcurrency: '2', ...settings },
+    log: (line) => lines.push(line),
+  });
+  const running = {
+    ...stack.ready,
+    tables: stack.plan.tables.map(({ name }) => name),
+    queues: stack.plan.queues.map(({ url }) => url),
+  };
+  const api = connectApi(running);
+
+  /** Makes the calls that fit fail, until the answer is called. */
+  const failing = (fault: AwsFault, fits: (call: AwsCall) => boolean): (() => void) => {
+    const before = stack.endpoint.fault;
+    stack.endpoint.fault = (call) => (fits(call) ? fault : before(call));
+    return () => {
+      stack.endpoint.fault = before;
+    };
+  };
+
+  /** Kills the caller at this point, once; the answer resolves when it is dead. */
+  const crashOnce = (point: CrashPoint): Promise<void> => {
+    const serve = stack.endpoint.services.get(point.service);
+    if (!serve) throw new Error(`There is no service ${point.service}.`);
+    return new Promise((resolve) => {
+      stack.endpoint.services.set(point.service, async (call) => {
+        if (!called(call, point)) return serve(call);
+        stack.endpoint.services.set(point.service, serve);
+        if (point.when === 'after') await serve(call);
+        stack.lambda.killOne(call.caller.replace(/^local-/, ''));
+        resolve();
+        return { status: 500, headers: {}, body: '' };
+      });
+    });
+  };
+
+  return { stack, lines, failing, crashOnce, ...api, ...connectPipeline(running, api) };
+};
+
+/** The declared stack, as tests of faults hold it. */
+export type FaultyStack = Awaited<ReturnType<typeof startFaultyStack>>;

@@ -1,0 +1,196 @@
+import { join } from 'node:path';
+import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { invokeService } from '../../bin/local/lambda/invoke-api.ts';
+import { createLambda, type Lambda } from '../../bin/local/lambda/runtime.ts';
+import { writeBundles } from './support/bundles.ts';
+import { startEndpoint, type TestEndpoint } from './support/endpoint.ts';
+
+const bundles = writeBundles({
+  describe: `
+    exports.handler = async (event, context) => ({
+      event,
+      context: { ...context, remaining: context.getRemainingTimeInMillis() },
+      environment: process.env,
+    });`,
+  count: `
+    let calls = 0;
+    exports.handler = async () => ++calls;`,
+  meet: `
+    // Answers only when as many sandboxes as asked for are busy at the same time.
+    const { BroadcastChannel } = require('node:worker_threads');
+    exports.handler = ({ together }) => new Promise((resolve) => {
+      const channel = new BroadcastChannel('meet');
+      const met = new Set();
+      const me = process.hrtime.bigint().toString() + Math.random();
+      const greet = () => channel.postMessage(me);
+      channel.onmessage = ({ data }) => {
+        if (!met.has(data)) greet();
+        met.add(data);
+        if (met.size >= together - 1) { channel.close(); resolve(met.size + 1); }
+      };
+      greet();
+    });`,
+  fail: `
+    exports.handler = async ({ how }) => {
+      if (how === 'throw') throw new RangeError('out of range');
+      if (how === 'exit') process.exit(7);
+      if (how === 'reject later') { Promise.reject(new Error('nobody listens')); await new Promise(() => {}); }
+      if (how === 'spin') for (;;);
+      if (how === 'answer too much') return 'x'.repeat(6 * 1024 * 1024);
+      return how;
+    };`,
+  hang: `exports.handler = () => new Promise(() => {});`,
+  broken: `throw new SyntaxError('this bundle is broken');`,
+  print: `
+    exports.handler = async () => {
+      console.log(JSON.stringify({ level: 'INFO', message: 'hello', notification: 'nt1', cold_start: true }));
+      console.error('plain\\ntext');
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    };`,
+});
+
+const lines: string[] = [];
+const settings = (name: string) => ({
+  name,
+  arn: `arn:aws:lambda:us-east-1:000000000000:function:${name}`,
+  directory: join(bundles.directory, name),
+  handler: 'index.handler',
+  timeoutSeconds: 0.2,
+  memoryMb: 128,
+  environment: { GREETING: 'hello' },
+});
+const sizes = new Map([
+  ['meet', 3],
+  ['count', 1],
+]);
+let lambda: Lambda;
+let local: TestEndpoint;
+let client: LambdaClient;
+
+beforeAll(async () => {
+  lambda = createLambda({
+    functions: ['describe', 'count', 'meet', 'fail', 'hang', 'broken', 'print'].map(settings),
+    concurrency: (name) => sizes.get(name) ?? 2,
+    endpointUrl: 'http://127.0.0.1:1',
+    log: (line) => lines.push(line),
+  });
+  local = await startEndpoint({ lambda: invokeService(lambda) });
+  client = new LambdaClient(local.client);
+});
+afterAll(async () => {
+  client.destroy();
+  await local.stop();
+  await lambda.stop();
+  bundles.remove();
+});
+
+const invoke = async (name: string, event: unknown = {}) => {
+  const { payload, failed } = await lambda.invoke(name, JSON.stringify(event));
+  return { failed, answer: JSON.parse(payload) };
+};
+
+describe('a sandbox', () => {
+  it('gives the function its event, a context, and exactly its environment', async () => {
+    const { failed, answer } = await invoke('describe', { key: 'välue' });
+    expect(failed).toBe(false);
+    expect(answer).toMatchObject({
+      event: { key: 'välue' },
+      context: {
+        functionName: 'describe',
+        memoryLimitInMB: '128',
+        invokedFunctionArn: 'arn:aws:lambda:us-east-1:000000000000:function:describe',
+        awsRequestId: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      },
+      environment: {
+        GREETING: 'hello',
+        AWS_LAMBDA_FUNCTION_NAME: 'describe',
+        AWS_ACCESS_KEY_ID: 'local-describe',
+        AWS_ENDPOINT_URL: 'http://127.0.0.1:1',
+        AWS_REGION: 'us-east-1',
+      },
+    });
+    expect(answer.environment).not.toHaveProperty('PATH');
+    expect(answer.context.remaining).toBeGreaterThan(0);
+    expect(answer.context.remaining).toBeLessThanOrEqual(200);
+  });
+
+  it('is used again, so that what a module remembers is there', async () => {
+    expect(await invoke('count')).toEqual({ failed: false, answer: 1 });
+    expect(await invoke('count')).toEqual({ failed: false, answer: 2 });
+  });
+
+  it('handles one event at a time: others wait, or get a sandbox of their own', async () => {
+    const counted = await Promise.all([invoke('count'), invoke('count')]);
+    expect(counted.map(({ answer }) => answer)).toEqual([3, 4]);
+    const met = await Promise.all([1, 2, 3].map(() => invoke('meet', { together: 3 })));
+    expect(met.map(({ answer }) => answer)).toEqual([3, 3, 3]);
+  });
+
+  it.each([
+    ['throw', { errorType: 'RangeError', errorMessage: 'out of range', trace: expect.any(Array) }],
+    ['exit', { errorType: 'Runtime.ExitError', errorMessage: expect.stringContaining('exit status 7') }],
+    ['reject later', { errorType: 'Error', errorMessage: expect.stringContaining('nobody listens') }],
+    [
+      'spin',
+      { errorType: 'Sandbox.Timedout', errorMessage: expect.stringContaining('Task timed out after 0.20 seconds') },
+    ],
+    ['answer too much', { errorType: 'Function.ResponseSizeTooLarge' }],
+  ])('fails its invocation and is replaced when the function does this: %s', async (how, error) => {
+    const [failure, next] = await Promise.all([invoke('fail', { how }), invoke('fail', { how: 'well' })]);
+    expect(failure).toMatchObject({ failed: true, answer: error });
+    expect(next).toEqual({ failed: false, answer: 'well' });
+    expect(await invoke('fail', { how: 'well' })).toEqual({ failed: false, answer: 'well' });
+  });
+
+  it('fails every invocation of a bundle that cannot be loaded', async () => {
+    expect(await invoke('broken')).toMatchObject({ failed: true, answer: { errorType: 'SyntaxError' } });
+    expect(await invoke('broken')).toMatchObject({ failed: true });
+  });
+
+  it('can be killed while it is busy', async () => {
+    expect(lambda.killOne('hang')).toBe(false);
+    const hanging = invoke('hang');
+    expect(lambda.killOne('hang')).toBe(true);
+    expect(await hanging).toMatchObject({ failed: true, answer: { errorType: 'Runtime.ExitError' } });
+  });
+
+  it('has what it prints shown in one readable line each', async () => {
+    lines.length = 0;
+    await invoke('print');
+    expect(lines.map((line) => line.replace(/^[\d:.]+ /, ''))).toEqual([
+      'print INFO hello notification=nt1',
+      'print plain',
+      'print text',
+    ]);
+  });
+});
+
+describe('invoking by the SDK', () => {
+  it('answers what the function answers', async () => {
+    const answer = await client.send(new InvokeCommand({ FunctionName: 'fail', Payload: '{"how":"well"}' }));
+    expect(answer).toMatchObject({ StatusCode: 200, ExecutedVersion: '$LATEST' });
+    expect(answer.FunctionError).toBeUndefined();
+    expect(answer.Payload?.transformToString()).toBe('"well"');
+  });
+
+  it('marks the error of a function', async () => {
+    const FunctionName = settings('fail').arn;
+    const answer = await client.send(new InvokeCommand({ FunctionName, Payload: '{"how":"throw"}' }));
+    expect(answer).toMatchObject({ StatusCode: 200, FunctionError: 'Unhandled' });
+    expect(answer.Payload?.transformToString()).toContain('out of range');
+  });
+
+  it('does not wait for an asynchronous invoke', async () => {
+    const answer = await client.send(new InvokeCommand({ FunctionName: 'hang', InvocationType: 'Event' }));
+    expect(answer.StatusCode).toBe(202);
+  });
+
+  it('refuses what Lambda refuses', async () => {
+    const large = JSON.stringify('x'.repeat(6 * 1024 * 1024));
+    const send = (FunctionName: string, Payload = '{}') => client.send(new InvokeCommand({ FunctionName, Payload }));
+    await expect(send('nobody')).rejects.toMatchObject({ name: 'ResourceNotFoundException' });
+    await expect(send('fail', large)).rejects.toMatchObject({ name: 'RequestTooLargeException' });
+    await expect(send('fail', 'no json')).rejects.toMatchObject({ name: 'InvalidRequestContentException' });
+  });
+});
