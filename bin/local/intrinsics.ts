@@ -33,15 +33,16 @@ export function textOf(value: unknown, references: References): string {
   const literal = plain.safeParse(value);
   if (literal.success) return String(literal.data);
   const [name, argument] = only(value);
-  if (name === 'Ref') return refer(z.string().parse(argument), references);
-  if (name === 'Fn::GetAtt') return attribute(getAtt.parse(argument), references);
-  if (name === 'Fn::Sub') return substitute(substitution.parse(argument), references);
+  const parsed = <Schema extends z.ZodType>(schema: Schema) => argumentOf(name, argument, schema);
+  if (name === 'Ref') return refer(parsed(z.string()), references);
+  if (name === 'Fn::GetAtt') return attribute(parsed(getAtt), references);
+  if (name === 'Fn::Sub') return substitute(parsed(substitution), references);
   if (name === 'Fn::Join') {
-    const [delimiter, parts] = join.parse(argument);
+    const [delimiter, parts] = parsed(join);
     return listOf(parts, references).join(delimiter);
   }
   if (name === 'Fn::Select') {
-    const [index, parts] = select.parse(argument);
+    const [index, parts] = parsed(select);
     const chosen = listOf(parts, references)[Number(index)];
     if (chosen === undefined) throw new StartError(`The template selects part ${index} of a shorter list.`);
     return chosen;
@@ -54,8 +55,14 @@ export function listOf(value: unknown, references: References): string[] {
   if (Array.isArray(value)) return value.map((part) => textOf(part, references));
   const [name, argument] = only(value);
   if (name !== 'Fn::Split') throw new StartError(`The template uses ${name} where a list belongs.`);
-  const [delimiter, text] = split.parse(argument);
+  const [delimiter, text] = argumentOf(name, argument, split);
   return textOf(text, references).split(delimiter);
+}
+
+function argumentOf<Schema extends z.ZodType>(name: string, argument: unknown, schema: Schema): z.infer<Schema> {
+  const parsed = schema.safeParse(argument);
+  if (parsed.success) return parsed.data;
+  throw new StartError(`The template has a malformed ${name}: ${JSON.stringify(argument)}`);
 }
 
 function only(value: unknown): [name: string, argument: unknown] {

@@ -21,32 +21,38 @@ export async function startSes(keep: (sent: Sent) => void): Promise<Ses> {
   const url = origin(typeof address === 'object' && address ? address.port : 0);
   return {
     service: async ({ action, body, headers }) => {
-      const problem = whyRefused(action, new URLSearchParams(body.toString()));
+      const form = new URLSearchParams(body.toString());
+      const problem = whyRefused(action, form);
       if (problem) return xmlFault({ status: 400, ...problem });
       const { authorization = 'AWS4-HMAC-SHA256', 'content-type': type = 'application/x-www-form-urlencoded' } =
         headers;
       const sent = await fetch(url, { method: 'POST', headers: { authorization, 'content-type': type }, body });
       const answer = await sent.text();
-      moveMails(keep);
+      moveMails(recipientsOf(form), keep);
       return { status: sent.status, headers: { 'content-type': 'text/xml' }, body: answer };
     },
     close: () => close(server),
   };
 }
 
-function moveMails(keep: (sent: Sent) => void): void {
+/** Of several recipients the store holds only the first: the request knows them all, but for a raw mail. */
+function moveMails(recipients: string[], keep: (sent: Sent) => void): void {
   for (const { from, destination, subject, body } of getStoreReadonly().emails) {
-    const to = [...destination.to, ...destination.cc, ...destination.bcc];
+    const to = recipients.length > 0 ? recipients : destination.to;
     keep({ kind: 'email', from, to, subject, text: body.text ?? '', html: body.html ?? '' });
   }
   clearStore();
+}
+
+function recipientsOf(form: URLSearchParams): string[] {
+  return [...form].filter(([name]) => /^Destination\..*\.member\./.test(name)).map(([, address]) => address);
 }
 
 function whyRefused(action: string, form: URLSearchParams): { type: string; message: string } | undefined {
   const missing = (name: string) => ({ type: 'ValidationError', message: `Value null at '${name}' is not allowed.` });
   if (action === 'SendRawEmail') return form.get('RawMessage.Data') ? undefined : missing('rawMessage.data');
   if (action !== 'SendEmail') return { type: 'InvalidAction', message: `The local SES has no action ${action}.` };
-  const recipients = [...form].filter(([name]) => name.startsWith('Destination.')).map(([, address]) => address);
+  const recipients = recipientsOf(form);
   if (!form.get('Source')) return missing('source');
   if (!form.get('Message.Subject.Data')) return missing('message.subject.data');
   if (!form.get('Message.Body.Text.Data') && !form.get('Message.Body.Html.Data')) return missing('message.body');

@@ -5,7 +5,7 @@ import { createAccountRepository } from '../../shared/adapters/account-repositor
 import { createTokenRepository } from '../../shared/adapters/token-repository.ts';
 import { type Assembly, synthesize } from './assembly.ts';
 import { local } from './aws.ts';
-import { systemClock } from './clock.ts';
+import { type Clock, ShiftableClock } from './clock.ts';
 import { createTable, dynamoDbService } from './dynamodb.ts';
 import { createEndpoint, type Endpoint } from './endpoint.ts';
 import { createGateway } from './gateway/gateway.ts';
@@ -57,6 +57,8 @@ export interface LocalStack {
   lambda: Lambda;
   /** The queues, by name. */
   queues: Map<string, Queue>;
+  /** Moves the time of queues and functions forward, in ms. */
+  advance(ms: number): void;
   stop(): Promise<void>;
 }
 
@@ -85,14 +87,21 @@ export async function startLocalStack(options: LocalStackOptions = {}): Promise<
     undo.push(() => assembly.remove());
     const plan = readTemplate(assembly.template, { endpointUrl, bundle: assembly.bundle });
 
-    const queues = createQueues(plan, options.duplicateReceives ?? 0);
-    const lambda = createLambda({ functions: plan.functions, concurrency: concurrencyOf(plan), endpointUrl, log });
+    const clock = new ShiftableClock();
+    const queues = createQueues(plan, clock, options.duplicateReceives ?? 0);
+    const lambda = createLambda({
+      functions: plan.functions,
+      concurrency: concurrencyOf(plan),
+      endpointUrl,
+      clock,
+      log,
+    });
     undo.push(() => lambda.stop());
     const ses = await startSes(inbox.keep);
     undo.push(() => ses.close());
     endpoint.services
       .set('dynamodb', dynamoDbService())
-      .set('sqs', sqsService([...queues.values()], systemClock))
+      .set('sqs', sqsService([...queues.values()], clock))
       .set('sns', snsService(plan.topicArns, inbox.keep))
       .set('ses', ses.service)
       .set('lambda', invokeService(lambda));
@@ -107,16 +116,16 @@ export async function startLocalStack(options: LocalStackOptions = {}): Promise<
       alarm_queue_url: plan.output('AlarmEventsQueueUrl'),
       inbox_url: inboxUrl,
     };
-    return { ready, plan, endpoint, inbox, lambda, queues, stop };
+    return { ready, plan, endpoint, inbox, lambda, queues, advance: (ms) => clock.advance(ms), stop };
   } catch (error) {
     await stop();
     throw error;
   }
 }
 
-function createQueues(plan: Plan, duplicateReceives: number): Map<string, Queue> {
+function createQueues(plan: Plan, clock: Clock, duplicateReceives: number): Map<string, Queue> {
   const mischief = { duplicateReceives, random: Math.random };
-  const queues = plan.queues.map((settings) => new Queue(settings, systemClock, mischief));
+  const queues = plan.queues.map((settings) => new Queue(settings, clock, mischief));
   plan.queues.forEach(({ logicalId, redrive }, index) => {
     const queue = queues[index];
     if (!queue || !redrive) return;

@@ -106,8 +106,7 @@ export function readTemplate(template: unknown, { endpointUrl, bundle }: Surroun
       reportsFailures: properties.FunctionResponseTypes.includes('ReportBatchItemFailures'),
     })),
     routes: each(resources, declared.route, (_, { RouteKey, Target }) => {
-      const integrationId = text(Target).replace(/^integrations\//, '');
-      const integration = declared.integration.properties.parse(resources[integrationId]?.Properties);
+      const integration = propertiesOf(resources, declared.integration, text(Target).replace(/^integrations\//, ''));
       return {
         key: RouteKey,
         functionName: functionNamed(integration.IntegrationUri).name,
@@ -129,11 +128,17 @@ function each<Properties extends z.ZodType, Result>(
 ): Result[] {
   return Object.entries(resources)
     .filter(([, { Type }]) => kind.types.includes(Type))
-    .map(([id, { Type, Properties }]) => {
-      const parsed = kind.properties.safeParse(Properties);
-      if (parsed.success) return read(id, parsed.data);
-      throw new StartError(`The local stack cannot run ${id} (${Type}): ${z.prettifyError(parsed.error)}`);
-    });
+    .map(([id]) => read(id, propertiesOf(resources, kind, id)));
+}
+
+function propertiesOf<Properties extends z.ZodType>(
+  resources: Resources,
+  kind: declared.ResourceType<Properties>,
+  id: string,
+): z.infer<Properties> {
+  const parsed = kind.properties.safeParse(resources[id]?.Properties);
+  if (parsed.success) return parsed.data;
+  throw new StartError(`The local stack cannot run ${id} (${kind.types[0]}): ${z.prettifyError(parsed.error)}`);
 }
 
 /** The function that an ARN, an integration's address or a name means. */

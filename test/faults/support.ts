@@ -1,7 +1,9 @@
+import { StartMessageMoveTaskCommand } from '@aws-sdk/client-sqs';
 import type { AwsCall, AwsFault } from '../../bin/local/aws.ts';
 import { type LocalStack, startLocalStack } from '../../bin/local/stack.ts';
+import type { NotificationTypeId } from '../../shared/contracts/notification-types.ts';
 import { connectApi } from '../support/api.ts';
-import { connectPipeline } from '../support/pipeline.ts';
+import { connectPipeline, until } from '../support/pipeline.ts';
 
 /** A moment in the life of a call to AWS: the caller's Lambda is killed right before it is answered, or right after it was done. */
 export type CrashPoint = {
@@ -62,7 +64,50 @@ export const startFaultyStack = async (settings: Record<string, string> = {}) =>
     });
   };
 
-  return { stack, lines, failing, crashOnce, ...api, ...connectPipeline(running, api) };
+  const pipeline = connectPipeline(running, api);
+
+  /** Resolves when a queue is empty, whatever waits in it being brought forward. */
+  const drained = async (queueName: string): Promise<void> => {
+    const queue = running.queues.find((url) => url.endsWith(`/${queueName}`));
+    if (queue === undefined) throw new Error(`There is no queue ${queueName}.`);
+    await until(async () => {
+      if ((await pipeline.depth(queue)) === 0) return true;
+      // Not while anybody works: time that leaps would end leases that are held.
+      if (stack.lambda.busy() === 0) stack.advance(5_000);
+      return undefined;
+    });
+  };
+
+  /** The record of a notification's one delivery after its first attempt. */
+  const attempted = (tenant: string, id: string) =>
+    until(async () => (await pipeline.deliveries(tenant, id)).find(({ attempts }) => attempts > 0));
+
+  /** Brings forward what waits until the delivery stands like this. */
+  const hurry = (tenant: string, id: string, status: string) =>
+    until(async () => {
+      const found = (await pipeline.deliveries(tenant, id)).find((record) => record.status === status);
+      if (!found && stack.lambda.busy() === 0) stack.advance(5_000);
+      return found;
+    });
+
+  /** Resolves when so many deliveries of a notification have ended. */
+  const settled = (tenant: string, id: string, amount: number) =>
+    until(async () => {
+      const ended = (await pipeline.deliveries(tenant, id)).filter(
+        ({ status }) => !['pending', 'dead'].includes(status),
+      );
+      return ended.length === amount ? ended : undefined;
+    });
+
+  /** Moves a type's dead letters back to its queue, as ops do. */
+  const redrive = async (type: NotificationTypeId): Promise<void> => {
+    const arn = (name: string) => `arn:aws:sqs:us-east-1:000000000000:Delivery-${name}`;
+    await pipeline.sqs.send(
+      new StartMessageMoveTaskCommand({ SourceArn: arn(`${type}-DeadLetters`), DestinationArn: arn(type) }),
+    );
+  };
+
+  return { stack, lines, failing, crashOnce, drained, attempted, hurry, settled, redrive, ...api, ...pipeline };
 };
 
 /** The declared stack, as tests of faults hold it. */

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ShiftableClock } from '../../bin/local/clock.ts';
 import { invokeService } from '../../bin/local/lambda/invoke-api.ts';
 import { createLambda, type Lambda } from '../../bin/local/lambda/runtime.ts';
 import { writeBundles } from './support/bundles.ts';
@@ -70,6 +71,7 @@ let client: LambdaClient;
 
 beforeAll(async () => {
   lambda = createLambda({
+    clock: new ShiftableClock(),
     functions: ['describe', 'count', 'meet', 'fail', 'hang', 'broken', 'print'].map(settings),
     concurrency: (name) => sizes.get(name) ?? 2,
     endpointUrl: 'http://127.0.0.1:1',

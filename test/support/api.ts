@@ -56,7 +56,12 @@ export const connectApi = (stack: RunningStack) => {
 
   /** A token for a tenant. */
   const tokenFor = (tenant: string, role: Role = 'admin'): Promise<string> =>
-    createTokenRepository(documents, table('Tokens')).issue({ tenant, role, label: 'test', expiresInSeconds: 3_600 });
+    createTokenRepository(documents, table('Tokens')).issue({
+      tenant,
+      role,
+      label: 'test',
+      expiresInSeconds: 1_000_000_000,
+    });
 
   /** Calls the API: `body` is sent as it is where it is a text or bytes, and as JSON otherwise. */
   const call = async (

@@ -72,7 +72,8 @@ const record = z.looseObject({
   status: z.string(),
   event_id: z.string(),
   attempts: z.number(),
-  history: z.array(z.looseObject({ result: z.string(), status: z.optional(z.number()) })),
+  due: z.number(),
+  history: z.array(z.looseObject({ at: z.number(), result: z.string(), status: z.optional(z.number()) })),
 });
 
 /** The queues, records and inbox of a running stack, as tests use them. */

@@ -8,10 +8,12 @@ import { onTestFinished } from 'vitest';
 export type TestServer = {
   port: number;
   /** The address of a path of it by name or by number. */
-  url: (host?: string, path?: string) => URL;
+  url: (name?: string, path?: string) => URL;
   /** The connections that were made to it, by the address that was dialled. */
   dialled: string[];
 };
+
+const LOOPBACK = '127.0.0.1';
 
 const serve = async (server: net.Server, scheme: 'http' | 'https'): Promise<TestServer> => {
   const sockets = new Set<Socket>();
@@ -22,7 +24,7 @@ const serve = async (server: net.Server, scheme: 'http' | 'https'): Promise<Test
     socket.on('error', () => undefined);
     socket.on('close', () => sockets.delete(socket));
   });
-  server.listen(0, '127.0.0.1');
+  server.listen(0, LOOPBACK);
   await once(server, 'listening');
   onTestFinished(async () => {
     for (const socket of sockets) socket.destroy();
@@ -31,7 +33,7 @@ const serve = async (server: net.Server, scheme: 'http' | 'https'): Promise<Test
   });
   const address = server.address();
   const port = typeof address === 'object' && address !== null ? address.port : 0;
-  return { port, dialled, url: (host = '127.0.0.1', path = '/') => new URL(`${scheme}://${host}:${port}${path}`) };
+  return { port, dialled, url: (name = LOOPBACK, path = '/') => new URL(`${scheme}://${name}:${port}${path}`) };
 };
 
 /** Starts a server that speaks HTTP. */
@@ -50,7 +52,7 @@ export const startTcp = (act: (socket: Socket) => void, scheme: 'http' | 'https'
 
 /** A port of loopback that nobody listens on. */
 export const closedPort = async (): Promise<number> => {
-  const server = net.createServer().listen(0, '127.0.0.1');
+  const server = net.createServer().listen(0, LOOPBACK);
   await once(server, 'listening');
   const address = server.address();
   server.close();

@@ -14,6 +14,8 @@ export interface PoolOptions extends SandboxOptions {
   /** How many sandboxes may run at once; further invocations wait their turn. */
   size: number;
   timeoutSeconds: number;
+  /** Milliseconds since the epoch, as the sandboxes see it. */
+  now: () => number;
   /** Takes what sandboxes print, line by line. */
   print: (line: string) => void;
 }
@@ -50,6 +52,11 @@ export class Pool {
       this.#waiting.push({ requestId: crypto.randomUUID(), event, resolve });
       this.#dispatch();
     });
+  }
+
+  /** How many sandboxes are at work. */
+  get busy(): number {
+    return [...this.#all].filter(({ busy }) => busy).length;
   }
 
   /** Kills a sandbox, a busy one if there is any, as a crash would; tells whether one was running. */
@@ -154,7 +161,7 @@ class Sandbox {
     if (!this.#current) return;
     const { requestId, event } = this.#current;
     this.#killAfter(this.#options.timeoutSeconds);
-    this.#worker.postMessage({ requestId, event, deadline: Date.now() + this.#options.timeoutSeconds * 1000 });
+    this.#worker.postMessage({ requestId, event, deadline: this.#options.now() + this.#options.timeoutSeconds * 1000 });
   }
 
   #killAfter(seconds: number): void {

@@ -1,3 +1,4 @@
+import type { ShiftableClock } from '../clock.ts';
 import { type FunctionSettings, lambdaContext, lambdaEnvironment } from './environment.ts';
 import { logLine } from './log-line.ts';
 import { maximumPayloadBytes, type Outcome, Pool } from './pool.ts';
@@ -9,6 +10,8 @@ export interface Lambda {
   /** Kills a sandbox of a function, a busy one if there is any; tells whether one was running. */
   killOne(name: string): boolean;
   has(name: string): boolean;
+  /** How many invocations are at work. */
+  busy(): number;
   stop(): Promise<void>;
 }
 
@@ -18,11 +21,12 @@ export interface LambdaOptions {
   /** How many sandboxes a function may have at once. */
   concurrency: (name: string) => number;
   endpointUrl: string;
+  clock: ShiftableClock;
   log: (line: string) => void;
 }
 
 /** Runs the bundles of the stack. */
-export function createLambda({ functions, concurrency, endpointUrl, log }: LambdaOptions): Lambda {
+export function createLambda({ functions, concurrency, endpointUrl, clock, log }: LambdaOptions): Lambda {
   const pools = new Map(
     functions.map((settings) => [
       settings.name,
@@ -30,9 +34,14 @@ export function createLambda({ functions, concurrency, endpointUrl, log }: Lambd
         functionName: settings.name,
         size: concurrency(settings.name),
         timeoutSeconds: settings.timeoutSeconds,
-        memoryMb: settings.memoryMb,
         env: lambdaEnvironment(settings, endpointUrl),
-        settings: { directory: settings.directory, handler: settings.handler, context: lambdaContext(settings) },
+        settings: {
+          directory: settings.directory,
+          handler: settings.handler,
+          context: lambdaContext(settings),
+          shift: clock.shift,
+        },
+        now: () => clock.now(),
         print: (line) => log(logLine(settings.name, line)),
       }),
     ]),
@@ -50,6 +59,7 @@ export function createLambda({ functions, concurrency, endpointUrl, log }: Lambd
     },
     killOne: (name) => pool(name).killOne(),
     has: (name) => pools.has(name),
+    busy: () => [...pools.values()].reduce((sum, { busy }) => sum + busy, 0),
     async stop() {
       await Promise.all([...pools.values()].map((each) => each.stop()));
     },

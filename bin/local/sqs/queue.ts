@@ -68,8 +68,13 @@ export class Queue {
   }
 
   /** How many messages can be received, wait for their delay, and are in flight. */
-  get counts(): { visible: number; delayed: number; inFlight: number } {
+  get counts(): Readonly<{ visible: number; delayed: number; inFlight: number }> {
     return this.#counts;
+  }
+
+  /** How many receives wait for a message. */
+  get waiting(): number {
+    return this.#waiters.length;
   }
 
   /** Every message that the queue holds now, in the order of arrival. */

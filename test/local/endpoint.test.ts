@@ -1,0 +1,174 @@
+import {
+  ConditionalCheckFailedException,
+  DynamoDBClient,
+  GetItemCommand,
+  PutItemCommand,
+} from '@aws-sdk/client-dynamodb';
+import { SESClient, SendEmailCommand, SendRawEmailCommand, VerifyEmailIdentityCommand } from '@aws-sdk/client-ses';
+import { ListTopicsCommand, PublishCommand, SNSClient } from '@aws-sdk/client-sns';
+import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { createTable, dynamoDbService } from '../../bin/local/dynamodb.ts';
+import type { Sent } from '../../bin/local/inbox.ts';
+import { type Ses, startSes } from '../../bin/local/ses.ts';
+import { snsService } from '../../bin/local/sns.ts';
+import { startEndpoint, type TestEndpoint } from './support/endpoint.ts';
+
+const topic = 'arn:aws:sns:us-east-1:000000000000:alarms';
+const sent: Sent[] = [];
+let local: TestEndpoint;
+let sesLocal: Ses;
+let dynamodb: DynamoDBClient;
+let ses: SESClient;
+let sns: SNSClient;
+let sqs: SQSClient;
+
+beforeAll(async () => {
+  const keep = (one: Sent) => void sent.push(one);
+  sesLocal = await startSes(keep);
+  local = await startEndpoint({ dynamodb: dynamoDbService(), ses: sesLocal.service, sns: snsService([topic], keep) });
+  dynamodb = new DynamoDBClient(local.client);
+  ses = new SESClient(local.client);
+  sns = new SNSClient(local.client);
+  sqs = new SQSClient(local.client);
+});
+afterAll(async () => {
+  for (const client of [dynamodb, ses, sns, sqs]) client.destroy();
+  await sesLocal.close();
+  await local.stop();
+});
+beforeEach(() => {
+  sent.length = 0;
+});
+afterEach(() => {
+  local.endpoint.fault = () => undefined;
+});
+
+describe('DynamoDB', () => {
+  const TableName = 'things';
+  const put = (id: string) =>
+    dynamodb.send(
+      new PutItemCommand({ TableName, Item: { pk: { S: id } }, ConditionExpression: 'attribute_not_exists(pk)' }),
+    );
+
+  it('keeps items and checks conditions', async () => {
+    const keys = [{ AttributeName: 'pk', KeyType: 'HASH' as const }];
+    await createTable(dynamodb, { name: TableName, keys, attributes: [{ AttributeName: 'pk', AttributeType: 'S' }] });
+    await put('a');
+    await expect(put('a')).rejects.toBeInstanceOf(ConditionalCheckFailedException);
+    const { Item } = await dynamodb.send(new GetItemCommand({ TableName, Key: { pk: { S: 'a' } } }));
+    expect(Item).toEqual({ pk: { S: 'a' } });
+  });
+});
+
+describe('SES', () => {
+  const email = (changes: { Source?: string; Subject?: string; ToAddresses?: string[] } = {}) => {
+    const { Source = 'us@example.com', Subject = 'Grüße', ToAddresses = ['a@example.org', 'b@example.org'] } = changes;
+    const Message = {
+      Subject: { Data: Subject },
+      Body: { Text: { Data: 'text & <more>' }, Html: { Data: '<b>html</b>' } },
+    };
+    return ses.send(new SendEmailCommand({ Source, Destination: { ToAddresses }, Message }));
+  };
+
+  it('takes a mail and puts it in the inbox', async () => {
+    expect((await email()).MessageId).toEqual(expect.any(String));
+    expect(sent).toEqual([
+      {
+        kind: 'email',
+        from: 'us@example.com',
+        to: ['a@example.org', 'b@example.org'],
+        subject: 'Grüße',
+        text: 'text & <more>',
+        html: '<b>html</b>',
+      },
+    ]);
+  });
+
+  it('takes a raw mail', async () => {
+    const Data = Buffer.from('From: us@example.com\r\nTo: a@example.org\r\nSubject: Raw\r\n\r\nbody\r\n');
+    await ses.send(new SendRawEmailCommand({ RawMessage: { Data } }));
+    expect(sent).toMatchObject([{ kind: 'email', subject: 'Raw', text: 'body\n' }]);
+  });
+
+  it('refuses what it cannot send, as SES does', async () => {
+    await expect(email({ Subject: '' })).rejects.toMatchObject({ name: 'ValidationError' });
+    await expect(email({ ToAddresses: [] })).rejects.toMatchObject({ name: 'ValidationError' });
+    await expect(email({ ToAddresses: ['nobody'] })).rejects.toMatchObject({ name: 'InvalidParameterValue' });
+    const verify = new VerifyEmailIdentityCommand({ EmailAddress: 'a@example.org' });
+    await expect(ses.send(verify)).rejects.toMatchObject({ name: 'InvalidAction' });
+    expect(sent).toEqual([]);
+  });
+});
+
+describe('SNS', () => {
+  it('takes a text with its attributes and a message to a topic', async () => {
+    const smsType = { DataType: 'String', StringValue: 'Transactional' };
+    const MessageAttributes = { 'AWS.SNS.SMS.SMSType': smsType };
+    await sns.send(new PublishCommand({ PhoneNumber: '+14155550100', Message: 'hello & <you>', MessageAttributes }));
+    await sns.send(new PublishCommand({ TopicArn: topic, Subject: 'Subject', Message: 'text' }));
+    expect(sent).toEqual([
+      {
+        kind: 'sms',
+        to: '+14155550100',
+        text: 'hello & <you>',
+        attributes: { 'AWS.SNS.SMS.SMSType': 'Transactional' },
+      },
+      { kind: 'managed', topic, subject: 'Subject', text: 'text' },
+    ]);
+  });
+
+  it.each([
+    ['a number that is not E.164', { PhoneNumber: '0123', Message: 'a' }, 'InvalidParameterException'],
+    ['an empty message', { PhoneNumber: '+14155550100', Message: '' }, 'InvalidParameterException'],
+    ['a message over 256 KB', { TopicArn: topic, Message: 'x'.repeat(262_145) }, 'InvalidParameterException'],
+    ['a subject with a line break', { TopicArn: topic, Subject: 'a\nb', Message: 'a' }, 'InvalidParameterException'],
+    ['no destination', { Message: 'a' }, 'InvalidParameterException'],
+    ['an unknown topic', { TopicArn: `${topic}2`, Message: 'a' }, 'NotFoundException'],
+  ])('refuses %s', async (_, request, name) => {
+    await expect(sns.send(new PublishCommand(request))).rejects.toMatchObject({ name });
+    expect(sent).toEqual([]);
+  });
+
+  it('names an action that it does not have', async () => {
+    await expect(sns.send(new ListTopicsCommand({}))).rejects.toMatchObject({ name: 'InvalidAction' });
+  });
+});
+
+describe('the endpoint', () => {
+  it('says so when it has no such service', async () => {
+    const send = sqs.send(new SendMessageCommand({ QueueUrl: `${local.client.endpoint}/1/a`, MessageBody: 'a' }));
+    await expect(send).rejects.toThrow('The local endpoint has no service for POST');
+  });
+
+  it('answers unsigned and unreadable requests with an error too', async () => {
+    for (const init of [
+      {},
+      { method: 'POST', body: 'nonsense' },
+      { method: 'PUT', headers: { 'x-amz-target': 'A' } },
+    ]) {
+      expect((await fetch(local.client.endpoint, init)).status).toBe(400);
+    }
+  });
+
+  it('counts calls by caller and action', async () => {
+    local.endpoint.calls.clear();
+    await sns.send(new PublishCommand({ PhoneNumber: '+14155550100', Message: 'a' }));
+    expect([...local.endpoint.calls]).toEqual([['local-test sns.Publish', 1]]);
+  });
+
+  it('fails calls on request, in the form of their protocol', async () => {
+    local.endpoint.fault = ({ service }) =>
+      service === 'sns'
+        ? { status: 400, type: 'Throttled', message: 'Rate exceeded' }
+        : { status: 400, type: 'ProvisionedThroughputExceededException', message: 'Slow down' };
+    await expect(sns.send(new PublishCommand({ PhoneNumber: '+14155550100', Message: 'a' }))).rejects.toMatchObject({
+      name: 'ThrottledException',
+      message: 'Rate exceeded',
+    });
+    await expect(dynamodb.send(new GetItemCommand({ TableName: 'a', Key: {} }))).rejects.toMatchObject({
+      name: 'ProvisionedThroughputExceededException',
+      message: 'Slow down',
+    });
+  });
+});
