@@ -26,7 +26,13 @@ export default defineConfig({
         },
       },
       {
-        test: { name: 'faults', include: ['test/faults/**/*.test.ts'], testTimeout: 60_000, hookTimeout: 60_000, deps },
+        test: {
+          name: 'faults',
+          include: ['test/{faults,chaos}/**/*.test.ts'],
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+          deps,
+        },
       },
     ],
   },

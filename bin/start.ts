@@ -26,16 +26,17 @@ await program.parseAsync();
 
 async function start(options: Options): Promise<void> {
   const { startLocalStack } = await import('./local/stack.ts');
+  const starting = startLocalStack({
+    port: options.port,
+    basePath: options.basePath,
+    strictEgress: options.strictEgress,
+    settings: options.setting,
+    log: (line) => process.stderr.write(`${line}\n`),
+  });
+  stopWhenAsked(starting);
   try {
-    const stack = await startLocalStack({
-      port: options.port,
-      basePath: options.basePath,
-      strictEgress: options.strictEgress,
-      settings: options.setting,
-      log: (line) => process.stderr.write(`${line}\n`),
-    });
-    stopWhenAsked(stack);
-    process.stdout.write(options.json ? `${JSON.stringify(stack.ready)}\n` : description(stack.ready));
+    const { ready } = await starting;
+    process.stdout.write(options.json ? `${JSON.stringify(ready)}\n` : description(ready));
   } catch (error) {
     process.stderr.write(`${error instanceof Error ? error.message : error}\n`);
     process.exitCode = 1;
@@ -43,8 +44,9 @@ async function start(options: Options): Promise<void> {
 }
 
 /** The first signal stops everything, after which the process ends by itself; a second one ends it at once. */
-function stopWhenAsked(stack: LocalStack): void {
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void stack.stop());
+function stopWhenAsked(starting: Promise<LocalStack>): void {
+  const stop = () => starting.then((stack) => stack.stop()).catch(() => undefined);
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, stop);
 }
 
 function description({ base_url, tokens, alarm_queue_url, aws_endpoint, inbox_url }: Ready): string {

@@ -1,5 +1,5 @@
 import sesLocal from 'aws-ses-v2-local';
-import { clearStore, getStoreReadonly } from 'aws-ses-v2-local/dist/store.js';
+import { getStoreReadonly } from 'aws-ses-v2-local/dist/store.js';
 import { type AwsService, xmlFault } from './aws.ts';
 import { close, origin } from './http.ts';
 import type { Sent } from './inbox.ts';
@@ -28,20 +28,27 @@ export async function startSes(keep: (sent: Sent) => void): Promise<Ses> {
         headers;
       const sent = await fetch(url, { method: 'POST', headers: { authorization, 'content-type': type }, body });
       const answer = await sent.text();
-      moveMails(recipientsOf(form), keep);
+      const mail = takeMail(answer, recipientsOf(form));
+      if (mail) keep(mail);
       return { status: sent.status, headers: { 'content-type': 'text/xml' }, body: answer };
     },
     close: () => close(server),
   };
 }
 
-/** Of several recipients the store holds only the first: the request knows them all, but for a raw mail. */
-function moveMails(recipients: string[], keep: (sent: Sent) => void): void {
-  for (const { from, destination, subject, body } of getStoreReadonly().emails) {
-    const to = recipients.length > 0 ? recipients : destination.to;
-    keep({ kind: 'email', from, to, subject, text: body.text ?? '', html: body.html ?? '' });
-  }
-  clearStore();
+/**
+ * Takes the mail of an answer out of the store, which several requests, and stacks of one process, share. Of several
+ * recipients it holds only the first: the request knows them all, but for a raw mail.
+ */
+function takeMail(answer: string, recipients: string[]): Sent | undefined {
+  const id = /<MessageId>(.+)<\/MessageId>/.exec(answer)?.[1];
+  const { emails } = getStoreReadonly();
+  const index = emails.findIndex(({ messageId }) => messageId === id);
+  const [mail] = index < 0 ? [] : emails.splice(index, 1);
+  if (!mail) return undefined;
+  const { from, destination, subject, body } = mail;
+  const to = recipients.length > 0 ? recipients : destination.to;
+  return { kind: 'email', from, to, subject, text: body.text ?? '', html: body.html ?? '' };
 }
 
 function recipientsOf(form: URLSearchParams): string[] {

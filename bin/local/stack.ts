@@ -1,12 +1,7 @@
 import type { Server } from 'node:http';
-import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
-import { createAccountRepository } from '../../shared/adapters/account-repository.ts';
-import { createTokenRepository } from '../../shared/adapters/token-repository.ts';
 import { type Assembly, synthesize } from './assembly.ts';
-import { local } from './aws.ts';
 import { type Clock, ShiftableClock } from './clock.ts';
-import { createTable, dynamoDbService } from './dynamodb.ts';
+import { dynamoDbService } from './dynamodb.ts';
 import { createEndpoint, type Endpoint } from './endpoint.ts';
 import { createGateway } from './gateway/gateway.ts';
 import { close, listen, origin, StartError } from './http.ts';
@@ -14,6 +9,7 @@ import { createInbox, type Inbox } from './inbox.ts';
 import { invokeService } from './lambda/invoke-api.ts';
 import { poll } from './lambda/poller.ts';
 import { createLambda, type Lambda } from './lambda/runtime.ts';
+import { seed, type Tokens } from './seed.ts';
 import { startSes } from './ses.ts';
 import { localSettings } from './settings.ts';
 import { snsService } from './sns.ts';
@@ -42,7 +38,7 @@ export interface LocalStackOptions {
 /** What a user needs to know: where everything is, and tokens of each role. */
 export interface Ready {
   base_url: string;
-  tokens: { admin: string; creator: string; observer: string; other_admin: string };
+  tokens: Tokens;
   aws_endpoint: string;
   alarm_queue_url: string;
   inbox_url: string;
@@ -106,7 +102,7 @@ export async function startLocalStack(options: LocalStackOptions = {}): Promise<
       .set('ses', ses.service)
       .set('lambda', invokeService(lambda));
 
-    const tokens = await prepareTables(plan, endpointUrl);
+    const tokens = await seed(plan, endpointUrl);
     gateway.serve({ routes: plan.routes, invoke: lambda.invoke });
     undo.push(startPollers(plan, queues, lambda));
     const ready: Ready = {
@@ -158,34 +154,4 @@ function startPollers(plan: Plan, queues: Map<string, Queue>, lambda: Lambda): (
     controller.abort();
     await Promise.all(polling);
   };
-}
-
-const tokenSeconds = 365 * 24 * 3600;
-
-/** Creates the tables and issues the tokens that are ready for use. */
-async function prepareTables(plan: Plan, endpoint: string): Promise<Ready['tokens']> {
-  const client = new DynamoDBClient({
-    endpoint,
-    region: local.region,
-    credentials: { accessKeyId: 'local', secretAccessKey: 'local' },
-  });
-  try {
-    for (const table of plan.tables) await createTable(client, table);
-    const tokensTable = plan.tables.find(({ logicalId }) => /Tokens/.test(logicalId));
-    if (!tokensTable) throw new StartError('The stack has no table for tokens.');
-    const documents = DynamoDBDocumentClient.from(client);
-    const accounts = createAccountRepository(documents, plan.output('AccountsTable'));
-    await accounts.setTechnicalContacts('acme', ['oncall@acme.example', 'lead@acme.example']);
-    const repository = createTokenRepository(documents, tokensTable.name);
-    const issue = (tenant: string, role: 'admin' | 'creator' | 'observer') =>
-      repository.issue({ tenant, role, label: `local ${role}`, expiresInSeconds: tokenSeconds });
-    return {
-      admin: await issue('acme', 'admin'),
-      creator: await issue('acme', 'creator'),
-      observer: await issue('acme', 'observer'),
-      other_admin: await issue('globex', 'admin'),
-    };
-  } finally {
-    client.destroy();
-  }
 }

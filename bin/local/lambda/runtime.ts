@@ -10,8 +10,8 @@ export interface Lambda {
   /** Kills a sandbox of a function, a busy one if there is any; tells whether one was running. */
   killOne(name: string): boolean;
   has(name: string): boolean;
-  /** How many invocations are at work. */
-  busy(): number;
+  /** How many invocations are at work, of one function or of all. */
+  busy(name?: string): number;
   stop(): Promise<void>;
 }
 
@@ -59,7 +59,7 @@ export function createLambda({ functions, concurrency, endpointUrl, clock, log }
     },
     killOne: (name) => pool(name).killOne(),
     has: (name) => pools.has(name),
-    busy: () => [...pools.values()].reduce((sum, { busy }) => sum + busy, 0),
+    busy: (name) => (name === undefined ? [...pools.values()] : [pool(name)]).reduce((sum, { busy }) => sum + busy, 0),
     async stop() {
       await Promise.all([...pools.values()].map((each) => each.stop()));
     },

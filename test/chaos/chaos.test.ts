@@ -1,0 +1,12 @@
+import { describe, expect, it } from 'vitest';
+import { runChaos } from './chaos.ts';
+
+describe('a little chaos', () => {
+  it('loses no delivery, and doubles none but where a worker was killed between the send and the record', async () => {
+    const result = await runChaos({ events: 150, tenants: 3, seed: 20 });
+    for (const row of result.rows) expect(row).toMatchObject({ lost: 0, doubled: 0 });
+    expect(result.malformedBuried).toBe(result.malformed);
+    expect(result.kills).toBeGreaterThan(0);
+    expect(result.faults).toBeGreaterThan(0);
+  });
+});

@@ -1,0 +1,45 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Stack } from 'aws-cdk-lib';
+import { Template } from 'aws-cdk-lib/assertions';
+import * as z from 'zod';
+import { notificationsApp, STACK_NAME } from '../../lib/app.ts';
+import { ServiceFunction } from '../../lib/service-function.ts';
+import type { FunctionName } from '../../shared/environment.ts';
+
+/** The stack as `cdk deploy` would hand it over with these settings, and the logical id of each function by its name. */
+export const synthesized = (context: Record<string, unknown> = {}) => {
+  const outdir = mkdtempSync(join(tmpdir(), 'monitoring-notifications-'));
+  try {
+    const stack = notificationsApp({ context, outdir }).node.findChild(STACK_NAME);
+    if (!(stack instanceof Stack)) throw new Error('There is no stack.');
+    const template = Template.fromStack(stack);
+    const functionIds = new Map(
+      stack.node
+        .findAll()
+        .filter((construct): construct is ServiceFunction<FunctionName> => construct instanceof ServiceFunction)
+        .map((one) => [one.node.id, z.object({ Ref: z.string() }).parse(stack.resolve(one.lambda.functionName)).Ref]),
+    );
+    return { stack, template, functionIds };
+  } finally {
+    rmSync(outdir, { recursive: true, force: true });
+  }
+};
+
+/** A reference to another resource of the template, by the logical id that it names. */
+export const reference = z.union([
+  z.object({ Ref: z.string() }).transform(({ Ref }) => Ref),
+  z.object({ 'Fn::GetAtt': z.tuple([z.string(), z.string()]) }).transform((attribute) => attribute['Fn::GetAtt'][0]),
+]);
+
+const declared = z.record(z.string(), z.object({ Properties: z.unknown() }));
+
+/** The properties of all resources of a type, by logical id. */
+export const propertiesOf = <Properties>(template: Template, type: string, schema: z.ZodType<Properties>) =>
+  new Map(
+    Object.entries(declared.parse(template.findResources(type))).map(([id, { Properties }]) => [
+      id,
+      schema.parse(Properties),
+    ]),
+  );
