@@ -47,11 +47,12 @@ const settingsSchema = z.strictObject({
   tokenCacheSeconds: number.min(0).max(60).default(60),
   apiRequestsPerSecond: number.int().min(1).default(200),
   testRequestsPerSecond: number.int().min(1).default(10),
-  senderConcurrency: number.int().min(2).max(1000).default(50),
+  senderConcurrency: number.int().min(2).max(1000).default(20),
   typeConcurrency: list(z.string().regex(/^\w+=\d+$/))
     .transform((pairs) => Object.fromEntries(pairs.map((pair) => pair.split('='))))
     .pipe(z.partialRecord(z.enum(notificationTypeIds), number.int().min(2).max(1000)))
-    .default({}),
+    // A destination that hangs holds a batch for 15 s: there must be more workers than one tenant's burst can hold.
+    .default({ webhook: 200, incidentpager: 50, incidentrouter: 50 }),
   dispatchConcurrency: number.int().min(2).max(1000).default(10),
   retryScale: number.min(0).max(1).default(1),
   egressAllow: list(z.union([z.cidrv4(), z.cidrv6()])).default([]),

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** A kind of resource that the local stack runs, and the properties it reads, with CloudFormation's defaults. */
+/** A kind of resource, and the properties of it that matter here. */
 export interface ResourceType<Properties extends z.ZodType> {
   types: readonly string[];
   properties: Properties;
@@ -11,7 +11,7 @@ const kind = <Properties extends z.ZodType>(properties: Properties, ...types: st
   properties,
 });
 
-export const lambdaFunction = kind(
+const lambdaFunction = kind(
   z.object({
     Code: z.object({ S3Key: z.unknown() }),
     Handler: z.string(),
@@ -22,7 +22,7 @@ export const lambdaFunction = kind(
   'AWS::Lambda::Function',
 );
 
-export const queue = kind(
+const queue = kind(
   z.object({
     FifoQueue: z.literal(false).optional(),
     VisibilityTimeout: z.number().default(30),
@@ -44,7 +44,7 @@ const projection = z.object({
 });
 const indexes = z.array(z.object({ IndexName: z.string(), KeySchema: keySchema, Projection: projection })).optional();
 
-export const table = kind(
+const table = kind(
   z.object({
     KeySchema: keySchema,
     AttributeDefinitions: z.array(z.object({ AttributeName: z.string(), AttributeType: z.enum(['S', 'N', 'B']) })),
@@ -55,9 +55,9 @@ export const table = kind(
   'AWS::DynamoDB::GlobalTable',
 );
 
-export const topic = kind(z.object({}), 'AWS::SNS::Topic');
+const topic = kind(z.object({}), 'AWS::SNS::Topic');
 
-export const eventSource = kind(
+const eventSource = kind(
   z.object({
     FunctionName: z.unknown(),
     EventSourceArn: z.unknown(),
@@ -69,9 +69,9 @@ export const eventSource = kind(
   'AWS::Lambda::EventSourceMapping',
 );
 
-export const route = kind(z.object({ RouteKey: z.string(), Target: z.unknown() }), 'AWS::ApiGatewayV2::Route');
+const route = kind(z.object({ RouteKey: z.string(), Target: z.unknown() }), 'AWS::ApiGatewayV2::Route');
 
-export const integration = kind(
+const integration = kind(
   z.object({
     IntegrationUri: z.unknown(),
     PayloadFormatVersion: z.literal('2.0'),
@@ -79,3 +79,6 @@ export const integration = kind(
   }),
   'AWS::ApiGatewayV2::Integration',
 );
+
+/** The resources that the local stack runs, with CloudFormation's defaults. */
+export const declared = { lambdaFunction, queue, table, topic, eventSource, route, integration };

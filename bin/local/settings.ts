@@ -6,8 +6,9 @@ export function localSettings(options: {
 }): Record<string, string> {
   return {
     linkScheme: 'http',
-    // Enough workers for a function to race with itself, few enough for two cores.
-    senderConcurrency: '4',
+    // Workers are threads here: enough for a function to race with itself, few enough for a small machine.
+    senderConcurrency: '8',
+    typeConcurrency: 'webhook=64,incidentpager=16,incidentrouter=16',
     dispatchConcurrency: '4',
     pagerEndpoint: `${options.inboxUrl}/pager`,
     routerEndpoint: `${options.inboxUrl}/router`,

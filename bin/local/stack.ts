@@ -104,7 +104,7 @@ export async function startLocalStack(options: LocalStackOptions = {}): Promise<
 
     const tokens = await seed(plan, endpointUrl);
     gateway.serve({ routes: plan.routes, invoke: lambda.invoke });
-    undo.push(startPollers(plan, queues, lambda));
+    undo.push(() => close(gateway.server), startPollers(plan, queues, lambda));
     const ready: Ready = {
       base_url: apiUrl + basePath,
       tokens,

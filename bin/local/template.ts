@@ -5,7 +5,7 @@ import { StartError } from './http.ts';
 import { textOf } from './intrinsics.ts';
 import type { FunctionSettings } from './lambda/environment.ts';
 import type { EventSourceSettings } from './lambda/event-source.ts';
-import * as declared from './resource-types.ts';
+import { declared, type ResourceType } from './resource-types.ts';
 import { type Resources, referencesOf } from './resources.ts';
 import type { QueueSettings } from './sqs/queue.ts';
 
@@ -123,7 +123,7 @@ export function readTemplate(template: unknown, { endpointUrl, bundle }: Surroun
 /** What `read` makes of each resource of a kind, in the order of the template. */
 function each<Properties extends z.ZodType, Result>(
   resources: Resources,
-  kind: declared.ResourceType<Properties>,
+  kind: ResourceType<Properties>,
   read: (logicalId: string, properties: z.infer<Properties>) => Result,
 ): Result[] {
   return Object.entries(resources)
@@ -133,7 +133,7 @@ function each<Properties extends z.ZodType, Result>(
 
 function propertiesOf<Properties extends z.ZodType>(
   resources: Resources,
-  kind: declared.ResourceType<Properties>,
+  kind: ResourceType<Properties>,
   id: string,
 ): z.infer<Properties> {
   const parsed = kind.properties.safeParse(resources[id]?.Properties);

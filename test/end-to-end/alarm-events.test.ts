@@ -1,7 +1,7 @@
 import { Webhook } from 'standardwebhooks';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createAccountRepository } from '../../shared/adapters/account-repository.ts';
-import { openSink, payload } from '../support/sink.ts';
+import { openSink, payload } from '../support/sink-of-test.ts';
 import { type Client, documents, newClient, table } from './support/api.ts';
 import { alarmEvent, deadLetter, deliveries, delivery, inbox, sendEvents, sent } from './support/pipeline.ts';
 

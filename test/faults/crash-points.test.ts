@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Client, webhook } from '../support/api.ts';
 import { alarmEvent } from '../support/pipeline.ts';
-import { openSink } from '../support/sink.ts';
+import { openSink } from '../support/sink-of-test.ts';
 import { type CrashPoint, type FaultyStack, startFaultyStack } from './support.ts';
 
 /** Longer than any lease or visibility timeout, so that whatever a dead worker held is free, in ms. */

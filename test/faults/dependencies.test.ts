@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Client } from '../support/api.ts';
 import { webhook } from '../support/api.ts';
 import { alarmEvent, until } from '../support/pipeline.ts';
-import { openSink } from '../support/sink.ts';
+import { openSink } from '../support/sink-of-test.ts';
 import { type FaultyStack, startFaultyStack, throttled } from './support.ts';
 
 describe('when what the service depends on fails', () => {

@@ -3,7 +3,7 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import type { Client } from '../support/api.ts';
 import { alarmEvent } from '../support/pipeline.ts';
-import { openSink } from '../support/sink.ts';
+import { openSink } from '../support/sink-of-test.ts';
 import { type FaultyStack, startFaultyStack } from './support.ts';
 
 /** A server that speaks raw TCP: what it answers need not be HTTP. */

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import type { Client } from '../support/api.ts';
 import { alarmEvent } from '../support/pipeline.ts';
-import { openSink, type Received } from '../support/sink.ts';
+import { openSink, type Received } from '../support/sink-of-test.ts';
 import { type FaultyStack, startFaultyStack } from './support.ts';
 
 const pagerEvent = z.object({ event_type: z.enum(['trigger', 'resolve']), incident_key: z.string() });

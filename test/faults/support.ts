@@ -29,7 +29,7 @@ const called = (call: AwsCall, { caller, service, action, fits = () => true }: O
 export const startFaultyStack = async (settings: Record<string, string> = {}) => {
   const lines: string[] = [];
   const stack: LocalStack = await startLocalStack({
-    settings: { testsPerDay: '100000', retryScale: '0.001', senderConcurrency: '2', ...settings },
+    settings: { testsPerDay: '100000', retryScale: '0.001', senderConcurrency: '2', typeConcurrency: '', ...settings },
     log: (line) => lines.push(line),
   });
   const running = {

@@ -1,5 +1,4 @@
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
-import { onTestFinished } from 'vitest';
 import * as z from 'zod';
 
 /** A request that a sink has received. */
@@ -11,12 +10,13 @@ export type Sink = {
   received: Received[];
   /** The first `amount` requests that fit, as soon as they have come. */
   wait: (amount: number, fits?: (request: Received) => boolean) => Promise<Received[]>;
+  close: () => void;
 };
 
 /** The payload of a webhook, as far as tests look into it. */
 export const payload = z.looseObject({ event_id: z.string(), details: z.looseObject({ state: z.string() }) });
 
-/** Opens a sink on a free port of loopback; it closes with the test. */
+/** Opens a sink on a free port of loopback. Tests call `openSink` of `sink-of-test.ts`, which closes it. */
 export const openSink = async (
   answer: (response: ServerResponse, request: Received, index: number) => void = (response) => response.end('ok'),
 ): Promise<Sink> => {
@@ -34,15 +34,15 @@ export const openSink = async (
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
   const address = server.address();
   const port = typeof address === 'object' && address !== null ? address.port : 0;
   return {
     url: `http://127.0.0.1:${port}`,
     received,
+    close: () => {
+      server.closeAllConnections();
+      server.close();
+    },
     wait: (amount, fits = () => true) =>
       new Promise((resolve) => {
         const check = () => {

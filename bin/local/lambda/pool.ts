@@ -10,7 +10,6 @@ export interface Outcome {
 
 /** A pool of sandboxes of one function. */
 export interface PoolOptions extends SandboxOptions {
-  functionName: string;
   /** How many sandboxes may run at once; further invocations wait their turn. */
   size: number;
   timeoutSeconds: number;
@@ -119,7 +118,10 @@ class Sandbox {
     this.#worker = startSandbox(options);
     printLines(this.#worker, options.print);
     this.#worker.on('message', (message: FromSandbox) => this.#hear(message));
-    this.#worker.on('error', (error: Error) => this.#end(error.name, error.message));
+    this.#worker.on('error', (error: Error) => {
+      if (!this.busy) options.print(`a sandbox crashed after it had answered: ${error.stack}`);
+      this.#end(error.name, error.message);
+    });
     this.#worker.on('exit', (code) => this.#end('Runtime.ExitError', `Runtime exited with error: exit status ${code}`));
   }
 

@@ -31,7 +31,6 @@ export function createLambda({ functions, concurrency, endpointUrl, clock, log }
     functions.map((settings) => [
       settings.name,
       new Pool({
-        functionName: settings.name,
         size: concurrency(settings.name),
         timeoutSeconds: settings.timeoutSeconds,
         env: lambdaEnvironment(settings, endpointUrl),

@@ -17,7 +17,6 @@ const queryCodes = {
   BatchEntryIdsNotDistinct: 'AWS.SimpleQueueService.BatchEntryIdsNotDistinct',
   BatchRequestTooLong: 'AWS.SimpleQueueService.BatchRequestTooLong',
   EmptyBatchRequest: 'AWS.SimpleQueueService.EmptyBatchRequest',
-  InvalidAttributeName: 'InvalidAttributeName',
   InvalidBatchEntryId: 'AWS.SimpleQueueService.InvalidBatchEntryId',
   InvalidMessageContents: 'InvalidMessageContents',
   InvalidParameterValueException: 'InvalidParameterValue',

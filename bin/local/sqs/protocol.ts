@@ -9,7 +9,7 @@ import type { Queue } from './queue.ts';
 import { receivedMessage } from './receiving.ts';
 import { queueAttributes, taskReport } from './reports.ts';
 import { outgoingBytes, sendOne } from './sending.ts';
-import * as shapes from './shapes.ts';
+import { requests, visibilitySeconds } from './shapes.ts';
 
 type Action = (call: AwsCall) => object | Promise<object>;
 
@@ -31,9 +31,9 @@ export function sqsService(queues: readonly Queue[], clock: Clock): AwsService {
   const feeding = (target: Queue): Queue[] => queues.filter((queue) => queue.redrive?.target === target);
 
   const actions: Record<string, Action> = {
-    SendMessage: action(shapes.sendMessage, (request, { caller }) => sendOne(at(request), request, caller)),
+    SendMessage: action(requests.SendMessage, (request, { caller }) => sendOne(at(request), request, caller)),
 
-    SendMessageBatch: action(shapes.sendMessageBatch, (request, { caller }) => {
+    SendMessageBatch: action(requests.SendMessageBatch, (request, { caller }) => {
       checkBatch(request.Entries);
       const total = request.Entries.reduce((bytes, entry) => bytes + outgoingBytes(entry), 0);
       if (total > maximumMessageBytes) {
@@ -42,7 +42,7 @@ export function sqsService(queues: readonly Queue[], clock: Clock): AwsService {
       return eachEntry(request.Entries, (entry) => sendOne(at(request), entry, caller));
     }),
 
-    ReceiveMessage: action(shapes.receiveMessage, async (request, { signal }) => {
+    ReceiveMessage: action(requests.ReceiveMessage, async (request, { signal }) => {
       const receipts = await at(request).receive({
         maximum: request.MaxNumberOfMessages,
         visibilitySeconds: request.VisibilityTimeout,
@@ -52,12 +52,12 @@ export function sqsService(queues: readonly Queue[], clock: Clock): AwsService {
       return receipts.length === 0 ? {} : { Messages: receipts.map((receipt) => receivedMessage(receipt, request)) };
     }),
 
-    DeleteMessage: action(shapes.deleteMessage, (request) => {
+    DeleteMessage: action(requests.DeleteMessage, (request) => {
       at(request).delete(request.ReceiptHandle);
       return {};
     }),
 
-    DeleteMessageBatch: action(shapes.deleteMessageBatch, (request) => {
+    DeleteMessageBatch: action(requests.DeleteMessageBatch, (request) => {
       checkBatch(request.Entries);
       return eachEntry(request.Entries, (entry) => {
         at(request).delete(entry.ReceiptHandle);
@@ -65,15 +65,15 @@ export function sqsService(queues: readonly Queue[], clock: Clock): AwsService {
       });
     }),
 
-    ChangeMessageVisibility: action(shapes.changeMessageVisibility, (request) => {
+    ChangeMessageVisibility: action(requests.ChangeMessageVisibility, (request) => {
       at(request).changeVisibility(request.ReceiptHandle, request.VisibilityTimeout);
       return {};
     }),
 
-    ChangeMessageVisibilityBatch: action(shapes.changeMessageVisibilityBatch, (request) => {
+    ChangeMessageVisibilityBatch: action(requests.ChangeMessageVisibilityBatch, (request) => {
       checkBatch(request.Entries);
       return eachEntry(request.Entries, (entry) => {
-        if (!shapes.visibilitySeconds.safeParse(entry.VisibilityTimeout).success) {
+        if (!visibilitySeconds.safeParse(entry.VisibilityTimeout).success) {
           throw invalidValue('VisibilityTimeout', 'Must be between 0 and 43200.');
         }
         at(request).changeVisibility(entry.ReceiptHandle, entry.VisibilityTimeout);
@@ -81,7 +81,7 @@ export function sqsService(queues: readonly Queue[], clock: Clock): AwsService {
       });
     }),
 
-    GetQueueAttributes: action(shapes.getQueueAttributes, (request) => {
+    GetQueueAttributes: action(requests.GetQueueAttributes, (request) => {
       const wanted = request.AttributeNames;
       const all = Object.entries(queueAttributes(at(request)));
       return {
@@ -89,25 +89,25 @@ export function sqsService(queues: readonly Queue[], clock: Clock): AwsService {
       };
     }),
 
-    GetQueueUrl: action(shapes.getQueueUrl, ({ QueueName }) => ({ QueueUrl: named(QueueName).settings.url })),
+    GetQueueUrl: action(requests.GetQueueUrl, ({ QueueName }) => ({ QueueUrl: named(QueueName).settings.url })),
 
-    ListQueues: action(shapes.listQueues, ({ QueueNamePrefix }) => ({
+    ListQueues: action(requests.ListQueues, ({ QueueNamePrefix }) => ({
       QueueUrls: queues
         .map(({ settings }) => settings)
         .filter(({ name }) => name.startsWith(QueueNamePrefix))
         .map(({ url }) => url),
     })),
 
-    PurgeQueue: action(shapes.purgeQueue, (request) => {
+    PurgeQueue: action(requests.PurgeQueue, (request) => {
       at(request).purge();
       return {};
     }),
 
-    ListDeadLetterSourceQueues: action(shapes.listDeadLetterSourceQueues, (request) => ({
+    ListDeadLetterSourceQueues: action(requests.ListDeadLetterSourceQueues, (request) => ({
       queueUrls: feeding(at(request)).map(({ settings }) => settings.url),
     })),
 
-    StartMessageMoveTask: action(shapes.startMessageMoveTask, (request) => {
+    StartMessageMoveTask: action(requests.StartMessageMoveTask, (request) => {
       const source = withArn(request.SourceArn);
       if (feeding(source).length === 0) {
         throw invalidValue('SourceArn', 'Source queue must be configured as a Dead Letter Queue.');
@@ -117,13 +117,13 @@ export function sqsService(queues: readonly Queue[], clock: Clock): AwsService {
       return { TaskHandle: task.handle };
     }),
 
-    ListMessageMoveTasks: action(shapes.listMessageMoveTasks, (request) => {
+    ListMessageMoveTasks: action(requests.ListMessageMoveTasks, (request) => {
       const source = withArn(request.SourceArn);
       const tasks = moves.tasks.filter((task) => task.source === source).slice(0, request.MaxResults);
       return { Results: tasks.map(taskReport) };
     }),
 
-    CancelMessageMoveTask: action(shapes.cancelMessageMoveTask, ({ TaskHandle }) => ({
+    CancelMessageMoveTask: action(requests.CancelMessageMoveTask, ({ TaskHandle }) => ({
       ApproximateNumberOfMessagesMoved: moves.cancel(TaskHandle).moved,
     })),
   };

@@ -1,7 +1,5 @@
 import { z } from 'zod';
 
-/** What the actions of the SQS JSON protocol take. A failed parse is answered as AWS answers a bad parameter. */
-
 const queueUrl = z.object({ QueueUrl: z.string() });
 const seconds = (maximum: number) => z.number().int().min(0).max(maximum);
 
@@ -24,18 +22,14 @@ const outgoing = {
   MessageGroupId: z.string().optional(),
 };
 
-export const sendMessage = queueUrl.extend(outgoing);
+const sendMessage = queueUrl.extend(outgoing);
 /** One message to send, alone or in a batch. */
 export type Outgoing = Omit<z.infer<typeof sendMessage>, 'QueueUrl'>;
 
 const batch = <Entry extends z.ZodRawShape>(entry: Entry) =>
   queueUrl.extend({ Entries: z.array(z.object({ Id: z.string() }).extend(entry)) });
 
-export const sendMessageBatch = batch(outgoing);
-export const deleteMessageBatch = batch({ ReceiptHandle: z.string() });
-export const changeMessageVisibilityBatch = batch({ ReceiptHandle: z.string(), VisibilityTimeout: z.number() });
-
-export const receiveMessage = queueUrl.extend({
+const receiveMessage = queueUrl.extend({
   MaxNumberOfMessages: z.number().int().min(1).max(10).default(1),
   VisibilityTimeout: visibilitySeconds.optional(),
   WaitTimeSeconds: seconds(20).optional(),
@@ -46,21 +40,28 @@ export const receiveMessage = queueUrl.extend({
 /** What a receive may ask for. */
 export type ReceiveMessage = z.infer<typeof receiveMessage>;
 
-export const deleteMessage = queueUrl.extend({ ReceiptHandle: z.string() });
-export const changeMessageVisibility = deleteMessage.extend({ VisibilityTimeout: visibilitySeconds });
-export const getQueueAttributes = queueUrl.extend({ AttributeNames: z.array(z.string()).default([]) });
-export const getQueueUrl = z.object({ QueueName: z.string() });
-export const listQueues = z.object({ QueueNamePrefix: z.string().default('') });
-export const purgeQueue = queueUrl;
-export const listDeadLetterSourceQueues = queueUrl;
-
-export const startMessageMoveTask = z.object({
-  SourceArn: z.string(),
-  DestinationArn: z.string().optional(),
-  MaxNumberOfMessagesPerSecond: z.number().int().min(1).max(500).optional(),
-});
-export const listMessageMoveTasks = z.object({
-  SourceArn: z.string(),
-  MaxResults: z.number().int().min(1).max(10).default(1),
-});
-export const cancelMessageMoveTask = z.object({ TaskHandle: z.string() });
+/** What each action takes; a request that does not parse is answered as AWS answers a bad parameter. */
+export const requests = {
+  SendMessage: sendMessage,
+  SendMessageBatch: batch(outgoing),
+  ReceiveMessage: receiveMessage,
+  DeleteMessage: queueUrl.extend({ ReceiptHandle: z.string() }),
+  DeleteMessageBatch: batch({ ReceiptHandle: z.string() }),
+  ChangeMessageVisibility: queueUrl.extend({ ReceiptHandle: z.string(), VisibilityTimeout: visibilitySeconds }),
+  ChangeMessageVisibilityBatch: batch({ ReceiptHandle: z.string(), VisibilityTimeout: z.number() }),
+  GetQueueAttributes: queueUrl.extend({ AttributeNames: z.array(z.string()).default([]) }),
+  GetQueueUrl: z.object({ QueueName: z.string() }),
+  ListQueues: z.object({ QueueNamePrefix: z.string().default('') }),
+  PurgeQueue: queueUrl,
+  ListDeadLetterSourceQueues: queueUrl,
+  StartMessageMoveTask: z.object({
+    SourceArn: z.string(),
+    DestinationArn: z.string().optional(),
+    MaxNumberOfMessagesPerSecond: z.number().int().min(1).max(500).optional(),
+  }),
+  ListMessageMoveTasks: z.object({
+    SourceArn: z.string(),
+    MaxResults: z.number().int().min(1).max(10).default(1),
+  }),
+  CancelMessageMoveTask: z.object({ TaskHandle: z.string() }),
+};
