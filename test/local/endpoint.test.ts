@@ -85,6 +85,14 @@ describe('SES', () => {
     ]);
   });
 
+  it('keeps mails that are sent at the same time apart', async () => {
+    const recipients = Array.from({ length: 20 }, (_, n) => `a${n}@example.org`);
+    await Promise.all(recipients.map((address) => email({ ToAddresses: [address], Subject: address })));
+    expect(sent.map((mail) => mail.kind === 'email' && [mail.to, mail.subject])).toEqual(
+      expect.arrayContaining(recipients.map((address) => [[address], address])),
+    );
+  });
+
   it('takes a raw mail', async () => {
     const Data = Buffer.from('From: us@example.com\r\nTo: a@example.org\r\nSubject: Raw\r\n\r\nbody\r\n');
     await ses.send(new SendRawEmailCommand({ RawMessage: { Data } }));

@@ -50,16 +50,18 @@ export function createLambda({ functions, concurrency, endpointUrl, clock, log }
     if (!found) throw new Error(`The stack has no function ${name}.`);
     return found;
   };
+  let stopping = false;
   return {
     async invoke(name, event) {
       const outcome = limited(await pool(name).invoke(event));
-      if (outcome.failed) log(logLine(name, failureLog(outcome)));
+      if (outcome.failed && !stopping) log(logLine(name, failureLog(outcome)));
       return outcome;
     },
     killOne: (name) => pool(name).killOne(),
     has: (name) => pools.has(name),
     busy: (name) => (name === undefined ? [...pools.values()] : [pool(name)]).reduce((sum, { busy }) => sum + busy, 0),
     async stop() {
+      stopping = true;
       await Promise.all([...pools.values()].map((each) => each.stop()));
     },
   };

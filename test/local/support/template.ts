@@ -77,6 +77,8 @@ export const template = {
     ...route('FallbackRoute', '$default', 'Fallback'),
   },
   Outputs: {
+    TokensTable: { Value: { Ref: 'StorageTokens' } },
+    AccountsTable: { Value: { Ref: 'StorageTokens' } },
     AlarmEventsQueueUrl: { Value: { Ref: 'Jobs' } },
     Described: {
       Value: { 'Fn::Sub': [`${sub('Table')} in ${sub('AWS::Region')}`, { Table: { Ref: 'StorageTokens' } }] },

@@ -1,0 +1,157 @@
+import { createServer } from 'node:http';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { close, listen } from '../../bin/local/http.ts';
+import { localSettings } from '../../bin/local/settings.ts';
+import { type LocalStack, startLocalStack } from '../../bin/local/stack.ts';
+import { writeBundles } from './support/bundles.ts';
+import { parseRaw, sendRaw } from './support/raw-http.ts';
+import { template } from './support/template.ts';
+
+/** Functions without an SDK: they reach the endpoint as any HTTP client does. */
+const aws = `
+  const aws = async (target, body) => {
+    const headers = {
+      'content-type': 'application/x-amz-json-1.0',
+      'x-amz-target': target,
+      'x-amz-date': '20260101T000000Z',
+      authorization: 'AWS4-HMAC-SHA256 Credential=' + process.env.AWS_ACCESS_KEY_ID + '/d/r/s/aws4_request, SignedHeaders=a, Signature=b',
+    };
+    const response = await fetch(process.env.AWS_ENDPOINT_URL, { method: 'POST', headers, body: JSON.stringify(body) });
+    return response.json();
+  };`;
+
+const bundles = writeBundles({
+  enqueue: `${aws}
+    exports.handler = async ({ pathParameters, body, requestContext }) => {
+      const { MessageId } = await aws('AmazonSQS.SendMessage', { QueueUrl: process.env.QUEUE, MessageBody: pathParameters.kind + ':' + body });
+      return { statusCode: 202, body: MessageId + ' ' + requestContext.domainName };
+    };`,
+  work: `${aws}
+    exports.handler = async ({ Records }) => {
+      const batchItemFailures = [];
+      for (const { messageId, body } of Records) {
+        if (body.startsWith('bad')) batchItemFailures.push({ itemIdentifier: messageId });
+        else if (body.startsWith('slow')) await new Promise(() => {});
+        else await aws('DynamoDB_20120810.PutItem', { TableName: process.env.TABLE, Item: { pk: { S: body } } });
+      }
+      return { batchItemFailures };
+    };`,
+  fallback: `exports.handler = async ({ rawPath }) => ({ statusCode: 404, body: rawPath });`,
+});
+
+let removed = 0;
+let settings: Record<string, string> = {};
+const start = (options = {}) =>
+  startLocalStack({
+    synthesize: (given) => {
+      settings = given;
+      return {
+        template,
+        bundle: (key) => join(bundles.directory, key.replace('.zip', '')),
+        remove: () => {
+          removed += 1;
+        },
+      };
+    },
+    ...options,
+  });
+
+let stack: LocalStack;
+beforeAll(async () => {
+  stack = await start({ basePath: '/v1.0/1' });
+});
+afterAll(async () => {
+  await stack.stop();
+  bundles.remove();
+});
+
+const enqueue = (kind: string, body: string) =>
+  fetch(`${stack.ready.base_url}/jobs/${kind}`, { method: 'POST', headers: { 'content-type': 'text/plain' }, body });
+const jobs = () => {
+  const queue = stack.queues.get('Jobs');
+  if (!queue) throw new Error('There is no queue.');
+  return queue;
+};
+const until = async (done: () => boolean) => {
+  while (!done()) await new Promise((resolve) => setTimeout(resolve, 5));
+};
+
+describe('the local stack', () => {
+  it('tells everything that a user needs', () => {
+    const token = expect.stringMatching(/^mnt_/);
+    expect(stack.ready).toEqual({
+      base_url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/v1\.0\/1$/),
+      tokens: { admin: token, creator: token, observer: token, other_admin: token },
+      aws_endpoint: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
+      alarm_queue_url: `${stack.ready.aws_endpoint}/000000000000/Jobs`,
+      inbox_url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
+    });
+  });
+
+  it('runs the way of a request from the gateway by a function, a queue and its consumer into a table', async () => {
+    const response = await enqueue('good', 'one');
+    expect(response.status).toBe(202);
+    expect(await response.text()).toMatch(/^[0-9a-f-]{36} 127\.0\.0\.1:\d+$/);
+    await until(() => stack.endpoint.calls.get('local-work dynamodb.PutItem') === 1);
+    await until(() => jobs().messages.length === 0);
+  });
+
+  it('leaves a failed message in flight, and then among the dead letters, once its time has come', async () => {
+    await enqueue('bad', 'one');
+    for (const receives of [1, 2]) {
+      await until(() =>
+        jobs().messages.some((message) => message.receives === receives && message.state === 'inFlight'),
+      );
+      stack.advance(30_000);
+    }
+    await until(() => stack.queues.get('Jobs-Dead')?.messages.length === 1);
+    expect(stack.queues.get('Jobs-Dead')?.messages).toMatchObject([{ body: 'bad:one', receives: 2 }]);
+  });
+
+  it('gives a message back when the function that has it is killed', async () => {
+    await enqueue('slow', 'one');
+    await until(() => jobs().counts.inFlight === 1);
+    await until(() => stack.lambda.killOne('work'));
+    expect(jobs().messages).toMatchObject([{ body: 'slow:one' }]);
+    jobs().purge();
+  });
+
+  it('serves nothing beside its base path', async () => {
+    const { origin } = new URL(stack.ready.base_url);
+    expect(await (await fetch(`${stack.ready.base_url}/other`)).text()).toBe('/v1.0/1/other');
+    expect(parseRaw(await sendRaw(origin, 'GET /jobs/a HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n')).status).toBe(
+      404,
+    );
+  });
+
+  it('says in one sentence that its port is taken, and leaves nothing open', async () => {
+    const taken = createServer();
+    const port = await listen(taken, 0);
+    await expect(start({ port })).rejects.toThrow(`Port ${port} is already in use; choose another.`);
+    await close(taken);
+  });
+
+  it('stops completely', async () => {
+    const before = removed;
+    const other = await start();
+    await other.stop();
+    expect(removed).toBe(before + 1);
+    for (const url of [other.ready.base_url, other.ready.aws_endpoint, other.ready.inbox_url]) {
+      await expect(fetch(url)).rejects.toThrow();
+    }
+  });
+});
+
+describe('the settings of the local stack', () => {
+  it('point the services outside at the inbox, which the functions may reach', () => {
+    expect(settings).toMatchObject({ linkScheme: 'http', egressAllow: expect.stringContaining('127.0.0.0/8') });
+    expect(settings.pagerEndpoint).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/pager$/);
+  });
+
+  it('give way to those of the user, and to strict egress', () => {
+    const given = localSettings({ settings: { linkScheme: 'https' }, strictEgress: true, inboxUrl: 'http://inbox' });
+    expect(given.linkScheme).toBe('https');
+    expect(given).not.toHaveProperty('egressAllow');
+  });
+});

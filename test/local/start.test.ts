@@ -1,0 +1,73 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import { close, listen } from '../../bin/local/http.ts';
+
+const root = new URL('../..', import.meta.url);
+const running = new Set<ChildProcess>();
+afterEach(() => {
+  for (const child of running) child.kill('SIGKILL');
+  running.clear();
+});
+
+/** Where the stack may keep files while it runs. */
+const temporary = mkdtempSync(join(tmpdir(), 'local-stack-test-'));
+afterAll(() => rmSync(temporary, { recursive: true }));
+
+const start = (...options: string[]) => {
+  const env = { ...process.env, TMPDIR: temporary };
+  const child = spawn(process.execPath, ['bin/start.ts', ...options], { cwd: root, env });
+  running.add(child);
+  return child;
+};
+/** How a start ended that was expected to fail. */
+const failure = async (...options: string[]) => {
+  const child = start(...options);
+  const [output, errors, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
+  return { output, errors, code };
+};
+
+describe('npm start', () => {
+  it('prints one line of JSON when everything is ready, and stops cleanly when it is told to', async () => {
+    const child = start('--json', '--port', '0', '--base-path', '/v1.0/123456/', '-c', 'testsPerDay=5');
+    const ended = once(child, 'close');
+    const output = text(child.stdout);
+    await once(child.stdout, 'readable');
+    child.kill('SIGTERM');
+    expect(await ended).toEqual([0, null]);
+    const lines = (await output).split('\n');
+    expect(lines).toHaveLength(2);
+    const ready = JSON.parse(lines[0] ?? '');
+    expect(Object.keys(ready)).toEqual(['base_url', 'tokens', 'aws_endpoint', 'alarm_queue_url', 'inbox_url']);
+    expect(ready.base_url).toMatch(/\/v1\.0\/123456$/);
+    expect(readdirSync(temporary)).toEqual([]);
+  });
+
+  it('explains in one sentence that its port is taken', async () => {
+    const taken = createServer();
+    const port = await listen(taken);
+    const { output, errors, code } = await failure('--port', String(port));
+    await close(taken);
+    expect({ output, errors, code }).toEqual({
+      output: '',
+      errors: `Port ${port} is already in use; choose another.\n`,
+      code: 1,
+    });
+  });
+
+  it.each([
+    [['-c', 'mispelt=1', '--port', '0'], /^Wrong setting: "mispelt" is not a setting;.*\n$/],
+    [['-c', 'nothing'], /has the form name=value\.\n$/],
+    [['--port', 'many'], /number from 0 to 65535\.\n$/],
+    [['--base-path', 'v1'], /starts with \/.*\n$/],
+  ])('explains what is wrong with %j', async (options, sentence) => {
+    const { output, errors, code } = await failure(...options);
+    expect(errors).toMatch(sentence);
+    expect([output, code]).toEqual(['', 1]);
+  });
+});
