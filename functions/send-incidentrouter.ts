@@ -1,7 +1,6 @@
 import { createAccountRepository } from '../shared/adapters/account-repository.ts';
 import { createDocumentClient } from '../shared/adapters/document-client.ts';
-import { createHttpClient } from '../shared/adapters/outbound-http/http-client.ts';
-import { withOriginPause } from '../shared/adapters/outbound-http/origin-pause.ts';
+import { createOutboundClient } from '../shared/adapters/outbound-http/outbound-client.ts';
 import { routerDelivery } from '../shared/adapters/sender/incidentrouter.ts';
 import { createSender } from '../shared/adapters/sender/sender.ts';
 import { anyAddress } from '../shared/domain/egress.ts';
@@ -10,7 +9,7 @@ import { environments } from '../shared/environment.ts';
 const environment = environments['send-incidentrouter'].parse(process.env);
 const client = createDocumentClient();
 const accounts = createAccountRepository(client, environment.ACCOUNTS_TABLE);
-const http = withOriginPause(createHttpClient({ isAllowed: anyAddress }));
+const http = createOutboundClient(anyAddress);
 
 /** Sends alerts to `incidentrouter` notifications. */
 export const handler = createSender(

@@ -1,7 +1,6 @@
 import { createAccountRepository } from '../shared/adapters/account-repository.ts';
 import { createDocumentClient } from '../shared/adapters/document-client.ts';
-import { createHttpClient } from '../shared/adapters/outbound-http/http-client.ts';
-import { withOriginPause } from '../shared/adapters/outbound-http/origin-pause.ts';
+import { createOutboundClient } from '../shared/adapters/outbound-http/outbound-client.ts';
 import { createSender } from '../shared/adapters/sender/sender.ts';
 import { webhookDelivery } from '../shared/adapters/sender/webhook.ts';
 import { egressRule } from '../shared/domain/egress.ts';
@@ -9,7 +8,7 @@ import { environments } from '../shared/environment.ts';
 
 const environment = environments['send-webhook'].parse(process.env);
 const client = createDocumentClient();
-const http = withOriginPause(createHttpClient({ isAllowed: egressRule(environment.EGRESS_ALLOW) }));
+const http = createOutboundClient(egressRule(environment.EGRESS_ALLOW));
 
 /** Sends alerts to `webhook` notifications. */
 export const handler = createSender(
