@@ -93,6 +93,13 @@ describe('a notification that is larger than an item', () => {
     expect(lettersOf((await notifications.get(key))?.record.details)).toEqual(['a']);
   });
 
+  it('leaves nothing for good of a version that the table did not take', async () => {
+    const tenant = newTenant();
+    const broken = repositoryWith((database) => throttled(database, 'PutItemCommand'), { maxAttempts: 1 });
+    await expect(broken.create(tenant, large('a'))).rejects.toThrow();
+    for (const { expires } of await chunksOf(tenant)) expect(expires).toEqual(expect.any(Number));
+  });
+
   it('expires where its writer died before it was done', async () => {
     const tenant = newTenant();
     const dying = interrupted(

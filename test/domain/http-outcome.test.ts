@@ -54,6 +54,45 @@ describe('the answer of a webhook', () => {
   });
 });
 
+describe('the answer of the other types', () => {
+  const results = (type: 'incidentpager' | 'incidentrouter' | 'atomfeed', body = '') =>
+    Object.fromEntries(
+      statuses.map((status) => [status, httpOutcome(type, { status, retryAfter: undefined, body }, NOW).result]),
+    );
+  const table = (result: (status: number) => Outcome['result']) =>
+    Object.fromEntries(statuses.map((status) => [status, result(status)]));
+
+  it('of an incident pager: 200 delivered; 400 and 404 permanent; 403 and 429 throttled', () => {
+    const named = { 200: 'delivered', 400: 'permanent', 404: 'permanent', 403: 'throttled', 429: 'throttled' };
+    expect(results('incidentpager')).toEqual({ ...table(() => 'transient'), ...named });
+  });
+
+  it('of an incident router: its body decides a 200; what says that the key is wrong is permanent; 429 throttled', () => {
+    const named = { 400: 'permanent', 401: 'permanent', 403: 'permanent', 404: 'permanent', 429: 'throttled' };
+    const all = { ...table(() => 'transient'), ...named };
+    expect(results('incidentrouter', '{"result":"success","entity_id":"x"}')).toEqual({ ...all, 200: 'delivered' });
+    expect(results('incidentrouter', '{"result":"failure","message":"bad"}')).toEqual({ ...all, 200: 'permanent' });
+    for (const body of ['', 'ok', '[]', 'null', '{}', '{"result":1}', '{"result":']) {
+      expect(results('incidentrouter', body)).toEqual(all);
+    }
+  });
+
+  it('of an Atom feed: 2xx and 409 delivered, 429 throttled, other 4xx permanent', () => {
+    const byClass = (status: number) => {
+      if (status >= 200 && status < 300) return 'delivered';
+      return status >= 400 && status < 500 ? 'permanent' : 'transient';
+    };
+    expect(results('atomfeed')).toEqual({ ...table(byClass), 409: 'delivered', 429: 'throttled' });
+  });
+
+  it('never says what the other side said', () => {
+    const body = '{"result":"failure","message":"secret"}';
+    expect(
+      JSON.stringify(httpOutcome('incidentrouter', { status: 200, retryAfter: undefined, body }, NOW)),
+    ).not.toContain('secret');
+  });
+});
+
 describe('Retry-After', () => {
   it.each([
     ['0', 0],

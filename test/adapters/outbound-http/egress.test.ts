@@ -151,8 +151,8 @@ describe('a URL whose host is a name', () => {
   it('is reached at its next address where the first does not answer', async () => {
     const { url } = await startHttp(answering(200));
     const { post } = createHttpClient({
-      isAllowed: egressRule(['127.0.0.0/8']),
-      resolve: async () => [{ address: '127.0.0.9', family: 4 }, loopback],
+      isAllowed: egressRule(['127.0.0.0/8', '::1/128']),
+      resolve: async () => [{ address: '::1', family: 6 }, loopback],
       deadline: 2_000,
     });
     expect(await post({ url: url('two.example.com'), ...message })).toMatchObject({ status: 200 });

@@ -3,7 +3,7 @@ import { afterAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createHttpClient } from '../../../shared/adapters/outbound-http/http-client.ts';
 import { egressRule } from '../../../shared/domain/egress.ts';
 import { selfSigned } from '../../support/certificate.ts';
-import { answering, closedPort, startHttp, startHttps, startTcp } from '../../support/servers.ts';
+import { answering, closedPort, dripping, startHttp, startHttps, startTcp } from '../../support/servers.ts';
 
 const isAllowed = egressRule(['127.0.0.0/8', '::1/128']);
 const resolve = async () => [{ address: '127.0.0.1', family: 4 }];
@@ -104,6 +104,21 @@ describe('a connection', () => {
       await post({ url: url(), ...message });
       expect(dialled.length).toBeGreaterThan(1);
     });
+  });
+
+  it('is not used again after that time even while the answer of another one still comes in', async () => {
+    let now = 0;
+    const quick = await startHttp(answering(200));
+    const slow = await startTcp((socket) => {
+      socket.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n');
+      dripping(socket, () => '1\r\nx\r\n');
+    });
+    const { post } = client({ clock: () => now });
+    await post({ url: quick.url(), ...message });
+    await post({ url: slow.url(), ...message });
+    now += 60_000;
+    await post({ url: quick.url(), ...message });
+    expect(quick.dialled).toHaveLength(2);
   });
 
   it('is not shared by requests at the same time', async () => {

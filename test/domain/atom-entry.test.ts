@@ -1,0 +1,101 @@
+import { DOMParser, type Element } from '@xmldom/xmldom';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { AlarmEvent } from '../../shared/contracts/alarm-event.ts';
+import { webhookPayload } from '../../shared/contracts/alarm-event.ts';
+import { atomEntry } from '../../shared/domain/atom-entry.ts';
+import { alarmEvent, EVENT_TIME } from '../support/events.ts';
+
+const ATOM = 'http://www.w3.org/2005/Atom';
+const NOW = Date.UTC(2026, 0, 1);
+
+/** Reads an entry as a feed does; throws where it is no XML. */
+const read = (event: AlarmEvent = alarmEvent(), category = 'databases', deliveryId = 'd1') => {
+  const parser = new DOMParser({
+    onError: (level, message) => {
+      if (level !== 'warning') throw new Error(message);
+    },
+  });
+  const entry = parser.parseFromString(atomEntry(event, category, deliveryId, NOW), 'text/xml').documentElement;
+  const elements = (name: string): Element[] => [...(entry?.getElementsByTagNameNS(ATOM, name) ?? [])];
+  return {
+    root: entry?.localName,
+    elements,
+    text: (name: string) => elements(name).map(({ textContent }) => textContent),
+    terms: elements('category').map((one) => one.getAttribute('term')),
+  };
+};
+
+describe('an Atom entry about an alert', () => {
+  it('has exactly one id, title, updated and content, and an author with a name (RFC 4287)', () => {
+    const { root, elements, text } = read();
+    expect(root).toBe('entry');
+    for (const name of ['id', 'title', 'updated', 'content', 'author']) expect(elements(name)).toHaveLength(1);
+    expect(text('title')).toEqual(['[CRITICAL] web-1: Disk space']);
+    expect(text('name')).toEqual([expect.stringMatching(/\w/)]);
+  });
+
+  it('has the category of the notification under our prefix, and terms for tenant, entity and state', () => {
+    expect(read().terms).toEqual(['monitoring.alerts.databases', 'tenant:acme', 'entity:enAAAA', 'state:CRITICAL']);
+  });
+
+  it('has the same id over retries, and another one for another delivery', () => {
+    const [first, again, other] = ['d1', 'd1', 'd2'].map((id) => read(alarmEvent(), 'c', id).text('id')[0]);
+    expect(first).toMatch(/^urn:uuid:[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
+    expect(again).toBe(first);
+    expect(other).not.toBe(first);
+  });
+
+  it('was updated when the event happened, in the form of RFC 3339', () => {
+    expect(read().text('updated')).toEqual([new Date(EVENT_TIME).toISOString()]);
+  });
+
+  it.each([-1, 1e300, 8.64e15 + 1, Date.UTC(10_000, 0), '2026', null])(
+    'was updated now where the event says it was at %o',
+    (timestamp) => {
+      const event = alarmEvent({ event_id: 'e', details: { state: 'OK', timestamp } });
+      expect(read(event).text('updated')).toEqual([new Date(NOW).toISOString()]);
+    },
+  );
+
+  it('holds the whole payload as text', () => {
+    expect(JSON.parse(read().text('content')[0] ?? '')).toEqual(webhookPayload(alarmEvent()));
+  });
+
+  it('is well-formed and keeps its texts, whatever stands in the event and the category', () => {
+    const signs = [
+      ']]>',
+      '<!--',
+      '&amp;',
+      '"\'<>',
+      '\u0000',
+      '\ud800',
+      '\ufffe',
+      '\t\r\n',
+      '</entry>',
+      '<![CDATA[x]]>',
+    ];
+    const hostile = fc
+      .oneof(fc.string({ unit: 'binary', minLength: 1, maxLength: 50 }), fc.constantFrom(...signs))
+      // The parser of this test takes these for line ends, as XML 1.1 does and 1.0 does not.
+      .map((text) => text.replace(/[\u0085\u2028]/g, '-'));
+    fc.assert(
+      fc.property(hostile, hostile, hostile, (category, label, id) => {
+        const event = alarmEvent({ entity: { id, label }, alarm: { id: 'al', label } });
+        const { terms, text } = read(event, category);
+        expect(terms).toHaveLength(4);
+        expect(terms[0]).toMatch(/^monitoring\.alerts\./);
+        const content: unknown = JSON.parse(text('content')[0] ?? '');
+        expect(content).toMatchObject({ tenant_id: 'acme', alarm: { id: 'al' } });
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('keeps quotes, markup and letters of all languages as they are', () => {
+    const label = `<b>"Größe" & '数据' 😀</b>`;
+    const event = alarmEvent({ entity: { id: 'e', label } });
+    expect(read(event, label).terms[0]).toBe(`monitoring.alerts.${label}`);
+    expect(read(event).text('title')).toEqual([`[CRITICAL] ${label}: Disk space`]);
+  });
+});

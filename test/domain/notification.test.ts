@@ -1,0 +1,61 @@
+import { describe, expect, it } from 'vitest';
+import { assertChangeable, changed, defaultNotification, ownFields } from '../../shared/domain/notification.ts';
+import { isStoredNotificationId, newNotificationId } from '../../shared/domain/notification-id.ts';
+import { webhookNotification } from '../support/notifications.ts';
+
+describe('the fields that a delivery needs', () => {
+  it('are those of the type, without the client’s own entries', () => {
+    const details = { url: 'https://a.example', address: 'x', __proto__x: 'y' };
+    expect(ownFields({ type: 'webhook', details })).toEqual({ url: 'https://a.example' });
+    expect(ownFields({ type: 'managed', details })).toEqual({});
+  });
+
+  it('are never taken from names that every object has', () => {
+    expect(ownFields({ type: 'webhook', details: JSON.parse('{"constructor":"c","__proto__":"p"}') })).toEqual({});
+  });
+});
+
+describe('a partial update', () => {
+  it('lays what it names over what is there', () => {
+    const before = webhookNotification({ metadata: { team: 'a' } });
+    expect(changed(before, { label: 'New' })).toEqual({ ...before, label: 'New' });
+    expect(changed(before, { metadata: {} })).toEqual({ ...before, metadata: {} });
+  });
+
+  it('leaves both as they were', () => {
+    const before = webhookNotification();
+    changed(before, { label: 'New' });
+    expect(before).toEqual(webhookNotification());
+  });
+});
+
+describe('the default notification', () => {
+  it('is nobody’s to change', () => {
+    expect(() => assertChangeable(defaultNotification.id)).toThrow(expect.objectContaining({ type: 'forbiddenError' }));
+    expect(() => assertChangeable(newNotificationId())).not.toThrow();
+  });
+});
+
+describe('the id of a notification', () => {
+  it('is known as one that can be stored', () => {
+    for (let count = 0; count < 100; count++) expect(isStoredNotificationId(newNotificationId())).toBe(true);
+  });
+
+  it.each([
+    '',
+    'nt',
+    defaultNotification.id,
+    `${newNotificationId()}\n`,
+    newNotificationId().toLowerCase(),
+    'nt8ZZZZZZZZZZZZZZZZZZZZZZZZZ',
+  ])('cannot be "%s"', (id) => {
+    expect(isStoredNotificationId(id)).toBe(false);
+  });
+
+  it('sorts by creation, and before the default one', () => {
+    const ids = Array.from({ length: 1_000 }, newNotificationId);
+    expect(ids.toSorted()).toEqual(ids);
+    expect(new Set(ids).size).toBe(1_000);
+    expect([defaultNotification.id, ...ids].toSorted().at(-1)).toBe(defaultNotification.id);
+  });
+});

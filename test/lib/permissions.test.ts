@@ -1,0 +1,160 @@
+import { describe, expect, it } from 'vitest';
+import * as z from 'zod';
+import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
+import { senderName } from '../../shared/environment.ts';
+import { propertiesOf, reference, synthesized } from '../support/stack.ts';
+
+const { template, functionIds } = synthesized();
+
+const oneOrMore = <Schema extends z.ZodType>(schema: Schema) =>
+  z.union([schema.transform((one) => [one]), z.array(schema)]);
+
+/** A resource of a statement as a text: its logical id, or an ARN in which `<…>` stands for what only AWS knows. */
+const resource = z.union([
+  z.string(),
+  reference,
+  z
+    .object({
+      'Fn::Join': z.tuple([z.literal(''), z.array(z.union([z.string(), reference.transform((id) => `<${id}>`)]))]),
+    })
+    .transform((join) => join['Fn::Join'][1].join('')),
+]);
+
+const statement = z.object({
+  Effect: z.enum(['Allow', 'Deny']),
+  Action: oneOrMore(z.string()),
+  Resource: oneOrMore(resource).optional(),
+  NotResource: oneOrMore(resource).optional(),
+  Condition: z.unknown().optional(),
+});
+const policyDocument = z.object({ Statement: z.array(statement) });
+
+const policies = propertiesOf(
+  template,
+  'AWS::IAM::Policy',
+  z.object({ PolicyDocument: policyDocument, Roles: z.array(reference) }),
+);
+const roleOf = propertiesOf(template, 'AWS::Lambda::Function', z.object({ Role: reference }));
+
+/** What a function may do: the action and the resource, without the ids' hashes, its own logs aside. */
+const grantsOf = (name: string): string[] => {
+  const role = roleOf.get(functionIds.get(name) ?? '')?.Role;
+  const statements = [...policies.values()]
+    .filter(({ Roles }) => Roles.some((one) => one === role))
+    .flatMap(({ PolicyDocument }) => PolicyDocument.Statement);
+  return statements
+    .flatMap(({ Action, Resource = [], NotResource = [] }) =>
+      Action.flatMap((action) => [
+        ...Resource.map((one) => `${action} ${one.replace(/[0-9A-F]{8}$/, '')}`),
+        ...NotResource.map((one) => `${action} all but ${one}`),
+      ]),
+    )
+    .filter((grant) => !grant.startsWith('logs:'))
+    .toSorted();
+};
+
+const TOKEN = 'dynamodb:GetItem StorageTokensTable';
+const onNotifications = (...actions: string[]) =>
+  actions.map((action) => `dynamodb:${action} StorageNotificationsTable`);
+const invokingSenders = notificationTypeIds.map(
+  (type) => `lambda:InvokeFunction Delivery${senderName(type).replace('-', '')}Function`,
+);
+
+describe('what each function of the API may do', () => {
+  it.each([
+    ['answer-unknown-route', []],
+    ['create-notification', [TOKEN, ...onNotifications('PutItem', 'BatchWriteItem')]],
+    ['list-notifications', [TOKEN, ...onNotifications('GetItem', 'BatchGetItem', 'Query')]],
+    ['get-notification', [TOKEN, ...onNotifications('GetItem', 'Query')]],
+    ['update-notification', [TOKEN, ...onNotifications('GetItem', 'Query', 'PutItem', 'BatchWriteItem')]],
+    ['delete-notification', [TOKEN, ...onNotifications('DeleteItem', 'BatchWriteItem')]],
+    [
+      'test-notification',
+      [TOKEN, 'dynamodb:UpdateItem StorageAccountsTable', ...onNotifications('BatchGetItem'), ...invokingSenders],
+    ],
+    ['test-new-notification', [TOKEN, 'dynamodb:UpdateItem StorageAccountsTable', ...invokingSenders]],
+    ['list-notification-types', [TOKEN]],
+    ['get-notification-type', [TOKEN]],
+  ])('is what it does and nothing else: %s', (name, grants) => {
+    expect(grantsOf(name)).toEqual(grants.toSorted());
+  });
+});
+
+describe('what the functions of the pipeline may do', () => {
+  const sending = notificationTypeIds.map((type) => `sqs:SendMessage Delivery${type}Queue`);
+  const consuming = (queue: string) => [
+    ...['ReceiveMessage', 'DeleteMessage', 'GetQueueAttributes', 'ChangeMessageVisibility'].map(
+      (action) => `sqs:${action} Delivery${queue}Queue`,
+    ),
+    `sqs:SendMessage Delivery${queue}DeadLetters`,
+  ];
+  const ownQueues = (name: string) => grantsOf(name).filter((grant) => grant.startsWith('sqs:'));
+
+  it('is, for the dispatch, to read notifications and to send to the senders', () => {
+    expect(grantsOf('dispatch-alarm-events')).toEqual(
+      [...onNotifications('BatchGetItem'), ...sending, ...consuming('AlarmEvents')].toSorted(),
+    );
+  });
+
+  it.each(notificationTypeIds)('is to consume its own queue, bury in its own, and send to any: %s', (type) => {
+    expect(ownQueues(senderName(type))).toEqual([...sending, ...consuming(type)].toSorted());
+  });
+
+  it('is to mail, to text and to tell the operators for those that do, and for no other', () => {
+    const outlets = notificationTypeIds.map((type) => [
+      type,
+      grantsOf(senderName(type))
+        .filter((grant) => /^(ses|sns):/.test(grant))
+        .map((grant) => grant.split(' ')[0]),
+    ]);
+    const mailing = ['ses:SendEmail', 'ses:SendEmail'];
+    expect(Object.fromEntries(outlets)).toEqual({
+      email: mailing,
+      webhook: [],
+      incidentpager: [],
+      sms: ['sns:Publish'],
+      incidentrouter: [],
+      atomfeed: [],
+      technicalContactsEmail: mailing,
+      managed: ['sns:Publish'],
+    });
+  });
+});
+
+describe('no policy', () => {
+  const allowed = [...policies].flatMap(([id, { PolicyDocument }]) =>
+    PolicyDocument.Statement.filter(({ Effect }) => Effect === 'Allow').map((one) => ({ id, ...one })),
+  );
+
+  it('allows all actions of a service, or more', () => {
+    for (const { Action } of allowed) for (const action of Action) expect(action).toMatch(/^[a-z0-9]+:[A-Za-z]+$/);
+  });
+
+  it('allows an action on everything, but for the texts and the mails of this list', () => {
+    const wide = allowed.flatMap(({ Action, Resource = [], NotResource = [] }) =>
+      [...Resource.filter((one) => one.includes('*')), ...NotResource.map((one) => `all but ${one}`)].map(
+        (one) => `${Action} ${one}`,
+      ),
+    );
+    expect([...new Set(wide)].toSorted()).toEqual([
+      'ses:SendEmail arn:<AWS::Partition>:ses:<AWS::Region>:<AWS::AccountId>:identity/*',
+      'sns:Publish all but arn:aws:sns:*:*:*',
+    ]);
+  });
+
+  it('allows a mail from another address than the sender’s', () => {
+    const mails = allowed.filter(({ Action }) => Action.includes('ses:SendEmail'));
+    expect(mails).toHaveLength(2);
+    for (const { Condition } of mails) {
+      expect(Condition).toEqual({ StringEquals: { 'ses:FromAddress': 'notifications@example.com' } });
+    }
+  });
+
+  it('of a resource lets anybody else in: they only deny', () => {
+    const queues = propertiesOf(template, 'AWS::SQS::QueuePolicy', z.object({ PolicyDocument: policyDocument }));
+    const topics = propertiesOf(template, 'AWS::SNS::TopicPolicy', z.object({ PolicyDocument: policyDocument }));
+    for (const { PolicyDocument } of [...queues.values(), ...topics.values()]) {
+      for (const { Effect } of PolicyDocument.Statement) expect(Effect).toBe('Deny');
+    }
+  });
+});

@@ -1,0 +1,165 @@
+import { describe, expect, it } from 'vitest';
+import * as z from 'zod';
+import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
+import { senderName } from '../../shared/environment.ts';
+import { propertiesOf, reference, synthesized } from '../support/stack.ts';
+
+const { template, functionIds } = synthesized({
+  producerAccounts: '111111111111,222222222222',
+  senderConcurrency: '20',
+  dispatchConcurrency: '5',
+  typeConcurrency: 'webhook=100',
+});
+
+const queues = propertiesOf(
+  template,
+  'AWS::SQS::Queue',
+  z.object({
+    SqsManagedSseEnabled: z.boolean().optional(),
+    KmsMasterKeyId: z.unknown().optional(),
+    MessageRetentionPeriod: z.number(),
+    VisibilityTimeout: z.number().optional(),
+    RedrivePolicy: z.object({ deadLetterTargetArn: reference, maxReceiveCount: z.number() }).optional(),
+  }),
+);
+const workQueues = [...queues].filter(([id]) => !id.includes('DeadLetters'));
+
+const sources = [
+  ...propertiesOf(
+    template,
+    'AWS::Lambda::EventSourceMapping',
+    z.object({
+      EventSourceArn: reference,
+      FunctionName: reference,
+      FunctionResponseTypes: z.array(z.string()),
+      BatchSize: z.number(),
+      ScalingConfig: z.object({ MaximumConcurrency: z.number() }),
+    }),
+  ).values(),
+];
+const timeouts = propertiesOf(template, 'AWS::Lambda::Function', z.object({ Timeout: z.number() }));
+
+const policyStatement = z.object({
+  Effect: z.string(),
+  Action: z.union([z.string(), z.array(z.string())]),
+  Principal: z.unknown(),
+  Condition: z.unknown().optional(),
+});
+const policies = [
+  ...propertiesOf(
+    template,
+    'AWS::SQS::QueuePolicy',
+    z.object({
+      Queues: z.array(reference),
+      PolicyDocument: z.object({ Statement: z.array(policyStatement) }),
+    }),
+  ).values(),
+];
+const statementsFor = (queue: string) =>
+  policies.filter(({ Queues }) => Queues.includes(queue)).flatMap(({ PolicyDocument }) => PolicyDocument.Statement);
+
+const sourceOf = (name: string) => sources.find(({ FunctionName }) => FunctionName === functionIds.get(name));
+
+describe('every queue', () => {
+  it('is encrypted', () => {
+    for (const { SqsManagedSseEnabled, KmsMasterKeyId } of queues.values()) {
+      expect(SqsManagedSseEnabled === true || KmsMasterKeyId !== undefined).toBe(true);
+    }
+  });
+
+  it('refuses plain HTTP, from everybody', () => {
+    for (const id of queues.keys()) {
+      expect(statementsFor(id)).toContainEqual({
+        Effect: 'Deny',
+        Action: 'sqs:*',
+        Principal: { AWS: '*' },
+        Condition: { Bool: { 'aws:SecureTransport': 'false' } },
+      });
+    }
+  });
+});
+
+describe('every queue that work comes from', () => {
+  it('has a dead-letter queue of its own, which keeps messages longer', () => {
+    const deadLetters = workQueues.map(([, { RedrivePolicy }]) => RedrivePolicy?.deadLetterTargetArn);
+    expect(new Set(deadLetters).size).toBe(workQueues.length);
+    for (const [, { RedrivePolicy, MessageRetentionPeriod }] of workQueues) {
+      const deadLetter = queues.get(RedrivePolicy?.deadLetterTargetArn ?? '');
+      expect(deadLetter?.MessageRetentionPeriod).toBeGreaterThan(MessageRetentionPeriod);
+    }
+  });
+
+  it('keeps messages 4 days, and its dead-letter queue 14', () => {
+    const days = (id: string) => (queues.get(id)?.MessageRetentionPeriod ?? 0) / 86_400;
+    for (const [id, { RedrivePolicy }] of workQueues) {
+      expect([days(id), days(RedrivePolicy?.deadLetterTargetArn ?? '')]).toEqual([4, 14]);
+    }
+  });
+
+  it('gives up a message after a hundred crashes, not before', () => {
+    for (const [, { RedrivePolicy }] of workQueues) expect(RedrivePolicy?.maxReceiveCount).toBe(100);
+  });
+
+  it('has exactly one consumer', () => {
+    expect(sources.map(({ EventSourceArn }) => EventSourceArn).toSorted()).toEqual(
+      workQueues.map(([id]) => id).toSorted(),
+    );
+  });
+
+  it('hides a message at least six times as long as its function may run', () => {
+    for (const { EventSourceArn, FunctionName } of sources) {
+      const timeout = timeouts.get(FunctionName)?.Timeout ?? Number.NaN;
+      expect(queues.get(EventSourceArn)?.VisibilityTimeout).toBeGreaterThanOrEqual(6 * timeout);
+    }
+  });
+
+  it('takes back the messages of a batch that failed, and only those', () => {
+    for (const { FunctionResponseTypes, BatchSize } of sources) {
+      expect(FunctionResponseTypes).toEqual(['ReportBatchItemFailures']);
+      expect(BatchSize).toBe(10);
+    }
+  });
+});
+
+describe('each type of the list', () => {
+  it('has a queue, a dead-letter queue and a sender that consumes it', () => {
+    expect(workQueues).toHaveLength(notificationTypeIds.length + 1);
+    for (const type of notificationTypeIds) {
+      const source = sourceOf(senderName(type))?.EventSourceArn;
+      expect(source).toMatch(new RegExp(`^Delivery${type}Queue`));
+      expect(queues.get(source ?? '')?.RedrivePolicy?.deadLetterTargetArn).toMatch(
+        new RegExp(`^Delivery${type}DeadLetters`),
+      );
+    }
+  });
+
+  it('has as many workers as the settings say', () => {
+    const workers = notificationTypeIds.map((type) => sourceOf(senderName(type))?.ScalingConfig.MaximumConcurrency);
+    expect(workers).toEqual(notificationTypeIds.map((type) => (type === 'webhook' ? 100 : 20)));
+  });
+});
+
+describe('the queue of alarm events', () => {
+  const id = workQueues.map(([one]) => one).find((one) => one.includes('AlarmEvents')) ?? '';
+
+  it('is consumed by the dispatch, by as many workers as the settings say', () => {
+    expect(sourceOf('dispatch-alarm-events')).toMatchObject({
+      EventSourceArn: id,
+      ScalingConfig: { MaximumConcurrency: 5 },
+    });
+  });
+
+  it('lets the accounts of the producers send, and do nothing that changes it', () => {
+    const allowed = statementsFor(id).filter(({ Effect }) => Effect === 'Allow');
+    const actions = new Set(allowed.flatMap(({ Action }) => Action));
+    expect(actions).toContain('sqs:SendMessage');
+    for (const action of actions) expect(action).toMatch(/^sqs:(SendMessage|GetQueueUrl|GetQueueAttributes)$/);
+    for (const account of ['111111111111', '222222222222']) expect(JSON.stringify(allowed)).toContain(account);
+  });
+
+  it('is the only queue that they may send to', () => {
+    for (const one of queues.keys()) {
+      if (one !== id) expect(statementsFor(one).map(({ Effect }) => Effect)).toEqual(['Deny']);
+    }
+  });
+});
