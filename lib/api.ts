@@ -76,7 +76,7 @@ export class Api extends Construct {
       .and(new Access({ TESTS_PER_DAY: String(settings.testsPerDay) }))
       .and(delivery.testing());
     return {
-      'create-notification': caller.and(notifications.access('PutItem', 'BatchWriteItem')).and(links),
+      'create-notification': caller.and(notifications.access('GetItem', 'PutItem', 'BatchWriteItem')).and(links),
       'list-notifications': caller.and(notifications.access('GetItem', 'BatchGetItem', 'Query')).and(links),
       'get-notification': caller.and(notifications.access('GetItem', 'Query')),
       'update-notification': caller

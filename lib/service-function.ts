@@ -16,7 +16,6 @@ export type FunctionDefaults = {
 
 /** What a function may have of its own. */
 export type FunctionOptions = {
-  memorySize?: number;
   /** True where a message that it sends may come back to it: a retry does. */
   sendsToItself?: boolean;
 };
@@ -57,7 +56,7 @@ export class ServiceFunction<Name extends FunctionName> extends Construct {
       code: Code.fromAsset(bundleOf(name)),
       handler: 'index.handler',
       timeout: FUNCTION_TIMEOUT,
-      memorySize: options.memorySize ?? 512,
+      memorySize: 512,
       environment: {
         ...Object.fromEntries(Object.entries(access.environment).filter(isVariable)),
         // A look-up of a name holds a thread and cannot be aborted: four would be stuck behind four slow names.

@@ -2,7 +2,20 @@ import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import * as z from 'zod';
 import { notificationTypeIds } from '../shared/contracts/notification-types.ts';
 
-const number = z.coerce.number<unknown>();
+/** A number, or its text as the command line gives it. An empty text, such as an unset variable leaves, is none. */
+const number = (schema: z.ZodNumber = z.number()) =>
+  z
+    .union(
+      [
+        z.number(),
+        z
+          .string()
+          .regex(/^-?\d+(\.\d+)?$/)
+          .transform(Number),
+      ],
+      'must be a number',
+    )
+    .pipe(schema);
 const flag = z.union([z.boolean(), z.enum(['true', 'false']).transform((text) => text === 'true')]);
 const list = (item: z.ZodType<string, string>) =>
   z
@@ -15,7 +28,9 @@ const list = (item: z.ZodType<string, string>) =>
     )
     .pipe(z.array(item));
 
-const httpUrl = z.url({ protocol: /^https?$/ });
+const httpUrl = z
+  .url({ protocol: /^https?$/ })
+  .refine((url) => !/[?#]/.test(url), 'must have neither a query nor a fragment');
 
 /** The sender's address until ops set theirs: SES accepts nothing from it. */
 export const PLACEHOLDER_SENDER = 'notifications@example.com';
@@ -34,31 +49,31 @@ const settingsSchema = z.strictObject({
     .regex(/^[A-Za-z0-9-]{1,11}$/)
     .optional(),
   smsOriginationNumber: z.e164().optional(),
-  smsMaxPrice: number.positive().optional(),
+  smsMaxPrice: number(z.number().positive()).optional(),
   smsCountries: list(z.string().regex(/^\+[1-9]\d{0,6}$/)).default([]),
-  smsPerTenantDay: number.int().min(0).default(1_000),
-  emailPerTenantDay: number.int().min(0).default(10_000),
-  managedPerTenantDay: number.int().min(0).default(100),
+  smsPerTenantDay: number(z.number().int().min(0)).default(1_000),
+  emailPerTenantDay: number(z.number().int().min(0)).default(10_000),
+  managedPerTenantDay: number(z.number().int().min(0)).default(100),
   pagerEndpoint: httpUrl.default('https://events.pagerduty.com/generic/2010-04-15/create_event.json'),
   routerEndpoint: httpUrl.default('https://alert.victorops.com/integrations/generic/20131114/alert'),
   feedEndpoint: httpUrl.optional(),
   deadLetterMail: flag.default(true),
-  testsPerDay: number.int().min(0).default(200),
-  tokenCacheSeconds: number.min(0).max(60).default(60),
-  apiRequestsPerSecond: number.int().min(1).default(200),
-  testRequestsPerSecond: number.int().min(1).default(10),
-  senderConcurrency: number.int().min(2).max(1000).default(20),
+  testsPerDay: number(z.number().int().min(0)).default(200),
+  tokenCacheSeconds: number(z.number().min(0).max(60)).default(60),
+  apiRequestsPerSecond: number(z.number().int().min(1)).default(200),
+  testRequestsPerSecond: number(z.number().int().min(1)).default(10),
+  senderConcurrency: number(z.number().int().min(2).max(1000)).default(20),
   typeConcurrency: list(z.string().regex(/^\w+=\d+$/))
     .transform((pairs) => Object.fromEntries(pairs.map((pair) => pair.split('='))))
-    .pipe(z.partialRecord(z.enum(notificationTypeIds), number.int().min(2).max(1000)))
+    .pipe(z.partialRecord(z.enum(notificationTypeIds), number(z.number().int().min(2).max(1000))))
     // A destination that hangs holds a batch for 15 s: there must be more workers than one tenant's burst can hold.
     .default({ webhook: 200, incidentpager: 50, incidentrouter: 50 }),
-  dispatchConcurrency: number.int().min(2).max(1000).default(10),
-  retryScale: number.min(0).max(1).default(1),
+  dispatchConcurrency: number(z.number().int().min(2).max(1000)).default(10),
+  retryScale: number(z.number().min(0).max(1)).default(1),
   egressAllow: list(z.union([z.cidrv4(), z.cidrv6()])).default([]),
   producerAccounts: list(z.string().regex(/^\d{12}$/)).default([]),
   linkScheme: z.enum(['http', 'https']).default('https'),
-  logRetentionDays: number
+  logRetentionDays: number()
     .refine((days) => logRetentions.includes(days), `must be one of ${logRetentions.join(', ')}`)
     .default(RetentionDays.ONE_MONTH),
   removalProtection: flag.default(true),
@@ -70,8 +85,8 @@ export type Settings = z.output<typeof settingsSchema>;
 /** The names of all settings, for the documentation's test. */
 export const settingNames = Object.keys(settingsSchema.shape);
 
-/** CDK's own context keys hold a colon or a slash (`aws:cdk:…`, `@aws-cdk/…`); a setting's name holds neither. */
-const isSetting = (key: string): boolean => !/[:/]/.test(key);
+/** CDK's own context keys hold a colon or a slash (`aws:cdk:…`, `@aws-cdk/…`), but for one that `cdk acknowledge` writes. */
+const isSetting = (key: string): boolean => !/[:/]/.test(key) && key !== 'acknowledged-issue-numbers';
 
 const describe = (issue: z.core.$ZodIssue): string =>
   issue.code === 'unrecognized_keys' && issue.path.length === 0

@@ -26,7 +26,7 @@ const CREDENTIALS_CACHE_MS = 60_000;
 
 /** Accounts of tenants, and their daily counters (table Accounts). */
 export const createAccountRepository = (client: DynamoDBDocumentClient, table: string, clock: Clock = Date.now) => {
-  const credentialsCache = lru<{ credentials: WebhookCredentials; until: number }>(1_000);
+  const credentialsCache = lru<{ credentials: Promise<WebhookCredentials>; until: number }>(1_000);
 
   const read = async (tenant: string): Promise<z.infer<typeof storedAccount>> => {
     const { Item } = await client.send(
@@ -53,16 +53,24 @@ export const createAccountRepository = (client: DynamoDBDocumentClient, table: s
     return storedAccount.parse(Attributes);
   };
 
+  const readCredentials = async (tenant: string): Promise<WebhookCredentials> => {
+    const stored = await read(tenant);
+    const { webhook_token: token, webhook_secrets: secrets } =
+      stored.webhook_token && stored.webhook_secrets ? stored : await makeCredentials(tenant);
+    if (!token || !secrets) throw new Error('The account has no webhook credentials after they were made.');
+    return { token, secrets };
+  };
+
   return {
     /** The tenant's webhook token and signing secrets, made on first use; remembered for a minute. */
-    async webhookCredentials(tenant: string): Promise<WebhookCredentials> {
+    webhookCredentials(tenant: string): Promise<WebhookCredentials> {
       const cached = credentialsCache.get(tenant);
       if (cached && cached.until > clock()) return cached.credentials;
-      const stored = await read(tenant);
-      const { webhook_token: token, webhook_secrets: secrets } =
-        stored.webhook_token && stored.webhook_secrets ? stored : await makeCredentials(tenant);
-      if (!token || !secrets) throw new Error('The account has no webhook credentials after they were made.');
-      const credentials = { token, secrets };
+      // The promise is remembered, so that a batch of one tenant reads once.
+      const credentials = readCredentials(tenant).catch((error: unknown) => {
+        credentialsCache.delete(tenant);
+        throw error;
+      });
       credentialsCache.set(tenant, { credentials, until: clock() + CREDENTIALS_CACHE_MS });
       return credentials;
     },

@@ -1,3 +1,6 @@
+import { Agent as HttpAgent } from 'node:http';
+import { Agent as HttpsAgent } from 'node:https';
+
 /**
  * How every AWS client of ours waits (design 3, Claim): 1 s to connect, 3 s for an answer, so that a stuck dependency
  * costs less than a function's timeout.
@@ -5,4 +8,17 @@
 export const awsConfig = {
   maxAttempts: 3,
   requestHandler: { connectionTimeout: 1_000, requestTimeout: 3_000, throwOnRequestTimeout: true },
+};
+
+/**
+ * For calls that must not be repeated behind our back: a mail, a text and a test have no idempotency token. Each takes a new
+ * connection, since one that died while the sandbox was frozen would look like a call that failed.
+ */
+export const onceConfig = {
+  maxAttempts: 1,
+  requestHandler: {
+    ...awsConfig.requestHandler,
+    httpAgent: new HttpAgent({ keepAlive: false }),
+    httpsAgent: new HttpsAgent({ keepAlive: false }),
+  },
 };

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb';
-import { type DynamoDBDocumentClient, GetCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
+import { type DynamoDBDocumentClient, GetCommand, UpdateCommand, type UpdateCommandInput } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod/mini';
 import { alarmStates } from '../contracts/alarm-event.ts';
 import type { DeliveryKey } from '../domain/delivery-key.ts';
@@ -23,6 +23,7 @@ const storedRecord = z.object({
   entity_id: z.string(),
   alarm_id: z.string(),
   state: z.enum(alarmStates),
+  content: z.string(),
   attempts: z.number(),
   opened: z.number(),
   due: z.number(),
@@ -42,10 +43,15 @@ const storedTurn = z.object({
   expires: z.number(),
 });
 
+type Item = DeliveryRecord | IncidentTurn;
+
 /** What a claim found: the delivery is ours, or why it is not. */
 export type Claim =
   | { kind: 'claimed'; record: DeliveryRecord }
-  | { kind: 'ended'; record: DeliveryRecord }
+  /** It is done, for whatever reason. */
+  | { kind: 'ended' }
+  /** The record is of another event with the same id: the first wins. */
+  | { kind: 'conflict' }
   /** Another worker has it until then, ms. */
   | { kind: 'busy'; until: number }
   /** Its next attempt is due then, ms. */
@@ -56,7 +62,23 @@ const GATHER = 3;
 
 /** The deliveries and where they stand (table Deliveries). */
 export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: string) => {
-  let gathered: { items: (DeliveryRecord | IncidentTurn)[]; written: Promise<void> } | undefined;
+  let gathered: { items: Item[]; written: Promise<void> } | undefined;
+
+  const writeAll = (items: readonly Item[]): Promise<void> =>
+    batchWrite(
+      client,
+      table,
+      items.map((Item) => ({ PutRequest: { Item } })),
+    );
+
+  const gather = () => {
+    const items: Item[] = [];
+    const written = pause(GATHER).then(() => {
+      gathered = undefined;
+      return writeAll(items);
+    });
+    return { items, written };
+  };
 
   const read = async (key: DeliveryKey): Promise<DeliveryRecord | undefined> => {
     const { Item } = await client.send(
@@ -67,24 +89,15 @@ export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: 
 
   /** @returns the record as it is now, or undefined where the condition failed */
   const update = async (
-    record: DeliveryRecord,
-    expression: string,
-    condition: string,
-    values: Record<string, unknown>,
+    { pk, sk }: DeliveryKey,
+    write: Pick<
+      UpdateCommandInput,
+      'UpdateExpression' | 'ConditionExpression' | 'ExpressionAttributeNames' | 'ExpressionAttributeValues'
+    >,
   ) => {
     try {
-      const { Attributes } = await client.send(
-        new UpdateCommand({
-          TableName: table,
-          Key: { pk: record.pk, sk: record.sk },
-          UpdateExpression: expression,
-          ConditionExpression: condition,
-          ExpressionAttributeNames: { '#status': 'status', '#owner': 'owner', '#state': 'state' },
-          ExpressionAttributeValues: values,
-          ReturnValues: 'ALL_NEW',
-        }),
-      );
-      return storedRecord.parse(Attributes);
+      const input = { TableName: table, Key: { pk, sk }, ReturnValues: 'ALL_NEW', ...write } as const;
+      return (await client.send(new UpdateCommand(input))).Attributes;
     } catch (error) {
       if (error instanceof ConditionalCheckFailedException) return undefined;
       throw error;
@@ -92,16 +105,18 @@ export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: 
   };
 
   const claimOpen = (first: DeliveryRecord, now: number) =>
-    update(
-      first,
-      `SET #status = :status, #owner = :owner, lease = :lease,
+    update(first, {
+      UpdateExpression: `SET #status = :status, #owner = :owner, lease = :lease,
            event_id = if_not_exists(event_id, :event), entity_id = if_not_exists(entity_id, :entity),
            alarm_id = if_not_exists(alarm_id, :alarm), #state = if_not_exists(#state, :state),
+           content = if_not_exists(content, :content),
            attempts = if_not_exists(attempts, :zero), opened = if_not_exists(opened, :now),
            due = if_not_exists(due, :now), history = if_not_exists(history, :none),
            parts = if_not_exists(parts, :none), expires = :expires`,
-      'attribute_not_exists(pk) OR (#status = :status AND lease <= :now AND due <= :now)',
-      {
+      ConditionExpression:
+        'attribute_not_exists(pk) OR (#status = :status AND lease <= :now AND due <= :now AND content = :content)',
+      ExpressionAttributeNames: { '#status': 'status', '#owner': 'owner', '#state': 'state' },
+      ExpressionAttributeValues: {
         ':status': first.status,
         ':owner': first.owner,
         ':lease': first.lease,
@@ -109,95 +124,87 @@ export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: 
         ':entity': first.entity_id,
         ':alarm': first.alarm_id,
         ':state': first.state,
+        ':content': first.content,
         ':zero': 0,
         ':now': now,
         ':none': [],
         ':expires': first.expires,
       },
-    );
+    });
 
   /** A message for a dead delivery, one that ops redrove or a duplicate, opens a new round. */
   const claimDead = (first: DeliveryRecord, now: number) =>
-    update(
-      first,
-      'SET #status = :pending, #owner = :owner, lease = :lease, #state = if_not_exists(#state, :state), attempts = :zero, opened = :now, due = :now, expires = :expires',
-      '#status = :dead AND lease <= :now',
-      {
+    update(first, {
+      UpdateExpression:
+        'SET #status = :pending, #owner = :owner, lease = :lease, attempts = :zero, opened = :now, due = :now, expires = :expires',
+      ConditionExpression: '#status = :dead AND lease <= :now AND content = :content',
+      ExpressionAttributeNames: { '#status': 'status', '#owner': 'owner' },
+      ExpressionAttributeValues: {
         ':pending': 'pending',
         ':dead': 'dead',
         ':owner': first.owner,
         ':lease': first.lease,
-        ':state': first.state,
+        ':content': first.content,
         ':zero': 0,
         ':now': now,
         ':expires': first.expires,
       },
-    );
+    });
+
+  /** Reads why a claim failed. DynamoDB local cannot tell it with the failure (`ReturnValuesOnConditionCheckFailure`). */
+  const reasonOf = async (first: DeliveryRecord, now: number): Promise<Claim | { kind: 'dead' }> => {
+    const found = await read(first);
+    if (!found) return { kind: 'busy', until: now };
+    // The SDK may have sent our claim twice and lost the first answer.
+    if (found.owner === first.owner) return { kind: 'claimed', record: found };
+    if (found.content !== first.content) return { kind: 'conflict' };
+    if (found.lease > now) return { kind: 'busy', until: found.lease };
+    if (found.status === 'dead') return { kind: 'dead' };
+    return found.status === 'pending' ? { kind: 'early', due: found.due } : { kind: 'ended' };
+  };
 
   return {
-    /**
-     * Claims a delivery for one attempt by a conditional write: nobody else can until the lease ends. DynamoDB local has no
-     * `ReturnValuesOnConditionCheckFailure`, so a claim that fails reads why.
-     */
+    /** Claims a delivery for one attempt by a conditional write: nobody else can until the lease ends. */
     async claim(first: DeliveryRecord, now: number): Promise<Claim> {
       const claimed = await claimOpen(first, now);
-      if (claimed) return { kind: 'claimed', record: claimed };
-      const found = await read(first);
-      if (!found) return { kind: 'busy', until: now };
-      // The SDK may have sent our claim twice and lost the first answer.
-      if (found.owner === first.owner) return { kind: 'claimed', record: found };
-      if (found.lease > now) return { kind: 'busy', until: found.lease };
-      if (found.status === 'pending') return { kind: 'early', due: found.due };
-      if (found.status !== 'dead') return { kind: 'ended', record: found };
+      if (claimed) return { kind: 'claimed', record: storedRecord.parse(claimed) };
+      const reason = await reasonOf(first, now);
+      if (reason.kind !== 'dead') return reason;
       const reopened = await claimDead(first, now);
-      return reopened ? { kind: 'claimed', record: reopened } : { kind: 'busy', until: now };
+      if (reopened) return { kind: 'claimed', record: storedRecord.parse(reopened) };
+      const again = await reasonOf(first, now);
+      return again.kind === 'dead' ? { kind: 'busy', until: now } : again;
     },
 
     /** Claims the turn to send about an incident; undefined where it is another worker's. */
     async claimTurn(first: IncidentTurn, now: number): Promise<IncidentTurn | undefined> {
-      try {
-        const { Attributes } = await client.send(
-          new UpdateCommand({
-            TableName: table,
-            Key: { pk: first.pk, sk: first.sk },
-            UpdateExpression:
-              'SET #owner = :owner, lease = :lease, expires = :expires, newest = if_not_exists(newest, :newest)',
-            // The owner is new with each claim: it fits where the SDK has sent ours twice and lost the first answer.
-            ConditionExpression: 'attribute_not_exists(lease) OR lease <= :now OR #owner = :owner',
-            ExpressionAttributeNames: { '#owner': 'owner' },
-            ExpressionAttributeValues: {
-              ':owner': first.owner,
-              ':lease': first.lease,
-              ':expires': first.expires,
-              ':newest': first.newest,
-              ':now': now,
-            },
-            ReturnValues: 'ALL_NEW',
-          }),
-        );
-        return storedTurn.parse(Attributes);
-      } catch (error) {
-        if (error instanceof ConditionalCheckFailedException) return undefined;
-        throw error;
-      }
+      const claimed = await update(first, {
+        UpdateExpression:
+          'SET #owner = :owner, lease = :lease, expires = :expires, newest = if_not_exists(newest, :newest)',
+        // The owner is new with each claim: it fits where the SDK has sent ours twice and lost the first answer.
+        ConditionExpression: 'attribute_not_exists(lease) OR lease <= :now OR #owner = :owner',
+        ExpressionAttributeNames: { '#owner': 'owner' },
+        ExpressionAttributeValues: {
+          ':owner': first.owner,
+          ':lease': first.lease,
+          ':expires': first.expires,
+          ':newest': first.newest,
+          ':now': now,
+        },
+      });
+      return claimed && storedTurn.parse(claimed);
     },
 
     /** Writes an item back. Safe without a condition while its lease is held; several at once go out together. */
-    save(item: DeliveryRecord | IncidentTurn): Promise<void> {
-      if (!gathered) {
-        const items: (DeliveryRecord | IncidentTurn)[] = [];
-        const written = pause(GATHER).then(() => {
-          gathered = undefined;
-          return batchWrite(
-            client,
-            table,
-            items.map((Item) => ({ PutRequest: { Item } })),
-          );
-        });
-        gathered = { items, written };
-      }
-      gathered.items.push(item);
-      return gathered.written;
+    async save(item: Item): Promise<void> {
+      gathered ??= gather();
+      const { items, written } = gathered;
+      items.push(item);
+      await written.catch((error: unknown) => {
+        // One item that cannot be written must not keep the others from it.
+        if (items.length === 1) throw error;
+        return writeAll([item]);
+      });
     },
 
     /** A delivery's record, strongly consistent. */

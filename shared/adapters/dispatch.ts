@@ -30,10 +30,17 @@ type OutgoingDelivery = OutgoingMessage & { type: NotificationTypeId; origin: SQ
 /** The longest event, in bytes: what is added to it on its way must still fit into a message (design 3, Dispatch). */
 const MAX_EVENT_BYTES = 900 * 1024;
 
+/** Brackets that a text needs before it can nest too deep to be written again. */
+const MANY_BRACKETS = 1_000;
+
+/** JSON.parse reads any depth, JSON.stringify does not write it; only texts with that many brackets are tried. */
+const canBeWritten = (value: unknown, body: string): boolean =>
+  body.split(/[[{]/, MANY_BRACKETS).length < MANY_BRACKETS || JSON.stringify(value) !== undefined;
+
 const parse = (body: string): AlarmEvent | undefined => {
   try {
     const value = parseJson(body);
-    return isAlarmEvent(value) ? value : undefined;
+    return isAlarmEvent(value) && canBeWritten(value, body) ? value : undefined;
   } catch {
     return undefined;
   }
@@ -69,7 +76,8 @@ export const createDispatch = (
       }
       return known.map(
         ({ id, type }): OutgoingDelivery => ({
-          body: deliveryBody(id, record.body),
+          body: () => deliveryBody(id, record.body),
+          bytes: Buffer.byteLength(deliveryBody(id, '')) + Buffer.byteLength(record.body),
           group: event.tenant_id,
           type,
           origin: record,
@@ -82,13 +90,12 @@ export const createDispatch = (
   /** @returns the messages of the events of which some delivery was not taken by its queue */
   const sendDeliveries = async (deliveries: OutgoingDelivery[]): Promise<SQSRecord[]> => {
     const refused = await Promise.all(
-      notificationTypeIds.map(async (type) => {
-        const ofType = deliveries.filter((delivery) => delivery.type === type);
-        return queues.sendAll(environment.SENDER_QUEUES[type], ofType).catch((error: unknown) => {
-          logger.error('own failure', { type, ...errorTrace(error) });
-          return ofType;
-        });
-      }),
+      notificationTypeIds.map((type) =>
+        queues.sendAll(
+          environment.SENDER_QUEUES[type],
+          deliveries.filter((delivery) => delivery.type === type),
+        ),
+      ),
     );
     return refused.flat().map(({ origin }) => origin);
   };

@@ -13,6 +13,7 @@ import { unavailable } from '../domain/errors.ts';
 import { defaultNotification, type NotificationHead } from '../domain/notification.ts';
 import { DEFAULT_NOTIFICATION_ID, isStoredNotificationId, newNotificationId } from '../domain/notification-id.ts';
 import { batchGet, batchWrite } from './dynamodb-batches.ts';
+import { errorTrace, logger } from './logger.ts';
 import {
   chunkKeys,
   chunkPartition,
@@ -29,8 +30,11 @@ import {
 } from './notification-items.ts';
 import type { Clock } from './token-repository.ts';
 
+/** A version of a notification, and the chunks that it lies in. */
+export type Version = { version: string; chunks: number };
+
 /** A notification with the version that an update must still find. */
-export type VersionedNotification = { record: NotificationRecord; version: string };
+export type VersionedNotification = { record: NotificationRecord; stored: Version };
 
 /** A notification's place: the tenant is part of every address. */
 export type NotificationKey = { tenant: string; id: string };
@@ -59,13 +63,16 @@ export const createNotificationRepository = (
       items.map((Item) => ({ PutRequest: { Item } })),
     );
 
-  /** Deletes the chunks of a version that no head names any more. */
-  const deleteChunks = (tenant: string, id: string, version: string, count: number) =>
-    batchWrite(
-      client,
-      table,
-      chunkKeys(tenant, id, version, count).map((Key) => ({ DeleteRequest: { Key } })),
+  /**
+   * Deletes the chunks of a version that no head names any more. What it is a part of is done already: where it fails, they
+   * cost their storage and nothing else.
+   */
+  const deleteChunks = async (tenant: string, id: string, { version, chunks }: Version): Promise<void> => {
+    const requests = chunkKeys(tenant, id, version, chunks).map((Key) => ({ DeleteRequest: { Key } }));
+    await batchWrite(client, table, requests).catch((error: unknown) =>
+      logger.warn('chunks left behind', { notification_id: id, chunks, ...errorTrace(error) }),
     );
+  };
 
   const getHead = async (tenant: string, id: string): Promise<StoredHead | undefined> => {
     const { Item } = await client.send(
@@ -100,7 +107,7 @@ export const createNotificationRepository = (
     let head: StoredHead | undefined = first;
     for (let round = 0; head && round < READ_ROUNDS; round++) {
       const content = await contentOf(tenant, head);
-      if (content) return { record: recordFrom(head, content), version: head.version };
+      if (content) return { record: recordFrom(head, content), stored: head };
       head = await getHead(tenant, head.sk);
     }
     if (head) throw unavailable();
@@ -109,14 +116,14 @@ export const createNotificationRepository = (
 
   /**
    * Writes a version: chunks that expire, the same chunks for good, then the head by condition. A writer that dies on the
-   * way leaves the old version as it was. @returns the head that was replaced, or false where the condition failed
+   * way leaves the old version as it was. @returns false where the condition failed
    */
   const write = async (
     tenant: string,
     id: string,
     attributes: NotificationAttributes,
     condition: { ConditionExpression: string; ExpressionAttributeValues?: Item },
-  ) => {
+  ): Promise<boolean> => {
     const version = ulid();
     const { head, chunks } = notificationItems(tenant, id, version, attributes);
     if (head.chunks > 0) {
@@ -124,10 +131,13 @@ export const createNotificationRepository = (
       await putAll(chunks(undefined));
     }
     try {
-      return await client.send(new PutCommand({ TableName: table, Item: head, ReturnValues: 'ALL_OLD', ...condition }));
+      await client.send(new PutCommand({ TableName: table, Item: head, ...condition }));
+      return true;
     } catch (error) {
       if (!(error instanceof ConditionalCheckFailedException)) throw error;
-      await deleteChunks(tenant, id, version, head.chunks);
+      // The SDK repeats a write whose answer was lost, and the repeat fails on what the first has written.
+      if ((await getHead(tenant, id))?.version === version) return true;
+      await deleteChunks(tenant, id, head);
       return false;
     }
   };
@@ -143,25 +153,19 @@ export const createNotificationRepository = (
 
     /** One notification of the tenant, the default one included; undefined where there is none. */
     async get({ tenant, id }: NotificationKey): Promise<VersionedNotification | undefined> {
-      if (id === DEFAULT_NOTIFICATION_ID) return { record: defaultNotification, version: '' };
+      if (id === DEFAULT_NOTIFICATION_ID) return { record: defaultNotification, stored: { version: '', chunks: 0 } };
       const head = isStoredNotificationId(id) ? await getHead(tenant, id) : undefined;
       return head && complete(tenant, head);
     },
 
     /** Replaces a notification if it still has this version. @returns false where it has not */
-    async replace(
-      { tenant, id }: NotificationKey,
-      version: string,
-      attributes: NotificationAttributes,
-    ): Promise<boolean> {
-      const written = await write(tenant, id, attributes, {
+    async replace({ tenant, id }: NotificationKey, old: Version, attributes: NotificationAttributes): Promise<boolean> {
+      const isWritten = await write(tenant, id, attributes, {
         ConditionExpression: 'version = :version',
-        ExpressionAttributeValues: { ':version': version },
+        ExpressionAttributeValues: { ':version': old.version },
       });
-      if (!written) return false;
-      const old = parseHead(written.Attributes);
-      await deleteChunks(tenant, id, old.version, old.chunks);
-      return true;
+      if (isWritten) await deleteChunks(tenant, id, old);
+      return isWritten;
     },
 
     /** Deletes a notification. @returns false where there was none */
@@ -171,14 +175,13 @@ export const createNotificationRepository = (
         new DeleteCommand({ TableName: table, Key: { pk: headPartition(tenant), sk: id }, ReturnValues: 'ALL_OLD' }),
       );
       if (!Attributes) return false;
-      const old = parseHead(Attributes);
-      await deleteChunks(tenant, id, old.version, old.chunks);
+      await deleteChunks(tenant, id, parseHead(Attributes));
       return true;
     },
 
     /** The tenant's notifications from an id on, in order of their ids, the default one last. Fetched as they are taken. */
     async *list(tenant: string, from: string | null, pageSize: number): AsyncGenerator<NotificationRecord> {
-      const start = from?.slice(0, MARKER_LENGTH);
+      const start = from?.slice(0, MARKER_LENGTH).toWellFormed();
       let next: Item | undefined;
       do {
         const page = await client.send(

@@ -24,7 +24,7 @@ export const createNotificationUpdate =
       if (Object.keys(changes).length === 0) return;
       const attributes = valid(parseNotification(changed(current.record, changes)));
       assertAnswerable(attributes);
-      if (await notifications.replace(key, current.version, attributes)) return;
+      if (await notifications.replace(key, current.stored, attributes)) return;
     }
     throw unavailable();
   };

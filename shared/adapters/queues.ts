@@ -5,11 +5,16 @@ import {
   SQSClient,
 } from '@aws-sdk/client-sqs';
 import type { SQSRecord } from 'aws-lambda';
+import pLimit from 'p-limit';
 import type { Cause, Reason } from '../domain/outcome.ts';
 import { awsConfig } from './aws-config.ts';
+import { errorTrace, logger } from './logger.ts';
 
 /** A message to a queue; `group` is the tenant, so that one tenant's backlog does not starve the rest (SQS fair queues). */
-export type OutgoingMessage = { body: string; group: string };
+export type Message = { body: string; group: string };
+
+/** One of many messages: its body, of so many bytes, is made when it is sent, since all of them together may be too much. */
+export type OutgoingMessage = { body: () => string; bytes: number; group: string };
 
 /** Why a message is dead: becomes message attributes, while the body stays byte for byte what it was. */
 export type DeadLetterReason = { reason: Reason; cause: Cause; attempts: number };
@@ -28,7 +33,7 @@ export const packBatches = <Message extends OutgoingMessage>(messages: readonly 
   const packed: Message[][] = [];
   let room = 0;
   for (const message of messages) {
-    const bytes = Buffer.byteLength(message.body) + Buffer.byteLength(message.group);
+    const bytes = message.bytes + Buffer.byteLength(message.group);
     const last = packed.at(-1);
     if (last && last.length < MAX_ENTRIES && bytes <= room) {
       last.push(message);
@@ -41,30 +46,41 @@ export const packBatches = <Message extends OutgoingMessage>(messages: readonly 
   return packed;
 };
 
+/** Batches on their way at one time, each of up to 1 MiB: what a small function can hold. */
+const BATCHES_AT_ONCE = 8;
+const atOnce = pLimit(BATCHES_AT_ONCE);
+
 /** The queues, as the pipeline uses them. */
 export const createQueues = (client: SQSClient = new SQSClient(awsConfig), now: () => number = Date.now) => ({
-  /** Sends messages in batches. @returns those that a queue did not take; it is for the caller not to lose them */
+  /** Sends messages in batches. @returns those that the queue did not take; it is for the caller not to lose them */
   async sendAll<Message extends OutgoingMessage>(url: string, messages: readonly Message[]): Promise<Message[]> {
     const refused = await Promise.all(
-      packBatches(messages).map(async (batch) => {
-        const { Failed = [] } = await client.send(
-          new SendMessageBatchCommand({
-            QueueUrl: url,
-            Entries: batch.map(({ body, group }, index) => ({
-              Id: String(index),
-              MessageBody: body,
-              MessageGroupId: group,
-            })),
-          }),
-        );
-        return Failed.flatMap(({ Id }) => batch[Number(Id)] ?? []);
-      }),
+      packBatches(messages).map((batch) =>
+        atOnce(async () => {
+          try {
+            const { Failed = [] } = await client.send(
+              new SendMessageBatchCommand({
+                QueueUrl: url,
+                Entries: batch.map(({ body, group }, index) => ({
+                  Id: String(index),
+                  MessageBody: body(),
+                  MessageGroupId: group,
+                })),
+              }),
+            );
+            return Failed.flatMap(({ Id }) => batch[Number(Id)] ?? []);
+          } catch (error) {
+            logger.error('batch not sent', { messages: batch.length, ...errorTrace(error) });
+            return batch;
+          }
+        }),
+      ),
     );
     return refused.flat();
   },
 
   /** Sends a message that becomes visible after a wait in ms: at most 15 min, after which the rest is waited for anew. */
-  async sendLater(url: string, { body, group }: OutgoingMessage, wait: number): Promise<void> {
+  async sendLater(url: string, { body, group }: Message, wait: number): Promise<void> {
     await client.send(
       new SendMessageCommand({
         QueueUrl: url,

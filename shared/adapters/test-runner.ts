@@ -5,7 +5,7 @@ import { type TestRequest, type TestResult, testResult } from '../contracts/send
 import { ServiceError, unavailable } from '../domain/errors.ts';
 import { ownFields } from '../domain/notification.ts';
 import type { AccountRepository } from './account-repository.ts';
-import { awsConfig } from './aws-config.ts';
+import { onceConfig } from './aws-config.ts';
 import { logger } from './logger.ts';
 import type { Clock } from './token-repository.ts';
 
@@ -15,9 +15,8 @@ const INVOKE_TIMEOUT = 25_000;
 /** A client that invokes a sender once: a second test message that nobody asked for must not go out. */
 const createInvokeClient = (): LambdaClient =>
   new LambdaClient({
-    ...awsConfig,
-    maxAttempts: 1,
-    requestHandler: { ...awsConfig.requestHandler, requestTimeout: INVOKE_TIMEOUT },
+    ...onceConfig,
+    requestHandler: { ...onceConfig.requestHandler, requestTimeout: INVOKE_TIMEOUT },
   });
 
 const secondsToNextDay = (now: number): number => 86_400 - (Math.floor(now / 1000) % 86_400);

@@ -2,7 +2,8 @@
 declare global {
   interface JSON {
     /** A value that JSON.stringify writes out as this text. */
-    rawJSON(text: string): object;
+    rawJSON(text: string): { rawJSON: string };
+    isRawJSON(value: unknown): value is { rawJSON: string };
     parse(text: string, reviver: (key: string, value: unknown, context: { source?: string }) => unknown): unknown;
   }
 }
@@ -22,3 +23,6 @@ export const parseJson = (text: string): unknown =>
         typeof value === 'number' && source !== undefined && String(value) !== source ? JSON.rawJSON(source) : value,
       )
     : JSON.parse(text);
+
+/** A number that `parseJson` kept as its text, as the number that it is nearest to; anything else as it is. */
+export const asNumber = (value: unknown): unknown => (JSON.isRawJSON(value) ? Number(value.rawJSON) : value);

@@ -21,13 +21,27 @@ const allowedBy =
   (value: string): boolean =>
     schema.safeParse(value).success;
 
-/** No white space or control character: the URL parser would drop them without a word, and then dial something else. */
-const isHttpUrl = (value: string): boolean =>
-  !/[\s\p{Cc}]/u.test(value) && URL.canParse(value) && /^https?:$/.test(new URL(value).protocol);
+const isDecodable = (part: string): boolean => {
+  try {
+    decodeURIComponent(part);
+    return true;
+  } catch {
+    return false;
+  }
+};
 
-/** RFC 5321, section 4.5.3.1.3: a path is at most 256 octets, brackets included. */
+/** No white space or control character: the URL parser would drop them without a word, and then dial something else. */
+const isHttpUrl = (value: string): boolean => {
+  if (/[\s\p{Cc}]/u.test(value) || !URL.canParse(value)) return false;
+  const { protocol, username, password } = new URL(value);
+  return /^https?:$/.test(protocol) && isDecodable(username) && isDecodable(password);
+};
+
+/** RFC 5321, section 4.5.3.1: a path is at most 256 octets, brackets included, and a local part at most 64. */
 const MAX_ADDRESS = 254;
-const isEmailAddress = allowedBy(z.email().check(z.maxLength(MAX_ADDRESS)));
+const isEmailAddress = allowedBy(
+  z.email({ pattern: z.regexes.html5Email }).check(z.maxLength(MAX_ADDRESS), z.regex(/^[^@]{1,64}@[^@]+\.[^@]+$/)),
+);
 
 /** A path segment `.` or `..` would vanish from the router's address (RFC 3986, section 5.2.4). */
 const isRoutingKey = (value: string): boolean => /^[a-zA-Z0-9\-_.]+$/.test(value) && value !== '.' && value !== '..';

@@ -3,6 +3,7 @@ import type { AlarmEvent } from '../contracts/alarm-event.ts';
 /** A short text or number of an event, whose fields nobody has checked; undefined for anything else. */
 const scalar = (value: unknown): string | undefined => {
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);
+  if (JSON.isRawJSON(value)) return value.rawJSON;
   return typeof value === 'string' && value.trim() !== '' ? value.toWellFormed() : undefined;
 };
 
@@ -10,7 +11,11 @@ const scalar = (value: unknown): string | undefined => {
 const property = (value: unknown, key: string): unknown =>
   typeof value === 'object' && value !== null ? Object.entries(value).find(([name]) => name === key)?.[1] : undefined;
 
-const oneLine = (text: string): string => text.replace(/[\s\p{Cc}]+/gu, ' ').trim();
+const oneLine = (text: string): string =>
+  text
+    .toWellFormed()
+    .replace(/[\s\p{Cc}]+/gu, ' ')
+    .trim();
 
 const named = (record: unknown): string | undefined => {
   const name = scalar(property(record, 'label')) ?? scalar(property(record, 'id'));
@@ -68,5 +73,7 @@ export const facts = (event: AlarmEvent): [name: string, value: string][] => {
       .map(([name, value]): [string, string | undefined] => [oneLine(name), metric(value)]),
     ['Event', event.event_id],
   ];
-  return all.flatMap(([name, value]) => (value === undefined ? [] : [[name, shortened(oneLine(value), 1_000)]]));
+  return all.flatMap(([name, value]) =>
+    value === undefined ? [] : [[shortened(name, 100), shortened(oneLine(value), 1_000)]],
+  );
 };

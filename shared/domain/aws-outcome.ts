@@ -7,6 +7,7 @@ const operatorsFault: Verdict = { result: 'transient', reason: 'sender misconfig
 const ourRate: Verdict = { result: 'throttled', reason: 'throttled', cause: 'service', free: true, retryAfter: 5_000 };
 const ourDailyQuota: Verdict = { ...ourRate, retryAfter: 3_600_000 };
 const unknown: Verdict = { result: 'transient', reason: 'rejected', cause: 'service' };
+const unreachable: Verdict = { result: 'transient', reason: 'network', cause: 'service' };
 
 /** One row: the first whose name, and pattern of the error's text where it has one, fits. Names are the SDK's (`error.name`). */
 type Rule = readonly [names: readonly string[], verdict: Verdict, text?: RegExp];
@@ -47,10 +48,10 @@ const awsRules = {
 export const awsFailure = (service: keyof typeof awsRules, error: unknown): Failure => {
   const { name, message } = error instanceof Error ? error : { name: 'Error', message: '' };
   const rules: readonly Rule[] = awsRules[service];
-  const [, verdict] = rules.find(([names, , text]) => names.includes(name) && (text?.test(message) ?? true)) ?? [
-    [],
-    unknown,
-  ];
+  // An error that the service itself has given carries whose fault it is.
+  const otherwise = error instanceof Error && '$fault' in error ? unknown : unreachable;
+  const rule = rules.find(([names, , text]) => names.includes(name) && (text?.test(message) ?? true));
+  const verdict = rule?.[1] ?? otherwise;
   return failed(
     verdict.result,
     verdict.reason,

@@ -9,6 +9,8 @@ export type Alert = {
   deliveryId: string;
   /** Parts that have arrived in earlier attempts (`Outcome.partsDone`). */
   partsDone: readonly string[];
+  /** Milliseconds until the function is killed. */
+  timeLeft: () => number;
 };
 
 /**
@@ -22,5 +24,12 @@ export type Deliver = (alert: Alert, details: StringMap) => Promise<Outcome>;
 /** The most that one send may take, in ms: DNS, connect, TLS, headers and body together (design 3, Claim). */
 export const SEND_DEADLINE = 15_000;
 
+/** What the record needs after a send, in ms. */
+const TIME_TO_RECORD = 2_000;
+
+/** How long a send may take now: the whole deadline, or what is left for it. */
+export const sendDeadline = (timeLeft: () => number): number =>
+  Math.max(0, Math.min(SEND_DEADLINE, timeLeft() - TIME_TO_RECORD));
+
 /** No send starts with less than this left of the function's time, in ms: the deadline, and what the record needs after it. */
-export const MIN_TIME_TO_SEND = 17_000;
+export const MIN_TIME_TO_SEND = SEND_DEADLINE + TIME_TO_RECORD;

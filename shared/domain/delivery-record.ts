@@ -1,4 +1,7 @@
-import type { AlarmEvent, AlarmState } from '../contracts/alarm-event.ts';
+import { createHash } from 'node:crypto';
+import type { AlarmState } from '../contracts/alarm-event.ts';
+import type { Delivery } from '../contracts/sender.ts';
+import { shortened } from './alert-text.ts';
 import { type DeliveryKey, deliveryKey } from './delivery-key.ts';
 import type { Outcome } from './outcome.ts';
 import { MAX_ATTEMPTS } from './retry-schedule.ts';
@@ -27,6 +30,8 @@ export type DeliveryRecord = DeliveryKey & {
   entity_id: string;
   alarm_id: string;
   state: AlarmState;
+  /** Digest of the message: the same event id with other content is not the same event. */
+  content: string;
   /** Attempts of this round. */
   attempts: number;
   /** When this round began, ms. */
@@ -50,19 +55,23 @@ export const LEASE = 35_000;
 /** How long records are kept, in seconds. */
 export const KEEP_SECONDS = 30 * 86_400;
 
-/** The record as a first claim writes it. */
+/** Ids of entities and alarms are as long as producers like; the record keeps the beginning. */
+const MAX_ID = 128;
+
+/** The record as a first claim writes it. @param message the message's text, which tells one event from another */
 export const claimedRecord = (
-  event: AlarmEvent,
-  notificationId: string,
+  { event, notification_id: notificationId }: Delivery,
+  message: string,
   owner: string,
   now: number,
 ): DeliveryRecord => ({
   ...deliveryKey(event, notificationId),
   status: 'pending',
   event_id: event.event_id,
-  entity_id: event.entity.id,
-  alarm_id: event.alarm.id,
+  entity_id: shortened(event.entity.id, MAX_ID),
+  alarm_id: shortened(event.alarm.id, MAX_ID),
   state: event.details.state,
+  content: createHash('sha256').update(message).digest('base64url').slice(0, 22),
   attempts: 0,
   opened: now,
   due: now,
@@ -80,7 +89,7 @@ export const attempted = (record: DeliveryRecord, outcome: Outcome, at: number, 
   return {
     ...record,
     attempts: record.attempts + (isFree ? 0 : 1),
-    history: [...record.history, attempt].slice(-MAX_ATTEMPTS),
+    history: isFree ? record.history : [...record.history, attempt].slice(-MAX_ATTEMPTS),
     parts: outcome.partsDone ?? record.parts,
     lease: 0,
   };

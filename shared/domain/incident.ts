@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { AlarmEvent } from '../contracts/alarm-event.ts';
+import { asNumber } from '../contracts/json.ts';
 import { type DeliveryKey, deliveryKey, eventIdTime } from './delivery-key.ts';
 import { KEEP_SECONDS, LEASE } from './delivery-record.ts';
 
@@ -12,11 +13,19 @@ export const incidentKey = ({ tenant_id: tenant, entity, alarm }: AlarmEvent): s
     .update(JSON.stringify([tenant, entity.id, alarm.id]))
     .digest('hex');
 
+/** How far ahead of ours a producer's clock may be, in ms. */
+const CLOCK_SKEW = 86_400_000;
+
+/**
+ * Nanoseconds, or a clock that is years ahead, must not count: such a time would make every later event of the alarm look
+ * old, and silence it.
+ */
+const plausible = (time: unknown, now: number): number | undefined =>
+  typeof time === 'number' && time >= 0 && time <= now + CLOCK_SKEW ? time : undefined;
+
 /** When the alarm's state changed, ms since the epoch; undefined where the event does not say (design 3, Incidents in order). */
-export const eventTime = ({ details, event_id: eventId }: AlarmEvent): number | undefined =>
-  typeof details.timestamp === 'number' && Number.isFinite(details.timestamp)
-    ? details.timestamp
-    : eventIdTime(eventId);
+export const eventTime = ({ details, event_id: eventId }: AlarmEvent, now: number = Date.now()): number | undefined =>
+  plausible(asNumber(details.timestamp), now) ?? plausible(eventIdTime(eventId), now);
 
 /**
  * Who may send about an incident to a notification, and how new the newest event is that has arrived there (an item of table

@@ -13,7 +13,7 @@ const planList = { OK: 'ok_state', WARNING: 'warning_state', CRITICAL: 'critical
 export const plannedNotifications = (event: AlarmEvent): string[] | undefined => {
   const { details, previous_state: previous, notification_plan: plan } = event;
   if (previous === details.state || plan === undefined || plan === null) return [];
-  if (typeof plan !== 'object') return undefined;
+  if (typeof plan !== 'object' || Array.isArray(plan)) return undefined;
   const list: unknown = Object.entries(plan).find(([key]) => key === planList[details.state])?.[1] ?? [];
   if (!Array.isArray(list) || !list.every((id) => typeof id === 'string')) return undefined;
   return [...new Set<string>(list)];

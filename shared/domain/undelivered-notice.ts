@@ -18,3 +18,7 @@ export const undeliveredNotice = (tenant: string, notificationId: string, reason
   entity: { id: notificationId, label: `Notification ${notificationId}` },
   alarm: { id: 'undelivered', label: 'Alerts could not be delivered' },
 });
+
+/** True for such a notice. */
+export const isUndeliveredNotice = ({ alarm, event_id, entity }: AlarmEvent): boolean =>
+  alarm.id === 'undelivered' && event_id.includes(`:${entity.id}:undelivered:`);

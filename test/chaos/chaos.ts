@@ -54,7 +54,7 @@ const randomOf = (seed: number) => {
 };
 
 /** A request that a killed worker had sent may still arrive, in ms. */
-const ON_THE_WIRE = 500;
+const ON_THE_WIRE = 2_000;
 
 const record = z.object({ pk: z.string(), sk: z.string(), status: z.string(), opened: z.number() });
 

@@ -49,7 +49,7 @@ describe('a worker that dies', () => {
     await world.sendEvents([alarmEvent(client.tenant, [id])]);
     await dead;
     world.stack.advance(FORGOTTEN);
-    await world.delivery(client.tenant, id, 'delivered');
+    await world.hurried(world.delivery(client.tenant, id, 'delivered'));
     await world.drained('Delivery-webhook');
     expect(sink.received).toHaveLength(sends);
   });
@@ -67,7 +67,7 @@ describe('a worker that dies', () => {
     await world.sendEvents([alarmEvent(client.tenant, [id])]);
     await dead;
     world.stack.advance(FORGOTTEN);
-    await world.delivery(client.tenant, id, 'delivered');
+    await world.hurried(world.delivery(client.tenant, id, 'delivered'));
     await world.drained('Delivery-webhook');
     expect(sink.received).toHaveLength(sends);
   });
@@ -98,7 +98,7 @@ describe('a worker that dies', () => {
       await world.sendEvents([alarmEvent(client.tenant, [id])]);
       await dead;
       world.stack.advance(FORGOTTEN);
-      await world.delivery(client.tenant, id, 'dead');
+      await world.hurried(world.delivery(client.tenant, id, 'dead'));
       await world.drained('Delivery-webhook');
       expect(sink.received).toHaveLength(sends);
       expect((await world.depth(world.deadLetterQueue('webhook'))) - before).toBe(letters);
@@ -129,7 +129,7 @@ describe('a worker that dies', () => {
     await world.sendEvents([alarmEvent(client.tenant, ids)]);
     await dead;
     world.stack.advance(FORGOTTEN);
-    for (const id of ids) await world.delivery(client.tenant, id, 'delivered');
+    for (const id of ids) await world.hurried(world.delivery(client.tenant, id, 'delivered'));
     await world.drained('Delivery-AlarmEvents');
     await world.drained('Delivery-webhook');
     await world.drained('Delivery-email');

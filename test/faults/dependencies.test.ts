@@ -59,10 +59,10 @@ describe('when what the service depends on fails', () => {
       ({ service, caller }) => service === 'dynamodb' && caller.includes('send-webhook') && ++refusals < 9,
     );
     await world.sendEvents([alarmEvent(client.tenant, [id])]);
-    await sink.wait(1);
+    await world.hurried(sink.wait(1));
     mend();
     expect(refusals).toBeGreaterThan(3);
-    expect(await world.delivery(client.tenant, id, 'delivered')).toMatchObject({ attempts: 1 });
+    expect(await world.hurried(world.delivery(client.tenant, id, 'delivered'))).toMatchObject({ attempts: 1 });
     expect(sink.received).toHaveLength(1);
   });
 
@@ -75,7 +75,7 @@ describe('when what the service depends on fails', () => {
       ({ service, caller }) => service === 'dynamodb' && caller.includes('dispatch') && ++refusals < 5,
     );
     await world.sendEvents([alarmEvent(client.tenant, [id])]);
-    await sink.wait(1);
+    await world.hurried(sink.wait(1));
     mend();
     expect(refusals).toBeGreaterThan(3);
   });
@@ -103,9 +103,10 @@ describe('when what the service depends on fails', () => {
       return { ...answer, body: JSON.stringify({ ...taken, Failed }) };
     });
     await world.sendEvents([alarmEvent(client.tenant, ids)]);
-    await sink.wait(6);
+    await world.hurried(sink.wait(6));
     world.stack.endpoint.services.set('sqs', serve);
-    for (const id of ids) expect(await world.delivery(client.tenant, id, 'delivered')).toMatchObject({ attempts: 1 });
+    for (const id of ids)
+      expect(await world.hurried(world.delivery(client.tenant, id, 'delivered'))).toMatchObject({ attempts: 1 });
     expect(partly).toBe(1);
     expect(sink.received).toHaveLength(6);
   });
@@ -129,8 +130,8 @@ describe('when what the service depends on fails', () => {
       await world.sendEvents([alarmEvent(client.tenant, [id])]);
       await until(async () => world.lines.find((line) => line.includes(id) && line.includes(reason)));
       mend();
-      await world.sent(1, (one) => one.kind === 'email' && one.to.includes(address));
-      const { attempts } = await world.delivery(client.tenant, id, 'delivered');
+      await world.hurried(world.sent(1, (one) => one.kind === 'email' && one.to.includes(address)));
+      const { attempts } = await world.hurried(world.delivery(client.tenant, id, 'delivered'));
       expect(attempts).toBeGreaterThan(1);
     },
   );
@@ -144,9 +145,9 @@ describe('when what the service depends on fails', () => {
     let refusals = 0;
     const mend = world.failing({ status: 400, type, message }, (call) => service('ses')(call) && ++refusals <= 2);
     await world.sendEvents([alarmEvent(client.tenant, [id])]);
-    await world.sent(1, (one) => one.kind === 'email' && one.to.includes(address));
+    await world.hurried(world.sent(1, (one) => one.kind === 'email' && one.to.includes(address)));
     mend();
-    expect(await world.delivery(client.tenant, id, 'delivered')).toMatchObject({ attempts: 1 });
+    expect(await world.hurried(world.delivery(client.tenant, id, 'delivered'))).toMatchObject({ attempts: 1 });
   });
 
   it.each([

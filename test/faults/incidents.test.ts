@@ -34,7 +34,7 @@ describe('an incident that is resolved stays resolved', () => {
       const id = await pagerAt(sink.url);
       const events = [critical(id), ok(id)];
       await world.sendEvents(turned ? events.reverse() : events);
-      await world.delivery(client.tenant, id, 'delivered');
+      await world.hurried(world.delivery(client.tenant, id, 'delivered'));
       await world.drained('Delivery-incidentpager');
       expect(typesOf(sink.received).at(-1)).toBe('resolve');
     }
@@ -50,7 +50,7 @@ describe('an incident that is resolved stays resolved', () => {
       alarmEvent(client.tenant, [id], { state: 'OK', time: resolved, alarm }),
     ]);
     await Promise.all(events.toSorted(() => Math.random() - 0.5).map((event) => world.sendEvents([event])));
-    await world.settled(client.tenant, id, events.length);
+    await world.hurried(world.settled(client.tenant, id, events.length));
     const last = new Map(
       sink.received.map(({ body }) => {
         const { incident_key, event_type } = pagerEvent.parse(JSON.parse(body));
@@ -68,7 +68,7 @@ describe('an incident that is resolved stays resolved', () => {
     await world.sendEvents([critical(id)]);
     await sink.wait(1);
     await world.sendEvents([ok(id)]);
-    await world.delivery(client.tenant, id, 'superseded');
+    await world.hurried(world.delivery(client.tenant, id, 'superseded'));
     await world.drained('Delivery-incidentpager');
     expect(typesOf(sink.received).at(-1)).toBe('resolve');
     expect(typesOf(sink.received).filter((type) => type === 'resolve')).toHaveLength(1);
@@ -83,11 +83,11 @@ describe('an incident that is resolved stays resolved', () => {
     await world.deadLetter('incidentpager', (body) => body.includes(event.event_id));
     broken = false;
     await world.sendEvents([ok(id)]);
-    await world.delivery(client.tenant, id, 'delivered');
+    await world.hurried(world.delivery(client.tenant, id, 'delivered'));
 
     world.stack.advance(DAY);
     await world.redrive('incidentpager');
-    await world.delivery(client.tenant, id, 'superseded');
+    await world.hurried(world.delivery(client.tenant, id, 'superseded'));
     expect(typesOf(sink.received)).toEqual(['trigger', 'resolve']);
   });
 
@@ -108,8 +108,8 @@ describe('an incident that is resolved stays resolved', () => {
     await world.sendEvents([ok(id)]);
     await dead;
     world.stack.advance(200_000);
-    await world.delivery(client.tenant, id, 'superseded');
-    await world.delivery(client.tenant, id, 'delivered');
+    await world.hurried(world.delivery(client.tenant, id, 'superseded'));
+    await world.hurried(world.delivery(client.tenant, id, 'delivered'));
     expect(typesOf(sink.received).at(-1)).toBe('resolve');
   });
 });

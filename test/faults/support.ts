@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { StartMessageMoveTaskCommand } from '@aws-sdk/client-sqs';
 import type { AwsCall, AwsFault } from '../../bin/local/aws.ts';
 import { type LocalStack, startLocalStack } from '../../bin/local/stack.ts';
@@ -66,29 +67,29 @@ export const startFaultyStack = async (settings: Record<string, string> = {}) =>
 
   const pipeline = connectPipeline(running, api);
 
+  /** Brings forward whatever waits until this has happened; not while anybody works, or leases that are held would end. */
+  const hurried = async <Value>(happening: Promise<Value>): Promise<Value> => {
+    let hasHappened = false;
+    const done = happening.finally(() => {
+      hasHappened = true;
+    });
+    while (!hasHappened) {
+      if (stack.lambda.busy() === 0) stack.advance(5_000);
+      await pause(20);
+    }
+    return done;
+  };
+
   /** Resolves when a queue is empty, whatever waits in it being brought forward. */
-  const drained = async (queueName: string): Promise<void> => {
+  const drained = (queueName: string): Promise<true> => {
     const queue = running.queues.find((url) => url.endsWith(`/${queueName}`));
     if (queue === undefined) throw new Error(`There is no queue ${queueName}.`);
-    await until(async () => {
-      if ((await pipeline.depth(queue)) === 0) return true;
-      // Not while anybody works: time that leaps would end leases that are held.
-      if (stack.lambda.busy() === 0) stack.advance(5_000);
-      return undefined;
-    });
+    return hurried(until(async () => ((await pipeline.depth(queue)) === 0 ? true : undefined)));
   };
 
   /** The record of a notification's one delivery after its first attempt. */
   const attempted = (tenant: string, id: string) =>
     until(async () => (await pipeline.deliveries(tenant, id)).find(({ attempts }) => attempts > 0));
-
-  /** Brings forward what waits until the delivery stands like this. */
-  const hurry = (tenant: string, id: string, status: string) =>
-    until(async () => {
-      const found = (await pipeline.deliveries(tenant, id)).find((record) => record.status === status);
-      if (!found && stack.lambda.busy() === 0) stack.advance(5_000);
-      return found;
-    });
 
   /** Resolves when so many deliveries of a notification have ended. */
   const settled = (tenant: string, id: string, amount: number) =>
@@ -107,7 +108,7 @@ export const startFaultyStack = async (settings: Record<string, string> = {}) =>
     );
   };
 
-  return { stack, lines, failing, crashOnce, drained, attempted, hurry, settled, redrive, ...api, ...pipeline };
+  return { stack, lines, failing, crashOnce, drained, attempted, hurried, settled, redrive, ...api, ...pipeline };
 };
 
 /** The declared stack, as tests of faults hold it. */

@@ -9,7 +9,7 @@ export type ApiRequest = APIGatewayProxyEventV2;
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 const bodyText = ({ body = '', isBase64Encoded }: ApiRequest): string => {
-  if (!isBase64Encoded) return body;
+  if (!isBase64Encoded) return body.replace(/^\uFEFF/, '');
   try {
     return utf8.decode(Buffer.from(body, 'base64'));
   } catch {

@@ -13,6 +13,8 @@ export type HttpPost = {
   body: string;
   /** True where the answer's body decides the outcome; otherwise its status does, and nobody waits for more. */
   readBody?: boolean;
+  /** The most that it may take, in ms. */
+  deadline?: number;
 };
 
 /** The deadline of a send passed. */
@@ -20,9 +22,18 @@ export class DeadlineMissed extends Error {
   override readonly name = 'DeadlineMissed';
 }
 
+/** The connection was closed without an answer. */
+export class ConnectionClosed extends Error {
+  override readonly name = 'ConnectionClosed';
+  readonly code = 'ECONNCLOSED';
+}
+
 /** The most that is read of an answer, in bytes. */
 const MAX_BODY = 64 * 1024;
-/** An idle socket may not outlive a sandbox that was frozen meanwhile, in ms. */
+/**
+ * How long an idle socket is kept, in ms: receivers close theirs too. A sandbox that was frozen meanwhile runs no timers, so
+ * after a longer pause all agents are made anew.
+ */
 const MAX_IDLE = 2_000;
 /** How long one address may take to connect before the next is tried, in ms. */
 const NEXT_ADDRESS_AFTER = 3_000;
@@ -44,6 +55,7 @@ const readAtMost = (response: http.IncomingMessage): Promise<string> =>
     });
     response.on('end', () => resolve(Buffer.concat(parts).toString('utf8')));
     response.on('error', reject);
+    response.on('close', () => reject(new ConnectionClosed()));
   });
 
 /** Lets a short rest of the answer pass, so that its connection can be used again, and cuts off a long one. */
@@ -63,7 +75,7 @@ const drain = (response: http.IncomingMessage): void => {
 export const createHttpClient = ({
   isAllowed,
   resolve = systemResolve,
-  deadline = SEND_DEADLINE,
+  deadline: longest = SEND_DEADLINE,
   clock = Date.now,
 }: {
   isAllowed: EgressRule;
@@ -73,7 +85,13 @@ export const createHttpClient = ({
 }) => {
   const lookup = guardedLookup(isAllowed, resolve);
   const newAgents = () => {
-    const options = { keepAlive: true, maxFreeSockets: 64, lookup, autoSelectFamilyAttemptTimeout: NEXT_ADDRESS_AFTER };
+    const options = {
+      keepAlive: true,
+      maxFreeSockets: 64,
+      lookup,
+      autoSelectFamilyAttemptTimeout: NEXT_ADDRESS_AFTER,
+      timeout: MAX_IDLE,
+    };
     return { 'http:': new http.Agent(options), 'https:': new https.Agent(options) };
   };
   let agents = newAgents();
@@ -94,7 +112,7 @@ export const createHttpClient = ({
    *
    * @throws EgressRefused, DeadlineMissed, or the network's own error with its `code`
    */
-  const post = ({ url, headers, body, readBody = false }: HttpPost): Promise<HttpAnswer> =>
+  const post = ({ url, headers, body, readBody = false, deadline = longest }: HttpPost): Promise<HttpAnswer> =>
     new Promise((resolveAnswer, reject) => {
       const literal = literalAddress(url);
       if (literal !== undefined && !isAllowed(literal)) throw new EgressRefused(true);
@@ -104,15 +122,19 @@ export const createHttpClient = ({
         agent: freshAgents()[secure ? 'https:' : 'http:'],
         headers: { ...headers, 'content-length': Buffer.byteLength(body) },
       });
+      let answered = false;
       inUse++;
       const timer = setTimeout(() => request.destroy(new DeadlineMissed()), deadline);
       request.on('close', () => {
         clearTimeout(timer);
         inUse--;
         lastUse = clock();
+        // Also where nothing else was said: an answer that switches protocols closes without error or response.
+        if (!answered) reject(new ConnectionClosed());
       });
       request.on('error', reject);
       request.on('response', (response) => {
+        answered = true;
         const answer = { status: response.statusCode ?? 0, retryAfter: response.headers['retry-after'] };
         if (readBody) {
           readAtMost(response).then((text) => {

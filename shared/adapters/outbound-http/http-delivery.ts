@@ -32,7 +32,7 @@ export const deliverByHttp = async (
   type: HttpType,
   http: HttpClient,
   request: HttpPost,
-  /** What to call the other side in an explanation, where its address holds a key or is not the tester's own. */
+  /** What to call the other side in an explanation: an address of the operators is not for testers to see. */
   host: string = request.url.host,
 ): Promise<Outcome> => {
   try {

@@ -1,5 +1,5 @@
 import { ATOM_ENTRY_TYPE, atomEntry } from '../../domain/atom-entry.ts';
-import type { Deliver } from '../../domain/deliver.ts';
+import { type Deliver, sendDeadline } from '../../domain/deliver.ts';
 import { failed } from '../../domain/outcome.ts';
 import type { HttpClient } from '../outbound-http/http-client.ts';
 import { deliverByHttp } from '../outbound-http/http-delivery.ts';
@@ -11,11 +11,12 @@ import { deliverByHttp } from '../outbound-http/http-delivery.ts';
  */
 export const feedDelivery =
   (http: HttpClient, endpoint: string | undefined): Deliver =>
-  async ({ event, deliveryId }, { category = '' }) => {
+  async ({ event, deliveryId, timeLeft }, { category = '' }) => {
     if (endpoint === undefined) {
       return failed('permanent', 'no feed configured', 'This service has no Atom feed', { cause: 'service' });
     }
     const headers = { 'content-type': ATOM_ENTRY_TYPE, 'user-agent': 'monitoring-notifications/1' };
     const body = atomEntry(event, category, deliveryId, Date.now());
-    return deliverByHttp('atomfeed', http, { url: new URL(endpoint), headers, body });
+    const request = { url: new URL(endpoint), headers, body, deadline: sendDeadline(timeLeft) };
+    return deliverByHttp('atomfeed', http, request, 'the feed');
   };

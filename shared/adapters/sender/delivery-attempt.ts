@@ -2,7 +2,9 @@ import { ulid } from 'ulid';
 import { MIN_TIME_TO_SEND } from '../../domain/deliver.ts';
 import { attempted, claimedRecord, type DeliveryRecord, ended } from '../../domain/delivery-record.ts';
 import type { NotificationHead } from '../../domain/notification.ts';
-import { MAX_AGE } from '../../domain/retry-schedule.ts';
+import type { Outcome } from '../../domain/outcome.ts';
+import { MAX_AGE, MAX_ATTEMPTS } from '../../domain/retry-schedule.ts';
+import { logger } from '../logger.ts';
 import { putBack, type Settled, sameMessage, type Work } from './message.ts';
 import { bury, settle } from './settlement.ts';
 
@@ -10,20 +12,31 @@ import { bury, settle } from './settlement.ts';
 export type Turn = {
   /** True where a newer event of the incident has arrived. */
   superseded: boolean;
-  /** Notes that this event has arrived: before its record, so that no crash lets an older one follow it. */
+  /** Notes, once, that this event has arrived: before its record, so that no crash lets an older one follow it. */
   onDelivered: () => Promise<void>;
 };
 
 const noTurn: Turn = { superseded: false, onDelivered: async () => undefined };
 
-const deliverClaimed = async (
+/** Delivers, and gives the claim up where a failure of our own kept it from being tried. */
+const deliver = async (work: Work, record: DeliveryRecord, { details }: NotificationHead): Promise<Outcome> => {
+  const { tools, body, id, timeLeft } = work;
+  try {
+    return await tools.deliver({ event: body.event, deliveryId: id, partsDone: record.parts, timeLeft }, details);
+  } catch (error) {
+    // Where even this fails, the lease ends by itself.
+    await tools.deliveries.save({ ...record, lease: 0 }).catch(() => undefined);
+    throw error;
+  }
+};
+
+const workOnClaimed = async (
   work: Work,
   record: DeliveryRecord,
   notification: NotificationHead | undefined,
   turn: Turn,
 ): Promise<Settled> => {
-  const { tools, body, id } = work;
-  const { deliveries, clock, deliver } = tools;
+  const { deliveries, clock } = work.tools;
   if (!notification) {
     await deliveries.save(ended(record, 'cancelled'));
     return { verdict: 'cancelled' };
@@ -33,8 +46,15 @@ const deliverClaimed = async (
     return { verdict: 'superseded' };
   }
   if (clock() - record.opened > MAX_AGE) return bury(work, record, { reason: 'expired', cause: 'destination' });
+  // A worker died after the last attempt was counted and before it was buried.
+  if (record.attempts >= MAX_ATTEMPTS)
+    return bury(work, record, { reason: 'attempts exhausted', cause: 'destination' });
+  if (work.timeLeft() < MIN_TIME_TO_SEND) {
+    await deliveries.save({ ...record, lease: 0 });
+    return putBack(work, 'busy', 0);
+  }
   const at = clock();
-  const outcome = await deliver({ event: body.event, deliveryId: id, partsDone: record.parts }, notification.details);
+  const outcome = await deliver(work, record, notification);
   return settle(work, attempted(record, outcome, at, clock() - at), outcome, turn.onDelivered);
 };
 
@@ -47,18 +67,21 @@ export const attemptDelivery = async (
   notification: NotificationHead | undefined,
   turn: Turn = noTurn,
 ): Promise<Settled> => {
-  const { tools, body, timeLeft } = work;
+  const { tools, record, body, id } = work;
   const { deliveries, queues, queueUrls, type, clock } = tools;
   if (notification && notification.type !== type) {
     await queues.sendLater(queueUrls[notification.type], sameMessage(work), 0);
     return { verdict: 'forwarded' };
   }
-  if (timeLeft() < MIN_TIME_TO_SEND) return putBack(work, 'busy', 0);
+  if (work.timeLeft() < MIN_TIME_TO_SEND) return putBack(work, 'busy', 0);
 
-  const claim = await deliveries.claim(claimedRecord(body.event, body.notification_id, ulid(), clock()), clock());
+  const claim = await deliveries.claim(claimedRecord(body, record.body, ulid(), clock()), clock());
   switch (claim.kind) {
     case 'ended':
       return { verdict: 'duplicate' };
+    case 'conflict':
+      logger.warn('event id used again with other content', { type, delivery_id: id });
+      return { verdict: 'conflict' };
     case 'busy':
       return putBack(work, 'busy', (claim.until - clock()) / 1000 + 1);
     case 'early':
@@ -66,13 +89,6 @@ export const attemptDelivery = async (
       await queues.sendLater(queueUrls[type], sameMessage(work), claim.due - clock());
       return { verdict: 'early' };
     case 'claimed':
-      break;
-  }
-  try {
-    return await deliverClaimed(work, claim.record, notification, turn);
-  } catch (error) {
-    // Where even this fails, the lease ends by itself.
-    await deliveries.save({ ...claim.record, lease: 0 }).catch(() => undefined);
-    throw error;
+      return workOnClaimed(work, claim.record, notification, turn);
   }
 };

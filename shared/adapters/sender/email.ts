@@ -5,7 +5,7 @@ import type { Deliver } from '../../domain/deliver.ts';
 import { type EmailMessage, emailMessage } from '../../domain/email-message.ts';
 import { type Failure, failed, type Outcome } from '../../domain/outcome.ts';
 import type { AccountRepository } from '../account-repository.ts';
-import { awsConfig } from '../aws-config.ts';
+import { onceConfig } from '../aws-config.ts';
 import type { DailyLimit } from '../daily-limit.ts';
 
 /** The part of a sender's environment that mail needs. */
@@ -18,11 +18,11 @@ const accepted: Outcome = { result: 'delivered', explanation: 'Success: Email ac
 
 const utf8 = (Data: string) => ({ Data, Charset: 'UTF-8' });
 
-/** SES has no idempotency token, so the client never repeats a call by itself: the record decides (wire-formats, SES). */
+/** SES has no idempotency token: the record decides whether a call is repeated (wire-formats, SES). */
 const createSendMail = (
   environment: MailEnvironment,
   dailyLimit: DailyLimit,
-  client = new SESClient({ ...awsConfig, maxAttempts: 1 }),
+  client = new SESClient(onceConfig),
 ): SendMail => {
   const { MAIL_FROM, MAIL_REPLY_TO, CONFIGURATION_SET } = environment;
   return async (tenant, recipient, { subject, text, html }) => {
@@ -55,6 +55,14 @@ export const emailDelivery = (environment: MailEnvironment, dailyLimit: DailyLim
 const partOf = (deliveryId: string, contact: string): string =>
   createHash('sha256').update(`${deliveryId} ${contact}`).digest('base64url').slice(0, 16);
 
+/** Where the limit cannot be counted for one contact, the others who were mailed must still be remembered. */
+const notCounted = (): Failure =>
+  failed('transient', 'network', 'The message could not be counted', {
+    cause: 'service',
+    free: true,
+    retryAfter: 5_000,
+  });
+
 const isFailure = (outcome: Outcome): outcome is Failure => outcome.result !== 'delivered';
 
 /** Delivers to the account's technical contacts: each gets a message of its own, and a retry mails only the rest. */
@@ -72,7 +80,10 @@ export const technicalContactsDelivery = (
     const outcomes = await Promise.all(
       parts
         .filter(({ part }) => !partsDone.includes(part))
-        .map(async ({ contact, part }) => ({ part, outcome: await sendMail(event.tenant_id, contact, message) })),
+        .map(async ({ contact, part }) => ({
+          part,
+          outcome: await sendMail(event.tenant_id, contact, message).catch(notCounted),
+        })),
     );
     const arrived = outcomes.flatMap(({ part, outcome }) => (isFailure(outcome) ? [] : [part]));
     const failures = outcomes.map(({ outcome }) => outcome).filter(isFailure);

@@ -3,10 +3,10 @@ import { advanced, claimedTurn, type IncidentTurn, isSuperseded } from '../../do
 import type { NotificationHead } from '../../domain/notification.ts';
 import { logger } from '../logger.ts';
 import { attemptDelivery } from './delivery-attempt.ts';
-import { putBack, type Settled, type Work } from './message.ts';
+import { type Settled, sameMessage, type Work } from './message.ts';
 
-/** How soon a message asks again for its turn, in seconds: a resolve should not wait out a whole lease. */
-const ASK_AGAIN = 2;
+/** How soon a message asks again for its turn, in ms: a resolve should not wait out a whole lease. */
+const ASK_AGAIN = 2_000;
 
 /**
  * Works on a message about an incident (design 3, Incidents in order): one at a time for each notification and alarm, and
@@ -16,7 +16,11 @@ export const attemptInTurn = async (work: Work, notification: NotificationHead |
   const { tools, body } = work;
   const { deliveries, clock } = tools;
   const turn = await deliveries.claimTurn(claimedTurn(body.event, body.notification_id, ulid(), clock()), clock());
-  if (!turn) return putBack(work, 'busy', ASK_AGAIN);
+  if (!turn) {
+    // As a new message: put back, it would soon have been received too often.
+    await tools.queues.sendLater(tools.queueUrls[tools.type], sameMessage(work), ASK_AGAIN);
+    return { verdict: 'busy' };
+  }
 
   let held: IncidentTurn | undefined = turn;
   const giveUp = async (next: IncidentTurn) => {
@@ -26,7 +30,11 @@ export const attemptInTurn = async (work: Work, notification: NotificationHead |
   try {
     return await attemptDelivery(work, notification, {
       superseded: isSuperseded(body.event, turn),
-      onDelivered: () => giveUp(advanced(turn, body.event)),
+      onDelivered: async () => {
+        if (!held) return;
+        held = advanced(turn, body.event);
+        await giveUp(held);
+      },
     });
   } finally {
     // Where this fails, the lease ends by itself.

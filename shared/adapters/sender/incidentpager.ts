@@ -1,4 +1,4 @@
-import type { Deliver } from '../../domain/deliver.ts';
+import { type Deliver, sendDeadline } from '../../domain/deliver.ts';
 import { pagerEvent } from '../../domain/pager-event.ts';
 import type { HttpClient } from '../outbound-http/http-client.ts';
 import { deliverByHttp } from '../outbound-http/http-delivery.ts';
@@ -11,10 +11,11 @@ import { deliverByHttp } from '../outbound-http/http-delivery.ts';
  */
 export const pagerDelivery =
   (guarded: HttpClient, direct: HttpClient, endpoint: string): Deliver =>
-  ({ event }, { service_key: serviceKey = '', service_endpoint: own }) => {
+  ({ event, timeLeft }, { service_key: serviceKey = '', service_endpoint: own }) => {
     const body = JSON.stringify(pagerEvent(event, serviceKey));
     const headers = { 'content-type': 'application/json', 'user-agent': 'monitoring-notifications/1' };
+    const request = { headers, body, deadline: sendDeadline(timeLeft) };
     return own === undefined
-      ? deliverByHttp('incidentpager', direct, { url: new URL(endpoint), headers, body })
-      : deliverByHttp('incidentpager', guarded, { url: new URL(own), headers, body });
+      ? deliverByHttp('incidentpager', direct, { ...request, url: new URL(endpoint) }, 'the incident pager')
+      : deliverByHttp('incidentpager', guarded, { ...request, url: new URL(own) });
   };

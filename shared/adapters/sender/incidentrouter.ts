@@ -1,4 +1,4 @@
-import type { Deliver } from '../../domain/deliver.ts';
+import { type Deliver, sendDeadline } from '../../domain/deliver.ts';
 import { routerEvent } from '../../domain/router-event.ts';
 import type { AccountRepository } from '../account-repository.ts';
 import type { HttpClient } from '../outbound-http/http-client.ts';
@@ -11,12 +11,13 @@ import { webhookHeaders } from './webhook.ts';
  */
 export const routerDelivery =
   (accounts: Pick<AccountRepository, 'webhookCredentials'>, http: HttpClient, endpoint: string): Deliver =>
-  async ({ event, deliveryId }, { api_key: apiKey = '', routing_key: routingKey }) => {
+  async ({ event, deliveryId, timeLeft }, { api_key: apiKey = '', routing_key: routingKey }) => {
     const credentials = await accounts.webhookCredentials(event.tenant_id);
     const path = [apiKey, ...(routingKey === undefined ? [] : [routingKey])].map(encodeURIComponent).join('/');
     const url = new URL(`${endpoint.replace(/\/$/, '')}/${path}`);
     const now = Date.now();
     const body = JSON.stringify(routerEvent(event, now));
     const headers = webhookHeaders(credentials, deliveryId, now, body);
-    return deliverByHttp('incidentrouter', http, { url, headers, body, readBody: true });
+    const request = { url, headers, body, readBody: true, deadline: sendDeadline(timeLeft) };
+    return deliverByHttp('incidentrouter', http, request, 'the incident router');
   };

@@ -2,13 +2,12 @@ import { PublishCommand, SNSClient } from '@aws-sdk/client-sns';
 import { awsFailure } from '../../domain/aws-outcome.ts';
 import type { Deliver } from '../../domain/deliver.ts';
 import { operatorMessage } from '../../domain/operator-message.ts';
-import { awsConfig } from '../aws-config.ts';
+import { onceConfig } from '../aws-config.ts';
 import type { DailyLimit } from '../daily-limit.ts';
 
 /** Delivers to a `managed` notification: publishes to the topic of the service's operators. Delivered means accepted by SNS. */
 export const managedDelivery = (topicArn: string, dailyLimit: DailyLimit): Deliver => {
-  // A standard topic knows no repeated message: the client never repeats a call by itself, the record decides.
-  const client = new SNSClient({ ...awsConfig, maxAttempts: 1 });
+  const client = new SNSClient(onceConfig);
   return async ({ event }) => {
     const overLimit = await dailyLimit(event.tenant_id);
     if (overLimit) return overLimit;

@@ -15,6 +15,7 @@ export type Verdict =
   | 'cancelled'
   | 'forwarded'
   | 'duplicate'
+  | 'conflict'
   | 'early'
   | 'busy'
   | 'unrecorded'

@@ -4,15 +4,15 @@ import { type DeliveryRecord, ended } from '../../domain/delivery-record.ts';
 import { DEFAULT_NOTIFICATION_ID } from '../../domain/notification-id.ts';
 import type { Failure, Outcome } from '../../domain/outcome.ts';
 import { waitAfter } from '../../domain/retry-schedule.ts';
-import { undeliveredNotice } from '../../domain/undelivered-notice.ts';
+import { isUndeliveredNotice, undeliveredNotice } from '../../domain/undelivered-notice.ts';
 import { logger } from '../logger.ts';
 import { type Settled, sameMessage, type Verdict, type Work } from './message.ts';
 
 /** What logs, records and dead letters hold of a failure. */
 type Cause = Pick<Failure, 'reason' | 'cause' | 'status'>;
 
-/** The last try of the completing write may take this long, in ms: 3 tries of 3 s, as `awsConfig` has it. */
-const MIN_TIME_TO_RECORD = 10_000;
+/** The last try of the completing write may take this long, in ms: 3 tries of 4 s (`awsConfig`) and their pauses. */
+const MIN_TIME_TO_RECORD = 13_000;
 /** Between two tries of it, in ms. */
 const RECORD_AGAIN = 250;
 
@@ -43,9 +43,18 @@ const tellOwner = async ({ tools, body }: Work, { reason }: Cause): Promise<void
   );
 };
 
-/** The order matters (design 3, Dead letters): the dead-letter queue has it, then the record says so, then the message is acked. */
+/**
+ * The order matters (design 3, Dead letters): the dead-letter queue has it, then the record says so, then the message
+ * is acked. A notice of ours that cannot reach an owner without contacts is let go: it would be its own subject.
+ */
 export const bury = async (work: Work, record: DeliveryRecord, failure: Cause): Promise<Settled> => {
   const { tools } = work;
+  // What the attempt did, parts that have arrived above all, must not be forgotten where burying fails.
+  await tools.deliveries.save(record);
+  if (isUndeliveredNotice(work.body.event)) {
+    await tools.deliveries.save(ended(record, 'cancelled'));
+    return { verdict: 'cancelled' };
+  }
   await tellOwner(work, failure);
   await tools.queues.deadLetter(tools.deadLetterUrl, sameMessage(work), { ...failure, attempts: record.attempts });
   await tools.deliveries.save(ended(record, 'dead'));

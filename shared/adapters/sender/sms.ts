@@ -3,7 +3,7 @@ import { awsFailure } from '../../domain/aws-outcome.ts';
 import type { Deliver } from '../../domain/deliver.ts';
 import { failed } from '../../domain/outcome.ts';
 import { smsMessage } from '../../domain/sms-message.ts';
-import { awsConfig } from '../aws-config.ts';
+import { onceConfig } from '../aws-config.ts';
 import type { DailyLimit } from '../daily-limit.ts';
 
 /** The settings of texts: each is left to the account's own where it is absent. */
@@ -20,8 +20,7 @@ const attribute = (DataType: 'String' | 'Number', name: string, StringValue: str
 
 /** Delivers to an `sms` notification. Delivered means that SNS accepted the text. */
 export const smsDelivery = (environment: SmsEnvironment, dailyLimit: DailyLimit): Deliver => {
-  // A text has no idempotency token: the client never repeats a call by itself, the record decides.
-  const client = new SNSClient({ ...awsConfig, maxAttempts: 1 });
+  const client = new SNSClient(onceConfig);
   const attributes = {
     ...attribute('String', 'AWS.SNS.SMS.SMSType', 'Transactional'),
     ...attribute('String', 'AWS.SNS.SMS.SenderID', environment.SMS_SENDER_ID),

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { webhookPayload } from '../../contracts/alarm-event.ts';
-import type { Deliver } from '../../domain/deliver.ts';
+import { type Deliver, sendDeadline } from '../../domain/deliver.ts';
 import type { AccountRepository, WebhookCredentials } from '../account-repository.ts';
 import type { HttpClient } from '../outbound-http/http-client.ts';
 import { deliverByHttp } from '../outbound-http/http-delivery.ts';
@@ -37,9 +37,9 @@ export const webhookHeaders = (
 /** Delivers to a `webhook` notification: the payload, the tenant's token, and a signature that the receiver can check. */
 export const webhookDelivery =
   (accounts: Pick<AccountRepository, 'webhookCredentials'>, http: HttpClient): Deliver =>
-  async ({ event, deliveryId }, { url = '' }) => {
+  async ({ event, deliveryId, timeLeft }, { url = '' }) => {
     const credentials = await accounts.webhookCredentials(event.tenant_id);
     const body = JSON.stringify(webhookPayload(event));
     const headers = webhookHeaders(credentials, deliveryId, Date.now(), body);
-    return deliverByHttp('webhook', http, { url: new URL(url), headers, body });
+    return deliverByHttp('webhook', http, { url: new URL(url), headers, body, deadline: sendDeadline(timeLeft) });
   };
