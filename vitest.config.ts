@@ -5,6 +5,8 @@ const deps = { interopDefault: false };
 
 export default defineConfig({
   test: {
+    // Many tests wait for a stack of their own, so two cores take two files at a time.
+    maxWorkers: 2,
     projects: [
       {
         test: {

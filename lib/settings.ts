@@ -85,8 +85,11 @@ export type Settings = z.output<typeof settingsSchema>;
 /** The names of all settings, for the documentation's test. */
 export const settingNames = Object.keys(settingsSchema.shape);
 
-/** CDK's own context keys hold a colon or a slash (`aws:cdk:…`, `@aws-cdk/…`), but for one that `cdk acknowledge` writes. */
-const isSetting = (key: string): boolean => !/[:/]/.test(key) && key !== 'acknowledged-issue-numbers';
+/** What `cdk acknowledge` and `cdk cli-telemetry` keep in the context. */
+const CLI_KEYS = ['acknowledged-issue-numbers', 'cli-telemetry'];
+
+/** CDK's other context keys hold a colon or a slash (`aws:cdk:…`, `@aws-cdk/…`); a setting's name holds neither. */
+const isSetting = (key: string): boolean => !/[:/]/.test(key) && !CLI_KEYS.includes(key);
 
 const describe = (issue: z.core.$ZodIssue): string =>
   issue.code === 'unrecognized_keys' && issue.path.length === 0

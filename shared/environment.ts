@@ -15,7 +15,10 @@ const name = z.string().check(z.minLength(1));
 const address = z.string().check(z.url());
 const optionalText = z.optional(z.string().check(z.minLength(1)));
 const parsedNumber = z.transform((text: string) => Number(text));
-const amount = z.pipe(z.string(), z.pipe(parsedNumber, z.number().check(z.nonnegative())));
+const amount = z.pipe(
+  z.string().check(z.regex(/^\d+(\.\d+)?$/)),
+  z.pipe(parsedNumber, z.number().check(z.nonnegative())),
+);
 
 const flag = z.pipe(
   z.enum(['true', 'false']),

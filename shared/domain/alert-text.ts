@@ -4,7 +4,7 @@ import type { AlarmEvent } from '../contracts/alarm-event.ts';
 const scalar = (value: unknown): string | undefined => {
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);
   if (JSON.isRawJSON(value)) return value.rawJSON;
-  return typeof value === 'string' && value.trim() !== '' ? value.toWellFormed() : undefined;
+  return typeof value === 'string' ? oneLine(value) || undefined : undefined;
 };
 
 /** A property of something that may be anything. */
@@ -33,7 +33,7 @@ const SUBJECT_LENGTH = 200;
 
 /** One line that says what happened: `[CRITICAL] web-1: Disk space`. It never holds a line break. */
 export const headline = ({ details, entity, alarm }: AlarmEvent): string =>
-  shortened(`[${details.state}] ${named(entity)}: ${named(alarm)}`, SUBJECT_LENGTH);
+  shortened(`[${details.state}] ${named(entity) ?? '?'}: ${named(alarm) ?? '?'}`, SUBJECT_LENGTH);
 
 /** What the alarm said about its state, or nothing. */
 export const statusText = ({ details }: AlarmEvent): string | undefined => {

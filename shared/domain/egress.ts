@@ -5,6 +5,9 @@ type Address = ReturnType<typeof ipaddr.parse>;
 /** All of the global unicast space that is assigned so far (IANA, IPv6 address space). */
 const GLOBAL_UNICAST_V6 = ipaddr.parseCIDR('2000::/3');
 
+/** Local-use NAT64 (RFC 8215): nobody's but the network's own, and its inner address may stand anywhere. */
+const LOCAL_NAT64 = ipaddr.parseCIDR('64:ff9b:1::/48');
+
 const v4 = (bytes: number[]): Address => ipaddr.fromByteArray(bytes);
 
 /**
@@ -27,6 +30,7 @@ const embedded = (address: Address): Address[] => {
 };
 
 const isPublicUnicast = (address: Address): boolean => {
+  if (address.kind() === 'ipv6' && address.match(LOCAL_NAT64)) return false;
   const inner = embedded(address);
   if (inner.length > 0) return inner.every(isPublicUnicast);
   return address.range() === 'unicast' && (address.kind() === 'ipv4' || address.match(GLOBAL_UNICAST_V6));

@@ -55,7 +55,10 @@ const MAX_RETRY_AFTER = 3_600_000;
 /** Reads `Retry-After` (RFC 9110, section 10.2.3), seconds or a date, as ms from now, at most an hour; undefined for anything else. */
 export const retryAfterMs = (header: string | undefined, now: number): number | undefined => {
   if (header === undefined) return undefined;
-  const wait = /^\s*\d+\s*$/.test(header) ? Number(header) * 1000 : Date.parse(header) - now;
+  const text = header.trim();
+  // Date.parse makes a date of nearly anything: "-1", "5, 6".
+  if (!/^(\d+|[A-Z][a-z]{2,8}, .* GMT)$/.test(text)) return undefined;
+  const wait = /^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(text) - now;
   return Number.isNaN(wait) ? undefined : Math.min(Math.max(wait, 0), MAX_RETRY_AFTER);
 };
 

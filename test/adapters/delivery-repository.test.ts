@@ -1,6 +1,7 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { createDeliveryRepository } from '../../shared/adapters/delivery-repository.ts';
 import { attempted, claimedRecord, ended, LEASE } from '../../shared/domain/delivery-record.ts';
+import { claimedTurn } from '../../shared/domain/incident.ts';
 import { newNotificationId } from '../../shared/domain/notification-id.ts';
 import { failed } from '../../shared/domain/outcome.ts';
 import { startDatabase } from '../support/dynamodb.ts';
@@ -17,7 +18,8 @@ const transient = failed('transient', 'status', '', { status: 500 });
 /** A delivery that nobody has claimed, as workers would claim it. */
 const delivery = () => {
   const id = newNotificationId();
-  return (owner: string, now = NOW) => claimedRecord(alarmEvent(), id, owner, now);
+  return (owner: string, now = NOW, message = 'message') =>
+    claimedRecord({ event: alarmEvent(), notification_id: id }, message, owner, now);
 };
 
 /** A delivery with an attempt behind it, due again at some time. */
@@ -109,7 +111,7 @@ describe('a delivery that has ended', () => {
     const by = delivery();
     await deliveries.claim(by('a'), NOW);
     await deliveries.save(ended(by('a'), status));
-    expect(await deliveries.claim(by('b'), NOW + 86_400_000)).toMatchObject({ kind: 'ended', record: { status } });
+    expect(await deliveries.claim(by('b'), NOW + 86_400_000)).toEqual({ kind: 'ended' });
   });
 
   it('is opened again for a new round where it was dead', async () => {
@@ -130,6 +132,56 @@ describe('a delivery that has ended', () => {
     const claims = await Promise.all(Array.from({ length: 10 }, (_, index) => deliveries.claim(by(`w${index}`), NOW)));
     expect(claims.filter(({ kind }) => kind === 'claimed')).toHaveLength(1);
     expect(claims.filter(({ kind }) => kind === 'busy')).toHaveLength(9);
+  });
+});
+
+describe('another message with the id of the same event', () => {
+  const other = (by: ReturnType<typeof delivery>) => by('b', NOW, 'other message');
+
+  it('never takes the place of the first one, whether that is at work, waits, has ended or is dead', async () => {
+    const atWork = delivery();
+    await deliveries.claim(atWork('a'), NOW);
+    const due = await waiting(NOW);
+    const [done, dead] = [delivery(), delivery()];
+    await deliveries.save(ended(done('a'), 'delivered'));
+    await deliveries.save(ended(dead('a'), 'dead'));
+    for (const by of [atWork, due, done, dead]) {
+      expect(await deliveries.claim(other(by), NOW + 2 * LEASE)).toEqual({ kind: 'conflict' });
+    }
+  });
+});
+
+describe('the turn of an incident', () => {
+  const turnOf =
+    (id = newNotificationId()) =>
+    (owner: string, now = NOW) =>
+      claimedTurn(alarmEvent(), id, owner, now);
+
+  it('is whose who claims it first, until the lease ends', async () => {
+    const by = turnOf();
+    expect(await deliveries.claimTurn(by('a'), NOW)).toEqual(by('a'));
+    expect(await deliveries.claimTurn(by('b'), NOW)).toBeUndefined();
+    const later = NOW + LEASE;
+    expect(await deliveries.claimTurn(by('b', later), later)).toEqual(by('b', later));
+  });
+
+  it('is exactly one of twenty workers’ who claim it at once', async () => {
+    const by = turnOf();
+    const turns = await Promise.all(
+      Array.from({ length: 20 }, (_, index) => deliveries.claimTurn(by(`w${index}`), NOW)),
+    );
+    expect(turns.filter(Boolean)).toHaveLength(1);
+  });
+
+  it('is its worker’s even where the answer to the claim was lost', async () => {
+    const losing = createDeliveryRepository(losingAnswer(connect(), 'UpdateItemCommand'), 'deliveries');
+    expect(await losing.claimTurn(turnOf()('a'), NOW)).toMatchObject({ owner: 'a' });
+  });
+
+  it('remembers the newest event from one worker to the next', async () => {
+    const by = turnOf();
+    await deliveries.save({ ...by('a'), newest: NOW - 5, lease: 0 });
+    expect(await deliveries.claimTurn(by('b'), NOW)).toMatchObject({ owner: 'b', newest: NOW - 5, lease: NOW + LEASE });
   });
 });
 
@@ -157,14 +209,22 @@ describe('saving records', () => {
     expect(await deliveries.read(by('a'))).toMatchObject({ status: 'delivered' });
   });
 
-  it('fails for all of them where the table does not take them, and works again afterwards', async () => {
-    const database = throttled(connect({ maxAttempts: 1 }), 'BatchWriteItemCommand', 1);
+  it('fails where the table does not take them, and works again afterwards', async () => {
+    const database = throttled(connect({ maxAttempts: 1 }), 'BatchWriteItemCommand', 3);
     const repository = createDeliveryRepository(database, 'deliveries');
     const record = ended(delivery()('a'), 'delivered');
     const saved = await Promise.allSettled([repository.save(record), repository.save(ended(delivery()('a'), 'dead'))]);
     expect(saved.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
     await repository.save(record);
     expect(await repository.read(record)).toEqual(record);
+  });
+
+  it('writes all others where the table does not take one of them', async () => {
+    const records = Array.from({ length: 5 }, () => ended(delivery()('a'), 'delivered'));
+    const tooLarge = { ...ended(delivery()('a'), 'delivered'), event_id: 'x'.repeat(500_000) };
+    const saved = await Promise.allSettled([...records, tooLarge].map(deliveries.save));
+    expect(saved.map(({ status }) => status)).toEqual([...records.map(() => 'fulfilled'), 'rejected']);
+    expect(await Promise.all(records.map(deliveries.read))).toEqual(records);
   });
 });
 

@@ -17,6 +17,8 @@ const byDefault = {
   details: {},
 };
 
+const noVersion = { version: '', chunks: 0 };
+
 const list = async (tenant: string) => Array.fromAsync(notifications.list(tenant, null, 10));
 const changed = webhookNotification({ label: 'Day shift', type: 'sms', details: goodDetails.sms });
 
@@ -55,27 +57,27 @@ describe('a notification that is replaced', () => {
   it('is the new one at once, under a new version', async () => {
     const id = await notifications.create('acme', webhookNotification());
     const key = { tenant: 'acme', id };
-    const { version = '' } = (await notifications.get(key)) ?? {};
-    expect(await notifications.replace(key, version, changed)).toBe(true);
+    const { stored = noVersion } = (await notifications.get(key)) ?? {};
+    expect(await notifications.replace(key, stored, changed)).toBe(true);
     const found = await notifications.get(key);
     expect(found?.record).toEqual({ id, ...changed });
-    expect(found?.version).not.toBe(version);
+    expect(found?.stored.version).not.toBe(stored.version);
   });
 
   it('stays as it was where another one was faster', async () => {
     const id = await notifications.create('acme', webhookNotification());
     const key = { tenant: 'acme', id };
-    const { version = '' } = (await notifications.get(key)) ?? {};
-    await notifications.replace(key, version, changed);
-    expect(await notifications.replace(key, version, webhookNotification())).toBe(false);
+    const { stored = noVersion } = (await notifications.get(key)) ?? {};
+    await notifications.replace(key, stored, changed);
+    expect(await notifications.replace(key, stored, webhookNotification())).toBe(false);
     expect((await notifications.get(key))?.record).toEqual({ id, ...changed });
   });
 
   it('does not come back to life where it was deleted meanwhile', async () => {
     const key = { tenant: 'acme', id: await notifications.create('acme', webhookNotification()) };
-    const { version = '' } = (await notifications.get(key)) ?? {};
+    const { stored = noVersion } = (await notifications.get(key)) ?? {};
     await notifications.delete(key);
-    expect(await notifications.replace(key, version, changed)).toBe(false);
+    expect(await notifications.replace(key, stored, changed)).toBe(false);
     expect(await notifications.get(key)).toBeUndefined();
   });
 });
@@ -133,12 +135,12 @@ describe('two tenants', () => {
   ])('never see each other: %s and %s', async (one, other) => {
     const id = await notifications.create(one, webhookNotification());
     const key = { tenant: other, id };
-    const { version = '' } = (await notifications.get({ tenant: one, id })) ?? {};
+    const { stored = noVersion } = (await notifications.get({ tenant: one, id })) ?? {};
     expect(await notifications.get(key)).toBeUndefined();
     expect(await list(other)).toEqual([byDefault]);
     expect(await Array.fromAsync(notifications.listByIds(other, [id], null))).toEqual([]);
     expect((await notifications.heads([key])).find(key)).toBeUndefined();
-    expect(await notifications.replace(key, version, changed)).toBe(false);
+    expect(await notifications.replace(key, stored, changed)).toBe(false);
     expect(await notifications.delete(key)).toBe(false);
     expect((await notifications.get({ tenant: one, id }))?.record).toEqual({ id, ...webhookNotification() });
   });

@@ -1,14 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import { awsFailure } from '../../shared/domain/aws-outcome.ts';
 
+/** An error that the service gave, as the SDK throws it. */
 const awsError = (name: string, message = 'text of ops@example.com in account 123456789012') =>
-  Object.assign(new Error(message), { name });
+  Object.assign(new Error(message), { name, $fault: 'client' });
 
 const rejected = { result: 'permanent', reason: 'rejected', cause: 'destination' };
 const ourFault = { result: 'transient', reason: 'sender misconfigured', cause: 'service' };
 const ourRate = { result: 'throttled', reason: 'throttled', cause: 'service', free: true, retryAfter: 5_000 };
 const ourQuota = { ...ourRate, retryAfter: 3_600_000 };
 const unknown = { result: 'transient', reason: 'rejected', cause: 'service' };
+const unreachable = { result: 'transient', reason: 'network', cause: 'service' };
 
 describe('what SES refuses', () => {
   it.each([
@@ -26,7 +28,6 @@ describe('what SES refuses', () => {
     ['ThrottlingException', 'Rate exceeded', ourRate],
     ['Throttling', 'Daily message quota exceeded.', ourQuota],
     ['InternalFailure', 'oops', unknown],
-    ['TimeoutError', 'socket timed out', unknown],
   ])('%s "%s"', (name, message, verdict) => {
     expect(awsFailure('ses', awsError(name, message))).toMatchObject(verdict);
   });
@@ -49,6 +50,14 @@ describe('what SNS refuses', () => {
   });
 });
 
+describe('a service that gives no answer', () => {
+  it.each(['TimeoutError', 'Error', 'AbortError'])('was not reached, which is ours and passes: %s', (name) => {
+    for (const service of ['ses', 'sns'] as const) {
+      expect(awsFailure(service, Object.assign(new Error('ops@example.com'), { name }))).toMatchObject(unreachable);
+    }
+  });
+});
+
 describe('what the tester is told', () => {
   it('names the error and never its text, which may hold the recipient or our account', () => {
     expect(awsFailure('ses', awsError('MessageRejected')).explanation).toBe(
@@ -61,7 +70,7 @@ describe('what the tester is told', () => {
 
   it('is something even where what was thrown is no error', () => {
     expect(awsFailure('sns', 'text of ops@example.com')).toMatchObject({
-      ...unknown,
+      ...unreachable,
       explanation: 'SNS did not accept the message: Error',
     });
   });

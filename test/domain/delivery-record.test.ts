@@ -5,14 +5,23 @@ import { failed, type Outcome } from '../../shared/domain/outcome.ts';
 import { alarmEvent, EVENT_TIME } from '../support/events.ts';
 
 const NOW = EVENT_TIME + 1_234;
-const first = (changes = {}) => claimedRecord(alarmEvent(changes), newNotificationId(), 'owner', NOW);
+const first = (changes = {}, message = 'message') =>
+  claimedRecord({ event: alarmEvent(changes), notification_id: newNotificationId() }, message, 'owner', NOW);
 const transient = failed('transient', 'status', 'explained', { status: 500 });
 const delivered: Outcome = { result: 'delivered', status: 204, explanation: 'Success' };
 
 const afterAttempts = (record: DeliveryRecord, outcomes: Outcome[]): DeliveryRecord =>
   outcomes.reduce((before, outcome, index) => attempted(before, outcome, NOW + index, 10), record);
 
-const bytes = (record: DeliveryRecord): number => Buffer.byteLength(JSON.stringify(record));
+/** The size of a value as DynamoDB counts it (its guide, "Item sizes and formats"). */
+const sizeOf = (value: unknown): number => {
+  if (typeof value === 'string') return Buffer.byteLength(value);
+  if (typeof value === 'number') return Math.ceil(String(value).length / 2) + 1;
+  if (typeof value !== 'object' || value === null) return 1;
+  const parts = Object.entries(value).filter(([, part]) => part !== undefined);
+  const names = Array.isArray(value) ? 0 : Buffer.byteLength(parts.map(([name]) => name).join(''));
+  return 3 + names + parts.reduce((sum, [, part]) => sum + 1 + sizeOf(part), 0);
+};
 
 describe('a delivery that is claimed for the first time', () => {
   it('is open, due now, without attempts, and leased for 35 s', () => {
@@ -33,6 +42,13 @@ describe('a delivery that is claimed for the first time', () => {
     expect(LEASE).toBe(35_000);
   });
 
+  it('tells its message from any other by a short digest, and holds nothing of it', () => {
+    const [one, same, other] = [first({}, 'secret 1'), first({}, 'secret 1'), first({}, 'secret 2')];
+    expect(one.content).toBe(same.content);
+    expect(one.content).not.toBe(other.content);
+    expect(JSON.stringify(one)).not.toContain('secret');
+  });
+
   it('is kept for 30 days', () => {
     expect(first().expires).toBe(Math.floor(NOW / 1000) + 30 * 86_400);
   });
@@ -51,10 +67,11 @@ describe('an attempt', () => {
     expect(afterAttempts(first(), [transient, delivered])).toMatchObject({ attempts: 2 });
   });
 
-  it('does not count where it was our own account that could not send, and is kept all the same', () => {
+  it('is neither counted nor kept where it was our own account that could not send', () => {
     const free = failed('throttled', 'throttled', '', { free: true });
-    expect(afterAttempts(first(), [free, transient, free])).toMatchObject({ attempts: 1 });
-    expect(afterAttempts(first(), [free]).history).toHaveLength(1);
+    const record = afterAttempts(first(), [free, transient, free]);
+    expect(record).toMatchObject({ attempts: 1, lease: 0 });
+    expect(record.history).toHaveLength(1);
   });
 
   it('is one of the last nine that are kept', () => {
@@ -94,11 +111,11 @@ describe('the record of nine failed attempts', () => {
   const nine = Array.from({ length: 9 }, () => transient);
 
   it('takes less than 1 KB for ids as they are', () => {
-    expect(bytes(afterAttempts(first(), nine))).toBeLessThan(1_024);
+    expect(sizeOf(afterAttempts(first(), nine))).toBeLessThan(1_024);
   });
 
   it('is one that DynamoDB takes, however long the ids are that the event names', () => {
     const long = 'x'.repeat(440_000);
-    expect(bytes(afterAttempts(first({ entity: { id: long }, alarm: { id: long } }), nine))).toBeLessThan(400 * 1_024);
+    expect(sizeOf(afterAttempts(first({ entity: { id: long }, alarm: { id: long } }), nine))).toBeLessThan(400 * 1_024);
   });
 });

@@ -1,5 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { isAlarmEvent } from '../../shared/contracts/alarm-event.ts';
+import { parseJson } from '../../shared/contracts/json.ts';
 import { advanced, byTime, claimedTurn, eventTime, incidentKey, isSuperseded } from '../../shared/domain/incident.ts';
 import { newNotificationId } from '../../shared/domain/notification-id.ts';
 import { alarmEvent, EVENT_TIME } from '../support/events.ts';
@@ -46,6 +48,26 @@ describe('when an event happened', () => {
   it.each([undefined, null, '123', {}])('is what its id says where its details say %o', (timestamp) => {
     expect(eventTime(at(timestamp, alarmEvent().event_id))).toBe(EVENT_TIME);
     expect(eventTime(at(timestamp))).toBeUndefined();
+  });
+
+  it.each([
+    ['nanoseconds', EVENT_TIME * 1_000_000],
+    ['years ahead', NOW + 2 * 365 * 86_400_000],
+    ['before the epoch', -1],
+  ])('is what its id says where its details cannot be right, lest it silence all that follows: %s', (_, timestamp) => {
+    expect(eventTime(at(timestamp, alarmEvent().event_id), NOW)).toBe(EVENT_TIME);
+    expect(eventTime(at(timestamp), NOW)).toBeUndefined();
+  });
+
+  it('may be a little ahead of our clock', () => {
+    expect(eventTime(at(NOW + 3_600_000), NOW)).toBe(NOW + 3_600_000);
+  });
+
+  it('is known to the millisecond, however its number is written', () => {
+    const event = parseJson(
+      '{"event_id":"e","tenant_id":"t","details":{"state":"OK","timestamp":1.7e12},"entity":{"id":"e"},"alarm":{"id":"a"}}',
+    );
+    expect(isAlarmEvent(event) && eventTime(event, NOW)).toBe(EVENT_TIME);
   });
 
   it('puts events in order', () => {

@@ -58,6 +58,7 @@ describe('who hears of an event', () => {
   it.each([
     ['the plan is a text', 'np1'],
     ['the plan is a number', 1],
+    ['the plan is a list', ['ntA']],
     ['the list is a text', { critical_state: 'ntA' }],
     ['the list holds a number', { critical_state: ['ntA', 1] }],
     ['the list holds a list', { critical_state: [['ntA']] }],

@@ -91,6 +91,13 @@ export const startFaultyStack = async (settings: Record<string, string> = {}) =>
   const attempted = (tenant: string, id: string) =>
     until(async () => (await pipeline.deliveries(tenant, id)).find(({ attempts }) => attempts > 0));
 
+  /** Resolves when so many deliveries of a notification are no longer open, the dead ones included. */
+  const ended = (tenant: string, id: string, amount: number) =>
+    until(async () => {
+      const found = (await pipeline.deliveries(tenant, id)).filter(({ status }) => status !== 'pending');
+      return found.length === amount ? found : undefined;
+    });
+
   /** Resolves when so many deliveries of a notification have ended. */
   const settled = (tenant: string, id: string, amount: number) =>
     until(async () => {
@@ -108,7 +115,20 @@ export const startFaultyStack = async (settings: Record<string, string> = {}) =>
     );
   };
 
-  return { stack, lines, failing, crashOnce, drained, attempted, hurried, settled, redrive, ...api, ...pipeline };
+  return {
+    stack,
+    lines,
+    failing,
+    crashOnce,
+    drained,
+    attempted,
+    hurried,
+    ended,
+    settled,
+    redrive,
+    ...api,
+    ...pipeline,
+  };
 };
 
 /** The declared stack, as tests of faults hold it. */

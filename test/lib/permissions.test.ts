@@ -63,7 +63,7 @@ const invokingSenders = notificationTypeIds.map(
 describe('what each function of the API may do', () => {
   it.each([
     ['answer-unknown-route', []],
-    ['create-notification', [TOKEN, ...onNotifications('PutItem', 'BatchWriteItem')]],
+    ['create-notification', [TOKEN, ...onNotifications('GetItem', 'PutItem', 'BatchWriteItem')]],
     ['list-notifications', [TOKEN, ...onNotifications('GetItem', 'BatchGetItem', 'Query')]],
     ['get-notification', [TOKEN, ...onNotifications('GetItem', 'Query')]],
     ['update-notification', [TOKEN, ...onNotifications('GetItem', 'Query', 'PutItem', 'BatchWriteItem')]],

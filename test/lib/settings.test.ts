@@ -91,6 +91,7 @@ describe('a setting that is wrong', () => {
     ['smsCountries', '49'],
     ['pagerEndpoint', 'ftp://pager.example.com'],
     ['feedEndpoint', 'feed'],
+    ['routerEndpoint', 'https://router.example.com/alert?key=1'],
     ['testsPerDay', '-1'],
     ['testsPerDay', '1.5'],
     ['testsPerDay', 'many'],

@@ -2,7 +2,7 @@ import middy, { type MiddlewareObj } from '@middy/core';
 import type { Context } from 'aws-lambda';
 import { type EndpointName, endpoints, type Permission } from '../../contracts/endpoints.ts';
 import { type Caller, mayRole } from '../../domain/access.ts';
-import { ServiceError } from '../../domain/errors.ts';
+import { ServiceError, unavailable } from '../../domain/errors.ts';
 import type { Authenticate } from '../token-repository.ts';
 import type { Answer } from './answer.ts';
 import { answerErrors } from './errors.ts';
@@ -11,10 +11,15 @@ import type { ApiRequest } from './request.ts';
 type CallerContext = Context & { caller: Caller };
 type ApiMiddleware = MiddlewareObj<ApiRequest, Answer, Error, CallerContext>;
 
+/** Whatever keeps us from asking who calls is a fault of ours: never 401 or 403 (design 2, Tokens). */
+const cannotAuthenticate = (cause: unknown): never => {
+  throw unavailable(cause);
+};
+
 const authentication = (authenticate: Authenticate): ApiMiddleware => ({
   before: async ({ event, context }) => {
     const token = event.headers['x-auth-token'];
-    const caller = token === undefined ? undefined : await authenticate(token);
+    const caller = token === undefined ? undefined : await authenticate(token).catch(cannotAuthenticate);
     if (!caller) {
       throw new ServiceError('unauthorizedError', 'The request was not authenticated.', {
         details: 'X-Auth-Token: must hold a valid authentication token',

@@ -95,15 +95,18 @@ export const createHttpClient = ({
     return { 'http:': new http.Agent(options), 'https:': new https.Agent(options) };
   };
   let agents = newAgents();
-  let inUse = 0;
-  let lastUse = clock();
+  let lastStart = clock();
 
   const freshAgents = () => {
-    if (inUse === 0 && clock() - lastUse > MAX_IDLE) {
-      agents['http:'].destroy();
-      agents['https:'].destroy();
+    const now = clock();
+    if (now - lastStart > MAX_IDLE) {
+      // Only idle sockets: an answer that nobody waits for may still be coming in on another one.
+      for (const { freeSockets } of Object.values(agents)) {
+        for (const socket of Object.values(freeSockets).flat()) socket?.destroy();
+      }
       agents = newAgents();
     }
+    lastStart = now;
     return agents;
   };
 
@@ -123,12 +126,9 @@ export const createHttpClient = ({
         headers: { ...headers, 'content-length': Buffer.byteLength(body) },
       });
       let answered = false;
-      inUse++;
       const timer = setTimeout(() => request.destroy(new DeadlineMissed()), deadline);
       request.on('close', () => {
         clearTimeout(timer);
-        inUse--;
-        lastUse = clock();
         // Also where nothing else was said: an answer that switches protocols closes without error or response.
         if (!answered) reject(new ConnectionClosed());
       });

@@ -32,10 +32,10 @@ const logFailure = ({ tools, id, body }: Work, verdict: Verdict, failure: Cause,
 };
 
 /** Tells the owner by a delivery to the technical contacts, whose record lets one a day through. Of their own there is none. */
-const tellOwner = async ({ tools, body }: Work, { reason }: Cause): Promise<void> => {
+const tellOwner = async ({ tools, body }: Work): Promise<void> => {
   if (!tools.deadLetterMail || tools.type === 'technicalContactsEmail') return;
   const tenant = body.event.tenant_id;
-  const notice = undeliveredNotice(tenant, body.notification_id, reason, tools.clock());
+  const notice = undeliveredNotice(tenant, body.notification_id, tools.clock());
   await tools.queues.sendLater(
     tools.queueUrls.technicalContactsEmail,
     { body: deliveryBody(DEFAULT_NOTIFICATION_ID, JSON.stringify(notice)), group: tenant },
@@ -55,7 +55,7 @@ export const bury = async (work: Work, record: DeliveryRecord, failure: Cause): 
     await tools.deliveries.save(ended(record, 'cancelled'));
     return { verdict: 'cancelled' };
   }
-  await tellOwner(work, failure);
+  await tellOwner(work);
   await tools.queues.deadLetter(tools.deadLetterUrl, sameMessage(work), { ...failure, attempts: record.attempts });
   await tools.deliveries.save(ended(record, 'dead'));
   logFailure(work, 'dead', failure, record.attempts);

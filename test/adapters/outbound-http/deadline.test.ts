@@ -1,19 +1,16 @@
 import { once } from 'node:events';
 import { describe, expect, it, vi } from 'vitest';
-import { createHttpClient } from '../../../shared/adapters/outbound-http/http-client.ts';
+import { createHttpClient, type HttpPost } from '../../../shared/adapters/outbound-http/http-client.ts';
 import { egressRule } from '../../../shared/domain/egress.ts';
 import { answering, dripping, startHttp, startTcp } from '../../support/servers.ts';
 
 const DEADLINE = 150;
-const clientWith = (deadline: number) =>
-  createHttpClient({
-    isAllowed: egressRule(['127.0.0.0/8']),
-    resolve: async () => [{ address: '127.0.0.1', family: 4 }],
-    deadline,
-  });
-const { post } = clientWith(DEADLINE);
+const isAllowed = egressRule(['127.0.0.0/8']);
+const http = createHttpClient({ isAllowed, resolve: async () => [{ address: '127.0.0.1', family: 4 }] });
+const postWithin = (deadline: number) => (request: HttpPost) => http.post({ ...request, deadline });
+const post = postWithin(DEADLINE);
 /** For answers that must come: so long that a busy machine is no reason for a miss. */
-const patient = clientWith(10_000);
+const patiently = postWithin(10_000);
 const message = { headers: {}, body: '{}' };
 const missed = { name: 'DeadlineMissed' };
 
@@ -40,12 +37,9 @@ describe('the deadline of a send', () => {
   });
 
   it('holds where the name is looked up for ever', async () => {
-    const stuck = createHttpClient({
-      isAllowed: egressRule([]),
-      resolve: () => new Promise(() => undefined),
-      deadline: DEADLINE,
-    });
-    await expect(stuck.post({ url: new URL('http://hooks.example.com/'), ...message })).rejects.toMatchObject(missed);
+    const stuck = createHttpClient({ isAllowed, resolve: () => new Promise(() => undefined) });
+    const request = { url: new URL('http://hooks.example.com/'), ...message, deadline: DEADLINE };
+    await expect(stuck.post(request)).rejects.toMatchObject(missed);
   });
 
   it('holds where the request is not taken', async () => {
@@ -71,9 +65,9 @@ describe('the deadline of a send', () => {
 
   it('holds for each of many requests at once, and for none that is answered', async () => {
     const [slow, quick] = [await startTcp(() => undefined), await startHttp(answering(200))];
-    const many = clientWith(1_000);
+    const within = postWithin(1_000);
     const outcomes = await Promise.allSettled(
-      Array.from({ length: 20 }, (_, index) => many.post({ url: index % 2 ? slow.url() : quick.url(), ...message })),
+      Array.from({ length: 20 }, (_, index) => within({ url: index % 2 ? slow.url() : quick.url(), ...message })),
     );
     expect(outcomes.map(({ status }) => status)).toEqual(
       Array.from({ length: 20 }, (_, index) => (index % 2 ? 'rejected' : 'fulfilled')),
@@ -87,7 +81,7 @@ describe('the body of an answer', () => {
       socket.write(HEADERS);
       dripping(socket, () => '1\r\nx\r\n');
     });
-    expect(await patient.post({ url: url(), ...message })).toMatchObject({ status: 200 });
+    expect(await patiently({ url: url(), ...message })).toMatchObject({ status: 200 });
   });
 
   it('does not hold up the answer where it has no end, and is cut off', async () => {
@@ -97,19 +91,19 @@ describe('the body of an answer', () => {
       socket.write(HEADERS);
       dripping(socket, () => `8000\r\n${'x'.repeat(0x8000)}\r\n`);
     });
-    expect(await patient.post({ url: url(), ...message })).toMatchObject({ status: 200 });
+    expect(await patiently({ url: url(), ...message })).toMatchObject({ status: 200 });
     await vi.waitFor(() => expect(cutOff).toHaveBeenCalled());
   });
 
   it('is read up to 64 KB where it decides', async () => {
     const { url } = await startHttp(answering(200, {}, 'x'.repeat(1_000_000)));
-    const { body } = await patient.post({ url: url(), ...message, readBody: true });
+    const { body } = await patiently({ url: url(), ...message, readBody: true });
     expect(body).toBe('x'.repeat(64 * 1024));
   });
 
   it('is not unpacked, whatever it says of itself', async () => {
     const { url } = await startHttp(answering(200, { 'content-encoding': 'gzip' }, 'no gzip'));
-    expect(await patient.post({ url: url(), ...message, readBody: true })).toMatchObject({
+    expect(await patiently({ url: url(), ...message, readBody: true })).toMatchObject({
       status: 200,
       body: 'no gzip',
     });
@@ -120,8 +114,8 @@ describe('the body of an answer', () => {
       await once(socket, 'data');
       socket.end(`${HEADERS}5\r\nhe`);
     });
-    expect(await patient.post({ url: url(), ...message })).toMatchObject({ status: 200 });
-    await expect(patient.post({ url: url(), ...message, readBody: true })).rejects.toMatchObject({
+    expect(await patiently({ url: url(), ...message })).toMatchObject({ status: 200 });
+    await expect(patiently({ url: url(), ...message, readBody: true })).rejects.toMatchObject({
       code: 'ECONNRESET',
     });
   });

@@ -4,14 +4,14 @@ import { createHttpClient } from '../../../shared/adapters/outbound-http/http-cl
 import { egressRule } from '../../../shared/domain/egress.ts';
 import { answering, startHttp } from '../../support/servers.ts';
 
-const message = { headers: {}, body: '{}' };
+const message = { headers: {}, body: '{}', deadline: 5_000 };
 const loopback: ResolvedAddress = { address: '127.0.0.1', family: 4 };
 
 const refused = (literal: boolean) => ({ name: 'EgressRefused', literal });
 
 const strict = (resolve = vi.fn(async () => [loopback])) => ({
   resolve,
-  ...createHttpClient({ isAllowed: egressRule([]), resolve, deadline: 2_000 }),
+  ...createHttpClient({ isAllowed: egressRule([]), resolve }),
 });
 
 /** 127.0.0.1 in every notation of a URL that there is; `*` stands for the port. */
@@ -81,7 +81,7 @@ describe('a URL whose host is an address', () => {
 
   it('is reached where the settings allow it, in any notation', async () => {
     const { port, dialled } = await startHttp(answering(200));
-    const { post } = createHttpClient({ isAllowed: egressRule(['127.0.0.0/8']), deadline: 2_000 });
+    const { post } = createHttpClient({ isAllowed: egressRule(['127.0.0.0/8']) });
     for (const host of ['127.0.0.1', '127.1', '0x7f.1']) {
       expect(await post({ url: new URL(`http://${host}:${port}/`), ...message })).toMatchObject({ status: 200 });
     }
@@ -120,7 +120,7 @@ describe('a URL whose host is a name', () => {
     'is refused where it is our own: %s',
     async (host) => {
       const server = await startHttp(answering(200));
-      const { post } = createHttpClient({ isAllowed: egressRule([]), deadline: 2_000 });
+      const { post } = createHttpClient({ isAllowed: egressRule([]) });
       await expect(post({ url: server.url(host), ...message })).rejects.toThrow();
       expect(server.dialled).toEqual([]);
     },
@@ -130,7 +130,7 @@ describe('a URL whose host is a name', () => {
     const answers = [loopback, { address: '127.0.0.2', family: 4 }];
     const resolve = vi.fn(async () => [answers.shift() ?? loopback]);
     const { dialled, url } = await startHttp(answering(200));
-    const { post } = createHttpClient({ isAllowed: egressRule(['127.0.0.1/32']), resolve, deadline: 2_000 });
+    const { post } = createHttpClient({ isAllowed: egressRule(['127.0.0.1/32']), resolve });
     expect(await post({ url: url('rebind.example.com'), ...message })).toMatchObject({ status: 200 });
     expect(resolve).toHaveBeenCalledTimes(1);
     expect(dialled).toEqual(['127.0.0.1']);
@@ -142,7 +142,6 @@ describe('a URL whose host is a name', () => {
     const { post } = createHttpClient({
       isAllowed: egressRule(['127.0.0.1/32']),
       resolve: async () => answers.shift() ?? [],
-      deadline: 2_000,
     });
     expect(await post({ url: url('rebind.example.com'), ...message })).toMatchObject({ status: 200 });
     await expect(post({ url: url('rebind.example.com'), ...message })).rejects.toMatchObject(refused(false));
@@ -153,7 +152,6 @@ describe('a URL whose host is a name', () => {
     const { post } = createHttpClient({
       isAllowed: egressRule(['127.0.0.0/8', '::1/128']),
       resolve: async () => [{ address: '::1', family: 6 }, loopback],
-      deadline: 2_000,
     });
     expect(await post({ url: url('two.example.com'), ...message })).toMatchObject({ status: 200 });
   });

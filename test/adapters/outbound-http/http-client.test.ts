@@ -8,9 +8,9 @@ import { answering, closedPort, dripping, startHttp, startHttps, startTcp } from
 const isAllowed = egressRule(['127.0.0.0/8', '::1/128']);
 const resolve = async () => [{ address: '127.0.0.1', family: 4 }];
 const client = (options: Partial<Parameters<typeof createHttpClient>[0]> = {}) =>
-  createHttpClient({ isAllowed, resolve, deadline: 5_000, ...options });
+  createHttpClient({ isAllowed, resolve, ...options });
 
-const message = { headers: { 'content-type': 'application/json' }, body: '{"a":"ä"}' };
+const message = { headers: { 'content-type': 'application/json' }, body: '{"a":"ä"}', deadline: 5_000 };
 
 const identity = selfSigned('hooks.example.com');
 const ofTheSystem = tls.getCACertificates('default');
@@ -185,8 +185,8 @@ describe('a destination that breaks the connection', () => {
     const upgrade = 'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: other\r\n\r\n';
     const { url } = await startTcp((socket) => socket.once('data', () => socket.write(upgrade)));
     const settled = vi.fn();
-    client({ deadline: 300 })
-      .post({ url: url(), ...message })
+    client()
+      .post({ url: url(), ...message, deadline: 300 })
       .then(settled, settled);
     await vi.waitFor(() => expect(settled).toHaveBeenCalled(), 2_000);
   });

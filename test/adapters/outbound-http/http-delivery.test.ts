@@ -22,9 +22,8 @@ const deliver = (
   const http = createHttpClient({
     isAllowed: egressRule(allowed),
     resolve: async () => [{ address: ADDRESS, family: 4 }],
-    deadline,
   });
-  return deliverByHttp('webhook', http, { url: new URL(url), headers: {}, body: '{}' });
+  return deliverByHttp('webhook', http, { url: new URL(url), headers: {}, body: '{}', deadline });
 };
 
 const everywhere = (outcome: Outcome): string => JSON.stringify(outcome);

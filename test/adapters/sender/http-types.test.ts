@@ -7,7 +7,7 @@ import { routerDelivery } from '../../../shared/adapters/sender/incidentrouter.t
 import { alarmEvent } from '../../support/events.ts';
 import { goodDetails } from '../../support/notifications.ts';
 
-const alert = { event: alarmEvent(), deliveryId: 'd1', partsDone: [] };
+const alert = { event: alarmEvent(), deliveryId: 'd1', partsDone: [], timeLeft: () => 30_000 };
 const secrets = [`whsec_${Buffer.from('a'.repeat(32)).toString('base64')}`];
 const accounts = { webhookCredentials: async () => ({ token: 'token-of-acme', secrets }) };
 

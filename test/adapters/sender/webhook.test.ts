@@ -11,7 +11,7 @@ import { startHttp } from '../../support/servers.ts';
 
 const secret = (letter: string) => `whsec_${Buffer.from(letter.repeat(32)).toString('base64')}`;
 const credentials: WebhookCredentials = { token: 'token-of-acme', secrets: [secret('a')] };
-const alert = { event: alarmEvent(), deliveryId: 'd1', partsDone: [] };
+const alert = { event: alarmEvent(), deliveryId: 'd1', partsDone: [], timeLeft: () => 30_000 };
 
 type Call = { headers: Record<string, string>; body: string; method: string };
 
@@ -29,7 +29,7 @@ const setUp = async (status = 200, given = credentials) => {
       response.writeHead(status).end();
     });
   });
-  const http = createHttpClient({ isAllowed: egressRule(['127.0.0.0/8']), deadline: 2_000 });
+  const http = createHttpClient({ isAllowed: egressRule(['127.0.0.0/8']) });
   const deliver = webhookDelivery({ webhookCredentials: async () => given }, http);
   const send = async (changes = {}) => {
     const outcome = await deliver({ ...alert, ...changes }, { url: url().href });

@@ -1,0 +1,27 @@
+import { createServer } from 'node:https';
+import { generate } from 'selfsigned';
+import { expect, it, onTestFinished } from 'vitest';
+import { createHttpClient } from '../../../shared/adapters/outbound-http/http-client.ts';
+import { deliverByHttp } from '../../../shared/adapters/outbound-http/http-delivery.ts';
+import { egressRule } from '../../../shared/domain/egress.ts';
+
+it('sends nothing to a server whose certificate has expired or that nobody vouches for, and says so to the tester', async () => {
+  const { private: key, cert } = await generate([{ name: 'commonName', value: 'localhost' }], {
+    notBeforeDate: new Date('2020-01-01'),
+    notAfterDate: new Date('2020-02-01'),
+  });
+  let requests = 0;
+  const server = createServer({ key, cert }, (_request, response) => {
+    requests++;
+    response.end();
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  const address = server.address();
+  const url = new URL(`https://localhost:${typeof address === 'object' && address ? address.port : 0}/`);
+  const http = createHttpClient({ isAllowed: egressRule(['127.0.0.0/8', '::1/128']) });
+  const outcome = await deliverByHttp('webhook', http, { url, headers: {}, body: '{}' });
+  expect(outcome).toMatchObject({ result: 'transient', reason: 'network', cause: 'destination' });
+  expect(outcome.explanation).toMatch(/^(CERT_HAS_EXPIRED|DEPTH_ZERO_SELF_SIGNED_CERT) while sending to localhost/);
+  expect(requests).toBe(0);
+});

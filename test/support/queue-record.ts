@@ -1,0 +1,20 @@
+import type { SQSRecord } from 'aws-lambda';
+
+/** A message as Lambda hands it over from a queue, with changes. */
+export const queueRecord = (changes: Partial<SQSRecord> = {}): SQSRecord => ({
+  messageId: 'message-1',
+  receiptHandle: 'receipt-1',
+  body: '{}',
+  attributes: {
+    ApproximateReceiveCount: '1',
+    SentTimestamp: '0',
+    SenderId: 'sender',
+    ApproximateFirstReceiveTimestamp: '0',
+  },
+  messageAttributes: {},
+  md5OfBody: '',
+  eventSource: 'aws:sqs',
+  eventSourceARN: 'arn:aws:sqs:local-1:000000000000:queue',
+  awsRegion: 'local-1',
+  ...changes,
+});
