@@ -12,7 +12,8 @@ export const awsConfig = {
 
 /**
  * For calls that must not be repeated behind our back: a mail, a text and a test have no idempotency token. Each takes a new
- * connection, since one that died while the sandbox was frozen would look like a call that failed.
+ * connection, since one that died while the sandbox was frozen would look like a call that failed. Callers give the time that
+ * they have: an answer that comes after a time-out would be a second mail.
  */
 export const onceConfig = {
   maxAttempts: 1,

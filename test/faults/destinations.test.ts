@@ -2,7 +2,7 @@ import { createServer } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import type { Client } from '../support/api.ts';
-import { alarmEvent } from '../support/pipeline.ts';
+import { alarmEvent, until } from '../support/pipeline.ts';
 import { openSink } from '../support/sink-of-test.ts';
 import { type FaultyStack, startFaultyStack } from './support.ts';
 
@@ -105,7 +105,7 @@ describe('a destination that misbehaves', () => {
     const records = await Promise.all([slow, other].map((id) => world.attempted(client.tenant, id ?? '')));
     for (const { history } of records)
       expect(history[0]).toMatchObject({ result: 'transient', took: expect.closeTo(15_000, -3) });
-    expect(world.lines.filter((line) => line.includes('reason=deadline'))).not.toEqual([]);
+    await until(async () => world.lines.find((line) => line.includes('reason=deadline')));
   });
 
   it.each([

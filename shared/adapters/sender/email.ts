@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { SESClient, SendEmailCommand } from '@aws-sdk/client-ses';
 import { awsFailure } from '../../domain/aws-outcome.ts';
-import type { Deliver } from '../../domain/deliver.ts';
+import { type Alert, type Deliver, sendDeadline } from '../../domain/deliver.ts';
 import { type EmailMessage, emailMessage } from '../../domain/email-message.ts';
 import { type Failure, failed, type Outcome } from '../../domain/outcome.ts';
 import type { AccountRepository } from '../account-repository.ts';
@@ -12,7 +12,7 @@ import type { DailyLimit } from '../daily-limit.ts';
 export type MailEnvironment = { MAIL_FROM: string; MAIL_REPLY_TO?: string | undefined; CONFIGURATION_SET: string };
 
 /** Sends one message to one recipient: one bad address would reject the others of a call. */
-type SendMail = (tenant: string, recipient: string, message: EmailMessage) => Promise<Outcome>;
+type SendMail = (alert: Alert, recipient: string, message: EmailMessage) => Promise<Outcome>;
 
 const accepted: Outcome = { result: 'delivered', explanation: 'Success: Email accepted for delivery' };
 
@@ -25,8 +25,8 @@ const createSendMail = (
   client = new SESClient(onceConfig),
 ): SendMail => {
   const { MAIL_FROM, MAIL_REPLY_TO, CONFIGURATION_SET } = environment;
-  return async (tenant, recipient, { subject, text, html }) => {
-    const overLimit = await dailyLimit(tenant);
+  return async ({ event, timeLeft }, recipient, { subject, text, html }) => {
+    const overLimit = await dailyLimit(event.tenant_id);
     if (overLimit) return overLimit;
     try {
       await client.send(
@@ -37,6 +37,7 @@ const createSendMail = (
           Destination: { ToAddresses: [recipient] },
           Message: { Subject: utf8(subject), Body: { Text: utf8(text), Html: utf8(html) } },
         }),
+        { requestTimeout: sendDeadline(timeLeft) },
       );
       return accepted;
     } catch (error) {
@@ -48,7 +49,7 @@ const createSendMail = (
 /** Delivers to an `email` notification. Delivered means that SES accepted the message. */
 export const emailDelivery = (environment: MailEnvironment, dailyLimit: DailyLimit): Deliver => {
   const sendMail = createSendMail(environment, dailyLimit);
-  return ({ event }, { address = '' }) => sendMail(event.tenant_id, address, emailMessage(event));
+  return (alert, { address = '' }) => sendMail(alert, address, emailMessage(alert.event));
 };
 
 /** Names a contact in the record without telling who it is: the delivery's id is the salt. */
@@ -72,7 +73,8 @@ export const technicalContactsDelivery = (
   accounts: Pick<AccountRepository, 'technicalContacts'>,
 ): Deliver => {
   const sendMail = createSendMail(environment, dailyLimit);
-  return async ({ event, deliveryId, partsDone }) => {
+  return async (alert) => {
+    const { event, deliveryId, partsDone } = alert;
     const contacts = await accounts.technicalContacts(event.tenant_id);
     if (contacts.length === 0) return failed('permanent', 'no contacts', 'The account has no technical contacts');
     const parts = contacts.map((contact) => ({ contact, part: partOf(deliveryId, contact) }));
@@ -82,7 +84,7 @@ export const technicalContactsDelivery = (
         .filter(({ part }) => !partsDone.includes(part))
         .map(async ({ contact, part }) => ({
           part,
-          outcome: await sendMail(event.tenant_id, contact, message).catch(notCounted),
+          outcome: await sendMail(alert, contact, message).catch(notCounted),
         })),
     );
     const arrived = outcomes.flatMap(({ part, outcome }) => (isFailure(outcome) ? [] : [part]));

@@ -1,6 +1,6 @@
 import { PublishCommand, SNSClient } from '@aws-sdk/client-sns';
 import { awsFailure } from '../../domain/aws-outcome.ts';
-import type { Deliver } from '../../domain/deliver.ts';
+import { type Deliver, sendDeadline } from '../../domain/deliver.ts';
 import { failed } from '../../domain/outcome.ts';
 import { smsMessage } from '../../domain/sms-message.ts';
 import { onceConfig } from '../aws-config.ts';
@@ -29,14 +29,17 @@ export const smsDelivery = (environment: SmsEnvironment, dailyLimit: DailyLimit)
   };
   const isAllowed = (number: string) =>
     environment.SMS_COUNTRIES.length === 0 || environment.SMS_COUNTRIES.some((country) => number.startsWith(country));
-  return async ({ event }, { phone_number: PhoneNumber = '' }) => {
+  return async ({ event, timeLeft }, { phone_number: PhoneNumber = '' }) => {
     if (!isAllowed(PhoneNumber)) {
       return failed('permanent', 'country not allowed', 'Texts to this country are not allowed');
     }
     const overLimit = await dailyLimit(event.tenant_id);
     if (overLimit) return overLimit;
     try {
-      await client.send(new PublishCommand({ PhoneNumber, Message: smsMessage(event), MessageAttributes: attributes }));
+      await client.send(
+        new PublishCommand({ PhoneNumber, Message: smsMessage(event), MessageAttributes: attributes }),
+        { requestTimeout: sendDeadline(timeLeft) },
+      );
       return { result: 'delivered', explanation: 'Success: Text message accepted for delivery' };
     } catch (error) {
       return awsFailure('sns', error);
