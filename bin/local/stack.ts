@@ -31,6 +31,8 @@ export interface LocalStackOptions {
   duplicateReceives?: number;
   /** Takes the lines that functions print. */
   log?: (line: string) => void;
+  /** Takes the same lines as CloudWatch would keep them. */
+  rawLog?: (line: string) => void;
   /** Makes the assembly to run, of the CDK app unless a test has one of its own. */
   synthesize?: (settings: Record<string, string>) => Assembly;
 }
@@ -91,6 +93,7 @@ export async function startLocalStack(options: LocalStackOptions = {}): Promise<
       endpointUrl,
       clock,
       log,
+      ...(options.rawLog && { rawLog: options.rawLog }),
     });
     undo.push(() => lambda.stop());
     const ses = await startSes(inbox.keep);

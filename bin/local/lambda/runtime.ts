@@ -23,10 +23,19 @@ export interface LambdaOptions {
   endpointUrl: string;
   clock: ShiftableClock;
   log: (line: string) => void;
+  /** Takes the same lines as CloudWatch would keep them. */
+  rawLog?: (line: string) => void;
 }
 
 /** Runs the bundles of the stack. */
-export function createLambda({ functions, concurrency, endpointUrl, clock, log }: LambdaOptions): Lambda {
+export function createLambda({
+  functions,
+  concurrency,
+  endpointUrl,
+  clock,
+  log,
+  rawLog = () => {},
+}: LambdaOptions): Lambda {
   const pools = new Map(
     functions.map((settings) => [
       settings.name,
@@ -41,7 +50,10 @@ export function createLambda({ functions, concurrency, endpointUrl, clock, log }
           shift: clock.shift,
         },
         now: () => clock.now(),
-        print: (line) => log(logLine(settings.name, line)),
+        print: (line) => {
+          rawLog(line);
+          log(logLine(settings.name, line));
+        },
       }),
     ]),
   );
