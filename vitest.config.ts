@@ -30,7 +30,7 @@ export default defineConfig({
       {
         test: {
           name: 'faults',
-          include: ['test/{faults,chaos}/**/*.test.ts'],
+          include: ['test/{faults,chaos,ops,permissions}/**/*.test.ts'],
           testTimeout: 60_000,
           hookTimeout: 60_000,
           deps,

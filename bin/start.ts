@@ -5,6 +5,9 @@ import type { LocalStack, Ready } from './local/stack.ts';
 // The functions ask for this size, but threads share one pool, which takes its size when it is first used.
 process.env.UV_THREADPOOL_SIZE ??= '64';
 
+/** How often to look whether the parent is still there, in ms. */
+const LOOK_FOR_PARENT = 250;
+
 interface Options {
   port: number;
   basePath: string;
@@ -35,7 +38,8 @@ async function start(options: Options): Promise<void> {
   });
   stopWhenAsked(starting);
   try {
-    const { ready } = await starting;
+    const { ready, plan } = await starting;
+    await announceUntilExit(ready, plan);
     process.stdout.write(options.json ? `${JSON.stringify(ready)}\n` : description(ready));
   } catch (error) {
     process.stderr.write(`${error instanceof Error ? error.message : error}\n`);
@@ -43,10 +47,34 @@ async function start(options: Options): Promise<void> {
   }
 }
 
+/** Lets the operators' command line find this stack (`npm run ops`). */
+async function announceUntilExit(ready: Ready, plan: LocalStack['plan']): Promise<void> {
+  const { announce } = await import('./ops/local-stacks.ts');
+  const { outputNames } = await import('./ops/target.ts');
+  const remove = announce({
+    pid: process.pid,
+    port: Number(new URL(ready.base_url).port),
+    endpoint: ready.aws_endpoint,
+    outputs: Object.fromEntries(outputNames.map((name) => [name, plan.output(name)])),
+  });
+  process.once('exit', remove);
+}
+
 /** The first signal stops everything, after which the process ends by itself; a second one ends it at once. */
 function stopWhenAsked(starting: Promise<LocalStack>): void {
   const stop = () => starting.then((stack) => stack.stop()).catch(() => undefined);
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, stop);
+  if (process.env.npm_lifecycle_event === 'start') stopWithParent(stop);
+}
+
+/** npm starts us through a shell that passes no signal on: when the shell is gone, npm was told to stop. */
+function stopWithParent(stop: () => Promise<unknown>): void {
+  const parent = process.ppid;
+  const look = setInterval(() => {
+    if (process.ppid === parent) return;
+    clearInterval(look);
+    void stop();
+  }, LOOK_FOR_PARENT).unref();
 }
 
 function description({ base_url, tokens, alarm_queue_url, aws_endpoint, inbox_url }: Ready): string {

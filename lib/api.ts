@@ -2,11 +2,13 @@ import { RemovalPolicy } from 'aws-cdk-lib';
 import { AccessLogFormat } from 'aws-cdk-lib/aws-apigateway';
 import { CfnStage, HttpApi, HttpMethod, HttpStage, LogGroupLogDestination } from 'aws-cdk-lib/aws-apigatewayv2';
 import { HttpLambdaIntegration } from 'aws-cdk-lib/aws-apigatewayv2-integrations';
+import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import { type EndpointName, endpointNames, endpoints } from '../shared/contracts/endpoints.ts';
 import type { EnvironmentOf } from '../shared/environment.ts';
 import { Access } from './access.ts';
+import { CustomDomain, hasDomain } from './custom-domain.ts';
 import type { Delivery } from './delivery.ts';
 import { type FunctionDefaults, ServiceFunction } from './service-function.ts';
 import type { Storage } from './storage.ts';
@@ -15,6 +17,9 @@ import type { Storage } from './storage.ts';
 export class Api extends Construct {
   /** The address of the API, without a slash at its end. */
   readonly baseUrl: string;
+  readonly httpApi: HttpApi;
+  /** The function of each endpoint. */
+  readonly functions: ReadonlyMap<EndpointName, LambdaFunction>;
 
   constructor(scope: Construct, id: string, defaults: FunctionDefaults, storage: Storage, delivery: Delivery) {
     super(scope, id);
@@ -25,13 +30,19 @@ export class Api extends Construct {
       defaultIntegration: new HttpLambdaIntegration('answer-unknown-route', unknownRoute.lambda),
     });
 
+    this.httpApi = api;
+
     const accesses = this.#accesses(defaults, storage, delivery);
+    const functions = new Map<EndpointName, LambdaFunction>();
     const routes = endpointNames.flatMap((name) => {
       const { lambda } = new ServiceFunction(this, name, defaults, accesses[name]);
+      functions.set(name, lambda);
       const { method, path } = endpoints[name];
       const integration = new HttpLambdaIntegration(name, lambda);
       return api.addRoutes({ path, methods: [HttpMethod[method]], integration });
     });
+
+    this.functions = functions;
 
     const stage = new HttpStage(this, 'Stage', {
       httpApi: api,
@@ -62,7 +73,9 @@ export class Api extends Construct {
       // Settings of a route are refused before the route is there.
       stage.node.addDependency(...routes);
     }
-    this.baseUrl = api.apiEndpoint;
+    this.baseUrl = hasDomain(settings)
+      ? new CustomDomain(this, 'Domain', settings, api, stage).baseUrl
+      : api.apiEndpoint;
   }
 
   /** What each endpoint's function needs: an endpoint that is missing here does not compile. */

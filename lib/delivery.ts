@@ -1,11 +1,13 @@
 import { Stack } from 'aws-cdk-lib';
 import { AccountPrincipal, PolicyStatement } from 'aws-cdk-lib/aws-iam';
+import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import { Construct } from 'constructs';
 import { type NotificationTypeId, notificationTypeIds } from '../shared/contracts/notification-types.ts';
 import { type EnvironmentOf, senderName } from '../shared/environment.ts';
 import { Access } from './access.ts';
 import type { Mail } from './mail.ts';
 import type { ManagedTopic } from './managed-topic.ts';
+import type { Network } from './network.ts';
 import { type FunctionDefaults, ServiceFunction } from './service-function.ts';
 import type { Storage } from './storage.ts';
 import { WorkQueue } from './work-queue.ts';
@@ -36,12 +38,30 @@ class PerType<Value> {
   }
 }
 
-/** The AWS services by which some types leave the stack. */
-export type Outlets = { mail: Mail; managed: ManagedTopic };
+/** The AWS services by which some types leave the stack, and the network from which the others do, unless it is Lambda's. */
+export type Outlets = { mail: Mail; managed: ManagedTopic; network: Network | undefined };
+
+/** Whether a type's sender dials URLs that users or operators have set, or AWS alone. */
+const dialsUrls = {
+  email: false,
+  technicalContactsEmail: false,
+  webhook: true,
+  sms: false,
+  incidentpager: true,
+  incidentrouter: true,
+  atomfeed: true,
+  managed: false,
+} satisfies { [Type in NotificationTypeId]: boolean };
+
+/** What a type's deliveries go through. */
+export type DeliveryLine = { type: NotificationTypeId; queue: WorkQueue; sender: LambdaFunction };
 
 /** The way of an alarm event: the events' queue, the dispatch, and a queue and a sender for each notification type. */
 export class Delivery extends Construct {
   readonly alarmEvents: WorkQueue;
+  readonly dispatch: LambdaFunction;
+  /** The queue and the sender of each type. */
+  readonly lines: readonly DeliveryLine[];
   readonly #senders: PerType<ServiceFunction<`send-${NotificationTypeId}`>>;
 
   constructor(scope: Construct, id: string, defaults: FunctionDefaults, storage: Storage, outlets: Outlets) {
@@ -69,15 +89,25 @@ export class Delivery extends Construct {
         .and(this.alarmEvents.settling())
         .and(new Access({ ALARM_EVENTS_QUEUE: this.alarmEvents.queue.queueUrl })),
     );
+    this.dispatch = dispatch.lambda;
     this.alarmEvents.feed(dispatch.lambda, settings.dispatchConcurrency);
 
     const senderAccess = this.#senderAccess(defaults, storage, outlets);
     this.#senders = new PerType((type) => {
       const access = senderAccess[type].and(sendingToSenders).and(queues.of(type).settling());
-      const sender = new ServiceFunction(this, senderName(type), defaults, access, { sendsToItself: true });
+      const sender = new ServiceFunction(this, senderName(type), defaults, access, {
+        sendsToItself: true,
+        memory: settings.typeMemory[type],
+        network: dialsUrls[type] ? outlets.network : undefined,
+      });
       queues.of(type).feed(sender.lambda, settings.typeConcurrency[type] ?? settings.senderConcurrency);
       return sender;
     });
+    this.lines = notificationTypeIds.map((type) => ({
+      type,
+      queue: queues.of(type),
+      sender: this.#senders.of(type).lambda,
+    }));
   }
 
   /** What each type's sender needs besides the queues: a type that is missing here does not compile. */

@@ -7,13 +7,13 @@ import type { Settings } from './settings.ts';
 
 /** How the service sends mail: through one SES configuration set, from one address. */
 export class Mail extends Construct {
-  readonly #configurationSet: ConfigurationSet;
+  readonly configurationSet: ConfigurationSet;
   readonly #settings: Settings;
 
   constructor(scope: Construct, id: string, settings: Settings) {
     super(scope, id);
     this.#settings = settings;
-    this.#configurationSet = new ConfigurationSet(this, 'ConfigurationSet', { reputationMetrics: true });
+    this.configurationSet = new ConfigurationSet(this, 'ConfigurationSet', { reputationMetrics: true });
   }
 
   /**
@@ -23,7 +23,7 @@ export class Mail extends Construct {
   sending(): Access<{ MAIL_FROM: string; MAIL_REPLY_TO?: string; CONFIGURATION_SET: string }> {
     const { mailFrom, mailReplyTo } = this.#settings;
     const stack = Stack.of(this);
-    const { configurationSetName } = this.#configurationSet;
+    const { configurationSetName } = this.configurationSet;
     const statement = new PolicyStatement({
       actions: ['ses:SendEmail'],
       resources: [

@@ -5,9 +5,14 @@ import { Api } from './api.ts';
 import { bundleFunctions } from './bundles.ts';
 import { Delivery } from './delivery.ts';
 import { Mail } from './mail.ts';
+import { MailEvents } from './mail-events.ts';
+import { MailIdentity } from './mail-identity.ts';
 import { ManagedTopic } from './managed-topic.ts';
+import { Monitoring } from './monitoring.ts';
+import { Network } from './network.ts';
 import { PLACEHOLDER_SENDER, type Settings } from './settings.ts';
 import { Storage } from './storage.ts';
+import { WorkQueue } from './work-queue.ts';
 
 /** The whole service in one stack. It has no fixed physical names, so that several can live in one account. */
 export class NotificationsStack extends Stack {
@@ -18,8 +23,12 @@ export class NotificationsStack extends Stack {
     const storage = new Storage(this, 'Storage', settings);
     const mail = new Mail(this, 'Mail', settings);
     const managed = new ManagedTopic(this, 'Managed');
-    const delivery = new Delivery(this, 'Delivery', defaults, storage, { mail, managed });
+    if (settings.mailIdentity) new MailIdentity(this, 'MailIdentity', settings);
+    const network = settings.egress === 'static' ? new Network(this, 'Network', settings) : undefined;
+    const delivery = new Delivery(this, 'Delivery', defaults, storage, { mail, managed, network });
     const api = new Api(this, 'Api', defaults, storage, delivery);
+    const mailEvents = new MailEvents(this, 'MailEvents', defaults, storage, mail);
+    const monitoring = new Monitoring(this, 'Monitoring', settings, { api, delivery, mailEvents });
 
     const output = (name: string, value: string, description: string) =>
       new CfnOutput(this, name, { value, description });
@@ -31,9 +40,13 @@ export class NotificationsStack extends Stack {
       managed.topic.topicArn,
       'What notifications of type managed tell; subscribe the operators',
     );
+    output('AlarmsTopicArn', monitoring.topicArn, 'Where the alarms of the stack go');
+    output('Dashboard', monitoring.dashboardName, 'The dashboard, in CloudWatch');
     output('TokensTable', storage.tokens.table.tableName, 'Tokens of the API, by their hash');
     output('DeliveriesTable', storage.deliveries.table.tableName, 'The record of each delivery, for 30 days');
     output('AccountsTable', storage.accounts.table.tableName, 'Accounts: technical contacts, webhook credentials');
+    output('NotificationsTable', storage.notifications.table.tableName, 'Notifications of all tenants');
+    output('QueueUrls', this.toJsonString(queueUrls(delivery)), 'Each queue and its dead-letter queue, as JSON');
 
     if (settings.feedEndpoint === undefined) {
       Annotations.of(this).addWarningV2(
@@ -49,3 +62,14 @@ export class NotificationsStack extends Stack {
     }
   }
 }
+
+/** The addresses of every queue, by notification type, and of the alarm events' queue. */
+const queueUrls = (delivery: Delivery): Record<string, { queue: string; deadLetters: string }> =>
+  Object.fromEntries(
+    delivery.node.children
+      .filter((part) => part instanceof WorkQueue)
+      .map(({ node, queue, deadLetterQueue }) => [
+        node.id === 'AlarmEvents' ? 'alarm-events' : node.id,
+        { queue: queue.queueUrl, deadLetters: deadLetterQueue.queueUrl },
+      ]),
+  );

@@ -1,10 +1,11 @@
-import { Duration, RemovalPolicy } from 'aws-cdk-lib';
+import { Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Architecture, Code, Function as LambdaFunction, RecursiveLoop, Runtime } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import type { EnvironmentOf, FunctionName } from '../shared/environment.ts';
 import { Access } from './access.ts';
+import type { Network } from './network.ts';
 import type { Settings } from './settings.ts';
 
 /** What all functions of the stack have in common. */
@@ -18,6 +19,10 @@ export type FunctionDefaults = {
 export type FunctionOptions = {
   /** True where a message that it sends may come back to it: a retry does. */
   sendsToItself?: boolean;
+  /** MB, unless the setting for all functions will do. */
+  memory?: number | undefined;
+  /** The network that it runs in, unless Lambda's own will do. */
+  network?: Network | undefined;
 };
 
 /** How long a function may run: a send's deadline of 15 s and its record fit in, and an HTTP API waits no longer (AWS limit). */
@@ -49,23 +54,27 @@ export class ServiceFunction<Name extends FunctionName> extends Construct {
         resources: [logGroup.logGroupArn],
       }),
     );
-    for (const statement of access.statements) role.addToPolicy(statement);
+    for (const statement of [...access.statements, ...(options.network?.statements() ?? [])])
+      role.addToPolicy(statement);
     this.lambda = new LambdaFunction(this, 'Function', {
       runtime: Runtime.NODEJS_24_X,
       architecture: Architecture.ARM_64,
       code: Code.fromAsset(bundleOf(name)),
       handler: 'index.handler',
       timeout: FUNCTION_TIMEOUT,
-      memorySize: 512,
+      memorySize: options.memory ?? settings.memory,
       environment: {
         ...Object.fromEntries(Object.entries(access.environment).filter(isVariable)),
         // A look-up of a name holds a thread and cannot be aborted: four would be stuck behind four slow names.
         UV_THREADPOOL_SIZE: '64',
+        // A dimension of the metrics, so that two stacks of an account do not count together.
+        POWERTOOLS_SERVICE_NAME: Stack.of(this).stackName,
       },
       role,
       logGroup,
       ...(options.sendsToItself && { recursiveLoop: RecursiveLoop.ALLOW }),
     });
+    options.network?.place(this.lambda);
   }
 
   /** Lets a function invoke this one and wait for its answer. */

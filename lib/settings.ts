@@ -32,6 +32,17 @@ const httpUrl = z
   .url({ protocol: /^https?$/ })
   .refine((url) => !/[?#]/.test(url), 'must have neither a query nor a fragment');
 
+const hostname = z.hostname().regex(/^[^.]+(\.[^.]+)+$/, 'must be a host name');
+
+/** Values of single types, as `type=value,...`. */
+const perType = (value: z.ZodType<number, string | number>) =>
+  list(z.string().regex(/^\w+=\d+$/))
+    .transform((pairs) => Object.fromEntries(pairs.map((pair) => pair.split('='))))
+    .pipe(z.partialRecord(z.enum(notificationTypeIds), value));
+
+/** What Lambda takes, in MB. */
+const memory = number(z.number().int().min(128).max(10_240));
+
 /** The sender's address until ops set theirs: SES accepts nothing from it. */
 export const PLACEHOLDER_SENDER = 'notifications@example.com';
 
@@ -41,7 +52,7 @@ const logRetentions = Object.values(RetentionDays).filter((days): days is number
  * The settings of a deploy, from CDK context (`-c name=value`, or `context` in `cdk.json`). Each has a default that works;
  * the README's table "Settings" says what each does.
  */
-const settingsSchema = z.strictObject({
+const settingsShape = z.strictObject({
   mailFrom: z.email().default(PLACEHOLDER_SENDER),
   mailReplyTo: z.email().optional(),
   smsSenderId: z
@@ -63,15 +74,40 @@ const settingsSchema = z.strictObject({
   apiRequestsPerSecond: number(z.number().int().min(1)).default(200),
   testRequestsPerSecond: number(z.number().int().min(1)).default(10),
   senderConcurrency: number(z.number().int().min(2).max(1000)).default(20),
-  typeConcurrency: list(z.string().regex(/^\w+=\d+$/))
-    .transform((pairs) => Object.fromEntries(pairs.map((pair) => pair.split('='))))
-    .pipe(z.partialRecord(z.enum(notificationTypeIds), number(z.number().int().min(2).max(1000))))
+  typeConcurrency: perType(number(z.number().int().min(2).max(1000)))
     // A destination that hangs holds a batch for 15 s: there must be more workers than one tenant's burst can hold.
     .default({ webhook: 200, incidentpager: 50, incidentrouter: 50 }),
   dispatchConcurrency: number(z.number().int().min(2).max(1000)).default(10),
   retryScale: number(z.number().min(0).max(1)).default(1),
   egressAllow: list(z.union([z.cidrv4(), z.cidrv6()])).default([]),
   producerAccounts: list(z.string().regex(/^\d{12}$/)).default([]),
+  domainName: hostname.optional(),
+  certificateArn: z
+    .string()
+    .regex(/^arn:[\w-]+:acm:[\w-]+:\d{12}:certificate\/[\w-]+$/, 'must be the ARN of a certificate')
+    .optional(),
+  hostedZoneId: z
+    .string()
+    .regex(/^Z[A-Z0-9]+$/)
+    .optional(),
+  hostedZoneName: hostname.optional(),
+  basePath: z
+    .string()
+    .regex(/^[\w.-]+(\/[\w.-]+)*$/, 'must be segments of letters, digits and . _ - with slashes between them')
+    .max(300)
+    .optional(),
+  mailIdentity: flag.default(false),
+  egress: z.enum(['lambda', 'static']).default('lambda'),
+  memory: memory.default(512),
+  typeMemory: perType(memory).default({}),
+  alarmTarget: z
+    .union(
+      [z.email(), z.string().regex(/^arn:[\w-]+:sns:[\w-]+:\d{12}:[\w-]+$/)],
+      'must be an email address or the ARN of a topic',
+    )
+    .optional(),
+  smsMonthlyBudget: number(z.number().positive()).default(1),
+  lambdaConcurrency: number(z.number().int().min(1)).default(1_000),
   linkScheme: z.enum(['http', 'https']).default('https'),
   logRetentionDays: number()
     .refine((days) => logRetentions.includes(days), `must be one of ${logRetentions.join(', ')}`)
@@ -80,10 +116,31 @@ const settingsSchema = z.strictObject({
 });
 
 /** The settings of a deploy, parsed. */
-export type Settings = z.output<typeof settingsSchema>;
+export type Settings = z.output<typeof settingsShape>;
+
+/** What must be said of settings together: the setting to blame, and why, where that is the case. */
+const combinations: [keyof Settings, string, (settings: Settings) => boolean][] = [
+  ['certificateArn', 'is needed with domainName', (s) => !!s.domainName && !s.certificateArn],
+  ['domainName', 'is needed with certificateArn', (s) => !!s.certificateArn && !s.domainName],
+  ['domainName', 'is needed with basePath', (s) => !!s.basePath && !s.domainName],
+  ['domainName', 'is needed with hostedZoneId', (s) => !!s.hostedZoneId && !s.domainName],
+  ['hostedZoneName', 'is needed with hostedZoneId', (s) => !!s.hostedZoneId && !s.hostedZoneName],
+  ['hostedZoneId', 'is needed with hostedZoneName', (s) => !!s.hostedZoneName && !s.hostedZoneId],
+  ['domainName', 'must lie in hostedZoneName', (s) => !!s.hostedZoneName && !liesIn(s.domainName, s.hostedZoneName)],
+  ['mailFrom', 'is needed with mailIdentity', (s) => s.mailIdentity && s.mailFrom === PLACEHOLDER_SENDER],
+];
+
+const liesIn = (domain: string | undefined, zone: string): boolean =>
+  domain === undefined || `.${domain}`.endsWith(`.${zone}`);
+
+const settingsSchema = settingsShape.superRefine((settings, context) => {
+  for (const [name, message, isWrong] of combinations) {
+    if (isWrong(settings)) context.addIssue({ code: 'custom', path: [name], message });
+  }
+});
 
 /** The names of all settings, for the documentation's test. */
-export const settingNames = Object.keys(settingsSchema.shape);
+export const settingNames = Object.keys(settingsShape.shape);
 
 /** What `cdk acknowledge` and `cdk cli-telemetry` keep in the context. */
 const CLI_KEYS = ['acknowledged-issue-numbers', 'cli-telemetry'];

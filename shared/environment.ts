@@ -3,7 +3,12 @@ import type { EndpointName } from './contracts/endpoints.ts';
 import { type NotificationTypeId, notificationTypeIds } from './contracts/notification-types.ts';
 
 /** The name of a Lambda function of the stack: the stem of its file in `functions/`. */
-export type FunctionName = EndpointName | 'answer-unknown-route' | 'dispatch-alarm-events' | SenderName;
+export type FunctionName =
+  | EndpointName
+  | 'answer-unknown-route'
+  | 'dispatch-alarm-events'
+  | 'record-mail-events'
+  | SenderName;
 
 /** The name of a type's sender. */
 export type SenderName = `send-${NotificationTypeId}`;
@@ -67,6 +72,7 @@ export const environments = {
   'get-notification-type': z.object(tokens),
   'answer-unknown-route': z.object({}),
   'dispatch-alarm-events': z.object({ ...notifications, ...queues, ALARM_EVENTS_QUEUE: address }),
+  'record-mail-events': z.object({ DELIVERIES_TABLE: name }),
   'send-email': z.object({ ...sender, ...mail }),
   'send-webhook': z.object({ ...sender, ...guarded, ACCOUNTS_TABLE: name }),
   'send-incidentpager': z.object({ ...sender, ...guarded, PAGER_ENDPOINT: address }),

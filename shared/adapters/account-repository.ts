@@ -11,6 +11,8 @@ export type WebhookCredentials = { token: string; secrets: string[] };
 const storedAccount = z.object({
   webhook_token: z.optional(z.string()),
   webhook_secrets: z.optional(z.array(z.string())),
+  /** Secrets that were replaced, and until when (ms) they sign beside the new one. */
+  retired_secrets: z.optional(z.array(z.object({ secret: z.string(), until: z.number() }))),
   technical_contacts: z.optional(z.array(z.string())),
 });
 
@@ -24,6 +26,19 @@ const counterKey = (counter: DailyCounter, tenant: string, day: string) => ({ pk
 /** How long a sender uses credentials it has read: a change counts within this time. */
 const CREDENTIALS_CACHE_MS = 60_000;
 
+/** How long a replaced secret goes on signing, in ms: receivers have that long to take up the new one. */
+const RETIREMENT = 86_400_000;
+
+const newSecret = (): string => `whsec_${randomBytes(32).toString('base64')}`;
+
+/** An account as operators see it. `until` (ms) is when a replaced secret stops signing. */
+export type AccountDescription = {
+  contacts: string[];
+  token: string | undefined;
+  secrets: string[];
+  retired: { secret: string; until: number }[];
+};
+
 /** Accounts of tenants, and their daily counters (table Accounts). */
 export const createAccountRepository = (client: DynamoDBDocumentClient, table: string, clock: Clock = Date.now) => {
   const credentialsCache = lru<{ credentials: Promise<WebhookCredentials>; until: number }>(1_000);
@@ -35,6 +50,9 @@ export const createAccountRepository = (client: DynamoDBDocumentClient, table: s
     return storedAccount.parse(Item ?? {});
   };
 
+  const stillSigning = ({ retired_secrets: retired = [] }: z.infer<typeof storedAccount>) =>
+    retired.filter(({ until }) => until > clock());
+
   /** One conditional write: whoever comes first decides, and everybody reads back what was decided. */
   const makeCredentials = async (tenant: string): Promise<z.infer<typeof storedAccount>> => {
     const { Attributes } = await client.send(
@@ -45,7 +63,7 @@ export const createAccountRepository = (client: DynamoDBDocumentClient, table: s
           'SET webhook_token = if_not_exists(webhook_token, :token), webhook_secrets = if_not_exists(webhook_secrets, :secrets)',
         ExpressionAttributeValues: {
           ':token': randomBytes(32).toString('base64url'),
-          ':secrets': [`whsec_${randomBytes(32).toString('base64')}`],
+          ':secrets': [newSecret()],
         },
         ReturnValues: 'ALL_NEW',
       }),
@@ -54,11 +72,11 @@ export const createAccountRepository = (client: DynamoDBDocumentClient, table: s
   };
 
   const readCredentials = async (tenant: string): Promise<WebhookCredentials> => {
-    const stored = await read(tenant);
-    const { webhook_token: token, webhook_secrets: secrets } =
-      stored.webhook_token && stored.webhook_secrets ? stored : await makeCredentials(tenant);
+    const found = await read(tenant);
+    const stored = found.webhook_token && found.webhook_secrets ? found : await makeCredentials(tenant);
+    const { webhook_token: token, webhook_secrets: secrets } = stored;
     if (!token || !secrets) throw new Error('The account has no webhook credentials after they were made.');
-    return { token, secrets };
+    return { token, secrets: [...secrets, ...stillSigning(stored).map(({ secret }) => secret)] };
   };
 
   return {
@@ -91,6 +109,58 @@ export const createAccountRepository = (client: DynamoDBDocumentClient, table: s
           ExpressionAttributeValues: { ':contacts': contacts },
         }),
       );
+    },
+
+    /** What is stored of the account, without making anything that is not there. */
+    async describe(tenant: string): Promise<AccountDescription> {
+      const stored = await read(tenant);
+      return {
+        contacts: stored.technical_contacts ?? [],
+        token: stored.webhook_token,
+        secrets: stored.webhook_secrets ?? [],
+        retired: stillSigning(stored),
+      };
+    },
+
+    /** Replaces the token that webhooks of the tenant carry. */
+    async setWebhookToken(tenant: string, token: string): Promise<void> {
+      await client.send(
+        new UpdateCommand({
+          TableName: table,
+          Key: accountKey(tenant),
+          UpdateExpression: 'SET webhook_token = :token',
+          ExpressionAttributeValues: { ':token': token },
+        }),
+      );
+    },
+
+    /**
+     * Gives the account a new signing secret; those that it replaces sign beside it for a day. Senders hear of it within a
+     * minute, when they read the account again.
+     *
+     * @throws ConditionalCheckFailedException where somebody else replaced the secret meanwhile
+     */
+    async rotateSecret(tenant: string): Promise<string> {
+      const stored = await read(tenant);
+      const { webhook_secrets: replaced = [] } = stored;
+      const [current] = replaced;
+      const secret = newSecret();
+      const until = clock() + RETIREMENT;
+      await client.send(
+        new UpdateCommand({
+          TableName: table,
+          Key: accountKey(tenant),
+          UpdateExpression: 'SET webhook_secrets = :secrets, retired_secrets = :retired',
+          ConditionExpression:
+            current === undefined ? 'attribute_not_exists(webhook_secrets)' : 'webhook_secrets[0] = :current',
+          ExpressionAttributeValues: {
+            ':secrets': [secret],
+            ':retired': [...replaced.map((old) => ({ secret: old, until })), ...stillSigning(stored)],
+            ...(current !== undefined && { ':current': current }),
+          },
+        }),
+      );
+      return secret;
     },
 
     /** Adds to a counter of the tenant's UTC day; false, and nothing is added, where it would pass `limit`. */

@@ -1,10 +1,17 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb';
-import { type DynamoDBDocumentClient, GetCommand, UpdateCommand, type UpdateCommandInput } from '@aws-sdk/lib-dynamodb';
+import {
+  type DynamoDBDocumentClient,
+  GetCommand,
+  paginateQuery,
+  paginateScan,
+  UpdateCommand,
+  type UpdateCommandInput,
+} from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod/mini';
 import { alarmStates } from '../contracts/alarm-event.ts';
-import type { DeliveryKey } from '../domain/delivery-key.ts';
-import { type DeliveryRecord, deliveryStatuses } from '../domain/delivery-record.ts';
+import { type DeliveryKey, deliveryPartition } from '../domain/delivery-key.ts';
+import { type DeliveryRecord, deliveryStatuses, shortenedId } from '../domain/delivery-record.ts';
 import type { IncidentTurn } from '../domain/incident.ts';
 import { batchWrite } from './dynamodb-batches.ts';
 
@@ -59,6 +66,9 @@ export type Claim =
 
 /** Completions that come within this time share one BatchWriteItem, in ms: it costs a ninth of single writes (CPU). */
 const GATHER = 3;
+
+/** Records that one page looks at where most of them are of other alarms. */
+const SEARCH_PAGE = 1_000;
 
 /** The deliveries and where they stand (table Deliveries). */
 export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: string) => {
@@ -209,6 +219,51 @@ export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: 
 
     /** A delivery's record, strongly consistent. */
     read,
+
+    /** A notification's newest deliveries, by the time of their events; of one alarm only, where it is given. */
+    async newest(
+      place: { tenant: string; notificationId: string },
+      limit: number,
+      alarmId?: string,
+    ): Promise<DeliveryRecord[]> {
+      const found: DeliveryRecord[] = [];
+      const pages = paginateQuery(
+        { client, pageSize: alarmId === undefined ? limit : SEARCH_PAGE },
+        {
+          TableName: table,
+          // Turns of incidents lie behind the records in the same partition.
+          KeyConditionExpression: 'pk = :pk AND sk < :turns',
+          ExpressionAttributeValues: {
+            ':pk': deliveryPartition(place),
+            ':turns': 'incident#',
+            ...(alarmId !== undefined && { ':alarm': shortenedId(alarmId) }),
+          },
+          ...(alarmId !== undefined && { FilterExpression: 'alarm_id = :alarm' }),
+          ScanIndexForward: false,
+        },
+      );
+      for await (const { Items = [] } of pages) {
+        found.push(...Items.map((item) => storedRecord.parse(item)));
+        if (found.length >= limit) break;
+      }
+      return found.slice(0, limit);
+    },
+
+    /** Deliveries whose round began at or after `since` (ms). Reads the whole table, but stops after `limit` of its items. */
+    async openedSince(since: number, limit: number): Promise<{ records: DeliveryRecord[]; isComplete: boolean }> {
+      const records: DeliveryRecord[] = [];
+      let looked = 0;
+      const pages = paginateScan(
+        { client },
+        { TableName: table, FilterExpression: 'opened >= :since', ExpressionAttributeValues: { ':since': since } },
+      );
+      for await (const { Items = [], ScannedCount = 0, LastEvaluatedKey } of pages) {
+        records.push(...Items.map((item) => storedRecord.parse(item)));
+        looked += ScannedCount;
+        if (looked >= limit) return { records, isComplete: LastEvaluatedKey === undefined };
+      }
+      return { records, isComplete: true };
+    },
   };
 };
 

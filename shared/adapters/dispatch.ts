@@ -1,8 +1,9 @@
-import type { SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
+import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
 import { type AlarmEvent, isAlarmEvent } from '../contracts/alarm-event.ts';
 import { parseJson } from '../contracts/json.ts';
 import { type NotificationTypeId, notificationTypeIds } from '../contracts/notification-types.ts';
 import { deliveryBody } from '../contracts/sender.ts';
+import { DISPATCH_LATENCY } from '../domain/delivery-metrics.ts';
 import type { Reason } from '../domain/outcome.ts';
 import { ownFailureWait } from '../domain/retry-schedule.ts';
 import { plannedNotifications } from '../domain/routing.ts';
@@ -72,7 +73,8 @@ export const createDispatch = (
       const known = ids.flatMap((id) => heads.find({ tenant: event.tenant_id, id }) ?? []);
       if (known.length < ids.length) {
         unknown += ids.length - known.length;
-        logger.warn('unknown notifications', { message_id: record.messageId, unknown: ids.length - known.length });
+        const { tenant_id, event_id } = event;
+        logger.warn('unknown notifications', { tenant_id, event_id, unknown: ids.length - known.length });
       }
       return known.map(
         ({ id, type }): OutgoingDelivery => ({
@@ -134,7 +136,8 @@ export const createDispatch = (
       )
       .catch((error: unknown) => logger.error('message waits out its visibility', errorTrace(error)));
 
-  return async ({ Records }: SQSEvent): Promise<SQSBatchResponse> => {
+  return async ({ Records }: SQSEvent, context?: Context): Promise<SQSBatchResponse> => {
+    logger.appendKeys({ request_id: context?.awsRequestId });
     const planned = Records.map(planEvent);
     const events = planned.filter((one): one is PlannedEvent => !isPoison(one));
     const poison = planned.filter(isPoison);
@@ -149,7 +152,10 @@ export const createDispatch = (
       failed: again.length,
     };
     logger.info('batch done', counts);
-    count(counts);
+    const now = Date.now();
+    const done = events.filter(({ record }) => !failed.includes(record));
+    const latency = done.map(({ record }) => Math.max(0, now - Number(record.attributes.SentTimestamp)));
+    count(counts, {}, { [DISPATCH_LATENCY]: latency });
     return { batchItemFailures: again.map(({ messageId }) => ({ itemIdentifier: messageId })) };
   };
 };

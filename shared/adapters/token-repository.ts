@@ -1,10 +1,20 @@
-import { type DynamoDBDocumentClient, GetCommand, PutCommand } from '@aws-sdk/lib-dynamodb';
+import {
+  DeleteCommand,
+  type DynamoDBDocumentClient,
+  GetCommand,
+  PutCommand,
+  paginateScan,
+} from '@aws-sdk/lib-dynamodb';
 import { lru } from 'tiny-lru';
 import * as z from 'zod/mini';
 import type { Caller, Role } from '../domain/access.ts';
 import { isTokenShaped, newToken, tokenHash } from '../domain/token.ts';
 
 const storedToken = z.object({ tenant: z.string(), role: z.string(), expires: z.number() });
+const describedToken = z.extend(storedToken, { pk: z.string(), label: z.string(), created: z.number() });
+
+/** A token as it may be shown: times in epoch seconds, and never the token itself. */
+export type TokenDescription = { hash: string; role: string; label: string; created: number; expires: number };
 
 /** Most tokens that a sandbox remembers. */
 const CACHE_SIZE = 1_000;
@@ -36,6 +46,32 @@ export const createTokenRepository = (client: DynamoDBDocumentClient, table: str
     if (!Item) return undefined;
     const stored = storedToken.parse(Item);
     return stored.expires * 1000 > clock() ? stored : undefined;
+  },
+
+  /** The tenant's tokens, oldest first. Reads the whole table, which only operators do. */
+  async list(tenant: string): Promise<TokenDescription[]> {
+    const tokens: TokenDescription[] = [];
+    const pages = paginateScan(
+      { client },
+      {
+        TableName: table,
+        FilterExpression: 'tenant = :tenant',
+        ExpressionAttributeValues: { ':tenant': tenant },
+        ConsistentRead: true,
+      },
+    );
+    for await (const { Items = [] } of pages) {
+      for (const item of Items) {
+        const { pk: hash, role, label, created, expires } = describedToken.parse(item);
+        tokens.push({ hash, role, label, created, expires });
+      }
+    }
+    return tokens.sort((one, other) => one.created - other.created);
+  },
+
+  /** Makes a token useless, at once for the database, and within the time that functions remember it for all. */
+  async revoke(hash: string): Promise<void> {
+    await client.send(new DeleteCommand({ TableName: table, Key: { pk: hash } }));
   },
 });
 

@@ -7,6 +7,8 @@ export type Alert = {
   event: AlarmEvent;
   /** The same over all attempts; never the same for two deliveries. */
   deliveryId: string;
+  /** Whom it is for; absent in a test, which has no record. */
+  notificationId?: string;
   /** Parts that have arrived in earlier attempts (`Outcome.partsDone`). */
   partsDone: readonly string[];
   /** Milliseconds until the function is killed. */

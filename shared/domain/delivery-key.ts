@@ -6,6 +6,16 @@ const sha256 = (...parts: string[]): string => createHash('sha256').update(JSON.
 /** The place of a delivery's record in table Deliveries. */
 export type DeliveryKey = { pk: string; sk: string };
 
+/** The partition of a notification's deliveries. */
+export const deliveryPartition = ({ tenant, notificationId }: { tenant: string; notificationId: string }): string =>
+  `delivery#${notificationId}#${tenant}`;
+
+/** Whose deliveries a partition holds: ids of notifications have no `#`. */
+export const partitionPlace = (pk: string): { tenant: string; notificationId: string } => {
+  const [, notificationId = '', ...tenant] = pk.split('#');
+  return { tenant: tenant.join('#'), notificationId };
+};
+
 /** The milliseconds inside an `event_id` (interface, Webhook payload); undefined where it has none. */
 export const eventIdTime = (eventId: string): number | undefined => {
   const digits = /:(\d{13}):[^:]*$/.exec(eventId)?.[1];
@@ -22,7 +32,7 @@ export const deliveryKey = (
   { tenant_id: tenant, event_id: eventId }: AlarmEvent,
   notificationId: string,
 ): DeliveryKey => ({
-  pk: `delivery#${notificationId}#${tenant}`,
+  pk: deliveryPartition({ tenant, notificationId }),
   sk: `${sortableTime(eventId)}#${sha256(tenant, eventId)}`,
 });
 

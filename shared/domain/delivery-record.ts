@@ -6,8 +6,11 @@ import { type DeliveryKey, deliveryKey } from './delivery-key.ts';
 import type { Outcome } from './outcome.ts';
 import { MAX_ATTEMPTS } from './retry-schedule.ts';
 
-/** Where a delivery stands. The first two are open; `dead` is opened again by a message that arrives for it. */
-export const deliveryStatuses = ['pending', 'dead', 'delivered', 'superseded', 'cancelled'] as const;
+/**
+ * Where a delivery stands. The first two are open; `dead` is opened again by a message that arrives for it. `bounced` was
+ * delivered as far as we could tell, until SES told that the mail did not arrive.
+ */
+export const deliveryStatuses = ['pending', 'dead', 'delivered', 'superseded', 'cancelled', 'bounced'] as const;
 
 /** Where a delivery stands. */
 export type DeliveryStatus = (typeof deliveryStatuses)[number];
@@ -58,6 +61,9 @@ export const KEEP_SECONDS = 30 * 86_400;
 /** Ids of entities and alarms are as long as producers like; the record keeps the beginning. */
 const MAX_ID = 128;
 
+/** The id of an entity or an alarm as the record keeps it. */
+export const shortenedId = (id: string): string => shortened(id, MAX_ID);
+
 /** The record as a first claim writes it. @param message the message's text, which tells one event from another */
 export const claimedRecord = (
   { event, notification_id: notificationId }: Delivery,
@@ -68,8 +74,8 @@ export const claimedRecord = (
   ...deliveryKey(event, notificationId),
   status: 'pending',
   event_id: event.event_id,
-  entity_id: shortened(event.entity.id, MAX_ID),
-  alarm_id: shortened(event.alarm.id, MAX_ID),
+  entity_id: shortenedId(event.entity.id),
+  alarm_id: shortenedId(event.alarm.id),
   state: event.details.state,
   content: createHash('sha256').update(message).digest('base64url').slice(0, 22),
   attempts: 0,

@@ -13,6 +13,7 @@ const added = (one: Amounts, other: Amounts): Amounts => ({
   delivered: one.delivered + other.delivered,
   superseded: one.superseded + other.superseded,
   cancelled: one.cancelled + other.cancelled,
+  unrecorded: one.unrecorded + other.unrecorded,
   dead: one.dead + other.dead,
   lost: one.lost + other.lost,
   doubledByKill: one.doubledByKill + other.doubledByKill,

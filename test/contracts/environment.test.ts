@@ -9,12 +9,13 @@ const tokens = { TOKENS_TABLE: 'tokens', TOKEN_CACHE_SECONDS: '60' };
 const test = { ...tokens, ACCOUNTS_TABLE: 'accounts', TESTS_PER_DAY: '200', SENDER_FUNCTIONS: perType };
 
 describe('the environment of a function', () => {
-  it('is known for each operation, each sender, the dispatch and the unknown routes, and for nothing else', () => {
+  it('is known for each operation, each sender, the dispatch, the events of mails and the unknown routes, and for nothing else', () => {
     expect(Object.keys(environments).toSorted()).toEqual(
       [
         ...endpointNames,
         ...notificationTypeIds.map(senderName),
         'dispatch-alarm-events',
+        'record-mail-events',
         'answer-unknown-route',
       ].toSorted(),
     );

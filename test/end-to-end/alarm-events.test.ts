@@ -2,12 +2,12 @@ import { Webhook } from 'standardwebhooks';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createAccountRepository } from '../../shared/adapters/account-repository.ts';
 import { openSink, payload } from '../support/sink-of-test.ts';
-import { type Client, documents, newClient, table } from './support/api.ts';
+import { type Client, documents, isLocal, newClient, table } from './support/api.ts';
 import { alarmEvent, deadLetter, deliveries, delivery, inbox, sendEvents, sent } from './support/pipeline.ts';
 
 const router = { api_key: '7b9c1d1e-3f5a-4c2b-8d6e-0a1b2c3d4e5f', routing_key: 'team' };
 
-describe('an alarm event', () => {
+describe.runIf(isLocal)('an alarm event', () => {
   let client: Client;
   beforeAll(async () => {
     client = await newClient();

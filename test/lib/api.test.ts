@@ -42,15 +42,17 @@ describe('the API', () => {
   });
 
   it('lets the gateway alone invoke each of its functions, for this API alone', () => {
-    const permissions = propertiesOf(
-      template,
-      'AWS::Lambda::Permission',
-      z.object({ FunctionName: reference, Principal: z.string(), SourceArn: z.unknown() }),
-    );
-    const invoked = [...permissions.values()].map(({ FunctionName }) => FunctionName);
+    const permissions = [
+      ...propertiesOf(
+        template,
+        'AWS::Lambda::Permission',
+        z.object({ FunctionName: reference, Principal: z.string(), SourceArn: z.unknown() }),
+      ).values(),
+    ].filter(({ FunctionName }) => FunctionName !== functionIds.get('record-mail-events'));
+    const invoked = permissions.map(({ FunctionName }) => FunctionName);
     const expected = [...endpointNames, 'answer-unknown-route'].map((name) => functionIds.get(name));
     expect(invoked.toSorted()).toEqual(expected.toSorted());
-    for (const { Principal, SourceArn } of permissions.values()) {
+    for (const { Principal, SourceArn } of permissions) {
       expect(Principal).toBe('apigateway.amazonaws.com');
       expect(JSON.stringify(SourceArn)).toContain('ApiHttpApi');
     }

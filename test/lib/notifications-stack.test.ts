@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
+import { everySetting } from '../support/settings.ts';
 import { synthesized } from '../support/stack.ts';
 
 const { stack, template } = synthesized();
@@ -98,8 +99,16 @@ describe('the stack', () => {
     expect(Outputs.BaseUrl?.Value).toEqual({ 'Fn::GetAtt': [expect.stringMatching(/^ApiHttpApi/), 'ApiEndpoint'] });
   });
 
-  it('breaks none of the rules that CloudFormation has for templates', () => {
-    expect(() => synthesized({}, { isChecked: true })).not.toThrow();
+  it.each([
+    ['by default', {}],
+    ['with every setting', everySetting],
+  ])('breaks none of the rules that CloudFormation has for templates: %s', (_, settings) => {
+    expect(() => synthesized(settings, { isChecked: true })).not.toThrow();
+  });
+
+  it('leaves room among the 500 resources of a template, with every setting', () => {
+    const { template } = synthesized(everySetting);
+    expect(Object.keys(template.toJSON().Resources).length).toBeLessThan(350);
   });
 
   it('needs nothing at deploy but what the CDK itself needs', () => {

@@ -26,6 +26,7 @@ const statement = z.object({
   Resource: oneOrMore(resource).optional(),
   NotResource: oneOrMore(resource).optional(),
   Condition: z.unknown().optional(),
+  Principal: z.unknown().optional(),
 });
 const policyDocument = z.object({ Statement: z.array(statement) });
 
@@ -121,6 +122,15 @@ describe('what the functions of the pipeline may do', () => {
   });
 });
 
+describe('what hears of mails that came back', () => {
+  it('may read and change records of deliveries, and nothing else', () => {
+    expect(grantsOf('record-mail-events')).toEqual([
+      'dynamodb:GetItem StorageDeliveriesTable',
+      'dynamodb:UpdateItem StorageDeliveriesTable',
+    ]);
+  });
+});
+
 describe('no policy', () => {
   const allowed = [...policies].flatMap(([id, { PolicyDocument }]) =>
     PolicyDocument.Statement.filter(({ Effect }) => Effect === 'Allow').map((one) => ({ id, ...one })),
@@ -150,11 +160,19 @@ describe('no policy', () => {
     }
   });
 
-  it('of a resource lets anybody else in: they only deny', () => {
+  it('of a resource lets anybody else in, but CloudWatch to the topic of our alarms: they only deny', () => {
     const queues = propertiesOf(template, 'AWS::SQS::QueuePolicy', z.object({ PolicyDocument: policyDocument }));
     const topics = propertiesOf(template, 'AWS::SNS::TopicPolicy', z.object({ PolicyDocument: policyDocument }));
-    for (const { PolicyDocument } of [...queues.values(), ...topics.values()]) {
-      for (const { Effect } of PolicyDocument.Statement) expect(Effect).toBe('Deny');
-    }
+    const allowed = [...queues.values(), ...topics.values()]
+      .flatMap(({ PolicyDocument }) => PolicyDocument.Statement)
+      .filter(({ Effect }) => Effect !== 'Deny');
+    expect(allowed).toEqual([
+      expect.objectContaining({
+        Action: ['sns:Publish'],
+        Resource: [expect.stringMatching(/^MonitoringAlarmsTopic/)],
+        Principal: { Service: 'cloudwatch.amazonaws.com' },
+        Condition: { StringEquals: { 'aws:SourceAccount': { Ref: 'AWS::AccountId' } } },
+      }),
+    ]);
   });
 });

@@ -121,6 +121,18 @@ describe('a setting that is wrong', () => {
     ['removalProtection', 'maybe'],
     ['removalProtection', ''],
     ['deadLetterMail', 'yes'],
+    ['domainName', 'https://api.example.org'],
+    ['domainName', 'localhost'],
+    ['certificateArn', 'arn:aws:iam::111111111111:server-certificate/x'],
+    ['hostedZoneId', 'example.org'],
+    ['basePath', '/v1/'],
+    ['basePath', 'v 1'],
+    ['mailIdentity', 'maybe'],
+    ['egress', 'vpc'],
+    ['memory', '64'],
+    ['memory', '20000'],
+    ['typeMemory', 'pigeon=512'],
+    ['typeMemory', 'webhook=1'],
   ])('is named: %s=%j', (name, value) => {
     expect(() => parseSettings({ [name]: value })).toThrow(new RegExp(`^Wrong setting: ${name}[.:]`));
   });
@@ -128,5 +140,34 @@ describe('a setting that is wrong', () => {
   it('is named together with all others', () => {
     const attempt = () => parseSettings({ testsPerDay: 'x', mailFrom: 'x', tests: 1 });
     for (const told of ['testsPerDay: ', 'mailFrom: ', '"tests" is not a setting']) expect(attempt).toThrow(told);
+  });
+});
+
+describe('settings that belong together', () => {
+  const certificateArn = 'arn:aws:acm:eu-west-1:111111111111:certificate/0a1b2c3d';
+  const domain = { domainName: 'api.example.org', certificateArn };
+  const zone = { hostedZoneId: 'Z0123456789ABC', hostedZoneName: 'example.org' };
+
+  it.each([
+    ['a domain', domain],
+    ['a domain with a path', { ...domain, basePath: 'v1.0/123456' }],
+    ['a domain with its record', { ...domain, ...zone }],
+    ['a domain that is its zone', { ...domain, domainName: 'example.org', ...zone }],
+    ['an identity', { mailIdentity: 'true', mailFrom: 'alerts@example.org' }],
+  ])('are taken together: %s', (_, settings) => {
+    expect(() => parseSettings(settings)).not.toThrow();
+  });
+
+  it.each([
+    [{ domainName: 'api.example.org' }, 'certificateArn: is needed with domainName'],
+    [{ certificateArn }, 'domainName: is needed with certificateArn'],
+    [{ basePath: 'v1' }, 'domainName: is needed with basePath'],
+    [zone, 'domainName: is needed with hostedZoneId'],
+    [{ ...domain, hostedZoneId: zone.hostedZoneId }, 'hostedZoneName: is needed with hostedZoneId'],
+    [{ ...domain, hostedZoneName: 'example.org' }, 'hostedZoneId: is needed with hostedZoneName'],
+    [{ ...domain, ...zone, hostedZoneName: 'le.org' }, 'domainName: must lie in hostedZoneName'],
+    [{ mailIdentity: true }, 'mailFrom: is needed with mailIdentity'],
+  ])('are asked for in one sentence where one is missing or does not fit: %j', (settings, sentence) => {
+    expect(() => parseSettings(settings)).toThrow(new RegExp(`^Wrong setting: ${sentence}$`));
   });
 });

@@ -99,7 +99,10 @@ export const connectPipeline = (
   };
 
   /** What was sent so far, newest first. */
-  const inbox = async (): Promise<Sent[]> => inboxSchema.parse(await (await fetch(stack.inbox_url)).json());
+  const inbox = async (): Promise<Sent[]> => {
+    if (stack.inbox_url === undefined) throw new Error('The stack has no inbox.');
+    return inboxSchema.parse(await (await fetch(stack.inbox_url)).json());
+  };
 
   /** What was sent and fits, as soon as there are `amount` of it. */
   const sent = (amount: number, fits: (one: Sent) => boolean): Promise<Sent[]> =>
@@ -128,7 +131,7 @@ export const connectPipeline = (
 
   /** The address of a dead-letter queue: of the alarm events, or of a type. */
   const deadLetterQueue = (of: 'AlarmEvents' | NotificationTypeId): string => {
-    const found = stack.queues.find((url) => url.includes(`${of}-DeadLetters`));
+    const found = stack.queues.find((url) => new RegExp(`${of}-?DeadLetters`).test(url));
     if (found === undefined) throw new Error(`There is no dead-letter queue of ${of}.`);
     return found;
   };

@@ -1,9 +1,11 @@
 /** How tests reach a running stack. */
 export type RunningStack = {
   base_url: string;
-  aws_endpoint: string;
+  /** The local AWS. A deployed stack is reached as the environment says (region, credentials). */
+  aws_endpoint?: string;
   alarm_queue_url: string;
-  inbox_url: string;
+  /** Where all that is sent can be seen. A deployed stack has none, nor does it reach a test's own server. */
+  inbox_url?: string;
   /** Names of the tables. */
   tables: readonly string[];
   /** Addresses of the queues. */

@@ -22,7 +22,8 @@ const noTurn: Turn = { superseded: false, onDelivered: async () => undefined };
 const deliver = async (work: Work, record: DeliveryRecord, { details }: NotificationHead): Promise<Outcome> => {
   const { tools, body, id, timeLeft } = work;
   try {
-    return await tools.deliver({ event: body.event, deliveryId: id, partsDone: record.parts, timeLeft }, details);
+    const { event, notification_id: notificationId } = body;
+    return await tools.deliver({ event, notificationId, deliveryId: id, partsDone: record.parts, timeLeft }, details);
   } catch (error) {
     // Where even this fails, the lease ends by itself.
     await tools.deliveries.save({ ...record, lease: 0 }).catch(() => undefined);
@@ -80,7 +81,7 @@ export const attemptDelivery = async (
     case 'ended':
       return { verdict: 'duplicate' };
     case 'conflict':
-      logger.warn('event id used again with other content', { type, delivery_id: id });
+      logger.warn('event id used again with other content', { type, delivery_id: id, tenant_id: body.event.tenant_id });
       return { verdict: 'conflict' };
     case 'busy':
       return putBack(work, 'busy', (claim.until - clock()) / 1000 + 1);

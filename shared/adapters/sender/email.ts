@@ -3,6 +3,7 @@ import { SESClient, SendEmailCommand } from '@aws-sdk/client-ses';
 import { awsFailure } from '../../domain/aws-outcome.ts';
 import { type Alert, type Deliver, sendDeadline } from '../../domain/deliver.ts';
 import { type EmailMessage, emailMessage } from '../../domain/email-message.ts';
+import { mailTags } from '../../domain/mail-event.ts';
 import { type Failure, failed, type Outcome } from '../../domain/outcome.ts';
 import type { AccountRepository } from '../account-repository.ts';
 import { onceConfig } from '../aws-config.ts';
@@ -18,6 +19,12 @@ const accepted: Outcome = { result: 'delivered', explanation: 'Success: Email ac
 
 const utf8 = (Data: string) => ({ Data, Charset: 'UTF-8' });
 
+/** By which a bounce finds the delivery; a test has none. */
+const tagsOf = ({ event, notificationId }: Alert) =>
+  notificationId === undefined
+    ? []
+    : Object.entries(mailTags(event, notificationId)).map(([Name, Value]) => ({ Name, Value }));
+
 /** SES has no idempotency token: the record decides whether a call is repeated (wire-formats, SES). */
 const createSendMail = (
   environment: MailEnvironment,
@@ -25,7 +32,8 @@ const createSendMail = (
   client = new SESClient(onceConfig),
 ): SendMail => {
   const { MAIL_FROM, MAIL_REPLY_TO, CONFIGURATION_SET } = environment;
-  return async ({ event, timeLeft }, recipient, { subject, text, html }) => {
+  return async (alert, recipient, { subject, text, html }) => {
+    const { event, timeLeft } = alert;
     const overLimit = await dailyLimit(event.tenant_id);
     if (overLimit) return overLimit;
     try {
@@ -36,6 +44,7 @@ const createSendMail = (
           ConfigurationSetName: CONFIGURATION_SET,
           Destination: { ToAddresses: [recipient] },
           Message: { Subject: utf8(subject), Body: { Text: utf8(text), Html: utf8(html) } },
+          Tags: tagsOf(alert),
         }),
         { requestTimeout: sendDeadline(timeLeft) },
       );

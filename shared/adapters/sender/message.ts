@@ -3,6 +3,7 @@ import { parseJson } from '../../contracts/json.ts';
 import type { NotificationTypeId } from '../../contracts/notification-types.ts';
 import { type Delivery, delivery } from '../../contracts/sender.ts';
 import type { Deliver } from '../../domain/deliver.ts';
+import type { Settlement } from '../../domain/delivery-metrics.ts';
 import type { DeliveryRepository } from '../delivery-repository.ts';
 import type { Queues } from '../queues.ts';
 
@@ -21,8 +22,11 @@ export type Verdict =
   | 'unrecorded'
   | 'failed';
 
-/** `again` leaves the message on the queue, where its visibility has been set; all others are acked. */
-export type Settled = { verdict: Verdict; again?: true };
+/**
+ * What became of a message. `again` leaves it on the queue, where its visibility has been set; all others are acked. `latency`
+ * is how long its delivery took, in ms.
+ */
+export type Settled = Settlement & { verdict: Verdict; again?: true; latency?: number };
 
 /** What a sender needs of the world. */
 export type SenderTools = {

@@ -4,6 +4,7 @@ import { type NotificationTypeId, notificationTypes } from '../../contracts/noti
 import { type TestResult, testRequest } from '../../contracts/sender.ts';
 import type { Deliver } from '../../domain/deliver.ts';
 import { deliveryId } from '../../domain/delivery-key.ts';
+import { DELIVERY_LATENCY, deliveryCounts } from '../../domain/delivery-metrics.ts';
 import { byTime, incidentKey } from '../../domain/incident.ts';
 import { ownFailureWait } from '../../domain/retry-schedule.ts';
 import { testEvent } from '../../domain/test-event.ts';
@@ -70,7 +71,8 @@ export const createSender = (
   /** A failure of our own: the message comes again, the sooner the fewer times it has come; no attempt is used. */
   const ownFailure = async (record: SQSRecord, error: unknown): Promise<SettledMessage> => {
     const receives = Number(record.attributes.ApproximateReceiveCount);
-    logger.error('own failure', { type, message_id: record.messageId, receives, ...errorTrace(error) });
+    const { MessageGroupId: tenant_id } = record.attributes;
+    logger.error('own failure', { type, message_id: record.messageId, tenant_id, receives, ...errorTrace(error) });
     await tools.queues
       .putBack(environment.SENDER_QUEUES[type], record, ownFailureWait(receives, environment.RETRY_SCALE))
       .catch((cause: unknown) => logger.error('message waits out its visibility', { type, ...errorTrace(cause) }));
@@ -82,7 +84,7 @@ export const createSender = (
     const reason = { reason: 'malformed', cause: 'service', attempts: 0 } as const;
     await tools.queues.deadLetter(environment.DEAD_LETTER_QUEUE, { body, group: attributes.MessageGroupId }, reason);
     logger.error('malformed delivery', { type, message_id: record.messageId });
-    return { verdict: 'dead' };
+    return { verdict: 'dead', cause: 'service' };
   };
 
   const orFailure = (record: SQSRecord, settled: Promise<Settled>): Promise<SettledMessage> =>
@@ -124,13 +126,16 @@ export const createSender = (
 
     const verdicts = tally(settled.map(({ verdict }) => verdict));
     logger.info('batch done', { type, ...verdicts });
-    count(verdicts, { type });
+    const latency = settled.flatMap(({ latency }) => latency ?? []);
+    count({ ...verdicts, ...tally(settled.flatMap(deliveryCounts)) }, { type }, { [DELIVERY_LATENCY]: latency });
     const again = settled.filter(({ again }) => again);
     return { batchItemFailures: again.map(({ record }) => ({ itemIdentifier: record.messageId })) };
   };
 
-  return async (input: Invocation, context: Context): Promise<SQSBatchResponse | TestResult> =>
-    'Records' in input ? runBatch(input, timeLeftOf(context)) : runTest(input, timeLeftOf(context));
+  return async (input: Invocation, context: Context): Promise<SQSBatchResponse | TestResult> => {
+    logger.appendKeys({ request_id: context.awsRequestId });
+    return 'Records' in input ? runBatch(input, timeLeftOf(context)) : runTest(input, timeLeftOf(context));
+  };
 };
 
 const timeLeftOf = (context: Context) => () => context.getRemainingTimeInMillis();

@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { deliveryBody } from '../../contracts/sender.ts';
+import { deliveryLatency } from '../../domain/delivery-metrics.ts';
 import { type DeliveryRecord, ended } from '../../domain/delivery-record.ts';
 import { DEFAULT_NOTIFICATION_ID } from '../../domain/notification-id.ts';
 import type { Failure, Outcome } from '../../domain/outcome.ts';
@@ -18,11 +19,13 @@ const RECORD_AGAIN = 250;
 
 const logFailure = ({ tools, id, body }: Work, verdict: Verdict, failure: Cause, attempts: number): void => {
   const { reason, cause, status } = failure;
-  const { notification_id } = body;
+  const { notification_id, event } = body;
   logger.warn('delivery failed', {
     verdict,
     type: tools.type,
     delivery_id: id,
+    tenant_id: event.tenant_id,
+    event_id: event.event_id,
     notification_id,
     reason,
     cause,
@@ -59,7 +62,7 @@ export const bury = async (work: Work, record: DeliveryRecord, failure: Cause): 
   await tools.queues.deadLetter(tools.deadLetterUrl, sameMessage(work), { ...failure, attempts: record.attempts });
   await tools.deliveries.save(ended(record, 'dead'));
   logFailure(work, 'dead', failure, record.attempts);
-  return { verdict: 'dead' };
+  return { verdict: 'dead', cause: failure.cause };
 };
 
 /** A retry is a new message, sent before the old one is acked; the record, written first, says when it is due. */
@@ -78,20 +81,31 @@ const recordDelivered = async (
   onDelivered: () => Promise<void>,
 ): Promise<Settled> => {
   const { tools, timeLeft, id } = work;
+  const latency = deliveryLatency(record.opened, Number(work.record.attributes.SentTimestamp), tools.clock());
   while (true) {
     try {
       await onDelivered();
       await tools.deliveries.save(ended(record, 'delivered'));
-      return { verdict: 'delivered' };
+      return { verdict: 'delivered', latency };
     } catch {
       if (timeLeft() > MIN_TIME_TO_RECORD) {
         await pause(RECORD_AGAIN);
         continue;
       }
-      logger.error('delivered but not recorded', { type: tools.type, delivery_id: id });
-      return { verdict: 'unrecorded' };
+      logger.error('delivered but not recorded', {
+        type: tools.type,
+        delivery_id: id,
+        tenant_id: work.body.event.tenant_id,
+      });
+      return { verdict: 'unrecorded', latency };
     }
   }
+};
+
+const settleOutcome: typeof settle = async (work, record, outcome, onDelivered) => {
+  if (outcome.result === 'delivered') return recordDelivered(work, record, onDelivered);
+  const wait = waitAfter(record.attempts, outcome, work.tools.retryScale);
+  return wait === undefined ? bury(work, record, outcome) : retry(work, record, outcome, wait);
 };
 
 /**
@@ -105,7 +119,6 @@ export const settle = async (
   outcome: Outcome,
   onDelivered: () => Promise<void>,
 ): Promise<Settled> => {
-  if (outcome.result === 'delivered') return recordDelivered(work, record, onDelivered);
-  const wait = waitAfter(record.attempts, outcome, work.tools.retryScale);
-  return wait === undefined ? bury(work, record, outcome) : retry(work, record, outcome, wait);
+  const settled = await settleOutcome(work, record, outcome, onDelivered);
+  return { ...settled, attempt: outcome };
 };

@@ -9,6 +9,7 @@ import { DynamoDBClient, ListTablesCommand } from '@aws-sdk/client-dynamodb';
 import { ListQueuesCommand, SQSClient } from '@aws-sdk/client-sqs';
 import type { TestProject } from 'vitest/node';
 import * as z from 'zod';
+import type { RunningStack } from '../../support/running-stack.ts';
 
 const ready = z.strictObject({
   base_url: z.url(),
@@ -18,16 +19,9 @@ const ready = z.strictObject({
   inbox_url: z.url(),
 });
 
-/** How tests reach the stack that runs for all of them. */
-export type RunningStack = z.infer<typeof ready> & {
-  tables: string[];
-  queues: string[];
-  /** What the functions have logged goes here. */
-  logFile: string;
-};
-
 declare module 'vitest' {
   export interface ProvidedContext {
+    /** How tests reach the stack that runs for all of them. */
     stack: RunningStack;
   }
 }
@@ -55,8 +49,8 @@ export default async function runStack(project: TestProject): Promise<() => Prom
       throw new Error(`The stack did not start: ${await readFile(logFile, 'utf8')}`);
     }),
   ]);
-  const stack = ready.parse(JSON.parse(z.string().parse(line)));
-  project.provide('stack', { ...stack, ...(await namesOf(stack.aws_endpoint)), logFile });
+  const { tokens: _, ...stack } = ready.parse(JSON.parse(z.string().parse(line)));
+  project.provide('stack', { ...stack, ...(await namesOf(stack.aws_endpoint)) });
   return async () => {
     child.kill('SIGTERM');
     await exited;

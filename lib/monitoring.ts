@@ -1,0 +1,53 @@
+import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
+import { Topic } from 'aws-cdk-lib/aws-sns';
+import { Construct } from 'constructs';
+import { senderName } from '../shared/environment.ts';
+import type { Api } from './api.ts';
+import type { Delivery } from './delivery.ts';
+import type { MailEvents } from './mail-events.ts';
+import { AlarmsTopic } from './monitoring/alarms-topic.ts';
+import { apiAlarms } from './monitoring/api-alarms.ts';
+import { createDashboard } from './monitoring/dashboard.ts';
+import { functionAlarms } from './monitoring/function-alarms.ts';
+import { outletAlarms } from './monitoring/outlet-alarms.ts';
+import { type MakeAlarm, pipelineAlarms } from './monitoring/pipeline-alarms.ts';
+import { ServiceAlarm } from './monitoring/service-alarm.ts';
+import { ServiceMetrics } from './monitoring/service-metrics.ts';
+import type { Settings } from './settings.ts';
+
+/** What is watched. */
+export type Watched = { api: Api; delivery: Delivery; mailEvents: MailEvents };
+
+/** Watches the stack: alarms on what ops can mend, each explained in the runbook, one topic for them, and a dashboard. */
+export class Monitoring extends Construct {
+  /** Where the alarms go. */
+  readonly topicArn: string;
+  readonly dashboardName: string;
+
+  constructor(scope: Construct, id: string, settings: Settings, { api, delivery, mailEvents }: Watched) {
+    super(scope, id);
+    const { alarmTarget } = settings;
+    const topic = alarmTarget?.startsWith('arn:')
+      ? Topic.fromTopicArn(this, 'Alarms', alarmTarget)
+      : new AlarmsTopic(this, 'Alarms', alarmTarget).topic;
+    const action = new SnsAction(topic);
+    const alarm: MakeAlarm = (name, props) => {
+      new ServiceAlarm(this, name, action, props);
+    };
+    const metrics = new ServiceMetrics(this);
+    pipelineAlarms(this, alarm, metrics, delivery);
+    functionAlarms(
+      alarm,
+      [
+        { name: 'dispatch-alarm-events', lambda: delivery.dispatch, hasQueue: true },
+        ...delivery.lines.map(({ type, sender }) => ({ name: senderName(type), lambda: sender, hasQueue: true })),
+        { name: 'record-mail-events', lambda: mailEvents.recorder, hasQueue: false },
+      ],
+      settings,
+    );
+    apiAlarms(alarm, api);
+    outletAlarms(alarm, settings);
+    this.topicArn = topic.topicArn;
+    this.dashboardName = createDashboard(this, metrics, api, delivery).dashboardName;
+  }
+}

@@ -1,0 +1,68 @@
+import type { Cause, Outcome, Reason } from './outcome.ts';
+
+/** The namespace of the service's own metrics. */
+export const METRICS_NAMESPACE = 'MonitoringNotifications';
+
+/** What is counted of a type's deliveries besides what became of each message. */
+export type DeliveryCount =
+  /** Sends to a destination, and those of them that the destination failed: their ratio tells how the destinations are. */
+  | 'destination_attempts'
+  | 'destination_failures'
+  /** Dead letters, by whose fault they are. */
+  | 'dead_service'
+  | 'dead_destination'
+  /** Alerts over a tenant's limit of the day. */
+  | 'over_limit'
+  /** Sends that AWS refused for what operators have set. */
+  | 'misconfigured'
+  /** Sends for which our own account was too fast, or has no quota left. */
+  | 'over_quota';
+
+/** Milliseconds from when a delivery could first be tried until its destination took it. */
+export const DELIVERY_LATENCY = 'delivery_latency';
+
+/** Milliseconds from when an alarm event came until its deliveries were on the queues of their types. */
+export const DISPATCH_LATENCY = 'dispatch_latency';
+
+/** What became of one message, as far as it is counted. */
+export type Settlement = {
+  /** What came of the send, where there was one. */
+  attempt?: Outcome;
+  /** Whose fault it is, where the message is dead now. */
+  cause?: Cause;
+};
+
+/** Failures without an attempt: nothing was sent, so they say nothing of how destinations are. */
+export const notSent: readonly Reason[] = [
+  'daily limit',
+  'country not allowed',
+  'no contacts',
+  'origin paused',
+  'attempts exhausted',
+  'expired',
+];
+
+const countsOfAttempt = (attempt: Outcome): DeliveryCount[] => {
+  if (attempt.result === 'delivered') return ['destination_attempts'];
+  const { reason, cause } = attempt;
+  if (reason === 'daily limit') return ['over_limit'];
+  if (reason === 'sender misconfigured') return ['misconfigured'];
+  if (reason === 'throttled' && cause === 'service') return ['over_quota'];
+  return cause === 'destination' && !notSent.includes(reason) ? ['destination_attempts', 'destination_failures'] : [];
+};
+
+/** The counts that a settled message adds one to. */
+export const deliveryCounts = ({ attempt, cause }: Settlement): DeliveryCount[] => [
+  ...(attempt ? countsOfAttempt(attempt) : []),
+  ...(cause ? [`dead_${cause}` as const] : []),
+];
+
+/**
+ * How long a delivery has taken, in ms: since its message was put on the queue of its type, or since its round began where
+ * the message is a retry. So waits between attempts count, and the time before the dispatch does not (`DISPATCH_LATENCY`).
+ *
+ * @param opened when the round began, ms
+ * @param sent when the message was sent, ms
+ */
+export const deliveryLatency = (opened: number, sent: number, now: number): number =>
+  Math.max(0, now - Math.min(opened, sent));

@@ -1,0 +1,44 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { count, tally } from '../../shared/adapters/metrics.ts';
+
+let lines: string[] = [];
+beforeEach(() => {
+  lines = [];
+  vi.spyOn(process.stdout, 'write').mockImplementation((text) => lines.push(String(text)) > 0);
+});
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+const written = () => lines.map((line): unknown => JSON.parse(line));
+
+describe('what is counted and timed at once', () => {
+  it('is one line, with every time of a batch', () => {
+    count({ delivered: 2, retried: 1 }, { type: 'webhook' }, { delivery_latency: [120, 80] });
+    expect(written()).toEqual([
+      expect.objectContaining({ type: 'webhook', delivered: 2, retried: 1, delivery_latency: [120, 80] }),
+    ]);
+    expect(lines[0]).toContain('{"Name":"delivery_latency","Unit":"Milliseconds"}');
+    expect(lines[0]).toContain('"Namespace":"MonitoringNotifications","Dimensions":[["service","type"]]');
+  });
+
+  it('is no line where there is nothing, and names nothing that is 0', () => {
+    count({ failed: 0 }, { type: 'sms' }, { delivery_latency: [] });
+    expect(lines).toEqual([]);
+    count({ failed: 0, delivered: 1 });
+    expect(lines).toHaveLength(1);
+    expect(lines[0]).not.toContain('failed');
+  });
+
+  it('does not carry dimensions over to what is counted next', () => {
+    count({ delivered: 1 }, { type: 'email' });
+    count({ events: 1 });
+    expect(lines[1]).not.toContain('email');
+  });
+});
+
+describe('a tally', () => {
+  it('counts each word', () => {
+    expect(tally(['a', 'b', 'a'])).toEqual({ a: 2, b: 1 });
+  });
+});

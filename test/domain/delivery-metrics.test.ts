@@ -1,0 +1,62 @@
+import { describe, expect, it } from 'vitest';
+import { deliveryCounts, deliveryLatency } from '../../shared/domain/delivery-metrics.ts';
+import { failed } from '../../shared/domain/outcome.ts';
+
+const service = { cause: 'service' } as const;
+
+describe('what is counted of a settled message', () => {
+  it.each([
+    [
+      'an attempt that delivered',
+      { attempt: { result: 'delivered', explanation: '' } as const },
+      ['destination_attempts'],
+    ],
+    [
+      'an attempt that the destination failed',
+      { attempt: failed('transient', 'status', '', { status: 500 }) },
+      ['destination_attempts', 'destination_failures'],
+    ],
+    [
+      'the last of them',
+      { attempt: failed('permanent', 'status', ''), cause: 'destination' as const },
+      ['destination_attempts', 'destination_failures', 'dead_destination'],
+    ],
+    [
+      'a fault of ours that ends it',
+      { attempt: failed('permanent', 'no feed configured', '', service), ...service },
+      ['dead_service'],
+    ],
+    ['a tenant over its limit', { attempt: failed('permanent', 'daily limit', '') }, ['over_limit']],
+    [
+      'what operators have to set right',
+      { attempt: failed('transient', 'sender misconfigured', '', service) },
+      ['misconfigured'],
+    ],
+    ['our own quota', { attempt: failed('throttled', 'throttled', '', { ...service, free: true }) }, ['over_quota']],
+    [
+      'a destination that asks for less',
+      { attempt: failed('throttled', 'status', '', { status: 429 }) },
+      ['destination_attempts', 'destination_failures'],
+    ],
+    ['an origin that was not dialled', { attempt: failed('throttled', 'origin paused', '', { free: true }) }, []],
+    ['an account without contacts', { attempt: failed('permanent', 'no contacts', '') }, []],
+    ['a service of AWS that failed', { attempt: failed('transient', 'rejected', '', service) }, []],
+    ['a message that was not tried', {}, []],
+  ])('is as it says: %s', (_, settlement, counts) => {
+    expect(deliveryCounts(settlement)).toEqual(counts);
+  });
+});
+
+describe('the latency of a delivery', () => {
+  it('begins when its message came on the queue', () => {
+    expect(deliveryLatency(1_500, 1_000, 1_700)).toBe(700);
+  });
+
+  it('begins with its round, where the message is a retry', () => {
+    expect(deliveryLatency(1_000, 31_000, 31_200)).toBe(30_200);
+  });
+
+  it('is never below 0, whatever the clocks say', () => {
+    expect(deliveryLatency(2_000, 2_000, 1_000)).toBe(0);
+  });
+});

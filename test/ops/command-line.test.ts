@@ -1,0 +1,199 @@
+import { writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { afterAll, describe, expect, it } from 'vitest';
+import * as z from 'zod';
+import { close, listen, origin } from '../../bin/local/http.ts';
+import { announce } from '../../bin/ops/local-stacks.ts';
+import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
+import { commandLine, newDirectory } from './support.ts';
+
+const directory = newDirectory();
+const ops = commandLine(directory.path);
+
+const file = (name: string, content: unknown): string => {
+  const path = join(directory.path, name);
+  writeFileSync(path, JSON.stringify(content));
+  return path;
+};
+
+/** An AWS with one stack: its outputs, an alarm that is loud and one that is not, and two deliveries of the last hour. */
+const region: string[] = [];
+const described = z.object({ MetricDataQueries: z.array(z.object({ Id: z.string(), MetricStat: z.unknown() })) });
+const answers: Record<string, (body: string) => unknown> = {
+  DescribeAlarms: (body) => {
+    expect(JSON.parse(body)).toMatchObject({ AlarmNamePrefix: 'Ours-' });
+    return {
+      MetricAlarms: [
+        { AlarmName: 'Ours-Loud', StateValue: 'ALARM', StateUpdatedTimestamp: 1_800_000_000 },
+        { AlarmName: 'Ours-Quiet', StateValue: 'OK' },
+      ],
+    };
+  },
+  GetMetricData: (body) => ({
+    MetricDataResults: described.parse(JSON.parse(body)).MetricDataQueries.map(({ Id, MetricStat }) => {
+      const metric = JSON.stringify(MetricStat);
+      const isAsked = metric.includes('"delivered"') && metric.includes('"Ours"') && metric.includes('"sms"');
+      const isAge = metric.includes('ApproximateAgeOfOldestMessage') && metric.includes('"email"');
+      return { Id, Values: isAsked ? [1, 1] : isAge ? [42] : [] };
+    }),
+  }),
+  GetQueueAttributes: () => ({ Attributes: { ApproximateNumberOfMessages: '7' } }),
+};
+const cloud = createServer(async (request, response) => {
+  const body = await text(request);
+  region.push(/Credential=[^/]*\/[^/]*\/([^/]*)/.exec(request.headers.authorization ?? '')?.[1] ?? '');
+  const action = String(request.headers['x-amz-target']).split('.')[1] ?? '';
+  const answer = answers[action];
+  if (answer) return response.end(JSON.stringify(answer(body)));
+  const values = Object.entries(outputs)
+    .map(([key, value]) => `<member><OutputKey>${key}</OutputKey><OutputValue>${value}</OutputValue></member>`)
+    .join('');
+  if (new URLSearchParams(body).get('StackName') !== 'Ours') {
+    response.statusCode = 400;
+    return response.end(
+      '<ErrorResponse><Error><Code>ValidationError</Code><Message>Stack with id Other does not exist</Message></Error></ErrorResponse>',
+    );
+  }
+  return response.end(
+    `<DescribeStacksResponse><DescribeStacksResult><Stacks><member><StackName>Ours</StackName><CreationTime>2026-01-01T00:00:00Z</CreationTime><StackStatus>CREATE_COMPLETE</StackStatus><Outputs>${values}</Outputs></member></Stacks></DescribeStacksResult></DescribeStacksResponse>`,
+  );
+});
+const aws = origin(await listen(cloud));
+const env = {
+  AWS_ENDPOINT_URL: aws,
+  AWS_ACCESS_KEY_ID: 'test',
+  AWS_SECRET_ACCESS_KEY: 'test',
+  AWS_REGION: 'eu-central-1',
+};
+
+const queue = (name: string) => ({
+  queue: `${aws}/1/${name}`,
+  deadLetters: `${aws}/1/${name}-dead`,
+});
+/** The outputs of a stack that is deployed. */
+const outputs = {
+  AlarmEventsQueueArn: 'arn:aws:sqs:eu-west-1:000000000000:events',
+  NotificationsTable: 'notifications',
+  AccountsTable: 'accounts',
+  TokensTable: 'tokens',
+  DeliveriesTable: 'deliveries',
+  QueueUrls: JSON.stringify(
+    Object.fromEntries(['alarm-events', ...notificationTypeIds].map((name) => [name, queue(name)])),
+  ),
+};
+
+afterAll(async () => {
+  await close(cloud);
+  directory.remove();
+});
+
+const commands = [
+  'token create',
+  'token list',
+  'token revoke',
+  'account show',
+  'account set',
+  'account rotate-secret',
+  'event example',
+  'event send',
+  'deliveries',
+  'dead-letters list',
+  'dead-letters redrive',
+  'dead-letters purge',
+  'status',
+];
+
+describe('the command line', () => {
+  it('explains itself', async () => {
+    const { code, out, err } = await ops('--help');
+    expect([code, err]).toEqual([0, '']);
+    for (const word of ['token', 'account', 'event', 'deliveries', 'dead-letters', 'status', '--json', 'Exit codes']) {
+      expect(out).toContain(word);
+    }
+  });
+
+  it('explains every command with an example', async () => {
+    const pages = await Promise.all(commands.map((command) => ops(`${command} --help`)));
+    for (const [index, { code, out }] of pages.entries()) {
+      expect(code).toBe(0);
+      expect(out).toContain(`npm run -s ops -- ${commands[index]}`);
+      expect(out).toContain('--outputs <file>');
+    }
+  });
+
+  it.each([
+    ['unheard-of', "error: unknown command 'unheard-of'\n"],
+    ['token revoke --tenant acme', "error: missing required argument 'id'\n"],
+    ['token list', "error: required option '--tenant <tenant>' not specified\n"],
+    ['token revoke 12 --tenant acme', /first 8 hexadecimal digits/],
+    ['token create --tenant a --role king --label x', /Allowed choices are admin, creator, observer\.\n$/],
+    ['status --loud', "error: unknown option '--loud'\n"],
+  ])('ends with 2 and one sentence where it is not well asked: %s', async (command, sentence) => {
+    const { code, out, err } = await ops(command);
+    expect({ code, out, err }).toEqual({ code: 2, out: '', err: expect.stringMatching(sentence) });
+    expect(err.split('\n')).toHaveLength(2);
+  });
+});
+
+describe('the stack that a command works on', () => {
+  const local = (pid: number, port: number) => announce({ pid, port, endpoint: 'http://127.0.0.1:1', outputs });
+
+  it('is, where no local one runs, the deployed one, to which there must be a way', async () => {
+    const { code, out, err } = await ops('status');
+    expect([code, out]).toEqual([1, '']);
+    expect(err).toMatch(/^No local stack runs, and there is no way to the deployed one: .+\n$/);
+    expect(err.split('\n')).toHaveLength(2);
+  });
+
+  it('is found by its name, with alarms and deliveries from CloudWatch', async () => {
+    region.length = 0;
+    const { code, out, err } = await ops('status --stack Ours', { env });
+    expect([code, err]).toEqual([0, '']);
+    expect(out).toMatch(/^stack Ours\n/);
+    expect(out).toMatch(/\nemail +7 +0 +0 +42 s +7\n/);
+    expect(out).toMatch(/\nOurs-Loud +ALARM +2027-01-15T08:00:00Z\n1 alarm OK\n/);
+    expect(out).toMatch(/\ntype +delivered\nsms +2\n$/);
+    expect(new Set(region)).toEqual(new Set(['eu-central-1', 'eu-west-1']));
+  });
+
+  it('is not found by a name that no stack has', async () => {
+    const err = 'ValidationError: Stack with id Other does not exist\n';
+    expect(await ops('status --stack Other', { env })).toEqual({ code: 1, out: '', err });
+  });
+
+  it('is found by a file of outputs, of several stacks by its name', async () => {
+    const path = file('outputs.json', { Other: {}, Ours: outputs });
+    const { code, out } = await ops(`status --json --outputs ${path} --stack Ours`, { env });
+    expect(code).toBe(0);
+    expect(JSON.parse(out)).toMatchObject({ stack: 'stack Ours', queues: expect.arrayContaining([]) });
+    const unnamed = await ops(`status --outputs ${path}`, { env });
+    expect(unnamed).toMatchObject({ code: 1, err: expect.stringMatching(/has no stack .*, only Other, Ours\.\n$/) });
+  });
+
+  it.each([
+    [{ Ours: {} }, /^The outputs of stack Ours lack AlarmEventsQueueArn, .*QueueUrls: deploy this version/],
+    [{ Ours: { ...outputs, QueueUrls: '{"sms":' } }, /^The outputs of stack Ours lack QueueUrls: deploy this version/],
+    [[1], /is no file of `cdk deploy --outputs-file`\.\n$/],
+  ])('is not found by a file that has something else', async (content, sentence) => {
+    const path = file('wrong.json', content);
+    expect(await ops(`status --outputs ${path}`)).toEqual({ code: 1, out: '', err: expect.stringMatching(sentence) });
+  });
+
+  it('is chosen among several local ones by the port of its API; those that are gone do not count', async () => {
+    const before = process.env.TMPDIR;
+    process.env.TMPDIR = directory.path;
+    const remove = [local(process.pid, 3000), local(process.ppid, 3001), local(2 ** 30, 3002)];
+    process.env.TMPDIR = before;
+    const many = await ops('status');
+    expect(many).toMatchObject({ code: 2, out: '', err: expect.stringMatching(/ports 300\d, 300\d: choose one/) });
+    expect(await ops('status --local 3002')).toMatchObject({
+      code: 1,
+      err: 'No local stack runs with its API on port 3002.\n',
+    });
+    // What is written there leads nowhere, but it is where the command goes.
+    expect(await ops('status --local 3001')).toMatchObject({ code: 1, err: expect.stringMatching(/127\.0\.0\.1:1/) });
+    for (const one of remove) one();
+  });
+});

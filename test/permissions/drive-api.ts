@@ -1,0 +1,82 @@
+import type { AwsCall } from '../../bin/local/aws.ts';
+import { type NotificationTypeId, notificationTypeIds } from '../../shared/contracts/notification-types.ts';
+import type { FaultyStack } from '../faults/support.ts';
+import type { Client } from '../support/api.ts';
+
+/** A destination of each type, the HTTP ones at one sink. */
+export const destinationsAt = (sinkUrl: string): Record<NotificationTypeId, Record<string, string>> => ({
+  webhook: { url: `${sinkUrl}/webhook` },
+  email: { address: 'someone@example.com' },
+  incidentpager: { service_key: 'key1', service_endpoint: `${sinkUrl}/pager` },
+  sms: { phone_number: '+12025550123' },
+  incidentrouter: { api_key: '7b9c1d1e-3f5a-4c2b-8d6e-0a1b2c3d4e5f' },
+  atomfeed: { category: 'db' },
+  technicalContactsEmail: {},
+  managed: {},
+});
+
+const large = Object.fromEntries(Array.from({ length: 250 }, (_, index) => [`key${index}`, 'x'.repeat(4_096)]));
+
+/** Changes the way of one call of DynamoDB, and of all that come after it until it says that it was the one. */
+const once = (
+  { stack }: FaultyStack,
+  fits: (call: AwsCall) => boolean,
+  change: (answer: () => unknown) => Promise<{ status: number; body: string }>,
+): void => {
+  const serve = stack.endpoint.services.get('dynamodb');
+  if (!serve) throw new Error('There is no DynamoDB.');
+  stack.endpoint.services.set('dynamodb', async (call) => {
+    if (!fits(call)) return serve(call);
+    stack.endpoint.services.set('dynamodb', serve);
+    return { headers: { 'content-type': 'application/x-amz-json-1.0' }, ...(await change(() => serve(call))) };
+  });
+};
+
+/** What was written is said to have failed: whoever repeats it finds its own work there. */
+const loseAnswerOfPut = (world: FaultyStack, caller: string): void =>
+  once(
+    world,
+    ({ action, ...call }) => action === 'PutItem' && call.caller.endsWith(caller),
+    async (answer) => {
+      await answer();
+      return { status: 500, body: '{}' };
+    },
+  );
+
+/** The chunks of a notification are gone, as they are for a reader whose version has just been replaced. */
+const loseChunks = (world: FaultyStack, caller: string): void =>
+  once(
+    world,
+    ({ action, body, ...call }) => action === 'Query' && call.caller.endsWith(caller) && body.includes('"chunk#'),
+    async () => ({ status: 200, body: '{"Count":0,"Items":[]}' }),
+  );
+
+/** Uses every operation of the API, also on what is large, and where its database hesitates. */
+export const driveApi = async (world: FaultyStack, client: Client, sinkUrl: string): Promise<string[]> => {
+  const destinations = destinationsAt(sinkUrl);
+  // An account's first webhook call makes its credentials, whether the webhook's sender makes it or the router's.
+  const stranger = await world.newClient();
+  await stranger.post('/test-notification', { type: 'incidentrouter', details: destinations.incidentrouter });
+  const ids: string[] = [];
+  for (const type of notificationTypeIds) {
+    ids.push(await client.create({ label: type, type, details: destinations[type] }));
+  }
+  for (const type of notificationTypeIds) {
+    await client.post('/test-notification', { type, details: destinations[type] });
+  }
+  for (const id of ids) await client.post(`/notifications/${id}/test`);
+
+  loseAnswerOfPut(world, 'create-notification');
+  const [first = ''] = ids;
+  const huge = await client.create({ label: 'large', type: 'webhook', details: { ...large, ...destinations.webhook } });
+  await client.get(`/notifications/${huge}`);
+  await client.get('/notifications');
+  loseChunks(world, 'list-notifications');
+  await client.get(`/notifications?id=${huge}&id=${first}`);
+  await client.put(`/notifications/${huge}`, { label: 'larger', metadata: { a: 'b' } });
+  await client.delete(`/notifications/${huge}`);
+  await client.get('/notification_types');
+  await client.get('/notification_types/sms');
+  await client.get('/nothing');
+  return ids;
+};

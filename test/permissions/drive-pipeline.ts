@@ -1,0 +1,91 @@
+import type { ServerResponse } from 'node:http';
+import { SendMessageCommand } from '@aws-sdk/client-sqs';
+import type { AwsCall, AwsFault } from '../../bin/local/aws.ts';
+import { type NotificationTypeId, notificationTypeIds } from '../../shared/contracts/notification-types.ts';
+import { deliveryBody } from '../../shared/contracts/sender.ts';
+import { mailTags } from '../../shared/domain/mail-event.ts';
+import { senderName } from '../../shared/environment.ts';
+import type { FaultyStack } from '../faults/support.ts';
+import type { Client } from '../support/api.ts';
+import { alarmEvent, until } from '../support/pipeline.ts';
+import type { Received } from '../support/sink.ts';
+import type { Call } from './calls.ts';
+
+/** How all destinations behave: they take what comes, fail for now, or refuse it for good. */
+export type Mood = 'take' | 'fail' | 'refuse';
+
+const outletFaults: Record<Exclude<Mood, 'take'>, Record<'ses' | 'sns', AwsFault>> = {
+  fail: {
+    ses: { status: 400, type: 'AccountSendingPausedException', message: 'Paused' },
+    sns: { status: 403, type: 'AuthorizationError', message: 'Not authorized' },
+  },
+  refuse: {
+    ses: { status: 400, type: 'MessageRejected', message: 'Rejected' },
+    sns: { status: 400, type: 'InvalidParameter', message: 'Invalid' },
+  },
+};
+
+/** What SES and SNS answer in a mood; nothing where they take it. */
+export const outletFault = (mood: Mood, { service }: AwsCall): AwsFault | undefined =>
+  mood !== 'take' && (service === 'ses' || service === 'sns') ? outletFaults[mood][service] : undefined;
+
+/** What a destination of HTTP answers in a mood: a webhook refuses for good by 410 alone, a pager and a router by 404. */
+export const answerIn =
+  (mood: Mood) =>
+  (response: ServerResponse, { path }: Received): unknown =>
+    mood === 'take'
+      ? response.end('{"result":"success"}')
+      : response.writeHead(mood === 'fail' ? 500 : path.startsWith('/webhook') ? 410 : 404).end();
+
+/** What the pipeline is driven with. */
+export type Hands = {
+  world: FaultyStack;
+  client: Client;
+  calls: readonly Call[];
+  setMood: (mood: Mood) => void;
+};
+
+/** Sends events through the whole pipeline: delivered, sent twice, of types that changed, failing, refused, malformed. */
+export const drivePipeline = async (
+  { world, client, calls, setMood }: Hands,
+  ids: readonly string[],
+): Promise<void> => {
+  const { queues } = world.stack;
+  const queueUrl = (name: string) => queues.get(`Delivery-${name}`)?.settings.url ?? '';
+  const made = (caller: string, action: string, resource: string) =>
+    calls.some(
+      (call) => call.caller === `Delivery-${caller}` && call.action === action && call.resource.endsWith(resource),
+    );
+  const eachSender = (made: (type: NotificationTypeId) => boolean) =>
+    world.hurried(until(async () => (notificationTypeIds.every(made) ? true : undefined)));
+
+  // The first read of everybody fails (`ownFailure`), so all of them put a message back before they deliver it.
+  const event = alarmEvent(client.tenant, ids);
+  await world.sendEvents([event, '{not an event']);
+  for (const id of ids) await world.hurried(world.ended(client.tenant, id, 1));
+
+  // Once more, and to the senders of all types: each finds its own delivered, and sends the others on.
+  for (const type of notificationTypeIds) {
+    for (const id of ids) {
+      const MessageBody = deliveryBody(id, JSON.stringify(event));
+      await world.sqs.send(new SendMessageCommand({ QueueUrl: queueUrl(type), MessageBody }));
+    }
+  }
+  await eachSender((from) =>
+    notificationTypeIds.every((to) => from === to || made(senderName(from), 'sqs:SendMessage', `:Delivery-${to}`)),
+  );
+  await eachSender((type) => made(senderName(type), 'dynamodb:GetItem', '/Storage-Deliveries'));
+
+  // The mail has bounced, which SES may tell twice.
+  const emailId = ids[notificationTypeIds.indexOf('email')] ?? '';
+  const tags = Object.entries(mailTags(event, emailId)).map(([name, value]) => [name, [value]]);
+  const mail = { messageId: 'message-1', tags: Object.fromEntries(tags) };
+  const bounce = JSON.stringify({ source: 'aws.ses', detail: { eventType: 'Bounce', mail } });
+  for (let time = 0; time < 2; time++) await world.stack.lambda.invoke('MailEvents-record-mail-events', bounce);
+
+  setMood('fail');
+  await world.sendEvents([alarmEvent(client.tenant, ids)]);
+  await eachSender((type) => made(senderName(type), 'sqs:SendMessage', `:Delivery-${type}`));
+  setMood('refuse');
+  await eachSender((type) => made(senderName(type), 'sqs:SendMessage', `:Delivery-${type}-DeadLetters`));
+};

@@ -1,0 +1,87 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { synthesize } from '../../bin/local/assembly.ts';
+import type { AwsCall, AwsFault } from '../../bin/local/aws.ts';
+import { createAccountRepository } from '../../shared/adapters/account-repository.ts';
+import { type FaultyStack, startFaultyStack, throttled } from '../faults/support.ts';
+import { openSink, type Sink } from '../support/sink.ts';
+import { type Call, callsOf } from './calls.ts';
+import { driveApi } from './drive-api.ts';
+import { answerIn, drivePipeline, type Mood, outletFault } from './drive-pipeline.ts';
+import { allows, type Grant, grantsOf } from './grants.ts';
+
+/** Permissions that no call of a function's code needs, and who does. */
+const usedByOthers: readonly { action: string; reason: string }[] = [
+  { action: 'sqs:ReceiveMessage', reason: 'Lambda reads the queue of a function with its role.' },
+  { action: 'sqs:DeleteMessage', reason: 'Lambda acks for a function with its role.' },
+  {
+    action: 'sqs:GetQueueAttributes',
+    reason: 'Lambda looks how much waits on the queue, with the role of the function.',
+  },
+];
+
+const sentence = ({ caller, action, resource }: Call): string => `${caller}: ${action} on ${resource}`;
+const grantSentence = ({ holder, action, resource, isExcluded }: Grant): string =>
+  `${holder}: ${action} on ${isExcluded ? 'all but ' : ''}${resource}`;
+
+describe('the permissions of each function', () => {
+  let world: FaultyStack;
+  let sink: Sink;
+  let grants: Grant[];
+  const calls: Call[] = [];
+
+  /** Those who read notifications fail until they have put a message back. */
+  const ownFailure = ({ caller, action }: AwsCall): AwsFault | undefined => {
+    const isPipeline = /^local-Delivery-/.test(caller);
+    const hasPutBack = calls.some(
+      (one) => `local-${one.caller}` === caller && one.action === 'sqs:ChangeMessageVisibility',
+    );
+    return isPipeline && action === 'BatchGetItem' && !hasPutBack ? throttled : undefined;
+  };
+
+  beforeAll(async () => {
+    let mood: Mood = 'take';
+    sink = await openSink((response, request) => answerIn(mood)(response, request));
+    world = await startFaultyStack({ routerEndpoint: `${sink.url}/router`, feedEndpoint: `${sink.url}/feed` });
+    world.stack.endpoint.fault = (call) => {
+      calls.push(...callsOf(call));
+      return outletFault(mood, call) ?? ownFailure(call);
+    };
+    const assembly = synthesize({});
+    grants = grantsOf(assembly.template, world.stack.ready.aws_endpoint);
+    assembly.remove();
+
+    const client = await world.newClient();
+    const accounts = createAccountRepository(world.documents, world.table('Accounts'));
+    await accounts.setTechnicalContacts(client.tenant, ['oncall@example.com']);
+    const ids = await driveApi(world, client, sink.url);
+    const setMood = (next: Mood): void => {
+      mood = next;
+    };
+    await drivePipeline({ world, client, calls, setMood }, ids);
+  });
+  afterAll(async () => {
+    await world.stack.stop();
+    sink.close();
+  });
+
+  it('are enough for every call that it makes', () => {
+    const denied = calls.filter((call) => !grants.some((grant) => allows(grant, call)));
+    expect([...new Set(denied.map(sentence))]).toEqual([]);
+  });
+
+  it('are all used, or are in the list of those that others use', () => {
+    const unused = grants
+      .filter(({ action }) => !usedByOthers.some((other) => other.action === action))
+      .filter((grant) => !calls.some((call) => allows(grant, call)));
+    expect(unused.map(grantSentence)).toEqual([]);
+  });
+
+  it('that others use are of functions that a queue feeds', () => {
+    for (const { action } of usedByOthers) {
+      const holders = grants.filter((grant) => grant.action === action).map(({ holder }) => holder);
+      expect(holders.toSorted()).toEqual(
+        world.stack.plan.eventSources.map(({ functionName }) => functionName).toSorted(),
+      );
+    }
+  });
+});
