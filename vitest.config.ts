@@ -3,19 +3,31 @@ import { defineConfig } from 'vitest/config';
 /** Modules are taken as Node takes them, so that what runs in tests is what runs outside of them. */
 const deps = { interopDefault: false };
 
+/** Tests that replace a module or the environment: nobody may share theirs. */
+const replacing = [
+  'test/adapters/dynamodb-batches.test.ts',
+  'test/adapters/outbound-http/http-client.test.ts',
+  'test/adapters/sender/mail-tags.test.ts',
+];
+
 export default defineConfig({
   test: {
-    // Many tests wait for a stack of their own, so two cores take two files at a time.
-    maxWorkers: 2,
+    // Many tests wait, for a deadline or a stack of their own: two cores take three files at a time.
+    maxWorkers: 3,
     projects: [
       {
         test: {
           name: 'parts',
           include: ['test/{contracts,domain,adapters,lib,local}/**/*.test.ts'],
+          exclude: replacing,
+          isolate: false,
           testTimeout: 30_000,
           hookTimeout: 60_000,
           deps,
         },
+      },
+      {
+        test: { name: 'replacing', include: replacing, testTimeout: 30_000, hookTimeout: 60_000, deps },
       },
       {
         test: {
