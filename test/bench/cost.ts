@@ -1,13 +1,19 @@
 import { Console } from 'node:console';
 import { startLocalStack } from '../../bin/local/stack.ts';
+import { createAccountRepository } from '../../shared/adapters/account-repository.ts';
+import {
+  type NotificationTypeId,
+  notificationTypeIds,
+  notificationTypes,
+} from '../../shared/contracts/notification-types.ts';
 import { deliveryBody } from '../../shared/contracts/sender.ts';
 import { connectApi } from '../support/api.ts';
 import { alarmEvent } from '../support/pipeline.ts';
 import { openSink } from '../support/sink.ts';
-import { billPerMillion, total, type Units } from './prices.ts';
+import { billPerMillion, prices, total, type Units } from './prices.ts';
 
 /*
- * `npm run cost`: dollars per million alarm events with one webhook each, from the AWS requests that the deployed bundles
+ * `npm run cost`: dollars per million alarm events, one notification each, from the AWS requests that the deployed bundles
  * really make here, the time that they take, and the bytes that they log, in batches of ten and of one.
  */
 
@@ -19,7 +25,12 @@ const PLATFORM_LOG = 320;
 /** A receive and a delete for each batch, which Lambda does for its source. */
 const SOURCE_REQUESTS = 2;
 
-const settings = { retryScale: '1', deadLetterMail: 'false' };
+const settings = {
+  deadLetterMail: 'false',
+  smsPerTenantDay: '1000000',
+  managedPerTenantDay: '1000000',
+  emailPerTenantDay: '1000000',
+};
 const logged = { bytes: 0 };
 const countBytes = (line: string): void => {
   logged.bytes += Buffer.byteLength(line) + 1;
@@ -33,7 +44,22 @@ const api = connectApi({
 const sink = await openSink();
 
 const client = await api.newClient();
-const id = await client.create({ label: 'w', type: 'webhook', details: { url: sink.url } });
+await createAccountRepository(api.documents, api.table('Accounts')).setTechnicalContacts(client.tenant, [
+  'a@example.com',
+]);
+
+/** A destination of each type that takes everything. */
+const details: Record<NotificationTypeId, object> = {
+  email: { address: 'a@example.com' },
+  webhook: { url: sink.url },
+  incidentpager: { service_key: 'k', service_endpoint: sink.url },
+  sms: { phone_number: '+12025550123' },
+  incidentrouter: { api_key: '7b9c1d1e-3f5a-4c2b-8d6e-0a1b2c3d4e5f' },
+  atomfeed: { category: 'cost' },
+  technicalContactsEmail: {},
+  managed: {},
+};
+const create = (type: NotificationTypeId) => client.create({ label: type, type, details: details[type] });
 
 const record = (body: string, index: number) => ({
   messageId: `m${index}`,
@@ -81,6 +107,16 @@ const measure = async (
   };
 };
 
+const scaled = (units: Units, by: number): Units => ({
+  lambdaRequests: units.lambdaRequests * by,
+  lambdaGbSeconds: units.lambdaGbSeconds * by,
+  dynamoWrites: units.dynamoWrites * by,
+  dynamoReads: units.dynamoReads * by,
+  sqsRequests: units.sqsRequests * by,
+  sqsFairMessages: units.sqsFairMessages * by,
+  logBytes: units.logBytes * by,
+});
+
 const sum = (one: Units, other: Units): Units => ({
   lambdaRequests: one.lambdaRequests + other.lambdaRequests,
   lambdaGbSeconds: one.lambdaGbSeconds + other.lambdaGbSeconds,
@@ -91,20 +127,23 @@ const sum = (one: Units, other: Units): Units => ({
   logBytes: one.logBytes + other.logBytes,
 });
 
-const rows: Record<string, Record<string, string>> = {};
-for (const size of [10, 1]) {
-  const sender = await measure(
-    'send-webhook',
-    size,
-    () => deliveryBody(id, JSON.stringify(alarmEvent(client.tenant, [id]))),
-    (calls) => ({
-      // A claim each, and a record each: a BatchWriteItem costs a unit for every item.
-      dynamoWrites: calls('dynamodb.UpdateItem') + 1,
-      dynamoReads: calls('dynamodb.BatchGetItem') * size,
-      sqsRequests: SOURCE_REQUESTS / size + calls('sqs.SendMessage'),
-    }),
-  );
-  const dispatch = await measure(
+/** What a delivery by a type's sender costs, in batches of a size. Each event is of an alarm of its own. */
+const senderUnits = async (type: NotificationTypeId, size: number): Promise<Units> => {
+  const id = await create(type);
+  let alarm = 0;
+  const body = () => deliveryBody(id, JSON.stringify(alarmEvent(client.tenant, [id], { alarm: `al${alarm++}` })));
+  return measure(`send-${type}`, size, body, (calls) => ({
+    // A BatchWriteItem costs a unit for every item: the record, and the turn of an incident.
+    dynamoWrites: calls('dynamodb.UpdateItem') + (notificationTypes[type].hasIncidents ? 2 : 1),
+    dynamoReads: calls('dynamodb.BatchGetItem') * size + calls('dynamodb.GetItem'),
+    sqsRequests: SOURCE_REQUESTS / size + calls('sqs.SendMessage'),
+  }));
+};
+
+/** What an event costs on its way to the queue of a type. */
+const dispatchUnits = async (size: number): Promise<Units> => {
+  const id = await create('managed');
+  return measure(
     'dispatch-alarm-events',
     size,
     () => JSON.stringify(alarmEvent(client.tenant, [id])),
@@ -115,16 +154,40 @@ for (const size of [10, 1]) {
       sqsFairMessages: 1,
     }),
   );
-  const bill = billPerMillion(sum(sender, dispatch));
-  const dollars = (amount: number) => `$${amount.toFixed(2)}`;
-  rows[`batches of ${size}`] = {
+};
+
+const rows: Record<string, Record<string, string>> = {};
+const dollars = (amount: number) => `$${amount.toFixed(2)}`;
+const addRow = (name: string, units: Units, outside = 0) => {
+  const bill = billPerMillion(units);
+  rows[name] = {
     queues: dollars(bill.queues),
     functions: dollars(bill.functions),
     tables: dollars(bill.tables),
     logs: dollars(bill.logs),
     total: dollars(total(bill)),
+    'mail and texts': dollars(1e6 * outside),
   };
+};
+
+const dispatchOfTen = await dispatchUnits(10);
+addRow('a webhook each, batches of 10', sum(await senderUnits('webhook', 10), dispatchOfTen));
+addRow('a webhook each, batches of 1', sum(await senderUnits('webhook', 1), await dispatchUnits(1)));
+
+let mix: Units | undefined;
+for (const type of notificationTypeIds) {
+  const units = await senderUnits(type, 10);
+  mix = mix ? sum(mix, units) : units;
 }
+const share = 1 / notificationTypeIds.length;
+// Two of the types are mails, one is a text of one part in the US, without carriers' fees.
+if (mix)
+  addRow(
+    'a mix of all types, batches of 10',
+    sum(scaled(mix, share), dispatchOfTen),
+    share * (2 * prices.mail + prices.text),
+  );
+
 new Console(process.stdout).table(rows);
 sink.close();
 await stack.stop();

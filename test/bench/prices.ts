@@ -8,6 +8,8 @@ export const prices = {
   /** On top of a request, for a message with a group on a standard queue. */
   sqsFairQueue: 0.1 / 1e6,
   logsByte: 0.5 / 1e9,
+  mail: 0.1 / 1e3,
+  text: 0.0065,
 } as const;
 
 /** What one event costs in units of the price list. */
