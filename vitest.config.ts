@@ -43,6 +43,7 @@ export default defineConfig({
         test: {
           name: 'faults',
           include: ['test/{faults,chaos,ops,permissions}/**/*.test.ts'],
+          isolate: false,
           testTimeout: 60_000,
           hookTimeout: 60_000,
           deps,
