@@ -8,6 +8,7 @@ const replacing = [
   'test/adapters/dynamodb-batches.test.ts',
   'test/adapters/outbound-http/http-client.test.ts',
   'test/adapters/sender/mail-tags.test.ts',
+  'test/ops/**/*.test.ts',
 ];
 
 export default defineConfig({
@@ -27,7 +28,7 @@ export default defineConfig({
         },
       },
       {
-        test: { name: 'replacing', include: replacing, testTimeout: 30_000, hookTimeout: 60_000, deps },
+        test: { name: 'replacing', include: replacing, testTimeout: 60_000, hookTimeout: 60_000, deps },
       },
       {
         test: {
@@ -42,7 +43,7 @@ export default defineConfig({
       {
         test: {
           name: 'faults',
-          include: ['test/{faults,chaos,ops,permissions}/**/*.test.ts'],
+          include: ['test/{faults,chaos,permissions}/**/*.test.ts'],
           isolate: false,
           testTimeout: 60_000,
           hookTimeout: 60_000,

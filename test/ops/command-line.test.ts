@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
 import { close, listen, origin } from '../../bin/local/http.ts';
 import { announce } from '../../bin/ops/local-stacks.ts';
@@ -182,10 +182,9 @@ describe('the stack that a command works on', () => {
   });
 
   it('is chosen among several local ones by the port of its API; those that are gone do not count', async () => {
-    const before = process.env.TMPDIR;
-    process.env.TMPDIR = directory.path;
+    vi.stubEnv('TMPDIR', directory.path);
     const remove = [local(process.pid, 3000), local(process.ppid, 3001), local(2 ** 30, 3002)];
-    process.env.TMPDIR = before;
+    vi.unstubAllEnvs();
     const many = await ops('status');
     expect(many).toMatchObject({ code: 2, out: '', err: expect.stringMatching(/ports 300\d, 300\d: choose one/) });
     expect(await ops('status --local 3002')).toMatchObject({
