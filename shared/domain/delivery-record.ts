@@ -88,7 +88,7 @@ export const claimedRecord = (
   expires: Math.floor(now / 1000) + KEEP_SECONDS,
 });
 
-/** The record after an attempt; the claim is given up. */
+/** The record after an attempt. The claim holds on: until it is settled, no duplicate may try as well. */
 export const attempted = (record: DeliveryRecord, outcome: Outcome, at: number, took: number): DeliveryRecord => {
   const isFree = outcome.result !== 'delivered' && outcome.free;
   const attempt: Attempt = { at, result: outcome.result, status: outcome.status, took };
@@ -97,7 +97,6 @@ export const attempted = (record: DeliveryRecord, outcome: Outcome, at: number, 
     attempts: record.attempts + (isFree ? 0 : 1),
     history: isFree ? record.history : [...record.history, attempt].slice(-MAX_ATTEMPTS),
     parts: outcome.partsDone ?? record.parts,
-    lease: 0,
   };
 };
 

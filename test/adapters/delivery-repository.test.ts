@@ -26,7 +26,7 @@ const delivery = () => {
 const waiting = async (due: number) => {
   const by = delivery();
   await deliveries.claim(by('first'), NOW);
-  await deliveries.save({ ...attempted(by('first'), transient, NOW, 10), due });
+  await deliveries.save({ ...attempted(by('first'), transient, NOW, 10), due, lease: 0 });
   return by;
 };
 
@@ -101,7 +101,7 @@ describe('a delivery that waits for its next attempt', () => {
   it('keeps the parts that have arrived', async () => {
     const by = delivery();
     await deliveries.claim(by('a'), NOW);
-    await deliveries.save(attempted(by('a'), { ...transient, partsDone: ['p1'] }, NOW, 10));
+    await deliveries.save({ ...attempted(by('a'), { ...transient, partsDone: ['p1'] }, NOW, 10), lease: 0 });
     expect(await deliveries.claim(by('b'), NOW)).toMatchObject({ kind: 'claimed', record: { parts: ['p1'] } });
   });
 });

@@ -55,10 +55,10 @@ describe('a delivery that is claimed for the first time', () => {
 });
 
 describe('an attempt', () => {
-  it('is counted and kept with its time, result, status and duration, and gives up the claim', () => {
+  it('is counted and kept with its time, result, status and duration, and holds the claim until it is settled', () => {
     expect(attempted(first(), transient, NOW + 1, 42)).toMatchObject({
       attempts: 1,
-      lease: 0,
+      lease: NOW + LEASE,
       history: [{ at: NOW + 1, result: 'transient', status: 500, took: 42 }],
     });
   });
@@ -70,7 +70,7 @@ describe('an attempt', () => {
   it('is neither counted nor kept where it was our own account that could not send', () => {
     const free = failed('throttled', 'throttled', '', { free: true });
     const record = afterAttempts(first(), [free, transient, free]);
-    expect(record).toMatchObject({ attempts: 1, lease: 0 });
+    expect(record).toMatchObject({ attempts: 1, lease: NOW + LEASE });
     expect(record.history).toHaveLength(1);
   });
 

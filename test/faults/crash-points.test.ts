@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Client, webhook } from '../support/api.ts';
-import { alarmEvent } from '../support/pipeline.ts';
+import { alarmEvent, until } from '../support/pipeline.ts';
 import { openSink } from '../support/sink-of-test.ts';
 import { type CrashPoint, type FaultyStack, startFaultyStack } from './support.ts';
 
@@ -104,6 +104,26 @@ describe('a worker that dies', () => {
       expect((await world.depth(world.deadLetterQueue('webhook'))) - before).toBe(letters);
     },
   );
+
+  it('or only slowly buries an alert, is not overtaken by a duplicate of it', async () => {
+    const sink = await openSink((response) => response.writeHead(410).end());
+    const id = await client.create({ ...webhook, details: { url: sink.url } });
+    const event = alarmEvent(client.tenant, [id]);
+    const serve = world.stack.endpoint.services.get('sqs');
+    if (!serve) throw new Error('There is no queue.');
+    world.stack.endpoint.services.set('sqs', async (call) => {
+      if (!call.caller.includes('send-webhook') || !call.body.includes('Delivery-webhook-DeadLetters"'))
+        return serve(call);
+      world.stack.endpoint.services.set('sqs', serve);
+      const seen = world.lines.length;
+      await world.sendEvents([event]);
+      await until(async () => world.lines.slice(seen).find((line) => line.includes('busy=1')));
+      return serve(call);
+    });
+    await world.sendEvents([event]);
+    await world.delivery(client.tenant, id, 'dead');
+    expect(sink.received).toHaveLength(1);
+  });
 
   const dispatch = { caller: 'dispatch' };
   const dispatchCases: { name: string; point: CrashPoint }[] = [

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createAccountRepository } from '../../shared/adapters/account-repository.ts';
 import type { Client } from '../support/api.ts';
 import { webhook } from '../support/api.ts';
 import { alarmEvent, until } from '../support/pipeline.ts';
@@ -165,5 +166,22 @@ describe('when what the service depends on fails', () => {
     const dead = await world.deadLetter(queue, (body) => body.includes(event.event_id));
     mend();
     expect(dead.attributes).toMatchObject({ reason: 'rejected', cause: 'destination', attempts: '1' });
+  });
+
+  it("an owner's notice that mail refuses is dead-lettered like any alert, and not let go", async () => {
+    const owner = await world.newClient();
+    await createAccountRepository(world.documents, world.table('Accounts')).setTechnicalContacts(owner.tenant, [
+      'owner@example.com',
+    ]);
+    const sink = await openSink((response) => response.writeHead(410).end());
+    const id = await owner.create({ ...webhook, details: { url: sink.url } });
+    const mend = world.failing(
+      { status: 400, type: 'InvalidParameterValue', message: 'Illegal address' },
+      service('ses'),
+    );
+    await world.sendEvents([alarmEvent(owner.tenant, [id])]);
+    const dead = await world.deadLetter('technicalContactsEmail', (body) => body.includes(`${id}:undelivered`));
+    mend();
+    expect(dead.attributes).toMatchObject({ reason: 'rejected' });
   });
 });

@@ -48,13 +48,13 @@ const tellOwner = async ({ tools, body }: Work): Promise<void> => {
 
 /**
  * The order matters (design 3, Dead letters): the dead-letter queue has it, then the record says so, then the message
- * is acked. A notice of ours that cannot reach an owner without contacts is let go: it would be its own subject.
+ * is acked. The claim holds until then, or a duplicate would send what is being buried. A notice of ours that cannot reach an owner without contacts is let go: it would be its own subject.
  */
 export const bury = async (work: Work, record: DeliveryRecord, failure: Cause): Promise<Settled> => {
   const { tools } = work;
   // What the attempt did, parts that have arrived above all, must not be forgotten where burying fails.
   await tools.deliveries.save(record);
-  if (isUndeliveredNotice(work.body.event)) {
+  if (failure.reason === 'no contacts' && isUndeliveredNotice(work.body.event)) {
     await tools.deliveries.save(ended(record, 'cancelled'));
     return { verdict: 'cancelled' };
   }
@@ -68,7 +68,7 @@ export const bury = async (work: Work, record: DeliveryRecord, failure: Cause): 
 /** A retry is a new message, sent before the old one is acked; the record, written first, says when it is due. */
 const retry = async (work: Work, record: DeliveryRecord, failure: Failure, wait: number): Promise<Settled> => {
   const { tools } = work;
-  await tools.deliveries.save({ ...record, due: tools.clock() + wait });
+  await tools.deliveries.save({ ...record, due: tools.clock() + wait, lease: 0 });
   await tools.queues.sendLater(tools.queueUrls[tools.type], sameMessage(work), wait);
   logFailure(work, 'retried', failure, record.attempts);
   return { verdict: 'retried' };
