@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
-import { buildSync } from 'esbuild';
+import { type BuildOptions, buildSync } from 'esbuild';
 import type { FunctionName } from '../shared/environment.ts';
 import { environments } from '../shared/environment.ts';
 
@@ -17,28 +17,35 @@ const UNUSED_CREDENTIALS = ['ini', 'process', 'sso', 'web-identity', 'http', 'lo
   (provider) => `@aws-sdk/credential-provider-${provider}`,
 );
 
+/**
+ * How everything that runs on Lambda is built: minified CommonJS made of the libraries' ES modules, since CommonJS builds
+ * cannot be shaken. `import 'node:http'` of an ES module, static or dynamic as in the SDK, loads all of undici: a `require`
+ * in its place saves 10 to 20 ms of a cold start.
+ */
+export const bundling = {
+  absWorkingDir: ROOT,
+  bundle: true,
+  minify: true,
+  platform: 'node',
+  target: 'node24',
+  format: 'cjs',
+  mainFields: ['module', 'main'],
+  supported: { 'dynamic-import': false },
+  external: [...UNUSED_CREDENTIALS, '@aws-sdk/credential-providers', '@aws-sdk/client-sso', '@aws-sdk/client-sts'],
+  legalComments: 'none',
+  logLevel: 'error',
+} satisfies BuildOptions;
+
 /** Where esbuild is told to put what it hands over in memory. */
 const NOWHERE = join(ROOT, 'bundles');
 
-/**
- * Builds all functions in one run: minified CommonJS made of the libraries' ES modules, since `import 'node:http'` of an ES
- * module loads all of undici, and CommonJS builds cannot be shaken (20 to 45 ms of a cold start together).
- */
+/** Builds all functions in one run. */
 const build = () =>
   buildSync({
-    absWorkingDir: ROOT,
+    ...bundling,
     entryPoints: functionNames.map((name) => ({ in: join('functions', `${name}.ts`), out: join(name, 'index') })),
     outdir: NOWHERE,
     write: false,
-    bundle: true,
-    minify: true,
-    platform: 'node',
-    target: 'node24',
-    format: 'cjs',
-    mainFields: ['module', 'main'],
-    external: [...UNUSED_CREDENTIALS, '@aws-sdk/credential-providers', '@aws-sdk/client-sso', '@aws-sdk/client-sts'],
-    legalComments: 'none',
-    logLevel: 'error',
   }).outputFiles;
 
 /** The sources do not change while a process runs: a second stack in it gets the same bundles. */

@@ -88,6 +88,37 @@ export const claimedRecord = (
   expires: Math.floor(now / 1000) + KEEP_SECONDS,
 });
 
+/** What a claim comes to: the delivery is ours, or why it is not. */
+export type Claim =
+  | { kind: 'claimed'; record: DeliveryRecord }
+  /** It is done, for whatever reason. */
+  | { kind: 'ended' }
+  /** The record is of another event with the same id: the first wins. */
+  | { kind: 'conflict' }
+  /** Another worker has it until then, ms. */
+  | { kind: 'busy'; until: number }
+  /** Its next attempt is due then, ms. */
+  | { kind: 'early'; due: number };
+
+/**
+ * What a claim comes to where there is a record already. A message for a dead delivery, one that ops redrove or a duplicate,
+ * opens a new round.
+ *
+ * @param first the record as the claim would have written it
+ */
+export const claimOn = (found: DeliveryRecord, first: DeliveryRecord, now: number): Claim => {
+  // The SDK may have sent our claim twice and lost the first answer.
+  if (found.owner === first.owner) return { kind: 'claimed', record: found };
+  if (found.content !== first.content) return { kind: 'conflict' };
+  if (found.lease > now) return { kind: 'busy', until: found.lease };
+  const { owner, lease, expires } = first;
+  const taken = { ...found, owner, lease, expires };
+  if (found.status === 'dead')
+    return { kind: 'claimed', record: { ...taken, status: 'pending', attempts: 0, opened: now, due: now } };
+  if (found.status !== 'pending') return { kind: 'ended' };
+  return found.due > now ? { kind: 'early', due: found.due } : { kind: 'claimed', record: taken };
+};
+
 /** The record after an attempt. The claim holds on: until it is settled, no duplicate may try as well. */
 export const attempted = (record: DeliveryRecord, outcome: Outcome, at: number, took: number): DeliveryRecord => {
   const isFree = outcome.result !== 'delivered' && outcome.free;

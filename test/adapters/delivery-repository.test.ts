@@ -5,7 +5,7 @@ import { claimedTurn } from '../../shared/domain/incident.ts';
 import { newNotificationId } from '../../shared/domain/notification-id.ts';
 import { failed } from '../../shared/domain/outcome.ts';
 import { startDatabase } from '../support/dynamodb.ts';
-import { counted, losingAnswer, throttled } from '../support/dynamodb-faults.ts';
+import { counted, interrupted, losingAnswer, throttled } from '../support/dynamodb-faults.ts';
 import { alarmEvent } from '../support/events.ts';
 
 const { client, connect, stop } = await startDatabase();
@@ -46,8 +46,15 @@ describe('a delivery that nobody works on', () => {
 
   it('goes to its worker even where the answer to the claim was lost', async () => {
     const by = delivery();
-    const losing = createDeliveryRepository(losingAnswer(connect(), 'UpdateItemCommand'), 'deliveries');
+    const losing = createDeliveryRepository(losingAnswer(connect(), 'PutItemCommand'), 'deliveries');
     expect(await losing.claim(by('a'), NOW)).toMatchObject({ kind: 'claimed', record: { owner: 'a' } });
+  });
+
+  it('costs one write and no read', async () => {
+    const database = connect();
+    const counts = counted(database);
+    await createDeliveryRepository(database, 'deliveries').claim(delivery()('a'), NOW);
+    expect(counts).toEqual({ PutItemCommand: 1 });
   });
 
   it('is one for each notification of an event', async () => {
@@ -96,6 +103,45 @@ describe('a delivery that waits for its next attempt', () => {
         history: [{ at: NOW, result: 'transient', status: 500, took: 10 }],
       },
     });
+  });
+
+  it('goes to its worker even where the answer to the claim was lost', async () => {
+    const by = await waiting(NOW);
+    // Its first write is refused, since there is a record: it is the second one's answer that is lost.
+    const losing = createDeliveryRepository(losingAnswer(connect(), 'PutItemCommand'), 'deliveries');
+    expect(await losing.claim(by('b'), NOW)).toMatchObject({ kind: 'claimed', record: { owner: 'b', attempts: 1 } });
+  });
+
+  it('is another worker’s who claimed it after we had read that it was free', async () => {
+    const by = await waiting(NOW);
+    const database = interrupted(
+      connect(),
+      'PutItemCommand',
+      () => deliveries.claim(by('quick'), NOW),
+      (count) => count === 2,
+    );
+    const slow = createDeliveryRepository(database, 'deliveries');
+    expect(await slow.claim(by('slow'), NOW)).toEqual({ kind: 'busy', until: NOW + LEASE });
+    expect(await deliveries.read(by('slow'))).toMatchObject({ owner: 'quick', attempts: 1 });
+  });
+
+  it('is not sent by a worker who read that it was free before another one delivered it', async () => {
+    const by = await waiting(NOW);
+    const deliver = async () => {
+      await deliveries.claim(by('quick'), NOW);
+      await deliveries.save(ended(by('quick'), 'delivered'));
+    };
+    const database = interrupted(connect(), 'PutItemCommand', deliver, (count) => count === 2);
+    const slow = createDeliveryRepository(database, 'deliveries');
+    expect(await slow.claim(by('slow'), NOW)).toMatchObject({ kind: 'busy' });
+    expect(await deliveries.claim(by('slow'), NOW)).toEqual({ kind: 'ended' });
+  });
+
+  it('goes to exactly one of twenty workers that claim it at once', async () => {
+    const by = await waiting(NOW);
+    const claims = await Promise.all(Array.from({ length: 20 }, (_, index) => deliveries.claim(by(`w${index}`), NOW)));
+    expect(claims.filter(({ kind }) => kind === 'claimed')).toHaveLength(1);
+    expect(claims.filter(({ kind }) => kind === 'busy')).toHaveLength(19);
   });
 
   it('keeps the parts that have arrived', async () => {
@@ -230,10 +276,7 @@ describe('saving records', () => {
 
 describe('a table that does not answer', () => {
   it('makes a claim fail, and is never taken for "busy" or "ended"', async () => {
-    const repository = createDeliveryRepository(
-      throttled(connect({ maxAttempts: 1 }), 'UpdateItemCommand'),
-      'deliveries',
-    );
+    const repository = createDeliveryRepository(throttled(connect({ maxAttempts: 1 }), 'PutItemCommand'), 'deliveries');
     await expect(repository.claim(delivery()('a'), NOW)).rejects.toMatchObject({
       name: 'ProvisionedThroughputExceededException',
     });

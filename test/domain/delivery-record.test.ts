@@ -1,5 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { attempted, claimedRecord, type DeliveryRecord, ended, LEASE } from '../../shared/domain/delivery-record.ts';
+import {
+  attempted,
+  claimedRecord,
+  claimOn,
+  type DeliveryRecord,
+  ended,
+  LEASE,
+} from '../../shared/domain/delivery-record.ts';
 import { newNotificationId } from '../../shared/domain/notification-id.ts';
 import { failed, type Outcome } from '../../shared/domain/outcome.ts';
 import { alarmEvent, EVENT_TIME } from '../support/events.ts';
@@ -117,5 +124,45 @@ describe('the record of nine failed attempts', () => {
   it('is one that DynamoDB takes, however long the ids are that the event names', () => {
     const long = 'x'.repeat(440_000);
     expect(sizeOf(afterAttempts(first({ entity: { id: long }, alarm: { id: long } }), nine))).toBeLessThan(400 * 1_024);
+  });
+});
+
+describe('a claim on a delivery that has a record', () => {
+  const found = { ...first(), lease: 0 };
+  const claim = { ...found, owner: 'other', lease: NOW + 1_000 + LEASE, expires: found.expires + 1 };
+  const at = (record: DeliveryRecord) => claimOn(record, claim, NOW + 1_000);
+
+  it('takes one that is open, free and due over as it stands, under its own name and lease', () => {
+    const tried = { ...attempted(found, transient, NOW, 10), parts: ['p1'] };
+    const { owner, lease, expires } = claim;
+    expect(at(tried)).toEqual({ kind: 'claimed', record: { ...tried, owner, lease, expires } });
+  });
+
+  it('opens a dead one again: a new round without attempts, whose history is kept', () => {
+    const dead = ended(attempted(found, transient, NOW, 10), 'dead');
+    expect(at(dead)).toMatchObject({
+      kind: 'claimed',
+      record: { status: 'pending', attempts: 0, opened: NOW + 1_000, due: NOW + 1_000, history: [{ at: NOW }] },
+    });
+  });
+
+  it('waits for one that is early, and leaves one that another worker has', () => {
+    expect(at({ ...found, due: NOW + 1_001 })).toEqual({ kind: 'early', due: NOW + 1_001 });
+    expect(at({ ...found, lease: NOW + 1_001 })).toEqual({ kind: 'busy', until: NOW + 1_001 });
+    expect(at({ ...found, status: 'dead', lease: NOW + 1_001 })).toMatchObject({ kind: 'busy' });
+  });
+
+  it.each(['delivered', 'superseded', 'cancelled', 'bounced'] as const)('ends there where it is %s', (status) => {
+    expect(at({ ...found, status })).toEqual({ kind: 'ended' });
+  });
+
+  it('is a conflict where the message is another one, however it stands', () => {
+    for (const status of ['pending', 'dead', 'delivered'] as const)
+      expect(at({ ...found, status, content: 'another' })).toEqual({ kind: 'conflict' });
+  });
+
+  it('has succeeded already where the record is its own', () => {
+    const own = { ...found, owner: 'other', lease: NOW + LEASE };
+    expect(at(own)).toEqual({ kind: 'claimed', record: own });
   });
 });

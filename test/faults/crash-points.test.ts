@@ -7,9 +7,8 @@ import { type CrashPoint, type FaultyStack, startFaultyStack } from './support.t
 /** Longer than any lease or visibility timeout, so that whatever a dead worker held is free, in ms. */
 const FORGOTTEN = 200_000;
 
-const claims = (body: string): boolean => body.includes('if_not_exists(attempts');
 const sender = { caller: 'send-webhook' };
-const claim = { ...sender, service: 'dynamodb', action: 'UpdateItem', fits: claims };
+const claim = { ...sender, service: 'dynamodb', action: 'PutItem' };
 const record = { ...sender, service: 'dynamodb', action: 'BatchWriteItem' };
 const queueOf = (part: string) => (body: string) => body.includes(part);
 const retryMessage = {

@@ -1,4 +1,4 @@
-import { ulid } from 'ulid';
+import { randomUUID } from 'node:crypto';
 import { MIN_TIME_TO_SEND } from '../../domain/deliver.ts';
 import { attempted, claimedRecord, type DeliveryRecord, ended } from '../../domain/delivery-record.ts';
 import type { NotificationHead } from '../../domain/notification.ts';
@@ -76,7 +76,7 @@ export const attemptDelivery = async (
   }
   if (work.timeLeft() < MIN_TIME_TO_SEND) return putBack(work, 'busy', 0);
 
-  const claim = await deliveries.claim(claimedRecord(body, record.body, ulid(), clock()), clock());
+  const claim = await deliveries.claim(claimedRecord(body, record.body, randomUUID(), clock()), clock());
   switch (claim.kind) {
     case 'ended':
       return { verdict: 'duplicate' };

@@ -1,4 +1,4 @@
-import { ulid } from 'ulid';
+import { randomUUID } from 'node:crypto';
 import { advanced, claimedTurn, type IncidentTurn, isSuperseded } from '../../domain/incident.ts';
 import type { NotificationHead } from '../../domain/notification.ts';
 import { logger } from '../logger.ts';
@@ -15,7 +15,10 @@ const ASK_AGAIN = 2_000;
 export const attemptInTurn = async (work: Work, notification: NotificationHead | undefined): Promise<Settled> => {
   const { tools, body } = work;
   const { deliveries, clock } = tools;
-  const turn = await deliveries.claimTurn(claimedTurn(body.event, body.notification_id, ulid(), clock()), clock());
+  const turn = await deliveries.claimTurn(
+    claimedTurn(body.event, body.notification_id, randomUUID(), clock()),
+    clock(),
+  );
   if (!turn) {
     // As a new message: put back, it would soon have been received too often.
     await tools.queues.sendLater(tools.queueUrls[tools.type], sameMessage(work), ASK_AGAIN);
