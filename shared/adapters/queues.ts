@@ -28,6 +28,12 @@ const ATTRIBUTE_BYTES = 1_024;
 /** SQS: the longest delay of a message, in seconds. */
 const MAX_DELAY = 900;
 
+/** The attribute of a message that waits longer than SQS can delay it: when it is due, ms since the epoch. */
+const DUE = 'due';
+
+/** When a message is due, ms since the epoch; 0 where it does not say. */
+export const dueTime = ({ messageAttributes }: SQSRecord): number => Number(messageAttributes[DUE]?.stringValue) || 0;
+
 /** Packs messages into batches that SQS takes, by number and by bytes, in order. */
 export const packBatches = <Message extends OutgoingMessage>(messages: readonly Message[]): Message[][] => {
   const packed: Message[][] = [];
@@ -79,14 +85,20 @@ export const createQueues = (client: SQSClient = new SQSClient(awsConfig), now: 
     return refused.flat();
   },
 
-  /** Sends a message that becomes visible after a wait in ms: at most 15 min, after which the rest is waited for anew. */
+  /**
+   * Sends a message that becomes visible after a wait in ms, or after 15 min of it (AWS limit): then it says when it is due, so
+   * that whoever receives it too early can send it on without asking anybody.
+   */
   async sendLater(url: string, { body, group }: Message, wait: number): Promise<void> {
+    const seconds = Math.max(Math.ceil(wait / 1000), 0);
+    const due = { DataType: 'Number', StringValue: String(Math.ceil(now() + wait)) };
     await client.send(
       new SendMessageCommand({
         QueueUrl: url,
         MessageBody: body,
         MessageGroupId: group,
-        DelaySeconds: Math.min(Math.max(Math.ceil(wait / 1000), 0), MAX_DELAY),
+        DelaySeconds: Math.min(seconds, MAX_DELAY),
+        ...(seconds > MAX_DELAY && { MessageAttributes: { [DUE]: due } }),
       }),
     );
   },

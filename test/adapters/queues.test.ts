@@ -2,7 +2,7 @@ import { SQSClient } from '@aws-sdk/client-sqs';
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
 import { logger } from '../../shared/adapters/logger.ts';
-import { createQueues, type OutgoingMessage, packBatches } from '../../shared/adapters/queues.ts';
+import { createQueues, dueTime, type OutgoingMessage, packBatches } from '../../shared/adapters/queues.ts';
 import { queueRecord } from '../support/queue-record.ts';
 
 const MIB = 1_048_576;
@@ -116,8 +116,7 @@ describe('sending one for later', () => {
     [1, 1],
     [5_000, 5],
     [900_000, 900],
-    [14_400_000, 900],
-  ])('waits %i ms in whole seconds, at most 15 minutes: %i s', async (wait, seconds) => {
+  ])('waits %i ms in whole seconds: %i s', async (wait, seconds) => {
     const { queues, asked } = setUp();
     await queues.sendLater(URL, { body: 'text', group: 'acme' }, wait);
     expect(asked).toHaveBeenCalledExactlyOnceWith({
@@ -126,6 +125,25 @@ describe('sending one for later', () => {
       MessageGroupId: 'acme',
       DelaySeconds: seconds,
     });
+  });
+
+  it('waits 15 minutes of more, which is all that SQS can, and says when it is due', async () => {
+    const { queues, asked } = setUp();
+    await queues.sendLater(URL, { body: 'text', group: 'acme' }, 14_400_000.5);
+    expect(asked).toHaveBeenCalledExactlyOnceWith({
+      QueueUrl: URL,
+      MessageBody: 'text',
+      MessageGroupId: 'acme',
+      DelaySeconds: 900,
+      MessageAttributes: { due: { DataType: 'Number', StringValue: String(NOW + 14_400_001) } },
+    });
+  });
+
+  it('is due at once where it does not say when, or says it in no way that we know', () => {
+    const due = (stringValue: string) => ({ due: { stringValue, dataType: 'Number' } });
+    expect(dueTime(queueRecord())).toBe(0);
+    expect(dueTime(queueRecord({ messageAttributes: due('1790000000000') }))).toBe(1_790_000_000_000);
+    expect(dueTime(queueRecord({ messageAttributes: due('soon') }))).toBe(0);
   });
 });
 

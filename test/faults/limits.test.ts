@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Client } from '../support/api.ts';
 import { webhook } from '../support/api.ts';
-import { alarmEvent } from '../support/pipeline.ts';
+import { alarmEvent, until } from '../support/pipeline.ts';
 import { openSink } from '../support/sink-of-test.ts';
 import { type FaultyStack, startFaultyStack } from './support.ts';
 
@@ -114,5 +114,41 @@ describe('what a delivery costs', () => {
     expect(JSON.parse(payload)).toEqual({ batchItemFailures: [] });
     expect(calls() - before).toBeGreaterThan(0);
     expect((calls() - before) / 10).toBeLessThanOrEqual(0.4);
+  });
+});
+
+describe('an alert that waits for longer than SQS can delay it', () => {
+  let world: FaultyStack;
+  beforeAll(async () => {
+    world = await startFaultyStack({ retryScale: '1' });
+  });
+  afterAll(() => world.stack.stop());
+
+  const QUARTER = 15 * 60_000;
+
+  it('comes by every 15 minutes without a read or a write of the database, and is delivered when it is due', async () => {
+    const sink = await openSink((response, _request, index) => {
+      response.writeHead(index === 0 ? 429 : 200, { 'retry-after': '3000' }).end();
+    });
+    const client = await world.newClient();
+    const id = await client.create({ ...webhook, details: { url: sink.url } });
+    await world.sendEvents([alarmEvent(client.tenant, [id])]);
+    await sink.wait(1);
+    const sent = () => world.stack.endpoint.calls.get('local-Delivery-send-webhook sqs.SendMessage') ?? 0;
+    const untilSent = (amount: number) => until(async () => (sent() === amount ? true : undefined));
+    await untilSent(1);
+    const database = () =>
+      [...world.stack.endpoint.calls].filter(([name]) => name.includes('send-webhook dynamodb')).toSorted();
+    const before = database();
+    // 50 minutes, and up to 10 of jitter: three steps of 15 minutes, or four.
+    for (let step = 1; step <= 3; step++) {
+      world.stack.advance(QUARTER);
+      await untilSent(1 + step);
+    }
+    expect(database()).toEqual(before);
+    expect(sink.received).toHaveLength(1);
+    world.stack.advance(QUARTER);
+    await sink.wait(2);
+    expect(await world.delivery(client.tenant, id, 'delivered')).toMatchObject({ attempts: 2 });
   });
 });

@@ -5,7 +5,7 @@ import type { NotificationHead } from '../../domain/notification.ts';
 import type { Outcome } from '../../domain/outcome.ts';
 import { MAX_AGE, MAX_ATTEMPTS } from '../../domain/retry-schedule.ts';
 import { logger } from '../logger.ts';
-import { putBack, type Settled, sameMessage, type Work } from './message.ts';
+import { postpone, putBack, type Settled, sameMessage, type Work } from './message.ts';
 import { bury, settle } from './settlement.ts';
 
 /** What an incident's order adds to an attempt; nothing for the types without incidents. */
@@ -86,9 +86,7 @@ export const attemptDelivery = async (
     case 'busy':
       return putBack(work, 'busy', (claim.until - clock()) / 1000 + 1);
     case 'early':
-      // Not by visibility: what waits long must not count among the 120,000 messages in flight.
-      await queues.sendLater(queueUrls[type], sameMessage(work), claim.due - clock());
-      return { verdict: 'early' };
+      return postpone(work, claim.due - clock());
     case 'claimed':
       return workOnClaimed(work, claim.record, notification, turn);
   }

@@ -72,3 +72,9 @@ export const putBack = async ({ tools, record }: Work, verdict: Verdict, seconds
   await tools.queues.putBack(tools.queueUrls[tools.type], record, seconds);
   return { verdict, again: true };
 };
+
+/** Sends a message on, to come again after a wait in ms: not by visibility, or it would count among the 120,000 in flight. */
+export const postpone = async (work: Work, wait: number): Promise<Settled> => {
+  await work.tools.queues.sendLater(work.tools.queueUrls[work.tools.type], sameMessage(work), wait);
+  return { verdict: 'early' };
+};

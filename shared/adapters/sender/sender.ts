@@ -13,10 +13,10 @@ import type { createDocumentClient } from '../document-client.ts';
 import { errorTrace, logger } from '../logger.ts';
 import { count, tally } from '../metrics.ts';
 import { createNotificationRepository } from '../notification-repository.ts';
-import { createQueues } from '../queues.ts';
+import { createQueues, dueTime } from '../queues.ts';
 import { attemptDelivery } from './delivery-attempt.ts';
 import { attemptInTurn } from './incident-turn.ts';
-import { readDelivery, type SenderTools, type Settled, type Work } from './message.ts';
+import { postpone, readDelivery, type SenderTools, type Settled, type Work } from './message.ts';
 
 /** The part of a sender's environment that all types share, parsed. */
 export type SenderEnvironment = {
@@ -93,7 +93,11 @@ export const createSender = (
       (error: unknown) => ownFailure(record, error),
     );
 
+  /** A retry that waits for hours comes by every 15 min: that costs no read and no write. */
+  const isDue = ({ record }: Work): boolean => dueTime(record) <= tools.clock();
+
   const workOn = async (work: Work, heads: ReturnType<typeof notifications.heads>): Promise<Settled> => {
+    if (!isDue(work)) return postpone(work, dueTime(work.record) - tools.clock());
     const notification = (await heads).find(placeOf(work));
     return hasIncidents ? attemptInTurn(work, notification) : attemptDelivery(work, notification);
   };
@@ -110,7 +114,7 @@ export const createSender = (
     const works = messages.flatMap(({ record, body }): Work[] =>
       body ? [{ tools, record, body, id: deliveryId(body.event, body.notification_id), timeLeft }] : [],
     );
-    const heads = notifications.heads(works.map(placeOf));
+    const heads = notifications.heads(works.filter(isDue).map(placeOf));
     // Each message awaits it and is put back by itself: here it must only not count as unhandled.
     heads.catch(() => undefined);
 
