@@ -46,18 +46,29 @@ const build = () =>
     entryPoints: functionNames.map((name) => ({ in: join('functions', `${name}.ts`), out: join(name, 'index') })),
     outdir: NOWHERE,
     write: false,
-  }).outputFiles;
+    metafile: true,
+  });
+
+let built: ReturnType<typeof build> | undefined;
 
 /** The sources do not change while a process runs: a second stack in it gets the same bundles. */
-let built: ReturnType<typeof build> | undefined;
+const builtOnce = () => {
+  built ??= build();
+  return built;
+};
 
 /** Bundles all functions into `<directory>/<name>/index.js`. @returns where the bundle of a function lies */
 export const bundleFunctions = (directory: string): ((name: FunctionName) => string) => {
-  built ??= build();
-  for (const { path, contents } of built) {
+  for (const { path, contents } of builtOnce().outputFiles) {
     const file = join(directory, relative(NOWHERE, path));
     mkdirSync(dirname(file), { recursive: true });
     writeFileSync(file, contents);
   }
   return (name) => join(directory, name);
+};
+
+/** The files of which the bundle of a function holds something, relative to the project. */
+export const bundledInputs = (name: FunctionName): string[] => {
+  const { inputs = {} } = builtOnce().metafile.outputs[relative(ROOT, join(NOWHERE, name, 'index.js'))] ?? {};
+  return Object.keys(inputs).filter((input) => (inputs[input]?.bytesInOutput ?? 0) > 0);
 };

@@ -1,193 +1,158 @@
-import { Console } from 'node:console';
-import { startLocalStack } from '../../bin/local/stack.ts';
-import { createAccountRepository } from '../../shared/adapters/account-repository.ts';
-import {
-  type NotificationTypeId,
-  notificationTypeIds,
-  notificationTypes,
-} from '../../shared/contracts/notification-types.ts';
-import { deliveryBody } from '../../shared/contracts/sender.ts';
-import { connectApi } from '../support/api.ts';
-import { alarmEvent } from '../support/pipeline.ts';
-import { openSink } from '../support/sink.ts';
-import { billPerMillion, prices, total, type Units } from './prices.ts';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type NotificationTypeId, notificationTypeIds } from '../../shared/contracts/notification-types.ts';
+import { type FunctionName, senderName } from '../../shared/environment.ts';
+import { deadDelivery } from './cost/dead-delivery.ts';
+import { stackedBars } from './cost/picture.ts';
+import { type Bill, billPerMillion, noUnits, sum, total, type Units } from './cost/prices.ts';
+import { buildBeside, startDriver } from './sender/start-driver.ts';
+import { startChild } from './support/child.ts';
+import { deployedFunctions } from './support/deployed.ts';
+import type { Section } from './support/report.ts';
 
 /*
- * `npm run cost`: dollars per million alarm events, one notification each, from the AWS requests that the deployed bundles
- * really make here, the time that they take, and the bytes that they log, in batches of ten and of one.
+ * Dollars per million alarm events, from the AWS requests that the deployed bundles really make and the items that they really
+ * write, the time and CPU that they take, and the bytes that they log.
  */
 
-const BATCHES = 40;
-/** What all functions are deployed with, in GB. */
+/** What a function is deployed with, in GB. */
 const MEMORY = 0.5;
+/** A function has one vCPU at 1,769 MB and its share of it below (Lambda's guide, "Configure memory"). */
+const VCPU = (MEMORY * 1_024) / 1_769;
 /** START, END and REPORT of an invocation, which Lambda logs itself, in bytes. */
 const PLATFORM_LOG = 320;
 /** A receive and a delete for each batch, which Lambda does for its source. */
 const SOURCE_REQUESTS = 2;
+/** How long AWS takes to answer a call in the region, in ms: a stub does at once. */
+const AWS_LATENCY = 5;
+/** How long a receiver takes, in ms. */
+const RECEIVER = 50;
+const SLOW_RECEIVER = 14_500;
 
 const settings = {
-  deadLetterMail: 'false',
+  egressAllow: '127.0.0.0/8',
   smsPerTenantDay: '1000000',
   managedPerTenantDay: '1000000',
   emailPerTenantDay: '1000000',
 };
-const logged = { bytes: 0 };
-const countBytes = (line: string): void => {
-  logged.bytes += Buffer.byteLength(line) + 1;
+
+/** What is measured: a function with batches of a size. */
+type Load = { name: FunctionName; type: NotificationTypeId; batchSize: number; batches: number };
+
+/** Functions as they deploy, with AWS and a receiver that take their time. */
+const startFunctions = async (receiver: number) => {
+  const directory = mkdtempSync(join(tmpdir(), 'bench-cost-'));
+  const built = buildBeside(directory, ['driver']);
+  const sink = await startChild('./counting-sink.ts', { delay: receiver });
+  const aws = await startChild('./aws-stub.ts', { destination: sink.url, latency: AWS_LATENCY, metered: true });
+  const { functions, remove } = deployedFunctions(aws.url, {
+    ...settings,
+    pagerEndpoint: sink.url,
+    routerEndpoint: sink.url,
+    feedEndpoint: sink.url,
+  });
+
+  /** What one message costs in a function, on the average. */
+  const unitsOf = async ({ name, type, batchSize, batches }: Load): Promise<Units> => {
+    const found = functions.find((one) => one.name === name);
+    if (!found) throw new Error(`There is no function ${name}.`);
+    const driver = await startDriver(built('driver'), found.bundle, found.environment);
+    const slice = {
+      batchSize,
+      place: String(notificationTypeIds.indexOf(type)),
+      isForDispatch: name === 'dispatch-alarm-events',
+    };
+    const messages = batchSize * batches;
+    if (receiver < 1_000) await driver.run({ ...slice, messages });
+    await aws.counts();
+    const { seconds, cpuSeconds, logBytes } = await driver.run({ ...slice, messages });
+    const counts = await aws.counts();
+    driver.stop();
+    if (counts['SendMessage']) throw new Error(`${name} did not deliver.`);
+    const duration = Math.max(seconds - cpuSeconds, 0) + cpuSeconds / VCPU;
+    return sum(
+      [{ ...noUnits, ...counts, logBytes, lambdaGbSeconds: duration * MEMORY }, 1 / messages],
+      [{ lambdaRequests: 1, sqsRequests: SOURCE_REQUESTS, logBytes: PLATFORM_LOG }, 1 / batchSize],
+    );
+  };
+
+  const stop = () => {
+    remove();
+    sink.stop();
+    aws.stop();
+    rmSync(directory, { recursive: true, force: true });
+  };
+  return { unitsOf, stop };
 };
-const stack = await startLocalStack({ settings, rawLog: countBytes });
-const api = connectApi({
-  ...stack.ready,
-  tables: stack.plan.tables.map(({ name }) => name),
-  queues: stack.plan.queues.map(({ url }) => url),
-});
-const sink = await openSink();
 
-const client = await api.newClient();
-await createAccountRepository(api.documents, api.table('Accounts')).setTechnicalContacts(client.tenant, [
-  'a@example.com',
-]);
-
-/** A destination of each type that takes everything. */
-const details: Record<NotificationTypeId, object> = {
-  email: { address: 'a@example.com' },
-  webhook: { url: sink.url },
-  incidentpager: { service_key: 'k', service_endpoint: sink.url },
-  sms: { phone_number: '+12025550123' },
-  incidentrouter: { api_key: '7b9c1d1e-3f5a-4c2b-8d6e-0a1b2c3d4e5f' },
-  atomfeed: { category: 'cost' },
-  technicalContactsEmail: {},
-  managed: {},
-};
-const create = (type: NotificationTypeId) => client.create({ label: type, type, details: details[type] });
-
-const record = (body: string, index: number) => ({
-  messageId: `m${index}`,
-  receiptHandle: 'none',
-  body,
-  attributes: { ApproximateReceiveCount: '1', SentTimestamp: String(Date.now()), MessageGroupId: client.tenant },
-});
-
-/** Calls of AWS by a function since it was asked last. */
-const callsOf = (caller: string): Map<string, number> => {
-  const calls = new Map<string, number>();
-  for (const [name, count] of stack.endpoint.calls) {
-    if (name.includes(caller)) calls.set(name.split(' ')[1] ?? '', count);
+/** What events cost up to the queue of a type, and their deliveries by the sender of each type. */
+const measure = async () => {
+  const { unitsOf, stop } = await startFunctions(RECEIVER);
+  const dispatch = async (batchSize: number) =>
+    // The producer's own SendMessage is one request more.
+    sum(
+      [await unitsOf({ name: 'dispatch-alarm-events', type: 'webhook', batchSize, batches: 40 }), 1],
+      [{ sqsRequests: 1 }, 1],
+    );
+  const send = (type: NotificationTypeId, batchSize: number) =>
+    unitsOf({ name: senderName(type), type, batchSize, batches: 40 });
+  try {
+    const [dispatchTen, dispatchOne] = [await dispatch(10), await dispatch(1)];
+    const [webhookTen, webhookOne] = [await send('webhook', 10), await send('webhook', 1)];
+    const types: Units[] = [];
+    for (const type of notificationTypeIds) types.push(await send(type, 10));
+    return { dispatchTen, dispatchOne, webhookTen, webhookOne, types };
+  } finally {
+    stop();
   }
-  return calls;
 };
 
-/** Invokes a function with batches of so many messages; what one message costs on the average. */
-const measure = async (
-  name: string,
-  size: number,
-  bodyOf: () => string,
-  units: (calls: (action: string) => number) => Partial<Units>,
-) => {
-  const invoke = () => {
-    const Records = Array.from({ length: size }, (_, index) => record(bodyOf(), index));
-    return stack.lambda.invoke(`Delivery-${name}`, JSON.stringify({ Records }));
-  };
-  await invoke();
-  const [before, bytes, started] = [callsOf(name), logged.bytes, performance.now()];
-  for (let batch = 0; batch < BATCHES; batch++) await invoke();
-  const seconds = (performance.now() - started) / 1000;
-  const after = callsOf(name);
-  const messages = BATCHES * size;
-  const calls = (action: string) => ((after.get(action) ?? 0) - (before.get(action) ?? 0)) / messages;
-  return {
-    lambdaRequests: 1 / size,
-    lambdaGbSeconds: (seconds * MEMORY) / messages,
-    dynamoWrites: 0,
-    dynamoReads: 0,
-    sqsRequests: SOURCE_REQUESTS / size,
-    sqsFairMessages: 0,
-    logBytes: (logged.bytes - bytes) / messages + PLATFORM_LOG / size,
-    ...units(calls),
-  };
+const measureSlow = async (): Promise<Units> => {
+  const { unitsOf, stop } = await startFunctions(SLOW_RECEIVER);
+  try {
+    return await unitsOf({ name: 'send-webhook', type: 'webhook', batchSize: 10, batches: 2 });
+  } finally {
+    stop();
+  }
 };
 
-const scaled = (units: Units, by: number): Units => ({
-  lambdaRequests: units.lambdaRequests * by,
-  lambdaGbSeconds: units.lambdaGbSeconds * by,
-  dynamoWrites: units.dynamoWrites * by,
-  dynamoReads: units.dynamoReads * by,
-  sqsRequests: units.sqsRequests * by,
-  sqsFairMessages: units.sqsFairMessages * by,
-  logBytes: units.logBytes * by,
-});
+const dollars = (amount: number): string => `$${amount.toFixed(2)}`;
 
-const sum = (one: Units, other: Units): Units => ({
-  lambdaRequests: one.lambdaRequests + other.lambdaRequests,
-  lambdaGbSeconds: one.lambdaGbSeconds + other.lambdaGbSeconds,
-  dynamoWrites: one.dynamoWrites + other.dynamoWrites,
-  dynamoReads: one.dynamoReads + other.dynamoReads,
-  sqsRequests: one.sqsRequests + other.sqsRequests,
-  sqsFairMessages: one.sqsFairMessages + other.sqsFairMessages,
-  logBytes: one.logBytes + other.logBytes,
-});
-
-/** What a delivery by a type's sender costs, in batches of a size. Each event is of an alarm of its own. */
-const senderUnits = async (type: NotificationTypeId, size: number): Promise<Units> => {
-  const id = await create(type);
-  let alarm = 0;
-  const body = () => deliveryBody(id, JSON.stringify(alarmEvent(client.tenant, [id], { alarm: `al${alarm++}` })));
-  return measure(`send-${type}`, size, body, (calls) => ({
-    // A BatchWriteItem costs a unit for every item: the record, and the turn of an incident.
-    dynamoWrites: calls('dynamodb.UpdateItem') + (notificationTypes[type].hasIncidents ? 2 : 1),
-    dynamoReads: calls('dynamodb.BatchGetItem') * size + calls('dynamodb.GetItem'),
-    sqsRequests: SOURCE_REQUESTS / size + calls('sqs.SendMessage'),
-  }));
+/** Runs it. @param picture where to write the bills as a picture, if at all */
+export const benchCost = async (picture?: string): Promise<Section[]> => {
+  const { dispatchTen, dispatchOne, webhookTen, webhookOne, types } = await measure();
+  const slow = await measureSlow();
+  const dead = await deadDelivery({ perMessage: webhookTen, platformLog: PLATFORM_LOG });
+  const each = types.map((units) => [units, 1 / types.length] as const);
+  const cases: [name: string, units: Units][] = [
+    ['a webhook each, batches of 10', sum([dispatchTen, 1], [webhookTen, 1])],
+    ['a webhook each, batches of 1', sum([dispatchOne, 1], [webhookOne, 1])],
+    ['a mix of all types', sum([dispatchTen, 1], ...each)],
+    ['1 % of destinations dead', sum([dispatchTen, 1], [webhookTen, 0.99], [dead.units, 0.01])],
+    ['receivers that take 14.5 s', sum([dispatchTen, 1], [slow, 1])],
+  ];
+  const bills = cases.map(([name, units]): { name: string; bill: Bill } => ({ name, bill: billPerMillion(units) }));
+  if (picture !== undefined) writeFileSync(picture, stackedBars(bills));
+  return [
+    {
+      title: 'Dollars per million alarm events with one notification each',
+      columns: ['', 'tables', 'queues', 'functions', 'logs', 'total', 'mails and texts'],
+      rows: bills.map(({ name, bill }) => [
+        name,
+        dollars(bill.tables),
+        dollars(bill.queues),
+        dollars(bill.functions),
+        dollars(bill.logs),
+        dollars(total(bill)),
+        bill.outlets > 0 ? dollars(bill.outlets) : '–',
+      ]),
+      note: [
+        `Batches of 10 where nothing else is said; receivers answer after ${RECEIVER} ms, AWS after ${AWS_LATENCY} ms;`,
+        `CPU is stretched to the ${VCPU.toFixed(2)} vCPU of ${MEMORY * 1_024} MB.`,
+        `A dead delivery: ${dead.messages.toFixed(1)} messages, ${dead.attempts} attempts,`,
+        `${dollars(total(billPerMillion(dead.units)))} a million.`,
+      ].join(' '),
+    },
+  ];
 };
-
-/** What an event costs on its way to the queue of a type. */
-const dispatchUnits = async (size: number): Promise<Units> => {
-  const id = await create('managed');
-  return measure(
-    'dispatch-alarm-events',
-    size,
-    () => JSON.stringify(alarmEvent(client.tenant, [id])),
-    (calls) => ({
-      dynamoReads: calls('dynamodb.BatchGetItem') * size,
-      // The producer's own SendMessage is one more.
-      sqsRequests: SOURCE_REQUESTS / size + calls('sqs.SendMessageBatch') + 1,
-      sqsFairMessages: 1,
-    }),
-  );
-};
-
-const rows: Record<string, Record<string, string>> = {};
-const dollars = (amount: number) => `$${amount.toFixed(2)}`;
-const addRow = (name: string, units: Units, outside = 0) => {
-  const bill = billPerMillion(units);
-  rows[name] = {
-    queues: dollars(bill.queues),
-    functions: dollars(bill.functions),
-    tables: dollars(bill.tables),
-    logs: dollars(bill.logs),
-    total: dollars(total(bill)),
-    'mail and texts': dollars(1e6 * outside),
-  };
-};
-
-const dispatchOfTen = await dispatchUnits(10);
-addRow('a webhook each, batches of 10', sum(await senderUnits('webhook', 10), dispatchOfTen));
-addRow('a webhook each, batches of 1', sum(await senderUnits('webhook', 1), await dispatchUnits(1)));
-
-let mix: Units | undefined;
-for (const type of notificationTypeIds) {
-  const units = await senderUnits(type, 10);
-  mix = mix ? sum(mix, units) : units;
-}
-const share = 1 / notificationTypeIds.length;
-// Two of the types are mails, one is a text of one part in the US, without carriers' fees.
-if (mix)
-  addRow(
-    'a mix of all types, batches of 10',
-    sum(scaled(mix, share), dispatchOfTen),
-    share * (2 * prices.mail + prices.text),
-  );
-
-new Console(process.stdout).table(rows);
-sink.close();
-await stack.stop();

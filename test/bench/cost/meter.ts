@@ -1,0 +1,73 @@
+import * as z from 'zod';
+import type { Units } from './prices.ts';
+
+/*
+ * What AWS charges for a call, by its request alone: tables by the size of what is written (1 KB a unit) and the number of what
+ * is read (4 KB a unit, and none of ours is larger), queues by 64 KB.
+ */
+
+const itemSchema = z.record(z.string(), z.unknown());
+const attribute = z.union([
+  z.object({ S: z.string() }).transform(({ S }) => Buffer.byteLength(S)),
+  z.object({ N: z.string() }).transform(({ N }) => Math.ceil(N.length / 2) + 1),
+  z.object({ B: z.string() }).transform(({ B }) => Buffer.byteLength(B, 'base64')),
+  z
+    .object({ L: z.array(z.unknown()) })
+    .transform(({ L }) => 3 + L.reduce<number>((sum, one) => sum + 1 + bytesOf(one), 0)),
+  z.object({ M: itemSchema }).transform(({ M }) => 3 + itemBytes(M)),
+]);
+
+/** The size of a value as DynamoDB counts it; a boolean or null is one byte. */
+const bytesOf = (value: unknown): number => {
+  const parsed = attribute.safeParse(value);
+  return parsed.success ? parsed.data : 1;
+};
+
+/** The size of an item as DynamoDB counts it, from its JSON form (its guide, "Item sizes and formats"). */
+export const itemBytes = (item: Record<string, unknown>): number =>
+  Object.entries(item).reduce((sum, [name, value]) => sum + Buffer.byteLength(name) + bytesOf(value), 0);
+
+const KILOBYTE = 1_024;
+const writeUnits = (item: Record<string, unknown>): number => Math.ceil(itemBytes(item) / KILOBYTE);
+const queueRequests = (...bodies: string[]): number =>
+  Math.ceil(bodies.reduce((sum, body) => sum + Buffer.byteLength(body), 0) / (64 * KILOBYTE));
+
+const put = z.object({ Item: itemSchema });
+const batchWrite = z.object({
+  RequestItems: z.record(z.string(), z.array(z.object({ PutRequest: put.optional() }))),
+});
+const batchGet = z.object({ RequestItems: z.record(z.string(), z.object({ Keys: z.array(z.unknown()) })) });
+const message = z.object({ MessageBody: z.string(), MessageGroupId: z.string().optional() });
+const messages = z.object({ Entries: z.array(message) });
+
+const sent = (all: z.infer<typeof message>[]): Partial<Units> => ({
+  sqsRequests: queueRequests(...all.map(({ MessageBody }) => MessageBody)),
+  sqsFairMessages: all.filter(({ MessageGroupId }) => MessageGroupId !== undefined).length,
+});
+
+const meters: Record<string, (request: unknown) => Partial<Units>> = {
+  PutItem: (request) => ({ dynamoWrites: writeUnits(put.parse(request).Item) }),
+  // Records, accounts and counters are below 1 KB, and so are their updates.
+  UpdateItem: () => ({ dynamoWrites: 1 }),
+  DeleteItem: () => ({ dynamoWrites: 1 }),
+  BatchWriteItem: (request) => ({
+    dynamoWrites: Object.values(batchWrite.parse(request).RequestItems)
+      .flat()
+      .reduce((sum, { PutRequest }) => sum + (PutRequest ? writeUnits(PutRequest.Item) : 1), 0),
+  }),
+  GetItem: () => ({ dynamoReads: 1 }),
+  Query: () => ({ dynamoReads: 1 }),
+  BatchGetItem: (request) => ({
+    dynamoReads: Object.values(batchGet.parse(request).RequestItems).reduce((sum, { Keys }) => sum + Keys.length, 0),
+  }),
+  SendMessage: (request) => sent([message.parse(request)]),
+  SendMessageBatch: (request) => sent(messages.parse(request).Entries),
+  ChangeMessageVisibility: () => ({ sqsRequests: 1 }),
+  SendEmail: () => ({ mails: 1 }),
+};
+
+/** What a call costs. @param request its body, parsed; of the query protocol (SES, SNS) its parameters */
+export const meter = (action: string, request: unknown): Partial<Units> => {
+  if (action === 'Publish') return z.object({ PhoneNumber: z.string() }).safeParse(request).success ? { texts: 1 } : {};
+  return meters[action]?.(request) ?? {};
+};

@@ -1,0 +1,38 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { buildSync } from 'esbuild';
+import { bundling } from '../../../lib/bundles.ts';
+import type { Slice, Taken } from './driver.ts';
+
+/** Something that takes messages, in a process of its own. */
+export type Driven = { run: (slice: Slice) => Promise<Taken>; stop: () => void };
+
+/** Starts a built driver on a bundle with an environment. */
+export const startDriver = async (driver: string, bundle: string, env: Record<string, string>): Promise<Driven> => {
+  const child = fork(driver, [bundle], { env, execArgv: [], stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
+  await once(child, 'message');
+  return {
+    run: (slice) =>
+      new Promise((resolve, reject) => {
+        const died = () => reject(new Error(`${bundle} died.`));
+        child.once('exit', died);
+        child.once('message', (taken: Taken) => {
+          child.off('exit', died);
+          resolve(taken);
+        });
+        child.send(slice);
+      }),
+    stop: () => child.kill(),
+  };
+};
+
+/** Builds files of this folder by the same rules as what deploys. @returns where one lies, built */
+export const buildBeside = <Name extends string>(directory: string, names: readonly Name[]) => {
+  buildSync({
+    ...bundling,
+    entryPoints: names.map((name) => join(import.meta.dirname, `${name}.ts`)),
+    outdir: directory,
+  });
+  return (name: Name): string => join(directory, `${name}.js`);
+};

@@ -1,0 +1,167 @@
+import { createHash } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import * as z from 'zod';
+import { notificationTypeIds } from '../../../shared/contracts/notification-types.ts';
+import { meter } from '../cost/meter.ts';
+import { childOptions, serveAsChild } from './child.ts';
+
+/*
+ * AWS for benchmarks, in a process of its own: it answers every call of the functions at once, as if all were well and nothing
+ * had been there before, and counts the calls by action, and what they cost in units of the price list. It keeps nothing, so
+ * that what is measured is the caller.
+ */
+
+const { destination, latency, metered } = childOptions(
+  z.object({
+    destination: z.string(),
+    /** How long an answer takes, in ms. */
+    latency: z.number().default(0),
+    /** Whether what calls cost is counted, too. */
+    metered: z.boolean().default(false),
+  }),
+);
+
+type Attribute = Record<string, unknown>;
+type Item = Record<string, Attribute>;
+
+const text = (value: string): Attribute => ({ S: value });
+const list = (...values: string[]): Attribute => ({ L: values.map(text) });
+const inAnHour = () => Math.floor(Date.now() / 1000) + 3_600;
+
+const keySchema = z.record(z.string(), z.object({ S: z.string() }));
+type Key = z.infer<typeof keySchema>;
+
+/** A type's own fields, all valid. */
+const fields: Item = {
+  url: text(destination),
+  address: text('a@example.com'),
+  service_key: text('key'),
+  service_endpoint: text(destination),
+  phone_number: text('+12025550123'),
+  api_key: text('7b9c1d1e-3f5a-4c2b-8d6e-0a1b2c3d4e5f'),
+  category: text('bench'),
+};
+
+const content = Buffer.from(JSON.stringify({ details: { url: destination } })).toString('base64');
+
+/** The head of a notification. The last character of its id tells its type, by the place in the list of types. */
+const head = (key: Key): Item => {
+  const type = notificationTypeIds[Number(key['sk']?.S.at(-1))] ?? 'webhook';
+  return {
+    ...key,
+    label: text('Bench'),
+    type: text(type),
+    fields: { M: fields },
+    version: text('v'),
+    content: { B: content },
+    chunks: { N: '0' },
+  };
+};
+
+const account: Item = {
+  webhook_token: text('a-token-of-some-length'),
+  webhook_secrets: list('whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIz'),
+  technical_contacts: list('a@example.com'),
+};
+
+const token = (): Item => ({ tenant: text('bench'), role: text('admin'), expires: { N: String(inAnHour()) } });
+
+const getInput = z.object({ TableName: z.string(), Key: keySchema });
+const batchGetInput = z.object({ RequestItems: z.record(z.string(), z.object({ Keys: z.array(keySchema) })) });
+const updateInput = z.object({
+  Key: keySchema,
+  UpdateExpression: z.string(),
+  ExpressionAttributeNames: z.record(z.string(), z.string()).default({}),
+  ExpressionAttributeValues: z.record(z.string(), z.record(z.string(), z.unknown())).default({}),
+});
+const sendInput = z.object({ MessageBody: z.string() });
+const sendBatchInput = z.object({ Entries: z.array(z.object({ Id: z.string(), MessageBody: z.string() })) });
+
+const assignment = /(#?\w+) = (?:if_not_exists\(#?\w+, )?(:\w+)/g;
+
+/** The attributes of an item that was not there before, after an update that sets some. */
+const updated = (input: unknown): Item => {
+  const { Key, UpdateExpression, ExpressionAttributeNames, ExpressionAttributeValues } = updateInput.parse(input);
+  const set = [...UpdateExpression.matchAll(assignment)].map(([, name = '', value = '']) => [
+    ExpressionAttributeNames[name] ?? name,
+    ExpressionAttributeValues[value],
+  ]);
+  return { ...Key, ...Object.fromEntries(set) };
+};
+
+const itemOf = (table: string, key: Key): Item | undefined => {
+  if (table.includes('Tokens')) return token();
+  if (table.includes('Accounts')) return account;
+  return table.includes('Notifications') ? head(key) : undefined;
+};
+
+const sentMessage = (body: string) => ({
+  MessageId: 'sent',
+  MD5OfMessageBody: createHash('md5').update(body).digest('hex'),
+});
+
+/** What an action of the JSON protocols (DynamoDB, SQS) answers. */
+const answers: Record<string, (input: unknown) => object> = {
+  GetItem(input) {
+    const { TableName, Key } = getInput.parse(input);
+    return { Item: itemOf(TableName, Key) };
+  },
+  BatchGetItem: (input) => ({
+    Responses: Object.fromEntries(
+      Object.entries(batchGetInput.parse(input).RequestItems).map(([table, { Keys }]) => [table, Keys.map(head)]),
+    ),
+    UnprocessedKeys: {},
+  }),
+  UpdateItem: (input) => ({ Attributes: updated(input) }),
+  PutItem: () => ({}),
+  DeleteItem: () => ({}),
+  BatchWriteItem: () => ({ UnprocessedItems: {} }),
+  Query: () => ({
+    Items: Array.from({ length: 10 }, (_, index) =>
+      head({ pk: { S: 'notification#bench' }, sk: { S: `nt01M7W36KGQDJ8S2D76FCWK3Z0${index}` } }),
+    ),
+    Count: 10,
+  }),
+  SendMessage: (input) => sentMessage(sendInput.parse(input).MessageBody),
+  SendMessageBatch: (input) => ({
+    Successful: sendBatchInput.parse(input).Entries.map(({ Id, MessageBody }) => ({ Id, ...sentMessage(MessageBody) })),
+    Failed: [],
+  }),
+  ChangeMessageVisibility: () => ({}),
+};
+
+const MAIL_SENT = '<SendEmailResponse><SendEmailResult><MessageId>m</MessageId></SendEmailResult></SendEmailResponse>';
+const PUBLISHED = '<PublishResponse><PublishResult><MessageId>m</MessageId></PublishResult></PublishResponse>';
+const TESTED = JSON.stringify({ status: 'success', message: 'Success' });
+
+/** What a call asks for: by its target header (DynamoDB, SQS), its path (Lambda), or its form (SES, SNS). */
+const callOf = (request: IncomingMessage, body: string): { action: string; input: unknown } => {
+  const target = request.headers['x-amz-target'];
+  if (typeof target === 'string') return { action: target.split('.')[1] ?? '', input: JSON.parse(body) };
+  if (request.url?.includes('/invocations')) return { action: 'Invoke', input: undefined };
+  const form = Object.fromEntries(new URLSearchParams(body));
+  return { action: form['Action'] ?? 'unknown', input: form };
+};
+
+const forms: Record<string, readonly [type: string, body: string]> = {
+  Invoke: ['application/json', TESTED],
+  SendEmail: ['text/xml', MAIL_SENT],
+  Publish: ['text/xml', PUBLISHED],
+};
+
+serveAsChild((count) => (request, response) => {
+  const parts: Buffer[] = [];
+  request.on('data', (part: Buffer) => parts.push(part));
+  request.on('end', () => {
+    const { action, input } = callOf(request, Buffer.concat(parts).toString('utf8'));
+    count(action);
+    if (metered) for (const [unit, amount] of Object.entries(meter(action, input))) count(unit, amount);
+    const [type, body] = forms[action] ?? [
+      'application/x-amz-json-1.0',
+      JSON.stringify(answers[action]?.(input) ?? {}),
+    ];
+    response.setHeader('content-type', type);
+    if (latency > 0) setTimeout(() => response.end(body), latency);
+    else response.end(body);
+  });
+});
