@@ -117,6 +117,9 @@ const measureSlow = async (): Promise<Units> => {
   }
 };
 
+/** How long a batch of ten takes, in ms. */
+const batchTime = ({ lambdaGbSeconds }: Units): string => `${((lambdaGbSeconds / MEMORY) * 10_000).toFixed(0)} ms`;
+
 const dollars = (amount: number): string => `$${amount.toFixed(2)}`;
 
 /** Runs it. @param picture where to write the bills as a picture, if at all */
@@ -149,7 +152,8 @@ export const benchCost = async (picture?: string): Promise<Section[]> => {
       ]),
       note: [
         `Batches of 10 where nothing else is said; receivers answer after ${RECEIVER} ms, AWS after ${AWS_LATENCY} ms;`,
-        `CPU is stretched to the ${VCPU.toFixed(2)} vCPU of ${MEMORY * 1_024} MB.`,
+        `CPU is stretched to the ${VCPU.toFixed(2)} vCPU of ${MEMORY * 1_024} MB, by which a batch of 10 takes`,
+        `${batchTime(dispatchTen)} in the dispatch and ${batchTime(webhookTen)} in the webhook sender.`,
         `A dead delivery: ${dead.messages.toFixed(1)} messages, ${dead.attempts} attempts,`,
         `${dollars(total(billPerMillion(dead.units)))} a million.`,
       ].join(' '),
