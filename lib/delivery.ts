@@ -2,12 +2,17 @@ import { Stack } from 'aws-cdk-lib';
 import { AccountPrincipal, PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import { Construct } from 'constructs';
-import { type NotificationTypeId, notificationTypeIds } from '../shared/contracts/notification-types.ts';
+import {
+  type NotificationTypeId,
+  notificationTypeIds,
+  notificationTypes,
+} from '../shared/contracts/notification-types.ts';
 import { type EnvironmentOf, senderName } from '../shared/environment.ts';
 import { Access } from './access.ts';
 import type { Mail } from './mail.ts';
 import type { ManagedTopic } from './managed-topic.ts';
 import type { Network } from './network.ts';
+import { RETRY_BATCH_SIZE, SenderQueue } from './sender-queue.ts';
 import { type FunctionDefaults, ServiceFunction } from './service-function.ts';
 import type { Storage } from './storage.ts';
 import { WorkQueue } from './work-queue.ts';
@@ -54,26 +59,27 @@ const dialsUrls = {
 } satisfies { [Type in NotificationTypeId]: boolean };
 
 /** What a type's deliveries go through. */
-export type DeliveryLine = { type: NotificationTypeId; queue: WorkQueue; sender: LambdaFunction };
+export type DeliveryLine = { type: NotificationTypeId; queue: SenderQueue; sender: LambdaFunction };
 
-/** The way of an alarm event: the events' queue, the dispatch, and a queue and a sender for each notification type. */
+/** The way of an alarm event: the events' queue, the dispatch, and queues and a sender for each notification type. */
 export class Delivery extends Construct {
   readonly alarmEvents: WorkQueue;
   readonly dispatch: LambdaFunction;
-  /** The queue and the sender of each type. */
+  /** The queues and the sender of each type. */
   readonly lines: readonly DeliveryLine[];
   readonly #senders: PerType<ServiceFunction<`send-${NotificationTypeId}`>>;
 
   constructor(scope: Construct, id: string, defaults: FunctionDefaults, storage: Storage, outlets: Outlets) {
     super(scope, id);
     const { settings } = defaults;
-    const queues = new PerType((type) => new WorkQueue(this, type));
-    const sendingToSenders = new Access({ SENDER_QUEUES: queues.json(this, ({ queue }) => queue.queueUrl) }, [
-      new PolicyStatement({
-        actions: ['sqs:SendMessage'],
-        resources: queues.all().map(({ queue }) => queue.queueArn),
-      }),
-    ]);
+    const queues = new PerType((type) => new SenderQueue(this, type, settings));
+    const sendingTo = (types: readonly NotificationTypeId[]) =>
+      new Access({ SENDER_QUEUES: queues.json(this, ({ queue }) => queue.queueUrl) }, [
+        new PolicyStatement({
+          actions: ['sqs:SendMessage'],
+          resources: types.map((type) => queues.of(type).queue.queueArn),
+        }),
+      ]);
 
     this.alarmEvents = new WorkQueue(this, 'AlarmEvents');
     for (const account of settings.producerAccounts) {
@@ -85,7 +91,7 @@ export class Delivery extends Construct {
       defaults,
       storage.notifications
         .access('BatchGetItem')
-        .and(sendingToSenders)
+        .and(sendingTo(notificationTypeIds))
         .and(this.alarmEvents.settling())
         .and(new Access({ ALARM_EVENTS_QUEUE: this.alarmEvents.queue.queueUrl })),
     );
@@ -94,10 +100,14 @@ export class Delivery extends Construct {
 
     const senderAccess = this.#senderAccess(defaults, storage, outlets);
     this.#senders = new PerType((type) => {
-      const access = senderAccess[type].and(sendingToSenders).and(queues.of(type).settling());
+      // To its own queue it sends only what asks again for the turn of an incident: retries have a queue of their own.
+      const others = notificationTypeIds.filter((one) => one !== type || notificationTypes[one].hasIncidents);
+      const access = senderAccess[type].and(sendingTo(others)).and(queues.of(type).settling());
       const sender = new ServiceFunction(this, senderName(type), defaults, access, {
         sendsToItself: true,
         memory: settings.typeMemory[type],
+        // Each of a batch of retries may be for a name that is slow to look up.
+        lookups: dialsUrls[type] ? RETRY_BATCH_SIZE : undefined,
         network: dialsUrls[type] ? outlets.network : undefined,
       });
       queues.of(type).feed(sender.lambda, settings.typeConcurrency[type] ?? settings.senderConcurrency);
@@ -150,7 +160,9 @@ export class Delivery extends Construct {
       ),
       managed: common.and(managed.publishing()).and(limitedTo(settings.managedPerTenantDay)),
     } satisfies {
-      [Type in NotificationTypeId]: Access<Omit<EnvironmentOf<`send-${Type}`>, 'SENDER_QUEUES' | 'DEAD_LETTER_QUEUE'>>;
+      [Type in NotificationTypeId]: Access<
+        Omit<EnvironmentOf<`send-${Type}`>, 'SENDER_QUEUES' | 'DEAD_LETTER_QUEUE' | 'RETRY_QUEUE'>
+      >;
     };
   }
 

@@ -12,7 +12,7 @@ import { Monitoring } from './monitoring.ts';
 import { Network } from './network.ts';
 import { PLACEHOLDER_SENDER, type Settings } from './settings.ts';
 import { Storage } from './storage.ts';
-import { WorkQueue } from './work-queue.ts';
+import type { WorkQueue } from './work-queue.ts';
 
 /** The whole service in one stack. It has no fixed physical names, so that several can live in one account. */
 export class NotificationsStack extends Stack {
@@ -46,7 +46,11 @@ export class NotificationsStack extends Stack {
     output('DeliveriesTable', storage.deliveries.table.tableName, 'The record of each delivery, for 30 days');
     output('AccountsTable', storage.accounts.table.tableName, 'Accounts: technical contacts, webhook credentials');
     output('NotificationsTable', storage.notifications.table.tableName, 'Notifications of all tenants');
-    output('QueueUrls', this.toJsonString(queueUrls(delivery)), 'Each queue and its dead-letter queue, as JSON');
+    output(
+      'QueueUrls',
+      this.toJsonString(queueUrls(delivery)),
+      'Each queue, its dead-letter queue and its retries, as JSON',
+    );
 
     if (settings.feedEndpoint === undefined) {
       Annotations.of(this).addWarningV2(
@@ -63,13 +67,14 @@ export class NotificationsStack extends Stack {
   }
 }
 
-/** The addresses of every queue, by notification type, and of the alarm events' queue. */
-const queueUrls = (delivery: Delivery): Record<string, { queue: string; deadLetters: string }> =>
-  Object.fromEntries(
-    delivery.node.children
-      .filter((part) => part instanceof WorkQueue)
-      .map(({ node, queue, deadLetterQueue }) => [
-        node.id === 'AlarmEvents' ? 'alarm-events' : node.id,
-        { queue: queue.queueUrl, deadLetters: deadLetterQueue.queueUrl },
-      ]),
-  );
+/** The addresses of every queue, by notification type, and of the alarm events' queue, which has no retries. */
+const queueUrls = ({ alarmEvents, lines }: Delivery): Record<string, Record<string, string>> => {
+  const urls = ({ queue, deadLetterQueue }: WorkQueue) => ({
+    queue: queue.queueUrl,
+    deadLetters: deadLetterQueue.queueUrl,
+  });
+  return {
+    'alarm-events': urls(alarmEvents),
+    ...Object.fromEntries(lines.map(({ type, queue }) => [type, { ...urls(queue), retries: queue.retries.queueUrl }])),
+  };
+};

@@ -21,12 +21,17 @@ export type FunctionOptions = {
   sendsToItself?: boolean;
   /** MB, unless the setting for all functions will do. */
   memory?: number | undefined;
+  /** How many names it may look up at one time. */
+  lookups?: number | undefined;
   /** The network that it runs in, unless Lambda's own will do. */
   network?: Network | undefined;
 };
 
 /** How long a function may run: a send's deadline of 15 s and its record fit in, and an HTTP API waits no longer (AWS limit). */
 export const FUNCTION_TIMEOUT = Duration.seconds(30);
+
+/** Names that a function may look up at one time: of four threads, two slow names would have all that are for look-ups. */
+const LOOKUPS = 32;
 
 /**
  * A function of the service: Node.js 24 on arm64, its own log group with retention, and its own role, which holds what
@@ -65,8 +70,8 @@ export class ServiceFunction<Name extends FunctionName> extends Construct {
       memorySize: options.memory ?? settings.memory,
       environment: {
         ...Object.fromEntries(Object.entries(access.environment).filter(isVariable)),
-        // A look-up of a name holds a thread and cannot be aborted: four would be stuck behind four slow names.
-        UV_THREADPOOL_SIZE: '64',
+        // A look-up of a name holds a thread and cannot be aborted, and libuv gives look-ups half of the threads.
+        UV_THREADPOOL_SIZE: String(2 * (options.lookups ?? LOOKUPS)),
         // A dimension of the metrics, so that two stacks of an account do not count together.
         POWERTOOLS_SERVICE_NAME: Stack.of(this).stackName,
       },

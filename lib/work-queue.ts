@@ -1,6 +1,10 @@
 import { Duration } from 'aws-cdk-lib';
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
-import { EventSourceMapping, type Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
+import {
+  EventSourceMapping,
+  type EventSourceMappingOptions,
+  type Function as LambdaFunction,
+} from 'aws-cdk-lib/aws-lambda';
 import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { Access } from './access.ts';
@@ -22,11 +26,17 @@ export class WorkQueue extends Construct {
   constructor(scope: Construct, id: string) {
     super(scope, id);
     this.deadLetterQueue = new Queue(this, 'DeadLetters', { ...encrypted, retentionPeriod: Duration.days(14) });
-    this.queue = new Queue(this, 'Queue', {
+    this.queue = this.newQueue('Queue');
+  }
+
+  /** A queue whose crashes end in the dead-letter queue, and whose batches may be gathered for so many seconds. */
+  protected newQueue(id: string, window = 0): Queue {
+    return new Queue(this, id, {
       ...encrypted,
       retentionPeriod: Duration.days(4),
-      // At least six times the function's timeout (AWS), so that a message is not seen while it may still be worked on.
-      visibilityTimeout: Duration.seconds(FUNCTION_TIMEOUT.toSeconds() * 6),
+      // At least six times the function's timeout, and the window (AWS), so that a message is not seen while it may still be
+      // worked on.
+      visibilityTimeout: Duration.seconds(FUNCTION_TIMEOUT.toSeconds() * 6 + window),
       deadLetterQueue: { queue: this.deadLetterQueue, maxReceiveCount: MAX_RECEIVE_COUNT },
     });
   }
@@ -36,18 +46,22 @@ export class WorkQueue extends Construct {
    * concurrency, burns no receives.
    */
   feed(consumer: LambdaFunction, maxConcurrency: number): void {
+    this.connect('Source', this.queue, consumer, { batchSize: BATCH_SIZE, maxConcurrency });
+  }
+
+  /** Lets a function consume a queue, and has it invoked with what comes. */
+  protected connect(id: string, queue: Queue, consumer: LambdaFunction, options: EventSourceMappingOptions): void {
     consumer.addToRolePolicy(
       new PolicyStatement({
         actions: ['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:GetQueueAttributes'],
-        resources: [this.queue.queueArn],
+        resources: [queue.queueArn],
       }),
     );
-    new EventSourceMapping(this, 'Source', {
+    new EventSourceMapping(this, id, {
       target: consumer,
-      eventSourceArn: this.queue.queueArn,
-      batchSize: BATCH_SIZE,
+      eventSourceArn: queue.queueArn,
       reportBatchItemFailures: true,
-      maxConcurrency,
+      ...options,
     });
   }
 

@@ -50,7 +50,14 @@ const notifications = { NOTIFICATIONS_TABLE: name };
 const links = { LINK_SCHEME: z.enum(['http', 'https']) };
 const tests = { ...tokens, ACCOUNTS_TABLE: name, TESTS_PER_DAY: amount, SENDER_FUNCTIONS: perType };
 const queues = { SENDER_QUEUES: perType, DEAD_LETTER_QUEUE: address };
-const sender = { ...notifications, ...queues, DELIVERIES_TABLE: name, RETRY_SCALE: amount, DEAD_LETTER_MAIL: flag };
+const sender = {
+  ...notifications,
+  ...queues,
+  RETRY_QUEUE: address,
+  DELIVERIES_TABLE: name,
+  RETRY_SCALE: amount,
+  DEAD_LETTER_MAIL: flag,
+};
 const limited = { ACCOUNTS_TABLE: name, DAILY_LIMIT: amount };
 const mail = { ...limited, MAIL_FROM: name, MAIL_REPLY_TO: optionalText, CONFIGURATION_SET: name };
 /** CIDR blocks that a user's URL may reach although they are not public. */

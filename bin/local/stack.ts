@@ -107,7 +107,7 @@ export async function startLocalStack(options: LocalStackOptions = {}): Promise<
 
     const tokens = await seed(plan, endpointUrl);
     gateway.serve({ routes: plan.routes, invoke: lambda.invoke });
-    undo.push(() => close(gateway.server), startPollers(plan, queues, lambda));
+    undo.push(() => close(gateway.server), startPollers(plan, queues, clock, lambda));
     const ready: Ready = {
       base_url: apiUrl + basePath,
       tokens,
@@ -145,13 +145,13 @@ function concurrencyOf({ eventSources }: Plan): (functionName: string) => number
       .reduce((total, source) => total + source.maximumConcurrency, directConcurrency);
 }
 
-function startPollers(plan: Plan, queues: Map<string, Queue>, lambda: Lambda): () => Promise<void> {
+function startPollers(plan: Plan, queues: Map<string, Queue>, clock: Clock, lambda: Lambda): () => Promise<void> {
   const controller = new AbortController();
   const polling = plan.eventSources.map((source) => {
     const queue = [...queues.values()].find(({ settings }) => settings.arn === source.queueArn);
     if (!queue) throw new StartError(`The source of ${source.functionName} is not in the stack.`);
     const invoke = (event: string) => lambda.invoke(source.functionName, event);
-    return poll({ source, queue, invoke }, controller.signal);
+    return poll({ source, queue, clock, invoke }, controller.signal);
   });
   return async () => {
     controller.abort();

@@ -18,6 +18,7 @@ export function addStatusCommand(program: Command): void {
     .action(show);
 }
 
+/** A queue together with its retries; `oldest_seconds` is of what is new, since retries may wait for hours. */
 type QueueStatus = Depth & { queue: QueueName; oldest_seconds: number | null; dead_letters: number };
 
 async function show(_: object, command: Command): Promise<void> {
@@ -44,9 +45,12 @@ async function queueStatuses(session: Session): Promise<QueueStatus[]> {
     oldestAges(session),
     Promise.all(
       queueNames.map(async (name) => {
-        const { queue, deadLetters } = target.outputs.QueueUrls[name];
-        const [work, dead] = await Promise.all([inspect(sqs, queue), inspect(sqs, deadLetters)]);
-        return { name, work, dead };
+        const { queue, retries, deadLetters } = target.outputs.QueueUrls[name];
+        const [work, dead] = await Promise.all([
+          Promise.all([queue, retries ?? []].flat().map((url) => inspect(sqs, url))),
+          inspect(sqs, deadLetters),
+        ]);
+        return { name, work: sum(work), dead };
       }),
     ),
   ]);
@@ -59,6 +63,13 @@ async function queueStatuses(session: Session): Promise<QueueStatus[]> {
     dead_letters: dead.waiting,
   }));
 }
+
+const sum = (depths: readonly Depth[]): Depth =>
+  depths.reduce((one, other) => ({
+    visible: one.visible + other.visible,
+    in_flight: one.in_flight + other.in_flight,
+    delayed: one.delayed + other.delayed,
+  }));
 
 /** From the metrics of a deployed stack; on one machine, where there are none, from the records. */
 function lastHour(session: Session): Promise<{ counts: OutcomeCount[]; isComplete: boolean }> {

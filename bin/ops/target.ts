@@ -28,7 +28,13 @@ const outputs = z.object({
   AccountsTable: z.string(),
   TokensTable: z.string(),
   DeliveriesTable: z.string(),
-  QueueUrls: parsedJson.pipe(z.record(z.enum(queueNames), z.object({ queue: z.string(), deadLetters: z.string() }))),
+  /** The alarm events have no retries. */
+  QueueUrls: parsedJson.pipe(
+    z.record(
+      z.enum(queueNames),
+      z.object({ queue: z.string(), deadLetters: z.string(), retries: z.optional(z.string()) }),
+    ),
+  ),
 });
 
 /** Where the parts of a stack are. */

@@ -63,6 +63,21 @@ export const createDashboard = (scope: Construct, metrics: ServiceMetrics, api: 
       ),
     ],
     [
+      'Retries of the types',
+      graph(
+        'Not due yet',
+        perType(({ type, queue }) => queue.retries.metricApproximateNumberOfMessagesDelayed({ ...max, label: type })),
+      ),
+      graph(
+        'Waiting',
+        perType(({ type, queue }) => queue.retries.metricApproximateNumberOfMessagesVisible({ ...max, label: type })),
+      ),
+      graph(
+        'Oldest, s',
+        perType(({ type, queue }) => queue.retries.metricApproximateAgeOfOldestMessage({ ...max, label: type })),
+      ),
+    ],
+    [
       'Senders',
       graph('Delivered', counts('delivered')),
       graph('Retried', counts('retried')),

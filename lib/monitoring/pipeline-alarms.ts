@@ -1,8 +1,8 @@
 import { Duration } from 'aws-cdk-lib';
-import { MathExpression, Stats } from 'aws-cdk-lib/aws-cloudwatch';
+import { type IMetric, MathExpression, Stats } from 'aws-cdk-lib/aws-cloudwatch';
+import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import type { Construct } from 'constructs';
 import type { Delivery, DeliveryLine } from '../delivery.ts';
-import type { WorkQueue } from '../work-queue.ts';
 import { FailingTenants } from './failing-tenants.ts';
 import type { ServiceAlarmProps } from './service-alarm.ts';
 import type { ServiceMetrics } from './service-metrics.ts';
@@ -15,32 +15,62 @@ const minutes = Duration.minutes;
 /** Half of what SQS lets a queue have in flight; above all of it, it hands out nothing. */
 const MANY_IN_FLIGHT = 60_000;
 
-/** Oldest message, in seconds: events are dispatched within a second; a retry may wait 15 min on its queue by design. */
+/**
+ * Oldest message, in seconds: events are dispatched within a second. A delivery may be put back for some minutes where
+ * something of ours fails.
+ */
 const OLD_EVENT = 120;
-const OLD_DELIVERY = 1_200;
+const OLD_DELIVERY = 300;
+
+/** A retry waits so long on its queue by design, in seconds: SQS delays a message no longer. */
+const LONGEST_DELAY = 900;
 
 /** A type's destinations fail: this share of the attempts, of at least so many, and at least so many tenants'. */
 const FAILURE_PERCENT = 50;
 const MIN_ATTEMPTS = 50;
 const MIN_TENANTS = 3;
 
-const queueAlarms = (alarm: MakeAlarm, name: string, { queue }: WorkQueue, oldest: number) => {
+const perMinute = { period: minutes(1), statistic: Stats.MAXIMUM };
+
+const queueAlarms = (
+  alarm: MakeAlarm,
+  name: string,
+  { late, inFlight, oldest }: { late: IMetric; inFlight: IMetric; oldest: number },
+) => {
   alarm(`QueueAge-${name}`, {
-    metric: queue.metricApproximateAgeOfOldestMessage({ period: minutes(1), statistic: Stats.MAXIMUM }),
+    metric: late,
     threshold: oldest,
     periods: 3,
-    impact: `Alerts come late: a message on the queue ${name} has waited ${oldest / 60} minutes.`,
+    impact: `Alerts come late: a message on the queue ${name} has waited ${oldest / 60} minutes longer than it should.`,
     firstStep: 'see on the dashboard whether its function fails, is throttled, or is too slow for what comes in.',
     runbook: 'messages-wait-too-long',
   });
   alarm(`InFlight-${name}`, {
-    metric: queue.metricApproximateNumberOfMessagesNotVisible({ period: minutes(1), statistic: Stats.MAXIMUM }),
+    metric: inFlight,
     threshold: MANY_IN_FLIGHT,
     periods: 3,
     impact: `The queue ${name} hands out nothing more at 120,000 messages in flight, and is at half of that.`,
     firstStep: 'find in the log of its function why so many messages are put back.',
     runbook: 'too-many-messages-in-flight',
   });
+};
+
+/** The worse of what is new and what is tried again: a queue that has been quiet for hours has no values, and counts as 0. */
+const worse = (expression: string, fresh: IMetric, retries: IMetric, label: string): IMetric =>
+  new MathExpression({ expression, usingMetrics: { fresh, retries }, period: minutes(1), label });
+
+/** How long the oldest message of a type has waited longer than it should, in seconds. */
+const lateness = ({ type, queue: { queue, retries } }: DeliveryLine): IMetric => {
+  const age = (one: Queue) => one.metricApproximateAgeOfOldestMessage(perMinute);
+  const expression = `MAX([FILL(fresh, 0), FILL(retries, 0) - ${LONGEST_DELAY}])`;
+  return worse(expression, age(queue), age(retries), `oldest of ${type}, s late`);
+};
+
+/** How many messages of a type are in flight, on the one of its queues that has more. */
+const mostInFlight = ({ type, queue: { queue, retries } }: DeliveryLine): IMetric => {
+  const inFlight = (one: Queue) => one.metricApproximateNumberOfMessagesNotVisible(perMinute);
+  const expression = 'MAX([FILL(fresh, 0), FILL(retries, 0)])';
+  return worse(expression, inFlight(queue), inFlight(retries), `in flight of ${type}`);
 };
 
 /**
@@ -127,9 +157,14 @@ export const pipelineAlarms = (
     firstStep: 'find the tenant in the log of the sender (reason "daily limit").',
     runbook: 'a-tenant-is-over-its-daily-limit',
   });
-  queueAlarms(alarm, 'alarm-events', delivery.alarmEvents, OLD_EVENT);
+  const { queue } = delivery.alarmEvents;
+  queueAlarms(alarm, 'alarm-events', {
+    late: queue.metricApproximateAgeOfOldestMessage(perMinute),
+    inFlight: queue.metricApproximateNumberOfMessagesNotVisible(perMinute),
+    oldest: OLD_EVENT,
+  });
   for (const line of delivery.lines) {
-    queueAlarms(alarm, line.type, line.queue, OLD_DELIVERY);
+    queueAlarms(alarm, line.type, { late: lateness(line), inFlight: mostInFlight(line), oldest: OLD_DELIVERY });
     destinationAlarm(scope, alarm, metrics, line);
   }
 };

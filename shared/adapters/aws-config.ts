@@ -1,13 +1,22 @@
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 
+/** More than the messages of the largest batch: a call that waits for a socket counts, to the SDK, as one that cannot connect. */
+const agent = { maxSockets: 128 };
+
 /**
  * How every AWS client of ours waits (design 3, Claim): 1 s to connect, 3 s for an answer, so that a stuck dependency
  * costs less than a function's timeout.
  */
 export const awsConfig = {
   maxAttempts: 3,
-  requestHandler: { connectionTimeout: 1_000, requestTimeout: 3_000, throwOnRequestTimeout: true },
+  requestHandler: {
+    connectionTimeout: 1_000,
+    requestTimeout: 3_000,
+    throwOnRequestTimeout: true,
+    httpAgent: agent,
+    httpsAgent: agent,
+  },
 };
 
 /**

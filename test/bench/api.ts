@@ -37,7 +37,7 @@ const benchEndpoints = async (): Promise<Section> => {
       if (isDelete(one.name) && 'amount' in amount) await makeToDelete(amount.amount);
       await sink.counts();
       const taken = await load(stack.base_url, one, connections, amount);
-      const arrived = (await sink.counts())['requests'] ?? 0;
+      const arrived = (await sink.counts()).requests ?? 0;
       if (isTest(one) && arrived < taken.answers) {
         throw new Error(`${one.name}: ${taken.answers} answers, but ${arrived} webhooks.`);
       }

@@ -5,7 +5,7 @@ import { type NotificationTypeId, notificationTypeIds } from '../../shared/contr
 import { type FunctionName, senderName } from '../../shared/environment.ts';
 import { deadDelivery } from './cost/dead-delivery.ts';
 import { stackedBars } from './cost/picture.ts';
-import { type Bill, billPerMillion, noUnits, sum, total, type Units } from './cost/prices.ts';
+import { type Bill, billPerMillion, noUnits, prices, sum, total, type Units } from './cost/prices.ts';
 import { buildBeside, startDriver } from './sender/start-driver.ts';
 import { startChild } from './support/child.ts';
 import { deployedFunctions } from './support/deployed.ts';
@@ -69,7 +69,7 @@ const startFunctions = async (receiver: number) => {
     const { seconds, cpuSeconds, logBytes } = await driver.run({ ...slice, messages });
     const counts = await aws.counts();
     driver.stop();
-    if (counts['SendMessage']) throw new Error(`${name} did not deliver.`);
+    if (counts.SendMessage) throw new Error(`${name} did not deliver.`);
     const duration = Math.max(seconds - cpuSeconds, 0) + cpuSeconds / VCPU;
     return sum(
       [{ ...noUnits, ...counts, logBytes, lambdaGbSeconds: duration * MEMORY }, 1 / messages],
@@ -154,6 +154,8 @@ export const benchCost = async (picture?: string): Promise<Section[]> => {
         `Batches of 10 where nothing else is said; receivers answer after ${RECEIVER} ms, AWS after ${AWS_LATENCY} ms;`,
         `CPU is stretched to the ${VCPU.toFixed(2)} vCPU of ${MEMORY * 1_024} MB, by which a batch of 10 takes`,
         `${batchTime(dispatchTen)} in the dispatch and ${batchTime(webhookTen)} in the webhook sender.`,
+        `Not in it: records of ${webhookTen.recordBytes.toFixed(0)} bytes each, kept for 30 days, which are`,
+        `${dollars(1e6 * webhookTen.recordBytes * prices.storedByte)} a million.`,
         `A dead delivery: ${dead.messages.toFixed(1)} messages, ${dead.attempts} attempts,`,
         `${dollars(total(billPerMillion(dead.units)))} a million.`,
       ].join(' '),

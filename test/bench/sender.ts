@@ -77,7 +77,7 @@ export const benchSender = async (): Promise<Section[]> => {
     await aws.counts();
     await sink.counts();
     await sender.run(tens);
-    const arrived = (await sink.counts())['requests'];
+    const arrived = (await sink.counts()).requests;
     if (arrived !== MESSAGES) throw new Error(`${arrived} of ${MESSAGES} webhooks arrived.`);
     const calls = Object.entries(await aws.counts()).map(([action, count]) => `${action} ${count / MESSAGES}`);
 

@@ -15,7 +15,7 @@ const retryMessage = {
   ...sender,
   service: 'sqs',
   action: 'SendMessage',
-  fits: (body: string) => body.includes('DelaySeconds') && body.includes('Delivery-webhook"'),
+  fits: (body: string) => body.includes('Delivery-webhook-Retries"'),
 };
 const deadLetter = { ...sender, service: 'sqs', action: 'SendMessage', fits: queueOf('Delivery-webhook-DeadLetters"') };
 

@@ -135,19 +135,35 @@ describe('an alert that waits for longer than SQS can delay it', () => {
     await world.sendEvents([alarmEvent(client.tenant, [id])]);
     await sink.wait(1);
     const sent = () => world.stack.endpoint.calls.get('local-Delivery-send-webhook sqs.SendMessage') ?? 0;
-    const untilSent = (amount: number) => until(async () => (sent() === amount ? true : undefined));
-    await untilSent(1);
+    const [fresh, retries] = ['Delivery-webhook', 'Delivery-webhook-Retries'].map((name) =>
+      world.stack.queues.get(name),
+    );
+    /** It is acked where it was, too: else it would be seen again. */
+    const untilItWaits = () =>
+      until(
+        async () =>
+          (fresh?.messages.length === 0 && retries?.counts.inFlight === 0 && retries.counts.delayed) || undefined,
+      );
+    const comeBy = async () => {
+      world.stack.advance(QUARTER);
+      await until(async () => retries?.counts.inFlight || undefined);
+      // Its batch has been gathered.
+      world.stack.advance(5_000);
+    };
+    await untilItWaits();
     const database = () =>
       [...world.stack.endpoint.calls].filter(([name]) => name.includes('send-webhook dynamodb')).toSorted();
     const before = database();
     // 50 minutes, and up to 10 of jitter: three steps of 15 minutes, or four.
     for (let step = 1; step <= 3; step++) {
-      world.stack.advance(QUARTER);
-      await untilSent(1 + step);
+      await comeBy();
+      await until(async () => sent() > step || undefined);
+      await untilItWaits();
     }
+    expect(sent()).toBe(4);
     expect(database()).toEqual(before);
     expect(sink.received).toHaveLength(1);
-    world.stack.advance(QUARTER);
+    await comeBy();
     await sink.wait(2);
     expect(await world.delivery(client.tenant, id, 'delivered')).toMatchObject({ attempts: 2 });
   });

@@ -80,11 +80,13 @@ export const startFaultyStack = async (settings: Record<string, string> = {}) =>
     return done;
   };
 
-  /** Resolves when a queue is empty, whatever waits in it being brought forward. */
+  /** Resolves when a queue and its retries are empty, whatever waits in them being brought forward. */
   const drained = (queueName: string): Promise<true> => {
-    const queue = running.queues.find((url) => url.endsWith(`/${queueName}`));
-    if (queue === undefined) throw new Error(`There is no queue ${queueName}.`);
-    return hurried(until(async () => ((await pipeline.depth(queue)) === 0 ? true : undefined)));
+    const queues = [queueName, `${queueName}-Retries`].flatMap((name) => stack.queues.get(name) ?? []);
+    if (queues.length === 0) throw new Error(`There is no queue ${queueName}.`);
+    // Both at one moment: a message goes from one to the other.
+    const isEmpty = () => queues.every(({ messages }) => messages.length === 0);
+    return hurried(until(async () => (isEmpty() ? true : undefined)));
   };
 
   /** The record of a notification's one delivery after its first attempt. */

@@ -25,17 +25,28 @@ const alarm = (name: string, from = alarms) => {
 
 describe('the alarms', () => {
   it('watch every queue that work comes from', () => {
-    for (const queue of ['alarmevents', ...notificationTypeIds]) {
-      expect(alarm(`InFlight${queue}`)).toMatchObject({
-        MetricName: 'ApproximateNumberOfMessagesNotVisible',
-        Threshold: 60_000,
-        Statistic: 'Maximum',
-      });
-      expect(alarm(`QueueAge${queue}`).MetricName).toBe('ApproximateAgeOfOldestMessage');
-    }
-    expect(alarm('QueueAgealarmevents').Threshold).toBe(120);
-    // A retry waits on the queue for up to 900 s.
-    for (const type of notificationTypeIds) expect(alarm(`QueueAge${type}`).Threshold).toBeGreaterThan(900);
+    expect(alarm('InFlightalarmevents')).toMatchObject({
+      MetricName: 'ApproximateNumberOfMessagesNotVisible',
+      Threshold: 60_000,
+      Statistic: 'Maximum',
+    });
+    expect(alarm('QueueAgealarmevents')).toMatchObject({ MetricName: 'ApproximateAgeOfOldestMessage', Threshold: 120 });
+  });
+
+  it.each(notificationTypeIds)('take what is new and what is tried again together: %s', (type) => {
+    const sources = (metrics: unknown) =>
+      [...JSON.stringify(metrics).matchAll(/"Delivery\w+?(Queue|Retries)[0-9A-F]{8}","QueueName"/g)].map(
+        ([, queue]) => queue,
+      );
+    const { Metrics: ages = [], Threshold: oldest } = alarm(`QueueAge${type}`);
+    // A retry waits on its queue for up to 900 s by design.
+    expect([ages[0]?.Expression, oldest]).toEqual(['MAX([FILL(fresh, 0), FILL(retries, 0) - 900])', 300]);
+    expect(JSON.stringify(ages).match(/"ApproximateAgeOfOldestMessage"/g)).toHaveLength(2);
+    expect(sources(ages)).toEqual(['Queue', 'Retries']);
+    const { Metrics: inFlight = [], Threshold: many } = alarm(`InFlight${type}`);
+    expect([inFlight[0]?.Expression, many]).toEqual(['MAX([FILL(fresh, 0), FILL(retries, 0)])', 60_000]);
+    expect(JSON.stringify(inFlight).match(/"ApproximateNumberOfMessagesNotVisible"/g)).toHaveLength(2);
+    expect(sources(inFlight)).toEqual(['Queue', 'Retries']);
   });
 
   it('watch every function that no caller waits for', () => {
@@ -130,6 +141,7 @@ describe('the dashboard', () => {
       '## Alarm events',
       '## Dispatch',
       '## Queues of the types',
+      '## Retries of the types',
       '## Senders',
       '## Dead letters',
       '## Mail and texts',

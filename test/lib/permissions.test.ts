@@ -1,6 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
+import {
+  type NotificationTypeId,
+  notificationTypeIds,
+  notificationTypes,
+} from '../../shared/contracts/notification-types.ts';
 import { senderName } from '../../shared/environment.ts';
 import { propertiesOf, reference, synthesized } from '../support/stack.ts';
 
@@ -82,24 +86,34 @@ describe('what each function of the API may do', () => {
 });
 
 describe('what the functions of the pipeline may do', () => {
-  const sending = notificationTypeIds.map((type) => `sqs:SendMessage Delivery${type}Queue`);
+  const sending = (types: readonly NotificationTypeId[]) => types.map((type) => `sqs:SendMessage Delivery${type}Queue`);
   const consuming = (queue: string) => [
     ...['ReceiveMessage', 'DeleteMessage', 'GetQueueAttributes', 'ChangeMessageVisibility'].map(
       (action) => `sqs:${action} Delivery${queue}Queue`,
     ),
     `sqs:SendMessage Delivery${queue}DeadLetters`,
   ];
+  const retrying = (type: NotificationTypeId) =>
+    ['ReceiveMessage', 'DeleteMessage', 'GetQueueAttributes', 'ChangeMessageVisibility', 'SendMessage'].map(
+      (action) => `sqs:${action} Delivery${type}Retries`,
+    );
   const ownQueues = (name: string) => grantsOf(name).filter((grant) => grant.startsWith('sqs:'));
 
   it('is, for the dispatch, to read notifications and to send to the senders', () => {
     expect(grantsOf('dispatch-alarm-events')).toEqual(
-      [...onNotifications('BatchGetItem'), ...sending, ...consuming('AlarmEvents')].toSorted(),
+      [...onNotifications('BatchGetItem'), ...sending(notificationTypeIds), ...consuming('AlarmEvents')].toSorted(),
     );
   });
 
-  it.each(notificationTypeIds)('is to consume its own queue, bury in its own, and send to any: %s', (type) => {
-    expect(ownQueues(senderName(type))).toEqual([...sending, ...consuming(type)].toSorted());
-  });
+  it.each(notificationTypeIds)(
+    'is to consume and retry on its own queues, bury in its own, and send to others: %s',
+    (type) => {
+      // Turns of incidents are asked for again on the queue itself.
+      const others = notificationTypeIds.filter((one) => one !== type || notificationTypes[one].hasIncidents);
+      const grants = [...sending(others), ...consuming(type), ...retrying(type)];
+      expect(ownQueues(senderName(type))).toEqual(grants.toSorted());
+    },
+  );
 
   it('is to mail, to text and to tell the operators for those that do, and for no other', () => {
     const outlets = notificationTypeIds.map((type) => [

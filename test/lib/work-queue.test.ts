@@ -23,20 +23,23 @@ const queues = propertiesOf(
   }),
 );
 const workQueues = [...queues].filter(([id]) => !id.includes('DeadLetters'));
+const isRetries = (id: string) => /Retries[0-9A-F]{8}$/.test(id);
 
-const sources = [
+const mappings = (of: typeof template) => [
   ...propertiesOf(
-    template,
+    of,
     'AWS::Lambda::EventSourceMapping',
     z.object({
       EventSourceArn: reference,
       FunctionName: reference,
       FunctionResponseTypes: z.array(z.string()),
       BatchSize: z.number(),
+      MaximumBatchingWindowInSeconds: z.number().optional(),
       ScalingConfig: z.object({ MaximumConcurrency: z.number() }),
     }),
   ).values(),
 ];
+const sources = mappings(template);
 const timeouts = propertiesOf(template, 'AWS::Lambda::Function', z.object({ Timeout: z.number() }));
 
 const policyStatement = z.object({
@@ -58,7 +61,9 @@ const policies = [
 const statementsFor = (queue: string) =>
   policies.filter(({ Queues }) => Queues.includes(queue)).flatMap(({ PolicyDocument }) => PolicyDocument.Statement);
 
-const sourceOf = (name: string) => sources.find(({ FunctionName }) => FunctionName === functionIds.get(name));
+const sourcesOf = (name: string) => sources.filter(({ FunctionName }) => FunctionName === functionIds.get(name));
+const sourceOf = (name: string) => sourcesOf(name).find(({ EventSourceArn }) => !isRetries(EventSourceArn));
+const retriesOf = (name: string) => sourcesOf(name).find(({ EventSourceArn }) => isRetries(EventSourceArn));
 
 describe('every queue', () => {
   it('is encrypted', () => {
@@ -80,9 +85,10 @@ describe('every queue', () => {
 });
 
 describe('every queue that work comes from', () => {
-  it('has a dead-letter queue of its own, which keeps messages longer', () => {
-    const deadLetters = workQueues.map(([, { RedrivePolicy }]) => RedrivePolicy?.deadLetterTargetArn);
-    expect(new Set(deadLetters).size).toBe(workQueues.length);
+  it('has a dead-letter queue, its own but for retries, which keeps messages longer', () => {
+    const own = workQueues.filter(([id]) => !isRetries(id));
+    const deadLetters = own.map(([, { RedrivePolicy }]) => RedrivePolicy?.deadLetterTargetArn);
+    expect(new Set(deadLetters).size).toBe(own.length);
     for (const [, { RedrivePolicy, MessageRetentionPeriod }] of workQueues) {
       const deadLetter = queues.get(RedrivePolicy?.deadLetterTargetArn ?? '');
       expect(deadLetter?.MessageRetentionPeriod).toBeGreaterThan(MessageRetentionPeriod);
@@ -106,24 +112,29 @@ describe('every queue that work comes from', () => {
     );
   });
 
-  it('hides a message at least six times as long as its function may run', () => {
-    for (const { EventSourceArn, FunctionName } of sources) {
+  it('hides a message at least six times as long as its function may run, and while its batch is gathered', () => {
+    for (const { EventSourceArn, FunctionName, MaximumBatchingWindowInSeconds: window = 0 } of sources) {
       const timeout = timeouts.get(FunctionName)?.Timeout ?? Number.NaN;
-      expect(queues.get(EventSourceArn)?.VisibilityTimeout).toBeGreaterThanOrEqual(6 * timeout);
+      expect(queues.get(EventSourceArn)?.VisibilityTimeout).toBeGreaterThanOrEqual(6 * timeout + window);
     }
   });
 
   it('takes back the messages of a batch that failed, and only those', () => {
-    for (const { FunctionResponseTypes, BatchSize } of sources) {
-      expect(FunctionResponseTypes).toEqual(['ReportBatchItemFailures']);
-      expect(BatchSize).toBe(10);
+    for (const { FunctionResponseTypes } of sources) expect(FunctionResponseTypes).toEqual(['ReportBatchItemFailures']);
+  });
+
+  it('hands out what is new at once, ten at a time', () => {
+    for (const { BatchSize, MaximumBatchingWindowInSeconds } of sources.filter(
+      ({ EventSourceArn }) => !isRetries(EventSourceArn),
+    )) {
+      expect({ BatchSize, MaximumBatchingWindowInSeconds }).toEqual({ BatchSize: 10 });
     }
   });
 });
 
 describe('each type of the list', () => {
   it('has a queue, a dead-letter queue and a sender that consumes it', () => {
-    expect(workQueues).toHaveLength(notificationTypeIds.length + 1);
+    expect(workQueues).toHaveLength(2 * notificationTypeIds.length + 1);
     for (const type of notificationTypeIds) {
       const source = sourceOf(senderName(type))?.EventSourceArn;
       expect(source).toMatch(new RegExp(`^Delivery${type}Queue`));
@@ -136,6 +147,36 @@ describe('each type of the list', () => {
   it('has as many workers as the settings say', () => {
     const workers = notificationTypeIds.map((type) => sourceOf(senderName(type))?.ScalingConfig.MaximumConcurrency);
     expect(workers).toEqual(notificationTypeIds.map((type) => (type === 'webhook' ? 100 : 20)));
+  });
+
+  it('has a queue for retries, of which the same sender takes many at a time, and whose crashes end in the same place', () => {
+    for (const type of notificationTypeIds) {
+      const retries = retriesOf(senderName(type));
+      expect(retries).toMatchObject({ BatchSize: 100, MaximumBatchingWindowInSeconds: 5 });
+      expect(retries?.EventSourceArn).toMatch(new RegExp(`^Delivery${type}Retries`));
+      expect(queues.get(retries?.EventSourceArn ?? '')?.RedrivePolicy).toEqual(
+        queues.get(sourceOf(senderName(type))?.EventSourceArn ?? '')?.RedrivePolicy,
+      );
+    }
+  });
+
+  it('has a quarter of its workers for retries besides, but at least the two that AWS wants', () => {
+    const { template: small, functionIds: ids } = synthesized({
+      senderConcurrency: '2',
+      typeConcurrency: 'webhook=101',
+    });
+    const workers = (name: string) =>
+      mappings(small).find(
+        ({ FunctionName, EventSourceArn }) => FunctionName === ids.get(name) && isRetries(EventSourceArn),
+      )?.ScalingConfig.MaximumConcurrency;
+    expect([workers('send-webhook'), workers('send-sms')]).toEqual([26, 2]);
+    expect(retriesOf('send-sms')?.ScalingConfig).toEqual({ MaximumConcurrency: 5 });
+  });
+
+  it('gathers retries for less long where every wait is shortened, but for the second that AWS wants', () => {
+    const { template: quick } = synthesized({ retryScale: '0.001' });
+    const windows = mappings(quick).map(({ MaximumBatchingWindowInSeconds: window }) => window);
+    expect(new Set(windows)).toEqual(new Set([undefined, 1]));
   });
 });
 

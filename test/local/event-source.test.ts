@@ -122,9 +122,10 @@ describe('polling', () => {
 
   it('hands over at once what comes, and deletes what is done', async () => {
     const controller = new AbortController();
-    const queue = queueOf(new ManualClock());
+    const clock = new ManualClock();
+    const queue = queueOf(clock);
     const { held, invoke } = heldFunction();
-    const polling = poll({ source: settings(), queue, invoke }, controller.signal);
+    const polling = poll({ source: settings(), queue, clock, invoke }, controller.signal);
     queue.send(message('a'));
     queue.send(message('b'));
     await turns();
@@ -138,10 +139,11 @@ describe('polling', () => {
 
   it('receives only while the function may take another batch, so that waiting costs no receive', async () => {
     const controller = new AbortController();
-    const queue = queueOf(new ManualClock());
+    const clock = new ManualClock();
+    const queue = queueOf(clock);
     const { held, invoke } = heldFunction();
     for (const body of ['a', 'b', 'c']) queue.send(message(body));
-    const polling = poll({ source: settings({ batchSize: 1 }), queue, invoke }, controller.signal);
+    const polling = poll({ source: settings({ batchSize: 1 }), queue, clock, invoke }, controller.signal);
     await turns();
     expect(held.map(({ bodies }) => bodies)).toEqual([['a'], ['b']]);
     expect(queue.counts).toMatchObject({ visible: 1, inFlight: 2 });
@@ -155,14 +157,43 @@ describe('polling', () => {
 
   it('starts with five batches at once, however many are allowed', async () => {
     const controller = new AbortController();
-    const queue = queueOf(new ManualClock());
+    const clock = new ManualClock();
+    const queue = queueOf(clock);
     const { held, invoke } = heldFunction();
     for (let n = 0; n < 20; n += 1) queue.send(message(String(n)));
     const source = settings({ batchSize: 1, maximumConcurrency: 50 });
-    const polling = poll({ source, queue, invoke }, controller.signal);
+    const polling = poll({ source, queue, clock, invoke }, controller.signal);
     await turns();
     expect(held).toHaveLength(5);
     controller.abort();
+    await polling;
+  });
+
+  it('gathers a batch until it is full or its window ends, by the time that the queue lives by', async () => {
+    const controller = new AbortController();
+    const clock = new ManualClock();
+    const queue = queueOf(clock);
+    const { held, invoke } = heldFunction();
+    const source = settings({ batchSize: 3, windowSeconds: 5 });
+    const polling = poll({ source, queue, clock, invoke }, controller.signal);
+    for (const body of ['a', 'b', 'c']) {
+      queue.send(message(body));
+      await turns();
+    }
+    queue.send(message('d'));
+    await turns();
+    clock.advance(4);
+    queue.send(message('e'));
+    await turns();
+    expect(held.map(({ bodies }) => bodies)).toEqual([['a', 'b', 'c']]);
+    clock.advance(1);
+    await turns();
+    expect(held.map(({ bodies }) => bodies)).toEqual([
+      ['a', 'b', 'c'],
+      ['d', 'e'],
+    ]);
+    controller.abort();
+    for (const { end } of held) end(success(null));
     await polling;
   });
 
@@ -170,7 +201,7 @@ describe('polling', () => {
     const controller = new AbortController();
     const { clock, queue, dead } = queueWithDeadLetters(2);
     const { held, invoke } = heldFunction();
-    const polling = poll({ source: settings(), queue, invoke }, controller.signal);
+    const polling = poll({ source: settings(), queue, clock, invoke }, controller.signal);
     queue.send(message('a'));
     for (const attempt of [0, 1]) {
       await turns();

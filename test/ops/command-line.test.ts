@@ -39,7 +39,11 @@ const answers: Record<string, (body: string) => unknown> = {
       return { Id, Values: isAsked ? [1, 1] : isAge ? [42] : [] };
     }),
   }),
-  GetQueueAttributes: () => ({ Attributes: { ApproximateNumberOfMessages: '7' } }),
+  GetQueueAttributes: (body) => ({
+    Attributes: body.includes('-retries')
+      ? { ApproximateNumberOfMessages: '2', ApproximateNumberOfMessagesDelayed: '5' }
+      : { ApproximateNumberOfMessages: '7' },
+  }),
 };
 const cloud = createServer(async (request, response) => {
   const body = await text(request);
@@ -71,6 +75,7 @@ const env = {
 const queue = (name: string) => ({
   queue: `${aws}/1/${name}`,
   deadLetters: `${aws}/1/${name}-dead`,
+  ...(name !== 'alarm-events' && { retries: `${aws}/1/${name}-retries` }),
 });
 /** The outputs of a stack that is deployed. */
 const outputs = {
@@ -152,7 +157,9 @@ describe('the stack that a command works on', () => {
     const { code, out, err } = await ops('status --stack Ours', { env });
     expect([code, err]).toEqual([0, '']);
     expect(out).toMatch(/^stack Ours\n/);
-    expect(out).toMatch(/\nemail +7 +0 +0 +42 s +7\n/);
+    expect(out).toMatch(/\nalarm-events +7 +0 +0 +– +7\n/);
+    // Its retries are counted with it: two are due, and five wait.
+    expect(out).toMatch(/\nemail +9 +0 +5 +42 s +7\n/);
     expect(out).toMatch(/\nOurs-Loud +ALARM +2027-01-15T08:00:00Z\n1 alarm OK\n/);
     expect(out).toMatch(/\ntype +delivered\nsms +2\n$/);
     expect(new Set(region)).toEqual(new Set(['eu-central-1', 'eu-west-1']));

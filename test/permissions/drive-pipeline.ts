@@ -1,8 +1,14 @@
 import type { ServerResponse } from 'node:http';
 import { SendMessageCommand } from '@aws-sdk/client-sqs';
 import type { AwsCall, AwsFault } from '../../bin/local/aws.ts';
-import { type NotificationTypeId, notificationTypeIds } from '../../shared/contracts/notification-types.ts';
+import { createDeliveryRepository } from '../../shared/adapters/delivery-repository.ts';
+import {
+  type NotificationTypeId,
+  notificationTypeIds,
+  notificationTypes,
+} from '../../shared/contracts/notification-types.ts';
 import { deliveryBody } from '../../shared/contracts/sender.ts';
+import { claimedTurn } from '../../shared/domain/incident.ts';
 import { mailTags } from '../../shared/domain/mail-event.ts';
 import { senderName } from '../../shared/environment.ts';
 import type { FaultyStack } from '../faults/support.ts';
@@ -10,6 +16,9 @@ import type { Client } from '../support/api.ts';
 import { alarmEvent, until } from '../support/pipeline.ts';
 import type { Received } from '../support/sink.ts';
 import type { Call } from './calls.ts';
+
+/** Beyond any time that the stack's is moved to, ms. */
+const FAR = Date.UTC(2100, 0);
 
 /** How all destinations behave: they take what comes, fail for now, or refuse it for good. */
 export type Mood = 'take' | 'fail' | 'refuse';
@@ -83,9 +92,21 @@ export const drivePipeline = async (
   const bounce = JSON.stringify({ source: 'aws.ses', detail: { eventType: 'Bounce', mail } });
   for (let time = 0; time < 2; time++) await world.stack.lambda.invoke('MailEvents-record-mail-events', bounce);
 
+  // Another worker has the turns of the incidents, and gives them up.
+  const contended = alarmEvent(client.tenant, ids);
+  const deliveries = createDeliveryRepository(world.documents, world.table('Deliveries'));
+  const turns = await Promise.all(
+    ids.map((id) => deliveries.claimTurn(claimedTurn(contended, id, 'another', FAR), FAR)),
+  );
+  await world.sendEvents([contended]);
+  await eachSender(
+    (type) => !notificationTypes[type].hasIncidents || made(senderName(type), 'sqs:SendMessage', `:Delivery-${type}`),
+  );
+  for (const turn of turns) if (turn) await deliveries.save({ ...turn, lease: 0 });
+
   setMood('fail');
   await world.sendEvents([alarmEvent(client.tenant, ids)]);
-  await eachSender((type) => made(senderName(type), 'sqs:SendMessage', `:Delivery-${type}`));
+  await eachSender((type) => made(senderName(type), 'sqs:ChangeMessageVisibility', `:Delivery-${type}-Retries`));
   setMood('refuse');
   await eachSender((type) => made(senderName(type), 'sqs:SendMessage', `:Delivery-${type}-DeadLetters`));
 };

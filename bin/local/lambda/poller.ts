@@ -1,4 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
+import type { Clock } from '../clock.ts';
 import type { Receipt } from '../sqs/held-message.ts';
 import type { Queue } from '../sqs/queue.ts';
 import { doneReceipts, type EventSourceSettings, intoEvents } from './event-source.ts';
@@ -8,6 +9,8 @@ import type { Outcome } from './pool.ts';
 export interface PollerOptions {
   source: EventSourceSettings;
   queue: Queue;
+  /** The time that the queue lives by. */
+  clock: Clock;
   invoke: (event: string) => Promise<Outcome>;
 }
 
@@ -24,7 +27,7 @@ const batchesPerSecond = 5;
  * Polls a queue for a function until `signal` aborts: it receives only while the function may take another batch, so
  * that waiting costs no receive; deletes what is done; and leaves what failed to its visibility timeout.
  */
-export async function poll({ source, queue, invoke }: PollerOptions, signal: AbortSignal): Promise<void> {
+export async function poll({ source, queue, clock, invoke }: PollerOptions, signal: AbortSignal): Promise<void> {
   const running = new Set<Promise<void>>();
   let busySince = 0;
   const mayRun = () => {
@@ -39,7 +42,7 @@ export async function poll({ source, queue, invoke }: PollerOptions, signal: Abo
     while (!signal.aborted && running.size > 0 && running.size >= mayRun()) {
       await Promise.race([...running, setTimeout(1000 / batchesPerSecond, undefined, { ref: false })]);
     }
-    for (const { event, receipts } of intoEvents(await gather(queue, source, signal), source.queueArn)) {
+    for (const { event, receipts } of intoEvents(await gather({ source, queue, clock }, signal), source.queueArn)) {
       if (running.size === 0) busySince = performance.now();
       const batch = run(event, receipts).finally(() => running.delete(batch));
       running.add(batch);
@@ -48,16 +51,19 @@ export async function poll({ source, queue, invoke }: PollerOptions, signal: Abo
 }
 
 /** Waits for messages, and with a window gathers more until the batch or the window is full. */
-async function gather(queue: Queue, source: EventSourceSettings, signal: AbortSignal): Promise<Receipt[]> {
-  const pause = () => setTimeout<Receipt[]>(overLimitPauseMs, [], { ref: false });
-  const gathered = await queue
-    .receive({ maximum: source.batchSize, waitSeconds: longPollSeconds, signal })
-    .catch(pause);
-  const windowEnds = Date.now() + source.windowSeconds * 1000;
+async function gather(
+  { source, queue, clock }: Pick<PollerOptions, 'source' | 'queue' | 'clock'>,
+  signal: AbortSignal,
+): Promise<Receipt[]> {
+  const refused = () => setTimeout<Receipt[]>(overLimitPauseMs, [], { ref: false });
+  const receive = (maximum: number, waitSeconds: number) =>
+    queue.receive({ maximum, waitSeconds, signal }).catch(refused);
+  const gathered = await receive(source.batchSize, longPollSeconds);
+  const windowEnds = clock.now() + source.windowSeconds * 1000;
   while (gathered.length > 0 && gathered.length < source.batchSize && !signal.aborted) {
-    const waitSeconds = (windowEnds - Date.now()) / 1000;
+    const waitSeconds = (windowEnds - clock.now()) / 1000;
     if (waitSeconds <= 0) break;
-    gathered.push(...(await queue.receive({ maximum: source.batchSize - gathered.length, waitSeconds, signal })));
+    gathered.push(...(await receive(source.batchSize - gathered.length, waitSeconds)));
   }
   return gathered;
 }

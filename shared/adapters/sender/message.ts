@@ -36,6 +36,8 @@ export type SenderTools = {
   queues: Queues;
   /** The queue of each type. */
   queueUrls: Record<NotificationTypeId, string>;
+  /** The queue of this type's retries. */
+  retryUrl: string;
   deadLetterUrl: string;
   retryScale: number;
   /** True where owners hear of alerts that are given up. */
@@ -67,14 +69,27 @@ export const readDelivery = (text: string): Delivery | undefined => {
 /** The same message once more, byte for byte. */
 export const sameMessage = ({ record, body }: Work) => ({ body: record.body, group: body.event.tenant_id });
 
+/** The address of the queue that a message came from: the type's own, or that of its retries. */
+export const queueOf = (
+  { eventSourceARN }: SQSRecord,
+  { type, queueUrls, retryUrl }: Pick<SenderTools, 'type' | 'queueUrls' | 'retryUrl'>,
+): string => (eventSourceARN.split(':').at(-1) === retryUrl.split('/').at(-1) ? retryUrl : queueUrls[type]);
+
 /** Leaves a message on its queue, to come again after some seconds. */
 export const putBack = async ({ tools, record }: Work, verdict: Verdict, seconds: number): Promise<Settled> => {
-  await tools.queues.putBack(tools.queueUrls[tools.type], record, seconds);
+  await tools.queues.putBack(queueOf(record, tools), record, seconds);
   return { verdict, again: true };
 };
 
-/** Sends a message on, to come again after a wait in ms: not by visibility, or it would count among the 120,000 in flight. */
+/**
+ * Sends a message on, to come again after a wait in ms: not by visibility, or it would count among the 120,000 in flight. It
+ * joins the retries, which keep nobody waiting who is new.
+ */
+export const comeAgain = (work: Work, wait: number): Promise<void> =>
+  work.tools.queues.sendLater(work.tools.retryUrl, sameMessage(work), wait);
+
+/** Lets a message that is not due yet come again when it is, after a wait in ms. */
 export const postpone = async (work: Work, wait: number): Promise<Settled> => {
-  await work.tools.queues.sendLater(work.tools.queueUrls[work.tools.type], sameMessage(work), wait);
+  await comeAgain(work, wait);
   return { verdict: 'early' };
 };

@@ -16,7 +16,7 @@ import { createNotificationRepository } from '../notification-repository.ts';
 import { createQueues, dueTime } from '../queues.ts';
 import { attemptDelivery } from './delivery-attempt.ts';
 import { attemptInTurn } from './incident-turn.ts';
-import { postpone, readDelivery, type SenderTools, type Settled, type Work } from './message.ts';
+import { postpone, queueOf, readDelivery, type SenderTools, type Settled, type Work } from './message.ts';
 
 /** The part of a sender's environment that all types share, parsed. */
 export type SenderEnvironment = {
@@ -24,6 +24,7 @@ export type SenderEnvironment = {
   DELIVERIES_TABLE: string;
   SENDER_QUEUES: Record<NotificationTypeId, string>;
   DEAD_LETTER_QUEUE: string;
+  RETRY_QUEUE: string;
   RETRY_SCALE: number;
   DEAD_LETTER_MAIL: boolean;
 };
@@ -32,8 +33,9 @@ type Invocation = SQSEvent | { kind: 'test' };
 type SettledMessage = Settled & { record: SQSRecord };
 
 /**
- * Makes the Lambda handler of a type's sender. It is invoked with a batch of its queue, whose messages it works on at the
- * same time and answers for one by one, or with a test request of the API, which it answers with a test result.
+ * Makes the Lambda handler of a type's sender. It is invoked with a batch of its queue or of its retries, whose messages it
+ * works on at the same time and answers for one by one, or with a test request of the API, which it answers with a test
+ * result.
  */
 export const createSender = (
   type: NotificationTypeId,
@@ -49,6 +51,7 @@ export const createSender = (
     deliveries: createDeliveryRepository(client, environment.DELIVERIES_TABLE),
     queues: createQueues(),
     queueUrls: environment.SENDER_QUEUES,
+    retryUrl: environment.RETRY_QUEUE,
     deadLetterUrl: environment.DEAD_LETTER_QUEUE,
     retryScale: environment.RETRY_SCALE,
     deadLetterMail: environment.DEAD_LETTER_MAIL,
@@ -74,7 +77,7 @@ export const createSender = (
     const { MessageGroupId: tenant_id } = record.attributes;
     logger.error('own failure', { type, message_id: record.messageId, tenant_id, receives, ...errorTrace(error) });
     await tools.queues
-      .putBack(environment.SENDER_QUEUES[type], record, ownFailureWait(receives, environment.RETRY_SCALE))
+      .putBack(queueOf(record, tools), record, ownFailureWait(receives, environment.RETRY_SCALE))
       .catch((cause: unknown) => logger.error('message waits out its visibility', { type, ...errorTrace(cause) }));
     return { verdict: 'failed', again: true, record };
   };

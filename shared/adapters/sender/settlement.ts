@@ -7,7 +7,7 @@ import type { Failure, Outcome } from '../../domain/outcome.ts';
 import { waitAfter } from '../../domain/retry-schedule.ts';
 import { isUndeliveredNotice, undeliveredNotice } from '../../domain/undelivered-notice.ts';
 import { logger } from '../logger.ts';
-import { type Settled, sameMessage, type Verdict, type Work } from './message.ts';
+import { comeAgain, type Settled, sameMessage, type Verdict, type Work } from './message.ts';
 
 /** What logs, records and dead letters hold of a failure. */
 type Cause = Pick<Failure, 'reason' | 'cause' | 'status'>;
@@ -65,11 +65,14 @@ export const bury = async (work: Work, record: DeliveryRecord, failure: Cause): 
   return { verdict: 'dead', cause: failure.cause };
 };
 
-/** A retry is a new message, sent before the old one is acked; the record, written first, says when it is due. */
+/**
+ * A retry is a new message on the queue of retries, sent before the old one is acked; the record, written first, says when it
+ * is due.
+ */
 const retry = async (work: Work, record: DeliveryRecord, failure: Failure, wait: number): Promise<Settled> => {
   const { tools } = work;
   await tools.deliveries.save({ ...record, due: tools.clock() + wait, lease: 0 });
-  await tools.queues.sendLater(tools.queueUrls[tools.type], sameMessage(work), wait);
+  await comeAgain(work, wait);
   logFailure(work, 'retried', failure, record.attempts);
   return { verdict: 'retried' };
 };

@@ -8,7 +8,7 @@ import { createDocumentClient } from '../../../shared/adapters/document-client.t
  */
 
 const client = createDocumentClient();
-const TableName = process.env['NOTIFICATIONS_TABLE'];
+const TableName = process.env.NOTIFICATIONS_TABLE;
 
 const calls: Record<string, () => Promise<object>> = {
   '/GetItem': () =>

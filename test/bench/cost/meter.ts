@@ -50,11 +50,14 @@ const meters: Record<string, (request: unknown) => Partial<Units>> = {
   // Records, accounts and counters are below 1 KB, and so are their updates.
   UpdateItem: () => ({ dynamoWrites: 1 }),
   DeleteItem: () => ({ dynamoWrites: 1 }),
-  BatchWriteItem: (request) => ({
-    dynamoWrites: Object.values(batchWrite.parse(request).RequestItems)
-      .flat()
-      .reduce((sum, { PutRequest }) => sum + (PutRequest ? writeUnits(PutRequest.Item) : 1), 0),
-  }),
+  BatchWriteItem(request) {
+    const writes = Object.values(batchWrite.parse(request).RequestItems).flat();
+    const items = writes.flatMap(({ PutRequest }) => (PutRequest ? [PutRequest.Item] : []));
+    return {
+      dynamoWrites: items.reduce((sum, item) => sum + writeUnits(item), writes.length - items.length),
+      recordBytes: items.reduce((sum, item) => sum + itemBytes(item), 0),
+    };
+  },
   GetItem: () => ({ dynamoReads: 1 }),
   Query: () => ({ dynamoReads: 1 }),
   BatchGetItem: (request) => ({

@@ -8,6 +8,8 @@ export const prices = {
   /** On top of a request, for a message with a group on a standard queue. */
   sqsFairQueue: 0.1 / 1e6,
   logsByte: 0.5 / 1e9,
+  /** Of a table for a month, with point-in-time recovery. */
+  storedByte: (0.25 + 0.2) / 1e9,
   mail: 0.1 / 1e3,
   /** One part in the US, without carriers' fees. */
   text: 0.0065,
@@ -22,6 +24,8 @@ export type Units = {
   sqsRequests: number;
   sqsFairMessages: number;
   logBytes: number;
+  /** Of records that stay for 30 days. */
+  recordBytes: number;
   mails: number;
   texts: number;
 };
@@ -35,6 +39,7 @@ export const noUnits: Units = {
   sqsRequests: 0,
   sqsFairMessages: 0,
   logBytes: 0,
+  recordBytes: 0,
   mails: 0,
   texts: 0,
 };
@@ -50,6 +55,7 @@ export const sum = (...parts: readonly (readonly [units: Partial<Units>, times: 
     sqsRequests: add('sqsRequests'),
     sqsFairMessages: add('sqsFairMessages'),
     logBytes: add('logBytes'),
+    recordBytes: add('recordBytes'),
     mails: add('mails'),
     texts: add('texts'),
   };

@@ -90,7 +90,7 @@ export const startAlertmanager = async (sink: Pick<ChildServer, 'url' | 'counts'
       await sink.counts();
       const [started, before] = [performance.now(), cpuSeconds()];
       for (let sent = 0; sent < messages; sent += batchSize) await post(batchSize);
-      for (let arrived = 0; arrived < messages; await pause(5)) arrived += (await sink.counts())['requests'] ?? 0;
+      for (let arrived = 0; arrived < messages; await pause(5)) arrived += (await sink.counts()).requests ?? 0;
       return {
         seconds: (performance.now() - started) / 1000,
         cpuSeconds: cpuSeconds() - before,

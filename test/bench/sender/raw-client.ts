@@ -4,7 +4,7 @@ import type { SQSEvent } from 'aws-lambda';
 /* The least that sending can cost: the same bodies posted by Node's own client with keep-alive, and nothing else. */
 
 const agent = new Agent({ keepAlive: true });
-const url = process.env['DESTINATION'] ?? '';
+const url = process.env.DESTINATION ?? '';
 
 const post = (body: string): Promise<void> =>
   new Promise((resolve, reject) => {

@@ -46,7 +46,7 @@ const content = Buffer.from(JSON.stringify({ details: { url: destination } })).t
 
 /** The head of a notification. The last character of its id tells its type, by the place in the list of types. */
 const head = (key: Key): Item => {
-  const type = notificationTypeIds[Number(key['sk']?.S.at(-1))] ?? 'webhook';
+  const type = notificationTypeIds[Number(key.sk?.S.at(-1))] ?? 'webhook';
   return {
     ...key,
     label: text('Bench'),
@@ -140,7 +140,7 @@ const callOf = (request: IncomingMessage, body: string): { action: string; input
   if (typeof target === 'string') return { action: target.split('.')[1] ?? '', input: JSON.parse(body) };
   if (request.url?.includes('/invocations')) return { action: 'Invoke', input: undefined };
   const form = Object.fromEntries(new URLSearchParams(body));
-  return { action: form['Action'] ?? 'unknown', input: form };
+  return { action: form.Action ?? 'unknown', input: form };
 };
 
 const forms: Record<string, readonly [type: string, body: string]> = {

@@ -1,0 +1,173 @@
+import { SendMessageCommand } from '@aws-sdk/client-sqs';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import * as z from 'zod';
+import { createDeliveryRepository } from '../../shared/adapters/delivery-repository.ts';
+import { deliveryBody } from '../../shared/contracts/sender.ts';
+import { claimedTurn } from '../../shared/domain/incident.ts';
+import { type Client, webhook } from '../support/api.ts';
+import { alarmEvent, until } from '../support/pipeline.ts';
+import { openSink } from '../support/sink-of-test.ts';
+import { type FaultyStack, startFaultyStack, throttled } from './support.ts';
+
+const QUEUE = 'Delivery-webhook';
+const RETRIES = 'Delivery-webhook-Retries';
+const SENDER = 'Delivery-send-webhook';
+
+/** Beyond any time that the stack's is moved to, ms. */
+const FAR = Date.UTC(2100, 0);
+
+const batch = z.object({ Records: z.array(z.object({ eventSourceARN: z.string(), body: z.string() })) });
+const addressed = z.object({ QueueUrl: z.string() });
+
+describe('the queue of retries', () => {
+  let world: FaultyStack;
+  let client: Client;
+  beforeAll(async () => {
+    world = await startFaultyStack({ retryScale: '1', typeConcurrency: 'webhook=2' });
+    client = await world.newClient();
+  });
+  afterAll(() => world.stack.stop());
+
+  const queue = (name: string) => {
+    const found = world.stack.queues.get(name);
+    if (!found) throw new Error(`There is no queue ${name}.`);
+    return found;
+  };
+
+  /** The batches that the sender of webhooks gets from now on: for each message, the queue that it came from. */
+  const watchBatches = () => {
+    const invoke = vi.spyOn(world.stack.lambda, 'invoke');
+    return (part: string): string[][] =>
+      invoke.mock.calls
+        .filter(([name]) => name === SENDER)
+        .map(([, event]) => batch.parse(JSON.parse(event)).Records)
+        .filter((records) => records.some(({ body }) => body.includes(part)))
+        .map((records) => records.map(({ eventSourceARN }) => eventSourceARN.split(':').at(-1) ?? ''));
+  };
+
+  /** The queues that a function names in its calls of this action from now on. */
+  const watchCalls = (caller: string, action: string): string[] => {
+    const seen: string[] = [];
+    world.failing(throttled, (call) => {
+      if (call.caller === `local-${caller}` && call.action === action) {
+        seen.push(
+          addressed
+            .parse(JSON.parse(call.body.toString('utf8')))
+            .QueueUrl.split('/')
+            .at(-1) ?? '',
+        );
+      }
+      return false;
+    });
+    return seen;
+  };
+
+  it('takes what has failed, and it is delivered from there', async () => {
+    const sink = await openSink((response, _request, index) => response.writeHead(index === 0 ? 500 : 200).end());
+    const id = await client.create({ ...webhook, details: { url: sink.url } });
+    const batches = watchBatches();
+    await world.sendEvents([alarmEvent(client.tenant, [id])]);
+    await until(async () => queue(RETRIES).counts.delayed || undefined);
+    expect(await world.hurried(world.delivery(client.tenant, id, 'delivered'))).toMatchObject({ attempts: 2 });
+    expect(batches(id)).toEqual([[QUEUE], [RETRIES]]);
+  });
+
+  it('keeps its message where a failure of ours puts it back: no attempt is used', async () => {
+    const sink = await openSink((response, _request, index) => response.writeHead(index === 0 ? 500 : 200).end());
+    const id = await client.create({ ...webhook, details: { url: sink.url } });
+    await world.sendEvents([alarmEvent(client.tenant, [id])]);
+    await until(async () => queue(RETRIES).counts.delayed || undefined);
+    const putBack = watchCalls(SENDER, 'ChangeMessageVisibility');
+    const mend = world.failing(throttled, ({ action, caller }) => action === 'BatchGetItem' && caller.includes(SENDER));
+    await world.hurried(until(async () => putBack[0]));
+    mend();
+    expect(await world.hurried(world.delivery(client.tenant, id, 'delivered'))).toMatchObject({ attempts: 2 });
+    expect(new Set(putBack)).toEqual(new Set([RETRIES]));
+  });
+
+  it('keeps its message while another worker has the claim', async () => {
+    let end: () => void = () => undefined;
+    const sink = await openSink((response, _request, index) => {
+      if (index === 0) response.writeHead(500).end();
+      else end = () => response.end();
+    });
+    const id = await client.create({ ...webhook, details: { url: sink.url } });
+    const event = alarmEvent(client.tenant, [id]);
+    await world.sendEvents([event]);
+    await world.hurried(sink.wait(2));
+    const putBack = watchCalls(SENDER, 'ChangeMessageVisibility');
+    const MessageBody = deliveryBody(id, JSON.stringify(event));
+    await world.sqs.send(new SendMessageCommand({ QueueUrl: queue(RETRIES).settings.url, MessageBody }));
+    await until(async () => queue(RETRIES).counts.inFlight === 2 || undefined);
+    world.stack.advance(5_000);
+    await until(async () => putBack[0]);
+    end();
+    await world.delivery(client.tenant, id, 'delivered');
+    await world.drained(QUEUE);
+    expect(putBack).toEqual([RETRIES]);
+    expect(sink.received).toHaveLength(2);
+  });
+
+  it('loses what crashes its worker a hundred times to the dead letters of the type', async () => {
+    const sink = await openSink((response) => response.writeHead(500).end());
+    const id = await client.create({ ...webhook, details: { url: sink.url } });
+    await world.sendEvents([alarmEvent(client.tenant, [id])]);
+    const held = await until(async () => queue(RETRIES).messages.find(({ body }) => body.includes(id)));
+    held.receives = 100;
+    await world.hurried(world.deadLetter('webhook', (body) => body.includes(id)));
+    await world.drained(QUEUE);
+    expect(sink.received).toHaveLength(1);
+  });
+
+  it('lets a retry ask for the turn of its incident, while what is new asks on the queue of the type', async () => {
+    const sink = await openSink((response, _request, index) => response.writeHead(index === 0 ? 500 : 200).end());
+    const details = { service_key: 'k', service_endpoint: sink.url };
+    const id = await client.create({ label: 'p', type: 'incidentpager', details });
+    const event = alarmEvent(client.tenant, [id]);
+    const deliveries = createDeliveryRepository(world.documents, world.table('Deliveries'));
+    const sent = watchCalls('Delivery-send-incidentpager', 'SendMessage');
+    const whileTaken = async (happening: () => Promise<unknown>) => {
+      const turn = await deliveries.claimTurn(claimedTurn(event, id, 'another', FAR), FAR);
+      await happening();
+      if (turn) await deliveries.save({ ...turn, lease: 0 });
+    };
+    await whileTaken(async () => {
+      await world.sendEvents([event]);
+      await until(async () => sent[0]);
+    });
+    await world.hurried(world.attempted(client.tenant, id));
+    await until(async () => sent[sent.length - 1] === 'Delivery-incidentpager-Retries' || undefined);
+    const before = sent.length;
+    await whileTaken(() => world.hurried(until(async () => sent[before])));
+    await world.hurried(world.delivery(client.tenant, id, 'delivered'));
+    expect(new Set(sent.slice(0, before - 1))).toEqual(new Set(['Delivery-incidentpager']));
+    expect(new Set(sent.slice(before))).toEqual(new Set(['Delivery-incidentpager-Retries']));
+  });
+
+  it('holds one sandbox for many destinations that hang, and an alert of the same tenant and type arrives at once', async () => {
+    const hanging = 60;
+    const dead = await openSink((response, _request, index) => {
+      if (index < hanging) response.writeHead(500).end();
+    });
+    const well = await openSink();
+    const slow = await client.create({ ...webhook, details: { url: dead.url } });
+    const quick = await client.create({ ...webhook, details: { url: well.url } });
+    const batches = watchBatches();
+    await world.sendEvents(Array.from({ length: hanging }, () => alarmEvent(client.tenant, [slow])));
+    await until(async () => queue(RETRIES).counts.delayed === hanging || undefined);
+    // First they are due, then their batch has been gathered.
+    world.stack.advance(10_000);
+    await until(async () => queue(RETRIES).counts.inFlight === hanging || undefined);
+    world.stack.advance(5_000);
+    await dead.wait(2 * hanging);
+    await until(async () => world.stack.lambda.busy(SENDER) === 1 || undefined);
+
+    const started = Date.now();
+    await world.sendEvents([alarmEvent(client.tenant, [quick])]);
+    await well.wait(1);
+    expect(Date.now() - started).toBeLessThan(5_000);
+    expect(world.stack.lambda.busy(SENDER)).toBeGreaterThan(0);
+    expect(batches(slow).filter((sources) => sources.includes(RETRIES))).toEqual([Array(hanging).fill(RETRIES)]);
+    expect(batches(quick)).toEqual([[QUEUE]]);
+  });
+});
