@@ -1,4 +1,5 @@
 import type { Server } from 'node:http';
+import { availableParallelism } from 'node:os';
 import { type Assembly, synthesize } from './assembly.ts';
 import { type Clock, ShiftableClock } from './clock.ts';
 import { dynamoDbService } from './dynamodb.ts';
@@ -135,8 +136,11 @@ function createQueues(plan: Plan, clock: Clock, duplicateReceives: number): Map<
   return new Map(queues.map((queue) => [queue.settings.name, queue]));
 }
 
-/** Sandboxes for direct invokes, by the API or another function: these are not to wait for the batches of a queue. */
-const directConcurrency = 10;
+/**
+ * Sandboxes for direct invokes, by the API or another function: these are not to wait for the batches of a queue. Each compiles
+ * for itself, so more than the machine can run at one time would only be colder; some wait, for a destination that is tested.
+ */
+const directConcurrency = Math.max(4, 2 * availableParallelism());
 
 function concurrencyOf({ eventSources }: Plan): (functionName: string) => number {
   return (functionName) =>
