@@ -7,6 +7,7 @@ import { type NotificationTypeId, notificationTypeIds } from '../../shared/contr
 import { deliveryId, deliveryKey } from '../../shared/domain/delivery-key.ts';
 import { connectApi } from '../support/api.ts';
 import { connectPipeline } from '../support/pipeline.ts';
+import { reachable } from '../support/running-stack.ts';
 import { makeEvent, makeTargets, type Target, takenByInbox } from './cast.ts';
 import { openDestinations, type Taken } from './destinations.ts';
 
@@ -125,11 +126,7 @@ export const runChaos = async ({ events, tenants, seed }: ChaosOptions): Promise
       feedEndpoint: `${destinations.url}/feed`,
     },
   });
-  const running = {
-    ...stack.ready,
-    tables: stack.plan.tables.map(({ name }) => name),
-    queues: stack.plan.queues.map(({ url }) => url),
-  };
+  const running = reachable(stack);
   const api = connectApi(running);
   const pipeline = connectPipeline(running, api);
 

@@ -2,6 +2,7 @@ import { createServer } from 'node:net';
 import { startLocalStack } from '../../bin/local/stack.ts';
 import { connectApi } from '../support/api.ts';
 import { alarmEvent, connectPipeline, until } from '../support/pipeline.ts';
+import { reachable } from '../support/running-stack.ts';
 import { openSink } from '../support/sink.ts';
 
 /** How long ten alerts of a tenant take to arrive, from the first send to the last arrival, in ms. */
@@ -31,11 +32,7 @@ export const measureIsolation = async (events: number, workers: number): Promise
   const stack = await startLocalStack({
     settings: { typeConcurrency: `webhook=${workers}`, dispatchConcurrency: '4', deadLetterMail: 'false' },
   });
-  const running = {
-    ...stack.ready,
-    tables: stack.plan.tables.map(({ name }) => name),
-    queues: stack.plan.queues.map(({ url }) => url),
-  };
+  const running = reachable(stack);
   const api = connectApi(running);
   const pipeline = connectPipeline(running, api);
   const hanging = await openHanging();

@@ -5,6 +5,7 @@ import { type LocalStack, startLocalStack } from '../../bin/local/stack.ts';
 import type { NotificationTypeId } from '../../shared/contracts/notification-types.ts';
 import { connectApi } from '../support/api.ts';
 import { connectPipeline, until } from '../support/pipeline.ts';
+import { reachable } from '../support/running-stack.ts';
 
 /** A moment in the life of a call to AWS: the caller's Lambda is killed right before it is answered, or right after it was done. */
 export type CrashPoint = {
@@ -33,11 +34,7 @@ export const startFaultyStack = async (settings: Record<string, string> = {}) =>
     settings: { testsPerDay: '100000', retryScale: '0.001', senderConcurrency: '2', typeConcurrency: '', ...settings },
     log: (line) => lines.push(line),
   });
-  const running = {
-    ...stack.ready,
-    tables: stack.plan.tables.map(({ name }) => name),
-    queues: stack.plan.queues.map(({ url }) => url),
-  };
+  const running = reachable(stack);
   const api = connectApi(running);
 
   /** Makes the calls that fit fail, until the answer is called. */

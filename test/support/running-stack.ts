@@ -1,3 +1,5 @@
+import type { LocalStack } from '../../bin/local/stack.ts';
+
 /** How tests reach a running stack. */
 export type RunningStack = {
   base_url: string;
@@ -11,3 +13,10 @@ export type RunningStack = {
   /** Addresses of the queues. */
   queues: readonly string[];
 };
+
+/** How tests reach a stack that runs in their own process. */
+export const reachable = ({ ready, plan }: Pick<LocalStack, 'ready' | 'plan'>): RunningStack => ({
+  ...ready,
+  tables: plan.tables.map(({ name }) => name),
+  queues: plan.queues.map(({ url }) => url),
+});

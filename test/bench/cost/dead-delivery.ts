@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { startLocalStack } from '../../../bin/local/stack.ts';
 import { connectApi, webhook } from '../../support/api.ts';
 import { alarmEvent, connectPipeline } from '../../support/pipeline.ts';
+import { reachable } from '../../support/running-stack.ts';
 import { openSink } from '../../support/sink.ts';
 import { meter } from './meter.ts';
 import { noUnits, sum, type Units } from './prices.ts';
@@ -35,11 +36,7 @@ export const deadDelivery = async ({
     },
   });
   const sink = await openSink((response) => response.writeHead(500).end());
-  const running = {
-    ...stack.ready,
-    tables: stack.plan.tables.map(({ name }) => name),
-    queues: stack.plan.queues.map(({ url }) => url),
-  };
+  const running = reachable(stack);
   const api = connectApi(running);
   const pipeline = connectPipeline(running, api);
   const client = await api.newClient();

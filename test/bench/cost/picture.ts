@@ -3,7 +3,7 @@ import { type Bill, billParts, total } from './prices.ts';
 
 const COLORS = { tables: '#4e79a7', queues: '#f28e2b', functions: '#59a14f', logs: '#b07aa1' } as const;
 const ROW = 44;
-const LABELS = 210;
+const LABELS = 240;
 const BARS = 460;
 const MARGIN = 70;
 const LEGEND = 36;
