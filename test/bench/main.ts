@@ -6,12 +6,12 @@ import { benchPipeline } from './pipeline.ts';
 import { benchSender } from './sender.ts';
 import { machine, printed, type Section } from './support/report.ts';
 
-type Options = { picture?: string };
+type Options = { picture?: string; profile?: string };
 
 /** The benchmarks, by the names that `npm run bench` takes. */
 const benches = {
   'cold-start': benchColdStart,
-  sender: benchSender,
+  sender: ({ profile }: Options) => benchSender(profile),
   pipeline: benchPipeline,
   api: benchApi,
   cost: ({ picture }: Options) => benchCost(picture),
@@ -36,5 +36,6 @@ await new Command('npm run bench')
   .description('Measures what the README claims, each case beside a baseline of the same run; prints Markdown.')
   .addArgument(new Argument('[bench...]', 'what to measure; all by default').choices(names))
   .addOption(new Option('--picture <file>', 'writes the bills of `cost` as an SVG'))
+  .addOption(new Option('--profile <folder>', 'writes a CPU profile of `sender`, which then is slower'))
   .action(run)
   .parseAsync();

@@ -33,8 +33,8 @@ const takeTurns = async (cases: ReadonlyMap<string, { sending: Sending; slice: S
   return taken;
 };
 
-/** Runs it. */
-export const benchSender = async (): Promise<Section[]> => {
+/** Runs it. @param profile where to write the sender's CPU profile, if at all */
+export const benchSender = async (profile?: string): Promise<Section[]> => {
   const directory = mkdtempSync(join(tmpdir(), 'bench-sender-'));
   const built = buildBeside(directory, ['driver', 'claims-alone', 'raw-client']);
   const undo: (() => void)[] = [() => rmSync(directory, { recursive: true, force: true })];
@@ -50,15 +50,15 @@ export const benchSender = async (): Promise<Section[]> => {
     undo.push(remove);
     const webhook = functions.find(({ name }) => name === 'send-webhook');
     if (!webhook) throw new Error('There is no webhook sender.');
-    const start = async (bundle: string, environment: Record<string, string> = {}) =>
-      opened(await startDriver(built('driver'), bundle, { ...webhook.environment, ...environment }));
+    const start = async (bundle: string, environment: Record<string, string> = {}, profiledTo?: string) =>
+      opened(await startDriver(built('driver'), bundle, { ...webhook.environment, ...environment }, profiledTo));
     return { aws, start, bundle: webhook.bundle };
   };
 
   const fast = async (): Promise<Section> => {
     const sink = opened(await startChild('./counting-sink.ts'));
     const { aws, start, bundle } = await startSender(sink);
-    const sender = await start(bundle);
+    const sender = await start(bundle, {}, profile);
     const single = await start(bundle);
     const claims = await start(built('claims-alone'));
     const raw = await start(built('raw-client'), { DESTINATION: sink.url });

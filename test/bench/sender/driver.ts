@@ -97,4 +97,5 @@ process.on('message', async (slice: Slice) => {
   taken.peakMemory = process.resourceUsage().maxRSS / 1_024;
   process.send?.(taken);
 });
+process.on('disconnect', () => process.exit());
 process.send?.('ready');

@@ -8,9 +8,15 @@ import type { Slice, Taken } from './driver.ts';
 /** Something that takes messages, in a process of its own. */
 export type Driven = { run: (slice: Slice) => Promise<Taken>; stop: () => void };
 
-/** Starts a built driver on a bundle with an environment. */
-export const startDriver = async (driver: string, bundle: string, env: Record<string, string>): Promise<Driven> => {
-  const child = fork(driver, [bundle], { env, execArgv: [], stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
+/** Starts a built driver on a bundle with an environment. @param profile the folder for its CPU profile, if it is to have one */
+export const startDriver = async (
+  driver: string,
+  bundle: string,
+  env: Record<string, string>,
+  profile?: string,
+): Promise<Driven> => {
+  const execArgv = profile === undefined ? [] : ['--cpu-prof', '--cpu-prof-dir', profile];
+  const child = fork(driver, [bundle], { env, execArgv, stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
   await once(child, 'message');
   return {
     run: (slice) =>
@@ -23,7 +29,8 @@ export const startDriver = async (driver: string, bundle: string, env: Record<st
         });
         child.send(slice);
       }),
-    stop: () => child.kill(),
+    // It ends by itself, so that a profile is written.
+    stop: () => child.disconnect(),
   };
 };
 
