@@ -13,6 +13,7 @@ import { buildFloor, clientsIn, clientsOf } from './cold-start/floor.ts';
 import { type ChildServer, startChild } from './support/child.ts';
 import { type Deployed, deployedFunctions } from './support/deployed.ts';
 import { median, type Section } from './support/report.ts';
+import { takeTurns } from './support/turns.ts';
 
 /*
  * From the start of a fresh process to the first return of a function, for every bundle that deploys, beside an empty function
@@ -21,17 +22,21 @@ import { median, type Section } from './support/report.ts';
 
 const ROUNDS = 15;
 
-/** Something to start: a bundle, its environment and its first event. */
-type Start = { bundle: string; environment: Record<string, string>; event: unknown };
+/** Something to start: a bundle, its environment and its first event; what it must return is `answer`. */
+type Start = { bundle: string; environment: Record<string, string>; event: unknown; answer: z.ZodType };
+
+const status = (code: number) => z.object({ statusCode: z.literal(code) });
+const served = z.union([
+  z.object({ statusCode: z.union([z.literal(200), z.literal(201), z.literal(204)]) }),
+  z.object({ batchItemFailures: z.tuple([]) }),
+  // The function that hears of mails returns nothing.
+  z.null(),
+]);
+/** What a function answers to its first event. */
+const answerOf = (name: FunctionName): z.ZodType => (name === 'answer-unknown-route' ? status(404) : served);
 
 /** A function and its floor. */
 type Pair = { name: FunctionName; start: Start; floor: Start };
-
-const isServed = z.union([
-  z.object({ statusCode: z.number() }),
-  z.object({ batchItemFailures: z.tuple([]) }),
-  z.null(),
-]);
 
 const kilobytes = ({ bundle }: Start): number => statSync(bundle).size / 1_000;
 
@@ -45,7 +50,7 @@ const createStarter = (directory: string) => {
   const eventFile = join(directory, 'event.json');
 
   /** Milliseconds from the start of a process to the first return. */
-  return ({ bundle, environment, event }: Start): Promise<number> => {
+  return ({ bundle, environment, event, answer }: Start): Promise<number> => {
     writeFileSync(eventFile, JSON.stringify(event));
     return new Promise((resolve, reject) => {
       const started = process.hrtime.bigint();
@@ -54,14 +59,14 @@ const createStarter = (directory: string) => {
         execArgv: [],
         stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
       });
-      let milliseconds: number | undefined;
+      let told: { milliseconds: number; result: unknown } | undefined;
       child.once('message', ({ at, result }: FirstReturn) => {
-        isServed.parse(result);
-        milliseconds = Number(BigInt(at) - started) / 1e6;
+        told = { milliseconds: Number(BigInt(at) - started) / 1e6, result };
       });
-      child.once('exit', () =>
-        milliseconds === undefined ? reject(new Error(`${bundle} did not return.`)) : resolve(milliseconds),
-      );
+      child.once('exit', () => {
+        if (told && answer.safeParse(told.result).success) resolve(told.milliseconds);
+        else reject(new Error(`${bundle} returned ${JSON.stringify(told?.result)}.`));
+      });
     });
   };
 };
@@ -70,15 +75,6 @@ const emptyFunction = (directory: string): string => {
   const bundle = join(directory, 'empty.js');
   writeFileSync(bundle, 'exports.handler = async () => ({ statusCode: 204 });');
   return bundle;
-};
-
-/** Lets all take turns, so that a machine that slows down slows all of them. @returns the median of each, in ms */
-const takeTurns = async <Key>(starts: ReadonlyMap<Key, Start>, run: (start: Start) => Promise<number>) => {
-  const taken = new Map<Key, number[]>([...starts.keys()].map((key) => [key, []]));
-  for (let round = 0; round < ROUNDS; round++) {
-    for (const [key, start] of starts) taken.get(key)?.push(await run(start));
-  }
-  return (key: Key): number => median(taken.get(key) ?? []);
 };
 
 /** Runs it. */
@@ -95,9 +91,9 @@ export const benchColdStart = async (): Promise<Section[]> => {
   });
 
   /** A function beside a floor that calls what the function calls: it is run once, to see what that is. */
-  const pairOf = async ({ name, bundle, environment }: Deployed, event: unknown): Promise<Pair> => {
+  const pairOf = async ({ name, bundle, environment }: Deployed, event: unknown, answer: z.ZodType): Promise<Pair> => {
     await aws.counts();
-    const start = { bundle, environment, event };
+    const start = { bundle, environment, event, answer };
     await run(start);
     const actions = Object.keys(await aws.counts());
     if (actions.includes('SendMessage')) throw new Error(`${name} did not deliver.`);
@@ -106,17 +102,28 @@ export const benchColdStart = async (): Promise<Section[]> => {
     mkdirSync(folder, { recursive: true });
     const floor = join(folder, 'index.js');
     if (used.length > 0) buildFloor(floor, used, called);
-    return { name, start, floor: { bundle: used.length > 0 ? floor : empty.bundle, environment, event: {} } };
+    return {
+      name,
+      start,
+      floor: used.length > 0 ? { bundle: floor, environment, event: {}, answer: status(204) } : empty,
+    };
   };
 
   const [first] = functions;
   if (!first) throw new Error('There are no functions.');
-  const empty: Start = { bundle: emptyFunction(directory), environment: first.environment, event: {} };
+  const empty: Start = {
+    bundle: emptyFunction(directory),
+    environment: first.environment,
+    event: {},
+    answer: status(204),
+  };
 
   const section = async (title: string, pairs: Pair[], note: string): Promise<Section> => {
     const starts = new Map<string, Start>([['', empty]]);
     for (const { name, start, floor } of pairs) starts.set(name, start).set(floor.bundle, floor);
-    const milliseconds = await takeTurns(starts, run);
+    const cases = new Map([...starts].map(([key, start]) => [key, () => run(start)]));
+    const given = await takeTurns(cases, ROUNDS);
+    const milliseconds = (key: string) => median(given(key));
     const nothing = milliseconds('');
     const rows = pairs.map(({ name, start, floor }) => {
       const [own, least] = [milliseconds(name), floor.bundle === empty.bundle ? nothing : milliseconds(floor.bundle)];
@@ -141,11 +148,11 @@ export const benchColdStart = async (): Promise<Section[]> => {
 
   try {
     const pairs: Pair[] = [];
-    for (const one of functions) pairs.push(await pairOf(one, firstEvent(one.name, sink.url)));
+    for (const one of functions) pairs.push(await pairOf(one, firstEvent(one.name, sink.url), answerOf(one.name)));
     const refused: Pair[] = [];
     const isEndpoint = (name: string) => endpointNames.some((known) => known === name);
     for (const one of functions.filter(({ name }) => isEndpoint(name)))
-      refused.push(await pairOf(one, refusedRequest()));
+      refused.push(await pairOf(one, refusedRequest(), status(401)));
     return [
       await section(
         'Cold start: process start to first return, one request or message served in full',

@@ -66,10 +66,15 @@ const startFunctions = async (receiver: number) => {
     const messages = batchSize * batches;
     if (receiver < 1_000) await driver.run({ ...slice, messages });
     await aws.counts();
+    await sink.counts();
     const { seconds, cpuSeconds, logBytes } = await driver.run({ ...slice, messages });
     const counts = await aws.counts();
     driver.stop();
-    if (counts.SendMessage) throw new Error(`${name} did not deliver.`);
+    const { requests = 0 } = await sink.counts();
+    const { SendEmail = 0, Publish = 0, sqsFairMessages = 0 } = counts;
+    // Each message leaves once: by HTTP, by mail, by SNS, or to the queue of its type.
+    const left = requests + SendEmail + Publish + sqsFairMessages;
+    if (left !== messages) throw new Error(`${left} of ${messages} messages left ${name}.`);
     const duration = Math.max(seconds - cpuSeconds, 0) + cpuSeconds / VCPU;
     return sum(
       [{ ...noUnits, ...counts, logBytes, lambdaGbSeconds: duration * MEMORY }, 1 / messages],

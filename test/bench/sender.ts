@@ -7,6 +7,7 @@ import { buildBeside, startDriver } from './sender/start-driver.ts';
 import { type ChildServer, startChild } from './support/child.ts';
 import { deployedFunctions } from './support/deployed.ts';
 import { median, type Section } from './support/report.ts';
+import { takeTurns } from './support/turns.ts';
 
 /*
  * The webhook sender's bundle with batches of its queue: webhooks a second, CPU and memory, beside the SDK's part of it (the
@@ -23,13 +24,12 @@ type Sending = { run: (slice: Slice) => Promise<Omit<Taken, 'logBytes'>>; stop: 
 
 const perThousand = ({ cpuSeconds }: Pick<Taken, 'cpuSeconds'>, messages: number) => (cpuSeconds / messages) * 1_000;
 
-/** Lets cases take turns, so that a machine that slows down slows all of them. @returns what each took, by its name */
-const takeTurns = async (cases: ReadonlyMap<string, { sending: Sending; slice: Slice }>) => {
-  const taken = new Map<string, Omit<Taken, 'logBytes'>[]>([...cases.keys()].map((name) => [name, []]));
-  for (const { sending, slice } of cases.values()) await sending.run({ ...slice, messages: WARM_UP });
-  for (let round = 0; round < ROUNDS; round++) {
-    for (const [name, { sending, slice }] of cases) taken.get(name)?.push(await sending.run(slice));
-  }
+/** Runs a slice, of which each message must arrive at the sink. */
+const runToSink = async (sending: Sending, slice: Slice, sink: ChildServer) => {
+  await sink.counts();
+  const taken = await sending.run(slice);
+  const { requests: arrived = 0 } = await sink.counts();
+  if (arrived !== slice.messages) throw new Error(`${arrived} of ${slice.messages} webhooks arrived.`);
   return taken;
 };
 
@@ -74,29 +74,29 @@ export const benchSender = async (profile?: string): Promise<Section[]> => {
       cases.set('Alertmanager, posts of 10', { sending: opened(await startAlertmanager(sink)), slice: tens });
       cases.set('Alertmanager, posts of 1', { sending: opened(await startAlertmanager(sink)), slice: ones });
     }
-    const taken = await takeTurns(cases);
+    for (const { sending, slice } of cases.values()) await sending.run({ ...slice, messages: WARM_UP });
+    const runs = new Map([...cases].map(([name, { sending, slice }]) => [name, () => sending.run(slice)]));
+    const taken = await takeTurns(runs, ROUNDS);
+    await runToSink(single, ones, sink);
     await aws.counts();
-    await sink.counts();
-    await sender.run(tens);
-    const arrived = (await sink.counts()).requests;
-    if (arrived !== MESSAGES) throw new Error(`${arrived} of ${MESSAGES} webhooks arrived.`);
+    await runToSink(sender, tens, sink);
     const calls = Object.entries(await aws.counts()).map(([action, count]) => `${action} ${count / MESSAGES}`);
 
     const cpu = (name: string) => {
       const messages = cases.get(name)?.slice.messages ?? MESSAGES;
-      return median((taken.get(name) ?? []).map((one) => perThousand(one, messages)));
+      return median(taken(name).map((one) => perThousand(one, messages)));
     };
     const baseline = (name: string) =>
       cpu(name.endsWith('of 1') ? 'Alertmanager, posts of 1' : 'Alertmanager, posts of 10');
     const ratio = (name: string, amount: number) => (hasAlertmanager() ? (amount / baseline(name)).toFixed(2) : '–');
     const rows = [...cases].map(([name, { slice }]) => {
-      const runs = taken.get(name) ?? [];
+      const slices = taken(name);
       return [
         name,
-        median(runs.map(({ seconds }) => slice.messages / seconds)).toFixed(0),
+        median(slices.map(({ seconds }) => slice.messages / seconds)).toFixed(0),
         cpu(name).toFixed(3),
         ratio(name, cpu(name)),
-        Math.max(...runs.map(({ peakMemory }) => peakMemory)).toFixed(0),
+        Math.max(...slices.map(({ peakMemory }) => peakMemory)).toFixed(0),
       ];
     });
     const own = cpu('sender, batches of 10') - cpu('claims alone (SDK)');
@@ -118,9 +118,9 @@ export const benchSender = async (profile?: string): Promise<Section[]> => {
       const sender = await start(bundle);
       const wall: number[] = [];
       const slice = { batchSize: 10, messages: 200 };
-      await sender.run(slice);
+      await runToSink(sender, slice, sink);
       for (let round = 0; round < ROUNDS; round++) {
-        const one = await sender.run(slice);
+        const one = await runToSink(sender, slice, sink);
         wall.push((one.seconds * 1_000 * slice.batchSize) / slice.messages);
       }
       const batch = median(wall);

@@ -114,7 +114,11 @@ const answers: Record<string, (input: unknown) => object> = {
   }),
   UpdateItem: (input) => ({ Attributes: updated(input) }),
   PutItem: () => ({}),
-  DeleteItem: () => ({}),
+  // What is deleted was there.
+  DeleteItem(input) {
+    const { TableName, Key } = getInput.parse(input);
+    return { Attributes: itemOf(TableName, Key) };
+  },
   BatchWriteItem: () => ({ UnprocessedItems: {} }),
   Query: () => ({
     Items: Array.from({ length: 10 }, (_, index) =>
