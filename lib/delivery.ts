@@ -93,14 +93,20 @@ export class Delivery extends Construct {
         .access('BatchGetItem')
         .and(sendingTo(notificationTypeIds))
         .and(this.alarmEvents.settling())
-        .and(new Access({ ALARM_EVENTS_QUEUE: this.alarmEvents.queue.queueUrl })),
+        .and(
+          new Access({ ALARM_EVENTS_QUEUE: this.alarmEvents.queue.queueUrl }, [
+            // A large plan goes on in a message of its own.
+            new PolicyStatement({ actions: ['sqs:SendMessage'], resources: [this.alarmEvents.queue.queueArn] }),
+          ]),
+        ),
+      { sendsToItself: true },
     );
     this.dispatch = dispatch.lambda;
     this.alarmEvents.feed(dispatch.lambda, settings.dispatchConcurrency);
 
     const senderAccess = this.#senderAccess(defaults, storage, outlets);
     this.#senders = new PerType((type) => {
-      // To its own queue it sends only what asks again for the turn of an incident: retries have a queue of their own.
+      // To its own queue it sends only what waits for the lock of an incident: retries have a queue of their own.
       const others = notificationTypeIds.filter((one) => one !== type || notificationTypes[one].hasIncidents);
       const access = senderAccess[type].and(sendingTo(others)).and(queues.of(type).settling());
       const sender = new ServiceFunction(this, senderName(type), defaults, access, {
@@ -128,14 +134,13 @@ export class Delivery extends Construct {
   ) {
     const common = notifications
       .access('BatchGetItem')
-      .and(deliveries.access('GetItem', 'PutItem', 'BatchWriteItem'))
+      .and(deliveries.access('GetItem', 'PutItem', 'UpdateItem', 'BatchWriteItem'))
       .and(
         new Access({
           RETRY_SCALE: String(settings.retryScale),
           DEAD_LETTER_MAIL: settings.deadLetterMail ? 'true' : 'false',
         } as const),
       );
-    const turns = deliveries.access('UpdateItem');
     const credentials = accounts.access('GetItem', 'UpdateItem');
     const guarded = new Access({ EGRESS_ALLOW: settings.egressAllow.join(',') });
     const limitedTo = (limit: number) => accounts.access('UpdateItem').and(new Access({ DAILY_LIMIT: String(limit) }));
@@ -148,11 +153,9 @@ export class Delivery extends Construct {
       webhook: common.and(credentials).and(guarded),
       sms: common.and(this.#texting(settings)).and(limitedTo(settings.smsPerTenantDay)),
       incidentpager: common
-        .and(turns)
         .and(guarded)
         .and(new Access({ PAGER_ENDPOINT: settings.pagerEndpoint })),
       incidentrouter: common
-        .and(turns)
         .and(credentials)
         .and(new Access({ ROUTER_ENDPOINT: settings.routerEndpoint })),
       atomfeed: common.and(

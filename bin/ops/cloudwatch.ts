@@ -19,7 +19,8 @@ const outcomes = Object.keys({
   early: true,
   busy: true,
   unrecorded: true,
-  failed: true,
+  throttled_keys: true,
+  internal_error: true,
 } satisfies Record<Verdict, true>);
 
 /** An alarm of the stack. */
