@@ -59,18 +59,19 @@ const isPoison = (planned: PlannedEvent | Poison): planned is Poison => 'reason'
 
 /** Makes the Lambda handler that fans alarm events out to the queues of the notification types (design 3, Dispatch). */
 export const createDispatch = (
-  notifications: Pick<NotificationRepository, 'heads'>,
+  notifications: Pick<NotificationRepository, 'targets'>,
   queues: Queues,
   environment: DispatchEnvironment,
 ) => {
   /** Finds the notifications and writes a delivery for each; ids that are not the tenant's are counted. */
   const writeDeliveries = async (events: PlannedEvent[]) => {
-    const heads = await notifications.heads(
+    const targets = notifications.targets(
       events.flatMap(({ event, ids }) => ids.map((id) => ({ tenant: event.tenant_id, id }))),
     );
     let unknown = 0;
-    const deliveries = events.flatMap(({ record, event, ids }) => {
-      const known = ids.flatMap((id) => heads.find({ tenant: event.tenant_id, id }) ?? []);
+    const writeDelivery = async ({ record, event, ids }: PlannedEvent) => {
+      const found = await Promise.all(ids.map((id) => targets.find({ tenant: event.tenant_id, id })));
+      const known = found.filter((target) => target !== undefined);
       if (known.length < ids.length) {
         unknown += ids.length - known.length;
         const { tenant_id, event_id } = event;
@@ -85,7 +86,8 @@ export const createDispatch = (
           origin: record,
         }),
       );
-    });
+    };
+    const deliveries = (await Promise.all(events.map(writeDelivery))).flat();
     return { deliveries, unknown };
   };
 

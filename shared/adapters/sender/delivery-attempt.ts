@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { MIN_TIME_TO_SEND } from '../../domain/deliver.ts';
 import { attempted, claimedRecord, type DeliveryRecord, ended } from '../../domain/delivery-record.ts';
-import type { NotificationHead } from '../../domain/notification.ts';
+import type { DeliveryTarget } from '../../domain/notification.ts';
 import type { Outcome } from '../../domain/outcome.ts';
 import { MAX_AGE, MAX_ATTEMPTS } from '../../domain/retry-schedule.ts';
 import { logger } from '../logger.ts';
@@ -19,7 +19,7 @@ export type Turn = {
 const noTurn: Turn = { superseded: false, onDelivered: async () => undefined };
 
 /** Delivers, and gives the claim up where a failure of our own kept it from being tried. */
-const deliver = async (work: Work, record: DeliveryRecord, { details }: NotificationHead): Promise<Outcome> => {
+const deliver = async (work: Work, record: DeliveryRecord, { details }: DeliveryTarget): Promise<Outcome> => {
   const { tools, body, id, timeLeft } = work;
   try {
     const { event, notification_id: notificationId } = body;
@@ -34,7 +34,7 @@ const deliver = async (work: Work, record: DeliveryRecord, { details }: Notifica
 const workOnClaimed = async (
   work: Work,
   record: DeliveryRecord,
-  notification: NotificationHead | undefined,
+  notification: DeliveryTarget | undefined,
   turn: Turn,
 ): Promise<Settled> => {
   const { deliveries, clock } = work.tools;
@@ -65,7 +65,7 @@ const workOnClaimed = async (
  */
 export const attemptDelivery = async (
   work: Work,
-  notification: NotificationHead | undefined,
+  notification: DeliveryTarget | undefined,
   turn: Turn = noTurn,
 ): Promise<Settled> => {
   const { tools, record, body, id } = work;

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { MIN_TIME_TO_SEND } from '../../domain/deliver.ts';
 import { advanced, claimedTurn, type IncidentTurn, isSuperseded } from '../../domain/incident.ts';
-import type { NotificationHead } from '../../domain/notification.ts';
+import type { DeliveryTarget } from '../../domain/notification.ts';
 import { logger } from '../logger.ts';
 import { attemptDelivery } from './delivery-attempt.ts';
 import { queueOf, type Settled, sameMessage, type Work } from './message.ts';
@@ -24,7 +24,7 @@ const askAgain = async (work: Work): Promise<Settled> => {
  * Works on a message about an incident (design 3, Incidents in order): one at a time for each notification and alarm, and
  * never an event older than one that has arrived. So a late CRITICAL cannot open again what its OK has closed.
  */
-export const attemptInTurn = async (work: Work, notification: NotificationHead | undefined): Promise<Settled> => {
+export const attemptInTurn = async (work: Work, notification: DeliveryTarget | undefined): Promise<Settled> => {
   const { tools, body } = work;
   const { deliveries, clock } = tools;
   // Those before it in its line have used up the time: of a batch of retries, that may be many, again and again.

@@ -13,6 +13,7 @@ import type { createDocumentClient } from '../document-client.ts';
 import { errorTrace, logger } from '../logger.ts';
 import { count, tally } from '../metrics.ts';
 import { createNotificationRepository } from '../notification-repository.ts';
+import type { TargetReads } from '../notification-targets.ts';
 import { createQueues, dueTime } from '../queues.ts';
 import { attemptDelivery } from './delivery-attempt.ts';
 import { attemptInTurn } from './incident-turn.ts';
@@ -99,9 +100,9 @@ export const createSender = (
   /** A retry that waits for hours comes by every 15 min: that costs no read and no write. */
   const isDue = ({ record }: Work): boolean => dueTime(record) <= tools.clock();
 
-  const workOn = async (work: Work, heads: ReturnType<typeof notifications.heads>): Promise<Settled> => {
+  const workOn = async (work: Work, targets: TargetReads): Promise<Settled> => {
     if (!isDue(work)) return postpone(work, dueTime(work.record) - tools.clock());
-    const notification = (await heads).find(placeOf(work));
+    const notification = await targets.find(placeOf(work));
     return hasIncidents ? attemptInTurn(work, notification) : attemptDelivery(work, notification);
   };
 
@@ -117,13 +118,11 @@ export const createSender = (
     const works = messages.flatMap(({ record, body }): Work[] =>
       body ? [{ tools, record, body, id: deliveryId(body.event, body.notification_id), timeLeft }] : [],
     );
-    const heads = notifications.heads(works.filter(isDue).map(placeOf));
-    // Each message awaits it and is put back by itself: here it must only not count as unhandled.
-    heads.catch(() => undefined);
+    const targets = notifications.targets(works.filter(isDue).map(placeOf));
 
     const workInLine = async (line: Work[]): Promise<SettledMessage[]> => {
       const done: SettledMessage[] = [];
-      for (const work of line) done.push(await orFailure(work.record, workOn(work, heads)));
+      for (const work of line) done.push(await orFailure(work.record, workOn(work, targets)));
       return done;
     };
     const malformed = messages
