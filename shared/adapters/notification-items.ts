@@ -1,7 +1,7 @@
 import * as z from 'zod/mini';
 import type { NotificationAttributes, NotificationRecord, StringMap } from '../contracts/notification.ts';
 import { isNotificationTypeId, type NotificationTypeId } from '../contracts/notification-types.ts';
-import { type NotificationHead, ownFields } from '../domain/notification.ts';
+import { type DeliveryTarget, ownFields } from '../domain/notification.ts';
 
 /*
  * How a notification lies in its table. A legal one may be 4.5 MB of UTF-8, an item ends at 400 KB (DynamoDB), so:
@@ -53,16 +53,17 @@ export type StoredHead = z.infer<typeof storedHead>;
 /** Reads a head's item. @throws ZodError where it is not one of ours */
 export const parseHead = (item: unknown): StoredHead => storedHead.parse(item);
 
-const projectedHead = z.pick(storedHead, { sk: true, type: true, fields: true });
+const projectedTarget = z.pick(storedHead, { sk: true, type: true, fields: true });
 
-/** The attributes that delivering needs: the others of a head are not fetched. */
-export const HEAD_PROJECTION = 'sk, #type, #fields';
-/** The names in `HEAD_PROJECTION` that DynamoDB reserves. */
-export const HEAD_PROJECTION_NAMES = { '#type': 'type', '#fields': 'fields' };
+/** The attributes that delivering needs: the others are not sent over the network. */
+export const TARGET_PROJECTION = {
+  ProjectionExpression: 'pk, sk, #type, #fields',
+  ExpressionAttributeNames: { '#type': 'type', '#fields': 'fields' },
+};
 
-/** Reads a projected head's item. */
-export const parseProjectedHead = (item: unknown): NotificationHead => {
-  const { sk, type, fields } = projectedHead.parse(item);
+/** Reads a projected target item. @throws ZodError where this version cannot read it */
+export const parseTarget = (item: unknown): DeliveryTarget => {
+  const { sk, type, fields } = projectedTarget.parse(item);
   return { id: sk, type, details: fields };
 };
 

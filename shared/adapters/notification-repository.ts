@@ -10,7 +10,7 @@ import { ulid } from 'ulid';
 import type { NotificationAttributes, NotificationRecord } from '../contracts/notification.ts';
 import { batches } from '../domain/batches.ts';
 import { unavailable } from '../domain/errors.ts';
-import { defaultNotification, type NotificationHead } from '../domain/notification.ts';
+import { defaultNotification, type NotificationKey } from '../domain/notification.ts';
 import { DEFAULT_NOTIFICATION_ID, isStoredNotificationId, newNotificationId } from '../domain/notification-id.ts';
 import { batchGet, batchWrite } from './dynamodb-batches.ts';
 import { errorTrace, logger } from './logger.ts';
@@ -18,16 +18,14 @@ import {
   chunkKeys,
   chunkPartition,
   chunkPrefix,
-  HEAD_PROJECTION,
-  HEAD_PROJECTION_NAMES,
   headPartition,
   notificationItems,
   parseChunk,
   parseHead,
-  parseProjectedHead,
   recordFrom,
   type StoredHead,
 } from './notification-items.ts';
+import { readTargets, type TargetReads } from './notification-targets.ts';
 import type { Clock } from './token-repository.ts';
 
 /** A version of a notification, and the chunks that it lies in. */
@@ -35,9 +33,6 @@ export type Version = { version: string; chunks: number };
 
 /** A notification with the version that an update must still find. */
 export type VersionedNotification = { record: NotificationRecord; stored: Version };
-
-/** A notification's place: the tenant is part of every address. */
-export type NotificationKey = { tenant: string; id: string };
 
 /** Times that a reader starts over because the version it read was replaced under its eyes. */
 const READ_ROUNDS = 5;
@@ -217,33 +212,15 @@ export const createNotificationRepository = (
       if (ids.includes(DEFAULT_NOTIFICATION_ID) && isFrom(DEFAULT_NOTIFICATION_ID, from)) yield defaultNotification;
     },
 
-    /**
-     * What delivering needs of many notifications, each under its own tenant: the map has no entry for one that does not
-     * exist. A read that leaves anything open throws, so that "unknown" is only said of what is known not to be there.
-     */
-    async heads(
-      keys: readonly NotificationKey[],
-    ): Promise<{ find(key: NotificationKey): NotificationHead | undefined }> {
-      const stored = new Map(
-        keys
-          .filter(({ id }) => isStoredNotificationId(id))
-          .map(({ tenant, id }) => [`${tenant} ${id}`, { pk: headPartition(tenant), sk: id }]),
-      );
-      const items = await batchGet(client, table, [...stored.values()], {
-        ProjectionExpression: `pk, ${HEAD_PROJECTION}`,
-        ExpressionAttributeNames: HEAD_PROJECTION_NAMES,
-      });
-      const found = new Map(items.map((item) => [`${item.pk} ${item.sk}`, parseProjectedHead(item)]));
-      return {
-        find: ({ tenant, id }) =>
-          id === DEFAULT_NOTIFICATION_ID ? defaultNotification : found.get(`${headPartition(tenant)} ${id}`),
-      };
-    },
+    /** Starts to read what delivering needs of many notifications, each under its own tenant. */
+    targets: (keys: readonly NotificationKey[]): TargetReads => readTargets(client, table, keys),
   };
 };
 
 /** Bytewise, as DynamoDB sorts; ids are ASCII, where UTF-16 order is the same. */
 const isFrom = (id: string, from: string | null): boolean => from === null || id >= from;
+
+export type { NotificationKey, TargetReads };
 
 /** Where notifications are kept. */
 export type NotificationRepository = ReturnType<typeof createNotificationRepository>;

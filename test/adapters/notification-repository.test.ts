@@ -139,7 +139,7 @@ describe('two tenants', () => {
     expect(await notifications.get(key)).toBeUndefined();
     expect(await list(other)).toEqual([byDefault]);
     expect(await Array.fromAsync(notifications.listByIds(other, [id], null))).toEqual([]);
-    expect((await notifications.heads([key])).find(key)).toBeUndefined();
+    expect(await notifications.targets([key]).find(key)).toBeUndefined();
     expect(await notifications.replace(key, stored, changed)).toBe(false);
     expect(await notifications.delete(key)).toBe(false);
     expect((await notifications.get({ tenant: one, id }))?.record).toEqual({ id, ...webhookNotification() });

@@ -1,5 +1,6 @@
 import { ProvisionedThroughputExceededException } from '@aws-sdk/client-dynamodb';
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import * as z from 'zod';
 
 /** True for the first `times` calls. */
 const firstOf = (times: number) => {
@@ -95,6 +96,41 @@ export const partlyDone = (client: DynamoDBDocumentClient, done: number, times =
         Object.assign(input, { RequestItems: part(input.RequestItems, 0, done) });
         const answer = await next(args);
         Object.assign(answer.output, unprocessed);
+        return answer;
+      },
+    { step: 'serialize', priority: 'high' },
+  );
+  return client;
+};
+
+const batchGetInput = z.object({
+  RequestItems: z.record(z.string(), z.looseObject({ Keys: z.array(z.looseObject({ pk: z.string() })) })),
+});
+
+/**
+ * Throttles partitions in BatchGetItem as DynamoDB does: their keys stay unprocessed, and the request fails where no other key
+ * is in it. Only the first `times` requests with such keys are throttled.
+ */
+export const throttledPartitions = (
+  client: DynamoDBDocumentClient,
+  isThrottledPartition: (pk: string) => boolean,
+  times = Number.POSITIVE_INFINITY,
+) => {
+  const isHit = firstOf(times);
+  client.middlewareStack.add(
+    (next, { commandName }) =>
+      async (args) => {
+        if (commandName !== 'BatchGetItemCommand') return next(args);
+        const [[table, request] = []] = Object.entries(batchGetInput.parse(args.input).RequestItems);
+        if (table === undefined || request === undefined) return next(args);
+        const throttledKeys = request.Keys.filter(({ pk }) => isThrottledPartition(pk));
+        if (throttledKeys.length === 0 || !isHit()) return next(args);
+        const others = request.Keys.filter((key) => !throttledKeys.includes(key));
+        if (others.length === 0)
+          throw new ProvisionedThroughputExceededException({ message: 'too fast', $metadata: {} });
+        Object.assign(args.input, { RequestItems: { [table]: { ...request, Keys: others } } });
+        const answer = await next(args);
+        Object.assign(answer.output, { UnprocessedKeys: { [table]: { ...request, Keys: throttledKeys } } });
         return answer;
       },
     { step: 'serialize', priority: 'high' },

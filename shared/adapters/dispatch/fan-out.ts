@@ -2,7 +2,7 @@ import type { NotificationTypeId } from '../../contracts/notification-types.ts';
 import { deliveryBody } from '../../domain/delivery-message.ts';
 import type { DeliveryTarget } from '../../domain/notification.ts';
 import type { PlannedEvent } from '../../domain/planned-event.ts';
-import { isKeyThrottled } from '../dependency-failure.ts';
+import { isKeyThrottled } from '../key-throttling.ts';
 import { errorTrace, logger } from '../logger.ts';
 import type { NotificationRepository } from '../notification-repository.ts';
 import type { TargetReads } from '../notification-targets.ts';

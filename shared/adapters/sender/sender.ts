@@ -9,7 +9,7 @@ import { incidentKey } from '../../domain/incident.ts';
 import { internalErrorDelaySeconds } from '../../domain/retry-schedule.ts';
 import { testEvent } from '../../domain/test-event.ts';
 import { createDeliveryRepository } from '../delivery-repository.ts';
-import { isKeyThrottled } from '../dependency-failure.ts';
+import { isKeyThrottled } from '../key-throttling.ts';
 import type { createDocumentClient } from '../document-client.ts';
 import { errorTrace, logger } from '../logger.ts';
 import { count, oldestAgeSeconds, tally } from '../metrics.ts';

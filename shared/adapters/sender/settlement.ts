@@ -4,7 +4,7 @@ import { bodyForRound, roundOf } from '../../domain/delivery-message.ts';
 import { type DeliveryRecord, ended, released } from '../../domain/delivery-record.ts';
 import type { Failure } from '../../domain/outcome.ts';
 import { waitAfter } from '../../domain/retry-schedule.ts';
-import { isKeyThrottled } from '../dependency-failure.ts';
+import { isKeyThrottled } from '../key-throttling.ts';
 import { errorTrace, logger } from '../logger.ts';
 import { deadLetter } from './dead-letter.ts';
 import type { Attempted } from './delivery-attempt.ts';
