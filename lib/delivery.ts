@@ -152,12 +152,8 @@ export class Delivery extends Construct {
         .and(limitedTo(settings.emailPerTenantDay)),
       webhook: common.and(credentials).and(guarded),
       sms: common.and(this.#texting(settings)).and(limitedTo(settings.smsPerTenantDay)),
-      incidentpager: common
-        .and(guarded)
-        .and(new Access({ PAGER_ENDPOINT: settings.pagerEndpoint })),
-      incidentrouter: common
-        .and(credentials)
-        .and(new Access({ ROUTER_ENDPOINT: settings.routerEndpoint })),
+      incidentpager: common.and(guarded).and(new Access({ PAGER_ENDPOINT: settings.pagerEndpoint })),
+      incidentrouter: common.and(credentials).and(new Access({ ROUTER_ENDPOINT: settings.routerEndpoint })),
       atomfeed: common.and(
         new Access(settings.feedEndpoint === undefined ? {} : { FEED_ENDPOINT: settings.feedEndpoint }),
       ),

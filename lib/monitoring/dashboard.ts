@@ -81,7 +81,7 @@ export const createDashboard = (scope: Construct, metrics: ServiceMetrics, api: 
       'Senders',
       graph('Delivered', counts('delivered')),
       graph('Retried', counts('retried')),
-      graph('Failures of our own', counts('failed')),
+      graph('Failures of our own', counts('internal_error')),
       graph('Attempts failed by destinations', counts('destination_failures'), counts('destination_attempts')),
       graph(
         'From queue to delivery, p50, ms',
@@ -100,7 +100,7 @@ export const createDashboard = (scope: Construct, metrics: ServiceMetrics, api: 
         'Concurrency',
         perType(({ type, sender }) => sender.metric('ConcurrentExecutions', { ...max, label: type })),
       ),
-      graph('Over a daily limit', counts('over_limit')),
+      graph('Over a daily limit', counts('tenant_limit_exceeded')),
     ],
     [
       'Dead letters',

@@ -142,7 +142,7 @@ export const pipelineAlarms = (
     runbook: 'aws-refuses-our-mails-or-texts',
   });
   alarm('SendingOverQuota', {
-    metric: metrics.allDeliveries('over_quota', { period: minutes(5) }),
+    metric: metrics.allDeliveries('aws_quota_exceeded', { period: minutes(5) }),
     threshold: 1,
     periods: 3,
     impact: 'Mails or texts wait: they are more than our account may send at a time, or in a day.',
@@ -150,7 +150,7 @@ export const pipelineAlarms = (
     runbook: 'mails-or-texts-over-the-quota',
   });
   alarm('TenantOverLimit', {
-    metric: metrics.allDeliveries('over_limit', { period: minutes(15) }),
+    metric: metrics.allDeliveries('tenant_limit_exceeded', { period: minutes(15) }),
     threshold: 1,
     periods: 1,
     impact: 'A tenant is over a limit of the day: its further alerts of that type are given up until midnight UTC.',

@@ -105,9 +105,8 @@ export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: 
 
   /** Writes one item. @returns false where the condition failed */
   const put = async (record: DeliveryRecord, condition: Conditional = {}): Promise<boolean> =>
-    (await unlessConditionFailed(
-      client.send(new PutCommand({ TableName: table, Item: record, ...condition })),
-    )) !== undefined;
+    (await unlessConditionFailed(client.send(new PutCommand({ TableName: table, Item: record, ...condition })))) !==
+    undefined;
 
   /** @returns the item as it is now, or undefined where the condition failed */
   const update = async ({ pk, sk }: DeliveryKey, write: ConditionalUpdate) => {
@@ -185,9 +184,9 @@ export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: 
      * Claims a delivery for one attempt by a conditional write: nobody else can until the lease ends. Nearly all are new, and
      * cost this one write; only what has a record already is read, judged, and taken over if it has not changed meanwhile.
      *
-     * @param sentAt when the message was sent, ms
+     * @param sentAt when the message was sent, ms; just now unless it says otherwise
      */
-    async claim(first: DeliveryRecord, sentAt: number, now: number): Promise<Claim> {
+    async claim(first: DeliveryRecord, now: number, sentAt: number = now): Promise<Claim> {
       if (await put(first, { ConditionExpression: 'attribute_not_exists(pk)' }))
         return { kind: 'claimed', record: first };
       const found = await read(first);

@@ -125,9 +125,7 @@ export const createQueues = (client: SQSClient = new SQSClient(awsConfig), now: 
     messages: readonly Message[],
     attributesOf: (message: Message) => Partial<SendMessageBatchRequestEntry> = () => ({}),
   ): Promise<Message[]> =>
-    (
-      await Promise.all(packBatches(messages).map((batch) => atOnce(() => sendBatch(url, batch, attributesOf))))
-    ).flat();
+    (await Promise.all(packBatches(messages).map((batch) => atOnce(() => sendBatch(url, batch, attributesOf))))).flat();
 
   return {
     /** Sends messages in batches. @returns those that the queue did not take; it is for the caller not to lose them */

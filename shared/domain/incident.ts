@@ -13,8 +13,7 @@ export const incidentKey = ({ tenant_id: tenant, entity, alarm }: AlarmEvent): s
     .update(JSON.stringify([tenant, entity.id, alarm.id]))
     .digest('hex');
 
-const timestamp = (value: unknown): number | undefined =>
-  typeof value === 'number' && value >= 0 ? value : undefined;
+const timestamp = (value: unknown): number | undefined => (typeof value === 'number' && value >= 0 ? value : undefined);
 
 /**
  * When the alarm's state changed, ms since the epoch: the event's own timestamp, or the one inside its id, but never later

@@ -48,7 +48,10 @@ const readOne = async (targets: TargetReads, tenant: string, id: string): Promis
 
 /** Collects messages until the event loop turns, so that events which are read together share batches. */
 const createOutbox = (queues: Pick<Queues, 'sendAll'>, urls: Record<NotificationTypeId, string>) => {
-  const collected = new Map<NotificationTypeId, { messages: OutgoingMessage[]; refused: Promise<Set<OutgoingMessage>> }>();
+  const collected = new Map<
+    NotificationTypeId,
+    { messages: OutgoingMessage[]; refused: Promise<Set<OutgoingMessage>> }
+  >();
 
   const open = (type: NotificationTypeId) => {
     const messages: OutgoingMessage[] = [];

@@ -85,7 +85,7 @@ export const attemptDelivery = async (
   if (work.timeLeft() < MIN_TIME_TO_SEND) return returnToQueue(work, 'busy', 0);
 
   const first = claimedRecord(body, randomUUID(), clock());
-  const claim = await deliveries.claim(first, sentAt(message), clock());
+  const claim = await deliveries.claim(first, clock(), sentAt(message));
   switch (claim.kind) {
     case 'ended':
       return { verdict: 'duplicate' };

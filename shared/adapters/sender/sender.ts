@@ -9,8 +9,8 @@ import { incidentKey } from '../../domain/incident.ts';
 import { internalErrorDelaySeconds } from '../../domain/retry-schedule.ts';
 import { testEvent } from '../../domain/test-event.ts';
 import { createDeliveryRepository } from '../delivery-repository.ts';
-import { isKeyThrottled } from '../key-throttling.ts';
 import type { createDocumentClient } from '../document-client.ts';
+import { isKeyThrottled } from '../key-throttling.ts';
 import { errorTrace, logger } from '../logger.ts';
 import { count, oldestAgeSeconds, tally } from '../metrics.ts';
 import { createNotificationRepository } from '../notification-repository.ts';
@@ -128,7 +128,9 @@ export const createSender = (
     const verdicts = tally(settled.map(({ settled: { verdict } }) => verdict));
     logger.info('batch done', { type, ...verdicts });
     const unprocessed = settled.filter(({ settled: { verdict } }) => verdict === 'internal_error');
-    const unrecorded = settled.filter(({ settled: { verdict, isKeyThrottled: isOwn } }) => verdict === 'unrecorded' && !isOwn);
+    const unrecorded = settled.filter(
+      ({ settled: { verdict, isKeyThrottled: isOwn } }) => verdict === 'unrecorded' && !isOwn,
+    );
     const returned = unprocessed.length + (verdicts.throttled_keys ?? 0);
     count(
       { ...verdicts, ...tally(settled.flatMap(({ settled: one }) => deliveryCounts(one))) },

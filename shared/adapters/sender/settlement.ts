@@ -1,6 +1,6 @@
 import { notificationTypes } from '../../contracts/notification-types.ts';
-import { deliveryLatency } from '../../domain/delivery-metrics.ts';
 import { bodyForRound, roundOf } from '../../domain/delivery-message.ts';
+import { deliveryLatency } from '../../domain/delivery-metrics.ts';
 import { type DeliveryRecord, ended, released } from '../../domain/delivery-record.ts';
 import type { Failure } from '../../domain/outcome.ts';
 import { waitAfter } from '../../domain/retry-schedule.ts';
@@ -17,7 +17,12 @@ import { persist } from './persist.ts';
  * written first, says when the attempt is due. If another worker holds the record by now, or the SDK has applied this write
  * before, the message is sent all the same: it finds out by itself.
  */
-const scheduleRetry = async (work: Work, record: DeliveryRecord, failure: Failure, waitMs: number): Promise<Settled> => {
+const scheduleRetry = async (
+  work: Work,
+  record: DeliveryRecord,
+  failure: Failure,
+  waitMs: number,
+): Promise<Settled> => {
   const { deliveries, queues, retryUrl, clock } = work.tools;
   await persist(work, () => deliveries.update(record, released(record, clock() + waitMs)));
   const message = sameMessage(work);
