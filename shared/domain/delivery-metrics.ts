@@ -43,6 +43,7 @@ export const notSent: readonly Reason[] = [
   'daily limit',
   'country not allowed',
   'no contacts',
+  'no feed configured',
   'origin paused',
   'attempts exhausted',
   'expired',
@@ -54,8 +55,8 @@ const countsOfAttempt = (attempt: Outcome): DeliveryCount[] => {
   if (reason === 'daily limit') return ['tenant_limit_exceeded'];
   if (reason === 'daily quota') return ['aws_quota_exceeded'];
   if (reason === 'sender misconfigured') return ['misconfigured', 'service_failures'];
-  if (cause === 'service') return ['service_failures'];
-  return notSent.includes(reason) ? [] : ['destination_attempts', 'destination_failures'];
+  if (notSent.includes(reason)) return [];
+  return cause === 'service' ? ['service_failures'] : ['destination_attempts', 'destination_failures'];
 };
 
 /** The counts that a settled message adds one to. */

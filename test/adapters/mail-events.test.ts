@@ -29,11 +29,15 @@ beforeEach(() => {
 
 const counted = () => written.match(/"Name":"\w+"/g)?.map((name) => name.slice(8, -1)) ?? [];
 
+const claimedBy = (notification_id: string, owner: string, now: number) =>
+  claimedRecord({ event: alarmEvent(), notification_id, event_time_ms: now, content_hash: 'hash' }, owner, now);
+
 /** A delivery to a new notification, in this state. */
 const delivery = async (status: 'delivered' | 'dead' | 'superseded' | 'cancelled' | 'pending', lease = 0) => {
   const id = newNotificationId();
-  const claimed = claimedRecord({ event: alarmEvent(), notification_id: id }, 'message', 'owner', NOW - 1_000);
-  await deliveries.save(status === 'pending' ? { ...claimed, lease } : ended(claimed, status));
+  const claimed = claimedBy(id, 'owner', NOW - 1_000);
+  await deliveries.claim(claimed, NOW - 1_000);
+  await deliveries.update(claimed, status === 'pending' ? { ...claimed, lease } : ended(claimed, status));
   return { id, claimed, tags: mailTags(alarmEvent(), id) };
 };
 
@@ -78,7 +82,7 @@ describe('a mail that bounced or was rejected', () => {
   it('ends its delivery: the event that comes again is not sent again', async () => {
     const { id, tags } = await delivery('delivered');
     await record(mailEvent('Bounce', tags));
-    const again = claimedRecord({ event: alarmEvent(), notification_id: id }, 'message', 'other', NOW);
+    const again = claimedBy(id, 'other', NOW);
     expect(await deliveries.claim(again, NOW)).toEqual({ kind: 'ended' });
   });
 
@@ -102,7 +106,7 @@ describe('a mail that bounced or was rejected', () => {
   it('comes again where its sender is still at work on the delivery', async () => {
     const { claimed, tags } = await delivery('pending', NOW + 1);
     await expect(record(mailEvent('Bounce', tags))).rejects.toThrow('being worked on');
-    await deliveries.save(ended(claimed, 'delivered'));
+    await deliveries.complete(ended(claimed, 'delivered'));
     await record(mailEvent('Bounce', tags));
     expect(await deliveries.read(claimed)).toMatchObject({ status: 'bounced' });
   });
@@ -111,7 +115,7 @@ describe('a mail that bounced or was rejected', () => {
     const id = newNotificationId();
     const tags = mailTags(alarmEvent(), id);
     await record(mailEvent('Bounce', tags));
-    const key = claimedRecord({ event: alarmEvent(), notification_id: id }, '', '', NOW);
+    const key = claimedBy(id, '', NOW);
     expect(await deliveries.read(key)).toBeUndefined();
     expect(counted()).toEqual(['mail_bounces']);
   });

@@ -2,9 +2,9 @@ import { SendMessageCommand } from '@aws-sdk/client-sqs';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
 import { createDeliveryRepository } from '../../shared/adapters/delivery-repository.ts';
-import { deliveryBody } from '../../shared/contracts/sender.ts';
-import { claimedTurn } from '../../shared/domain/incident.ts';
+import { claimedLock } from '../../shared/domain/incident.ts';
 import { type Client, webhook } from '../support/api.ts';
+import { deliveryMessage } from '../support/events.ts';
 import { alarmEvent, until } from '../support/pipeline.ts';
 import { openSink } from '../support/sink-of-test.ts';
 import { type FaultyStack, startFaultyStack, throttled } from './support.ts';
@@ -96,7 +96,7 @@ describe('the queue of retries', () => {
     await world.sendEvents([event]);
     await world.hurried(sink.wait(2));
     const putBack = watchCalls(SENDER, 'ChangeMessageVisibility');
-    const MessageBody = deliveryBody(id, JSON.stringify(event));
+    const MessageBody = deliveryMessage(id, event);
     await world.sqs.send(new SendMessageCommand({ QueueUrl: queue(RETRIES).settings.url, MessageBody }));
     await until(async () => queue(RETRIES).counts.inFlight === 2 || undefined);
     world.stack.advance(5_000);
@@ -127,9 +127,9 @@ describe('the queue of retries', () => {
     const deliveries = createDeliveryRepository(world.documents, world.table('Deliveries'));
     const sent = watchCalls('Delivery-send-incidentpager', 'SendMessage');
     const whileTaken = async (happening: () => Promise<unknown>) => {
-      const turn = await deliveries.claimTurn(claimedTurn(event, id, 'another', FAR), FAR);
+      const lock = await deliveries.claimLock(claimedLock(event, id, 'another', FAR), FAR);
       await happening();
-      if (turn) await deliveries.save({ ...turn, lease: 0 });
+      if (lock) await deliveries.releaseLock(lock);
     };
     await whileTaken(async () => {
       await world.sendEvents([event]);

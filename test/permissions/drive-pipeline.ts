@@ -7,12 +7,12 @@ import {
   notificationTypeIds,
   notificationTypes,
 } from '../../shared/contracts/notification-types.ts';
-import { deliveryBody } from '../../shared/contracts/sender.ts';
-import { claimedTurn } from '../../shared/domain/incident.ts';
+import { claimedLock } from '../../shared/domain/incident.ts';
 import { mailTags } from '../../shared/domain/mail-event.ts';
 import { senderName } from '../../shared/environment.ts';
 import type { FaultyStack } from '../faults/support.ts';
 import type { Client } from '../support/api.ts';
+import { deliveryMessage } from '../support/events.ts';
 import { alarmEvent, until } from '../support/pipeline.ts';
 import type { Received } from '../support/sink.ts';
 import type { Call } from './calls.ts';
@@ -76,7 +76,7 @@ export const drivePipeline = async (
   // Once more, and to the senders of all types: each finds its own delivered, and sends the others on.
   for (const type of notificationTypeIds) {
     for (const id of ids) {
-      const MessageBody = deliveryBody(id, JSON.stringify(event));
+      const MessageBody = deliveryMessage(id, event);
       await world.sqs.send(new SendMessageCommand({ QueueUrl: queueUrl(type), MessageBody }));
     }
   }
@@ -92,17 +92,17 @@ export const drivePipeline = async (
   const bounce = JSON.stringify({ source: 'aws.ses', detail: { eventType: 'Bounce', mail } });
   for (let time = 0; time < 2; time++) await world.stack.lambda.invoke('MailEvents-record-mail-events', bounce);
 
-  // Another worker has the turns of the incidents, and gives them up.
+  // Another worker holds the locks of the incidents, and releases them.
   const contended = alarmEvent(client.tenant, ids);
   const deliveries = createDeliveryRepository(world.documents, world.table('Deliveries'));
-  const turns = await Promise.all(
-    ids.map((id) => deliveries.claimTurn(claimedTurn(contended, id, 'another', FAR), FAR)),
+  const locks = await Promise.all(
+    ids.map((id) => deliveries.claimLock(claimedLock(contended, id, 'another', FAR), FAR)),
   );
   await world.sendEvents([contended]);
   await eachSender(
     (type) => !notificationTypes[type].hasIncidents || made(senderName(type), 'sqs:SendMessage', `:Delivery-${type}`),
   );
-  for (const turn of turns) if (turn) await deliveries.save({ ...turn, lease: 0 });
+  for (const lock of locks) if (lock) await deliveries.releaseLock(lock);
 
   setMood('fail');
   await world.sendEvents([alarmEvent(client.tenant, ids)]);
