@@ -101,9 +101,9 @@ describe('an incident that is resolved stays resolved', () => {
     const dead = world.crashOnce({
       caller: 'send-incidentpager',
       service: 'dynamodb',
-      action: 'BatchWriteItem',
+      action: 'UpdateItem',
       when: 'before',
-      fits: (body) => body.includes('"newest":{"N":"17'),
+      fits: (body) => body.includes('newest_event_at_ms < :time'),
     });
     await world.sendEvents([ok(id)]);
     await dead;
