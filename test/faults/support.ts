@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { StartMessageMoveTaskCommand } from '@aws-sdk/client-sqs';
 import type { AwsCall, AwsFault } from '../../bin/local/aws.ts';
 import { type LocalStack, startLocalStack } from '../../bin/local/stack.ts';
+import { moveMessages } from '../../bin/ops/redrive.ts';
 import type { NotificationTypeId } from '../../shared/contracts/notification-types.ts';
 import { connectApi } from '../support/api.ts';
 import { connectPipeline, until } from '../support/pipeline.ts';
@@ -106,12 +106,11 @@ export const startFaultyStack = async (settings: Record<string, string> = {}) =>
       return ended.length === amount ? ended : undefined;
     });
 
-  /** Moves a type's dead letters back to its queue, as ops do. */
+  /** Moves a type's dead letters to its queue, as ops do. */
   const redrive = async (type: NotificationTypeId): Promise<void> => {
-    const arn = (name: string) => `arn:aws:sqs:us-east-1:000000000000:Delivery-${name}`;
-    await pipeline.sqs.send(
-      new StartMessageMoveTaskCommand({ SourceArn: arn(`${type}-DeadLetters`), DestinationArn: arn(type) }),
-    );
+    const to = stack.queues.get(`Delivery-${type}`)?.settings.url;
+    if (to === undefined) throw new Error(`There is no queue of ${type}.`);
+    await moveMessages(pipeline.sqs, { from: pipeline.deadLetterQueue(type), to });
   };
 
   return {

@@ -29,6 +29,7 @@ describe('the stack', () => {
    */
   it('keeps its tables and queues: their logical ids do not change', () => {
     expect(idsOf('AWS::DynamoDB::Table', 'AWS::SQS::Queue')).toEqual([
+      'Crashed5EE42D5E',
       'DeliveryAlarmEventsDeadLettersE737AA73',
       'DeliveryAlarmEventsQueue0CEB59F8',
       'DeliveryatomfeedDeadLettersFF5890D2',
@@ -55,6 +56,7 @@ describe('the stack', () => {
       'DeliverywebhookDeadLettersADF32E35',
       'DeliverywebhookQueueD7B9E1BA',
       'DeliverywebhookRetries74F858CF',
+      'MailEventsQueue24016501',
       'StorageAccountsTableA2B1C1E7',
       'StorageDeliveriesTableBC9298F3',
       'StorageNotificationsTableE2218D4A',

@@ -22,14 +22,22 @@ export const throttled = (client: DynamoDBDocumentClient, command: string, times
   return client;
 };
 
-/** Does what the first request of this kind asks for, and loses the answer on its way back, so that the SDK repeats it. */
-export const losingAnswer = (client: DynamoDBDocumentClient, command: string) => {
+/**
+ * Does what the first request of this kind asks for, and loses the answer on its way back, so that the SDK repeats it. What
+ * others do meanwhile is done before the repetition.
+ */
+export const losingAnswer = (
+  client: DynamoDBDocumentClient,
+  command: string,
+  meanwhile: () => Promise<unknown> = async () => undefined,
+) => {
   const isHit = firstOf(1);
   client.middlewareStack.add(
     (next, { commandName }) =>
       async (args) => {
         const answer = await next(args);
         if (commandName !== command || !isHit()) return answer;
+        await meanwhile();
         throw Object.assign(new Error('the socket hung up'), { name: 'TimeoutError' });
       },
     { step: 'deserialize' },
