@@ -2,7 +2,7 @@ import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { type DeliveryTarget, defaultNotification, type NotificationKey } from '../domain/notification.ts';
 import { DEFAULT_NOTIFICATION_ID, isStoredNotificationId } from '../domain/notification-id.ts';
 import { readEach } from './dynamodb-batches.ts';
-import { headPartition, parseTarget, TARGET_PROJECTION } from './notification-items.ts';
+import { isTombstone, parseTarget, TARGET_PROJECTION, targetKey } from './notification-items.ts';
 import { unreadable } from './unreadable-notification.ts';
 
 /** Targets that are being read, each with a result of its own. */
@@ -16,8 +16,6 @@ export type TargetReads = {
   find(key: NotificationKey): Promise<DeliveryTarget | undefined>;
 };
 
-const itemKey = ({ tenant, id }: NotificationKey) => ({ pk: headPartition(tenant), sk: id });
-
 const keyText = ({ tenant, id }: NotificationKey): string => `${id} ${tenant}`;
 
 /** Starts to read what delivering needs of many notifications, strongly consistent, each under its own tenant. */
@@ -27,12 +25,12 @@ export const readTargets = (
   keys: readonly NotificationKey[],
 ): TargetReads => {
   const stored = keys.filter(({ id }) => isStoredNotificationId(id));
-  const findItem = readEach(client, table, stored.map(itemKey), TARGET_PROJECTION);
+  const findItem = readEach(client, table, stored.map(targetKey), TARGET_PROJECTION);
   const found = new Map<string, Promise<DeliveryTarget | undefined>>();
 
   const read = async (key: NotificationKey): Promise<DeliveryTarget | undefined> => {
-    const item = await findItem(itemKey(key));
-    if (!item) return undefined;
+    const item = await findItem(targetKey(key));
+    if (!item || isTombstone(item)) return undefined;
     try {
       return parseTarget(item);
     } catch (error) {
