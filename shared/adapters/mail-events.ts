@@ -5,8 +5,8 @@ import * as z from 'zod/mini';
 import { type DeliveryKey, partitionPlace } from '../domain/delivery-key.ts';
 import { deliveryOfTags, type MailEventKind, mailEventKinds } from '../domain/mail-event.ts';
 import { internalErrorDelaySeconds } from '../domain/retry-schedule.ts';
-import { errorTrace, logger } from './logger.ts';
 import { isKeyThrottled } from './key-throttling.ts';
+import { errorTrace, logger } from './logger.ts';
 import { count, oldestAgeSeconds } from './metrics.ts';
 import type { Queues } from './queues.ts';
 
@@ -159,11 +159,16 @@ export const createMailEventRecorder = (
     const unfinished = [...withResult('early'), ...throttled, ...failed];
     await Promise.all(unfinished.map(receiveLater));
     const sentAt = failed.map(({ attributes }) => Number(attributes.SentTimestamp));
-    count({ throttled_keys: throttled.length }, { function: 'record-mail-events' }, {}, {
-      handled: Records.length - unfinished.length,
-      internalErrors: failed.length,
-      oldestUnprocessedSeconds: oldestAgeSeconds(sentAt, now()),
-    });
+    count(
+      { throttled_keys: throttled.length },
+      { function: 'record-mail-events' },
+      {},
+      {
+        handled: Records.length - unfinished.length,
+        internalErrors: failed.length,
+        oldestUnprocessedSeconds: oldestAgeSeconds(sentAt, now()),
+      },
+    );
     return { batchItemFailures: unfinished.map(({ messageId }) => ({ itemIdentifier: messageId })) };
   };
 };

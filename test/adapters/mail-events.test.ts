@@ -21,7 +21,7 @@ const environment = { DELIVERIES_TABLE: 'deliveries', EMAIL_EVENTS_QUEUE: 'https
 /** The visibility changes that the recorder asks for: the queue, the message and the seconds. */
 let visibility: [url: string, messageId: string, seconds: number][] = [];
 const queues = {
-  putBack: async (url: string, { messageId }: SQSRecord, seconds: number) => {
+  changeVisibility: async (url: string, { messageId }: SQSRecord, seconds: number) => {
     visibility.push([url, messageId, seconds]);
   },
 };
@@ -201,7 +201,7 @@ describe('a batch of email events', () => {
 
   it('reports a message whose visibility cannot be changed, too', async () => {
     const { tags } = await delivery('delivered');
-    const queue = { putBack: () => Promise.reject(new Error('secret')) };
+    const queue = { changeVisibility: () => Promise.reject(new Error('secret')) };
     const body = JSON.stringify(mailEvent('Bounce', tags));
     expect(await handBatch([{ body }], throttledOnce(), queue)).toEqual(['message-1']);
     expect(written).toContain('visibility change failed');
