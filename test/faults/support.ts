@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { AwsCall, AwsFault } from '../../bin/local/aws.ts';
+import type { AwsCall } from '../../bin/local/aws.ts';
+import type { Fault } from '../../bin/local/endpoint.ts';
 import { type LocalStack, startLocalStack } from '../../bin/local/stack.ts';
 import { moveMessages } from '../../bin/ops/redrive.ts';
 import type { NotificationTypeId } from '../../shared/contracts/notification-types.ts';
@@ -19,7 +20,7 @@ export type CrashPoint = {
 };
 
 /** Throttled, as each service says it. */
-export const throttled: AwsFault = { status: 400, type: 'ThrottlingException', message: 'Rate exceeded' };
+export const throttled = { status: 400, type: 'ThrottlingException', message: 'Rate exceeded' } as const;
 
 const called = (call: AwsCall, { caller, service, action, fits = () => true }: Omit<CrashPoint, 'when'>): boolean =>
   call.caller.includes(caller) &&
@@ -37,8 +38,8 @@ export const startFaultyStack = async (settings: Record<string, string> = {}) =>
   const running = reachable(stack);
   const api = connectApi(running);
 
-  /** Makes the calls that fit fail, until the answer is called. */
-  const failing = (fault: AwsFault, fits: (call: AwsCall) => boolean): (() => void) => {
+  /** Makes the calls that fit fail, or their responses late or lost, until the result is called. */
+  const failing = (fault: ReturnType<Fault>, fits: (call: AwsCall) => boolean): (() => void) => {
     const before = stack.endpoint.fault;
     stack.endpoint.fault = (call) => (fits(call) ? fault : before(call));
     return () => {

@@ -99,9 +99,14 @@ describe('what the functions of the pipeline may do', () => {
     );
   const ownQueues = (name: string) => grantsOf(name).filter((grant) => grant.startsWith('sqs:'));
 
-  it('is, for the dispatch, to read notifications and to send to the senders', () => {
+  it('is, for the dispatch, to read notifications, to send to the senders, and to continue a large plan', () => {
     expect(grantsOf('dispatch-alarm-events')).toEqual(
-      [...onNotifications('BatchGetItem'), ...sending(notificationTypeIds), ...consuming('AlarmEvents')].toSorted(),
+      [
+        ...onNotifications('BatchGetItem'),
+        ...sending(notificationTypeIds),
+        ...consuming('AlarmEvents'),
+        'sqs:SendMessage DeliveryAlarmEventsQueue',
+      ].toSorted(),
     );
   });
 

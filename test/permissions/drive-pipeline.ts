@@ -75,6 +75,23 @@ export const drivePipeline = async (
   await world.sendEvents([event, '{not an event']);
   for (const id of ids) await world.hurried(world.ended(client.tenant, id, 1));
 
+  // One queue does not take its message: the dispatch continues with what is left.
+  const mend = world.failing(
+    { status: 500, type: 'InternalError', message: '' },
+    ({ service, action, body }) =>
+      service === 'sqs' &&
+      action === 'SendMessageBatch' &&
+      body.includes('Delivery-sms"') &&
+      !made('dispatch-alarm-events', 'sqs:SendMessage', 'Delivery-AlarmEvents'),
+  );
+  await world.sendEvents([alarmEvent(client.tenant, ids)]);
+  for (const id of ids) await world.hurried(world.ended(client.tenant, id, 2));
+  mend();
+
+  // Another event with the same id is a conflict, which each record notes.
+  await world.sendEvents([{ ...event, check: { id: 'another' } }]);
+  await eachSender((type) => made(senderName(type), 'dynamodb:UpdateItem', '/Storage-Deliveries'));
+
   // Once more, and to the senders of all types: each finds its own delivered, and sends the others on.
   for (const type of notificationTypeIds) {
     for (const id of ids) {
