@@ -49,7 +49,7 @@ describe('a worker that dies', () => {
     const dead = world.crashOnce(point);
     await world.sendEvents([alarmEvent(client.tenant, [id])]);
     await dead;
-    world.stack.advance(FORGOTTEN);
+    await world.stack.advance(FORGOTTEN);
     await world.hurried(world.delivery(client.tenant, id, 'delivered'));
     await world.drained('Delivery-webhook');
     expect(sink.received).toHaveLength(sends);
@@ -67,7 +67,7 @@ describe('a worker that dies', () => {
     const dead = world.crashOnce(point);
     await world.sendEvents([alarmEvent(client.tenant, [id])]);
     await dead;
-    world.stack.advance(FORGOTTEN);
+    await world.stack.advance(FORGOTTEN);
     await world.hurried(world.delivery(client.tenant, id, 'delivered'));
     await world.drained('Delivery-webhook');
     expect(sink.received).toHaveLength(sends);
@@ -98,7 +98,7 @@ describe('a worker that dies', () => {
       const dead = world.crashOnce(point);
       await world.sendEvents([alarmEvent(client.tenant, [id])]);
       await dead;
-      world.stack.advance(FORGOTTEN);
+      await world.stack.advance(FORGOTTEN);
       await world.hurried(world.delivery(client.tenant, id, 'dead'));
       await world.drained('Delivery-webhook');
       expect(sink.received).toHaveLength(sends);
@@ -149,7 +149,7 @@ describe('a worker that dies', () => {
     const dead = world.crashOnce(point);
     await world.sendEvents([alarmEvent(client.tenant, ids)]);
     await dead;
-    world.stack.advance(FORGOTTEN);
+    await world.stack.advance(FORGOTTEN);
     for (const id of ids) await world.hurried(world.delivery(client.tenant, id, 'delivered'));
     await world.drained('Delivery-AlarmEvents');
     await world.drained('Delivery-webhook');

@@ -99,7 +99,7 @@ describe('the queue of retries', () => {
     const MessageBody = deliveryMessage(id, event);
     await world.sqs.send(new SendMessageCommand({ QueueUrl: queue(RETRIES).settings.url, MessageBody }));
     await until(async () => queue(RETRIES).counts.inFlight === 2 || undefined);
-    world.stack.advance(5_000);
+    await world.stack.advance(5_000);
     await until(async () => putBack[0]);
     end();
     await world.delivery(client.tenant, id, 'delivered');
@@ -155,9 +155,9 @@ describe('the queue of retries', () => {
     await world.sendEvents(Array.from({ length: hanging }, () => alarmEvent(client.tenant, [slow])));
     await until(async () => queue(RETRIES).counts.delayed === hanging || undefined);
     // First they are due, then their batch has been gathered.
-    world.stack.advance(10_000);
+    await world.stack.advance(10_000);
     await until(async () => queue(RETRIES).counts.inFlight === hanging || undefined);
-    world.stack.advance(5_000);
+    await world.stack.advance(5_000);
     await dead.wait(2 * hanging);
     await until(async () => world.stack.lambda.busy(SENDER) === 1 || undefined);
 

@@ -82,11 +82,13 @@ describe('a round of attempts', () => {
       ({ service, caller }) => service === 'dynamodb' && caller.includes('send-webhook'),
     );
     await world.sendEvents([alarmEvent(client.tenant, [id])]);
-    const held = await until(async () => queue('Delivery-webhook').messages.find(({ body }) => body.includes(id)));
+    const held = await until(async () =>
+      queue('Delivery-webhook').messages.find(({ body, state }) => body.includes(id) && state !== 'inFlight'),
+    );
     held.receives = 100;
     await world.hurried(until(async () => (queue('Crashed').messages.length > 0 ? true : undefined)));
     recover();
-    world.stack.advance(DAY);
+    await world.stack.advance(DAY);
     await world.sqs.send(new StartMessageMoveTaskCommand({ SourceArn: queue('Crashed').settings.arn }));
     expect(await world.hurried(world.delivery(client.tenant, id, 'delivered'))).toMatchObject({ attempts: 1 });
     expect(sink.received).toHaveLength(1);
@@ -101,7 +103,7 @@ describe('a round of attempts', () => {
     );
     retry.receives = 100;
     await world.hurried(until(async () => (queue('Crashed').messages.length > 0 ? true : undefined)));
-    world.stack.advance(DAY + HOUR);
+    await world.stack.advance(DAY + HOUR);
     await world.sqs.send(new StartMessageMoveTaskCommand({ SourceArn: queue('Crashed').settings.arn }));
     expect(await world.hurried(world.delivery(client.tenant, id, 'delivered'))).toMatchObject({
       attempts: 1,
@@ -120,11 +122,11 @@ describe('a round of attempts', () => {
     const refused = () => world.lines.filter((line) => line.includes(id) && line.includes('daily quota')).length;
     await world.sendEvents([alarmEvent(client.tenant, [id])]);
     await until(async () => refused() || undefined);
-    world.stack.advance(DAY + HOUR);
+    await world.stack.advance(DAY + HOUR);
     const before = refused();
     await world.hurried(until(async () => (refused() > before ? true : undefined)));
     expect(lettersOf('email', id)).toEqual([]);
-    world.stack.advance(4 * DAY);
+    await world.stack.advance(4 * DAY);
     const dead = await world.hurried(world.deadLetter('email', (body) => body.includes(id)));
     recover();
     expect(dead.attributes).toMatchObject({ reason: 'expired', cause: 'service', attempts: '0' });
@@ -136,7 +138,7 @@ describe('a round of attempts', () => {
     await world.sendEvents([alarmEvent(client.tenant, [id])]);
     await sink.wait(1);
     await until(async () => queue('Delivery-webhook-Retries').messages.find(({ body }) => body.includes(id)));
-    world.stack.advance(DAY + HOUR);
+    await world.stack.advance(DAY + HOUR);
     const dead = await world.hurried(world.deadLetter('webhook', (body) => body.includes(id)));
     expect(dead.attributes).toMatchObject({ reason: 'expired', cause: 'destination' });
   });

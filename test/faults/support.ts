@@ -72,7 +72,7 @@ export const startFaultyStack = async (settings: Record<string, string> = {}) =>
       hasHappened = true;
     });
     while (!hasHappened) {
-      if (stack.lambda.busy() === 0) stack.advance(5_000);
+      if (stack.lambda.busy() === 0) await stack.advance(5_000);
       await pause(20);
     }
     return done;
