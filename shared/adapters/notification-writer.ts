@@ -108,7 +108,9 @@ export const createNotificationWriter = (client: DynamoDBDocumentClient, table: 
     const now = clock();
     // A tombstone, since a delayed put of the notification's create would bring it back if there were no item.
     const expires = Math.floor(now / 1000) + TOMBSTONE_SECONDS;
-    const isDeleted = await putTarget(tombstone(key, now, expires), isUnchanged(target));
+    // The put fails, too, where it is the SDK's second one after a first response that was lost.
+    const isDeleted =
+      (await putTarget(tombstone(key, now, expires), isUnchanged(target))) || (await readVersion(key)) === undefined;
     if (isDeleted && hasChunks) await deleteChunks(key, stored);
     return isDeleted;
   };
@@ -116,7 +118,6 @@ export const createNotificationWriter = (client: DynamoDBDocumentClient, table: 
   const deleteNotification = async (key: NotificationKey): Promise<boolean> => {
     for (let round = 0; round < DELETE_ROUNDS; round++) {
       const found = await readVersion(key);
-      // Gone after an attempt of ours: the SDK has repeated a delete whose response was lost.
       if (!found) return round > 0;
       if (await deleteVersion(key, found)) return true;
     }

@@ -83,8 +83,10 @@ describe('a signing secret that is rotated', () => {
     const { credentials, rotate } = setUp('eight');
     await credentials();
     let newest = '';
-    const database = losingAnswer(connect({ maxAttempts: 2 }), 'UpdateItemCommand', async () => {
-      newest = await rotate();
+    const database = losingAnswer(connect({ maxAttempts: 2 }), 'UpdateItemCommand', {
+      meanwhile: async () => {
+        newest = await rotate();
+      },
     });
     await expect(createAccountRepository(database, 'accounts').rotateSecret('eight')).rejects.toThrow(
       ConcurrentChangeError,

@@ -2,15 +2,20 @@ import { ProvisionedThroughputExceededException } from '@aws-sdk/client-dynamodb
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod';
 
-/** True for the first `times` calls. */
-const firstOf = (times: number) => {
-  let left = times;
-  return () => left-- > 0;
+/** True for the first `times` calls after those that are skipped. */
+const firstOf = (times: number, skipped = 0) => {
+  let calls = 0;
+  return () => ++calls > skipped && calls <= skipped + times;
 };
 
-/** Throttles the first requests of this kind, or all of them. */
-export const throttled = (client: DynamoDBDocumentClient, command: string, times = Number.POSITIVE_INFINITY) => {
-  const isHit = firstOf(times);
+/** Throttles the first requests of this kind, or all of them, after those that are skipped. */
+export const throttled = (
+  client: DynamoDBDocumentClient,
+  command: string,
+  times = Number.POSITIVE_INFINITY,
+  skipped = 0,
+) => {
+  const isHit = firstOf(times, skipped);
   client.middlewareStack.add(
     (next, { commandName }) =>
       (args) => {
@@ -23,15 +28,15 @@ export const throttled = (client: DynamoDBDocumentClient, command: string, times
 };
 
 /**
- * Does what the first request of this kind asks for, and loses the answer on its way back, so that the SDK repeats it. What
- * others do meanwhile is done before the repetition.
+ * Does what a request of this kind asks for, the first one or the one of this number, and loses the response on its way back, so
+ * that the SDK repeats it. What others do meanwhile is done before the repetition.
  */
 export const losingAnswer = (
   client: DynamoDBDocumentClient,
   command: string,
-  meanwhile: () => Promise<unknown> = async () => undefined,
+  { number = 1, meanwhile = async () => undefined }: { number?: number; meanwhile?: () => Promise<unknown> } = {},
 ) => {
-  const isHit = firstOf(1);
+  const isHit = firstOf(1, number - 1);
   client.middlewareStack.add(
     (next, { commandName }) =>
       async (args) => {
@@ -142,6 +147,52 @@ export const throttledPartitions = (
         return answer;
       },
     { step: 'serialize', priority: 'high' },
+  );
+  return client;
+};
+
+/** What becomes of the request at which a worker is killed. */
+export type Fate =
+  /** It is never sent. */
+  | 'lost'
+  /** It is applied, and nobody sees its response. */
+  | 'applied'
+  /** It is applied later: by `land`. */
+  | 'delayed';
+
+/** A request that is sent again, or for the first time, when `land` is called. */
+export type LateRequest = { command: string; land: () => Promise<unknown> };
+
+const isWrite = (command: string): boolean => /^(Put|Update|Delete|BatchWrite)/.test(command);
+
+/** Kills a worker at its request of this number (from 1): nothing that it sends afterwards goes out. */
+export const killedAt = (client: DynamoDBDocumentClient, number: number, fate: Fate, late: LateRequest[]) => {
+  let count = 0;
+  client.middlewareStack.add(
+    (next, { commandName: command = '' }) =>
+      async (args) => {
+        count++;
+        if (count < number) return next(args);
+        if (count === number && fate === 'applied') await next(args);
+        if (count === number && fate === 'delayed' && isWrite(command)) {
+          late.push({ command, land: () => next(args).catch(() => undefined) });
+        }
+        throw new Error('killed');
+      },
+    { step: 'deserialize' },
+  );
+  return client;
+};
+
+/** Records the writes that were sent, so that a test can let a second copy of each arrive later. */
+export const withLateCopies = (client: DynamoDBDocumentClient, late: LateRequest[]) => {
+  client.middlewareStack.add(
+    (next, { commandName: command = '' }) =>
+      (args) => {
+        if (isWrite(command)) late.push({ command, land: () => next(args).catch(() => undefined) });
+        return next(args);
+      },
+    { step: 'deserialize' },
   );
   return client;
 };
