@@ -1,4 +1,4 @@
-import { Stack } from 'aws-cdk-lib';
+import { ArnFormat, Stack } from 'aws-cdk-lib';
 import { AccountPrincipal, PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import { Construct } from 'constructs';
@@ -176,8 +176,15 @@ export class Delivery extends Construct {
     };
   }
 
-  /** SNS knows no resource for a phone number: what is denied is every topic (design 4, IAM). */
+  /** SNS has no resource for a phone number: the statement covers everything but topics. */
   #texting({ smsSenderId, smsOriginationNumber, smsMaxPrice, smsCountries }: FunctionDefaults['settings']) {
+    const anyTopic = Stack.of(this).formatArn({
+      service: 'sns',
+      region: '*',
+      account: '*',
+      resource: '*',
+      arnFormat: ArnFormat.NO_RESOURCE_NAME,
+    });
     return new Access(
       {
         SMS_COUNTRIES: smsCountries.join(','),
@@ -185,7 +192,7 @@ export class Delivery extends Construct {
         ...(smsOriginationNumber !== undefined && { SMS_ORIGINATION_NUMBER: smsOriginationNumber }),
         ...(smsMaxPrice !== undefined && { SMS_MAX_PRICE: String(smsMaxPrice) }),
       },
-      [new PolicyStatement({ actions: ['sns:Publish'], notResources: ['arn:aws:sns:*:*:*'] })],
+      [new PolicyStatement({ actions: ['sns:Publish'], notResources: [anyTopic] })],
     );
   }
 

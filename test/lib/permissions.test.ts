@@ -174,7 +174,7 @@ describe('no policy', () => {
     );
     expect([...new Set(wide)].toSorted()).toEqual([
       'ses:SendEmail arn:<AWS::Partition>:ses:<AWS::Region>:<AWS::AccountId>:identity/*',
-      'sns:Publish all but arn:aws:sns:*:*:*',
+      'sns:Publish all but arn:<AWS::Partition>:sns:*:*:*',
     ]);
   });
 
