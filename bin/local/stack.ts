@@ -5,8 +5,10 @@ import { type Clock, ShiftableClock } from './clock.ts';
 import { dynamoDbService } from './dynamodb.ts';
 import { createEndpoint, type Endpoint } from './endpoint.ts';
 import { createGateway } from './gateway/gateway.ts';
+import type { RequestReport } from './gateway/request-report.ts';
 import { close, listen, origin, StartError } from './http.ts';
 import { createInbox, type Inbox } from './inbox.ts';
+import type { InvocationReport } from './lambda/invocation-report.ts';
 import { invokeService } from './lambda/invoke-api.ts';
 import { poll } from './lambda/poller.ts';
 import { createLambda, type Lambda } from './lambda/runtime.ts';
@@ -34,6 +36,10 @@ export interface LocalStackOptions {
   log?: (line: string) => void;
   /** Takes the same lines as CloudWatch would keep them. */
   rawLog?: (line: string) => void;
+  /** Takes a report of each invocation of a function when it has ended or was throttled. */
+  onInvocation?: (report: InvocationReport) => void;
+  /** Takes a report of each request that the API answered. */
+  onRequest?: (report: RequestReport) => void;
   /** Makes the assembly to run, of the CDK app unless a test has one of its own. */
   synthesize?: (settings: Record<string, string>) => Assembly;
 }
@@ -56,6 +62,8 @@ export interface LocalStack {
   lambda: Lambda;
   /** The queues, by name. */
   queues: Map<string, Queue>;
+  /** The time of queues and functions. */
+  clock: Clock;
   /** Moves the time of queues and functions forward, in ms. */
   advance(ms: number): void;
   stop(): Promise<void>;
@@ -95,6 +103,7 @@ export async function startLocalStack(options: LocalStackOptions = {}): Promise<
       clock,
       log,
       ...(options.rawLog && { rawLog: options.rawLog }),
+      ...(options.onInvocation && { onInvocation: options.onInvocation }),
     });
     undo.push(() => lambda.stop());
     const ses = await startSes(inbox.keep);
@@ -107,7 +116,11 @@ export async function startLocalStack(options: LocalStackOptions = {}): Promise<
       .set('lambda', invokeService(lambda));
 
     const tokens = await seed(plan, endpointUrl);
-    gateway.serve({ routes: plan.routes, invoke: lambda.invoke });
+    gateway.serve({
+      routes: plan.routes,
+      invoke: lambda.invoke,
+      ...(options.onRequest && { onRequest: options.onRequest }),
+    });
     undo.push(() => close(gateway.server), startPollers(plan, queues, clock, lambda));
     const ready: Ready = {
       base_url: apiUrl + basePath,
@@ -116,7 +129,7 @@ export async function startLocalStack(options: LocalStackOptions = {}): Promise<
       alarm_queue_url: plan.output('AlarmEventsQueueUrl'),
       inbox_url: inboxUrl,
     };
-    return { ready, plan, endpoint, inbox, lambda, queues, advance: (ms) => clock.advance(ms), stop };
+    return { ready, plan, endpoint, inbox, lambda, queues, clock, advance: (ms) => clock.advance(ms), stop };
   } catch (error) {
     await stop();
     throw error;

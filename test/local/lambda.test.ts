@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ShiftableClock } from '../../bin/local/clock.ts';
+import type { InvocationReport } from '../../bin/local/lambda/invocation-report.ts';
 import { invokeService } from '../../bin/local/lambda/invoke-api.ts';
 import { createLambda, type Lambda } from '../../bin/local/lambda/runtime.ts';
 import { writeBundles } from './support/bundles.ts';
@@ -52,6 +53,7 @@ const bundles = writeBundles({
 });
 
 const lines: string[] = [];
+const reports: InvocationReport[] = [];
 const settings = (name: string) => ({
   name,
   arn: `arn:aws:lambda:us-east-1:000000000000:function:${name}`,
@@ -76,6 +78,7 @@ beforeAll(async () => {
     concurrency: (name) => sizes.get(name) ?? 2,
     endpointUrl: 'http://127.0.0.1:1',
     log: (line) => lines.push(line),
+    onInvocation: (report) => reports.push(report),
   });
   local = await startEndpoint({ lambda: invokeService(lambda) });
   client = new LambdaClient(local.client);
@@ -165,6 +168,59 @@ describe('a sandbox', () => {
       'print plain',
       'print text',
     ]);
+  });
+});
+
+describe('what is reported of invocations', () => {
+  const reported = async (work: () => Promise<unknown>) => {
+    reports.length = 0;
+    await work();
+    return [...reports];
+  };
+
+  it.each([
+    ['well', 'success'],
+    ['throw', 'error'],
+    ['exit', 'error'],
+    ['answer too much', 'error'],
+  ])('for a function that ends like this: %s', async (how, result) => {
+    expect(await reported(() => invoke('fail', { how }))).toEqual([
+      { functionName: 'fail', endedAtMs: expect.any(Number), result, durationMs: expect.any(Number) },
+    ]);
+  });
+
+  it('holds how long the function ran, up to its timeout', async () => {
+    const [report] = await reported(() => invoke('fail', { how: 'spin' }));
+    expect(report).toMatchObject({ result: 'error' });
+    expect(report?.durationMs).toBeGreaterThanOrEqual(190);
+  });
+
+  it('marks an invocation that was throttled, for which nothing ran', async () => {
+    const release = lambda.throttle('count');
+    const throttled = await reported(() => invoke('count'));
+    release();
+    expect(throttled).toMatchObject([{ functionName: 'count', result: 'throttle', durationMs: 0 }]);
+    expect(await reported(() => invoke('count'))).toMatchObject([{ functionName: 'count', result: 'success' }]);
+  });
+});
+
+describe('a throttled function', () => {
+  it('refuses a synchronous invoke with 429 TooManyRequestsException until every throttle is released', async () => {
+    const send = () => client.send(new InvokeCommand({ FunctionName: 'count', Payload: '{}' }));
+    const releases = [lambda.throttle('count'), lambda.throttle('count')];
+    const refused = { name: 'TooManyRequestsException', $metadata: { httpStatusCode: 429 } };
+    await expect(send()).rejects.toMatchObject(refused);
+    releases[0]?.();
+    releases[0]?.();
+    await expect(send()).rejects.toMatchObject(refused);
+    releases[1]?.();
+    expect(await send()).toMatchObject({ StatusCode: 200 });
+  });
+
+  it('does not throttle the other functions', async () => {
+    const release = lambda.throttle('count');
+    expect(await invoke('fail', { how: 'well' })).toEqual({ failed: false, answer: 'well' });
+    release();
   });
 });
 

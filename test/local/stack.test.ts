@@ -1,7 +1,9 @@
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { RequestReport } from '../../bin/local/gateway/request-report.ts';
 import { close, listen } from '../../bin/local/http.ts';
+import type { InvocationReport } from '../../bin/local/lambda/invocation-report.ts';
 import { localSettings } from '../../bin/local/settings.ts';
 import { type LocalStack, startLocalStack } from '../../bin/local/stack.ts';
 import { writeBundles } from './support/bundles.ts';
@@ -57,9 +59,15 @@ const start = (options = {}) =>
     ...options,
   });
 
+const invocations: InvocationReport[] = [];
+const requests: RequestReport[] = [];
 let stack: LocalStack;
 beforeAll(async () => {
-  stack = await start({ basePath: '/v1.0/1' });
+  stack = await start({
+    basePath: '/v1.0/1',
+    onInvocation: (report: InvocationReport) => invocations.push(report),
+    onRequest: (report: RequestReport) => requests.push(report),
+  });
 });
 afterAll(async () => {
   await stack.stop();
@@ -95,6 +103,22 @@ describe('the local stack', () => {
     expect(await response.text()).toMatch(/^[0-9a-f-]{36} 127\.0\.0\.1:\d+$/);
     await until(() => stack.endpoint.calls.get('local-work dynamodb.PutItem') === 1);
     await until(() => jobs().messages.length === 0);
+  });
+
+  it('reports requests and invocations, and leaves what a throttled function was to get to its visibility', async () => {
+    const release = stack.lambda.throttle('work');
+    invocations.length = 0;
+    requests.length = 0;
+    await enqueue('good', 'two');
+    await until(() => invocations.some(({ result }) => result === 'throttle'));
+    expect(requests).toMatchObject([{ routeKey: 'POST /jobs/{kind}', status: 202 }]);
+    const results = invocations.map(({ functionName, result }) => `${functionName} ${result}`);
+    expect(results.toSorted()).toEqual(['enqueue success', 'work throttle']);
+    expect(jobs().counts).toMatchObject({ visible: 0, inFlight: 1 });
+    release();
+    stack.advance(30_000);
+    await until(() => jobs().messages.length === 0);
+    expect(invocations.at(-1)).toMatchObject({ functionName: 'work', result: 'success' });
   });
 
   it('leaves a failed message in flight, and then among the dead letters, once its time has come', async () => {

@@ -6,6 +6,13 @@ export interface Outcome {
   requestId: string;
   payload: string;
   failed: boolean;
+  /** Set where the function did not run, since its concurrency was used up. */
+  throttled?: boolean;
+}
+
+/** An outcome with the time that the function ran, without its initialization, in milliseconds. */
+export interface TimedOutcome extends Outcome {
+  durationMs: number;
 }
 
 /** A pool of sandboxes of one function. */
@@ -22,7 +29,16 @@ export interface PoolOptions extends SandboxOptions {
 interface Invocation {
   requestId: string;
   event: string;
-  resolve: (outcome: Outcome) => void;
+  resolve: (outcome: TimedOutcome) => void;
+}
+
+/** The invocation that a sandbox is busy with. */
+interface Run {
+  requestId: string;
+  event: string;
+  /** When the function got the event, by `performance.now()`. */
+  begunAt?: number;
+  end: (outcome: Outcome) => void;
 }
 
 /** The most that a Lambda takes and gives in one invocation, in bytes. */
@@ -46,7 +62,7 @@ export class Pool {
   }
 
   /** Runs the function on `event` (JSON text). Never rejects: a failure is an outcome. */
-  invoke(event: string): Promise<Outcome> {
+  invoke(event: string): Promise<TimedOutcome> {
     return new Promise((resolve) => {
       this.#waiting.push({ requestId: crypto.randomUUID(), event, resolve });
       this.#dispatch();
@@ -70,7 +86,7 @@ export class Pool {
   async stop(): Promise<void> {
     this.#stopped = true;
     for (const { requestId, resolve } of this.#waiting.splice(0)) {
-      resolve(failedOutcome(requestId, 'Runtime.ExitError', 'The local stack is stopping.'));
+      resolve({ ...failedOutcome(requestId, 'Runtime.ExitError', 'The local stack is stopping.'), durationMs: 0 });
     }
     await Promise.all(
       [...this.#all].map((sandbox) => sandbox.kill('Runtime.ExitError', 'The local stack is stopping.')),
@@ -109,7 +125,7 @@ class Sandbox {
   readonly #worker: Worker;
   readonly #gone: () => void;
   #ready = false;
-  #current: Invocation | undefined;
+  #current: Run | undefined;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(options: PoolOptions, gone: () => void) {
@@ -129,17 +145,20 @@ class Sandbox {
     return this.#current !== undefined;
   }
 
-  run(invocation: Invocation): Promise<void> {
+  run({ requestId, event, resolve: answer }: Invocation): Promise<void> {
     return new Promise((resolve) => {
-      this.#current = {
-        ...invocation,
-        resolve: (outcome) => {
+      const run: Run = {
+        requestId,
+        event,
+        end: (outcome) => {
           clearTimeout(this.#timer);
           this.#current = undefined;
-          invocation.resolve(outcome);
+          const durationMs = run.begunAt === undefined ? 0 : performance.now() - run.begunAt;
+          answer({ ...outcome, durationMs });
           resolve();
         },
       };
+      this.#current = run;
       if (this.#ready) this.#begin();
       else this.#killAfter(initSeconds);
     });
@@ -155,13 +174,14 @@ class Sandbox {
       this.#ready = true;
       if (this.#current) this.#begin();
     } else if (message.requestId === this.#current?.requestId) {
-      this.#current.resolve(message);
+      this.#current.end(message);
     }
   }
 
   #begin(): void {
     if (!this.#current) return;
     const { requestId, event } = this.#current;
+    this.#current.begunAt = performance.now();
     this.#killAfter(this.#options.timeoutSeconds);
     this.#worker.postMessage({ requestId, event, deadline: this.#options.now() + this.#options.timeoutSeconds * 1000 });
   }
@@ -177,7 +197,7 @@ class Sandbox {
   #end(errorType: string, errorMessage: string): void {
     if (!this.alive) return;
     this.alive = false;
-    this.#current?.resolve(failedOutcome(this.#current.requestId, errorType, errorMessage));
+    this.#current?.end(failedOutcome(this.#current.requestId, errorType, errorMessage));
     this.#gone();
   }
 }

@@ -5,6 +5,10 @@ import type { NewMessage } from './message.ts';
 export interface HeldMessage extends NewMessage {
   readonly id: string;
   readonly sentAt: number;
+  /** When the queue that holds it got it: on a dead-letter queue, when it was moved there. */
+  arrivedAt: number;
+  /** How often it had been received when the queue that holds it got it. */
+  receivesAtArrival: number;
   firstReceivedAt?: number;
   receives: number;
   /** On a dead-letter queue: the ARN of the queue that the message died on. */

@@ -4,6 +4,7 @@ import { SqsError } from './errors.ts';
 import { FairLine } from './fair-line.ts';
 import type { HeldMessage, Receipt } from './held-message.ts';
 import type { NewMessage } from './message.ts';
+import { ageOfOldestMessageSeconds, type QueueTotals } from './queue-metrics.ts';
 
 /** What a queue is declared with. Times are in seconds. */
 export interface QueueSettings {
@@ -57,6 +58,7 @@ export class Queue {
   readonly #messages = new Map<string, HeldMessage>();
   readonly #line = new FairLine();
   readonly #counts = { delayed: 0, visible: 0, inFlight: 0, gone: 0 };
+  readonly #totals: QueueTotals = { sent: 0, received: 0, deleted: 0, emptyReceives: 0 };
   #waiters: Waiter[] = [];
   #servePlanned = false;
 
@@ -70,6 +72,16 @@ export class Queue {
   /** How many messages can be received, wait for their delay, and are in flight. */
   get counts(): Readonly<{ visible: number; delayed: number; inFlight: number }> {
     return this.#counts;
+  }
+
+  /** Sums since the queue was created: what CloudWatch's `NumberOf...` metrics add up to. */
+  get totals(): Readonly<QueueTotals> {
+    return this.#totals;
+  }
+
+  /** `ApproximateAgeOfOldestMessage` in seconds; undefined while CloudWatch would report no value. */
+  ageOfOldestMessageSeconds(): number | undefined {
+    return ageOfOldestMessageSeconds(this.#messages.values(), this.#clock.now());
   }
 
   /** How many receives wait for a message. */
@@ -93,9 +105,12 @@ export class Queue {
       senderId,
       id: randomUUID(),
       sentAt: this.#clock.now(),
+      arrivedAt: this.#clock.now(),
       receives: 0,
+      receivesAtArrival: 0,
       state: 'gone',
     };
+    this.#totals.sent += 1;
     this.adopt(held, delaySeconds);
     return held.id;
   }
@@ -116,6 +131,12 @@ export class Queue {
     if (this.#counts.inFlight >= maximumInFlight) {
       throw new SqsError('OverLimit', 'Too many messages in flight.');
     }
+    const receipts = await this.#receiveOrWait(request);
+    if (receipts.length === 0) this.#totals.emptyReceives += 1;
+    return receipts;
+  }
+
+  async #receiveOrWait(request: ReceiveRequest): Promise<Receipt[]> {
     const receipts = this.#take(request);
     const waitSeconds = request.waitSeconds ?? this.settings.waitSeconds;
     if (receipts.length > 0 || waitSeconds === 0 || request.signal?.aborted) return receipts;
@@ -144,6 +165,7 @@ export class Queue {
    */
   delete(handle: string): void {
     const message = this.#latest(handle);
+    this.#totals.deleted += 1;
     if (message) this.#remove(message);
   }
 
@@ -193,6 +215,7 @@ export class Queue {
 
   #receiveOne(message: HeldMessage, visibilitySeconds: number): Receipt {
     message.receives += 1;
+    this.#totals.received += 1;
     message.firstReceivedAt ??= this.#clock.now();
     const stays = this.#mischief.duplicateReceives > 0 && this.#mischief.random() < this.#mischief.duplicateReceives;
     if (visibilitySeconds === 0 || stays) this.#show(message);
@@ -202,7 +225,8 @@ export class Queue {
 
   #die(message: HeldMessage, target: Queue): void {
     this.#remove(message);
-    target.adopt({ ...message, diedOn: this.settings.arn });
+    const arrivedAt = this.#clock.now();
+    target.adopt({ ...message, diedOn: this.settings.arn, arrivedAt, receivesAtArrival: message.receives });
   }
 
   #handle(message: HeldMessage): string {
