@@ -9,13 +9,14 @@ import {
 } from '../shared/contracts/notification-types.ts';
 import { type EnvironmentOf, senderName } from '../shared/environment.ts';
 import { Access } from './access.ts';
+import type { CrashedQueue } from './crashed-queue.ts';
 import type { Mail } from './mail.ts';
 import type { ManagedTopic } from './managed-topic.ts';
 import type { Network } from './network.ts';
 import { RETRY_BATCH_SIZE, SenderQueue } from './sender-queue.ts';
 import { type FunctionDefaults, ServiceFunction } from './service-function.ts';
 import type { Storage } from './storage.ts';
-import { WorkQueue } from './work-queue.ts';
+import { WorkQueueWithDeadLetters } from './work-queue.ts';
 
 /** One value for each notification type, none missing. */
 class PerType<Value> {
@@ -63,16 +64,26 @@ export type DeliveryLine = { type: NotificationTypeId; queue: SenderQueue; sende
 
 /** The way of an alarm event: the events' queue, the dispatch, and queues and a sender for each notification type. */
 export class Delivery extends Construct {
-  readonly alarmEvents: WorkQueue;
+  readonly alarmEvents: WorkQueueWithDeadLetters;
   readonly dispatch: LambdaFunction;
+  /** Where SQS moves messages that were received too often, from every work queue of the stack. */
+  readonly crashed: CrashedQueue;
   /** The queues and the sender of each type. */
   readonly lines: readonly DeliveryLine[];
   readonly #senders: PerType<ServiceFunction<`send-${NotificationTypeId}`>>;
 
-  constructor(scope: Construct, id: string, defaults: FunctionDefaults, storage: Storage, outlets: Outlets) {
+  constructor(
+    scope: Construct,
+    id: string,
+    defaults: FunctionDefaults,
+    storage: Storage,
+    outlets: Outlets,
+    crashed: CrashedQueue,
+  ) {
     super(scope, id);
+    this.crashed = crashed;
     const { settings } = defaults;
-    const queues = new PerType((type) => new SenderQueue(this, type, settings));
+    const queues = new PerType((type) => new SenderQueue(this, type, crashed, settings));
     const sendingTo = (types: readonly NotificationTypeId[]) =>
       new Access({ SENDER_QUEUES: queues.json(this, ({ queue }) => queue.queueUrl) }, [
         new PolicyStatement({
@@ -81,7 +92,7 @@ export class Delivery extends Construct {
         }),
       ]);
 
-    this.alarmEvents = new WorkQueue(this, 'AlarmEvents');
+    this.alarmEvents = new WorkQueueWithDeadLetters(this, 'AlarmEvents', crashed);
     for (const account of settings.producerAccounts) {
       this.alarmEvents.queue.grantSendMessages(new AccountPrincipal(account));
     }

@@ -3,6 +3,7 @@ import { Annotations, CfnOutput, Stack, Stage } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
 import { Api } from './api.ts';
 import { bundleFunctions } from './bundles.ts';
+import { CrashedQueue } from './crashed-queue.ts';
 import { Delivery } from './delivery.ts';
 import { Mail } from './mail.ts';
 import { MailEvents } from './mail-events.ts';
@@ -12,7 +13,7 @@ import { Monitoring } from './monitoring.ts';
 import { Network } from './network.ts';
 import { PLACEHOLDER_SENDER, type Settings } from './settings.ts';
 import { Storage } from './storage.ts';
-import type { WorkQueue } from './work-queue.ts';
+import type { WorkQueueWithDeadLetters } from './work-queue.ts';
 
 /** The whole service in one stack. It has no fixed physical names, so that several can live in one account. */
 export class NotificationsStack extends Stack {
@@ -25,7 +26,8 @@ export class NotificationsStack extends Stack {
     const managed = new ManagedTopic(this, 'Managed');
     if (settings.mailIdentity) new MailIdentity(this, 'MailIdentity', settings);
     const network = settings.egress === 'static' ? new Network(this, 'Network', settings) : undefined;
-    const delivery = new Delivery(this, 'Delivery', defaults, storage, { mail, managed, network });
+    const crashed = new CrashedQueue(this, 'Crashed');
+    const delivery = new Delivery(this, 'Delivery', defaults, storage, { mail, managed, network }, crashed);
     const api = new Api(this, 'Api', defaults, storage, delivery);
     const mailEvents = new MailEvents(this, 'MailEvents', defaults, storage, mail);
     const monitoring = new Monitoring(this, 'Monitoring', settings, { api, delivery, mailEvents });
@@ -49,7 +51,7 @@ export class NotificationsStack extends Stack {
     output(
       'QueueUrls',
       this.toJsonString(queueUrls(delivery)),
-      'Each queue, its dead-letter queue and its retries, as JSON',
+      'Each queue, its dead-letter queue and its retries, and the queue of crashed messages, as JSON',
     );
 
     if (settings.feedEndpoint === undefined) {
@@ -67,14 +69,15 @@ export class NotificationsStack extends Stack {
   }
 }
 
-/** The addresses of every queue, by notification type, and of the alarm events' queue, which has no retries. */
-const queueUrls = ({ alarmEvents, lines }: Delivery): Record<string, Record<string, string>> => {
-  const urls = ({ queue, deadLetterQueue }: WorkQueue) => ({
+/** The URLs of every queue, by notification type; the alarm events have no retries, and the crashed messages one queue alone. */
+const queueUrls = ({ alarmEvents, lines, crashed }: Delivery): Record<string, Record<string, string>> => {
+  const urls = ({ queue, deadLetterQueue }: WorkQueueWithDeadLetters) => ({
     queue: queue.queueUrl,
     deadLetters: deadLetterQueue.queueUrl,
   });
   return {
     'alarm-events': urls(alarmEvents),
     ...Object.fromEntries(lines.map(({ type, queue }) => [type, { ...urls(queue), retries: queue.retries.queueUrl }])),
+    crashed: { queue: crashed.queueUrl },
   };
 };

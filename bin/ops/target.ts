@@ -28,11 +28,14 @@ const outputs = z.object({
   AccountsTable: z.string(),
   TokensTable: z.string(),
   DeliveriesTable: z.string(),
-  /** The alarm events have no retries. */
   QueueUrls: parsedJson.pipe(
-    z.record(
-      z.enum(queueNames),
-      z.object({ queue: z.string(), deadLetters: z.string(), retries: z.optional(z.string()) }),
+    z.intersection(
+      // The alarm events have no retries.
+      z.looseRecord(
+        z.enum(queueNames),
+        z.object({ queue: z.string(), deadLetters: z.string(), retries: z.optional(z.string()) }),
+      ),
+      z.looseObject({ crashed: z.object({ queue: z.string() }) }),
     ),
   ),
 });

@@ -85,7 +85,10 @@ const outputs = {
   TokensTable: 'tokens',
   DeliveriesTable: 'deliveries',
   QueueUrls: JSON.stringify(
-    Object.fromEntries(['alarm-events', ...notificationTypeIds].map((name) => [name, queue(name)])),
+    Object.fromEntries([
+      ...['alarm-events', ...notificationTypeIds].map((name) => [name, queue(name)]),
+      ['crashed', { queue: `${aws}/1/crashed` }],
+    ]),
   ),
 };
 
