@@ -18,7 +18,7 @@ export type TreatMissingData = z.infer<typeof treatMissingData>;
 export interface AlarmDefinition {
   /** Its construct: `InternalErrors-webhook`. */
   name: string;
-  queries: AlarmQuery[];
+  queries: readonly AlarmQuery[];
   /** The id of the query whose data points are compared with the threshold. */
   watchedId: string;
   periodMs: number;
@@ -44,10 +44,10 @@ const rules = {
   DatapointsToAlarm: z.number().int().min(1).optional(),
   Threshold: z.number(),
   TreatMissingData: treatMissingData.default('missing'),
-  AlarmDescription: z.unknown(),
-  AlarmActions: z.unknown(),
-  OKActions: z.unknown(),
-  Tags: z.unknown(),
+  AlarmDescription: z.unknown().optional(),
+  AlarmActions: z.unknown().optional(),
+  OKActions: z.unknown().optional(),
+  Tags: z.unknown().optional(),
 };
 const ofOneMetric = z.strictObject({
   ...rules,
@@ -67,14 +67,14 @@ const query = z.union([
       Stat: z.string(),
       Unit: z.undefined().optional(),
     }),
-    Label: z.unknown(),
+    Label: z.unknown().optional(),
     ReturnData: z.boolean().optional(),
   }),
   z.strictObject({
     Id: z.string(),
     Expression: z.unknown(),
     Period: periodSeconds.optional(),
-    Label: z.unknown(),
+    Label: z.unknown().optional(),
     ReturnData: z.boolean().optional(),
   }),
 ]);
@@ -88,10 +88,16 @@ export interface MonitoringPlan {
   insightRules: InsightRule[];
   /** The function whose lines a log group holds, by the group's name. */
   functionOfLogGroup: Map<string, string>;
+  /** The ids of the HTTP APIs. */
+  apiIds: string[];
+  /** The names of the queues that a schedule keeps active, so that SQS reports their metrics without a pause. */
+  queuesKeptActive: Set<string>;
 }
 
 const loggingFunction = z.looseObject({ LoggingConfig: z.looseObject({ LogGroup: z.unknown() }) });
 const insightRule = z.looseObject({ RuleName: z.unknown(), RuleBody: z.unknown() });
+const schedule = z.looseObject({ Target: z.looseObject({ Arn: z.unknown(), Input: z.unknown() }) });
+const queueCall = z.object({ QueueUrl: z.string() });
 
 /**
  * Reads what of a template watches the stack.
@@ -117,6 +123,17 @@ export function readMonitoring(template: unknown): MonitoringPlan {
         references.ref(id) ?? id,
       ]),
     ),
+    apiIds: ofType('AWS::ApiGatewayV2::Api').map(([id]) => references.ref(id) ?? id),
+    queuesKeptActive: new Set(
+      ofType('AWS::Scheduler::Schedule').flatMap(([, { Properties }]) => {
+        const { Arn, Input } = schedule.parse(Properties).Target;
+        if (!text(Arn).endsWith(':scheduler:::aws-sdk:sqs:getQueueAttributes')) return [];
+        return queueCall
+          .parse(JSON.parse(text(Input)))
+          .QueueUrl.split('/')
+          .slice(-1);
+      }),
+    ),
   };
 }
 
@@ -128,13 +145,20 @@ function nameOf(id: string, resources: Resources): string {
   return name;
 }
 
-function definition(name: string, properties: z.infer<typeof alarm>, text: (value: unknown) => string): AlarmDefinition {
-  const queries = 'Metrics' in properties ? properties.Metrics.map((each) => queryOf(each, text)) : [onlyQuery(properties, text)];
+function definition(
+  name: string,
+  properties: z.infer<typeof alarm>,
+  text: (value: unknown) => string,
+): AlarmDefinition {
+  const queries =
+    'Metrics' in properties ? properties.Metrics.map((each) => queryOf(each, text)) : [onlyQuery(properties, text)];
   const watchedId = 'Metrics' in properties ? watched(name, properties.Metrics) : ONLY_ID;
   const periods = queries.flatMap((each) => ('metric' in each ? each.periodMs : []));
   const declared =
     'Metrics' in properties
-      ? properties.Metrics.flatMap((each) => ('Expression' in each && each.Period !== undefined ? each.Period * 1000 : []))
+      ? properties.Metrics.flatMap((each) =>
+          'Expression' in each && each.Period !== undefined ? each.Period * 1000 : [],
+        )
       : [];
   const [periodMs, ...others] = new Set([...periods, ...declared]);
   if (periodMs === undefined || others.length > 0) throw new Error(`The alarm ${name} has not exactly one period.`);

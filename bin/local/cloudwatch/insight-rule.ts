@@ -39,7 +39,7 @@ export class InsightRule {
   read(logGroupName: string, line: Line, timestampMs: number): void {
     const { LogGroupNames, Contribution } = this.#body;
     if (!LogGroupNames.includes(logGroupName) || !Contribution.Filters.every((each) => passes(each, line))) return;
-    const keys = Contribution.Keys.map((key) => valueOf(key, line));
+    const keys = Contribution.Keys.map((key) => valueAt(key, line));
     // CloudWatch leaves out lines without one of the keys.
     if (keys.includes(undefined)) return;
     this.#contributions.push({ timestampMs, contributor: JSON.stringify(keys) });
@@ -61,13 +61,13 @@ export class InsightRule {
   }
 }
 
-function valueOf(path: string, line: Line): string | undefined {
+function valueAt(path: string, line: Line): string | undefined {
   const value = line[path.slice('$.'.length)];
   return value === undefined || value === null ? undefined : String(value);
 }
 
 function passes(condition: z.infer<typeof filter>, line: Line): boolean {
-  const value = valueOf(condition.Match, line);
+  const value = valueAt(condition.Match, line);
   if ('In' in condition) return value !== undefined && condition.In.includes(value);
   return value === undefined || !condition.NotIn.includes(value);
 }

@@ -22,30 +22,30 @@ type Value = DataPoint | DataPoint[];
  * @throws Error for an unknown function or a wrong argument
  */
 export function evaluateExpression(expression: Expression, source: MathSource): DataPoint {
-  return single(valueOf(expression, source));
+  return single(resolve(expression, source));
 }
 
-function valueOf(expression: Expression, source: MathSource): Value {
+function resolve(expression: Expression, source: MathSource): Value {
   if (expression.kind === 'number') return expression.value;
   if (expression.kind === 'text') throw new Error(`Metric math: the text "${expression.value}" is no value.`);
   if (expression.kind === 'reference') return source.reference(expression.id);
-  if (expression.kind === 'array') return expression.items.flatMap((item) => valueOf(item, source));
+  if (expression.kind === 'array') return expression.items.flatMap((item) => resolve(item, source));
   if (expression.kind === 'call') return call(expression.name, expression.args, source);
-  const left = valueOf(expression.left, source);
-  const right = valueOf(expression.right, source);
+  const left = resolve(expression.left, source);
+  const right = resolve(expression.right, source);
   return operate(expression.operator, single(left), single(right));
 }
 
 function call(name: string, args: Expression[], source: MathSource): Value {
   const [first, second, third, ...others] = args;
   if (name === 'METRICS' && args.length === 0) return source.metrics();
-  if (name === 'SUM' && first && !second) return aggregate(name, valueOf(first, source), (one, other) => one + other);
-  if (name === 'MAX' && first && !second) return aggregate(name, valueOf(first, source), Math.max);
-  if (name === 'FILL' && first && second && !third) return fill(valueOf(first, source), constant(second));
+  if (name === 'SUM' && first && !second) return aggregate(name, resolve(first, source), (one, other) => one + other);
+  if (name === 'MAX' && first && !second) return aggregate(name, resolve(first, source), Math.max);
+  if (name === 'FILL' && first && second && !third) return fill(resolve(first, source), constant(second));
   if (name === 'IF' && first && second && third && others.length === 0) {
-    const condition = single(valueOf(first, source));
+    const condition = single(resolve(first, source));
     if (condition === undefined) return undefined;
-    return single(valueOf(condition === 0 ? third : second, source));
+    return single(resolve(condition === 0 ? third : second, source));
   }
   if (name === 'INSIGHT_RULE_METRIC' && first?.kind === 'text' && second?.kind === 'text' && !third) {
     return source.insightRule(first.value, second.value);
