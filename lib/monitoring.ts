@@ -41,7 +41,7 @@ export class Monitoring extends Construct {
       [
         { name: 'dispatch-alarm-events', lambda: delivery.dispatch, hasQueue: true },
         ...delivery.lines.map(({ type, sender }) => ({ name: senderName(type), lambda: sender, hasQueue: true })),
-        { name: 'record-mail-events', lambda: mailEvents.recorder, hasQueue: false },
+        { name: 'record-mail-events', lambda: mailEvents.recorder, hasQueue: true },
       ],
       settings,
     );

@@ -29,7 +29,7 @@ export class NotificationsStack extends Stack {
     const crashed = new CrashedQueue(this, 'Crashed');
     const delivery = new Delivery(this, 'Delivery', defaults, storage, { mail, managed, network }, crashed);
     const api = new Api(this, 'Api', defaults, storage, delivery);
-    const mailEvents = new MailEvents(this, 'MailEvents', defaults, storage, mail);
+    const mailEvents = new MailEvents(this, 'MailEvents', defaults, storage, mail, crashed);
     const monitoring = new Monitoring(this, 'Monitoring', settings, { api, delivery, mailEvents });
 
     const output = (name: string, value: string, description: string) =>
@@ -50,7 +50,7 @@ export class NotificationsStack extends Stack {
     output('NotificationsTable', storage.notifications.table.tableName, 'Notifications of all tenants');
     output(
       'QueueUrls',
-      this.toJsonString(queueUrls(delivery)),
+      this.toJsonString(queueUrls(delivery, mailEvents)),
       'Each queue, its dead-letter queue and its retries, and the queue of crashed messages, as JSON',
     );
 
@@ -69,8 +69,14 @@ export class NotificationsStack extends Stack {
   }
 }
 
-/** The URLs of every queue, by notification type; the alarm events have no retries, and the crashed messages one queue alone. */
-const queueUrls = ({ alarmEvents, lines, crashed }: Delivery): Record<string, Record<string, string>> => {
+/**
+ * The URLs of every queue, by notification type. Alarm events have no retries; email events and crashed messages have one queue
+ * alone.
+ */
+const queueUrls = (
+  { alarmEvents, lines, crashed }: Delivery,
+  mailEvents: MailEvents,
+): Record<string, Record<string, string>> => {
   const urls = ({ queue, deadLetterQueue }: WorkQueueWithDeadLetters) => ({
     queue: queue.queueUrl,
     deadLetters: deadLetterQueue.queueUrl,
@@ -78,6 +84,7 @@ const queueUrls = ({ alarmEvents, lines, crashed }: Delivery): Record<string, Re
   return {
     'alarm-events': urls(alarmEvents),
     ...Object.fromEntries(lines.map(({ type, queue }) => [type, { ...urls(queue), retries: queue.retries.queueUrl }])),
+    'email-events': { queue: mailEvents.queue.queue.queueUrl },
     crashed: { queue: crashed.queueUrl },
   };
 };

@@ -39,6 +39,17 @@ export const waitAfter = (
   return wait && jittered(Math.max(wait, retryAfter), scale, random);
 };
 
+/** Receives after which a failure of ours is no short one any more. */
+const SHORT_RECEIVES = 30;
+
+/**
+ * Seconds to wait after a failure of ours, by the number of times that the message was received: 2, 4, 8 ... 64, then 90 for
+ * the first 40 minutes, so that metrics show the failure in every period and messages follow soon after it; then 900, so that
+ * an outage of 18 hours does not use up the receives of a queue.
+ */
+export const internalErrorDelaySeconds = (receiveCount: number, scale: number): number =>
+  Math.ceil((receiveCount > SHORT_RECEIVES ? 900 : Math.min(2 ** receiveCount, 90)) * scale);
+
 /** Seconds to wait after a failure of our own, by the number of times that the message was received: 2^n, at most 15 min. */
 export const ownFailureWait = (receiveCount: number, scale: number): number =>
   Math.ceil(Math.min(2 ** Math.min(receiveCount, 10), 900) * scale);

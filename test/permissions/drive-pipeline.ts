@@ -20,6 +20,8 @@ import type { Call } from './calls.ts';
 /** Beyond any time that the stack's is moved to, ms. */
 const FAR = Date.UTC(2100, 0);
 
+const RECORDER = 'MailEvents-record-mail-events';
+
 /** How all destinations behave: they take what comes, fail for now, or refuse it for good. */
 export type Mood = 'take' | 'fail' | 'refuse';
 
@@ -85,12 +87,15 @@ export const drivePipeline = async (
   );
   await eachSender((type) => made(senderName(type), 'dynamodb:GetItem', '/Storage-Deliveries'));
 
-  // The mail has bounced, which SES may tell twice.
+  // The email has bounced, which SES may report twice.
   const emailId = ids[notificationTypeIds.indexOf('email')] ?? '';
   const tags = Object.entries(mailTags(event, emailId)).map(([name, value]) => [name, [value]]);
   const mail = { messageId: 'message-1', tags: Object.fromEntries(tags) };
   const bounce = JSON.stringify({ source: 'aws.ses', detail: { eventType: 'Bounce', mail } });
-  for (let time = 0; time < 2; time++) await world.stack.lambda.invoke('MailEvents-record-mail-events', bounce);
+  const QueueUrl = queues.get('MailEvents-Queue')?.settings.url;
+  for (let time = 0; time < 2; time++) await world.sqs.send(new SendMessageCommand({ QueueUrl, MessageBody: bounce }));
+  const hasRead = () => calls.some(({ caller, action }) => caller === RECORDER && action === 'dynamodb:GetItem');
+  await world.hurried(until(async () => (hasRead() ? true : undefined)));
 
   // Another worker has the turns of the incidents, and gives them up.
   const contended = alarmEvent(client.tenant, ids);

@@ -43,7 +43,7 @@ export const firstEvent = (name: FunctionName, destination: string): unknown => 
     return batch(`{"notification_id":"${notificationOf(place)}","event":${JSON.stringify(alarmEvent())}}`);
   if (name === 'dispatch-alarm-events')
     return batch(JSON.stringify(alarmEvent({ notification_plan: { critical_state: [webhook] } })));
-  return name === 'record-mail-events' ? bounce() : request(destination, newToken());
+  return name === 'record-mail-events' ? batch(JSON.stringify(bounce())) : request(destination, newToken());
 };
 
 /** A request without a token: refused before anything is asked of AWS. */
