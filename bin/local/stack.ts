@@ -2,6 +2,8 @@ import type { Server } from 'node:http';
 import { availableParallelism } from 'node:os';
 import { type Assembly, synthesize } from './assembly.ts';
 import { type Clock, ShiftableClock } from './clock.ts';
+import { type LimitedDynamoDb, limitedDynamoDb } from './dynamodb/limited-service.ts';
+import { type PartitionLimits, partitionLimitsOfAws } from './dynamodb/partition-capacity.ts';
 import { dynamoDbService } from './dynamodb.ts';
 import { createEndpoint, type Endpoint } from './endpoint.ts';
 import { createGateway } from './gateway/gateway.ts';
@@ -32,6 +34,8 @@ export interface LocalStackOptions {
   settings?: Record<string, string>;
   /** The probability (0 to 1) that a received message is received once more. */
   duplicateReceives?: number;
+  /** What a partition key value of DynamoDB may consume in a second: as in AWS unless it is given; `false` for no limit. */
+  partitionLimits?: PartitionLimits | false;
   /** Takes the lines that functions print. */
   log?: (line: string) => void;
   /** Takes the same lines as CloudWatch would keep them. */
@@ -59,6 +63,8 @@ export interface LocalStack {
   plan: Plan;
   endpoint: Endpoint;
   inbox: Inbox;
+  /** Throttles tables and keys on demand. */
+  dynamodb: Pick<LimitedDynamoDb, 'throttle'>;
   lambda: Lambda;
   /** The queues, by name. */
   queues: Map<string, Queue>;
@@ -108,8 +114,10 @@ export async function startLocalStack(options: LocalStackOptions = {}): Promise<
     undo.push(() => lambda.stop());
     const ses = await startSes(inbox.keep);
     undo.push(() => ses.close());
+    const { partitionLimits = partitionLimitsOfAws } = options;
+    const dynamodb = limitedDynamoDb({ inner: dynamoDbService(), clock, partitionLimits });
     endpoint.services
-      .set('dynamodb', dynamoDbService())
+      .set('dynamodb', dynamodb.service)
       .set('sqs', sqsService([...queues.values()], clock))
       .set('sns', snsService(plan.topicArns, inbox.keep))
       .set('ses', ses.service)
@@ -129,7 +137,7 @@ export async function startLocalStack(options: LocalStackOptions = {}): Promise<
       alarm_queue_url: plan.output('AlarmEventsQueueUrl'),
       inbox_url: inboxUrl,
     };
-    return { ready, plan, endpoint, inbox, lambda, queues, clock, advance: (ms) => clock.advance(ms), stop };
+    return { ready, plan, endpoint, inbox, dynamodb, lambda, queues, clock, advance: (ms) => clock.advance(ms), stop };
   } catch (error) {
     await stop();
     throw error;

@@ -1,5 +1,6 @@
 import {
   ConditionalCheckFailedException,
+  DeleteItemCommand,
   DynamoDBClient,
   GetItemCommand,
   PutItemCommand,
@@ -9,6 +10,7 @@ import { ListTopicsCommand, PublishCommand, SNSClient } from '@aws-sdk/client-sn
 import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createTable, dynamoDbService } from '../../bin/local/dynamodb.ts';
+import type { Fault } from '../../bin/local/endpoint.ts';
 import type { Sent } from '../../bin/local/inbox.ts';
 import { type Ses, startSes } from '../../bin/local/ses.ts';
 import { snsService } from '../../bin/local/sns.ts';
@@ -177,6 +179,67 @@ describe('the endpoint', () => {
     await expect(dynamodb.send(new GetItemCommand({ TableName: 'a', Key: {} }))).rejects.toMatchObject({
       name: 'ProvisionedThroughputExceededException',
       message: 'Slow down',
+    });
+  });
+
+  describe('when only the response fails', () => {
+    const TableName = 'responses';
+    const Item = { pk: { S: 'a' } };
+    const stored = async () => (await dynamodb.send(new GetItemCommand({ TableName, Key: Item }))).Item;
+    const put = (client = dynamodb) => client.send(new PutItemCommand({ TableName, Item }));
+    const impatient = (maxAttempts: number) =>
+      new DynamoDBClient({
+        ...local.client,
+        maxAttempts,
+        requestHandler: { requestTimeout: 200, throwOnRequestTimeout: true },
+      });
+    beforeAll(() => {
+      const keys = [{ AttributeName: 'pk', KeyType: 'HASH' as const }];
+      return createTable(dynamodb, {
+        name: TableName,
+        keys,
+        attributes: [{ AttributeName: 'pk', AttributeType: 'S' }],
+      });
+    });
+    beforeEach(() => dynamodb.send(new DeleteItemCommand({ TableName, Key: Item })));
+    const puts =
+      (fault: Exclude<ReturnType<Fault>, undefined>): Fault =>
+      ({ action }) =>
+        action === 'PutItem' ? fault : undefined;
+
+    it('applies the call and sends its response late', async () => {
+      local.endpoint.fault = puts({ response: 'late', delayMs: 60 });
+      const begun = performance.now();
+      const putting = put();
+      while (!(await stored())) await new Promise(setImmediate);
+      await putting;
+      expect(performance.now() - begun).toBeGreaterThanOrEqual(55);
+    });
+
+    it('applies the call again when the SDK repeats it, since the response did not come in time', async () => {
+      local.endpoint.calls.clear();
+      const client = impatient(6);
+      let calls = 0;
+      local.endpoint.fault = ({ action }) =>
+        action === 'PutItem' && ++calls < 3 ? { response: 'late', delayMs: 5_000 } : undefined;
+      await put(client);
+      client.destroy();
+      expect(local.endpoint.calls.get('local-test dynamodb.PutItem')).toBeGreaterThanOrEqual(3);
+      expect(await stored()).toEqual(Item);
+    });
+
+    it('never answers where the delay is infinite', async () => {
+      const client = impatient(1);
+      local.endpoint.fault = puts({ response: 'late', delayMs: Number.POSITIVE_INFINITY });
+      await expect(put(client)).rejects.toMatchObject({ name: 'TimeoutError' });
+      client.destroy();
+      expect(await stored()).toEqual(Item);
+    });
+
+    it('applies the call and closes the connection', async () => {
+      local.endpoint.fault = puts({ response: 'lost' });
+      await expect(put()).rejects.toMatchObject({ code: 'ECONNRESET' });
+      expect(await stored()).toEqual(Item);
     });
   });
 });
