@@ -127,7 +127,7 @@ export function readMonitoring(template: unknown): MonitoringPlan {
     queuesKeptActive: new Set(
       ofType('AWS::Scheduler::Schedule').flatMap(([, { Properties }]) => {
         const { Arn, Input } = schedule.parse(Properties).Target;
-        if (!text(Arn).endsWith(':scheduler:::aws-sdk:sqs:getQueueAttributes')) return [];
+        if (!text(Arn).endsWith(':scheduler:::aws-sdk:sqs:tagQueue')) return [];
         return queueCall
           .parse(JSON.parse(text(Input)))
           .QueueUrl.split('/')

@@ -1,6 +1,6 @@
 import { Duration } from 'aws-cdk-lib';
 import { MathExpression, Metric, Stats, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
-import type { MakeAlarm } from './pipeline-alarms.ts';
+import type { MakeAlarm } from './service-alarm.ts';
 
 const period = Duration.hours(1);
 
@@ -32,14 +32,14 @@ export const reputation = (metricName: 'Reputation.BounceRate' | 'Reputation.Com
   new Metric({ namespace: 'AWS/SES', metricName, statistic: Stats.MAXIMUM, period });
 
 /** Alarms of the ways out that the whole account shares: mail and texts. */
-export const outletAlarms = (alarm: MakeAlarm, { smsMonthlyBudget }: { smsMonthlyBudget: number }): void => {
-  // These are measured when something is sent: until then the last word stands.
-  const missing = TreatMissingData.IGNORE;
+export const emailAndSmsAlarms = (alarm: MakeAlarm, { smsMonthlyBudget }: { smsMonthlyBudget: number }): void => {
+  // These are measured only when something is sent: until then the alarm keeps its state.
+  const treatMissingData = TreatMissingData.IGNORE;
   alarm('SmsSpend', {
     metric: textSpend(),
     threshold: (smsMonthlyBudget * SPENT_PERCENT) / 100,
-    periods: 1,
-    missing,
+    evaluationPeriods: 1,
+    treatMissingData,
     impact: `Texts have cost ${SPENT_PERCENT} % of the month's ${smsMonthlyBudget} USD; at the account's limit they stop.`,
     firstStep: 'find who sends them: count the lines of the log of send-sms by tenant, and see smsCountries.',
     runbook: 'texts-cost-too-much',
@@ -55,7 +55,7 @@ export const outletAlarms = (alarm: MakeAlarm, { smsMonthlyBudget }: { smsMonthl
       label: '% of texts that failed',
     }),
     threshold: FAILED_PERCENT,
-    periods: 1,
+    evaluationPeriods: 1,
     impact: 'Texts that SNS took do not reach phones, although their deliveries count as delivered.',
     firstStep: 'look at the reasons in the delivery status log of SNS, and at the spend limit.',
     runbook: 'texts-do-not-arrive',
@@ -63,8 +63,8 @@ export const outletAlarms = (alarm: MakeAlarm, { smsMonthlyBudget }: { smsMonthl
   alarm('MailBounces', {
     metric: reputation('Reputation.BounceRate'),
     threshold: BOUNCES,
-    periods: 1,
-    missing,
+    evaluationPeriods: 1,
+    treatMissingData,
     impact: `${BOUNCES * 100} % of the account's mails bounce: SES may stop all mail of the account.`,
     firstStep: 'find the notifications whose mails bounce in the log of record-mail-events.',
     runbook: 'mails-bounce',
@@ -72,8 +72,8 @@ export const outletAlarms = (alarm: MakeAlarm, { smsMonthlyBudget }: { smsMonthl
   alarm('MailComplaints', {
     metric: reputation('Reputation.ComplaintRate'),
     threshold: COMPLAINTS,
-    periods: 1,
-    missing,
+    evaluationPeriods: 1,
+    treatMissingData,
     impact: `${COMPLAINTS * 1000} in 1,000 mails are reported as spam: SES may stop all mail of the account.`,
     firstStep: 'find the notifications that are complained of in the log of record-mail-events.',
     runbook: 'mails-are-reported-as-spam',
