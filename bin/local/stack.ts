@@ -70,8 +70,8 @@ export interface LocalStack {
   queues: Map<string, Queue>;
   /** The time of queues and functions. */
   clock: Clock;
-  /** Moves the time of queues and functions forward, in ms. */
-  advance(ms: number): void;
+  /** Moves the time of queues and functions forward, in ms; resolves when all that became due has happened, in order. */
+  advance(ms: number): Promise<void>;
   stop(): Promise<void>;
 }
 

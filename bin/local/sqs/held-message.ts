@@ -13,6 +13,10 @@ export interface HeldMessage extends NewMessage {
   receives: number;
   /** On a dead-letter queue: the ARN of the queue that the message died on. */
   diedOn?: string;
+  /**
+   * Set while an invocation has the message by its latest receive: whether its visibility timeout has ended meanwhile.
+   */
+  invocation?: { isOverdue: boolean } | undefined;
   state: 'delayed' | 'visible' | 'inFlight' | 'gone';
   cancelDue?: Cancel;
   cancelExpiry?: Cancel;

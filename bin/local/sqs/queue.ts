@@ -29,6 +29,7 @@ export interface Redrive {
 export interface ReceiveRequest {
   maximum: number;
   visibilitySeconds?: number | undefined;
+  /** How long to wait for a message; `Infinity` for until one comes. */
   waitSeconds?: number | undefined;
   /** Ends a wait early, so that no message goes to someone who has left. */
   signal?: AbortSignal | undefined;
@@ -145,7 +146,7 @@ export class Queue {
         this.#waiters = this.#waiters.filter((other) => other !== waiter);
         waiter.resolve([]);
       };
-      const cancel = this.#clock.after(waitSeconds * 1000, leave);
+      const cancel = Number.isFinite(waitSeconds) ? this.#clock.after(waitSeconds * 1000, leave) : () => {};
       const waiter: Waiter = {
         request,
         resolve(found) {
@@ -181,8 +182,29 @@ export class Queue {
     if (message.state !== 'inFlight') {
       throw new SqsError('MessageNotInflight', 'The message referred to is not in flight.');
     }
+    message.invocation = undefined;
     if (seconds === 0) this.#show(message);
     else this.#hide(message, 'inFlight', seconds);
+  }
+
+  /**
+   * Keeps the visibility timeouts of received messages from ending while an invocation has them, until the returned function
+   * is called. AWS asks for a visibility timeout of six times the function's, so only a clock that is moved can end it
+   * earlier. A message whose visibility was changed meanwhile is no longer kept.
+   */
+  holdInFlight(receipts: readonly Receipt[]): () => void {
+    const held = receipts.map(({ message }) => {
+      const invocation = { isOverdue: false };
+      message.invocation = invocation;
+      return { message, invocation };
+    });
+    return () => {
+      for (const { message, invocation } of held) {
+        if (message.invocation !== invocation) continue;
+        message.invocation = undefined;
+        if (invocation.isOverdue && message.state === 'inFlight') this.#show(message);
+      }
+    };
   }
 
   /** Throws every message away. */
@@ -250,7 +272,10 @@ export class Queue {
 
   #hide(message: HeldMessage, state: 'delayed' | 'inFlight', seconds: number): void {
     this.#enter(message, state);
-    message.cancelDue = this.#clock.after(seconds * 1000, () => this.#show(message));
+    message.cancelDue = this.#clock.after(seconds * 1000, () => {
+      if (message.invocation) message.invocation.isOverdue = true;
+      else this.#show(message);
+    });
   }
 
   #remove(message: HeldMessage): void {
