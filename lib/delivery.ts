@@ -48,7 +48,7 @@ class PerType<Value> {
 export type Outlets = { mail: Mail; managed: ManagedTopic; network: Network | undefined };
 
 /** Whether a type's sender dials URLs that users or operators have set, or AWS alone. */
-const dialsUrls = {
+export const dialsUrls = {
   email: false,
   technicalContactsEmail: false,
   webhook: true,

@@ -39,7 +39,7 @@ export interface LocalStackOptions {
   /** Takes the lines that functions print. */
   log?: (line: string) => void;
   /** Takes the same lines as CloudWatch would keep them. */
-  rawLog?: (line: string) => void;
+  rawLog?: (line: string, functionName: string) => void;
   /** Takes a report of each invocation of a function when it has ended or was throttled. */
   onInvocation?: (report: InvocationReport) => void;
   /** Takes a report of each request that the API answered. */

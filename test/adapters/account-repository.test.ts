@@ -87,7 +87,7 @@ describe('the technical contacts of a tenant', () => {
 
 describe('a change of an account', () => {
   const repeating = (meanwhile?: () => Promise<unknown>) =>
-    setUp(losingAnswer(connect({ maxAttempts: 2 }), 'UpdateItemCommand', { meanwhile })).accounts;
+    setUp(losingAnswer(connect({ maxAttempts: 2 }), 'UpdateItemCommand', meanwhile && { meanwhile })).accounts;
 
   it('succeeds where the answer of the write was lost and the SDK repeats it', async () => {
     const tenant = newTenant();
@@ -133,9 +133,9 @@ describe('a daily limit', () => {
   it('counts once, too, where others count before the repetition', async () => {
     const tenant = newTenant();
     const others = setUp(client, () => 0).accounts;
-    const database = losingAnswer(connect({ maxAttempts: 2 }), 'UpdateItemCommand', { meanwhile: () =>
-      others.count('tests', tenant, 1, 3),
-     });
+    const database = losingAnswer(connect({ maxAttempts: 2 }), 'UpdateItemCommand', {
+      meanwhile: () => others.count('tests', tenant, 1, 3),
+    });
     // Each write is remembered in a place of its own.
     expect(await setUp(database, () => 0.5).accounts.count('tests', tenant, 1, 3)).toBe(true);
     expect(await others.count('tests', tenant, 1, 3)).toBe(true);

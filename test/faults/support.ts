@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { AwsCall } from '../../bin/local/aws.ts';
 import type { Fault } from '../../bin/local/endpoint.ts';
-import { type LocalStack, startLocalStack } from '../../bin/local/stack.ts';
+import { type LocalStack, type LocalStackOptions, startLocalStack } from '../../bin/local/stack.ts';
 import { moveMessages } from '../../bin/ops/redrive.ts';
 import type { NotificationTypeId } from '../../shared/contracts/notification-types.ts';
 import { connectApi } from '../support/api.ts';
@@ -29,11 +29,12 @@ const called = (call: AwsCall, { caller, service, action, fits = () => true }: O
   fits(call.body.toString('utf8'));
 
 /** The declared stack in this process, with hands on its faults, its workers and its time. */
-export const startFaultyStack = async (settings: Record<string, string> = {}) => {
+export const startFaultyStack = async (settings: Record<string, string> = {}, options: LocalStackOptions = {}) => {
   const lines: string[] = [];
   const stack: LocalStack = await startLocalStack({
     settings: { testsPerDay: '100000', retryScale: '0.001', senderConcurrency: '2', typeConcurrency: '', ...settings },
     log: (line) => lines.push(line),
+    ...options,
   });
   const running = reachable(stack);
   const api = connectApi(running);

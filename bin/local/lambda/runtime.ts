@@ -28,7 +28,7 @@ export interface LambdaOptions {
   clock: ShiftableClock;
   log: (line: string) => void;
   /** Takes the same lines as CloudWatch would keep them. */
-  rawLog?: (line: string) => void;
+  rawLog?: (line: string, functionName: string) => void;
   /** Takes a report of each invocation when it has ended or was throttled. */
   onInvocation?: (report: InvocationReport) => void;
 }
@@ -59,7 +59,7 @@ export function createLambda({
         },
         now: () => clock.now(),
         print: (line) => {
-          rawLog(line);
+          rawLog(line, settings.name);
           log(logLine(settings.name, line));
         },
       }),

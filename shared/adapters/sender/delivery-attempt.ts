@@ -59,7 +59,7 @@ const attemptClaimed = async (
 
 const reportConflict = async ({ tools, body, id }: Work, record: DeliveryRecord): Promise<Settled> => {
   const { type, deliveries, clock } = tools;
-  logger.error('event id used again with other content', { type, delivery_id: id, tenant_id: body.event.tenant_id });
+  logger.error('event conflict', { type, delivery_id: id, tenant_id: body.event.tenant_id });
   await deliveries.noteConflict(record, clock());
   return { verdict: 'conflict' };
 };
