@@ -124,6 +124,7 @@ const environmentOf = (name: FunctionName, url: string): Record<string, string> 
   const given: Record<string, string> = {
     TOKEN_CACHE_SECONDS: '0',
     TESTS_PER_DAY: '1',
+    NOTIFICATIONS_PER_TENANT: '1',
     DAILY_LIMIT: '1',
     RETRY_SCALE: '1',
     DEAD_LETTER_MAIL: 'false',
