@@ -19,8 +19,8 @@ const DELETE_ROUNDS = 10;
  * of a partition (AWS limit), to write and to delete.
  */
 const CHUNK_ROUNDS = 14;
-/** How long a tombstone stays: far longer than a delayed duplicate of the create can take, in seconds. */
-const TOMBSTONE_SECONDS = 86_400;
+/** How long a tombstone stays at least: far longer than a delayed copy of the create can take, in seconds. */
+const TOMBSTONE_SECONDS = 3_600;
 
 /** The condition of a write to a target. */
 type Condition = { ConditionExpression: string; ExpressionAttributeValues?: Item };
