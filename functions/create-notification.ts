@@ -2,6 +2,7 @@ import { createDocumentClient } from '../shared/adapters/document-client.ts';
 import { assertAnswerable, located } from '../shared/adapters/http-api/answer.ts';
 import { endpoint } from '../shared/adapters/http-api/endpoint.ts';
 import { jsonBody, ownAddress, valid } from '../shared/adapters/http-api/request.ts';
+import { createNotificationQuota } from '../shared/adapters/notification-quota.ts';
 import { createNotificationRepository } from '../shared/adapters/notification-repository.ts';
 import { tokenAuthentication } from '../shared/adapters/token-repository.ts';
 import { parseNotification } from '../shared/contracts/notification.ts';
@@ -10,8 +11,9 @@ import { environments } from '../shared/environment.ts';
 const environment = environments['create-notification'].parse(process.env);
 const client = createDocumentClient();
 const notifications = createNotificationRepository(client, environment.NOTIFICATIONS_TABLE);
+const quota = createNotificationQuota(client, environment.NOTIFICATIONS_TABLE, environment.NOTIFICATIONS_PER_TENANT);
 
-/** POST /notifications: 201 with the address of the new notification. */
+/** POST /notifications: 201 with the address of the new notification; 403 at the tenant's quota. */
 export const handler = endpoint(
   'create-notification',
   tokenAuthentication(client, environment),
@@ -21,6 +23,7 @@ export const handler = endpoint(
     return { attributes, collection: ownAddress(request, environment.LINK_SCHEME) };
   },
   async ({ attributes, collection }, { tenant }) => {
+    await quota.reserve(tenant);
     const id = await notifications.create(tenant, attributes);
     return located(201, `${collection}/${id}`);
   },

@@ -20,7 +20,7 @@ export const handler = endpoint(
   tokenAuthentication(client, environment),
   (request) => pathParameter(request, 'notificationId'),
   async (id, { tenant }) => {
-    const destination = (await notifications.heads([{ tenant, id }])).find({ tenant, id });
+    const destination = await notifications.targets([{ tenant, id }]).find({ tenant, id });
     if (!destination) throw notFound('The notification');
     return ok(await runTest(tenant, destination));
   },

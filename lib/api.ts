@@ -1,4 +1,4 @@
-import { RemovalPolicy } from 'aws-cdk-lib';
+import { RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { AccessLogFormat } from 'aws-cdk-lib/aws-apigateway';
 import { CfnStage, HttpApi, HttpMethod, HttpStage, LogGroupLogDestination } from 'aws-cdk-lib/aws-apigatewayv2';
 import { HttpLambdaIntegration } from 'aws-cdk-lib/aws-apigatewayv2-integrations';
@@ -26,6 +26,7 @@ export class Api extends Construct {
     const { settings } = defaults;
     const unknownRoute = new ServiceFunction(this, 'answer-unknown-route', defaults, new Access({}));
     const api = new HttpApi(this, 'HttpApi', {
+      apiName: Stack.of(this).stackName,
       createDefaultStage: false,
       defaultIntegration: new HttpLambdaIntegration('answer-unknown-route', unknownRoute.lambda),
     });
@@ -84,18 +85,21 @@ export class Api extends Construct {
       .access('GetItem')
       .and(new Access({ TOKEN_CACHE_SECONDS: String(settings.tokenCacheSeconds) }));
     const links = new Access({ LINK_SCHEME: settings.linkScheme });
+    // A write of a large notification, and the cleanup beside it.
+    const writing = ['GetItem', 'PutItem', 'DeleteItem', 'BatchWriteItem', 'Query'] as const;
     const testing = caller
       .and(accounts.access('UpdateItem'))
       .and(new Access({ TESTS_PER_DAY: String(settings.testsPerDay) }))
       .and(delivery.testing());
     return {
-      'create-notification': caller.and(notifications.access('GetItem', 'PutItem', 'BatchWriteItem')).and(links),
-      'list-notifications': caller.and(notifications.access('GetItem', 'BatchGetItem', 'Query')).and(links),
-      'get-notification': caller.and(notifications.access('GetItem', 'Query')),
-      'update-notification': caller
-        .and(notifications.access('GetItem', 'Query', 'PutItem', 'BatchWriteItem'))
+      'create-notification': caller
+        .and(notifications.access('UpdateItem', ...writing))
+        .and(new Access({ NOTIFICATIONS_PER_TENANT: String(settings.notificationsPerTenant) }))
         .and(links),
-      'delete-notification': caller.and(notifications.access('DeleteItem', 'BatchWriteItem')),
+      'list-notifications': caller.and(notifications.access('GetItem', 'BatchGetItem', 'Query')).and(links),
+      'get-notification': caller.and(notifications.access('GetItem', 'BatchGetItem')),
+      'update-notification': caller.and(notifications.access('BatchGetItem', ...writing)).and(links),
+      'delete-notification': caller.and(notifications.access(...writing)),
       'test-notification': testing.and(notifications.access('BatchGetItem')),
       'test-new-notification': testing,
       'list-notification-types': caller.and(links),

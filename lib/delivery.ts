@@ -1,4 +1,4 @@
-import { Stack } from 'aws-cdk-lib';
+import { ArnFormat, Stack } from 'aws-cdk-lib';
 import { AccountPrincipal, PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import { Construct } from 'constructs';
@@ -104,14 +104,20 @@ export class Delivery extends Construct {
         .access('BatchGetItem')
         .and(sendingTo(notificationTypeIds))
         .and(this.alarmEvents.settling())
-        .and(new Access({ ALARM_EVENTS_QUEUE: this.alarmEvents.queue.queueUrl })),
+        .and(
+          new Access({ ALARM_EVENTS_QUEUE: this.alarmEvents.queue.queueUrl }, [
+            // A large plan goes on in a message of its own.
+            new PolicyStatement({ actions: ['sqs:SendMessage'], resources: [this.alarmEvents.queue.queueArn] }),
+          ]),
+        ),
+      { sendsToItself: true },
     );
     this.dispatch = dispatch.lambda;
     this.alarmEvents.feed(dispatch.lambda, settings.dispatchConcurrency);
 
     const senderAccess = this.#senderAccess(defaults, storage, outlets);
     this.#senders = new PerType((type) => {
-      // To its own queue it sends only what asks again for the turn of an incident: retries have a queue of their own.
+      // To its own queue it sends only what waits for the lock of an incident: retries have a queue of their own.
       const others = notificationTypeIds.filter((one) => one !== type || notificationTypes[one].hasIncidents);
       const access = senderAccess[type].and(sendingTo(others)).and(queues.of(type).settling());
       const sender = new ServiceFunction(this, senderName(type), defaults, access, {
@@ -139,14 +145,13 @@ export class Delivery extends Construct {
   ) {
     const common = notifications
       .access('BatchGetItem')
-      .and(deliveries.access('GetItem', 'PutItem', 'BatchWriteItem'))
+      .and(deliveries.access('GetItem', 'PutItem', 'UpdateItem', 'BatchWriteItem'))
       .and(
         new Access({
           RETRY_SCALE: String(settings.retryScale),
           DEAD_LETTER_MAIL: settings.deadLetterMail ? 'true' : 'false',
         } as const),
       );
-    const turns = deliveries.access('UpdateItem');
     const credentials = accounts.access('GetItem', 'UpdateItem');
     const guarded = new Access({ EGRESS_ALLOW: settings.egressAllow.join(',') });
     const limitedTo = (limit: number) => accounts.access('UpdateItem').and(new Access({ DAILY_LIMIT: String(limit) }));
@@ -158,14 +163,8 @@ export class Delivery extends Construct {
         .and(limitedTo(settings.emailPerTenantDay)),
       webhook: common.and(credentials).and(guarded),
       sms: common.and(this.#texting(settings)).and(limitedTo(settings.smsPerTenantDay)),
-      incidentpager: common
-        .and(turns)
-        .and(guarded)
-        .and(new Access({ PAGER_ENDPOINT: settings.pagerEndpoint })),
-      incidentrouter: common
-        .and(turns)
-        .and(credentials)
-        .and(new Access({ ROUTER_ENDPOINT: settings.routerEndpoint })),
+      incidentpager: common.and(guarded).and(new Access({ PAGER_ENDPOINT: settings.pagerEndpoint })),
+      incidentrouter: common.and(credentials).and(new Access({ ROUTER_ENDPOINT: settings.routerEndpoint })),
       atomfeed: common.and(
         new Access(settings.feedEndpoint === undefined ? {} : { FEED_ENDPOINT: settings.feedEndpoint }),
       ),
@@ -177,8 +176,15 @@ export class Delivery extends Construct {
     };
   }
 
-  /** SNS knows no resource for a phone number: what is denied is every topic (design 4, IAM). */
+  /** SNS has no resource for a phone number: the statement covers everything but topics. */
   #texting({ smsSenderId, smsOriginationNumber, smsMaxPrice, smsCountries }: FunctionDefaults['settings']) {
+    const anyTopic = Stack.of(this).formatArn({
+      service: 'sns',
+      region: '*',
+      account: '*',
+      resource: '*',
+      arnFormat: ArnFormat.NO_RESOURCE_NAME,
+    });
     return new Access(
       {
         SMS_COUNTRIES: smsCountries.join(','),
@@ -186,7 +192,7 @@ export class Delivery extends Construct {
         ...(smsOriginationNumber !== undefined && { SMS_ORIGINATION_NUMBER: smsOriginationNumber }),
         ...(smsMaxPrice !== undefined && { SMS_MAX_PRICE: String(smsMaxPrice) }),
       },
-      [new PolicyStatement({ actions: ['sns:Publish'], notResources: ['arn:aws:sns:*:*:*'] })],
+      [new PolicyStatement({ actions: ['sns:Publish'], notResources: [anyTopic] })],
     );
   }
 

@@ -69,10 +69,11 @@ const settingsShape = z.strictObject({
   routerEndpoint: httpUrl.default('https://alert.victorops.com/integrations/generic/20131114/alert'),
   feedEndpoint: httpUrl.optional(),
   deadLetterMail: flag.default(true),
+  notificationsPerTenant: number(z.number().int().min(1)).default(1_000),
   testsPerDay: number(z.number().int().min(0)).default(200),
   tokenCacheSeconds: number(z.number().min(0).max(60)).default(60),
   apiRequestsPerSecond: number(z.number().int().min(1)).default(200),
-  testRequestsPerSecond: number(z.number().int().min(1)).default(10),
+  testRequestsPerSecond: number(z.number().int().min(1)).default(100),
   senderConcurrency: number(z.number().int().min(2).max(1000)).default(20),
   typeConcurrency: perType(number(z.number().int().min(2).max(1000)))
     // A destination that hangs holds a batch for 15 s: there must be more workers than one tenant's burst can hold.

@@ -68,7 +68,7 @@ const guarded = { EGRESS_ALLOW: texts };
  * parses them once at cold start (`environments[name].parse(process.env)`), so that a bad deploy dies at once and says why.
  */
 export const environments = {
-  'create-notification': z.object({ ...tokens, ...notifications, ...links }),
+  'create-notification': z.object({ ...tokens, ...notifications, ...links, NOTIFICATIONS_PER_TENANT: amount }),
   'list-notifications': z.object({ ...tokens, ...notifications, ...links }),
   'get-notification': z.object({ ...tokens, ...notifications }),
   'update-notification': z.object({ ...tokens, ...notifications, ...links }),

@@ -17,8 +17,10 @@ export async function recordedDeliveries(
     const { tenant, notificationId: id } = partitionPlace(pk);
     return { key: { tenant, id }, status };
   });
-  const heads = await notifications.heads(found.map(({ key }) => key));
-  const words = found.map(({ key, status }) => `${heads.find(key)?.type ?? 'of deleted notifications'}#${status}`);
+  const targets = notifications.targets(found.map(({ key }) => key));
+  const words = await Promise.all(
+    found.map(async ({ key, status }) => `${(await targets.find(key))?.type ?? 'of deleted notifications'}#${status}`),
+  );
   const counts = [...Map.groupBy(words, (word) => word)].map(([word, same]) => {
     const [type = '', outcome = ''] = word.split('#');
     return { type, outcome, deliveries: same.length };

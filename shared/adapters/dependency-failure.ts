@@ -8,3 +8,6 @@ const isSdkError = (error: unknown): error is SdkError =>
 /** True where a dependency throttled us, failed, or could not be reached, as the AWS SDK classifies its errors. */
 export const isDependencyFailure = (error: unknown): boolean =>
   isSdkError(error) && (isThrottlingError(error) || isTransientError(error) || isServerError(error));
+
+/** True where a dependency throttled us, as the AWS SDK classifies its errors. */
+export const isThrottled = (error: unknown): boolean => isSdkError(error) && isThrottlingError(error);

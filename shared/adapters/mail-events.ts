@@ -5,9 +5,9 @@ import * as z from 'zod/mini';
 import { type DeliveryKey, partitionPlace } from '../domain/delivery-key.ts';
 import { deliveryOfTags, type MailEventKind, mailEventKinds } from '../domain/mail-event.ts';
 import { internalErrorDelaySeconds } from '../domain/retry-schedule.ts';
-import { countBatch } from './batch-metrics.ts';
+import { isKeyThrottled } from './key-throttling.ts';
 import { errorTrace, logger } from './logger.ts';
-import { count } from './metrics.ts';
+import { count, oldestAgeSeconds } from './metrics.ts';
 import type { Queues } from './queues.ts';
 
 /** The environment of the recorder, parsed. */
@@ -87,7 +87,7 @@ const parseEvent = (body: string) => {
 };
 
 /** What came of a message: `early` ones are received again later. */
-type MessageResult = 'handled' | 'early' | 'internal_error';
+type MessageResult = 'handled' | 'early' | 'throttled_keys' | 'internal_error';
 
 /**
  * Makes the Lambda handler that records what SES reports of emails it had accepted. A bounce or a reject marks the delivery as
@@ -96,7 +96,7 @@ type MessageResult = 'handled' | 'early' | 'internal_error';
  */
 export const createMailEventRecorder = (
   client: DynamoDBDocumentClient,
-  queues: Pick<Queues, 'putBack'>,
+  queues: Pick<Queues, 'changeVisibility'>,
   environment: RecorderEnvironment,
   now: () => number = Date.now,
 ): ((event: SQSEvent, context?: Context) => Promise<SQSBatchResponse>) => {
@@ -132,14 +132,15 @@ export const createMailEventRecorder = (
 
   const recordOrFail = ({ body, messageId }: SQSRecord): Promise<MessageResult> =>
     record(body).catch((error: unknown) => {
-      logger.error('internal error', { message_id: messageId, ...errorTrace(error) });
-      return 'internal_error';
+      const result = isKeyThrottled(error) ? 'throttled_keys' : 'internal_error';
+      logger.error('email event not recorded', { result, message_id: messageId, ...errorTrace(error) });
+      return result;
     });
 
   /** Makes a message visible again after a wait that grows with its receives. */
   const receiveLater = (message: SQSRecord): Promise<void> =>
     queues
-      .putBack(
+      .changeVisibility(
         environment.EMAIL_EVENTS_QUEUE,
         message,
         internalErrorDelaySeconds(Number(message.attributes.ApproximateReceiveCount), 1),
@@ -154,10 +155,20 @@ export const createMailEventRecorder = (
     const withResult = (wanted: MessageResult) =>
       results.filter(({ result }) => result === wanted).map(({ message }) => message);
     const failed = withResult('internal_error');
-    const unfinished = [...withResult('early'), ...failed];
+    const throttled = withResult('throttled_keys');
+    const unfinished = [...withResult('early'), ...throttled, ...failed];
     await Promise.all(unfinished.map(receiveLater));
-    const handled = Records.length - unfinished.length;
-    countBatch({ handled, failed }, { function: 'record-mail-events' }, now());
+    const sentAt = failed.map(({ attributes }) => Number(attributes.SentTimestamp));
+    count(
+      { throttled_keys: throttled.length },
+      { function: 'record-mail-events' },
+      {},
+      {
+        handled: Records.length - unfinished.length,
+        internalErrors: failed.length,
+        oldestUnprocessedSeconds: oldestAgeSeconds(sentAt, now()),
+      },
+    );
     return { batchItemFailures: unfinished.map(({ messageId }) => ({ itemIdentifier: messageId })) };
   };
 };

@@ -4,33 +4,48 @@ import { METRICS_NAMESPACE } from '../domain/delivery-metrics.ts';
 /** Its dimension `service` is the stack's name, from the function's environment: two stacks of an account stay apart. */
 const metrics = new Metrics({ namespace: METRICS_NAMESPACE });
 
-/** One value of a metric. */
-export type Measurement = readonly [name: string, unit: (typeof MetricUnit)[keyof typeof MetricUnit], value: number];
+/**
+ * How a consumer of a queue got on with a batch. Written for every batch, zeros included: an alarm that waits for a good batch
+ * must see one.
+ */
+export type BatchHealth = {
+  /** Messages that were processed. */
+  handled: number;
+  /** Messages that could not be processed, or deliveries that could not be recorded, through a failure of ours. */
+  internalErrors: number;
+  /** Age of the oldest message that could not be processed, in seconds; 0 where there is none. */
+  oldestUnprocessedSeconds: number;
+};
 
-/** Writes measurements as one log line, zeros included. Dimensions are few and closed: a type or a function, never a tenant. */
-export const publish = (measurements: readonly Measurement[], dimensions: Record<string, string>): void => {
-  metrics.addDimensions(dimensions);
-  for (const [name, unit, value] of measurements) metrics.addMetric(name, unit, value);
-  metrics.publishStoredMetrics();
+const addHealth = ({ handled, internalErrors, oldestUnprocessedSeconds }: BatchHealth): void => {
+  metrics.addMetric('handled', MetricUnit.Count, handled);
+  metrics.addMetric('internal_errors', MetricUnit.Count, internalErrors);
+  metrics.addMetric('oldest_unprocessed_seconds', MetricUnit.Seconds, oldestUnprocessedSeconds);
 };
 
 /**
- * Counts things by name, and keeps times in ms, all in one log line in CloudWatch's embedded metric format (EMF): metrics
- * without an API call. Dimensions are few and closed: a type, never a tenant.
+ * Counts things by name, keeps times in ms, and the health of a batch, all in one log line in CloudWatch's embedded metric
+ * format (EMF): metrics without an API call. Dimensions are few and closed: a type or a function, never a tenant.
  */
 export const count = (
   amounts: Readonly<Record<string, number>>,
   dimensions: Record<string, string> = {},
   times: Readonly<Record<string, readonly number[]>> = {},
+  health?: BatchHealth,
 ): void => {
-  const counted = Object.entries(amounts)
-    .filter(([, amount]) => amount > 0)
-    .map(([name, amount]): Measurement => [name, MetricUnit.Count, amount]);
-  const timed = Object.entries(times).flatMap(([name, values]) =>
-    values.map((value): Measurement => [name, MetricUnit.Milliseconds, value]),
-  );
-  if (counted.length + timed.length > 0) publish([...counted, ...timed], dimensions);
+  const counted = Object.entries(amounts).filter(([, amount]) => amount > 0);
+  const timed = Object.entries(times).flatMap(([name, values]) => values.map((value) => [name, value] as const));
+  if (counted.length + timed.length === 0 && health === undefined) return;
+  metrics.addDimensions(dimensions);
+  for (const [name, amount] of counted) metrics.addMetric(name, MetricUnit.Count, amount);
+  for (const [name, value] of timed) metrics.addMetric(name, MetricUnit.Milliseconds, value);
+  if (health) addHealth(health);
+  metrics.publishStoredMetrics();
 };
+
+/** How long ago the oldest of these messages was sent, in seconds; 0 for none. */
+export const oldestAgeSeconds = (sentAt: readonly number[], now: number): number =>
+  sentAt.length === 0 ? 0 : Math.max(0, Math.round((now - Math.min(...sentAt)) / 1000));
 
 /** Tallies words, for `count`. */
 export const tally = (words: readonly string[]): Record<string, number> => {

@@ -101,6 +101,8 @@ type Operation = {
   body?: SchemaName;
   success: { status: 200 | 201 | 204; schema?: SchemaName; location?: true };
   errors: readonly ErrorType[];
+  /** What an error means here besides its usual meaning. */
+  errorNotes?: { readonly [type in ErrorType]?: string };
   query?: readonly ('limit' | 'marker' | 'id')[];
 };
 
@@ -110,6 +112,10 @@ const operations: Record<EndpointName, Operation> = {
     body: 'NewNotification',
     success: { status: 201, location: true },
     errors: ['badRequest', 'requestTooLargeError'],
+    errorNotes: {
+      forbiddenError:
+        'or the account has as many notifications as it may have; `details` names the limit and its value',
+    },
   },
   'list-notifications': {
     summary: 'List notifications',
@@ -168,11 +174,11 @@ const commonErrors: readonly ErrorType[] = [
   'serviceUnavailable',
 ];
 
-const responsesOf = ({ success, errors }: Operation) => {
+const responsesOf = ({ success, errors, errorNotes = {} }: Operation) => {
   const { status, schema, location } = success;
   const failures = [...errors, ...commonErrors].map((type) => [
     errorStatus[type],
-    { description: type, ...json('Error') },
+    { description: [type, errorNotes[type]].filter(Boolean).join(', '), ...json('Error') },
   ]);
   return {
     [status]: {

@@ -3,11 +3,14 @@ import { fieldsOf } from '../contracts/notification-types.ts';
 import { ServiceError } from './errors.ts';
 import { DEFAULT_NOTIFICATION_ID } from './notification-id.ts';
 
+/** Identifies a notification: its tenant is part of every key. */
+export type NotificationKey = { tenant: string; id: string };
+
 /**
  * What delivering needs of a notification: `details` holds the fields of the type alone, never the client's own entries,
  * so that it is small whatever the client keeps in its notification.
  */
-export type NotificationHead = { id: string } & Destination;
+export type DeliveryTarget = { id: string } & Destination;
 
 /** The notification that every tenant has without making it (interface, "What the service does" 6). */
 export const defaultNotification: NotificationRecord = {

@@ -21,7 +21,7 @@ const environment = { DELIVERIES_TABLE: 'deliveries', EMAIL_EVENTS_QUEUE: 'https
 /** The visibility changes that the recorder asks for: the queue, the message and the seconds. */
 let visibility: [url: string, messageId: string, seconds: number][] = [];
 const queues = {
-  putBack: async (url: string, { messageId }: SQSRecord, seconds: number) => {
+  changeVisibility: async (url: string, { messageId }: SQSRecord, seconds: number) => {
     visibility.push([url, messageId, seconds]);
   },
 };
@@ -68,11 +68,15 @@ const countedOfBatches = () =>
     .filter((line) => line.includes('oldest_unprocessed_seconds'))
     .map((line) => batchMetrics.parse(JSON.parse(line)));
 
+const claimedBy = (notification_id: string, owner: string, now: number) =>
+  claimedRecord({ event: alarmEvent(), notification_id, event_time_ms: now, content_hash: 'hash' }, owner, now);
+
 /** A delivery to a new notification, in this state. */
 const delivery = async (status: 'delivered' | 'dead' | 'superseded' | 'cancelled' | 'pending', lease = 0) => {
   const id = newNotificationId();
-  const claimed = claimedRecord({ event: alarmEvent(), notification_id: id }, 'message', 'owner', NOW - 1_000);
-  await deliveries.save(status === 'pending' ? { ...claimed, lease } : ended(claimed, status));
+  const claimed = claimedBy(id, 'owner', NOW - 1_000);
+  await deliveries.claim(claimed, NOW - 1_000);
+  await deliveries.update(claimed, status === 'pending' ? { ...claimed, lease } : ended(claimed, status));
   return { id, claimed, tags: mailTags(alarmEvent(), id) };
 };
 
@@ -117,7 +121,7 @@ describe('a mail that bounced or was rejected', () => {
   it('ends its delivery: the event that comes again is not sent again', async () => {
     const { id, tags } = await delivery('delivered');
     await record(mailEvent('Bounce', tags));
-    const again = claimedRecord({ event: alarmEvent(), notification_id: id }, 'message', 'other', NOW);
+    const again = claimedBy(id, 'other', NOW);
     expect(await deliveries.claim(again, NOW)).toEqual({ kind: 'ended' });
   });
 
@@ -144,7 +148,7 @@ describe('a mail that bounced or was rejected', () => {
     expect(visibility).toEqual([['https://sqs/email-events', 'message-1', 2]]);
     expect(counted()).toEqual([]);
     expect(countedOfBatches()).toMatchObject([{ internal_errors: 0, handled: 0 }]);
-    await deliveries.save(ended(claimed, 'delivered'));
+    await deliveries.complete(ended(claimed, 'delivered'));
     expect(await record(mailEvent('Bounce', tags))).toEqual([]);
     expect(await deliveries.read(claimed)).toMatchObject({ status: 'bounced' });
   });
@@ -160,7 +164,7 @@ describe('a mail that bounced or was rejected', () => {
     const id = newNotificationId();
     const tags = mailTags(alarmEvent(), id);
     await record(mailEvent('Bounce', tags));
-    const key = claimedRecord({ event: alarmEvent(), notification_id: id }, '', '', NOW);
+    const key = claimedBy(id, '', NOW);
     expect(await deliveries.read(key)).toBeUndefined();
     expect(counted()).toEqual(['mail_bounces']);
   });
@@ -197,7 +201,7 @@ describe('a batch of email events', () => {
 
   it('reports a message whose visibility cannot be changed, too', async () => {
     const { tags } = await delivery('delivered');
-    const queue = { putBack: () => Promise.reject(new Error('secret')) };
+    const queue = { changeVisibility: () => Promise.reject(new Error('secret')) };
     const body = JSON.stringify(mailEvent('Bounce', tags));
     expect(await handBatch([{ body }], throttledOnce(), queue)).toEqual(['message-1']);
     expect(written).toContain('visibility change failed');

@@ -6,7 +6,7 @@ import type { NotificationRecord } from '../../shared/contracts/notification.ts'
 import { newNotificationId } from '../../shared/domain/notification-id.ts';
 import { startDatabase } from '../support/dynamodb.ts';
 import { counted, partlyDone, throttled } from '../support/dynamodb-faults.ts';
-import { webhookNotification } from '../support/notifications.ts';
+import { entries, goodDetails, webhookNotification } from '../support/notifications.ts';
 
 const { client, connect, stop } = await startDatabase();
 afterAll(stop);
@@ -155,5 +155,83 @@ describe('the list of the notifications that are asked for', () => {
   it('leaves out nothing that the table left open', async () => {
     const { tenant, ids } = await tenantWith(5);
     expect(await byIds(tenant, ids, null, partlyDone(connect(), 2))).toEqual(ids);
+  });
+});
+
+describe('a list of notifications that are too large for their targets', () => {
+  const large = (label: string, kilobytes: number) =>
+    webhookNotification({
+      label,
+      details: { ...goodDetails.webhook, ...entries(Math.ceil(kilobytes / 4), 'x'.repeat(4_000)) },
+    });
+
+  const tenantWithLarge = async (count: number, kilobytes: number) => {
+    const tenant = `lists${tenants++}`;
+    const ids: string[] = [];
+    while (ids.length < count) ids.push(await notifications.create(tenant, large(`${ids.length}`, kilobytes)));
+    return { tenant, ids };
+  };
+
+  it('reads their contents at the same time, a hundred to a request', async () => {
+    const { tenant, ids } = await tenantWithLarge(250, 9);
+    const database = connect();
+    const counts = counted(database);
+    let open = 0;
+    const { promise: allOpen, resolve } = Promise.withResolvers<void>();
+    database.middlewareStack.add(
+      (next, { commandName }) =>
+        async (args) => {
+          if (commandName === 'BatchGetItemCommand') {
+            if (++open === 3) resolve();
+            await allOpen;
+          }
+          return next(args);
+        },
+      { step: 'build' },
+    );
+    const repository = createNotificationRepository(database, 'notifications');
+    const found = await Array.fromAsync(repository.list(tenant, null, 1_000));
+    expect(found.map(({ id, label }) => [id, label])).toEqual([
+      ...ids.map((id, index) => [id, String(index)]),
+      [DEFAULT, expect.any(String)],
+    ]);
+    expect(counts).toEqual({ QueryCommand: 1, BatchGetItemCommand: 3 });
+  });
+
+  it('reads no more contents than fill a page', async () => {
+    const { tenant, ids } = await tenantWithLarge(40, 340);
+    const database = connect();
+    let read = 0;
+    database.middlewareStack.add(
+      (next) => (args) => {
+        const { input } = args;
+        if (!('RequestItems' in input)) return next(args);
+        for (const request of Object.values(input.RequestItems ?? {})) {
+          if (!Array.isArray(request)) read += request.Keys?.length ?? 0;
+        }
+        return next(args);
+      },
+      { step: 'serialize', priority: 'high' },
+    );
+    const repository = createNotificationRepository(database, 'notifications');
+    const { values, next } = await takePage(repository.list(tenant, null, 51), 50);
+    expect(values.map(({ id }) => id)).toEqual(ids.slice(0, values.length));
+    expect(next).toBe(ids[values.length]);
+    expect(values.length).toBeGreaterThan(10);
+    expect(read).toBe(values.length + 1);
+  });
+
+  it('leaves out nothing whose chunks DynamoDB left unprocessed', async () => {
+    const { tenant, ids } = await tenantWithLarge(6, 9);
+    const repository = createNotificationRepository(partlyDone(connect(), 2, 2), 'notifications');
+    const found = await Array.fromAsync(repository.list(tenant, null, 1_000));
+    expect(found.map(({ id }) => id)).toEqual([...ids, DEFAULT]);
+  });
+
+  it('skips the tombstones of deleted notifications, however many there are', async () => {
+    const { tenant, ids } = await tenantWith(9);
+    for (const id of ids.slice(1, 8)) await notifications.delete({ tenant, id });
+    expect(await listed(tenant)).toEqual([ids[0], ids[8], DEFAULT]);
+    expect(await followed(tenant, 1)).toEqual([[ids[0]], [ids[8]], [DEFAULT]]);
   });
 });

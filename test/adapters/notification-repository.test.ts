@@ -139,7 +139,7 @@ describe('two tenants', () => {
     expect(await notifications.get(key)).toBeUndefined();
     expect(await list(other)).toEqual([byDefault]);
     expect(await Array.fromAsync(notifications.listByIds(other, [id], null))).toEqual([]);
-    expect((await notifications.heads([key])).find(key)).toBeUndefined();
+    expect(await notifications.targets([key]).find(key)).toBeUndefined();
     expect(await notifications.replace(key, stored, changed)).toBe(false);
     expect(await notifications.delete(key)).toBe(false);
     expect((await notifications.get({ tenant: one, id }))?.record).toEqual({ id, ...webhookNotification() });
@@ -153,11 +153,13 @@ describe('two tenants', () => {
 
 describe('a table that throttles', () => {
   it.each([
-    ['reading', 'GetItemCommand', () => ({ tenant: 'acme', id: newNotificationId() })],
-    ['deleting', 'DeleteItemCommand', () => ({ tenant: 'acme', id: newNotificationId() })],
-  ])('makes %s fail, and is never taken for "not there"', async (what, command, key) => {
+    ['reading', 'GetItemCommand'],
+    ['deleting', 'GetItemCommand'],
+    ['deleting', 'PutItemCommand'],
+  ])('makes %s fail (%s), and is never taken for "not there"', async (what, command) => {
+    const key = { tenant: 'acme', id: await notifications.create('acme', webhookNotification()) };
     const repository = createNotificationRepository(throttled(connect({ maxAttempts: 1 }), command), 'notifications');
-    const attempt = what === 'reading' ? repository.get(key()) : repository.delete(key());
+    const attempt = what === 'reading' ? repository.get(key) : repository.delete(key);
     await expect(attempt).rejects.toMatchObject({ name: 'ProvisionedThroughputExceededException' });
   });
 

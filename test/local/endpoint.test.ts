@@ -5,7 +5,13 @@ import {
   GetItemCommand,
   PutItemCommand,
 } from '@aws-sdk/client-dynamodb';
-import { SESClient, SendEmailCommand, SendRawEmailCommand, VerifyEmailIdentityCommand } from '@aws-sdk/client-ses';
+import {
+  type MessageTag,
+  SESClient,
+  SendEmailCommand,
+  SendRawEmailCommand,
+  VerifyEmailIdentityCommand,
+} from '@aws-sdk/client-ses';
 import { ListTopicsCommand, PublishCommand, SNSClient } from '@aws-sdk/client-sns';
 import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -64,13 +70,21 @@ describe('DynamoDB', () => {
 });
 
 describe('SES', () => {
-  const email = (changes: { Source?: string; Subject?: string; ToAddresses?: string[] } = {}) => {
+  interface Changes {
+    Source?: string;
+    Subject?: string;
+    Text?: string;
+    ToAddresses?: string[];
+    Tags?: MessageTag[];
+  }
+  const email = (changes: Changes = {}) => {
     const { Source = 'us@example.com', Subject = 'Grüße', ToAddresses = ['a@example.org', 'b@example.org'] } = changes;
+    const { Text = 'text & <more>', Tags } = changes;
     const Message = {
       Subject: { Data: Subject },
-      Body: { Text: { Data: 'text & <more>' }, Html: { Data: '<b>html</b>' } },
+      Body: { Text: { Data: Text }, Html: { Data: '<b>html</b>' } },
     };
-    return ses.send(new SendEmailCommand({ Source, Destination: { ToAddresses }, Message }));
+    return ses.send(new SendEmailCommand({ Source, Destination: { ToAddresses }, Message, Tags }));
   };
 
   it('takes a mail and puts it in the inbox', async () => {
@@ -108,6 +122,36 @@ describe('SES', () => {
     const verify = new VerifyEmailIdentityCommand({ EmailAddress: 'a@example.org' });
     await expect(ses.send(verify)).rejects.toMatchObject({ name: 'InvalidAction' });
     expect(sent).toEqual([]);
+  });
+
+  const tags = (count: number) => Array.from({ length: count }, (_, index) => ({ Name: `t${index}`, Value: 'v' }));
+
+  it('takes 50 tags of letters, digits, underscores and dashes, 256 at most', async () => {
+    await email({ Tags: [...tags(49), { Name: 'N_-9'.repeat(64), Value: 'v'.repeat(256) }] });
+    expect(sent).toHaveLength(1);
+  });
+
+  it.each([
+    ['51 tags', tags(51)],
+    ['a name of 257 characters', [{ Name: 'n'.repeat(257), Value: 'v' }]],
+    ['a value of 257 characters', [{ Name: 'n', Value: 'v'.repeat(257) }]],
+    ['a value with a colon', [{ Name: 'n', Value: 'a:b' }]],
+    ['a value with an umlaut', [{ Name: 'n', Value: 'ä' }]],
+    ['an empty value', [{ Name: 'n', Value: '' }]],
+    ['two tags of one name', [...tags(1), ...tags(1)]],
+  ])('refuses %s', async (_, Tags) => {
+    await expect(email({ Tags })).rejects.toMatchObject({ name: 'InvalidParameterValue' });
+    expect(sent).toEqual([]);
+  });
+
+  it('takes a message of 10 MB once it is encoded, and no larger one', async () => {
+    const megabytes = 1024 * 1024;
+    await email({ Text: 'x'.repeat(9.9 * megabytes) });
+    const tooLarge = { name: 'InvalidParameterValue', message: expect.stringContaining('more than 10485760 bytes') };
+    await expect(email({ Text: 'x'.repeat(10 * megabytes) })).rejects.toMatchObject(tooLarge);
+    // 3.6 MB of UTF-8, three characters for each byte.
+    await expect(email({ Text: 'ä'.repeat(1.8 * megabytes) })).rejects.toMatchObject(tooLarge);
+    expect(sent).toHaveLength(1);
   });
 });
 

@@ -1,5 +1,6 @@
 import { createServer } from 'node:http';
 import { join } from 'node:path';
+import { DynamoDBClient, PutItemCommand, ThrottlingException } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { RequestReport } from '../../bin/local/gateway/request-report.ts';
 import { close, listen } from '../../bin/local/http.ts';
@@ -139,6 +140,29 @@ describe('the local stack', () => {
     await until(() => stack.lambda.killOne('work'));
     expect(jobs().messages).toMatchObject([{ body: 'slow:one' }]);
     jobs().purge();
+  });
+
+  it('limits the load of a partition key as AWS does, and throttles tables on demand', async () => {
+    const client = new DynamoDBClient({
+      endpoint: stack.ready.aws_endpoint,
+      region: 'us-east-1',
+      credentials: { accessKeyId: 'local', secretAccessKey: 'local' },
+      maxAttempts: 1,
+    });
+    const TableName = stack.plan.output('TokensTable');
+    const put = (kilobytes: number) =>
+      client.send(
+        new PutItemCommand({ TableName, Item: { pk: { S: 'a' }, text: { S: 'x'.repeat(kilobytes * 1024) } } }),
+      );
+    const results = await Promise.allSettled(Array.from({ length: 20 }, () => put(300)));
+    expect(results.filter(({ status }) => status === 'rejected').length).toBeGreaterThan(0);
+    await stack.advance(60_000);
+    await put(1);
+    const release = stack.dynamodb.throttle({ table: TableName, operation: 'write' });
+    await expect(put(1)).rejects.toBeInstanceOf(ThrottlingException);
+    release();
+    await put(1);
+    client.destroy();
   });
 
   it('serves nothing beside its base path', async () => {

@@ -32,11 +32,12 @@ const once = (
   });
 };
 
-/** What was written is said to have failed: whoever repeats it finds its own work there. */
+/** A target that was written is said not to have been: whoever repeats the write finds its own work there. */
 const loseAnswerOfPut = (world: FaultyStack, caller: string): void =>
   once(
     world,
-    ({ action, ...call }) => action === 'PutItem' && call.caller.endsWith(caller),
+    ({ action, body, ...call }) =>
+      action === 'PutItem' && call.caller.endsWith(caller) && body.includes('"notification#'),
     async (answer) => {
       await answer();
       return { status: 500, body: '{}' };
@@ -47,8 +48,9 @@ const loseAnswerOfPut = (world: FaultyStack, caller: string): void =>
 const loseChunks = (world: FaultyStack, caller: string): void =>
   once(
     world,
-    ({ action, body, ...call }) => action === 'Query' && call.caller.endsWith(caller) && body.includes('"chunk#'),
-    async () => ({ status: 200, body: '{"Count":0,"Items":[]}' }),
+    ({ action, body, ...call }) =>
+      action === 'BatchGetItem' && call.caller.endsWith(caller) && body.includes('"chunk#'),
+    async () => ({ status: 200, body: '{"Responses":{},"UnprocessedKeys":{}}' }),
   );
 
 /** Uses every operation of the API, also on what is large, and where its database hesitates. */
@@ -75,6 +77,11 @@ export const driveApi = async (world: FaultyStack, client: Client, sinkUrl: stri
   await client.get(`/notifications?id=${huge}&id=${first}`);
   await client.put(`/notifications/${huge}`, { label: 'larger', metadata: { a: 'b' } });
   await client.delete(`/notifications/${huge}`);
+  const grown = await client.create({ label: 'small', type: 'webhook', details: destinations.webhook });
+  await client.put(`/notifications/${grown}`, { details: { ...large, ...destinations.webhook } });
+  // What the deletes have left to clean up is old enough after an hour.
+  world.stack.advance(2 * 3_600_000);
+  await client.delete(`/notifications/${grown}`);
   await client.get('/notification_types');
   await client.get('/notification_types/sms');
   await client.get('/nothing');

@@ -7,12 +7,12 @@ import {
   notificationTypeIds,
   notificationTypes,
 } from '../../shared/contracts/notification-types.ts';
-import { deliveryBody } from '../../shared/contracts/sender.ts';
-import { claimedTurn } from '../../shared/domain/incident.ts';
+import { claimedLock } from '../../shared/domain/incident.ts';
 import { mailTags } from '../../shared/domain/mail-event.ts';
 import { senderName } from '../../shared/environment.ts';
 import type { FaultyStack } from '../faults/support.ts';
 import type { Client } from '../support/api.ts';
+import { deliveryMessage } from '../support/events.ts';
 import { alarmEvent, until } from '../support/pipeline.ts';
 import type { Received } from '../support/sink.ts';
 import type { Call } from './calls.ts';
@@ -75,10 +75,27 @@ export const drivePipeline = async (
   await world.sendEvents([event, '{not an event']);
   for (const id of ids) await world.hurried(world.ended(client.tenant, id, 1));
 
+  // One queue does not take its message: the dispatch continues with what is left.
+  const mend = world.failing(
+    { status: 500, type: 'InternalError', message: '' },
+    ({ service, action, body }) =>
+      service === 'sqs' &&
+      action === 'SendMessageBatch' &&
+      body.includes('Delivery-sms"') &&
+      !made('dispatch-alarm-events', 'sqs:SendMessage', 'Delivery-AlarmEvents'),
+  );
+  await world.sendEvents([alarmEvent(client.tenant, ids)]);
+  for (const id of ids) await world.hurried(world.ended(client.tenant, id, 2));
+  mend();
+
+  // Another event with the same id is a conflict, which each record notes.
+  await world.sendEvents([{ ...event, check: { id: 'another' } }]);
+  await eachSender((type) => made(senderName(type), 'dynamodb:UpdateItem', '/Storage-Deliveries'));
+
   // Once more, and to the senders of all types: each finds its own delivered, and sends the others on.
   for (const type of notificationTypeIds) {
     for (const id of ids) {
-      const MessageBody = deliveryBody(id, JSON.stringify(event));
+      const MessageBody = deliveryMessage(id, event);
       await world.sqs.send(new SendMessageCommand({ QueueUrl: queueUrl(type), MessageBody }));
     }
   }
@@ -97,17 +114,17 @@ export const drivePipeline = async (
   const hasRead = () => calls.some(({ caller, action }) => caller === RECORDER && action === 'dynamodb:GetItem');
   await world.hurried(until(async () => (hasRead() ? true : undefined)));
 
-  // Another worker has the turns of the incidents, and gives them up.
+  // Another worker holds the locks of the incidents, and releases them.
   const contended = alarmEvent(client.tenant, ids);
   const deliveries = createDeliveryRepository(world.documents, world.table('Deliveries'));
-  const turns = await Promise.all(
-    ids.map((id) => deliveries.claimTurn(claimedTurn(contended, id, 'another', FAR), FAR)),
+  const locks = await Promise.all(
+    ids.map((id) => deliveries.claimLock(claimedLock(contended, id, 'another', FAR), FAR)),
   );
   await world.sendEvents([contended]);
   await eachSender(
     (type) => !notificationTypes[type].hasIncidents || made(senderName(type), 'sqs:SendMessage', `:Delivery-${type}`),
   );
-  for (const turn of turns) if (turn) await deliveries.save({ ...turn, lease: 0 });
+  for (const lock of locks) if (lock) await deliveries.releaseLock(lock);
 
   setMood('fail');
   await world.sendEvents([alarmEvent(client.tenant, ids)]);

@@ -1,15 +1,21 @@
 import { ProvisionedThroughputExceededException } from '@aws-sdk/client-dynamodb';
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import * as z from 'zod';
 
-/** True for the first `times` calls. */
-const firstOf = (times: number) => {
-  let left = times;
-  return () => left-- > 0;
+/** True for the first `times` calls after those that are skipped. */
+const firstOf = (times: number, skipped = 0) => {
+  let calls = 0;
+  return () => ++calls > skipped && calls <= skipped + times;
 };
 
-/** Throttles the first requests of this kind, or all of them. */
-export const throttled = (client: DynamoDBDocumentClient, command: string, times = Number.POSITIVE_INFINITY) => {
-  const isHit = firstOf(times);
+/** Throttles the first requests of this kind, or all of them, after those that are skipped. */
+export const throttled = (
+  client: DynamoDBDocumentClient,
+  command: string,
+  times = Number.POSITIVE_INFINITY,
+  skipped = 0,
+) => {
+  const isHit = firstOf(times, skipped);
   client.middlewareStack.add(
     (next, { commandName }) =>
       (args) => {
@@ -21,14 +27,22 @@ export const throttled = (client: DynamoDBDocumentClient, command: string, times
   return client;
 };
 
-/** Does what the first request of this kind asks for, and loses the answer on its way back, so that the SDK repeats it. */
-export const losingAnswer = (client: DynamoDBDocumentClient, command: string) => {
-  const isHit = firstOf(1);
+/**
+ * Does what a request of this kind asks for, the first one or the one of this number, and loses the response on its way back, so
+ * that the SDK repeats it. What others do meanwhile is done before the repetition.
+ */
+export const losingAnswer = (
+  client: DynamoDBDocumentClient,
+  command: string,
+  { number = 1, meanwhile = async () => undefined }: { number?: number; meanwhile?: () => Promise<unknown> } = {},
+) => {
+  const isHit = firstOf(1, number - 1);
   client.middlewareStack.add(
     (next, { commandName }) =>
       async (args) => {
         const answer = await next(args);
         if (commandName !== command || !isHit()) return answer;
+        await meanwhile();
         throw Object.assign(new Error('the socket hung up'), { name: 'TimeoutError' });
       },
     { step: 'deserialize' },
@@ -98,6 +112,87 @@ export const partlyDone = (client: DynamoDBDocumentClient, done: number, times =
         return answer;
       },
     { step: 'serialize', priority: 'high' },
+  );
+  return client;
+};
+
+const batchGetInput = z.object({
+  RequestItems: z.record(z.string(), z.looseObject({ Keys: z.array(z.looseObject({ pk: z.string() })) })),
+});
+
+/**
+ * Throttles partitions in BatchGetItem as DynamoDB does: their keys stay unprocessed, and the request fails where no other key
+ * is in it. Only the first `times` requests with such keys are throttled.
+ */
+export const throttledPartitions = (
+  client: DynamoDBDocumentClient,
+  isThrottledPartition: (pk: string) => boolean,
+  times = Number.POSITIVE_INFINITY,
+) => {
+  const isHit = firstOf(times);
+  client.middlewareStack.add(
+    (next, { commandName }) =>
+      async (args) => {
+        if (commandName !== 'BatchGetItemCommand') return next(args);
+        const [[table, request] = []] = Object.entries(batchGetInput.parse(args.input).RequestItems);
+        if (table === undefined || request === undefined) return next(args);
+        const throttledKeys = request.Keys.filter(({ pk }) => isThrottledPartition(pk));
+        if (throttledKeys.length === 0 || !isHit()) return next(args);
+        const others = request.Keys.filter((key) => !throttledKeys.includes(key));
+        if (others.length === 0)
+          throw new ProvisionedThroughputExceededException({ message: 'too fast', $metadata: {} });
+        Object.assign(args.input, { RequestItems: { [table]: { ...request, Keys: others } } });
+        const answer = await next(args);
+        Object.assign(answer.output, { UnprocessedKeys: { [table]: { ...request, Keys: throttledKeys } } });
+        return answer;
+      },
+    { step: 'serialize', priority: 'high' },
+  );
+  return client;
+};
+
+/** What becomes of the request at which a worker is killed. */
+export type Fate =
+  /** It is never sent. */
+  | 'lost'
+  /** It is applied, and nobody sees its response. */
+  | 'applied'
+  /** It is applied later: by `land`. */
+  | 'delayed';
+
+/** A request that is sent again, or for the first time, when `land` is called. */
+export type LateRequest = { command: string; land: () => Promise<unknown> };
+
+const isWrite = (command: string): boolean => /^(Put|Update|Delete|BatchWrite)/.test(command);
+
+/** Kills a worker at its request of this number (from 1): nothing that it sends afterwards goes out. */
+export const killedAt = (client: DynamoDBDocumentClient, number: number, fate: Fate, late: LateRequest[]) => {
+  let count = 0;
+  client.middlewareStack.add(
+    (next, { commandName: command = '' }) =>
+      async (args) => {
+        count++;
+        if (count < number) return next(args);
+        if (count === number && fate === 'applied') await next(args);
+        if (count === number && fate === 'delayed' && isWrite(command)) {
+          late.push({ command, land: () => next(args).catch(() => undefined) });
+        }
+        throw new Error('killed');
+      },
+    { step: 'deserialize' },
+  );
+  return client;
+};
+
+/** Records the writes that were sent, so that a test can let a second copy of each arrive later. */
+export const withLateCopies = (client: DynamoDBDocumentClient, late: LateRequest[]) => {
+  client.middlewareStack.add(
+    (next, { commandName: command = '' }) =>
+      (args) => {
+        if (isWrite(command)) late.push({ command, land: () => next(args).catch(() => undefined) });
+        return next(args);
+      },
+    { step: 'deserialize' },
   );
   return client;
 };

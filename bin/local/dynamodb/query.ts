@@ -28,7 +28,7 @@ export async function query(context: Context): Promise<AwsAnswer> {
   return request.ReturnConsumedCapacity === 'INDEXES' ? inner(call) : success(body);
 }
 
-/** Reads a table: only throttled on demand, since no single partition key has to bear it. */
+/** Reads a table: throttled on demand only, since what it reads spreads over partition keys. */
 export async function scan(context: Context): Promise<AwsAnswer> {
   const request = parsed(requests.Scan, context.call.body);
   const reason = request && context.throttling.reason(accessOf(context, 'read', request.TableName, undefined));

@@ -1,5 +1,6 @@
 import type { Worker } from 'node:worker_threads';
-import { type FromSandbox, type SandboxOptions, startSandbox } from './sandbox.ts';
+import { watchMemory } from './memory-watch.ts';
+import { type FromSandbox, type RunningSandbox, type SandboxOptions, startSandbox } from './sandbox.ts';
 
 /** How an invocation ended: `payload` is JSON text, the function's answer or, when `failed`, its error. */
 export interface Outcome {
@@ -20,6 +21,7 @@ export interface PoolOptions extends SandboxOptions {
   /** How many sandboxes may run at once; further invocations wait their turn. */
   size: number;
   timeoutSeconds: number;
+  memoryMb: number;
   /** Milliseconds since the epoch, as the sandboxes see it. */
   now: () => number;
   /** Takes what sandboxes print, line by line. */
@@ -122,23 +124,25 @@ export class Pool {
 class Sandbox {
   alive = true;
   readonly #options: PoolOptions;
-  readonly #worker: Worker;
+  readonly #sandbox: RunningSandbox;
   readonly #gone: () => void;
   #ready = false;
   #current: Run | undefined;
   #timer: NodeJS.Timeout | undefined;
+  #endMemoryWatch: () => void = () => {};
 
   constructor(options: PoolOptions, gone: () => void) {
     this.#options = options;
     this.#gone = gone;
-    this.#worker = startSandbox(options);
-    printLines(this.#worker, options.print);
-    this.#worker.on('message', (message: FromSandbox) => this.#hear(message));
-    this.#worker.on('error', (error: Error) => {
+    this.#sandbox = startSandbox(options);
+    const { worker } = this.#sandbox;
+    printLines(worker, options.print);
+    worker.on('message', (message: FromSandbox) => this.#receive(message));
+    worker.on('error', (error: Error) => {
       if (!this.busy) options.print(`a sandbox crashed after it had answered: ${error.stack}`);
       this.#end(error.name, error.message);
     });
-    this.#worker.on('exit', (code) => this.#end('Runtime.ExitError', `Runtime exited with error: exit status ${code}`));
+    worker.on('exit', (code) => this.#end('Runtime.ExitError', `Runtime exited with error: exit status ${code}`));
   }
 
   get busy(): boolean {
@@ -152,6 +156,7 @@ class Sandbox {
         event,
         end: (outcome) => {
           clearTimeout(this.#timer);
+          this.#endMemoryWatch();
           this.#current = undefined;
           const durationMs = run.begunAt === undefined ? 0 : performance.now() - run.begunAt;
           answer({ ...outcome, durationMs });
@@ -166,10 +171,10 @@ class Sandbox {
 
   async kill(errorType: string, errorMessage: string): Promise<void> {
     this.#end(errorType, errorMessage);
-    await this.#worker.terminate();
+    await this.#sandbox.worker.terminate();
   }
 
-  #hear(message: FromSandbox): void {
+  #receive(message: FromSandbox): void {
     if (message === 'ready') {
       this.#ready = true;
       if (this.#current) this.#begin();
@@ -183,7 +188,11 @@ class Sandbox {
     const { requestId, event } = this.#current;
     this.#current.begunAt = performance.now();
     this.#killAfter(this.#options.timeoutSeconds);
-    this.#worker.postMessage({ requestId, event, deadline: this.#options.now() + this.#options.timeoutSeconds * 1000 });
+    const { memoryMb, timeoutSeconds } = this.#options;
+    this.#endMemoryWatch = watchMemory(this.#sandbox.worker, memoryMb, () => {
+      void this.kill('Runtime.OutOfMemory', 'Runtime exited with error: signal: killed');
+    });
+    this.#sandbox.send({ requestId, event, deadline: this.#options.now() + timeoutSeconds * 1000 });
   }
 
   #killAfter(seconds: number): void {

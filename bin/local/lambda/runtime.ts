@@ -49,6 +49,7 @@ export function createLambda({
       new Pool({
         size: concurrency(settings.name),
         timeoutSeconds: settings.timeoutSeconds,
+        memoryMb: settings.memoryMb,
         env: lambdaEnvironment(settings, endpointUrl),
         settings: {
           directory: settings.directory,

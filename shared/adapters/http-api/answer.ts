@@ -6,7 +6,7 @@ import { ServiceError } from '../../domain/errors.ts';
 export type Answer = APIGatewayProxyStructuredResultV2;
 
 /** The most bytes of body that an answer may have: a Lambda gives at most 6 MB, headers and JSON escapes included. */
-const MAX_BYTES = 5.5 * 1024 * 1024;
+export const MAX_BODY_BYTES = 5.5 * 1024 * 1024;
 
 /** The bytes that a value takes in a Lambda's answer, where its JSON stands inside a JSON string. */
 const answerBytes = (value: unknown): number => Buffer.byteLength(JSON.stringify(JSON.stringify(value)));
@@ -26,9 +26,9 @@ export const noContent: Answer = { statusCode: 204 };
 
 /** Refuses a notification that could be stored but never be read in one answer. @throws ServiceError 413 */
 export const assertAnswerable = (record: unknown): void => {
-  if (answerBytes(record) > MAX_BYTES) {
+  if (answerBytes(record) > MAX_BODY_BYTES) {
     throw new ServiceError('requestTooLargeError', 'The notification is too large.', {
-      details: `body: the notification must take at most ${MAX_BYTES} bytes when it is read`,
+      details: `body: the notification must take at most ${MAX_BODY_BYTES} bytes when it is read`,
     });
   }
 };
@@ -45,7 +45,7 @@ export const takePage = async <Record extends { id: string }>(
   let bytes = 0;
   for await (const record of records) {
     bytes += answerBytes(record);
-    if (values.length === limit || (values.length > 0 && bytes > MAX_BYTES)) return { values, next: record.id };
+    if (values.length === limit || (values.length > 0 && bytes > MAX_BODY_BYTES)) return { values, next: record.id };
     values.push(record);
   }
   return { values, next: null };

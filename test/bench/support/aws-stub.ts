@@ -42,18 +42,18 @@ const fields: Item = {
   category: text('bench'),
 };
 
-const content = Buffer.from(JSON.stringify({ details: { url: destination } })).toString('base64');
+const content = Buffer.from(JSON.stringify({ label: 'Bench', details: { url: null } }));
 
-/** The head of a notification. The last character of its id tells its type, by the place in the list of types. */
+/** The target of a notification. The last character of its id tells its type, by the place in the list of types. */
 const head = (key: Key): Item => {
   const type = notificationTypeIds[Number(key.sk?.S.at(-1))] ?? 'webhook';
   return {
     ...key,
-    label: text('Bench'),
     type: text(type),
     fields: { M: fields },
     version: text('v'),
-    content: { B: content },
+    content: { B: content.toString('base64') },
+    content_bytes: { N: String(content.length) },
     chunks: { N: '0' },
   };
 };

@@ -1,0 +1,342 @@
+import { QueryCommand } from '@aws-sdk/lib-dynamodb';
+import fc from 'fast-check';
+import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { logger } from '../../shared/adapters/logger.ts';
+import { createNotificationRepository } from '../../shared/adapters/notification-repository.ts';
+import type { NotificationAttributes } from '../../shared/contracts/notification.ts';
+import { startDatabase } from '../support/dynamodb.ts';
+import {
+  counted,
+  type Fate,
+  interrupted,
+  killedAt,
+  type LateRequest,
+  losingAnswer,
+  throttled,
+  withLateCopies,
+} from '../support/dynamodb-faults.ts';
+import { entries, goodDetails, webhookNotification } from '../support/notifications.ts';
+import { recordMetrics } from '../support/printed-metrics.ts';
+
+const { client, connect, stop } = await startDatabase();
+afterAll(stop);
+let metrics: ReturnType<typeof recordMetrics>;
+beforeEach(() => {
+  vi.spyOn(logger, 'warn').mockImplementation(() => undefined);
+  metrics = recordMetrics();
+});
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+const HOUR_MS = 3_600_000;
+let now = Date.UTC(2026, 10, 21);
+const clock = () => now;
+const repositoryOn = (database: typeof client) => createNotificationRepository(database, 'notifications', clock);
+const notifications = repositoryOn(client);
+
+let tenants = 0;
+const newTenant = (): string => `cleanup${tenants++}`;
+
+const small = (letter: string) => webhookNotification({ label: letter });
+/** Too large for a target, and of one chunk. */
+const large = (letter: string) =>
+  webhookNotification({ label: letter, details: { ...goodDetails.webhook, ...entries(3, letter.repeat(4_000)) } });
+
+const stored = async (partition: string): Promise<Record<string, unknown>[]> => {
+  const { Items = [] } = await client.send(
+    new QueryCommand({
+      TableName: 'notifications',
+      KeyConditionExpression: 'pk = :pk',
+      ExpressionAttributeValues: { ':pk': partition },
+      ConsistentRead: true,
+    }),
+  );
+  return Items;
+};
+
+const chunksOf = async (tenant: string) => (await stored(`chunk#${tenant}`)).map(({ sk }) => String(sk));
+const cleanupItemsOf = (tenant: string) => stored(`cleanup#${tenant}`);
+
+/** The chunks that no target points to. */
+const orphansOf = async (tenant: string): Promise<string[]> => {
+  const targets = await stored(`notification#${tenant}`);
+  const used = new Set(targets.map(({ sk, version }) => `${sk}#${version}`));
+  return (await chunksOf(tenant)).filter((chunk) => !used.has(chunk.split('#').slice(0, 2).join('#')));
+};
+
+const created = async (tenant: string, attributes: NotificationAttributes) => ({
+  tenant,
+  id: await notifications.create(tenant, attributes),
+});
+
+const replaced = async (
+  key: { tenant: string; id: string },
+  attributes: NotificationAttributes,
+  repository = notifications,
+) => {
+  const found = await notifications.get(key);
+  return found !== undefined && repository.replace(key, found.stored, attributes);
+};
+
+/** The next writes of the tenant, later: two, since each works only on ten cleanup items. */
+const writeLater = async (tenant: string, afterMs: number) => {
+  now += afterMs;
+  for (let write = 0; write < 2; write++) await notifications.create(tenant, small('later'));
+};
+
+describe('a large notification', () => {
+  it('is written once, and its chunks never expire', async () => {
+    const tenant = newTenant();
+    const database = connect();
+    const counts = counted(database);
+    await repositoryOn(database).create(tenant, large('a'));
+    expect(counts).toMatchObject({ BatchWriteItemCommand: 1 });
+    expect(await stored(`chunk#${tenant}`)).toEqual([expect.not.objectContaining({ expires: expect.anything() })]);
+    expect(await cleanupItemsOf(tenant)).toEqual([]);
+  });
+
+  it('leaves no chunk when it is deleted, though the first response of the delete was lost', async () => {
+    const tenant = newTenant();
+    const key = await created(tenant, large('a'));
+    const losing = losingAnswer(connect(), 'PutItemCommand', { number: 2 });
+    expect(await repositoryOn(losing).delete(key)).toBe(true);
+    expect(await chunksOf(tenant)).toEqual([]);
+    expect(await notifications.delete(key)).toBe(false);
+  });
+
+  it('does not come back when a second copy of its create arrives after its delete', async () => {
+    const tenant = newTenant();
+    const late: LateRequest[] = [];
+    const key = { tenant, id: await repositoryOn(withLateCopies(connect(), late)).create(tenant, large('a')) };
+    await notifications.delete(key);
+    for (const { land } of late) await land();
+    expect(await notifications.get(key)).toBeUndefined();
+    expect(await notifications.targets([key]).find(key)).toBeUndefined();
+    expect((await Array.fromAsync(notifications.list(tenant, null, 10))).map(({ id }) => id)).not.toContain(key.id);
+    expect(await orphansOf(tenant)).toHaveLength(1);
+    await writeLater(tenant, 2 * HOUR_MS);
+    expect(await chunksOf(tenant)).toEqual([]);
+  });
+});
+
+describe('a writer that is killed on the way', () => {
+  const requests = Array.from({ length: 8 }, (_, index) => index + 1);
+  const fates: Fate[] = ['lost', 'applied', 'delayed'];
+  const crashes = requests.flatMap((number) => fates.map((fate) => [number, fate] as const));
+
+  it.each(crashes)('leaves nothing for good: create, request %i %s', async (number, fate) => {
+    const tenant = newTenant();
+    const late: LateRequest[] = [];
+    await repositoryOn(killedAt(connect(), number, fate, late))
+      .create(tenant, large('a'))
+      .catch(() => undefined);
+    for (const { land } of late) await land();
+    await writeLater(tenant, 2 * HOUR_MS);
+    expect(await orphansOf(tenant)).toEqual([]);
+    expect(await cleanupItemsOf(tenant)).toEqual([]);
+  });
+
+  it.each(crashes)('leaves the old or the new one, and nothing else: replace, request %i %s', async (number, fate) => {
+    const tenant = newTenant();
+    const key = await created(tenant, large('a'));
+    const late: LateRequest[] = [];
+    const dying = repositoryOn(killedAt(connect(), number, fate, late));
+    await replaced(key, large('b'), dying).catch(() => undefined);
+    for (const { land } of late) await land();
+    await writeLater(tenant, 2 * HOUR_MS);
+    const { id: _, ...found } = (await notifications.get(key))?.record ?? { id: '' };
+    expect([large('a'), large('b')]).toContainEqual(found);
+    expect(await orphansOf(tenant)).toEqual([]);
+    expect(await cleanupItemsOf(tenant)).toEqual([]);
+  });
+
+  it.each(crashes)('leaves the notification whole or nothing of it: delete, request %i %s', async (number, fate) => {
+    const tenant = newTenant();
+    const key = await created(tenant, large('a'));
+    const late: LateRequest[] = [];
+    await repositoryOn(killedAt(connect(), number, fate, late))
+      .delete(key)
+      .catch(() => undefined);
+    for (const { land } of late) await land();
+    await writeLater(tenant, 2 * HOUR_MS);
+    expect([undefined, { id: key.id, ...large('a') }]).toContainEqual((await notifications.get(key))?.record);
+    expect(await orphansOf(tenant)).toEqual([]);
+    expect(await cleanupItemsOf(tenant)).toEqual([]);
+  });
+});
+
+describe('the cleanup beside a write', () => {
+  /** A tenant with a chunk that no target points to. */
+  const withOrphan = async () => {
+    const tenant = newTenant();
+    const broken = throttled(connect({ maxAttempts: 1 }), 'PutItemCommand', 1, 1);
+    await expect(repositoryOn(broken).create(tenant, large('a'))).rejects.toThrow();
+    expect(await orphansOf(tenant)).toHaveLength(1);
+    return tenant;
+  };
+
+  it.each([
+    ['create', (tenant: string) => notifications.create(tenant, small('b'))],
+    ['update', async (tenant: string) => replaced(await created(tenant, small('a')), small('b'))],
+    ['delete', async (tenant: string) => notifications.delete(await created(tenant, small('a')))],
+  ])('happens at each kind of write: %s', async (_, write) => {
+    const tenant = await withOrphan();
+    now += HOUR_MS + 1;
+    await write(tenant);
+    expect(await chunksOf(tenant)).toEqual([]);
+    expect(await cleanupItemsOf(tenant)).toEqual([]);
+  });
+
+  it('leaves alone what is younger than an hour, since its writer may still be at work', async () => {
+    const tenant = await withOrphan();
+    now += HOUR_MS - 1_000;
+    await notifications.create(tenant, small('b'));
+    expect(await orphansOf(tenant)).toHaveLength(1);
+  });
+
+  it('leaves alone what a target points to', async () => {
+    const tenant = newTenant();
+    const dying = throttled(connect({ maxAttempts: 1 }), 'DeleteItemCommand');
+    const id = await repositoryOn(dying).create(tenant, large('a'));
+    expect(await cleanupItemsOf(tenant)).toHaveLength(1);
+    await writeLater(tenant, 2 * HOUR_MS);
+    expect(await cleanupItemsOf(tenant)).toEqual([]);
+    expect((await notifications.get({ tenant, id }))?.record).toEqual({ id, ...large('a') });
+  });
+
+  it('never reaches another tenant', async () => {
+    const tenant = await withOrphan();
+    await writeLater(`${tenant}0`, 2 * HOUR_MS);
+    expect(await orphansOf(tenant)).toHaveLength(1);
+  });
+
+  it('costs one small read where there is nothing to clean up', async () => {
+    const database = connect();
+    const counts = counted(database);
+    await repositoryOn(database).create(newTenant(), small('a'));
+    expect(counts).toEqual({ PutItemCommand: 1, QueryCommand: 1 });
+  });
+
+  it.each(['QueryCommand', 'GetItemCommand', 'BatchWriteItemCommand', 'DeleteItemCommand'])(
+    'does not fail the write where it fails itself, is counted, and is done by the next write: %s',
+    async (command) => {
+      const tenant = await withOrphan();
+      now += 2 * HOUR_MS;
+      const id = await repositoryOn(throttled(connect({ maxAttempts: 1 }), command)).create(tenant, small('b'));
+      expect(metrics()).toEqual([expect.objectContaining({ chunk_cleanup_failures: 1 })]);
+      expect(await notifications.get({ tenant, id })).toBeDefined();
+      await notifications.create(tenant, small('c'));
+      expect(await orphansOf(tenant)).toEqual([]);
+      expect(await cleanupItemsOf(tenant)).toEqual([]);
+    },
+  );
+
+  it('does not hold up the write where DynamoDB does not answer it', async () => {
+    const tenant = await withOrphan();
+    now += 2 * HOUR_MS;
+    const { promise: never } = Promise.withResolvers<void>();
+    const silent = interrupted(connect(), 'QueryCommand', () => never);
+    const id = await repositoryOn(silent).create(tenant, small('b'));
+    expect(await notifications.get({ tenant, id })).toBeDefined();
+    expect(metrics()).toEqual([expect.objectContaining({ chunk_cleanup_failures: 1 })]);
+  });
+});
+
+describe('whatever is written, killed, repeated and delayed', () => {
+  const content = fc.record({ isLarge: fc.boolean(), letter: fc.constantFrom('a', 'b', 'c') });
+  const step = fc.record({
+    kind: fc.constantFrom('create', 'replace', 'delete'),
+    which: fc.nat({ max: 2 }),
+    content,
+    kill: fc.option(
+      fc.record({ number: fc.integer({ min: 1, max: 9 }), fate: fc.constantFrom<Fate>('lost', 'applied', 'delayed') }),
+    ),
+    /** Whether copies of all earlier requests arrive before this step. */
+    copiesArrive: fc.boolean(),
+  });
+
+  it('leaves each notification as its last write left it, and no chunk that no target points to', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 2, maxLength: 7 }), async (steps) => {
+        const tenant = newTenant();
+        const late: LateRequest[] = [];
+        /** For each notification the contents that it may have: several after a write that failed. */
+        const model = new Map<string, (NotificationAttributes | undefined)[]>();
+
+        for (const { kind, which, content, kill, copiesArrive } of steps) {
+          if (copiesArrive) for (const { land } of late.splice(0)) await land();
+          const attributes = content.isLarge ? large(content.letter) : small(content.letter);
+          const id = [...model.keys()][which];
+          const key = { tenant, id: id ?? '' };
+          const worker = repositoryOn(
+            kill ? killedAt(connect(), kill.number, kill.fate, late) : withLateCopies(connect(), late),
+          );
+          if (kind === 'create') {
+            const made = await worker.create(tenant, attributes).catch(() => undefined);
+            if (made !== undefined) model.set(made, [attributes]);
+          } else if (id !== undefined) {
+            const next = kind === 'replace' ? attributes : undefined;
+            const done = await (kind === 'replace' ? replaced(key, attributes, worker) : worker.delete(key)).catch(
+              () => 'failed',
+            );
+            if (done === true) model.set(id, [next]);
+            else if (done === 'failed') model.set(id, [...(model.get(id) ?? []), next]);
+            else model.set(id, [undefined]);
+          }
+        }
+        for (const { land } of late) await land();
+
+        await writeLater(tenant, 2 * HOUR_MS);
+        for (const [id, possible] of model) {
+          const found = (await notifications.get({ tenant, id }))?.record;
+          expect(possible.map((attributes) => attributes && { id, ...attributes })).toContainEqual(found);
+        }
+        expect(await orphansOf(tenant)).toEqual([]);
+        expect(await cleanupItemsOf(tenant)).toEqual([]);
+      }),
+      { numRuns: 40 },
+    );
+  }, 180_000);
+
+  it('leaves the same when several write one notification at the same time', async () => {
+    const write = fc.record({ isDelete: fc.boolean(), content, kill: fc.option(fc.integer({ min: 1, max: 8 })) });
+    await fc.assert(
+      fc.asyncProperty(fc.array(write, { minLength: 2, maxLength: 4 }), fc.scheduler(), async (writes, scheduler) => {
+        const tenant = newTenant();
+        const key = await created(tenant, large('z'));
+        const inTurn = (database: typeof client) => {
+          database.middlewareStack.add(
+            (next, { commandName }) =>
+              async (args) => {
+                await scheduler.schedule(Promise.resolve(), commandName);
+                return next(args);
+              },
+            { step: 'build' },
+          );
+          return database;
+        };
+        const results = await scheduler.waitFor(
+          Promise.allSettled(
+            writes.map(async ({ isDelete, content, kill }) => {
+              const database = inTurn(kill === null ? connect() : killedAt(connect(), kill, 'applied', []));
+              const repository = repositoryOn(database);
+              if (isDelete) return (await repository.delete(key)) ? 'deleted' : 'nothing';
+              const found = await repository.get(key);
+              return (
+                found &&
+                repository.replace(key, found.stored, content.isLarge ? large(content.letter) : small(content.letter))
+              );
+            }),
+          ),
+        );
+        await writeLater(tenant, 2 * HOUR_MS);
+        const found = await notifications.get(key);
+        if (results.some((one) => one.status === 'fulfilled' && one.value === 'deleted')) expect(found).toBeUndefined();
+        expect(await orphansOf(tenant)).toEqual([]);
+        expect(await cleanupItemsOf(tenant)).toEqual([]);
+      }),
+      { numRuns: 25 },
+    );
+  }, 180_000);
+});
