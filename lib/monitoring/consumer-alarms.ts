@@ -19,8 +19,11 @@ const STUCK_SECONDS = 300;
 /** A message that fails again and again is received every 15 minutes in the end: it must be in the window at any time. */
 const STUCK_PERIODS = 9;
 
-/** A message that crashes its function is received again every 180 s: two of four periods hold it at any time. */
-const CRASH = { evaluationPeriods: 4, datapointsToAlarm: 2 };
+/**
+ * A message that crashes its function is received again after 180 s, and a retry up to 25 s later: five periods, of which the
+ * newest is not complete, hold two of the receives at any time.
+ */
+const CRASH = { evaluationPeriods: 5, datapointsToAlarm: 2 };
 
 /** Alarms of the functions that consume queues: the same four for each. */
 export const consumerAlarms = (alarm: MakeAlarm, consumers: readonly Consumer[]): void => {

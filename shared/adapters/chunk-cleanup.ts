@@ -9,7 +9,7 @@ import {
 import { encodeTime, ulid } from 'ulid';
 import * as z from 'zod/mini';
 import type { NotificationKey } from '../domain/notification.ts';
-import type { ItemKey } from './dynamodb-batches.ts';
+import { type ItemKey, UnprocessedItemsError } from './dynamodb-batches.ts';
 import { errorTrace, logger } from './logger.ts';
 import { count } from './metrics.ts';
 import { chunkKeys, isTombstone, targetKey, type Version } from './notification-items.ts';
@@ -64,21 +64,20 @@ export const createChunkCleanup = (client: DynamoDBDocumentClient, table: string
     return typeof Item.version === 'string' ? { version: Item.version } : undefined;
   };
 
-  /** @returns false where DynamoDB left a delete unprocessed */
+  /** @throws UnprocessedItemsError where DynamoDB left a delete unprocessed: the next cleanup repeats it */
   const deleteChunks = async (
     key: NotificationKey,
     versions: readonly Version[],
     abortSignal: AbortSignal,
-  ): Promise<boolean> => {
+  ): Promise<void> => {
     for (const version of versions) {
       const requests = chunkKeys(key, version).map((Key) => ({ DeleteRequest: { Key } }));
-      const { UnprocessedItems = {} } = await client.send(
-        new BatchWriteCommand({ RequestItems: { [table]: requests } }),
-        { abortSignal },
-      );
-      if (Object.keys(UnprocessedItems).length > 0) return false;
+      const { UnprocessedItems } = await client.send(new BatchWriteCommand({ RequestItems: { [table]: requests } }), {
+        abortSignal,
+      });
+      const unprocessed = UnprocessedItems?.[table] ?? [];
+      if (unprocessed.length > 0) throw new UnprocessedItemsError(unprocessed);
     }
-    return true;
   };
 
   const cleanUp = async (tenant: string, item: CleanupItem, abortSignal: AbortSignal): Promise<void> => {
@@ -86,7 +85,8 @@ export const createChunkCleanup = (client: DynamoDBDocumentClient, table: string
     const current = await currentVersion(key, abortSignal);
     if (!current) return;
     const obsolete = item.versions.filter(({ version, chunks }) => chunks > 0 && version !== current.version);
-    if (await deleteChunks(key, obsolete, abortSignal)) await deleteItem({ pk: item.pk, sk: item.sk }, abortSignal);
+    await deleteChunks(key, obsolete, abortSignal);
+    await deleteItem({ pk: item.pk, sk: item.sk }, abortSignal);
   };
 
   const cleanUpOld = async (tenant: string, abortSignal: AbortSignal): Promise<void> => {

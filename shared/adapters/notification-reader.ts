@@ -94,7 +94,11 @@ export const createNotificationReader = (client: DynamoDBDocumentClient, table: 
    * The records of target items, in their order, without those that this version cannot read. Contents are read in parallel,
    * but no more of them than fill a page.
    */
-  async function* records(tenant: string, items: readonly Item[]): AsyncGenerator<NotificationRecord> {
+  async function* records(
+    tenant: string,
+    items: readonly Item[],
+    pageSize: number,
+  ): AsyncGenerator<NotificationRecord> {
     const targets = items.flatMap((item) => {
       try {
         return parse({ tenant, id: String(item.sk) }, item) ?? [];
@@ -102,7 +106,7 @@ export const createNotificationReader = (client: DynamoDBDocumentClient, table: 
         return omitUnreadable(error) ?? [];
       }
     });
-    for (const group of weightedGroups(targets, recordBytes, MAX_BODY_BYTES)) {
+    for (const group of weightedGroups(targets, recordBytes, MAX_BODY_BYTES, pageSize)) {
       const contents = await readContents(client, table, tenant, group);
       for (const [index, target] of group.entries()) {
         const notification = await complete({ tenant, id: target.sk }, target, contents[index]).catch(omitUnreadable);
@@ -134,11 +138,11 @@ export const createNotificationReader = (client: DynamoDBDocumentClient, table: 
             KeyConditionExpression: start ? 'pk = :pk AND sk >= :start' : 'pk = :pk',
             ExpressionAttributeValues: { ':pk': targetPartition(tenant), ...(start && { ':start': start }) },
             ConsistentRead: true,
-            Limit: pageSize,
-            ...(next && { ExclusiveStartKey: next }),
+            // A second page is read where the first one held tombstones, of which there may be many.
+            ...(next ? { ExclusiveStartKey: next } : { Limit: pageSize }),
           }),
         );
-        yield* records(tenant, page.Items ?? []);
+        yield* records(tenant, page.Items ?? [], pageSize);
         next = page.LastEvaluatedKey;
       } while (next);
       if (isFrom(DEFAULT_NOTIFICATION_ID, from)) yield defaultNotification;
@@ -156,6 +160,7 @@ export const createNotificationReader = (client: DynamoDBDocumentClient, table: 
         yield* records(
           tenant,
           items.sort((one, other) => (String(one.sk) < String(other.sk) ? -1 : 1)),
+          IDS_AT_ONCE,
         );
       }
       if (ids.includes(DEFAULT_NOTIFICATION_ID) && isFrom(DEFAULT_NOTIFICATION_ID, from)) yield defaultNotification;

@@ -14,10 +14,13 @@ import type { Clock } from './token-repository.ts';
 
 /** Times that a delete starts over because the notification was replaced meanwhile. */
 const DELETE_ROUNDS = 10;
-/** How often unprocessed chunks are sent, about 8 s in all: 4.5 MB take 5 s of a partition's 1,000 write units a second. */
+/**
+ * How often unprocessed puts or deletes of chunks are sent, about 8 s in all: 4.5 MB take 5 s of the 1,000 write units a second
+ * of a partition (AWS limit), to write and to delete.
+ */
 const CHUNK_ROUNDS = 14;
-/** How long a tombstone stays: far longer than a delayed duplicate of the create can take, in seconds. */
-const TOMBSTONE_SECONDS = 86_400;
+/** How long a tombstone stays at least: far longer than a delayed copy of the create can take, in seconds. */
+const TOMBSTONE_SECONDS = 3_600;
 
 /** The condition of a write to a target. */
 type Condition = { ConditionExpression: string; ExpressionAttributeValues?: Item };
@@ -65,7 +68,7 @@ export const createNotificationWriter = (client: DynamoDBDocumentClient, table: 
   /** Deletes the chunks of a version that no target points to. Where that fails, its cleanup item remains. */
   const deleteChunks = async (key: NotificationKey, version: Version): Promise<void> => {
     const requests = chunkKeys(key, version).map((Key) => ({ DeleteRequest: { Key } }));
-    await batchWrite(client, table, requests).catch((error: unknown) =>
+    await batchWrite(client, table, requests, CHUNK_ROUNDS).catch((error: unknown) =>
       logger.warn('chunks not deleted yet', { notification_id: key.id, chunks: version.chunks, ...errorTrace(error) }),
     );
   };

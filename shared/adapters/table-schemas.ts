@@ -1,6 +1,6 @@
 /** The keys of each table, from which the stack makes it and the repositories reach it. `ttl` holds epoch seconds. */
 export const tableSchemas = {
-  /** Heads and chunks of notifications: see `notification-repository.ts`. */
+  /** Targets and chunks of notifications, and what belongs to them: see `notification-items.ts`. */
   notifications: { partitionKey: 'pk', sortKey: 'sk', ttl: 'expires' },
   /** Accounts of tenants and their daily counters: see `account-repository.ts`. */
   accounts: { partitionKey: 'pk', sortKey: undefined, ttl: 'expires' },

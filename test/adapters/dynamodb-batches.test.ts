@@ -140,8 +140,13 @@ describe('reading items each for itself', () => {
     const isThrottledPartition = vi.fn(isOther);
     const database = throttledPartitions(connect({ maxAttempts: 1 }), isThrottledPartition);
     const keys = [...own.slice(0, 90), ...other];
-    const settled = results(await readAll(readEach(database, 'notifications', keys), keys));
-    expect(settled).toEqual([...own.slice(0, 90), ...other.map(() => 'UnprocessedKeyError')]);
+    const find = readEach(database, 'notifications', keys);
+    expect(results(await readAll(find, keys))).toEqual([
+      ...own.slice(0, 90),
+      ...other.map(() => 'UnprocessedKeyError'),
+    ]);
+    const [failure] = await Promise.all(other.slice(0, 1).map((one) => find(one).catch((error: unknown) => error)));
+    expect([isDependencyFailure(failure), isThrottled(failure)]).toEqual([true, true]);
     const askedOfOther = isThrottledPartition.mock.calls.filter(([pk]) => isOther(pk));
     expect(askedOfOther).toHaveLength(2 * other.length);
   });
@@ -172,7 +177,7 @@ describe('reading items each for itself', () => {
     expect(settled).toEqual([key('own', '1'), 'TypeError']);
   });
 
-  it('lets nobody down where a failure is not awaited', async () => {
+  it('causes no unhandled rejection where a failure is not awaited', async () => {
     const unhandled = vi.fn();
     process.on('unhandledRejection', unhandled);
     const database = throttled(connect({ maxAttempts: 1 }), 'BatchGetItemCommand');

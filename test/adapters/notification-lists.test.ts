@@ -172,6 +172,23 @@ describe('a list of notifications that are too large for their targets', () => {
     return { tenant, ids };
   };
 
+  /** Counts the keys that BatchGetItem reads. */
+  const keysRead = (database: typeof client) => {
+    const read = { keys: 0 };
+    database.middlewareStack.add(
+      (next) => (args) => {
+        const { input } = args;
+        if (!('RequestItems' in input)) return next(args);
+        for (const request of Object.values(input.RequestItems ?? {})) {
+          if (!Array.isArray(request)) read.keys += request.Keys?.length ?? 0;
+        }
+        return next(args);
+      },
+      { step: 'serialize', priority: 'high' },
+    );
+    return read;
+  };
+
   it('reads their contents at the same time, a hundred to a request', async () => {
     const { tenant, ids } = await tenantWithLarge(250, 9);
     const database = connect();
@@ -201,24 +218,13 @@ describe('a list of notifications that are too large for their targets', () => {
   it('reads no more contents than fill a page', async () => {
     const { tenant, ids } = await tenantWithLarge(40, 340);
     const database = connect();
-    let read = 0;
-    database.middlewareStack.add(
-      (next) => (args) => {
-        const { input } = args;
-        if (!('RequestItems' in input)) return next(args);
-        for (const request of Object.values(input.RequestItems ?? {})) {
-          if (!Array.isArray(request)) read += request.Keys?.length ?? 0;
-        }
-        return next(args);
-      },
-      { step: 'serialize', priority: 'high' },
-    );
+    const read = keysRead(database);
     const repository = createNotificationRepository(database, 'notifications');
     const { values, next } = await takePage(repository.list(tenant, null, 51), 50);
     expect(values.map(({ id }) => id)).toEqual(ids.slice(0, values.length));
     expect(next).toBe(ids[values.length]);
     expect(values.length).toBeGreaterThan(10);
-    expect(read).toBe(values.length + 1);
+    expect(read.keys).toBe(values.length + 1);
   });
 
   it('leaves out nothing whose chunks DynamoDB left unprocessed', async () => {
@@ -228,10 +234,24 @@ describe('a list of notifications that are too large for their targets', () => {
     expect(found.map(({ id }) => id)).toEqual([...ids, DEFAULT]);
   });
 
-  it('skips the tombstones of deleted notifications, however many there are', async () => {
-    const { tenant, ids } = await tenantWith(9);
-    for (const id of ids.slice(1, 8)) await notifications.delete({ tenant, id });
-    expect(await listed(tenant)).toEqual([ids[0], ids[8], DEFAULT]);
-    expect(await followed(tenant, 1)).toEqual([[ids[0]], [ids[8]], [DEFAULT]]);
+  it('skips the tombstones of deleted notifications, however many there are, in few requests', async () => {
+    const { tenant, ids } = await tenantWith(60);
+    for (const id of ids.slice(1, 59)) await notifications.delete({ tenant, id });
+    expect(await listed(tenant)).toEqual([ids[0], ids[59], DEFAULT]);
+    expect(await followed(tenant, 1)).toEqual([[ids[0]], [ids[59]], [DEFAULT]]);
+    const database = connect();
+    const counts = counted(database);
+    await takePage(createNotificationRepository(database, 'notifications').list(tenant, null, 3), 2);
+    expect(counts).toEqual({ QueryCommand: 2 });
+  });
+
+  it('reads no more contents than the page that was asked for, behind tombstones too', async () => {
+    const { tenant, ids } = await tenantWithLarge(12, 9);
+    for (const id of ids.slice(0, 3)) await notifications.delete({ tenant, id });
+    const database = connect();
+    const read = keysRead(database);
+    const { values } = await takePage(createNotificationRepository(database, 'notifications').list(tenant, null, 3), 2);
+    expect(values.map(({ id }) => id)).toEqual(ids.slice(3, 5));
+    expect(read.keys).toBe(3);
   });
 });

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import * as z from 'zod';
 import { synthesize } from '../../bin/local/assembly.ts';
 import { readMonitoring } from '../../bin/local/cloudwatch/alarm-definition.ts';
 import { CloudWatch } from '../../bin/local/cloudwatch/cloudwatch.ts';
@@ -6,17 +7,36 @@ import { MINUTE_MS } from '../../bin/local/cloudwatch/metric-store.ts';
 import type { LocalStack, LocalStackOptions } from '../../bin/local/stack.ts';
 import { startFaultyStack } from './support.ts';
 
-/** Time moves in steps of this: shorter than any wait between two attempts that matters to an alarm, in ms. */
-const STEP_MS = 15_000;
+/** Time moves in steps of this many ms: a wait between two attempts ends with the step that it ends in. */
+const STEP_MS = 30_000;
 
 /** How long nothing must happen before time moves on, in ms of real time. */
 const QUIET_MS = 4;
 
-/** What a drill does at each step of time, given the minutes that have passed. */
-export type Traffic = (minutes: number) => Promise<unknown> | unknown;
+/** What a drill does at each step of time, given the seconds that have passed. */
+export type Traffic = (seconds: number) => Promise<unknown> | unknown;
+
+/** A change of the template before it is run: the timeout of a function, in seconds. */
+export type Timeouts = Readonly<Record<string, number>>;
+
+const synthesized = z.looseObject({
+  Resources: z.record(z.string(), z.looseObject({ Properties: z.record(z.string(), z.unknown()).optional() })),
+});
+const constructPath = z.looseObject({ Metadata: z.looseObject({ 'aws:cdk:path': z.string() }) });
+
+/** The template with shorter timeouts, so that a drill need not wait for the real ones. */
+const withTimeouts = (template: unknown, timeouts: Timeouts): unknown => {
+  const { Resources, ...rest } = synthesized.parse(template);
+  const changed = Object.entries(Resources).map(([id, resource]) => {
+    const path = constructPath.safeParse(resource).data?.Metadata['aws:cdk:path'] ?? '';
+    const [, Timeout] = Object.entries(timeouts).find(([name]) => path.endsWith(`/${name}/Function/Resource`)) ?? [];
+    return [id, Timeout === undefined ? resource : { ...resource, Properties: { ...resource.Properties, Timeout } }];
+  });
+  return { ...rest, Resources: Object.fromEntries(changed) };
+};
 
 /** The declared stack with CloudWatch: its metrics are collected, and the alarms of its own template evaluated over them. */
-export const startMonitoredStack = async (settings: Record<string, string> = {}) => {
+export const startMonitoredStack = async (settings: Record<string, string> = {}, timeouts: Timeouts = {}) => {
   let cloudWatch: CloudWatch | undefined;
   let stack: LocalStack | undefined;
   const now = () => stack?.clock.now() ?? Date.now();
@@ -25,7 +45,7 @@ export const startMonitoredStack = async (settings: Record<string, string> = {})
     synthesize(all) {
       const assembly = synthesize(all);
       cloudWatch = new CloudWatch({ plan: readMonitoring(assembly.template), now });
-      return assembly;
+      return { ...assembly, template: withTimeouts(assembly.template, timeouts) };
     },
     rawLog(line, functionName) {
       try {
@@ -54,16 +74,18 @@ export const startMonitoredStack = async (settings: Record<string, string> = {})
     }
   };
 
+  let endedMinute = Math.floor(now() / MINUTE_MS);
+
   /** Lets time pass while traffic flows; the alarms are evaluated at the end of each minute. */
   const pass = async (minutes: number, traffic: Traffic = () => undefined): Promise<void> => {
-    const startMs = now();
-    for (let step = 0; step < (minutes * MINUTE_MS) / STEP_MS; step++) {
-      await traffic((now() - startMs) / MINUTE_MS);
+    for (let passedMs = 0; passedMs < minutes * MINUTE_MS; passedMs += STEP_MS) {
+      await traffic(passedMs / 1000);
+      await settled();
+      await world.stack.advance(STEP_MS);
       await settled();
       const minute = Math.floor(now() / MINUTE_MS);
-      world.stack.advance(STEP_MS);
-      await settled();
-      if (Math.floor(now() / MINUTE_MS) > minute) watch.endMinute(queues.values());
+      if (minute > endedMinute) watch.endMinute(queues.values());
+      endedMinute = minute;
       if (problems.length > 0) throw problems[0];
     }
   };

@@ -123,6 +123,7 @@ const undiciLoadedBy = async (file: string, events: unknown[], env: Record<strin
 const environmentOf = (name: FunctionName, url: string): Record<string, string> => {
   const given: Record<string, string> = {
     TOKEN_CACHE_SECONDS: '0',
+    NOTIFICATIONS_PER_TENANT: '1000',
     TESTS_PER_DAY: '1',
     NOTIFICATIONS_PER_TENANT: '1',
     DAILY_LIMIT: '1',
