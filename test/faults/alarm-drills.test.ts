@@ -44,7 +44,7 @@ describe('an outage', () => {
 
   beforeAll(async () => {
     sink = await openSink((response) => response.writeHead(isSinkUp ? 200 : 500).end());
-    world = await startMonitoredStack(unlimited, { 'record-mail-events': 3 });
+    world = await startMonitoredStack(unlimited, { 'record-mail-events': 2 });
     client = await world.newClient();
     const accounts = createAccountRepository(world.documents, world.table('Accounts'));
     await accounts.setTechnicalContacts(client.tenant, ['contact@example.com']);
