@@ -173,9 +173,9 @@ describe('an outage', () => {
     await annotate(found);
   });
 
-  it('of SQS fires the alarms of the dispatch', async ({ annotate }) => {
+  it('of SQS fires the alarm of the dispatch', async ({ annotate }) => {
     const found = await drill(
-      ['InternalErrors-dispatch-alarm-events', 'MessagesAging-dispatch-alarm-events'],
+      ['InternalErrors-dispatch-alarm-events'],
       () => [world.failing(denied, sendsFrom('Delivery-dispatch-alarm-events'))],
       traffic({ types: ['webhook'] }),
     );
@@ -184,7 +184,7 @@ describe('an outage', () => {
 
   it('of SQS, SES or SNS fires the alarms of a sender', async ({ annotate }) => {
     const found = await drill(
-      ['InternalErrors-send-webhook', 'MessagesAging-send-webhook', 'SendingFailures-email', 'SendingFailures-sms'],
+      ['InternalErrors-send-webhook', 'SendingFailures-email', 'SendingFailures-sms'],
       () => {
         // Its destination fails, and its retries cannot be sent.
         isSinkUp = false;
