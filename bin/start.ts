@@ -12,6 +12,7 @@ interface Options {
   port: number;
   basePath: string;
   strictEgress: boolean;
+  partitionLimits: boolean;
   json: boolean;
   setting: Record<string, string>;
 }
@@ -21,6 +22,7 @@ const program = new Command('npm start --')
   .option('--port <number>', 'port of the API; 0 takes a free one', readPort, 3000)
   .option('--base-path <path>', 'serve the API below a path, such as /v1.0/123456', readBasePath, '')
   .option('--strict-egress', 'let no webhook go to a loopback address, as in the cloud', false)
+  .option('--no-partition-limits', 'let a partition key of DynamoDB take any load, for measurements')
   .option('--json', 'print one line of JSON when ready, and everything else on stderr', false)
   .option('-c, --setting <name=value>', 'a setting, exactly as cdk takes it; may be repeated', addSetting, {})
   .action(start);
@@ -34,6 +36,7 @@ async function start(options: Options): Promise<void> {
     basePath: options.basePath,
     strictEgress: options.strictEgress,
     settings: options.setting,
+    ...(options.partitionLimits ? {} : { partitionLimits: false }),
     log: (line) => process.stderr.write(`${line}\n`),
   });
   stopWhenAsked(starting);

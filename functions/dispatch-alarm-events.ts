@@ -1,4 +1,4 @@
-import { createDispatch } from '../shared/adapters/dispatch.ts';
+import { createDispatch } from '../shared/adapters/dispatch/dispatch.ts';
 import { createDocumentClient } from '../shared/adapters/document-client.ts';
 import { createNotificationRepository } from '../shared/adapters/notification-repository.ts';
 import { createQueues } from '../shared/adapters/queues.ts';

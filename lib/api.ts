@@ -1,4 +1,4 @@
-import { RemovalPolicy } from 'aws-cdk-lib';
+import { RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { AccessLogFormat } from 'aws-cdk-lib/aws-apigateway';
 import { CfnStage, HttpApi, HttpMethod, HttpStage, LogGroupLogDestination } from 'aws-cdk-lib/aws-apigatewayv2';
 import { HttpLambdaIntegration } from 'aws-cdk-lib/aws-apigatewayv2-integrations';
@@ -26,7 +26,10 @@ export class Api extends Construct {
     const { settings } = defaults;
     const unknownRoute = new ServiceFunction(this, 'answer-unknown-route', defaults, new Access({}));
     const api = new HttpApi(this, 'HttpApi', {
+      apiName: Stack.of(this).stackName,
       createDefaultStage: false,
+      // What stands before the domain, such as a web application firewall, is not to be bypassed.
+      ...(hasDomain(settings) && { disableExecuteApiEndpoint: true }),
       defaultIntegration: new HttpLambdaIntegration('answer-unknown-route', unknownRoute.lambda),
     });
 

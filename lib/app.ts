@@ -1,6 +1,7 @@
 import { App, type AppProps } from 'aws-cdk-lib';
 import { NotificationsStack } from './notifications-stack.ts';
 import { parseSettings } from './settings.ts';
+import { checkStackName } from './stack-name.ts';
 
 /** The name of the stack, unless the context `stackName` gives another one. */
 export const STACK_NAME = 'MonitoringNotifications';
@@ -12,6 +13,8 @@ export const STACK_NAME = 'MonitoringNotifications';
 export const notificationsApp = (props: AppProps = {}): App => {
   const app = new App({ analyticsReporting: false, ...props });
   const { stackName = STACK_NAME, ...context } = app.node.getAllContext();
-  new NotificationsStack(app, String(stackName), parseSettings(context));
+  const name = String(stackName);
+  checkStackName(name);
+  new NotificationsStack(app, name, parseSettings(context));
   return app;
 };

@@ -1,4 +1,4 @@
-import { Stack } from 'aws-cdk-lib';
+import { ArnFormat, Stack } from 'aws-cdk-lib';
 import { AccountPrincipal, PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import { Construct } from 'constructs';
@@ -9,13 +9,14 @@ import {
 } from '../shared/contracts/notification-types.ts';
 import { type EnvironmentOf, senderName } from '../shared/environment.ts';
 import { Access } from './access.ts';
+import type { CrashedQueue } from './crashed-queue.ts';
 import type { Mail } from './mail.ts';
 import type { ManagedTopic } from './managed-topic.ts';
 import type { Network } from './network.ts';
 import { RETRY_BATCH_SIZE, SenderQueue } from './sender-queue.ts';
 import { type FunctionDefaults, ServiceFunction } from './service-function.ts';
 import type { Storage } from './storage.ts';
-import { WorkQueue } from './work-queue.ts';
+import { WorkQueueWithDeadLetters } from './work-queue.ts';
 
 /** One value for each notification type, none missing. */
 class PerType<Value> {
@@ -47,7 +48,7 @@ class PerType<Value> {
 export type Outlets = { mail: Mail; managed: ManagedTopic; network: Network | undefined };
 
 /** Whether a type's sender dials URLs that users or operators have set, or AWS alone. */
-const dialsUrls = {
+export const dialsUrls = {
   email: false,
   technicalContactsEmail: false,
   webhook: true,
@@ -63,16 +64,26 @@ export type DeliveryLine = { type: NotificationTypeId; queue: SenderQueue; sende
 
 /** The way of an alarm event: the events' queue, the dispatch, and queues and a sender for each notification type. */
 export class Delivery extends Construct {
-  readonly alarmEvents: WorkQueue;
+  readonly alarmEvents: WorkQueueWithDeadLetters;
   readonly dispatch: LambdaFunction;
+  /** Where SQS moves messages that were received too often, from every work queue of the stack. */
+  readonly crashed: CrashedQueue;
   /** The queues and the sender of each type. */
   readonly lines: readonly DeliveryLine[];
   readonly #senders: PerType<ServiceFunction<`send-${NotificationTypeId}`>>;
 
-  constructor(scope: Construct, id: string, defaults: FunctionDefaults, storage: Storage, outlets: Outlets) {
+  constructor(
+    scope: Construct,
+    id: string,
+    defaults: FunctionDefaults,
+    storage: Storage,
+    outlets: Outlets,
+    crashed: CrashedQueue,
+  ) {
     super(scope, id);
+    this.crashed = crashed;
     const { settings } = defaults;
-    const queues = new PerType((type) => new SenderQueue(this, type, settings));
+    const queues = new PerType((type) => new SenderQueue(this, type, crashed, settings));
     const sendingTo = (types: readonly NotificationTypeId[]) =>
       new Access({ SENDER_QUEUES: queues.json(this, ({ queue }) => queue.queueUrl) }, [
         new PolicyStatement({
@@ -81,7 +92,7 @@ export class Delivery extends Construct {
         }),
       ]);
 
-    this.alarmEvents = new WorkQueue(this, 'AlarmEvents');
+    this.alarmEvents = new WorkQueueWithDeadLetters(this, 'AlarmEvents', crashed);
     for (const account of settings.producerAccounts) {
       this.alarmEvents.queue.grantSendMessages(new AccountPrincipal(account));
     }
@@ -93,14 +104,20 @@ export class Delivery extends Construct {
         .access('BatchGetItem')
         .and(sendingTo(notificationTypeIds))
         .and(this.alarmEvents.settling())
-        .and(new Access({ ALARM_EVENTS_QUEUE: this.alarmEvents.queue.queueUrl })),
+        .and(
+          new Access({ ALARM_EVENTS_QUEUE: this.alarmEvents.queue.queueUrl }, [
+            // A large plan goes on in a message of its own.
+            new PolicyStatement({ actions: ['sqs:SendMessage'], resources: [this.alarmEvents.queue.queueArn] }),
+          ]),
+        ),
+      { sendsToItself: true },
     );
     this.dispatch = dispatch.lambda;
     this.alarmEvents.feed(dispatch.lambda, settings.dispatchConcurrency);
 
     const senderAccess = this.#senderAccess(defaults, storage, outlets);
     this.#senders = new PerType((type) => {
-      // To its own queue it sends only what asks again for the turn of an incident: retries have a queue of their own.
+      // To its own queue it sends only what waits for the lock of an incident: retries have a queue of their own.
       const others = notificationTypeIds.filter((one) => one !== type || notificationTypes[one].hasIncidents);
       const access = senderAccess[type].and(sendingTo(others)).and(queues.of(type).settling());
       const sender = new ServiceFunction(this, senderName(type), defaults, access, {
@@ -128,14 +145,13 @@ export class Delivery extends Construct {
   ) {
     const common = notifications
       .access('BatchGetItem')
-      .and(deliveries.access('GetItem', 'PutItem', 'BatchWriteItem'))
+      .and(deliveries.access('GetItem', 'PutItem', 'UpdateItem', 'BatchWriteItem'))
       .and(
         new Access({
           RETRY_SCALE: String(settings.retryScale),
           DEAD_LETTER_MAIL: settings.deadLetterMail ? 'true' : 'false',
         } as const),
       );
-    const turns = deliveries.access('UpdateItem');
     const credentials = accounts.access('GetItem', 'UpdateItem');
     const guarded = new Access({ EGRESS_ALLOW: settings.egressAllow.join(',') });
     const limitedTo = (limit: number) => accounts.access('UpdateItem').and(new Access({ DAILY_LIMIT: String(limit) }));
@@ -147,14 +163,8 @@ export class Delivery extends Construct {
         .and(limitedTo(settings.emailPerTenantDay)),
       webhook: common.and(credentials).and(guarded),
       sms: common.and(this.#texting(settings)).and(limitedTo(settings.smsPerTenantDay)),
-      incidentpager: common
-        .and(turns)
-        .and(guarded)
-        .and(new Access({ PAGER_ENDPOINT: settings.pagerEndpoint })),
-      incidentrouter: common
-        .and(turns)
-        .and(credentials)
-        .and(new Access({ ROUTER_ENDPOINT: settings.routerEndpoint })),
+      incidentpager: common.and(guarded).and(new Access({ PAGER_ENDPOINT: settings.pagerEndpoint })),
+      incidentrouter: common.and(credentials).and(new Access({ ROUTER_ENDPOINT: settings.routerEndpoint })),
       atomfeed: common.and(
         new Access(settings.feedEndpoint === undefined ? {} : { FEED_ENDPOINT: settings.feedEndpoint }),
       ),
@@ -166,8 +176,15 @@ export class Delivery extends Construct {
     };
   }
 
-  /** SNS knows no resource for a phone number: what is denied is every topic (design 4, IAM). */
+  /** SNS has no resource for a phone number: the statement covers everything but topics. */
   #texting({ smsSenderId, smsOriginationNumber, smsMaxPrice, smsCountries }: FunctionDefaults['settings']) {
+    const anyTopic = Stack.of(this).formatArn({
+      service: 'sns',
+      region: '*',
+      account: '*',
+      resource: '*',
+      arnFormat: ArnFormat.NO_RESOURCE_NAME,
+    });
     return new Access(
       {
         SMS_COUNTRIES: smsCountries.join(','),
@@ -175,7 +192,7 @@ export class Delivery extends Construct {
         ...(smsOriginationNumber !== undefined && { SMS_ORIGINATION_NUMBER: smsOriginationNumber }),
         ...(smsMaxPrice !== undefined && { SMS_MAX_PRICE: String(smsMaxPrice) }),
       },
-      [new PolicyStatement({ actions: ['sns:Publish'], notResources: ['arn:aws:sns:*:*:*'] })],
+      [new PolicyStatement({ actions: ['sns:Publish'], notResources: [anyTopic] })],
     );
   }
 

@@ -5,20 +5,22 @@ import { senderName } from '../shared/environment.ts';
 import type { Api } from './api.ts';
 import type { Delivery } from './delivery.ts';
 import type { MailEvents } from './mail-events.ts';
+import { accountAlarms } from './monitoring/account-alarms.ts';
 import { AlarmsTopic } from './monitoring/alarms-topic.ts';
 import { apiAlarms } from './monitoring/api-alarms.ts';
+import { consumerAlarms } from './monitoring/consumer-alarms.ts';
 import { createDashboard } from './monitoring/dashboard.ts';
-import { functionAlarms } from './monitoring/function-alarms.ts';
-import { outletAlarms } from './monitoring/outlet-alarms.ts';
-import { type MakeAlarm, pipelineAlarms } from './monitoring/pipeline-alarms.ts';
-import { ServiceAlarm } from './monitoring/service-alarm.ts';
+import { emailAndSmsAlarms } from './monitoring/email-and-sms-alarms.ts';
+import { pipelineAlarms } from './monitoring/pipeline-alarms.ts';
+import { sendingAlarms } from './monitoring/sending-alarms.ts';
+import { type MakeAlarm, ServiceAlarm } from './monitoring/service-alarm.ts';
 import { ServiceMetrics } from './monitoring/service-metrics.ts';
 import type { Settings } from './settings.ts';
 
 /** What is watched. */
 export type Watched = { api: Api; delivery: Delivery; mailEvents: MailEvents };
 
-/** Watches the stack: alarms on what ops can mend, each explained in the runbook, one topic for them, and a dashboard. */
+/** Watches the stack: alarms that an operator can act on, each explained in the runbook, one topic for them, and a dashboard. */
 export class Monitoring extends Construct {
   /** Where the alarms go. */
   readonly topicArn: string;
@@ -36,18 +38,28 @@ export class Monitoring extends Construct {
     };
     const metrics = new ServiceMetrics(this);
     pipelineAlarms(this, alarm, metrics, delivery);
-    functionAlarms(
-      alarm,
-      [
-        { name: 'dispatch-alarm-events', lambda: delivery.dispatch, hasQueue: true },
-        ...delivery.lines.map(({ type, sender }) => ({ name: senderName(type), lambda: sender, hasQueue: true })),
-        { name: 'record-mail-events', lambda: mailEvents.recorder, hasQueue: false },
-      ],
-      settings,
-    );
+    consumerAlarms(alarm, [
+      {
+        name: 'dispatch-alarm-events',
+        lambda: delivery.dispatch,
+        batches: metrics.functionBatches('dispatch-alarm-events'),
+      },
+      ...delivery.lines.map(({ type, sender }) => ({
+        name: senderName(type),
+        lambda: sender,
+        batches: metrics.senderBatches(type),
+      })),
+      {
+        name: 'record-mail-events',
+        lambda: mailEvents.recorder,
+        batches: metrics.functionBatches('record-mail-events'),
+      },
+    ]);
+    sendingAlarms(alarm, metrics);
+    accountAlarms(alarm, settings);
     apiAlarms(alarm, api);
-    outletAlarms(alarm, settings);
+    emailAndSmsAlarms(alarm, settings);
     this.topicArn = topic.topicArn;
-    this.dashboardName = createDashboard(this, metrics, api, delivery).dashboardName;
+    this.dashboardName = createDashboard(this, metrics, { api, delivery, mailEvents }).dashboardName;
   }
 }

@@ -3,6 +3,7 @@ import { Annotations, CfnOutput, Stack, Stage } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
 import { Api } from './api.ts';
 import { bundleFunctions } from './bundles.ts';
+import { CrashedQueue } from './crashed-queue.ts';
 import { Delivery } from './delivery.ts';
 import { Mail } from './mail.ts';
 import { MailEvents } from './mail-events.ts';
@@ -12,7 +13,7 @@ import { Monitoring } from './monitoring.ts';
 import { Network } from './network.ts';
 import { PLACEHOLDER_SENDER, type Settings } from './settings.ts';
 import { Storage } from './storage.ts';
-import type { WorkQueue } from './work-queue.ts';
+import type { WorkQueueWithDeadLetters } from './work-queue.ts';
 
 /** The whole service in one stack. It has no fixed physical names, so that several can live in one account. */
 export class NotificationsStack extends Stack {
@@ -25,9 +26,10 @@ export class NotificationsStack extends Stack {
     const managed = new ManagedTopic(this, 'Managed');
     if (settings.mailIdentity) new MailIdentity(this, 'MailIdentity', settings);
     const network = settings.egress === 'static' ? new Network(this, 'Network', settings) : undefined;
-    const delivery = new Delivery(this, 'Delivery', defaults, storage, { mail, managed, network });
+    const crashed = new CrashedQueue(this, 'Crashed');
+    const delivery = new Delivery(this, 'Delivery', defaults, storage, { mail, managed, network }, crashed);
     const api = new Api(this, 'Api', defaults, storage, delivery);
-    const mailEvents = new MailEvents(this, 'MailEvents', defaults, storage, mail);
+    const mailEvents = new MailEvents(this, 'MailEvents', defaults, storage, mail, crashed);
     const monitoring = new Monitoring(this, 'Monitoring', settings, { api, delivery, mailEvents });
 
     const output = (name: string, value: string, description: string) =>
@@ -48,8 +50,8 @@ export class NotificationsStack extends Stack {
     output('NotificationsTable', storage.notifications.table.tableName, 'Notifications of all tenants');
     output(
       'QueueUrls',
-      this.toJsonString(queueUrls(delivery)),
-      'Each queue, its dead-letter queue and its retries, as JSON',
+      this.toJsonString(queueUrls(delivery, mailEvents)),
+      'Each queue, its dead-letter queue and its retries, and the queue of crashed messages, as JSON',
     );
 
     if (settings.feedEndpoint === undefined) {
@@ -67,14 +69,22 @@ export class NotificationsStack extends Stack {
   }
 }
 
-/** The addresses of every queue, by notification type, and of the alarm events' queue, which has no retries. */
-const queueUrls = ({ alarmEvents, lines }: Delivery): Record<string, Record<string, string>> => {
-  const urls = ({ queue, deadLetterQueue }: WorkQueue) => ({
+/**
+ * The URLs of every queue, by notification type. Alarm events have no retries; email events and crashed messages have one queue
+ * alone.
+ */
+const queueUrls = (
+  { alarmEvents, lines, crashed }: Delivery,
+  mailEvents: MailEvents,
+): Record<string, Record<string, string>> => {
+  const urls = ({ queue, deadLetterQueue }: WorkQueueWithDeadLetters) => ({
     queue: queue.queueUrl,
     deadLetters: deadLetterQueue.queueUrl,
   });
   return {
     'alarm-events': urls(alarmEvents),
     ...Object.fromEntries(lines.map(({ type, queue }) => [type, { ...urls(queue), retries: queue.retries.queueUrl }])),
+    'email-events': { queue: mailEvents.queue.queue.queueUrl },
+    crashed: { queue: crashed.queueUrl },
   };
 };

@@ -1,10 +1,10 @@
 import { Duration } from 'aws-cdk-lib';
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
-import type { Queue } from 'aws-cdk-lib/aws-sqs';
+import type { IQueue, Queue } from 'aws-cdk-lib/aws-sqs';
 import type { Construct } from 'constructs';
 import { Access } from './access.ts';
-import { WorkQueue } from './work-queue.ts';
+import { WorkQueueWithDeadLetters } from './work-queue.ts';
 
 /**
  * Retries of one invocation. A destination that hangs holds its whole batch for 15 s, so many of them should share one
@@ -22,13 +22,13 @@ const retryConcurrency = (maxConcurrency: number): number => Math.max(Math.ceil(
  * The queue of a type, and beside it one for its retries, with the same consumer and the same dead-letter queue. Whatever
  * fails once is likely to fail again, and slowly: so the living never share a batch with it, nor their concurrency.
  */
-export class SenderQueue extends WorkQueue {
+export class SenderQueue extends WorkQueueWithDeadLetters {
   readonly retries: Queue;
   readonly #retryWindow: number;
 
   /** @param retryScale shortens the window, as it does every wait between attempts */
-  constructor(scope: Construct, id: string, { retryScale }: { retryScale: number }) {
-    super(scope, id);
+  constructor(scope: Construct, id: string, crashed: IQueue, { retryScale }: { retryScale: number }) {
+    super(scope, id, crashed);
     this.#retryWindow = Math.max(Math.ceil(RETRY_WINDOW * retryScale), 1);
     this.retries = this.newQueue('Retries', this.#retryWindow);
   }

@@ -5,39 +5,38 @@ import {
   type EventSourceMappingOptions,
   type Function as LambdaFunction,
 } from 'aws-cdk-lib/aws-lambda';
-import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
+import { type IQueue, Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { Access } from './access.ts';
+import { DEAD_LETTER_RETENTION, encryptedQueue } from './crashed-queue.ts';
 import { FUNCTION_TIMEOUT } from './service-function.ts';
 
 /** Messages of one invocation. */
 const BATCH_SIZE = 10;
 
-/** Catches crashes only: attempts are counted in the record of a delivery (design 3, Attempts). */
+/** Catches crashes only: attempts are counted in the record of a delivery. */
 const MAX_RECEIVE_COUNT = 100;
 
-const encrypted = { encryption: QueueEncryption.SQS_MANAGED, enforceSSL: true };
-
-/** A queue that cannot be without its dead-letter queue, encrypted, refusing plain HTTP, and what consumes it. */
+/** A queue with one consumer, encrypted, refusing plain HTTP. SQS moves its messages to the crashed queue after 100 receives. */
 export class WorkQueue extends Construct {
   readonly queue: Queue;
-  readonly deadLetterQueue: Queue;
+  readonly #crashed: IQueue;
 
-  constructor(scope: Construct, id: string) {
+  constructor(scope: Construct, id: string, crashed: IQueue) {
     super(scope, id);
-    this.deadLetterQueue = new Queue(this, 'DeadLetters', { ...encrypted, retentionPeriod: Duration.days(14) });
+    this.#crashed = crashed;
     this.queue = this.newQueue('Queue');
   }
 
-  /** A queue whose crashes end in the dead-letter queue, and whose batches may be gathered for so many seconds. */
+  /** Makes a queue that redrives to the crashed queue, and whose batches may be gathered for `window` seconds. */
   protected newQueue(id: string, window = 0): Queue {
     return new Queue(this, id, {
-      ...encrypted,
+      ...encryptedQueue,
       retentionPeriod: Duration.days(4),
       // At least six times the function's timeout, and the window (AWS), so that a message is not seen while it may still be
       // worked on.
       visibilityTimeout: Duration.seconds(FUNCTION_TIMEOUT.toSeconds() * 6 + window),
-      deadLetterQueue: { queue: this.deadLetterQueue, maxReceiveCount: MAX_RECEIVE_COUNT },
+      deadLetterQueue: { queue: this.#crashed, maxReceiveCount: MAX_RECEIVE_COUNT },
     });
   }
 
@@ -65,11 +64,33 @@ export class WorkQueue extends Construct {
     });
   }
 
-  /** Lets the consumer let messages come again later, and bury those that never can succeed. */
-  settling(): Access<{ DEAD_LETTER_QUEUE: string }> {
-    return new Access({ DEAD_LETTER_QUEUE: this.deadLetterQueue.queueUrl }, [
+  /** Grants the consumer permission to change the visibility of messages. */
+  changingVisibility(): Access<object> {
+    return new Access({}, [
       new PolicyStatement({ actions: ['sqs:ChangeMessageVisibility'], resources: [this.queue.queueArn] }),
-      new PolicyStatement({ actions: ['sqs:SendMessage'], resources: [this.deadLetterQueue.queueArn] }),
     ]);
+  }
+}
+
+/** A work queue whose consumer gives messages up itself, with a reason: it sends them to a dead-letter queue of its own. */
+export class WorkQueueWithDeadLetters extends WorkQueue {
+  /** Our own dead-letter queue: no redrive policy points to it. */
+  readonly deadLetterQueue: Queue;
+
+  constructor(scope: Construct, id: string, crashed: IQueue) {
+    super(scope, id, crashed);
+    this.deadLetterQueue = new Queue(this, 'DeadLetters', {
+      ...encryptedQueue,
+      retentionPeriod: DEAD_LETTER_RETENTION,
+    });
+  }
+
+  /** Grants the consumer permission to change the visibility of messages, and to send to the dead-letter queue. */
+  settling(): Access<{ DEAD_LETTER_QUEUE: string }> {
+    return this.changingVisibility().and(
+      new Access({ DEAD_LETTER_QUEUE: this.deadLetterQueue.queueUrl }, [
+        new PolicyStatement({ actions: ['sqs:SendMessage'], resources: [this.deadLetterQueue.queueArn] }),
+      ]),
+    );
   }
 }

@@ -79,7 +79,7 @@ export const environments = {
   'get-notification-type': z.object(tokens),
   'answer-unknown-route': z.object({}),
   'dispatch-alarm-events': z.object({ ...notifications, ...queues, ALARM_EVENTS_QUEUE: address }),
-  'record-mail-events': z.object({ DELIVERIES_TABLE: name }),
+  'record-mail-events': z.object({ DELIVERIES_TABLE: name, EMAIL_EVENTS_QUEUE: address }),
   'send-email': z.object({ ...sender, ...mail }),
   'send-webhook': z.object({ ...sender, ...guarded, ACCOUNTS_TABLE: name }),
   'send-incidentpager': z.object({ ...sender, ...guarded, PAGER_ENDPOINT: address }),

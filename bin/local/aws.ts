@@ -28,17 +28,19 @@ export interface AwsFault {
   type: string;
   message: string;
   headers?: Record<string, string>;
+  /** Further members of the error, in the JSON protocols. */
+  members?: Record<string, unknown>;
 }
 
 /** The account and region that everything local claims to be in. */
 export const local = { account: '000000000000', region: 'us-east-1' } as const;
 
 /** An error in the form of the JSON protocols (DynamoDB, SQS, Lambda). */
-export function jsonFault({ status, type, message, headers }: AwsFault): AwsAnswer {
+export function jsonFault({ status, type, message, headers, members }: AwsFault): AwsAnswer {
   return {
     status,
     headers: { 'content-type': 'application/x-amz-json-1.0', 'x-amzn-errortype': type, ...headers },
-    body: JSON.stringify({ __type: type, message, Message: message }),
+    body: JSON.stringify({ __type: type, message, Message: message, ...members }),
   };
 }
 

@@ -1,9 +1,21 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type AwsAnswer, type AwsCall, type AwsFault, type AwsService, jsonFault, xmlFault } from './aws.ts';
 import { BodyTooLargeError, readBody } from './http.ts';
 
-/** A test's wish: the error that a call shall get instead of its answer, or nothing to let it through. */
-export type Fault = (call: AwsCall) => AwsFault | undefined;
+/** The call is applied, and its response is sent `delayMs` later, in real time; with `Infinity` never. */
+export interface LateResponse {
+  response: 'late';
+  delayMs: number;
+}
+
+/** The call is applied, and the connection is closed without a response. */
+export interface LostResponse {
+  response: 'lost';
+}
+
+/** What a test injects into a call: an error without applying it, or what happens to its response; undefined for nothing. */
+export type Fault = (call: AwsCall) => AwsFault | LateResponse | LostResponse | undefined;
 
 /** The local AWS endpoint, to be given its services. */
 export interface Endpoint {
@@ -11,7 +23,7 @@ export interface Endpoint {
   services: Map<string, AwsService>;
   /** Calls answered so far, by `<caller> <service>.<action>`: what a Lambda costs in requests. */
   calls: Map<string, number>;
-  /** Makes chosen calls fail. */
+  /** Makes chosen calls fail, or their responses late or lost. */
   fault: Fault;
 }
 
@@ -31,32 +43,52 @@ export function createEndpoint(): Endpoint {
 }
 
 async function answer(endpoint: Endpoint, request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const { status, headers, body } = await run(endpoint, request, response).catch(
-    (error: unknown): AwsAnswer =>
-      jsonFault(
-        error instanceof BodyTooLargeError
-          ? { status: 413, type: 'RequestEntityTooLarge', message: 'The request is too large.' }
-          : { status: 500, type: 'InternalFailure', message: String(error) },
-      ),
+  const result = await run(endpoint, request, response).catch(failure);
+  if (result === 'lost') response.destroy();
+  else if (result !== 'never') write(response, result);
+}
+
+function failure(error: unknown): AwsAnswer {
+  return jsonFault(
+    error instanceof BodyTooLargeError
+      ? { status: 413, type: 'RequestEntityTooLarge', message: 'The request is too large.' }
+      : { status: 500, type: 'InternalFailure', message: String(error) },
   );
+}
+
+function write(response: ServerResponse, { status, headers, body }: AwsAnswer): void {
   response.writeHead(status, { ...headers, 'content-length': Buffer.byteLength(body) });
   response.end(body);
 }
 
-async function run(endpoint: Endpoint, request: IncomingMessage, response: ServerResponse): Promise<AwsAnswer> {
+/** The answer to a call when it is time to send it, or what becomes of it instead. */
+async function run(
+  endpoint: Endpoint,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<AwsAnswer | 'lost' | 'never'> {
   const body = await readBody(request, maximumBytes);
   const call = describe(request, response, body);
   const counter = `${call.caller} ${call.service}.${call.action}`;
   endpoint.calls.set(counter, (endpoint.calls.get(counter) ?? 0) + 1);
   const speaksXml = call.service === 'sns' || call.service === 'ses';
   const fault = endpoint.fault(call);
-  if (fault) return speaksXml ? xmlFault(fault) : jsonFault(fault);
+  if (fault && 'status' in fault) return speaksXml ? xmlFault(fault) : jsonFault(fault);
+  const result = await serve(endpoint, call, request);
+  if (!fault) return result;
+  if (fault.response === 'lost') return 'lost';
+  if (!Number.isFinite(fault.delayMs)) return 'never';
+  await sleep(fault.delayMs, undefined, { ref: false });
+  return result;
+}
+
+async function serve(endpoint: Endpoint, call: AwsCall, { method }: IncomingMessage): Promise<AwsAnswer> {
   const service = endpoint.services.get(call.service);
   if (service) return service(call);
   return jsonFault({
     status: 400,
     type: 'UnknownOperationException',
-    message: `The local endpoint has no service for ${request.method} ${call.path} (${call.service || 'unsigned'} ${call.action}).`,
+    message: `The local endpoint has no service for ${method} ${call.path} (${call.service || 'unsigned'} ${call.action}).`,
   });
 }
 
@@ -64,6 +96,7 @@ async function run(endpoint: Endpoint, request: IncomingMessage, response: Serve
 function describe(request: IncomingMessage, response: ServerResponse, body: Buffer): AwsCall {
   const [caller, signedService] = credential(request.headers.authorization);
   const path = request.url ?? '/';
+  let signal: AbortSignal | undefined;
   return {
     ...operation(request, path, signedService, body),
     caller,
@@ -71,7 +104,8 @@ function describe(request: IncomingMessage, response: ServerResponse, body: Buff
     headers: plain(request),
     body,
     get signal() {
-      return hangUp(response);
+      signal ??= hangUp(response);
+      return signal;
     },
   };
 }

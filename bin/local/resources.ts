@@ -41,6 +41,7 @@ function standIns(endpointUrl: string): Map<string, Names> {
     attributes: { TopicArn: arn('sns', name), TopicName: name },
   });
   const lambda = (name: string): StandIn => ({ ref: name, attributes: { Arn: arn('lambda', `function:${name}`) } });
+  const insightRule = (name: string): StandIn => ({ ref: name, attributes: { RuleName: name } });
   const api = (id: string): StandIn => ({ ref: id, attributes: { ApiId: id, ApiEndpoint: `https://${id}.local` } });
   return new Map<string, Names>([
     ['AWS::SQS::Queue', { property: 'QueueName', standIn: queue }],
@@ -48,6 +49,7 @@ function standIns(endpointUrl: string): Map<string, Names> {
     ['AWS::Lambda::Function', { property: 'FunctionName', standIn: lambda }],
     ['AWS::DynamoDB::Table', table],
     ['AWS::DynamoDB::GlobalTable', table],
+    ['AWS::CloudWatch::InsightRule', { property: 'RuleName', standIn: insightRule }],
     ['AWS::ApiGatewayV2::Api', { standIn: api }],
   ]);
 }

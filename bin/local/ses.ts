@@ -3,6 +3,7 @@ import { getStoreReadonly } from 'aws-ses-v2-local/dist/store.js';
 import { type AwsService, xmlFault } from './aws.ts';
 import { close, origin } from './http.ts';
 import type { Sent } from './inbox.ts';
+import { problemOfRawSize, problemOfSize, problemOfTags, type SesProblem } from './ses-limits.ts';
 
 /** Amazon SES and the port it keeps open until it is closed. */
 export interface Ses {
@@ -55,9 +56,12 @@ function recipientsOf(form: URLSearchParams): string[] {
   return [...form].filter(([name]) => /^Destination\..*\.member\./.test(name)).map(([, address]) => address);
 }
 
-function whyRefused(action: string, form: URLSearchParams): { type: string; message: string } | undefined {
+function whyRefused(action: string, form: URLSearchParams): SesProblem | undefined {
   const missing = (name: string) => ({ type: 'ValidationError', message: `Value null at '${name}' is not allowed.` });
-  if (action === 'SendRawEmail') return form.get('RawMessage.Data') ? undefined : missing('rawMessage.data');
+  if (action === 'SendRawEmail') {
+    const data = form.get('RawMessage.Data');
+    return data ? (problemOfTags(form) ?? problemOfRawSize(data)) : missing('rawMessage.data');
+  }
   if (action !== 'SendEmail') return { type: 'InvalidAction', message: `The local SES has no action ${action}.` };
   const recipients = recipientsOf(form);
   if (!form.get('Source')) return missing('source');
@@ -68,5 +72,9 @@ function whyRefused(action: string, form: URLSearchParams): { type: string; mess
   if (recipients.some((address) => !/@[^@\s]+$/.test(address.replace(/>$/, '')))) {
     return { type: 'InvalidParameterValue', message: "Missing final '@domain'" };
   }
-  return undefined;
+  return problemOfTags(form) ?? problemOfSize(...textsOf(form));
+}
+
+function textsOf(form: URLSearchParams): string[] {
+  return ['Subject', 'Body.Text', 'Body.Html'].map((part) => form.get(`Message.${part}.Data`) ?? '');
 }

@@ -2,11 +2,15 @@ import type { Server } from 'node:http';
 import { availableParallelism } from 'node:os';
 import { type Assembly, synthesize } from './assembly.ts';
 import { type Clock, ShiftableClock } from './clock.ts';
+import { type LimitedDynamoDb, limitedDynamoDb } from './dynamodb/limited-service.ts';
+import { type PartitionLimits, partitionLimitsOfAws } from './dynamodb/partition-capacity.ts';
 import { dynamoDbService } from './dynamodb.ts';
 import { createEndpoint, type Endpoint } from './endpoint.ts';
 import { createGateway } from './gateway/gateway.ts';
+import type { RequestReport } from './gateway/request-report.ts';
 import { close, listen, origin, StartError } from './http.ts';
 import { createInbox, type Inbox } from './inbox.ts';
+import type { InvocationReport } from './lambda/invocation-report.ts';
 import { invokeService } from './lambda/invoke-api.ts';
 import { poll } from './lambda/poller.ts';
 import { createLambda, type Lambda } from './lambda/runtime.ts';
@@ -30,10 +34,16 @@ export interface LocalStackOptions {
   settings?: Record<string, string>;
   /** The probability (0 to 1) that a received message is received once more. */
   duplicateReceives?: number;
+  /** What a partition key value of DynamoDB may consume in a second: as in AWS unless it is given; `false` for no limit. */
+  partitionLimits?: PartitionLimits | false;
   /** Takes the lines that functions print. */
   log?: (line: string) => void;
   /** Takes the same lines as CloudWatch would keep them. */
-  rawLog?: (line: string) => void;
+  rawLog?: (line: string, functionName: string) => void;
+  /** Takes a report of each invocation of a function when it has ended or was throttled. */
+  onInvocation?: (report: InvocationReport) => void;
+  /** Takes a report of each request that the API answered. */
+  onRequest?: (report: RequestReport) => void;
   /** Makes the assembly to run, of the CDK app unless a test has one of its own. */
   synthesize?: (settings: Record<string, string>) => Assembly;
 }
@@ -53,11 +63,15 @@ export interface LocalStack {
   plan: Plan;
   endpoint: Endpoint;
   inbox: Inbox;
+  /** Throttles tables and keys on demand. */
+  dynamodb: Pick<LimitedDynamoDb, 'throttle'>;
   lambda: Lambda;
   /** The queues, by name. */
   queues: Map<string, Queue>;
-  /** Moves the time of queues and functions forward, in ms. */
-  advance(ms: number): void;
+  /** The time of queues and functions. */
+  clock: Clock;
+  /** Moves the time of queues and functions forward, in ms; resolves when all that became due has happened, in order. */
+  advance(ms: number): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -95,19 +109,26 @@ export async function startLocalStack(options: LocalStackOptions = {}): Promise<
       clock,
       log,
       ...(options.rawLog && { rawLog: options.rawLog }),
+      ...(options.onInvocation && { onInvocation: options.onInvocation }),
     });
     undo.push(() => lambda.stop());
     const ses = await startSes(inbox.keep);
     undo.push(() => ses.close());
+    const { partitionLimits = partitionLimitsOfAws } = options;
+    const dynamodb = limitedDynamoDb({ inner: dynamoDbService(), clock, partitionLimits });
     endpoint.services
-      .set('dynamodb', dynamoDbService())
+      .set('dynamodb', dynamodb.service)
       .set('sqs', sqsService([...queues.values()], clock))
       .set('sns', snsService(plan.topicArns, inbox.keep))
       .set('ses', ses.service)
       .set('lambda', invokeService(lambda));
 
     const tokens = await seed(plan, endpointUrl);
-    gateway.serve({ routes: plan.routes, invoke: lambda.invoke });
+    gateway.serve({
+      routes: plan.routes,
+      invoke: lambda.invoke,
+      ...(options.onRequest && { onRequest: options.onRequest }),
+    });
     undo.push(() => close(gateway.server), startPollers(plan, queues, clock, lambda));
     const ready: Ready = {
       base_url: apiUrl + basePath,
@@ -116,7 +137,7 @@ export async function startLocalStack(options: LocalStackOptions = {}): Promise<
       alarm_queue_url: plan.output('AlarmEventsQueueUrl'),
       inbox_url: inboxUrl,
     };
-    return { ready, plan, endpoint, inbox, lambda, queues, advance: (ms) => clock.advance(ms), stop };
+    return { ready, plan, endpoint, inbox, dynamodb, lambda, queues, clock, advance: (ms) => clock.advance(ms), stop };
   } catch (error) {
     await stop();
     throw error;

@@ -47,6 +47,11 @@ const templateSchema = z.object({
   Outputs: z.record(z.string(), z.object({ Value: z.unknown() })).default({}),
 });
 
+/** The resources of a synthesized CloudFormation template, by logical id. */
+export function templateResources(template: unknown): Resources {
+  return templateSchema.parse(template).Resources;
+}
+
 /** Reads a synthesized CloudFormation template; resource types that nothing here runs are passed over. */
 export function readTemplate(template: unknown, { endpointUrl, bundle }: Surroundings): Plan {
   const { Resources: resources, Outputs: outputs } = templateSchema.parse(template);

@@ -1,6 +1,5 @@
-import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb';
 import type { Command } from 'commander';
-import type { AccountDescription } from '../../shared/adapters/account-repository.ts';
+import { type AccountDescription, ConcurrentChangeError } from '../../shared/adapters/account-repository.ts';
 import { examples, readAddress, readTenant, readWebhookToken } from './arguments.ts';
 import { Failure, UsageFailure } from './failure.ts';
 import { coloured, foreign, moment } from './print.ts';
@@ -26,7 +25,9 @@ export function addAccountCommands(program: Command): void {
     .action(set);
   account
     .command('rotate-secret')
-    .description('give the webhooks of a tenant a new signing secret; the old one signs beside it for 24 hours')
+    .description(
+      'give the webhooks of a tenant a new signing secret; the one it replaces signs beside it for 24 hours, older ones do not',
+    )
     .argument('<tenant>', 'whose account', readTenant)
     .addHelpText('after', examples('account rotate-secret acme'))
     .action(rotateSecret);
@@ -45,22 +46,24 @@ async function set(tenant: string, { contact, webhookToken }: SetOptions, comman
     throw new UsageFailure('There is nothing to set: give --contact or --webhook-token.');
   }
   const { accounts, answer } = await connect(command);
-  if (contact) await accounts.setTechnicalContacts(tenant, [...new Set(contact)]);
-  if (webhookToken !== undefined) await accounts.setWebhookToken(tenant, webhookToken);
+  if (contact) await accounts.setTechnicalContacts(tenant, [...new Set(contact)]).catch(explained);
+  if (webhookToken !== undefined) await accounts.setWebhookToken(tenant, webhookToken).catch(explained);
   const account = await accounts.describe(tenant);
   answer(described(tenant, account, false), text(account, false), note(webhookToken !== undefined));
 }
 
 async function rotateSecret(tenant: string, _: object, command: Command): Promise<void> {
   const { accounts, answer } = await connect(command);
-  const secret = await accounts.rotateSecret(tenant).catch((error: unknown) => {
-    if (!(error instanceof ConditionalCheckFailedException)) throw error;
-    throw new Failure('Somebody else has replaced the secret at the same time: look at it before you do it again.');
-  });
+  const secret = await accounts.rotateSecret(tenant).catch(explained);
   const { retired } = await accounts.describe(tenant);
   const until = retired.map((one) => moment(one.until));
   const old = until[0] === undefined ? 'There was none before.' : `The old one signs beside it until ${until[0]}.`;
   answer({ tenant, secret, retired: until }, secret, `${old} ${note(true)}`);
+}
+
+/** Says in one sentence that another operator was faster. */
+function explained(error: unknown): never {
+  throw error instanceof ConcurrentChangeError ? new Failure(error.message) : error;
 }
 
 const note = (isNeeded: boolean): string => (isNeeded ? 'Senders use it within a minute.' : '');

@@ -1,10 +1,11 @@
 import type { CloudWatchClient, MetricDataQuery } from '@aws-sdk/client-cloudwatch';
 import type { Verdict } from '../../shared/adapters/sender/message.ts';
 import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
+import { batches } from '../../shared/domain/batches.ts';
 import { METRICS_NAMESPACE } from '../../shared/domain/delivery-metrics.ts';
 import type { OutcomeCount } from './recorded-deliveries.ts';
 import type { Session } from './session.ts';
-import { type QueueName, queueNames } from './target.ts';
+import { type OtherQueueName, otherQueueNames, type QueueName, queueNames } from './target.ts';
 
 /** What is counted for each type (`shared/adapters/metrics.ts`): each is the name of a metric. */
 const outcomes = Object.keys({
@@ -19,7 +20,8 @@ const outcomes = Object.keys({
   early: true,
   busy: true,
   unrecorded: true,
-  failed: true,
+  throttled_keys: true,
+  internal_error: true,
 } satisfies Record<Verdict, true>);
 
 /** An alarm of the stack. */
@@ -31,19 +33,37 @@ const load = async ({ target }: Session) => {
   return { client: new CloudWatchClient(target.aws), sdk };
 };
 
-/** The alarms of a deployed stack, whose names CloudFormation begins with that of the stack; undefined for a local one. */
+/** Names of one request (CloudWatch). */
+const MAX_ALARM_NAMES = 100;
+
+/** The alarms of a deployed stack; undefined for a local one. */
 export async function alarmsOf(session: Session): Promise<Alarm[] | undefined> {
   const { stackName } = session.target;
   if (stackName === undefined) return undefined;
-  const { client, sdk } = await load(session);
-  const alarms: Alarm[] = [];
-  const pages = sdk.paginateDescribeAlarms({ client }, { AlarmNamePrefix: `${stackName}-` });
-  for await (const { MetricAlarms = [], CompositeAlarms = [] } of pages) {
-    for (const { AlarmName = '', StateValue = '', StateUpdatedTimestamp } of [...MetricAlarms, ...CompositeAlarms]) {
-      alarms.push({ name: AlarmName, state: StateValue, since: StateUpdatedTimestamp?.toISOString() ?? null });
+  const [{ client, sdk }, names] = await Promise.all([load(session), alarmNamesOf(session, stackName)]);
+  const answers = await Promise.all(
+    batches(names, MAX_ALARM_NAMES).map((AlarmNames) => client.send(new sdk.DescribeAlarmsCommand({ AlarmNames }))),
+  );
+  return answers
+    .flatMap(({ MetricAlarms = [] }) => MetricAlarms)
+    .map(({ AlarmName = '', StateValue = '', StateUpdatedTimestamp }) => ({
+      name: AlarmName,
+      state: StateValue,
+      since: StateUpdatedTimestamp?.toISOString() ?? null,
+    }));
+}
+
+/** The names of a stack's alarms, as CloudFormation lists them: by their beginning, another stack's would be among them. */
+async function alarmNamesOf({ target }: Session, stackName: string): Promise<string[]> {
+  const { CloudFormationClient, paginateListStackResources } = await import('@aws-sdk/client-cloudformation');
+  const names: string[] = [];
+  const pages = paginateListStackResources({ client: new CloudFormationClient(target.aws) }, { StackName: stackName });
+  for await (const { StackResourceSummaries = [] } of pages) {
+    for (const { ResourceType, PhysicalResourceId } of StackResourceSummaries) {
+      if (ResourceType === 'AWS::CloudWatch::Alarm' && PhysicalResourceId) names.push(PhysicalResourceId);
     }
   }
-  return alarms;
+  return names;
 }
 
 /** A metric that is asked for, and what it tells about. */
@@ -83,10 +103,10 @@ async function valuesById(
 }
 
 /** The age of the oldest message of each queue, in seconds; of a local stack there is none. */
-export async function oldestAges(session: Session): Promise<Map<QueueName, number>> {
+export async function oldestAges(session: Session): Promise<Map<QueueName | OtherQueueName, number>> {
   const { stackName, outputs } = session.target;
   if (stackName === undefined) return new Map();
-  const asked = queueNames.map((about) => ({
+  const asked = [...queueNames, ...otherQueueNames].map((about) => ({
     about,
     namespace: 'AWS/SQS',
     name: 'ApproximateAgeOfOldestMessage',

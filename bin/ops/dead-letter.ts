@@ -11,6 +11,8 @@ export type DeadLetter = {
   tenant: string | undefined;
   notification: string | undefined;
   event: string | undefined;
+  /** The ARN of the queue from which SQS moved it; undefined where we sent it to the dead-letter queue ourselves. */
+  source_arn: string | undefined;
   message_id: string | undefined;
 };
 
@@ -31,6 +33,7 @@ export function deadLetter({ Body = '', MessageId, Attributes = {}, MessageAttri
     tenant: content.tenant ?? Attributes.MessageGroupId,
     notification: content.notification,
     event: content.event,
+    source_arn: Attributes.DeadLetterQueueSourceArn,
     message_id: MessageId,
   };
 }

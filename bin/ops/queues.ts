@@ -1,15 +1,11 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import {
   ChangeMessageVisibilityBatchCommand,
   GetQueueAttributesCommand,
-  ListMessageMoveTasksCommand,
   type Message,
   ReceiveMessageCommand,
   type SQSClient,
-  StartMessageMoveTaskCommand,
 } from '@aws-sdk/client-sqs';
 import { batches } from '../../shared/domain/batches.ts';
-import { Failure } from './failure.ts';
 
 /** How full a queue is, by SQS's own estimate. */
 export type Depth = { visible: number; in_flight: number; delayed: number };
@@ -67,36 +63,5 @@ export async function peek(sqs: SQSClient, url: string, limit: number): Promise<
       }));
       await sqs.send(new ChangeMessageVisibilityBatchCommand({ QueueUrl: url, Entries }));
     }
-  }
-}
-
-/** Between two looks at a running task, in ms. */
-const LOOK_AGAIN = 500;
-
-/** How far a move is; `total` is SQS's estimate. */
-export type Progress = { moved: number; total: number };
-
-/** Moves all messages of a dead-letter queue to another queue, and tells how far it is. @throws Failure where it does not end well */
-export async function moveAll(
-  sqs: SQSClient,
-  { from, to }: { from: string; to: string },
-  onProgress: (progress: Progress) => void,
-): Promise<number> {
-  const newest = async () => {
-    const { Results = [] } = await sqs.send(new ListMessageMoveTasksCommand({ SourceArn: from, MaxResults: 1 }));
-    return Results[0];
-  };
-  const before = await newest();
-  await sqs.send(new StartMessageMoveTaskCommand({ SourceArn: from, DestinationArn: to }));
-  while (true) {
-    const task = await newest();
-    // Ours may take a moment to be listed.
-    if (task && task.StartedTimestamp !== before?.StartedTimestamp) {
-      const { Status, FailureReason = 'no reason given', ApproximateNumberOfMessagesMoved: moved = 0 } = task;
-      onProgress({ moved, total: Math.max(task.ApproximateNumberOfMessagesToMove ?? 0, moved) });
-      if (Status === 'COMPLETED') return moved;
-      if (Status !== 'RUNNING') throw new Failure(`The move is ${Status} after ${moved} messages: ${FailureReason}.`);
-    }
-    await pause(LOOK_AGAIN);
   }
 }

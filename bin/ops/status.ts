@@ -5,7 +5,7 @@ import { amount, coloured, foreign, moment, table } from './print.ts';
 import { type Depth, inspect } from './queues.ts';
 import { type OutcomeCount, recordedDeliveries } from './recorded-deliveries.ts';
 import { connect, type Session } from './session.ts';
-import { type QueueName, queueNames } from './target.ts';
+import { CRASHED, type OtherQueueName, otherQueueNames, type QueueName, queueNames } from './target.ts';
 
 const HOUR = 3_600_000;
 
@@ -18,8 +18,15 @@ export function addStatusCommand(program: Command): void {
     .action(show);
 }
 
-/** A queue together with its retries; `oldest_seconds` is of what is new, since retries may wait for hours. */
-type QueueStatus = Depth & { queue: QueueName; oldest_seconds: number | null; dead_letters: number };
+/**
+ * A queue together with its retries; `oldest_seconds` is of what is new, since retries may wait for hours. `dead_letters` is null
+ * where the queue has no dead-letter queue of our own.
+ */
+type QueueStatus = Depth & {
+  queue: QueueName | OtherQueueName;
+  oldest_seconds: number | null;
+  dead_letters: number | null;
+};
 
 async function show(_: object, command: Command): Promise<void> {
   const session = await connect(command);
@@ -41,11 +48,12 @@ async function show(_: object, command: Command): Promise<void> {
 
 async function queueStatuses(session: Session): Promise<QueueStatus[]> {
   const { sqs, target } = session;
-  const [ages, queues] = await Promise.all([
+  const { QueueUrls } = target.outputs;
+  const [ages, queues, others] = await Promise.all([
     oldestAges(session),
     Promise.all(
       queueNames.map(async (name) => {
-        const { queue, retries, deadLetters } = target.outputs.QueueUrls[name];
+        const { queue, retries, deadLetters } = QueueUrls[name];
         const [work, dead] = await Promise.all([
           Promise.all([queue, retries ?? []].flat().map((url) => inspect(sqs, url))),
           inspect(sqs, deadLetters),
@@ -53,14 +61,17 @@ async function queueStatuses(session: Session): Promise<QueueStatus[]> {
         return { name, work: sum(work), dead };
       }),
     ),
+    Promise.all(
+      otherQueueNames.map(async (name) => ({ name, work: await inspect(sqs, QueueUrls[name].queue), dead: undefined })),
+    ),
   ]);
-  return queues.map(({ name, work: { visible, in_flight, delayed }, dead }) => ({
+  return [...queues, ...others].map(({ name, work: { visible, in_flight, delayed }, dead }) => ({
     queue: name,
     visible,
     in_flight,
     delayed,
     oldest_seconds: ages.get(name) ?? null,
-    dead_letters: dead.waiting,
+    dead_letters: dead?.waiting ?? null,
   }));
 }
 
@@ -81,12 +92,15 @@ function lastHour(session: Session): Promise<{ counts: OutcomeCount[]; isComplet
 const queueTable = (queues: QueueStatus[]): string =>
   table(queues, [
     ['queue', ({ queue }) => queue],
-    ['visible', ({ visible }) => visible],
+    ['visible', ({ queue, visible }) => (queue === CRASHED ? alarming(visible) : String(visible)), 'right'],
     ['in flight', ({ in_flight }) => in_flight],
     ['delayed', ({ delayed }) => delayed],
     ['oldest', ({ oldest_seconds: age }) => (age === null ? '–' : `${age} s`), 'right'],
-    ['dead letters', ({ dead_letters: dead }) => (dead > 0 ? coloured('red', String(dead)) : '0'), 'right'],
+    ['dead letters', ({ dead_letters: dead }) => (dead === null ? '–' : alarming(dead)), 'right'],
   ]);
+
+/** A number that should be 0. */
+const alarming = (number: number): string => (number > 0 ? coloured('red', String(number)) : '0');
 
 function alarmText(alarms: Alarm[] | undefined): string {
   if (!alarms) return 'not on one machine\n';

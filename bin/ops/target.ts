@@ -7,11 +7,20 @@ import { runningStacks } from './local-stacks.ts';
 /** The stack that is meant where no other is named (`lib/app.ts`, which takes a second to load). */
 export const DEFAULT_STACK = 'MonitoringNotifications';
 
-/** Every queue by the name that operators call it: that of the alarm events, and one for each notification type. */
+/** The queues with a dead-letter queue of our own, as operators call them: alarm events, and one for each notification type. */
 export const queueNames = ['alarm-events', ...notificationTypeIds] as const;
 
-/** A queue, as operators call it. */
+/** A queue with a dead-letter queue of our own, as operators call it. */
 export type QueueName = (typeof queueNames)[number];
+
+/** The queue to which SQS moves messages that were received too often, as operators call it. */
+export const CRASHED = 'crashed';
+
+/** The queues without a dead-letter queue of our own. */
+export const otherQueueNames = ['email-events', CRASHED] as const;
+
+/** A queue without a dead-letter queue of our own, as operators call it. */
+export type OtherQueueName = (typeof otherQueueNames)[number];
 
 const parsedJson = z.string().transform((text, context): unknown => {
   try {
@@ -28,11 +37,14 @@ const outputs = z.object({
   AccountsTable: z.string(),
   TokensTable: z.string(),
   DeliveriesTable: z.string(),
-  /** The alarm events have no retries. */
   QueueUrls: parsedJson.pipe(
-    z.record(
-      z.enum(queueNames),
-      z.object({ queue: z.string(), deadLetters: z.string(), retries: z.optional(z.string()) }),
+    z.intersection(
+      // The alarm events have no retries.
+      z.looseRecord(
+        z.enum(queueNames),
+        z.object({ queue: z.string(), deadLetters: z.string(), retries: z.optional(z.string()) }),
+      ),
+      z.looseRecord(z.enum(otherQueueNames), z.object({ queue: z.string() })),
     ),
   ),
 });

@@ -1,12 +1,12 @@
 import { Duration } from 'aws-cdk-lib';
-import { type IMetric, MathExpression } from 'aws-cdk-lib/aws-cloudwatch';
+import { type IMetric, MathExpression, Stats } from 'aws-cdk-lib/aws-cloudwatch';
 import { type EndpointName, endpointNames, endpoints } from '../../shared/contracts/endpoints.ts';
 import type { Api } from '../api.ts';
-import type { MakeAlarm } from './pipeline-alarms.ts';
+import { OUTAGE_PERIOD } from './consumer-alarms.ts';
+import type { MakeAlarm } from './service-alarm.ts';
 
-/** Errors in a period below which their share says nothing. */
-const MIN_ERRORS = 5;
-const ERROR_PERCENT = 5;
+/** Errors below this share of the requests are no outage. */
+const ERROR_PERCENT = 0.1;
 /** A slow answer, in ms: reads take some tens. */
 const SLOW = 2_000;
 
@@ -31,29 +31,29 @@ export const slowestOperation = ({ functions }: Api): IMetric =>
 
 /** Alarms of the API. */
 export const apiAlarms = (alarm: MakeAlarm, api: Api): void => {
-  const period = Duration.minutes(5);
+  const reading = { period: OUTAGE_PERIOD, statistic: Stats.SUM };
   alarm('ApiErrors', {
     metric: new MathExpression({
-      expression: `IF(errors >= ${MIN_ERRORS}, 100 * errors / requests, 0)`,
+      expression: `IF(errors >= 1 AND 100 * errors >= ${ERROR_PERCENT} * requests, errors, 0)`,
       usingMetrics: {
-        errors: api.httpApi.metricServerError({ period, statistic: 'Sum' }),
-        requests: api.httpApi.metricCount({ period, statistic: 'Sum' }),
+        errors: api.httpApi.metricServerError(reading),
+        requests: api.httpApi.metricCount(reading),
       },
-      period,
-      label: '% of requests answered 5xx',
+      period: OUTAGE_PERIOD,
+      label: 'requests answered 5xx',
     }),
-    threshold: ERROR_PERCENT,
-    periods: 2,
-    impact: 'Clients get 500 or 503: they cannot manage or test their notifications. Alerts still go out.',
+    threshold: 1,
+    evaluationPeriods: 2,
+    impact: 'Clients get 500 or 503: they cannot manage or test their notifications. Alerts are still delivered.',
     firstStep: 'find the route and the status in the access log, and the error in the log of its function.',
     runbook: 'the-api-answers-5xx',
   });
   alarm('ApiLatency', {
     metric: slowestOperation(api),
     threshold: SLOW,
-    periods: 3,
-    impact: 'An operation of the API takes seconds for some clients. Alerts still go out.',
-    firstStep: 'see on the dashboard which one, and whether DynamoDB throttles it or is slow itself.',
+    evaluationPeriods: 3,
+    impact: 'An operation of the API takes seconds for some clients. Alerts are still delivered.',
+    firstStep: 'find on the dashboard which one, and whether DynamoDB throttles it or is slow itself.',
     runbook: 'the-api-is-slow',
   });
 };

@@ -8,11 +8,12 @@ import {
   TextWidget,
 } from 'aws-cdk-lib/aws-cloudwatch';
 import type { Construct } from 'constructs';
-import type { Api } from '../api.ts';
+import { type NotificationTypeId, notificationTypeIds } from '../../shared/contracts/notification-types.ts';
 import type { Delivery } from '../delivery.ts';
+import type { Watched } from '../monitoring.ts';
 import { slowestOperation } from './api-alarms.ts';
-import { reputation, textSpend, texts } from './outlet-alarms.ts';
-import type { ServiceMetrics } from './service-metrics.ts';
+import { reputation, textSpend, texts } from './email-and-sms-alarms.ts';
+import { awsTypes, type ServiceMetrics } from './service-metrics.ts';
 
 const WIDTH = 24;
 
@@ -22,12 +23,23 @@ const graph = (title: string, left: IMetric[], right: IMetric[] = []): GraphWidg
 const heading = (text: string): TextWidget => new TextWidget({ markdown: `## ${text}`, width: WIDTH, height: 1 });
 
 /** The stack on one page, which reads from top to bottom as the data flows. */
-export const createDashboard = (scope: Construct, metrics: ServiceMetrics, api: Api, delivery: Delivery): Dashboard => {
-  const { alarmEvents, dispatch, lines } = delivery;
+export const createDashboard = (
+  scope: Construct,
+  metrics: ServiceMetrics,
+  { api, delivery, mailEvents }: Watched,
+): Dashboard => {
+  const { alarmEvents, crashed, dispatch, lines } = delivery;
   const max = { statistic: Stats.MAXIMUM };
   const perType = (metric: (line: Delivery['lines'][number]) => IMetric): IMetric[] => lines.map(metric);
-  const counts = (name: Parameters<ServiceMetrics['deliveries']>[0]) =>
-    perType(({ type }) => metrics.deliveries(name, type, {}, type));
+  const counts = (
+    name: Parameters<ServiceMetrics['deliveries']>[0],
+    types: readonly NotificationTypeId[] = notificationTypeIds,
+  ) => types.map((type) => metrics.deliveries(name, type, { label: type }));
+  const consumers = [
+    { label: 'dispatch', batches: metrics.functionBatches('dispatch-alarm-events') },
+    ...lines.map(({ type }) => ({ label: type, batches: metrics.senderBatches(type) })),
+    { label: 'email events', batches: metrics.functionBatches('record-mail-events') },
+  ];
   const rows: [title: string, ...widgets: IWidget[]][] = [
     [
       'API',
@@ -37,15 +49,31 @@ export const createDashboard = (scope: Construct, metrics: ServiceMetrics, api: 
     ],
     [
       'Alarm events',
-      graph('Came in', [alarmEvents.queue.metricNumberOfMessagesSent()]),
-      graph('Oldest, s', [alarmEvents.queue.metricApproximateAgeOfOldestMessage(max)]),
-      graph('Dead', [alarmEvents.deadLetterQueue.metricApproximateNumberOfMessagesVisible(max)]),
+      graph('Received', [alarmEvents.queue.metricNumberOfMessagesSent()]),
+      graph('Age of the oldest, s', [alarmEvents.queue.metricApproximateAgeOfOldestMessage(max)]),
+      graph('Dead-lettered', [alarmEvents.deadLetterQueue.metricApproximateNumberOfMessagesVisible(max)]),
     ],
     [
       'Dispatch',
-      graph('Events', [metrics.count('events'), metrics.count('unknown_notifications'), metrics.count('poison')]),
+      graph('Events', [
+        metrics.dispatchCount('events'),
+        metrics.dispatchCount('unknown_notifications'),
+        metrics.dispatchCount('poison'),
+      ]),
       graph('From event to queue, ms', [metrics.dispatchLatency('p50'), metrics.dispatchLatency('p99')]),
       graph('Errors and throttles', [dispatch.metricErrors(), dispatch.metricThrottles()]),
+    ],
+    [
+      'Consumers of all queues',
+      graph(
+        'Internal errors',
+        consumers.map(({ label, batches }) => batches('internal_errors', { label })),
+      ),
+      graph(
+        'Oldest unprocessed message, s',
+        consumers.map(({ label, batches }) => batches('oldest_unprocessed_seconds', { ...max, label })),
+      ),
+      graph('Crashed', [crashed.metricApproximateNumberOfMessagesVisible(max)]),
     ],
     [
       'Queues of the types',
@@ -54,7 +82,7 @@ export const createDashboard = (scope: Construct, metrics: ServiceMetrics, api: 
         perType(({ type, queue }) => queue.queue.metricApproximateNumberOfMessagesVisible({ ...max, label: type })),
       ),
       graph(
-        'Oldest, s',
+        'Age of the oldest, s',
         perType(({ type, queue }) => queue.queue.metricApproximateAgeOfOldestMessage({ ...max, label: type })),
       ),
       graph(
@@ -73,7 +101,7 @@ export const createDashboard = (scope: Construct, metrics: ServiceMetrics, api: 
         perType(({ type, queue }) => queue.retries.metricApproximateNumberOfMessagesVisible({ ...max, label: type })),
       ),
       graph(
-        'Oldest, s',
+        'Age of the oldest, s',
         perType(({ type, queue }) => queue.retries.metricApproximateAgeOfOldestMessage({ ...max, label: type })),
       ),
     ],
@@ -81,7 +109,6 @@ export const createDashboard = (scope: Construct, metrics: ServiceMetrics, api: 
       'Senders',
       graph('Delivered', counts('delivered')),
       graph('Retried', counts('retried')),
-      graph('Failures of our own', counts('failed')),
       graph('Attempts failed by destinations', counts('destination_failures'), counts('destination_attempts')),
       graph(
         'From queue to delivery, p50, ms',
@@ -100,7 +127,8 @@ export const createDashboard = (scope: Construct, metrics: ServiceMetrics, api: 
         'Concurrency',
         perType(({ type, sender }) => sender.metric('ConcurrentExecutions', { ...max, label: type })),
       ),
-      graph('Over a daily limit', counts('over_limit')),
+      graph('Throttled by the key of one tenant', counts('throttled_keys')),
+      graph('Notifications that cannot be read', [metrics.count('unreadable_notifications')]),
     ],
     [
       'Dead letters',
@@ -114,15 +142,18 @@ export const createDashboard = (scope: Construct, metrics: ServiceMetrics, api: 
       ),
     ],
     [
-      'Mail and texts',
-      graph('Mails that came back', [
-        metrics.count('mail_bounces'),
-        metrics.count('mail_complaints'),
-        metrics.count('mail_rejects'),
-      ]),
+      'Email and SMS',
+      graph('Attempts failed by SES and SNS', counts('service_failures', awsTypes)),
+      graph('Over a daily limit of the tenant', counts('tenant_limit_exceeded', awsTypes)),
+      graph('Over the daily quota of SES', counts('aws_quota_exceeded', awsTypes)),
+      graph(
+        'Bounces, complaints and rejects',
+        [metrics.count('mail_bounces'), metrics.count('mail_complaints'), metrics.count('mail_rejects')],
+        [mailEvents.recorder.metricErrors(), mailEvents.recorder.metricThrottles()],
+      ),
       graph('Reputation', [reputation('Reputation.BounceRate')], [reputation('Reputation.ComplaintRate')]),
       graph(
-        'Texts, and their cost this month, USD',
+        'SMS, and their cost this month, USD',
         [texts('NumberOfNotificationsDelivered'), texts('NumberOfNotificationsFailed')],
         [textSpend()],
       ),

@@ -9,9 +9,31 @@ import {
   DISPATCH_LATENCY,
   METRICS_NAMESPACE,
 } from '../../shared/domain/delivery-metrics.ts';
+import { dialsUrls } from '../delivery.ts';
 
-/** How long a period of a metric is, and which of its statistics. */
-type Reading = { statistic?: string; period?: Duration };
+/** How long a period of a metric is, which of its statistics, and how a graph names it: by the metric unless set. */
+type Reading = { statistic?: string; period?: Duration; label?: string };
+
+/** What the senders count of deliveries. */
+type Count =
+  | Verdict
+  | DeliveryCount
+  | 'service_failures'
+  | 'aws_quota_exceeded'
+  | 'tenant_limit_exceeded'
+  | 'notices_not_queued';
+
+/** What a consumer of a queue writes for every batch, zeros included. */
+export type BatchMetric = 'internal_errors' | 'handled' | 'oldest_unprocessed_seconds';
+
+/** What the senders and the dispatch write besides, where it is above 0. */
+type ThrottlingMetric = 'throttled_keys';
+
+/** The metrics of one consumer of a queue. */
+export type BatchMetrics = (name: BatchMetric, reading?: Reading) => Metric;
+
+/** The types whose messages SES or SNS delivers: the only ones that these services can fail, throttle or limit. */
+export const awsTypes: readonly NotificationTypeId[] = notificationTypeIds.filter((type) => !dialsUrls[type]);
 
 /** The metrics that the functions of this stack write (EMF); another stack's have another `service`. */
 export class ServiceMetrics {
@@ -21,49 +43,69 @@ export class ServiceMetrics {
     this.#service = Stack.of(scope).stackName;
   }
 
-  #metric(metricName: string, dimensions: Record<string, string>, reading: Reading, label = metricName): Metric {
+  #metric(metricName: string, dimensions: Record<string, string>, reading: Reading): Metric {
     return new Metric({
       namespace: METRICS_NAMESPACE,
       metricName,
       dimensionsMap: { service: this.#service, ...dimensions },
       statistic: Stats.SUM,
-      label,
       ...reading,
     });
   }
 
-  /** What was counted of a type's deliveries. */
-  deliveries(
-    name: Verdict | DeliveryCount,
-    type: NotificationTypeId,
-    reading: Reading = {},
-    label: string = name,
-  ): Metric {
-    return this.#metric(name, { type }, reading, label);
+  /** A count of a type's deliveries. */
+  deliveries(name: Count | BatchMetric | ThrottlingMetric, type: NotificationTypeId, reading: Reading = {}): Metric {
+    return this.#metric(name, { type }, reading);
   }
 
-  /** The same over all types: one that nothing was counted of is 0. An alarm takes ten metrics, so ten types, at most. */
-  allDeliveries(name: Verdict | DeliveryCount, { period = Duration.minutes(5) }: Reading = {}): IMetric {
-    const usingMetrics = Object.fromEntries(
-      notificationTypeIds.map((type) => [type.toLowerCase(), this.deliveries(name, type)]),
-    );
+  /**
+   * The sum of a count over types, 0 where nothing was counted.
+   *
+   * @param types at most ten: CloudWatch takes no more metrics in an alarm
+   */
+  allDeliveries(
+    name: Count,
+    { period = Duration.minutes(5) }: Reading = {},
+    types: readonly NotificationTypeId[] = notificationTypeIds,
+  ): IMetric {
+    const usingMetrics = Object.fromEntries(types.map((type) => [type.toLowerCase(), this.deliveries(name, type)]));
     return new MathExpression({ expression: 'SUM(FILL(METRICS(), 0))', usingMetrics, period, label: name });
+  }
+
+  /** What the sender of a type writes for every batch. */
+  senderBatches(type: NotificationTypeId): BatchMetrics {
+    return (name, reading = {}) => this.#metric(name, { type }, reading);
+  }
+
+  /** What a consumer that is no sender writes for every batch. */
+  functionBatches(functionName: 'dispatch-alarm-events' | 'record-mail-events'): BatchMetrics {
+    return (name, reading = {}) => this.#metric(name, { function: functionName }, reading);
   }
 
   /** How long deliveries of a type take, ms. */
   deliveryLatency(type: NotificationTypeId, statistic: string): Metric {
-    return this.#metric(DELIVERY_LATENCY, { type }, { statistic }, `${type} ${statistic}`);
+    return this.#metric(DELIVERY_LATENCY, { type }, { statistic, label: `${type} ${statistic}` });
   }
 
   /** How long the dispatch takes, ms. */
   dispatchLatency(statistic: string): Metric {
-    return this.#metric(DISPATCH_LATENCY, {}, { statistic }, `dispatch ${statistic}`);
+    return this.#dispatch(DISPATCH_LATENCY, { statistic, label: `dispatch ${statistic}` });
   }
 
-  /** What is counted without a type: by the dispatch, and of mails. */
+  /** What the dispatch counts of events. */
+  dispatchCount(name: 'events' | 'poison' | 'unknown_notifications'): Metric {
+    return this.#dispatch(name, {});
+  }
+
+  #dispatch(name: string, reading: Reading): Metric {
+    return this.#metric(name, { function: 'dispatch-alarm-events' }, reading);
+  }
+
+  /** What is counted of the whole stack. */
   count(
-    name: 'events' | 'poison' | 'unknown_notifications' | 'mail_bounces' | 'mail_complaints' | 'mail_rejects',
+    name: 'unreadable_notifications' | 'mail_bounces' | 'mail_complaints' | 'mail_rejects',
+    reading: Reading = {},
   ): Metric {
-    return this.#metric(name, {}, {});
+    return this.#metric(name, {}, reading);
   }
 }

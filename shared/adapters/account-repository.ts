@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb';
 import { type DynamoDBDocumentClient, GetCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { lru } from 'tiny-lru';
@@ -9,9 +9,13 @@ import type { Clock } from './token-repository.ts';
 export type WebhookCredentials = { token: string; secrets: string[] };
 
 const storedAccount = z.object({
+  /** Increases with every change, so that a write which is applied once more, late, has no effect. */
+  version: z.optional(z.number()),
+  /** Names the last change that an operator made. */
+  write_id: z.optional(z.string()),
   webhook_token: z.optional(z.string()),
   webhook_secrets: z.optional(z.array(z.string())),
-  /** Secrets that were replaced, and until when (ms) they sign beside the new one. */
+  /** The secret that was replaced last, and until when (ms) it signs beside the new one. */
   retired_secrets: z.optional(z.array(z.object({ secret: z.string(), until: z.number() }))),
   technical_contacts: z.optional(z.array(z.string())),
 });
@@ -26,8 +30,26 @@ const counterKey = (counter: DailyCounter, tenant: string, day: string) => ({ pk
 /** How long a sender uses credentials it has read: a change counts within this time. */
 const CREDENTIALS_CACHE_MS = 60_000;
 
-/** How long a replaced secret goes on signing, in ms: receivers have that long to take up the new one. */
-const RETIREMENT = 86_400_000;
+/** How long a replaced secret continues to sign, in ms: receivers have that long to switch to the new one. */
+const RETIREMENT_MS = 86_400_000;
+
+/**
+ * Places in which a counter remembers its last writes, each at random in one: a write that is applied once more finds itself
+ * there, unless one of the few that came between took its place. All of them stay within one write unit (1 KB).
+ */
+const REMEMBERED_WRITES = 32;
+
+/** An account that somebody else changed between our read and our write, or before our write was repeated. */
+export class ConcurrentChangeError extends Error {
+  override name = 'ConcurrentChangeError';
+
+  constructor() {
+    super('Somebody else changed the account at the same time: look at it before you try again.');
+  }
+}
+
+/** True where the SDK repeated a request, the first of which may have been applied although its response was lost. */
+const wasRepeated = ({ $metadata }: ConditionalCheckFailedException): boolean => ($metadata.attempts ?? 1) > 1;
 
 const newSecret = (): string => `whsec_${randomBytes(32).toString('base64')}`;
 
@@ -40,7 +62,12 @@ export type AccountDescription = {
 };
 
 /** Accounts of tenants, and their daily counters (table Accounts). */
-export const createAccountRepository = (client: DynamoDBDocumentClient, table: string, clock: Clock = Date.now) => {
+export const createAccountRepository = (
+  client: DynamoDBDocumentClient,
+  table: string,
+  clock: Clock = Date.now,
+  random: () => number = Math.random,
+) => {
   const credentialsCache = lru<{ credentials: Promise<WebhookCredentials>; until: number }>(1_000);
 
   const read = async (tenant: string): Promise<z.infer<typeof storedAccount>> => {
@@ -50,18 +77,54 @@ export const createAccountRepository = (client: DynamoDBDocumentClient, table: s
     return storedAccount.parse(Item ?? {});
   };
 
+  /** The replaced secret that signs beside the current one, if any. */
   const stillSigning = ({ retired_secrets: retired = [] }: z.infer<typeof storedAccount>) =>
-    retired.filter(({ until }) => until > clock());
+    retired.filter(({ until }) => until > clock()).slice(0, 1);
 
-  /** One conditional write: whoever comes first decides, and everybody reads back what was decided. */
+  /**
+   * Changes attributes of an account as it was read.
+   *
+   * @throws ConcurrentChangeError where it is another one by now
+   */
+  const change = async (
+    tenant: string,
+    { version }: z.infer<typeof storedAccount>,
+    attributes: Record<string, unknown>,
+  ): Promise<void> => {
+    const writeId = randomUUID();
+    const changes = Object.entries({ ...attributes, version: (version ?? 0) + 1, write_id: writeId });
+    try {
+      await client.send(
+        new UpdateCommand({
+          TableName: table,
+          Key: accountKey(tenant),
+          UpdateExpression: `SET ${changes.map(([name]) => `#${name} = :${name}`).join(', ')}`,
+          ConditionExpression: version === undefined ? 'attribute_not_exists(#version)' : '#version = :read',
+          ExpressionAttributeNames: Object.fromEntries(changes.map(([name]) => [`#${name}`, name])),
+          ExpressionAttributeValues: {
+            ...Object.fromEntries(changes.map(([name, value]) => [`:${name}`, value])),
+            ...(version !== undefined && { ':read': version }),
+          },
+        }),
+      );
+    } catch (error) {
+      if (!(error instanceof ConditionalCheckFailedException)) throw error;
+      const isOurs = wasRepeated(error) && (await read(tenant)).write_id === writeId;
+      if (!isOurs) throw new ConcurrentChangeError();
+    }
+  };
+
+  /** One write that the first writer wins; everybody reads back what was decided. */
   const makeCredentials = async (tenant: string): Promise<z.infer<typeof storedAccount>> => {
     const { Attributes } = await client.send(
       new UpdateCommand({
         TableName: table,
         Key: accountKey(tenant),
         UpdateExpression:
-          'SET webhook_token = if_not_exists(webhook_token, :token), webhook_secrets = if_not_exists(webhook_secrets, :secrets)',
+          'SET webhook_token = if_not_exists(webhook_token, :token), webhook_secrets = if_not_exists(webhook_secrets, :secrets), version = if_not_exists(version, :none) + :one',
         ExpressionAttributeValues: {
+          ':none': 0,
+          ':one': 1,
           ':token': randomBytes(32).toString('base64url'),
           ':secrets': [newSecret()],
         },
@@ -99,16 +162,9 @@ export const createAccountRepository = (client: DynamoDBDocumentClient, table: s
       return [...new Set(contacts)];
     },
 
-    /** Replaces the account's technical contacts. */
+    /** Replaces the account's technical contacts. @throws ConcurrentChangeError */
     async setTechnicalContacts(tenant: string, contacts: string[]): Promise<void> {
-      await client.send(
-        new UpdateCommand({
-          TableName: table,
-          Key: accountKey(tenant),
-          UpdateExpression: 'SET technical_contacts = :contacts',
-          ExpressionAttributeValues: { ':contacts': contacts },
-        }),
-      );
+      await change(tenant, await read(tenant), { technical_contacts: contacts });
     },
 
     /** What is stored of the account, without making anything that is not there. */
@@ -122,70 +178,71 @@ export const createAccountRepository = (client: DynamoDBDocumentClient, table: s
       };
     },
 
-    /** Replaces the token that webhooks of the tenant carry. */
+    /** Replaces the token that webhooks of the tenant carry. @throws ConcurrentChangeError */
     async setWebhookToken(tenant: string, token: string): Promise<void> {
-      await client.send(
-        new UpdateCommand({
-          TableName: table,
-          Key: accountKey(tenant),
-          UpdateExpression: 'SET webhook_token = :token',
-          ExpressionAttributeValues: { ':token': token },
-        }),
-      );
+      await change(tenant, await read(tenant), { webhook_token: token });
     },
 
     /**
-     * Gives the account a new signing secret; those that it replaces sign beside it for a day. Senders hear of it within a
-     * minute, when they read the account again.
+     * Gives the account a new signing secret. The one that it replaces signs beside it for 24 hours; one that was replaced
+     * before stops signing. Senders use the new one within a minute, when they read the account again.
      *
-     * @throws ConditionalCheckFailedException where somebody else replaced the secret meanwhile
+     * @throws ConcurrentChangeError where the secret may not be the current one
      */
     async rotateSecret(tenant: string): Promise<string> {
       const stored = await read(tenant);
-      const { webhook_secrets: replaced = [] } = stored;
-      const [current] = replaced;
+      const [current] = stored.webhook_secrets ?? [];
       const secret = newSecret();
-      const until = clock() + RETIREMENT;
-      await client.send(
-        new UpdateCommand({
-          TableName: table,
-          Key: accountKey(tenant),
-          UpdateExpression: 'SET webhook_secrets = :secrets, retired_secrets = :retired',
-          ConditionExpression:
-            current === undefined ? 'attribute_not_exists(webhook_secrets)' : 'webhook_secrets[0] = :current',
-          ExpressionAttributeValues: {
-            ':secrets': [secret],
-            ':retired': [...replaced.map((old) => ({ secret: old, until })), ...stillSigning(stored)],
-            ...(current !== undefined && { ':current': current }),
-          },
-        }),
-      );
+      await change(tenant, stored, {
+        webhook_secrets: [secret],
+        retired_secrets: current === undefined ? [] : [{ secret: current, until: clock() + RETIREMENT_MS }],
+      });
       return secret;
     },
 
-    /** Adds to a counter of the tenant's UTC day; false, and nothing is added, where it would pass `limit`. */
+    /**
+     * Adds to a counter of the tenant's UTC day, once, however often the SDK repeats the request; false, and nothing is added,
+     * where it would exceed `limit`.
+     */
     async count(counter: DailyCounter, tenant: string, amount: number, limit: number): Promise<boolean> {
       if (amount > limit) return false;
       const now = clock();
       const day = new Date(now).toISOString().slice(0, 10);
-      try {
-        await client.send(
+      const place = `w${Math.floor(random() * REMEMBERED_WRITES)}`;
+      const writeId = randomBytes(6).toString('base64url');
+      const expires = Math.floor(now / 1000) + 2 * 86_400;
+      const update = (expression: string, condition: string, values: Record<string, number>) =>
+        client.send(
           new UpdateCommand({
             TableName: table,
             Key: counterKey(counter, tenant, day),
-            UpdateExpression: 'SET expires = :expires ADD used :amount',
-            ConditionExpression: 'attribute_not_exists(used) OR used <= :room',
-            ExpressionAttributeValues: {
-              ':amount': amount,
-              ':room': limit - amount,
-              ':expires': Math.floor(now / 1000) + 2 * 86_400,
-            },
+            UpdateExpression: expression,
+            ConditionExpression: condition,
+            ExpressionAttributeNames: { '#place': place },
+            ExpressionAttributeValues: { ':expires': expires, ':write': writeId, ...values },
           }),
+        );
+      try {
+        await update(
+          'SET expires = :expires, #place = :write ADD used :amount',
+          '(attribute_not_exists(used) OR used <= :room) AND (attribute_not_exists(#place) OR #place <> :write)',
+          { ':amount': amount, ':room': limit - amount },
         );
         return true;
       } catch (error) {
-        if (error instanceof ConditionalCheckFailedException) return false;
-        throw error;
+        if (!(error instanceof ConditionalCheckFailedException)) throw error;
+        return wasRepeated(error) && (await wasApplied());
+      }
+
+      /** Whether our write is there, found by one that changes nothing: a sender may not read what it counts. */
+      async function wasApplied(): Promise<boolean> {
+        try {
+          await update('SET expires = :expires', '#place = :write', {});
+          return true;
+        } catch (error) {
+          if (error instanceof ConditionalCheckFailedException) return false;
+          throw error;
+        }
       }
     },
   };

@@ -1,10 +1,17 @@
 import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb';
 import { type DynamoDBDocumentClient, GetCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
+import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
 import * as z from 'zod/mini';
 import { type DeliveryKey, partitionPlace } from '../domain/delivery-key.ts';
 import { deliveryOfTags, type MailEventKind, mailEventKinds } from '../domain/mail-event.ts';
-import { logger } from './logger.ts';
-import { count } from './metrics.ts';
+import { internalErrorDelaySeconds } from '../domain/retry-schedule.ts';
+import { isKeyThrottled } from './key-throttling.ts';
+import { errorTrace, logger } from './logger.ts';
+import { count, oldestAgeSeconds } from './metrics.ts';
+import type { Queues } from './queues.ts';
+
+/** The environment of the recorder, parsed. */
+export type RecorderEnvironment = { DELIVERIES_TABLE: string; EMAIL_EVENTS_QUEUE: string };
 
 /** A mail's tags have one value each. */
 const tag = z.optional(z.tuple([z.string()]));
@@ -21,14 +28,17 @@ const mailEvent = z.object({
   }),
 });
 
-/** What an event did to the record: `marked` it; it was `known`; it is `untouched`; or there is none, as of a test. */
-type Mark = 'marked' | 'known' | 'untouched' | 'no_record';
+/**
+ * What an event did to the record: `marked` it; it was `known`; it is `untouched`; there is none, as of a test; or the event is
+ * `early`: the sender has not recorded yet what it did.
+ */
+type Mark = 'marked' | 'known' | 'untouched' | 'no_record' | 'early';
 
 const stored = z.object({ status: z.string(), lease: z.number() });
 
 /**
- * Marks records of deliveries as bounced. One that is still open is not touched: what it waits for may arrive, and its sender
- * would write over the mark. While that sender works on it, the event has come too early and must come again.
+ * Marks records of deliveries as bounced, by a write that may be repeated. A record that is still open is not touched: what it
+ * waits for may arrive, and its sender would overwrite the mark.
  */
 const createBounceMarks = (client: DynamoDBDocumentClient, table: string, now: () => number) => {
   const read = async ({ pk, sk }: DeliveryKey) => {
@@ -54,10 +64,9 @@ const createBounceMarks = (client: DynamoDBDocumentClient, table: string, now: (
       const found = await read(key);
       if (!found) return 'no_record';
       if (found.status === 'bounced') return 'known';
-      // The sender has not recorded yet what it did, or has while we looked.
-      if (found.status === 'delivered' || (found.status === 'pending' && found.lease > now()))
-        throw new Error('The delivery is being worked on.');
-      return 'untouched';
+      // The sender is at work, or has recorded its result while we looked.
+      const isEarly = found.status === 'delivered' || (found.status === 'pending' && found.lease > now());
+      return isEarly ? 'early' : 'untouched';
     }
   };
 };
@@ -69,25 +78,38 @@ const metricOf = {
   Reject: 'mail_rejects',
 } as const satisfies Record<MailEventKind, string>;
 
+const parseEvent = (body: string) => {
+  try {
+    return mailEvent.safeParse(JSON.parse(body)).data;
+  } catch {
+    return undefined;
+  }
+};
+
+/** What came of a message: `early` ones are received again later. */
+type MessageResult = 'handled' | 'early' | 'throttled_keys' | 'internal_error';
+
 /**
- * Makes the Lambda handler that hears from SES what became of mails it had taken. A bounce or a reject marks the delivery as
- * `bounced`, once, however often the event comes; a complaint is of somebody whom the mail has reached, and is counted alone.
- * What is no such event is counted and let go: it would not become one by coming again.
+ * Makes the Lambda handler that records what SES reports of emails it had accepted. A bounce or a reject marks the delivery as
+ * `bounced`, once, however often the event is received; a complaint comes from a recipient whom the email has reached, and is
+ * only counted. What is no such event is counted and deleted: receiving it again would not help.
  */
 export const createMailEventRecorder = (
   client: DynamoDBDocumentClient,
-  table: string,
+  queues: Pick<Queues, 'changeVisibility'>,
+  environment: RecorderEnvironment,
   now: () => number = Date.now,
-): ((event: unknown) => Promise<void>) => {
-  const markBounced = createBounceMarks(client, table, now);
-  return async (event) => {
-    const parsed = mailEvent.safeParse(event);
-    if (!parsed.success) {
+): ((event: SQSEvent, context?: Context) => Promise<SQSBatchResponse>) => {
+  const markBounced = createBounceMarks(client, environment.DELIVERIES_TABLE, now);
+
+  const record = async (body: string): Promise<MessageResult> => {
+    const event = parseEvent(body);
+    if (!event) {
       logger.warn('mail event ignored');
       count({ mail_events_ignored: 1 });
-      return;
+      return 'handled';
     }
-    const { eventType: kind, mail } = parsed.data.detail;
+    const { eventType: kind, mail } = event.detail;
     const { messageId, tags } = mail;
     const key = deliveryOfTags({
       notification: tags.notification?.[0],
@@ -103,6 +125,50 @@ export const createMailEventRecorder = (
       tenant_id: place?.tenant,
       notification_id: place?.notificationId,
     });
+    if (mark === 'early') return 'early';
     count(mark === 'known' ? { mail_events_repeated: 1 } : { [metricOf[kind]]: 1 });
+    return 'handled';
+  };
+
+  const recordOrFail = ({ body, messageId }: SQSRecord): Promise<MessageResult> =>
+    record(body).catch((error: unknown) => {
+      const result = isKeyThrottled(error) ? 'throttled_keys' : 'internal_error';
+      logger.error('email event not recorded', { result, message_id: messageId, ...errorTrace(error) });
+      return result;
+    });
+
+  /** Makes a message visible again after a wait that grows with its receives. */
+  const receiveLater = (message: SQSRecord): Promise<void> =>
+    queues
+      .changeVisibility(
+        environment.EMAIL_EVENTS_QUEUE,
+        message,
+        internalErrorDelaySeconds(Number(message.attributes.ApproximateReceiveCount), 1),
+      )
+      .catch((error: unknown) => logger.error('visibility change failed', errorTrace(error)));
+
+  return async ({ Records }, context) => {
+    logger.appendKeys({ request_id: context?.awsRequestId });
+    const results = await Promise.all(
+      Records.map(async (message) => ({ message, result: await recordOrFail(message) })),
+    );
+    const withResult = (wanted: MessageResult) =>
+      results.filter(({ result }) => result === wanted).map(({ message }) => message);
+    const failed = withResult('internal_error');
+    const throttled = withResult('throttled_keys');
+    const unfinished = [...withResult('early'), ...throttled, ...failed];
+    await Promise.all(unfinished.map(receiveLater));
+    const sentAt = failed.map(({ attributes }) => Number(attributes.SentTimestamp));
+    count(
+      { throttled_keys: throttled.length },
+      { function: 'record-mail-events' },
+      {},
+      {
+        handled: Records.length - unfinished.length,
+        internalErrors: failed.length,
+        oldestUnprocessedSeconds: oldestAgeSeconds(sentAt, now()),
+      },
+    );
+    return { batchItemFailures: unfinished.map(({ messageId }) => ({ itemIdentifier: messageId })) };
   };
 };

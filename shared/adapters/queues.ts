@@ -1,6 +1,7 @@
 import {
   ChangeMessageVisibilityCommand,
   SendMessageBatchCommand,
+  type SendMessageBatchRequestEntry,
   SendMessageCommand,
   SQSClient,
 } from '@aws-sdk/client-sqs';
@@ -11,10 +12,25 @@ import { awsConfig } from './aws-config.ts';
 import { errorTrace, logger } from './logger.ts';
 
 /** A message to a queue; `group` is the tenant, so that one tenant's backlog does not starve the rest (SQS fair queues). */
-export type Message = { body: string; group: string };
+export type Message = {
+  body: string;
+  group: string;
+  lockWait?: LockWait | undefined;
+};
+
+/** What a message remembers of asking for the lock of its incident. */
+export type LockWait = {
+  /** How many times it has asked in vain. */
+  asked: number;
+  /** True where a newer event of the incident waits as well. */
+  isOlder: boolean;
+};
 
 /** One of many messages: its body, of so many bytes, is made when it is sent, since all of them together may be too much. */
 export type OutgoingMessage = { body: () => string; bytes: number; group: string };
+
+/** One of several messages that become visible after waits of their own, in ms; at most 15 min (AWS limit). */
+export type DelayedMessage = OutgoingMessage & { waitMs: number; lockWait: LockWait };
 
 /** Why a message is dead: becomes message attributes, while the body stays byte for byte what it was. */
 export type DeadLetterReason = { reason: Reason; cause: Cause; attempts: number };
@@ -31,8 +47,30 @@ const MAX_DELAY = 900;
 /** The attribute of a message that waits longer than SQS can delay it: when it is due, ms since the epoch. */
 const DUE = 'due';
 
+/** The attributes of a message that has asked for the lock of its incident in vain: how many times, and if a newer one waits. */
+const LOCK_WAITS = 'lock_waits';
+const NEWER_WAITS = 'newer_waits';
+
+const attributeNumber = ({ messageAttributes }: SQSRecord, name: string): number =>
+  Number(messageAttributes[name]?.stringValue) || 0;
+
 /** When a message is due, ms since the epoch; 0 where it does not say. */
-export const dueTime = ({ messageAttributes }: SQSRecord): number => Number(messageAttributes[DUE]?.stringValue) || 0;
+export const dueTime = (record: SQSRecord): number => attributeNumber(record, DUE);
+
+/** What a message remembers of asking for the lock of its incident. A redrive may lose it: then it counts anew. */
+export const lockWait = (record: SQSRecord): LockWait => ({
+  asked: attributeNumber(record, LOCK_WAITS),
+  isOlder: attributeNumber(record, NEWER_WAITS) > 0,
+});
+
+const numberAttribute = (name: string, value: number) => ({
+  [name]: { DataType: 'Number', StringValue: String(value) },
+});
+
+const lockWaitAttributes = ({ asked, isOlder }: LockWait) => ({
+  ...(asked > 0 && numberAttribute(LOCK_WAITS, asked)),
+  ...(isOlder && numberAttribute(NEWER_WAITS, 1)),
+});
 
 /** Packs messages into batches that SQS takes, by number and by bytes, in order. */
 export const packBatches = <Message extends OutgoingMessage>(messages: readonly Message[]): Message[][] => {
@@ -56,89 +94,109 @@ export const packBatches = <Message extends OutgoingMessage>(messages: readonly 
 const BATCHES_AT_ONCE = 8;
 const atOnce = pLimit(BATCHES_AT_ONCE);
 
-/** The queues, as the pipeline uses them. */
-export const createQueues = (client: SQSClient = new SQSClient(awsConfig), now: () => number = Date.now) => ({
-  /** Sends messages in batches. @returns those that the queue did not take; it is for the caller not to lose them */
-  async sendAll<Message extends OutgoingMessage>(url: string, messages: readonly Message[]): Promise<Message[]> {
-    const refused = await Promise.all(
-      packBatches(messages).map((batch) =>
-        atOnce(async () => {
-          try {
-            const { Failed = [] } = await client.send(
-              new SendMessageBatchCommand({
-                QueueUrl: url,
-                Entries: batch.map(({ body, group }, index) => ({
-                  Id: String(index),
-                  MessageBody: body(),
-                  MessageGroupId: group,
-                })),
-              }),
-            );
-            return Failed.flatMap(({ Id }) => batch[Number(Id)] ?? []);
-          } catch (error) {
-            logger.error('batch not sent', { messages: batch.length, ...errorTrace(error) });
-            return batch;
-          }
-        }),
-      ),
-    );
-    return refused.flat();
-  },
-
-  /**
-   * Sends a message that becomes visible after a wait in ms, or after 15 min of it (AWS limit): then it says when it is due, so
-   * that whoever receives it too early can send it on without asking anybody.
-   */
-  async sendLater(url: string, { body, group }: Message, wait: number): Promise<void> {
-    const seconds = Math.max(Math.ceil(wait / 1000), 0);
-    const due = { DataType: 'Number', StringValue: String(Math.ceil(now() + wait)) };
-    await client.send(
-      new SendMessageCommand({
-        QueueUrl: url,
-        MessageBody: body,
-        MessageGroupId: group,
-        DelaySeconds: Math.min(seconds, MAX_DELAY),
-        ...(seconds > MAX_DELAY && { MessageAttributes: { [DUE]: due } }),
-      }),
-    );
-  },
-
-  /** Moves a message to a dead-letter queue with the reason. The caller acks it only after this has returned. */
-  async deadLetter(
+/** SQS, as the pipeline uses it. */
+export const createQueues = (client: SQSClient = new SQSClient(awsConfig), now: () => number = Date.now) => {
+  const sendBatch = async <Message extends OutgoingMessage>(
     url: string,
-    { body, group }: { body: string; group?: string | undefined },
-    { reason, cause, attempts }: DeadLetterReason,
-  ): Promise<void> {
-    const text = (StringValue: string) => ({ DataType: 'String', StringValue });
-    const attributes = {
-      reason: text(reason),
-      cause: text(cause),
-      attempts: { DataType: 'Number', StringValue: String(attempts) },
-      time: text(new Date(now()).toISOString()),
-    };
-    // A body that fills the whole message leaves no room for attributes: the message matters more than the reason.
-    const fits = Buffer.byteLength(body) + ATTRIBUTE_BYTES <= MAX_BYTES;
-    await client.send(
-      new SendMessageCommand({
-        QueueUrl: url,
-        MessageBody: body,
-        ...(group !== undefined && fits && { MessageGroupId: group }),
-        ...(fits && { MessageAttributes: attributes }),
-      }),
-    );
-  },
+    batch: Message[],
+    attributesOf: (message: Message) => Partial<SendMessageBatchRequestEntry>,
+  ): Promise<Message[]> => {
+    try {
+      const { Failed = [] } = await client.send(
+        new SendMessageBatchCommand({
+          QueueUrl: url,
+          Entries: batch.map((message, index) => ({
+            Id: String(index),
+            MessageBody: message.body(),
+            MessageGroupId: message.group,
+            ...attributesOf(message),
+          })),
+        }),
+      );
+      return Failed.flatMap(({ Id }) => batch[Number(Id)] ?? []);
+    } catch (error) {
+      logger.error('batch not sent', { messages: batch.length, ...errorTrace(error) });
+      return batch;
+    }
+  };
 
-  /** Lets a message that was received come again after some seconds: it must also be reported as failed. */
-  async putBack(url: string, { receiptHandle }: SQSRecord, seconds: number): Promise<void> {
-    await client.send(
-      new ChangeMessageVisibilityCommand({
-        QueueUrl: url,
-        ReceiptHandle: receiptHandle,
-        VisibilityTimeout: Math.max(Math.ceil(seconds), 0),
-      }),
-    );
-  },
-});
+  const sendBatches = async <Message extends OutgoingMessage>(
+    url: string,
+    messages: readonly Message[],
+    attributesOf: (message: Message) => Partial<SendMessageBatchRequestEntry> = () => ({}),
+  ): Promise<Message[]> =>
+    (await Promise.all(packBatches(messages).map((batch) => atOnce(() => sendBatch(url, batch, attributesOf))))).flat();
 
-/** The queues, as the pipeline uses them. */
+  return {
+    /** Sends messages in batches. @returns those that the queue did not take; it is for the caller not to lose them */
+    sendAll: <Message extends OutgoingMessage>(url: string, messages: readonly Message[]): Promise<Message[]> =>
+      sendBatches(url, messages),
+
+    /** Sends messages that wait for the lock of their incident. @returns those that the queue did not take */
+    sendAllDelayed: <Message extends DelayedMessage>(url: string, messages: readonly Message[]): Promise<Message[]> =>
+      sendBatches(url, messages, ({ waitMs, lockWait: wait }) => ({
+        DelaySeconds: Math.min(Math.ceil(waitMs / 1000), MAX_DELAY),
+        MessageAttributes: lockWaitAttributes(wait),
+      })),
+
+    /**
+     * Sends a message that becomes visible after a wait in ms, or after 15 min of it (AWS limit): then it says when it is due,
+     * so that whoever receives it too early can send it on without a read.
+     */
+    async sendDelayed(url: string, { body, group, lockWait: wait }: Message, waitMs: number): Promise<void> {
+      const seconds = Math.max(Math.ceil(waitMs / 1000), 0);
+      const attributes = {
+        ...(seconds > MAX_DELAY && numberAttribute(DUE, Math.ceil(now() + waitMs))),
+        ...(wait && lockWaitAttributes(wait)),
+      };
+      await client.send(
+        new SendMessageCommand({
+          QueueUrl: url,
+          MessageBody: body,
+          MessageGroupId: group,
+          DelaySeconds: Math.min(seconds, MAX_DELAY),
+          ...(Object.keys(attributes).length > 0 && { MessageAttributes: attributes }),
+        }),
+      );
+    },
+
+    /** Sends a message to a dead-letter queue with the reason. The caller acknowledges it only after this has returned. */
+    async sendToDeadLetterQueue(
+      url: string,
+      { body, group }: { body: string; group?: string | undefined },
+      { reason, cause, attempts }: DeadLetterReason,
+    ): Promise<void> {
+      const text = (StringValue: string) => ({ DataType: 'String', StringValue });
+      const attributes = {
+        reason: text(reason),
+        cause: text(cause),
+        ...numberAttribute('attempts', attempts),
+        time: text(new Date(now()).toISOString()),
+      };
+      // A body that fills the whole message leaves no room for attributes: the message matters more than the reason.
+      const fits = Buffer.byteLength(body) + ATTRIBUTE_BYTES <= MAX_BYTES;
+      await client.send(
+        new SendMessageCommand({
+          QueueUrl: url,
+          MessageBody: body,
+          ...(group !== undefined && fits && { MessageGroupId: group }),
+          ...(fits && { MessageAttributes: attributes }),
+        }),
+      );
+    },
+
+    /** Returns a received message to its queue after some seconds: it must also be reported as failed. */
+    async changeVisibility(url: string, { receiptHandle }: SQSRecord, seconds: number): Promise<void> {
+      await client.send(
+        new ChangeMessageVisibilityCommand({
+          QueueUrl: url,
+          ReceiptHandle: receiptHandle,
+          VisibilityTimeout: Math.max(Math.ceil(seconds), 0),
+        }),
+      );
+    },
+  };
+};
+
+/** SQS, as the pipeline uses it. */
 export type Queues = ReturnType<typeof createQueues>;

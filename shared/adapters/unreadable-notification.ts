@@ -13,7 +13,7 @@ export class UnreadableNotificationError extends Error {
 
 /** Logs and counts a notification that cannot be read. @returns the error to throw for it */
 export const unreadable = (key: NotificationKey, cause?: unknown): UnreadableNotificationError => {
-  logger.error('notification cannot be read', {
+  logger.error('unreadable notification', {
     tenant_id: key.tenant,
     notification_id: key.id,
     ...(cause !== undefined && errorTrace(cause)),

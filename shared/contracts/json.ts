@@ -26,3 +26,14 @@ export const parseJson = (text: string): unknown =>
 
 /** A number that `parseJson` kept as its text, as the number that it is nearest to; anything else as it is. */
 export const asNumber = (value: unknown): unknown => (JSON.isRawJSON(value) ? Number(value.rawJSON) : value);
+
+/** XML 1.0 has no such characters, so SQS refuses a message that contains one; JSON may write them as escapes. */
+const notInXml = /[\ufffe\uffff]/g;
+
+/**
+ * Writes a value as JSON that SQS accepts as a message.
+ *
+ * @throws RangeError where the value nests too deep
+ */
+export const jsonText = (value: unknown): string =>
+  JSON.stringify(value).replace(notInXml, (character) => `\\u${character.charCodeAt(0).toString(16)}`);

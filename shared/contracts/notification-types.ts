@@ -14,6 +14,8 @@ type NotificationType = {
   readonly fields: Readonly<Record<string, DetailsField>> | null;
   /** True where the destination opens and closes incidents: then alerts of one alarm must arrive in order. */
   readonly hasIncidents: boolean;
+  /** True where AWS may report after the delivery that it did not arrive (SES bounces). */
+  readonly canBounce: boolean;
 };
 
 const allowedBy =
@@ -53,6 +55,7 @@ const isRoutingKey = (value: string): boolean => /^[a-zA-Z0-9\-_.]+$/.test(value
 export const notificationTypes = {
   email: {
     hasIncidents: false,
+    canBounce: true,
     fields: {
       address: {
         description: 'Email address to send notifications to',
@@ -64,6 +67,7 @@ export const notificationTypes = {
   },
   webhook: {
     hasIncidents: false,
+    canBounce: false,
     fields: {
       url: {
         description: 'An HTTP or HTTPS URL to POST the alert to',
@@ -75,6 +79,7 @@ export const notificationTypes = {
   },
   incidentpager: {
     hasIncidents: true,
+    canBounce: false,
     fields: {
       service_key: {
         description: 'The service key of the incident pager integration',
@@ -92,6 +97,7 @@ export const notificationTypes = {
   },
   sms: {
     hasIncidents: false,
+    canBounce: false,
     fields: {
       phone_number: {
         description: 'Phone number in E.164 format: +, country code, number',
@@ -103,6 +109,7 @@ export const notificationTypes = {
   },
   incidentrouter: {
     hasIncidents: true,
+    canBounce: false,
     fields: {
       api_key: {
         description: 'The API key of the incident router account',
@@ -120,6 +127,7 @@ export const notificationTypes = {
   },
   atomfeed: {
     hasIncidents: false,
+    canBounce: false,
     fields: {
       category: {
         description: 'The category of the entries, which is prefixed with monitoring.alerts.',
@@ -129,8 +137,8 @@ export const notificationTypes = {
       },
     },
   },
-  technicalContactsEmail: { hasIncidents: false, fields: null },
-  managed: { hasIncidents: false, fields: null },
+  technicalContactsEmail: { hasIncidents: false, canBounce: true, fields: null },
+  managed: { hasIncidents: false, canBounce: false, fields: null },
 } as const satisfies Record<string, NotificationType>;
 
 /** The id of a notification type, for example `webhook`. */

@@ -2,7 +2,6 @@ import XMLBuilder from 'fast-xml-builder';
 import { v5 as uuidFrom } from 'uuid';
 import { type AlarmEvent, webhookPayload } from '../contracts/alarm-event.ts';
 import { headline } from './alert-text.ts';
-import { eventTime } from './incident.ts';
 
 /** Our own namespace for ids of entries (RFC 9562, section 5.5). */
 const ENTRY_NAMESPACE = '6f3b2f0e-6f0b-4c7f-9d6e-3c1a5a0c9b1e';
@@ -27,16 +26,16 @@ const term = (text: string) => ({ '@term': attribute(text) });
  * payload is text: content of type `application/json` would have to be base64 (section 4.1.3.3).
  *
  * @param deliveryId names the event and the notification
- * @param now ms since the epoch, for an event that does not say when it was
+ * @param eventTimeMs when the alarm's state changed, ms since the epoch
  */
-export const atomEntry = (event: AlarmEvent, category: string, deliveryId: string, now: number): string =>
+export const atomEntry = (event: AlarmEvent, category: string, deliveryId: string, eventTimeMs: number): string =>
   builder.build({
     '?xml': { '@version': '1.0', '@encoding': 'utf-8' },
     entry: {
       '@xmlns': 'http://www.w3.org/2005/Atom',
       id: `urn:uuid:${uuidFrom(deliveryId, ENTRY_NAMESPACE)}`,
       title: { '@type': 'text', '#text': allowed(headline(event)) },
-      updated: new Date(clamped(eventTime(event) ?? now, now)).toISOString(),
+      updated: new Date(eventTimeMs).toISOString(),
       author: { name: 'Monitoring Notifications' },
       category: [
         term(`monitoring.alerts.${category}`),
@@ -47,6 +46,3 @@ export const atomEntry = (event: AlarmEvent, category: string, deliveryId: strin
       content: { '@type': 'text', '#text': allowed(JSON.stringify(webhookPayload(event))) },
     },
   });
-
-/** RFC 3339 has four digits for a year: a time outside of them is none. */
-const clamped = (time: number, now: number): number => (time >= 0 && time < Date.UTC(10_000, 0) ? time : now);

@@ -5,7 +5,7 @@ type Verdict = Pick<Failure, 'result' | 'reason' | 'cause' | 'retryAfter' | 'fre
 const rejected: Verdict = { result: 'permanent', reason: 'rejected', cause: 'destination' };
 const operatorsFault: Verdict = { result: 'transient', reason: 'sender misconfigured', cause: 'service' };
 const ourRate: Verdict = { result: 'throttled', reason: 'throttled', cause: 'service', free: true, retryAfter: 5_000 };
-const ourDailyQuota: Verdict = { ...ourRate, retryAfter: 3_600_000 };
+const ourDailyQuota: Verdict = { ...ourRate, reason: 'daily quota', retryAfter: 3_600_000 };
 const unknown: Verdict = { result: 'transient', reason: 'rejected', cause: 'service' };
 const unreachable: Verdict = { result: 'transient', reason: 'network', cause: 'service' };
 

@@ -5,6 +5,8 @@ import type { Outcome } from './outcome.ts';
 /** What a sender is given to deliver. */
 export type Alert = {
   event: AlarmEvent;
+  /** When the alarm's state changed, ms since the epoch. */
+  eventTimeMs: number;
   /** The same over all attempts; never the same for two deliveries. */
   deliveryId: string;
   /** Whom it is for; absent in a test, which has no record. */

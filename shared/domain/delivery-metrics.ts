@@ -12,11 +12,15 @@ export type DeliveryCount =
   | 'dead_service'
   | 'dead_destination'
   /** Alerts over a tenant's limit of the day. */
-  | 'over_limit'
-  /** Sends that AWS refused for what operators have set. */
+  | 'tenant_limit_exceeded'
+  /** Sends that AWS refused because of how operators set up the account. */
   | 'misconfigured'
-  /** Sends for which our own account was too fast, or has no quota left. */
-  | 'over_quota';
+  /** Sends that failed through AWS or our account, its daily quota excepted. */
+  | 'service_failures'
+  /** Sends for which our account has no quota left today. */
+  | 'aws_quota_exceeded'
+  /** Notices to technical contacts that could not be queued. */
+  | 'notices_not_queued';
 
 /** Milliseconds from when a delivery could first be tried until its destination took it. */
 export const DELIVERY_LATENCY = 'delivery_latency';
@@ -30,6 +34,8 @@ export type Settlement = {
   attempt?: Outcome;
   /** Whose fault it is, where the message is dead now. */
   cause?: Cause;
+  /** True where a notice to the technical contacts was due and could not be queued. */
+  noticeLost?: boolean;
 };
 
 /** Failures without an attempt: nothing was sent, so they say nothing of how destinations are. */
@@ -37,6 +43,7 @@ export const notSent: readonly Reason[] = [
   'daily limit',
   'country not allowed',
   'no contacts',
+  'no feed configured',
   'origin paused',
   'attempts exhausted',
   'expired',
@@ -45,16 +52,18 @@ export const notSent: readonly Reason[] = [
 const countsOfAttempt = (attempt: Outcome): DeliveryCount[] => {
   if (attempt.result === 'delivered') return ['destination_attempts'];
   const { reason, cause } = attempt;
-  if (reason === 'daily limit') return ['over_limit'];
-  if (reason === 'sender misconfigured') return ['misconfigured'];
-  if (reason === 'throttled' && cause === 'service') return ['over_quota'];
-  return cause === 'destination' && !notSent.includes(reason) ? ['destination_attempts', 'destination_failures'] : [];
+  if (reason === 'daily limit') return ['tenant_limit_exceeded'];
+  if (reason === 'daily quota') return ['aws_quota_exceeded'];
+  if (reason === 'sender misconfigured') return ['misconfigured', 'service_failures'];
+  if (notSent.includes(reason)) return [];
+  return cause === 'service' ? ['service_failures'] : ['destination_attempts', 'destination_failures'];
 };
 
 /** The counts that a settled message adds one to. */
-export const deliveryCounts = ({ attempt, cause }: Settlement): DeliveryCount[] => [
+export const deliveryCounts = ({ attempt, cause, noticeLost }: Settlement): DeliveryCount[] => [
   ...(attempt ? countsOfAttempt(attempt) : []),
   ...(cause ? [`dead_${cause}` as const] : []),
+  ...(noticeLost ? ['notices_not_queued' as const] : []),
 ];
 
 /**

@@ -1,14 +1,14 @@
-import { createHash } from 'node:crypto';
 import type { AlarmState } from '../contracts/alarm-event.ts';
 import type { Delivery } from '../contracts/sender.ts';
 import { shortened } from './alert-text.ts';
 import { type DeliveryKey, deliveryKey } from './delivery-key.ts';
-import type { Outcome } from './outcome.ts';
-import { MAX_ATTEMPTS } from './retry-schedule.ts';
+import { roundOf } from './delivery-message.ts';
+import type { Cause, Outcome, Reason } from './outcome.ts';
+import { MAX_AGE, MAX_ATTEMPTS, MAX_WAIT_FOR_ATTEMPT } from './retry-schedule.ts';
 
 /**
- * Where a delivery stands. The first two are open; `dead` is opened again by a message that arrives for it. `bounced` was
- * delivered as far as we could tell, until SES told that the mail did not arrive.
+ * Where a delivery stands. The first two are open; `dead` is opened again by the message of its next round. `bounced` was
+ * delivered as far as we could tell, until SES reported that the email did not arrive.
  */
 export const deliveryStatuses = ['pending', 'dead', 'delivered', 'superseded', 'cancelled', 'bounced'] as const;
 
@@ -22,6 +22,8 @@ export type Attempt = {
   result: Outcome['result'];
   /** The HTTP status, where there was one. */
   status?: number | undefined;
+  /** Why it failed. */
+  reason?: Reason | undefined;
   /** How long it took, in ms. */
   took: number;
 };
@@ -33,30 +35,41 @@ export type DeliveryRecord = DeliveryKey & {
   entity_id: string;
   alarm_id: string;
   state: AlarmState;
-  /** Digest of the message: the same event id with other content is not the same event. */
+  /** Digest of the event: the same event id with other content is not the same event. */
   content: string;
+  /** Number of this round of attempts, from 1. */
+  round: number;
   /** Attempts of this round. */
   attempts: number;
   /** When this round began, ms. */
   opened: number;
+  /** When the first attempt of this round began, ms; 0 before. */
+  first_attempt_at_ms: number;
   /** When the next attempt is due, ms. */
   due: number;
+  /** Whose fault the last failure of this round was, whether the attempt counted or not. */
+  last_cause?: Cause | undefined;
   /** Until when the worker that claimed it may work on it, ms; 0 where nobody does. */
   lease: number;
   /** Names the claim. */
   owner: string;
   history: Attempt[];
-  /** Salted hashes of the parts that have arrived, where a delivery has several. */
+  /** Salted hashes of the recipients that were reached, where a delivery has several. */
   parts: string[];
+  /** When another event with the same id last came, ms. */
+  conflict_at_ms?: number | undefined;
   /** When DynamoDB deletes it, epoch seconds. */
   expires: number;
 };
 
-/** How long a claim holds, in ms: longer than a function can run (design 3, Claim). */
+/** How long a claim holds, in ms: longer than a function can run. */
 export const LEASE = 35_000;
 
 /** How long records are kept, in seconds. */
 export const KEEP_SECONDS = 30 * 86_400;
+
+/** A message is this long after its due time only where SQS or an operator held it, in ms. */
+const HELD_MS = 15 * 60_000;
 
 /** Ids of entities and alarms are as long as producers like; the record keeps the beginning. */
 const MAX_ID = 128;
@@ -64,34 +77,34 @@ const MAX_ID = 128;
 /** The id of an entity or an alarm as the record keeps it. */
 export const shortenedId = (id: string): string => shortened(id, MAX_ID);
 
-/** The record as a first claim writes it. @param message the message's text, which tells one event from another */
-export const claimedRecord = (
-  { event, notification_id: notificationId }: Delivery,
-  message: string,
-  owner: string,
-  now: number,
-): DeliveryRecord => ({
-  ...deliveryKey(event, notificationId),
-  status: 'pending',
-  event_id: event.event_id,
-  entity_id: shortenedId(event.entity.id),
-  alarm_id: shortenedId(event.alarm.id),
-  state: event.details.state,
-  content: createHash('sha256').update(message).digest('base64url').slice(0, 22),
-  attempts: 0,
-  opened: now,
-  due: now,
-  lease: now + LEASE,
-  owner,
-  history: [],
-  parts: [],
-  expires: Math.floor(now / 1000) + KEEP_SECONDS,
-});
+/** The record as a first claim writes it. */
+export const claimedRecord = (delivery: Delivery, owner: string, now: number): DeliveryRecord => {
+  const { event, notification_id: notificationId, content_hash: content } = delivery;
+  return {
+    ...deliveryKey(event, notificationId),
+    status: 'pending',
+    event_id: event.event_id,
+    entity_id: shortenedId(event.entity.id),
+    alarm_id: shortenedId(event.alarm.id),
+    state: event.details.state,
+    content,
+    round: roundOf(delivery),
+    attempts: 0,
+    opened: now,
+    first_attempt_at_ms: 0,
+    due: now,
+    lease: now + LEASE,
+    owner,
+    history: [],
+    parts: [],
+    expires: Math.floor(now / 1000) + KEEP_SECONDS,
+  };
+};
 
 /** What a claim comes to: the delivery is ours, or why it is not. */
 export type Claim =
   | { kind: 'claimed'; record: DeliveryRecord }
-  /** It is done, for whatever reason. */
+  /** It is done, for whatever reason, or the message is a duplicate of an earlier round. */
   | { kind: 'ended' }
   /** The record is of another event with the same id: the first wins. */
   | { kind: 'conflict' }
@@ -100,33 +113,73 @@ export type Claim =
   /** Its next attempt is due then, ms. */
   | { kind: 'early'; due: number };
 
+const inNewRound = (record: DeliveryRecord, round: number, now: number): DeliveryRecord => ({
+  ...record,
+  status: 'pending',
+  round,
+  attempts: 0,
+  opened: now,
+  first_attempt_at_ms: 0,
+  due: now,
+  last_cause: undefined,
+});
+
+/** True where the round's time is over: 24 h after its first attempt, or four days without any. */
+export const isExpired = ({ attempts, opened, first_attempt_at_ms }: DeliveryRecord, now: number): boolean =>
+  attempts > 0 ? now - first_attempt_at_ms > MAX_AGE : now - opened > MAX_WAIT_FOR_ATTEMPT;
+
+/** Whose fault it is that a round ended without a delivery: that of its last failure; ours where nothing was tried. */
+export const causeOfExpiry = ({ attempts, last_cause: cause }: DeliveryRecord): Cause =>
+  attempts === 0 ? 'service' : (cause ?? 'destination');
+
 /**
- * What a claim comes to where there is a record already. A message for a dead delivery, one that ops redrove or a duplicate,
- * opens a new round.
+ * What a claim comes to where there is a record already. A dead delivery starts a new round only for the message of exactly
+ * that round, such as its redriven dead letter: every other message for it is a duplicate, and so is one of an earlier round.
+ * A round whose time ran out while SQS or an operator held its message starts anew: nobody has failed.
  *
  * @param first the record as the claim would have written it
+ * @param sentAt when the message was sent, ms
  */
-export const claimOn = (found: DeliveryRecord, first: DeliveryRecord, now: number): Claim => {
+export const claimOn = (found: DeliveryRecord, first: DeliveryRecord, sentAt: number, now: number): Claim => {
   // The SDK may have sent our claim twice and lost the first answer.
   if (found.owner === first.owner) return { kind: 'claimed', record: found };
   if (found.content !== first.content) return { kind: 'conflict' };
   if (found.lease > now) return { kind: 'busy', until: found.lease };
   const { owner, lease, expires } = first;
   const taken = { ...found, owner, lease, expires };
-  if (found.status === 'dead')
-    return { kind: 'claimed', record: { ...taken, status: 'pending', attempts: 0, opened: now, due: now } };
-  if (found.status !== 'pending') return { kind: 'ended' };
-  return found.due > now ? { kind: 'early', due: found.due } : { kind: 'claimed', record: taken };
+  if (found.status === 'dead') {
+    return first.round === found.round + 1
+      ? { kind: 'claimed', record: inNewRound(taken, first.round, now) }
+      : { kind: 'ended' };
+  }
+  if (found.status !== 'pending' || first.round < found.round) return { kind: 'ended' };
+  if (found.due > now) return { kind: 'early', due: found.due };
+  const wasHeld = sentAt - found.due > HELD_MS;
+  return wasHeld && isExpired(found, now)
+    ? { kind: 'claimed', record: inNewRound(taken, found.round + 1, now) }
+    : { kind: 'claimed', record: taken };
 };
+
+const attemptOf = (outcome: Outcome, at: number, took: number): Attempt => ({
+  at,
+  result: outcome.result,
+  status: outcome.status,
+  ...(outcome.result !== 'delivered' && { reason: outcome.reason }),
+  took,
+});
 
 /** The record after an attempt. The claim holds on: until it is settled, no duplicate may try as well. */
 export const attempted = (record: DeliveryRecord, outcome: Outcome, at: number, took: number): DeliveryRecord => {
-  const isFree = outcome.result !== 'delivered' && outcome.free;
-  const attempt: Attempt = { at, result: outcome.result, status: outcome.status, took };
+  const isFailure = outcome.result !== 'delivered';
+  const counts = !(isFailure && outcome.free);
   return {
     ...record,
-    attempts: record.attempts + (isFree ? 0 : 1),
-    history: isFree ? record.history : [...record.history, attempt].slice(-MAX_ATTEMPTS),
+    ...(counts && {
+      attempts: record.attempts + 1,
+      first_attempt_at_ms: record.first_attempt_at_ms || at,
+      history: [...record.history, attemptOf(outcome, at, took)].slice(-MAX_ATTEMPTS),
+    }),
+    ...(isFailure && { last_cause: outcome.cause }),
     parts: outcome.partsDone ?? record.parts,
   };
 };
@@ -137,3 +190,6 @@ export const ended = (record: DeliveryRecord, status: Exclude<DeliveryStatus, 'p
   status,
   lease: 0,
 });
+
+/** The record of a delivery that can be claimed again at some time, ms. */
+export const released = (record: DeliveryRecord, due: number): DeliveryRecord => ({ ...record, due, lease: 0 });

@@ -13,55 +13,56 @@ export const incidentKey = ({ tenant_id: tenant, entity, alarm }: AlarmEvent): s
     .update(JSON.stringify([tenant, entity.id, alarm.id]))
     .digest('hex');
 
-/** How far ahead of ours a producer's clock may be, in ms. */
-const CLOCK_SKEW = 86_400_000;
+const timestamp = (value: unknown): number | undefined => (typeof value === 'number' && value >= 0 ? value : undefined);
 
 /**
- * Nanoseconds, or a clock that is years ahead, must not count: such a time would make every later event of the alarm look
- * old, and silence it.
+ * When the alarm's state changed, ms since the epoch: the event's own timestamp, or the one inside its id, but never later
+ * than SQS accepted the event. So a producer whose clock is fast, or which counts nanoseconds, cannot make later events of
+ * the alarm look old.
+ *
+ * @param sentAt when SQS accepted the event (`SentTimestamp`), ms since the epoch
  */
-const plausible = (time: unknown, now: number): number | undefined =>
-  typeof time === 'number' && time >= 0 && time <= now + CLOCK_SKEW ? time : undefined;
-
-/** When the alarm's state changed, ms since the epoch; undefined where the event does not say (design 3, Incidents in order). */
-export const eventTime = ({ details, event_id: eventId }: AlarmEvent, now: number = Date.now()): number | undefined =>
-  plausible(asNumber(details.timestamp), now) ?? plausible(eventIdTime(eventId), now);
+export const eventTime = ({ details, event_id: eventId }: AlarmEvent, sentAt: number): number =>
+  Math.min(timestamp(asNumber(details.timestamp)) ?? eventIdTime(eventId) ?? sentAt, sentAt);
 
 /**
- * Who may send about an incident to a notification, and how new the newest event is that has arrived there (an item of table
- * Deliveries, beside the records of the same notification).
+ * Who may send to a notification about an incident, and how new the newest event is that was delivered there (an item of
+ * table Deliveries, beside the records of the same notification).
  */
-export type IncidentTurn = DeliveryKey & {
-  /** Time of the newest event that was delivered, ms; 0 before the first. */
-  newest: number;
-  /** Until when the one whose turn it is may send, ms; 0 where it is nobody's. */
+export type IncidentLock = DeliveryKey & {
+  /** Time of the newest event that was delivered, ms; 0 before the first. It only increases. */
+  newest_event_at_ms: number;
+  /** Until when the holder may send, ms; 0 when nobody holds the lock. */
   lease: number;
+  /** Names the claim of the lock. */
   owner: string;
   /** When DynamoDB deletes it, epoch seconds. */
   expires: number;
 };
 
-/** The turn as a first claim writes it. */
-export const claimedTurn = (event: AlarmEvent, notificationId: string, owner: string, now: number): IncidentTurn => ({
+/** The lock as a first claim writes it. */
+export const claimedLock = (event: AlarmEvent, notificationId: string, owner: string, now: number): IncidentLock => ({
   pk: deliveryKey(event, notificationId).pk,
   sk: `incident#${incidentKey(event)}`,
-  newest: 0,
+  newest_event_at_ms: 0,
   lease: now + LEASE,
   owner,
   expires: Math.floor(now / 1000) + KEEP_SECONDS,
 });
 
-/** True where a newer event has arrived already: the older one would open again what is closed, or close what is open. */
-export const isSuperseded = (event: AlarmEvent, { newest }: IncidentTurn): boolean => {
-  const time = eventTime(event);
-  return time !== undefined && time < newest;
+/** The waits of the newest event for its incident's lock, in ms; the last one repeats. It should not wait out a whole lease. */
+const NEWEST_WAITS = [2_000, 4_000, 8_000, 16_000, 35_000] as const;
+/** The waits of older events, in ms; the last one repeats. They are superseded as soon as the newest is delivered. */
+const OLDER_WAITS = [2_000, 8_000, 32_000, 128_000, 512_000, 900_000] as const;
+
+/**
+ * How long a message waits before it asks for the lock of its incident again, in ms. However many wait, and however long the
+ * destination does not answer, only the newest asks often.
+ *
+ * @param asked how many times it has asked in vain before
+ * @param isOlder true where a newer event of the incident waits as well
+ */
+export const lockWaitMs = (asked: number, isOlder: boolean): number => {
+  const waits: readonly number[] = isOlder ? OLDER_WAITS : NEWEST_WAITS;
+  return waits[Math.min(asked, waits.length - 1)] ?? 0;
 };
-
-/** The turn once an event has arrived. */
-export const advanced = (turn: IncidentTurn, event: AlarmEvent): IncidentTurn => ({
-  ...turn,
-  newest: Math.max(turn.newest, eventTime(event) ?? 0),
-});
-
-/** Oldest first; an event that does not say when it was stays where it is. */
-export const byTime = (one: AlarmEvent, other: AlarmEvent): number => (eventTime(one) ?? 0) - (eventTime(other) ?? 0);

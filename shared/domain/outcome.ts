@@ -1,24 +1,32 @@
 /** Why a delivery failed: a closed list, the only words about a failure that logs, records and dead letters hold. */
-export type Reason =
-  | 'status'
-  | 'network'
-  | 'deadline'
-  | 'egress'
-  | 'rejected'
-  | 'throttled'
-  | 'daily limit'
-  | 'country not allowed'
-  | 'origin paused'
-  | 'no feed configured'
-  | 'no contacts'
-  | 'sender misconfigured'
-  | 'attempts exhausted'
-  | 'expired'
-  | 'malformed'
-  | 'too large';
+export const reasons = [
+  'status',
+  'network',
+  'deadline',
+  'egress',
+  'rejected',
+  'throttled',
+  'daily limit',
+  'daily quota',
+  'country not allowed',
+  'origin paused',
+  'no feed configured',
+  'no contacts',
+  'sender misconfigured',
+  'attempts exhausted',
+  'expired',
+  'malformed',
+  'too large',
+] as const;
 
-/** Whose fault a failure is: `destination` is the tenant's to mend, `service` is ours. */
-export type Cause = 'destination' | 'service';
+/** Why a delivery failed. */
+export type Reason = (typeof reasons)[number];
+
+/** Whose fault a failure is: `destination` is the tenant's to fix, `service` is ours. */
+export const causes = ['destination', 'service'] as const;
+
+/** Whose fault a failure is. */
+export type Cause = (typeof causes)[number];
 
 /** A delivery that did not succeed. */
 export type Failure = {

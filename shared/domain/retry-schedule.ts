@@ -10,8 +10,11 @@ const WAITS = [5 * SECOND, 30 * SECOND, 2 * MINUTE, 10 * MINUTE, 30 * MINUTE, HO
 /** Attempts of one round: the first at once, then one after each wait. */
 export const MAX_ATTEMPTS = WAITS.length + 1;
 
-/** A delivery that is not done this long after its round began is given up, in ms. */
+/** A delivery that is not done this long after the first attempt of its round is given up, in ms. */
 export const MAX_AGE = 24 * HOUR;
+
+/** A delivery that could not be attempted at all for so long is given up, in ms: SQS keeps its message no longer. */
+export const MAX_WAIT_FOR_ATTEMPT = 4 * 24 * HOUR;
 
 /** Upwards only, so that nobody is called earlier than the schedule or the destination says. */
 const JITTER = 0.2;
@@ -39,6 +42,13 @@ export const waitAfter = (
   return wait && jittered(Math.max(wait, retryAfter), scale, random);
 };
 
-/** Seconds to wait after a failure of our own, by the number of times that the message was received: 2^n, at most 15 min. */
-export const ownFailureWait = (receiveCount: number, scale: number): number =>
-  Math.ceil(Math.min(2 ** Math.min(receiveCount, 10), 900) * scale);
+/** Receives after which a failure of ours is no short one any more. */
+const SHORT_RECEIVES = 30;
+
+/**
+ * Seconds to wait after a failure of ours, by the number of times that the message was received: 2, 4, 8 ... 64, then 90 for
+ * the first 40 minutes, so that metrics show the failure in every period and messages follow soon after it; then 900, so that
+ * an outage of 18 hours does not use up the receives of a queue.
+ */
+export const internalErrorDelaySeconds = (receiveCount: number, scale: number): number =>
+  Math.ceil((receiveCount > SHORT_RECEIVES ? 900 : Math.min(2 ** receiveCount, 90)) * scale);

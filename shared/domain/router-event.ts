@@ -1,6 +1,6 @@
 import { type AlarmEvent, type WebhookPayload, webhookPayload } from '../contracts/alarm-event.ts';
 import { headline, shortened, statusText } from './alert-text.ts';
-import { eventTime, incidentKey } from './incident.ts';
+import { incidentKey } from './incident.ts';
 
 const messageType = { OK: 'RECOVERY', WARNING: 'WARNING', CRITICAL: 'CRITICAL' } as const;
 
@@ -18,9 +18,9 @@ export type RouterEvent = WebhookPayload & {
   monitoring_tool: string;
 };
 
-/** Writes the message; `entity_id` is the same for an incident's whole life. @param now ms since the epoch */
-export const routerEvent = (event: AlarmEvent, now: number): RouterEvent => {
-  const seconds = Math.floor((eventTime(event) ?? now) / 1000);
+/** Writes the message; `entity_id` is the same for an incident's whole life. @param eventTimeMs when the alarm's state changed */
+export const routerEvent = (event: AlarmEvent, eventTimeMs: number): RouterEvent => {
+  const seconds = Math.floor(eventTimeMs / 1000);
   return {
     ...webhookPayload(event),
     message_type: messageType[event.details.state],

@@ -1,8 +1,8 @@
 import { GetCommand } from '@aws-sdk/lib-dynamodb';
 import { afterAll, describe, expect, it } from 'vitest';
-import { createAccountRepository } from '../../shared/adapters/account-repository.ts';
+import { ConcurrentChangeError, createAccountRepository } from '../../shared/adapters/account-repository.ts';
 import { startDatabase } from '../support/dynamodb.ts';
-import { counted, throttled } from '../support/dynamodb-faults.ts';
+import { counted, losingAnswer, throttled } from '../support/dynamodb-faults.ts';
 
 const { client, connect, stop } = await startDatabase();
 afterAll(stop);
@@ -11,12 +11,12 @@ const START = Date.UTC(2026, 0, 1, 23, 59, 59);
 let tenants = 0;
 const newTenant = (): string => `tenant${tenants++}`;
 
-const setUp = (database = client) => {
+const setUp = (database = client, random = Math.random) => {
   let now = START;
   const later = (seconds: number) => {
     now += seconds * 1_000;
   };
-  return { later, accounts: createAccountRepository(database, 'accounts', () => now) };
+  return { later, accounts: createAccountRepository(database, 'accounts', () => now, random) };
 };
 
 describe('the webhook credentials of a tenant', () => {
@@ -85,7 +85,70 @@ describe('the technical contacts of a tenant', () => {
   });
 });
 
+describe('a change of an account', () => {
+  const repeating = (meanwhile?: () => Promise<unknown>) =>
+    setUp(losingAnswer(connect({ maxAttempts: 2 }), 'UpdateItemCommand', meanwhile && { meanwhile })).accounts;
+
+  it('succeeds where the answer of the write was lost and the SDK repeats it', async () => {
+    const tenant = newTenant();
+    await repeating().setTechnicalContacts(tenant, ['a@example.com']);
+    await repeating().setWebhookToken(tenant, 'token-of-operator');
+    expect(await setUp().accounts.describe(tenant)).toMatchObject({
+      contacts: ['a@example.com'],
+      token: 'token-of-operator',
+    });
+  });
+
+  it('does not overwrite a newer one where its write is applied once more, seconds later', async () => {
+    const tenant = newTenant();
+    const { accounts } = setUp();
+    await accounts.setTechnicalContacts(tenant, ['first@example.com']);
+    // The newer change restores what was there before: only a version tells the two states apart.
+    const older = repeating(() => accounts.setTechnicalContacts(tenant, ['first@example.com']));
+    await expect(older.setTechnicalContacts(tenant, ['older@example.com'])).rejects.toThrow(ConcurrentChangeError);
+    expect(await accounts.technicalContacts(tenant)).toEqual(['first@example.com']);
+    const olderToken = repeating(() => accounts.setWebhookToken(tenant, 'newer-token'));
+    await expect(olderToken.setWebhookToken(tenant, 'older-token')).rejects.toThrow(ConcurrentChangeError);
+    expect(await accounts.describe(tenant)).toMatchObject({ token: 'newer-token' });
+  });
+
+  it('that makes credentials makes them once, however often it is applied', async () => {
+    const tenant = newTenant();
+    const used = await repeating().webhookCredentials(tenant);
+    expect(await setUp().accounts.webhookCredentials(tenant)).toEqual(used);
+  });
+});
+
 describe('a daily limit', () => {
+  it('counts once where the answer of the write was lost and the SDK repeats it', async () => {
+    const tenant = newTenant();
+    const repeating = () => setUp(losingAnswer(connect({ maxAttempts: 2 }), 'UpdateItemCommand')).accounts;
+    expect(await repeating().count('email', tenant, 3, 5)).toBe(true);
+    expect(await repeating().count('email', tenant, 2, 5)).toBe(true);
+    expect(await setUp().accounts.count('email', tenant, 1, 5)).toBe(false);
+    expect(await repeating().count('email', tenant, 1, 6)).toBe(true);
+    expect(await setUp().accounts.count('email', tenant, 1, 6)).toBe(false);
+  });
+
+  it('counts once, too, where others count before the repetition', async () => {
+    const tenant = newTenant();
+    const others = setUp(client, () => 0).accounts;
+    const database = losingAnswer(connect({ maxAttempts: 2 }), 'UpdateItemCommand', {
+      meanwhile: () => others.count('tests', tenant, 1, 3),
+    });
+    // Each write is remembered in a place of its own.
+    expect(await setUp(database, () => 0.5).accounts.count('tests', tenant, 1, 3)).toBe(true);
+    expect(await others.count('tests', tenant, 1, 3)).toBe(true);
+    expect(await others.count('tests', tenant, 1, 3)).toBe(false);
+  });
+
+  it('is reached as well where its write was refused at first and repeated', async () => {
+    const tenant = newTenant();
+    const throttledOnce = () => setUp(throttled(connect({ maxAttempts: 2 }), 'UpdateItemCommand', 1)).accounts;
+    expect(await throttledOnce().count('tests', tenant, 1, 1)).toBe(true);
+    expect(await throttledOnce().count('tests', tenant, 1, 1)).toBe(false);
+  });
+
   it('is exact under fifty calls at once', async () => {
     const { accounts } = setUp();
     const tenant = newTenant();

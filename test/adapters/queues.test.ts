@@ -118,7 +118,7 @@ describe('sending one for later', () => {
     [900_000, 900],
   ])('waits %i ms in whole seconds: %i s', async (wait, seconds) => {
     const { queues, asked } = setUp();
-    await queues.sendLater(URL, { body: 'text', group: 'acme' }, wait);
+    await queues.sendDelayed(URL, { body: 'text', group: 'acme' }, wait);
     expect(asked).toHaveBeenCalledExactlyOnceWith({
       QueueUrl: URL,
       MessageBody: 'text',
@@ -129,7 +129,7 @@ describe('sending one for later', () => {
 
   it('waits 15 minutes of more, which is all that SQS can, and says when it is due', async () => {
     const { queues, asked } = setUp();
-    await queues.sendLater(URL, { body: 'text', group: 'acme' }, 14_400_000.5);
+    await queues.sendDelayed(URL, { body: 'text', group: 'acme' }, 14_400_000.5);
     expect(asked).toHaveBeenCalledExactlyOnceWith({
       QueueUrl: URL,
       MessageBody: 'text',
@@ -147,12 +147,12 @@ describe('sending one for later', () => {
   });
 });
 
-describe('burying one', () => {
+describe('dead-lettering one', () => {
   const why = { reason: 'status', cause: 'destination', attempts: 9 } as const;
 
   it('keeps its body byte for byte, and says why beside it', async () => {
     const { queues, asked } = setUp();
-    await queues.deadLetter(URL, { body: ' {"a" : 1.0}', group: 'acme' }, why);
+    await queues.sendToDeadLetterQueue(URL, { body: ' {"a" : 1.0}', group: 'acme' }, why);
     expect(asked).toHaveBeenCalledExactlyOnceWith({
       QueueUrl: URL,
       MessageBody: ' {"a" : 1.0}',
@@ -169,13 +169,13 @@ describe('burying one', () => {
   it('leaves out why where the body fills the whole message', async () => {
     const { queues, asked } = setUp();
     const body = 'x'.repeat(MIB);
-    await queues.deadLetter(URL, { body, group: 'acme' }, why);
+    await queues.sendToDeadLetterQueue(URL, { body, group: 'acme' }, why);
     expect(asked).toHaveBeenCalledExactlyOnceWith({ QueueUrl: URL, MessageBody: body });
   });
 });
 
-it('a message that is put back comes again after whole seconds', async () => {
+it('a message that is returned to its queue is invisible for whole seconds', async () => {
   const { queues, asked } = setUp();
-  await queues.putBack(URL, queueRecord(), 1.2);
+  await queues.changeVisibility(URL, queueRecord(), 1.2);
   expect(asked).toHaveBeenCalledExactlyOnceWith({ QueueUrl: URL, ReceiptHandle: 'receipt-1', VisibilityTimeout: 2 });
 });

@@ -202,7 +202,7 @@ export const runChaos = async ({ events, tenants, seed }: ChaosOptions): Promise
     while (!isEmpty()) {
       if (Date.now() > rageUntil) raging = false;
       if (stack.lambda.busy() === 0) {
-        stack.advance(LEAP);
+        await stack.advance(LEAP);
         leaps.push(Date.now());
       }
       await pause(20);

@@ -8,7 +8,7 @@ const awsError = (name: string, message = 'text of ops@example.com in account 12
 const rejected = { result: 'permanent', reason: 'rejected', cause: 'destination' };
 const ourFault = { result: 'transient', reason: 'sender misconfigured', cause: 'service' };
 const ourRate = { result: 'throttled', reason: 'throttled', cause: 'service', free: true, retryAfter: 5_000 };
-const ourQuota = { ...ourRate, retryAfter: 3_600_000 };
+const ourQuota = { ...ourRate, reason: 'daily quota', retryAfter: 3_600_000 };
 const unknown = { result: 'transient', reason: 'rejected', cause: 'service' };
 const unreachable = { result: 'transient', reason: 'network', cause: 'service' };
 

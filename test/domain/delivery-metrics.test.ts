@@ -26,13 +26,23 @@ describe('what is counted of a settled message', () => {
       { attempt: failed('permanent', 'no feed configured', '', service), ...service },
       ['dead_service'],
     ],
-    ['a tenant over its limit', { attempt: failed('permanent', 'daily limit', '') }, ['over_limit']],
+    ['a tenant over its limit', { attempt: failed('permanent', 'daily limit', '') }, ['tenant_limit_exceeded']],
     [
       'what operators have to set right',
       { attempt: failed('transient', 'sender misconfigured', '', service) },
-      ['misconfigured'],
+      ['misconfigured', 'service_failures'],
     ],
-    ['our own quota', { attempt: failed('throttled', 'throttled', '', { ...service, free: true }) }, ['over_quota']],
+    [
+      'the rate of our own account',
+      { attempt: failed('throttled', 'throttled', '', { ...service, free: true }) },
+      ['service_failures'],
+    ],
+    [
+      'the daily quota of our own account',
+      { attempt: failed('throttled', 'daily quota', '', { ...service, free: true }) },
+      ['aws_quota_exceeded'],
+    ],
+    ['a notice that could not be queued', { noticeLost: true }, ['notices_not_queued']],
     [
       'a destination that asks for less',
       { attempt: failed('throttled', 'status', '', { status: 429 }) },
@@ -40,7 +50,7 @@ describe('what is counted of a settled message', () => {
     ],
     ['an origin that was not dialled', { attempt: failed('throttled', 'origin paused', '', { free: true }) }, []],
     ['an account without contacts', { attempt: failed('permanent', 'no contacts', '') }, []],
-    ['a service of AWS that failed', { attempt: failed('transient', 'rejected', '', service) }, []],
+    ['a service of AWS that failed', { attempt: failed('transient', 'rejected', '', service) }, ['service_failures']],
     ['a message that was not tried', {}, []],
   ])('is as it says: %s', (_, settlement, counts) => {
     expect(deliveryCounts(settlement)).toEqual(counts);

@@ -1,10 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import {
   attempted,
+  causeOfExpiry,
   claimedRecord,
   claimOn,
   type DeliveryRecord,
   ended,
+  isExpired,
   LEASE,
 } from '../../shared/domain/delivery-record.ts';
 import { newNotificationId } from '../../shared/domain/notification-id.ts';
@@ -12,8 +14,14 @@ import { failed, type Outcome } from '../../shared/domain/outcome.ts';
 import { alarmEvent, EVENT_TIME } from '../support/events.ts';
 
 const NOW = EVENT_TIME + 1_234;
-const first = (changes = {}, message = 'message') =>
-  claimedRecord({ event: alarmEvent(changes), notification_id: newNotificationId() }, message, 'owner', NOW);
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const first = (changes = {}, content_hash = 'hash') =>
+  claimedRecord(
+    { event: alarmEvent(changes), notification_id: newNotificationId(), event_time_ms: EVENT_TIME, content_hash },
+    'owner',
+    NOW,
+  );
 const transient = failed('transient', 'status', 'explained', { status: 500 });
 const delivered: Outcome = { result: 'delivered', status: 204, explanation: 'Success' };
 
@@ -38,8 +46,10 @@ describe('a delivery that is claimed for the first time', () => {
       entity_id: 'enAAAA',
       alarm_id: 'alBBBB',
       state: 'CRITICAL',
+      round: 1,
       attempts: 0,
       opened: NOW,
+      first_attempt_at_ms: 0,
       due: NOW,
       lease: NOW + 35_000,
       owner: 'owner',
@@ -49,11 +59,8 @@ describe('a delivery that is claimed for the first time', () => {
     expect(LEASE).toBe(35_000);
   });
 
-  it('tells its message from any other by a short digest, and holds nothing of it', () => {
-    const [one, same, other] = [first({}, 'secret 1'), first({}, 'secret 1'), first({}, 'secret 2')];
-    expect(one.content).toBe(same.content);
-    expect(one.content).not.toBe(other.content);
-    expect(JSON.stringify(one)).not.toContain('secret');
+  it('holds the digest of its event', () => {
+    expect(first({}, 'digest').content).toBe('digest');
   });
 
   it('is kept for 30 days', () => {
@@ -62,11 +69,13 @@ describe('a delivery that is claimed for the first time', () => {
 });
 
 describe('an attempt', () => {
-  it('is counted and kept with its time, result, status and duration, and holds the claim until it is settled', () => {
+  it('is counted and kept with its time, result, status, reason and duration, and holds the claim until it is settled', () => {
     expect(attempted(first(), transient, NOW + 1, 42)).toMatchObject({
       attempts: 1,
       lease: NOW + LEASE,
-      history: [{ at: NOW + 1, result: 'transient', status: 500, took: 42 }],
+      first_attempt_at_ms: NOW + 1,
+      last_cause: 'destination',
+      history: [{ at: NOW + 1, result: 'transient', status: 500, reason: 'status', took: 42 }],
     });
   });
 
@@ -77,7 +86,7 @@ describe('an attempt', () => {
   it('is neither counted nor kept where it was our own account that could not send', () => {
     const free = failed('throttled', 'throttled', '', { free: true });
     const record = afterAttempts(first(), [free, transient, free]);
-    expect(record).toMatchObject({ attempts: 1, lease: NOW + LEASE });
+    expect(record).toMatchObject({ attempts: 1, first_attempt_at_ms: NOW + 1, lease: NOW + LEASE });
     expect(record.history).toHaveLength(1);
   });
 
@@ -127,10 +136,40 @@ describe('the record of nine failed attempts', () => {
   });
 });
 
+describe('a round of attempts', () => {
+  const service = { cause: 'service' } as const;
+  const throttledByUs = failed('throttled', 'daily quota', '', { ...service, free: true });
+
+  it('expires a day after its first attempt, whenever it began', () => {
+    const record = { ...attempted(first(), transient, NOW + HOUR, 10), opened: NOW };
+    expect(isExpired(record, NOW + 25 * HOUR)).toBe(false);
+    expect(isExpired(record, NOW + 25 * HOUR + 1)).toBe(true);
+  });
+
+  it('does not expire without an attempt, until its message would be gone: four days', () => {
+    const record = afterAttempts(first(), [throttledByUs]);
+    expect(isExpired(record, NOW + 95 * HOUR)).toBe(false);
+    expect(isExpired(record, NOW + 97 * HOUR)).toBe(true);
+  });
+
+  it.each([
+    ['the destination, which failed last', [throttledByUs, transient], 'destination'],
+    ['us, who failed last', [transient, throttledByUs], 'service'],
+    ['us, where nothing was tried', [], 'service'],
+    ['us, where only we failed', [throttledByUs], 'service'],
+  ])('that expires is the fault of %s', (_, outcomes, cause) => {
+    expect(causeOfExpiry(afterAttempts(first(), outcomes))).toBe(cause);
+  });
+});
+
 describe('a claim on a delivery that has a record', () => {
+  const LATER = NOW + 1_000;
   const found = { ...first(), lease: 0 };
-  const claim = { ...found, owner: 'other', lease: NOW + 1_000 + LEASE, expires: found.expires + 1 };
-  const at = (record: DeliveryRecord) => claimOn(record, claim, NOW + 1_000);
+  const claim = { ...found, owner: 'other', lease: LATER + LEASE, expires: found.expires + 1 };
+  const at = (
+    record: DeliveryRecord,
+    { round = 1, now = LATER, sentAt }: { round?: number; now?: number; sentAt?: number } = {},
+  ) => claimOn(record, { ...claim, round }, sentAt ?? now, now);
 
   it('takes one that is open, free and due over as it stands, under its own name and lease', () => {
     const tried = { ...attempted(found, transient, NOW, 10), parts: ['p1'] };
@@ -138,25 +177,63 @@ describe('a claim on a delivery that has a record', () => {
     expect(at(tried)).toEqual({ kind: 'claimed', record: { ...tried, owner, lease, expires } });
   });
 
-  it('opens a dead one again: a new round without attempts, whose history is kept', () => {
+  it('starts the next round of a dead one: without attempts, with its history', () => {
     const dead = ended(attempted(found, transient, NOW, 10), 'dead');
-    expect(at(dead)).toMatchObject({
+    expect(at(dead, { round: 2 })).toMatchObject({
       kind: 'claimed',
-      record: { status: 'pending', attempts: 0, opened: NOW + 1_000, due: NOW + 1_000, history: [{ at: NOW }] },
+      record: {
+        status: 'pending',
+        round: 2,
+        attempts: 0,
+        opened: LATER,
+        first_attempt_at_ms: 0,
+        due: LATER,
+        history: [{ at: NOW }],
+      },
+    });
+  });
+
+  it.each([1, 3])('is a duplicate where a dead one has had one round and the message is for round %i', (round) => {
+    expect(at(ended(found, 'dead'), { round })).toEqual({ kind: 'ended' });
+  });
+
+  it('is a duplicate where the message is for an earlier round', () => {
+    expect(at({ ...found, round: 2 })).toEqual({ kind: 'ended' });
+    expect(at({ ...found, round: 2 }, { round: 2 })).toMatchObject({ kind: 'claimed', record: { round: 2 } });
+  });
+
+  describe('whose time is over', () => {
+    const late = NOW + 30 * HOUR;
+    const tried = { ...attempted(found, transient, NOW, 10), due: NOW + 5_000, lease: 0 };
+
+    it('starts a new round where SQS or an operator held its message', () => {
+      expect(at(tried, { now: late })).toMatchObject({
+        kind: 'claimed',
+        record: { round: 2, attempts: 0, opened: late, first_attempt_at_ms: 0, history: [{ at: NOW }] },
+      });
+    });
+
+    it('goes on to expire where its message was on time', () => {
+      const claimed = at(tried, { now: late, sentAt: tried.due + 15 * MINUTE });
+      expect(claimed).toMatchObject({ kind: 'claimed', record: { round: 1, attempts: 1 } });
+    });
+
+    it('is not over yet, so a held message changes nothing', () => {
+      expect(at(tried, { now: NOW + 23 * HOUR })).toMatchObject({ record: { round: 1, attempts: 1 } });
     });
   });
 
   it('waits for one that is early, and leaves one that another worker has', () => {
-    expect(at({ ...found, due: NOW + 1_001 })).toEqual({ kind: 'early', due: NOW + 1_001 });
-    expect(at({ ...found, lease: NOW + 1_001 })).toEqual({ kind: 'busy', until: NOW + 1_001 });
-    expect(at({ ...found, status: 'dead', lease: NOW + 1_001 })).toMatchObject({ kind: 'busy' });
+    expect(at({ ...found, due: LATER + 1 })).toEqual({ kind: 'early', due: LATER + 1 });
+    expect(at({ ...found, lease: LATER + 1 })).toEqual({ kind: 'busy', until: LATER + 1 });
+    expect(at({ ...found, status: 'dead', lease: LATER + 1 })).toMatchObject({ kind: 'busy' });
   });
 
   it.each(['delivered', 'superseded', 'cancelled', 'bounced'] as const)('ends there where it is %s', (status) => {
-    expect(at({ ...found, status })).toEqual({ kind: 'ended' });
+    for (const round of [1, 2]) expect(at({ ...found, status }, { round })).toEqual({ kind: 'ended' });
   });
 
-  it('is a conflict where the message is another one, however it stands', () => {
+  it('is a conflict where the event is another one, however it stands', () => {
     for (const status of ['pending', 'dead', 'delivered'] as const)
       expect(at({ ...found, status, content: 'another' })).toEqual({ kind: 'conflict' });
   });

@@ -2,14 +2,13 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { isAlarmEvent } from '../../shared/contracts/alarm-event.ts';
 import { parseJson } from '../../shared/contracts/json.ts';
-import { advanced, byTime, claimedTurn, eventTime, incidentKey, isSuperseded } from '../../shared/domain/incident.ts';
+import { claimedLock, eventTime, incidentKey, lockWaitMs } from '../../shared/domain/incident.ts';
 import { newNotificationId } from '../../shared/domain/notification-id.ts';
 import { alarmEvent, EVENT_TIME } from '../support/events.ts';
 
 const NOW = EVENT_TIME + 500;
 const id = newNotificationId();
 const at = (timestamp: unknown, event_id = 'e') => alarmEvent({ event_id, details: { state: 'OK', timestamp } });
-const turn = (newest: number) => ({ ...claimedTurn(alarmEvent(), id, 'owner', NOW), newest });
 
 describe('the name of an incident', () => {
   it('is the same from the trigger to the resolve', () => {
@@ -42,25 +41,24 @@ describe('the name of an incident', () => {
 
 describe('when an event happened', () => {
   it('is what its details say', () => {
-    expect(eventTime(at(123))).toBe(123);
+    expect(eventTime(at(123), NOW)).toBe(123);
   });
 
-  it.each([undefined, null, '123', {}])('is what its id says where its details say %o', (timestamp) => {
-    expect(eventTime(at(timestamp, alarmEvent().event_id))).toBe(EVENT_TIME);
-    expect(eventTime(at(timestamp))).toBeUndefined();
+  it.each([undefined, null, '123', {}, -1])('is what its id says where its details say %o', (timestamp) => {
+    expect(eventTime(at(timestamp, alarmEvent().event_id), NOW)).toBe(EVENT_TIME);
+  });
+
+  it('is when SQS accepted it where it says nothing', () => {
+    expect(eventTime(at(undefined), NOW)).toBe(NOW);
   });
 
   it.each([
-    ['nanoseconds', EVENT_TIME * 1_000_000],
-    ['years ahead', NOW + 2 * 365 * 86_400_000],
-    ['before the epoch', -1],
-  ])('is what its id says where its details cannot be right, lest it silence all that follows: %s', (_, timestamp) => {
-    expect(eventTime(at(timestamp, alarmEvent().event_id), NOW)).toBe(EVENT_TIME);
-    expect(eventTime(at(timestamp), NOW)).toBeUndefined();
-  });
-
-  it('may be a little ahead of our clock', () => {
-    expect(eventTime(at(NOW + 3_600_000), NOW)).toBe(NOW + 3_600_000);
+    ['its producer counts nanoseconds', EVENT_TIME * 1_000_000],
+    ["its producer's clock is a day ahead", NOW + 86_400_000],
+    ["its producer's clock is a second ahead", NOW + 1_000],
+  ])('is never later than SQS accepted it, lest it silence what follows: %s', (_, timestamp) => {
+    expect(eventTime(at(timestamp, alarmEvent().event_id), NOW)).toBe(NOW);
+    expect(eventTime(at(undefined, `a:b:c:d:${NOW + 5}:OK`), NOW)).toBe(NOW);
   });
 
   it('is known to the millisecond, however its number is written', () => {
@@ -69,36 +67,34 @@ describe('when an event happened', () => {
     );
     expect(isAlarmEvent(event) && eventTime(event, NOW)).toBe(EVENT_TIME);
   });
-
-  it('puts events in order', () => {
-    const sorted = [at(3), at(1), at(2)].toSorted(byTime).map(eventTime);
-    expect(sorted).toEqual([1, 2, 3]);
-  });
 });
 
-describe('the turn of an incident', () => {
+describe('the lock of an incident', () => {
   it('is leased for 35 s, beside the records of its notification', () => {
-    expect(claimedTurn(alarmEvent(), id, 'owner', NOW)).toEqual({
+    expect(claimedLock(alarmEvent(), id, 'owner', NOW)).toEqual({
       pk: `delivery#${id}#acme`,
       sk: `incident#${incidentKey(alarmEvent())}`,
-      newest: 0,
+      newest_event_at_ms: 0,
       lease: NOW + 35_000,
       owner: 'owner',
       expires: Math.floor(NOW / 1000) + 30 * 86_400,
     });
   });
 
-  it('lets an event go that is as new as the newest or newer, and none that is older', () => {
-    expect([99, 100, 101].map((time) => isSuperseded(at(time), turn(100)))).toEqual([true, false, false]);
+  const waits = (isOlder: boolean, seconds: number) => {
+    let elapsed = 0;
+    let asked = 0;
+    while (elapsed < seconds * 1_000) elapsed += lockWaitMs(asked++, isOlder);
+    return asked;
+  };
+
+  it('is asked for every 35 s by the newest event that waits, however long it waits', () => {
+    expect(lockWaitMs(0, false)).toBe(2_000);
+    expect(lockWaitMs(1_000, false)).toBe(35_000);
   });
 
-  it('lets an event go that does not say when it was', () => {
-    expect(isSuperseded(at(undefined), turn(100))).toBe(false);
-  });
-
-  it('remembers the newest event that has arrived', () => {
-    expect(advanced(turn(100), at(200)).newest).toBe(200);
-    expect(advanced(turn(100), at(50)).newest).toBe(100);
-    expect(advanced(turn(100), at(undefined)).newest).toBe(100);
+  it('is asked for seven times in 50 minutes by every other event, and every 15 minutes after that', () => {
+    expect(waits(true, 3_000)).toBeLessThanOrEqual(8);
+    expect(lockWaitMs(1_000, true)).toBe(900_000);
   });
 });

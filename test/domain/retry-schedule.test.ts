@@ -1,6 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { type Failure, failed } from '../../shared/domain/outcome.ts';
-import { MAX_AGE, MAX_ATTEMPTS, ownFailureWait, waitAfter } from '../../shared/domain/retry-schedule.ts';
+import {
+  internalErrorDelaySeconds,
+  MAX_AGE,
+  MAX_ATTEMPTS,
+  MAX_WAIT_FOR_ATTEMPT,
+  waitAfter,
+} from '../../shared/domain/retry-schedule.ts';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
@@ -80,19 +86,26 @@ describe('the wait after a failed attempt', () => {
   });
 });
 
-describe('the wait after a failure of our own', () => {
-  it('doubles with each receive, up to 15 minutes', () => {
-    expect([1, 2, 3, 9, 10, 11, 100].map((receives) => ownFailureWait(receives, 1))).toEqual([
-      2, 4, 8, 512, 900, 900, 900,
+describe('the wait after a failure of ours', () => {
+  it('doubles with each receive up to 90 s, and is 15 min after 30 receives', () => {
+    expect([1, 2, 3, 6, 7, 30, 31, 100].map((receives) => internalErrorDelaySeconds(receives, 1))).toEqual([
+      2, 4, 8, 64, 90, 90, 900, 900,
     ]);
   });
 
+  it('lets a failure show in every two minutes for its first half an hour, and lasts 18 hours in all', () => {
+    const delays = Array.from({ length: 100 }, (_, index) => internalErrorDelaySeconds(index + 1, 1));
+    expect(Math.max(...delays.slice(0, 30))).toBeLessThan(120);
+    expect(delays.slice(0, 30).reduce((sum, delay) => sum + delay)).toBeGreaterThan(1_800);
+    expect(delays.reduce((sum, delay) => sum + delay) / 3_600).toBeCloseTo(18.1, 1);
+  });
+
   it('is shortened by the scale, in whole seconds', () => {
-    expect(ownFailureWait(10, 0.01)).toBe(9);
-    expect(ownFailureWait(1, 0.01)).toBe(1);
+    expect(internalErrorDelaySeconds(10, 0.01)).toBe(1);
+    expect(internalErrorDelaySeconds(31, 0.01)).toBe(9);
   });
 });
 
-it('a delivery is given up a day after its round began', () => {
-  expect(MAX_AGE).toBe(24 * HOUR);
+it('a delivery is given up a day after its first attempt, or after four days without any', () => {
+  expect([MAX_AGE, MAX_WAIT_FOR_ATTEMPT]).toEqual([24 * HOUR, 96 * HOUR]);
 });

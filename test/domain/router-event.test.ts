@@ -4,11 +4,9 @@ import { incidentKey } from '../../shared/domain/incident.ts';
 import { routerEvent } from '../../shared/domain/router-event.ts';
 import { alarmEvent, EVENT_TIME } from '../support/events.ts';
 
-const NOW = EVENT_TIME + 60_000;
-
 describe('a message for the incident router', () => {
   it('is the webhook’s payload and the router’s own fields', () => {
-    expect(routerEvent(alarmEvent(), NOW)).toEqual({
+    expect(routerEvent(alarmEvent(), EVENT_TIME)).toEqual({
       ...webhookPayload(alarmEvent()),
       message_type: 'CRITICAL',
       entity_id: incidentKey(alarmEvent()),
@@ -25,20 +23,24 @@ describe('a message for the incident router', () => {
     ['WARNING', 'WARNING'],
     ['CRITICAL', 'CRITICAL'],
   ] as const)('in state %s is of type %s, about the same incident', (state, type) => {
-    expect(routerEvent(alarmEvent({ details: { state } }), NOW)).toMatchObject({
+    expect(routerEvent(alarmEvent({ details: { state } }), EVENT_TIME)).toMatchObject({
       message_type: type,
       entity_id: incidentKey(alarmEvent()),
     });
   });
 
-  it('is of now where the event does not say when it was', () => {
-    const event = alarmEvent({ event_id: 'e', details: { state: 'OK' } });
-    expect(routerEvent(event, NOW)).toMatchObject({ timestamp: NOW / 1_000, state_start_time: NOW / 1_000 });
+  it('is of when the alarm changed its state, in whole seconds', () => {
+    expect(routerEvent(alarmEvent(), 1_700_000_000_999)).toMatchObject({
+      timestamp: 1_700_000_000,
+      state_start_time: 1_700_000_000,
+    });
   });
 
   it('has a state message of at most 20,480 characters, and always one', () => {
-    const long = routerEvent(alarmEvent({ details: { state: 'OK', status: '😀'.repeat(30_000) } }), NOW);
+    const long = routerEvent(alarmEvent({ details: { state: 'OK', status: '😀'.repeat(30_000) } }), EVENT_TIME);
     expect([...long.state_message]).toHaveLength(20_480);
-    expect(routerEvent(alarmEvent({ details: { state: 'OK' } }), NOW).state_message).toBe('[OK] web-1: Disk space');
+    expect(routerEvent(alarmEvent({ details: { state: 'OK' } }), EVENT_TIME).state_message).toBe(
+      '[OK] web-1: Disk space',
+    );
   });
 });

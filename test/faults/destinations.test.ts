@@ -122,7 +122,7 @@ describe('a destination that misbehaves', () => {
     // An hour by the test's scale of a thousandth, and up to a fifth of jitter.
     expect(record.due - sentAt).toBeGreaterThanOrEqual(3_600);
     expect(record.due - sentAt).toBeLessThan(3_600 * 1.2 + 2_000);
-    world.stack.advance(6_000);
+    await world.stack.advance(6_000);
     expect(await world.hurried(world.delivery(client.tenant, id, 'delivered'))).toMatchObject({
       attempts: 2,
       history: [{ result: 'throttled', status: 429 }, { result: 'delivered' }],

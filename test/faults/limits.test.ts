@@ -36,7 +36,7 @@ describe('limits against abuse', () => {
     expect(wait).toBeGreaterThan(0);
     expect(wait).toBeLessThanOrEqual(86_400);
     expect((await (await world.newClient()).post('/test-notification', { type: 'managed' })).status).toBe(200);
-    world.stack.advance(86_400_000);
+    await world.stack.advance(86_400_000);
     expect((await tests.post(`/notifications/${id}/test`)).status).toBe(200);
   });
 
@@ -145,10 +145,10 @@ describe('an alert that waits for longer than SQS can delay it', () => {
           (fresh?.messages.length === 0 && retries?.counts.inFlight === 0 && retries.counts.delayed) || undefined,
       );
     const comeBy = async () => {
-      world.stack.advance(QUARTER);
+      await world.stack.advance(QUARTER);
       await until(async () => retries?.counts.inFlight || undefined);
       // Its batch has been gathered.
-      world.stack.advance(5_000);
+      await world.stack.advance(5_000);
     };
     await untilItWaits();
     const database = () =>

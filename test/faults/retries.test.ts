@@ -2,9 +2,9 @@ import { SendMessageCommand } from '@aws-sdk/client-sqs';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
 import { createDeliveryRepository } from '../../shared/adapters/delivery-repository.ts';
-import { deliveryBody } from '../../shared/contracts/sender.ts';
-import { claimedTurn } from '../../shared/domain/incident.ts';
+import { claimedLock } from '../../shared/domain/incident.ts';
 import { type Client, webhook } from '../support/api.ts';
+import { deliveryMessage } from '../support/events.ts';
 import { alarmEvent, until } from '../support/pipeline.ts';
 import { openSink } from '../support/sink-of-test.ts';
 import { type FaultyStack, startFaultyStack, throttled } from './support.ts';
@@ -96,10 +96,10 @@ describe('the queue of retries', () => {
     await world.sendEvents([event]);
     await world.hurried(sink.wait(2));
     const putBack = watchCalls(SENDER, 'ChangeMessageVisibility');
-    const MessageBody = deliveryBody(id, JSON.stringify(event));
+    const MessageBody = deliveryMessage(id, event);
     await world.sqs.send(new SendMessageCommand({ QueueUrl: queue(RETRIES).settings.url, MessageBody }));
     await until(async () => queue(RETRIES).counts.inFlight === 2 || undefined);
-    world.stack.advance(5_000);
+    await world.stack.advance(5_000);
     await until(async () => putBack[0]);
     end();
     await world.delivery(client.tenant, id, 'delivered');
@@ -119,29 +119,28 @@ describe('the queue of retries', () => {
     expect(sink.received).toHaveLength(1);
   });
 
-  it('lets a retry ask for the turn of its incident, while what is new asks on the queue of the type', async () => {
+  it('lets a retry wait for the lock of its incident, while what is new waits on the queue of the type', async () => {
     const sink = await openSink((response, _request, index) => response.writeHead(index === 0 ? 500 : 200).end());
     const details = { service_key: 'k', service_endpoint: sink.url };
     const id = await client.create({ label: 'p', type: 'incidentpager', details });
     const event = alarmEvent(client.tenant, [id]);
     const deliveries = createDeliveryRepository(world.documents, world.table('Deliveries'));
-    const sent = watchCalls('Delivery-send-incidentpager', 'SendMessage');
-    const whileTaken = async (happening: () => Promise<unknown>) => {
-      const turn = await deliveries.claimTurn(claimedTurn(event, id, 'another', FAR), FAR);
+    const waits = watchCalls('Delivery-send-incidentpager', 'SendMessageBatch');
+    const whileLocked = async (happening: () => Promise<unknown>) => {
+      const lock = await deliveries.claimLock(claimedLock(event, id, 'another', FAR), FAR);
       await happening();
-      if (turn) await deliveries.save({ ...turn, lease: 0 });
+      if (lock) await deliveries.releaseLock(lock);
     };
-    await whileTaken(async () => {
+    await whileLocked(async () => {
       await world.sendEvents([event]);
-      await until(async () => sent[0]);
+      await until(async () => waits[0]);
     });
     await world.hurried(world.attempted(client.tenant, id));
-    await until(async () => sent[sent.length - 1] === 'Delivery-incidentpager-Retries' || undefined);
-    const before = sent.length;
-    await whileTaken(() => world.hurried(until(async () => sent[before])));
+    const before = waits.length;
+    await whileLocked(() => world.hurried(until(async () => waits[before])));
     await world.hurried(world.delivery(client.tenant, id, 'delivered'));
-    expect(new Set(sent.slice(0, before - 1))).toEqual(new Set(['Delivery-incidentpager']));
-    expect(new Set(sent.slice(before))).toEqual(new Set(['Delivery-incidentpager-Retries']));
+    expect(new Set(waits.slice(0, before))).toEqual(new Set(['Delivery-incidentpager']));
+    expect(new Set(waits.slice(before))).toEqual(new Set(['Delivery-incidentpager-Retries']));
   });
 
   it('holds one sandbox for many destinations that hang, and an alert of the same tenant and type arrives at once', async () => {
@@ -156,9 +155,9 @@ describe('the queue of retries', () => {
     await world.sendEvents(Array.from({ length: hanging }, () => alarmEvent(client.tenant, [slow])));
     await until(async () => queue(RETRIES).counts.delayed === hanging || undefined);
     // First they are due, then their batch has been gathered.
-    world.stack.advance(10_000);
+    await world.stack.advance(10_000);
     await until(async () => queue(RETRIES).counts.inFlight === hanging || undefined);
-    world.stack.advance(5_000);
+    await world.stack.advance(5_000);
     await dead.wait(2 * hanging);
     await until(async () => world.stack.lambda.busy(SENDER) === 1 || undefined);
 

@@ -1,7 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { StartMessageMoveTaskCommand } from '@aws-sdk/client-sqs';
-import type { AwsCall, AwsFault } from '../../bin/local/aws.ts';
-import { type LocalStack, startLocalStack } from '../../bin/local/stack.ts';
+import type { AwsCall } from '../../bin/local/aws.ts';
+import type { Fault } from '../../bin/local/endpoint.ts';
+import { type LocalStack, type LocalStackOptions, startLocalStack } from '../../bin/local/stack.ts';
+import { moveMessages } from '../../bin/ops/redrive.ts';
 import type { NotificationTypeId } from '../../shared/contracts/notification-types.ts';
 import { connectApi } from '../support/api.ts';
 import { connectPipeline, until } from '../support/pipeline.ts';
@@ -19,7 +20,7 @@ export type CrashPoint = {
 };
 
 /** Throttled, as each service says it. */
-export const throttled: AwsFault = { status: 400, type: 'ThrottlingException', message: 'Rate exceeded' };
+export const throttled = { status: 400, type: 'ThrottlingException', message: 'Rate exceeded' } as const;
 
 const called = (call: AwsCall, { caller, service, action, fits = () => true }: Omit<CrashPoint, 'when'>): boolean =>
   call.caller.includes(caller) &&
@@ -28,17 +29,18 @@ const called = (call: AwsCall, { caller, service, action, fits = () => true }: O
   fits(call.body.toString('utf8'));
 
 /** The declared stack in this process, with hands on its faults, its workers and its time. */
-export const startFaultyStack = async (settings: Record<string, string> = {}) => {
+export const startFaultyStack = async (settings: Record<string, string> = {}, options: LocalStackOptions = {}) => {
   const lines: string[] = [];
   const stack: LocalStack = await startLocalStack({
     settings: { testsPerDay: '100000', retryScale: '0.001', senderConcurrency: '2', typeConcurrency: '', ...settings },
     log: (line) => lines.push(line),
+    ...options,
   });
   const running = reachable(stack);
   const api = connectApi(running);
 
-  /** Makes the calls that fit fail, until the answer is called. */
-  const failing = (fault: AwsFault, fits: (call: AwsCall) => boolean): (() => void) => {
+  /** Makes the calls that fit fail, or their responses late or lost, until the result is called. */
+  const failing = (fault: ReturnType<Fault>, fits: (call: AwsCall) => boolean): (() => void) => {
     const before = stack.endpoint.fault;
     stack.endpoint.fault = (call) => (fits(call) ? fault : before(call));
     return () => {
@@ -71,7 +73,7 @@ export const startFaultyStack = async (settings: Record<string, string> = {}) =>
       hasHappened = true;
     });
     while (!hasHappened) {
-      if (stack.lambda.busy() === 0) stack.advance(5_000);
+      if (stack.lambda.busy() === 0) await stack.advance(5_000);
       await pause(20);
     }
     return done;
@@ -106,12 +108,11 @@ export const startFaultyStack = async (settings: Record<string, string> = {}) =>
       return ended.length === amount ? ended : undefined;
     });
 
-  /** Moves a type's dead letters back to its queue, as ops do. */
+  /** Moves a type's dead letters to its queue, as ops do. */
   const redrive = async (type: NotificationTypeId): Promise<void> => {
-    const arn = (name: string) => `arn:aws:sqs:us-east-1:000000000000:Delivery-${name}`;
-    await pipeline.sqs.send(
-      new StartMessageMoveTaskCommand({ SourceArn: arn(`${type}-DeadLetters`), DestinationArn: arn(type) }),
-    );
+    const to = stack.queues.get(`Delivery-${type}`)?.settings.url;
+    if (to === undefined) throw new Error(`There is no queue of ${type}.`);
+    await moveMessages(pipeline.sqs, { from: pipeline.deadLetterQueue(type), to });
   };
 
   return {

@@ -169,7 +169,8 @@ const eventsOf = (name: FunctionName, url: string): unknown[] => {
   if (name === 'record-mail-events') {
     const { notification, tenant, event } = mailTags(alarmEvent(), DEFAULT_NOTIFICATION_ID);
     const mail = { messageId: 'message-1', tags: { notification: [notification], tenant: [tenant], event: [event] } };
-    return [{ source: 'aws.ses', detail: { eventType: 'Bounce', mail } }];
+    const body = JSON.stringify({ source: 'aws.ses', detail: { eventType: 'Bounce', mail } });
+    return [{ Records: [queueRecord({ body })] }];
   }
   const headers = { 'content-type': 'application/json', 'x-auth-token': newToken() };
   return [apiRequest({ headers, body: JSON.stringify(webhookNotification()) })];

@@ -10,6 +10,12 @@ describe("a domain of one's own", () => {
     const { template } = synthesized();
     for (const type of ['DomainName', 'ApiMapping']) template.resourceCountIs(`AWS::ApiGatewayV2::${type}`, 0);
     template.resourceCountIs('AWS::Route53::RecordSet', 0);
+    template.hasResourceProperties('AWS::ApiGatewayV2::Api', { DisableExecuteApiEndpoint: Match.absent() });
+  });
+
+  it('is the only way to the API: its generated address does not answer', () => {
+    const { template } = synthesized({ domainName, certificateArn });
+    template.hasResourceProperties('AWS::ApiGatewayV2::Api', { DisableExecuteApiEndpoint: true });
   });
 
   it('serves the API below the path, with its certificate, and an alias record where its zone is given', () => {

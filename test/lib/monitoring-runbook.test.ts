@@ -30,17 +30,18 @@ describe('the runbook', () => {
     expect(new Set(anchors)).toEqual(new Set(sections.keys()));
   });
 
-  it.each([...sections])('says what it means, how to look, how to mend, and when it is over: %s', (_, text) => {
-    for (const part of ['Meaning', 'Look', 'Mend', 'Over']) expect(text).toMatch(new RegExp(`\\*\\*${part}\\b`));
+  it.each([...sections])('names the impact, and how to investigate, resolve and verify: %s', (_, text) => {
+    for (const part of ['Impact', 'Investigate', 'Resolve', 'Verify'])
+      expect(text).toMatch(new RegExp(`\\*\\*${part}\\b`));
   });
 
-  it('has no link that leads nowhere', () => {
+  it('has no link without a target', () => {
     for (const [, anchor = ''] of runbook.matchAll(/\]\(#([^)]+)\)/g)) expect([...sections.keys()]).toContain(anchor);
   });
 });
 
 describe('every alarm', () => {
-  it.each([...alarms])('says in few words what it means and what to do first: %s', (_, { AlarmDescription }) => {
+  it.each([...alarms])('describes its impact and the first step in few words: %s', (_, { AlarmDescription }) => {
     expect(AlarmDescription).toMatch(/^.{20,}[.] First step: .{10,}[.] RUNBOOK\.md#/);
     expect(AlarmDescription.length).toBeLessThan(500);
   });

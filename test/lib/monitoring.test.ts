@@ -1,12 +1,15 @@
+import { Match } from 'aws-cdk-lib/assertions';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { functionNames } from '../../lib/bundles.ts';
+import { awsTypes } from '../../lib/monitoring/service-metrics.ts';
 import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
 import { propertiesOf, synthesized } from '../support/stack.ts';
 
 const alarmSchema = z.looseObject({
   Threshold: z.number(),
   EvaluationPeriods: z.number(),
+  DatapointsToAlarm: z.number().optional(),
   ComparisonOperator: z.string(),
   TreatMissingData: z.string(),
   Metrics: z.array(z.looseObject({ Expression: z.unknown().optional() })).optional(),
@@ -14,6 +17,9 @@ const alarmSchema = z.looseObject({
 
 const { template } = synthesized();
 const alarms = propertiesOf(template, 'AWS::CloudWatch::Alarm', alarmSchema);
+
+/** The functions that consume a queue. */
+const consumerNames = functionNames.filter((name) => /^(dispatch|send|record)-/.test(name));
 
 /** The alarm of this name, under whatever hash. */
 const alarm = (name: string, from = alarms) => {
@@ -24,7 +30,7 @@ const alarm = (name: string, from = alarms) => {
 };
 
 describe('the alarms', () => {
-  it('watch every queue that work comes from', () => {
+  it('watch the queue of alarm events', () => {
     expect(alarm('InFlightalarmevents')).toMatchObject({
       MetricName: 'ApproximateNumberOfMessagesNotVisible',
       Threshold: 60_000,
@@ -33,7 +39,7 @@ describe('the alarms', () => {
     expect(alarm('QueueAgealarmevents')).toMatchObject({ MetricName: 'ApproximateAgeOfOldestMessage', Threshold: 120 });
   });
 
-  it.each(notificationTypeIds)('take what is new and what is tried again together: %s', (type) => {
+  it.each(notificationTypeIds)('watch the queue of a type and that of its retries together: %s', (type) => {
     const sources = (metrics: unknown) =>
       [...JSON.stringify(metrics).matchAll(/"Delivery\w+?(Queue|Retries)[0-9A-F]{8}","QueueName"/g)].map(
         ([, queue]) => queue,
@@ -49,22 +55,62 @@ describe('the alarms', () => {
     expect(sources(inFlight)).toEqual(['Queue', 'Retries']);
   });
 
-  it('watch every function that no caller waits for', () => {
-    const watched = functionNames.filter((name) => /^(dispatch|send|record)-/.test(name));
-    expect(watched).toHaveLength(notificationTypeIds.length + 2);
-    for (const name of watched) {
-      const stem = name.replaceAll('-', '');
-      const failures = name === 'record-mail-events' ? 'AsyncEventsDropped' : 'Errors';
-      expect(alarm(`Errors${stem}`)).toMatchObject({ Namespace: 'AWS/Lambda', MetricName: failures });
-      expect(alarm(`Throttles${stem}`)).toMatchObject({ MetricName: 'Throttles' });
+  it('tolerate that SQS reports a minute late, in every expression that fills what is missing', () => {
+    for (const [id, { Metrics = [], EvaluationPeriods, DatapointsToAlarm = EvaluationPeriods }] of alarms) {
+      const isFilled = Metrics.some(({ Expression }) => JSON.stringify(Expression ?? '').includes('FILL'));
+      const isPerMinute = JSON.stringify(Metrics).includes('"Period":60');
+      if (isFilled && isPerMinute) expect([id, EvaluationPeriods - DatapointsToAlarm]).toEqual([id, 1]);
     }
   });
 
-  it('go off at one dead letter of the service, of whatever type, and at one dead event', () => {
-    const { Metrics = [], Threshold } = alarm('DeadLettersOfService');
+  it.each(consumerNames)('watch every consumer of a queue in the same four ways: %s', (name) => {
+    const stem = name.replaceAll('-', '');
+    expect(alarm(`Errors${stem}`)).toMatchObject({ Namespace: 'AWS/Lambda', MetricName: 'Errors', Period: 120 });
+    expect(alarm(`Throttles${stem}`)).toMatchObject({ Namespace: 'AWS/Lambda', MetricName: 'Throttles', Period: 120 });
+    expect(alarm(`MessagesAging${stem}`)).toMatchObject({
+      MetricName: 'oldest_unprocessed_seconds',
+      Statistic: 'Maximum',
+      Threshold: 300,
+    });
+    const { Metrics = [], ...internalErrors } = alarm(`InternalErrors${stem}`);
+    expect(JSON.stringify(Metrics)).toMatch(/"internal_errors".*"handled"/);
+    expect(internalErrors).toMatchObject({ EvaluationPeriods: 2, TreatMissingData: 'ignore' });
+  });
+
+  it('watch an outage in periods of two minutes, at least two of them', () => {
+    const outage = [...alarms].filter(([id]) =>
+      /^Monitoring(InternalErrors|Errors|Throttles|SendingFailures|ApiErrors)/.test(id),
+    );
+    expect(outage).toHaveLength(3 * consumerNames.length + awsTypes.length + 1);
+    for (const [, { EvaluationPeriods, DatapointsToAlarm = EvaluationPeriods, ...rest }] of outage) {
+      expect(JSON.stringify(rest)).toContain('"Period":120');
+      expect(DatapointsToAlarm).toBe(2);
+    }
+  });
+
+  it('fire at one message that SQS moved, and know it at once: the metrics of its queue are kept active', () => {
+    const queueName = { 'Fn::GetAtt': [expect.stringMatching(/^Crashed/), 'QueueName'] };
+    expect(alarm('Crashed')).toMatchObject({
+      MetricName: 'ApproximateNumberOfMessagesVisible',
+      Dimensions: [{ Name: 'QueueName', Value: queueName }],
+      Threshold: 1,
+      EvaluationPeriods: 1,
+      TreatMissingData: 'ignore',
+    });
+    template.hasResourceProperties('AWS::Scheduler::Schedule', {
+      ScheduleExpression: 'rate(1 hour)',
+      Target: {
+        Input: { 'Fn::Join': ['', ['{"QueueUrl":"', { Ref: Match.stringLikeRegexp('^Crashed') }, Match.anyValue()]] },
+      },
+    });
+    template.hasResourceProperties('AWS::SQS::Queue', { Tags: [{ Key: 'MetricsKeptActive', Value: 'true' }] });
+  });
+
+  it('fire at one dead letter of the service, of whatever type, and at one alarm event', () => {
+    const { Metrics = [], Threshold } = alarm('ServiceDeadLetters');
     expect(Threshold).toBe(1);
     expect(JSON.stringify(Metrics).match(/"dead_service"/g)?.length).toBeGreaterThanOrEqual(notificationTypeIds.length);
-    expect(alarm('DeadAlarmEvents')).toMatchObject({
+    expect(alarm('AlarmEventsDeadLettered')).toMatchObject({
       MetricName: 'ApproximateNumberOfMessagesVisible',
       Dimensions: [
         { Name: 'QueueName', Value: { 'Fn::GetAtt': ['DeliveryAlarmEventsDeadLettersE737AA73', 'QueueName'] } },
@@ -73,7 +119,20 @@ describe('the alarms', () => {
     });
   });
 
-  it.each(notificationTypeIds)('stay quiet where the destinations of one tenant alone fail: %s', (type) => {
+  it.each([
+    ['EventConflicts', 'conflict', notificationTypeIds],
+    ['NoticesNotQueued', 'notices_not_queued', notificationTypeIds],
+    ['SendingMisconfigured', 'misconfigured', awsTypes],
+    ['AwsQuotaExceeded', 'aws_quota_exceeded', awsTypes],
+    ['TenantOverLimit', 'tenant_limit_exceeded', awsTypes],
+  ] as const)('add up what the senders count, of no more types than can count it: %s', (name, metric, types) => {
+    const { Metrics = [] } = alarm(name);
+    expect(Metrics[0]?.Expression).toBe('SUM(FILL(METRICS(), 0))');
+    const watched = Metrics.flatMap((one) => JSON.stringify(one).match(/"MetricName":"(\w+)"/)?.[1] ?? []);
+    expect(watched).toEqual(types.map(() => metric));
+  });
+
+  it.each(notificationTypeIds)('leave out the failures of the tenant that has most of them: %s', (type) => {
     const { Metrics = [], Threshold, TreatMissingData } = alarm(`DestinationFailures${type}`);
     expect(Metrics[0]?.Expression).toBe(
       'IF(tenants >= 3 AND attempts - worst >= 50, 100 * (failures - worst) / (attempts - worst), 0)',
@@ -82,20 +141,32 @@ describe('the alarms', () => {
     expect(JSON.stringify(Metrics)).toMatch(/UniqueContributors.*MaxContributorValue/);
   });
 
-  it('know tenants from the logs of the senders, and from no metric', () => {
+  it('get tenants from the logs of the senders, and from no metric', () => {
     const rules = propertiesOf(template, 'AWS::CloudWatch::InsightRule', z.object({ RuleBody: z.unknown() }));
     expect(rules.size).toBe(notificationTypeIds.length);
     for (const { RuleBody } of rules.values()) expect(JSON.stringify(RuleBody)).toContain('$.tenant_id');
     for (const found of alarms.values()) expect(JSON.stringify(found)).not.toContain('"Name":"tenant');
   });
 
-  it('take no data as good news, but where something is measured only when it is used', () => {
+  it('take no data for no problem, except where only a new value can tell that a problem is over', () => {
     const ignoring = [...alarms].filter(([, { TreatMissingData }]) => TreatMissingData !== 'notBreaching');
-    expect(ignoring.map(([, one]) => [one.MetricName, one.TreatMissingData]).toSorted()).toEqual([
-      ['Reputation.BounceRate', 'ignore'],
-      ['Reputation.ComplaintRate', 'ignore'],
-      ['SMSMonthToDateSpentUSD', 'ignore'],
+    const names = ignoring.map(([id, { TreatMissingData }]) => [
+      id.replace(/^Monitoring|Alarm\w{8}$/g, ''),
+      TreatMissingData,
     ]);
+    expect(names.toSorted()).toEqual(
+      [
+        'AlarmEventsDeadLettered',
+        'Crashed',
+        'MailBounces',
+        'MailComplaints',
+        'SmsSpend',
+        ...consumerNames.map((name) => `InternalErrors${name.replaceAll('-', '')}`),
+        ...awsTypes.map((type) => `SendingFailures${type}`),
+      ]
+        .map((name) => [name, 'ignore'])
+        .toSorted(),
+    );
   });
 
   it('follow the settings for money and concurrency', () => {
@@ -106,15 +177,15 @@ describe('the alarms', () => {
     expect(alarm('Concurrency', others).Threshold).toBe(1_600);
   });
 
-  it('count what this stack did, and not another one of the account: its name is a dimension', () => {
-    const { Metrics = [] } = alarm('DeadLettersOfService');
+  it('count what this stack did, and no other stack of the account: its name is a dimension', () => {
+    const { Metrics = [] } = alarm('ServiceDeadLetters');
     expect(JSON.stringify(Metrics)).toContain('{"Name":"service","Value":"MonitoringNotifications"}');
     const variables = z.looseObject({ POWERTOOLS_SERVICE_NAME: z.literal('MonitoringNotifications') });
     const functions = z.object({ Environment: z.object({ Variables: variables }) });
     expect(propertiesOf(template, 'AWS::Lambda::Function', functions).size).toBe(functionNames.length);
   });
 
-  it('are of tests of destinations in no case: those take as long as the destination', () => {
+  it('leave tests of destinations out of the latency: those take as long as the destination', () => {
     expect(JSON.stringify(alarm('ApiLatency'))).not.toMatch(/Apitest/);
   });
 });
@@ -140,17 +211,18 @@ describe('the dashboard', () => {
       '## API',
       '## Alarm events',
       '## Dispatch',
+      '## Consumers of all queues',
       '## Queues of the types',
       '## Retries of the types',
       '## Senders',
       '## Dead letters',
-      '## Mail and texts',
+      '## Email and SMS',
     ]);
   });
 });
 
 describe('events of mails', () => {
-  it('reach their function from SES alone, and those of this stack’s mails alone', () => {
+  it('reach their queue from SES alone, and those of this stack’s mails alone', () => {
     template.hasResourceProperties('AWS::SES::ConfigurationSetEventDestination', {
       EventDestination: { MatchingEventTypes: ['bounce', 'complaint', 'reject'], Enabled: true },
     });
@@ -160,6 +232,5 @@ describe('events of mails', () => {
         detail: { mail: { tags: { 'ses:configuration-set': [{ Ref: 'MailConfigurationSet2AA84368' }] } } },
       },
     });
-    template.hasResourceProperties('AWS::Lambda::Permission', { Principal: 'events.amazonaws.com' });
   });
 });

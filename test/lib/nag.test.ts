@@ -22,6 +22,12 @@ const accepted: readonly { rule: string; resource: RegExp; reason: string }[] = 
       'Only with egress=static: EC2 has no other resource for these actions, and the code of functions is denied them.',
   },
   {
+    rule: 'AwsSolutions-SQS3',
+    resource: /^Delivery\/\w+\/DeadLetters\/Resource$/,
+    reason:
+      'These are dead-letter queues that the senders and the dispatch fill themselves; SQS fills the crashed queue.',
+  },
+  {
     rule: 'AwsSolutions-VPC7',
     resource: /^Network\/Vpc\/Resource$/,
     reason:

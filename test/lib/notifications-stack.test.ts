@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { everySetting } from '../support/settings.ts';
@@ -9,7 +10,11 @@ const { Resources, Outputs, Parameters } = z
   .object({
     Resources: z.record(
       z.string(),
-      z.object({ Type: z.string(), Properties: z.record(z.string(), z.unknown()).default({}) }),
+      z.object({
+        Type: z.string(),
+        Properties: z.record(z.string(), z.unknown()).default({}),
+        DeletionPolicy: z.string().optional(),
+      }),
     ),
     Outputs: z.record(z.string(), z.object({ Value: z.unknown(), Description: z.string() })),
     Parameters: z.record(z.string(), z.unknown()).default({}),
@@ -29,6 +34,7 @@ describe('the stack', () => {
    */
   it('keeps its tables and queues: their logical ids do not change', () => {
     expect(idsOf('AWS::DynamoDB::Table', 'AWS::SQS::Queue')).toEqual([
+      'Crashed5EE42D5E',
       'DeliveryAlarmEventsDeadLettersE737AA73',
       'DeliveryAlarmEventsQueue0CEB59F8',
       'DeliveryatomfeedDeadLettersFF5890D2',
@@ -55,11 +61,20 @@ describe('the stack', () => {
       'DeliverywebhookDeadLettersADF32E35',
       'DeliverywebhookQueueD7B9E1BA',
       'DeliverywebhookRetries74F858CF',
+      'MailEventsQueue24016501',
       'StorageAccountsTableA2B1C1E7',
       'StorageDeliveriesTableBC9298F3',
       'StorageNotificationsTableE2218D4A',
       'StorageTokensTableA44AEF33',
     ]);
+  });
+
+  it('has the tables that the runbook adopts after a first deploy was rolled back', () => {
+    const runbook = readFileSync(new URL('../../RUNBOOK.md', import.meta.url), 'utf8');
+    const adopted = [...runbook.matchAll(/"(Storage\w+)": \{"TableName": "MonitoringNotifications-(\w+)-/g)];
+    expect(adopted.map(([, id]) => id).toSorted()).toEqual(idsOf('AWS::DynamoDB::Table'));
+    for (const [, id, name] of adopted) expect(name).toBe(id);
+    for (const id of idsOf('AWS::DynamoDB::Table')) expect(Resources[id]?.DeletionPolicy).toBe('Retain');
   });
 
   it('can stand beside another one of its kind: nothing has a fixed physical name', () => {

@@ -102,9 +102,14 @@ describe('what the functions of the pipeline may do', () => {
     );
   const ownQueues = (name: string) => grantsOf(name).filter((grant) => grant.startsWith('sqs:'));
 
-  it('is, for the dispatch, to read notifications and to send to the senders', () => {
+  it('is, for the dispatch, to read notifications, to send to the senders, and to continue a large plan', () => {
     expect(grantsOf('dispatch-alarm-events')).toEqual(
-      [...onNotifications('BatchGetItem'), ...sending(notificationTypeIds), ...consuming('AlarmEvents')].toSorted(),
+      [
+        ...onNotifications('BatchGetItem'),
+        ...sending(notificationTypeIds),
+        ...consuming('AlarmEvents'),
+        'sqs:SendMessage DeliveryAlarmEventsQueue',
+      ].toSorted(),
     );
   });
 
@@ -139,11 +144,15 @@ describe('what the functions of the pipeline may do', () => {
   });
 });
 
-describe('what hears of mails that came back', () => {
-  it('may read and change records of deliveries, and nothing else', () => {
+describe('the function that records email events', () => {
+  it('may read and change records of deliveries, consume its queue, and nothing else', () => {
     expect(grantsOf('record-mail-events')).toEqual([
       'dynamodb:GetItem StorageDeliveriesTable',
       'dynamodb:UpdateItem StorageDeliveriesTable',
+      'sqs:ChangeMessageVisibility MailEventsQueue',
+      'sqs:DeleteMessage MailEventsQueue',
+      'sqs:GetQueueAttributes MailEventsQueue',
+      'sqs:ReceiveMessage MailEventsQueue',
     ]);
   });
 });
@@ -165,7 +174,7 @@ describe('no policy', () => {
     );
     expect([...new Set(wide)].toSorted()).toEqual([
       'ses:SendEmail arn:<AWS::Partition>:ses:<AWS::Region>:<AWS::AccountId>:identity/*',
-      'sns:Publish all but arn:aws:sns:*:*:*',
+      'sns:Publish all but arn:<AWS::Partition>:sns:*:*:*',
     ]);
   });
 
@@ -177,13 +186,21 @@ describe('no policy', () => {
     }
   });
 
-  it('of a resource lets anybody else in, but CloudWatch to the topic of our alarms: they only deny', () => {
+  it('of a resource lets anybody else in, but CloudWatch to the topic of our alarms and our rule to the queue of email events', () => {
     const queues = propertiesOf(template, 'AWS::SQS::QueuePolicy', z.object({ PolicyDocument: policyDocument }));
     const topics = propertiesOf(template, 'AWS::SNS::TopicPolicy', z.object({ PolicyDocument: policyDocument }));
     const allowed = [...queues.values(), ...topics.values()]
       .flatMap(({ PolicyDocument }) => PolicyDocument.Statement)
       .filter(({ Effect }) => Effect !== 'Deny');
     expect(allowed).toEqual([
+      expect.objectContaining({
+        Action: ['sqs:SendMessage', 'sqs:GetQueueAttributes', 'sqs:GetQueueUrl'],
+        Resource: [expect.stringMatching(/^MailEventsQueue/)],
+        Principal: { Service: 'events.amazonaws.com' },
+        Condition: {
+          ArnEquals: { 'aws:SourceArn': { 'Fn::GetAtt': [expect.stringMatching(/^MailEventsRule/), 'Arn'] } },
+        },
+      }),
       expect.objectContaining({
         Action: ['sns:Publish'],
         Resource: [expect.stringMatching(/^MonitoringAlarmsTopic/)],

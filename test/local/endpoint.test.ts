@@ -1,14 +1,22 @@
 import {
   ConditionalCheckFailedException,
+  DeleteItemCommand,
   DynamoDBClient,
   GetItemCommand,
   PutItemCommand,
 } from '@aws-sdk/client-dynamodb';
-import { SESClient, SendEmailCommand, SendRawEmailCommand, VerifyEmailIdentityCommand } from '@aws-sdk/client-ses';
+import {
+  type MessageTag,
+  SESClient,
+  SendEmailCommand,
+  SendRawEmailCommand,
+  VerifyEmailIdentityCommand,
+} from '@aws-sdk/client-ses';
 import { ListTopicsCommand, PublishCommand, SNSClient } from '@aws-sdk/client-sns';
 import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createTable, dynamoDbService } from '../../bin/local/dynamodb.ts';
+import type { Fault } from '../../bin/local/endpoint.ts';
 import type { Sent } from '../../bin/local/inbox.ts';
 import { type Ses, startSes } from '../../bin/local/ses.ts';
 import { snsService } from '../../bin/local/sns.ts';
@@ -62,13 +70,21 @@ describe('DynamoDB', () => {
 });
 
 describe('SES', () => {
-  const email = (changes: { Source?: string; Subject?: string; ToAddresses?: string[] } = {}) => {
+  interface Changes {
+    Source?: string;
+    Subject?: string;
+    Text?: string;
+    ToAddresses?: string[];
+    Tags?: MessageTag[];
+  }
+  const email = (changes: Changes = {}) => {
     const { Source = 'us@example.com', Subject = 'Grüße', ToAddresses = ['a@example.org', 'b@example.org'] } = changes;
+    const { Text = 'text & <more>', Tags } = changes;
     const Message = {
       Subject: { Data: Subject },
-      Body: { Text: { Data: 'text & <more>' }, Html: { Data: '<b>html</b>' } },
+      Body: { Text: { Data: Text }, Html: { Data: '<b>html</b>' } },
     };
-    return ses.send(new SendEmailCommand({ Source, Destination: { ToAddresses }, Message }));
+    return ses.send(new SendEmailCommand({ Source, Destination: { ToAddresses }, Message, Tags }));
   };
 
   it('takes a mail and puts it in the inbox', async () => {
@@ -106,6 +122,36 @@ describe('SES', () => {
     const verify = new VerifyEmailIdentityCommand({ EmailAddress: 'a@example.org' });
     await expect(ses.send(verify)).rejects.toMatchObject({ name: 'InvalidAction' });
     expect(sent).toEqual([]);
+  });
+
+  const tags = (count: number) => Array.from({ length: count }, (_, index) => ({ Name: `t${index}`, Value: 'v' }));
+
+  it('takes 50 tags of letters, digits, underscores and dashes, 256 at most', async () => {
+    await email({ Tags: [...tags(49), { Name: 'N_-9'.repeat(64), Value: 'v'.repeat(256) }] });
+    expect(sent).toHaveLength(1);
+  });
+
+  it.each([
+    ['51 tags', tags(51)],
+    ['a name of 257 characters', [{ Name: 'n'.repeat(257), Value: 'v' }]],
+    ['a value of 257 characters', [{ Name: 'n', Value: 'v'.repeat(257) }]],
+    ['a value with a colon', [{ Name: 'n', Value: 'a:b' }]],
+    ['a value with an umlaut', [{ Name: 'n', Value: 'ä' }]],
+    ['an empty value', [{ Name: 'n', Value: '' }]],
+    ['two tags of one name', [...tags(1), ...tags(1)]],
+  ])('refuses %s', async (_, Tags) => {
+    await expect(email({ Tags })).rejects.toMatchObject({ name: 'InvalidParameterValue' });
+    expect(sent).toEqual([]);
+  });
+
+  it('takes a message of 10 MB once it is encoded, and no larger one', async () => {
+    const megabytes = 1024 * 1024;
+    await email({ Text: 'x'.repeat(9.9 * megabytes) });
+    const tooLarge = { name: 'InvalidParameterValue', message: expect.stringContaining('more than 10485760 bytes') };
+    await expect(email({ Text: 'x'.repeat(10 * megabytes) })).rejects.toMatchObject(tooLarge);
+    // 3.6 MB of UTF-8, three characters for each byte.
+    await expect(email({ Text: 'ä'.repeat(1.8 * megabytes) })).rejects.toMatchObject(tooLarge);
+    expect(sent).toHaveLength(1);
   });
 });
 
@@ -177,6 +223,67 @@ describe('the endpoint', () => {
     await expect(dynamodb.send(new GetItemCommand({ TableName: 'a', Key: {} }))).rejects.toMatchObject({
       name: 'ProvisionedThroughputExceededException',
       message: 'Slow down',
+    });
+  });
+
+  describe('when only the response fails', () => {
+    const TableName = 'responses';
+    const Item = { pk: { S: 'a' } };
+    const stored = async () => (await dynamodb.send(new GetItemCommand({ TableName, Key: Item }))).Item;
+    const put = (client = dynamodb) => client.send(new PutItemCommand({ TableName, Item }));
+    const impatient = (maxAttempts: number) =>
+      new DynamoDBClient({
+        ...local.client,
+        maxAttempts,
+        requestHandler: { requestTimeout: 200, throwOnRequestTimeout: true },
+      });
+    beforeAll(() => {
+      const keys = [{ AttributeName: 'pk', KeyType: 'HASH' as const }];
+      return createTable(dynamodb, {
+        name: TableName,
+        keys,
+        attributes: [{ AttributeName: 'pk', AttributeType: 'S' }],
+      });
+    });
+    beforeEach(() => dynamodb.send(new DeleteItemCommand({ TableName, Key: Item })));
+    const puts =
+      (fault: Exclude<ReturnType<Fault>, undefined>): Fault =>
+      ({ action }) =>
+        action === 'PutItem' ? fault : undefined;
+
+    it('applies the call and sends its response late', async () => {
+      local.endpoint.fault = puts({ response: 'late', delayMs: 60 });
+      const begun = performance.now();
+      const putting = put();
+      while (!(await stored())) await new Promise(setImmediate);
+      await putting;
+      expect(performance.now() - begun).toBeGreaterThanOrEqual(55);
+    });
+
+    it('applies the call again when the SDK repeats it, since the response did not come in time', async () => {
+      local.endpoint.calls.clear();
+      const client = impatient(6);
+      let calls = 0;
+      local.endpoint.fault = ({ action }) =>
+        action === 'PutItem' && ++calls < 3 ? { response: 'late', delayMs: 5_000 } : undefined;
+      await put(client);
+      client.destroy();
+      expect(local.endpoint.calls.get('local-test dynamodb.PutItem')).toBeGreaterThanOrEqual(3);
+      expect(await stored()).toEqual(Item);
+    });
+
+    it('never answers where the delay is infinite', async () => {
+      const client = impatient(1);
+      local.endpoint.fault = puts({ response: 'late', delayMs: Number.POSITIVE_INFINITY });
+      await expect(put(client)).rejects.toMatchObject({ name: 'TimeoutError' });
+      client.destroy();
+      expect(await stored()).toEqual(Item);
+    });
+
+    it('applies the call and closes the connection', async () => {
+      local.endpoint.fault = puts({ response: 'lost' });
+      await expect(put()).rejects.toMatchObject({ code: 'ECONNRESET' });
+      expect(await stored()).toEqual(Item);
     });
   });
 });

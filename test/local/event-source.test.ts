@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { ShiftableClock } from '../../bin/local/clock.ts';
 import { doneReceipts, type EventSourceSettings, intoEvents } from '../../bin/local/lambda/event-source.ts';
 import { poll } from '../../bin/local/lambda/poller.ts';
 import type { Outcome } from '../../bin/local/lambda/pool.ts';
@@ -215,5 +216,66 @@ describe('polling', () => {
     expect(dead.messages).toMatchObject([{ body: 'a', receives: 2 }]);
     controller.abort();
     await polling;
+  });
+
+  describe('when time is moved beyond the visibility timeout', () => {
+    const start = (visibilitySeconds: number) => {
+      const controller = new AbortController();
+      const clock = new ShiftableClock();
+      const queue = queueOf(clock, { visibilitySeconds });
+      const { held, invoke } = heldFunction();
+      const source = settings({ batchSize: 10, windowSeconds: 5 });
+      const polling = poll({ source, queue, clock, invoke }, controller.signal);
+      const stop = async () => {
+        controller.abort();
+        for (const { end } of held) end(success(null));
+        await polling;
+      };
+      return { clock, queue, held, stop };
+    };
+
+    it('hands over a batch that is being gathered, and none of its messages twice', async () => {
+      const { clock, queue, held, stop } = start(180);
+      queue.send(message('a'));
+      await turns();
+      expect(held).toEqual([]);
+      await clock.advance(1_000_000);
+      await turns();
+      expect(held.map(({ bodies }) => bodies)).toEqual([['a']]);
+      expect(queue.counts).toMatchObject({ visible: 0, inFlight: 1 });
+      held[0]?.end(success(null));
+      await turns();
+      expect(queue.messages).toEqual([]);
+      expect(queue.totals).toMatchObject({ received: 1, deleted: 1 });
+      await stop();
+    });
+
+    it('returns a message to the queue when its invocation has failed', async () => {
+      const { clock, queue, held, stop } = start(180);
+      queue.send(message('a'));
+      await turns();
+      await clock.advance(1_000_000);
+      held[0]?.end(failure);
+      await turns();
+      await clock.advance(5_000);
+      await turns();
+      expect(held.map(({ bodies }) => bodies)).toEqual([['a'], ['a']]);
+      await stop();
+    });
+
+    it('returns a message at the time that the function itself has set, while it still runs', async () => {
+      const { clock, queue, held, stop } = start(180);
+      queue.send(message('a'));
+      await turns();
+      await clock.advance(5_000);
+      const [received] = queue.messages;
+      const handle = Buffer.from(`jobs/${received?.id}/1`).toString('base64');
+      queue.changeVisibility(handle, 2);
+      await clock.advance(2_000);
+      await clock.advance(5_000);
+      await turns();
+      expect(held.map(({ bodies }) => bodies)).toEqual([['a'], ['a']]);
+      await stop();
+    });
   });
 });

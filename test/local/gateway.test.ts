@@ -1,6 +1,7 @@
 import { request } from 'node:http';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createGateway } from '../../bin/local/gateway/gateway.ts';
+import type { RequestReport } from '../../bin/local/gateway/request-report.ts';
 import { close, listen, origin } from '../../bin/local/http.ts';
 import type { Outcome } from '../../bin/local/lambda/pool.ts';
 import { parseRaw, sendRaw } from './support/raw-http.ts';
@@ -16,6 +17,7 @@ const routes = [
   '$default',
 ].map((key) => ({ key, functionName: key, timeoutMs: 100 }));
 
+const reports: RequestReport[] = [];
 let answer: (functionName: string, event: string) => Promise<Outcome>;
 const echo = async (functionName: string, event: string) =>
   success({ statusCode: 200, headers: { 'x-function': encodeURIComponent(functionName) }, body: event });
@@ -27,7 +29,11 @@ let mappedBase: string;
 
 beforeAll(async () => {
   for (const each of [gateway, mapped]) {
-    each.serve({ routes, invoke: (functionName, event) => answer(functionName, event) });
+    each.serve({
+      routes,
+      invoke: (functionName, event) => answer(functionName, event),
+      onRequest: (report) => reports.push(report),
+    });
   }
   base = origin(await listen(gateway.server));
   mappedBase = origin(await listen(mapped.server));
@@ -299,5 +305,37 @@ describe('a base path', () => {
   it.each(['/things', '/v1.0/1234567/things', '/v1.0', '/'])('hides the API from %s', async (path) => {
     const response = await fetch(mappedBase + path);
     expect([response.status, await response.json()]).toEqual([404, { message: 'Not Found' }]);
+  });
+});
+
+describe('what is reported of a request', () => {
+  const reportOf = async (path: string): Promise<RequestReport[]> => {
+    reports.length = 0;
+    await (await fetch(base + path)).text();
+    return [...reports];
+  };
+
+  it('names its route, not its path, and its status', async () => {
+    answer = async () => success({ statusCode: 404, body: '' });
+    expect(await reportOf('/things/nt1')).toEqual([
+      { routeKey: 'GET /things/{id}', status: 404, latencyMs: expect.any(Number) },
+    ]);
+  });
+
+  it('holds the time that the function took', async () => {
+    answer = (functionName) => new Promise((resolve) => setTimeout(() => resolve(success(functionName)), 40));
+    const [report] = await reportOf('/things');
+    expect(report?.latencyMs).toBeGreaterThanOrEqual(35);
+  });
+
+  it('has no route where none matched', async () => {
+    reports.length = 0;
+    await (await fetch(`${mappedBase}/elsewhere`)).text();
+    expect(reports).toMatchObject([{ routeKey: undefined, status: 404 }]);
+  });
+
+  it('is 503 where the function is throttled, as HTTP APIs answer it', async () => {
+    answer = async () => ({ requestId: 'r', payload: '{}', failed: true, throttled: true });
+    expect(await reportOf('/things')).toMatchObject([{ routeKey: 'GET /things', status: 503 }]);
   });
 });

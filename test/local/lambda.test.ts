@@ -2,12 +2,13 @@ import { join } from 'node:path';
 import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ShiftableClock } from '../../bin/local/clock.ts';
+import type { InvocationReport } from '../../bin/local/lambda/invocation-report.ts';
 import { invokeService } from '../../bin/local/lambda/invoke-api.ts';
 import { createLambda, type Lambda } from '../../bin/local/lambda/runtime.ts';
 import { writeBundles } from './support/bundles.ts';
 import { startEndpoint, type TestEndpoint } from './support/endpoint.ts';
 
-const bundles = writeBundles({
+const codes = {
   describe: `
     exports.handler = async (event, context) => ({
       event,
@@ -41,6 +42,35 @@ const bundles = writeBundles({
       if (how === 'answer too much') return 'x'.repeat(6 * 1024 * 1024);
       return how;
     };`,
+  linger: `
+    let ticks = 0;
+    exports.handler = async ({ start }) => {
+      if (start) setInterval(() => { ticks += 1; }, 1);
+      return ticks;
+    };`,
+  chat: `
+    exports.handler = async ({ lines }) => {
+      for (let line = 0; line < lines; line += 1) console.log('line ' + line + 'x'.repeat(1000));
+    };`,
+  consume: `
+    const kept = [];
+    const ways = {
+      objects: () => { for (;;) kept.push({ some: ['objects', kept.length] }); },
+      arrays: () => { for (;;) kept.push(new Array(1e6).fill(1)); },
+      buffers: async () => {
+        for (;;) {
+          kept.push(Buffer.alloc(4e6, 1));
+          await new Promise(setImmediate);
+        }
+      },
+      garbage: async () => {
+        for (let turn = 0; turn < 60; turn += 1) {
+          new Array(1e5).fill({}).map(String);
+          await new Promise((resolve) => setTimeout(resolve, 5));
+        }
+      },
+    };
+    exports.handler = async ({ how }) => { await ways[how]?.(); return 'well'; };`,
   hang: `exports.handler = () => new Promise(() => {});`,
   broken: `throw new SyntaxError('this bundle is broken');`,
   print: `
@@ -49,18 +79,25 @@ const bundles = writeBundles({
       console.error('plain\\ntext');
       await new Promise((resolve) => setTimeout(resolve, 10));
     };`,
-});
+};
+const bundles = writeBundles(codes);
 
 const lines: string[] = [];
+const reports: InvocationReport[] = [];
 const settings = (name: string) => ({
   name,
   arn: `arn:aws:lambda:us-east-1:000000000000:function:${name}`,
   directory: join(bundles.directory, name),
   handler: 'index.handler',
-  timeoutSeconds: 0.2,
+  timeoutSeconds: timeouts.get(name) ?? 20,
   memoryMb: 128,
   environment: { GREETING: 'hello' },
 });
+/** Timeouts in seconds of functions that reach theirs. */
+const timeouts = new Map([
+  ['fail', 1],
+  ['hang', 1],
+]);
 const sizes = new Map([
   ['meet', 3],
   ['count', 1],
@@ -72,10 +109,11 @@ let client: LambdaClient;
 beforeAll(async () => {
   lambda = createLambda({
     clock: new ShiftableClock(),
-    functions: ['describe', 'count', 'meet', 'fail', 'hang', 'broken', 'print'].map(settings),
+    functions: Object.keys(codes).map(settings),
     concurrency: (name) => sizes.get(name) ?? 2,
     endpointUrl: 'http://127.0.0.1:1',
     log: (line) => lines.push(line),
+    onInvocation: (report) => reports.push(report),
   });
   local = await startEndpoint({ lambda: invokeService(lambda) });
   client = new LambdaClient(local.client);
@@ -114,7 +152,7 @@ describe('a sandbox', () => {
     });
     expect(answer.environment).not.toHaveProperty('PATH');
     expect(answer.context.remaining).toBeGreaterThan(0);
-    expect(answer.context.remaining).toBeLessThanOrEqual(200);
+    expect(answer.context.remaining).toBeLessThanOrEqual(20_000);
   });
 
   it('is used again, so that what a module remembers is there', async () => {
@@ -135,7 +173,7 @@ describe('a sandbox', () => {
     ['reject later', { errorType: 'Error', errorMessage: expect.stringContaining('nobody listens') }],
     [
       'spin',
-      { errorType: 'Sandbox.Timedout', errorMessage: expect.stringContaining('Task timed out after 0.20 seconds') },
+      { errorType: 'Sandbox.Timedout', errorMessage: expect.stringContaining('Task timed out after 1.00 seconds') },
     ],
     ['answer too much', { errorType: 'Function.ResponseSizeTooLarge' }],
   ])('fails its invocation and is replaced when the function does this: %s', async (how, error) => {
@@ -165,6 +203,103 @@ describe('a sandbox', () => {
       'print plain',
       'print text',
     ]);
+  });
+});
+
+describe('a sandbox that has answered', () => {
+  const realTime = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+  it('is frozen: its timers do not run until the next invocation', async () => {
+    await invoke('linger', { start: true });
+    await realTime(150);
+    const { answer } = await invoke('linger');
+    expect(answer).toBeLessThan(10);
+    expect((await invoke('linger')).answer).toBeGreaterThanOrEqual(answer);
+  });
+
+  it('has handed over all that it printed before it is frozen', async () => {
+    lines.length = 0;
+    await invoke('chat', { lines: 500 });
+    while (lines.length < 500) await realTime(1);
+    expect(lines).toHaveLength(500);
+  });
+
+  it('can be killed while it is frozen', async () => {
+    await invoke('linger');
+    expect(lambda.killOne('linger')).toBe(true);
+    expect(lambda.killOne('linger')).toBe(false);
+    expect(await invoke('linger')).toEqual({ failed: false, answer: 0 });
+  });
+});
+
+describe('the memory of a function', () => {
+  it.each(['objects', 'arrays', 'buffers'])(
+    'ends a sandbox that takes more of it for %s, and no other',
+    async (how) => {
+      const { failed, answer } = await invoke('consume', { how });
+      expect({ failed, answer }).toMatchObject({
+        failed: true,
+        answer: { errorType: 'Runtime.OutOfMemory', errorMessage: expect.stringContaining('signal: killed') },
+      });
+      expect(await invoke('consume')).toEqual({ failed: false, answer: 'well' });
+    },
+  );
+
+  it('is not used up by garbage', async () => {
+    expect(await invoke('consume', { how: 'garbage' })).toEqual({ failed: false, answer: 'well' });
+  });
+});
+
+describe('what is reported of invocations', () => {
+  const reported = async (work: () => Promise<unknown>) => {
+    reports.length = 0;
+    await work();
+    return [...reports];
+  };
+
+  it.each([
+    ['well', 'success'],
+    ['throw', 'error'],
+    ['exit', 'error'],
+    ['answer too much', 'error'],
+  ])('for a function that ends like this: %s', async (how, result) => {
+    expect(await reported(() => invoke('fail', { how }))).toEqual([
+      { functionName: 'fail', endedAtMs: expect.any(Number), result, durationMs: expect.any(Number) },
+    ]);
+  });
+
+  it('holds how long the function ran, up to its timeout', async () => {
+    const [report] = await reported(() => invoke('fail', { how: 'spin' }));
+    expect(report).toMatchObject({ result: 'error' });
+    expect(report?.durationMs).toBeGreaterThanOrEqual(990);
+  });
+
+  it('marks an invocation that was throttled, for which nothing ran', async () => {
+    const release = lambda.throttle('count');
+    const throttled = await reported(() => invoke('count'));
+    release();
+    expect(throttled).toMatchObject([{ functionName: 'count', result: 'throttle', durationMs: 0 }]);
+    expect(await reported(() => invoke('count'))).toMatchObject([{ functionName: 'count', result: 'success' }]);
+  });
+});
+
+describe('a throttled function', () => {
+  it('refuses a synchronous invoke with 429 TooManyRequestsException until every throttle is released', async () => {
+    const send = () => client.send(new InvokeCommand({ FunctionName: 'count', Payload: '{}' }));
+    const releases = [lambda.throttle('count'), lambda.throttle('count')];
+    const refused = { name: 'TooManyRequestsException', $metadata: { httpStatusCode: 429 } };
+    await expect(send()).rejects.toMatchObject(refused);
+    releases[0]?.();
+    releases[0]?.();
+    await expect(send()).rejects.toMatchObject(refused);
+    releases[1]?.();
+    expect(await send()).toMatchObject({ StatusCode: 200 });
+  });
+
+  it('does not throttle the other functions', async () => {
+    const release = lambda.throttle('count');
+    expect(await invoke('fail', { how: 'well' })).toEqual({ failed: false, answer: 'well' });
+    release();
   });
 });
 

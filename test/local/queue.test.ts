@@ -232,12 +232,12 @@ describe('fairness among message groups', () => {
 
   it('forgets what a group had in flight once it is deleted', async () => {
     const queue = queueOf(new ManualClock());
-    queue.send(message('a', 'busy'));
-    const { handle } = await receiveOne(queue);
-    queue.send(message('b', 'busy'));
-    queue.send(message('c', 'other'));
-    queue.delete(handle);
-    expect(await receiveBodies(queue)).toEqual(['b', 'c']);
+    for (const body of ['a', 'b']) queue.send(message(body, 'busy'));
+    const taken = await queue.receive({ maximum: 2 });
+    queue.send(message('c', 'busy'));
+    for (const body of ['d', 'e', 'f']) queue.send(message(body, 'other'));
+    for (const { handle } of taken) queue.delete(handle);
+    expect(await receiveBodies(queue, 2)).toContain('c');
   });
 
   it('stays quick with many messages in one group', async () => {
@@ -246,6 +246,38 @@ describe('fairness among message groups', () => {
     for (let received = 0; received < 5000; received += 10) {
       const bodies = await receiveBodies(queue);
       expect(bodies[0]).toBe(String(received));
+    }
+  });
+});
+
+describe('messages without a group', () => {
+  it('each count as a tenant of their own: none waits for another one in flight', async () => {
+    const queue = queueOf(new ManualClock());
+    for (let n = 0; n < 12; n += 1) queue.send(message(`alone ${n}`));
+    expect(await receiveBodies(queue)).toHaveLength(10);
+    queue.send(message('grouped', 'quiet'));
+    expect(await receiveBodies(queue, 2)).toEqual(['alone 10', 'alone 11']);
+  });
+
+  it('take their turn before the next messages of a group that already has some in flight', async () => {
+    const queue = queueOf(new ManualClock());
+    for (let n = 0; n < 3; n += 1) queue.send(message(`grouped ${n}`, 'tenant'));
+    for (let n = 0; n < 3; n += 1) queue.send(message(`alone ${n}`));
+    expect(await receiveBodies(queue)).toEqual([
+      'grouped 0',
+      'alone 0',
+      'alone 1',
+      'alone 2',
+      'grouped 1',
+      'grouped 2',
+    ]);
+  });
+
+  it('are received as quickly as those of one group', async () => {
+    const queue = queueOf(new ManualClock());
+    for (let n = 0; n < 5000; n += 1) queue.send(message(String(n)), 0);
+    for (let received = 0; received < 5000; received += 10) {
+      expect((await receiveBodies(queue))[0]).toBe(String(received));
     }
   });
 });

@@ -21,16 +21,17 @@ import {
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { sqsService } from '../../bin/local/sqs/protocol.ts';
 import { startEndpoint, type TestEndpoint } from './support/endpoint.ts';
-import { queueWithDeadLetters } from './support/queues.ts';
+import { queueOf, queueWithDeadLetters } from './support/queues.ts';
 
 const { clock, queue, dead } = queueWithDeadLetters(2);
+const queues = [queue, dead];
 const QueueUrl = '/000000000000/jobs';
 const DeadUrl = '/000000000000/jobs-dead';
 let local: TestEndpoint;
 let sqs: SQSClient;
 
 beforeAll(async () => {
-  local = await startEndpoint({ sqs: sqsService([queue, dead], clock) });
+  local = await startEndpoint({ sqs: sqsService(queues, clock) });
   sqs = new SQSClient({ ...local.client, useQueueUrlAsEndpoint: false });
 });
 afterAll(async () => {
@@ -143,6 +144,11 @@ describe('refusals of a message', () => {
     ['a delay above 15 minutes', { MessageBody: 'a', DelaySeconds: 901 }],
     ['a group of 129 characters', { MessageBody: 'a', MessageGroupId: 'g'.repeat(129) }],
     ['a group with a space', { MessageBody: 'a', MessageGroupId: 'a b' }],
+    [
+      'an attribute with a reserved name',
+      { MessageBody: 'a', MessageAttributes: { 'AWS.a': { DataType: 'String', StringValue: 'v' } } },
+    ],
+    ['a number that is none', { MessageBody: 'a', MessageAttributes: { a: { DataType: 'Number', StringValue: 'v' } } }],
   ])('refuses %s', async (_, request) => {
     await expect(sqs.send(new SendMessageCommand({ QueueUrl, ...request }))).rejects.toMatchObject({
       $metadata: { httpStatusCode: 400 },
@@ -322,8 +328,38 @@ describe('move tasks', () => {
     expect(dead.messages).toHaveLength(1);
   });
 
-  it('moves from dead-letter queues only', async () => {
+  it('moves only from a queue that some redrive policy names', async () => {
     const start = new StartMessageMoveTaskCommand({ SourceArn: queue.settings.arn });
-    await expect(sqs.send(start)).rejects.toThrow('must be configured as a Dead Letter Queue');
+    await expect(sqs.send(start)).rejects.toMatchObject({
+      name: 'InvalidParameterValue',
+      message: 'Source queue must be configured as a Dead Letter Queue.',
+    });
+  });
+
+  it('returns each message of a shared dead-letter queue to the queue that it came from', async () => {
+    const other = queueOf(clock, { name: 'other' });
+    other.redrive = { target: dead, maximumReceives: 1 };
+    queues.push(other);
+    const OtherUrl = '/000000000000/other';
+    await sqs.send(new SendMessageCommand({ QueueUrl: OtherUrl, MessageBody: 'b' }));
+    for (let receives = 0; receives < 2; receives += 1) {
+      await receive(OtherUrl);
+      clock.advance(30);
+    }
+    await killed('a');
+    expect(dead.messages).toHaveLength(2);
+    await sqs.send(new StartMessageMoveTaskCommand({ SourceArn }));
+    expect(queue.messages).toMatchObject([{ body: 'a' }]);
+    expect(other.messages).toMatchObject([{ body: 'b' }]);
+    queues.pop();
+  });
+
+  it.each([
+    ['a source that does not exist', { SourceArn: `${SourceArn}-none` }, 'ResourceNotFoundException'],
+    ['a destination that does not exist', { DestinationArn: `${SourceArn}-none` }, 'ResourceNotFoundException'],
+    ['itself as the destination', { DestinationArn: SourceArn }, 'InvalidParameterValue'],
+  ])('refuses %s', async (_, changes, name) => {
+    const start = new StartMessageMoveTaskCommand({ SourceArn, ...changes });
+    await expect(sqs.send(start)).rejects.toMatchObject({ name });
   });
 });

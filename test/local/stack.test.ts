@@ -1,7 +1,10 @@
 import { createServer } from 'node:http';
 import { join } from 'node:path';
+import { DynamoDBClient, PutItemCommand, ThrottlingException } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { RequestReport } from '../../bin/local/gateway/request-report.ts';
 import { close, listen } from '../../bin/local/http.ts';
+import type { InvocationReport } from '../../bin/local/lambda/invocation-report.ts';
 import { localSettings } from '../../bin/local/settings.ts';
 import { type LocalStack, startLocalStack } from '../../bin/local/stack.ts';
 import { writeBundles } from './support/bundles.ts';
@@ -57,9 +60,15 @@ const start = (options = {}) =>
     ...options,
   });
 
+const invocations: InvocationReport[] = [];
+const requests: RequestReport[] = [];
 let stack: LocalStack;
 beforeAll(async () => {
-  stack = await start({ basePath: '/v1.0/1' });
+  stack = await start({
+    basePath: '/v1.0/1',
+    onInvocation: (report: InvocationReport) => invocations.push(report),
+    onRequest: (report: RequestReport) => requests.push(report),
+  });
 });
 afterAll(async () => {
   await stack.stop();
@@ -97,6 +106,22 @@ describe('the local stack', () => {
     await until(() => jobs().messages.length === 0);
   });
 
+  it('reports requests and invocations, and leaves what a throttled function was to get to its visibility', async () => {
+    const release = stack.lambda.throttle('work');
+    invocations.length = 0;
+    requests.length = 0;
+    await enqueue('good', 'two');
+    await until(() => invocations.some(({ result }) => result === 'throttle'));
+    expect(requests).toMatchObject([{ routeKey: 'POST /jobs/{kind}', status: 202 }]);
+    const results = invocations.map(({ functionName, result }) => `${functionName} ${result}`);
+    expect(results.toSorted()).toEqual(['enqueue success', 'work throttle']);
+    expect(jobs().counts).toMatchObject({ visible: 0, inFlight: 1 });
+    release();
+    stack.advance(30_000);
+    await until(() => jobs().messages.length === 0);
+    expect(invocations.at(-1)).toMatchObject({ functionName: 'work', result: 'success' });
+  });
+
   it('leaves a failed message in flight, and then among the dead letters, once its time has come', async () => {
     await enqueue('bad', 'one');
     for (const receives of [1, 2]) {
@@ -115,6 +140,29 @@ describe('the local stack', () => {
     await until(() => stack.lambda.killOne('work'));
     expect(jobs().messages).toMatchObject([{ body: 'slow:one' }]);
     jobs().purge();
+  });
+
+  it('limits the load of a partition key as AWS does, and throttles tables on demand', async () => {
+    const client = new DynamoDBClient({
+      endpoint: stack.ready.aws_endpoint,
+      region: 'us-east-1',
+      credentials: { accessKeyId: 'local', secretAccessKey: 'local' },
+      maxAttempts: 1,
+    });
+    const TableName = stack.plan.output('TokensTable');
+    const put = (kilobytes: number) =>
+      client.send(
+        new PutItemCommand({ TableName, Item: { pk: { S: 'a' }, text: { S: 'x'.repeat(kilobytes * 1024) } } }),
+      );
+    const results = await Promise.allSettled(Array.from({ length: 20 }, () => put(300)));
+    expect(results.filter(({ status }) => status === 'rejected').length).toBeGreaterThan(0);
+    await stack.advance(60_000);
+    await put(1);
+    const release = stack.dynamodb.throttle({ table: TableName, operation: 'write' });
+    await expect(put(1)).rejects.toBeInstanceOf(ThrottlingException);
+    release();
+    await put(1);
+    client.destroy();
   });
 
   it('serves nothing beside its base path', async () => {

@@ -5,6 +5,7 @@ import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { DescribeTableCommand, DynamoDBClient, ListTablesCommand, PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { close, listen } from '../../bin/local/http.ts';
 
@@ -46,6 +47,21 @@ describe('npm start', () => {
     expect(Object.keys(ready)).toEqual(['base_url', 'tokens', 'aws_endpoint', 'alarm_queue_url', 'inbox_url']);
     expect(ready.base_url).toMatch(/\/v1\.0\/123456$/);
     expect(readdirSync(temporary)).toEqual([]);
+  });
+
+  it('lets a partition key take any load on request', async () => {
+    const child = start('--json', '--port', '0', '--no-partition-limits');
+    await once(child.stdout, 'readable');
+    const { aws_endpoint: endpoint } = JSON.parse(String(child.stdout.read()));
+    const credentials = { accessKeyId: 'local', secretAccessKey: 'local' };
+    const client = new DynamoDBClient({ endpoint, region: 'us-east-1', credentials, maxAttempts: 1 });
+    const { TableNames: [TableName] = [] } = await client.send(new ListTablesCommand({}));
+    const { Table } = await client.send(new DescribeTableCommand({ TableName }));
+    const key = Table?.KeySchema?.map(({ AttributeName }) => [AttributeName, { S: 'a' }]) ?? [];
+    const Item = { ...Object.fromEntries(key), text: { S: 'x'.repeat(300 * 1024) } };
+    const writes = Array.from({ length: 20 }, () => client.send(new PutItemCommand({ TableName, Item })));
+    expect(await Promise.all(writes)).toHaveLength(20);
+    client.destroy();
   });
 
   it('explains in one sentence that its port is taken', async () => {

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
@@ -18,19 +19,42 @@ const file = (name: string, content: unknown): string => {
   return path;
 };
 
+/** The alarms of an account with two stacks, of which the name of one begins with that of the other. */
+const alarms = [
+  { AlarmName: 'Ours-Loud', StateValue: 'ALARM', StateUpdatedTimestamp: 1_800_000_000 },
+  { AlarmName: 'Ours-Quiet', StateValue: 'OK' },
+  { AlarmName: 'Ours-Staging-Loud', StateValue: 'ALARM' },
+];
+const alarmRequest = z.object({ AlarmNamePrefix: z.string().optional(), AlarmNames: z.array(z.string()).optional() });
+
+/** A crashed message as SQS moved it from a queue, until it is received. */
+const crashedBody = JSON.stringify({ notification_id: 'ntA', event: { tenant_id: 'acme', event_id: 'ev1' } });
+const crashedMessages = [
+  {
+    MessageId: 'crashed-1',
+    ReceiptHandle: 'receipt',
+    Body: crashedBody,
+    MD5OfBody: createHash('md5').update(crashedBody).digest('hex'),
+    Attributes: {
+      SentTimestamp: '1800000000000',
+      MessageGroupId: 'acme',
+      DeadLetterQueueSourceArn: 'arn:aws:sqs:eu-west-1:1:sms-retries',
+    },
+  },
+];
+
 /** An AWS with one stack: its outputs, an alarm that is loud and one that is not, and two deliveries of the last hour. */
 const region: string[] = [];
 const described = z.object({ MetricDataQueries: z.array(z.object({ Id: z.string(), MetricStat: z.unknown() })) });
 const answers: Record<string, (body: string) => unknown> = {
   DescribeAlarms: (body) => {
-    expect(JSON.parse(body)).toMatchObject({ AlarmNamePrefix: 'Ours-' });
+    const { AlarmNamePrefix: prefix = '', AlarmNames: names } = alarmRequest.parse(JSON.parse(body));
     return {
-      MetricAlarms: [
-        { AlarmName: 'Ours-Loud', StateValue: 'ALARM', StateUpdatedTimestamp: 1_800_000_000 },
-        { AlarmName: 'Ours-Quiet', StateValue: 'OK' },
-      ],
+      MetricAlarms: alarms.filter(({ AlarmName: name }) => names?.includes(name) ?? name.startsWith(prefix)),
     };
   },
+  ReceiveMessage: (body) => ({ Messages: body.includes('/crashed"') ? crashedMessages.splice(0) : [] }),
+  ChangeMessageVisibilityBatch: () => ({ Successful: [], Failed: [] }),
   GetMetricData: (body) => ({
     MetricDataResults: described.parse(JSON.parse(body)).MetricDataQueries.map(({ Id, MetricStat }) => {
       const metric = JSON.stringify(MetricStat);
@@ -51,10 +75,23 @@ const cloud = createServer(async (request, response) => {
   const action = String(request.headers['x-amz-target']).split('.')[1] ?? '';
   const answer = answers[action];
   if (answer) return response.end(JSON.stringify(answer(body)));
+  const form = new URLSearchParams(body);
+  if (form.get('Action') === 'ListStackResources') {
+    const names = alarms.map(({ AlarmName }) => AlarmName).filter((name) => name.split('-').length === 2);
+    const members = [...names.map((name) => ['AWS::CloudWatch::Alarm', name]), ['AWS::SQS::Queue', 'Ours-Queue']]
+      .map(
+        ([type, name]) =>
+          `<member><ResourceType>${type}</ResourceType><PhysicalResourceId>${name}</PhysicalResourceId></member>`,
+      )
+      .join('');
+    return response.end(
+      `<ListStackResourcesResponse><ListStackResourcesResult><StackResourceSummaries>${members}</StackResourceSummaries></ListStackResourcesResult></ListStackResourcesResponse>`,
+    );
+  }
   const values = Object.entries(outputs)
     .map(([key, value]) => `<member><OutputKey>${key}</OutputKey><OutputValue>${value}</OutputValue></member>`)
     .join('');
-  if (new URLSearchParams(body).get('StackName') !== 'Ours') {
+  if (form.get('StackName') !== 'Ours') {
     response.statusCode = 400;
     return response.end(
       '<ErrorResponse><Error><Code>ValidationError</Code><Message>Stack with id Other does not exist</Message></Error></ErrorResponse>',
@@ -85,7 +122,10 @@ const outputs = {
   TokensTable: 'tokens',
   DeliveriesTable: 'deliveries',
   QueueUrls: JSON.stringify(
-    Object.fromEntries(['alarm-events', ...notificationTypeIds].map((name) => [name, queue(name)])),
+    Object.fromEntries([
+      ...['alarm-events', ...notificationTypeIds].map((name) => [name, queue(name)]),
+      ...['email-events', 'crashed'].map((name) => [name, { queue: `${aws}/1/${name}` }]),
+    ]),
   ),
 };
 
@@ -160,9 +200,19 @@ describe('the stack that a command works on', () => {
     expect(out).toMatch(/\nalarm-events +7 +0 +0 +– +7\n/);
     // Its retries are counted with it: two are due, and five wait.
     expect(out).toMatch(/\nemail +9 +0 +5 +42 s +7\n/);
+    // Both have no dead-letter queue of their own.
+    expect(out).toMatch(/\nemail-events +7 +0 +0 +– +–\ncrashed +7 +0 +0 +– +–\n/);
     expect(out).toMatch(/\nOurs-Loud +ALARM +2027-01-15T08:00:00Z\n1 alarm OK\n/);
+    expect(out).not.toContain('Staging');
     expect(out).toMatch(/\ntype +delivered\nsms +2\n$/);
     expect(new Set(region)).toEqual(new Set(['eu-central-1', 'eu-west-1']));
+  });
+
+  it('has crashed messages, listed with the queues from which SQS moved them', async () => {
+    const { code, out, err } = await ops('dead-letters list crashed --stack Ours', { env });
+    expect([code, err]).toEqual([0, '']);
+    expect(out).toMatch(/^crashed: 7 dead letters, of which 1 are listed \(received too often ×1\)\n/);
+    expect(out).toMatch(/\ntime .* event +source\n2027-01-15T08:00:00Z +crashed +.* acme +ntA +ev1 +sms retries\n$/);
   });
 
   it('is not found by a name that no stack has', async () => {

@@ -137,7 +137,7 @@ describe('status', () => {
   it('shows queues, dead letters, and what became of the deliveries of the last hour', async () => {
     const status = z.strictObject({
       stack: z.string(),
-      queues: z.array(z.looseObject({ queue: z.string(), visible: z.number(), dead_letters: z.number() })),
+      queues: z.array(z.looseObject({ queue: z.string(), visible: z.number(), dead_letters: z.number().nullable() })),
       alarms: z.null(),
       deliveries: z.object({
         counts: z.array(z.strictObject({ type: z.string(), outcome: z.string(), deliveries: z.number() })),
@@ -146,7 +146,7 @@ describe('status', () => {
     });
     const found = await answer(status, 'status');
     expect(found.queues.map(({ queue }) => queue)).toEqual(
-      expect.arrayContaining(['alarm-events', 'email', 'managed']),
+      expect.arrayContaining(['alarm-events', 'email', 'managed', 'email-events', 'crashed']),
     );
     expect(found.queues.find(({ queue }) => queue === 'webhook')).toMatchObject({ visible: 0, dead_letters: 1 });
     expect(found.deliveries.counts).toContainEqual({ type: 'webhook', outcome: 'dead', deliveries: 1 });
@@ -184,7 +184,7 @@ describe('dead-letters', () => {
   it('moves them back to their queue, from which they are delivered where the destination is mended', async () => {
     receiver.isMended = true;
     const { code, out } = await ops('dead-letters redrive webhook');
-    expect([code, out]).toEqual([0, 'Moved 1 dead letter back to the queue of webhook.\n']);
+    expect([code, out]).toEqual([0, 'Moved 1 dead letter to the queue of webhook.\n']);
     await until(
       () => answer(deliveries, `deliveries --tenant acme --notification ${gone}`),
       ([only]) => only?.status === 'delivered',
@@ -203,6 +203,14 @@ describe('dead-letters', () => {
     const { code, out } = await ops('dead-letters purge webhook --yes');
     expect([code, out]).toEqual([0, expect.stringMatching(/^Threw away 1 dead letter of webhook in the local stack/)]);
     expect(await answer(letters, 'dead-letters list webhook')).toMatchObject([{ count: 0, letters: [] }]);
+  });
+
+  it('moves crashed messages to their queues, of which there are none here', async () => {
+    expect(await ops('dead-letters redrive crashed')).toEqual({
+      code: 0,
+      out: 'Moved 0 crashed messages to their queues.\n',
+      err: '',
+    });
   });
 
   it('knows only the types that there are', async () => {

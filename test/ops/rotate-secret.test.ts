@@ -1,10 +1,12 @@
+import { GetCommand } from '@aws-sdk/lib-dynamodb';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, describe, expect, it } from 'vitest';
-import { createAccountRepository } from '../../shared/adapters/account-repository.ts';
+import { ConcurrentChangeError, createAccountRepository } from '../../shared/adapters/account-repository.ts';
 import { webhookHeaders } from '../../shared/adapters/sender/webhook.ts';
 import { startDatabase } from '../support/dynamodb.ts';
+import { interrupted, losingAnswer } from '../support/dynamodb-faults.ts';
 
-const { client, stop } = await startDatabase();
+const { client, connect, stop } = await startDatabase();
 afterAll(stop);
 
 const HOUR = 3_600_000;
@@ -46,18 +48,60 @@ describe('a signing secret that is rotated', () => {
     expect([isTakenBy(secret, after), isTakenBy(old, after)]).toEqual([true, false]);
   });
 
-  it('keeps each of several old ones for its own 24 hours', async () => {
+  it('signs together with the newest of several old ones alone', async () => {
     const { time, rotate, credentials } = setUp('two');
-    const [first] = (await credentials()).secrets;
+    await credentials();
     const second = await rotate();
     time.now += HOUR;
     const third = await rotate();
-    expect((await credentials()).secrets).toEqual([third, second, first]);
-    time.now += 23 * HOUR;
     expect((await credentials()).secrets).toEqual([third, second]);
-    time.now += HOUR;
-    const fourth = await rotate();
-    expect((await credentials()).secrets).toEqual([fourth, third]);
+    time.now += 24 * HOUR - 1;
+    expect((await credentials()).secrets).toEqual([third, second]);
+    time.now += 1;
+    expect((await credentials()).secrets).toEqual([third]);
+  });
+
+  it('drops expired old ones from the account', async () => {
+    const { time, rotate } = setUp('six');
+    for (let rotation = 0; rotation < 5; rotation++) {
+      await rotate();
+      time.now += 25 * HOUR;
+    }
+    const { Item } = await client.send(new GetCommand({ TableName: 'accounts', Key: { pk: 'account#six' } }));
+    expect(Item?.retired_secrets).toHaveLength(1);
+  });
+
+  it('is the one that is stored where the answer of the write was lost and the SDK repeats it', async () => {
+    const { credentials } = setUp('seven');
+    const [old] = (await credentials()).secrets;
+    const database = losingAnswer(connect({ maxAttempts: 2 }), 'UpdateItemCommand');
+    const secret = await createAccountRepository(database, 'accounts').rotateSecret('seven');
+    expect((await credentials()).secrets).toEqual([secret, old]);
+  });
+
+  it('is not reported as the new one where another operator replaced it before the repetition', async () => {
+    const { credentials, rotate } = setUp('eight');
+    await credentials();
+    let newest = '';
+    const database = losingAnswer(connect({ maxAttempts: 2 }), 'UpdateItemCommand', {
+      meanwhile: async () => {
+        newest = await rotate();
+      },
+    });
+    await expect(createAccountRepository(database, 'accounts').rotateSecret('eight')).rejects.toThrow(
+      ConcurrentChangeError,
+    );
+    const { secrets } = await credentials();
+    expect([secrets.length, secrets[0]]).toEqual([2, newest]);
+  });
+
+  it('does not replace one that a sender has made for its first webhook meanwhile', async () => {
+    const { credentials } = setUp('nine');
+    const database = interrupted(connect(), 'UpdateItemCommand', credentials);
+    await expect(createAccountRepository(database, 'accounts').rotateSecret('nine')).rejects.toThrow(
+      ConcurrentChangeError,
+    );
+    expect((await credentials()).secrets).toHaveLength(1);
   });
 
   it('leaves the webhook token and the contacts as they were', async () => {
@@ -77,8 +121,13 @@ describe('a signing secret that is rotated', () => {
   it('is replaced once where two operators rotate at the same time', async () => {
     const { rotate, credentials } = setUp('five');
     await credentials();
-    const ended = await Promise.allSettled([rotate(), rotate(), rotate()]);
-    const done = ended.filter(({ status }) => status === 'fulfilled').length;
-    expect((await credentials()).secrets).toHaveLength(1 + done);
+    let winner = '';
+    const database = interrupted(connect(), 'UpdateItemCommand', async () => {
+      winner = await rotate();
+    });
+    const loser = createAccountRepository(database, 'accounts').rotateSecret('five');
+    await expect(loser).rejects.toThrow('Somebody else changed the account at the same time');
+    const { secrets } = await credentials();
+    expect([secrets.length, secrets[0]]).toEqual([2, winner]);
   });
 });

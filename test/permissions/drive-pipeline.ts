@@ -7,18 +7,20 @@ import {
   notificationTypeIds,
   notificationTypes,
 } from '../../shared/contracts/notification-types.ts';
-import { deliveryBody } from '../../shared/contracts/sender.ts';
-import { claimedTurn } from '../../shared/domain/incident.ts';
+import { claimedLock } from '../../shared/domain/incident.ts';
 import { mailTags } from '../../shared/domain/mail-event.ts';
 import { senderName } from '../../shared/environment.ts';
 import type { FaultyStack } from '../faults/support.ts';
 import type { Client } from '../support/api.ts';
+import { deliveryMessage } from '../support/events.ts';
 import { alarmEvent, until } from '../support/pipeline.ts';
 import type { Received } from '../support/sink.ts';
 import type { Call } from './calls.ts';
 
 /** Beyond any time that the stack's is moved to, ms. */
 const FAR = Date.UTC(2100, 0);
+
+const RECORDER = 'MailEvents-record-mail-events';
 
 /** How all destinations behave: they take what comes, fail for now, or refuse it for good. */
 export type Mood = 'take' | 'fail' | 'refuse';
@@ -73,10 +75,27 @@ export const drivePipeline = async (
   await world.sendEvents([event, '{not an event']);
   for (const id of ids) await world.hurried(world.ended(client.tenant, id, 1));
 
+  // One queue does not take its message: the dispatch continues with what is left.
+  const mend = world.failing(
+    { status: 500, type: 'InternalError', message: '' },
+    ({ service, action, body }) =>
+      service === 'sqs' &&
+      action === 'SendMessageBatch' &&
+      body.includes('Delivery-sms"') &&
+      !made('dispatch-alarm-events', 'sqs:SendMessage', 'Delivery-AlarmEvents'),
+  );
+  await world.sendEvents([alarmEvent(client.tenant, ids)]);
+  for (const id of ids) await world.hurried(world.ended(client.tenant, id, 2));
+  mend();
+
+  // Another event with the same id is a conflict, which each record notes.
+  await world.sendEvents([{ ...event, check: { id: 'another' } }]);
+  await eachSender((type) => made(senderName(type), 'dynamodb:UpdateItem', '/Storage-Deliveries'));
+
   // Once more, and to the senders of all types: each finds its own delivered, and sends the others on.
   for (const type of notificationTypeIds) {
     for (const id of ids) {
-      const MessageBody = deliveryBody(id, JSON.stringify(event));
+      const MessageBody = deliveryMessage(id, event);
       await world.sqs.send(new SendMessageCommand({ QueueUrl: queueUrl(type), MessageBody }));
     }
   }
@@ -85,24 +104,27 @@ export const drivePipeline = async (
   );
   await eachSender((type) => made(senderName(type), 'dynamodb:GetItem', '/Storage-Deliveries'));
 
-  // The mail has bounced, which SES may tell twice.
+  // The email has bounced, which SES may report twice.
   const emailId = ids[notificationTypeIds.indexOf('email')] ?? '';
   const tags = Object.entries(mailTags(event, emailId)).map(([name, value]) => [name, [value]]);
   const mail = { messageId: 'message-1', tags: Object.fromEntries(tags) };
   const bounce = JSON.stringify({ source: 'aws.ses', detail: { eventType: 'Bounce', mail } });
-  for (let time = 0; time < 2; time++) await world.stack.lambda.invoke('MailEvents-record-mail-events', bounce);
+  const QueueUrl = queues.get('MailEvents-Queue')?.settings.url;
+  for (let time = 0; time < 2; time++) await world.sqs.send(new SendMessageCommand({ QueueUrl, MessageBody: bounce }));
+  const hasRead = () => calls.some(({ caller, action }) => caller === RECORDER && action === 'dynamodb:GetItem');
+  await world.hurried(until(async () => (hasRead() ? true : undefined)));
 
-  // Another worker has the turns of the incidents, and gives them up.
+  // Another worker holds the locks of the incidents, and releases them.
   const contended = alarmEvent(client.tenant, ids);
   const deliveries = createDeliveryRepository(world.documents, world.table('Deliveries'));
-  const turns = await Promise.all(
-    ids.map((id) => deliveries.claimTurn(claimedTurn(contended, id, 'another', FAR), FAR)),
+  const locks = await Promise.all(
+    ids.map((id) => deliveries.claimLock(claimedLock(contended, id, 'another', FAR), FAR)),
   );
   await world.sendEvents([contended]);
   await eachSender(
     (type) => !notificationTypes[type].hasIncidents || made(senderName(type), 'sqs:SendMessage', `:Delivery-${type}`),
   );
-  for (const turn of turns) if (turn) await deliveries.save({ ...turn, lease: 0 });
+  for (const lock of locks) if (lock) await deliveries.releaseLock(lock);
 
   setMood('fail');
   await world.sendEvents([alarmEvent(client.tenant, ids)]);

@@ -31,9 +31,15 @@ describe('the permissions of each function', () => {
   let grants: Grant[];
   const calls: Call[] = [];
 
-  /** Those who read notifications fail until they have put a message back, and once there are retries, one of these. */
-  const ownFailure = ({ caller, action }: AwsCall): AwsFault | undefined => {
-    if (!/^local-Delivery-/.test(caller) || action !== 'BatchGetItem') return undefined;
+  /** The first call of each function behind a queue, by which it reads notifications or records a bounce. */
+  const isFirstCall = ({ caller, action }: AwsCall): boolean =>
+    (caller.startsWith('local-Delivery-') && action === 'BatchGetItem') ||
+    (caller.startsWith('local-MailEvents-') && action === 'UpdateItem');
+
+  /** It fails until its function has put a message back, and once there are retries, one of these. */
+  const ownFailure = (call: AwsCall): AwsFault | undefined => {
+    const { caller } = call;
+    if (!isFirstCall(call)) return undefined;
     const own = calls.filter((one) => `local-${one.caller}` === caller);
     const putBack = own.filter((one) => one.action === 'sqs:ChangeMessageVisibility');
     const hasRetry = own.some((one) => one.action === 'sqs:SendMessage' && isRetries(one));

@@ -28,16 +28,21 @@ export const throttled = (
 };
 
 /**
- * Does what a request of this kind asks for, the first one or the one of this number, and loses the answer on its way back, so
- * that the SDK repeats it.
+ * Does what a request of this kind asks for, the first one or the one of this number, and loses the response on its way back, so
+ * that the SDK repeats it. What others do meanwhile is done before the repetition.
  */
-export const losingAnswer = (client: DynamoDBDocumentClient, command: string, number = 1) => {
+export const losingAnswer = (
+  client: DynamoDBDocumentClient,
+  command: string,
+  { number = 1, meanwhile = async () => undefined }: { number?: number; meanwhile?: () => Promise<unknown> } = {},
+) => {
   const isHit = firstOf(1, number - 1);
   client.middlewareStack.add(
     (next, { commandName }) =>
       async (args) => {
         const answer = await next(args);
         if (commandName !== command || !isHit()) return answer;
+        await meanwhile();
         throw Object.assign(new Error('the socket hung up'), { name: 'TimeoutError' });
       },
     { step: 'deserialize' },

@@ -131,7 +131,9 @@ export const connectPipeline = (
 
   /** The address of a dead-letter queue: of the alarm events, or of a type. */
   const deadLetterQueue = (of: 'AlarmEvents' | NotificationTypeId): string => {
-    const found = stack.queues.find((url) => new RegExp(`${of}-?DeadLetters`).test(url));
+    const found =
+      stack.dead_letter_queues?.[of === 'AlarmEvents' ? 'alarm-events' : of] ??
+      stack.queues.find((url) => new RegExp(`${of}-?DeadLetters`).test(url));
     if (found === undefined) throw new Error(`There is no dead-letter queue of ${of}.`);
     return found;
   };

@@ -10,8 +10,10 @@ export type RunningStack = {
   inbox_url?: string;
   /** Names of the tables. */
   tables: readonly string[];
-  /** Addresses of the queues. */
+  /** URLs of the queues. */
   queues: readonly string[];
+  /** URLs of the dead-letter queues by the names of the output `QueueUrls`; a local stack's queues are found by their names. */
+  dead_letter_queues?: Readonly<Record<string, string>>;
 };
 
 /** How tests reach a stack that runs in their own process. */

@@ -35,7 +35,7 @@ export const synthesized = (settings: Record<string, unknown> = {}, { isChecked 
   inOutdir((outdir) => {
     const context = { ...settings, ...(isChecked && { '@aws-cdk/core:validateAgainstDefaultRules': true }) };
     const app = notificationsApp({ context, outdir, builtinCloudFormationValidation: isChecked });
-    const stack = app.node.findChild(STACK_NAME);
+    const stack = app.node.findChild(String(settings.stackName ?? STACK_NAME));
     if (!(stack instanceof Stack)) throw new Error('There is no stack.');
     const template = Template.fromStack(stack);
     const functionIds = new Map(

@@ -3,13 +3,16 @@ import type { Duplex } from 'node:stream';
 import { BodyTooLargeError, readBody } from '../http.ts';
 import { maximumPayloadBytes, type Outcome } from '../lambda/pool.ts';
 import { httpApiEvent } from './event.ts';
+import type { RequestReport } from './request-report.ts';
 import { functionFailed, gatewayMessage, type HttpResponse, httpResponse } from './response.ts';
-import { createRouter, type RouteSettings } from './routes.ts';
+import { createRouter, type Match, type RouteSettings } from './routes.ts';
 
 /** What the gateway serves. */
 export interface Api {
   routes: readonly RouteSettings[];
   invoke: (functionName: string, event: string) => Promise<Outcome>;
+  /** Takes a report of each request that was answered. */
+  onRequest?: (report: RequestReport) => void;
 }
 
 /** An HTTP API that can take its port before it is known what it serves. */
@@ -32,7 +35,8 @@ const unavailable = gatewayMessage(503, 'Service Unavailable');
  * an API mapping, such as `/v1.0/123456`, below which all routes live; empty for none.
  */
 export function createGateway(basePath: string): Gateway {
-  let respond = (_: IncomingMessage): Promise<HttpResponse> => Promise.resolve(unavailable);
+  let respond: Respond = async () => unavailable;
+  let report = (_: RequestReport): void => {};
   const limits = {
     maxHeaderSize: parserHeaderBytes,
     requireHostHeader: false,
@@ -40,31 +44,42 @@ export function createGateway(basePath: string): Gateway {
     requestTimeout: patienceMs,
   };
   const server = createServer(limits, async (request, response) => {
-    write(request, response, await respond(request).catch(refusal));
+    const begunAt = performance.now();
+    let routeKey: string | undefined;
+    const matched = ({ route }: Match) => {
+      routeKey = route.key;
+    };
+    write(request, response, await respond(request, matched).catch(refusal));
+    report({ routeKey, status: response.statusCode, latencyMs: performance.now() - begunAt });
   });
   server.on('clientError', refuse);
   return {
     server,
     serve(api) {
       respond = responder(basePath, api);
+      report = api.onRequest ?? report;
     },
   };
 }
 
-function responder(basePath: string, api: Api): (request: IncomingMessage) => Promise<HttpResponse> {
+/** Answers a request, having told which route it took. */
+type Respond = (request: IncomingMessage, matched: (match: Match) => void) => Promise<HttpResponse>;
+
+function responder(basePath: string, api: Api): Respond {
   const route = createRouter(api.routes);
-  return async (request) => {
+  return async (request, matched) => {
     if (headerBytes(request) > maximumHeaderBytes) return gatewayMessage(431, 'Request Header Fields Too Large');
     const { path, query } = target(request);
     const inside = below(basePath, path);
     const match = inside === undefined ? undefined : route(request.method ?? '', inside);
     if (!match) return gatewayMessage(404, 'Not Found');
+    matched(match);
     const body = await readBody(request, maximumBodyBytes);
     const { localAddress, localPort } = request.socket;
     const event = JSON.stringify(httpApiEvent({ request, path, query, body, match }, `${localAddress}:${localPort}`));
     if (Buffer.byteLength(event) > maximumPayloadBytes) throw new BodyTooLargeError();
     const outcome = await withTimeout(api.invoke(match.route.functionName, event), match.route.timeoutMs);
-    if (outcome === undefined) return unavailable;
+    if (outcome === undefined || outcome.throttled) return unavailable;
     return outcome.failed ? functionFailed : httpResponse(outcome.payload);
   };
 }

@@ -29,7 +29,8 @@ export function invokeService(lambda: Lambda): AwsService {
       void lambda.invoke(name, event);
       return { status: 202, headers: {}, body: '' };
     }
-    const { payload, failed } = await lambda.invoke(name, event);
+    const { payload, failed, throttled } = await lambda.invoke(name, event);
+    if (throttled) return fault(429, 'TooManyRequestsException', 'Rate Exceeded.');
     const failure: Record<string, string> = failed ? { 'x-amz-function-error': 'Unhandled' } : {};
     return {
       status: 200,

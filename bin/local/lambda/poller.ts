@@ -14,8 +14,6 @@ export interface PollerOptions {
   invoke: (event: string) => Promise<Outcome>;
 }
 
-const longPollSeconds = 20;
-
 /** How long to leave a queue alone that refuses receives, since too much of it is in flight. */
 const overLimitPauseMs = 1000;
 
@@ -35,8 +33,10 @@ export async function poll({ source, queue, clock, invoke }: PollerOptions, sign
     return Math.min(source.maximumConcurrency, firstBatches + Math.floor(busySeconds * batchesPerSecond));
   };
   const run = async (event: string, receipts: Receipt[]) => {
+    const release = queue.holdInFlight(receipts);
     const outcome = await invoke(event);
     for (const { handle } of doneReceipts(receipts, outcome, source.reportsFailures)) queue.delete(handle);
+    release();
   };
   while (!signal.aborted) {
     while (!signal.aborted && running.size > 0 && running.size >= mayRun()) {
@@ -58,12 +58,13 @@ async function gather(
   const refused = () => setTimeout<Receipt[]>(overLimitPauseMs, [], { ref: false });
   const receive = (maximum: number, waitSeconds: number) =>
     queue.receive({ maximum, waitSeconds, signal }).catch(refused);
-  const gathered = await receive(source.batchSize, longPollSeconds);
+  // Lambda polls again and again; one poll without an end gets the same messages, whatever time is moved to.
+  const gathered = await receive(source.batchSize, Number.POSITIVE_INFINITY);
   const windowEnds = clock.now() + source.windowSeconds * 1000;
   while (gathered.length > 0 && gathered.length < source.batchSize && !signal.aborted) {
-    const waitSeconds = (windowEnds - clock.now()) / 1000;
-    if (waitSeconds <= 0) break;
-    gathered.push(...(await receive(source.batchSize - gathered.length, waitSeconds)));
+    const waitMs = Math.ceil(windowEnds - clock.now());
+    if (waitMs <= 0) break;
+    gathered.push(...(await receive(source.batchSize - gathered.length, waitMs / 1000)));
   }
   return gathered;
 }

@@ -1,11 +1,19 @@
 import type { Worker } from 'node:worker_threads';
-import { type FromSandbox, type SandboxOptions, startSandbox } from './sandbox.ts';
+import { watchMemory } from './memory-watch.ts';
+import { type FromSandbox, type RunningSandbox, type SandboxOptions, startSandbox } from './sandbox.ts';
 
 /** How an invocation ended: `payload` is JSON text, the function's answer or, when `failed`, its error. */
 export interface Outcome {
   requestId: string;
   payload: string;
   failed: boolean;
+  /** Set where the function did not run, since its concurrency was used up. */
+  throttled?: boolean;
+}
+
+/** An outcome with the time that the function ran, without its initialization, in milliseconds. */
+export interface TimedOutcome extends Outcome {
+  durationMs: number;
 }
 
 /** A pool of sandboxes of one function. */
@@ -13,6 +21,7 @@ export interface PoolOptions extends SandboxOptions {
   /** How many sandboxes may run at once; further invocations wait their turn. */
   size: number;
   timeoutSeconds: number;
+  memoryMb: number;
   /** Milliseconds since the epoch, as the sandboxes see it. */
   now: () => number;
   /** Takes what sandboxes print, line by line. */
@@ -22,7 +31,16 @@ export interface PoolOptions extends SandboxOptions {
 interface Invocation {
   requestId: string;
   event: string;
-  resolve: (outcome: Outcome) => void;
+  resolve: (outcome: TimedOutcome) => void;
+}
+
+/** The invocation that a sandbox is busy with. */
+interface Run {
+  requestId: string;
+  event: string;
+  /** When the function got the event, by `performance.now()`. */
+  begunAt?: number;
+  end: (outcome: Outcome) => void;
 }
 
 /** The most that a Lambda takes and gives in one invocation, in bytes. */
@@ -46,7 +64,7 @@ export class Pool {
   }
 
   /** Runs the function on `event` (JSON text). Never rejects: a failure is an outcome. */
-  invoke(event: string): Promise<Outcome> {
+  invoke(event: string): Promise<TimedOutcome> {
     return new Promise((resolve) => {
       this.#waiting.push({ requestId: crypto.randomUUID(), event, resolve });
       this.#dispatch();
@@ -70,7 +88,7 @@ export class Pool {
   async stop(): Promise<void> {
     this.#stopped = true;
     for (const { requestId, resolve } of this.#waiting.splice(0)) {
-      resolve(failedOutcome(requestId, 'Runtime.ExitError', 'The local stack is stopping.'));
+      resolve({ ...failedOutcome(requestId, 'Runtime.ExitError', 'The local stack is stopping.'), durationMs: 0 });
     }
     await Promise.all(
       [...this.#all].map((sandbox) => sandbox.kill('Runtime.ExitError', 'The local stack is stopping.')),
@@ -106,40 +124,46 @@ export class Pool {
 class Sandbox {
   alive = true;
   readonly #options: PoolOptions;
-  readonly #worker: Worker;
+  readonly #sandbox: RunningSandbox;
   readonly #gone: () => void;
   #ready = false;
-  #current: Invocation | undefined;
+  #current: Run | undefined;
   #timer: NodeJS.Timeout | undefined;
+  #endMemoryWatch: () => void = () => {};
 
   constructor(options: PoolOptions, gone: () => void) {
     this.#options = options;
     this.#gone = gone;
-    this.#worker = startSandbox(options);
-    printLines(this.#worker, options.print);
-    this.#worker.on('message', (message: FromSandbox) => this.#hear(message));
-    this.#worker.on('error', (error: Error) => {
+    this.#sandbox = startSandbox(options);
+    const { worker } = this.#sandbox;
+    printLines(worker, options.print);
+    worker.on('message', (message: FromSandbox) => this.#receive(message));
+    worker.on('error', (error: Error) => {
       if (!this.busy) options.print(`a sandbox crashed after it had answered: ${error.stack}`);
       this.#end(error.name, error.message);
     });
-    this.#worker.on('exit', (code) => this.#end('Runtime.ExitError', `Runtime exited with error: exit status ${code}`));
+    worker.on('exit', (code) => this.#end('Runtime.ExitError', `Runtime exited with error: exit status ${code}`));
   }
 
   get busy(): boolean {
     return this.#current !== undefined;
   }
 
-  run(invocation: Invocation): Promise<void> {
+  run({ requestId, event, resolve: answer }: Invocation): Promise<void> {
     return new Promise((resolve) => {
-      this.#current = {
-        ...invocation,
-        resolve: (outcome) => {
+      const run: Run = {
+        requestId,
+        event,
+        end: (outcome) => {
           clearTimeout(this.#timer);
+          this.#endMemoryWatch();
           this.#current = undefined;
-          invocation.resolve(outcome);
+          const durationMs = run.begunAt === undefined ? 0 : performance.now() - run.begunAt;
+          answer({ ...outcome, durationMs });
           resolve();
         },
       };
+      this.#current = run;
       if (this.#ready) this.#begin();
       else this.#killAfter(initSeconds);
     });
@@ -147,23 +171,28 @@ class Sandbox {
 
   async kill(errorType: string, errorMessage: string): Promise<void> {
     this.#end(errorType, errorMessage);
-    await this.#worker.terminate();
+    await this.#sandbox.worker.terminate();
   }
 
-  #hear(message: FromSandbox): void {
+  #receive(message: FromSandbox): void {
     if (message === 'ready') {
       this.#ready = true;
       if (this.#current) this.#begin();
     } else if (message.requestId === this.#current?.requestId) {
-      this.#current.resolve(message);
+      this.#current.end(message);
     }
   }
 
   #begin(): void {
     if (!this.#current) return;
     const { requestId, event } = this.#current;
+    this.#current.begunAt = performance.now();
     this.#killAfter(this.#options.timeoutSeconds);
-    this.#worker.postMessage({ requestId, event, deadline: this.#options.now() + this.#options.timeoutSeconds * 1000 });
+    const { memoryMb, timeoutSeconds } = this.#options;
+    this.#endMemoryWatch = watchMemory(this.#sandbox.worker, memoryMb, () => {
+      void this.kill('Runtime.OutOfMemory', 'Runtime exited with error: signal: killed');
+    });
+    this.#sandbox.send({ requestId, event, deadline: this.#options.now() + timeoutSeconds * 1000 });
   }
 
   #killAfter(seconds: number): void {
@@ -177,7 +206,7 @@ class Sandbox {
   #end(errorType: string, errorMessage: string): void {
     if (!this.alive) return;
     this.alive = false;
-    this.#current?.resolve(failedOutcome(this.#current.requestId, errorType, errorMessage));
+    this.#current?.end(failedOutcome(this.#current.requestId, errorType, errorMessage));
     this.#gone();
   }
 }

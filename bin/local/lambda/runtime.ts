@@ -1,7 +1,9 @@
 import type { ShiftableClock } from '../clock.ts';
 import { type FunctionSettings, lambdaContext, lambdaEnvironment } from './environment.ts';
+import type { InvocationReport } from './invocation-report.ts';
 import { logLine } from './log-line.ts';
 import { maximumPayloadBytes, type Outcome, Pool } from './pool.ts';
+import { Throttles } from './throttles.ts';
 
 /** The functions of the stack, to be invoked by name. */
 export interface Lambda {
@@ -9,6 +11,8 @@ export interface Lambda {
   invoke(name: string, event: string): Promise<Outcome>;
   /** Kills a sandbox of a function, a busy one if there is any; tells whether one was running. */
   killOne(name: string): boolean;
+  /** Refuses every invocation of a function, as if its concurrency were used up, until the returned function is called. */
+  throttle(name: string): () => void;
   has(name: string): boolean;
   /** How many invocations are at work, of one function or of all. */
   busy(name?: string): number;
@@ -24,7 +28,9 @@ export interface LambdaOptions {
   clock: ShiftableClock;
   log: (line: string) => void;
   /** Takes the same lines as CloudWatch would keep them. */
-  rawLog?: (line: string) => void;
+  rawLog?: (line: string, functionName: string) => void;
+  /** Takes a report of each invocation when it has ended or was throttled. */
+  onInvocation?: (report: InvocationReport) => void;
 }
 
 /** Runs the bundles of the stack. */
@@ -35,6 +41,7 @@ export function createLambda({
   clock,
   log,
   rawLog = () => {},
+  onInvocation = () => {},
 }: LambdaOptions): Lambda {
   const pools = new Map(
     functions.map((settings) => [
@@ -42,6 +49,7 @@ export function createLambda({
       new Pool({
         size: concurrency(settings.name),
         timeoutSeconds: settings.timeoutSeconds,
+        memoryMb: settings.memoryMb,
         env: lambdaEnvironment(settings, endpointUrl),
         settings: {
           directory: settings.directory,
@@ -51,7 +59,7 @@ export function createLambda({
         },
         now: () => clock.now(),
         print: (line) => {
-          rawLog(line);
+          rawLog(line, settings.name);
           log(logLine(settings.name, line));
         },
       }),
@@ -62,14 +70,28 @@ export function createLambda({
     if (!found) throw new Error(`The stack has no function ${name}.`);
     return found;
   };
+  const throttles = new Throttles();
+  const report = (functionName: string, result: InvocationReport['result'], durationMs: number) =>
+    onInvocation({ functionName, endedAtMs: clock.now(), result, durationMs });
   let stopping = false;
   return {
     async invoke(name, event) {
-      const outcome = limited(await pool(name).invoke(event));
+      const target = pool(name);
+      if (throttles.has(name)) {
+        report(name, 'throttle', 0);
+        return throttledOutcome();
+      }
+      const { durationMs, ...answer } = await target.invoke(event);
+      const outcome = limited(answer);
+      report(name, outcome.failed ? 'error' : 'success', durationMs);
       if (outcome.failed && !stopping) log(logLine(name, failureLog(outcome)));
       return outcome;
     },
     killOne: (name) => pool(name).killOne(),
+    throttle(name) {
+      pool(name);
+      return throttles.add(name);
+    },
     has: (name) => pools.has(name),
     busy: (name) => (name === undefined ? [...pools.values()] : [pool(name)]).reduce((sum, { busy }) => sum + busy, 0),
     async stop() {
@@ -86,6 +108,11 @@ function limited(outcome: Outcome): Outcome {
     errorMessage: `Response payload size exceeded maximum allowed payload size (${maximumPayloadBytes} bytes).`,
   });
   return { ...outcome, payload, failed: true };
+}
+
+function throttledOutcome(): Outcome {
+  const payload = JSON.stringify({ errorType: 'TooManyRequestsException', errorMessage: 'Rate Exceeded.' });
+  return { requestId: crypto.randomUUID(), payload, failed: true, throttled: true };
 }
 
 /** What the Lambda runtime logs of a failed invocation, in the form of the functions' own log lines. */

@@ -14,6 +14,12 @@ export interface SandboxSettings {
   shift: SharedArrayBuffer;
 }
 
+/** What a worker thread is started with: the sandbox's settings, and how it is woken. */
+export interface WorkerSettings extends SandboxSettings {
+  /** How many invocations were sent to the sandbox: one 32-bit integer, notified when it changes. */
+  invocations: SharedArrayBuffer;
+}
+
 /** One invocation. `event` is JSON text; `deadline` is in milliseconds since the epoch. */
 export interface ToSandbox {
   requestId: string;
@@ -31,19 +37,37 @@ export interface SandboxOptions {
   env: Record<string, string>;
 }
 
+/** A running sandbox: it is frozen whenever it has answered every invocation that was sent to it. */
+export interface RunningSandbox {
+  worker: Worker;
+  /** Sends an invocation, which wakes the sandbox. */
+  send(message: ToSandbox): void;
+}
+
 /**
  * Starts a worker thread for a bundle. The worker's own code is transformed once, here: a thread that had to strip its
- * types itself would take twice as long to start. Its memory is not limited: a thread at V8's limit can take the process along.
+ * types itself would take twice as long to start. V8 gets no limit for its heap, since a thread that reaches it by one large
+ * allocation takes the process along: the pool watches the memory of its sandboxes instead.
  */
-export function startSandbox({ settings, env }: SandboxOptions): Worker {
-  return new Worker(workerCode(), {
+export function startSandbox({ settings, env }: SandboxOptions): RunningSandbox {
+  const invocations = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
+  const workerData: WorkerSettings = { ...settings, invocations: invocations.buffer };
+  const worker = new Worker(workerCode(), {
     eval: true,
     env,
     execArgv: [],
-    workerData: settings,
+    workerData,
     stdout: true,
     stderr: true,
   });
+  return {
+    worker,
+    send(message) {
+      worker.postMessage(message);
+      Atomics.add(invocations, 0, 1);
+      Atomics.notify(invocations, 0);
+    },
+  };
 }
 
 let code: string | undefined;

@@ -4,9 +4,9 @@
  */
 import { createRequire } from 'node:module';
 import { parentPort, workerData } from 'node:worker_threads';
-import type { FromSandbox, SandboxSettings, ToSandbox } from './sandbox.ts';
+import type { FromSandbox, ToSandbox, WorkerSettings } from './sandbox.ts';
 
-const settings: SandboxSettings = workerData;
+const settings: WorkerSettings = workerData;
 
 const ahead = new Float64Array(settings.shift);
 const realNow = Date.now;
@@ -46,6 +46,27 @@ function context(message: ToSandbox): object {
   };
 }
 
+/** How many invocations were sent here, and how many of them are answered. */
+const sent = new Int32Array(settings.invocations);
+let answered = 0;
+
+/** Resolves when what was printed has left the thread. */
+function flushed(stream: NodeJS.WriteStream): Promise<void> {
+  if (stream.writableLength === 0) return Promise.resolve();
+  return new Promise((resolve) => {
+    stream.write('', () => resolve());
+  });
+}
+
+/**
+ * Lambda freezes a sandbox that has answered: timers, sockets and promises go on with the next invocation. Here the
+ * thread sleeps until one is sent; if that has happened already, it does not sleep.
+ */
+async function freeze(): Promise<void> {
+  await Promise.all([flushed(process.stdout), flushed(process.stderr)]);
+  Atomics.wait(sent, 0, answered);
+}
+
 const handler = load();
 
 parentPort?.on('message', async (message: ToSandbox) => {
@@ -56,6 +77,8 @@ parentPort?.on('message', async (message: ToSandbox) => {
   } catch (thrown) {
     send({ requestId, payload: failure(thrown), failed: true });
   }
+  answered += 1;
+  void freeze();
 });
 
 send('ready');

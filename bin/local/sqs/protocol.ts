@@ -23,9 +23,12 @@ export function sqsService(queues: readonly Queue[], clock: Clock): AwsService {
     return queue;
   };
   const at = (request: { QueueUrl: string }): Queue => named(request.QueueUrl.split('/').at(-1) ?? '');
-  const withArn = (arn: string): Queue => {
+  const withArn = (parameter: 'SourceArn' | 'DestinationArn', arn: string): Queue => {
     const queue = queues.find((candidate) => candidate.settings.arn === arn);
-    if (!queue) throw new SqsError('ResourceNotFoundException', `The resource '${arn}' does not exist.`);
+    if (!queue) {
+      const message = `The resource that you specified for the ${parameter} parameter doesn't exist.`;
+      throw new SqsError('ResourceNotFoundException', message);
+    }
     return queue;
   };
   const feeding = (target: Queue): Queue[] => queues.filter((queue) => queue.redrive?.target === target);
@@ -108,17 +111,23 @@ export function sqsService(queues: readonly Queue[], clock: Clock): AwsService {
     })),
 
     StartMessageMoveTask: action(requests.StartMessageMoveTask, (request) => {
-      const source = withArn(request.SourceArn);
+      const source = withArn('SourceArn', request.SourceArn);
       if (feeding(source).length === 0) {
-        throw invalidValue('SourceArn', 'Source queue must be configured as a Dead Letter Queue.');
+        const message = 'Source queue must be configured as a Dead Letter Queue.';
+        throw new SqsError('InvalidParameterValueException', message);
       }
-      const destination = request.DestinationArn === undefined ? undefined : withArn(request.DestinationArn);
+      const { DestinationArn } = request;
+      const destination = DestinationArn === undefined ? undefined : withArn('DestinationArn', DestinationArn);
+      if (destination === source) {
+        const message = 'Source queue arn and destination queue arn cannot be the same.';
+        throw new SqsError('InvalidParameterValueException', message);
+      }
       const task = moves.start(source, destination, request.MaxNumberOfMessagesPerSecond ?? maximumMovesPerSecond);
       return { TaskHandle: task.handle };
     }),
 
     ListMessageMoveTasks: action(requests.ListMessageMoveTasks, (request) => {
-      const source = withArn(request.SourceArn);
+      const source = withArn('SourceArn', request.SourceArn);
       const tasks = moves.tasks.filter((task) => task.source === source).slice(0, request.MaxResults);
       return { Results: tasks.map(taskReport) };
     }),

@@ -4,6 +4,7 @@ import { SqsError } from './errors.ts';
 import { FairLine } from './fair-line.ts';
 import type { HeldMessage, Receipt } from './held-message.ts';
 import type { NewMessage } from './message.ts';
+import { ageOfOldestMessageSeconds, type QueueTotals } from './queue-metrics.ts';
 
 /** What a queue is declared with. Times are in seconds. */
 export interface QueueSettings {
@@ -28,6 +29,7 @@ export interface Redrive {
 export interface ReceiveRequest {
   maximum: number;
   visibilitySeconds?: number | undefined;
+  /** How long to wait for a message; `Infinity` for until one comes. */
   waitSeconds?: number | undefined;
   /** Ends a wait early, so that no message goes to someone who has left. */
   signal?: AbortSignal | undefined;
@@ -57,6 +59,7 @@ export class Queue {
   readonly #messages = new Map<string, HeldMessage>();
   readonly #line = new FairLine();
   readonly #counts = { delayed: 0, visible: 0, inFlight: 0, gone: 0 };
+  readonly #totals: QueueTotals = { sent: 0, received: 0, deleted: 0, emptyReceives: 0 };
   #waiters: Waiter[] = [];
   #servePlanned = false;
 
@@ -70,6 +73,16 @@ export class Queue {
   /** How many messages can be received, wait for their delay, and are in flight. */
   get counts(): Readonly<{ visible: number; delayed: number; inFlight: number }> {
     return this.#counts;
+  }
+
+  /** Sums since the queue was created: what CloudWatch's `NumberOf...` metrics add up to. */
+  get totals(): Readonly<QueueTotals> {
+    return this.#totals;
+  }
+
+  /** `ApproximateAgeOfOldestMessage` in seconds; undefined while CloudWatch would report no value. */
+  ageOfOldestMessageSeconds(): number | undefined {
+    return ageOfOldestMessageSeconds(this.#messages.values(), this.#clock.now());
   }
 
   /** How many receives wait for a message. */
@@ -93,9 +106,12 @@ export class Queue {
       senderId,
       id: randomUUID(),
       sentAt: this.#clock.now(),
+      arrivedAt: this.#clock.now(),
       receives: 0,
+      receivesAtArrival: 0,
       state: 'gone',
     };
+    this.#totals.sent += 1;
     this.adopt(held, delaySeconds);
     return held.id;
   }
@@ -116,6 +132,12 @@ export class Queue {
     if (this.#counts.inFlight >= maximumInFlight) {
       throw new SqsError('OverLimit', 'Too many messages in flight.');
     }
+    const receipts = await this.#receiveOrWait(request);
+    if (receipts.length === 0) this.#totals.emptyReceives += 1;
+    return receipts;
+  }
+
+  async #receiveOrWait(request: ReceiveRequest): Promise<Receipt[]> {
     const receipts = this.#take(request);
     const waitSeconds = request.waitSeconds ?? this.settings.waitSeconds;
     if (receipts.length > 0 || waitSeconds === 0 || request.signal?.aborted) return receipts;
@@ -124,7 +146,7 @@ export class Queue {
         this.#waiters = this.#waiters.filter((other) => other !== waiter);
         waiter.resolve([]);
       };
-      const cancel = this.#clock.after(waitSeconds * 1000, leave);
+      const cancel = Number.isFinite(waitSeconds) ? this.#clock.after(waitSeconds * 1000, leave) : () => {};
       const waiter: Waiter = {
         request,
         resolve(found) {
@@ -144,6 +166,7 @@ export class Queue {
    */
   delete(handle: string): void {
     const message = this.#latest(handle);
+    this.#totals.deleted += 1;
     if (message) this.#remove(message);
   }
 
@@ -159,8 +182,29 @@ export class Queue {
     if (message.state !== 'inFlight') {
       throw new SqsError('MessageNotInflight', 'The message referred to is not in flight.');
     }
+    message.invocation = undefined;
     if (seconds === 0) this.#show(message);
     else this.#hide(message, 'inFlight', seconds);
+  }
+
+  /**
+   * Keeps the visibility timeouts of received messages from ending while an invocation has them, until the returned function
+   * is called. AWS asks for a visibility timeout of six times the function's, so only a clock that is moved can end it
+   * earlier. A message whose visibility was changed meanwhile is no longer kept.
+   */
+  holdInFlight(receipts: readonly Receipt[]): () => void {
+    const held = receipts.map(({ message }) => {
+      const invocation = { isOverdue: false };
+      message.invocation = invocation;
+      return { message, invocation };
+    });
+    return () => {
+      for (const { message, invocation } of held) {
+        if (message.invocation !== invocation) continue;
+        message.invocation = undefined;
+        if (invocation.isOverdue && message.state === 'inFlight') this.#show(message);
+      }
+    };
   }
 
   /** Throws every message away. */
@@ -193,6 +237,7 @@ export class Queue {
 
   #receiveOne(message: HeldMessage, visibilitySeconds: number): Receipt {
     message.receives += 1;
+    this.#totals.received += 1;
     message.firstReceivedAt ??= this.#clock.now();
     const stays = this.#mischief.duplicateReceives > 0 && this.#mischief.random() < this.#mischief.duplicateReceives;
     if (visibilitySeconds === 0 || stays) this.#show(message);
@@ -202,7 +247,8 @@ export class Queue {
 
   #die(message: HeldMessage, target: Queue): void {
     this.#remove(message);
-    target.adopt({ ...message, diedOn: this.settings.arn });
+    const arrivedAt = this.#clock.now();
+    target.adopt({ ...message, diedOn: this.settings.arn, arrivedAt, receivesAtArrival: message.receives });
   }
 
   #handle(message: HeldMessage): string {
@@ -226,7 +272,10 @@ export class Queue {
 
   #hide(message: HeldMessage, state: 'delayed' | 'inFlight', seconds: number): void {
     this.#enter(message, state);
-    message.cancelDue = this.#clock.after(seconds * 1000, () => this.#show(message));
+    message.cancelDue = this.#clock.after(seconds * 1000, () => {
+      if (message.invocation) message.invocation.isOverdue = true;
+      else this.#show(message);
+    });
   }
 
   #remove(message: HeldMessage): void {

@@ -11,6 +11,8 @@ import {
 import type { Queue } from './queue.ts';
 import { delaySeconds, type Outgoing } from './shapes.ts';
 
+/** Letters, digits, `_`, `-` and single periods inside; `AWS.` and `Amazon.` are reserved. */
+const attributeName = /^(?!aws\.|amazon\.)[\w-]+(\.[\w-]+)*$/i;
 const attributeType = /^(String|Number|Binary)(\.[\w.-]+)?$/;
 const groupId = /^[\x21-\x7e]{1,128}$/;
 const maximumAttributes = 10;
@@ -28,10 +30,14 @@ export function readAttributes(given: Outgoing['MessageAttributes'] = {}): Map<s
   for (const [name, { DataType, StringValue, BinaryValue }] of Object.entries(given)) {
     const binary = DataType.startsWith('Binary');
     const value = binary ? Buffer.from(BinaryValue ?? '', 'base64') : (StringValue ?? '');
+    if (!attributeName.test(name)) throw invalidValue(`MessageAttributes.${name}`, 'The name is not allowed.');
     if (!attributeType.test(DataType)) {
       throw invalidValue(`MessageAttributes.${name}`, `The type '${DataType}' is not String, Number or Binary.`);
     }
     if (value.length === 0) throw invalidValue(`MessageAttributes.${name}`, 'The value must not be empty.');
+    if (DataType.startsWith('Number') && !Number.isFinite(Number(value))) {
+      throw invalidValue(`MessageAttributes.${name}`, 'The value of a Number must be a number.');
+    }
     attributes.set(name, { dataType: DataType, value });
   }
   if (attributes.size > maximumAttributes) throw invalidValue('MessageAttributes', 'At most 10 are allowed.');

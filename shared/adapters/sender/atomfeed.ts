@@ -11,12 +11,12 @@ import { deliverByHttp } from '../outbound-http/http-delivery.ts';
  */
 export const feedDelivery =
   (http: HttpClient, endpoint: string | undefined): Deliver =>
-  async ({ event, deliveryId, timeLeft }, { category = '' }) => {
+  async ({ event, eventTimeMs, deliveryId, timeLeft }, { category = '' }) => {
     if (endpoint === undefined) {
       return failed('permanent', 'no feed configured', 'This service has no Atom feed', { cause: 'service' });
     }
     const headers = { 'content-type': ATOM_ENTRY_TYPE, 'user-agent': 'monitoring-notifications/1' };
-    const body = atomEntry(event, category, deliveryId, Date.now());
+    const body = atomEntry(event, category, deliveryId, eventTimeMs);
     const request = { url: new URL(endpoint), headers, body, deadline: sendDeadline(timeLeft) };
     return deliverByHttp('atomfeed', http, request, 'the feed');
   };

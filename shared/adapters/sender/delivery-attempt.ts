@@ -1,93 +1,101 @@
 import { randomUUID } from 'node:crypto';
 import { MIN_TIME_TO_SEND } from '../../domain/deliver.ts';
-import { attempted, claimedRecord, type DeliveryRecord, ended } from '../../domain/delivery-record.ts';
+import {
+  attempted,
+  causeOfExpiry,
+  claimedRecord,
+  type DeliveryRecord,
+  ended,
+  isExpired,
+  released,
+} from '../../domain/delivery-record.ts';
 import type { DeliveryTarget } from '../../domain/notification.ts';
 import type { Outcome } from '../../domain/outcome.ts';
-import { MAX_AGE, MAX_ATTEMPTS } from '../../domain/retry-schedule.ts';
+import { MAX_ATTEMPTS } from '../../domain/retry-schedule.ts';
 import { logger } from '../logger.ts';
-import { postpone, putBack, type Settled, sameMessage, type Work } from './message.ts';
-import { bury, settle } from './settlement.ts';
+import { deadLetter } from './dead-letter.ts';
+import { reschedule, returnToQueue, type Settled, sameMessage, sentAt, type Work } from './message.ts';
 
-/** What an incident's order adds to an attempt; nothing for the types without incidents. */
-export type Turn = {
-  /** True where a newer event of the incident has arrived. */
-  superseded: boolean;
-  /** Notes, once, that this event has arrived: before its record, so that no crash lets an older one follow it. */
-  onDelivered: () => Promise<void>;
-};
+/** An attempt that was made: the record counts it already, and the claim still holds. */
+export type Attempted = { record: DeliveryRecord; outcome: Outcome };
 
-const noTurn: Turn = { superseded: false, onDelivered: async () => undefined };
-
-/** Delivers, and gives the claim up where a failure of our own kept it from being tried. */
 const deliver = async (work: Work, record: DeliveryRecord, { details }: DeliveryTarget): Promise<Outcome> => {
   const { tools, body, id, timeLeft } = work;
   try {
-    const { event, notification_id: notificationId } = body;
-    return await tools.deliver({ event, notificationId, deliveryId: id, partsDone: record.parts, timeLeft }, details);
+    const { event, notification_id: notificationId, event_time_ms: eventTimeMs } = body;
+    const alert = { event, eventTimeMs, notificationId, deliveryId: id, partsDone: record.parts, timeLeft };
+    return await tools.deliver(alert, details);
   } catch (error) {
-    // Where even this fails, the lease ends by itself.
-    await tools.deliveries.save({ ...record, lease: 0 }).catch(() => undefined);
+    // A failure of ours kept it from being tried. Where even this write fails, the lease ends by itself.
+    await tools.deliveries.update(record, released(record, record.due)).catch(() => undefined);
     throw error;
   }
 };
 
-const workOnClaimed = async (
+const attemptClaimed = async (
   work: Work,
   record: DeliveryRecord,
-  notification: DeliveryTarget | undefined,
-  turn: Turn,
-): Promise<Settled> => {
+  target: DeliveryTarget | undefined,
+  isSuperseded: boolean,
+): Promise<Settled | Attempted> => {
   const { deliveries, clock } = work.tools;
-  if (!notification) {
-    await deliveries.save(ended(record, 'cancelled'));
-    return { verdict: 'cancelled' };
+  if (!target || isSuperseded) {
+    const verdict = target ? 'superseded' : 'cancelled';
+    await deliveries.complete(ended(record, verdict));
+    return { verdict };
   }
-  if (turn.superseded) {
-    await deliveries.save(ended(record, 'superseded'));
-    return { verdict: 'superseded' };
-  }
-  if (clock() - record.opened > MAX_AGE) return bury(work, record, { reason: 'expired', cause: 'destination' });
-  // A worker died after the last attempt was counted and before it was buried.
+  if (isExpired(record, clock())) return deadLetter(work, record, { reason: 'expired', cause: causeOfExpiry(record) });
+  // A worker crashed after the last attempt was counted and before it was dead-lettered.
   if (record.attempts >= MAX_ATTEMPTS)
-    return bury(work, record, { reason: 'attempts exhausted', cause: 'destination' });
+    return deadLetter(work, record, { reason: 'attempts exhausted', cause: causeOfExpiry(record) });
   if (work.timeLeft() < MIN_TIME_TO_SEND) {
-    await deliveries.save({ ...record, lease: 0 });
-    return putBack(work, 'busy', 0);
+    await deliveries.update(record, released(record, record.due));
+    return returnToQueue(work, 'busy', 0);
   }
   const at = clock();
-  const outcome = await deliver(work, record, notification);
-  return settle(work, attempted(record, outcome, at, clock() - at), outcome, turn.onDelivered);
+  const outcome = await deliver(work, record, target);
+  return { record: attempted(record, outcome, at, clock() - at), outcome };
+};
+
+const reportConflict = async ({ tools, body, id }: Work, record: DeliveryRecord): Promise<Settled> => {
+  const { type, deliveries, clock } = tools;
+  logger.error('event conflict', { type, delivery_id: id, tenant_id: body.event.tenant_id });
+  await deliveries.noteConflict(record, clock());
+  return { verdict: 'conflict' };
 };
 
 /**
- * Works on one message (design 3, The sender): sends it on where the notification has another type now, claims the
- * delivery, delivers, and settles what came of it. A failure of our own dependencies is thrown: it uses no attempt.
+ * Makes one attempt for a message: sends it on if the notification has another type now, claims the delivery, and delivers. A
+ * failure of our own dependencies is thrown: it uses no attempt.
+ *
+ * @param isSuperseded true where a newer event of the incident was delivered
+ * @returns what became of the message, or the attempt, which is still to be settled
  */
 export const attemptDelivery = async (
   work: Work,
-  notification: DeliveryTarget | undefined,
-  turn: Turn = noTurn,
-): Promise<Settled> => {
-  const { tools, record, body, id } = work;
+  target: DeliveryTarget | undefined,
+  isSuperseded = false,
+): Promise<Settled | Attempted> => {
+  const { tools, record: message, body } = work;
   const { deliveries, queues, queueUrls, type, clock } = tools;
-  if (notification && notification.type !== type) {
-    await queues.sendLater(queueUrls[notification.type], sameMessage(work), 0);
+  if (target && target.type !== type) {
+    await queues.sendDelayed(queueUrls[target.type], sameMessage(work), 0);
     return { verdict: 'forwarded' };
   }
-  if (work.timeLeft() < MIN_TIME_TO_SEND) return putBack(work, 'busy', 0);
+  if (work.timeLeft() < MIN_TIME_TO_SEND) return returnToQueue(work, 'busy', 0);
 
-  const claim = await deliveries.claim(claimedRecord(body, record.body, randomUUID(), clock()), clock());
+  const first = claimedRecord(body, randomUUID(), clock());
+  const claim = await deliveries.claim(first, clock(), sentAt(message));
   switch (claim.kind) {
     case 'ended':
       return { verdict: 'duplicate' };
     case 'conflict':
-      logger.warn('event id used again with other content', { type, delivery_id: id, tenant_id: body.event.tenant_id });
-      return { verdict: 'conflict' };
+      return reportConflict(work, first);
     case 'busy':
-      return putBack(work, 'busy', (claim.until - clock()) / 1000 + 1);
+      return returnToQueue(work, 'busy', (claim.until - clock()) / 1000 + 1);
     case 'early':
-      return postpone(work, claim.due - clock());
+      return reschedule(work, claim.due - clock());
     case 'claimed':
-      return workOnClaimed(work, claim.record, notification, turn);
+      return attemptClaimed(work, claim.record, target, isSuperseded);
   }
 };

@@ -11,13 +11,12 @@ import { webhookHeaders } from './webhook.ts';
  */
 export const routerDelivery =
   (accounts: Pick<AccountRepository, 'webhookCredentials'>, http: HttpClient, endpoint: string): Deliver =>
-  async ({ event, deliveryId, timeLeft }, { api_key: apiKey = '', routing_key: routingKey }) => {
+  async ({ event, eventTimeMs, deliveryId, timeLeft }, { api_key: apiKey = '', routing_key: routingKey }) => {
     const credentials = await accounts.webhookCredentials(event.tenant_id);
     const path = [apiKey, ...(routingKey === undefined ? [] : [routingKey])].map(encodeURIComponent).join('/');
     const url = new URL(`${endpoint.replace(/\/$/, '')}/${path}`);
-    const now = Date.now();
-    const body = JSON.stringify(routerEvent(event, now));
-    const headers = webhookHeaders(credentials, deliveryId, now, body);
+    const body = JSON.stringify(routerEvent(event, eventTimeMs));
+    const headers = webhookHeaders(credentials, deliveryId, Date.now(), body);
     const request = { url, headers, body, readBody: true, deadline: sendDeadline(timeLeft) };
     return deliverByHttp('incidentrouter', http, request, 'the incident router');
   };

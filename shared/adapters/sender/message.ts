@@ -5,7 +5,7 @@ import { type Delivery, delivery } from '../../contracts/sender.ts';
 import type { Deliver } from '../../domain/deliver.ts';
 import type { Settlement } from '../../domain/delivery-metrics.ts';
 import type { DeliveryRepository } from '../delivery-repository.ts';
-import type { Queues } from '../queues.ts';
+import { lockWait, type Message, type Queues } from '../queues.ts';
 
 /** What became of a message: the words that are counted for a type's deliveries. */
 export type Verdict =
@@ -20,13 +20,20 @@ export type Verdict =
   | 'early'
   | 'busy'
   | 'unrecorded'
-  | 'failed';
+  | 'throttled_keys'
+  | 'internal_error';
 
 /**
- * What became of a message. `again` leaves it on the queue, where its visibility has been set; all others are acked. `latency`
- * is how long its delivery took, in ms.
+ * What became of a message. `again` leaves it on the queue, where its visibility has been set; all others are acknowledged.
+ * `latency` is how long its delivery took, in ms.
  */
-export type Settled = Settlement & { verdict: Verdict; again?: true; latency?: number };
+export type Settled = Settlement & {
+  verdict: Verdict;
+  again?: true;
+  latency?: number;
+  /** True where a delivery is not recorded since DynamoDB throttles its own key: no outage. */
+  isKeyThrottled?: boolean;
+};
 
 /** What a sender needs of the world. */
 export type SenderTools = {
@@ -40,7 +47,7 @@ export type SenderTools = {
   retryUrl: string;
   deadLetterUrl: string;
   retryScale: number;
-  /** True where owners hear of alerts that are given up. */
+  /** True where technical contacts are notified of alerts that are given up. */
   deadLetterMail: boolean;
   clock: () => number;
 };
@@ -56,7 +63,7 @@ export type Work = {
   timeLeft: () => number;
 };
 
-/** Reads the delivery of a message without throwing: whatever is wrong with a text, its neighbours must go on. */
+/** Reads the delivery of a message without throwing: whatever is wrong with a text must not fail the rest of the batch. */
 export const readDelivery = (text: string): Delivery | undefined => {
   try {
     const parsed = delivery.safeParse(parseJson(text));
@@ -66,8 +73,15 @@ export const readDelivery = (text: string): Delivery | undefined => {
   }
 };
 
+/** When a message was sent, ms since the epoch. */
+export const sentAt = ({ attributes }: SQSRecord): number => Number(attributes.SentTimestamp);
+
 /** The same message once more, byte for byte. */
-export const sameMessage = ({ record, body }: Work) => ({ body: record.body, group: body.event.tenant_id });
+export const sameMessage = ({ record, body }: Work): Message => ({
+  body: record.body,
+  group: body.event.tenant_id,
+  lockWait: lockWait(record),
+});
 
 /** The address of the queue that a message came from: the type's own, or that of its retries. */
 export const queueOf = (
@@ -75,21 +89,14 @@ export const queueOf = (
   { type, queueUrls, retryUrl }: Pick<SenderTools, 'type' | 'queueUrls' | 'retryUrl'>,
 ): string => (eventSourceARN.split(':').at(-1) === retryUrl.split('/').at(-1) ? retryUrl : queueUrls[type]);
 
-/** Leaves a message on its queue, to come again after some seconds. */
-export const putBack = async ({ tools, record }: Work, verdict: Verdict, seconds: number): Promise<Settled> => {
-  await tools.queues.putBack(queueOf(record, tools), record, seconds);
+/** Returns a message to its queue, invisible for some seconds. */
+export const returnToQueue = async ({ tools, record }: Work, verdict: Verdict, seconds: number): Promise<Settled> => {
+  await tools.queues.changeVisibility(queueOf(record, tools), record, seconds);
   return { verdict, again: true };
 };
 
-/**
- * Sends a message on, to come again after a wait in ms: not by visibility, or it would count among the 120,000 in flight. It
- * joins the retries, which keep nobody waiting who is new.
- */
-export const comeAgain = (work: Work, wait: number): Promise<void> =>
-  work.tools.queues.sendLater(work.tools.retryUrl, sameMessage(work), wait);
-
-/** Lets a message that is not due yet come again when it is, after a wait in ms. */
-export const postpone = async (work: Work, wait: number): Promise<Settled> => {
-  await comeAgain(work, wait);
+/** Sends a message that is not due yet to the queue of retries, visible when it is due, after a wait in ms. No attempt is used. */
+export const reschedule = async (work: Work, waitMs: number): Promise<Settled> => {
+  await work.tools.queues.sendDelayed(work.tools.retryUrl, sameMessage(work), waitMs);
   return { verdict: 'early' };
 };

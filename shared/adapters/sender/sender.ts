@@ -5,19 +5,21 @@ import { type TestResult, testRequest } from '../../contracts/sender.ts';
 import type { Deliver } from '../../domain/deliver.ts';
 import { deliveryId } from '../../domain/delivery-key.ts';
 import { DELIVERY_LATENCY, deliveryCounts } from '../../domain/delivery-metrics.ts';
-import { byTime, incidentKey } from '../../domain/incident.ts';
-import { ownFailureWait } from '../../domain/retry-schedule.ts';
+import { incidentKey } from '../../domain/incident.ts';
+import { internalErrorDelaySeconds } from '../../domain/retry-schedule.ts';
 import { testEvent } from '../../domain/test-event.ts';
 import { createDeliveryRepository } from '../delivery-repository.ts';
 import type { createDocumentClient } from '../document-client.ts';
+import { isKeyThrottled } from '../key-throttling.ts';
 import { errorTrace, logger } from '../logger.ts';
-import { count, tally } from '../metrics.ts';
+import { count, oldestAgeSeconds, tally } from '../metrics.ts';
 import { createNotificationRepository } from '../notification-repository.ts';
 import type { TargetReads } from '../notification-targets.ts';
 import { createQueues, dueTime } from '../queues.ts';
 import { attemptDelivery } from './delivery-attempt.ts';
-import { attemptInTurn } from './incident-turn.ts';
-import { postpone, queueOf, readDelivery, type SenderTools, type Settled, type Work } from './message.ts';
+import { deliverInOrder, type IncidentLine, type SettledWork } from './incident-lock.ts';
+import { queueOf, readDelivery, reschedule, type SenderTools, type Settled, sentAt, type Work } from './message.ts';
+import { settle } from './settlement.ts';
 
 /** The part of a sender's environment that all types share, parsed. */
 export type SenderEnvironment = {
@@ -31,7 +33,6 @@ export type SenderEnvironment = {
 };
 
 type Invocation = SQSEvent | { kind: 'test' };
-type SettledMessage = Settled & { record: SQSRecord };
 
 /**
  * Makes the Lambda handler of a type's sender. It is invoked with a batch of its queue or of its retries, whose messages it
@@ -62,9 +63,10 @@ export const createSender = (
   const runTest = async (input: unknown, timeLeft: () => number): Promise<TestResult> => {
     const { tenant, type: tested, details } = testRequest.parse(input);
     if (tested !== type) throw new Error(`The sender of ${type} was asked to test ${tested}.`);
-    const alert = { event: testEvent(tenant, Date.now()), deliveryId: ulid(), partsDone: [], timeLeft };
+    const now = Date.now();
+    const alert = { event: testEvent(tenant, now), eventTimeMs: now, deliveryId: ulid(), partsDone: [], timeLeft };
     const outcome = await deliver(alert, details).catch((error: unknown) => {
-      logger.error('own failure', { type, ...errorTrace(error) });
+      logger.error('internal error', { type, ...errorTrace(error) });
       // Lambda logs what is thrown: this says nothing that the line above does not.
       throw new Error('The test did not run.');
     });
@@ -72,45 +74,77 @@ export const createSender = (
     return { status: outcome.result === 'delivered' ? 'success' : 'failure', message: outcome.explanation };
   };
 
-  /** A failure of our own: the message comes again, the sooner the fewer times it has come; no attempt is used. */
-  const ownFailure = async (record: SQSRecord, error: unknown): Promise<SettledMessage> => {
+  /** A failure of ours: the message returns to its queue, the later the more often it was received; no attempt is used. */
+  const returnAfterFailure = async (record: SQSRecord, error: unknown): Promise<Settled> => {
     const receives = Number(record.attributes.ApproximateReceiveCount);
     const { MessageGroupId: tenant_id } = record.attributes;
-    logger.error('own failure', { type, message_id: record.messageId, tenant_id, receives, ...errorTrace(error) });
+    const verdict = isKeyThrottled(error) ? 'throttled_keys' : 'internal_error';
+    const line = { type, verdict, message_id: record.messageId, tenant_id, receives, ...errorTrace(error) };
+    if (verdict === 'internal_error') logger.error('internal error', line);
+    else logger.warn('partition key throttled', line);
     await tools.queues
-      .putBack(queueOf(record, tools), record, ownFailureWait(receives, environment.RETRY_SCALE))
-      .catch((cause: unknown) => logger.error('message waits out its visibility', { type, ...errorTrace(cause) }));
-    return { verdict: 'failed', again: true, record };
+      .changeVisibility(queueOf(record, tools), record, internalErrorDelaySeconds(receives, environment.RETRY_SCALE))
+      .catch((cause: unknown) => logger.error('visibility change failed', { type, ...errorTrace(cause) }));
+    return { verdict, again: true };
   };
 
-  const buryMalformed = async (record: SQSRecord): Promise<Settled> => {
+  const deadLetterMalformed = async (record: SQSRecord): Promise<Settled> => {
     const { body, attributes } = record;
     const reason = { reason: 'malformed', cause: 'service', attempts: 0 } as const;
-    await tools.queues.deadLetter(environment.DEAD_LETTER_QUEUE, { body, group: attributes.MessageGroupId }, reason);
+    const letter = { body, group: attributes.MessageGroupId };
+    await tools.queues.sendToDeadLetterQueue(environment.DEAD_LETTER_QUEUE, letter, reason);
     logger.error('malformed delivery', { type, message_id: record.messageId });
     return { verdict: 'dead', cause: 'service' };
   };
 
-  const orFailure = (record: SQSRecord, settled: Promise<Settled>): Promise<SettledMessage> =>
-    settled.then(
-      (done) => ({ ...done, record }),
-      (error: unknown) => ownFailure(record, error),
-    );
+  const orFailure = (record: SQSRecord, settled: Promise<Settled>): Promise<Settled> =>
+    settled.catch((error: unknown) => returnAfterFailure(record, error));
 
-  /** A retry that waits for hours comes by every 15 min: that costs no read and no write. */
-  const isDue = ({ record }: Work): boolean => dueTime(record) <= tools.clock();
+  const contain = async (work: Work, settled: Promise<Settled>): Promise<SettledWork> => ({
+    work,
+    settled: await orFailure(work.record, settled),
+  });
 
-  const workOn = async (work: Work, targets: TargetReads): Promise<Settled> => {
-    if (!isDue(work)) return postpone(work, dueTime(work.record) - tools.clock());
-    const notification = await targets.find(placeOf(work));
-    return hasIncidents ? attemptInTurn(work, notification) : attemptDelivery(work, notification);
+  const deliverOne = async (work: Work, targets: TargetReads): Promise<Settled> => {
+    const result = await attemptDelivery(work, await targets.find(placeOf(work)));
+    return 'verdict' in result ? result : settle(work, result);
   };
 
-  /** Messages that must be worked on one after the other; each line goes beside the others. */
-  const lines = (works: Work[]): Work[][] => {
-    if (!hasIncidents) return works.map((work) => [work]);
-    const sorted = works.toSorted((one, other) => byTime(one.body.event, other.body.event));
-    return [...Map.groupBy(sorted, ({ body }) => `${body.notification_id} ${incidentKey(body.event)}`).values()];
+  /** Messages that must be worked on one after the other; each line is worked on beside the others. */
+  const linesOf = (works: Work[]): IncidentLine[] => {
+    const sorted = works.toSorted((one, other) => one.body.event_time_ms - other.body.event_time_ms);
+    const lines = Map.groupBy(sorted, ({ body }) => `${body.notification_id} ${incidentKey(body.event)}`);
+    return [...lines.values()].flatMap(([first, ...rest]): IncidentLine[] => (first ? [[first, ...rest]] : []));
+  };
+
+  const deliverAll = async (works: Work[], targets: TargetReads): Promise<SettledWork[]> => {
+    const lines = hasIncidents
+      ? linesOf(works).map((line) => deliverInOrder(line, targets.find(placeOf(line[0])), contain))
+      : works.map(async (work) => [await contain(work, deliverOne(work, targets))]);
+    return (await Promise.all(lines)).flat();
+  };
+
+  const report = (settled: readonly { record: SQSRecord; settled: Settled }[]): void => {
+    const verdicts = tally(settled.map(({ settled: { verdict } }) => verdict));
+    logger.info('batch done', { type, ...verdicts });
+    const unprocessed = settled.filter(({ settled: { verdict } }) => verdict === 'internal_error');
+    const unrecorded = settled.filter(
+      ({ settled: { verdict, isKeyThrottled: isOwn } }) => verdict === 'unrecorded' && !isOwn,
+    );
+    const returned = unprocessed.length + (verdicts.throttled_keys ?? 0);
+    count(
+      { ...verdicts, ...tally(settled.flatMap(({ settled: one }) => deliveryCounts(one))) },
+      { type },
+      { [DELIVERY_LATENCY]: settled.flatMap(({ settled: { latency } }) => latency ?? []) },
+      {
+        handled: settled.length - returned,
+        internalErrors: unprocessed.length + unrecorded.length,
+        oldestUnprocessedSeconds: oldestAgeSeconds(
+          unprocessed.map(({ record }) => sentAt(record)),
+          tools.clock(),
+        ),
+      },
+    );
   };
 
   const runBatch = async ({ Records }: SQSEvent, timeLeft: () => number): Promise<SQSBatchResponse> => {
@@ -118,23 +152,27 @@ export const createSender = (
     const works = messages.flatMap(({ record, body }): Work[] =>
       body ? [{ tools, record, body, id: deliveryId(body.event, body.notification_id), timeLeft }] : [],
     );
-    const targets = notifications.targets(works.filter(isDue).map(placeOf));
-
-    const workInLine = async (line: Work[]): Promise<SettledMessage[]> => {
-      const done: SettledMessage[] = [];
-      for (const work of line) done.push(await orFailure(work.record, workOn(work, targets)));
-      return done;
-    };
-    const malformed = messages
-      .filter(({ body }) => !body)
-      .map(({ record }) => orFailure(record, buryMalformed(record)));
-    const settled = (await Promise.all([...lines(works).map(workInLine), Promise.all(malformed)])).flat();
-
-    const verdicts = tally(settled.map(({ verdict }) => verdict));
-    logger.info('batch done', { type, ...verdicts });
-    const latency = settled.flatMap(({ latency }) => latency ?? []);
-    count({ ...verdicts, ...tally(settled.flatMap(deliveryCounts)) }, { type }, { [DELIVERY_LATENCY]: latency });
-    const again = settled.filter(({ again }) => again);
+    const now = tools.clock();
+    /** A retry that waits for hours passes every 15 min: that costs no read and no write. */
+    const isDue = ({ record }: Work): boolean => dueTime(record) <= now;
+    const due = works.filter(isDue);
+    const [delivered, early, malformed] = await Promise.all([
+      deliverAll(due, notifications.targets(due.map(placeOf))),
+      Promise.all(
+        works.filter((work) => !isDue(work)).map((work) => contain(work, reschedule(work, dueTime(work.record) - now))),
+      ),
+      Promise.all(
+        messages
+          .filter(({ body }) => !body)
+          .map(async ({ record }) => ({ record, settled: await orFailure(record, deadLetterMalformed(record)) })),
+      ),
+    ]);
+    const settled = [
+      ...[...delivered, ...early].map(({ work, settled: one }) => ({ record: work.record, settled: one })),
+      ...malformed,
+    ];
+    report(settled);
+    const again = settled.filter(({ settled: one }) => one.again);
     return { batchItemFailures: again.map(({ record }) => ({ itemIdentifier: record.messageId })) };
   };
 

@@ -4,10 +4,10 @@ import type { HttpPost } from '../../../shared/adapters/outbound-http/http-clien
 import { feedDelivery } from '../../../shared/adapters/sender/atomfeed.ts';
 import { pagerDelivery } from '../../../shared/adapters/sender/incidentpager.ts';
 import { routerDelivery } from '../../../shared/adapters/sender/incidentrouter.ts';
-import { alarmEvent } from '../../support/events.ts';
+import { alarmEvent, EVENT_TIME } from '../../support/events.ts';
 import { goodDetails } from '../../support/notifications.ts';
 
-const alert = { event: alarmEvent(), deliveryId: 'd1', partsDone: [], timeLeft: () => 30_000 };
+const alert = { event: alarmEvent(), eventTimeMs: EVENT_TIME, deliveryId: 'd1', partsDone: [], timeLeft: () => 30_000 };
 const secrets = [`whsec_${Buffer.from('a'.repeat(32)).toString('base64')}`];
 const accounts = { webhookCredentials: async () => ({ token: 'token-of-acme', secrets }) };
 

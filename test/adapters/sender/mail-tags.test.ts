@@ -2,7 +2,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { emailDelivery } from '../../../shared/adapters/sender/email.ts';
 import { mailTags } from '../../../shared/domain/mail-event.ts';
 import { newNotificationId } from '../../../shared/domain/notification-id.ts';
-import { alarmEvent } from '../../support/events.ts';
+import { alarmEvent, EVENT_TIME } from '../../support/events.ts';
 import { startHttp } from '../../support/servers.ts';
 
 describe('a mail that is sent', () => {
@@ -22,7 +22,13 @@ describe('a mail that is sent', () => {
     vi.stubEnv('AWS_ACCESS_KEY_ID', 'local');
     vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'local');
     const deliver = emailDelivery(environment, async () => undefined);
-    const alert = { event: alarmEvent(), deliveryId: 'd1', partsDone: [], timeLeft: () => 30_000 };
+    const alert = {
+      event: alarmEvent(),
+      eventTimeMs: EVENT_TIME,
+      deliveryId: 'd1',
+      partsDone: [],
+      timeLeft: () => 30_000,
+    };
     const outcome = await deliver(
       { ...alert, ...(notificationId !== undefined && { notificationId }) },
       { address: 'a@example.com' },

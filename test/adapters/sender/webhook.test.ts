@@ -6,12 +6,12 @@ import { webhookDelivery } from '../../../shared/adapters/sender/webhook.ts';
 import { isAlarmEvent } from '../../../shared/contracts/alarm-event.ts';
 import { parseJson } from '../../../shared/contracts/json.ts';
 import { egressRule } from '../../../shared/domain/egress.ts';
-import { alarmEvent } from '../../support/events.ts';
+import { alarmEvent, EVENT_TIME } from '../../support/events.ts';
 import { startHttp } from '../../support/servers.ts';
 
 const secret = (letter: string) => `whsec_${Buffer.from(letter.repeat(32)).toString('base64')}`;
 const credentials: WebhookCredentials = { token: 'token-of-acme', secrets: [secret('a')] };
-const alert = { event: alarmEvent(), deliveryId: 'd1', partsDone: [], timeLeft: () => 30_000 };
+const alert = { event: alarmEvent(), eventTimeMs: EVENT_TIME, deliveryId: 'd1', partsDone: [], timeLeft: () => 30_000 };
 
 type Call = { headers: Record<string, string>; body: string; method: string };
 

@@ -3,7 +3,7 @@ import { mailTags } from '../../../shared/domain/mail-event.ts';
 import { newToken } from '../../../shared/domain/token.ts';
 import { type FunctionName, senderName } from '../../../shared/environment.ts';
 import { apiRequest } from '../../support/api-request.ts';
-import { alarmEvent } from '../../support/events.ts';
+import { alarmEvent, deliveryMessage } from '../../support/events.ts';
 
 /** A notification that the stub of AWS knows: its last digit is the place of its type in the list of types. */
 const notificationOf = (place: number): string => `nt01M7W36KGQDJ8S2D76FCWK3Z0${place}`;
@@ -39,11 +39,10 @@ const bounce = () => {
 /** The first event of a function, one that it can serve in full. */
 export const firstEvent = (name: FunctionName, destination: string): unknown => {
   const place = notificationTypeIds.findIndex((type) => senderName(type) === name);
-  if (place >= 0)
-    return batch(`{"notification_id":"${notificationOf(place)}","event":${JSON.stringify(alarmEvent())}}`);
+  if (place >= 0) return batch(deliveryMessage(notificationOf(place), alarmEvent()));
   if (name === 'dispatch-alarm-events')
     return batch(JSON.stringify(alarmEvent({ notification_plan: { critical_state: [webhook] } })));
-  return name === 'record-mail-events' ? bounce() : request(destination, newToken());
+  return name === 'record-mail-events' ? batch(JSON.stringify(bounce())) : request(destination, newToken());
 };
 
 /** A request without a token: refused before anything is asked of AWS. */

@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module';
 import type { SQSBatchResponse } from 'aws-lambda';
+import { deliveryBody, sharedPart } from '../../../shared/domain/delivery-message.ts';
 
 /*
  * Invokes a sender, or something beside it, with SQS batches as Lambda does, one after the other, and tells what that took.
@@ -56,7 +57,7 @@ const message = ({ place = 'X', isForDispatch = false }: Slice) => {
     details: {
       target: 'web-1.example.com',
       timestamp: time,
-      state: 'CRITICAL',
+      state: 'CRITICAL' as const,
       status: 'Disk is 97 % full',
       metrics: { used: { type: 'n', data: 97.2, unit: 'percent' } },
       observations: Array.from({ length: 10 }, (_, zone) => ({ zone: `mz${zone}`, text: 'x'.repeat(160) })),
@@ -69,7 +70,7 @@ const message = ({ place = 'X', isForDispatch = false }: Slice) => {
   const notification = `nt01M7W36KGQDJ8S2D76FCWK3${String(number % 100).padStart(2, '0')}${place}`;
   const body = isForDispatch
     ? JSON.stringify({ ...event, notification_plan: { id: 'npOps', critical_state: [notification] } })
-    : `{"notification_id":"${notification}","event":${JSON.stringify(event)}}`;
+    : deliveryBody(notification, sharedPart(event, time));
   return {
     messageId: `message-${number}`,
     receiptHandle: 'handle',

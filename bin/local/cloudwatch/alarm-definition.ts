@@ -1,0 +1,205 @@
+import { z } from 'zod';
+import { textOf } from '../intrinsics.ts';
+import { type Resources, referencesOf } from '../resources.ts';
+import { templateResources } from '../template.ts';
+import { InsightRule } from './insight-rule.ts';
+import { type Expression, parseExpression } from './metric-math-syntax.ts';
+import type { MetricIdentity } from './metric-store.ts';
+
+/** A metric or an expression that an alarm names by an id. */
+export type AlarmQuery =
+  | { id: string; metric: MetricIdentity; statistic: string; periodMs: number }
+  | { id: string; expression: Expression };
+
+/** What CloudWatch does with periods without data. */
+export type TreatMissingData = z.infer<typeof treatMissingData>;
+
+/** A metric alarm with every reference resolved. */
+export interface AlarmDefinition {
+  /** Its construct: `InternalErrors-webhook`. */
+  name: string;
+  queries: readonly AlarmQuery[];
+  /** The id of the query whose data points are compared with the threshold. */
+  watchedId: string;
+  periodMs: number;
+  evaluationPeriods: number;
+  datapointsToAlarm: number;
+  threshold: number;
+  comparison: z.infer<typeof comparison>;
+  treatMissingData: TreatMissingData;
+}
+
+const treatMissingData = z.enum(['missing', 'ignore', 'breaching', 'notBreaching']);
+const comparison = z.enum([
+  'GreaterThanOrEqualToThreshold',
+  'GreaterThanThreshold',
+  'LessThanThreshold',
+  'LessThanOrEqualToThreshold',
+]);
+const periodSeconds = z.number().int().multipleOf(60).min(60);
+const dimensions = z.array(z.strictObject({ Name: z.string(), Value: z.unknown() })).default([]);
+const rules = {
+  ComparisonOperator: comparison,
+  EvaluationPeriods: z.number().int().min(1),
+  DatapointsToAlarm: z.number().int().min(1).optional(),
+  Threshold: z.number(),
+  TreatMissingData: treatMissingData.default('missing'),
+  AlarmDescription: z.unknown().optional(),
+  AlarmActions: z.unknown().optional(),
+  OKActions: z.unknown().optional(),
+  Tags: z.unknown().optional(),
+};
+const ofOneMetric = z.strictObject({
+  ...rules,
+  Namespace: z.string(),
+  MetricName: z.string(),
+  Dimensions: dimensions,
+  Period: periodSeconds,
+  Statistic: z.string().optional(),
+  ExtendedStatistic: z.string().optional(),
+});
+const query = z.union([
+  z.strictObject({
+    Id: z.string(),
+    MetricStat: z.strictObject({
+      Metric: z.strictObject({ Namespace: z.string(), MetricName: z.string(), Dimensions: dimensions }),
+      Period: periodSeconds,
+      Stat: z.string(),
+      Unit: z.undefined().optional(),
+    }),
+    Label: z.unknown().optional(),
+    ReturnData: z.boolean().optional(),
+  }),
+  z.strictObject({
+    Id: z.string(),
+    Expression: z.unknown(),
+    Period: periodSeconds.optional(),
+    Label: z.unknown().optional(),
+    ReturnData: z.boolean().optional(),
+  }),
+]);
+// CloudWatch takes ten metrics in an alarm at most, and as many expressions.
+const ofQueries = z.strictObject({ ...rules, Metrics: z.array(query).min(1).max(20) });
+const alarm = z.union([ofOneMetric, ofQueries]);
+
+/** The metric alarms and the Contributor Insights rules of a synthesized template. */
+export interface MonitoringPlan {
+  alarms: AlarmDefinition[];
+  insightRules: InsightRule[];
+  /** The function whose lines a log group holds, by the group's name. */
+  functionOfLogGroup: Map<string, string>;
+  /** The ids of the HTTP APIs. */
+  apiIds: string[];
+  /** The names of the queues that a schedule keeps active, so that SQS reports their metrics without a pause. */
+  queuesKeptActive: Set<string>;
+}
+
+const loggingFunction = z.looseObject({ LoggingConfig: z.looseObject({ LogGroup: z.unknown() }) });
+const insightRule = z.looseObject({ RuleName: z.unknown(), RuleBody: z.unknown() });
+const schedule = z.looseObject({ Target: z.looseObject({ Arn: z.unknown(), Input: z.unknown() }) });
+const queueCall = z.object({ QueueUrl: z.string() });
+
+/**
+ * Reads what of a template watches the stack.
+ *
+ * @throws Error where an alarm uses what is not known here
+ */
+export function readMonitoring(template: unknown): MonitoringPlan {
+  const resources = templateResources(template);
+  const references = referencesOf(resources, '');
+  const text = (value: unknown) => textOf(value, references);
+  const ofType = (type: string) => Object.entries(resources).filter(([, { Type }]) => Type === type);
+  return {
+    alarms: ofType('AWS::CloudWatch::Alarm').map(([id, { Properties }]) =>
+      definition(nameOf(id, resources), alarm.parse(Properties), text),
+    ),
+    insightRules: ofType('AWS::CloudWatch::InsightRule').map(([, { Properties }]) => {
+      const { RuleName, RuleBody } = insightRule.parse(Properties);
+      return new InsightRule(text(RuleName), text(RuleBody));
+    }),
+    functionOfLogGroup: new Map(
+      ofType('AWS::Lambda::Function').map(([id, { Properties }]) => [
+        text(loggingFunction.parse(Properties).LoggingConfig.LogGroup),
+        references.ref(id) ?? id,
+      ]),
+    ),
+    apiIds: ofType('AWS::ApiGatewayV2::Api').map(([id]) => references.ref(id) ?? id),
+    queuesKeptActive: new Set(
+      ofType('AWS::Scheduler::Schedule').flatMap(([, { Properties }]) => {
+        const { Arn, Input } = schedule.parse(Properties).Target;
+        if (!text(Arn).endsWith(':scheduler:::aws-sdk:sqs:tagQueue')) return [];
+        return queueCall
+          .parse(JSON.parse(text(Input)))
+          .QueueUrl.split('/')
+          .slice(-1);
+      }),
+    ),
+  };
+}
+
+/** `Stack/Monitoring/Throttles-send-sms/Alarm/Resource` is called `Throttles-send-sms`. */
+function nameOf(id: string, resources: Resources): string {
+  const path = resources[id]?.Metadata['aws:cdk:path'];
+  const name = path?.split('/').at(-3);
+  if (name === undefined) throw new Error(`The alarm ${id} has no path of a construct.`);
+  return name;
+}
+
+function definition(
+  name: string,
+  properties: z.infer<typeof alarm>,
+  text: (value: unknown) => string,
+): AlarmDefinition {
+  const queries =
+    'Metrics' in properties ? properties.Metrics.map((each) => queryOf(each, text)) : [onlyQuery(properties, text)];
+  const watchedId = 'Metrics' in properties ? watched(name, properties.Metrics) : ONLY_ID;
+  const periods = queries.flatMap((each) => ('metric' in each ? each.periodMs : []));
+  const declared =
+    'Metrics' in properties
+      ? properties.Metrics.flatMap((each) =>
+          'Expression' in each && each.Period !== undefined ? each.Period * 1000 : [],
+        )
+      : [];
+  const [periodMs, ...others] = new Set([...periods, ...declared]);
+  if (periodMs === undefined || others.length > 0) throw new Error(`The alarm ${name} has not exactly one period.`);
+  if (periods.length > 10) throw new Error(`The alarm ${name} has ${periods.length} metrics; CloudWatch takes 10.`);
+  return {
+    name,
+    queries,
+    watchedId,
+    periodMs,
+    evaluationPeriods: properties.EvaluationPeriods,
+    datapointsToAlarm: properties.DatapointsToAlarm ?? properties.EvaluationPeriods,
+    threshold: properties.Threshold,
+    comparison: properties.ComparisonOperator,
+    treatMissingData: properties.TreatMissingData,
+  };
+}
+
+const ONLY_ID = 'only';
+
+function onlyQuery(properties: z.infer<typeof ofOneMetric>, text: (value: unknown) => string): AlarmQuery {
+  const { Namespace, MetricName, Dimensions, Period, Statistic, ExtendedStatistic } = properties;
+  const statistic = Statistic ?? ExtendedStatistic;
+  if (statistic === undefined) throw new Error(`An alarm of ${MetricName} has no statistic.`);
+  const metric = { namespace: Namespace, name: MetricName, dimensions: dimensionsOf(Dimensions, text) };
+  return { id: ONLY_ID, metric, statistic, periodMs: Period * 1000 };
+}
+
+function queryOf(each: z.infer<typeof query>, text: (value: unknown) => string): AlarmQuery {
+  if (!('MetricStat' in each)) return { id: each.Id, expression: parseExpression(text(each.Expression)) };
+  const { Metric, Period, Stat } = each.MetricStat;
+  const { Namespace, MetricName, Dimensions } = Metric;
+  const metric = { namespace: Namespace, name: MetricName, dimensions: dimensionsOf(Dimensions, text) };
+  return { id: each.Id, metric, statistic: Stat, periodMs: Period * 1000 };
+}
+
+function dimensionsOf(list: z.infer<typeof dimensions>, text: (value: unknown) => string): Record<string, string> {
+  return Object.fromEntries(list.map(({ Name, Value }) => [Name, text(Value)]));
+}
+
+function watched(name: string, queries: z.infer<typeof query>[]): string {
+  const [only, ...others] = queries.filter(({ ReturnData = true }) => ReturnData);
+  if (!only || others.length > 0) throw new Error(`The alarm ${name} returns not exactly one time series.`);
+  return only.Id;
+}

@@ -1,0 +1,155 @@
+import { z } from 'zod';
+import type { RequestReport } from '../gateway/request-report.ts';
+import type { InvocationReport } from '../lambda/invocation-report.ts';
+import type { MonitoringPlan } from './alarm-definition.ts';
+import { type AlarmData, type AlarmState, dataPoints, nextState } from './alarm-evaluation.ts';
+import { maximumConcurrency, type RunningTime } from './concurrency.ts';
+import { embeddedMeasurements } from './embedded-metrics.ts';
+import { MetricStore, MINUTE_MS } from './metric-store.ts';
+import { QueueSampler, type SampledQueue } from './queue-sampler.ts';
+
+/** A change of an alarm's state. */
+export interface AlarmTransition {
+  alarm: string;
+  state: AlarmState;
+  /** Milliseconds since the epoch. */
+  atMs: number;
+}
+
+/** How CloudWatch is told about the stack. */
+export interface CloudWatchOptions {
+  plan: MonitoringPlan;
+  /** Milliseconds since the epoch, by the stack's time. */
+  now: () => number;
+  /** How long after the end of its minute a value can be seen: AWS services publish once a minute. */
+  publicationDelayMs?: number;
+}
+
+const jsonObject = z.record(z.string(), z.unknown());
+
+/**
+ * CloudWatch for a local stack: it collects the metrics that functions log and that AWS services report, and evaluates the
+ * alarms of the synthesized template over them once a minute.
+ */
+export class CloudWatch {
+  /** Every change of state, the oldest first. */
+  readonly transitions: AlarmTransition[] = [];
+  readonly #options: Required<CloudWatchOptions>;
+  readonly #store = new MetricStore();
+  readonly #sampler: QueueSampler;
+  readonly #states: Map<string, AlarmState>;
+  /** The invocations of the minute, by function. */
+  readonly #runs = new Map<string, RunningTime[]>();
+
+  constructor({ plan, now, publicationDelayMs = MINUTE_MS }: CloudWatchOptions) {
+    this.#options = { plan, now, publicationDelayMs };
+    this.#sampler = new QueueSampler(plan.queuesKeptActive);
+    this.#states = new Map(plan.alarms.map(({ name }) => [name, 'INSUFFICIENT_DATA']));
+  }
+
+  /** The state of an alarm; throws where there is none of this name. */
+  state(alarm: string): AlarmState {
+    const state = this.#states.get(alarm);
+    if (state === undefined) throw new Error(`There is no alarm ${alarm}.`);
+    return state;
+  }
+
+  /** The alarms in state ALARM. */
+  get firing(): string[] {
+    return [...this.#states].filter(([, state]) => state === 'ALARM').map(([name]) => name);
+  }
+
+  /** Takes a line that a function logged; throws where its metrics break the rules of EMF. */
+  readonly log = (text: string, functionName: string): void => {
+    const line = parsed(text);
+    if (!line) return;
+    for (const measurement of embeddedMeasurements(line)) this.#store.put(measurement);
+    const { plan, now } = this.#options;
+    for (const [group, owner] of plan.functionOfLogGroup) {
+      if (owner === functionName) for (const rule of plan.insightRules) rule.read(group, line, now());
+    }
+  };
+
+  /** Takes a report of an invocation: a throttled one counts neither as an invocation nor as an error. */
+  readonly invocation = ({ functionName, endedAtMs, result, durationMs }: InvocationReport): void => {
+    const values: Record<string, number> =
+      result === 'throttle'
+        ? { Throttles: 1 }
+        : { Invocations: 1, Errors: result === 'error' ? 1 : 0, Throttles: 0, Duration: durationMs };
+    this.#put('AWS/Lambda', values, { FunctionName: functionName }, endedAtMs);
+    if (result === 'throttle') return;
+    const run = { startMs: endedAtMs - durationMs, endMs: endedAtMs };
+    const runs = this.#runs.get(functionName) ?? [];
+    this.#runs.set(functionName, runs);
+    runs.push(run);
+  };
+
+  /** Takes a report of a request to the HTTP API. */
+  readonly request = ({ status, latencyMs }: RequestReport): void => {
+    const values = {
+      Count: 1,
+      '4xx': status >= 400 && status < 500 ? 1 : 0,
+      '5xx': status >= 500 ? 1 : 0,
+      Latency: latencyMs,
+    };
+    const { plan, now } = this.#options;
+    for (const ApiId of plan.apiIds) this.#put('AWS/ApiGateway', values, { ApiId }, now());
+  };
+
+  /** Ends a minute: measures the queues, and evaluates every alarm. To be called once for each minute of the stack's time. */
+  endMinute(queues: Iterable<SampledQueue>): void {
+    const { plan, now } = this.#options;
+    const nowMs = now();
+    const minuteEndMs = Math.floor(nowMs / MINUTE_MS) * MINUTE_MS;
+    for (const queue of queues) {
+      for (const measurement of this.#sampler.sample(queue, minuteEndMs - 1)) this.#store.put(measurement);
+    }
+    this.#measureConcurrency(minuteEndMs - 1);
+    const data = this.#published(minuteEndMs);
+    for (const alarm of plan.alarms) {
+      const before = this.state(alarm.name);
+      const state = nextState(alarm, dataPoints(alarm, data, minuteEndMs), before);
+      this.#states.set(alarm.name, state);
+      if (state !== before) this.transitions.push({ alarm: alarm.name, state, atMs: minuteEndMs });
+    }
+  }
+
+  #measureConcurrency(timestampMs: number): void {
+    for (const [FunctionName, runs] of this.#runs) {
+      this.#put('AWS/Lambda', { ConcurrentExecutions: maximumConcurrency(runs) }, { FunctionName }, timestampMs);
+    }
+    const ofAccount = maximumConcurrency([...this.#runs.values()].flat());
+    this.#put('AWS/Lambda', { ClaimedAccountConcurrency: ofAccount }, {}, timestampMs);
+    this.#runs.clear();
+  }
+
+  /** What can be seen at a time: the newest values are not there yet. */
+  #published(nowMs: number): AlarmData {
+    const { plan, publicationDelayMs } = this.#options;
+    const visibleEnd = (endMs: number) => Math.min(endMs, nowMs - publicationDelayMs);
+    return {
+      statistic: (metric, statistic, startMs, endMs) =>
+        this.#store.statistic(metric, statistic, startMs, visibleEnd(endMs)),
+      insightRule: (ruleName, metric, startMs, endMs) => {
+        const rule = plan.insightRules.find(({ name }) => name === ruleName);
+        if (!rule) throw new Error(`There is no insight rule ${ruleName}.`);
+        return rule.metric(metric, startMs, visibleEnd(endMs));
+      },
+    };
+  }
+
+  #put(namespace: string, values: Record<string, number>, dimensions: Record<string, string>, timestampMs: number) {
+    for (const [name, value] of Object.entries(values)) {
+      this.#store.put({ metric: { namespace, name, dimensions }, value, timestampMs });
+    }
+  }
+}
+
+function parsed(text: string): Record<string, unknown> | undefined {
+  if (!text.startsWith('{')) return undefined;
+  try {
+    return jsonObject.safeParse(JSON.parse(text)).data;
+  } catch {
+    return undefined;
+  }
+}

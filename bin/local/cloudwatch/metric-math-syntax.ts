@@ -1,0 +1,104 @@
+/** A metric math expression as a tree. */
+export type Expression =
+  | { kind: 'number'; value: number }
+  | { kind: 'text'; value: string }
+  | { kind: 'reference'; id: string }
+  | { kind: 'array'; items: Expression[] }
+  | { kind: 'call'; name: string; args: Expression[] }
+  | { kind: 'operation'; operator: Operator; left: Expression; right: Expression };
+
+/** The binary operators of metric math. */
+export type Operator = '+' | '-' | '*' | '/' | '^' | '==' | '!=' | '<=' | '>=' | '<' | '>' | 'AND' | 'OR';
+
+/** From the weakest to the strongest. */
+const precedence: readonly (readonly Operator[])[] = [
+  ['OR'],
+  ['AND'],
+  ['==', '!=', '<=', '>=', '<', '>'],
+  ['+', '-'],
+  ['*', '/'],
+  ['^'],
+];
+
+const words = new Map<string, Operator>([
+  ['AND', 'AND'],
+  ['OR', 'OR'],
+  ['&&', 'AND'],
+  ['||', 'OR'],
+]);
+
+const token = /\s*(?:(\d+(?:\.\d+)?)|([A-Za-z]\w*)|("[^"]*"|'[^']*')|(&&|\|\||==|!=|<=|>=|[-+*/^<>()[\],]))\s*/y;
+
+/**
+ * Reads a metric math expression.
+ *
+ * @throws SyntaxError where it is none
+ */
+export function parseExpression(text: string): Expression {
+  const tokens = tokensOf(text);
+  let position = 0;
+  const fail = (): never => {
+    throw new SyntaxError(`Metric math: unexpected ${tokens[position] ?? 'end'} in ${text}`);
+  };
+  const take = (expected: string): void => {
+    if (tokens[position] !== expected) fail();
+    position += 1;
+  };
+  const takeOperator = (operators: readonly Operator[]): Operator | undefined => {
+    const found = operators.find((operator) => operator === (words.get(tokens[position] ?? '') ?? tokens[position]));
+    if (found) position += 1;
+    return found;
+  };
+  const list = (end: string): Expression[] => {
+    const items: Expression[] = [];
+    while (tokens[position] !== end) {
+      if (items.length > 0) take(',');
+      items.push(operation(0));
+    }
+    take(end);
+    return items;
+  };
+  const primary = (): Expression => {
+    const next = tokens[position] ?? fail();
+    position += 1;
+    if (/^\d/.test(next)) return { kind: 'number', value: Number(next) };
+    if (/^["']/.test(next)) return { kind: 'text', value: next.slice(1, -1) };
+    if (next === '[') return { kind: 'array', items: list(']') };
+    if (next === '-') return { kind: 'operation', operator: '-', left: { kind: 'number', value: 0 }, right: primary() };
+    if (next === '(') {
+      const inner = operation(0);
+      take(')');
+      return inner;
+    }
+    if (!/^[A-Za-z]/.test(next) || words.has(next)) {
+      position -= 1;
+      return fail();
+    }
+    if (tokens[position] !== '(') return { kind: 'reference', id: next };
+    position += 1;
+    return { kind: 'call', name: next, args: list(')') };
+  };
+  const operation = (level: number): Expression => {
+    const operators = precedence[level];
+    if (!operators) return primary();
+    let left = operation(level + 1);
+    for (let operator = takeOperator(operators); operator; operator = takeOperator(operators)) {
+      left = { kind: 'operation', operator, left, right: operation(level + 1) };
+    }
+    return left;
+  };
+  const expression = operation(0);
+  if (position < tokens.length) fail();
+  return expression;
+}
+
+function tokensOf(text: string): string[] {
+  const tokens: string[] = [];
+  token.lastIndex = 0;
+  for (let end = 0; end < text.length; end = token.lastIndex) {
+    const match = token.exec(text);
+    if (!match) throw new SyntaxError(`Metric math: unexpected character at ${end} in ${text}`);
+    tokens.push(match[0].trim());
+  }
+  return tokens;
+}

@@ -1,0 +1,63 @@
+import { z } from 'zod';
+import { attributesSchema } from './attributes.ts';
+
+const table = z.object({ TableName: z.string() });
+const keyed = table.extend({ Key: attributesSchema });
+
+const batchGet = z.looseObject({
+  RequestItems: z.record(
+    z.string(),
+    z.looseObject({ Keys: z.array(attributesSchema), ConsistentRead: z.boolean().optional() }),
+  ),
+});
+/** A request to read up to 100 items. */
+export type BatchGet = z.infer<typeof batchGet>;
+
+const write = z.union([
+  z.object({ PutRequest: z.object({ Item: attributesSchema }) }),
+  z.object({ DeleteRequest: z.object({ Key: attributesSchema }) }),
+]);
+/** One write of a batch. */
+export type Write = z.infer<typeof write>;
+
+const batchWrite = z.looseObject({ RequestItems: z.record(z.string(), z.array(write)) });
+/** A request to write up to 25 items. */
+export type BatchWrite = z.infer<typeof batchWrite>;
+
+const query = z.looseObject({
+  TableName: z.string(),
+  IndexName: z.string().optional(),
+  ConsistentRead: z.boolean().optional(),
+  KeyConditionExpression: z.string().optional(),
+  ExpressionAttributeNames: z.record(z.string(), z.string()).optional(),
+  ExpressionAttributeValues: attributesSchema.optional(),
+  ReturnConsumedCapacity: z.string().optional(),
+});
+/** A request to read the items of one partition key value. */
+export type Query = z.infer<typeof query>;
+
+/** The parts of each action's request that decide what it consumes; what does not parse is left to dynalite to refuse. */
+export const requests = {
+  CreateTable: table.extend({
+    KeySchema: z.array(z.object({ AttributeName: z.string(), KeyType: z.enum(['HASH', 'RANGE']) })),
+  }),
+  DeleteTable: table,
+  GetItem: keyed.extend({ ConsistentRead: z.boolean().optional() }),
+  PutItem: table.extend({ Item: attributesSchema }),
+  UpdateItem: keyed,
+  DeleteItem: keyed,
+  BatchGetItem: batchGet,
+  BatchWriteItem: batchWrite,
+  Query: query,
+  Scan: table,
+};
+
+/** The parts of each action's response that are needed here. */
+export const responses = {
+  GetItem: z.object({ Item: attributesSchema.optional() }),
+  BatchGetItem: z.looseObject({
+    Responses: z.record(z.string(), z.array(z.unknown())).default({}),
+    ConsumedCapacity: z.array(z.unknown()).optional(),
+  }),
+  Query: z.looseObject({ ConsumedCapacity: z.object({ CapacityUnits: z.number() }).optional() }),
+};

@@ -1,0 +1,55 @@
+import type { Attributes } from './attributes.ts';
+
+/** The names of a table's key attributes. */
+export interface TableKey {
+  partition: string;
+  sort: string | undefined;
+}
+
+/** The keys of the tables, and the size of each stored item, from the requests that made them. */
+export class StoredItems {
+  readonly #tables = new Map<string, { key: TableKey; bytes: Map<string, number> }>();
+
+  addTable(table: string, key: TableKey): void {
+    this.#tables.set(table, { key, bytes: new Map() });
+  }
+
+  removeTable(table: string): void {
+    this.#tables.delete(table);
+  }
+
+  keyOf(table: string): TableKey | undefined {
+    return this.#tables.get(table)?.key;
+  }
+
+  /** The partition key value of an item or a key. */
+  partitionKey(table: string, attributes: Attributes): string | undefined {
+    const key = this.keyOf(table);
+    return key && keyText(attributes[key.partition]);
+  }
+
+  /** How many bytes the item with this key has; 0 where there is none. */
+  bytes(table: string, attributes: Attributes): number {
+    return this.#tables.get(table)?.bytes.get(this.#id(table, attributes)) ?? 0;
+  }
+
+  /** Remembers the size of an item; 0 bytes for one that no longer exists. */
+  setBytes(table: string, attributes: Attributes, bytes: number): void {
+    const sizes = this.#tables.get(table)?.bytes;
+    if (bytes === 0) sizes?.delete(this.#id(table, attributes));
+    else sizes?.set(this.#id(table, attributes), bytes);
+  }
+
+  #id(table: string, attributes: Attributes): string {
+    const key = this.keyOf(table);
+    if (!key) return '';
+    const sort = key.sort === undefined ? '' : keyText(attributes[key.sort]);
+    return JSON.stringify([keyText(attributes[key.partition]), sort]);
+  }
+}
+
+/** The value of a key attribute, which is text in all three types. */
+export function keyText(value: Record<string, unknown> | undefined): string | undefined {
+  const [text] = Object.values(value ?? {});
+  return typeof text === 'string' ? text : undefined;
+}

@@ -1,0 +1,25 @@
+import type { Failure } from '../../domain/outcome.ts';
+import { logger } from '../logger.ts';
+import type { Verdict, Work } from './message.ts';
+
+/** Logs one line about an attempt that failed: ids, reason and status, never what the destination said. */
+export const logFailure = (
+  { tools, id, body }: Work,
+  verdict: Verdict,
+  { reason, cause, status }: Pick<Failure, 'reason' | 'cause' | 'status'>,
+  attempts: number,
+): void => {
+  const { notification_id, event } = body;
+  logger.warn('delivery failed', {
+    verdict,
+    type: tools.type,
+    delivery_id: id,
+    tenant_id: event.tenant_id,
+    event_id: event.event_id,
+    notification_id,
+    reason,
+    cause,
+    status,
+    attempts,
+  });
+};

@@ -1,0 +1,72 @@
+import { type AlarmEvent, isAlarmEvent } from '../contracts/alarm-event.ts';
+import { parseJson } from '../contracts/json.ts';
+import { continuation } from '../contracts/sender.ts';
+import { type SharedPart, sharedPart } from './delivery-message.ts';
+import { eventTime } from './incident.ts';
+import type { Reason } from './outcome.ts';
+import { plannedNotifications } from './routing.ts';
+
+/** An event on its way to the notifications that its plan names. */
+export type PlannedEvent = {
+  event: AlarmEvent;
+  shared: SharedPart;
+  /** The notifications that have no delivery yet. */
+  ids: readonly string[];
+  /** All notifications of the event that exist, where an earlier pass found out and they are few enough. */
+  known?: readonly string[] | undefined;
+  eventTimeMs: number;
+  /** When SQS accepted the event, ms since the epoch. */
+  sentAtMs: number;
+};
+
+/** The longest event, in bytes: what is added to it on its way must still fit into a message. */
+const MAX_EVENT_BYTES = 900 * 1024;
+
+const parsed = (body: string): unknown => {
+  try {
+    return parseJson(body);
+  } catch {
+    return undefined;
+  }
+};
+
+/** @throws RangeError where the event nests too deep to be written again */
+const plan = (value: unknown, sentAtMs: number): PlannedEvent | Reason => {
+  if (isAlarmEvent(value)) {
+    const ids = plannedNotifications(value);
+    if (!ids) return 'malformed';
+    const eventTimeMs = eventTime(value, sentAtMs);
+    return { event: value, shared: sharedPart(value, eventTimeMs), ids, eventTimeMs, sentAtMs };
+  }
+  const rest = continuation.safeParse(value);
+  if (!rest.success) return 'malformed';
+  const { event } = rest.data;
+  const { ids, known, event_time_ms: eventTimeMs, sent_at_ms } = rest.data.continuation;
+  return { event, shared: sharedPart(event, eventTimeMs), ids, known, eventTimeMs, sentAtMs: sent_at_ms };
+};
+
+/**
+ * Reads and plans the message of an event, or of what remains of its plan, without throwing: whatever it holds, it must not
+ * fail the rest of its batch.
+ *
+ * @param sentAtMs when SQS accepted the message, ms since the epoch
+ * @returns the planned event, or why there is none
+ */
+export const planEvent = (body: string, sentAtMs: number): PlannedEvent | Reason => {
+  if (Buffer.byteLength(body) > MAX_EVENT_BYTES) return 'too large';
+  try {
+    return plan(parsed(body), sentAtMs);
+  } catch {
+    return 'malformed';
+  }
+};
+
+/** The body of the message that continues an event with the notifications which are left. */
+export const continuationBody = (
+  { shared, eventTimeMs, sentAtMs }: PlannedEvent,
+  ids: readonly string[],
+  known: readonly string[] | undefined,
+): string => {
+  const rest = { ids, known, event_time_ms: eventTimeMs, sent_at_ms: sentAtMs };
+  return `{"continuation":${JSON.stringify(rest)},"event":${shared.event}}`;
+};

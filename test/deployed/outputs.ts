@@ -1,0 +1,44 @@
+import * as z from 'zod';
+import type { RunningStack } from '../support/running-stack.ts';
+
+const outputs = z.record(
+  z.string(),
+  z.object({
+    BaseUrl: z.url(),
+    AlarmEventsQueueUrl: z.url(),
+    TokensTable: z.string(),
+    AccountsTable: z.string(),
+    DeliveriesTable: z.string(),
+    QueueUrls: z.string(),
+  }),
+);
+
+/** The output `QueueUrls`: for each queue its URL, and those of its retries and dead letters where it has them. */
+const queueUrls = z.record(
+  z.string(),
+  z.object({ queue: z.url(), retries: z.url().optional(), deadLetters: z.url().optional() }),
+);
+
+/**
+ * How tests reach the one stack of a file that `cdk deploy --outputs-file` wrote. Its queues are those that it names itself: by
+ * the beginning of their names, another stack's would be among them.
+ *
+ * @throws Error where there is not exactly one stack
+ */
+export const deployedStack = (text: string): RunningStack => {
+  const stacks = Object.values(outputs.parse(JSON.parse(text)));
+  const [stack, ...others] = stacks;
+  if (stack === undefined || others.length > 0) {
+    throw new Error(`The file must hold the outputs of one stack, not of ${stacks.length}.`);
+  }
+  const queues = Object.entries(queueUrls.parse(JSON.parse(stack.QueueUrls)));
+  return {
+    base_url: stack.BaseUrl,
+    alarm_queue_url: stack.AlarmEventsQueueUrl,
+    tables: [stack.TokensTable, stack.AccountsTable, stack.DeliveriesTable],
+    queues: queues.flatMap(([, { queue, retries = [], deadLetters = [] }]) => [queue, retries, deadLetters].flat()),
+    dead_letter_queues: Object.fromEntries(
+      queues.flatMap(([name, { deadLetters }]) => (deadLetters === undefined ? [] : [[name, deadLetters]])),
+    ),
+  };
+};

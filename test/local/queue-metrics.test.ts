@@ -1,0 +1,94 @@
+import { describe, expect, it } from 'vitest';
+import { ManualClock } from './support/manual-clock.ts';
+import { message, queueOf, queueWithDeadLetters, receiveBodies, receiveOne } from './support/queues.ts';
+
+describe('the age of the oldest message', () => {
+  it('is reported only while the queue holds a message', async () => {
+    const queue = queueOf(new ManualClock());
+    expect(queue.ageOfOldestMessageSeconds()).toBeUndefined();
+    queue.send(message('a'));
+    expect(queue.ageOfOldestMessageSeconds()).toBe(0);
+    queue.delete((await receiveOne(queue)).handle);
+    expect(queue.ageOfOldestMessageSeconds()).toBeUndefined();
+  });
+
+  it('counts from when the message was sent, while it is delayed, visible or in flight', async () => {
+    const clock = new ManualClock();
+    const queue = queueOf(clock);
+    queue.send(message('delayed'), 20);
+    clock.advance(10);
+    expect(queue.ageOfOldestMessageSeconds()).toBe(10);
+    clock.advance(15);
+    expect(queue.ageOfOldestMessageSeconds()).toBe(25);
+    await receiveOne(queue);
+    clock.advance(5);
+    expect(queue.ageOfOldestMessageSeconds()).toBe(30);
+  });
+
+  it('leaves out a message from its third receive on, and reports the next one, or nothing', async () => {
+    const clock = new ManualClock();
+    const queue = queueOf(clock);
+    queue.send(message('poison pill'));
+    for (const receives of [1, 2]) {
+      expect((await receiveOne(queue)).message.receives).toBe(receives);
+      clock.advance(30);
+    }
+    expect(queue.ageOfOldestMessageSeconds()).toBe(60);
+    await receiveOne(queue);
+    expect(queue.ageOfOldestMessageSeconds()).toBeUndefined();
+    queue.send(message('next'));
+    clock.advance(7);
+    expect(queue.ageOfOldestMessageSeconds()).toBe(7);
+  });
+
+  it('starts again on a dead-letter queue, where earlier receives no longer count', async () => {
+    const { clock, queue, dead } = queueWithDeadLetters(3);
+    queue.send(message('a'));
+    for (let receive = 1; receive <= 3; receive += 1) {
+      await receiveOne(queue);
+      clock.advance(30);
+    }
+    expect(await receiveBodies(queue)).toEqual([]);
+    expect(dead.ageOfOldestMessageSeconds()).toBe(0);
+    clock.advance(12);
+    expect(dead.ageOfOldestMessageSeconds()).toBe(12);
+    expect(dead.messages[0]?.sentAt).toBe(clock.now() - 102_000);
+  });
+});
+
+describe('the totals of a queue', () => {
+  it('count what is sent, every receive, every deletion, and receives that find nothing', async () => {
+    const clock = new ManualClock();
+    const queue = queueOf(clock);
+    for (const body of ['a', 'b']) queue.send(message(body));
+    await queue.receive({ maximum: 10 });
+    clock.advance(30);
+    const [first] = await queue.receive({ maximum: 10 });
+    if (!first) throw new Error('Nothing was received.');
+    queue.delete(first.handle);
+    queue.delete(first.handle);
+    expect(await queue.receive({ maximum: 1 })).toEqual([]);
+    expect(queue.totals).toEqual({ sent: 2, received: 4, deleted: 2, emptyReceives: 1 });
+  });
+
+  it('count a long poll that ends without a message as an empty receive', async () => {
+    const clock = new ManualClock();
+    const queue = queueOf(clock);
+    const polling = queue.receive({ maximum: 1, waitSeconds: 20 });
+    expect(queue.totals.emptyReceives).toBe(0);
+    clock.advance(20);
+    await polling;
+    expect(queue.totals.emptyReceives).toBe(1);
+  });
+
+  it('do not count what SQS itself moves to the dead-letter queue as sent', async () => {
+    const { clock, queue, dead } = queueWithDeadLetters(1);
+    queue.send(message('a'));
+    await receiveOne(queue);
+    clock.advance(30);
+    await queue.receive({ maximum: 1 });
+    expect(dead.counts.visible).toBe(1);
+    expect(dead.totals.sent).toBe(0);
+    expect(queue.totals).toMatchObject({ sent: 1, received: 1, deleted: 0 });
+  });
+});

@@ -1,0 +1,145 @@
+import { SQSClient } from '@aws-sdk/client-sqs';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import * as z from 'zod';
+import { systemClock } from '../../bin/local/clock.ts';
+import { sqsService } from '../../bin/local/sqs/protocol.ts';
+import { moveMessages, type Progress, returnToSources } from '../../bin/ops/redrive.ts';
+import { startEndpoint, type TestEndpoint } from '../local/support/endpoint.ts';
+import { message, queueOf } from '../local/support/queues.ts';
+
+const deadLetters = queueOf(systemClock, { name: 'webhook-dead' });
+const webhook = queueOf(systemClock, { name: 'webhook' });
+const email = queueOf(systemClock, { name: 'email' });
+const crashed = queueOf(systemClock, { name: 'crashed' });
+const queues = [deadLetters, webhook, email, crashed];
+for (const queue of [webhook, email]) queue.redrive = { target: crashed, maximumReceives: 1 };
+const urls = { from: '/000000000000/webhook-dead', to: '/000000000000/webhook' };
+
+const service = sqsService(queues, systemClock);
+let local: TestEndpoint;
+let sqs: SQSClient;
+
+beforeAll(async () => {
+  local = await startEndpoint({ sqs: service });
+  sqs = new SQSClient({ ...local.client, useQueueUrlAsEndpoint: false });
+});
+afterAll(async () => {
+  sqs.destroy();
+  await local.stop();
+});
+beforeEach(() => {
+  for (const queue of queues) queue.purge();
+  local.endpoint.services.set('sqs', service);
+  local.endpoint.fault = () => undefined;
+});
+
+const batch = z.looseObject({ Entries: z.array(z.looseObject({ Id: z.string(), MessageBody: z.string() })) });
+const result = z.looseObject({});
+
+const bodiesIn = (queue: typeof webhook) => queue.messages.map(({ body }) => body).toSorted();
+const refused = { status: 403, type: 'AccessDenied', message: 'Not yours.' };
+
+describe('moving the messages of a dead-letter queue of our own', () => {
+  it('moves all of them with body and message group, and tells how far it is', async () => {
+    for (let number = 0; number < 25; number++) deadLetters.send(message(`"grüße" ${number}`, `tenant-${number % 3}`));
+    deadLetters.send(message('without a group'));
+    const before = deadLetters.messages.map(({ body, groupId }) => [body, groupId]);
+    const progress: Progress[] = [];
+    expect(await moveMessages(sqs, urls, (one) => progress.push(one))).toBe(26);
+    expect(webhook.messages.map(({ body, groupId }) => [body, groupId])).toEqual(expect.arrayContaining(before));
+    expect([webhook.messages.length, deadLetters.messages.length]).toEqual([26, 0]);
+    expect(progress.at(-1)).toEqual({ moved: 26, total: 26 });
+  });
+
+  it('sends in batches of at most 1 MiB', async () => {
+    for (let number = 0; number < 7; number++) deadLetters.send(message(`${number}`.padEnd(400 * 1024, 'x'), 'acme'));
+    const sizes: number[] = [];
+    local.endpoint.fault = ({ action, body }) => {
+      if (action === 'SendMessageBatch') sizes.push(body.length);
+      return undefined;
+    };
+    expect(await moveMessages(sqs, urls)).toBe(7);
+    expect(webhook.messages).toHaveLength(7);
+    expect(Math.max(...sizes)).toBeLessThan(1_048_576);
+  });
+
+  it('moves nothing where there is nothing', async () => {
+    expect(await moveMessages(sqs, urls)).toBe(0);
+  });
+
+  it('does not move again what fails again at once', async () => {
+    for (let number = 0; number < 12; number++) deadLetters.send(message(String(number)));
+    local.endpoint.services.set('sqs', async (call) => {
+      const response = await service(call);
+      // The consumer gives up each message as soon as it is sent.
+      if (call.action === 'SendMessageBatch') {
+        for (const { body } of webhook.messages) deadLetters.send(message(`${body}, again`));
+        webhook.purge();
+      }
+      return response;
+    });
+    expect(await moveMessages(sqs, urls)).toBe(12);
+    expect(deadLetters.messages).toHaveLength(12);
+  });
+
+  it('loses nothing where the queue does not accept messages', async () => {
+    for (let number = 0; number < 12; number++) deadLetters.send(message(String(number)));
+    const before = bodiesIn(deadLetters);
+    local.endpoint.fault = ({ action }) => (action === 'SendMessageBatch' ? refused : undefined);
+    await expect(moveMessages(sqs, urls)).rejects.toThrow('Not yours.');
+    expect(bodiesIn(deadLetters)).toEqual(before);
+    expect(webhook.messages).toEqual([]);
+  });
+
+  it('keeps exactly the messages that the queue refused of a batch, and says why', async () => {
+    for (const body of ['fits', 'x'.repeat(100)]) deadLetters.send(message(body));
+    local.endpoint.services.set('sqs', async (call) => {
+      if (call.action !== 'SendMessageBatch') return service(call);
+      const { Entries, ...rest } = batch.parse(JSON.parse(call.body.toString()));
+      const isShort = ({ MessageBody }: (typeof Entries)[number]) => MessageBody.length < 100;
+      const accepted = { ...rest, Entries: Entries.filter(isShort) };
+      const response = await service({ ...call, body: Buffer.from(JSON.stringify(accepted)) });
+      const Failed = Entries.filter((entry) => !isShort(entry)).map(({ Id }) => ({
+        Id,
+        Code: 'TooLong',
+        Message: 'Too long',
+      }));
+      return { ...response, body: JSON.stringify({ ...result.parse(JSON.parse(response.body.toString())), Failed }) };
+    });
+    await expect(moveMessages(sqs, urls)).rejects.toThrow(
+      'SQS did not accept 1 message, not moved: TooLong, Too long.',
+    );
+    expect(bodiesIn(deadLetters)).toEqual(['x'.repeat(100)]);
+    expect(bodiesIn(webhook)).toEqual(['fits']);
+  });
+
+  it('duplicates messages, and loses none, where it is interrupted between sending and deleting', async () => {
+    deadLetters.send(message('a'));
+    local.endpoint.fault = ({ action }) => (action === 'DeleteMessageBatch' ? refused : undefined);
+    await expect(moveMessages(sqs, urls)).rejects.toThrow('Not yours.');
+    expect([bodiesIn(deadLetters), bodiesIn(webhook)]).toEqual([['a'], ['a']]);
+  });
+});
+
+describe('returning crashed messages', () => {
+  it('moves each to the queue that it came from', async () => {
+    for (const [queue, body] of [
+      [webhook, 'hook'],
+      [email, 'mail'],
+    ] as const) {
+      queue.send(message(body));
+      await queue.receive({ maximum: 1, visibilitySeconds: 0 });
+      expect(await queue.receive({ maximum: 1 })).toEqual([]);
+    }
+    expect(bodiesIn(crashed)).toEqual(['hook', 'mail']);
+    expect(await returnToSources(sqs, crashed.settings.arn, () => {})).toBe(2);
+    expect([bodiesIn(webhook), bodiesIn(email), bodiesIn(crashed)]).toEqual([['hook'], ['mail'], []]);
+  });
+
+  it('says why it did not complete', async () => {
+    crashed.send(message('sent by hand'));
+    await expect(returnToSources(sqs, crashed.settings.arn, () => {})).rejects.toThrow(
+      'The move is FAILED after 0 messages: CouldNotDetermineMessageSource.',
+    );
+  });
+});
