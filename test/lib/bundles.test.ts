@@ -125,7 +125,6 @@ const environmentOf = (name: FunctionName, url: string): Record<string, string> 
     TOKEN_CACHE_SECONDS: '0',
     NOTIFICATIONS_PER_TENANT: '1000',
     TESTS_PER_DAY: '1',
-    NOTIFICATIONS_PER_TENANT: '1',
     DAILY_LIMIT: '1',
     RETRY_SCALE: '1',
     DEAD_LETTER_MAIL: 'false',
