@@ -20,7 +20,7 @@ const MIN_AGE_MS = 3_600_000;
 /** Cleanup items that one write works on. */
 const ITEMS_AT_ONCE = 10;
 /** How long a cleanup may take beside the write that it belongs to, in ms. */
-const TIMEOUT_MS = 500;
+const TIMEOUT_MS = 1_000;
 
 const cleanupPartition = (tenant: string): string => `cleanup#${tenant}`;
 
@@ -121,7 +121,7 @@ export const createChunkCleanup = (client: DynamoDBDocumentClient, table: string
     },
 
     /**
-     * Deletes chunks that older writes of the tenant left, for at most 500 ms. Never rejects: failures are logged and counted,
+     * Deletes chunks that older writes of the tenant left, for at most a second. Never rejects: failures are logged and counted,
      * and what is left is for the tenant's next write.
      */
     async run(tenant: string): Promise<void> {

@@ -9,7 +9,7 @@ import { itemBytes } from './item-size.ts';
  *
  *   pk `notification#<tenant>`  sk <id>                      the target: what delivering needs (type, the type's own fields),
  *                                                            version, and the content itself where the item stays small
- *                                                            After a delete: a tombstone, which expires
+ *                                                            Or a tombstone, which expires: `notification-writer.ts`
  *   pk `chunk#<tenant>`         sk <id>#<version>#<number>   a part of a larger content
  *   pk `cleanup#<tenant>`       sk <ULID>                    versions whose chunks may have to be deleted: `chunk-cleanup.ts`
  *   pk `quota#<tenant>`         sk `notifications`           a counter: `notification-quota.ts`
@@ -39,7 +39,12 @@ export const targetKey = ({ tenant, id }: NotificationKey) => ({ pk: targetParti
 export const chunkPartition = (tenant: string): string => `chunk#${tenant}`;
 
 /** A version of a notification, and the number of its chunks. */
-export type Version = { version: string; chunks: number };
+export type Version = {
+  version: string;
+  chunks: number;
+  /** True where the SDK sent the put of the create more than once, so that a copy of it may still arrive. */
+  create_repeated?: boolean | undefined;
+};
 
 /** The keys of all chunks of one version of a notification, in order. */
 export const chunkKeys = ({ tenant, id }: NotificationKey, { version, chunks }: Version) =>
@@ -59,15 +64,16 @@ const storedTarget = z.object({
   /** The size of the content, in chunks or not, from which reads are planned. */
   content_bytes: z.number(),
   chunks: z.number(),
+  create_repeated: z.optional(z.boolean()),
 });
 
 /** A target as it is stored: `content` is there unless `chunks` is above 0. */
 export type StoredTarget = z.infer<typeof storedTarget>;
 
-/** True for what a delete leaves in the place of a target. */
+/** True for what the delete of a notification whose create was repeated leaves in the place of the target. */
 export const isTombstone = (item: Readonly<Record<string, unknown>>): boolean => 'deleted_at_ms' in item;
 
-/** What a delete leaves in the place of a target. @param expires epoch seconds */
+/** Stays in the place of a target, so that a second copy of the put that created it finds an item. @param expires epoch seconds */
 export const tombstone = (key: NotificationKey, deletedAtMs: number, expires: number) => ({
   ...targetKey(key),
   deleted_at_ms: deletedAtMs,

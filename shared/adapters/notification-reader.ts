@@ -28,7 +28,7 @@ const IDS_AT_ONCE = 100;
 /** A sort key is at most 1,024 bytes (DynamoDB); a marker cut at this length sorts as the whole one among our ids. */
 const MARKER_LENGTH = 64;
 
-/** At least as many bytes as a target's record takes in a response, where its JSON is escaped: a page is full before. */
+/** A target's record takes at least so many bytes in a response, where its JSON is escaped. */
 const recordBytes = ({ content_bytes, fields }: StoredTarget): number =>
   Object.values(fields).reduce((sum, value) => sum + Buffer.byteLength(value), content_bytes);
 

@@ -1,5 +1,11 @@
 import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb';
-import { type DynamoDBDocumentClient, GetCommand, PutCommand } from '@aws-sdk/lib-dynamodb';
+import {
+  DeleteCommand,
+  type DynamoDBDocumentClient,
+  GetCommand,
+  PutCommand,
+  UpdateCommand,
+} from '@aws-sdk/lib-dynamodb';
 import { ulid } from 'ulid';
 import * as z from 'zod/mini';
 import type { NotificationAttributes } from '../contracts/notification.ts';
@@ -19,7 +25,7 @@ const DELETE_ROUNDS = 10;
  * of a partition (AWS limit), to write and to delete.
  */
 const CHUNK_ROUNDS = 14;
-/** How long a tombstone stays at least: far longer than a delayed copy of the create can take, in seconds. */
+/** How long a tombstone stays at least: far longer than a second copy of a put can take, in seconds. */
 const TOMBSTONE_SECONDS = 3_600;
 
 /** The condition of a write to a target. */
@@ -33,6 +39,14 @@ const isUnchanged = ({ version }: Item): Condition =>
 
 const versionOf = z.object({ version: z.string(), chunks: z.number() });
 
+/** What became of a conditional write. */
+type Written = {
+  /** False where the condition failed. */
+  isWritten: boolean;
+  /** True where the SDK sent the request more than once: copies of it may still arrive. */
+  isRepeated: boolean;
+};
+
 /**
  * Writes notifications (table Notifications). Every request may be applied twice, seconds apart, since the SDK repeats one that
  * is slow: so a target is only written on a condition that its own first copy makes false, no version is ever used again, and
@@ -41,14 +55,14 @@ const versionOf = z.object({ version: z.string(), chunks: z.number() });
 export const createNotificationWriter = (client: DynamoDBDocumentClient, table: string, clock: Clock) => {
   const cleanup = createChunkCleanup(client, table, clock);
 
-  /** @returns false where the condition failed */
-  const putTarget = async (target: Item, condition: Condition): Promise<boolean> => {
+  /** Puts or deletes a target on a condition. */
+  const writeTarget = async (request: PutCommand | DeleteCommand): Promise<Written> => {
     try {
-      await client.send(new PutCommand({ TableName: table, Item: target, ...condition }));
-      return true;
+      const { $metadata } = await (request instanceof PutCommand ? client.send(request) : client.send(request));
+      return { isWritten: true, isRepeated: $metadata.attempts !== 1 };
     } catch (error) {
-      if (error instanceof ConditionalCheckFailedException) return false;
-      throw error;
+      if (!(error instanceof ConditionalCheckFailedException)) throw error;
+      return { isWritten: false, isRepeated: error.$metadata.attempts !== 1 };
     }
   };
 
@@ -58,7 +72,7 @@ export const createNotificationWriter = (client: DynamoDBDocumentClient, table: 
       new GetCommand({
         TableName: table,
         Key: targetKey(key),
-        ProjectionExpression: 'version, chunks, deleted_at_ms',
+        ProjectionExpression: 'version, chunks, create_repeated, deleted_at_ms',
         ConsistentRead: true,
       }),
     );
@@ -76,15 +90,13 @@ export const createNotificationWriter = (client: DynamoDBDocumentClient, table: 
   /**
    * Writes a version: a cleanup item that names its chunks and those of the version it replaces, the chunks, then the target
    * on a condition. A writer that fails on the way leaves the old version as it was.
-   *
-   * @returns false where the condition failed
    */
   const write = async (
     key: NotificationKey,
     attributes: NotificationAttributes,
     condition: Condition,
     old: Version | undefined,
-  ): Promise<boolean> => {
+  ): Promise<Written> => {
     const version = ulid(clock());
     const { target, chunks } = notificationItems(key, version, attributes);
     const own = { version, chunks: chunks.length };
@@ -93,14 +105,41 @@ export const createNotificationWriter = (client: DynamoDBDocumentClient, table: 
     const puts = chunks.map((Item) => ({ PutRequest: { Item } }));
     await batchWrite(client, table, puts, CHUNK_ROUNDS);
 
-    if (!(await putTarget(target, condition)) && (await readVersion(key))?.version !== version) {
+    const Item = { ...target, create_repeated: old?.create_repeated };
+    const { isWritten, isRepeated } = await writeTarget(new PutCommand({ TableName: table, Item, ...condition }));
+    if (!isWritten && (await readVersion(key))?.version !== version) {
       await deleteChunks(key, own);
-      return false;
+      return { isWritten, isRepeated };
     }
     // Where chunks were deleted, a delayed put of one may still arrive: the cleanup item stays for an hour.
     if (old && old.chunks > 0) await deleteChunks(key, old);
     else if (cleanupKey) await cleanup.withdraw(cleanupKey);
-    return true;
+    return { isWritten: true, isRepeated };
+  };
+
+  /** Remembers that a copy of the put that created a notification may still arrive. */
+  const markRepeated = async (key: NotificationKey): Promise<void> => {
+    const mark = new UpdateCommand({
+      TableName: table,
+      Key: targetKey(key),
+      UpdateExpression: 'SET create_repeated = :true',
+      ConditionExpression: 'attribute_exists(version)',
+      ExpressionAttributeValues: { ':true': true },
+    });
+    await client.send(mark).catch((error: unknown) => {
+      if (!(error instanceof ConditionalCheckFailedException)) throw error;
+    });
+  };
+
+  /** Where a second copy of the create's put may still arrive, it would bring the notification back if there were no item. */
+  const deletion = (key: NotificationKey, target: Item): PutCommand | DeleteCommand => {
+    const condition = isUnchanged(target);
+    if (target.create_repeated !== true) {
+      return new DeleteCommand({ TableName: table, Key: targetKey(key), ...condition });
+    }
+    const now = clock();
+    const expires = Math.floor(now / 1000) + TOMBSTONE_SECONDS;
+    return new PutCommand({ TableName: table, Item: tombstone(key, now, expires), ...condition });
   };
 
   /** Also deletes a target that this version of the service cannot read. @returns false where it was changed meanwhile */
@@ -108,12 +147,9 @@ export const createNotificationWriter = (client: DynamoDBDocumentClient, table: 
     const { data: stored } = versionOf.safeParse(target);
     const hasChunks = stored !== undefined && stored.chunks > 0;
     if (hasChunks) await cleanup.announce(key, [stored]);
-    const now = clock();
-    // A tombstone, since a delayed put of the notification's create would bring it back if there were no item.
-    const expires = Math.floor(now / 1000) + TOMBSTONE_SECONDS;
-    // The put fails, too, where it is the SDK's second one after a first response that was lost.
-    const isDeleted =
-      (await putTarget(tombstone(key, now, expires), isUnchanged(target))) || (await readVersion(key)) === undefined;
+    const { isWritten } = await writeTarget(deletion(key, target));
+    // It also fails where it is the SDK's second request, after the response to the first one was lost.
+    const isDeleted = isWritten || (await readVersion(key)) === undefined;
     if (isDeleted && hasChunks) await deleteChunks(key, stored);
     return isDeleted;
   };
@@ -139,13 +175,16 @@ export const createNotificationWriter = (client: DynamoDBDocumentClient, table: 
     async create(tenant: string, attributes: NotificationAttributes): Promise<string> {
       const id = newNotificationId();
       const isNew = { ConditionExpression: 'attribute_not_exists(pk)' };
-      await withCleanup(tenant, write({ tenant, id }, attributes, isNew, undefined));
+      const key = { tenant, id };
+      const { isRepeated } = await withCleanup(tenant, write(key, attributes, isNew, undefined));
+      if (isRepeated) await markRepeated(key);
       return id;
     },
 
     /** Replaces a notification if it still has this version. @returns false where it has not */
-    replace(key: NotificationKey, old: Version, attributes: NotificationAttributes): Promise<boolean> {
-      return withCleanup(key.tenant, write(key, attributes, isUnchanged(old), old));
+    async replace(key: NotificationKey, old: Version, attributes: NotificationAttributes): Promise<boolean> {
+      const { isWritten } = await withCleanup(key.tenant, write(key, attributes, isUnchanged(old), old));
+      return isWritten;
     },
 
     /** Deletes a notification. @returns false where there was none */

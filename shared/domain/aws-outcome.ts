@@ -1,3 +1,4 @@
+import { errorCode } from './error-code.ts';
 import { type Failure, failed } from './outcome.ts';
 
 type Verdict = Pick<Failure, 'result' | 'reason' | 'cause' | 'retryAfter' | 'free'>;
@@ -52,10 +53,8 @@ export const awsFailure = (service: keyof typeof awsRules, error: unknown): Fail
   const otherwise = error instanceof Error && '$fault' in error ? unknown : unreachable;
   const rule = rules.find(([names, , text]) => names.includes(name) && (text?.test(message) ?? true));
   const verdict = rule?.[1] ?? otherwise;
-  return failed(
-    verdict.result,
-    verdict.reason,
-    `${service.toUpperCase()} did not accept the message: ${name}`,
-    verdict,
-  );
+  return failed(verdict.result, verdict.reason, `${service.toUpperCase()} did not accept the message: ${name}`, {
+    ...verdict,
+    code: errorCode(error),
+  });
 };

@@ -36,6 +36,8 @@ export type Failure = {
   cause: Cause;
   /** The HTTP status that the destination gave. */
   status?: number | undefined;
+  /** The code of a connection that failed, such as `ECONNREFUSED`. */
+  code?: string | undefined;
   /** Milliseconds that the other side asks us to wait. */
   retryAfter?: number | undefined;
   /** True where it is our own account that may not send now: the attempt does not count (design 3, Outcomes). */
@@ -55,5 +57,5 @@ export const failed = (
   result: Failure['result'],
   reason: Reason,
   explanation: string,
-  rest: Partial<Pick<Failure, 'cause' | 'status' | 'retryAfter' | 'free'>> = {},
+  rest: Partial<Pick<Failure, 'cause' | 'status' | 'code' | 'retryAfter' | 'free'>> = {},
 ): Failure => ({ result, reason, cause: 'destination', explanation, ...rest });

@@ -1,4 +1,5 @@
 import { QueryCommand } from '@aws-sdk/lib-dynamodb';
+import { ConfiguredRetryStrategy } from '@smithy/core/retry';
 import fc from 'fast-check';
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { logger } from '../../shared/adapters/logger.ts';
@@ -13,7 +14,7 @@ import {
   type LateRequest,
   losingAnswer,
   throttled,
-  withLateCopies,
+  withDelayedWrites,
 } from '../support/dynamodb-faults.ts';
 import { entries, goodDetails, webhookNotification } from '../support/notifications.ts';
 import { recordMetrics } from '../support/printed-metrics.ts';
@@ -32,6 +33,9 @@ afterEach(() => {
 const HOUR_MS = 3_600_000;
 let now = Date.UTC(2026, 10, 21);
 const clock = () => now;
+/** The first copy of each write arrives late, the second one at once. */
+const slowDatabase = (late: LateRequest[]) =>
+  withDelayedWrites(connect({ retryStrategy: new ConfiguredRetryStrategy(3, () => 1) }), late);
 const repositoryOn = (database: typeof client) => createNotificationRepository(database, 'notifications', clock);
 const notifications = repositoryOn(client);
 
@@ -79,10 +83,11 @@ const replaced = async (
   return found !== undefined && repository.replace(key, found.stored, attributes);
 };
 
-/** The next writes of the tenant, later: two, since each works only on ten cleanup items. */
+/** The next writes of the tenant, later: as many as it takes, since each cleans up only so much, for so long. */
 const writeLater = async (tenant: string, afterMs: number) => {
   now += afterMs;
-  for (let write = 0; write < 2; write++) await notifications.create(tenant, small('later'));
+  const key = await created(tenant, small('later'));
+  for (let write = 0; write < 20 && (await cleanupItemsOf(tenant)).length > 0; write++) await replaced(key, small('b'));
 };
 
 describe('a large notification', () => {
@@ -99,24 +104,35 @@ describe('a large notification', () => {
   it('leaves no chunk when it is deleted, though the first response of the delete was lost', async () => {
     const tenant = newTenant();
     const key = await created(tenant, large('a'));
-    const losing = losingAnswer(connect(), 'PutItemCommand', { number: 2 });
+    const losing = losingAnswer(connect(), 'DeleteItemCommand');
     expect(await repositoryOn(losing).delete(key)).toBe(true);
     expect(await chunksOf(tenant)).toEqual([]);
     expect(await notifications.delete(key)).toBe(false);
   });
 
-  it('does not come back when a second copy of its create arrives after its delete', async () => {
+  it.each([
+    ['deleted', async () => true],
+    ['replaced and deleted', (key: { tenant: string; id: string }) => replaced(key, large('b'))],
+  ])('does not come back when the first copy of its create arrives after it was %s', async (_, change) => {
     const tenant = newTenant();
     const late: LateRequest[] = [];
-    const key = { tenant, id: await repositoryOn(withLateCopies(connect(), late)).create(tenant, large('a')) };
-    await notifications.delete(key);
+    const key = { tenant, id: await repositoryOn(slowDatabase(late)).create(tenant, large('a')) };
+    expect(await change(key)).toBe(true);
+    expect(await notifications.delete(key)).toBe(true);
     for (const { land } of late) await land();
     expect(await notifications.get(key)).toBeUndefined();
     expect(await notifications.targets([key]).find(key)).toBeUndefined();
     expect((await Array.fromAsync(notifications.list(tenant, null, 10))).map(({ id }) => id)).not.toContain(key.id);
     expect(await orphansOf(tenant)).toHaveLength(1);
+    expect(await notifications.delete(key)).toBe(false);
     await writeLater(tenant, 2 * HOUR_MS);
     expect(await chunksOf(tenant)).toEqual([]);
+  });
+
+  it('leaves no item behind its delete where no request was repeated', async () => {
+    const tenant = newTenant();
+    await notifications.delete(await created(tenant, small('a')));
+    expect(await stored(`notification#${tenant}`)).toEqual([]);
   });
 });
 
@@ -183,7 +199,7 @@ describe('the cleanup beside a write', () => {
   ])('happens at each kind of write: %s', async (_, write) => {
     const tenant = await withOrphan();
     now += HOUR_MS + 1;
-    await write(tenant);
+    for (let time = 0; time < 20 && (await cleanupItemsOf(tenant)).length > 0; time++) await write(tenant);
     expect(await chunksOf(tenant)).toEqual([]);
     expect(await cleanupItemsOf(tenant)).toEqual([]);
   });
@@ -226,7 +242,7 @@ describe('the cleanup beside a write', () => {
       const id = await repositoryOn(throttled(connect({ maxAttempts: 1 }), command)).create(tenant, small('b'));
       expect(metrics()).toEqual([expect.objectContaining({ chunk_cleanup_failures: 1 })]);
       expect(await notifications.get({ tenant, id })).toBeDefined();
-      await notifications.create(tenant, small('c'));
+      await writeLater(tenant, 0);
       expect(await orphansOf(tenant)).toEqual([]);
       expect(await cleanupItemsOf(tenant)).toEqual([]);
     },
@@ -252,7 +268,9 @@ describe('whatever is written, killed, repeated and delayed', () => {
     kill: fc.option(
       fc.record({ number: fc.integer({ min: 1, max: 9 }), fate: fc.constantFrom<Fate>('lost', 'applied', 'delayed') }),
     ),
-    /** Whether copies of all earlier requests arrive before this step. */
+    /** Whether the first copy of each write of this step is delayed. */
+    isSlow: fc.boolean(),
+    /** Whether the delayed copies of earlier steps arrive before this step. */
     copiesArrive: fc.boolean(),
   });
 
@@ -264,14 +282,13 @@ describe('whatever is written, killed, repeated and delayed', () => {
         /** For each notification the contents that it may have: several after a write that failed. */
         const model = new Map<string, (NotificationAttributes | undefined)[]>();
 
-        for (const { kind, which, content, kill, copiesArrive } of steps) {
+        for (const { kind, which, content, kill, isSlow, copiesArrive } of steps) {
           if (copiesArrive) for (const { land } of late.splice(0)) await land();
           const attributes = content.isLarge ? large(content.letter) : small(content.letter);
           const id = [...model.keys()][which];
           const key = { tenant, id: id ?? '' };
-          const worker = repositoryOn(
-            kill ? killedAt(connect(), kill.number, kill.fate, late) : withLateCopies(connect(), late),
-          );
+          const database = isSlow ? slowDatabase(late) : connect();
+          const worker = repositoryOn(kill ? killedAt(database, kill.number, kill.fate, late) : database);
           if (kind === 'create') {
             const made = await worker.create(tenant, attributes).catch(() => undefined);
             if (made !== undefined) model.set(made, [attributes]);

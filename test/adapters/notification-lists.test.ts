@@ -1,3 +1,4 @@
+import { UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { afterAll, describe, expect, it } from 'vitest';
 import { takePage } from '../../shared/adapters/http-api/answer.ts';
 import { createNotificationRepository } from '../../shared/adapters/notification-repository.ts';
@@ -172,6 +173,19 @@ describe('a list of notifications that are too large for their targets', () => {
     return { tenant, ids };
   };
 
+  /** Deletes a notification whose create was repeated. */
+  const leaveTombstone = async (tenant: string, id: string) => {
+    await client.send(
+      new UpdateCommand({
+        TableName: 'notifications',
+        Key: { pk: `notification#${tenant}`, sk: id },
+        UpdateExpression: 'SET create_repeated = :true',
+        ExpressionAttributeValues: { ':true': true },
+      }),
+    );
+    expect(await notifications.delete({ tenant, id })).toBe(true);
+  };
+
   /** Counts the keys that BatchGetItem reads. */
   const keysRead = (database: typeof client) => {
     const read = { keys: 0 };
@@ -236,7 +250,7 @@ describe('a list of notifications that are too large for their targets', () => {
 
   it('skips the tombstones of deleted notifications, however many there are, in few requests', async () => {
     const { tenant, ids } = await tenantWith(60);
-    for (const id of ids.slice(1, 59)) await notifications.delete({ tenant, id });
+    for (const id of ids.slice(1, 59)) await leaveTombstone(tenant, id);
     expect(await listed(tenant)).toEqual([ids[0], ids[59], DEFAULT]);
     expect(await followed(tenant, 1)).toEqual([[ids[0]], [ids[59]], [DEFAULT]]);
     const database = connect();
@@ -247,7 +261,7 @@ describe('a list of notifications that are too large for their targets', () => {
 
   it('reads no more contents than the page that was asked for, behind tombstones too', async () => {
     const { tenant, ids } = await tenantWithLarge(12, 9);
-    for (const id of ids.slice(0, 3)) await notifications.delete({ tenant, id });
+    for (const id of ids.slice(0, 3)) await leaveTombstone(tenant, id);
     const database = connect();
     const read = keysRead(database);
     const { values } = await takePage(createNotificationRepository(database, 'notifications').list(tenant, null, 3), 2);

@@ -155,7 +155,7 @@ describe('a table that throttles', () => {
   it.each([
     ['reading', 'GetItemCommand'],
     ['deleting', 'GetItemCommand'],
-    ['deleting', 'PutItemCommand'],
+    ['deleting', 'DeleteItemCommand'],
   ])('makes %s fail (%s), and is never taken for "not there"', async (what, command) => {
     const key = { tenant: 'acme', id: await notifications.create('acme', webhookNotification()) };
     const repository = createNotificationRepository(throttled(connect({ maxAttempts: 1 }), command), 'notifications');

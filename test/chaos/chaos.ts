@@ -1,15 +1,19 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { paginateScan } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod';
-import type { AwsFault } from '../../bin/local/aws.ts';
 import { startLocalStack } from '../../bin/local/stack.ts';
-import { type NotificationTypeId, notificationTypeIds } from '../../shared/contracts/notification-types.ts';
+import {
+  type NotificationTypeId,
+  notificationTypeIds,
+  notificationTypes,
+} from '../../shared/contracts/notification-types.ts';
 import { deliveryId, deliveryKey } from '../../shared/domain/delivery-key.ts';
 import { connectApi } from '../support/api.ts';
 import { connectPipeline } from '../support/pipeline.ts';
 import { reachable } from '../support/running-stack.ts';
 import { makeEvent, makeTargets, type Target, takenByInbox } from './cast.ts';
 import { openDestinations, type Taken } from './destinations.ts';
+import { type StormCounts, startStorm } from './storm.ts';
 
 /** How much chaos. */
 export type ChaosOptions = { events: number; tenants: number; seed: number };
@@ -33,7 +37,7 @@ export type ChaosRow = {
 };
 
 /** What became of everything. */
-export type ChaosResult = {
+export type ChaosResult = StormCounts & {
   rows: ChaosRow[];
   events: number;
   duplicates: number;
@@ -41,7 +45,8 @@ export type ChaosResult = {
   malformedBuried: number;
   unknownIds: number;
   kills: number;
-  faults: number;
+  /** Incidents of which an older alarm reached the destination after its end. */
+  incidentsLeftOpen: number;
   seconds: number;
 };
 
@@ -82,6 +87,25 @@ const shuffled = <Item>(items: readonly Item[], random: () => number): Item[] =>
     .map((item) => ({ item, place: random() }))
     .sort((one, other) => one.place - other.place)
     .map(({ item }) => item);
+
+type Planned = { event: ReturnType<typeof makeEvent>; target: Target };
+
+/** Incidents whose newest event that arrived was an OK, and whose last arrival was not. */
+const incidentsLeftOpen = (planned: readonly Planned[], taken: readonly Taken[]): number => {
+  const lasting = planned.filter(({ target }) => notificationTypes[target.type].hasIncidents);
+  const byIncident = Map.groupBy(lasting, ({ event, target }) => `${target.id} ${event.alarm.id}`);
+  return [...byIncident.values()].filter((events) => {
+    const numbers = new Map(events.map(({ event, target }) => [`${event.number} ${target.key}`, event]));
+    const arrived = taken
+      .filter(({ delivery }) => numbers.has(delivery))
+      .toSorted((one, other) => one.at - other.at)
+      .map(({ delivery }) => numbers.get(delivery));
+    const newest = Math.max(...arrived.map((event) => event?.number ?? 0));
+    const last = arrived.at(-1);
+    const end = arrived.find((event) => event?.number === newest);
+    return end?.details.state === 'OK' && last?.number !== newest;
+  }).length;
+};
 
 /** The records of all deliveries, by key. */
 const allRecords = async ({ documents, table }: ReturnType<typeof connectApi>) => {
@@ -135,7 +159,7 @@ export const runChaos = async ({ events, tenants, seed }: ChaosOptions): Promise
     const unknown: Target = { ...pick([...targets.values()].flat()), id: 'nt01ARZ3NDEKTSV4RRFFQ69G5FAV' };
     const deleted = new Set<string>();
 
-    const planned: { event: ReturnType<typeof makeEvent>; target: Target }[] = [];
+    const planned: Planned[] = [];
     const messages: string[] = [];
     let [duplicates, malformed, unknownIds] = [0, 0, 0];
     for (let number = 0; number < events; number++) {
@@ -164,16 +188,7 @@ export const runChaos = async ({ events, tenants, seed }: ChaosOptions): Promise
       }
     }
 
-    let faults = 0;
-    const busyFault: AwsFault = { status: 400, type: 'ThrottlingException', message: 'chaos' };
-    stack.endpoint.fault = ({ caller, service }) => {
-      const rate = { dynamodb: 0.01, sqs: 0.01, ses: 0.05, sns: 0.05 }[service] ?? 0;
-      if (!/send-|dispatch/.test(caller) || random() >= rate) return undefined;
-      faults++;
-      return service === 'ses' || service === 'sns'
-        ? { ...busyFault, type: 'InternalFailure', status: 500 }
-        : busyFault;
-    };
+    const storm = startStorm(stack, random);
     const leaps: number[] = [];
     const kills: { name: string; at: number }[] = [];
     const workers = stack.plan.functions.map(({ name }) => name).filter((name) => /send-|dispatch/.test(name));
@@ -209,7 +224,7 @@ export const runChaos = async ({ events, tenants, seed }: ChaosOptions): Promise
     }
     raging = false;
     await rage;
-    stack.endpoint.fault = () => undefined;
+    storm.end();
 
     const records = await allRecords(api);
     const bodiesIn = (queue: string) => stack.queues.get(queue)?.messages.map(({ body }) => body) ?? [];
@@ -266,7 +281,8 @@ export const runChaos = async ({ events, tenants, seed }: ChaosOptions): Promise
       malformedBuried: bodiesIn('Delivery-AlarmEvents-DeadLetters').length,
       unknownIds,
       kills: kills.length,
-      faults,
+      ...storm.counts,
+      incidentsLeftOpen: incidentsLeftOpen(planned, taken),
       seconds: Math.round((Date.now() - started) / 1000),
     };
   } finally {

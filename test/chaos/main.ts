@@ -26,7 +26,9 @@ const report = ({ rows, ...totals }: ChaosResult): boolean => {
   log(`seed ${seed}`);
   table({ ...Object.fromEntries(rows.map((row) => [row.type, amountsOf(row)])), all });
   table(totals);
-  return all.lost === 0 && all.doubled === 0 && totals.malformed <= totals.malformedBuried;
+  return (
+    all.lost === 0 && all.doubled === 0 && totals.incidentsLeftOpen === 0 && totals.malformed <= totals.malformedBuried
+  );
 };
 
 if (!report(await runChaos({ events, tenants, seed }))) process.exitCode = 1;

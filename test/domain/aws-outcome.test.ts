@@ -58,6 +58,13 @@ describe('a service that gives no answer', () => {
   });
 });
 
+describe('a connection to a service that fails', () => {
+  it('is known by its code', () => {
+    const error = Object.assign(new Error('connect ECONNREFUSED 10.0.0.1'), { code: 'ECONNREFUSED' });
+    expect(awsFailure('ses', error)).toMatchObject({ ...unreachable, code: 'ECONNREFUSED' });
+  });
+});
+
 describe('what the tester is told', () => {
   it('names the error and never its text, which may hold the recipient or our account', () => {
     expect(awsFailure('ses', awsError('MessageRejected')).explanation).toBe(

@@ -137,7 +137,9 @@ describe('generated requests', () => {
       );
   };
 
-  it(`never meet a 5xx, and what is accepted reads back equal (${REQUESTS} of them)`, async () => {
+  it(`never meet a 5xx, and what is accepted reads back equal (${REQUESTS} of them)`, {
+    timeout: 180_000,
+  }, async () => {
     const together = 8;
     await fc.assert(
       fc.asyncProperty(fc.array(request, { minLength: together, maxLength: together }), async (requests) => {

@@ -107,11 +107,11 @@ describe('listing notifications', () => {
     expect(await follow(client, '/notifications?colour=red&limit=2')).toEqual(ids);
   });
 
-  it('visits each of 1,000 that stay exactly once while others come and go', { timeout: 60_000 }, async () => {
+  it('visits each of 900 that stay exactly once while others come and go', { timeout: 180_000 }, async () => {
     const busy = await newClient();
     const made: string[] = [];
-    for (let start = 0; start < 1_100; start += 50) {
-      made.push(...(await Promise.all(Array.from({ length: 50 }, () => busy.create(webhook)))));
+    for (let start = 0; start < 990; start += 45) {
+      made.push(...(await Promise.all(Array.from({ length: 45 }, () => busy.create(webhook)))));
     }
     const doomed = made.filter((_, index) => index % 11 === 0);
     const staying = made.filter((_, index) => index % 11 !== 0).sort();
@@ -119,7 +119,7 @@ describe('listing notifications', () => {
       const victim = doomed.pop();
       await Promise.all([busy.create(webhook), ...(victim ? [busy.delete(`/notifications/${victim}`)] : [])]);
     });
-    expect(staying).toHaveLength(1_000);
+    expect(staying).toHaveLength(900);
     expect(new Set(visited).size).toBe(visited.length);
     const seen = new Set(visited);
     expect(staying.filter((id) => !seen.has(id))).toEqual([]);

@@ -9,6 +9,7 @@ import {
 } from '../../shared/contracts/notification-types.ts';
 import { claimedLock } from '../../shared/domain/incident.ts';
 import { mailTags } from '../../shared/domain/mail-event.ts';
+import { newNotificationId } from '../../shared/domain/notification-id.ts';
 import { senderName } from '../../shared/environment.ts';
 import type { FaultyStack } from '../faults/support.ts';
 import type { Client } from '../support/api.ts';
@@ -103,6 +104,13 @@ export const drivePipeline = async (
     notificationTypeIds.every((to) => from === to || made(senderName(from), 'sqs:SendMessage', `:Delivery-${to}`)),
   );
   await eachSender((type) => made(senderName(type), 'dynamodb:GetItem', '/Storage-Deliveries'));
+
+  // A notification that was deleted after the dispatch: its deliveries are canceled, which all types record together.
+  for (const type of notificationTypeIds) {
+    const MessageBody = deliveryMessage(newNotificationId(), event);
+    await world.sqs.send(new SendMessageCommand({ QueueUrl: queueUrl(type), MessageBody }));
+  }
+  await eachSender((type) => made(senderName(type), 'dynamodb:BatchWriteItem', '/Storage-Deliveries'));
 
   // The email has bounced, which SES may report twice.
   const emailId = ids[notificationTypeIds.indexOf('email')] ?? '';

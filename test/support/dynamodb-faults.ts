@@ -184,6 +184,25 @@ export const killedAt = (client: DynamoDBDocumentClient, number: number, fate: F
   return client;
 };
 
+/**
+ * Delays the first copy of each write: the SDK takes it for lost and repeats it, and the first copy arrives when a test lets it
+ * land.
+ */
+export const withDelayedWrites = (client: DynamoDBDocumentClient, late: LateRequest[]) => {
+  client.middlewareStack.add(
+    (next, { commandName: command = '' }) => {
+      let attempts = 0;
+      return (args) => {
+        if (!isWrite(command) || ++attempts > 1) return next(args);
+        late.push({ command, land: () => next(args).catch(() => undefined) });
+        throw Object.assign(new Error('no response'), { name: 'TimeoutError' });
+      };
+    },
+    { step: 'deserialize' },
+  );
+  return client;
+};
+
 /** Records the writes that were sent, so that a test can let a second copy of each arrive later. */
 export const withLateCopies = (client: DynamoDBDocumentClient, late: LateRequest[]) => {
   client.middlewareStack.add(

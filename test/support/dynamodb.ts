@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { CreateTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { CreateTableCommand, DynamoDBClient, type DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import dynalite from 'dynalite';
 import { tableSchemas } from '../../shared/adapters/table-schemas.ts';
@@ -27,7 +27,9 @@ export const startDatabase = async () => {
   const clients: DynamoDBClient[] = [];
 
   /** A new client, as the service makes one. */
-  const connect = (options: { maxAttempts?: number } = {}): DynamoDBDocumentClient => {
+  const connect = (
+    options: Pick<DynamoDBClientConfig, 'maxAttempts' | 'retryStrategy'> = {},
+  ): DynamoDBDocumentClient => {
     const client = new DynamoDBClient({
       region: 'local-1',
       endpoint: `http://127.0.0.1:${port}`,

@@ -1,12 +1,10 @@
 import { SEND_DEADLINE } from '../../domain/deliver.ts';
+import { errorCode } from '../../domain/error-code.ts';
 import { type HttpType, httpOutcome } from '../../domain/http-outcome.ts';
 import { type Failure, failed, type Outcome } from '../../domain/outcome.ts';
 import { EgressRefused } from './guarded-lookup.ts';
 import { DeadlineMissed, type HttpClient, type HttpPost } from './http-client.ts';
 import { OriginPaused } from './origin-pause.ts';
-
-const codeOf = (error: unknown): string =>
-  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'ERROR';
 
 /**
  * The outcome of a request that got no answer. Its explanation is for the tester of the notification: it has the error's
@@ -24,7 +22,8 @@ const failedRequest = (error: unknown, host: string): Failure => {
     const explanation = `EPAUSED ${host} has not answered in time again and again; try again in half a minute`;
     return failed('throttled', 'origin paused', explanation, { free: true, retryAfter: error.wait });
   }
-  return failed('transient', 'network', `${codeOf(error)} while sending to ${host}`);
+  const code = errorCode(error);
+  return failed('transient', 'network', `${code ?? 'ERROR'} while sending to ${host}`, { code });
 };
 
 /** Posts and judges what comes back by the rules of the type. Whatever a destination does is an outcome, never an exception. */

@@ -2,11 +2,11 @@ import type { Failure } from '../../domain/outcome.ts';
 import { logger } from '../logger.ts';
 import type { Verdict, Work } from './message.ts';
 
-/** Logs one line about an attempt that failed: ids, reason and status, never what the destination said. */
+/** Logs one line about an attempt that failed: ids, reason, status and error code, never what the destination said. */
 export const logFailure = (
   { tools, id, body }: Work,
   verdict: Verdict,
-  { reason, cause, status }: Pick<Failure, 'reason' | 'cause' | 'status'>,
+  { reason, cause, status, code }: Pick<Failure, 'reason' | 'cause' | 'status' | 'code'>,
   attempts: number,
 ): void => {
   const { notification_id, event } = body;
@@ -20,6 +20,7 @@ export const logFailure = (
     reason,
     cause,
     status,
+    code,
     attempts,
   });
 };

@@ -35,6 +35,7 @@ const failures: [what: string, run: () => Promise<Outcome>, expected: object][] 
     {
       result: 'transient',
       reason: 'network',
+      code: 'ECONNREFUSED',
       explanation: expect.stringMatching(/^ECONNREFUSED while sending to hooks/),
     },
   ],
@@ -44,6 +45,7 @@ const failures: [what: string, run: () => Promise<Outcome>, expected: object][] 
     {
       result: 'transient',
       reason: 'network',
+      code: 'ECONNRESET',
       explanation: expect.stringMatching(/^ECONNRESET while sending to hooks/),
     },
   ],
