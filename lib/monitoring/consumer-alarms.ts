@@ -1,5 +1,5 @@
 import { Duration } from 'aws-cdk-lib';
-import { MathExpression, Stats, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
+import { MathExpression, Stats } from 'aws-cdk-lib/aws-cloudwatch';
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import type { MakeAlarm } from './service-alarm.ts';
 import type { BatchMetrics } from './service-metrics.ts';
@@ -30,15 +30,16 @@ export const consumerAlarms = (alarm: MakeAlarm, consumers: readonly Consumer[])
   for (const { name, lambda, batches } of consumers) {
     alarm(`InternalErrors-${name}`, {
       metric: new MathExpression({
-        expression: `IF(errors >= 1 AND 100 * errors >= ${INTERNAL_ERROR_PERCENT} * (errors + handled), 1, 0) + 0 * errors`,
+        expression: `IF(FILL(errors, 0) >= 1 AND 100 * FILL(errors, 0) >= ${INTERNAL_ERROR_PERCENT} * (FILL(errors, 0) + FILL(handled, 0)), 1, 0)`,
         usingMetrics: { errors: batches('internal_errors'), handled: batches('handled') },
         period: OUTAGE_PERIOD,
         label: `internal errors of ${name}`,
       }),
       threshold: 1,
-      evaluationPeriods: 2,
-      // Each batch writes both metrics: without a batch nothing is known, and the alarm waits for a good one.
-      treatMissingData: TreatMissingData.IGNORE,
+      // Two in a row: the newest of the three is not complete. A message that fails is received again within 90 s at first, so it
+      // is in each of the others; later `MessagesAging` holds.
+      evaluationPeriods: 3,
+      datapointsToAlarm: 2,
       impact: `${name} cannot process messages, since DynamoDB or SQS fails or throttles: alerts are late, none is lost.`,
       firstStep: 'read the errors in its log group: each names its cause.',
       runbook: 'internal-errors',

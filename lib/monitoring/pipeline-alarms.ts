@@ -75,8 +75,8 @@ const mostInFlight = ({ type, queue: { queue, retries } }: DeliveryLine): IMetri
 };
 
 /**
- * One tenant's destinations never raise it, however dead they are and however much is sent to them: the share leaves out the
- * failures of the tenant that has most of them, and counts only while those of others fail, too.
+ * The destinations of one tenant never make it fire, whatever their share of the attempts: the failures of the tenant that has
+ * most of them are left out, and the others count only while at least three tenants have failures.
  */
 const destinationAlarm = (
   scope: Construct,

@@ -1,5 +1,5 @@
 import { Duration } from 'aws-cdk-lib';
-import { MathExpression, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
+import { MathExpression } from 'aws-cdk-lib/aws-cloudwatch';
 import { OUTAGE_PERIOD } from './consumer-alarms.ts';
 import type { MakeAlarm } from './service-alarm.ts';
 import { awsTypes, type ServiceMetrics } from './service-metrics.ts';
@@ -12,8 +12,7 @@ export const sendingAlarms = (alarm: MakeAlarm, metrics: ServiceMetrics): void =
   for (const type of awsTypes) {
     alarm(`SendingFailures-${type}`, {
       metric: new MathExpression({
-        // Failures are written only where there are some, `handled` for every batch: without a batch there is no data point.
-        expression: `IF(FILL(failures, 0) >= 1 AND 100 * FILL(failures, 0) >= ${FAILURE_PERCENT} * handled, 1, 0) + 0 * handled`,
+        expression: `IF(FILL(failures, 0) >= 1 AND 100 * FILL(failures, 0) >= ${FAILURE_PERCENT} * FILL(handled, 0), 1, 0)`,
         usingMetrics: {
           failures: metrics.deliveries('service_failures', type),
           handled: metrics.deliveries('handled', type),
@@ -22,9 +21,9 @@ export const sendingAlarms = (alarm: MakeAlarm, metrics: ServiceMetrics): void =
         label: `attempts by ${type} that SES or SNS failed`,
       }),
       threshold: 1,
-      evaluationPeriods: 2,
-      // Without a batch nothing is known, and the alarm waits for a good one.
-      treatMissingData: TreatMissingData.IGNORE,
+      // Where there is one alert alone, ten minutes pass between its fourth attempt and the fifth.
+      evaluationPeriods: 8,
+      datapointsToAlarm: 2,
       impact: `SES or SNS fails or throttles alerts by ${type}: they are retried for about 8 hours.`,
       firstStep:
         'read the reasons with the message "delivery failed" in the log of the sender, then the AWS Health Dashboard.',

@@ -41,10 +41,10 @@ describe('a healthy service', () => {
     const recover = world.stack.dynamodb.throttle({ partitionKey: (value) => value.includes(throttled.tenant) });
     // Once: the SDK waits before it repeats a throttled call, and that takes real time.
     await throttled.send(3);
-    await pass(8, () => Promise.all([healthy.send(), down.send()]));
+    await pass(6, () => Promise.all([healthy.send(), down.send()]));
     expect(throttled.sink.received).toEqual([]);
     recover();
-    await pass(52, () => Promise.all([healthy.send(), down.send()]));
+    await pass(54, () => Promise.all([healthy.send(), down.send()]));
     expect(healthy.sink.received).toHaveLength(60);
     expect(throttled.sink.received).toHaveLength(3);
     expect(down.sink.received.length).toBeGreaterThan(60);

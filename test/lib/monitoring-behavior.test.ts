@@ -47,11 +47,20 @@ describe('over hours, the alarms of the template', () => {
   const healthy: Batch = { internal_errors: 0, handled: 1 };
   const stuck: Batch = { internal_errors: 1, handled: 0, oldest_unprocessed_seconds: 400 };
 
-  it('keep an outage on a quiet system firing while its only message is tried every 15 minutes, and clear when it passes', () => {
-    expect(pass(45, () => write('webhook', failing))).toEqual(['InternalErrors-send-webhook']);
-    expect(pass(6 * 60, (minute) => minute % 15 === 0 && write('webhook', failing))).toEqual([]);
-    expect(watch.firing).toEqual(['InternalErrors-send-webhook']);
-    pass(5, (minute) => minute === 0 && write('webhook', healthy));
+  it('keep an outage on a quiet system firing while its only message is tried again, every 15 minutes in the end', () => {
+    const tried = (minute: number) => minute < 40 || minute % 15 === 9;
+    const fired = pass(4 * 60, (minute) => {
+      if (tried(minute)) write('webhook', { ...failing, oldest_unprocessed_seconds: 60 * minute });
+    });
+    expect(fired).toEqual(['InternalErrors-send-webhook', 'MessagesAging-send-webhook']);
+    expect(watch.firing).toEqual(['MessagesAging-send-webhook']);
+    pass(20, (minute) => minute === 0 && write('webhook', healthy));
+    expect(watch.firing).toEqual([]);
+  });
+
+  it('clear after the last message has passed, although none follows', () => {
+    expect(pass(4, () => write('webhook', failing))).toEqual(['InternalErrors-send-webhook']);
+    pass(11, (minute) => minute === 0 && [failing, healthy].map((batch) => write('webhook', batch)));
     expect(watch.firing).toEqual([]);
   });
 
@@ -76,12 +85,12 @@ describe('over hours, the alarms of the template', () => {
     expect(watch.firing).toEqual([]);
   });
 
-  it('keep failures of SES firing until the next retry, and clear with the first email that SES accepts', () => {
+  it('keep failures of SES firing until the fifth attempt of a single email, and clear when it was accepted', () => {
     const refused: Batch = { internal_errors: 0, handled: 1, service_failures: 1 };
-    expect(pass(5, () => write('email', refused))).toEqual(['SendingFailures-email']);
-    expect(pass(120, (minute) => minute % 30 === 29 && write('email', refused))).toEqual([]);
+    const attempts = new Set([0, 3, 14]);
+    expect(pass(15, (minute) => attempts.has(minute) && write('email', refused))).toEqual(['SendingFailures-email']);
     expect(watch.firing).toEqual(['SendingFailures-email']);
-    pass(5, () => write('email', healthy));
+    pass(20, (minute) => minute === 0 && write('email', healthy));
     expect(watch.firing).toEqual([]);
   });
 

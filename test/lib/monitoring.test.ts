@@ -74,7 +74,11 @@ describe('the alarms', () => {
     });
     const { Metrics = [], ...internalErrors } = alarm(`InternalErrors${stem}`);
     expect(JSON.stringify(Metrics)).toMatch(/"internal_errors".*"handled"/);
-    expect(internalErrors).toMatchObject({ EvaluationPeriods: 2, TreatMissingData: 'ignore' });
+    expect(internalErrors).toMatchObject({
+      EvaluationPeriods: 3,
+      DatapointsToAlarm: 2,
+      TreatMissingData: 'notBreaching',
+    });
   });
 
   it('watch an outage in periods of two minutes, at least two of them', () => {
@@ -155,15 +159,7 @@ describe('the alarms', () => {
       TreatMissingData,
     ]);
     expect(names.toSorted()).toEqual(
-      [
-        'AlarmEventsDeadLettered',
-        'Crashed',
-        'MailBounces',
-        'MailComplaints',
-        'SmsSpend',
-        ...consumerNames.map((name) => `InternalErrors${name.replaceAll('-', '')}`),
-        ...awsTypes.map((type) => `SendingFailures${type}`),
-      ]
+      ['AlarmEventsDeadLettered', 'Crashed', 'MailBounces', 'MailComplaints', 'SmsSpend']
         .map((name) => [name, 'ignore'])
         .toSorted(),
     );
