@@ -135,7 +135,9 @@ describe('the queue of retries', () => {
       await world.sendEvents([event]);
       await until(async () => sent[0]);
     });
-    await world.hurried(world.attempted(client.tenant, id));
+    // The sink tells of the first attempt at once: time must not go on to the second one while its record is looked for.
+    await world.hurried(sink.wait(1));
+    await world.attempted(client.tenant, id);
     await until(async () => sent[sent.length - 1] === 'Delivery-incidentpager-Retries' || undefined);
     const before = sent.length;
     await whileTaken(() => world.hurried(until(async () => sent[before])));
