@@ -123,7 +123,6 @@ describe('an outage', () => {
         .toSorted(),
     ).toEqual(alarms.toSorted());
     const firedAfter = fired().map(({ alarm, atMs }) => `${alarm} ${((atMs - startMs) / MINUTE_MS).toFixed(1)}`);
-    console.info(firedAfter, 'clear', minutesSince(recoveredMs));
   };
 
   it('of DynamoDB fires the alarms of a sender, also where only its last write fails, of the email events, and of the API', async () => {
