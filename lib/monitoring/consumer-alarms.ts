@@ -40,7 +40,7 @@ export const consumerAlarms = (alarm: MakeAlarm, consumers: readonly Consumer[])
       // Each batch writes both metrics: without a batch nothing is known, and the alarm waits for a good one.
       treatMissingData: TreatMissingData.IGNORE,
       impact: `${name} cannot process messages, since DynamoDB or SQS fails or throttles: alerts are late, none is lost.`,
-      firstStep: 'read the errors with the message "internal error" in its log group.',
+      firstStep: 'read the errors in its log group: each names its cause.',
       runbook: 'internal-errors',
     });
     alarm(`MessagesAging-${name}`, {
@@ -49,7 +49,7 @@ export const consumerAlarms = (alarm: MakeAlarm, consumers: readonly Consumer[])
       evaluationPeriods: STUCK_PERIODS,
       datapointsToAlarm: 1,
       impact: `A message has failed in ${name} for ${STUCK_SECONDS / 60} minutes: its alerts are late, and it is tried again.`,
-      firstStep: 'find the message id and the error with the message "internal error" in its log group.',
+      firstStep: 'find the id of the message and the error in its log group.',
       runbook: 'messages-do-not-pass',
     });
     const reading = { period: OUTAGE_PERIOD, statistic: Stats.SUM };

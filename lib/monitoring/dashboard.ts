@@ -58,7 +58,7 @@ export const createDashboard = (
       graph('Events', [
         metrics.dispatchCount('events'),
         metrics.dispatchCount('unknown_notifications'),
-        metrics.dispatchCount('poison'),
+        metrics.dispatchCount('invalid_events'),
       ]),
       graph('From event to queue, ms', [metrics.dispatchLatency('p50'), metrics.dispatchLatency('p99')]),
       graph('Errors and throttles', [dispatch.metricErrors(), dispatch.metricThrottles()]),

@@ -14,20 +14,8 @@ import { dialsUrls } from '../delivery.ts';
 /** How long a period of a metric is, which of its statistics, and how a graph names it: by the metric unless set. */
 type Reading = { statistic?: string; period?: Duration; label?: string };
 
-/** What the senders count of deliveries. */
-type Count =
-  | Verdict
-  | DeliveryCount
-  | 'service_failures'
-  | 'aws_quota_exceeded'
-  | 'tenant_limit_exceeded'
-  | 'notices_not_queued';
-
 /** What a consumer of a queue writes for every batch, zeros included. */
 export type BatchMetric = 'internal_errors' | 'handled' | 'oldest_unprocessed_seconds';
-
-/** What the senders and the dispatch write besides, where it is above 0. */
-type ThrottlingMetric = 'throttled_keys';
 
 /** The metrics of one consumer of a queue. */
 export type BatchMetrics = (name: BatchMetric, reading?: Reading) => Metric;
@@ -54,7 +42,7 @@ export class ServiceMetrics {
   }
 
   /** A count of a type's deliveries. */
-  deliveries(name: Count | BatchMetric | ThrottlingMetric, type: NotificationTypeId, reading: Reading = {}): Metric {
+  deliveries(name: Verdict | DeliveryCount | BatchMetric, type: NotificationTypeId, reading: Reading = {}): Metric {
     return this.#metric(name, { type }, reading);
   }
 
@@ -64,7 +52,7 @@ export class ServiceMetrics {
    * @param types at most ten: CloudWatch takes no more metrics in an alarm
    */
   allDeliveries(
-    name: Count,
+    name: Verdict | DeliveryCount,
     { period = Duration.minutes(5) }: Reading = {},
     types: readonly NotificationTypeId[] = notificationTypeIds,
   ): IMetric {
@@ -93,7 +81,7 @@ export class ServiceMetrics {
   }
 
   /** What the dispatch counts of events. */
-  dispatchCount(name: 'events' | 'poison' | 'unknown_notifications'): Metric {
+  dispatchCount(name: 'events' | 'invalid_events' | 'unknown_notifications'): Metric {
     return this.#dispatch(name, {});
   }
 

@@ -7,8 +7,11 @@ import { MINUTE_MS } from '../../bin/local/cloudwatch/metric-store.ts';
 import type { LocalStack, LocalStackOptions } from '../../bin/local/stack.ts';
 import { startFaultyStack } from './support.ts';
 
-/** Time moves in steps of this many ms: a wait between two attempts ends with the step that it ends in. */
+/** Traffic flows in steps of this many ms unless told otherwise. */
 const STEP_MS = 30_000;
+
+/** Time moves by so many ms at once: what a function has left of its timeout when it is invoked meanwhile is shorter by as much. */
+const SLICE_MS = 3_000;
 
 /** How long nothing must happen before time moves on, in ms of real time. */
 const QUIET_MS = 4;
@@ -77,12 +80,14 @@ export const startMonitoredStack = async (settings: Record<string, string> = {},
   let endedMinute = Math.floor(now() / MINUTE_MS);
 
   /** Lets time pass while traffic flows; the alarms are evaluated at the end of each minute. */
-  const pass = async (minutes: number, traffic: Traffic = () => undefined): Promise<void> => {
-    for (let passedMs = 0; passedMs < minutes * MINUTE_MS; passedMs += STEP_MS) {
+  const pass = async (minutes: number, traffic: Traffic = () => undefined, stepMs = STEP_MS): Promise<void> => {
+    for (let passedMs = 0; passedMs < minutes * MINUTE_MS; passedMs += stepMs) {
       await traffic(passedMs / 1000);
       await settled();
-      await world.stack.advance(STEP_MS);
-      await settled();
+      for (let movedMs = 0; movedMs < stepMs; movedMs += SLICE_MS) {
+        await world.stack.advance(SLICE_MS);
+        if (!isQuiet()) await settled();
+      }
       const minute = Math.floor(now() / MINUTE_MS);
       if (minute > endedMinute) watch.endMinute(queues.values());
       endedMinute = minute;

@@ -76,6 +76,18 @@ export const readDelivery = (text: string): Delivery | undefined => {
 /** When a message was sent, ms since the epoch. */
 export const sentAt = ({ attributes }: SQSRecord): number => Number(attributes.SentTimestamp);
 
+/**
+ * Since when a message has not been processed, in ms since the epoch: since it was sent, and a retry since it was first received,
+ * as it waits for minutes on purpose before that.
+ */
+export const unprocessedSince = (
+  message: SQSRecord,
+  tools: Pick<SenderTools, 'type' | 'queueUrls' | 'retryUrl'>,
+): number =>
+  queueOf(message, tools) === tools.retryUrl
+    ? Number(message.attributes.ApproximateFirstReceiveTimestamp)
+    : sentAt(message);
+
 /** The same message once more, byte for byte. */
 export const sameMessage = ({ record, body }: Work): Message => ({
   body: record.body,

@@ -18,7 +18,15 @@ import type { TargetReads } from '../notification-targets.ts';
 import { createQueues, dueTime } from '../queues.ts';
 import { attemptDelivery } from './delivery-attempt.ts';
 import { deliverInOrder, type IncidentLine, type SettledWork } from './incident-lock.ts';
-import { queueOf, readDelivery, reschedule, type SenderTools, type Settled, sentAt, type Work } from './message.ts';
+import {
+  queueOf,
+  readDelivery,
+  reschedule,
+  type SenderTools,
+  type Settled,
+  unprocessedSince,
+  type Work,
+} from './message.ts';
 import { settle } from './settlement.ts';
 
 /** The part of a sender's environment that all types share, parsed. */
@@ -140,7 +148,7 @@ export const createSender = (
         handled: settled.length - returned,
         internalErrors: unprocessed.length + unrecorded.length,
         oldestUnprocessedSeconds: oldestAgeSeconds(
-          unprocessed.map(({ record }) => sentAt(record)),
+          unprocessed.map(({ record }) => unprocessedSince(record, tools)),
           tools.clock(),
         ),
       },

@@ -1,0 +1,81 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { MINUTE_MS } from '../../bin/local/cloudwatch/metric-store.ts';
+import { alarmEvent } from '../support/pipeline.ts';
+import { openSink, type Sink } from '../support/sink.ts';
+import { type MonitoredStack, startMonitoredStack, type Traffic } from './monitored-stack.ts';
+
+describe('a healthy service', () => {
+  let world: MonitoredStack;
+  const sinks: Sink[] = [];
+  beforeAll(async () => {
+    world = await startMonitoredStack();
+  });
+  afterAll(async () => {
+    for (const sink of sinks) sink.close();
+    await world.stack.stop();
+  });
+
+  /** A tenant with a webhook at a destination that answers with this status, and how to send it events. */
+  const newTenant = async (status: number) => {
+    const sink = await openSink((response) => response.writeHead(status).end());
+    sinks.push(sink);
+    const { tenant, create } = await world.newClient();
+    const id = await create({ label: 'w', type: 'webhook', details: { url: sink.url } });
+    let sequence = 0;
+    const events = (amount: number) =>
+      Array.from({ length: amount }, () => {
+        sequence++;
+        return alarmEvent(tenant, [id], { alarm: `al${sequence}`, time: Math.floor(world.now()) });
+      });
+    return { tenant, sink, send: (amount = 1) => world.sendEvents(events(amount)) };
+  };
+
+  /** The alarms that have fired, ever. */
+  const fired = () => world.watch.transitions.flatMap(({ alarm, state }) => (state === 'ALARM' ? alarm : []));
+
+  /** Each step of time is a minute here: nothing is expected to happen. */
+  const pass = (minutes: number, traffic: Traffic) => world.pass(minutes, traffic, MINUTE_MS);
+
+  it("fires no alarm in an hour with one tenant's destinations down, and some minutes of it with another throttled at its own key", async () => {
+    const [healthy, down, throttled] = await Promise.all([newTenant(200), newTenant(503), newTenant(200)]);
+    const recover = world.stack.dynamodb.throttle({ partitionKey: (value) => value.includes(throttled.tenant) });
+    // Once: the SDK waits before it repeats a throttled call, and that takes real time.
+    await throttled.send(3);
+    await pass(8, () => Promise.all([healthy.send(), down.send()]));
+    expect(throttled.sink.received).toEqual([]);
+    recover();
+    await pass(52, () => Promise.all([healthy.send(), down.send()]));
+    expect(healthy.sink.received).toHaveLength(60);
+    expect(throttled.sink.received).toHaveLength(3);
+    expect(down.sink.received.length).toBeGreaterThan(60);
+    expect(fired()).toEqual([]);
+  }, 120_000);
+
+  it('fires no alarm when DynamoDB fails once for a retry that has waited for ten minutes', async () => {
+    const tenant = await newTenant(503);
+    await tenant.send();
+    await pass(9, () => undefined);
+    const attempts = tenant.sink.received.length;
+    let isReturned = false;
+    const denied = { status: 400, type: 'AccessDeniedException', message: 'Denied' };
+    const recover = world.failing(denied, ({ caller, service, action }) => {
+      const isSender = caller === 'local-Delivery-send-webhook';
+      isReturned ||= isSender && action === 'ChangeMessageVisibility';
+      return isSender && service === 'dynamodb' && !isReturned;
+    });
+    await pass(9, () => undefined);
+    recover();
+    expect(isReturned).toBe(true);
+    expect(tenant.sink.received).toHaveLength(attempts + 1);
+    expect(fired()).toEqual([]);
+  });
+
+  it('fires no alarm in a burst of ten times the events', async () => {
+    const tenant = await newTenant(200);
+    await pass(5, () => tenant.send(5));
+    await pass(3, () => tenant.send(50));
+    await pass(5, () => tenant.send(5));
+    expect(tenant.sink.received).toHaveLength(5 * 5 + 50 * 3 + 5 * 5);
+    expect(fired()).toEqual([]);
+  });
+});
