@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startLocalStack } from '../../bin/local/stack.ts';
 import { connectApi } from '../support/api.ts';
-import { alarmEvent, connectPipeline } from '../support/pipeline.ts';
+import { alarmEvent, connectPipeline, until } from '../support/pipeline.ts';
 import { reachable } from '../support/running-stack.ts';
 import { openSink, payload, type Received } from '../support/sink.ts';
 
@@ -33,7 +33,7 @@ const percentile = (values: readonly number[], share: number): number =>
  * partition key of DynamoDB takes 3,000 read units and 1,000 write units a second.
  */
 export const measureGreedyTenant = async (seconds: number): Promise<GreedyTenant> => {
-  const stack = await startLocalStack({ settings: { deadLetterMail: 'false' } });
+  const stack = await startLocalStack({ settings: { deadLetterMail: 'false', typeConcurrency: 'webhook=12' } });
   const running = reachable(stack);
   const api = connectApi(running);
   const pipeline = connectPipeline(running, api);
@@ -73,7 +73,10 @@ export const measureGreedyTenant = async (seconds: number): Promise<GreedyTenant
       }
     };
 
-    await latencies(); // Warms the sandboxes.
+    await besideGreedyTenant(); // Warms the sandboxes.
+    await until(async () =>
+      [...stack.queues.values()].every(({ messages }) => messages.length === 0) ? true : undefined,
+    );
     const alone = await latencies();
     const besideGreedy = await besideGreedyTenant();
     const greedyDeliveries = greedySink.received.length;

@@ -15,6 +15,13 @@ const codes = {
       context: { ...context, remaining: context.getRemainingTimeInMillis() },
       environment: process.env,
     });`,
+  wait: `
+    exports.handler = async (_, context) => {
+      const start = Date.now();
+      console.log('waiting for time to be moved');
+      while (Date.now() - start < 3_600_000) await new Promise(setImmediate);
+      return { moved: Date.now() - start, remaining: context.getRemainingTimeInMillis() };
+    };`,
   count: `
     let calls = 0;
     exports.handler = async () => ++calls;`,
@@ -102,13 +109,14 @@ const sizes = new Map([
   ['meet', 3],
   ['count', 1],
 ]);
+const clock = new ShiftableClock();
 let lambda: Lambda;
 let local: TestEndpoint;
 let client: LambdaClient;
 
 beforeAll(async () => {
   lambda = createLambda({
-    clock: new ShiftableClock(),
+    clock,
     functions: Object.keys(codes).map(settings),
     concurrency: (name) => sizes.get(name) ?? 2,
     endpointUrl: 'http://127.0.0.1:1',
@@ -153,6 +161,15 @@ describe('a sandbox', () => {
     expect(answer.environment).not.toHaveProperty('PATH');
     expect(answer.context.remaining).toBeGreaterThan(0);
     expect(answer.context.remaining).toBeLessThanOrEqual(20_000);
+  });
+
+  it('has as much time left as before when time is moved forward while it runs', async () => {
+    const waiting = invoke('wait');
+    while (!lines.some((line) => line.includes('waiting for time to be moved'))) await new Promise(setImmediate);
+    await clock.advance(3_600_000);
+    const { answer } = await waiting;
+    expect(answer.moved).toBeGreaterThanOrEqual(3_600_000);
+    expect(answer.remaining).toBeGreaterThan(0);
   });
 
   it('is used again, so that what a module remembers is there', async () => {

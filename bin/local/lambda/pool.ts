@@ -22,8 +22,6 @@ export interface PoolOptions extends SandboxOptions {
   size: number;
   timeoutSeconds: number;
   memoryMb: number;
-  /** Milliseconds since the epoch, as the sandboxes see it. */
-  now: () => number;
   /** Takes what sandboxes print, line by line. */
   print: (line: string) => void;
 }
@@ -192,7 +190,7 @@ class Sandbox {
     this.#endMemoryWatch = watchMemory(this.#sandbox.worker, memoryMb, () => {
       void this.kill('Runtime.OutOfMemory', 'Runtime exited with error: signal: killed');
     });
-    this.#sandbox.send({ requestId, event, deadline: this.#options.now() + timeoutSeconds * 1000 });
+    this.#sandbox.send({ requestId, event, deadlineMs: Date.now() + timeoutSeconds * 1000 });
   }
 
   #killAfter(seconds: number): void {

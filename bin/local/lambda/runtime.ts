@@ -57,7 +57,6 @@ export function createLambda({
           context: lambdaContext(settings),
           shift: clock.shift,
         },
-        now: () => clock.now(),
         print: (line) => {
           rawLog(line, settings.name);
           log(logLine(settings.name, line));

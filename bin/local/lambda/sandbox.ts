@@ -20,11 +20,14 @@ export interface WorkerSettings extends SandboxSettings {
   invocations: SharedArrayBuffer;
 }
 
-/** One invocation. `event` is JSON text; `deadline` is in milliseconds since the epoch. */
+/**
+ * One invocation. `event` is JSON text. `deadlineMs` is when it is killed, in milliseconds since the epoch in real time:
+ * moving the stack's time forward takes nothing from the time that an invocation has left.
+ */
 export interface ToSandbox {
   requestId: string;
   event: string;
-  deadline: number;
+  deadlineMs: number;
 }
 
 /** A sandbox tells that it has loaded its bundle, and then how each invocation ended; `payload` is JSON text. */

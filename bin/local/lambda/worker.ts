@@ -42,7 +42,7 @@ function context(message: ToSandbox): object {
     ...settings.context,
     awsRequestId: message.requestId,
     callbackWaitsForEmptyEventLoop: true,
-    getRemainingTimeInMillis: () => Math.max(0, message.deadline - Date.now()),
+    getRemainingTimeInMillis: () => Math.max(0, message.deadlineMs - realNow()),
   };
 }
 

@@ -2,6 +2,7 @@ import type { HeldMessage } from './held-message.ts';
 
 /** The visible messages of one tenant (message group), oldest first, and how many of the tenant are in flight. */
 interface Tenant {
+  id: string;
   waiting: HeldMessage[];
   /** Where the line begins: what lies before was taken. */
   head: number;
@@ -35,7 +36,7 @@ export class FairLine {
     this.#leave(tenant);
     tenant.inFlight += change;
     if (skipTaken(tenant)) this.#level(tenant.inFlight).add(tenant);
-    else if (tenant.inFlight === 0) this.#tenants.delete(idOf(message));
+    else if (tenant.inFlight === 0) this.#tenants.delete(tenant.id);
   }
 
   /** Takes the next message out of the line. */
@@ -43,11 +44,10 @@ export class FairLine {
     for (let tenant = this.#fairest(); tenant; tenant = this.#fairest()) {
       this.#leave(tenant);
       const message = skipTaken(tenant) ? tenant.waiting[tenant.head] : undefined;
-      if (!message) continue;
-      tenant.head += 1;
+      if (message) tenant.head += 1;
       if (skipTaken(tenant)) this.#level(tenant.inFlight).add(tenant);
-      else if (tenant.inFlight === 0) this.#tenants.delete(idOf(message));
-      return message;
+      else if (tenant.inFlight === 0) this.#tenants.delete(tenant.id);
+      if (message) return message;
     }
     return undefined;
   }
@@ -79,7 +79,7 @@ export class FairLine {
     const id = idOf(message);
     const known = this.#tenants.get(id);
     if (known) return known;
-    const created: Tenant = { waiting: [], head: 0, inFlight: 0 };
+    const created: Tenant = { id, waiting: [], head: 0, inFlight: 0 };
     this.#tenants.set(id, created);
     return created;
   }
