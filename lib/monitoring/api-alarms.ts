@@ -34,16 +34,18 @@ export const apiAlarms = (alarm: MakeAlarm, api: Api): void => {
   const reading = { period: OUTAGE_PERIOD, statistic: Stats.SUM };
   alarm('ApiErrors', {
     metric: new MathExpression({
-      expression: `IF(errors >= 1 AND 100 * errors >= ${ERROR_PERCENT} * requests, errors, 0)`,
+      expression: `IF(FILL(errors, 0) >= 1 AND 100 * FILL(errors, 0) >= ${ERROR_PERCENT} * FILL(requests, 0), 1, 0)`,
       usingMetrics: {
         errors: api.httpApi.metricServerError(reading),
         requests: api.httpApi.metricCount(reading),
       },
       period: OUTAGE_PERIOD,
-      label: 'requests answered 5xx',
+      label: 'requests are answered 5xx',
     }),
     threshold: 1,
-    evaluationPeriods: 2,
+    // Two in a row: the newest of the three is not complete.
+    evaluationPeriods: 3,
+    datapointsToAlarm: 2,
     impact: 'Clients get 500 or 503: they cannot manage or test their notifications. Alerts are still delivered.',
     firstStep: 'find the route and the status in the access log, and the error in the log of its function.',
     runbook: 'the-api-answers-5xx',
