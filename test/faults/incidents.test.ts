@@ -153,7 +153,7 @@ describe('an incident that is resolved stays resolved', () => {
   it('when the alarm waits for its lock with many others, which costs at most ten messages and ten writes each', async () => {
     const sink = await openSink();
     const id = await pagerAt(sink.url);
-    const alerts = 30;
+    const alerts = 60;
     const start = Date.now();
     const events = Array.from({ length: alerts }, (_, index) =>
       alarmEvent(client.tenant, [id], {
@@ -176,8 +176,8 @@ describe('an incident that is resolved stays resolved', () => {
     await until(async () =>
       (pager?.counts.delayed ?? 0) + (pager?.counts.inFlight ?? 0) >= alerts ? true : undefined,
     );
-    for (let passed = 0; passed < 3_000; passed += 5) {
-      await world.stack.advance(5_000);
+    for (let seconds = 0; seconds < 3_000; seconds += 15) {
+      await world.stack.advance(15_000);
       await until(async () => (world.stack.lambda.busy() === 0 ? true : undefined));
     }
     const after = requests();

@@ -108,13 +108,13 @@ describe('the queue of retries', () => {
     expect(sink.received).toHaveLength(2);
   });
 
-  it('loses what crashes its worker a hundred times to the dead letters of the type', async () => {
+  it('gives a message that crashes its worker a hundred times to the queue of crashed ones', async () => {
     const sink = await openSink((response) => response.writeHead(500).end());
     const id = await client.create({ ...webhook, details: { url: sink.url } });
     await world.sendEvents([alarmEvent(client.tenant, [id])]);
     const held = await until(async () => queue(RETRIES).messages.find(({ body }) => body.includes(id)));
     held.receives = 100;
-    await world.hurried(world.deadLetter('webhook', (body) => body.includes(id)));
+    await world.hurried(until(async () => queue('Crashed').messages.find(({ body }) => body.includes(id))));
     await world.drained(QUEUE);
     expect(sink.received).toHaveLength(1);
   });
