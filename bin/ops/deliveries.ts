@@ -30,7 +30,9 @@ export function addDeliveriesCommand(program: Command): void {
 
 async function show(options: Options, command: Command): Promise<void> {
   const session = await connect(command);
-  const found = (await newest(session, options)).map(described);
+  const records = await newest(session, options);
+  const conflicts = await conflictsOf(session, records);
+  const found = records.map((record) => ({ ...described(record), conflict: conflicts.get(record.sk) ?? null }));
   const text = table(found, [
     ['time', ({ time }) => time],
     ['notification', ({ notification }) => foreign(notification)],
@@ -38,6 +40,7 @@ async function show(options: Options, command: Command): Promise<void> {
     ['state', ({ state }) => state],
     ['status', ({ status }) => coloured(colours[status], status)],
     ['attempts', ({ attempts }) => summary(attempts)],
+    ['id used again', ({ conflict }) => conflict ?? '–'],
   ]);
   session.answer(found, found.length > 0 ? text : 'There are no such deliveries.');
 }
@@ -50,6 +53,13 @@ const colours: Record<DeliveryStatus, Colour> = {
   superseded: 'dim',
   cancelled: 'dim',
 };
+
+/** When other events came with the ids of these deliveries' events, by the sort keys of their records. */
+async function conflictsOf({ deliveries }: Session, records: readonly DeliveryRecord[]): Promise<Map<string, string>> {
+  const places = [...new Set(records.map(({ pk }) => pk))].map(partitionPlace);
+  const found = await Promise.all(places.map((place) => deliveries.conflicts(place)));
+  return new Map(found.flatMap((some) => [...some].map(([sk, at]) => [sk, moment(at)] as const)));
+}
 
 /** One query for each notification, newest first. */
 async function newest(session: Session, { tenant, notification, alarm, limit }: Options): Promise<DeliveryRecord[]> {

@@ -40,6 +40,7 @@ const deliveries = z.array(
     state: z.string(),
     status: z.string(),
     attempts: z.array(z.looseObject({ outcome: z.string(), http_status: z.number().nullable() })),
+    conflict: z.string().nullable(),
   }),
 );
 const letters = z.array(
@@ -109,8 +110,8 @@ describe('deliveries', () => {
     });
     expect(found.find(({ notification }) => notification === mail)).toMatchObject({ status: 'delivered' });
     const { out } = await ops('deliveries --tenant acme --alarm alTest');
-    expect(out).toMatch(/^time +notification +event +state +status +attempts\n/);
-    expect(out).toContain('permanent 410\n');
+    expect(out).toMatch(/^time +notification +event +state +status +attempts +id used again\n/);
+    expect(out).toMatch(/permanent 410 +–\n/);
     expect(out).not.toContain('\u001b');
   });
 
@@ -216,5 +217,19 @@ describe('dead-letters', () => {
   it('knows only the types that there are', async () => {
     const { code, err } = await ops('dead-letters redrive fax');
     expect([code, err]).toEqual([2, expect.stringMatching(/^error: .*fax.*alarm-events, email, webhook/)]);
+  });
+});
+
+describe('an event id that is used again', () => {
+  it('is shown beside the delivery of the first event', async () => {
+    const own = await create('own', 'email', { address: 'own@example.com' });
+    const { out } = await ops(['event', 'example', '--notification', own]);
+    const first = (await answer(sent, 'event send -', out)).event_id;
+    await answer(sent, 'event send -', JSON.stringify({ ...JSON.parse(out), check: { id: 'another' } }));
+    const found = await until(
+      () => answer(deliveries, `deliveries --tenant acme --notification ${own}`),
+      (all) => all.some(({ event: id, conflict }) => id === first && conflict !== null),
+    );
+    expect(found.filter(({ conflict }) => conflict !== null)).toHaveLength(1);
   });
 });
