@@ -101,7 +101,7 @@ export class Api extends Construct {
       'list-notifications': caller.and(notifications.access('GetItem', 'BatchGetItem', 'Query')).and(links),
       'get-notification': caller.and(notifications.access('GetItem', 'BatchGetItem')),
       'update-notification': caller.and(notifications.access('BatchGetItem', ...writing)).and(links),
-      'delete-notification': caller.and(notifications.access(...writing)),
+      'delete-notification': caller.and(notifications.access('UpdateItem', ...writing)),
       'test-notification': testing.and(notifications.access('BatchGetItem')),
       'test-new-notification': testing,
       'list-notification-types': caller.and(links),
