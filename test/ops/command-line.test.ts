@@ -22,10 +22,19 @@ const file = (name: string, content: unknown): string => {
 /** The alarms of an account with two stacks, of which the name of one begins with that of the other. */
 const alarms = [
   { AlarmName: 'Ours-Loud', StateValue: 'ALARM', StateUpdatedTimestamp: 1_800_000_000 },
-  { AlarmName: 'Ours-Quiet', StateValue: 'OK' },
+  ...Array.from({ length: 120 }, (_, index) => ({ AlarmName: `Ours-Quiet${index}`, StateValue: 'OK' })),
+  { AlarmName: 'Ours-Last', StateValue: 'ALARM', StateUpdatedTimestamp: 1_800_000_000 },
   { AlarmName: 'Ours-Staging-Loud', StateValue: 'ALARM' },
 ];
-const alarmRequest = z.object({ AlarmNamePrefix: z.string().optional(), AlarmNames: z.array(z.string()).optional() });
+/** CloudWatch takes 100 names and returns up to 100 alarms to a page, 50 by default. */
+const alarmRequest = z.object({
+  AlarmNamePrefix: z.string().optional(),
+  AlarmNames: z.array(z.string()).max(100).optional(),
+  MaxRecords: z.number().max(100).default(50),
+  NextToken: z.string().optional(),
+});
+/** A page may also be shorter than what was asked for. */
+const LONGEST_PAGE = 60;
 
 /** A crashed message as SQS moved it from a queue, until it is received. */
 const crashedBody = JSON.stringify({ notification_id: 'ntA', event: { tenant_id: 'acme', event_id: 'ev1' } });
@@ -48,10 +57,11 @@ const region: string[] = [];
 const described = z.object({ MetricDataQueries: z.array(z.object({ Id: z.string(), MetricStat: z.unknown() })) });
 const answers: Record<string, (body: string) => unknown> = {
   DescribeAlarms: (body) => {
-    const { AlarmNamePrefix: prefix = '', AlarmNames: names } = alarmRequest.parse(JSON.parse(body));
-    return {
-      MetricAlarms: alarms.filter(({ AlarmName: name }) => names?.includes(name) ?? name.startsWith(prefix)),
-    };
+    const { AlarmNamePrefix: prefix = '', AlarmNames: names, ...page } = alarmRequest.parse(JSON.parse(body));
+    const found = alarms.filter(({ AlarmName: name }) => names?.includes(name) ?? name.startsWith(prefix));
+    const start = Number(page.NextToken ?? 0);
+    const end = start + Math.min(page.MaxRecords, LONGEST_PAGE);
+    return { MetricAlarms: found.slice(start, end), ...(end < found.length && { NextToken: String(end) }) };
   },
   ReceiveMessage: (body) => ({ Messages: body.includes('/crashed"') ? crashedMessages.splice(0) : [] }),
   ChangeMessageVisibilityBatch: () => ({ Successful: [], Failed: [] }),
@@ -202,7 +212,9 @@ describe('the stack that a command works on', () => {
     expect(out).toMatch(/\nemail +9 +0 +5 +42 s +7\n/);
     // Both have no dead-letter queue of their own.
     expect(out).toMatch(/\nemail-events +7 +0 +0 +– +–\ncrashed +7 +0 +0 +– +–\n/);
-    expect(out).toMatch(/\nOurs-Loud +ALARM +2027-01-15T08:00:00Z\n1 alarm OK\n/);
+    expect(out).toMatch(
+      /\nOurs-Loud +ALARM +2027-01-15T08:00:00Z\nOurs-Last +ALARM +2027-01-15T08:00:00Z\n120 alarms OK\n/,
+    );
     expect(out).not.toContain('Staging');
     expect(out).toMatch(/\ntype +delivered\nsms +2\n$/);
     expect(new Set(region)).toEqual(new Set(['eu-central-1', 'eu-west-1']));
