@@ -55,6 +55,8 @@ const crashedMessages = [
 /** An AWS with one stack: its outputs, an alarm that is loud and one that is not, and two deliveries of the last hour. */
 const region: string[] = [];
 const described = z.object({ MetricDataQueries: z.array(z.object({ Id: z.string(), MetricStat: z.unknown() })) });
+/** Actions that AWS refuses: each change of an account, and each read of one but the first. */
+const refused = new Set(['UpdateItem']);
 const answers: Record<string, (body: string) => unknown> = {
   DescribeAlarms: (body) => {
     const { AlarmNamePrefix: prefix = '', AlarmNames: names, ...page } = alarmRequest.parse(JSON.parse(body));
@@ -64,6 +66,10 @@ const answers: Record<string, (body: string) => unknown> = {
     return { MetricAlarms: found.slice(start, end), ...(end < found.length && { NextToken: String(end) }) };
   },
   ReceiveMessage: (body) => ({ Messages: body.includes('/crashed"') ? crashedMessages.splice(0) : [] }),
+  GetItem: () => {
+    refused.add('GetItem');
+    return {};
+  },
   ChangeMessageVisibilityBatch: () => ({ Successful: [], Failed: [] }),
   GetMetricData: (body) => ({
     MetricDataResults: described.parse(JSON.parse(body)).MetricDataQueries.map(({ Id, MetricStat }) => {
@@ -84,6 +90,10 @@ const cloud = createServer(async (request, response) => {
   region.push(/Credential=[^/]*\/[^/]*\/([^/]*)/.exec(request.headers.authorization ?? '')?.[1] ?? '');
   const action = String(request.headers['x-amz-target']).split('.')[1] ?? '';
   const answer = answers[action];
+  if (refused.has(action)) {
+    response.statusCode = 400;
+    return response.end(JSON.stringify({ __type: 'AccessDeniedException', message: 'not allowed' }));
+  }
   if (answer) return response.end(JSON.stringify(answer(body)));
   const form = new URLSearchParams(body);
   if (form.get('Action') === 'ListStackResources') {
@@ -263,5 +273,15 @@ describe('the stack that a command works on', () => {
     // What is written there leads nowhere, but it is where the command goes.
     expect(await ops('status --local 3001')).toMatchObject({ code: 1, err: expect.stringMatching(/127\.0\.0\.1:1/) });
     for (const one of remove) one();
+  });
+});
+
+describe('a change of an account', () => {
+  it('that failed, and after which the account cannot be read, ends with the command to run before it is repeated', async () => {
+    expect(await ops('account rotate-secret acme --stack Ours', { env })).toEqual({
+      code: 1,
+      out: '',
+      err: 'It is unknown whether the account was changed. Run `npm run -s ops -- account show acme --secrets` before you repeat the command.\n',
+    });
   });
 });
