@@ -28,8 +28,6 @@ export class Api extends Construct {
     const api = new HttpApi(this, 'HttpApi', {
       apiName: Stack.of(this).stackName,
       createDefaultStage: false,
-      // What stands before the domain, such as a web application firewall, is not to be bypassed.
-      ...(hasDomain(settings) && { disableExecuteApiEndpoint: true }),
       defaultIntegration: new HttpLambdaIntegration('answer-unknown-route', unknownRoute.lambda),
     });
 
