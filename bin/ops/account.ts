@@ -59,11 +59,17 @@ async function set(tenant: string, { contact, webhookToken }: SetOptions, comman
 async function rotateSecret(tenant: string, _: object, command: Command): Promise<void> {
   const { accounts, answer } = await connect(command);
   const secret = await accounts.rotateSecret(tenant).catch(explained(tenant));
-  const { retired } = await accounts.describe(tenant);
+  const { retired } = await accounts.describe(tenant).catch(() => {
+    throw new Failure(
+      `The signing secret was replaced, but the account cannot be read. Run \`${showCommand(tenant)}\` to see the new secret.`,
+    );
+  });
   const until = retired.map((one) => moment(one.until));
   const old = until[0] === undefined ? 'There was none before.' : `The old one signs beside it until ${until[0]}.`;
   answer({ tenant, secret, retired: until }, secret, `${old} ${note(true)}`);
 }
+
+const showCommand = (tenant: string): string => `npm run -s ops -- account show ${tenant} --secrets`;
 
 /** Says in one line that another operator was faster, or how to find out whether the account was changed. */
 const explained =
@@ -71,9 +77,7 @@ const explained =
   (error: unknown): never => {
     if (error instanceof ConcurrentChangeError) throw new Failure(error.message);
     if (!(error instanceof UnconfirmedChangeError)) throw error;
-    throw new Failure(
-      `${error.message} Run \`npm run -s ops -- account show ${tenant} --secrets\` before you repeat the command.`,
-    );
+    throw new Failure(`${error.message} Run \`${showCommand(tenant)}\` before you repeat the command.`);
   };
 
 const note = (isNeeded: boolean): string => (isNeeded ? 'Senders use it within a minute.' : '');

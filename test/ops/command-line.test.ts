@@ -55,8 +55,17 @@ const crashedMessages = [
 /** An AWS with one stack: its outputs, an alarm that is loud and one that is not, and two deliveries of the last hour. */
 const region: string[] = [];
 const described = z.object({ MetricDataQueries: z.array(z.object({ Id: z.string(), MetricStat: z.unknown() })) });
-/** Actions that AWS refuses: each change of an account, and each read of one but the first. */
-const refused = new Set(['UpdateItem']);
+/** Accounts that were read once: AWS refuses to read them again. It also refuses to change the account `locked`. */
+const accountsRead = new Set<string>();
+const accountRequest = z.object({ Key: z.object({ pk: z.object({ S: z.string() }) }) });
+const isRefused = (action: string, body: string): boolean => {
+  if (action !== 'GetItem' && action !== 'UpdateItem') return false;
+  const { S: account } = accountRequest.parse(JSON.parse(body)).Key.pk;
+  if (action === 'UpdateItem') return account === 'account#locked';
+  const isRepeated = accountsRead.has(account);
+  accountsRead.add(account);
+  return isRepeated;
+};
 const answers: Record<string, (body: string) => unknown> = {
   DescribeAlarms: (body) => {
     const { AlarmNamePrefix: prefix = '', AlarmNames: names, ...page } = alarmRequest.parse(JSON.parse(body));
@@ -66,10 +75,8 @@ const answers: Record<string, (body: string) => unknown> = {
     return { MetricAlarms: found.slice(start, end), ...(end < found.length && { NextToken: String(end) }) };
   },
   ReceiveMessage: (body) => ({ Messages: body.includes('/crashed"') ? crashedMessages.splice(0) : [] }),
-  GetItem: () => {
-    refused.add('GetItem');
-    return {};
-  },
+  GetItem: () => ({}),
+  UpdateItem: () => ({}),
   ChangeMessageVisibilityBatch: () => ({ Successful: [], Failed: [] }),
   GetMetricData: (body) => ({
     MetricDataResults: described.parse(JSON.parse(body)).MetricDataQueries.map(({ Id, MetricStat }) => {
@@ -90,7 +97,7 @@ const cloud = createServer(async (request, response) => {
   region.push(/Credential=[^/]*\/[^/]*\/([^/]*)/.exec(request.headers.authorization ?? '')?.[1] ?? '');
   const action = String(request.headers['x-amz-target']).split('.')[1] ?? '';
   const answer = answers[action];
-  if (refused.has(action)) {
+  if (isRefused(action, body)) {
     response.statusCode = 400;
     return response.end(JSON.stringify({ __type: 'AccessDeniedException', message: 'not allowed' }));
   }
@@ -278,10 +285,18 @@ describe('the stack that a command works on', () => {
 
 describe('a change of an account', () => {
   it('that failed, and after which the account cannot be read, ends with the command to run before it is repeated', async () => {
+    expect(await ops('account rotate-secret locked --stack Ours', { env })).toEqual({
+      code: 1,
+      out: '',
+      err: 'It is unknown whether the account was changed. Run `npm run -s ops -- account show locked --secrets` before you repeat the command.\n',
+    });
+  });
+
+  it('that made a new secret, after which the account cannot be read, ends with the command that shows the secret', async () => {
     expect(await ops('account rotate-secret acme --stack Ours', { env })).toEqual({
       code: 1,
       out: '',
-      err: 'It is unknown whether the account was changed. Run `npm run -s ops -- account show acme --secrets` before you repeat the command.\n',
+      err: 'The signing secret was replaced, but the account cannot be read. Run `npm run -s ops -- account show acme --secrets` to see the new secret.\n',
     });
   });
 });
