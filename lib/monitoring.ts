@@ -57,7 +57,7 @@ export class Monitoring extends Construct {
     ]);
     sendingAlarms(alarm, metrics);
     accountAlarms(alarm, settings);
-    apiAlarms(alarm, api);
+    apiAlarms(alarm, api, metrics);
     emailAndSmsAlarms(alarm, settings);
     this.topicArn = topic.topicArn;
     this.dashboardName = createDashboard(this, metrics, { api, delivery, mailEvents }).dashboardName;

@@ -4,9 +4,8 @@ import { type EndpointName, endpointNames, endpoints } from '../../shared/contra
 import type { Api } from '../api.ts';
 import { OUTAGE_PERIOD } from './consumer-alarms.ts';
 import type { MakeAlarm } from './service-alarm.ts';
+import type { ServiceMetrics } from './service-metrics.ts';
 
-/** Errors below this share of the requests are no outage. */
-const ERROR_PERCENT = 0.1;
 /** A slow answer, in ms: reads take some tens. */
 const SLOW = 2_000;
 
@@ -30,14 +29,16 @@ export const slowestOperation = ({ functions }: Api): IMetric =>
   });
 
 /** Alarms of the API. */
-export const apiAlarms = (alarm: MakeAlarm, api: Api): void => {
+export const apiAlarms = (alarm: MakeAlarm, api: Api, metrics: ServiceMetrics): void => {
   const reading = { period: OUTAGE_PERIOD, statistic: Stats.SUM };
   alarm('ApiErrors', {
     metric: new MathExpression({
-      expression: `IF(FILL(errors, 0) >= 1 AND 100 * FILL(errors, 0) >= ${ERROR_PERCENT} * FILL(requests, 0), 1, 0)`,
+      // One operation that fails altogether must show, however many requests the others have. What DynamoDB throttles at the
+      // caller's own key is answered 503 as well, and is no outage.
+      expression: 'IF(FILL(errors, 0) - FILL(throttled, 0) >= 1, 1, 0)',
       usingMetrics: {
         errors: api.httpApi.metricServerError(reading),
-        requests: api.httpApi.metricCount(reading),
+        throttled: metrics.count('throttled_requests', reading),
       },
       period: OUTAGE_PERIOD,
       label: 'requests are answered 5xx',

@@ -91,7 +91,7 @@ export class ServiceMetrics {
 
   /** What is counted of the whole stack. */
   count(
-    name: 'unreadable_notifications' | 'mail_bounces' | 'mail_complaints' | 'mail_rejects',
+    name: 'unreadable_notifications' | 'throttled_requests' | 'mail_bounces' | 'mail_complaints' | 'mail_rejects',
     reading: Reading = {},
   ): Metric {
     return this.#metric(name, {}, reading);

@@ -9,7 +9,8 @@ import {
 import { encodeTime, ulid } from 'ulid';
 import * as z from 'zod/mini';
 import type { NotificationKey } from '../domain/notification.ts';
-import { type Item, type ItemKey, UnprocessedItemsError } from './dynamodb-batches.ts';
+import type { Item, ItemKey } from './dynamodb-batches.ts';
+import { UnprocessedItemsError } from './dynamodb-errors.ts';
 import { errorTrace, logger } from './logger.ts';
 import { count } from './metrics.ts';
 import { chunkKeys, isTombstone, targetKey, type Version } from './notification-items.ts';

@@ -17,7 +17,8 @@ import { type Claim, claimOn, type DeliveryRecord, deliveryStatuses, shortenedId
 import type { IncidentLock } from '../domain/incident.ts';
 import { causes, reasons } from '../domain/outcome.ts';
 import { isDependencyFailure } from './dependency-failure.ts';
-import { batchWrite, UnprocessedItemsError } from './dynamodb-batches.ts';
+import { batchWrite } from './dynamodb-batches.ts';
+import { UnprocessedItemsError } from './dynamodb-errors.ts';
 
 const attempt = z.object({
   at: z.number(),
@@ -46,7 +47,6 @@ const storedRecord = z.object({
   owner: z.string(),
   history: z.array(attempt),
   parts: z.array(z.string()),
-  conflict_at_ms: z.optional(z.number()),
   expires: z.number(),
 });
 
@@ -58,6 +58,11 @@ const storedLock = z.object({
   owner: z.string(),
   expires: z.number(),
 });
+
+const storedConflict = z.object({ sk: z.string(), conflict_at_ms: z.number() });
+
+/** What the sort keys of conflicts begin with; a record's begins with digits, a lock's with `incident#`. */
+const CONFLICT = 'conflict#';
 
 /** Final statuses that come within this time share one BatchWriteItem, in ms: it costs a ninth of single writes (CPU). */
 const GATHER = 3;
@@ -170,12 +175,12 @@ export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: 
       ExpressionAttributeValues: { ':time': time, ':expires': lock.expires },
     });
 
-  const release = async (lock: IncidentLock): Promise<void> => {
+  const release = async (lock: IncidentLock, now: number): Promise<void> => {
     const held = heldBy(lock);
     await update(lock, {
       ...held,
-      UpdateExpression: 'SET lease = :free',
-      ExpressionAttributeValues: { ...held.ExpressionAttributeValues, ':free': 0 },
+      UpdateExpression: 'SET lease = :now',
+      ExpressionAttributeValues: { ...held.ExpressionAttributeValues, ':now': now },
     });
   };
 
@@ -213,13 +218,33 @@ export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: 
       if ((await written).has(keyOf(record))) await put(record);
     },
 
-    /** Notes on a delivery's record that another event with the same id came. */
-    async noteConflict(key: DeliveryKey, now: number): Promise<void> {
-      await update(key, {
-        UpdateExpression: 'SET conflict_at_ms = :now',
-        ConditionExpression: 'attribute_exists(pk)',
-        ExpressionAttributeValues: { ':now': now },
-      });
+    /**
+     * Notes beside a delivery's record that another event with the same id came: an item of its own, since whoever holds the
+     * claim writes the whole record.
+     */
+    async noteConflict({ pk, sk, expires }: DeliveryRecord, now: number): Promise<void> {
+      const Item = { pk, sk: `${CONFLICT}${sk}`, conflict_at_ms: now, expires };
+      await client.send(new PutCommand({ TableName: table, Item }));
+    },
+
+    /** When other events came with the ids of a notification's events, ms, by the sort keys of their records. */
+    async conflicts(place: { tenant: string; notificationId: string }): Promise<ReadonlyMap<string, number>> {
+      const found = new Map<string, number>();
+      const pages = paginateQuery(
+        { client },
+        {
+          TableName: table,
+          KeyConditionExpression: 'pk = :pk AND begins_with(sk, :conflict)',
+          ExpressionAttributeValues: { ':pk': deliveryPartition(place), ':conflict': CONFLICT },
+        },
+      );
+      for await (const { Items = [] } of pages) {
+        for (const item of Items) {
+          const { sk, conflict_at_ms } = storedConflict.parse(item);
+          found.set(sk.slice(CONFLICT.length), conflict_at_ms);
+        }
+      }
+      return found;
     },
 
     /** Claims the lock of an incident; undefined where another worker holds it. */
@@ -227,8 +252,9 @@ export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: 
       const claimed = await update(first, {
         UpdateExpression:
           'SET #owner = :owner, lease = :lease, expires = :expires, newest_event_at_ms = if_not_exists(newest_event_at_ms, :newest)',
-        // The owner is new with each claim: it fits where the SDK has sent ours twice and lost the first answer.
-        ConditionExpression: 'attribute_not_exists(lease) OR lease <= :now OR #owner = :owner',
+        // The owner is new with each claim: it fits where the SDK has sent ours twice and lost the first answer. A copy that
+        // arrives after the release does not fit: the lease ended later than it was asked for.
+        ConditionExpression: 'attribute_not_exists(lease) OR lease <= :now OR (#owner = :owner AND lease = :lease)',
         ExpressionAttributeNames: { '#owner': 'owner' },
         ExpressionAttributeValues: {
           ':owner': first.owner,
@@ -252,22 +278,22 @@ export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: 
     },
 
     /** The same, and releases the lock: one write instead of two. */
-    async advanceAndReleaseLock(lock: IncidentLock, time: number): Promise<void> {
-      if (time <= lock.newest_event_at_ms) return release(lock);
+    async advanceAndReleaseLock(lock: IncidentLock, time: number, now: number): Promise<void> {
+      if (time <= lock.newest_event_at_ms) return release(lock, now);
       const held = heldBy(lock);
       const isDone = await update(lock, {
-        UpdateExpression: 'SET lease = :free, newest_event_at_ms = :time',
+        UpdateExpression: 'SET lease = :now, newest_event_at_ms = :time',
         ConditionExpression: `${held.ConditionExpression} AND newest_event_at_ms < :time`,
         ExpressionAttributeNames: held.ExpressionAttributeNames,
-        ExpressionAttributeValues: { ...held.ExpressionAttributeValues, ':free': 0, ':time': time },
+        ExpressionAttributeValues: { ...held.ExpressionAttributeValues, ':now': now, ':time': time },
       });
       if (isDone) return;
       await raiseNewest(lock, time);
-      await release(lock);
+      await release(lock, now);
     },
 
     /** Releases a lock, unless another worker has claimed it since. */
-    releaseLock: (lock: IncidentLock): Promise<void> => release(lock),
+    releaseLock: release,
 
     /** Notes that an event of this time waits for the lock. @returns true where no newer one waits */
     async noteWaiting(lock: IncidentLock, time: number): Promise<boolean> {
@@ -293,11 +319,11 @@ export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: 
         { client, pageSize: alarmId === undefined ? limit : SEARCH_PAGE },
         {
           TableName: table,
-          // Locks of incidents lie behind the records in the same partition.
-          KeyConditionExpression: 'pk = :pk AND sk < :locks',
+          // Conflicts, and locks of incidents, lie behind the records in the same partition.
+          KeyConditionExpression: 'pk = :pk AND sk < :others',
           ExpressionAttributeValues: {
             ':pk': deliveryPartition(place),
-            ':locks': 'incident#',
+            ':others': CONFLICT,
             ...(alarmId !== undefined && { ':alarm': shortenedId(alarmId) }),
           },
           ...(alarmId !== undefined && { FilterExpression: 'alarm_id = :alarm' }),

@@ -3,13 +3,12 @@ import {
   BatchGetCommand,
   type BatchGetCommandOutput,
   BatchWriteCommand,
-  type BatchWriteCommandInput,
   type BatchWriteCommandOutput,
   type DynamoDBDocumentClient,
 } from '@aws-sdk/lib-dynamodb';
 import { batches } from '../domain/batches.ts';
 import { unavailable } from '../domain/errors.ts';
-import { isThrottled } from './dependency-failure.ts';
+import { UnprocessedItemsError, UnprocessedKeyError, type WriteRequests } from './dynamodb-errors.ts';
 
 /** Keys of one BatchGetItem (AWS limit). */
 const GET_BATCH = 100;
@@ -26,37 +25,8 @@ export type Item = Record<string, unknown>;
 /** The primary key of an item in a table with a sort key. */
 export type ItemKey = { pk: string; sk: string };
 
-/** Puts and deletes of one table, as BatchWriteItem takes them. */
-export type WriteRequests = NonNullable<BatchWriteCommandInput['RequestItems']>[string];
-
 /** Which attributes of the items are read; all of them by default. */
 export type Projection = { ProjectionExpression?: string; ExpressionAttributeNames?: Record<string, string> };
-
-/** What the AWS SDK knows a throttled request by, so that these errors count as failures of a dependency. */
-const throttling = { throttling: true } as const;
-
-/** DynamoDB left a key unprocessed twice: nothing is known of its item. */
-export class UnprocessedKeyError extends Error {
-  override readonly name = 'UnprocessedKeyError';
-  readonly $retryable = throttling;
-
-  constructor() {
-    super('DynamoDB left the key unprocessed twice.');
-  }
-}
-
-/** DynamoDB left items unprocessed in every round. */
-export class UnprocessedItemsError extends Error {
-  override readonly name = 'UnprocessedItemsError';
-  readonly $retryable = throttling;
-  /** The puts and deletes that were never applied. */
-  readonly requests: WriteRequests;
-
-  constructor(requests: WriteRequests) {
-    super(`DynamoDB left ${requests.length} items unprocessed.`);
-    this.requests = requests;
-  }
-}
 
 /** Exponential backoff with jitter, at most 1 s, in ms. */
 const backoffMs = (round: number): number => Math.min(25 * 2 ** round, 1_000) * (0.5 + Math.random() / 2);
@@ -123,13 +93,10 @@ export const readEach = (
     return asked.filter(isOpen);
   };
 
-  /** Where all keys of a request are throttled, BatchGetItem fails instead of leaving them unprocessed. */
+  /** Where all keys of a request are throttled, BatchGetItem fails, and says why, instead of leaving them unprocessed. */
   const readAgain = async (asked: readonly Read[]): Promise<readonly Read[]> => {
     await sleep(SECOND_READ_DELAY_MS * (0.5 + Math.random() / 2));
-    return readOnce(asked).catch((error: unknown) => {
-      if (isThrottled(error)) return asked;
-      throw error;
-    });
+    return readOnce(asked);
   };
 
   const readBatch = async (batch: readonly Read[]): Promise<void> => {

@@ -5,7 +5,7 @@ import * as z from 'zod/mini';
 import { type DeliveryKey, partitionPlace } from '../domain/delivery-key.ts';
 import { deliveryOfTags, type MailEventKind, mailEventKinds } from '../domain/mail-event.ts';
 import { internalErrorDelaySeconds } from '../domain/retry-schedule.ts';
-import { isKeyThrottled } from './key-throttling.ts';
+import { createThrottlingWatch } from './key-throttling.ts';
 import { errorTrace, logger } from './logger.ts';
 import { count, oldestAgeSeconds } from './metrics.ts';
 import type { Queues } from './queues.ts';
@@ -101,6 +101,7 @@ export const createMailEventRecorder = (
   now: () => number = Date.now,
 ): ((event: SQSEvent, context?: Context) => Promise<SQSBatchResponse>) => {
   const markBounced = createBounceMarks(client, environment.DELIVERIES_TABLE, now);
+  const isTenantThrottled = createThrottlingWatch(now);
 
   const record = async (body: string): Promise<MessageResult> => {
     const event = parseEvent(body);
@@ -132,7 +133,8 @@ export const createMailEventRecorder = (
 
   const recordOrFail = ({ body, messageId }: SQSRecord): Promise<MessageResult> =>
     record(body).catch((error: unknown) => {
-      const result = isKeyThrottled(error) ? 'throttled_keys' : 'internal_error';
+      const [tenant = messageId] = parseEvent(body)?.detail.mail.tags.tenant ?? [];
+      const result = isTenantThrottled(error, tenant) ? 'throttled_keys' : 'internal_error';
       logger.error('email event not recorded', { result, message_id: messageId, ...errorTrace(error) });
       return result;
     });

@@ -1,6 +1,9 @@
 import { Metrics, MetricUnit } from '@aws-lambda-powertools/metrics';
 import { METRICS_NAMESPACE } from '../domain/delivery-metrics.ts';
 
+/** Values of a metric in one line: at 100 (EMF specification), Powertools writes the line and forgets its dimensions. */
+const MAX_VALUES = 99;
+
 /** Its dimension `service` is the stack's name, from the function's environment: two stacks of an account stay apart. */
 const metrics = new Metrics({ namespace: METRICS_NAMESPACE });
 
@@ -38,9 +41,12 @@ export const count = (
   if (counted.length + timed.length === 0 && health === undefined) return;
   metrics.addDimensions(dimensions);
   for (const [name, amount] of counted) metrics.addMetric(name, MetricUnit.Count, amount);
-  for (const [name, value] of timed) metrics.addMetric(name, MetricUnit.Milliseconds, value);
   if (health) addHealth(health);
+  for (const [name, value] of timed.slice(0, MAX_VALUES)) metrics.addMetric(name, MetricUnit.Milliseconds, value);
   metrics.publishStoredMetrics();
+  const rest = Object.groupBy(timed.slice(MAX_VALUES), ([name]) => name);
+  const later = Object.entries(rest).map(([name, values = []]) => [name, values.map(([, value]) => value)] as const);
+  if (later.length > 0) count({}, dimensions, Object.fromEntries(later));
 };
 
 /** How long ago the oldest of these messages was sent, in seconds; 0 for none. */

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { AlarmEvent } from '../contracts/alarm-event.ts';
-import { jsonText } from '../contracts/json.ts';
+import { asNumber, jsonText } from '../contracts/json.ts';
 import type { Delivery } from '../contracts/sender.ts';
 
 /** The part that the messages of all deliveries of one event share; made once, since there may be thousands of them. */
@@ -13,15 +13,18 @@ export type SharedPart = {
   bytes: number;
 };
 
+/** `parseJson` keeps the text of a number or not, depending on what else stands in the message: it must not matter here. */
+const withoutSpelling = (_key: string, value: unknown): unknown => asNumber(value);
+
 /** Names the content of an event; the plan does not count, nor does anything that the pipeline adds to its messages. */
-const contentHash = (eventText: string): string =>
-  createHash('sha256').update(eventText).digest('base64url').slice(0, 22);
+const contentHash = (event: object): string =>
+  createHash('sha256').update(JSON.stringify(event, withoutSpelling)).digest('base64url').slice(0, 22);
 
 /** The part of a delivery's message that follows from the event alone. */
 export const sharedPart = (event: AlarmEvent, eventTimeMs: number): SharedPart => {
   const { notification_plan: _plan, ...rest } = event;
   const text = jsonText(rest);
-  const tail = `"event_time_ms":${eventTimeMs},"content_hash":"${contentHash(text)}","event":${text}}`;
+  const tail = `"event_time_ms":${eventTimeMs},"content_hash":"${contentHash(rest)}","event":${text}}`;
   return { event: text, tail, bytes: Buffer.byteLength(tail) };
 };
 

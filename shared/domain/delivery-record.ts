@@ -56,8 +56,6 @@ export type DeliveryRecord = DeliveryKey & {
   history: Attempt[];
   /** Salted hashes of the recipients that were reached, where a delivery has several. */
   parts: string[];
-  /** When another event with the same id last came, ms. */
-  conflict_at_ms?: number | undefined;
   /** When DynamoDB deletes it, epoch seconds. */
   expires: number;
 };
@@ -74,8 +72,8 @@ const HELD_MS = 15 * 60_000;
 /** Ids of entities and alarms are as long as producers like; the record keeps the beginning. */
 const MAX_ID = 128;
 
-/** The id of an entity or an alarm as the record keeps it. */
-export const shortenedId = (id: string): string => shortened(id, MAX_ID);
+/** The id of an entity or an alarm as the record keeps it: DynamoDB refuses a lone surrogate, which is no Unicode. */
+export const shortenedId = (id: string): string => shortened(id, MAX_ID).toWellFormed();
 
 /** The record as a first claim writes it. */
 export const claimedRecord = (delivery: Delivery, owner: string, now: number): DeliveryRecord => {
@@ -83,7 +81,7 @@ export const claimedRecord = (delivery: Delivery, owner: string, now: number): D
   return {
     ...deliveryKey(event, notificationId),
     status: 'pending',
-    event_id: event.event_id,
+    event_id: event.event_id.toWellFormed(),
     entity_id: shortenedId(event.entity.id),
     alarm_id: shortenedId(event.alarm.id),
     state: event.details.state,
@@ -104,8 +102,8 @@ export const claimedRecord = (delivery: Delivery, owner: string, now: number): D
 /** What a claim comes to: the delivery is ours, or why it is not. */
 export type Claim =
   | { kind: 'claimed'; record: DeliveryRecord }
-  /** It is done, for whatever reason, or the message is a duplicate of an earlier round. */
-  | { kind: 'ended' }
+  /** It is done, for whatever reason. */
+  | { kind: 'ended'; isDelivered: boolean }
   /** The record is of another event with the same id: the first wins. */
   | { kind: 'conflict' }
   /** Another worker has it until then, ms. */
@@ -134,7 +132,8 @@ export const causeOfExpiry = ({ attempts, last_cause: cause }: DeliveryRecord): 
 
 /**
  * What a claim comes to where there is a record already. A dead delivery starts a new round only for the message of exactly
- * that round, such as its redriven dead letter: every other message for it is a duplicate, and so is one of an earlier round.
+ * that round, such as its redriven dead letter: every other message for it is a duplicate. One that is pending takes messages
+ * of earlier rounds as well: its attempts are counted here, so none is made twice.
  * A round whose time ran out while SQS or an operator held its message starts anew: nobody has failed.
  *
  * @param first the record as the claim would have written it
@@ -150,9 +149,9 @@ export const claimOn = (found: DeliveryRecord, first: DeliveryRecord, sentAt: nu
   if (found.status === 'dead') {
     return first.round === found.round + 1
       ? { kind: 'claimed', record: inNewRound(taken, first.round, now) }
-      : { kind: 'ended' };
+      : { kind: 'ended', isDelivered: false };
   }
-  if (found.status !== 'pending' || first.round < found.round) return { kind: 'ended' };
+  if (found.status !== 'pending') return { kind: 'ended', isDelivered: found.status === 'delivered' };
   if (found.due > now) return { kind: 'early', due: found.due };
   const wasHeld = sentAt - found.due > HELD_MS;
   return wasHeld && isExpired(found, now)

@@ -14,6 +14,8 @@ export type PlannedEvent = {
   ids: readonly string[];
   /** All notifications of the event that exist, where an earlier pass found out and they are few enough. */
   known?: readonly string[] | undefined;
+  /** True where `ids` are what an earlier pass has left of the plan. */
+  isContinuation: boolean;
   eventTimeMs: number;
   /** When SQS accepted the event, ms since the epoch. */
   sentAtMs: number;
@@ -31,18 +33,21 @@ const parsed = (body: string): unknown => {
 };
 
 /** @throws RangeError where the event nests too deep to be written again */
-const plan = (value: unknown, sentAtMs: number): PlannedEvent | Reason => {
+const plan = (value: unknown, bytes: number, sentAtMs: number): PlannedEvent | Reason => {
   if (isAlarmEvent(value)) {
+    if (bytes > MAX_EVENT_BYTES) return 'too large';
     const ids = plannedNotifications(value);
     if (!ids) return 'malformed';
     const eventTimeMs = eventTime(value, sentAtMs);
-    return { event: value, shared: sharedPart(value, eventTimeMs), ids, eventTimeMs, sentAtMs };
+    const shared = sharedPart(value, eventTimeMs);
+    return { event: value, shared, ids, isContinuation: false, eventTimeMs, sentAtMs };
   }
   const rest = continuation.safeParse(value);
   if (!rest.success) return 'malformed';
   const { event } = rest.data;
   const { ids, known, event_time_ms: eventTimeMs, sent_at_ms } = rest.data.continuation;
-  return { event, shared: sharedPart(event, eventTimeMs), ids, known, eventTimeMs, sentAtMs: sent_at_ms };
+  const shared = sharedPart(event, eventTimeMs);
+  return { event, shared, ids, known, isContinuation: true, eventTimeMs, sentAtMs: sent_at_ms };
 };
 
 /**
@@ -53,9 +58,10 @@ const plan = (value: unknown, sentAtMs: number): PlannedEvent | Reason => {
  * @returns the planned event, or why there is none
  */
 export const planEvent = (body: string, sentAtMs: number): PlannedEvent | Reason => {
-  if (Buffer.byteLength(body) > MAX_EVENT_BYTES) return 'too large';
+  const bytes = Buffer.byteLength(body);
   try {
-    return plan(parsed(body), sentAtMs);
+    const planned = plan(parsed(body), bytes, sentAtMs);
+    return planned === 'malformed' && bytes > MAX_EVENT_BYTES ? 'too large' : planned;
   } catch {
     return 'malformed';
   }

@@ -1,7 +1,7 @@
 import type { SQSRecord } from 'aws-lambda';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { createDispatch } from '../../shared/adapters/dispatch/dispatch.ts';
-import { UnprocessedKeyError } from '../../shared/adapters/dynamodb-batches.ts';
+import { UnprocessedKeyError } from '../../shared/adapters/dynamodb-errors.ts';
 import { logger } from '../../shared/adapters/logger.ts';
 import type { NotificationRepository } from '../../shared/adapters/notification-repository.ts';
 import type { OutgoingMessage, Queues } from '../../shared/adapters/queues.ts';
@@ -155,6 +155,20 @@ describe('the dispatch of a plan', () => {
     expect(last).toMatchObject({ notification_id: 'nt1', siblings: ['nt0', 'nt2'] });
     expect(last?.event_time_ms).toBe(sibling?.event_time_ms);
     expect(last?.content_hash).toBe(sibling?.content_hash);
+  });
+
+  it('names no other notification in what continues a plan of more than 26', async () => {
+    const first = setUp({ failing: (id) => (/nt11[89]/.test(id) ? new UnprocessedKeyError() : undefined) });
+    await first.dispatch({ Records: [eventMessage(ids(120))] });
+    const second = setUp();
+    await second.dispatch({ Records: [continuationMessage(first.continued[0]?.body ?? '')] });
+    expect(second.deliveries().map(({ siblings }) => siblings)).toEqual([undefined, undefined]);
+  });
+
+  it('names the other notifications however large the event is', async () => {
+    const { dispatch, deliveries } = setUp();
+    await dispatch({ Records: [eventMessage(ids(10), { pad: 800_000 })] });
+    expect(deliveries().map(({ siblings }) => siblings?.length)).toEqual(Array(10).fill(9));
   });
 
   it('returns the event where its continuation cannot be sent', async () => {

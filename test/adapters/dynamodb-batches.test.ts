@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { isDependencyFailure, isThrottled } from '../../shared/adapters/dependency-failure.ts';
-import { batchGet, batchWrite, readEach, UnprocessedItemsError } from '../../shared/adapters/dynamodb-batches.ts';
+import { batchGet, batchWrite, readEach } from '../../shared/adapters/dynamodb-batches.ts';
+import { UnprocessedItemsError } from '../../shared/adapters/dynamodb-errors.ts';
 import { startDatabase } from '../support/dynamodb.ts';
 import { counted, interrupted, partlyDone, throttled, throttledPartitions } from '../support/dynamodb-faults.ts';
 

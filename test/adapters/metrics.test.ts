@@ -30,6 +30,26 @@ describe('what is counted and timed at once', () => {
     expect(lines[0]).not.toContain('failed');
   });
 
+  it('keeps the dimensions of every value where there are more of them than a line holds', () => {
+    const health = { handled: 250, internalErrors: 0, oldestUnprocessedSeconds: 0 };
+    count({ delivered: 250 }, { type: 'webhook' }, { delivery_latency: Array(250).fill(5) }, health);
+    expect(lines).toHaveLength(3);
+    for (const line of written()) expect(line).toMatchObject({ type: 'webhook' });
+    expect(written()[0]).toMatchObject({
+      handled: 250,
+      internal_errors: 0,
+      oldest_unprocessed_seconds: 0,
+      delivered: 250,
+    });
+  });
+
+  it('says how a batch went, zeros included', () => {
+    count({}, { type: 'webhook' }, {}, { handled: 0, internalErrors: 1, oldestUnprocessedSeconds: 7 });
+    expect(written()).toEqual([
+      expect.objectContaining({ handled: 0, internal_errors: 1, oldest_unprocessed_seconds: 7 }),
+    ]);
+  });
+
   it('does not carry dimensions over to what is counted next', () => {
     count({ delivered: 1 }, { type: 'email' });
     count({ events: 1 });

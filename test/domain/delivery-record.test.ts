@@ -194,12 +194,12 @@ describe('a claim on a delivery that has a record', () => {
   });
 
   it.each([1, 3])('is a duplicate where a dead one has had one round and the message is for round %i', (round) => {
-    expect(at(ended(found, 'dead'), { round })).toEqual({ kind: 'ended' });
+    expect(at(ended(found, 'dead'), { round })).toMatchObject({ kind: 'ended' });
   });
 
-  it('is a duplicate where the message is for an earlier round', () => {
-    expect(at({ ...found, round: 2 })).toEqual({ kind: 'ended' });
-    expect(at({ ...found, round: 2 }, { round: 2 })).toMatchObject({ kind: 'claimed', record: { round: 2 } });
+  it('takes a message of an earlier round while it is open: that may be the only one, and counts no attempt twice', () => {
+    for (const round of [1, 2])
+      expect(at({ ...found, round: 2 }, { round })).toMatchObject({ kind: 'claimed', record: { round: 2 } });
   });
 
   describe('whose time is over', () => {
@@ -230,7 +230,7 @@ describe('a claim on a delivery that has a record', () => {
   });
 
   it.each(['delivered', 'superseded', 'cancelled', 'bounced'] as const)('ends there where it is %s', (status) => {
-    for (const round of [1, 2]) expect(at({ ...found, status }, { round })).toEqual({ kind: 'ended' });
+    for (const round of [1, 2]) expect(at({ ...found, status }, { round })).toMatchObject({ kind: 'ended' });
   });
 
   it('is a conflict where the event is another one, however it stands', () => {

@@ -184,7 +184,7 @@ describe('an incident that is resolved stays resolved', () => {
     expect((after.sends - before.sends) / alerts).toBeLessThanOrEqual(10);
     expect((after.writes - before.writes) / alerts).toBeLessThanOrEqual(10);
     expect(sink.received).toEqual([]);
-    if (lock) await deliveries.releaseLock(lock);
+    if (lock) await deliveries.releaseLock(lock, 0);
     await world.hurried(until(async () => (typesOf(sink.received).at(-1) === 'resolve' ? true : undefined)));
     const delivered = sink.received.length;
     await world.hurried(world.settled(client.tenant, id, alerts));

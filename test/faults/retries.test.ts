@@ -129,7 +129,7 @@ describe('the queue of retries', () => {
     const whileLocked = async (happening: () => Promise<unknown>) => {
       const lock = await deliveries.claimLock(claimedLock(event, id, 'another', FAR), FAR);
       await happening();
-      if (lock) await deliveries.releaseLock(lock);
+      if (lock) await deliveries.releaseLock(lock, 0);
     };
     await whileLocked(async () => {
       await world.sendEvents([event]);

@@ -132,7 +132,7 @@ export const drivePipeline = async (
   await eachSender(
     (type) => !notificationTypes[type].hasIncidents || made(senderName(type), 'sqs:SendMessage', `:Delivery-${type}`),
   );
-  for (const lock of locks) if (lock) await deliveries.releaseLock(lock);
+  for (const lock of locks) if (lock) await deliveries.releaseLock(lock, 0);
 
   setMood('fail');
   await world.sendEvents([alarmEvent(client.tenant, ids)]);

@@ -2,7 +2,7 @@ import type { NotificationTypeId } from '../../contracts/notification-types.ts';
 import { deliveryBody } from '../../domain/delivery-message.ts';
 import type { DeliveryTarget } from '../../domain/notification.ts';
 import type { PlannedEvent } from '../../domain/planned-event.ts';
-import { isKeyThrottled } from '../key-throttling.ts';
+import { createThrottlingWatch } from '../key-throttling.ts';
 import { errorTrace, logger } from '../logger.ts';
 import type { NotificationRepository } from '../notification-repository.ts';
 import type { TargetReads } from '../notification-targets.ts';
@@ -34,6 +34,9 @@ const sliceSize = ({ shared }: PlannedEvent): number =>
   Math.max(1, Math.min(SLICE_IDS, Math.floor(SLICE_BYTES / shared.bytes)));
 
 const isSmall = ({ planned }: Progress): boolean => planned.ids.length <= sliceSize(planned);
+
+/** A part of a plan: `ids` get their messages, `asked` are read. */
+type Slice = { progress: Progress; ids: readonly string[]; asked: readonly string[] };
 
 type Found = { id: string; target: DeliveryTarget | undefined };
 type Read = Found | { id: string; error: unknown };
@@ -85,6 +88,7 @@ export const createFanOut = (
   clock: () => number,
 ) => {
   const send = createOutbox(queues, urls);
+  const isTenantThrottled = createThrottlingWatch(clock);
 
   const sendOne = async ({ planned, known }: Progress, target: DeliveryTarget): Promise<boolean> => {
     const siblings = known?.filter((id) => id !== target.id);
@@ -95,7 +99,7 @@ export const createFanOut = (
 
   /** Failed reads count as known: nobody can tell yet that these notifications do not exist. */
   const knownOf = ({ planned, known }: Progress, reads: readonly Read[]): readonly string[] | undefined => {
-    if (known || planned.ids.length > reads.length) return known;
+    if (known || planned.isContinuation || planned.ids.length > reads.length) return known;
     const ids = reads.filter((read) => !('target' in read && read.target === undefined)).map(({ id }) => id);
     return ids.length <= MAX_KNOWN ? ids : undefined;
   };
@@ -105,16 +109,20 @@ export const createFanOut = (
     if (unknown > 0) logger.warn('unknown notifications', { tenant_id, event_id, unknown });
   };
 
-  const logUnread = ({ event }: PlannedEvent, id: string, error: unknown): void => {
+  /** @returns true where that is a failure of ours, and not the tenant's own key that DynamoDB throttles */
+  const reportUnread = ({ event }: PlannedEvent, id: string, error: unknown): boolean => {
     const ids = { tenant_id: event.tenant_id, notification_id: id };
-    if (isKeyThrottled(error)) logger.warn('partition key throttled', ids);
+    const isOwn = isTenantThrottled(error, event.tenant_id);
+    if (isOwn) logger.warn('partition key throttled', ids);
     else logger.error('notification not read', { ...ids, ...errorTrace(error) });
+    return !isOwn;
   };
 
-  const sendSlice = async (progress: Progress, ids: readonly string[], targets: TargetReads): Promise<void> => {
+  const sendSlice = async ({ progress, ids, asked }: Slice, targets: TargetReads): Promise<void> => {
     const { planned } = progress;
-    const reads = await Promise.all(ids.map((id) => readOne(targets, planned.event.tenant_id, id)));
-    progress.known = knownOf(progress, reads);
+    const all = await Promise.all(asked.map((id) => readOne(targets, planned.event.tenant_id, id)));
+    progress.known = knownOf(progress, all);
+    const reads = all.filter(({ id }) => ids.includes(id));
     const unknown = reads.filter((read) => 'target' in read && read.target === undefined).length;
     progress.unknown += unknown;
     logUnknown(planned, unknown);
@@ -122,8 +130,7 @@ export const createFanOut = (
       reads.map(async (read) => {
         if ('error' in read) {
           progress.failed.push(read.id);
-          if (!isKeyThrottled(read.error)) progress.hasInternalError = true;
-          logUnread(planned, read.id, read.error);
+          if (reportUnread(planned, read.id, read.error)) progress.hasInternalError = true;
         } else if (read.target) {
           if (await sendOne(progress, read.target)) {
             progress.sent++;
@@ -137,15 +144,18 @@ export const createFanOut = (
   };
 
   const sendSlices = async (all: readonly Progress[]): Promise<void> => {
-    const slices = all.map((progress) => {
-      const ids = progress.untried.slice(0, sliceSize(progress.planned));
-      progress.untried = progress.untried.slice(ids.length);
-      return { progress, ids };
+    const slices = all.map((progress): Slice => {
+      const { planned, untried } = progress;
+      const ids = untried.slice(0, sliceSize(planned));
+      progress.untried = untried.slice(ids.length);
+      // Which notifications of the event exist must be known before the first of them gets its message.
+      const isFirst = untried.length === planned.ids.length && planned.ids.length <= SLICE_IDS;
+      return { progress, ids, asked: isFirst ? planned.ids : ids };
     });
     const targets = notifications.targets(
-      slices.flatMap(({ progress, ids }) => ids.map((id) => ({ tenant: progress.planned.event.tenant_id, id }))),
+      slices.flatMap(({ progress, asked }) => asked.map((id) => ({ tenant: progress.planned.event.tenant_id, id }))),
     );
-    await Promise.all(slices.map(({ progress, ids }) => sendSlice(progress, ids, targets)));
+    await Promise.all(slices.map((slice) => sendSlice(slice, targets)));
   };
 
   return async <Event extends PlannedEvent>(events: readonly Event[], endsAt: number): Promise<Progress<Event>[]> => {

@@ -7,6 +7,7 @@ import type { Authenticate } from '../token-repository.ts';
 import type { Answer } from './answer.ts';
 import { answerErrors } from './errors.ts';
 import type { ApiRequest } from './request.ts';
+import { countThrottledRequests } from './throttled-requests.ts';
 
 type CallerContext = Context & { caller: Caller };
 type ApiMiddleware = MiddlewareObj<ApiRequest, Answer, Error, CallerContext>;
@@ -51,6 +52,7 @@ export const endpoint = <Input>(
 ) =>
   middy<ApiRequest, Answer, Error, CallerContext>()
     .use(answerErrors())
+    .use(countThrottledRequests())
     .use(authentication(authenticate))
     .use(authorization(endpoints[name].permission))
     .handler(async (request, { caller }) => act(parse(request), caller));

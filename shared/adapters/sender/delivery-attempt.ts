@@ -19,6 +19,11 @@ import { reschedule, returnToQueue, type Settled, sameMessage, sentAt, type Work
 /** An attempt that was made: the record counts it already, and the claim still holds. */
 export type Attempted = { record: DeliveryRecord; outcome: Outcome };
 
+/** The calls before the send took so long that it could not be finished: a failure of ours, which must be seen. */
+class NoTimeLeftError extends Error {
+  override readonly name = 'NoTimeLeftError';
+}
+
 const deliver = async (work: Work, record: DeliveryRecord, { details }: DeliveryTarget): Promise<Outcome> => {
   const { tools, body, id, timeLeft } = work;
   try {
@@ -50,7 +55,7 @@ const attemptClaimed = async (
     return deadLetter(work, record, { reason: 'attempts exhausted', cause: causeOfExpiry(record) });
   if (work.timeLeft() < MIN_TIME_TO_SEND) {
     await deliveries.update(record, released(record, record.due));
-    return returnToQueue(work, 'busy', 0);
+    throw new NoTimeLeftError();
   }
   const at = clock();
   const outcome = await deliver(work, record, target);
@@ -82,13 +87,13 @@ export const attemptDelivery = async (
     await queues.sendDelayed(queueUrls[target.type], sameMessage(work), 0);
     return { verdict: 'forwarded' };
   }
-  if (work.timeLeft() < MIN_TIME_TO_SEND) return returnToQueue(work, 'busy', 0);
+  if (work.timeLeft() < MIN_TIME_TO_SEND) throw new NoTimeLeftError();
 
   const first = claimedRecord(body, randomUUID(), clock());
   const claim = await deliveries.claim(first, clock(), sentAt(message));
   switch (claim.kind) {
     case 'ended':
-      return { verdict: 'duplicate' };
+      return { verdict: 'duplicate', wasDelivered: claim.isDelivered };
     case 'conflict':
       return reportConflict(work, first);
     case 'busy':

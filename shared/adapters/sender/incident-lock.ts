@@ -66,79 +66,137 @@ const waiting = async (work: Work, refused: Promise<ReadonlySet<Work>>): Promise
   return { verdict: 'busy' };
 };
 
-const rescheduleAll = (
-  works: readonly Work[],
-  refused: Promise<ReadonlySet<Work>>,
-  contain: Contain,
-): Promise<SettledWork[]> => Promise.all(works.map((work) => contain(work, waiting(work, refused))));
-
-/** Another worker holds the lock. The newest event that waits is noted in it: all others of the incident ask seldom. */
-const waitForHolder = async (line: IncidentLine, lock: IncidentLock): Promise<ReadonlySet<Work>> => {
-  const newest = newestOf(line);
+/**
+ * Sends messages anew to ask for the lock later, whether another worker holds it, no time is left, or the destination is not
+ * called for now. The newest event that waits is noted in the lock: all others of the incident ask seldom.
+ */
+const waitForTurn = async (works: readonly Work[]): Promise<ReadonlySet<Work>> => {
+  const newest = newestOf(works);
   const isCandidate = newest && !lockWait(newest.record).isOlder;
-  const isNewest = isCandidate && (await newest.tools.deliveries.noteWaiting(lock, newest.body.event_time_ms));
-  return sendToWait(line, isNewest ? newest : undefined);
+  const isNewest =
+    isCandidate && (await newest.tools.deliveries.noteWaiting(lockOf(newest), newest.body.event_time_ms));
+  return sendToWait(works, isNewest ? newest : undefined);
+};
+
+const rescheduleAll = (works: readonly Work[], contain: Contain): Promise<SettledWork[]> => {
+  const refused = waitForTurn(works);
+  return Promise.all(works.map((work) => contain(work, waiting(work, refused))));
 };
 
 /** The destination does not answer, so it is not called for now: no other message of the incident would get further. */
 const isPaused = ({ outcome }: Attempted): boolean =>
   outcome.result !== 'delivered' && outcome.reason === 'origin paused';
 
+/** The lock does not say yet that an event was delivered: its message must be received again before an older one is sent. */
+class LockNotAdvancedError extends Error {
+  override readonly name = 'LockNotAdvancedError';
+
+  constructor(cause: unknown) {
+    super('The incident lock could not be advanced.', { cause });
+  }
+}
+
+/** A lock while a worker holds it. */
+const createHeldLock = (claimed: IncidentLock, { tools: { deliveries, clock } }: Work) => {
+  let lock: IncidentLock | undefined = claimed;
+  let newest = claimed.newest_event_at_ms;
+  return {
+    isNewer: (time: number): boolean => time < newest,
+    /**
+     * Records that an event was delivered, and releases the lock with the last one. Where that fails, the lock is kept until its
+     * lease ends: nobody may send an older event.
+     *
+     * @throws LockNotAdvancedError
+     */
+    async advance(work: Work, isLast: boolean): Promise<void> {
+      const held = lock ?? claimed;
+      const time = work.body.event_time_ms;
+      lock = undefined;
+      try {
+        if (isLast) {
+          await persist(work, () => deliveries.advanceAndReleaseLock(held, time, clock()));
+        } else {
+          lock = await persist(work, () => deliveries.advanceLock(held, time));
+          newest = lock.newest_event_at_ms;
+        }
+      } catch (error) {
+        throw new LockNotAdvancedError(error);
+      }
+    },
+    /** Releases the lock unless it was; where that fails, the lease ends by itself. */
+    async release(): Promise<void> {
+      if (!lock) return;
+      await deliveries
+        .releaseLock(lock, clock())
+        .catch((error: unknown) => logger.warn('incident lock not released', errorTrace(error)));
+    },
+  };
+};
+
+type HeldLock = ReturnType<typeof createHeldLock>;
+
+/** What an attempt came to, settled; one that delivered is in the lock before it is on record, so that no crash lets an older follow. */
+const settleInOrder = async (
+  work: Work,
+  result: Settled | Attempted,
+  lock: HeldLock,
+  isLast: boolean,
+): Promise<Settled> => {
+  if ('verdict' in result) {
+    // A worker that delivered it may have crashed before the lock said so.
+    if (result.wasDelivered) await lock.advance(work, isLast);
+    return result;
+  }
+  if (result.outcome.result !== 'delivered') return settle(work, result);
+  const advanced = lock.advance(work, isLast);
+  await advanced.catch(() => undefined);
+  const settled = await settle(work, result);
+  await advanced;
+  return settled;
+};
+
+/** Gives up the claim of a delivery whose destination is not called for now, and lets it and those behind it wait. */
+const waitForDestination = async (
+  work: Work,
+  { record }: Attempted,
+  waiters: readonly Work[],
+): Promise<ReadonlySet<Work>> => {
+  const { deliveries, clock } = work.tools;
+  await deliveries.update(record, released(record, clock()));
+  return waitForTurn(waiters);
+};
+
 /** Works on a line while its lock is held; the lock advances with each delivery. */
 const workUnderLock = async (
   line: IncidentLine,
-  held: IncidentLock,
+  lock: HeldLock,
   target: DeliveryTarget | undefined,
   contain: Contain,
 ): Promise<SettledWork[]> => {
-  const { deliveries, clock } = line[0].tools;
   const done: SettledWork[] = [];
-  let lock = held;
-  let isHeld = true;
-  let paused: Work | undefined;
-
-  /** Before the delivery's own record, so that no crash lets an older event follow. @returns false where it cannot be written */
-  const advance = async (work: Work): Promise<boolean> => {
-    const time = work.body.event_time_ms;
-    try {
-      if (work === newestOf(line)) {
-        await persist(work, () => deliveries.advanceAndReleaseLock(lock, time));
-        isHeld = false;
-      } else {
-        lock = await persist(work, () => deliveries.advanceLock(lock, time));
-      }
-      return true;
-    } catch (error) {
-      logger.error('incident lock not advanced', { delivery_id: work.id, ...errorTrace(error) });
-      return false;
-    }
-  };
-
-  const workOn = async (work: Work): Promise<Settled> => {
-    const attempt = await attemptDelivery(work, target, work.body.event_time_ms < lock.newest_event_at_ms);
-    if ('verdict' in attempt) return attempt;
-    if (isPaused(attempt)) {
-      paused = work;
-      await deliveries.update(attempt.record, released(attempt.record, clock()));
-      return waiting(work, sendToWait([work], newestOf(line)));
-    }
-    const isOrdered = attempt.outcome.result !== 'delivered' || (await advance(work));
-    const settled = await settle(work, attempt);
-    return isOrdered ? settled : { ...settled, verdict: 'unrecorded' };
-  };
-
+  let waiters: Promise<SettledWork[]> | undefined;
   for (const work of line) {
-    if (paused || work.timeLeft() < MIN_TIME_TO_SEND) break;
-    done.push(await contain(work, workOn(work)));
+    const rest = line.slice(done.length);
+    if (work.timeLeft() < MIN_TIME_TO_SEND) {
+      waiters = rescheduleAll(rest, contain);
+      break;
+    }
+    const attempt = attemptDelivery(work, target, lock.isNewer(work.body.event_time_ms));
+    const paused = await attempt.then(
+      (result) => ('verdict' in result || !isPaused(result) ? undefined : result),
+      () => undefined,
+    );
+    if (paused) {
+      const refused = waitForDestination(work, paused, rest);
+      waiters = Promise.all(rest.map((one) => contain(one, waiting(one, refused))));
+      break;
+    }
+    const settled = attempt.then((result) => settleInOrder(work, result, lock, work === newestOf(line)));
+    done.push(await contain(work, settled));
   }
-  if (isHeld) {
-    // Where this fails, the lease ends by itself.
-    await deliveries
-      .releaseLock(lock)
-      .catch((error: unknown) => logger.warn('incident lock not released', errorTrace(error)));
-  }
-  const rest = line.slice(done.length);
-  return [...done, ...(await rescheduleAll(rest, sendToWait(rest, newestOf(line)), contain))];
+  const rescheduled = await waiters;
+  await lock.release();
+  return [...done, ...(rescheduled ?? [])];
 };
 
 /**
@@ -155,14 +213,13 @@ export const deliverInOrder = async (
   const [first] = line;
   const { deliveries, clock } = first.tools;
   // The messages before it in its batch have used up the time.
-  if (first.timeLeft() < MIN_TIME_TO_SEND) return rescheduleAll(line, sendToWait(line, newestOf(line)), contain);
+  if (first.timeLeft() < MIN_TIME_TO_SEND) return rescheduleAll(line, contain);
   try {
     const found = await target;
-    const claim = lockOf(first);
-    const lock = await deliveries.claimLock(claim, clock());
-    return lock
-      ? await workUnderLock(line, lock, found, contain)
-      : await rescheduleAll(line, waitForHolder(line, claim), contain);
+    const claimed = await deliveries.claimLock(lockOf(first), clock());
+    return claimed
+      ? await workUnderLock(line, createHeldLock(claimed, first), found, contain)
+      : await rescheduleAll(line, contain);
   } catch (error) {
     return Promise.all(line.map((work) => contain(work, Promise.reject(error))));
   }

@@ -5,6 +5,7 @@ import { type Delivery, delivery } from '../../contracts/sender.ts';
 import type { Deliver } from '../../domain/deliver.ts';
 import type { Settlement } from '../../domain/delivery-metrics.ts';
 import type { DeliveryRepository } from '../delivery-repository.ts';
+import type { IsTenantThrottled } from '../key-throttling.ts';
 import { lockWait, type Message, type Queues } from '../queues.ts';
 
 /** What became of a message: the words that are counted for a type's deliveries. */
@@ -31,8 +32,10 @@ export type Settled = Settlement & {
   verdict: Verdict;
   again?: true;
   latency?: number;
-  /** True where a delivery is not recorded since DynamoDB throttles its own key: no outage. */
-  isKeyThrottled?: boolean;
+  /** True where a delivery is not recorded since DynamoDB throttles its tenant's own key: no outage. */
+  isTenantThrottled?: boolean;
+  /** True for a duplicate of what was delivered. */
+  wasDelivered?: boolean;
 };
 
 /** What a sender needs of the world. */
@@ -50,6 +53,7 @@ export type SenderTools = {
   /** True where technical contacts are notified of alerts that are given up. */
   deadLetterMail: boolean;
   clock: () => number;
+  isTenantThrottled: IsTenantThrottled;
 };
 
 /** One message under work: what it is, by which tools, and for how long they may still be used. */

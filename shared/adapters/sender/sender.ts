@@ -10,7 +10,7 @@ import { internalErrorDelaySeconds } from '../../domain/retry-schedule.ts';
 import { testEvent } from '../../domain/test-event.ts';
 import { createDeliveryRepository } from '../delivery-repository.ts';
 import type { createDocumentClient } from '../document-client.ts';
-import { isKeyThrottled } from '../key-throttling.ts';
+import { createThrottlingWatch } from '../key-throttling.ts';
 import { errorTrace, logger } from '../logger.ts';
 import { count, oldestAgeSeconds, tally } from '../metrics.ts';
 import { createNotificationRepository } from '../notification-repository.ts';
@@ -66,6 +66,7 @@ export const createSender = (
     retryScale: environment.RETRY_SCALE,
     deadLetterMail: environment.DEAD_LETTER_MAIL,
     clock: Date.now,
+    isTenantThrottled: createThrottlingWatch(Date.now),
   };
 
   const runTest = async (input: unknown, timeLeft: () => number): Promise<TestResult> => {
@@ -86,7 +87,7 @@ export const createSender = (
   const returnAfterFailure = async (record: SQSRecord, error: unknown): Promise<Settled> => {
     const receives = Number(record.attributes.ApproximateReceiveCount);
     const { MessageGroupId: tenant_id } = record.attributes;
-    const verdict = isKeyThrottled(error) ? 'throttled_keys' : 'internal_error';
+    const verdict = tools.isTenantThrottled(error, tenant_id ?? '') ? 'throttled_keys' : 'internal_error';
     const line = { type, verdict, message_id: record.messageId, tenant_id, receives, ...errorTrace(error) };
     if (verdict === 'internal_error') logger.error('internal error', line);
     else logger.warn('partition key throttled', line);
@@ -137,7 +138,7 @@ export const createSender = (
     logger.info('batch done', { type, ...verdicts });
     const unprocessed = settled.filter(({ settled: { verdict } }) => verdict === 'internal_error');
     const unrecorded = settled.filter(
-      ({ settled: { verdict, isKeyThrottled: isOwn } }) => verdict === 'unrecorded' && !isOwn,
+      ({ settled: { verdict, isTenantThrottled } }) => verdict === 'unrecorded' && !isTenantThrottled,
     );
     const returned = unprocessed.length + (verdicts.throttled_keys ?? 0);
     count(

@@ -4,7 +4,6 @@ import { deliveryLatency } from '../../domain/delivery-metrics.ts';
 import { type DeliveryRecord, ended, released } from '../../domain/delivery-record.ts';
 import type { Failure } from '../../domain/outcome.ts';
 import { waitAfter } from '../../domain/retry-schedule.ts';
-import { isKeyThrottled } from '../key-throttling.ts';
 import { errorTrace, logger } from '../logger.ts';
 import { deadLetter } from './dead-letter.ts';
 import type { Attempted } from './delivery-attempt.ts';
@@ -53,7 +52,8 @@ const settleDelivered = async (work: Work, record: DeliveryRecord): Promise<Sett
   } catch (error) {
     const ids = { type: tools.type, delivery_id: id, tenant_id: body.event.tenant_id };
     logger.error('delivered but not recorded', { ...ids, ...errorTrace(error) });
-    return { verdict: 'unrecorded', latency, isKeyThrottled: isKeyThrottled(error) };
+    const isTenantThrottled = tools.isTenantThrottled(error, body.event.tenant_id);
+    return { verdict: 'unrecorded', latency, isTenantThrottled };
   }
 };
 

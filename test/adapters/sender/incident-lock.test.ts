@@ -6,6 +6,7 @@ import { createQueues } from '../../../shared/adapters/queues.ts';
 import { deliverInOrder } from '../../../shared/adapters/sender/incident-lock.ts';
 import type { SenderTools, Work } from '../../../shared/adapters/sender/message.ts';
 import { deliveryId } from '../../../shared/domain/delivery-key.ts';
+import { claimedRecord, ended } from '../../../shared/domain/delivery-record.ts';
 import { claimedLock } from '../../../shared/domain/incident.ts';
 import { newNotificationId } from '../../../shared/domain/notification-id.ts';
 import { failed, type Outcome } from '../../../shared/domain/outcome.ts';
@@ -76,6 +77,7 @@ const setUp = ({ timeLeft = 30_000, outcome = delivered }: { timeLeft?: number; 
     retryScale: 1,
     deadLetterMail: false,
     clock: () => NOW,
+    isTenantThrottled: () => false,
   };
   const notificationId = newNotificationId();
   const work = (time: number, from = 'incidentpager', attributes: Record<string, string> = {}): Work => {
@@ -166,5 +168,59 @@ describe('messages of an incident', () => {
     expect(deliver).toHaveBeenCalledTimes(1);
     expect(sent).toHaveLength(2);
     expect(await deliveries.claimLock(lock, NOW)).toMatchObject({ newest_event_at_ms: 0 });
+  });
+
+  it('are kept from the lock where it could not be advanced after a delivery, and the message is received again', async () => {
+    const { work, run, deliver, verdicts } = setUp();
+    const ok = work(NOW);
+    let left = 30_000;
+    const broken: Work = {
+      ...ok,
+      timeLeft: () => left,
+      tools: {
+        ...ok.tools,
+        deliver: (...given) => {
+          left = 12_000;
+          return deliver(...given);
+        },
+        deliveries: {
+          ...deliveries,
+          advanceAndReleaseLock: async () => {
+            throw new Error('no answer');
+          },
+        },
+      },
+    };
+    expect(verdicts(await run(broken))).toEqual(['internal_error']);
+    expect(verdicts(await run(work(NOW - 1)))).toEqual(['busy']);
+    expect(deliver).toHaveBeenCalledTimes(1);
+  });
+
+  it('advance the lock by a duplicate of what was delivered: its worker may have crashed before', async () => {
+    const { work, run, lock, verdicts } = setUp();
+    const delivered = claimedRecord(work(NOW).body, 'crashed', NOW);
+    await deliveries.complete(ended(delivered, 'delivered'));
+    expect(verdicts(await run(work(NOW)))).toEqual(['duplicate']);
+    expect(await deliveries.claimLock(lock, NOW)).toMatchObject({ newest_event_at_ms: NOW });
+  });
+
+  it('ask seldom, one by one, for a destination that is not called for now, unless they are the newest', async () => {
+    const paused = failed('throttled', 'origin paused', '', { free: true, retryAfter: 30_000 });
+    const { work, run, sent } = setUp({ outcome: paused });
+    await run(work(NOW));
+    await run(work(NOW - 1));
+    await run(work(NOW - 2, 'incidentpager', { lock_waits: '9' }));
+    expect(sent.map(({ isOlder, seconds }) => [isOlder, seconds])).toEqual([
+      [false, 2],
+      [true, 2],
+      [true, 900],
+    ]);
+  });
+
+  it('are a failure of ours where the calls before the send used up the time', async () => {
+    const { work, run, verdicts } = setUp();
+    let calls = 0;
+    const slow: Work = { ...work(NOW), timeLeft: () => (calls++ < 3 ? 18_000 : 12_000) };
+    expect(verdicts(await run(slow))).toEqual(['internal_error']);
   });
 });
