@@ -145,13 +145,14 @@ export class Delivery extends Construct {
   ) {
     const common = notifications
       .access('BatchGetItem')
-      .and(deliveries.access('GetItem', 'PutItem', 'UpdateItem', 'BatchWriteItem'))
+      .and(deliveries.access('GetItem', 'PutItem', 'BatchWriteItem'))
       .and(
         new Access({
           RETRY_SCALE: String(settings.retryScale),
           DEAD_LETTER_MAIL: settings.deadLetterMail ? 'true' : 'false',
         } as const),
       );
+    const locks = deliveries.access('UpdateItem');
     const credentials = accounts.access('GetItem', 'UpdateItem');
     const guarded = new Access({ EGRESS_ALLOW: settings.egressAllow.join(',') });
     const limitedTo = (limit: number) => accounts.access('UpdateItem').and(new Access({ DAILY_LIMIT: String(limit) }));
@@ -163,8 +164,14 @@ export class Delivery extends Construct {
         .and(limitedTo(settings.emailPerTenantDay)),
       webhook: common.and(credentials).and(guarded),
       sms: common.and(this.#texting(settings)).and(limitedTo(settings.smsPerTenantDay)),
-      incidentpager: common.and(guarded).and(new Access({ PAGER_ENDPOINT: settings.pagerEndpoint })),
-      incidentrouter: common.and(credentials).and(new Access({ ROUTER_ENDPOINT: settings.routerEndpoint })),
+      incidentpager: common
+        .and(locks)
+        .and(guarded)
+        .and(new Access({ PAGER_ENDPOINT: settings.pagerEndpoint })),
+      incidentrouter: common
+        .and(locks)
+        .and(credentials)
+        .and(new Access({ ROUTER_ENDPOINT: settings.routerEndpoint })),
       atomfeed: common.and(
         new Access(settings.feedEndpoint === undefined ? {} : { FEED_ENDPOINT: settings.feedEndpoint }),
       ),

@@ -89,9 +89,9 @@ export const drivePipeline = async (
   for (const id of ids) await world.hurried(world.ended(client.tenant, id, 2));
   mend();
 
-  // Another event with the same id is a conflict, which each record notes.
+  // Another event with the same id is a conflict, which is noted beside each record.
   await world.sendEvents([{ ...event, check: { id: 'another' } }]);
-  await eachSender((type) => made(senderName(type), 'dynamodb:UpdateItem', '/Storage-Deliveries'));
+  await eachSender((type) => world.lines.some((line) => line.includes(`type=${type}`) && line.includes('conflict=1')));
 
   // Once more, and to the senders of all types: each finds its own delivered, and sends the others on.
   for (const type of notificationTypeIds) {
