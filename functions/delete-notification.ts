@@ -2,6 +2,7 @@ import { createDocumentClient } from '../shared/adapters/document-client.ts';
 import { noContent } from '../shared/adapters/http-api/answer.ts';
 import { endpoint } from '../shared/adapters/http-api/endpoint.ts';
 import { pathParameter } from '../shared/adapters/http-api/request.ts';
+import { createDeleteRecorder } from '../shared/adapters/notification-counter.ts';
 import { createNotificationRepository } from '../shared/adapters/notification-repository.ts';
 import { tokenAuthentication } from '../shared/adapters/token-repository.ts';
 import { notFound } from '../shared/domain/errors.ts';
@@ -11,6 +12,7 @@ import { environments } from '../shared/environment.ts';
 const environment = environments['delete-notification'].parse(process.env);
 const client = createDocumentClient();
 const notifications = createNotificationRepository(client, environment.NOTIFICATIONS_TABLE);
+const recordDelete = createDeleteRecorder(client, environment.NOTIFICATIONS_TABLE);
 
 /** DELETE /notifications/{notificationId}: 204. The default notification stays: 403. */
 export const handler = endpoint(
@@ -20,6 +22,7 @@ export const handler = endpoint(
   async (id, { tenant }) => {
     assertChangeable(id);
     if (!(await notifications.delete({ tenant, id }))) throw notFound('The notification');
+    await recordDelete(tenant);
     return noContent;
   },
 );

@@ -28,8 +28,6 @@ export class Api extends Construct {
     const api = new HttpApi(this, 'HttpApi', {
       apiName: Stack.of(this).stackName,
       createDefaultStage: false,
-      // What stands before the domain, such as a web application firewall, is not to be bypassed.
-      ...(hasDomain(settings) && { disableExecuteApiEndpoint: true }),
       defaultIntegration: new HttpLambdaIntegration('answer-unknown-route', unknownRoute.lambda),
     });
 
@@ -101,7 +99,7 @@ export class Api extends Construct {
       'list-notifications': caller.and(notifications.access('GetItem', 'BatchGetItem', 'Query')).and(links),
       'get-notification': caller.and(notifications.access('GetItem', 'BatchGetItem')),
       'update-notification': caller.and(notifications.access('BatchGetItem', ...writing)).and(links),
-      'delete-notification': caller.and(notifications.access(...writing)),
+      'delete-notification': caller.and(notifications.access('UpdateItem', ...writing)),
       'test-notification': testing.and(notifications.access('BatchGetItem')),
       'test-new-notification': testing,
       'list-notification-types': caller.and(links),

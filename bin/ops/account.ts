@@ -1,5 +1,9 @@
 import type { Command } from 'commander';
-import { type AccountDescription, ConcurrentChangeError } from '../../shared/adapters/account-repository.ts';
+import {
+  type AccountDescription,
+  ConcurrentChangeError,
+  UnconfirmedChangeError,
+} from '../../shared/adapters/account-repository.ts';
 import { examples, readAddress, readTenant, readWebhookToken } from './arguments.ts';
 import { Failure, UsageFailure } from './failure.ts';
 import { coloured, foreign, moment } from './print.ts';
@@ -46,25 +50,35 @@ async function set(tenant: string, { contact, webhookToken }: SetOptions, comman
     throw new UsageFailure('There is nothing to set: give --contact or --webhook-token.');
   }
   const { accounts, answer } = await connect(command);
-  if (contact) await accounts.setTechnicalContacts(tenant, [...new Set(contact)]).catch(explained);
-  if (webhookToken !== undefined) await accounts.setWebhookToken(tenant, webhookToken).catch(explained);
+  if (contact) await accounts.setTechnicalContacts(tenant, [...new Set(contact)]).catch(explained(tenant));
+  if (webhookToken !== undefined) await accounts.setWebhookToken(tenant, webhookToken).catch(explained(tenant));
   const account = await accounts.describe(tenant);
   answer(described(tenant, account, false), text(account, false), note(webhookToken !== undefined));
 }
 
 async function rotateSecret(tenant: string, _: object, command: Command): Promise<void> {
   const { accounts, answer } = await connect(command);
-  const secret = await accounts.rotateSecret(tenant).catch(explained);
-  const { retired } = await accounts.describe(tenant);
+  const secret = await accounts.rotateSecret(tenant).catch(explained(tenant));
+  const { retired } = await accounts.describe(tenant).catch(() => {
+    throw new Failure(
+      `The signing secret was replaced, but the account cannot be read. Run \`${showCommand(tenant)}\` to see the new secret.`,
+    );
+  });
   const until = retired.map((one) => moment(one.until));
   const old = until[0] === undefined ? 'There was none before.' : `The old one signs beside it until ${until[0]}.`;
   answer({ tenant, secret, retired: until }, secret, `${old} ${note(true)}`);
 }
 
-/** Says in one sentence that another operator was faster. */
-function explained(error: unknown): never {
-  throw error instanceof ConcurrentChangeError ? new Failure(error.message) : error;
-}
+const showCommand = (tenant: string): string => `npm run -s ops -- account show ${tenant} --secrets`;
+
+/** Says in one line that another operator was faster, or how to find out whether the account was changed. */
+const explained =
+  (tenant: string) =>
+  (error: unknown): never => {
+    if (error instanceof ConcurrentChangeError) throw new Failure(error.message);
+    if (!(error instanceof UnconfirmedChangeError)) throw error;
+    throw new Failure(`${error.message} Run \`${showCommand(tenant)}\` before you repeat the command.`);
+  };
 
 const note = (isNeeded: boolean): string => (isNeeded ? 'Senders use it within a minute.' : '');
 

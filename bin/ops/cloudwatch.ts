@@ -33,24 +33,24 @@ const load = async ({ target }: Session) => {
   return { client: new CloudWatchClient(target.aws), sdk };
 };
 
-/** Names of one request (CloudWatch). */
-const MAX_ALARM_NAMES = 100;
+/** Names in one request, and alarms in one page of the response (CloudWatch). */
+const MAX_ALARMS = 100;
 
 /** The alarms of a deployed stack; undefined for a local one. */
 export async function alarmsOf(session: Session): Promise<Alarm[] | undefined> {
   const { stackName } = session.target;
   if (stackName === undefined) return undefined;
   const [{ client, sdk }, names] = await Promise.all([load(session), alarmNamesOf(session, stackName)]);
-  const answers = await Promise.all(
-    batches(names, MAX_ALARM_NAMES).map((AlarmNames) => client.send(new sdk.DescribeAlarmsCommand({ AlarmNames }))),
-  );
-  return answers
-    .flatMap(({ MetricAlarms = [] }) => MetricAlarms)
-    .map(({ AlarmName = '', StateValue = '', StateUpdatedTimestamp }) => ({
-      name: AlarmName,
-      state: StateValue,
-      since: StateUpdatedTimestamp?.toISOString() ?? null,
-    }));
+  const described = async (AlarmNames: string[]) => {
+    const pages = sdk.paginateDescribeAlarms({ client, pageSize: MAX_ALARMS }, { AlarmNames });
+    return (await Array.fromAsync(pages)).flatMap(({ MetricAlarms = [] }) => MetricAlarms);
+  };
+  const alarms = await Promise.all(batches(names, MAX_ALARMS).map(described));
+  return alarms.flat().map(({ AlarmName = '', StateValue = '', StateUpdatedTimestamp }) => ({
+    name: AlarmName,
+    state: StateValue,
+    since: StateUpdatedTimestamp?.toISOString() ?? null,
+  }));
 }
 
 /** The names of a stack's alarms, as CloudFormation lists them: by their beginning, another stack's would be among them. */

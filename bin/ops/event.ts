@@ -12,7 +12,7 @@ import { Failure, sentence } from './failure.ts';
 import { amount } from './print.ts';
 import { connect } from './session.ts';
 
-/** The dispatch buries events above this size, in bytes (design 3, Dispatch). */
+/** Dispatch dead-letters events above this size, in bytes. */
 const MAX_EVENT_BYTES = 900 * 1024;
 
 /** `event`: what the alarm pipeline sends. */
@@ -74,7 +74,7 @@ async function read(file: string): Promise<string> {
   }
 }
 
-/** What the dispatch would make of the text; what it would bury is named here. @throws Failure */
+/** The event in the text, and the notifications that its plan names. @throws Failure for an event that dispatch would dead-letter */
 function check(text: string, source: string): { event: AlarmEvent; ids: string[] } {
   const wrong = (what: string) => new Failure(`${source} is no alarm event: ${what}.`);
   const parsed = alarmEvent.safeParse(parse(text, source));

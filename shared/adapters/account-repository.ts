@@ -48,6 +48,15 @@ export class ConcurrentChangeError extends Error {
   }
 }
 
+/** A change whose response was lost, after which the account could not be read. */
+export class UnconfirmedChangeError extends Error {
+  override name = 'UnconfirmedChangeError';
+
+  constructor(cause: unknown) {
+    super('It is unknown whether the account was changed.', { cause });
+  }
+}
+
 /** True where the SDK repeated a request, the first of which may have been applied although its response was lost. */
 const wasRepeated = ({ $metadata }: ConditionalCheckFailedException): boolean => ($metadata.attempts ?? 1) > 1;
 
@@ -81,10 +90,20 @@ export const createAccountRepository = (
   const stillSigning = ({ retired_secrets: retired = [] }: z.infer<typeof storedAccount>) =>
     retired.filter(({ until }) => until > clock()).slice(0, 1);
 
+  /** Whether a write is the account's last change. @throws UnconfirmedChangeError where the account cannot be read */
+  const isLastWrite = async (tenant: string, writeId: string): Promise<boolean> => {
+    const { write_id: last } = await read(tenant).catch((error: unknown) => {
+      throw new UnconfirmedChangeError(error);
+    });
+    return last === writeId;
+  };
+
   /**
-   * Changes attributes of an account as it was read.
+   * Changes attributes of an account as it was read. A write may have been applied whatever error it ended with, since its
+   * response may be lost: only the account tells.
    *
-   * @throws ConcurrentChangeError where it is another one by now
+   * @throws ConcurrentChangeError where it is another one by now; UnconfirmedChangeError where it is unknown whether it was
+   * changed; the SDK's error where it was not
    */
   const change = async (
     tenant: string,
@@ -108,9 +127,9 @@ export const createAccountRepository = (
         }),
       );
     } catch (error) {
-      if (!(error instanceof ConditionalCheckFailedException)) throw error;
-      const isOurs = wasRepeated(error) && (await read(tenant)).write_id === writeId;
-      if (!isOurs) throw new ConcurrentChangeError();
+      const isRefused = error instanceof ConditionalCheckFailedException;
+      const isOurs = !(isRefused && !wasRepeated(error)) && (await isLastWrite(tenant, writeId));
+      if (!isOurs) throw isRefused ? new ConcurrentChangeError() : error;
     }
   };
 
@@ -162,7 +181,7 @@ export const createAccountRepository = (
       return [...new Set(contacts)];
     },
 
-    /** Replaces the account's technical contacts. @throws ConcurrentChangeError */
+    /** Replaces the account's technical contacts. @throws ConcurrentChangeError, UnconfirmedChangeError */
     async setTechnicalContacts(tenant: string, contacts: string[]): Promise<void> {
       await change(tenant, await read(tenant), { technical_contacts: contacts });
     },
@@ -178,7 +197,7 @@ export const createAccountRepository = (
       };
     },
 
-    /** Replaces the token that webhooks of the tenant carry. @throws ConcurrentChangeError */
+    /** Replaces the token that webhooks of the tenant carry. @throws ConcurrentChangeError, UnconfirmedChangeError */
     async setWebhookToken(tenant: string, token: string): Promise<void> {
       await change(tenant, await read(tenant), { webhook_token: token });
     },
@@ -187,7 +206,8 @@ export const createAccountRepository = (
      * Gives the account a new signing secret. The one that it replaces signs beside it for 24 hours; one that was replaced
      * before stops signing. Senders use the new one within a minute, when they read the account again.
      *
-     * @throws ConcurrentChangeError where the secret may not be the current one
+     * @throws ConcurrentChangeError where the secret may not be the current one; UnconfirmedChangeError where it is unknown
+     * whether it is
      */
     async rotateSecret(tenant: string): Promise<string> {
       const stored = await read(tenant);

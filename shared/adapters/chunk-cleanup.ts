@@ -9,7 +9,7 @@ import {
 import { encodeTime, ulid } from 'ulid';
 import * as z from 'zod/mini';
 import type { NotificationKey } from '../domain/notification.ts';
-import type { ItemKey } from './dynamodb-batches.ts';
+import type { Item, ItemKey } from './dynamodb-batches.ts';
 import { UnprocessedItemsError } from './dynamodb-errors.ts';
 import { errorTrace, logger } from './logger.ts';
 import { count } from './metrics.ts';
@@ -18,8 +18,10 @@ import type { Clock } from './token-repository.ts';
 
 /** How old a cleanup item must be: no writer, and no delayed duplicate of its requests, is at work after that. */
 const MIN_AGE_MS = 3_600_000;
-/** Cleanup items that one write works on. */
+/** Cleanup items that one write works on at the same time. */
 const ITEMS_AT_ONCE = 10;
+/** How often one write reads that many items: again where some of them had to be skipped. */
+const MAX_READS = 10;
 /** How long a cleanup may take beside the write that it belongs to, in ms. */
 const TIMEOUT_MS = 1_000;
 
@@ -29,9 +31,9 @@ const cleanupItem = z.object({
   pk: z.string(),
   sk: z.string(),
   notification_id: z.string(),
-  versions: z.array(z.object({ version: z.string(), chunks: z.number() })),
+  // Chunks of a version are deleted in one BatchWriteItem, which takes 25 (AWS limit).
+  versions: z.array(z.object({ version: z.string(), chunks: z.int().check(z.minimum(0), z.maximum(25)) })),
 });
-type CleanupItem = z.infer<typeof cleanupItem>;
 
 /** Rejects when the signal aborts, whether or not a request that has it is between two of its attempts. */
 const rejectionOf = (signal: AbortSignal): Promise<never> =>
@@ -81,17 +83,21 @@ export const createChunkCleanup = (client: DynamoDBDocumentClient, table: string
     }
   };
 
-  const cleanUp = async (tenant: string, item: CleanupItem, abortSignal: AbortSignal): Promise<void> => {
-    const key = { tenant, id: item.notification_id };
+  /** @returns false for an item that this version of the service cannot work on: it is skipped */
+  const cleanUp = async (tenant: string, item: unknown, abortSignal: AbortSignal): Promise<boolean> => {
+    const { data: parsed } = cleanupItem.safeParse(item);
+    if (!parsed) return false;
+    const key = { tenant, id: parsed.notification_id };
     const current = await currentVersion(key, abortSignal);
-    if (!current) return;
-    const obsolete = item.versions.filter(({ version, chunks }) => chunks > 0 && version !== current.version);
+    if (!current) return false;
+    const obsolete = parsed.versions.filter(({ version, chunks }) => chunks > 0 && version !== current.version);
     await deleteChunks(key, obsolete, abortSignal);
-    await deleteItem({ pk: item.pk, sk: item.sk }, abortSignal);
+    await deleteItem({ pk: parsed.pk, sk: parsed.sk }, abortSignal);
+    return true;
   };
 
-  const cleanUpOld = async (tenant: string, abortSignal: AbortSignal): Promise<void> => {
-    const { Items = [] } = await client.send(
+  const readOld = (tenant: string, startKey: Item | undefined, abortSignal: AbortSignal) =>
+    client.send(
       new QueryCommand({
         TableName: table,
         KeyConditionExpression: 'pk = :pk AND sk < :before',
@@ -101,10 +107,37 @@ export const createChunkCleanup = (client: DynamoDBDocumentClient, table: string
         },
         ConsistentRead: true,
         Limit: ITEMS_AT_ONCE,
+        ExclusiveStartKey: startKey,
       }),
       { abortSignal },
     );
-    await Promise.all(Items.map((item) => cleanUp(tenant, cleanupItem.parse(item), abortSignal)));
+
+  /** Works on each item by itself. @returns how many were skipped @throws the first item's error, after all have ended */
+  const cleanUpEach = async (tenant: string, items: readonly Item[], abortSignal: AbortSignal): Promise<number> => {
+    const results = await Promise.allSettled(items.map((item) => cleanUp(tenant, item, abortSignal)));
+    const failed = results.find(({ status }) => status === 'rejected');
+    if (failed?.status === 'rejected') throw failed.reason;
+    return results.filter((result) => result.status === 'fulfilled' && !result.value).length;
+  };
+
+  const cleanUpOld = async (tenant: string, abortSignal: AbortSignal): Promise<void> => {
+    let skipped = 0;
+    try {
+      let startKey: Item | undefined;
+      for (let reads = 0; reads < MAX_READS; reads++) {
+        const { Items = [], LastEvaluatedKey } = await readOld(tenant, startKey, abortSignal);
+        const skippedNow = await cleanUpEach(tenant, Items, abortSignal);
+        skipped += skippedNow;
+        // Items that are skipped stay, so those behind them are only found by reading on.
+        if (skippedNow === 0 || !LastEvaluatedKey) break;
+        startKey = LastEvaluatedKey;
+      }
+    } finally {
+      if (skipped > 0) {
+        logger.warn('cleanup items skipped', { tenant_id: tenant, skipped });
+        count({ skipped_cleanup_items: skipped });
+      }
+    }
   };
 
   return {

@@ -12,7 +12,7 @@ import { itemBytes } from './item-size.ts';
  *                                                            Or a tombstone, which expires: `notification-writer.ts`
  *   pk `chunk#<tenant>`         sk <id>#<version>#<number>   a part of a larger content
  *   pk `cleanup#<tenant>`       sk <ULID>                    versions whose chunks may have to be deleted: `chunk-cleanup.ts`
- *   pk `quota#<tenant>`         sk `notifications`           a counter: `notification-quota.ts`
+ *   pk `quota#<tenant>`         sk `notifications`           a counter: `notification-counter.ts`
  *
  * The content is label, `details` and `metadata` as JSON in UTF-8 bytes: as bytes it can be cut anywhere, and as JSON it keeps
  * the order of keys, and a key such as `__proto__`. The values of own fields are stored in the target alone; the content holds

@@ -15,6 +15,7 @@ import { isStoredNotificationId, newNotificationId } from '../domain/notificatio
 import { createChunkCleanup } from './chunk-cleanup.ts';
 import { batchWrite, type Item } from './dynamodb-batches.ts';
 import { errorTrace, logger } from './logger.ts';
+import { count } from './metrics.ts';
 import { chunkKeys, isTombstone, notificationItems, targetKey, tombstone, type Version } from './notification-items.ts';
 import type { Clock } from './token-repository.ts';
 
@@ -117,7 +118,10 @@ export const createNotificationWriter = (client: DynamoDBDocumentClient, table: 
     return { isWritten: true, isRepeated };
   };
 
-  /** Remembers that a copy of the put that created a notification may still arrive. */
+  /**
+   * Records that a copy of the put that created a notification may still arrive. Never rejects, since the notification exists:
+   * a failure is logged and counted. A copy that arrives after a delete then restores the notification.
+   */
   const markRepeated = async (key: NotificationKey): Promise<void> => {
     const mark = new UpdateCommand({
       TableName: table,
@@ -127,7 +131,14 @@ export const createNotificationWriter = (client: DynamoDBDocumentClient, table: 
       ExpressionAttributeValues: { ':true': true },
     });
     await client.send(mark).catch((error: unknown) => {
-      if (!(error instanceof ConditionalCheckFailedException)) throw error;
+      // It was deleted meanwhile.
+      if (error instanceof ConditionalCheckFailedException) return;
+      logger.warn('repeated create not recorded', {
+        tenant_id: key.tenant,
+        notification_id: key.id,
+        ...errorTrace(error),
+      });
+      count({ unrecorded_repeated_creates: 1 });
     });
   };
 

@@ -1,6 +1,7 @@
-import { QueryCommand } from '@aws-sdk/lib-dynamodb';
+import { DeleteCommand, PutCommand, QueryCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { ConfiguredRetryStrategy } from '@smithy/core/retry';
 import fc from 'fast-check';
+import { ulid } from 'ulid';
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { logger } from '../../shared/adapters/logger.ts';
 import { createNotificationRepository } from '../../shared/adapters/notification-repository.ts';
@@ -247,6 +248,88 @@ describe('the cleanup beside a write', () => {
       expect(await cleanupItemsOf(tenant)).toEqual([]);
     },
   );
+
+  /** Cleanup items from before the orphan's, none of which can be read. */
+  const putUnreadableItems = async (tenant: string, amount: number) => {
+    for (let number = 0; number < amount; number++) {
+      const Item = { pk: `cleanup#${tenant}`, sk: ulid(now - HOUR_MS + number), format: 'of another version' };
+      await client.send(new PutCommand({ TableName: 'notifications', Item }));
+    }
+  };
+
+  it.each([1, 10, 25])('skips items that it cannot read, counts them, and does the others: %i', async (amount) => {
+    const tenant = await withOrphan();
+    await putUnreadableItems(tenant, amount);
+    now += 2 * HOUR_MS;
+    for (let write = 0; write < 20 && (await cleanupItemsOf(tenant)).length > amount; write++) {
+      await notifications.create(tenant, small('b'));
+    }
+    expect(await chunksOf(tenant)).toEqual([]);
+    expect(await cleanupItemsOf(tenant)).toHaveLength(amount);
+    expect(metrics()).toContainEqual(expect.objectContaining({ skipped_cleanup_items: amount }));
+  });
+
+  it('skips items of notifications whose version it cannot read', async () => {
+    const tenant = await withOrphan();
+    const [orphan] = await orphansOf(tenant);
+    const [last] = await cleanupItemsOf(tenant);
+    for (let number = 0; number < 10; number++) {
+      const key = await created(tenant, large('c'));
+      await replaced(key, large('d'));
+      await client.send(
+        new UpdateCommand({
+          TableName: 'notifications',
+          Key: { pk: `notification#${tenant}`, sk: key.id },
+          UpdateExpression: 'SET version = :version',
+          ExpressionAttributeValues: { ':version': 2 },
+        }),
+      );
+    }
+    // The orphan's item comes behind the others.
+    await client.send(new PutCommand({ TableName: 'notifications', Item: { ...last, sk: ulid(now + 1_000) } }));
+    await client.send(new DeleteCommand({ TableName: 'notifications', Key: { pk: last?.pk, sk: last?.sk } }));
+    now += 2 * HOUR_MS;
+    for (let write = 0; write < 20 && (await cleanupItemsOf(tenant)).length > 10; write++) {
+      await notifications.create(tenant, small('b'));
+    }
+    expect(await chunksOf(tenant)).not.toContain(orphan);
+    expect(await cleanupItemsOf(tenant)).toHaveLength(10);
+  });
+
+  it('reads at most 100 items at a write, however many it skips', async () => {
+    const tenant = newTenant();
+    await putUnreadableItems(tenant, 120);
+    now += 2 * HOUR_MS;
+    const database = connect();
+    const counts = counted(database);
+    await repositoryOn(database).create(tenant, small('b'));
+    expect(counts.QueryCommand).toBeLessThanOrEqual(10);
+    expect(await cleanupItemsOf(tenant)).toHaveLength(120);
+  });
+
+  it('does the other items where one fails', async () => {
+    const tenant = await withOrphan();
+    const [failed] = await cleanupItemsOf(tenant);
+    const broken = throttled(connect({ maxAttempts: 1 }), 'PutItemCommand', 1, 1);
+    await expect(repositoryOn(broken).create(tenant, large('c'))).rejects.toThrow();
+    now += 2 * HOUR_MS;
+    const failing = connect({ maxAttempts: 1 });
+    failing.middlewareStack.add(
+      (next, { commandName }) =>
+        (args) => {
+          const isFailed = JSON.stringify(args.input).includes(String(failed?.notification_id));
+          if (commandName === 'BatchWriteItemCommand' && isFailed) throw new Error('refused');
+          return next(args);
+        },
+      { step: 'initialize' },
+    );
+    for (let write = 0; write < 20 && (await cleanupItemsOf(tenant)).length > 1; write++) {
+      await repositoryOn(failing).create(tenant, small('b'));
+    }
+    expect(metrics()).toContainEqual(expect.objectContaining({ chunk_cleanup_failures: 1 }));
+    expect(await orphansOf(tenant)).toEqual([expect.stringContaining(String(failed?.notification_id))]);
+    expect(await cleanupItemsOf(tenant)).toEqual([failed]);
+  });
 
   it('does not hold up the write where DynamoDB does not answer it', async () => {
     const tenant = await withOrphan();

@@ -1,4 +1,6 @@
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, describe, expect, it, vi } from 'vitest';
+import { logger } from '../../shared/adapters/logger.ts';
+import { createDeleteRecorder } from '../../shared/adapters/notification-counter.ts';
 import { createNotificationQuota } from '../../shared/adapters/notification-quota.ts';
 import { createNotificationRepository } from '../../shared/adapters/notification-repository.ts';
 import { startDatabase } from '../support/dynamodb.ts';
@@ -14,10 +16,16 @@ import { webhookNotification } from '../support/notifications.ts';
 
 const { client, connect, stop } = await startDatabase();
 afterAll(stop);
+afterEach(() => {
+  vi.restoreAllMocks();
+});
 
 const LIMIT = 3;
+let now = Date.UTC(2026, 10, 21);
+const clock = () => now;
 const notifications = createNotificationRepository(client, 'notifications');
-const quotaOn = (database: typeof client, limit = LIMIT) => createNotificationQuota(database, 'notifications', limit);
+const quotaOn = (database: typeof client, limit = LIMIT, time = clock) =>
+  createNotificationQuota(database, 'notifications', limit, time);
 const quota = quotaOn(client);
 
 let tenants = 0;
@@ -32,6 +40,13 @@ const createMany = async (tenant: string, amount: number): Promise<string[]> => 
   const ids: string[] = [];
   while (ids.length < amount) ids.push(await create(tenant));
   return ids;
+};
+
+const recordDelete = createDeleteRecorder(client, 'notifications');
+
+const remove = async (tenant: string, id = ''): Promise<void> => {
+  await notifications.delete({ tenant, id });
+  await recordDelete(tenant);
 };
 
 const REFUSED = { type: 'forbiddenError', details: 'notificationsPerTenant: at most 3 notifications in an account' };
@@ -54,7 +69,7 @@ describe('the notifications that a tenant may have', () => {
   it('can be created again after some were deleted, as many as were deleted', async () => {
     const tenant = newTenant();
     const [first = '', second = ''] = await createMany(tenant, LIMIT);
-    for (const id of [first, second]) await notifications.delete({ tenant, id });
+    for (const id of [first, second]) await remove(tenant, id);
     await createMany(tenant, 2);
     await expect(create(tenant)).rejects.toMatchObject(REFUSED);
   });
@@ -62,7 +77,7 @@ describe('the notifications that a tenant may have', () => {
   it('can be created and deleted any number of times', async () => {
     const tenant = newTenant();
     for (let round = 0; round < 4 * LIMIT; round++) {
-      await notifications.delete({ tenant, id: await create(tenant) });
+      await remove(tenant, await create(tenant));
     }
     await createMany(tenant, LIMIT);
     await expect(create(tenant)).rejects.toMatchObject(REFUSED);
@@ -89,8 +104,8 @@ describe('the notifications that a tenant may have', () => {
   it('are not more where a second copy of a correction arrives late', async () => {
     const tenant = newTenant();
     const ids = await createMany(tenant, LIMIT);
-    await notifications.delete({ tenant, id: ids[0] ?? '' });
-    await notifications.delete({ tenant, id: ids[1] ?? '' });
+    await remove(tenant, ids[0]);
+    await remove(tenant, ids[1]);
     const late: LateRequest[] = [];
     await create(tenant, quotaOn(withLateCopies(connect(), late)));
     await create(tenant);
@@ -102,7 +117,7 @@ describe('the notifications that a tenant may have', () => {
   it('are more only by those created at the same moment', async () => {
     const tenant = newTenant();
     const ids = await createMany(tenant, LIMIT);
-    await notifications.delete({ tenant, id: ids[0] ?? '' });
+    await remove(tenant, ids[0]);
     const atOnce = 4;
     await Promise.allSettled(Array.from({ length: atOnce }, () => create(tenant)));
     const stored = (await Array.fromAsync(notifications.list(tenant, null, 100))).length - 1;
@@ -142,5 +157,106 @@ describe('the notifications that a tenant may have', () => {
     };
     const overtaken = quotaOn(interrupted(connect(), 'QueryCommand', fillUp, () => true));
     await expect(overtaken.reserve(tenant)).rejects.toMatchObject({ type: 'serviceUnavailable' });
+  });
+});
+
+describe('a tenant that was counted at its limit', () => {
+  /** A tenant that was refused once. */
+  const fullTenant = async () => {
+    const tenant = newTenant();
+    const ids = await createMany(tenant, LIMIT);
+    await expect(create(tenant)).rejects.toMatchObject(REFUSED);
+    return { tenant, ids };
+  };
+
+  it('is refused without counting its notifications again', async () => {
+    const { tenant } = await fullTenant();
+    const database = connect();
+    const counts = counted(database);
+    await expect(create(tenant, quotaOn(database))).rejects.toMatchObject(REFUSED);
+    expect(counts).toEqual({ UpdateItemCommand: 1, GetItemCommand: 1 });
+  });
+
+  it('can create at once after a delete, as many as were deleted', async () => {
+    const { tenant, ids } = await fullTenant();
+    await remove(tenant, ids[0]);
+    await create(tenant);
+    await expect(create(tenant)).rejects.toMatchObject(REFUSED);
+  });
+
+  it('can create after a delete that happened between the count and its record', async () => {
+    const tenant = newTenant();
+    const ids = await createMany(tenant, LIMIT);
+    const isRecord = (count: number) => count === 2;
+    const overtaken = interrupted(connect(), 'UpdateItemCommand', () => remove(tenant, ids[0]), isRecord);
+    await expect(create(tenant, quotaOn(overtaken))).rejects.toMatchObject(REFUSED);
+    await create(tenant);
+    await expect(create(tenant)).rejects.toMatchObject(REFUSED);
+  });
+
+  it('is counted again after 60 seconds, in case that a delete could not be recorded', async () => {
+    const { tenant, ids } = await fullTenant();
+    await notifications.delete({ tenant, id: ids[0] ?? '' });
+    now += 59_999;
+    await expect(create(tenant)).rejects.toMatchObject(REFUSED);
+    now += 1;
+    await create(tenant);
+  });
+
+  it('is counted again where the count is from a clock that is more than 60 seconds ahead', async () => {
+    const tenant = newTenant();
+    const ids = await createMany(tenant, LIMIT);
+    const ahead = quotaOn(client, LIMIT, () => now + 60_001);
+    await expect(create(tenant, ahead)).rejects.toMatchObject(REFUSED);
+    await notifications.delete({ tenant, id: ids[0] ?? '' });
+    await create(tenant);
+  });
+
+  it('is counted once more, and stays refused, where a copy of a delete’s record arrives late', async () => {
+    const { tenant, ids } = await fullTenant();
+    await notifications.delete({ tenant, id: ids[0] ?? '' });
+    const late: LateRequest[] = [];
+    await createDeleteRecorder(withLateCopies(connect(), late), 'notifications')(tenant);
+    await create(tenant);
+    await expect(create(tenant)).rejects.toMatchObject(REFUSED);
+    expect(late.map(({ command }) => command)).toEqual(['UpdateItemCommand']);
+    for (const { land } of late) await land();
+    await expect(create(tenant)).rejects.toMatchObject(REFUSED);
+    const database = connect();
+    const counts = counted(database);
+    await expect(create(tenant, quotaOn(database))).rejects.toMatchObject(REFUSED);
+    expect(counts).toEqual({ UpdateItemCommand: 1, GetItemCommand: 1 });
+  });
+
+  it('is refused, too, where that it is full cannot be recorded, which is logged', async () => {
+    const tenant = newTenant();
+    await createMany(tenant, LIMIT);
+    const warn = vi.spyOn(logger, 'warn').mockImplementation(() => undefined);
+    const failing = quotaOn(throttled(connect({ maxAttempts: 1 }), 'UpdateItemCommand', 1, 1));
+    await expect(create(tenant, failing)).rejects.toMatchObject(REFUSED);
+    expect(warn).toHaveBeenCalledWith(
+      'notification quota: full account not recorded',
+      expect.objectContaining({ tenant_id: tenant }),
+    );
+  });
+});
+
+describe('the record of a delete', () => {
+  it('fails nothing where it cannot be written, and is logged', async () => {
+    const warn = vi.spyOn(logger, 'warn').mockImplementation(() => undefined);
+    const tenant = newTenant();
+    const failing = throttled(connect({ maxAttempts: 1 }), 'UpdateItemCommand');
+    await createDeleteRecorder(failing, 'notifications')(tenant);
+    expect(warn).toHaveBeenCalledWith(
+      'notification quota: delete not recorded',
+      expect.objectContaining({ tenant_id: tenant }),
+    );
+  });
+
+  it('does not count as a notification of a tenant without a counter', async () => {
+    const tenant = newTenant();
+    await recordDelete(tenant);
+    await createMany(tenant, LIMIT);
+    await expect(create(tenant)).rejects.toMatchObject(REFUSED);
   });
 });

@@ -1,13 +1,18 @@
 import { GetCommand } from '@aws-sdk/lib-dynamodb';
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, describe, expect, it, vi } from 'vitest';
+import { logger } from '../../shared/adapters/logger.ts';
 import { createNotificationRepository } from '../../shared/adapters/notification-repository.ts';
 import { newNotificationId } from '../../shared/domain/notification-id.ts';
 import { startDatabase } from '../support/dynamodb.ts';
-import { counted, throttled } from '../support/dynamodb-faults.ts';
+import { counted, losingAnswer, throttled } from '../support/dynamodb-faults.ts';
 import { goodDetails, webhookNotification } from '../support/notifications.ts';
+import { recordMetrics } from '../support/printed-metrics.ts';
 
 const { client, connect, stop } = await startDatabase();
 afterAll(stop);
+afterEach(() => {
+  vi.restoreAllMocks();
+});
 const notifications = createNotificationRepository(client, 'notifications');
 
 const byDefault = {
@@ -50,6 +55,19 @@ describe('a notification that was created', () => {
     const ids = [];
     for (let count = 0; count < 20; count++) ids.push(await notifications.create('acme', webhookNotification()));
     expect(ids.toSorted()).toEqual(ids);
+  });
+
+  it('is reported as created where it cannot be recorded that its put was repeated, which is logged and counted', async () => {
+    const warn = vi.spyOn(logger, 'warn').mockImplementation(() => undefined);
+    const metrics = recordMetrics();
+    const repeating = throttled(losingAnswer(connect(), 'PutItemCommand'), 'UpdateItemCommand');
+    const id = await createNotificationRepository(repeating, 'notifications').create('acme', webhookNotification());
+    expect((await notifications.get({ tenant: 'acme', id }))?.record).toEqual({ id, ...webhookNotification() });
+    expect(warn).toHaveBeenCalledWith(
+      'repeated create not recorded',
+      expect.objectContaining({ tenant_id: 'acme', notification_id: id }),
+    );
+    expect(metrics()).toEqual([expect.objectContaining({ unrecorded_repeated_creates: 1 })]);
   });
 });
 

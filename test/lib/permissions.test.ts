@@ -75,7 +75,7 @@ describe('what each function of the API may do', () => {
     ['list-notifications', [TOKEN, ...onNotifications('GetItem', 'BatchGetItem', 'Query')]],
     ['get-notification', [TOKEN, ...onNotifications('GetItem', 'BatchGetItem')]],
     ['update-notification', [TOKEN, ...onNotifications('BatchGetItem', ...WRITING)]],
-    ['delete-notification', [TOKEN, ...onNotifications(...WRITING)]],
+    ['delete-notification', [TOKEN, ...onNotifications('UpdateItem', ...WRITING)]],
     [
       'test-notification',
       [TOKEN, 'dynamodb:UpdateItem StorageAccountsTable', ...onNotifications('BatchGetItem'), ...invokingSenders],

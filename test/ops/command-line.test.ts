@@ -22,10 +22,19 @@ const file = (name: string, content: unknown): string => {
 /** The alarms of an account with two stacks, of which the name of one begins with that of the other. */
 const alarms = [
   { AlarmName: 'Ours-Loud', StateValue: 'ALARM', StateUpdatedTimestamp: 1_800_000_000 },
-  { AlarmName: 'Ours-Quiet', StateValue: 'OK' },
+  ...Array.from({ length: 120 }, (_, index) => ({ AlarmName: `Ours-Quiet${index}`, StateValue: 'OK' })),
+  { AlarmName: 'Ours-Last', StateValue: 'ALARM', StateUpdatedTimestamp: 1_800_000_000 },
   { AlarmName: 'Ours-Staging-Loud', StateValue: 'ALARM' },
 ];
-const alarmRequest = z.object({ AlarmNamePrefix: z.string().optional(), AlarmNames: z.array(z.string()).optional() });
+/** CloudWatch takes 100 names and returns up to 100 alarms to a page, 50 by default. */
+const alarmRequest = z.object({
+  AlarmNamePrefix: z.string().optional(),
+  AlarmNames: z.array(z.string()).max(100).optional(),
+  MaxRecords: z.number().max(100).default(50),
+  NextToken: z.string().optional(),
+});
+/** A page may also be shorter than what was asked for. */
+const LONGEST_PAGE = 60;
 
 /** A crashed message as SQS moved it from a queue, until it is received. */
 const crashedBody = JSON.stringify({ notification_id: 'ntA', event: { tenant_id: 'acme', event_id: 'ev1' } });
@@ -46,14 +55,28 @@ const crashedMessages = [
 /** An AWS with one stack: its outputs, an alarm that is loud and one that is not, and two deliveries of the last hour. */
 const region: string[] = [];
 const described = z.object({ MetricDataQueries: z.array(z.object({ Id: z.string(), MetricStat: z.unknown() })) });
+/** Accounts that were read once: AWS refuses to read them again. It also refuses to change the account `locked`. */
+const accountsRead = new Set<string>();
+const accountRequest = z.object({ Key: z.object({ pk: z.object({ S: z.string() }) }) });
+const isRefused = (action: string, body: string): boolean => {
+  if (action !== 'GetItem' && action !== 'UpdateItem') return false;
+  const { S: account } = accountRequest.parse(JSON.parse(body)).Key.pk;
+  if (action === 'UpdateItem') return account === 'account#locked';
+  const isRepeated = accountsRead.has(account);
+  accountsRead.add(account);
+  return isRepeated;
+};
 const answers: Record<string, (body: string) => unknown> = {
   DescribeAlarms: (body) => {
-    const { AlarmNamePrefix: prefix = '', AlarmNames: names } = alarmRequest.parse(JSON.parse(body));
-    return {
-      MetricAlarms: alarms.filter(({ AlarmName: name }) => names?.includes(name) ?? name.startsWith(prefix)),
-    };
+    const { AlarmNamePrefix: prefix = '', AlarmNames: names, ...page } = alarmRequest.parse(JSON.parse(body));
+    const found = alarms.filter(({ AlarmName: name }) => names?.includes(name) ?? name.startsWith(prefix));
+    const start = Number(page.NextToken ?? 0);
+    const end = start + Math.min(page.MaxRecords, LONGEST_PAGE);
+    return { MetricAlarms: found.slice(start, end), ...(end < found.length && { NextToken: String(end) }) };
   },
   ReceiveMessage: (body) => ({ Messages: body.includes('/crashed"') ? crashedMessages.splice(0) : [] }),
+  GetItem: () => ({}),
+  UpdateItem: () => ({}),
   ChangeMessageVisibilityBatch: () => ({ Successful: [], Failed: [] }),
   GetMetricData: (body) => ({
     MetricDataResults: described.parse(JSON.parse(body)).MetricDataQueries.map(({ Id, MetricStat }) => {
@@ -74,6 +97,10 @@ const cloud = createServer(async (request, response) => {
   region.push(/Credential=[^/]*\/[^/]*\/([^/]*)/.exec(request.headers.authorization ?? '')?.[1] ?? '');
   const action = String(request.headers['x-amz-target']).split('.')[1] ?? '';
   const answer = answers[action];
+  if (isRefused(action, body)) {
+    response.statusCode = 400;
+    return response.end(JSON.stringify({ __type: 'AccessDeniedException', message: 'not allowed' }));
+  }
   if (answer) return response.end(JSON.stringify(answer(body)));
   const form = new URLSearchParams(body);
   if (form.get('Action') === 'ListStackResources') {
@@ -202,7 +229,9 @@ describe('the stack that a command works on', () => {
     expect(out).toMatch(/\nemail +9 +0 +5 +42 s +7\n/);
     // Both have no dead-letter queue of their own.
     expect(out).toMatch(/\nemail-events +7 +0 +0 +– +–\ncrashed +7 +0 +0 +– +–\n/);
-    expect(out).toMatch(/\nOurs-Loud +ALARM +2027-01-15T08:00:00Z\n1 alarm OK\n/);
+    expect(out).toMatch(
+      /\nOurs-Loud +ALARM +2027-01-15T08:00:00Z\nOurs-Last +ALARM +2027-01-15T08:00:00Z\n120 alarms OK\n/,
+    );
     expect(out).not.toContain('Staging');
     expect(out).toMatch(/\ntype +delivered\nsms +2\n$/);
     expect(new Set(region)).toEqual(new Set(['eu-central-1', 'eu-west-1']));
@@ -251,5 +280,23 @@ describe('the stack that a command works on', () => {
     // What is written there leads nowhere, but it is where the command goes.
     expect(await ops('status --local 3001')).toMatchObject({ code: 1, err: expect.stringMatching(/127\.0\.0\.1:1/) });
     for (const one of remove) one();
+  });
+});
+
+describe('a change of an account', () => {
+  it('that failed, and after which the account cannot be read, ends with the command to run before it is repeated', async () => {
+    expect(await ops('account rotate-secret locked --stack Ours', { env })).toEqual({
+      code: 1,
+      out: '',
+      err: 'It is unknown whether the account was changed. Run `npm run -s ops -- account show locked --secrets` before you repeat the command.\n',
+    });
+  });
+
+  it('that made a new secret, after which the account cannot be read, ends with the command that shows the secret', async () => {
+    expect(await ops('account rotate-secret acme --stack Ours', { env })).toEqual({
+      code: 1,
+      out: '',
+      err: 'The signing secret was replaced, but the account cannot be read. Run `npm run -s ops -- account show acme --secrets` to see the new secret.\n',
+    });
   });
 });

@@ -1,10 +1,14 @@
 import { GetCommand } from '@aws-sdk/lib-dynamodb';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, describe, expect, it } from 'vitest';
-import { ConcurrentChangeError, createAccountRepository } from '../../shared/adapters/account-repository.ts';
+import {
+  ConcurrentChangeError,
+  createAccountRepository,
+  UnconfirmedChangeError,
+} from '../../shared/adapters/account-repository.ts';
 import { webhookHeaders } from '../../shared/adapters/sender/webhook.ts';
 import { startDatabase } from '../support/dynamodb.ts';
-import { interrupted, losingAnswer } from '../support/dynamodb-faults.ts';
+import { interrupted, losingAnswer, throttled } from '../support/dynamodb-faults.ts';
 
 const { client, connect, stop } = await startDatabase();
 afterAll(stop);
@@ -77,6 +81,34 @@ describe('a signing secret that is rotated', () => {
     const database = losingAnswer(connect({ maxAttempts: 2 }), 'UpdateItemCommand');
     const secret = await createAccountRepository(database, 'accounts').rotateSecret('seven');
     expect((await credentials()).secrets).toEqual([secret, old]);
+  });
+
+  it('is the one that is stored where every response to the write was lost', async () => {
+    const { credentials } = setUp('ten');
+    const [old] = (await credentials()).secrets;
+    const database = losingAnswer(connect({ maxAttempts: 1 }), 'UpdateItemCommand');
+    const secret = await createAccountRepository(database, 'accounts').rotateSecret('ten');
+    expect((await credentials()).secrets).toEqual([secret, old]);
+  });
+
+  it('stays the old one where the write failed and was not applied', async () => {
+    const { credentials } = setUp('eleven');
+    const { secrets } = await credentials();
+    const database = throttled(connect({ maxAttempts: 1 }), 'UpdateItemCommand');
+    await expect(createAccountRepository(database, 'accounts').rotateSecret('eleven')).rejects.toMatchObject({
+      name: 'ProvisionedThroughputExceededException',
+    });
+    expect((await credentials()).secrets).toEqual(secrets);
+  });
+
+  it('is not known where every response was lost and the account cannot be read', async () => {
+    const { credentials } = setUp('twelve');
+    await credentials();
+    const losing = losingAnswer(connect({ maxAttempts: 1 }), 'UpdateItemCommand');
+    const database = throttled(losing, 'GetItemCommand', 1, 1);
+    await expect(createAccountRepository(database, 'accounts').rotateSecret('twelve')).rejects.toThrow(
+      UnconfirmedChangeError,
+    );
   });
 
   it('is not reported as the new one where another operator replaced it before the repetition', async () => {
