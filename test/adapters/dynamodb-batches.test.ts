@@ -144,7 +144,7 @@ describe('reading items each for itself', () => {
     const find = readEach(database, 'notifications', keys);
     expect(results(await readAll(find, keys))).toEqual([
       ...own.slice(0, 90),
-      ...other.map(() => 'UnprocessedKeyError'),
+      ...other.map(() => 'ProvisionedThroughputExceededException'),
     ]);
     const [failure] = await Promise.all(other.slice(0, 1).map((one) => find(one).catch((error: unknown) => error)));
     expect([isDependencyFailure(failure), isThrottled(failure)]).toEqual([true, true]);

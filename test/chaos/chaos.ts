@@ -64,7 +64,7 @@ const randomOf = (seed: number) => {
 /** How far time is moved when nobody is at work, in ms. */
 const LEAP = 30_000;
 /** A request that a killed worker had sent may still arrive, in ms. */
-const ON_THE_WIRE = 2_000;
+const ON_THE_WIRE = 5_000;
 
 const storedRecord = z.object({
   pk: z.string(),
@@ -134,11 +134,15 @@ export const runChaos = async ({ events, tenants, seed }: ChaosOptions): Promise
   };
   const taken: Taken[] = [];
   const unrecorded: string[] = [];
+  const kills: { name: string; at: number }[] = [];
   const destinations = await openDestinations(random, taken);
   const stack = await startLocalStack({
     duplicateReceives: 0.03,
     log: (line) => {
       if (line.includes('delivered but not recorded')) unrecorded.push(line);
+      // A sandbox that runs out of time is killed as well, by Lambda itself.
+      const [, name = ''] = line.split(' ');
+      if (line.includes('Sandbox.Timedout')) kills.push({ name, at: Date.now() });
     },
     settings: {
       retryScale: '0.001',
@@ -190,7 +194,6 @@ export const runChaos = async ({ events, tenants, seed }: ChaosOptions): Promise
 
     const storm = startStorm(stack, random);
     const leaps: number[] = [];
-    const kills: { name: string; at: number }[] = [];
     const workers = stack.plan.functions.map(({ name }) => name).filter((name) => /send-|dispatch/.test(name));
     let raging = true;
     const rage = (async () => {
