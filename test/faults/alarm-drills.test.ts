@@ -112,6 +112,7 @@ describe('an outage', () => {
     alarms: readonly string[],
     outage: () => (() => unknown)[],
     flow: Traffic = traffic(),
+    stepMs?: number,
   ): Promise<string> => {
     const { watch } = world;
     expect(watch.firing).toEqual([]);
@@ -124,7 +125,7 @@ describe('an outage', () => {
         .map(({ alarm }) => alarm)
         .toSorted();
     const recoveries = outage();
-    while (fired().length < alarms.length && minutesSince(startMs) < LIMIT_MINUTES) await world.pass(1, flow);
+    while (fired().length < alarms.length && minutesSince(startMs) < LIMIT_MINUTES) await world.pass(1, flow, stepMs);
     expect(firedNames()).toEqual(alarms.toSorted());
     for (const recover of recoveries.toReversed()) await recover();
     const recoveredMs = world.now();
@@ -243,11 +244,12 @@ describe('an outage', () => {
         world.failing(throttling, from('Delivery-send-technicalContactsEmail', 'ses')),
         world.failing(throttling, from('Delivery-send-managed', 'sns')),
       ],
-      // Sent once, and tried again every few seconds: the SDK waits before it repeats a throttled call, in real time.
+      // Sent once, and tried again once a minute: the SDK waits before it repeats a throttled call, in real time.
       async () => {
         if (!isSent) await world.sendEvents([ofContacts, ...ofTenants]);
         isSent = true;
       },
+      MINUTE_MS,
     );
     await annotate(found);
   });
