@@ -17,12 +17,19 @@ const LIMIT_MINUTES = 10;
 /** Within so many minutes of the recovery every alarm must clear. */
 const CLEAR_MINUTES = 90;
 
+/** For so many minutes after the recovery traffic flows: what is firing after that clears without it. */
+const FLOW_MINUTES = 10;
+
+/** Requests that other functions of the API answer well, for each that fails. */
+const GOOD_REQUESTS = 10;
+
 /** Limits of a day that no drill is to reach. */
 const unlimited = { smsPerTenantDay: '100000', emailPerTenantDay: '100000', managedPerTenantDay: '100000' };
 
 /** Refused for good: the SDK does not try again, so that a drill takes little time. */
 const denied = { status: 400, type: 'AccessDeniedException', message: 'Denied' };
 const failure = { status: 400, type: 'InternalFailure', message: 'Internal failure' };
+const dailyQuota = { status: 400, type: 'Throttling', message: 'Daily message quota exceeded.' };
 const throttling = { status: 400, type: 'ThrottlingException', message: 'Rate exceeded' };
 
 const from = (caller: string, service: string) => (call: AwsCall) =>
@@ -105,6 +112,7 @@ describe('an outage', () => {
     alarms: readonly string[],
     outage: () => (() => unknown)[],
     flow: Traffic = traffic(),
+    stepMs?: number,
   ): Promise<string> => {
     const { watch } = world;
     expect(watch.firing).toEqual([]);
@@ -117,18 +125,23 @@ describe('an outage', () => {
         .map(({ alarm }) => alarm)
         .toSorted();
     const recoveries = outage();
-    while (fired().length < alarms.length && minutesSince(startMs) < LIMIT_MINUTES) await world.pass(1, flow);
+    while (fired().length < alarms.length && minutesSince(startMs) < LIMIT_MINUTES) await world.pass(1, flow, stepMs);
     expect(firedNames()).toEqual(alarms.toSorted());
     for (const recover of recoveries.toReversed()) await recover();
     const recoveredMs = world.now();
-    while (watch.firing.length > 0 && minutesSince(recoveredMs) < CLEAR_MINUTES) await world.pass(1, flow);
+    while (watch.firing.length > 0 && minutesSince(recoveredMs) < CLEAR_MINUTES) {
+      await world.pass(1, minutesSince(recoveredMs) < FLOW_MINUTES ? flow : undefined, MINUTE_MS);
+    }
     expect(watch.firing).toEqual([]);
     expect(firedNames()).toEqual(alarms.toSorted());
     const minutes = fired().map(({ alarm, atMs }) => `${alarm} after ${((atMs - startMs) / MINUTE_MS).toFixed(1)} min`);
     return `${minutes.join(', ')}; all clear ${minutesSince(recoveredMs)} min after the recovery`;
   };
 
-  it('of DynamoDB fires the alarms of a sender, of the email events, and of the API', async ({ annotate }) => {
+  it('of DynamoDB fires the alarms of a sender, of the email events, and of the API, where one function of many fails', async ({
+    annotate,
+  }) => {
+    const events = traffic({ types: ['webhook'] });
     const found = await drill(
       [
         'InternalErrors-send-webhook',
@@ -142,7 +155,11 @@ describe('an outage', () => {
         world.failing(denied, from('MailEvents-record-mail-events', 'dynamodb')),
         world.failing(denied, from('Api-get-notification', 'dynamodb')),
       ],
-      traffic({ types: ['webhook'] }),
+      async (seconds) => {
+        const lists = Array.from({ length: GOOD_REQUESTS }, () => client.get('/notifications'));
+        const [, ...answers] = await Promise.all([events(seconds), ...lists]);
+        expect(answers.map(({ status }) => status)).toEqual(lists.map(() => 200));
+      },
     );
     await annotate(found);
   });
@@ -153,7 +170,7 @@ describe('an outage', () => {
     const refused = (call: AwsCall) => {
       if (!from('Delivery-send-sms', 'dynamodb')(call) || !recordsDelivered(call)) return false;
       // The sender writes again while it has time: this is how it runs out of it without a wait.
-      void world.stack.advance(6_000);
+      world.stack.lambda.spend('Delivery-send-sms', 6_000);
       return true;
     };
     const found = await drill(
@@ -182,9 +199,9 @@ describe('an outage', () => {
     await annotate(found);
   });
 
-  it('of SQS, SES or SNS fires the alarms of a sender', async ({ annotate }) => {
+  it('of SQS, SES or SNS fires the alarms of a sender, and of the daily SES quota another', async ({ annotate }) => {
     const found = await drill(
-      ['InternalErrors-send-webhook', 'SendingFailures-email', 'SendingFailures-sms'],
+      ['InternalErrors-send-webhook', 'SendingFailures-email', 'SendingFailures-sms', 'AwsQuotaExceeded'],
       () => {
         // Its destination fails, and its retries cannot be sent.
         isSinkUp = false;
@@ -196,38 +213,43 @@ describe('an outage', () => {
           world.failing(denied, sendsFrom('Delivery-send-webhook')),
           world.failing(failure, from('Delivery-send-email', 'ses')),
           world.failing(failure, from('Delivery-send-sms', 'sns')),
+          world.failing(dailyQuota, from('Delivery-send-technicalContactsEmail', 'ses')),
         ];
       },
-      traffic({ types: ['webhook', 'email', 'sms'] }),
+      traffic({ types: ['webhook', 'email', 'sms', 'technicalContactsEmail'] }),
     );
     await annotate(found);
   });
 
-  it('of DynamoDB, SES or SNS by throttling fires the alarms of a sender', async ({ annotate }) => {
-    const event = newEvent(['atomfeed', 'technicalContactsEmail', 'managed']);
+  it('of DynamoDB, which throttles the keys of several tenants, or of SES or SNS by throttling, fires the alarms of a sender', async ({
+    annotate,
+  }) => {
+    const ofContacts = newEvent(['technicalContactsEmail', 'managed']);
+    const ofTenants = await Promise.all(
+      Array.from({ length: 4 }, async () => {
+        const { tenant, create } = await world.newClient();
+        const id = await create({ label: 'feed', type: 'atomfeed', details: goodDetails.atomfeed });
+        return alarmEvent(tenant, [id], { time: Math.floor(world.now()) });
+      }),
+    );
     let isSent = false;
     const found = await drill(
       ['InternalErrors-send-atomfeed', 'SendingFailures-technicalContactsEmail', 'SendingFailures-managed'],
       () => [
-        world.stack.dynamodb.throttle({ caller: 'Delivery-send-atomfeed', operation: 'write' }),
+        world.stack.dynamodb.throttle({
+          caller: 'Delivery-send-atomfeed',
+          operation: 'write',
+          partitionKey: () => true,
+        }),
         world.failing(throttling, from('Delivery-send-technicalContactsEmail', 'ses')),
         world.failing(throttling, from('Delivery-send-managed', 'sns')),
       ],
-      // One event, which is tried again every few seconds: the SDK waits before it repeats a throttled call, in real time.
+      // Sent once, and tried again once a minute: the SDK waits before it repeats a throttled call, in real time.
       async () => {
-        if (!isSent) await world.sendEvents([event]);
+        if (!isSent) await world.sendEvents([ofContacts, ...ofTenants]);
         isSent = true;
       },
-    );
-    await annotate(found);
-  });
-
-  it('of the daily SES quota fires an alarm of its own', async ({ annotate }) => {
-    const quota = { status: 400, type: 'Throttling', message: 'Daily message quota exceeded.' };
-    const found = await drill(
-      ['AwsQuotaExceeded'],
-      () => [world.failing(quota, from('Delivery-send-email', 'ses'))],
-      traffic({ types: ['email'] }),
+      MINUTE_MS,
     );
     await annotate(found);
   });

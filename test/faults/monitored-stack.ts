@@ -10,9 +10,6 @@ import { startFaultyStack } from './support.ts';
 /** Traffic flows in steps of this many ms unless told otherwise. */
 const STEP_MS = 30_000;
 
-/** Time moves by so many ms at once: what a function has left of its timeout when it is invoked meanwhile is shorter by as much. */
-const SLICE_MS = 3_000;
-
 /** How long nothing must happen before time moves on, in ms of real time. */
 const QUIET_MS = 4;
 
@@ -84,10 +81,8 @@ export const startMonitoredStack = async (settings: Record<string, string> = {},
     for (let passedMs = 0; passedMs < minutes * MINUTE_MS; passedMs += stepMs) {
       await traffic(passedMs / 1000);
       await settled();
-      for (let movedMs = 0; movedMs < stepMs; movedMs += SLICE_MS) {
-        await world.stack.advance(SLICE_MS);
-        if (!isQuiet()) await settled();
-      }
+      await world.stack.advance(stepMs);
+      await settled();
       const minute = Math.floor(now() / MINUTE_MS);
       if (minute > endedMinute) watch.endMinute(queues.values());
       endedMinute = minute;

@@ -22,6 +22,12 @@ const codes = {
       while (Date.now() - start < 3_600_000) await new Promise(setImmediate);
       return { moved: Date.now() - start, remaining: context.getRemainingTimeInMillis() };
     };`,
+  finish: `
+    exports.handler = async ({ below }, context) => {
+      console.log('waiting for the end to come');
+      while (context.getRemainingTimeInMillis() > below) await new Promise(setImmediate);
+      return { remaining: context.getRemainingTimeInMillis() };
+    };`,
   count: `
     let calls = 0;
     exports.handler = async () => ++calls;`,
@@ -170,6 +176,23 @@ describe('a sandbox', () => {
     const { answer } = await waiting;
     expect(answer.moved).toBeGreaterThanOrEqual(3_600_000);
     expect(answer.remaining).toBeGreaterThan(0);
+  });
+
+  it('has less time left when a test takes some of it, until its next invocation', async () => {
+    const finishing = invoke('finish', { below: 5_000 });
+    while (!lines.some((line) => line.includes('waiting for the end to come'))) await new Promise(setImmediate);
+    lambda.spend('finish', 16_000);
+    expect((await finishing).answer.remaining).toBeLessThanOrEqual(5_000);
+    const { answer } = await invoke('finish', { below: 20_000 });
+    expect(answer.remaining).toBeGreaterThan(5_000);
+  });
+
+  it('is killed when a test has taken all the time that an invocation had left', async () => {
+    const before = lines.length;
+    const finishing = invoke('finish', { below: -1 });
+    while (!lines.slice(before).some((line) => line.includes('waiting for the end'))) await new Promise(setImmediate);
+    lambda.spend('finish', 20_000);
+    expect((await finishing).answer.errorType).toBe('Sandbox.Timedout');
   });
 
   it('is used again, so that what a module remembers is there', async () => {

@@ -82,6 +82,11 @@ export class Pool {
     return victim !== undefined;
   }
 
+  /** Takes so many ms from the time that each running invocation has left, as slow calls would. */
+  spend(ms: number): void {
+    for (const sandbox of this.#all) sandbox.spend(ms);
+  }
+
   /** Ends every sandbox; what still waits fails. */
   async stop(): Promise<void> {
     this.#stopped = true;
@@ -125,6 +130,8 @@ class Sandbox {
   readonly #sandbox: RunningSandbox;
   readonly #gone: () => void;
   #ready = false;
+  /** When the invocation is killed, in milliseconds since the epoch in real time. */
+  #deadlineMs = 0;
   #current: Run | undefined;
   #timer: NodeJS.Timeout | undefined;
   #endMemoryWatch: () => void = () => {};
@@ -167,6 +174,13 @@ class Sandbox {
     });
   }
 
+  spend(ms: number): void {
+    if (this.#current?.begunAt === undefined) return;
+    this.#sandbox.spend(ms);
+    this.#deadlineMs -= ms;
+    this.#killAfter(this.#options.timeoutSeconds, this.#deadlineMs - Date.now());
+  }
+
   async kill(errorType: string, errorMessage: string): Promise<void> {
     this.#end(errorType, errorMessage);
     await this.#sandbox.worker.terminate();
@@ -185,19 +199,20 @@ class Sandbox {
     if (!this.#current) return;
     const { requestId, event } = this.#current;
     this.#current.begunAt = performance.now();
-    this.#killAfter(this.#options.timeoutSeconds);
     const { memoryMb, timeoutSeconds } = this.#options;
+    this.#deadlineMs = Date.now() + timeoutSeconds * 1000;
+    this.#killAfter(timeoutSeconds);
     this.#endMemoryWatch = watchMemory(this.#sandbox.worker, memoryMb, () => {
       void this.kill('Runtime.OutOfMemory', 'Runtime exited with error: signal: killed');
     });
-    this.#sandbox.send({ requestId, event, deadlineMs: Date.now() + timeoutSeconds * 1000 });
+    this.#sandbox.send({ requestId, event, deadlineMs: this.#deadlineMs });
   }
 
-  #killAfter(seconds: number): void {
+  #killAfter(seconds: number, ms = seconds * 1000): void {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(
       () => void this.kill('Sandbox.Timedout', `Task timed out after ${seconds.toFixed(2)} seconds`),
-      seconds * 1000,
+      ms,
     );
   }
 

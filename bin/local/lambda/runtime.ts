@@ -13,6 +13,11 @@ export interface Lambda {
   killOne(name: string): boolean;
   /** Refuses every invocation of a function, as if its concurrency were used up, until the returned function is called. */
   throttle(name: string): () => void;
+  /**
+   * Takes so many ms from the time that each running invocation of a function has left, as slow calls would: tests of what a
+   * function does near its timeout need not wait.
+   */
+  spend(name: string, ms: number): void;
   has(name: string): boolean;
   /** How many invocations are at work, of one function or of all. */
   busy(name?: string): number;
@@ -91,6 +96,7 @@ export function createLambda({
       pool(name);
       return throttles.add(name);
     },
+    spend: (name, ms) => pool(name).spend(ms),
     has: (name) => pools.has(name),
     busy: (name) => (name === undefined ? [...pools.values()] : [pool(name)]).reduce((sum, { busy }) => sum + busy, 0),
     async stop() {

@@ -18,6 +18,8 @@ export interface SandboxSettings {
 export interface WorkerSettings extends SandboxSettings {
   /** How many invocations were sent to the sandbox: one 32-bit integer, notified when it changes. */
   invocations: SharedArrayBuffer;
+  /** How much sooner than `deadlineMs` the invocation ends, in ms: one double. */
+  spentMs: SharedArrayBuffer;
 }
 
 /**
@@ -45,6 +47,8 @@ export interface RunningSandbox {
   worker: Worker;
   /** Sends an invocation, which wakes the sandbox. */
   send(message: ToSandbox): void;
+  /** Takes so many ms from the time that the invocation has left. */
+  spend(ms: number): void;
 }
 
 /**
@@ -54,7 +58,8 @@ export interface RunningSandbox {
  */
 export function startSandbox({ settings, env }: SandboxOptions): RunningSandbox {
   const invocations = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
-  const workerData: WorkerSettings = { ...settings, invocations: invocations.buffer };
+  const spentMs = new Float64Array(new SharedArrayBuffer(Float64Array.BYTES_PER_ELEMENT));
+  const workerData: WorkerSettings = { ...settings, invocations: invocations.buffer, spentMs: spentMs.buffer };
   const worker = new Worker(workerCode(), {
     eval: true,
     env,
@@ -66,9 +71,13 @@ export function startSandbox({ settings, env }: SandboxOptions): RunningSandbox 
   return {
     worker,
     send(message) {
+      spentMs[0] = 0;
       worker.postMessage(message);
       Atomics.add(invocations, 0, 1);
       Atomics.notify(invocations, 0);
+    },
+    spend(ms) {
+      spentMs[0] = (spentMs[0] ?? 0) + ms;
     },
   };
 }

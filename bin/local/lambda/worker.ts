@@ -9,6 +9,7 @@ import type { FromSandbox, ToSandbox, WorkerSettings } from './sandbox.ts';
 const settings: WorkerSettings = workerData;
 
 const ahead = new Float64Array(settings.shift);
+const spentMs = new Float64Array(settings.spentMs);
 const realNow = Date.now;
 /** The function lives by the stack's time, which tests move forward. */
 Date.now = () => realNow() + (ahead[0] ?? 0);
@@ -42,7 +43,7 @@ function context(message: ToSandbox): object {
     ...settings.context,
     awsRequestId: message.requestId,
     callbackWaitsForEmptyEventLoop: true,
-    getRemainingTimeInMillis: () => Math.max(0, message.deadlineMs - realNow()),
+    getRemainingTimeInMillis: () => Math.max(0, message.deadlineMs - (spentMs[0] ?? 0) - realNow()),
   };
 }
 
