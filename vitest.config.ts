@@ -11,6 +11,9 @@ const replacing = [
   'test/ops/**/*.test.ts',
 ];
 
+/** Outages over hours of moved time: `npm run drills`. */
+const drills = ['test/faults/alarm-drills*.test.ts'];
+
 export default defineConfig({
   test: {
     // Many tests wait, for a deadline or a stack of their own: two cores take three files at a time.
@@ -44,11 +47,15 @@ export default defineConfig({
         test: {
           name: 'faults',
           include: ['test/{faults,chaos,permissions}/**/*.test.ts'],
+          exclude: drills,
           isolate: false,
           testTimeout: 60_000,
           hookTimeout: 60_000,
           deps,
         },
+      },
+      {
+        test: { name: 'drills', include: drills, isolate: false, testTimeout: 120_000, hookTimeout: 60_000, deps },
       },
     ],
   },

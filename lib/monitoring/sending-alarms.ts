@@ -1,6 +1,5 @@
 import { Duration } from 'aws-cdk-lib';
 import { MathExpression } from 'aws-cdk-lib/aws-cloudwatch';
-import { OUTAGE_PERIOD } from './consumer-alarms.ts';
 import type { MakeAlarm } from './service-alarm.ts';
 import { awsTypes, type ServiceMetrics } from './service-metrics.ts';
 
@@ -17,12 +16,13 @@ export const sendingAlarms = (alarm: MakeAlarm, metrics: ServiceMetrics): void =
           failures: metrics.deliveries('service_failures', type),
           handled: metrics.deliveries('handled', type),
         },
-        period: OUTAGE_PERIOD,
+        period: Duration.minutes(1),
         label: `attempts by ${type} that SES or SNS failed`,
       }),
       threshold: 1,
-      // Where there is one alert alone, ten minutes pass between its fourth attempt and the fifth.
-      evaluationPeriods: 8,
+      // Where there is one alert alone, ten minutes pass between its fourth attempt and the fifth. Minutes, since CloudWatch moves
+      // longer periods along by a minute: two attempts would be in one of them, or in two, by turns.
+      evaluationPeriods: 16,
       datapointsToAlarm: 2,
       impact: `SES or SNS fails or throttles alerts by ${type}: they are retried for about 8 hours.`,
       firstStep:
