@@ -2,6 +2,7 @@ import { Argument, Command, Option } from 'commander';
 import { benchApi } from './api.ts';
 import { benchColdStart } from './cold-start.ts';
 import { benchCost } from './cost.ts';
+import { benchDispatch } from './dispatch.ts';
 import { benchPipeline } from './pipeline.ts';
 import { benchSender } from './sender.ts';
 import { machine, printed, type Section } from './support/report.ts';
@@ -12,13 +13,14 @@ type Options = { picture?: string; profile?: string };
 const benches = {
   'cold-start': benchColdStart,
   sender: ({ profile }: Options) => benchSender(profile),
+  dispatch: benchDispatch,
   pipeline: benchPipeline,
   api: benchApi,
   cost: ({ picture }: Options) => benchCost(picture),
 } as const satisfies Record<string, (options: Options) => Promise<Section[]>>;
 
 type Name = keyof typeof benches;
-const names: readonly Name[] = ['cold-start', 'sender', 'pipeline', 'api', 'cost'];
+const names: readonly Name[] = ['cold-start', 'sender', 'dispatch', 'pipeline', 'api', 'cost'];
 
 const print = (text: string): void => {
   process.stdout.write(`${text}\n\n`);

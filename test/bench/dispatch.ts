@@ -1,0 +1,127 @@
+import { SQSClient } from '@aws-sdk/client-sqs';
+import type { SQSRecord } from 'aws-lambda';
+import { createDispatch } from '../../shared/adapters/dispatch/dispatch.ts';
+import { createDocumentClient } from '../../shared/adapters/document-client.ts';
+import { createNotificationRepository } from '../../shared/adapters/notification-repository.ts';
+import { createQueues } from '../../shared/adapters/queues.ts';
+import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
+import { alarmEvent } from '../support/events.ts';
+import { queueRecord } from '../support/queue-record.ts';
+import { startChild } from './support/child.ts';
+import type { Section } from './support/report.ts';
+
+/*
+ * What plans of 10,000 notifications take: events of 350 KB, the plan included, pass by pass until every notification has its
+ * delivery. AWS is a counting stub in a process of its own.
+ */
+
+const IDS = 10_000;
+const EVENT_BYTES = 350 * 1024;
+
+const plan = Array.from({ length: IDS }, (_, index) => `nt01M7W36KGQDJ8S2D76FCW${String(index).padStart(5, '0')}`);
+
+const eventBody = (number: number): string => {
+  const make = (text: string) =>
+    JSON.stringify(
+      alarmEvent({ event_id: `e${number}`, check: { id: 'ch', text }, notification_plan: { critical_state: plan } }),
+    );
+  return make('x'.repeat(EVENT_BYTES - Buffer.byteLength(make(''))));
+};
+
+const messageOf = (body: string, index: number): SQSRecord =>
+  queueRecord({
+    messageId: `m${index}`,
+    body,
+    attributes: { ...queueRecord().attributes, SentTimestamp: String(Date.now()) },
+  });
+
+type Measured = { passes: number; longestPass: number; seconds: number; cpuSeconds: number; peakMb: number };
+
+/** Runs one batch of so many events, and then what continues them, one batch after the other. */
+const measure = async (events: number): Promise<Measured> => {
+  const aws = await startChild('./aws-stub.ts', { destination: 'http://127.0.0.1/' });
+  const connection = { endpoint: aws.url, region: 'local-1', credentials: { accessKeyId: 'a', secretAccessKey: 'b' } };
+  Object.assign(process.env, {
+    AWS_ENDPOINT_URL: aws.url,
+    AWS_REGION: 'local-1',
+    AWS_ACCESS_KEY_ID: 'a',
+    AWS_SECRET_ACCESS_KEY: 'b',
+    POWERTOOLS_LOG_LEVEL: 'SILENT',
+  });
+  const url = `${aws.url}/queue`;
+  let continued: string[] = [];
+  const queues = createQueues(new SQSClient(connection));
+  const dispatch = createDispatch(
+    createNotificationRepository(createDocumentClient(), 'Notifications'),
+    {
+      ...queues,
+      sendDelayed: async (_url, { body }) => {
+        continued.push(body);
+      },
+    },
+    {
+      ALARM_EVENTS_QUEUE: url,
+      DEAD_LETTER_QUEUE: url,
+      SENDER_QUEUES: {
+        email: url,
+        technicalContactsEmail: url,
+        webhook: url,
+        sms: url,
+        incidentpager: url,
+        incidentrouter: url,
+        atomfeed: url,
+        managed: url,
+      },
+    },
+  );
+  let bodies = Array.from({ length: events }, (_, index) => eventBody(index));
+  const measured: Measured = { passes: 0, longestPass: 0, seconds: 0, cpuSeconds: 0, peakMb: 0 };
+  const write = process.stdout.write;
+  const sampling = setInterval(() => {
+    measured.peakMb = Math.max(measured.peakMb, process.memoryUsage.rss() / 2 ** 20);
+  }, 50);
+  const before = process.cpuUsage();
+  while (bodies.length > 0) {
+    const started = performance.now();
+    process.stdout.write = () => true;
+    const { batchItemFailures } = await dispatch({ Records: bodies.map(messageOf) });
+    process.stdout.write = write;
+    if (batchItemFailures.length > 0) throw new Error('An event was not dispatched.');
+    const took = (performance.now() - started) / 1_000;
+    measured.passes++;
+    measured.seconds += took;
+    measured.longestPass = Math.max(measured.longestPass, took);
+    bodies = continued;
+    continued = [];
+  }
+  clearInterval(sampling);
+  const { user, system } = process.cpuUsage(before);
+  measured.cpuSeconds = (user + system) / 1e6;
+  const { SendMessageBatch = 0 } = await aws.counts();
+  aws.stop();
+  if (SendMessageBatch * 10 < events * IDS) throw new Error('Not every delivery was sent.');
+  return measured;
+};
+
+/** `npm run bench dispatch` */
+export const benchDispatch = async (): Promise<Section[]> => {
+  const rows: string[][] = [];
+  for (const events of [1, 10]) {
+    const { passes, longestPass, seconds, cpuSeconds, peakMb } = await measure(events);
+    rows.push([
+      `${events} in a batch`,
+      String(passes),
+      longestPass.toFixed(1),
+      seconds.toFixed(1),
+      cpuSeconds.toFixed(1),
+      peakMb.toFixed(0),
+    ]);
+  }
+  return [
+    {
+      title: `Events of 350 KB for ${IDS} notifications of ${notificationTypeIds.length} types`,
+      columns: ['events', 'passes', 'longest pass, s', 'all passes, s', 'CPU s', 'peak MB'],
+      rows,
+    },
+  ];
+};
