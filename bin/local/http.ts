@@ -1,6 +1,6 @@
 import type { IncomingMessage, Server } from 'node:http';
 
-/** A failure that a person can mend: its message is the whole explanation, so no stack trace is shown. */
+/** A failure that a person can stopFailing: its message is the whole explanation, so no stack trace is shown. */
 export class StartError extends Error {
   override name = 'StartError';
 }

@@ -19,7 +19,7 @@ describe('when what the service depends on fails', () => {
     const id = await client.create(webhook);
     const failures = [throttled, { status: 500, type: 'InternalServerError', message: 'secret text' }];
     for (const fault of failures) {
-      const mend = world.failing(fault, ({ service }) => service === 'dynamodb');
+      const stopFailing = world.failing(fault, ({ service }) => service === 'dynamodb');
       // A token that nobody has used yet, so that none is remembered.
       const answers = await Promise.all([
         client.get('/notifications'),
@@ -31,7 +31,7 @@ describe('when what the service depends on fails', () => {
         client.post(`/notifications/${id}/test`),
         client.get('/notification_types'),
       ]);
-      mend();
+      stopFailing();
       for (const { status, headers, body, text } of answers) {
         expect([status, headers.get('retry-after')]).toEqual([503, '2']);
         expect(body).toMatchObject({ type: 'serviceUnavailable', code: 503 });
@@ -42,12 +42,12 @@ describe('when what the service depends on fails', () => {
   });
 
   it('a sender that cannot run makes a test 503, and counts as none of the destination', async () => {
-    const mend = world.failing(
+    const stopFailing = world.failing(
       { status: 500, type: 'ServiceException', message: '' },
       ({ service }) => service === 'lambda',
     );
     const answer = await client.post('/test-notification', { type: 'managed' });
-    mend();
+    stopFailing();
     expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '2']);
   });
 
@@ -55,13 +55,13 @@ describe('when what the service depends on fails', () => {
     const sink = await openSink();
     const id = await client.create({ ...webhook, details: { url: sink.url } });
     let refusals = 0;
-    const mend = world.failing(
+    const stopFailing = world.failing(
       throttled,
       ({ service, caller }) => service === 'dynamodb' && caller.includes('send-webhook') && ++refusals < 9,
     );
     await world.sendEvents([alarmEvent(client.tenant, [id])]);
     await world.hurried(sink.wait(1));
-    mend();
+    stopFailing();
     expect(refusals).toBeGreaterThan(3);
     expect(await world.hurried(world.delivery(client.tenant, id, 'delivered'))).toMatchObject({ attempts: 1 });
     expect(sink.received).toHaveLength(1);
@@ -71,13 +71,13 @@ describe('when what the service depends on fails', () => {
     const sink = await openSink();
     const id = await client.create({ ...webhook, details: { url: sink.url } });
     let refusals = 0;
-    const mend = world.failing(
+    const stopFailing = world.failing(
       throttled,
       ({ service, caller }) => service === 'dynamodb' && caller.includes('dispatch') && ++refusals < 5,
     );
     await world.sendEvents([alarmEvent(client.tenant, [id])]);
     await world.hurried(sink.wait(1));
-    mend();
+    stopFailing();
     expect(refusals).toBeGreaterThan(3);
   });
 
@@ -127,10 +127,10 @@ describe('when what the service depends on fails', () => {
     async (type, message, reason) => {
       const address = `${type.toLowerCase()}@example.com`;
       const id = await client.create({ label: 'm', type: 'email', details: { address } });
-      const mend = world.failing({ status: 400, type, message }, service('ses'));
+      const stopFailing = world.failing({ status: 400, type, message }, service('ses'));
       await world.sendEvents([alarmEvent(client.tenant, [id])]);
       await until(async () => world.lines.find((line) => line.includes(id) && line.includes(reason)));
-      mend();
+      stopFailing();
       await world.hurried(world.sent(1, (one) => one.kind === 'email' && one.to.includes(address)));
       const { attempts } = await world.hurried(world.delivery(client.tenant, id, 'delivered'));
       expect(attempts).toBeGreaterThan(1);
@@ -144,10 +144,13 @@ describe('when what the service depends on fails', () => {
     const address = `t-${message.slice(0, 5).toLowerCase()}@example.com`;
     const id = await client.create({ label: 'm', type: 'email', details: { address } });
     let refusals = 0;
-    const mend = world.failing({ status: 400, type, message }, (call) => service('ses')(call) && ++refusals <= 2);
+    const stopFailing = world.failing(
+      { status: 400, type, message },
+      (call) => service('ses')(call) && ++refusals <= 2,
+    );
     await world.sendEvents([alarmEvent(client.tenant, [id])]);
     await world.hurried(world.sent(1, (one) => one.kind === 'email' && one.to.includes(address)));
-    mend();
+    stopFailing();
     expect(await world.hurried(world.delivery(client.tenant, id, 'delivered'))).toMatchObject({ attempts: 1 });
   });
 
@@ -159,12 +162,12 @@ describe('when what the service depends on fails', () => {
     ['sms', { phone_number: '+12025550111' }, 'sns', 'EndpointDisabled', 'Disabled'],
   ])('an alert by %s to %o is dead-lettered when %s says %s (%s)', async (type, details, of, code, message) => {
     const id = await client.create({ label: 'd', type, details });
-    const mend = world.failing({ status: 400, type: code, message }, service(of));
+    const stopFailing = world.failing({ status: 400, type: code, message }, service(of));
     const event = alarmEvent(client.tenant, [id]);
     await world.sendEvents([event]);
     const queue = type === 'email' ? 'email' : 'sms';
     const dead = await world.deadLetter(queue, (body) => body.includes(event.event_id));
-    mend();
+    stopFailing();
     expect(dead.attributes).toMatchObject({ reason: 'rejected', cause: 'destination', attempts: '1' });
   });
 
@@ -175,13 +178,13 @@ describe('when what the service depends on fails', () => {
     ]);
     const sink = await openSink((response) => response.writeHead(410).end());
     const id = await owner.create({ ...webhook, details: { url: sink.url } });
-    const mend = world.failing(
+    const stopFailing = world.failing(
       { status: 400, type: 'InvalidParameterValue', message: 'Illegal address' },
       service('ses'),
     );
     await world.sendEvents([alarmEvent(owner.tenant, [id])]);
     const dead = await world.deadLetter('technicalContactsEmail', (body) => body.includes(`${id}:undelivered`));
-    mend();
+    stopFailing();
     expect(dead.attributes).toMatchObject({ reason: 'rejected' });
   });
 });

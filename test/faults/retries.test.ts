@@ -78,9 +78,12 @@ describe('the queue of retries', () => {
     await world.sendEvents([alarmEvent(client.tenant, [id])]);
     await until(async () => queue(RETRIES).counts.delayed || undefined);
     const putBack = watchCalls(SENDER, 'ChangeMessageVisibility');
-    const mend = world.failing(throttled, ({ action, caller }) => action === 'BatchGetItem' && caller.includes(SENDER));
+    const stopFailing = world.failing(
+      throttled,
+      ({ action, caller }) => action === 'BatchGetItem' && caller.includes(SENDER),
+    );
     await world.hurried(until(async () => putBack[0]));
-    mend();
+    stopFailing();
     expect(await world.hurried(world.delivery(client.tenant, id, 'delivered'))).toMatchObject({ attempts: 2 });
     expect(new Set(putBack)).toEqual(new Set([RETRIES]));
   });

@@ -77,7 +77,7 @@ export const drivePipeline = async (
   for (const id of ids) await world.hurried(world.ended(client.tenant, id, 1));
 
   // One queue does not take its message: the dispatch continues with what is left.
-  const mend = world.failing(
+  const stopFailing = world.failing(
     { status: 500, type: 'InternalError', message: '' },
     ({ service, action, body }) =>
       service === 'sqs' &&
@@ -87,7 +87,7 @@ export const drivePipeline = async (
   );
   await world.sendEvents([alarmEvent(client.tenant, ids)]);
   for (const id of ids) await world.hurried(world.ended(client.tenant, id, 2));
-  mend();
+  stopFailing();
 
   // Another event with the same id is a conflict, which is noted beside each record.
   await world.sendEvents([{ ...event, check: { id: 'another' } }]);
