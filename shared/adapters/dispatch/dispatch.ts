@@ -109,7 +109,6 @@ export const createDispatch = (
     };
     const now = clock();
     const handled = results.length - again.length;
-    logger.info('batch done', { ...counts, internal_errors: unprocessed.length, returned: again.length });
     count(
       counts,
       { function: 'dispatch-alarm-events' },

@@ -135,7 +135,6 @@ export const createSender = (
 
   const report = (settled: readonly { record: SQSRecord; settled: Settled }[]): void => {
     const verdicts = tally(settled.map(({ settled: { verdict } }) => verdict));
-    logger.info('batch done', { type, ...verdicts });
     const unprocessed = settled.filter(({ settled: { verdict } }) => verdict === 'internal_error');
     const unrecorded = settled.filter(
       ({ settled: { verdict, isTenantThrottled } }) => verdict === 'unrecorded' && !isTenantThrottled,
