@@ -5,9 +5,9 @@ const deps = { interopDefault: false };
 
 /** Tests that replace a module or the environment: nobody may share theirs. */
 const replacing = [
-  'test/adapters/dynamodb-batches.test.ts',
+  'test/adapters/dynamodb/batches.test.ts',
   'test/adapters/outbound-http/http-client.test.ts',
-  'test/adapters/sender/mail-tags.test.ts',
+  'test/pipeline/transports/email-tags.test.ts',
   'test/ops/**/*.test.ts',
 ];
 
@@ -22,7 +22,7 @@ export default defineConfig({
       {
         test: {
           name: 'parts',
-          include: ['test/{contracts,domain,adapters,lib,local}/**/*.test.ts'],
+          include: ['test/{contracts,domain,adapters,api,pipeline,lib,local}/**/*.test.ts'],
           exclude: replacing,
           isolate: false,
           testTimeout: 30_000,

@@ -4,10 +4,10 @@ import { addAccountCommands } from './ops/account.ts';
 import { examples, readNumber } from './ops/arguments.ts';
 import { addDeadLettersCommands } from './ops/dead-letters.ts';
 import { addDeliveriesCommand } from './ops/deliveries.ts';
+import { DEFAULT_STACK } from './ops/deployment.ts';
 import { addEventCommands } from './ops/event.ts';
 import { sentence, UsageFailure } from './ops/failure.ts';
 import { addStatusCommand } from './ops/status.ts';
-import { DEFAULT_STACK } from './ops/target.ts';
 import { addTokenCommands } from './ops/token.ts';
 
 /** Commands inherit what is set here when they are added, so it comes first. */

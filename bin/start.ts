@@ -53,7 +53,7 @@ async function start(options: Options): Promise<void> {
 /** Lets the operators' command line find this stack (`npm run ops`). */
 async function announceUntilExit(ready: Ready, plan: LocalStack['plan']): Promise<void> {
   const { announce } = await import('./ops/local-stacks.ts');
-  const { outputNames } = await import('./ops/target.ts');
+  const { outputNames } = await import('./ops/deployment.ts');
   const remove = announce({
     pid: process.pid,
     port: Number(new URL(ready.base_url).port),

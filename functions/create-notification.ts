@@ -1,10 +1,10 @@
 import { createDocumentClient } from '../shared/adapters/document-client.ts';
-import { assertAnswerable, located } from '../shared/adapters/http-api/answer.ts';
-import { endpoint } from '../shared/adapters/http-api/endpoint.ts';
-import { jsonBody, ownAddress, valid } from '../shared/adapters/http-api/request.ts';
-import { createNotificationQuota } from '../shared/adapters/notification-quota.ts';
-import { createNotificationRepository } from '../shared/adapters/notification-repository.ts';
-import { tokenAuthentication } from '../shared/adapters/token-repository.ts';
+import { createNotificationQuota } from '../shared/adapters/notifications/notification-quota.ts';
+import { createNotificationRepository } from '../shared/adapters/notifications/notification-repository.ts';
+import { tokenAuthentication } from '../shared/adapters/tokens/token-repository.ts';
+import { endpoint } from '../shared/api/endpoint.ts';
+import { jsonBody, ownAddress, valid } from '../shared/api/request.ts';
+import { assertAnswerable, located } from '../shared/api/response.ts';
 import { parseNotification } from '../shared/contracts/notification.ts';
 import { environments } from '../shared/environment.ts';
 

@@ -1,8 +1,8 @@
-import { createDispatch } from '../shared/adapters/dispatch/dispatch.ts';
 import { createDocumentClient } from '../shared/adapters/document-client.ts';
-import { createNotificationRepository } from '../shared/adapters/notification-repository.ts';
+import { createNotificationRepository } from '../shared/adapters/notifications/notification-repository.ts';
 import { createQueues } from '../shared/adapters/queues.ts';
 import { environments } from '../shared/environment.ts';
+import { createDispatch } from '../shared/pipeline/dispatch/dispatch.ts';
 
 const environment = environments['dispatch-alarm-events'].parse(process.env);
 

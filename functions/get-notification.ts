@@ -1,9 +1,9 @@
 import { createDocumentClient } from '../shared/adapters/document-client.ts';
-import { ok } from '../shared/adapters/http-api/answer.ts';
-import { endpoint } from '../shared/adapters/http-api/endpoint.ts';
-import { pathParameter } from '../shared/adapters/http-api/request.ts';
-import { createNotificationRepository } from '../shared/adapters/notification-repository.ts';
-import { tokenAuthentication } from '../shared/adapters/token-repository.ts';
+import { createNotificationRepository } from '../shared/adapters/notifications/notification-repository.ts';
+import { tokenAuthentication } from '../shared/adapters/tokens/token-repository.ts';
+import { endpoint } from '../shared/api/endpoint.ts';
+import { pathParameter } from '../shared/api/request.ts';
+import { ok } from '../shared/api/response.ts';
 import { notFound } from '../shared/domain/errors.ts';
 import { environments } from '../shared/environment.ts';
 

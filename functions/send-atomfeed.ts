@@ -1,9 +1,9 @@
 import { createDocumentClient } from '../shared/adapters/document-client.ts';
 import { createOutboundClient } from '../shared/adapters/outbound-http/outbound-client.ts';
-import { feedDelivery } from '../shared/adapters/sender/atomfeed.ts';
-import { createSender } from '../shared/adapters/sender/sender.ts';
 import { anyAddress } from '../shared/domain/egress.ts';
 import { environments } from '../shared/environment.ts';
+import { createSender } from '../shared/pipeline/sender/sender.ts';
+import { feedDelivery } from '../shared/pipeline/transports/atomfeed.ts';
 
 const environment = environments['send-atomfeed'].parse(process.env);
 const http = createOutboundClient(anyAddress);

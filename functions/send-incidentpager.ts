@@ -1,9 +1,9 @@
 import { createDocumentClient } from '../shared/adapters/document-client.ts';
 import { createOutboundClient } from '../shared/adapters/outbound-http/outbound-client.ts';
-import { pagerDelivery } from '../shared/adapters/sender/incidentpager.ts';
-import { createSender } from '../shared/adapters/sender/sender.ts';
 import { anyAddress, egressRule } from '../shared/domain/egress.ts';
 import { environments } from '../shared/environment.ts';
+import { createSender } from '../shared/pipeline/sender/sender.ts';
+import { pagerDelivery } from '../shared/pipeline/transports/incidentpager.ts';
 
 const environment = environments['send-incidentpager'].parse(process.env);
 const guarded = createOutboundClient(egressRule(environment.EGRESS_ALLOW));

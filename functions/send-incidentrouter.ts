@@ -1,10 +1,10 @@
-import { createAccountRepository } from '../shared/adapters/account-repository.ts';
+import { createAccountRepository } from '../shared/adapters/accounts/account-repository.ts';
 import { createDocumentClient } from '../shared/adapters/document-client.ts';
 import { createOutboundClient } from '../shared/adapters/outbound-http/outbound-client.ts';
-import { routerDelivery } from '../shared/adapters/sender/incidentrouter.ts';
-import { createSender } from '../shared/adapters/sender/sender.ts';
 import { anyAddress } from '../shared/domain/egress.ts';
 import { environments } from '../shared/environment.ts';
+import { createSender } from '../shared/pipeline/sender/sender.ts';
+import { routerDelivery } from '../shared/pipeline/transports/incidentrouter.ts';
 
 const environment = environments['send-incidentrouter'].parse(process.env);
 const client = createDocumentClient();

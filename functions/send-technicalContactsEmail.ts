@@ -1,9 +1,9 @@
-import { createAccountRepository } from '../shared/adapters/account-repository.ts';
-import { createDailyLimit } from '../shared/adapters/daily-limit.ts';
+import { createAccountRepository } from '../shared/adapters/accounts/account-repository.ts';
 import { createDocumentClient } from '../shared/adapters/document-client.ts';
-import { technicalContactsDelivery } from '../shared/adapters/sender/email.ts';
-import { createSender } from '../shared/adapters/sender/sender.ts';
 import { environments } from '../shared/environment.ts';
+import { createDailyLimit } from '../shared/pipeline/daily-limit.ts';
+import { createSender } from '../shared/pipeline/sender/sender.ts';
+import { technicalContactsDelivery } from '../shared/pipeline/transports/email.ts';
 
 const environment = environments['send-technicalContactsEmail'].parse(process.env);
 const client = createDocumentClient();

@@ -1,10 +1,10 @@
-import { createAccountRepository } from '../shared/adapters/account-repository.ts';
+import { createAccountRepository } from '../shared/adapters/accounts/account-repository.ts';
 import { createDocumentClient } from '../shared/adapters/document-client.ts';
-import { ok } from '../shared/adapters/http-api/answer.ts';
-import { endpoint } from '../shared/adapters/http-api/endpoint.ts';
-import { jsonBody, valid } from '../shared/adapters/http-api/request.ts';
-import { createTestRunner } from '../shared/adapters/test-runner.ts';
-import { tokenAuthentication } from '../shared/adapters/token-repository.ts';
+import { tokenAuthentication } from '../shared/adapters/tokens/token-repository.ts';
+import { endpoint } from '../shared/api/endpoint.ts';
+import { jsonBody, valid } from '../shared/api/request.ts';
+import { ok } from '../shared/api/response.ts';
+import { createTestRunner } from '../shared/api/test-runner.ts';
 import { parseDestination } from '../shared/contracts/notification.ts';
 import { environments } from '../shared/environment.ts';
 

@@ -1,10 +1,10 @@
 import { createDocumentClient } from '../shared/adapters/document-client.ts';
-import { located } from '../shared/adapters/http-api/answer.ts';
-import { endpoint } from '../shared/adapters/http-api/endpoint.ts';
-import { jsonBody, ownAddress, pathParameter, valid } from '../shared/adapters/http-api/request.ts';
-import { createNotificationRepository } from '../shared/adapters/notification-repository.ts';
-import { createNotificationUpdate } from '../shared/adapters/notification-update.ts';
-import { tokenAuthentication } from '../shared/adapters/token-repository.ts';
+import { createNotificationRepository } from '../shared/adapters/notifications/notification-repository.ts';
+import { tokenAuthentication } from '../shared/adapters/tokens/token-repository.ts';
+import { endpoint } from '../shared/api/endpoint.ts';
+import { createNotificationUpdate } from '../shared/api/notification-update.ts';
+import { jsonBody, ownAddress, pathParameter, valid } from '../shared/api/request.ts';
+import { located } from '../shared/api/response.ts';
 import { parseChanges } from '../shared/contracts/notification.ts';
 import { environments } from '../shared/environment.ts';
 

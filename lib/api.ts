@@ -7,9 +7,9 @@ import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import { type EndpointName, endpointNames, endpoints } from '../shared/contracts/endpoints.ts';
 import type { EnvironmentOf } from '../shared/environment.ts';
-import { Access } from './access.ts';
 import { CustomDomain, hasDomain } from './custom-domain.ts';
 import type { Delivery } from './delivery.ts';
+import { Access } from './resource-access.ts';
 import { type FunctionDefaults, ServiceFunction } from './service-function.ts';
 import type { Storage } from './storage.ts';
 

@@ -8,11 +8,11 @@ import {
   notificationTypes,
 } from '../shared/contracts/notification-types.ts';
 import { type EnvironmentOf, senderName } from '../shared/environment.ts';
-import { Access } from './access.ts';
 import type { CrashedQueue } from './crashed-queue.ts';
-import type { Mail } from './mail.ts';
+import type { Mail } from './email.ts';
 import type { ManagedTopic } from './managed-topic.ts';
 import type { Network } from './network.ts';
+import { Access } from './resource-access.ts';
 import { RETRY_BATCH_SIZE, SenderQueue } from './sender-queue.ts';
 import { type FunctionDefaults, ServiceFunction } from './service-function.ts';
 import type { Storage } from './storage.ts';

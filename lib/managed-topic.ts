@@ -2,7 +2,7 @@ import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import { Alias } from 'aws-cdk-lib/aws-kms';
 import { Topic } from 'aws-cdk-lib/aws-sns';
 import { Construct } from 'constructs';
-import { Access } from './access.ts';
+import { Access } from './resource-access.ts';
 
 /** The topic that notifications of type `managed` tell: the operators subscribe to it whatever they use. */
 export class ManagedTopic extends Construct {

@@ -4,7 +4,7 @@ import { Construct } from 'constructs';
 import { senderName } from '../shared/environment.ts';
 import type { Api } from './api.ts';
 import type { Delivery } from './delivery.ts';
-import type { MailEvents } from './mail-events.ts';
+import type { MailEvents } from './email-events.ts';
 import { accountAlarms } from './monitoring/account-alarms.ts';
 import { AlarmsTopic } from './monitoring/alarms-topic.ts';
 import { apiAlarms } from './monitoring/api-alarms.ts';

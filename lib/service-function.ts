@@ -4,8 +4,8 @@ import { Architecture, Code, Function as LambdaFunction, RecursiveLoop, Runtime 
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import type { EnvironmentOf, FunctionName } from '../shared/environment.ts';
-import { Access } from './access.ts';
 import type { Network } from './network.ts';
+import { Access } from './resource-access.ts';
 import type { Settings } from './settings.ts';
 
 /** What all functions of the stack have in common. */

@@ -2,8 +2,8 @@ import { RemovalPolicy } from 'aws-cdk-lib';
 import { AttributeType, BillingMode, Table, TableEncryption } from 'aws-cdk-lib/aws-dynamodb';
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import { Construct } from 'constructs';
-import { tableSchemas } from '../shared/adapters/table-schemas.ts';
-import { Access } from './access.ts';
+import { tableSchemas } from '../shared/contracts/table-schemas.ts';
+import { Access } from './resource-access.ts';
 import type { Settings } from './settings.ts';
 
 type Schema = { readonly partitionKey: string; readonly sortKey: string | undefined; readonly ttl: string };

@@ -7,8 +7,8 @@ import {
 } from 'aws-cdk-lib/aws-lambda';
 import { type IQueue, Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
-import { Access } from './access.ts';
 import { DEAD_LETTER_RETENTION, encryptedQueue } from './crashed-queue.ts';
+import { Access } from './resource-access.ts';
 import { FUNCTION_TIMEOUT } from './service-function.ts';
 
 /** Messages of one invocation. */

@@ -1,4 +1,4 @@
-import { escapeXml } from './aws.ts';
+import { escapeXml } from './aws/aws-service.ts';
 import type { Kept } from './inbox.ts';
 
 const mostShown = 200;

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { z } from 'zod';
-import { readBody } from './http.ts';
+import { readBody } from './aws/http.ts';
 import { inboxPage } from './inbox-page.ts';
 
 /** What went out of the stack, by way of a service that it runs here or to an address of the inbox. */

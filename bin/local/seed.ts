@@ -1,10 +1,10 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
-import { createAccountRepository } from '../../shared/adapters/account-repository.ts';
-import { createTokenRepository } from '../../shared/adapters/token-repository.ts';
-import { local } from './aws.ts';
-import { createTable } from './dynamodb.ts';
-import type { Plan } from './template.ts';
+import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';
+import { createTokenRepository } from '../../shared/adapters/tokens/token-repository.ts';
+import { local } from './aws/aws-service.ts';
+import { createTable } from './aws/dynamodb.ts';
+import type { Plan } from './aws/template.ts';
 
 /** Tokens that are ready for use: one of each role of tenant `acme`, and an admin of tenant `globex`. */
 export interface Tokens {

@@ -1,26 +1,26 @@
 import type { Server } from 'node:http';
 import { availableParallelism } from 'node:os';
-import { type Assembly, synthesize } from './assembly.ts';
-import { type Clock, ShiftableClock } from './clock.ts';
-import { type LimitedDynamoDb, limitedDynamoDb } from './dynamodb/limited-service.ts';
-import { type PartitionLimits, partitionLimitsOfAws } from './dynamodb/partition-capacity.ts';
-import { dynamoDbService } from './dynamodb.ts';
-import { createEndpoint, type Endpoint } from './endpoint.ts';
-import { createGateway } from './gateway/gateway.ts';
-import type { RequestReport } from './gateway/request-report.ts';
-import { close, listen, origin, StartError } from './http.ts';
+import { type Assembly, synthesize } from './aws/assembly.ts';
+import { type Clock, ShiftableClock } from './aws/clock.ts';
+import { type LimitedDynamoDb, limitedDynamoDb } from './aws/dynamodb/limited-service.ts';
+import { type PartitionLimits, partitionLimitsOfAws } from './aws/dynamodb/partition-capacity.ts';
+import { dynamoDbService } from './aws/dynamodb.ts';
+import { createEndpoint, type Endpoint } from './aws/endpoint.ts';
+import { createGateway } from './aws/gateway/gateway.ts';
+import type { RequestReport } from './aws/gateway/request-report.ts';
+import { close, listen, origin, StartError } from './aws/http.ts';
+import type { InvocationReport } from './aws/lambda/invocation-report.ts';
+import { invokeService } from './aws/lambda/invoke-api.ts';
+import { poll } from './aws/lambda/poller.ts';
+import { createLambda, type Lambda } from './aws/lambda/runtime.ts';
+import { startSes } from './aws/ses.ts';
+import { snsService } from './aws/sns.ts';
+import { sqsService } from './aws/sqs/protocol.ts';
+import { Queue } from './aws/sqs/queue.ts';
+import { type Plan, readTemplate } from './aws/template.ts';
 import { createInbox, type Inbox } from './inbox.ts';
-import type { InvocationReport } from './lambda/invocation-report.ts';
-import { invokeService } from './lambda/invoke-api.ts';
-import { poll } from './lambda/poller.ts';
-import { createLambda, type Lambda } from './lambda/runtime.ts';
 import { seed, type Tokens } from './seed.ts';
-import { startSes } from './ses.ts';
 import { localSettings } from './settings.ts';
-import { snsService } from './sns.ts';
-import { sqsService } from './sqs/protocol.ts';
-import { Queue } from './sqs/queue.ts';
-import { type Plan, readTemplate } from './template.ts';
 
 /** How the stack is started. */
 export interface LocalStackOptions {

@@ -3,7 +3,7 @@ import {
   type AccountDescription,
   ConcurrentChangeError,
   UnconfirmedChangeError,
-} from '../../shared/adapters/account-repository.ts';
+} from '../../shared/adapters/accounts/account-repository.ts';
 import { examples, readAddress, readTenant, readWebhookToken } from './arguments.ts';
 import { Failure, UsageFailure } from './failure.ts';
 import { coloured, foreign, moment } from './print.ts';

@@ -1,11 +1,11 @@
 import type { CloudWatchClient, MetricDataQuery } from '@aws-sdk/client-cloudwatch';
-import type { Verdict } from '../../shared/adapters/sender/message.ts';
 import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
 import { batches } from '../../shared/domain/batches.ts';
 import { METRICS_NAMESPACE } from '../../shared/domain/delivery-metrics.ts';
+import type { Verdict } from '../../shared/pipeline/sender/delivery-job.ts';
+import { type OtherQueueName, otherQueueNames, type QueueName, queueNames } from './deployment.ts';
 import type { OutcomeCount } from './recorded-deliveries.ts';
 import type { Session } from './session.ts';
-import { type OtherQueueName, otherQueueNames, type QueueName, queueNames } from './target.ts';
 
 /** What is counted for each type (`shared/adapters/metrics.ts`): each is the name of a metric. */
 const outcomes = Object.keys({

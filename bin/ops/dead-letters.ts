@@ -3,12 +3,12 @@ import { SingleBar } from 'cli-progress';
 import { Argument, type Command } from 'commander';
 import { examples, readNumber } from './arguments.ts';
 import { type DeadLetter, deadLetter } from './dead-letter.ts';
+import { CRASHED, type Outputs, type QueueName, queueNames } from './deployment.ts';
 import { UsageFailure } from './failure.ts';
 import { amount, type Column, coloured, foreign, table } from './print.ts';
 import { inspect, peek } from './queues.ts';
 import { moveMessages, type Progress, returnToSources } from './redrive.ts';
 import { connect, type Session } from './session.ts';
-import { CRASHED, type Outputs, type QueueName, queueNames } from './target.ts';
 
 /** Whose dead letters are meant: those of a queue, or the messages that SQS itself moved from any queue. */
 type LetterQueue = QueueName | typeof CRASHED;

@@ -3,11 +3,11 @@ import { SQSClient } from '@aws-sdk/client-sqs';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import type { Command } from 'commander';
 import { z } from 'zod';
-import { createAccountRepository } from '../../shared/adapters/account-repository.ts';
-import { createDeliveryRepository } from '../../shared/adapters/delivery-repository.ts';
-import { createNotificationRepository } from '../../shared/adapters/notification-repository.ts';
-import { createTokenRepository } from '../../shared/adapters/token-repository.ts';
-import { findTarget } from './target.ts';
+import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';
+import { createDeliveryRepository } from '../../shared/adapters/deliveries/delivery-repository.ts';
+import { createNotificationRepository } from '../../shared/adapters/notifications/notification-repository.ts';
+import { createTokenRepository } from '../../shared/adapters/tokens/token-repository.ts';
+import { findTarget } from './deployment.ts';
 
 const globalOptions = z.object({
   json: z.boolean().default(false),

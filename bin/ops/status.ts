@@ -1,11 +1,11 @@
 import type { Command } from 'commander';
 import { examples } from './arguments.ts';
 import { type Alarm, alarmsOf, deliveriesByMetric, oldestAges } from './cloudwatch.ts';
+import { CRASHED, type OtherQueueName, otherQueueNames, type QueueName, queueNames } from './deployment.ts';
 import { amount, coloured, foreign, moment, table } from './print.ts';
 import { type Depth, inspect } from './queues.ts';
 import { type OutcomeCount, recordedDeliveries } from './recorded-deliveries.ts';
 import { connect, type Session } from './session.ts';
-import { CRASHED, type OtherQueueName, otherQueueNames, type QueueName, queueNames } from './target.ts';
 
 const HOUR = 3_600_000;
 

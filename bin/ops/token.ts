@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import type { TokenDescription } from '../../shared/adapters/token-repository.ts';
-import type { Role } from '../../shared/domain/access.ts';
+import type { TokenDescription } from '../../shared/adapters/tokens/token-repository.ts';
+import type { Role } from '../../shared/domain/authorization.ts';
 import { tokenHash } from '../../shared/domain/token.ts';
 import { examples, readNumber, readTenant, readText } from './arguments.ts';
 import { Failure } from './failure.ts';

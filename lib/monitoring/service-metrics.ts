@@ -1,7 +1,6 @@
 import { Duration, Stack } from 'aws-cdk-lib';
 import { type IMetric, MathExpression, Metric, Stats } from 'aws-cdk-lib/aws-cloudwatch';
 import type { Construct } from 'constructs';
-import type { Verdict } from '../../shared/adapters/sender/message.ts';
 import { type NotificationTypeId, notificationTypeIds } from '../../shared/contracts/notification-types.ts';
 import {
   DELIVERY_LATENCY,
@@ -9,6 +8,7 @@ import {
   DISPATCH_LATENCY,
   METRICS_NAMESPACE,
 } from '../../shared/domain/delivery-metrics.ts';
+import type { Verdict } from '../../shared/pipeline/sender/delivery-job.ts';
 import { dialsUrls } from '../delivery.ts';
 
 /** How long a period of a metric is, which of its statistics, and how a graph names it: by the metric unless set. */

@@ -7,7 +7,7 @@ import {
 } from '@aws-sdk/client-sqs';
 import type { SQSRecord } from 'aws-lambda';
 import pLimit from 'p-limit';
-import type { Cause, Reason } from '../domain/outcome.ts';
+import type { Cause, Reason } from '../domain/attempt-outcome.ts';
 import { awsConfig } from './aws-config.ts';
 import { errorTrace, logger } from './logger.ts';
 

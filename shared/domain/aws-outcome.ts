@@ -1,5 +1,5 @@
+import { type Failure, failed } from './attempt-outcome.ts';
 import { errorCode } from './error-code.ts';
-import { type Failure, failed } from './outcome.ts';
 
 type Verdict = Pick<Failure, 'result' | 'reason' | 'cause' | 'retryAfter' | 'free'>;
 

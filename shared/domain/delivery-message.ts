@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { AlarmEvent } from '../contracts/alarm-event.ts';
 import { asNumber, jsonText } from '../contracts/json.ts';
-import type { Delivery } from '../contracts/sender.ts';
+import type { Delivery } from '../contracts/messages.ts';
 
 /** The part that the messages of all deliveries of one event share; made once, since there may be thousands of them. */
 export type SharedPart = {

@@ -1,4 +1,4 @@
-import type { Cause, Outcome, Reason } from './outcome.ts';
+import type { Cause, Outcome, Reason } from './attempt-outcome.ts';
 
 /** The namespace of the service's own metrics. */
 export const METRICS_NAMESPACE = 'MonitoringNotifications';

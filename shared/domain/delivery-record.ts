@@ -1,9 +1,9 @@
 import type { AlarmState } from '../contracts/alarm-event.ts';
-import type { Delivery } from '../contracts/sender.ts';
+import type { Delivery } from '../contracts/messages.ts';
 import { shortened } from './alert-text.ts';
+import type { Cause, Outcome, Reason } from './attempt-outcome.ts';
 import { type DeliveryKey, deliveryKey } from './delivery-key.ts';
 import { roundOf } from './delivery-message.ts';
-import type { Cause, Outcome, Reason } from './outcome.ts';
 import { MAX_AGE, MAX_ATTEMPTS, MAX_WAIT_FOR_ATTEMPT } from './retry-schedule.ts';
 
 /**

@@ -1,5 +1,5 @@
 import type { NotificationTypeId } from '../contracts/notification-types.ts';
-import { failed, type Outcome } from './outcome.ts';
+import { failed, type Outcome } from './attempt-outcome.ts';
 
 /** What decides the outcome of an HTTP delivery. */
 export type HttpAnswer = { status: number; retryAfter: string | undefined; body: string };

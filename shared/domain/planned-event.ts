@@ -1,9 +1,9 @@
 import { type AlarmEvent, isAlarmEvent } from '../contracts/alarm-event.ts';
 import { parseJson } from '../contracts/json.ts';
-import { continuation } from '../contracts/sender.ts';
+import { continuation } from '../contracts/messages.ts';
+import type { Reason } from './attempt-outcome.ts';
 import { type SharedPart, sharedPart } from './delivery-message.ts';
 import { eventTime } from './incident.ts';
-import type { Reason } from './outcome.ts';
 import { plannedNotifications } from './routing.ts';
 
 /** An event on its way to the notifications that its plan names. */

@@ -1,4 +1,4 @@
-import type { Failure } from './outcome.ts';
+import type { Failure } from './attempt-outcome.ts';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;

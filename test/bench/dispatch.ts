@@ -1,10 +1,10 @@
 import { SQSClient } from '@aws-sdk/client-sqs';
 import type { SQSRecord } from 'aws-lambda';
-import { createDispatch } from '../../shared/adapters/dispatch/dispatch.ts';
 import { createDocumentClient } from '../../shared/adapters/document-client.ts';
-import { createNotificationRepository } from '../../shared/adapters/notification-repository.ts';
+import { createNotificationRepository } from '../../shared/adapters/notifications/notification-repository.ts';
 import { createQueues } from '../../shared/adapters/queues.ts';
 import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
+import { createDispatch } from '../../shared/pipeline/dispatch/dispatch.ts';
 import { alarmEvent } from '../support/events.ts';
 import { queueRecord } from '../support/queue-record.ts';
 import { startChild } from './support/child.ts';

@@ -1,5 +1,5 @@
 import type { Kept } from '../../bin/local/inbox.ts';
-import { createAccountRepository } from '../../shared/adapters/account-repository.ts';
+import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';
 import { type NotificationTypeId, notificationTypeIds } from '../../shared/contracts/notification-types.ts';
 import type { Client, connectApi } from '../support/api.ts';
 import type { Taken } from './destinations.ts';

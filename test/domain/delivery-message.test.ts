@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { isValidContent } from '../../bin/local/sqs/message.ts';
+import { isValidContent } from '../../bin/local/aws/sqs/message.ts';
 import { isAlarmEvent } from '../../shared/contracts/alarm-event.ts';
 import { parseJson } from '../../shared/contracts/json.ts';
-import { type Delivery, delivery } from '../../shared/contracts/sender.ts';
+import { type Delivery, delivery } from '../../shared/contracts/messages.ts';
 import { bodyForRound, deliveryBody, roundOf, sharedPart } from '../../shared/domain/delivery-message.ts';
 import { alarmEvent, EVENT_TIME } from '../support/events.ts';
 

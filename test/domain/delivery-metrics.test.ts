@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { failed } from '../../shared/domain/attempt-outcome.ts';
 import { deliveryCounts, deliveryLatency } from '../../shared/domain/delivery-metrics.ts';
-import { failed } from '../../shared/domain/outcome.ts';
 
 const service = { cause: 'service' } as const;
 

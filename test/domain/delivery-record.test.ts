@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { failed, type Outcome } from '../../shared/domain/attempt-outcome.ts';
 import {
   attempted,
   causeOfExpiry,
@@ -10,7 +11,6 @@ import {
   LEASE,
 } from '../../shared/domain/delivery-record.ts';
 import { newNotificationId } from '../../shared/domain/notification-id.ts';
-import { failed, type Outcome } from '../../shared/domain/outcome.ts';
 import { alarmEvent, EVENT_TIME } from '../support/events.ts';
 
 const NOW = EVENT_TIME + 1_234;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import type { Outcome } from '../../shared/domain/attempt-outcome.ts';
 import { httpOutcome, retryAfterMs } from '../../shared/domain/http-outcome.ts';
-import type { Outcome } from '../../shared/domain/outcome.ts';
 
 const NOW = Date.UTC(2026, 0, 1, 12);
 const HOUR = 3_600_000;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Failure, failed } from '../../shared/domain/outcome.ts';
+import { type Failure, failed } from '../../shared/domain/attempt-outcome.ts';
 import {
   internalErrorDelaySeconds,
   MAX_AGE,

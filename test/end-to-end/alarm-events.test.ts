@@ -1,6 +1,6 @@
 import { Webhook } from 'standardwebhooks';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { createAccountRepository } from '../../shared/adapters/account-repository.ts';
+import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';
 import { openSink, payload } from '../support/sink-of-test.ts';
 import { type Client, documents, isLocal, newClient, table } from './support/api.ts';
 import { alarmEvent, deadLetter, deliveries, delivery, inbox, sendEvents, sent } from './support/pipeline.ts';

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { createAccountRepository } from '../../shared/adapters/account-repository.ts';
+import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';
 import { openSink, payload } from '../support/sink-of-test.ts';
 import { type Client, documents, isLocal, newClient, newTenant, table, webhook } from './support/api.ts';
 import { inbox } from './support/pipeline.ts';

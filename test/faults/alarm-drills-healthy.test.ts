@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { MINUTE_MS } from '../../bin/local/cloudwatch/metric-store.ts';
+import { MINUTE_MS } from '../../bin/local/aws/cloudwatch/metric-store.ts';
 import { alarmEvent } from '../support/pipeline.ts';
 import { openSink, type Sink } from '../support/sink.ts';
 import { type MonitoredStack, startMonitoredStack, type Traffic } from './monitored-stack.ts';

@@ -1,10 +1,10 @@
 import { SendMessageCommand, StartMessageMoveTaskCommand } from '@aws-sdk/client-sqs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { AwsCall } from '../../bin/local/aws.ts';
-import { MINUTE_MS } from '../../bin/local/cloudwatch/metric-store.ts';
-import { createAccountRepository } from '../../shared/adapters/account-repository.ts';
+import type { AwsCall } from '../../bin/local/aws/aws-service.ts';
+import { MINUTE_MS } from '../../bin/local/aws/cloudwatch/metric-store.ts';
+import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';
 import { type NotificationTypeId, notificationTypeIds } from '../../shared/contracts/notification-types.ts';
-import { mailTags } from '../../shared/domain/mail-event.ts';
+import { mailTags } from '../../shared/domain/email-event.ts';
 import type { Client } from '../support/api.ts';
 import { goodDetails } from '../support/notifications.ts';
 import { alarmEvent, until } from '../support/pipeline.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createAccountRepository } from '../../shared/adapters/account-repository.ts';
+import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';
 import type { Client } from '../support/api.ts';
 import { webhook } from '../support/api.ts';
 import { alarmEvent, until } from '../support/pipeline.ts';

@@ -1,6 +1,6 @@
 import { SendMessageCommand } from '@aws-sdk/client-sqs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { mailTags } from '../../shared/domain/mail-event.ts';
+import { mailTags } from '../../shared/domain/email-event.ts';
 import { alarmEvent, until } from '../support/pipeline.ts';
 import { type FaultyStack, startFaultyStack, throttled } from './support.ts';
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { createDeliveryRepository } from '../../shared/adapters/delivery-repository.ts';
+import { createDeliveryRepository } from '../../shared/adapters/deliveries/delivery-repository.ts';
 import { claimedLock } from '../../shared/domain/incident.ts';
 import type { Client } from '../support/api.ts';
 import { alarmEvent, until } from '../support/pipeline.ts';

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import * as z from 'zod';
-import { synthesize } from '../../bin/local/assembly.ts';
-import { readMonitoring } from '../../bin/local/cloudwatch/alarm-definition.ts';
-import { CloudWatch } from '../../bin/local/cloudwatch/cloudwatch.ts';
-import { MINUTE_MS } from '../../bin/local/cloudwatch/metric-store.ts';
+import { synthesize } from '../../bin/local/aws/assembly.ts';
+import { readMonitoring } from '../../bin/local/aws/cloudwatch/alarm-definition.ts';
+import { CloudWatch } from '../../bin/local/aws/cloudwatch/cloudwatch.ts';
+import { MINUTE_MS } from '../../bin/local/aws/cloudwatch/metric-store.ts';
 import type { LocalStack, LocalStackOptions } from '../../bin/local/stack.ts';
 import { startFaultyStack } from './support.ts';
 

@@ -1,7 +1,7 @@
 import { QueryCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import type { AwsCall } from '../../bin/local/aws.ts';
+import type { AwsCall } from '../../bin/local/aws/aws-service.ts';
 import { type Client, webhook } from '../support/api.ts';
 import { entries } from '../support/notifications.ts';
 import { type FaultyStack, startFaultyStack } from './support.ts';

@@ -1,7 +1,7 @@
 import { SendMessageCommand } from '@aws-sdk/client-sqs';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
-import { createDeliveryRepository } from '../../shared/adapters/delivery-repository.ts';
+import { createDeliveryRepository } from '../../shared/adapters/deliveries/delivery-repository.ts';
 import { claimedLock } from '../../shared/domain/incident.ts';
 import { type Client, webhook } from '../support/api.ts';
 import { deliveryMessage } from '../support/events.ts';

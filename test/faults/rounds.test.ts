@@ -1,7 +1,7 @@
 import { SendMessageCommand, StartMessageMoveTaskCommand } from '@aws-sdk/client-sqs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createAccountRepository } from '../../shared/adapters/account-repository.ts';
-import { createDeliveryRepository } from '../../shared/adapters/delivery-repository.ts';
+import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';
+import { createDeliveryRepository } from '../../shared/adapters/deliveries/delivery-repository.ts';
 import { type Client, webhook } from '../support/api.ts';
 import { deliveryMessage } from '../support/events.ts';
 import { alarmEvent, until } from '../support/pipeline.ts';

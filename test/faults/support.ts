@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { AwsCall } from '../../bin/local/aws.ts';
-import type { Fault } from '../../bin/local/endpoint.ts';
+import type { AwsCall } from '../../bin/local/aws/aws-service.ts';
+import type { Fault } from '../../bin/local/aws/endpoint.ts';
 import { type LocalStack, type LocalStackOptions, startLocalStack } from '../../bin/local/stack.ts';
 import { moveMessages } from '../../bin/ops/redrive.ts';
 import type { NotificationTypeId } from '../../shared/contracts/notification-types.ts';

@@ -8,7 +8,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { bundledInputs, bundleFunctions, functionNames } from '../../lib/bundles.ts';
 import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
-import { mailTags } from '../../shared/domain/mail-event.ts';
+import { mailTags } from '../../shared/domain/email-event.ts';
 import { DEFAULT_NOTIFICATION_ID } from '../../shared/domain/notification-id.ts';
 import { newToken } from '../../shared/domain/token.ts';
 import { environments, type FunctionName, senderName } from '../../shared/environment.ts';

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { readMonitoring } from '../../bin/local/cloudwatch/alarm-definition.ts';
-import { CloudWatch } from '../../bin/local/cloudwatch/cloudwatch.ts';
-import { MINUTE_MS } from '../../bin/local/cloudwatch/metric-store.ts';
+import { readMonitoring } from '../../bin/local/aws/cloudwatch/alarm-definition.ts';
+import { CloudWatch } from '../../bin/local/aws/cloudwatch/cloudwatch.ts';
+import { MINUTE_MS } from '../../bin/local/aws/cloudwatch/metric-store.ts';
 import { METRICS_NAMESPACE } from '../../shared/domain/delivery-metrics.ts';
 import { synthesized } from '../support/stack.ts';
 

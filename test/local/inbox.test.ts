@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { close, listen, origin } from '../../bin/local/http.ts';
+import { close, listen, origin } from '../../bin/local/aws/http.ts';
 import { createInbox } from '../../bin/local/inbox.ts';
 
 const inbox = createInbox();

@@ -2,14 +2,14 @@ import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { DynamoDBClient, PutItemCommand, ThrottlingException } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { RequestReport } from '../../bin/local/gateway/request-report.ts';
-import { close, listen } from '../../bin/local/http.ts';
-import type { InvocationReport } from '../../bin/local/lambda/invocation-report.ts';
+import type { RequestReport } from '../../bin/local/aws/gateway/request-report.ts';
+import { close, listen } from '../../bin/local/aws/http.ts';
+import type { InvocationReport } from '../../bin/local/aws/lambda/invocation-report.ts';
 import { localSettings } from '../../bin/local/settings.ts';
 import { type LocalStack, startLocalStack } from '../../bin/local/stack.ts';
-import { writeBundles } from './support/bundles.ts';
-import { parseRaw, sendRaw } from './support/raw-http.ts';
-import { template } from './support/template.ts';
+import { writeBundles } from './aws/support/bundles.ts';
+import { parseRaw, sendRaw } from './aws/support/raw-http.ts';
+import { template } from './aws/support/template.ts';
 
 /** Functions without an SDK: they reach the endpoint as any HTTP client does. */
 const aws = `

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { DescribeTableCommand, DynamoDBClient, ListTablesCommand, PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
-import { close, listen } from '../../bin/local/http.ts';
+import { close, listen } from '../../bin/local/aws/http.ts';
 
 const root = new URL('../..', import.meta.url);
 const running = new Set<ChildProcess>();

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
-import { close, listen, origin } from '../../bin/local/http.ts';
+import { close, listen, origin } from '../../bin/local/aws/http.ts';
 import { announce } from '../../bin/ops/local-stacks.ts';
 import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
 import { commandLine, newDirectory } from './support.ts';

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { type AwsCall, local } from '../../bin/local/aws.ts';
+import { type AwsCall, local } from '../../bin/local/aws/aws-service.ts';
 
 /** What IAM would decide on: who wants to do what with which resource. */
 export type Call = {

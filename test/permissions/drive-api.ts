@@ -1,4 +1,4 @@
-import type { AwsCall } from '../../bin/local/aws.ts';
+import type { AwsCall } from '../../bin/local/aws/aws-service.ts';
 import { type NotificationTypeId, notificationTypeIds } from '../../shared/contracts/notification-types.ts';
 import type { FaultyStack } from '../faults/support.ts';
 import type { Client } from '../support/api.ts';

@@ -1,14 +1,14 @@
 import type { ServerResponse } from 'node:http';
 import { SendMessageCommand } from '@aws-sdk/client-sqs';
-import type { AwsCall, AwsFault } from '../../bin/local/aws.ts';
-import { createDeliveryRepository } from '../../shared/adapters/delivery-repository.ts';
+import type { AwsCall, AwsFault } from '../../bin/local/aws/aws-service.ts';
+import { createDeliveryRepository } from '../../shared/adapters/deliveries/delivery-repository.ts';
 import {
   type NotificationTypeId,
   notificationTypeIds,
   notificationTypes,
 } from '../../shared/contracts/notification-types.ts';
+import { mailTags } from '../../shared/domain/email-event.ts';
 import { claimedLock } from '../../shared/domain/incident.ts';
-import { mailTags } from '../../shared/domain/mail-event.ts';
 import { newNotificationId } from '../../shared/domain/notification-id.ts';
 import { senderName } from '../../shared/environment.ts';
 import type { FaultyStack } from '../faults/support.ts';

@@ -1,6 +1,6 @@
 import * as z from 'zod';
-import { textOf } from '../../bin/local/intrinsics.ts';
-import { referencesOf } from '../../bin/local/resources.ts';
+import { textOf } from '../../bin/local/aws/intrinsics.ts';
+import { referencesOf } from '../../bin/local/aws/resources.ts';
 import type { Call } from './calls.ts';
 
 /** One action on one resource, or on all but one, that the role of a function allows. */

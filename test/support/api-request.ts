@@ -1,5 +1,5 @@
 import type { Context } from 'aws-lambda';
-import type { ApiRequest } from '../../shared/adapters/http-api/request.ts';
+import type { ApiRequest } from '../../shared/api/request.ts';
 
 /** A request as the HTTP API hands it to a function (payload format 2.0), with changes. */
 export const apiRequest = (changes: Partial<ApiRequest> = {}): ApiRequest => ({

@@ -2,8 +2,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { ulid } from 'ulid';
-import { createTokenRepository } from '../../shared/adapters/token-repository.ts';
-import type { Role } from '../../shared/domain/access.ts';
+import { createTokenRepository } from '../../shared/adapters/tokens/token-repository.ts';
+import type { Role } from '../../shared/domain/authorization.ts';
 
 import type { RunningStack } from './running-stack.ts';
 

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { CreateTableCommand, DynamoDBClient, type DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import dynalite from 'dynalite';
-import { tableSchemas } from '../../shared/adapters/table-schemas.ts';
+import { tableSchemas } from '../../shared/contracts/table-schemas.ts';
 
 const names = Object.keys(tableSchemas).filter((name): name is keyof typeof tableSchemas => name in tableSchemas);
 

@@ -1,10 +1,10 @@
 import http from 'node:http';
 import https from 'node:https';
 import { isIP } from 'node:net';
-import { SEND_DEADLINE } from '../../domain/deliver.ts';
 import type { EgressRule } from '../../domain/egress.ts';
 import type { HttpAnswer } from '../../domain/http-outcome.ts';
-import { EgressRefused, guardedLookup, type Resolve, systemResolve } from './guarded-lookup.ts';
+import { SEND_DEADLINE } from '../../domain/transport.ts';
+import { EgressRefused, guardedLookup, type Resolve, systemResolve } from './ssrf-safe-lookup.ts';
 
 /** A POST to a user's URL. */
 export type HttpPost = {

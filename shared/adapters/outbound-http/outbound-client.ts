@@ -1,6 +1,6 @@
 import type { EgressRule } from '../../domain/egress.ts';
+import { withOriginPause } from './circuit-breaker.ts';
 import { createHttpClient, type HttpClient } from './http-client.ts';
-import { withOriginPause } from './origin-pause.ts';
 
 /** The client by which senders reach destinations: only allowed addresses, and no origin that hangs again and again. */
 export const createOutboundClient = (isAllowed: EgressRule): HttpClient =>

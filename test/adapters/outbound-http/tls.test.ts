@@ -2,8 +2,8 @@ import { createServer } from 'node:https';
 import { generate } from 'selfsigned';
 import { expect, it, onTestFinished } from 'vitest';
 import { createHttpClient } from '../../../shared/adapters/outbound-http/http-client.ts';
-import { deliverByHttp } from '../../../shared/adapters/outbound-http/http-delivery.ts';
 import { egressRule } from '../../../shared/domain/egress.ts';
+import { deliverByHttp } from '../../../shared/pipeline/transports/http-transport.ts';
 
 it('sends nothing to a server whose certificate has expired or that nobody vouches for, and says so to the tester', async () => {
   const { private: key, cert } = await generate([{ name: 'commonName', value: 'localhost' }], {

@@ -1,5 +1,5 @@
 import { notificationTypeIds } from '../../../shared/contracts/notification-types.ts';
-import { mailTags } from '../../../shared/domain/mail-event.ts';
+import { mailTags } from '../../../shared/domain/email-event.ts';
 import { newToken } from '../../../shared/domain/token.ts';
 import { type FunctionName, senderName } from '../../../shared/environment.ts';
 import { apiRequest } from '../../support/api-request.ts';

@@ -1,5 +1,5 @@
 import type { SQSEvent } from 'aws-lambda';
-import { createDeliveryRepository } from '../../../shared/adapters/delivery-repository.ts';
+import { createDeliveryRepository } from '../../../shared/adapters/deliveries/delivery-repository.ts';
 import { createDocumentClient } from '../../../shared/adapters/document-client.ts';
 
 /*

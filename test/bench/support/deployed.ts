@@ -1,6 +1,6 @@
-import { synthesize } from '../../../bin/local/assembly.ts';
-import { type FunctionSettings, lambdaEnvironment } from '../../../bin/local/lambda/environment.ts';
-import { readTemplate } from '../../../bin/local/template.ts';
+import { synthesize } from '../../../bin/local/aws/assembly.ts';
+import { type FunctionSettings, lambdaEnvironment } from '../../../bin/local/aws/lambda/environment.ts';
+import { readTemplate } from '../../../bin/local/aws/template.ts';
 import { functionNames } from '../../../lib/bundles.ts';
 import type { FunctionName } from '../../../shared/environment.ts';
 

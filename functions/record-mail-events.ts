@@ -1,9 +1,0 @@
-import { createDocumentClient } from '../shared/adapters/document-client.ts';
-import { createMailEventRecorder } from '../shared/adapters/mail-events.ts';
-import { createQueues } from '../shared/adapters/queues.ts';
-import { environments } from '../shared/environment.ts';
-
-const environment = environments['record-mail-events'].parse(process.env);
-
-/** Records which emails bounced, were complained about or rejected, as SES reports them. */
-export const handler = createMailEventRecorder(createDocumentClient(), createQueues(), environment);

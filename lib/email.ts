@@ -1,0 +1,44 @@
+import { Stack } from 'aws-cdk-lib';
+import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
+import { ConfigurationSet } from 'aws-cdk-lib/aws-ses';
+import { Construct } from 'constructs';
+import { Access } from './resource-access.ts';
+import type { Settings } from './settings.ts';
+
+/** How the service sends mail: through one SES configuration set, from one address. */
+export class Mail extends Construct {
+  readonly configurationSet: ConfigurationSet;
+  readonly #settings: Settings;
+
+  constructor(scope: Construct, id: string, settings: Settings) {
+    super(scope, id);
+    this.#settings = settings;
+    this.configurationSet = new ConfigurationSet(this, 'ConfigurationSet', { reputationMetrics: true });
+  }
+
+  /**
+   * Lets a function send mail from the sender's address and no other. The identity that SES checks may be the address, its
+   * domain or a parent of it, hence the condition and not the resource says who it is.
+   */
+  sending(): Access<{ MAIL_FROM: string; MAIL_REPLY_TO?: string; CONFIGURATION_SET: string }> {
+    const { mailFrom, mailReplyTo } = this.#settings;
+    const stack = Stack.of(this);
+    const { configurationSetName } = this.configurationSet;
+    const statement = new PolicyStatement({
+      actions: ['ses:SendEmail'],
+      resources: [
+        stack.formatArn({ service: 'ses', resource: 'identity', resourceName: '*' }),
+        stack.formatArn({ service: 'ses', resource: 'configuration-set', resourceName: configurationSetName }),
+      ],
+      conditions: { StringEquals: { 'ses:FromAddress': mailFrom } },
+    });
+    return new Access(
+      {
+        MAIL_FROM: mailFrom,
+        ...(mailReplyTo !== undefined && { MAIL_REPLY_TO: mailReplyTo }),
+        CONFIGURATION_SET: configurationSetName,
+      },
+      [statement],
+    );
+  }
+}

@@ -1,0 +1,67 @@
+import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import { batchGet, type ItemKey } from '../dynamodb/batches.ts';
+import { CHUNK_BYTES, chunkKeys, parseChunk, type StoredTarget } from './notification-items.ts';
+
+/** About how many bytes of chunks one request reads: several small requests at once are faster than one large one. */
+const REQUEST_BYTES = 1024 * 1024;
+/** Keys of one BatchGetItem (AWS limit). */
+const REQUEST_KEYS = 100;
+
+/** Cuts a list into groups of at most `maxCount`, each ended by the element with which its weight passes `maxWeight`. */
+export const weightedGroups = <Element>(
+  elements: readonly Element[],
+  weightOf: (element: Element) => number,
+  maxWeight: number,
+  maxCount = Number.POSITIVE_INFINITY,
+): Element[][] => {
+  const groups: Element[][] = [];
+  let group: Element[] = [];
+  let weight = 0;
+  for (const element of elements) {
+    group.push(element);
+    weight += weightOf(element);
+    if (weight <= maxWeight && group.length < maxCount) continue;
+    groups.push(group);
+    group = [];
+    weight = 0;
+  }
+  return group.length > 0 ? [...groups, group] : groups;
+};
+
+type Chunk = { key: ItemKey; bytes: number };
+
+const chunksOf = (tenant: string, target: StoredTarget): Chunk[] =>
+  chunkKeys({ tenant, id: target.sk }, target).map((key, index) => ({
+    key,
+    bytes: Math.min(CHUNK_BYTES, target.content_bytes - index * CHUNK_BYTES),
+  }));
+
+/**
+ * Reads the contents of targets, all their chunks in parallel, strongly consistent.
+ *
+ * @returns for each target its content; undefined where a chunk is missing
+ */
+export const readContents = async (
+  client: DynamoDBDocumentClient,
+  table: string,
+  tenant: string,
+  targets: readonly StoredTarget[],
+): Promise<(Uint8Array | undefined)[]> => {
+  const chunks = targets.map((target) => chunksOf(tenant, target));
+  const requests = weightedGroups(chunks.flat(), ({ bytes }) => bytes, REQUEST_BYTES, REQUEST_KEYS);
+  const items = await Promise.all(
+    requests.map((request) =>
+      batchGet(
+        client,
+        table,
+        request.map(({ key }) => key),
+      ),
+    ),
+  );
+  const stored = new Map(items.flat().map((item) => [item.sk, parseChunk(item)]));
+  return targets.map((target, index) => {
+    if (target.chunks === 0) return target.content;
+    const parts = (chunks[index] ?? []).flatMap(({ key }) => stored.get(key.sk) ?? []);
+    return parts.length === target.chunks ? Buffer.concat(parts) : undefined;
+  });
+};

@@ -1,0 +1,23 @@
+import type { NotificationKey } from '../../domain/notification.ts';
+import { errorTrace, logger } from '../logger.ts';
+import { count } from '../metrics.ts';
+
+/** A stored notification that this version cannot read: its type is unknown, a part of it is missing or malformed. */
+export class UnreadableNotificationError extends Error {
+  override readonly name = 'UnreadableNotificationError';
+
+  constructor({ id }: NotificationKey, cause?: unknown) {
+    super(`The notification ${id} cannot be read.`, { cause });
+  }
+}
+
+/** Logs and counts a notification that cannot be read. @returns the error to throw for it */
+export const unreadable = (key: NotificationKey, cause?: unknown): UnreadableNotificationError => {
+  logger.error('unreadable notification', {
+    tenant_id: key.tenant,
+    notification_id: key.id,
+    ...(cause !== undefined && errorTrace(cause)),
+  });
+  count({ unreadable_notifications: 1 });
+  return new UnreadableNotificationError(key, cause);
+};

@@ -1,0 +1,115 @@
+import {
+  DeleteCommand,
+  type DynamoDBDocumentClient,
+  GetCommand,
+  PutCommand,
+  paginateScan,
+} from '@aws-sdk/lib-dynamodb';
+import { lru } from 'tiny-lru';
+import * as z from 'zod/mini';
+import type { Caller, Role } from '../../domain/authorization.ts';
+import { isTokenShaped, newToken, tokenHash } from '../../domain/token.ts';
+
+const storedToken = z.object({ tenant: z.string(), role: z.string(), expires: z.number() });
+const describedToken = z.extend(storedToken, { pk: z.string(), label: z.string(), created: z.number() });
+
+/** A token as it may be shown: times in epoch seconds, and never the token itself. */
+export type TokenDescription = { hash: string; role: string; label: string; created: number; expires: number };
+
+/** Most tokens that a sandbox remembers. */
+const CACHE_SIZE = 1_000;
+
+/** Milliseconds since the epoch; injected, so that tests need not wait. */
+export type Clock = () => number;
+
+/** Tokens by their SHA-256 (table Tokens). */
+export const createTokenRepository = (client: DynamoDBDocumentClient, table: string, clock: Clock = Date.now) => ({
+  /** Makes and stores a token. It is returned once and cannot be read again. */
+  async issue(token: { tenant: string; role: Role; label: string; expiresInSeconds: number }): Promise<string> {
+    const secret = newToken();
+    const now = Math.floor(clock() / 1000);
+    const { tenant, role, label, expiresInSeconds } = token;
+    await client.send(
+      new PutCommand({
+        TableName: table,
+        Item: { pk: tokenHash(secret), tenant, role, label, created: now, expires: now + expiresInSeconds },
+      }),
+    );
+    return secret;
+  },
+
+  /** Who holds this token: strongly consistent; undefined for an unknown or expired one. TTL deletes late, so expiry is checked here. */
+  async find(token: string): Promise<(Caller & { expires: number }) | undefined> {
+    const { Item } = await client.send(
+      new GetCommand({ TableName: table, Key: { pk: tokenHash(token) }, ConsistentRead: true }),
+    );
+    if (!Item) return undefined;
+    const stored = storedToken.parse(Item);
+    return stored.expires * 1000 > clock() ? stored : undefined;
+  },
+
+  /** The tenant's tokens, oldest first. Reads the whole table, which only operators do. */
+  async list(tenant: string): Promise<TokenDescription[]> {
+    const tokens: TokenDescription[] = [];
+    const pages = paginateScan(
+      { client },
+      {
+        TableName: table,
+        FilterExpression: 'tenant = :tenant',
+        ExpressionAttributeValues: { ':tenant': tenant },
+        ConsistentRead: true,
+      },
+    );
+    for await (const { Items = [] } of pages) {
+      for (const item of Items) {
+        const { pk: hash, role, label, created, expires } = describedToken.parse(item);
+        tokens.push({ hash, role, label, created, expires });
+      }
+    }
+    return tokens.sort((one, other) => one.created - other.created);
+  },
+
+  /** Makes a token useless, at once for the database, and within the time that functions remember it for all. */
+  async revoke(hash: string): Promise<void> {
+    await client.send(new DeleteCommand({ TableName: table, Key: { pk: hash } }));
+  },
+});
+
+/** Where tokens are kept. */
+export type TokenRepository = ReturnType<typeof createTokenRepository>;
+
+/** Finds the caller that a token stands for; undefined for one that is not valid. */
+export type Authenticate = (token: string) => Promise<Caller | undefined>;
+
+/**
+ * Authenticates with a memory of at most `cacheSeconds` (60 at most, design 2) for tokens found valid, never for others:
+ * a token made a moment ago must work, and a revoked one must stop within that time.
+ */
+export const cachedAuthentication = (
+  repository: Pick<TokenRepository, 'find'>,
+  cacheSeconds: number,
+  clock: Clock = Date.now,
+): Authenticate => {
+  const remembered = lru<Caller & { until: number }>(CACHE_SIZE);
+  return async (token) => {
+    if (!isTokenShaped(token)) return undefined;
+    const key = tokenHash(token);
+    const known = remembered.get(key);
+    if (known && known.until > clock()) return known;
+    const found = await repository.find(token);
+    if (!found) {
+      remembered.delete(key);
+      return undefined;
+    }
+    const { tenant, role, expires } = found;
+    remembered.set(key, { tenant, role, until: Math.min(clock() + cacheSeconds * 1000, expires * 1000) });
+    return { tenant, role };
+  };
+};
+
+/** The authentication of a function, from its environment. */
+export const tokenAuthentication = (
+  client: DynamoDBDocumentClient,
+  environment: { TOKENS_TABLE: string; TOKEN_CACHE_SECONDS: number },
+): Authenticate =>
+  cachedAuthentication(createTokenRepository(client, environment.TOKENS_TABLE), environment.TOKEN_CACHE_SECONDS);

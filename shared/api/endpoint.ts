@@ -1,0 +1,58 @@
+import middy, { type MiddlewareObj } from '@middy/core';
+import type { Context } from 'aws-lambda';
+import type { Authenticate } from '../adapters/tokens/token-repository.ts';
+import { type EndpointName, endpoints, type Permission } from '../contracts/endpoints.ts';
+import { type Caller, mayRole } from '../domain/authorization.ts';
+import { ServiceError, unavailable } from '../domain/errors.ts';
+import { answerErrors } from './error-handler.ts';
+import type { ApiRequest } from './request.ts';
+import type { Answer } from './response.ts';
+import { countThrottledRequests } from './throttled-requests.ts';
+
+type CallerContext = Context & { caller: Caller };
+type ApiMiddleware = MiddlewareObj<ApiRequest, Answer, Error, CallerContext>;
+
+/** Whatever keeps us from asking who calls is a fault of ours: never 401 or 403 (design 2, Tokens). */
+const cannotAuthenticate = (cause: unknown): never => {
+  throw unavailable(cause);
+};
+
+const authentication = (authenticate: Authenticate): ApiMiddleware => ({
+  before: async ({ event, context }) => {
+    const token = event.headers['x-auth-token'];
+    const caller = token === undefined ? undefined : await authenticate(token).catch(cannotAuthenticate);
+    if (!caller) {
+      throw new ServiceError('unauthorizedError', 'The request was not authenticated.', {
+        details: 'X-Auth-Token: must hold a valid authentication token',
+      });
+    }
+    context.caller = caller;
+  },
+});
+
+const authorization = (permission: Permission): ApiMiddleware => ({
+  before: ({ context: { caller } }) => {
+    if (!mayRole(caller.role, permission)) {
+      throw new ServiceError('forbiddenError', 'The request is not permitted.', {
+        details: `X-Auth-Token: a token of role ${caller.role} may not ${permission} notifications`,
+      });
+    }
+  },
+});
+
+/**
+ * Makes the Lambda handler of an operation. The order is fixed (design 2): authenticate (401), authorize (403), `parse`
+ * (400), `act`. It is the only way to a handler, so none can be exported without the first two.
+ */
+export const endpoint = <Input>(
+  name: EndpointName,
+  authenticate: Authenticate,
+  parse: (request: ApiRequest) => Input,
+  act: (input: Input, caller: Caller) => Promise<Answer>,
+) =>
+  middy<ApiRequest, Answer, Error, CallerContext>()
+    .use(answerErrors())
+    .use(countThrottledRequests())
+    .use(authentication(authenticate))
+    .use(authorization(endpoints[name].permission))
+    .handler(async (request, { caller }) => act(parse(request), caller));

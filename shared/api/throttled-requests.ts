@@ -1,0 +1,20 @@
+import type { MiddlewareObj } from '@middy/core';
+import type { Context } from 'aws-lambda';
+import { createThrottlingWatch } from '../adapters/dynamodb/key-throttling.ts';
+import { count } from '../adapters/metrics.ts';
+import type { Caller } from '../domain/authorization.ts';
+import { ServiceError } from '../domain/errors.ts';
+import type { ApiRequest } from './request.ts';
+import type { Answer } from './response.ts';
+
+/** Counts requests that fail since DynamoDB throttles the caller's own key: they are no outage, although they are answered 503. */
+export const countThrottledRequests = (): MiddlewareObj<ApiRequest, Answer, Error, Context & { caller?: Caller }> => {
+  const isTenantThrottled = createThrottlingWatch(Date.now);
+  return {
+    onError: ({ error, context }) => {
+      const cause = error instanceof ServiceError ? error.cause : error;
+      const { caller } = context;
+      if (caller && isTenantThrottled(cause, caller.tenant)) count({ throttled_requests: 1 });
+    },
+  };
+};

@@ -1,0 +1,56 @@
+import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
+import { lru } from 'tiny-lru';
+import type { AccountRepository, WebhookCredentials } from '../../adapters/accounts/account-repository.ts';
+import type { HttpClient } from '../../adapters/outbound-http/http-client.ts';
+import { webhookPayload } from '../../contracts/alarm-event.ts';
+import { type Deliver, sendDeadline } from '../../domain/transport.ts';
+import { deliverByHttp } from './http-transport.ts';
+
+/** Keys by their secrets: out of bytes, one is made anew for each signature, which takes four times as long as signing. */
+const keys = lru<KeyObject>(1_000);
+
+const signingKey = (secret: string): KeyObject => {
+  const known = keys.get(secret);
+  if (known) return known;
+  const key = createSecretKey(Buffer.from(secret.replace(/^whsec_/, ''), 'base64'));
+  keys.set(secret, key);
+  return key;
+};
+
+/**
+ * The headers of a call as a webhook: the tenant's token (interface, Events 3), and the signature of Standard Webhooks 1.0.0,
+ * one for each secret, two while one is replaced.
+ *
+ * @param deliveryId the same over retries; letters and digits
+ * @param now ms since the epoch
+ */
+export const webhookHeaders = (
+  { token, secrets }: WebhookCredentials,
+  deliveryId: string,
+  now: number,
+  body: string,
+): Record<string, string> => {
+  const id = `msg_${deliveryId}`;
+  const seconds = Math.floor(now / 1000);
+  const signatures = secrets.map(
+    (secret) => `v1,${createHmac('sha256', signingKey(secret)).update(`${id}.${seconds}.${body}`).digest('base64')}`,
+  );
+  return {
+    'content-type': 'application/json',
+    'user-agent': 'monitoring-notifications/1',
+    'x-monitoring-webhook-token': token,
+    'webhook-id': id,
+    'webhook-timestamp': String(seconds),
+    'webhook-signature': signatures.join(' '),
+  };
+};
+
+/** Delivers to a `webhook` notification: the payload, the tenant's token, and a signature that the receiver can check. */
+export const webhookDelivery =
+  (accounts: Pick<AccountRepository, 'webhookCredentials'>, http: HttpClient): Deliver =>
+  async ({ event, deliveryId, timeLeft }, { url = '' }) => {
+    const credentials = await accounts.webhookCredentials(event.tenant_id);
+    const body = JSON.stringify(webhookPayload(event));
+    const headers = webhookHeaders(credentials, deliveryId, Date.now(), body);
+    return deliverByHttp('webhook', http, { url: new URL(url), headers, body, deadline: sendDeadline(timeLeft) });
+  };

@@ -1,0 +1,218 @@
+import { GetCommand } from '@aws-sdk/lib-dynamodb';
+import { afterAll, describe, expect, it } from 'vitest';
+import {
+  ConcurrentChangeError,
+  createAccountRepository,
+} from '../../../shared/adapters/accounts/account-repository.ts';
+import { startDatabase } from '../../support/dynamodb.ts';
+import { counted, losingAnswer, throttled } from '../../support/dynamodb-faults.ts';
+
+const { client, connect, stop } = await startDatabase();
+afterAll(stop);
+
+const START = Date.UTC(2026, 0, 1, 23, 59, 59);
+let tenants = 0;
+const newTenant = (): string => `tenant${tenants++}`;
+
+const setUp = (database = client, random = Math.random) => {
+  let now = START;
+  const later = (seconds: number) => {
+    now += seconds * 1_000;
+  };
+  return { later, accounts: createAccountRepository(database, 'accounts', () => now, random) };
+};
+
+describe('the webhook credentials of a tenant', () => {
+  it('are made on first use: a token of 10 to 64 characters and a secret of 24 to 64 random bytes', async () => {
+    const { token, secrets } = await setUp().accounts.webhookCredentials(newTenant());
+    expect(token).toMatch(/^[\w-]{10,64}$/);
+    expect(secrets).toEqual([expect.stringMatching(/^whsec_[A-Za-z0-9+/]+=*$/)]);
+    const bytes = Buffer.from(secrets[0]?.slice('whsec_'.length) ?? '', 'base64').length;
+    expect(bytes).toBeGreaterThanOrEqual(24);
+    expect(bytes).toBeLessThanOrEqual(64);
+  });
+
+  it('are made once, even where twenty senders need them first at the same time', async () => {
+    const tenant = newTenant();
+    const used = await Promise.all(Array.from({ length: 20 }, () => setUp().accounts.webhookCredentials(tenant)));
+    expect(new Set(used.map((credentials) => JSON.stringify(credentials))).size).toBe(1);
+  });
+
+  it('stay the same for later senders', async () => {
+    const tenant = newTenant();
+    const first = await setUp().accounts.webhookCredentials(tenant);
+    expect(await setUp().accounts.webhookCredentials(tenant)).toEqual(first);
+  });
+
+  it('are another tenant’s own', async () => {
+    const { accounts } = setUp();
+    const [one, other] = await Promise.all([newTenant(), newTenant()].map(accounts.webhookCredentials));
+    expect(one?.token).not.toBe(other?.token);
+    expect(one?.secrets).not.toEqual(other?.secrets);
+  });
+
+  it('are read once a minute', async () => {
+    const database = connect();
+    const counts = counted(database);
+    const { accounts, later } = setUp(database);
+    const tenant = newTenant();
+    await accounts.webhookCredentials(tenant);
+    later(59);
+    await accounts.webhookCredentials(tenant);
+    expect(counts).toEqual({ GetItemCommand: 1, UpdateItemCommand: 1 });
+    later(1);
+    await accounts.webhookCredentials(tenant);
+    expect(counts).toEqual({ GetItemCommand: 2, UpdateItemCommand: 1 });
+  });
+
+  it('leave the technical contacts as they were', async () => {
+    const { accounts } = setUp();
+    const tenant = newTenant();
+    await accounts.setTechnicalContacts(tenant, ['a@example.com']);
+    await accounts.webhookCredentials(tenant);
+    expect(await accounts.technicalContacts(tenant)).toEqual(['a@example.com']);
+  });
+});
+
+describe('the technical contacts of a tenant', () => {
+  it('are nobody at first', async () => {
+    expect(await setUp().accounts.technicalContacts(newTenant())).toEqual([]);
+  });
+
+  it('are those that were set last, each once', async () => {
+    const { accounts } = setUp();
+    const tenant = newTenant();
+    await accounts.setTechnicalContacts(tenant, ['old@example.com']);
+    await accounts.setTechnicalContacts(tenant, ['b@example.com', 'a@example.com', 'b@example.com']);
+    expect(await accounts.technicalContacts(tenant)).toEqual(['b@example.com', 'a@example.com']);
+  });
+});
+
+describe('a change of an account', () => {
+  const repeating = (meanwhile?: () => Promise<unknown>) =>
+    setUp(losingAnswer(connect({ maxAttempts: 2 }), 'UpdateItemCommand', meanwhile && { meanwhile })).accounts;
+
+  it('succeeds where the answer of the write was lost and the SDK repeats it', async () => {
+    const tenant = newTenant();
+    await repeating().setTechnicalContacts(tenant, ['a@example.com']);
+    await repeating().setWebhookToken(tenant, 'token-of-operator');
+    expect(await setUp().accounts.describe(tenant)).toMatchObject({
+      contacts: ['a@example.com'],
+      token: 'token-of-operator',
+    });
+  });
+
+  it('does not overwrite a newer one where its write is applied once more, seconds later', async () => {
+    const tenant = newTenant();
+    const { accounts } = setUp();
+    await accounts.setTechnicalContacts(tenant, ['first@example.com']);
+    // The newer change restores what was there before: only a version tells the two states apart.
+    const older = repeating(() => accounts.setTechnicalContacts(tenant, ['first@example.com']));
+    await expect(older.setTechnicalContacts(tenant, ['older@example.com'])).rejects.toThrow(ConcurrentChangeError);
+    expect(await accounts.technicalContacts(tenant)).toEqual(['first@example.com']);
+    const olderToken = repeating(() => accounts.setWebhookToken(tenant, 'newer-token'));
+    await expect(olderToken.setWebhookToken(tenant, 'older-token')).rejects.toThrow(ConcurrentChangeError);
+    expect(await accounts.describe(tenant)).toMatchObject({ token: 'newer-token' });
+  });
+
+  it('that makes credentials makes them once, however often it is applied', async () => {
+    const tenant = newTenant();
+    const used = await repeating().webhookCredentials(tenant);
+    expect(await setUp().accounts.webhookCredentials(tenant)).toEqual(used);
+  });
+});
+
+describe('a daily limit', () => {
+  it('counts once where the answer of the write was lost and the SDK repeats it', async () => {
+    const tenant = newTenant();
+    const repeating = () => setUp(losingAnswer(connect({ maxAttempts: 2 }), 'UpdateItemCommand')).accounts;
+    expect(await repeating().count('email', tenant, 3, 5)).toBe(true);
+    expect(await repeating().count('email', tenant, 2, 5)).toBe(true);
+    expect(await setUp().accounts.count('email', tenant, 1, 5)).toBe(false);
+    expect(await repeating().count('email', tenant, 1, 6)).toBe(true);
+    expect(await setUp().accounts.count('email', tenant, 1, 6)).toBe(false);
+  });
+
+  it('counts once, too, where others count before the repetition', async () => {
+    const tenant = newTenant();
+    const others = setUp(client, () => 0).accounts;
+    const database = losingAnswer(connect({ maxAttempts: 2 }), 'UpdateItemCommand', {
+      meanwhile: () => others.count('tests', tenant, 1, 3),
+    });
+    // Each write is remembered in a place of its own.
+    expect(await setUp(database, () => 0.5).accounts.count('tests', tenant, 1, 3)).toBe(true);
+    expect(await others.count('tests', tenant, 1, 3)).toBe(true);
+    expect(await others.count('tests', tenant, 1, 3)).toBe(false);
+  });
+
+  it('is reached as well where its write was refused at first and repeated', async () => {
+    const tenant = newTenant();
+    const throttledOnce = () => setUp(throttled(connect({ maxAttempts: 2 }), 'UpdateItemCommand', 1)).accounts;
+    expect(await throttledOnce().count('tests', tenant, 1, 1)).toBe(true);
+    expect(await throttledOnce().count('tests', tenant, 1, 1)).toBe(false);
+  });
+
+  it('is exact under fifty calls at once', async () => {
+    const { accounts } = setUp();
+    const tenant = newTenant();
+    const allowed = await Promise.all(Array.from({ length: 50 }, () => accounts.count('tests', tenant, 1, 20)));
+    expect(allowed.filter(Boolean)).toHaveLength(20);
+    expect(await accounts.count('tests', tenant, 1, 20)).toBe(false);
+  });
+
+  it('starts anew with the next day of UTC', async () => {
+    const { accounts, later } = setUp();
+    const tenant = newTenant();
+    expect(await accounts.count('tests', tenant, 1, 1)).toBe(true);
+    expect(await accounts.count('tests', tenant, 1, 1)).toBe(false);
+    later(1);
+    expect(await accounts.count('tests', tenant, 1, 1)).toBe(true);
+    expect(await accounts.count('tests', tenant, 1, 1)).toBe(false);
+  });
+
+  it('of 0 allows nothing', async () => {
+    expect(await setUp().accounts.count('tests', newTenant(), 1, 0)).toBe(false);
+  });
+
+  it('is each tenant’s own, and each counter’s', async () => {
+    const { accounts } = setUp();
+    const [one, other] = [newTenant(), newTenant()];
+    expect(await accounts.count('tests', one, 1, 1)).toBe(true);
+    expect(await accounts.count('tests', other, 1, 1)).toBe(true);
+    expect(await accounts.count('sms', one, 1, 1)).toBe(true);
+    expect(await accounts.count('sms', one, 1, 1)).toBe(false);
+  });
+
+  it('takes several at once or none of them', async () => {
+    const { accounts } = setUp();
+    const tenant = newTenant();
+    expect(await accounts.count('email', tenant, 3, 5)).toBe(true);
+    expect(await accounts.count('email', tenant, 3, 5)).toBe(false);
+    expect(await accounts.count('email', tenant, 2, 5)).toBe(true);
+    expect(await accounts.count('email', tenant, 6, 5)).toBe(false);
+  });
+
+  it('counts under a raised limit from where it stood', async () => {
+    const { accounts } = setUp();
+    const tenant = newTenant();
+    await accounts.count('tests', tenant, 1, 1);
+    expect(await accounts.count('tests', tenant, 1, 2)).toBe(true);
+    expect(await accounts.count('tests', tenant, 1, 2)).toBe(false);
+  });
+
+  it('leaves a counter that the table forgets, though not before its day is over', async () => {
+    const tenant = newTenant();
+    await setUp().accounts.count('tests', tenant, 1, 1);
+    const { Item } = await client.send(
+      new GetCommand({ TableName: 'accounts', Key: { pk: `tests#2026-01-01#${tenant}` } }),
+    );
+    expect(Item?.expires).toBeGreaterThan(Date.UTC(2026, 0, 2) / 1_000);
+  });
+
+  it('fails where it cannot be counted, and says neither yes nor no', async () => {
+    const { accounts } = setUp(throttled(connect({ maxAttempts: 1 }), 'UpdateItemCommand'));
+    await expect(accounts.count('tests', newTenant(), 1, 5)).rejects.toMatchObject({
+      name: 'ProvisionedThroughputExceededException',
+    });
+  });
+});

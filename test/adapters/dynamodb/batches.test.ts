@@ -1,0 +1,259 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { isDependencyFailure, isThrottled } from '../../../shared/adapters/dependency-failure.ts';
+import { batchGet, batchWrite, readEach } from '../../../shared/adapters/dynamodb/batches.ts';
+import { UnprocessedItemsError } from '../../../shared/adapters/dynamodb/errors.ts';
+import { startDatabase } from '../../support/dynamodb.ts';
+import { counted, interrupted, partlyDone, throttled, throttledPartitions } from '../../support/dynamodb-faults.ts';
+
+const pauses = vi.hoisted((): number[] => []);
+vi.mock('node:timers/promises', () => ({
+  setTimeout: async (wait: number) => {
+    pauses.push(wait);
+  },
+}));
+beforeEach(() => {
+  pauses.length = 0;
+});
+
+const { client, connect, stop } = await startDatabase();
+afterAll(stop);
+
+const items = Array.from({ length: 230 }, (_, number) => ({ pk: `item${number}`, number }));
+const keys = items.map(({ pk }) => ({ pk }));
+const writes = items.map((Item) => ({ PutRequest: { Item } }));
+await batchWrite(client, 'tokens', writes);
+
+const numbers = (found: Record<string, unknown>[]) =>
+  found.map(({ number }) => Number(number)).toSorted((a, b) => a - b);
+
+describe('reading many items', () => {
+  it('gets them all, a hundred at a time', async () => {
+    const database = connect();
+    const counts = counted(database);
+    expect(numbers(await batchGet(database, 'tokens', keys))).toEqual(items.map(({ number }) => number));
+    expect(counts).toEqual({ BatchGetItemCommand: 3 });
+  });
+
+  it('gets those that exist, without asking for nothing', async () => {
+    const database = connect();
+    const counts = counted(database);
+    expect(await batchGet(database, 'tokens', [{ pk: 'item1' }, { pk: 'nobody' }])).toEqual([items[1]]);
+    expect(await batchGet(database, 'tokens', [])).toEqual([]);
+    expect(counts).toEqual({ BatchGetItemCommand: 1 });
+  });
+
+  it('asks again for what was left open, until nothing is', async () => {
+    const found = await batchGet(partlyDone(connect(), 30, 3), 'tokens', keys.slice(0, 100));
+    expect(numbers(found)).toEqual(items.slice(0, 100).map(({ number }) => number));
+  });
+
+  it('waits longer each time before it asks again', async () => {
+    await batchGet(partlyDone(connect(), 1, 7), 'tokens', keys.slice(0, 20));
+    expect(pauses).toHaveLength(7);
+    for (const [round, wait] of pauses.entries()) {
+      expect(wait).toBeLessThanOrEqual(Math.min(50 * 2 ** round, 1_000));
+      expect(wait).toBeGreaterThanOrEqual(Math.min(50 * 2 ** round, 1_000) / 2);
+    }
+  });
+
+  it('fails where something stays open, and never says that it is not there', async () => {
+    const stuck = partlyDone(connect(), 0, Number.POSITIVE_INFINITY);
+    await expect(batchGet(stuck, 'tokens', keys)).rejects.toMatchObject({ type: 'serviceUnavailable' });
+  });
+
+  it('reads only the attributes that are asked for', async () => {
+    const projection = { ProjectionExpression: '#number', ExpressionAttributeNames: { '#number': 'number' } };
+    expect(await batchGet(client, 'tokens', keys.slice(0, 1), projection)).toEqual([{ number: 0 }]);
+  });
+});
+
+describe('reading items each for itself', () => {
+  const key = (pk: string, sk: string) => ({ pk, sk });
+  const own = Array.from({ length: 130 }, (_, number) => key('own', String(number)));
+  const other = Array.from({ length: 5 }, (_, number) => key('other', String(number)));
+  const isOther = (pk: string) => pk === 'other';
+
+  beforeAll(async () => {
+    const puts = [...own, ...other].map((Item) => ({ PutRequest: { Item } }));
+    await batchWrite(client, 'notifications', puts);
+  });
+
+  const readAll = (find: ReturnType<typeof readEach>, keys: typeof own) => Promise.allSettled(keys.map(find));
+  const results = (settled: PromiseSettledResult<unknown>[]) =>
+    settled.map((one) => (one.status === 'fulfilled' ? one.value : String(one.reason.name)));
+
+  it('reads a hundred keys to a request, each key once', async () => {
+    const database = connect();
+    const counts = counted(database);
+    const find = readEach(database, 'notifications', [...own, ...own]);
+    expect(results(await readAll(find, own))).toEqual(own);
+    expect(counts).toEqual({ BatchGetItemCommand: 2 });
+  });
+
+  it('sends the requests at the same time', async () => {
+    const database = connect();
+    let open = 0;
+    const { promise: bothOpen, resolve } = Promise.withResolvers<void>();
+    database.middlewareStack.add(
+      (next) => async (args) => {
+        if (++open === 2) resolve();
+        await bothOpen;
+        return next(args);
+      },
+      { step: 'build' },
+    );
+    expect(results(await readAll(readEach(database, 'notifications', own), own))).toEqual(own);
+  });
+
+  it('resolves to undefined for a key without an item', async () => {
+    const find = readEach(client, 'notifications', [key('own', 'none'), key('own', '1')]);
+    expect(await find(key('own', 'none'))).toBeUndefined();
+    expect(await find(key('own', '1'))).toEqual(key('own', '1'));
+  });
+
+  it('sends nothing for no keys', async () => {
+    const database = connect();
+    const counts = counted(database);
+    readEach(database, 'notifications', []);
+    expect(counts).toEqual({});
+  });
+
+  it('fails for a key that was not asked for, which is not the same as one without an item', async () => {
+    await expect(readEach(client, 'notifications', [key('own', '1')])(key('own', '2'))).rejects.toThrow('not among');
+  });
+
+  it('gives what the first read returned while unprocessed keys are being read again', async () => {
+    const { promise: mayReadAgain, resolve } = Promise.withResolvers<void>();
+    const database = interrupted(
+      throttledPartitions(connect(), isOther, 1),
+      'BatchGetItemCommand',
+      () => mayReadAgain,
+      (count) => count === 2,
+    );
+    const find = readEach(database, 'notifications', [key('own', '1'), key('own', 'none'), key('other', '1')]);
+    expect(await find(key('own', '1'))).toEqual(key('own', '1'));
+    expect(await find(key('own', 'none'))).toBeUndefined();
+    resolve();
+    expect(await find(key('other', '1'))).toEqual(key('other', '1'));
+  });
+
+  it('fails for the keys of a throttled partition alone, after one second read', async () => {
+    const isThrottledPartition = vi.fn(isOther);
+    const database = throttledPartitions(connect({ maxAttempts: 1 }), isThrottledPartition);
+    const keys = [...own.slice(0, 90), ...other];
+    const find = readEach(database, 'notifications', keys);
+    expect(results(await readAll(find, keys))).toEqual([
+      ...own.slice(0, 90),
+      ...other.map(() => 'ProvisionedThroughputExceededException'),
+    ]);
+    const [failure] = await Promise.all(other.slice(0, 1).map((one) => find(one).catch((error: unknown) => error)));
+    expect([isDependencyFailure(failure), isThrottled(failure)]).toEqual([true, true]);
+    const askedOfOther = isThrottledPartition.mock.calls.filter(([pk]) => isOther(pk));
+    expect(askedOfOther).toHaveLength(2 * other.length);
+  });
+
+  it('fails for keys that stay unprocessed in a request that does not fail', async () => {
+    let readsOfOther = 0;
+    const database = throttledPartitions(connect(), (pk) => pk === 'own' || (isOther(pk) && readsOfOther++ === 0));
+    const keys = [key('own', '1'), key('other', '1'), key('none', '1')];
+    const settled = results(await readAll(readEach(database, 'notifications', keys), keys));
+    expect(settled).toEqual(['UnprocessedKeyError', key('other', '1'), undefined]);
+  });
+
+  it('fails with the error of the request where the first read failed altogether', async () => {
+    const database = throttled(connect({ maxAttempts: 1 }), 'BatchGetItemCommand');
+    const settled = results(await readAll(readEach(database, 'notifications', other), other));
+    expect(settled).toEqual(other.map(() => 'ProvisionedThroughputExceededException'));
+  });
+
+  it('fails with the error of the request where the second read failed for another reason than its rate', async () => {
+    const database = interrupted(
+      throttledPartitions(connect({ maxAttempts: 1 }), isOther, 1),
+      'BatchGetItemCommand',
+      () => Promise.reject(new TypeError('no connection')),
+      (count) => count === 2,
+    );
+    const keys = [key('own', '1'), key('other', '1')];
+    const settled = results(await readAll(readEach(database, 'notifications', keys), keys));
+    expect(settled).toEqual([key('own', '1'), 'TypeError']);
+  });
+
+  it('causes no unhandled rejection where a failure is not awaited', async () => {
+    const unhandled = vi.fn();
+    process.on('unhandledRejection', unhandled);
+    const database = throttled(connect({ maxAttempts: 1 }), 'BatchGetItemCommand');
+    const find = readEach(database, 'notifications', other);
+    await expect(find(key('other', '1'))).rejects.toThrow();
+    await new Promise((resolve) => setImmediate(resolve));
+    process.off('unhandledRejection', unhandled);
+    expect(unhandled).not.toHaveBeenCalled();
+  });
+});
+
+describe('writing many items', () => {
+  const written = (name: string, count: number) =>
+    Array.from({ length: count }, (_, number) => ({ PutRequest: { Item: { pk: `${name}${number}`, number } } }));
+  const stored = async (name: string, count: number) =>
+    (
+      await batchGet(
+        client,
+        'tokens',
+        Array.from({ length: count }, (_, number) => ({ pk: `${name}${number}` })),
+      )
+    ).length;
+
+  it('writes them all, 25 at a time', async () => {
+    const database = connect();
+    const counts = counted(database);
+    await batchWrite(database, 'tokens', written('many', 60));
+    expect(counts).toEqual({ BatchWriteItemCommand: 3 });
+    expect(await stored('many', 60)).toBe(60);
+  });
+
+  it('sends unprocessed items again, without the others', async () => {
+    const database = connect();
+    const sizes: number[] = [];
+    database.middlewareStack.add(
+      (next) => (args) => {
+        const { input } = args;
+        if ('RequestItems' in input) sizes.push(...Object.values(input.RequestItems ?? {}).map(({ length }) => length));
+        return next(args);
+      },
+      { step: 'serialize', priority: 'high' },
+    );
+    partlyDone(database, 10, 2);
+    await batchWrite(database, 'tokens', written('open', 25));
+    expect(sizes).toEqual([25, 15, 5]);
+    expect(await stored('open', 25)).toBe(25);
+  });
+
+  it('names the items that were never written', async () => {
+    const stuck = partlyDone(connect(), 10, Number.POSITIVE_INFINITY);
+    const failure = await batchWrite(stuck, 'tokens', written('stuck', 25), 2).catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(UnprocessedItemsError);
+    expect(failure).toMatchObject({ requests: written('stuck', 25).slice(20) });
+    expect(await stored('stuck', 25)).toBe(20);
+  });
+
+  it('writes the other batches where one is left unprocessed', async () => {
+    const stuck = partlyDone(connect(), 0, 1);
+    await expect(batchWrite(stuck, 'tokens', written('first', 50), 1)).rejects.toMatchObject({
+      requests: written('first', 50).slice(0, 25),
+    });
+    expect(await stored('first', 50)).toBe(25);
+  });
+
+  it('fails as a throttled dependency where items stay unprocessed', async () => {
+    const stuck = partlyDone(connect(), 0, Number.POSITIVE_INFINITY);
+    const failure = await batchWrite(stuck, 'tokens', written('never', 1)).catch((error: unknown) => error);
+    expect(isDependencyFailure(failure)).toBe(true);
+    expect(isThrottled(failure)).toBe(true);
+  });
+
+  it('fails where the table throttles', async () => {
+    const slow = throttled(connect({ maxAttempts: 1 }), 'BatchWriteItemCommand');
+    await expect(batchWrite(slow, 'tokens', written('slow', 1))).rejects.toMatchObject({
+      name: 'ProvisionedThroughputExceededException',
+    });
+  });
+});

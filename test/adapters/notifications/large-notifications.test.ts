@@ -1,0 +1,203 @@
+import { QueryCommand } from '@aws-sdk/lib-dynamodb';
+import { afterAll, describe, expect, it, vi } from 'vitest';
+import { logger } from '../../../shared/adapters/logger.ts';
+import { chunkPartition } from '../../../shared/adapters/notifications/notification-items.ts';
+import {
+  createNotificationRepository,
+  type NotificationKey,
+} from '../../../shared/adapters/notifications/notification-repository.ts';
+import { startDatabase } from '../../support/dynamodb.ts';
+import { interrupted, losingAnswer, throttled } from '../../support/dynamodb-faults.ts';
+import { entries, goodDetails, webhookNotification } from '../../support/notifications.ts';
+
+const { client, connect, stop } = await startDatabase();
+afterAll(stop);
+const notifications = createNotificationRepository(client, 'notifications');
+
+let tenants = 0;
+const newTenant = (): string => `large${tenants++}`;
+
+/** A notification of about 4 KB an entry, each value of one letter, so that a mixture of two can be told. */
+const large = (letter: string, count = 100) =>
+  webhookNotification({ details: { ...goodDetails.webhook, ...entries(count, letter.repeat(4096)) } });
+
+const lettersOf = (details: Readonly<Record<string, string>> = {}): string[] => [
+  ...new Set(
+    Object.entries(details).flatMap(([key, value]) => (key === 'url' ? [] : [value.slice(0, 1), value.slice(-1)])),
+  ),
+];
+
+const noVersion = { version: '', chunks: 0 };
+
+const chunksOf = async (tenant: string) => {
+  const { Items = [] } = await client.send(
+    new QueryCommand({
+      TableName: 'notifications',
+      KeyConditionExpression: 'pk = :pk',
+      ExpressionAttributeValues: { ':pk': chunkPartition(tenant) },
+      ProjectionExpression: 'sk, expires',
+      ConsistentRead: true,
+    }),
+  );
+  return Items;
+};
+
+const created = async (letter: string, count = 100) => {
+  const tenant = newTenant();
+  const key: NotificationKey = { tenant, id: await notifications.create(tenant, large(letter, count)) };
+  const { stored = noVersion } = (await notifications.get(key)) ?? {};
+  return { key, tenant, stored };
+};
+
+const repositoryWith = (fault: (database: typeof client) => typeof client, options = {}) =>
+  createNotificationRepository(fault(connect(options)), 'notifications');
+
+describe('a notification that is larger than an item', () => {
+  it.each([
+    ['1.1 MB', 'x', 255],
+    ['4.5 MB, every character of four bytes', '😀', 255],
+    ['just over one chunk', 'x', 87],
+    ['just under one chunk', 'x', 86],
+    ['just over a small target', 'x', 2],
+    ['just under a small target', 'x', 1],
+  ])('is read, listed and deleted like any other: %s', async (_, letter, count) => {
+    const tenant = newTenant();
+    const attributes = large(letter, count);
+    const id = await notifications.create(tenant, attributes);
+    expect((await notifications.get({ tenant, id }))?.record).toEqual({ id, ...attributes });
+    expect((await Array.fromAsync(notifications.list(tenant, null, 10)))[0]).toEqual({ id, ...attributes });
+    expect(await Array.fromAsync(notifications.listByIds(tenant, [id], null))).toEqual([{ id, ...attributes }]);
+    expect(await notifications.delete({ tenant, id })).toBe(true);
+    expect(await chunksOf(tenant)).toEqual([]);
+  });
+
+  it('stays for good: none of its chunks expires', async () => {
+    const { tenant } = await created('a');
+    expect(await chunksOf(tenant)).toEqual([{ sk: expect.any(String) }, { sk: expect.any(String) }]);
+  });
+
+  it('leaves nothing of the old one where it is replaced, by a large one or a small one', async () => {
+    const { key, tenant, stored } = await created('a', 255);
+    await notifications.replace(key, stored, large('b'));
+    const { stored: next = noVersion } = (await notifications.get(key)) ?? {};
+    const chunks = await chunksOf(tenant);
+    expect(chunks).toHaveLength(2);
+    for (const { sk } of chunks) expect(sk).toContain(next.version);
+    await notifications.replace(key, next, webhookNotification());
+    expect(await chunksOf(tenant)).toEqual([]);
+    expect((await notifications.get(key))?.record).toEqual({ id: key.id, ...webhookNotification() });
+  });
+
+  it('leaves no chunks of an update that another one overtook', async () => {
+    const { key, tenant, stored } = await created('a');
+    await notifications.replace(key, stored, webhookNotification());
+    expect(await notifications.replace(key, stored, large('c'))).toBe(false);
+    expect(await chunksOf(tenant)).toEqual([]);
+  });
+
+  it('stays as it was where its update failed on the way', async () => {
+    const { key, stored } = await created('a');
+    const broken = repositoryWith((database) => throttled(database, 'PutItemCommand'), { maxAttempts: 1 });
+    await expect(broken.replace(key, stored, large('b'))).rejects.toThrow();
+    expect(lettersOf((await notifications.get(key))?.record.details)).toEqual(['a']);
+  });
+
+  it('is replaced and deleted even where what is left of it cannot be cleaned up', async () => {
+    const logged = vi.spyOn(logger, 'warn').mockImplementation(() => undefined);
+    const { key, stored } = await created('a');
+    const broken = repositoryWith((database) => throttled(database, 'BatchWriteItemCommand'), { maxAttempts: 1 });
+    expect(await broken.replace(key, stored, webhookNotification())).toBe(true);
+    const { key: other } = await created('a');
+    expect(await broken.delete(other)).toBe(true);
+    expect(logged).toHaveBeenCalledTimes(2);
+  });
+});
+
+describe('a large notification whose write was done, though its answer was lost', () => {
+  const losing = () => repositoryWith((database) => losingAnswer(database, 'PutItemCommand'));
+
+  it('is there and whole, where it was created', async () => {
+    const tenant = newTenant();
+    const id = await losing().create(tenant, large('a'));
+    expect((await notifications.get({ tenant, id }))?.record).toEqual({ id, ...large('a') });
+  });
+
+  it('is the new one and whole, where it was replaced', async () => {
+    const { key, stored } = await created('a');
+    const isReplaced = await losing().replace(key, stored, large('b'));
+    expect((await notifications.get(key))?.record).toEqual({ id: key.id, ...large('b') });
+    expect(isReplaced).toBe(true);
+  });
+});
+
+describe('a reader of a notification that is being replaced', () => {
+  it('sees the new one where the old one vanished between its target and its chunks', async () => {
+    const { key, stored } = await created('a');
+    const replace = () => notifications.replace(key, stored, large('b'));
+    const reader = repositoryWith((database) => interrupted(database, 'BatchGetItemCommand', replace));
+    expect(lettersOf((await reader.get(key))?.record.details)).toEqual(['b']);
+  });
+
+  it('sees the new one where the old one vanished between two requests for its chunks', async () => {
+    const { key, stored } = await created('😀', 255);
+    const replace = () => notifications.replace(key, stored, large('b', 255));
+    const reader = repositoryWith((database) =>
+      interrupted(database, 'BatchGetItemCommand', replace, (count) => count === 2),
+    );
+    const details = (await reader.get(key))?.record.details;
+    expect(lettersOf(details)).toEqual(['b']);
+    expect(Object.keys(details ?? {})).toHaveLength(256);
+  });
+
+  it('sees a small one that took its place', async () => {
+    const { key, stored } = await created('a');
+    const replace = () => notifications.replace(key, stored, webhookNotification());
+    const reader = repositoryWith((database) => interrupted(database, 'BatchGetItemCommand', replace));
+    expect((await reader.get(key))?.record).toEqual({ id: key.id, ...webhookNotification() });
+  });
+
+  it('sees nothing where it was deleted, alone or in a list', async () => {
+    const first = await created('a');
+    const reader = repositoryWith((database) =>
+      interrupted(database, 'BatchGetItemCommand', () => notifications.delete(first.key)),
+    );
+    expect(await reader.get(first.key)).toBeUndefined();
+    const { key, tenant } = await created('a');
+    const lister = repositoryWith((database) =>
+      interrupted(database, 'BatchGetItemCommand', () => notifications.delete(key)),
+    );
+    expect((await Array.fromAsync(lister.list(tenant, null, 10))).map(({ id }) => id)).not.toContain(key.id);
+  });
+
+  it('is told to come again where it is replaced faster than it can be read', async () => {
+    const { key } = await created('a');
+    const replace = async () => {
+      const { stored = noVersion } = (await notifications.get(key)) ?? {};
+      await notifications.replace(key, stored, large('b'));
+    };
+    const reader = repositoryWith((database) => interrupted(database, 'BatchGetItemCommand', replace, () => true));
+    await expect(reader.get(key)).rejects.toMatchObject({ type: 'serviceUnavailable' });
+  });
+
+  it('always sees one whole version, however many read and write at once', async () => {
+    const { key } = await created('a');
+    const write = async (letter: string) => {
+      const { stored = noVersion } = (await notifications.get(key)) ?? {};
+      return notifications.replace(key, stored, large(letter));
+    };
+    const read = async () => {
+      const details = (await notifications.get(key).catch(() => undefined))?.record.details;
+      return details && { letters: lettersOf(details).length, entries: Object.keys(details).length };
+    };
+    const writes = [...'bcdefgh'].reduce<Promise<unknown>>(
+      (earlier, letter) => earlier.then(() => write(letter)),
+      read(),
+    );
+    const reads = await Promise.all(Array.from({ length: 25 }, read));
+    await writes;
+    const seen = reads.filter((one) => one !== undefined);
+    expect(seen.length).toBeGreaterThan(0);
+    for (const one of seen) expect(one).toEqual({ letters: 1, entries: 101 });
+    expect(lettersOf((await notifications.get(key))?.record.details)).toEqual(['h']);
+  });
+});

@@ -1,0 +1,271 @@
+import { UpdateCommand } from '@aws-sdk/lib-dynamodb';
+import { afterAll, describe, expect, it } from 'vitest';
+import { createNotificationRepository } from '../../../shared/adapters/notifications/notification-repository.ts';
+import { takePage } from '../../../shared/api/response.ts';
+import type { Slice } from '../../../shared/contracts/collection.ts';
+import type { NotificationRecord } from '../../../shared/contracts/notification.ts';
+import { newNotificationId } from '../../../shared/domain/notification-id.ts';
+import { startDatabase } from '../../support/dynamodb.ts';
+import { counted, partlyDone, throttled } from '../../support/dynamodb-faults.ts';
+import { entries, goodDetails, webhookNotification } from '../../support/notifications.ts';
+
+const { client, connect, stop } = await startDatabase();
+afterAll(stop);
+const notifications = createNotificationRepository(client, 'notifications');
+const DEFAULT = 'ntTechnicalContactsEmail';
+
+let tenants = 0;
+/** A tenant with so many notifications, and their ids in order. */
+const tenantWith = async (count: number) => {
+  const tenant = `lists${tenants++}`;
+  const ids: string[] = [];
+  while (ids.length < count)
+    ids.push(await notifications.create(tenant, webhookNotification({ label: `${ids.length}` })));
+  return { tenant, ids };
+};
+
+const listed = async (tenant: string, from: string | null = null, pageSize = 3) =>
+  (await Array.fromAsync(notifications.list(tenant, from, pageSize))).map(({ id }) => id);
+
+/** Follows the markers of pages from the first to the last. */
+const followed = async (
+  tenant: string,
+  limit: number,
+  between: (page: number) => Promise<unknown> = async () => {},
+) => {
+  const pages: string[][] = [];
+  let marker: string | null = null;
+  do {
+    const slice: Slice<NotificationRecord> = await takePage(notifications.list(tenant, marker, limit + 1), limit);
+    pages.push(slice.values.map(({ id }) => id));
+    marker = slice.next;
+    await between(pages.length);
+  } while (marker !== null);
+  return pages;
+};
+
+describe('the list of a tenant’s notifications', () => {
+  it('is in order of creation, the default one last', async () => {
+    const { tenant, ids } = await tenantWith(7);
+    expect(await listed(tenant)).toEqual([...ids, DEFAULT]);
+  });
+
+  it('starts with its marker', async () => {
+    const { tenant, ids } = await tenantWith(5);
+    expect(await listed(tenant, ids[2])).toEqual([...ids.slice(2), DEFAULT]);
+    expect(await listed(tenant, DEFAULT)).toEqual([DEFAULT]);
+  });
+
+  it('starts behind a marker that does not exist any more', async () => {
+    const { tenant, ids } = await tenantWith(3);
+    await notifications.delete({ tenant, id: ids[1] ?? '' });
+    expect(await listed(tenant, ids[1])).toEqual([ids[2], DEFAULT]);
+  });
+
+  it.each([
+    ['before all ids', 'a', 3],
+    ['a prefix of all ids', 'nt', 3],
+    ['behind all ids', 'zzz', 0],
+    ['just behind the default one', `${DEFAULT}a`, 0],
+    ['longer than any key', 'nt'.padEnd(6_000, 'z'), 0],
+    ['long and before all ids', 'a'.repeat(6_000), 3],
+    ['no ASCII', '😀'.repeat(600), 0],
+    ['a control character', '\u0001', 3],
+  ])('takes any marker: %s', async (_, marker, count) => {
+    const { tenant } = await tenantWith(2);
+    expect(await listed(tenant, marker)).toHaveLength(count);
+  });
+
+  it('comes in pages that hold everything once, whatever their size', async () => {
+    const { tenant, ids } = await tenantWith(6);
+    for (const limit of [1, 2, 3, 6, 7, 8]) {
+      const pages = await followed(tenant, limit);
+      expect(pages.flat()).toEqual([...ids, DEFAULT]);
+      expect(pages.map(({ length }) => length).slice(0, -1)).toEqual(pages.slice(0, -1).map(() => limit));
+      expect(pages.at(-1)?.length).toBeGreaterThan(0);
+    }
+  });
+
+  it('shows everything that was there throughout once, whatever is created and deleted meanwhile', async () => {
+    const { tenant, ids } = await tenantWith(8);
+    const [gone = '', next = ''] = [ids[0], ids[2]];
+    const pages = await followed(tenant, 2, async (page) => {
+      if (page !== 1) return;
+      await notifications.delete({ tenant, id: gone });
+      await notifications.delete({ tenant, id: next });
+      await notifications.create(tenant, webhookNotification());
+    });
+    const seen = pages.flat();
+    expect(new Set(seen).size).toBe(seen.length);
+    expect(seen).toEqual(expect.arrayContaining(ids.filter((id) => id !== gone && id !== next)));
+  });
+
+  it('reads no more than it hands out', async () => {
+    const { tenant } = await tenantWith(9);
+    const database = connect();
+    const counts = counted(database);
+    await takePage(createNotificationRepository(database, 'notifications').list(tenant, null, 3), 2);
+    expect(counts).toEqual({ QueryCommand: 1 });
+  });
+
+  it('fails where the table throttles, and is never cut short', async () => {
+    const repository = createNotificationRepository(
+      throttled(connect({ maxAttempts: 1 }), 'QueryCommand'),
+      'notifications',
+    );
+    await expect(Array.fromAsync(repository.list('anyone', null, 3))).rejects.toThrow();
+  });
+});
+
+describe('the list of the notifications that are asked for', () => {
+  const byIds = async (tenant: string, ids: string[], from: string | null = null, database = client) =>
+    (await Array.fromAsync(createNotificationRepository(database, 'notifications').listByIds(tenant, ids, from))).map(
+      ({ id }) => id,
+    );
+
+  it('holds each once, in order, whatever the order of the question', async () => {
+    const { tenant, ids } = await tenantWith(4);
+    const [a = '', b = '', , d = ''] = ids;
+    expect(await byIds(tenant, [d, a, DEFAULT, b, a, DEFAULT, d])).toEqual([a, b, d, DEFAULT]);
+  });
+
+  it('leaves out what does not exist', async () => {
+    const { tenant, ids } = await tenantWith(1);
+    const [a = ''] = ids;
+    expect(await byIds(tenant, ['', 'ntNobody', newNotificationId(), a, '__proto__', 'x'.repeat(5_000)])).toEqual([a]);
+    expect(await byIds(tenant, ['unknown'])).toEqual([]);
+  });
+
+  it('holds the default one only where it is asked for', async () => {
+    const { tenant, ids } = await tenantWith(1);
+    expect(await byIds(tenant, ids)).toEqual(ids);
+    expect(await byIds(tenant, [DEFAULT])).toEqual([DEFAULT]);
+  });
+
+  it('starts with its marker', async () => {
+    const { tenant, ids } = await tenantWith(3);
+    expect(await byIds(tenant, [...ids, DEFAULT], ids[1])).toEqual([ids[1], ids[2], DEFAULT]);
+    expect(await byIds(tenant, [...ids, DEFAULT], `${DEFAULT}a`)).toEqual([]);
+  });
+
+  it('holds all of more than a hundred', async () => {
+    const { tenant, ids } = await tenantWith(120);
+    expect(await byIds(tenant, ids.toReversed())).toEqual(ids);
+  });
+
+  it('leaves out nothing that the table left open', async () => {
+    const { tenant, ids } = await tenantWith(5);
+    expect(await byIds(tenant, ids, null, partlyDone(connect(), 2))).toEqual(ids);
+  });
+});
+
+describe('a list of notifications that are too large for their targets', () => {
+  const large = (label: string, kilobytes: number) =>
+    webhookNotification({
+      label,
+      details: { ...goodDetails.webhook, ...entries(Math.ceil(kilobytes / 4), 'x'.repeat(4_000)) },
+    });
+
+  const tenantWithLarge = async (count: number, kilobytes: number) => {
+    const tenant = `lists${tenants++}`;
+    const ids: string[] = [];
+    while (ids.length < count) ids.push(await notifications.create(tenant, large(`${ids.length}`, kilobytes)));
+    return { tenant, ids };
+  };
+
+  /** Deletes a notification whose create was repeated. */
+  const leaveTombstone = async (tenant: string, id: string) => {
+    await client.send(
+      new UpdateCommand({
+        TableName: 'notifications',
+        Key: { pk: `notification#${tenant}`, sk: id },
+        UpdateExpression: 'SET create_repeated = :true',
+        ExpressionAttributeValues: { ':true': true },
+      }),
+    );
+    expect(await notifications.delete({ tenant, id })).toBe(true);
+  };
+
+  /** Counts the keys that BatchGetItem reads. */
+  const keysRead = (database: typeof client) => {
+    const read = { keys: 0 };
+    database.middlewareStack.add(
+      (next) => (args) => {
+        const { input } = args;
+        if (!('RequestItems' in input)) return next(args);
+        for (const request of Object.values(input.RequestItems ?? {})) {
+          if (!Array.isArray(request)) read.keys += request.Keys?.length ?? 0;
+        }
+        return next(args);
+      },
+      { step: 'serialize', priority: 'high' },
+    );
+    return read;
+  };
+
+  it('reads their contents at the same time, a hundred to a request', async () => {
+    const { tenant, ids } = await tenantWithLarge(250, 9);
+    const database = connect();
+    const counts = counted(database);
+    let open = 0;
+    const { promise: allOpen, resolve } = Promise.withResolvers<void>();
+    database.middlewareStack.add(
+      (next, { commandName }) =>
+        async (args) => {
+          if (commandName === 'BatchGetItemCommand') {
+            if (++open === 3) resolve();
+            await allOpen;
+          }
+          return next(args);
+        },
+      { step: 'build' },
+    );
+    const repository = createNotificationRepository(database, 'notifications');
+    const found = await Array.fromAsync(repository.list(tenant, null, 1_000));
+    expect(found.map(({ id, label }) => [id, label])).toEqual([
+      ...ids.map((id, index) => [id, String(index)]),
+      [DEFAULT, expect.any(String)],
+    ]);
+    expect(counts).toEqual({ QueryCommand: 1, BatchGetItemCommand: 3 });
+  });
+
+  it('reads no more contents than fill a page', async () => {
+    const { tenant, ids } = await tenantWithLarge(40, 340);
+    const database = connect();
+    const read = keysRead(database);
+    const repository = createNotificationRepository(database, 'notifications');
+    const { values, next } = await takePage(repository.list(tenant, null, 51), 50);
+    expect(values.map(({ id }) => id)).toEqual(ids.slice(0, values.length));
+    expect(next).toBe(ids[values.length]);
+    expect(values.length).toBeGreaterThan(10);
+    expect(read.keys).toBe(values.length + 1);
+  });
+
+  it('leaves out nothing whose chunks DynamoDB left unprocessed', async () => {
+    const { tenant, ids } = await tenantWithLarge(6, 9);
+    const repository = createNotificationRepository(partlyDone(connect(), 2, 2), 'notifications');
+    const found = await Array.fromAsync(repository.list(tenant, null, 1_000));
+    expect(found.map(({ id }) => id)).toEqual([...ids, DEFAULT]);
+  });
+
+  it('skips the tombstones of deleted notifications, however many there are, in few requests', async () => {
+    const { tenant, ids } = await tenantWith(60);
+    for (const id of ids.slice(1, 59)) await leaveTombstone(tenant, id);
+    expect(await listed(tenant)).toEqual([ids[0], ids[59], DEFAULT]);
+    expect(await followed(tenant, 1)).toEqual([[ids[0]], [ids[59]], [DEFAULT]]);
+    const database = connect();
+    const counts = counted(database);
+    await takePage(createNotificationRepository(database, 'notifications').list(tenant, null, 3), 2);
+    expect(counts).toEqual({ QueryCommand: 2 });
+  });
+
+  it('reads no more contents than the page that was asked for, behind tombstones too', async () => {
+    const { tenant, ids } = await tenantWithLarge(12, 9);
+    for (const id of ids.slice(0, 3)) await leaveTombstone(tenant, id);
+    const database = connect();
+    const read = keysRead(database);
+    const { values } = await takePage(createNotificationRepository(database, 'notifications').list(tenant, null, 3), 2);
+    expect(values.map(({ id }) => id)).toEqual(ids.slice(3, 5));
+    expect(read.keys).toBe(3);
+  });
+});

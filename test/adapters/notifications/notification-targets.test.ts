@@ -1,0 +1,159 @@
+import { UpdateCommand } from '@aws-sdk/lib-dynamodb';
+import { afterAll, afterEach, describe, expect, it, vi } from 'vitest';
+import { logger } from '../../../shared/adapters/logger.ts';
+import { createNotificationRepository } from '../../../shared/adapters/notifications/notification-repository.ts';
+import { UnreadableNotificationError } from '../../../shared/adapters/notifications/unreadable-notification.ts';
+import { newNotificationId } from '../../../shared/domain/notification-id.ts';
+import { startDatabase } from '../../support/dynamodb.ts';
+import { counted, partlyDone, throttled, throttledPartitions } from '../../support/dynamodb-faults.ts';
+import { entries, goodDetails, webhookNotification } from '../../support/notifications.ts';
+import { recordMetrics } from '../../support/printed-metrics.ts';
+
+const { client, connect, stop } = await startDatabase();
+afterAll(stop);
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+const notifications = createNotificationRepository(client, 'notifications');
+const repositoryOn = (database: typeof client) => createNotificationRepository(database, 'notifications');
+
+describe('what a delivery needs of notifications', () => {
+  it('is their type and the fields of that type, without the client’s own entries', async () => {
+    const details = { ...goodDetails.incidentpager, service_endpoint: 'https://a.example', own: 'x' };
+    const id = await notifications.create('acme', webhookNotification({ type: 'incidentpager', details }));
+    const target = await notifications.targets([{ tenant: 'acme', id }]).find({ tenant: 'acme', id });
+    expect(target).toEqual({
+      id,
+      type: 'incidentpager',
+      details: { service_key: 'abcDEF123', service_endpoint: 'https://a.example' },
+    });
+  });
+
+  it('is read without their content, however large that is', async () => {
+    const details = { ...goodDetails.webhook, ...entries(255, '😀'.repeat(4096)) };
+    const key = { tenant: 'acme', id: await notifications.create('acme', webhookNotification({ details })) };
+    const database = connect();
+    const counts = counted(database);
+    expect((await repositoryOn(database).targets([key]).find(key))?.details).toEqual(goodDetails.webhook);
+    expect(counts).toEqual({ BatchGetItemCommand: 1 });
+  });
+
+  it('is there for the default notification of every tenant, without a read', async () => {
+    const database = connect();
+    const counts = counted(database);
+    const key = { tenant: 'nobody', id: 'ntTechnicalContactsEmail' };
+    expect(await repositoryOn(database).targets([key]).find(key)).toMatchObject({
+      id: key.id,
+      type: 'technicalContactsEmail',
+      details: {},
+    });
+    expect(counts).toEqual({});
+  });
+
+  it('is found for more than a hundred, of several tenants, asked for twice or not', async () => {
+    const keys = await Promise.all(
+      Array.from({ length: 130 }, async (_, index) => {
+        const tenant = `tenant${index % 3}`;
+        return { tenant, id: await notifications.create(tenant, webhookNotification()) };
+      }),
+    );
+    const { find } = notifications.targets([...keys, ...keys]);
+    expect((await Promise.all(keys.map(find))).map((target) => target?.id)).toEqual(keys.map(({ id }) => id));
+  });
+
+  it('is found under its own tenant alone', async () => {
+    const id = await notifications.create('acme', webhookNotification());
+    const found = notifications.targets([
+      { tenant: 'acme', id },
+      { tenant: 'other', id },
+    ]);
+    expect(await found.find({ tenant: 'acme', id })).toBeDefined();
+    expect(await found.find({ tenant: 'other', id })).toBeUndefined();
+  });
+
+  it('is nothing for what does not exist or was deleted', async () => {
+    const deleted = { tenant: 'acme', id: await notifications.create('acme', webhookNotification()) };
+    await notifications.delete(deleted);
+    const keys = [deleted, { tenant: 'acme', id: newNotificationId() }, { tenant: 'acme', id: '__proto__' }];
+    const { find } = notifications.targets(keys);
+    expect(await Promise.all(keys.map(find))).toEqual([undefined, undefined, undefined]);
+  });
+
+  it('is all found where the table left some of it unprocessed', async () => {
+    const keys = await Promise.all(
+      Array.from({ length: 10 }, async () => ({
+        tenant: 'acme',
+        id: await notifications.create('acme', webhookNotification()),
+      })),
+    );
+    const { find } = repositoryOn(partlyDone(connect(), 3)).targets(keys);
+    expect((await Promise.all(keys.map(find))).map((target) => target?.id)).toEqual(keys.map(({ id }) => id));
+  });
+
+  it('fails where the table throttles: nothing that was not read counts as not existing', async () => {
+    const key = { tenant: 'acme', id: await notifications.create('acme', webhookNotification()) };
+    const repository = repositoryOn(throttled(connect({ maxAttempts: 1 }), 'BatchGetItemCommand'));
+    await expect(repository.targets([key]).find(key)).rejects.toMatchObject({
+      name: 'ProvisionedThroughputExceededException',
+    });
+  });
+
+  it('fails for a notification that was not asked for', async () => {
+    const key = { tenant: 'acme', id: await notifications.create('acme', webhookNotification()) };
+    await expect(notifications.targets([]).find(key)).rejects.toThrow();
+  });
+});
+
+describe('a target that cannot be read', () => {
+  const created = async (tenant: string) => ({
+    tenant,
+    id: await notifications.create(tenant, webhookNotification()),
+  });
+
+  /** Stores a type that only a later version of the service knows. */
+  const withUnknownType = async (tenant: string) => {
+    const key = await created(tenant);
+    await client.send(
+      new UpdateCommand({
+        TableName: 'notifications',
+        Key: { pk: `notification#${tenant}`, sk: key.id },
+        UpdateExpression: 'SET #type = :type',
+        ExpressionAttributeNames: { '#type': 'type' },
+        ExpressionAttributeValues: { ':type': 'carrierpigeon' },
+      }),
+    );
+    return key;
+  };
+
+  it('fails alone where its partition is throttled', async () => {
+    const keys = [await created('greedy'), await created('modest'), await created('greedy')];
+    const database = throttledPartitions(connect({ maxAttempts: 1 }), (pk) => pk === 'notification#greedy');
+    const { find } = repositoryOn(database).targets(keys);
+    const [one, other, third] = await Promise.allSettled(keys.map(find));
+    expect(one).toMatchObject({ status: 'rejected', reason: { name: expect.stringMatching(/Throughput|Throttling/) } });
+    expect(other).toMatchObject({ value: { id: keys[1]?.id } });
+    expect(third).toMatchObject({ status: 'rejected' });
+  });
+
+  it('fails alone where this version does not know its type, and is logged and counted once', async () => {
+    const logged = vi.spyOn(logger, 'error').mockImplementation(() => undefined);
+    const metrics = recordMetrics();
+    const unknown = await withUnknownType('acme');
+    const known = await created('acme');
+    const { find } = notifications.targets([unknown, known]);
+    await expect(find(unknown)).rejects.toBeInstanceOf(UnreadableNotificationError);
+    await expect(find(unknown)).rejects.toMatchObject({ name: 'UnreadableNotificationError' });
+    expect(await find(known)).toMatchObject({ id: known.id });
+    expect(logged.mock.calls).toEqual([
+      [expect.any(String), expect.objectContaining({ tenant_id: 'acme', notification_id: unknown.id })],
+    ]);
+    expect(metrics()).toEqual([
+      expect.objectContaining({
+        unreadable_notifications: 1,
+        _aws: expect.objectContaining({
+          CloudWatchMetrics: [expect.objectContaining({ Dimensions: [['service']] })],
+        }),
+      }),
+    ]);
+  });
+});

@@ -1,0 +1,123 @@
+import { type AttributeValue, GetItemCommand } from '@aws-sdk/client-dynamodb';
+import { afterAll, describe, expect, it } from 'vitest';
+import { itemBytes } from '../../../shared/adapters/dynamodb/item-size.ts';
+import { notificationItems } from '../../../shared/adapters/notifications/notification-items.ts';
+import { createNotificationRepository } from '../../../shared/adapters/notifications/notification-repository.ts';
+import type { NotificationAttributes } from '../../../shared/contracts/notification.ts';
+import { newNotificationId } from '../../../shared/domain/notification-id.ts';
+import { startDatabase } from '../../support/dynamodb.ts';
+import { entries, webhookNotification } from '../../support/notifications.ts';
+
+const { client, stop } = await startDatabase();
+afterAll(stop);
+const notifications = createNotificationRepository(client, 'notifications');
+
+/** As long as a tenant's name can be. */
+const tenant = 't'.repeat(128);
+
+/** The bytes of an attribute by the rules of the AWS documentation, "DynamoDB item sizes and formats". */
+const attributeBytes = ({ S, N, B, M }: AttributeValue): number => {
+  if (S !== undefined) return Buffer.byteLength(S);
+  if (N !== undefined) return Math.ceil(N.length / 2) + 1;
+  if (B !== undefined) return B.byteLength;
+  if (M !== undefined) return 3 + bytesOf(M) + Object.keys(M).length;
+  throw new Error('An attribute of this type is not expected in a target.');
+};
+
+const bytesOf = (item: Record<string, AttributeValue>): number =>
+  Object.entries(item).reduce((sum, [name, value]) => sum + Buffer.byteLength(name) + attributeBytes(value), 0);
+
+/** The read units that DynamoDB charges for a strongly consistent read of the whole target, whatever is projected. */
+const readUnits = async (attributes: NotificationAttributes): Promise<number> => {
+  const id = await notifications.create(tenant, attributes);
+  const { Item = {} } = await client.send(
+    new GetItemCommand({
+      TableName: 'notifications',
+      Key: { pk: { S: `notification#${tenant}` }, sk: { S: id } },
+      ConsistentRead: true,
+    }),
+  );
+  expect((await notifications.get({ tenant, id }))?.record).toEqual({ id, ...attributes });
+  return Math.ceil(bytesOf(Item) / 4_096);
+};
+
+/** A notification whose own fields take so many bytes. */
+const withOwnFields = (bytes: number, others: Record<string, string> = {}, metadata = {}): NotificationAttributes => {
+  const url = 'https://a.example/';
+  // A field may have 4,096 characters, of up to four bytes each.
+  const rest = bytes - url.length;
+  const wide = Math.max(0, Math.ceil((rest - (4_096 - url.length)) / 3));
+  const text = '😀'.repeat(wide) + 'x'.repeat(rest - 4 * wide);
+  return webhookNotification({ details: { url: url + text, ...others }, metadata });
+};
+
+describe('reading a target', () => {
+  it.each([
+    ['own fields of 1 KB, nothing else', withOwnFields(1_024), 1],
+    ['own fields of 1 KB, 9 KB in all', withOwnFields(1_024, entries(2, 'x'.repeat(4_000))), 1],
+    ['own fields of 1 KB, 340 KB in all', withOwnFields(1_024, entries(84, 'x'.repeat(4_096))), 1],
+    [
+      'own fields of 1 KB, 4.5 MB in all',
+      withOwnFields(1_024, entries(255, '😀'.repeat(4_096)), entries(256, '😀'.repeat(255))),
+      1,
+    ],
+    ['own fields of 1 KB, 7 KB in all', withOwnFields(1_024, entries(3, 'x'.repeat(2_000))), 2],
+    ['own fields of 7 KB, nothing else', withOwnFields(7_167), 2],
+    ['own fields of 7 KB, 9 KB in all', withOwnFields(7_167, { own: 'x'.repeat(2_000) }), 2],
+    ['own fields of 7 KB, 340 KB in all', withOwnFields(7_167, entries(82, 'x'.repeat(4_096))), 2],
+    [
+      'own fields of 7 KB, 4.5 MB in all',
+      withOwnFields(7_167, entries(255, '😀'.repeat(4_096)), entries(256, '😀'.repeat(255))),
+      2,
+    ],
+    ['own fields of 16 KB, nothing else', withOwnFields(16_300), 5],
+    ['own fields of 16 KB, 340 KB in all', withOwnFields(16_300, entries(80, 'x'.repeat(4_096))), 5],
+    [
+      'own fields of 16 KB, 4.5 MB in all',
+      withOwnFields(16_300, entries(255, '😀'.repeat(4_096)), entries(256, '😀'.repeat(255))),
+      5,
+    ],
+  ])('costs few read units: %s', async (_, attributes, units) => {
+    expect(await readUnits(attributes)).toBe(units);
+  });
+});
+
+describe('the content of a notification', () => {
+  const key = { tenant: 'acme', id: newNotificationId() };
+  const itemsOf = (attributes: NotificationAttributes) =>
+    notificationItems(key, '01M7W36KGQDJ8S2D76FCWK3Z00', attributes);
+
+  it('is in the target item exactly while that stays below 8 KB', () => {
+    const sizes = Array.from({ length: 400 }, (_, extra) =>
+      itemsOf(withOwnFields(20, entries(2, 'x'.repeat(3_700 + extra)))),
+    );
+    const inline = sizes.filter(({ chunks }) => chunks.length === 0).map(({ target }) => itemBytes(target));
+    expect(inline.length).toBeGreaterThan(0);
+    expect(inline.length).toBeLessThan(400);
+    expect(Math.max(...inline)).toBeLessThan(8 * 1024);
+    expect(Math.max(...inline)).toBeGreaterThanOrEqual(8 * 1024 - 2);
+  });
+
+  it('holds no value of an own field, which the target has', () => {
+    const { chunks } = itemsOf(withOwnFields(5_000, entries(2, 'x'.repeat(4_000))));
+    const content = Buffer.concat(chunks.map(({ content }) => content ?? Buffer.alloc(0))).toString();
+    expect(content).not.toContain('a.example');
+    expect(content.length).toBeLessThan(8_300);
+  });
+
+  it.each([
+    '{"url":"https://a.example","z":"1","__proto__":"2","0":"3","a":"4"}',
+    '{"z":"1","url":"https://a.example","service_key":"5"}',
+  ])('keeps the order of all keys, those of own fields too, in the target or in chunks: %s', async (text) => {
+    for (const rest of [{}, entries(3, 'x'.repeat(4_000))]) {
+      const details: Record<string, string> = JSON.parse(
+        JSON.stringify(rest).slice(0, -1) + (Object.keys(rest).length > 0 ? ',' : '') + text.slice(1),
+      );
+      const id = await notifications.create('acme', webhookNotification({ details }));
+      const found = await notifications.get({ tenant: 'acme', id });
+      const [listed] = await Array.fromAsync(notifications.listByIds('acme', [id], null));
+      expect(JSON.stringify(found?.record.details)).toBe(JSON.stringify(details));
+      expect(JSON.stringify(listed)).toBe(JSON.stringify({ id, ...webhookNotification({ details }) }));
+    }
+  });
+});

@@ -1,0 +1,115 @@
+import { DeleteCommand, QueryCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
+import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { logger } from '../../../shared/adapters/logger.ts';
+import {
+  createNotificationRepository,
+  type NotificationKey,
+} from '../../../shared/adapters/notifications/notification-repository.ts';
+import { startDatabase } from '../../support/dynamodb.ts';
+import { entries, goodDetails, webhookNotification } from '../../support/notifications.ts';
+import { recordMetrics } from '../../support/printed-metrics.ts';
+
+const { client, stop } = await startDatabase();
+afterAll(stop);
+const notifications = createNotificationRepository(client, 'notifications');
+
+let metrics: ReturnType<typeof recordMetrics>;
+beforeEach(() => {
+  metrics = recordMetrics();
+});
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+let tenants = 0;
+const newTenant = (): string => `unreadable${tenants++}`;
+const DEFAULT = 'ntTechnicalContactsEmail';
+
+const large = webhookNotification({ details: { ...goodDetails.webhook, ...entries(3, 'x'.repeat(4_000)) } });
+
+const chunksOf = async (tenant: string) => {
+  const { Items = [] } = await client.send(
+    new QueryCommand({
+      TableName: 'notifications',
+      KeyConditionExpression: 'pk = :pk',
+      ExpressionAttributeValues: { ':pk': `chunk#${tenant}` },
+      ConsistentRead: true,
+    }),
+  );
+  return Items;
+};
+
+const setAttribute = (key: { pk: unknown; sk: unknown }, name: string, value: unknown) =>
+  client.send(
+    new UpdateCommand({
+      TableName: 'notifications',
+      Key: key,
+      UpdateExpression: value === undefined ? 'REMOVE #name' : 'SET #name = :value',
+      ExpressionAttributeNames: { '#name': name },
+      ...(value !== undefined && { ExpressionAttributeValues: { ':value': value } }),
+    }),
+  );
+
+const change = ({ tenant, id }: NotificationKey, name: string, value?: unknown) =>
+  setAttribute({ pk: `notification#${tenant}`, sk: id }, name, value);
+
+const changeChunks = async ({ tenant }: NotificationKey, value: unknown) => {
+  for (const { pk, sk } of await chunksOf(tenant)) await setAttribute({ pk, sk }, 'content', value);
+};
+
+const faults: [string, (key: NotificationKey) => Promise<unknown>][] = [
+  ['a type that only a later version knows', (key) => change(key, 'type', 'carrierpigeon')],
+  ['no fields', (key) => change(key, 'fields')],
+  ['no version', (key) => change(key, 'version')],
+  ['a version that is no text', (key) => change(key, 'version', 7)],
+  ['own fields that are missing', (key) => change(key, 'fields', {})],
+  [
+    'a missing chunk',
+    async ({ tenant }) => {
+      for (const { pk, sk } of await chunksOf(tenant)) {
+        await client.send(new DeleteCommand({ TableName: 'notifications', Key: { pk, sk } }));
+      }
+    },
+  ],
+  ['a chunk that is no JSON', (key) => changeChunks(key, Buffer.from('{"label'))],
+  ['a chunk of another shape', (key) => changeChunks(key, Buffer.from('{"text":"a"}'))],
+  ['a chunk without content', (key) => changeChunks(key, undefined)],
+];
+
+describe.each(faults)('a stored notification that cannot be read: %s', (_, makeUnreadable) => {
+  const prepared = async () => {
+    const tenant = newTenant();
+    const first = await notifications.create(tenant, webhookNotification());
+    const id = await notifications.create(tenant, large);
+    await makeUnreadable({ tenant, id });
+    const last = await notifications.create(tenant, webhookNotification());
+    return { tenant, key: { tenant, id }, others: [first, last] };
+  };
+
+  it('is omitted from lists, counted, and logged by its id', async () => {
+    const { tenant, key, others } = await prepared();
+    const logged = vi.spyOn(logger, 'error').mockImplementation(() => undefined);
+    const listed = await Array.fromAsync(notifications.list(tenant, null, 2));
+    expect(listed.map(({ id }) => id)).toEqual([...others, DEFAULT]);
+    const byIds = await Array.fromAsync(notifications.listByIds(tenant, [...others, key.id], null));
+    expect(byIds.map(({ id }) => id)).toEqual(others);
+    expect(logged.mock.calls.map(([, fields]) => fields)).toEqual(
+      Array.from({ length: 2 }, () => expect.objectContaining({ tenant_id: tenant, notification_id: key.id })),
+    );
+    expect(metrics()).toEqual(
+      Array.from({ length: 2 }, () => expect.objectContaining({ unreadable_notifications: 1 })),
+    );
+  });
+
+  it('is an error where it is read, and can be deleted', async () => {
+    const { tenant, key, others } = await prepared();
+    vi.spyOn(logger, 'error').mockImplementation(() => undefined);
+    await expect(notifications.get(key)).rejects.toMatchObject({ name: 'UnreadableNotificationError' });
+    expect(metrics()).toEqual([expect.objectContaining({ unreadable_notifications: 1 })]);
+    expect(await notifications.delete(key)).toBe(true);
+    expect(await notifications.get(key)).toBeUndefined();
+    expect(await notifications.delete(key)).toBe(false);
+    const listed = await Array.fromAsync(notifications.list(tenant, null, 10));
+    expect(listed.map(({ id }) => id)).toEqual([...others, DEFAULT]);
+  });
+});

@@ -1,0 +1,164 @@
+import { describe, expect, it, vi } from 'vitest';
+import { createHttpClient } from '../../../shared/adapters/outbound-http/http-client.ts';
+import type { ResolvedAddress } from '../../../shared/adapters/outbound-http/ssrf-safe-lookup.ts';
+import { egressRule } from '../../../shared/domain/egress.ts';
+import { answering, startHttp } from '../../support/servers.ts';
+
+const message = { headers: {}, body: '{}', deadline: 5_000 };
+const loopback: ResolvedAddress = { address: '127.0.0.1', family: 4 };
+
+const refused = (literal: boolean) => ({ name: 'EgressRefused', literal });
+
+const strict = (resolve = vi.fn(async () => [loopback])) => ({
+  resolve,
+  ...createHttpClient({ isAllowed: egressRule([]), resolve }),
+});
+
+/** 127.0.0.1 in every notation of a URL that there is; `*` stands for the port. */
+const loopbackNotations = [
+  'http://127.0.0.1:*/',
+  'http://127.1:*/',
+  'http://127.0.1:*/',
+  'http://2130706433:*/',
+  'http://0x7f000001:*/',
+  'http://0x7F.0.0.1:*/',
+  'http://0x7f.1:*/',
+  'http://0177.0.0.1:*/',
+  'http://017700000001:*/',
+  'http://0177.0x0.0.1:*/',
+  'http://127.0.0.1.:*/',
+  'http://%31%32%37.0.0.1:*/',
+  'http://127。0。0。1:*/',
+  'http://１２７.０.０.１:*/',
+  'http://①②⑦.⓪.⓪.①:*/',
+  'http://example.com@127.0.0.1:*/',
+  'http://user:secret@127.0.0.1:*/',
+  'http:127.0.0.1:*/',
+  'http:\\\\127.0.0.1:*\\',
+  'http://127.0.0.1:*#@example.com/',
+  'http://127.0.0.1:*?@example.com/',
+  'http://[::ffff:127.0.0.1]:*/',
+  'http://[::ffff:7f00:1]:*/',
+  'http://[0:0:0:0:0:ffff:7f00:0001]:*/',
+  'http://0:*/',
+  'http://0.0.0.0:*/',
+  'https://127.0.0.1:*/',
+];
+
+const otherLiterals = [
+  'http://[::1]/',
+  'http://[0:0::0:1]/',
+  'http://[::]/',
+  'http://169.254.169.254/latest/meta-data/',
+  'http://2852039166/',
+  'http://0xa9fea9fe/',
+  'http://0251.0376.0251.0376/',
+  'http://169.254.43518/',
+  'http://[::ffff:169.254.169.254]/',
+  'http://[64:ff9b::169.254.169.254]/',
+  'http://[fd00:ec2::254]/',
+  'http://[fe80::1]/',
+  'http://10.0.0.1/',
+  'http://192.168.1.1/',
+  'http://255.255.255.255/',
+];
+
+describe('a URL whose host is an address', () => {
+  it.each(loopbackNotations)('is refused without a dial where that is not public: %s', async (notation) => {
+    const server = await startHttp(answering(200));
+    const { post, resolve } = strict();
+    const url = new URL(notation.replace('*', String(server.port)));
+    await expect(post({ url, ...message })).rejects.toMatchObject(refused(true));
+    expect(server.dialled).toEqual([]);
+    expect(resolve).not.toHaveBeenCalled();
+  });
+
+  it.each(otherLiterals)('is refused at once where that is not public: %s', async (notation) => {
+    const { post, resolve } = strict();
+    await expect(post({ url: new URL(notation), ...message })).rejects.toMatchObject(refused(true));
+    expect(resolve).not.toHaveBeenCalled();
+  });
+
+  it('is reached where the settings allow it, in any notation', async () => {
+    const { port, dialled } = await startHttp(answering(200));
+    const { post } = createHttpClient({ isAllowed: egressRule(['127.0.0.0/8']) });
+    for (const host of ['127.0.0.1', '127.1', '0x7f.1']) {
+      expect(await post({ url: new URL(`http://${host}:${port}/`), ...message })).toMatchObject({ status: 200 });
+    }
+    expect(dialled.every((address) => address === '127.0.0.1')).toBe(true);
+  });
+});
+
+describe('a URL whose host is a name', () => {
+  const privates: [what: string, addresses: ResolvedAddress[]][] = [
+    ['loopback', [loopback]],
+    ['a private address', [{ address: '10.0.0.5', family: 4 }]],
+    ['the instance metadata', [{ address: '169.254.169.254', family: 4 }]],
+    ['a unique local address', [{ address: 'fd00:ec2::254', family: 6 }]],
+    ['a mapped address', [{ address: '::ffff:127.0.0.1', family: 6 }]],
+    ['a public and then a private address', [{ address: '93.184.216.34', family: 4 }, loopback]],
+    ['a private and then a public address', [loopback, { address: '93.184.216.34', family: 4 }]],
+    [
+      'a public one of one family and a private one of the other',
+      [
+        { address: '93.184.216.34', family: 4 },
+        { address: '::1', family: 6 },
+      ],
+    ],
+    ['no address', []],
+  ];
+
+  it.each(privates)('is refused without a dial where it leads to %s', async (_, addresses) => {
+    const server = await startHttp(answering(200));
+    const { post, resolve } = strict(vi.fn(async () => addresses));
+    await expect(post({ url: server.url('hooks.example.com'), ...message })).rejects.toMatchObject(refused(false));
+    expect(server.dialled).toEqual([]);
+    expect(resolve).toHaveBeenCalledExactlyOnceWith('hooks.example.com');
+  });
+
+  it.each(['localhost', 'localhost.', 'LOCALHOST', 'a.localhost'])(
+    'is refused where it is our own: %s',
+    async (host) => {
+      const server = await startHttp(answering(200));
+      const { post } = createHttpClient({ isAllowed: egressRule([]) });
+      await expect(post({ url: server.url(host), ...message })).rejects.toThrow();
+      expect(server.dialled).toEqual([]);
+    },
+  );
+
+  it('is dialled at the address that was checked, whatever the next answer would be', async () => {
+    const answers = [loopback, { address: '127.0.0.2', family: 4 }];
+    const resolve = vi.fn(async () => [answers.shift() ?? loopback]);
+    const { dialled, url } = await startHttp(answering(200));
+    const { post } = createHttpClient({ isAllowed: egressRule(['127.0.0.1/32']), resolve });
+    expect(await post({ url: url('rebind.example.com'), ...message })).toMatchObject({ status: 200 });
+    expect(resolve).toHaveBeenCalledTimes(1);
+    expect(dialled).toEqual(['127.0.0.1']);
+  });
+
+  it('is checked anew with each connection', async () => {
+    const answers = [[loopback], [{ address: '10.0.0.5', family: 4 }]];
+    const { url } = await startHttp(answering(200, { connection: 'close' }));
+    const { post } = createHttpClient({
+      isAllowed: egressRule(['127.0.0.1/32']),
+      resolve: async () => answers.shift() ?? [],
+    });
+    expect(await post({ url: url('rebind.example.com'), ...message })).toMatchObject({ status: 200 });
+    await expect(post({ url: url('rebind.example.com'), ...message })).rejects.toMatchObject(refused(false));
+  });
+
+  it('is reached at its next address where the first does not answer', async () => {
+    const { url } = await startHttp(answering(200));
+    const { post } = createHttpClient({
+      isAllowed: egressRule(['127.0.0.0/8', '::1/128']),
+      resolve: async () => [{ address: '::1', family: 6 }, loopback],
+    });
+    expect(await post({ url: url('two.example.com'), ...message })).toMatchObject({ status: 200 });
+  });
+
+  it('is told by code where it does not exist', async () => {
+    const { post } = strict(vi.fn(async () => Promise.reject(Object.assign(new Error('none'), { code: 'ENOTFOUND' }))));
+    const url = new URL('http://nobody.example.com/');
+    await expect(post({ url, ...message })).rejects.toMatchObject({ code: 'ENOTFOUND' });
+  });
+});

@@ -1,0 +1,94 @@
+import { describe, expect, it } from 'vitest';
+import { jsonBody, ownAddress, pathParameter, query } from '../../shared/api/request.ts';
+import { apiRequest } from '../support/api-request.ts';
+
+const base64 = (bytes: string | Uint8Array) =>
+  apiRequest({ body: Buffer.from(bytes).toString('base64'), isBase64Encoded: true });
+
+describe('the body of a request', () => {
+  it('is JSON, whatever its content type says or does not say', () => {
+    for (const type of [
+      'application/json; charset=utf-8',
+      'text/plain',
+      'application/x-www-form-urlencoded',
+      undefined,
+    ]) {
+      const headers = type === undefined ? {} : { 'content-type': type };
+      expect(jsonBody(apiRequest({ headers, body: '{"label":"Größe 😀"}' }))).toEqual({ label: 'Größe 😀' });
+    }
+  });
+
+  it('may come in base64', () => {
+    expect(jsonBody(base64('{"label":"Größe 😀"}'))).toEqual({ label: 'Größe 😀' });
+  });
+
+  it('keeps keys that are names in JavaScript', () => {
+    const text = '{"__proto__":"p","constructor":"c"}';
+    expect(JSON.stringify(jsonBody(apiRequest({ body: text })))).toBe(text);
+  });
+
+  it.each(['', ' ', '{', '{"a":1,}', 'label=x', "{'a':1}", 'undefined', '{}{}', '\ufeff{'])(
+    'is refused where it is no JSON: "%s"',
+    (body) => {
+      expect(() => jsonBody(apiRequest({ body }))).toThrow(
+        expect.objectContaining({ type: 'badRequest', details: 'body: must be valid JSON' }),
+      );
+    },
+  );
+
+  it('is refused where there is none', () => {
+    expect(() => jsonBody(apiRequest())).toThrow(expect.objectContaining({ type: 'badRequest' }));
+  });
+
+  it('is refused where its bytes are no UTF-8', () => {
+    expect(() => jsonBody(base64(Uint8Array.of(0x22, 0xff, 0xfe, 0x22)))).toThrow(
+      expect.objectContaining({ type: 'badRequest', details: 'body: must be UTF-8' }),
+    );
+  });
+});
+
+describe('the query of a request', () => {
+  it('may repeat a key, whose values may hold commas', () => {
+    const found = query(
+      apiRequest({ rawQueryString: 'id=ntA&id=nt%2CB&limit=3', queryStringParameters: { id: 'ntA,nt,B' } }),
+    );
+    expect(found.getAll('id')).toEqual(['ntA', 'nt,B']);
+    expect(found.get('limit')).toBe('3');
+  });
+
+  it('may be empty', () => {
+    expect([...query(apiRequest())]).toEqual([]);
+  });
+});
+
+describe('a parameter of the path', () => {
+  it('is what the gateway found, or nothing', () => {
+    const request = apiRequest({ pathParameters: { notificationId: 'nt A' } });
+    expect(pathParameter(request, 'notificationId')).toBe('nt A');
+    expect(pathParameter(request, 'other')).toBe('');
+    expect(pathParameter(apiRequest(), 'notificationId')).toBe('');
+  });
+});
+
+describe('the address of a request', () => {
+  it('is what the gateway says of itself, never what a header says', () => {
+    const headers = {
+      host: 'evil.example',
+      'x-forwarded-host': 'evil.example',
+      'x-forwarded-proto': 'http',
+      forwarded: 'host=evil.example',
+    };
+    expect(ownAddress(apiRequest({ headers }), 'https')).toBe('https://api.example.com/notifications');
+  });
+
+  it('keeps the path of an API mapping', () => {
+    expect(ownAddress(apiRequest({ rawPath: '/v1.0/123456/notifications' }), 'http')).toBe(
+      'http://api.example.com/v1.0/123456/notifications',
+    );
+  });
+
+  it('is an address whatever the path holds', () => {
+    const { pathname } = new URL(ownAddress(apiRequest({ rawPath: '/notifications/ä b' }), 'https'));
+    expect(pathname).toBe('/notifications/%C3%A4%20b');
+  });
+});

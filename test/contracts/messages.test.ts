@@ -1,0 +1,40 @@
+import { describe, expect, it } from 'vitest';
+import { delivery, testRequest, testResult } from '../../shared/contracts/messages.ts';
+import { alarmEvent } from '../support/events.ts';
+import { goodDetails } from '../support/notifications.ts';
+
+const request = { kind: 'test', tenant: 'acme', type: 'webhook', details: goodDetails.webhook };
+
+describe('a delivery on its way to a sender', () => {
+  const shared = { event_time_ms: 1, content_hash: 'hash', event: alarmEvent() };
+
+  it('needs an event that is one, its time and its digest', () => {
+    expect(delivery.safeParse({ notification_id: 'ntA', ...shared }).success).toBe(true);
+    expect(delivery.safeParse({ ...shared }).success).toBe(false);
+    for (const changes of [{ event: {} }, { event_time_ms: undefined }, { content_hash: undefined }, { round: 0 }])
+      expect(delivery.safeParse({ notification_id: 'ntA', ...shared, ...changes }).success).toBe(false);
+  });
+});
+
+describe('a test that a sender is asked for', () => {
+  it('names the tenant, the type and the details', () => {
+    expect(testRequest.parse(request)).toEqual(request);
+  });
+
+  it.each([
+    ['another kind', { kind: 'alert' }],
+    ['a tenant that can be none', { tenant: 'a b' }],
+    ['an unknown type', { type: '__proto__' }],
+    ['details that are no object', { details: 'url' }],
+    ['no details', { details: null }],
+  ])('is refused with %s', (_, changes) => {
+    expect(testRequest.safeParse({ ...request, ...changes }).success).toBe(false);
+  });
+
+  it('answers with a status of two, and a message', () => {
+    expect(testResult.safeParse({ status: 'success', message: 'm' }).success).toBe(true);
+    expect(testResult.safeParse({ status: 'failure', message: 'm' }).success).toBe(true);
+    expect(testResult.safeParse({ status: 'ok', message: 'm' }).success).toBe(false);
+    expect(testResult.safeParse({ status: 'success' }).success).toBe(false);
+  });
+});

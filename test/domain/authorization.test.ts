@@ -1,0 +1,31 @@
+import { describe, expect, it } from 'vitest';
+import { endpointNames, endpoints } from '../../shared/contracts/endpoints.ts';
+import { mayRole } from '../../shared/domain/authorization.ts';
+
+describe('what a role may do', () => {
+  it.each([
+    ['admin', { create: true, read: true, update: true, delete: true, test: true }],
+    ['creator', { create: true, read: true, update: true, delete: false, test: true }],
+    ['observer', { create: false, read: true, update: false, delete: false, test: false }],
+  ] as const)('%s: %j', (role, expected) => {
+    const permissions = ['create', 'read', 'update', 'delete', 'test'] as const;
+    expect(Object.fromEntries(permissions.map((permission) => [permission, mayRole(role, permission)]))).toEqual(
+      expected,
+    );
+  });
+
+  it.each(['', 'Admin', 'owner', '__proto__', 'constructor', 'toString'])(
+    'is nothing where nobody knows it: "%s"',
+    (role) => {
+      expect(endpointNames.some((name) => mayRole(role, endpoints[name].permission))).toBe(false);
+    },
+  );
+
+  it('follows from the permission of each operation', () => {
+    const allowed = ['admin', 'creator', 'observer'].map((role) => [
+      role,
+      endpointNames.filter((name) => mayRole(role, endpoints[name].permission)).length,
+    ]);
+    expect(Object.fromEntries(allowed)).toEqual({ admin: 9, creator: 8, observer: 4 });
+  });
+});

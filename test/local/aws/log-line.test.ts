@@ -1,0 +1,42 @@
+import { expect, it } from 'vitest';
+import { logLine } from '../../../bin/local/aws/lambda/log-line.ts';
+
+const now = new Date('2026-01-01T10:11:12.345Z');
+
+it.each([
+  [
+    'a structured line',
+    {
+      level: 'WARN',
+      message: 'it failed',
+      timestamp: 'x',
+      service: 'y',
+      cold_start: true,
+      id: 'nt1',
+      reason: 'no answer',
+      count: 2,
+    },
+    'WARN it failed id=nt1 reason="no answer" count=2',
+  ],
+  [
+    'a metric',
+    {
+      _aws: {
+        Timestamp: 1,
+        CloudWatchMetrics: [{ Namespace: 'n', Dimensions: [['service', 'type']], Metrics: [{ Name: 'sent' }] }],
+      },
+      service: 's',
+      type: 'sms',
+      sent: 3,
+    },
+    'metric sent=3 type=sms',
+  ],
+  ['other JSON', { a: 1 }, '{"a":1}'],
+])('%s becomes readable', (_, line, readable) => {
+  expect(logLine('work', JSON.stringify(line), now)).toBe(`10:11:12.345 work ${readable}`);
+});
+
+it('other text stays as it is', () => {
+  expect(logLine('work', '{ not json', now)).toBe('10:11:12.345 work { not json');
+  expect(logLine('work', 'plain', now)).toBe('10:11:12.345 work plain');
+});

@@ -1,0 +1,32 @@
+import type { AwsService } from '../../../../bin/local/aws/aws-service.ts';
+import { createEndpoint, type Endpoint } from '../../../../bin/local/aws/endpoint.ts';
+import { close, listen, origin } from '../../../../bin/local/aws/http.ts';
+
+/** An endpoint that serves some services, and how an SDK client reaches it. */
+export interface TestEndpoint {
+  endpoint: Endpoint;
+  client: {
+    endpoint: string;
+    region: string;
+    credentials: { accessKeyId: string; secretAccessKey: string };
+    maxAttempts: number;
+  };
+  stop(): Promise<void>;
+}
+
+/** Starts an endpoint on a free port. */
+export async function startEndpoint(services: Record<string, AwsService>): Promise<TestEndpoint> {
+  const endpoint = createEndpoint();
+  for (const [name, service] of Object.entries(services)) endpoint.services.set(name, service);
+  const url = origin(await listen(endpoint.server));
+  return {
+    endpoint,
+    client: {
+      endpoint: url,
+      region: 'us-east-1',
+      credentials: { accessKeyId: 'local-test', secretAccessKey: 'local' },
+      maxAttempts: 1,
+    },
+    stop: () => close(endpoint.server),
+  };
+}

@@ -1,0 +1,226 @@
+import { SQSClient } from '@aws-sdk/client-sqs';
+import { afterAll, describe, expect, it, vi } from 'vitest';
+import * as z from 'zod';
+import { createDeliveryRepository } from '../../shared/adapters/deliveries/delivery-repository.ts';
+import { createQueues } from '../../shared/adapters/queues.ts';
+import { failed, type Outcome } from '../../shared/domain/attempt-outcome.ts';
+import { deliveryId } from '../../shared/domain/delivery-key.ts';
+import { claimedRecord, ended } from '../../shared/domain/delivery-record.ts';
+import { claimedLock } from '../../shared/domain/incident.ts';
+import { newNotificationId } from '../../shared/domain/notification-id.ts';
+import type { SenderTools, Work } from '../../shared/pipeline/sender/delivery-job.ts';
+import { deliverInOrder } from '../../shared/pipeline/sender/incident-lock.ts';
+import { startDatabase } from '../support/dynamodb.ts';
+import { alarmEvent } from '../support/events.ts';
+import { queueRecord } from '../support/queue-record.ts';
+
+const { client, stop } = await startDatabase();
+afterAll(stop);
+const deliveries = createDeliveryRepository(client, 'deliveries');
+
+const NOW = Date.UTC(2026, 0, 1);
+const address = (name: string) => `https://sqs.example.com/1/${name}`;
+const queueUrls = {
+  email: address('email'),
+  technicalContactsEmail: address('technicalContactsEmail'),
+  webhook: address('webhook'),
+  sms: address('sms'),
+  incidentpager: address('incidentpager'),
+  incidentrouter: address('incidentrouter'),
+  atomfeed: address('atomfeed'),
+  managed: address('managed'),
+};
+const delivered: Outcome = { result: 'delivered', explanation: '' };
+
+const batchInput = z.object({
+  QueueUrl: z.string(),
+  Entries: z.array(
+    z.object({
+      DelaySeconds: z.number(),
+      MessageAttributes: z.record(z.string(), z.object({ StringValue: z.string() })),
+    }),
+  ),
+});
+
+type Sent = { queue: string; seconds: number; waits: string | undefined; isOlder: boolean };
+
+/** The sender of pagers, whose SQS keeps what it is given, for one notification. */
+const setUp = ({ timeLeft = 30_000, outcome = delivered }: { timeLeft?: number; outcome?: Outcome } = {}) => {
+  const sqs = new SQSClient({ region: 'local-1', credentials: { accessKeyId: 'none', secretAccessKey: 'none' } });
+  const sent: Sent[] = [];
+  let requests = 0;
+  sqs.middlewareStack.add(
+    () => async (args) => {
+      requests++;
+      const { QueueUrl, Entries } = batchInput.parse(args.input);
+      sent.push(
+        ...Entries.map(({ DelaySeconds, MessageAttributes }) => ({
+          queue: QueueUrl,
+          seconds: DelaySeconds,
+          waits: MessageAttributes.lock_waits?.StringValue,
+          isOlder: MessageAttributes.newer_waits !== undefined,
+        })),
+      );
+      return { response: {}, output: { $metadata: {} } };
+    },
+    { step: 'initialize', priority: 'high' },
+  );
+  const deliver = vi.fn<SenderTools['deliver']>(async () => outcome);
+  const tools: SenderTools = {
+    type: 'incidentpager',
+    deliver,
+    deliveries,
+    queues: createQueues(sqs, () => NOW),
+    queueUrls,
+    retryUrl: address('incidentpager-Retries'),
+    deadLetterUrl: address('incidentpager-DeadLetters'),
+    retryScale: 1,
+    deadLetterMail: false,
+    clock: () => NOW,
+    isTenantThrottled: () => false,
+  };
+  const notificationId = newNotificationId();
+  const work = (time: number, from = 'incidentpager', attributes: Record<string, string> = {}): Work => {
+    const event = alarmEvent({ event_id: `e${time}` });
+    return {
+      tools,
+      record: queueRecord({
+        messageId: `m${time}`,
+        body: `text ${time}`,
+        eventSourceARN: `arn:aws:sqs:local-1:1:${from}`,
+        messageAttributes: Object.fromEntries(
+          Object.entries(attributes).map(([name, stringValue]) => [name, { stringValue, dataType: 'Number' }]),
+        ),
+      }),
+      body: { notification_id: notificationId, event, event_time_ms: time, content_hash: 'hash' },
+      id: deliveryId(event, notificationId),
+      timeLeft: () => timeLeft,
+    };
+  };
+  const target = { id: notificationId, type: 'incidentpager', details: {} } as const;
+  const run = (first: Work, ...rest: Work[]) =>
+    deliverInOrder([first, ...rest], Promise.resolve(target), async (one, settled) => ({
+      work: one,
+      settled: await settled.catch(() => ({ verdict: 'internal_error' as const, again: true as const })),
+    }));
+  const lock = claimedLock(alarmEvent(), notificationId, 'another', NOW);
+  const verdicts = (results: Awaited<ReturnType<typeof run>>) => results.map(({ settled }) => settled.verdict);
+  return { work, run, deliver, sent, requests: () => requests, lock, verdicts };
+};
+
+describe('messages of an incident', () => {
+  it('are delivered under one lock, oldest first, and the lock remembers the newest', async () => {
+    const { work, run, deliver, lock, verdicts } = setUp();
+    expect(verdicts(await run(work(NOW - 3), work(NOW - 2), work(NOW - 1)))).toEqual(Array(3).fill('delivered'));
+    expect(deliver.mock.calls.map(([{ eventTimeMs }]) => eventTimeMs)).toEqual([NOW - 3, NOW - 2, NOW - 1]);
+    expect(await deliveries.claimLock(lock, NOW)).toMatchObject({ newest_event_at_ms: NOW - 1 });
+  });
+
+  it('are superseded where a newer event was delivered before', async () => {
+    const { work, run, deliver, verdicts } = setUp();
+    await run(work(NOW));
+    expect(verdicts(await run(work(NOW - 1)))).toEqual(['superseded']);
+    expect(deliver).toHaveBeenCalledTimes(1);
+  });
+
+  it.each(['incidentpager', 'incidentpager-Retries'])(
+    'are sent anew to %s, from where they came, where no time is left for them',
+    async (name) => {
+      const { work, run, deliver, sent, verdicts } = setUp({ timeLeft: 16_999 });
+      expect(verdicts(await run(work(NOW, name)))).toEqual(['busy']);
+      expect(sent).toEqual([{ queue: address(name), seconds: 2, waits: '1', isOlder: false }]);
+      expect(deliver).not.toHaveBeenCalled();
+    },
+  );
+
+  it('wait in one request while another worker holds the lock, and only the newest asks often', async () => {
+    const { work, run, deliver, sent, requests, lock, verdicts } = setUp();
+    await deliveries.claimLock(lock, NOW);
+    const waits = { lock_waits: '5' };
+    const line = [NOW - 3, NOW - 2, NOW - 1].map((time) => work(time, 'incidentpager', waits));
+    const [first = work(NOW), ...rest] = line;
+    expect(verdicts(await run(first, ...rest))).toEqual(['busy', 'busy', 'busy']);
+    expect(sent.map(({ seconds, waits: asked, isOlder }) => [seconds, asked, isOlder])).toEqual([
+      [900, '6', true],
+      [900, '6', true],
+      [35, '6', false],
+    ]);
+    expect(requests()).toBe(1);
+    expect(deliver).not.toHaveBeenCalled();
+  });
+
+  it('ask seldom once a newer one waits elsewhere', async () => {
+    const { work, run, sent, lock } = setUp();
+    await deliveries.claimLock(lock, NOW);
+    await run(work(NOW));
+    await run(work(NOW - 1, 'incidentpager', { lock_waits: '3' }));
+    expect(sent.map(({ seconds, isOlder }) => [seconds, isOlder])).toEqual([
+      [2, false],
+      [128, true],
+    ]);
+  });
+
+  it('wait while their destination is not called, which uses no attempt and keeps nobody from the lock', async () => {
+    const paused = failed('throttled', 'origin paused', '', { free: true, retryAfter: 30_000 });
+    const { work, run, deliver, sent, lock, verdicts } = setUp({ outcome: paused });
+    const [older, newest] = [work(NOW - 1), work(NOW)];
+    expect(verdicts(await run(older, newest))).toEqual(['busy', 'busy']);
+    expect(deliver).toHaveBeenCalledTimes(1);
+    expect(sent).toHaveLength(2);
+    expect(await deliveries.claimLock(lock, NOW)).toMatchObject({ newest_event_at_ms: 0 });
+  });
+
+  it('are kept from the lock where it could not be advanced after a delivery, and the message is received again', async () => {
+    const { work, run, deliver, verdicts } = setUp();
+    const ok = work(NOW);
+    let left = 30_000;
+    const broken: Work = {
+      ...ok,
+      timeLeft: () => left,
+      tools: {
+        ...ok.tools,
+        deliver: (...given) => {
+          left = 12_000;
+          return deliver(...given);
+        },
+        deliveries: {
+          ...deliveries,
+          advanceAndReleaseLock: async () => {
+            throw new Error('no answer');
+          },
+        },
+      },
+    };
+    expect(verdicts(await run(broken))).toEqual(['internal_error']);
+    expect(verdicts(await run(work(NOW - 1)))).toEqual(['busy']);
+    expect(deliver).toHaveBeenCalledTimes(1);
+  });
+
+  it('advance the lock by a duplicate of what was delivered: its worker may have crashed before', async () => {
+    const { work, run, lock, verdicts } = setUp();
+    const delivered = claimedRecord(work(NOW).body, 'crashed', NOW);
+    await deliveries.complete(ended(delivered, 'delivered'));
+    expect(verdicts(await run(work(NOW)))).toEqual(['duplicate']);
+    expect(await deliveries.claimLock(lock, NOW)).toMatchObject({ newest_event_at_ms: NOW });
+  });
+
+  it('ask seldom, one by one, for a destination that is not called for now, unless they are the newest', async () => {
+    const paused = failed('throttled', 'origin paused', '', { free: true, retryAfter: 30_000 });
+    const { work, run, sent } = setUp({ outcome: paused });
+    await run(work(NOW));
+    await run(work(NOW - 1));
+    await run(work(NOW - 2, 'incidentpager', { lock_waits: '9' }));
+    expect(sent.map(({ isOlder, seconds }) => [isOlder, seconds])).toEqual([
+      [false, 2],
+      [true, 2],
+      [true, 900],
+    ]);
+  });
+
+  it('are a failure of ours where the calls before the send used up the time', async () => {
+    const { work, run, verdicts } = setUp();
+    let calls = 0;
+    const slow: Work = { ...work(NOW), timeLeft: () => (calls++ < 3 ? 18_000 : 12_000) };
+    expect(verdicts(await run(slow))).toEqual(['internal_error']);
+  });
+});

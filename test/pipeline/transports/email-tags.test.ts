@@ -1,0 +1,52 @@
+import { describe, expect, it, vi } from 'vitest';
+import { mailTags } from '../../../shared/domain/email-event.ts';
+import { newNotificationId } from '../../../shared/domain/notification-id.ts';
+import { emailDelivery } from '../../../shared/pipeline/transports/email.ts';
+import { alarmEvent, EVENT_TIME } from '../../support/events.ts';
+import { startHttp } from '../../support/servers.ts';
+
+describe('a mail that is sent', () => {
+  const environment = { MAIL_FROM: 'notifications@example.com', CONFIGURATION_SET: 'ours' };
+
+  /** The tags that SES would get with a mail. */
+  const tagsSent = async (notificationId?: string) => {
+    let form = new URLSearchParams();
+    const { url } = await startHttp(async (request, response) => {
+      form = new URLSearchParams((await request.toArray()).join(''));
+      response.end(
+        '<SendEmailResponse><SendEmailResult><MessageId>m</MessageId></SendEmailResult></SendEmailResponse>',
+      );
+    });
+    vi.stubEnv('AWS_ENDPOINT_URL_SES', url().href);
+    vi.stubEnv('AWS_REGION', 'local-1');
+    vi.stubEnv('AWS_ACCESS_KEY_ID', 'local');
+    vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'local');
+    const deliver = emailDelivery(environment, async () => undefined);
+    const alert = {
+      event: alarmEvent(),
+      eventTimeMs: EVENT_TIME,
+      deliveryId: 'd1',
+      partsDone: [],
+      timeLeft: () => 30_000,
+    };
+    const outcome = await deliver(
+      { ...alert, ...(notificationId !== undefined && { notificationId }) },
+      { address: 'a@example.com' },
+    );
+    vi.unstubAllEnvs();
+    expect(outcome.result).toBe('delivered');
+    const tag = (part: 'Name' | 'Value') =>
+      [...form].filter(([name]) => name.startsWith('Tags.') && name.endsWith(part)).map(([, value]) => value);
+    const values = tag('Value');
+    return Object.fromEntries(tag('Name').map((name, index) => [name, values[index]]));
+  };
+
+  it('carries the ids of its delivery', async () => {
+    const id = newNotificationId();
+    expect(await tagsSent(id)).toEqual(mailTags(alarmEvent(), id));
+  });
+
+  it('carries none as a test', async () => {
+    expect(await tagsSent()).toEqual({});
+  });
+});
