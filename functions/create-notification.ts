@@ -1,10 +1,10 @@
-import { createDocumentClient } from '../shared/adapters/document-client.ts';
+import { createDocumentClient } from '../shared/adapters/aws-client.ts';
 import { createNotificationQuota } from '../shared/adapters/notifications/notification-quota.ts';
 import { createNotificationRepository } from '../shared/adapters/notifications/notification-repository.ts';
 import { tokenAuthentication } from '../shared/adapters/tokens/token-repository.ts';
 import { endpoint } from '../shared/api/endpoint.ts';
-import { jsonBody, ownAddress, valid } from '../shared/api/request.ts';
-import { assertAnswerable, located } from '../shared/api/response.ts';
+import { jsonBody, requestUrl, valid } from '../shared/api/request.ts';
+import { assertFitsResponse, locationResponse } from '../shared/api/response.ts';
 import { parseNotification } from '../shared/contracts/notification.ts';
 import { environments } from '../shared/environment.ts';
 
@@ -19,12 +19,12 @@ export const handler = endpoint(
   tokenAuthentication(client, environment),
   (request) => {
     const attributes = valid(parseNotification(jsonBody(request)));
-    assertAnswerable(attributes);
-    return { attributes, collection: ownAddress(request, environment.LINK_SCHEME) };
+    assertFitsResponse(attributes);
+    return { attributes, collection: requestUrl(request, environment.LINK_SCHEME) };
   },
   async ({ attributes, collection }, { tenant }) => {
     await quota.reserve(tenant);
     const id = await notifications.create(tenant, attributes);
-    return located(201, `${collection}/${id}`);
+    return locationResponse(201, `${collection}/${id}`);
   },
 );

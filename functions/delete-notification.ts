@@ -1,4 +1,4 @@
-import { createDocumentClient } from '../shared/adapters/document-client.ts';
+import { createDocumentClient } from '../shared/adapters/aws-client.ts';
 import { createDeleteRecorder } from '../shared/adapters/notifications/notification-counter.ts';
 import { createNotificationRepository } from '../shared/adapters/notifications/notification-repository.ts';
 import { tokenAuthentication } from '../shared/adapters/tokens/token-repository.ts';

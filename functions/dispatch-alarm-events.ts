@@ -1,4 +1,4 @@
-import { createDocumentClient } from '../shared/adapters/document-client.ts';
+import { createDocumentClient } from '../shared/adapters/aws-client.ts';
 import { createNotificationRepository } from '../shared/adapters/notifications/notification-repository.ts';
 import { createQueues } from '../shared/adapters/queues.ts';
 import { environments } from '../shared/environment.ts';

@@ -1,8 +1,8 @@
-import { errorAnswer } from '../shared/api/error-handler.ts';
+import { errorResponse } from '../shared/api/error-handler.ts';
 import type { ApiRequest } from '../shared/api/request.ts';
-import type { Answer } from '../shared/api/response.ts';
+import type { ApiResponse } from '../shared/api/response.ts';
 import { notFound } from '../shared/domain/errors.ts';
 
 /** The `$default` route: an unknown path or method is 404 in the shape of every other error. */
-export const handler = async ({ requestContext }: ApiRequest): Promise<Answer> =>
-  errorAnswer(notFound('The resource'), requestContext.requestId);
+export const handler = async ({ requestContext }: ApiRequest): Promise<ApiResponse> =>
+  errorResponse(notFound('The resource'), requestContext.requestId);

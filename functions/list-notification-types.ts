@@ -1,7 +1,7 @@
-import { createDocumentClient } from '../shared/adapters/document-client.ts';
+import { createDocumentClient } from '../shared/adapters/aws-client.ts';
 import { tokenAuthentication } from '../shared/adapters/tokens/token-repository.ts';
 import { endpoint } from '../shared/api/endpoint.ts';
-import { ownAddress, query } from '../shared/api/request.ts';
+import { query, requestUrl } from '../shared/api/request.ts';
 import { ok, takePage } from '../shared/api/response.ts';
 import { collection, parsePage } from '../shared/contracts/collection.ts';
 import { notificationTypeIds, notificationTypeRecord } from '../shared/contracts/notification-types.ts';
@@ -15,7 +15,7 @@ export const handler = endpoint(
   tokenAuthentication(createDocumentClient(), environment),
   (request) => ({
     page: parsePage(query(request)),
-    self: { href: ownAddress(request, environment.LINK_SCHEME), query: query(request) },
+    self: { href: requestUrl(request, environment.LINK_SCHEME), query: query(request) },
   }),
   async ({ page, self }) => {
     const { marker } = page;

@@ -1,8 +1,8 @@
-import { createDocumentClient } from '../shared/adapters/document-client.ts';
+import { createDocumentClient } from '../shared/adapters/aws-client.ts';
 import { createNotificationRepository } from '../shared/adapters/notifications/notification-repository.ts';
 import { tokenAuthentication } from '../shared/adapters/tokens/token-repository.ts';
 import { endpoint } from '../shared/api/endpoint.ts';
-import { ownAddress, query } from '../shared/api/request.ts';
+import { query, requestUrl } from '../shared/api/request.ts';
 import { ok, takePage } from '../shared/api/response.ts';
 import { collection, parsePage } from '../shared/contracts/collection.ts';
 import { environments } from '../shared/environment.ts';
@@ -18,7 +18,7 @@ export const handler = endpoint(
   (request) => ({
     page: parsePage(query(request)),
     ids: query(request).getAll('id'),
-    self: { href: ownAddress(request, environment.LINK_SCHEME), query: query(request) },
+    self: { href: requestUrl(request, environment.LINK_SCHEME), query: query(request) },
   }),
   async ({ page, ids, self }, { tenant }) => {
     const records =

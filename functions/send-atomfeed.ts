@@ -1,9 +1,9 @@
-import { createDocumentClient } from '../shared/adapters/document-client.ts';
+import { createDocumentClient } from '../shared/adapters/aws-client.ts';
 import { createOutboundClient } from '../shared/adapters/outbound-http/outbound-client.ts';
 import { anyAddress } from '../shared/domain/egress.ts';
 import { environments } from '../shared/environment.ts';
 import { createSender } from '../shared/pipeline/sender/sender.ts';
-import { feedDelivery } from '../shared/pipeline/transports/atomfeed.ts';
+import { createFeedTransport } from '../shared/pipeline/transports/atomfeed.ts';
 
 const environment = environments['send-atomfeed'].parse(process.env);
 const http = createOutboundClient(anyAddress);
@@ -13,5 +13,5 @@ export const handler = createSender(
   'atomfeed',
   createDocumentClient(),
   environment,
-  feedDelivery(http, environment.FEED_ENDPOINT),
+  createFeedTransport(http, environment.FEED_ENDPOINT),
 );

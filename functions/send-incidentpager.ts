@@ -1,9 +1,9 @@
-import { createDocumentClient } from '../shared/adapters/document-client.ts';
+import { createDocumentClient } from '../shared/adapters/aws-client.ts';
 import { createOutboundClient } from '../shared/adapters/outbound-http/outbound-client.ts';
 import { anyAddress, egressRule } from '../shared/domain/egress.ts';
 import { environments } from '../shared/environment.ts';
 import { createSender } from '../shared/pipeline/sender/sender.ts';
-import { pagerDelivery } from '../shared/pipeline/transports/incidentpager.ts';
+import { createPagerTransport } from '../shared/pipeline/transports/incidentpager.ts';
 
 const environment = environments['send-incidentpager'].parse(process.env);
 const guarded = createOutboundClient(egressRule(environment.EGRESS_ALLOW));
@@ -14,5 +14,5 @@ export const handler = createSender(
   'incidentpager',
   createDocumentClient(),
   environment,
-  pagerDelivery(guarded, direct, environment.PAGER_ENDPOINT),
+  createPagerTransport(guarded, direct, environment.PAGER_ENDPOINT),
 );

@@ -1,10 +1,10 @@
 import { createAccountRepository } from '../shared/adapters/accounts/account-repository.ts';
-import { createDocumentClient } from '../shared/adapters/document-client.ts';
+import { createDocumentClient } from '../shared/adapters/aws-client.ts';
 import { createOutboundClient } from '../shared/adapters/outbound-http/outbound-client.ts';
 import { anyAddress } from '../shared/domain/egress.ts';
 import { environments } from '../shared/environment.ts';
 import { createSender } from '../shared/pipeline/sender/sender.ts';
-import { routerDelivery } from '../shared/pipeline/transports/incidentrouter.ts';
+import { createRouterTransport } from '../shared/pipeline/transports/incidentrouter.ts';
 
 const environment = environments['send-incidentrouter'].parse(process.env);
 const client = createDocumentClient();
@@ -16,5 +16,5 @@ export const handler = createSender(
   'incidentrouter',
   client,
   environment,
-  routerDelivery(accounts, http, environment.ROUTER_ENDPOINT),
+  createRouterTransport(accounts, http, environment.ROUTER_ENDPOINT),
 );

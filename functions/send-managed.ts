@@ -1,9 +1,9 @@
 import { createAccountRepository } from '../shared/adapters/accounts/account-repository.ts';
-import { createDocumentClient } from '../shared/adapters/document-client.ts';
+import { createDocumentClient } from '../shared/adapters/aws-client.ts';
 import { environments } from '../shared/environment.ts';
 import { createDailyLimit } from '../shared/pipeline/daily-limit.ts';
 import { createSender } from '../shared/pipeline/sender/sender.ts';
-import { managedDelivery } from '../shared/pipeline/transports/managed.ts';
+import { createManagedTransport } from '../shared/pipeline/transports/managed.ts';
 
 const environment = environments['send-managed'].parse(process.env);
 const client = createDocumentClient();
@@ -15,5 +15,5 @@ export const handler = createSender(
   'managed',
   client,
   environment,
-  managedDelivery(environment.MANAGED_TOPIC, dailyLimit),
+  createManagedTransport(environment.MANAGED_TOPIC, dailyLimit),
 );

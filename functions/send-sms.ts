@@ -1,9 +1,9 @@
 import { createAccountRepository } from '../shared/adapters/accounts/account-repository.ts';
-import { createDocumentClient } from '../shared/adapters/document-client.ts';
+import { createDocumentClient } from '../shared/adapters/aws-client.ts';
 import { environments } from '../shared/environment.ts';
 import { createDailyLimit } from '../shared/pipeline/daily-limit.ts';
 import { createSender } from '../shared/pipeline/sender/sender.ts';
-import { smsDelivery } from '../shared/pipeline/transports/sms.ts';
+import { createSmsTransport } from '../shared/pipeline/transports/sms.ts';
 
 const environment = environments['send-sms'].parse(process.env);
 const client = createDocumentClient();
@@ -11,4 +11,4 @@ const accounts = createAccountRepository(client, environment.ACCOUNTS_TABLE);
 const dailyLimit = createDailyLimit(accounts, 'sms', environment.DAILY_LIMIT);
 
 /** Sends alerts to `sms` notifications. */
-export const handler = createSender('sms', client, environment, smsDelivery(environment, dailyLimit));
+export const handler = createSender('sms', client, environment, createSmsTransport(environment, dailyLimit));

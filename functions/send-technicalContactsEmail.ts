@@ -1,9 +1,9 @@
 import { createAccountRepository } from '../shared/adapters/accounts/account-repository.ts';
-import { createDocumentClient } from '../shared/adapters/document-client.ts';
+import { createDocumentClient } from '../shared/adapters/aws-client.ts';
 import { environments } from '../shared/environment.ts';
 import { createDailyLimit } from '../shared/pipeline/daily-limit.ts';
 import { createSender } from '../shared/pipeline/sender/sender.ts';
-import { technicalContactsDelivery } from '../shared/pipeline/transports/email.ts';
+import { createTechnicalContactsTransport } from '../shared/pipeline/transports/email.ts';
 
 const environment = environments['send-technicalContactsEmail'].parse(process.env);
 const client = createDocumentClient();
@@ -15,5 +15,5 @@ export const handler = createSender(
   'technicalContactsEmail',
   client,
   environment,
-  technicalContactsDelivery(environment, dailyLimit, accounts),
+  createTechnicalContactsTransport(environment, dailyLimit, accounts),
 );

@@ -1,10 +1,10 @@
 import { createAccountRepository } from '../shared/adapters/accounts/account-repository.ts';
-import { createDocumentClient } from '../shared/adapters/document-client.ts';
+import { createDocumentClient } from '../shared/adapters/aws-client.ts';
 import { createOutboundClient } from '../shared/adapters/outbound-http/outbound-client.ts';
 import { egressRule } from '../shared/domain/egress.ts';
 import { environments } from '../shared/environment.ts';
 import { createSender } from '../shared/pipeline/sender/sender.ts';
-import { webhookDelivery } from '../shared/pipeline/transports/webhook.ts';
+import { createWebhookTransport } from '../shared/pipeline/transports/webhook.ts';
 
 const environment = environments['send-webhook'].parse(process.env);
 const client = createDocumentClient();
@@ -15,5 +15,5 @@ export const handler = createSender(
   'webhook',
   client,
   environment,
-  webhookDelivery(createAccountRepository(client, environment.ACCOUNTS_TABLE), http),
+  createWebhookTransport(createAccountRepository(client, environment.ACCOUNTS_TABLE), http),
 );

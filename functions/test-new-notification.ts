@@ -1,5 +1,5 @@
 import { createAccountRepository } from '../shared/adapters/accounts/account-repository.ts';
-import { createDocumentClient } from '../shared/adapters/document-client.ts';
+import { createDocumentClient } from '../shared/adapters/aws-client.ts';
 import { tokenAuthentication } from '../shared/adapters/tokens/token-repository.ts';
 import { endpoint } from '../shared/api/endpoint.ts';
 import { jsonBody, valid } from '../shared/api/request.ts';

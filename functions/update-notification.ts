@@ -1,10 +1,10 @@
-import { createDocumentClient } from '../shared/adapters/document-client.ts';
+import { createDocumentClient } from '../shared/adapters/aws-client.ts';
 import { createNotificationRepository } from '../shared/adapters/notifications/notification-repository.ts';
 import { tokenAuthentication } from '../shared/adapters/tokens/token-repository.ts';
 import { endpoint } from '../shared/api/endpoint.ts';
 import { createNotificationUpdate } from '../shared/api/notification-update.ts';
-import { jsonBody, ownAddress, pathParameter, valid } from '../shared/api/request.ts';
-import { located } from '../shared/api/response.ts';
+import { jsonBody, pathParameter, requestUrl, valid } from '../shared/api/request.ts';
+import { locationResponse } from '../shared/api/response.ts';
 import { parseChanges } from '../shared/contracts/notification.ts';
 import { environments } from '../shared/environment.ts';
 
@@ -19,10 +19,10 @@ export const handler = endpoint(
   (request) => ({
     id: pathParameter(request, 'notificationId'),
     changes: valid(parseChanges(jsonBody(request))),
-    address: ownAddress(request, environment.LINK_SCHEME),
+    address: requestUrl(request, environment.LINK_SCHEME),
   }),
   async ({ id, changes, address }, { tenant }) => {
     await update({ tenant, id }, changes);
-    return located(204, address);
+    return locationResponse(204, address);
   },
 );

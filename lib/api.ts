@@ -9,7 +9,7 @@ import { type EndpointName, endpointNames, endpoints } from '../shared/contracts
 import type { EnvironmentOf } from '../shared/environment.ts';
 import { CustomDomain, hasDomain } from './custom-domain.ts';
 import type { Delivery } from './delivery.ts';
-import { Access } from './resource-access.ts';
+import { ResourceAccess } from './resource-access.ts';
 import { type FunctionDefaults, ServiceFunction } from './service-function.ts';
 import type { Storage } from './storage.ts';
 
@@ -24,11 +24,11 @@ export class Api extends Construct {
   constructor(scope: Construct, id: string, defaults: FunctionDefaults, storage: Storage, delivery: Delivery) {
     super(scope, id);
     const { settings } = defaults;
-    const unknownRoute = new ServiceFunction(this, 'answer-unknown-route', defaults, new Access({}));
+    const unknownRoute = new ServiceFunction(this, 'handle-unknown-route', defaults, new ResourceAccess({}));
     const api = new HttpApi(this, 'HttpApi', {
       apiName: Stack.of(this).stackName,
       createDefaultStage: false,
-      defaultIntegration: new HttpLambdaIntegration('answer-unknown-route', unknownRoute.lambda),
+      defaultIntegration: new HttpLambdaIntegration('handle-unknown-route', unknownRoute.lambda),
     });
 
     this.httpApi = api;
@@ -83,18 +83,18 @@ export class Api extends Construct {
   #accesses({ settings }: FunctionDefaults, { notifications, tokens, accounts }: Storage, delivery: Delivery) {
     const caller = tokens
       .access('GetItem')
-      .and(new Access({ TOKEN_CACHE_SECONDS: String(settings.tokenCacheSeconds) }));
-    const links = new Access({ LINK_SCHEME: settings.linkScheme });
+      .and(new ResourceAccess({ TOKEN_CACHE_SECONDS: String(settings.tokenCacheSeconds) }));
+    const links = new ResourceAccess({ LINK_SCHEME: settings.linkScheme });
     // A write of a large notification, and the cleanup beside it.
     const writing = ['GetItem', 'PutItem', 'DeleteItem', 'BatchWriteItem', 'Query'] as const;
     const testing = caller
       .and(accounts.access('UpdateItem'))
-      .and(new Access({ TESTS_PER_DAY: String(settings.testsPerDay) }))
+      .and(new ResourceAccess({ TESTS_PER_TENANT_PER_DAY: String(settings.testsPerTenantPerDay) }))
       .and(delivery.testing());
     return {
       'create-notification': caller
         .and(notifications.access('UpdateItem', ...writing))
-        .and(new Access({ NOTIFICATIONS_PER_TENANT: String(settings.notificationsPerTenant) }))
+        .and(new ResourceAccess({ NOTIFICATIONS_PER_TENANT: String(settings.notificationsPerTenant) }))
         .and(links),
       'list-notifications': caller.and(notifications.access('GetItem', 'BatchGetItem', 'Query')).and(links),
       'get-notification': caller.and(notifications.access('GetItem', 'BatchGetItem')),
@@ -104,7 +104,7 @@ export class Api extends Construct {
       'test-new-notification': testing,
       'list-notification-types': caller.and(links),
       'get-notification-type': caller,
-    } satisfies { [Name in EndpointName]: Access<EnvironmentOf<Name>> };
+    } satisfies { [Name in EndpointName]: ResourceAccess<EnvironmentOf<Name>> };
   }
 }
 

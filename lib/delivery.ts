@@ -9,10 +9,10 @@ import {
 } from '../shared/contracts/notification-types.ts';
 import { type EnvironmentOf, senderName } from '../shared/environment.ts';
 import type { CrashedQueue } from './crashed-queue.ts';
-import type { Mail } from './email.ts';
+import type { Email } from './email.ts';
 import type { ManagedTopic } from './managed-topic.ts';
 import type { Network } from './network.ts';
-import { Access } from './resource-access.ts';
+import { ResourceAccess } from './resource-access.ts';
 import { RETRY_BATCH_SIZE, SenderQueue } from './sender-queue.ts';
 import { type FunctionDefaults, ServiceFunction } from './service-function.ts';
 import type { Storage } from './storage.ts';
@@ -45,7 +45,7 @@ class PerType<Value> {
 }
 
 /** The AWS services by which some types leave the stack, and the network from which the others do, unless it is Lambda's. */
-export type Outlets = { mail: Mail; managed: ManagedTopic; network: Network | undefined };
+export type Outlets = { mail: Email; managed: ManagedTopic; network: Network | undefined };
 
 /** Whether a type's sender dials URLs that users or operators have set, or AWS alone. */
 export const dialsUrls = {
@@ -85,7 +85,7 @@ export class Delivery extends Construct {
     const { settings } = defaults;
     const queues = new PerType((type) => new SenderQueue(this, type, crashed, settings));
     const sendingTo = (types: readonly NotificationTypeId[]) =>
-      new Access({ SENDER_QUEUES: queues.json(this, ({ queue }) => queue.queueUrl) }, [
+      new ResourceAccess({ SENDER_QUEUES: queues.json(this, ({ queue }) => queue.queueUrl) }, [
         new PolicyStatement({
           actions: ['sqs:SendMessage'],
           resources: types.map((type) => queues.of(type).queue.queueArn),
@@ -105,7 +105,7 @@ export class Delivery extends Construct {
         .and(sendingTo(notificationTypeIds))
         .and(this.alarmEvents.settling())
         .and(
-          new Access({ ALARM_EVENTS_QUEUE: this.alarmEvents.queue.queueUrl }, [
+          new ResourceAccess({ ALARM_EVENTS_QUEUE: this.alarmEvents.queue.queueUrl }, [
             // A large plan goes on in a message of its own.
             new PolicyStatement({ actions: ['sqs:SendMessage'], resources: [this.alarmEvents.queue.queueArn] }),
           ]),
@@ -122,12 +122,12 @@ export class Delivery extends Construct {
       const access = senderAccess[type].and(sendingTo(others)).and(queues.of(type).settling());
       const sender = new ServiceFunction(this, senderName(type), defaults, access, {
         sendsToItself: true,
-        memory: settings.typeMemory[type],
+        memory: settings.memoryMbByType[type],
         // Each of a batch of retries may be for a name that is slow to look up.
         lookups: dialsUrls[type] ? RETRY_BATCH_SIZE : undefined,
         network: dialsUrls[type] ? outlets.network : undefined,
       });
-      queues.of(type).feed(sender.lambda, settings.typeConcurrency[type] ?? settings.senderConcurrency);
+      queues.of(type).feed(sender.lambda, settings.senderConcurrencyByType[type] ?? settings.senderConcurrency);
       return sender;
     });
     this.lines = notificationTypeIds.map((type) => ({
@@ -147,44 +147,45 @@ export class Delivery extends Construct {
       .access('BatchGetItem')
       .and(deliveries.access('GetItem', 'PutItem', 'BatchWriteItem'))
       .and(
-        new Access({
-          RETRY_SCALE: String(settings.retryScale),
-          DEAD_LETTER_MAIL: settings.deadLetterMail ? 'true' : 'false',
+        new ResourceAccess({
+          RETRY_DELAY_SCALE: String(settings.retryDelayScale),
+          DEAD_LETTER_EMAIL: settings.deadLetterEmail ? 'true' : 'false',
         } as const),
       );
     const locks = deliveries.access('UpdateItem');
     const credentials = accounts.access('GetItem', 'UpdateItem');
-    const guarded = new Access({ EGRESS_ALLOW: settings.egressAllow.join(',') });
-    const limitedTo = (limit: number) => accounts.access('UpdateItem').and(new Access({ DAILY_LIMIT: String(limit) }));
+    const guarded = new ResourceAccess({ EGRESS_ALLOW: settings.egressAllow.join(',') });
+    const limitedTo = (limit: number) =>
+      accounts.access('UpdateItem').and(new ResourceAccess({ DAILY_LIMIT: String(limit) }));
     return {
-      email: common.and(mail.sending()).and(limitedTo(settings.emailPerTenantDay)),
+      email: common.and(mail.sending()).and(limitedTo(settings.emailsPerTenantPerDay)),
       technicalContactsEmail: common
         .and(mail.sending())
         .and(accounts.access('GetItem'))
-        .and(limitedTo(settings.emailPerTenantDay)),
+        .and(limitedTo(settings.emailsPerTenantPerDay)),
       webhook: common.and(credentials).and(guarded),
-      sms: common.and(this.#texting(settings)).and(limitedTo(settings.smsPerTenantDay)),
+      sms: common.and(this.#texting(settings)).and(limitedTo(settings.smsPerTenantPerDay)),
       incidentpager: common
         .and(locks)
         .and(guarded)
-        .and(new Access({ PAGER_ENDPOINT: settings.pagerEndpoint })),
+        .and(new ResourceAccess({ PAGER_ENDPOINT: settings.pagerEndpoint })),
       incidentrouter: common
         .and(locks)
         .and(credentials)
-        .and(new Access({ ROUTER_ENDPOINT: settings.routerEndpoint })),
+        .and(new ResourceAccess({ ROUTER_ENDPOINT: settings.routerEndpoint })),
       atomfeed: common.and(
-        new Access(settings.feedEndpoint === undefined ? {} : { FEED_ENDPOINT: settings.feedEndpoint }),
+        new ResourceAccess(settings.feedEndpoint === undefined ? {} : { FEED_ENDPOINT: settings.feedEndpoint }),
       ),
-      managed: common.and(managed.publishing()).and(limitedTo(settings.managedPerTenantDay)),
+      managed: common.and(managed.publishing()).and(limitedTo(settings.managedPerTenantPerDay)),
     } satisfies {
-      [Type in NotificationTypeId]: Access<
+      [Type in NotificationTypeId]: ResourceAccess<
         Omit<EnvironmentOf<`send-${Type}`>, 'SENDER_QUEUES' | 'DEAD_LETTER_QUEUE' | 'RETRY_QUEUE'>
       >;
     };
   }
 
   /** SNS has no resource for a phone number: the statement covers everything but topics. */
-  #texting({ smsSenderId, smsOriginationNumber, smsMaxPrice, smsCountries }: FunctionDefaults['settings']) {
+  #texting({ smsSenderId, smsOriginationNumber, smsMaxPriceUsd, smsCountries }: FunctionDefaults['settings']) {
     const anyTopic = Stack.of(this).formatArn({
       service: 'sns',
       region: '*',
@@ -192,25 +193,25 @@ export class Delivery extends Construct {
       resource: '*',
       arnFormat: ArnFormat.NO_RESOURCE_NAME,
     });
-    return new Access(
+    return new ResourceAccess(
       {
         SMS_COUNTRIES: smsCountries.join(','),
         ...(smsSenderId !== undefined && { SMS_SENDER_ID: smsSenderId }),
         ...(smsOriginationNumber !== undefined && { SMS_ORIGINATION_NUMBER: smsOriginationNumber }),
-        ...(smsMaxPrice !== undefined && { SMS_MAX_PRICE: String(smsMaxPrice) }),
+        ...(smsMaxPriceUsd !== undefined && { SMS_MAX_PRICE_USD: String(smsMaxPriceUsd) }),
       },
       [new PolicyStatement({ actions: ['sns:Publish'], notResources: [anyTopic] })],
     );
   }
 
   /** Lets a function run tests by the senders of all types. */
-  testing(): Access<{ SENDER_FUNCTIONS: string }> {
+  testing(): ResourceAccess<{ SENDER_FUNCTIONS: string }> {
     return this.#senders
       .all()
       .map((sender) => sender.invocation())
-      .reduce<Access<{ SENDER_FUNCTIONS: string }>>(
+      .reduce<ResourceAccess<{ SENDER_FUNCTIONS: string }>>(
         (sum, access) => sum.and(access),
-        new Access({ SENDER_FUNCTIONS: this.#senders.json(this, ({ lambda }) => lambda.functionName) }),
+        new ResourceAccess({ SENDER_FUNCTIONS: this.#senders.json(this, ({ lambda }) => lambda.functionName) }),
       );
   }
 }

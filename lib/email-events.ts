@@ -4,8 +4,8 @@ import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import { EmailSendingEvent, EventDestination } from 'aws-cdk-lib/aws-ses';
 import { Construct } from 'constructs';
 import type { CrashedQueue } from './crashed-queue.ts';
-import type { Mail } from './email.ts';
-import { Access } from './resource-access.ts';
+import type { Email } from './email.ts';
+import { ResourceAccess } from './resource-access.ts';
 import { type FunctionDefaults, ServiceFunction } from './service-function.ts';
 import type { Storage } from './storage.ts';
 import { WorkQueue } from './work-queue.ts';
@@ -19,7 +19,7 @@ const MAX_CONCURRENCY = 5;
  * to the crashed queue. The bus retries a send to the queue for 24 hours, which only a changed queue policy can outlast; the
  * metric `FailedInvocations` of the rule shows that.
  */
-export class MailEvents extends Construct {
+export class EmailEvents extends Construct {
   readonly queue: WorkQueue;
   readonly rule: Rule;
   readonly recorder: LambdaFunction;
@@ -29,7 +29,7 @@ export class MailEvents extends Construct {
     id: string,
     defaults: FunctionDefaults,
     storage: Storage,
-    mail: Mail,
+    mail: Email,
     crashed: CrashedQueue,
   ) {
     super(scope, id);
@@ -42,8 +42,8 @@ export class MailEvents extends Construct {
     const access = storage.deliveries
       .access('GetItem', 'UpdateItem')
       .and(this.queue.changingVisibility())
-      .and(new Access({ EMAIL_EVENTS_QUEUE: this.queue.queue.queueUrl }));
-    this.recorder = new ServiceFunction(this, 'record-mail-events', defaults, access).lambda;
+      .and(new ResourceAccess({ EMAIL_EVENTS_QUEUE: this.queue.queue.queueUrl }));
+    this.recorder = new ServiceFunction(this, 'record-email-events', defaults, access).lambda;
     this.queue.feed(this.recorder, MAX_CONCURRENCY);
     this.rule = new Rule(this, 'Rule', {
       description: 'What became of the emails of this stack',

@@ -1,14 +1,14 @@
 import { CfnOutput, Stack } from 'aws-cdk-lib';
-import { EmailIdentity, Identity } from 'aws-cdk-lib/aws-ses';
+import { Identity, EmailIdentity as SesEmailIdentity } from 'aws-cdk-lib/aws-ses';
 import { Construct } from 'constructs';
 import type { Settings } from './settings.ts';
 
-/** The SES identity of the sender's domain (setting `mailIdentity`): verified once the records that it prints are in the DNS. */
-export class MailIdentity extends Construct {
-  constructor(scope: Construct, id: string, { mailFrom }: Settings) {
+/** The SES identity of the sender's domain (setting `emailIdentity`): verified once the records that it prints are in the DNS. */
+export class EmailIdentity extends Construct {
+  constructor(scope: Construct, id: string, { emailFrom }: Settings) {
     super(scope, id);
-    const domain = mailFrom.slice(mailFrom.lastIndexOf('@') + 1);
-    const { dkimRecords } = new EmailIdentity(this, 'Identity', { identity: Identity.domain(domain) });
+    const domain = emailFrom.slice(emailFrom.lastIndexOf('@') + 1);
+    const { dkimRecords } = new SesEmailIdentity(this, 'Identity', { identity: Identity.domain(domain) });
     dkimRecords.forEach(({ name, value }, index) => {
       new CfnOutput(Stack.of(this), `DkimRecord${index + 1}`, {
         value: `${name} CNAME ${value}`,

@@ -2,11 +2,11 @@ import { Stack } from 'aws-cdk-lib';
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import { ConfigurationSet } from 'aws-cdk-lib/aws-ses';
 import { Construct } from 'constructs';
-import { Access } from './resource-access.ts';
+import { ResourceAccess } from './resource-access.ts';
 import type { Settings } from './settings.ts';
 
 /** How the service sends mail: through one SES configuration set, from one address. */
-export class Mail extends Construct {
+export class Email extends Construct {
   readonly configurationSet: ConfigurationSet;
   readonly #settings: Settings;
 
@@ -20,8 +20,8 @@ export class Mail extends Construct {
    * Lets a function send mail from the sender's address and no other. The identity that SES checks may be the address, its
    * domain or a parent of it, hence the condition and not the resource says who it is.
    */
-  sending(): Access<{ MAIL_FROM: string; MAIL_REPLY_TO?: string; CONFIGURATION_SET: string }> {
-    const { mailFrom, mailReplyTo } = this.#settings;
+  sending(): ResourceAccess<{ EMAIL_FROM: string; EMAIL_REPLY_TO?: string; CONFIGURATION_SET: string }> {
+    const { emailFrom, emailReplyTo } = this.#settings;
     const stack = Stack.of(this);
     const { configurationSetName } = this.configurationSet;
     const statement = new PolicyStatement({
@@ -30,12 +30,12 @@ export class Mail extends Construct {
         stack.formatArn({ service: 'ses', resource: 'identity', resourceName: '*' }),
         stack.formatArn({ service: 'ses', resource: 'configuration-set', resourceName: configurationSetName }),
       ],
-      conditions: { StringEquals: { 'ses:FromAddress': mailFrom } },
+      conditions: { StringEquals: { 'ses:FromAddress': emailFrom } },
     });
-    return new Access(
+    return new ResourceAccess(
       {
-        MAIL_FROM: mailFrom,
-        ...(mailReplyTo !== undefined && { MAIL_REPLY_TO: mailReplyTo }),
+        EMAIL_FROM: emailFrom,
+        ...(emailReplyTo !== undefined && { EMAIL_REPLY_TO: emailReplyTo }),
         CONFIGURATION_SET: configurationSetName,
       },
       [statement],

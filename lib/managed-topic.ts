@@ -2,7 +2,7 @@ import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import { Alias } from 'aws-cdk-lib/aws-kms';
 import { Topic } from 'aws-cdk-lib/aws-sns';
 import { Construct } from 'constructs';
-import { Access } from './resource-access.ts';
+import { ResourceAccess } from './resource-access.ts';
 
 /** The topic that notifications of type `managed` tell: the operators subscribe to it whatever they use. */
 export class ManagedTopic extends Construct {
@@ -17,8 +17,8 @@ export class ManagedTopic extends Construct {
   }
 
   /** Lets a function publish to the topic. */
-  publishing(): Access<{ MANAGED_TOPIC: string }> {
-    return new Access({ MANAGED_TOPIC: this.topic.topicArn }, [
+  publishing(): ResourceAccess<{ MANAGED_TOPIC: string }> {
+    return new ResourceAccess({ MANAGED_TOPIC: this.topic.topicArn }, [
       new PolicyStatement({ actions: ['sns:Publish'], resources: [this.topic.topicArn] }),
     ]);
   }

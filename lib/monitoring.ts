@@ -4,7 +4,7 @@ import { Construct } from 'constructs';
 import { senderName } from '../shared/environment.ts';
 import type { Api } from './api.ts';
 import type { Delivery } from './delivery.ts';
-import type { MailEvents } from './email-events.ts';
+import type { EmailEvents } from './email-events.ts';
 import { accountAlarms } from './monitoring/account-alarms.ts';
 import { AlarmsTopic } from './monitoring/alarms-topic.ts';
 import { apiAlarms } from './monitoring/api-alarms.ts';
@@ -18,7 +18,7 @@ import { ServiceMetrics } from './monitoring/service-metrics.ts';
 import type { Settings } from './settings.ts';
 
 /** What is watched. */
-export type Watched = { api: Api; delivery: Delivery; mailEvents: MailEvents };
+export type Watched = { api: Api; delivery: Delivery; emailEvents: EmailEvents };
 
 /** Watches the stack: alarms that an operator can act on, each explained in the runbook, one topic for them, and a dashboard. */
 export class Monitoring extends Construct {
@@ -26,7 +26,7 @@ export class Monitoring extends Construct {
   readonly topicArn: string;
   readonly dashboardName: string;
 
-  constructor(scope: Construct, id: string, settings: Settings, { api, delivery, mailEvents }: Watched) {
+  constructor(scope: Construct, id: string, settings: Settings, { api, delivery, emailEvents }: Watched) {
     super(scope, id);
     const { alarmTarget } = settings;
     const topic = alarmTarget?.startsWith('arn:')
@@ -50,9 +50,9 @@ export class Monitoring extends Construct {
         batches: metrics.senderBatches(type),
       })),
       {
-        name: 'record-mail-events',
-        lambda: mailEvents.recorder,
-        batches: metrics.functionBatches('record-mail-events'),
+        name: 'record-email-events',
+        lambda: emailEvents.recorder,
+        batches: metrics.functionBatches('record-email-events'),
       },
     ]);
     sendingAlarms(alarm, metrics);
@@ -60,6 +60,6 @@ export class Monitoring extends Construct {
     apiAlarms(alarm, api, metrics);
     emailAndSmsAlarms(alarm, settings);
     this.topicArn = topic.topicArn;
-    this.dashboardName = createDashboard(this, metrics, { api, delivery, mailEvents }).dashboardName;
+    this.dashboardName = createDashboard(this, metrics, { api, delivery, emailEvents }).dashboardName;
   }
 }

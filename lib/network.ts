@@ -44,7 +44,7 @@ export class Network extends Construct {
       const address = new CfnEIP(this, `Address${zone}`, { domain: 'vpc' });
       // Receivers have these in their firewalls, and one that is given back cannot be had again.
       address.applyRemovalPolicy(
-        settings.removalProtection ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY,
+        settings.deletionProtection ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY,
       );
       Tags.of(address).add('Name', `${Stack.of(this).stackName} egress ${zone}`);
       new CfnOutput(Stack.of(this), `EgressAddress${zone}`, {

@@ -5,9 +5,9 @@ import { Api } from './api.ts';
 import { bundleFunctions } from './bundles.ts';
 import { CrashedQueue } from './crashed-queue.ts';
 import { Delivery } from './delivery.ts';
-import { Mail } from './email.ts';
-import { MailEvents } from './email-events.ts';
-import { MailIdentity } from './email-identity.ts';
+import { Email } from './email.ts';
+import { EmailEvents } from './email-events.ts';
+import { EmailIdentity } from './email-identity.ts';
 import { ManagedTopic } from './managed-topic.ts';
 import { Monitoring } from './monitoring.ts';
 import { Network } from './network.ts';
@@ -22,15 +22,15 @@ export class NotificationsStack extends Stack {
     const assembly = Stage.of(this)?.outdir ?? 'cdk.out';
     const defaults = { settings, bundleOf: bundleFunctions(join(assembly, 'bundles')) };
     const storage = new Storage(this, 'Storage', settings);
-    const mail = new Mail(this, 'Mail', settings);
+    const mail = new Email(this, 'Email', settings);
     const managed = new ManagedTopic(this, 'Managed');
-    if (settings.mailIdentity) new MailIdentity(this, 'MailIdentity', settings);
+    if (settings.emailIdentity) new EmailIdentity(this, 'EmailIdentity', settings);
     const network = settings.egress === 'static' ? new Network(this, 'Network', settings) : undefined;
     const crashed = new CrashedQueue(this, 'Crashed');
     const delivery = new Delivery(this, 'Delivery', defaults, storage, { mail, managed, network }, crashed);
     const api = new Api(this, 'Api', defaults, storage, delivery);
-    const mailEvents = new MailEvents(this, 'MailEvents', defaults, storage, mail, crashed);
-    const monitoring = new Monitoring(this, 'Monitoring', settings, { api, delivery, mailEvents });
+    const emailEvents = new EmailEvents(this, 'EmailEvents', defaults, storage, mail, crashed);
+    const monitoring = new Monitoring(this, 'Monitoring', settings, { api, delivery, emailEvents });
 
     const output = (name: string, value: string, description: string) =>
       new CfnOutput(this, name, { value, description });
@@ -50,7 +50,7 @@ export class NotificationsStack extends Stack {
     output('NotificationsTable', storage.notifications.table.tableName, 'Notifications of all tenants');
     output(
       'QueueUrls',
-      this.toJsonString(queueUrls(delivery, mailEvents)),
+      this.toJsonString(queueUrls(delivery, emailEvents)),
       'Each queue, its dead-letter queue and its retries, and the queue of crashed messages, as JSON',
     );
 
@@ -60,10 +60,10 @@ export class NotificationsStack extends Stack {
         'No notification of type atomfeed will be delivered before the setting feedEndpoint names an AtomPub collection.',
       );
     }
-    if (settings.mailFrom === PLACEHOLDER_SENDER) {
+    if (settings.emailFrom === PLACEHOLDER_SENDER) {
       Annotations.of(this).addWarningV2(
-        'notifications:mailFrom',
-        `No mail will be delivered before the setting mailFrom names an address that SES has verified; it is ${PLACEHOLDER_SENDER}.`,
+        'notifications:emailFrom',
+        `No mail will be delivered before the setting emailFrom names an address that SES has verified; it is ${PLACEHOLDER_SENDER}.`,
       );
     }
   }
@@ -75,7 +75,7 @@ export class NotificationsStack extends Stack {
  */
 const queueUrls = (
   { alarmEvents, lines, crashed }: Delivery,
-  mailEvents: MailEvents,
+  emailEvents: EmailEvents,
 ): Record<string, Record<string, string>> => {
   const urls = ({ queue, deadLetterQueue }: WorkQueueWithDeadLetters) => ({
     queue: queue.queueUrl,
@@ -84,7 +84,7 @@ const queueUrls = (
   return {
     'alarm-events': urls(alarmEvents),
     ...Object.fromEntries(lines.map(({ type, queue }) => [type, { ...urls(queue), retries: queue.retries.queueUrl }])),
-    'email-events': { queue: mailEvents.queue.queue.queueUrl },
+    'email-events': { queue: emailEvents.queue.queue.queueUrl },
     crashed: { queue: crashed.queueUrl },
   };
 };

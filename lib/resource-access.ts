@@ -5,7 +5,7 @@ import type { PolicyStatement } from 'aws-cdk-lib/aws-iam';
  * owner of the resource makes it; a function takes the sum of what it needs, whose variables the compiler holds against
  * the function's environment schema.
  */
-export class Access<Environment> {
+export class ResourceAccess<Environment> {
   readonly environment: Environment;
   readonly statements: readonly PolicyStatement[];
 
@@ -15,7 +15,7 @@ export class Access<Environment> {
   }
 
   /** This access and another one. */
-  and<Other>(other: Access<Other>): Access<Environment & Other> {
-    return new Access({ ...this.environment, ...other.environment }, [...this.statements, ...other.statements]);
+  and<Other>(other: ResourceAccess<Other>): ResourceAccess<Environment & Other> {
+    return new ResourceAccess({ ...this.environment, ...other.environment }, [...this.statements, ...other.statements]);
   }
 }

@@ -3,7 +3,7 @@ import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import type { IQueue, Queue } from 'aws-cdk-lib/aws-sqs';
 import type { Construct } from 'constructs';
-import { Access } from './resource-access.ts';
+import { ResourceAccess } from './resource-access.ts';
 import { WorkQueueWithDeadLetters } from './work-queue.ts';
 
 /**
@@ -26,10 +26,10 @@ export class SenderQueue extends WorkQueueWithDeadLetters {
   readonly retries: Queue;
   readonly #retryWindow: number;
 
-  /** @param retryScale shortens the window, as it does every wait between attempts */
-  constructor(scope: Construct, id: string, crashed: IQueue, { retryScale }: { retryScale: number }) {
+  /** @param retryDelayScale shortens the window, as it does every wait between attempts */
+  constructor(scope: Construct, id: string, crashed: IQueue, { retryDelayScale }: { retryDelayScale: number }) {
     super(scope, id, crashed);
-    this.#retryWindow = Math.max(Math.ceil(RETRY_WINDOW * retryScale), 1);
+    this.#retryWindow = Math.max(Math.ceil(RETRY_WINDOW * retryDelayScale), 1);
     this.retries = this.newQueue('Retries', this.#retryWindow);
   }
 
@@ -44,9 +44,9 @@ export class SenderQueue extends WorkQueueWithDeadLetters {
   }
 
   /** Lets the consumer settle messages of both queues, and send retries. */
-  override settling(): Access<{ DEAD_LETTER_QUEUE: string; RETRY_QUEUE: string }> {
+  override settling(): ResourceAccess<{ DEAD_LETTER_QUEUE: string; RETRY_QUEUE: string }> {
     return super.settling().and(
-      new Access({ RETRY_QUEUE: this.retries.queueUrl }, [
+      new ResourceAccess({ RETRY_QUEUE: this.retries.queueUrl }, [
         new PolicyStatement({
           actions: ['sqs:SendMessage', 'sqs:ChangeMessageVisibility'],
           resources: [this.retries.queueArn],

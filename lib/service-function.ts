@@ -5,7 +5,7 @@ import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import type { EnvironmentOf, FunctionName } from '../shared/environment.ts';
 import type { Network } from './network.ts';
-import { Access } from './resource-access.ts';
+import { ResourceAccess } from './resource-access.ts';
 import type { Settings } from './settings.ts';
 
 /** What all functions of the stack have in common. */
@@ -44,7 +44,7 @@ export class ServiceFunction<Name extends FunctionName> extends Construct {
     scope: Construct,
     name: Name,
     { settings, bundleOf }: FunctionDefaults,
-    access: Access<EnvironmentOf<Name>>,
+    access: ResourceAccess<EnvironmentOf<Name>>,
     options: FunctionOptions = {},
   ) {
     super(scope, name);
@@ -67,7 +67,7 @@ export class ServiceFunction<Name extends FunctionName> extends Construct {
       code: Code.fromAsset(bundleOf(name)),
       handler: 'index.handler',
       timeout: FUNCTION_TIMEOUT,
-      memorySize: options.memory ?? settings.memory,
+      memorySize: options.memory ?? settings.memoryMb,
       environment: {
         ...Object.fromEntries(Object.entries(access.environment).filter(isVariable)),
         // A look-up of a name holds a thread and cannot be aborted, and libuv gives look-ups half of the threads.
@@ -83,8 +83,8 @@ export class ServiceFunction<Name extends FunctionName> extends Construct {
   }
 
   /** Lets a function invoke this one and wait for its answer. */
-  invocation(): Access<unknown> {
-    return new Access({}, [
+  invocation(): ResourceAccess<unknown> {
+    return new ResourceAccess({}, [
       new PolicyStatement({ actions: ['lambda:InvokeFunction'], resources: [this.lambda.functionArn] }),
     ]);
   }

@@ -53,33 +53,33 @@ const logRetentions = Object.values(RetentionDays).filter((days): days is number
  * the README's table "Settings" says what each does.
  */
 const settingsShape = z.strictObject({
-  mailFrom: z.email().default(PLACEHOLDER_SENDER),
-  mailReplyTo: z.email().optional(),
+  emailFrom: z.email().default(PLACEHOLDER_SENDER),
+  emailReplyTo: z.email().optional(),
   smsSenderId: z
     .string()
     .regex(/^[A-Za-z0-9-]{1,11}$/)
     .optional(),
   smsOriginationNumber: z.e164().optional(),
-  smsMaxPrice: number(z.number().positive()).optional(),
+  smsMaxPriceUsd: number(z.number().positive()).optional(),
   smsCountries: list(z.string().regex(/^\+[1-9]\d{0,6}$/)).default([]),
-  smsPerTenantDay: number(z.number().int().min(0)).default(1_000),
-  emailPerTenantDay: number(z.number().int().min(0)).default(10_000),
-  managedPerTenantDay: number(z.number().int().min(0)).default(100),
+  smsPerTenantPerDay: number(z.number().int().min(0)).default(1_000),
+  emailsPerTenantPerDay: number(z.number().int().min(0)).default(10_000),
+  managedPerTenantPerDay: number(z.number().int().min(0)).default(100),
   pagerEndpoint: httpUrl.default('https://events.pagerduty.com/generic/2010-04-15/create_event.json'),
   routerEndpoint: httpUrl.default('https://alert.victorops.com/integrations/generic/20131114/alert'),
   feedEndpoint: httpUrl.optional(),
-  deadLetterMail: flag.default(true),
+  deadLetterEmail: flag.default(true),
   notificationsPerTenant: number(z.number().int().min(1)).default(1_000),
-  testsPerDay: number(z.number().int().min(0)).default(200),
+  testsPerTenantPerDay: number(z.number().int().min(0)).default(200),
   tokenCacheSeconds: number(z.number().min(0).max(60)).default(60),
   apiRequestsPerSecond: number(z.number().int().min(1)).default(200),
   testRequestsPerSecond: number(z.number().int().min(1)).default(100),
   senderConcurrency: number(z.number().int().min(2).max(1000)).default(20),
-  typeConcurrency: perType(number(z.number().int().min(2).max(1000)))
+  senderConcurrencyByType: perType(number(z.number().int().min(2).max(1000)))
     // A destination that hangs holds a batch for 15 s: there must be more workers than one tenant's burst can hold.
     .default({ webhook: 200, incidentpager: 50, incidentrouter: 50 }),
   dispatchConcurrency: number(z.number().int().min(2).max(1000)).default(10),
-  retryScale: number(z.number().min(0).max(1)).default(1),
+  retryDelayScale: number(z.number().min(0).max(1)).default(1),
   egressAllow: list(z.union([z.cidrv4(), z.cidrv6()])).default([]),
   producerAccounts: list(z.string().regex(/^\d{12}$/)).default([]),
   domainName: hostname.optional(),
@@ -97,23 +97,23 @@ const settingsShape = z.strictObject({
     .regex(/^[\w.-]+(\/[\w.-]+)*$/, 'must be segments of letters, digits and . _ - with slashes between them')
     .max(300)
     .optional(),
-  mailIdentity: flag.default(false),
+  emailIdentity: flag.default(false),
   egress: z.enum(['lambda', 'static']).default('lambda'),
-  memory: memory.default(512),
-  typeMemory: perType(memory).default({}),
+  memoryMb: memory.default(512),
+  memoryMbByType: perType(memory).default({}),
   alarmTarget: z
     .union(
       [z.email(), z.string().regex(/^arn:[\w-]+:sns:[\w-]+:\d{12}:[\w-]+$/)],
       'must be an email address or the ARN of a topic',
     )
     .optional(),
-  smsMonthlyBudget: number(z.number().positive()).default(1),
-  lambdaConcurrency: number(z.number().int().min(1)).default(1_000),
+  smsMonthlyBudgetUsd: number(z.number().positive()).default(1),
+  lambdaConcurrencyQuota: number(z.number().int().min(1)).default(1_000),
   linkScheme: z.enum(['http', 'https']).default('https'),
   logRetentionDays: number()
     .refine((days) => logRetentions.includes(days), `must be one of ${logRetentions.join(', ')}`)
     .default(RetentionDays.ONE_MONTH),
-  removalProtection: flag.default(true),
+  deletionProtection: flag.default(true),
 });
 
 /** The settings of a deploy, parsed. */
@@ -128,7 +128,7 @@ const combinations: [keyof Settings, string, (settings: Settings) => boolean][] 
   ['hostedZoneName', 'is needed with hostedZoneId', (s) => !!s.hostedZoneId && !s.hostedZoneName],
   ['hostedZoneId', 'is needed with hostedZoneName', (s) => !!s.hostedZoneName && !s.hostedZoneId],
   ['domainName', 'must lie in hostedZoneName', (s) => !!s.hostedZoneName && !liesIn(s.domainName, s.hostedZoneName)],
-  ['mailFrom', 'is needed with mailIdentity', (s) => s.mailIdentity && s.mailFrom === PLACEHOLDER_SENDER],
+  ['emailFrom', 'is needed with emailIdentity', (s) => s.emailIdentity && s.emailFrom === PLACEHOLDER_SENDER],
 ];
 
 const liesIn = (domain: string | undefined, zone: string): boolean =>

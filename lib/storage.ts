@@ -3,7 +3,7 @@ import { AttributeType, BillingMode, Table, TableEncryption } from 'aws-cdk-lib/
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import { Construct } from 'constructs';
 import { tableSchemas } from '../shared/contracts/table-schemas.ts';
-import { Access } from './resource-access.ts';
+import { ResourceAccess } from './resource-access.ts';
 import type { Settings } from './settings.ts';
 
 type Schema = { readonly partitionKey: string; readonly sortKey: string | undefined; readonly ttl: string };
@@ -27,18 +27,18 @@ class ServiceTable<Environment> extends Construct {
       billingMode: BillingMode.PAY_PER_REQUEST,
       encryption: TableEncryption.DEFAULT,
       pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: true },
-      deletionProtection: settings.removalProtection,
-      removalPolicy: settings.removalProtection ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
+      deletionProtection: settings.deletionProtection,
+      removalPolicy: settings.deletionProtection ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
     });
   }
 
   /** Lets a function do exactly these things with the table. */
-  access(...actions: TableAction[]): Access<Environment> {
+  access(...actions: TableAction[]): ResourceAccess<Environment> {
     const statement = new PolicyStatement({
       actions: actions.map((action) => `dynamodb:${action}`),
       resources: [this.table.tableArn],
     });
-    return new Access(this.#tell(this.table.tableName), [statement]);
+    return new ResourceAccess(this.#tell(this.table.tableName), [statement]);
   }
 }
 

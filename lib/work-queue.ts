@@ -8,7 +8,7 @@ import {
 import { type IQueue, Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { DEAD_LETTER_RETENTION, encryptedQueue } from './crashed-queue.ts';
-import { Access } from './resource-access.ts';
+import { ResourceAccess } from './resource-access.ts';
 import { FUNCTION_TIMEOUT } from './service-function.ts';
 
 /** Messages of one invocation. */
@@ -65,8 +65,8 @@ export class WorkQueue extends Construct {
   }
 
   /** Grants the consumer permission to change the visibility of messages. */
-  changingVisibility(): Access<object> {
-    return new Access({}, [
+  changingVisibility(): ResourceAccess<object> {
+    return new ResourceAccess({}, [
       new PolicyStatement({ actions: ['sqs:ChangeMessageVisibility'], resources: [this.queue.queueArn] }),
     ]);
   }
@@ -86,9 +86,9 @@ export class WorkQueueWithDeadLetters extends WorkQueue {
   }
 
   /** Grants the consumer permission to change the visibility of messages, and to send to the dead-letter queue. */
-  settling(): Access<{ DEAD_LETTER_QUEUE: string }> {
+  settling(): ResourceAccess<{ DEAD_LETTER_QUEUE: string }> {
     return this.changingVisibility().and(
-      new Access({ DEAD_LETTER_QUEUE: this.deadLetterQueue.queueUrl }, [
+      new ResourceAccess({ DEAD_LETTER_QUEUE: this.deadLetterQueue.queueUrl }, [
         new PolicyStatement({ actions: ['sqs:SendMessage'], resources: [this.deadLetterQueue.queueArn] }),
       ]),
     );

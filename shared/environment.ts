@@ -5,9 +5,9 @@ import { type NotificationTypeId, notificationTypeIds } from './contracts/notifi
 /** The name of a Lambda function of the stack: the stem of its file in `functions/`. */
 export type FunctionName =
   | EndpointName
-  | 'answer-unknown-route'
+  | 'handle-unknown-route'
   | 'dispatch-alarm-events'
-  | 'record-mail-events'
+  | 'record-email-events'
   | SenderName;
 
 /** The name of a type's sender. */
@@ -48,18 +48,18 @@ const texts = z.pipe(
 const tokens = { TOKENS_TABLE: name, TOKEN_CACHE_SECONDS: amount };
 const notifications = { NOTIFICATIONS_TABLE: name };
 const links = { LINK_SCHEME: z.enum(['http', 'https']) };
-const tests = { ...tokens, ACCOUNTS_TABLE: name, TESTS_PER_DAY: amount, SENDER_FUNCTIONS: perType };
+const tests = { ...tokens, ACCOUNTS_TABLE: name, TESTS_PER_TENANT_PER_DAY: amount, SENDER_FUNCTIONS: perType };
 const queues = { SENDER_QUEUES: perType, DEAD_LETTER_QUEUE: address };
 const sender = {
   ...notifications,
   ...queues,
   RETRY_QUEUE: address,
   DELIVERIES_TABLE: name,
-  RETRY_SCALE: amount,
-  DEAD_LETTER_MAIL: flag,
+  RETRY_DELAY_SCALE: amount,
+  DEAD_LETTER_EMAIL: flag,
 };
 const limited = { ACCOUNTS_TABLE: name, DAILY_LIMIT: amount };
-const mail = { ...limited, MAIL_FROM: name, MAIL_REPLY_TO: optionalText, CONFIGURATION_SET: name };
+const mail = { ...limited, EMAIL_FROM: name, EMAIL_REPLY_TO: optionalText, CONFIGURATION_SET: name };
 /** CIDR blocks that a user's URL may reach although they are not public. */
 const guarded = { EGRESS_ALLOW: texts };
 
@@ -77,9 +77,9 @@ export const environments = {
   'test-new-notification': z.object(tests),
   'list-notification-types': z.object({ ...tokens, ...links }),
   'get-notification-type': z.object(tokens),
-  'answer-unknown-route': z.object({}),
+  'handle-unknown-route': z.object({}),
   'dispatch-alarm-events': z.object({ ...notifications, ...queues, ALARM_EVENTS_QUEUE: address }),
-  'record-mail-events': z.object({ DELIVERIES_TABLE: name, EMAIL_EVENTS_QUEUE: address }),
+  'record-email-events': z.object({ DELIVERIES_TABLE: name, EMAIL_EVENTS_QUEUE: address }),
   'send-email': z.object({ ...sender, ...mail }),
   'send-webhook': z.object({ ...sender, ...guarded, ACCOUNTS_TABLE: name }),
   'send-incidentpager': z.object({ ...sender, ...guarded, PAGER_ENDPOINT: address }),
@@ -89,7 +89,7 @@ export const environments = {
     SMS_COUNTRIES: texts,
     SMS_SENDER_ID: optionalText,
     SMS_ORIGINATION_NUMBER: optionalText,
-    SMS_MAX_PRICE: optionalText,
+    SMS_MAX_PRICE_USD: optionalText,
   }),
   'send-incidentrouter': z.object({ ...sender, ACCOUNTS_TABLE: name, ROUTER_ENDPOINT: address }),
   'send-atomfeed': z.object({ ...sender, FEED_ENDPOINT: z.optional(address) }),

@@ -8,7 +8,7 @@ export function localSettings(options: {
     linkScheme: 'http',
     // Workers are threads here: enough for a function to race with itself, few enough for a small machine.
     senderConcurrency: '8',
-    typeConcurrency: 'webhook=64,incidentpager=16,incidentrouter=16',
+    senderConcurrencyByType: 'webhook=64,incidentpager=16,incidentrouter=16',
     dispatchConcurrency: '4',
     pagerEndpoint: `${options.inboxUrl}/pager`,
     routerEndpoint: `${options.inboxUrl}/router`,

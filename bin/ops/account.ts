@@ -28,12 +28,12 @@ export function addAccountCommands(program: Command): void {
     .addHelpText('after', examples('account set acme --contact oncall@acme.example lead@acme.example'))
     .action(set);
   account
-    .command('rotate-secret')
+    .command('rotate-signing-secret')
     .description(
       'give the webhooks of a tenant a new signing secret; the one it replaces signs beside it for 24 hours, older ones do not',
     )
     .argument('<tenant>', 'whose account', readTenant)
-    .addHelpText('after', examples('account rotate-secret acme'))
+    .addHelpText('after', examples('account rotate-signing-secret acme'))
     .action(rotateSecret);
 }
 
@@ -64,7 +64,7 @@ async function rotateSecret(tenant: string, _: object, command: Command): Promis
       `The signing secret was replaced, but the account cannot be read. Run \`${showCommand(tenant)}\` to see the new secret.`,
     );
   });
-  const until = retired.map((one) => moment(one.until));
+  const until = retired.map((one) => moment(one.untilMs));
   const old = until[0] === undefined ? 'There was none before.' : `The old one signs beside it until ${until[0]}.`;
   answer({ tenant, secret, retired: until }, secret, `${old} ${note(true)}`);
 }
@@ -89,7 +89,7 @@ function described(tenant: string, account: AccountDescription, withSecrets: boo
     contacts,
     has_webhook_token: token !== undefined,
     signing_secrets: secrets.length,
-    retired_secrets: retired.map(({ secret, until }) => ({ until: moment(until), ...(withSecrets && { secret }) })),
+    retired_secrets: retired.map(({ secret, untilMs }) => ({ until: moment(untilMs), ...(withSecrets && { secret }) })),
     ...(withSecrets && { webhook_token: token ?? null, secrets }),
   };
 }
@@ -101,6 +101,6 @@ function text({ contacts, token, secrets, retired }: AccountDescription, withSec
     `contacts         ${contacts.map(foreign).join(', ') || coloured('yellow', 'none')}`,
     `webhook token    ${token === undefined ? unset : hidden(token)}`,
     `signing secret   ${secrets.map(hidden).join(', ') || unset}`,
-    ...retired.map(({ secret, until }) => `old secret       ${hidden(secret)}, signs until ${moment(until)}`),
+    ...retired.map(({ secret, untilMs }) => `old secret       ${hidden(secret)}, signs until ${moment(untilMs)}`),
   ].join('\n');
 }

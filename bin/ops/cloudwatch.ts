@@ -1,8 +1,8 @@
 import type { CloudWatchClient, MetricDataQuery } from '@aws-sdk/client-cloudwatch';
 import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
+import type { MessageOutcome } from '../../shared/contracts/outcomes.ts';
 import { batches } from '../../shared/domain/batches.ts';
 import { METRICS_NAMESPACE } from '../../shared/domain/delivery-metrics.ts';
-import type { Verdict } from '../../shared/pipeline/sender/delivery-job.ts';
 import { type OtherQueueName, otherQueueNames, type QueueName, queueNames } from './deployment.ts';
 import type { OutcomeCount } from './recorded-deliveries.ts';
 import type { Session } from './session.ts';
@@ -11,18 +11,18 @@ import type { Session } from './session.ts';
 const outcomes = Object.keys({
   delivered: true,
   retried: true,
-  dead: true,
+  dead_lettered: true,
   superseded: true,
   cancelled: true,
   forwarded: true,
   duplicate: true,
   conflict: true,
-  early: true,
+  not_due: true,
   busy: true,
   unrecorded: true,
   throttled_keys: true,
   internal_error: true,
-} satisfies Record<Verdict, true>);
+} satisfies Record<MessageOutcome, true>);
 
 /** An alarm of the stack. */
 export type Alarm = { name: string; state: string; since: string | null };

@@ -47,7 +47,7 @@ async function show(options: Options, command: Command): Promise<void> {
 
 const colours: Record<DeliveryStatus, Colour> = {
   pending: 'yellow',
-  dead: 'red',
+  failed: 'red',
   delivered: 'green',
   bounced: 'red',
   superseded: 'dim',
@@ -68,7 +68,7 @@ async function newest(session: Session, { tenant, notification, alarm, limit }: 
   for await (const some of grouped(ids)) {
     const queries = some.map((id) => session.deliveries.newest({ tenant, notificationId: id }, limit, alarm));
     found.push(...(await Promise.all(queries)).flat());
-    found.sort((one, other) => other.opened - one.opened).splice(limit);
+    found.sort((one, other) => other.round_started_at_ms - one.round_started_at_ms).splice(limit);
   }
   return found;
 }
@@ -91,31 +91,31 @@ async function* grouped(ids: AsyncIterable<string> | Iterable<string>): AsyncGen
 /** A delivery as it is shown: when its round began, and its last nine attempts. */
 function described({
   pk,
-  opened,
+  round_started_at_ms,
   event_id,
   entity_id,
   alarm_id,
   state,
   status,
+  attempt_count,
+  next_attempt_at_ms,
   attempts,
-  due,
-  history,
 }: DeliveryRecord) {
   return {
-    time: moment(opened),
+    time: moment(round_started_at_ms),
     notification: partitionPlace(pk).notificationId,
     event: event_id,
     entity: entity_id,
     alarm: alarm_id,
     state,
     status,
-    attempts_of_round: attempts,
-    next_attempt: status === 'pending' ? moment(due) : null,
-    attempts: history.map(({ at, result, status: code, took }) => ({
-      time: moment(at),
+    attempts_of_round: attempt_count,
+    next_attempt: status === 'pending' ? moment(next_attempt_at_ms) : null,
+    attempts: attempts.map(({ timestamp_ms, result, status: code, duration_ms }) => ({
+      time: moment(timestamp_ms),
       outcome: result,
       http_status: code ?? null,
-      milliseconds: took,
+      duration_ms,
     })),
   };
 }

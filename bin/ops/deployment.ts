@@ -69,7 +69,7 @@ export type Target = { name: string; stackName: string | undefined; outputs: Out
 export type TargetOptions = { outputs?: string | undefined; stack?: string | undefined; local?: number | undefined };
 
 /** Finds the stack: by a file of outputs, by its name, or the local one that runs; else the deployed one. @throws Failure */
-export async function findTarget(options: TargetOptions): Promise<Target> {
+export async function findDeployment(options: TargetOptions): Promise<Target> {
   const { outputs: file, stack, local } = options;
   if (file !== undefined) return fromFile(file, stack);
   if (stack !== undefined) return deployed(stack, await describeStack(stack));

@@ -115,17 +115,17 @@ async function moveBatch(
   const outgoing = messages.map(({ Body = '', Attributes = {}, ReceiptHandle }) => ({
     body: () => Body,
     bytes: Buffer.byteLength(Body),
-    group: Attributes.MessageGroupId ?? '',
+    messageGroupId: Attributes.MessageGroupId ?? '',
     receipt: ReceiptHandle ?? '',
   }));
   for (const batch of packBatches(outgoing)) {
     const { Failed: unsent = [] } = await sqs.send(
       new SendMessageBatchCommand({
         QueueUrl: to,
-        Entries: batch.map(({ body, group }, index) => ({
+        Entries: batch.map(({ body, messageGroupId }, index) => ({
           Id: String(index),
           MessageBody: body(),
-          ...(group !== '' && { MessageGroupId: group }),
+          ...(messageGroupId !== '' && { MessageGroupId: messageGroupId }),
         })),
       }),
     );

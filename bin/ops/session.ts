@@ -7,7 +7,7 @@ import { createAccountRepository } from '../../shared/adapters/accounts/account-
 import { createDeliveryRepository } from '../../shared/adapters/deliveries/delivery-repository.ts';
 import { createNotificationRepository } from '../../shared/adapters/notifications/notification-repository.ts';
 import { createTokenRepository } from '../../shared/adapters/tokens/token-repository.ts';
-import { findTarget } from './deployment.ts';
+import { findDeployment } from './deployment.ts';
 
 const globalOptions = z.object({
   json: z.boolean().default(false),
@@ -25,7 +25,7 @@ export type Session = Awaited<ReturnType<typeof connect>>;
 /** Finds the stack that the command's options name. @throws Failure where there is none */
 export async function connect(command: Command) {
   const { json, ...options } = globalOptions.parse(command.optsWithGlobals());
-  const target = await findTarget(options);
+  const target = await findDeployment(options);
   const client = { ...target.aws, ...patience };
   const documents = DynamoDBDocumentClient.from(new DynamoDBClient(client));
   const { outputs } = target;

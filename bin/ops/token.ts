@@ -71,15 +71,15 @@ async function revoke(id: string, { tenant }: { tenant: string }, command: Comma
   answer({ revoked: described(found) }, `Revoked token ${id} of tenant ${tenant} (${foreign(found.label)}).`);
 }
 
-function described({ hash, role, label, created, expires }: TokenDescription) {
+function described({ hash, role, label, createdAtMs, expiresAtMs }: TokenDescription) {
   return {
     id: hash.slice(0, ID_LENGTH),
     hash,
     role,
     label,
-    created: moment(created * 1000),
-    expires: moment(expires * 1000),
-    expired: expires * 1000 <= Date.now(),
+    created: moment(createdAtMs),
+    expires: moment(expiresAtMs),
+    expired: expiresAtMs <= Date.now(),
   };
 }
 

@@ -6,7 +6,10 @@ import type { MakeAlarm } from './service-alarm.ts';
 const NEAR_LIMIT_PERCENT = 80;
 
 /** Alarms of what all functions of the account share. */
-export const accountAlarms = (alarm: MakeAlarm, { lambdaConcurrency }: { lambdaConcurrency: number }): void => {
+export const accountAlarms = (
+  alarm: MakeAlarm,
+  { lambdaConcurrencyQuota }: { lambdaConcurrencyQuota: number },
+): void => {
   alarm('Concurrency', {
     metric: new Metric({
       namespace: 'AWS/Lambda',
@@ -14,7 +17,7 @@ export const accountAlarms = (alarm: MakeAlarm, { lambdaConcurrency }: { lambdaC
       statistic: Stats.MAXIMUM,
       period: Duration.minutes(1),
     }),
-    threshold: (lambdaConcurrency * NEAR_LIMIT_PERCENT) / 100,
+    threshold: (lambdaConcurrencyQuota * NEAR_LIMIT_PERCENT) / 100,
     evaluationPeriods: 5,
     impact: `The functions of the account use ${NEAR_LIMIT_PERCENT} % of its concurrency; at 100 % Lambda throttles API and senders.`,
     firstStep:

@@ -26,7 +26,7 @@ const heading = (text: string): TextWidget => new TextWidget({ markdown: `## ${t
 export const createDashboard = (
   scope: Construct,
   metrics: ServiceMetrics,
-  { api, delivery, mailEvents }: Watched,
+  { api, delivery, emailEvents }: Watched,
 ): Dashboard => {
   const { alarmEvents, crashed, dispatch, lines } = delivery;
   const max = { statistic: Stats.MAXIMUM };
@@ -38,7 +38,7 @@ export const createDashboard = (
   const consumers = [
     { label: 'dispatch', batches: metrics.functionBatches('dispatch-alarm-events') },
     ...lines.map(({ type }) => ({ label: type, batches: metrics.senderBatches(type) })),
-    { label: 'email events', batches: metrics.functionBatches('record-mail-events') },
+    { label: 'email events', batches: metrics.functionBatches('record-email-events') },
   ];
   const rows: [title: string, ...widgets: IWidget[]][] = [
     [
@@ -132,8 +132,8 @@ export const createDashboard = (
     ],
     [
       'Dead letters',
-      graph('By fault of the service', counts('dead_service')),
-      graph('By fault of the destination', counts('dead_destination')),
+      graph('By fault of the service', counts('dead_lettered_service')),
+      graph('By fault of the destination', counts('dead_lettered_destination')),
       graph(
         'Kept',
         perType(({ type, queue }) =>
@@ -148,8 +148,8 @@ export const createDashboard = (
       graph('Over the daily quota of SES', counts('aws_quota_exceeded', awsTypes)),
       graph(
         'Bounces, complaints and rejects',
-        [metrics.count('mail_bounces'), metrics.count('mail_complaints'), metrics.count('mail_rejects')],
-        [mailEvents.recorder.metricErrors(), mailEvents.recorder.metricThrottles()],
+        [metrics.count('email_bounces'), metrics.count('email_complaints'), metrics.count('email_rejects')],
+        [emailEvents.recorder.metricErrors(), emailEvents.recorder.metricThrottles()],
       ),
       graph('Reputation', [reputation('Reputation.BounceRate')], [reputation('Reputation.ComplaintRate')]),
       graph(

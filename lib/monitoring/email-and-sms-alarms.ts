@@ -32,15 +32,15 @@ export const reputation = (metricName: 'Reputation.BounceRate' | 'Reputation.Com
   new Metric({ namespace: 'AWS/SES', metricName, statistic: Stats.MAXIMUM, period });
 
 /** Alarms of email and SMS as the whole account sends them. */
-export const emailAndSmsAlarms = (alarm: MakeAlarm, { smsMonthlyBudget }: { smsMonthlyBudget: number }): void => {
+export const emailAndSmsAlarms = (alarm: MakeAlarm, { smsMonthlyBudgetUsd }: { smsMonthlyBudgetUsd: number }): void => {
   // These are measured only when something is sent: until then the alarm keeps its state.
   const treatMissingData = TreatMissingData.IGNORE;
   alarm('SmsSpend', {
     metric: textSpend(),
-    threshold: (smsMonthlyBudget * SPENT_PERCENT) / 100,
+    threshold: (smsMonthlyBudgetUsd * SPENT_PERCENT) / 100,
     evaluationPeriods: 1,
     treatMissingData,
-    impact: `SMS have cost ${SPENT_PERCENT} % of the month's ${smsMonthlyBudget} USD; at the account's limit SNS sends no more.`,
+    impact: `SMS have cost ${SPENT_PERCENT} % of the month's ${smsMonthlyBudgetUsd} USD; at the account's limit SNS sends no more.`,
     firstStep: 'find who sends them: count the lines of the log of send-sms by tenant, and check smsCountries.',
     runbook: 'sms-cost-too-much',
   });
@@ -57,7 +57,7 @@ export const emailAndSmsAlarms = (alarm: MakeAlarm, { smsMonthlyBudget }: { smsM
     threshold: FAILED_PERCENT,
     evaluationPeriods: 1,
     impact: 'SMS that SNS accepted do not reach phones, although their deliveries count as delivered.',
-    firstStep: 'read the reasons in the delivery status log of SNS, and check the spend limit.',
+    firstStep: 'read the failureReasons in the delivery status log of SNS, and check the spend limit.',
     runbook: 'sms-do-not-arrive',
   });
   alarm('MailBounces', {
@@ -66,7 +66,7 @@ export const emailAndSmsAlarms = (alarm: MakeAlarm, { smsMonthlyBudget }: { smsM
     evaluationPeriods: 1,
     treatMissingData,
     impact: `${BOUNCES * 100} % of the account's emails bounce: SES may stop all email of the account.`,
-    firstStep: 'find the notifications whose emails bounce in the log of record-mail-events.',
+    firstStep: 'find the notifications whose emails bounce in the log of record-email-events.',
     runbook: 'emails-bounce',
   });
   alarm('MailComplaints', {
@@ -75,7 +75,7 @@ export const emailAndSmsAlarms = (alarm: MakeAlarm, { smsMonthlyBudget }: { smsM
     evaluationPeriods: 1,
     treatMissingData,
     impact: `${COMPLAINTS * 1000} in 1,000 emails are reported as spam: SES may stop all email of the account.`,
-    firstStep: 'find the notifications with complaints in the log of record-mail-events.',
+    firstStep: 'find the notifications with complaints in the log of record-email-events.',
     runbook: 'emails-are-reported-as-spam',
   });
 };

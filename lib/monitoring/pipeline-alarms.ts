@@ -131,15 +131,15 @@ export const pipelineAlarms = (
   alarm('AlarmEventsDeadLettered', {
     ...emptyQueueMetric(delivery.alarmEvents.deadLetterQueue),
     impact: 'Alarm events are invalid or too large: nobody is notified of them.',
-    firstStep: 'list them with their reasons: npm run ops -- dead-letters list alarm-events.',
+    firstStep: 'list them with their failureReasons: npm run ops -- dead-letters list alarm-events.',
     runbook: 'alarm-events-are-dead-lettered',
   });
   alarm('ServiceDeadLetters', {
-    metric: metrics.allDeliveries('dead_service'),
+    metric: metrics.allDeliveries('dead_lettered_service'),
     threshold: 1,
     evaluationPeriods: 1,
     impact: 'Alerts were dead-lettered through a fault of the service: their destinations did not get them.',
-    firstStep: 'list them with their reasons: npm run ops -- dead-letters list.',
+    firstStep: 'list them with their failureReasons: npm run ops -- dead-letters list.',
     runbook: 'dead-letters-of-the-service',
   });
   alarm('NoticesNotQueued', {

@@ -26,7 +26,7 @@ export const sendingAlarms = (alarm: MakeAlarm, metrics: ServiceMetrics): void =
       datapointsToAlarm: 2,
       impact: `SES or SNS fails or throttles alerts by ${type}: they are retried for about 8 hours.`,
       firstStep:
-        'read the reasons with the message "delivery failed" in the log of the sender, then the AWS Health Dashboard.',
+        'read the failureReasons with the message "delivery failed" in the log of the sender, then the AWS Health Dashboard.',
       runbook: 'ses-or-sns-fails',
     });
   }
@@ -54,7 +54,7 @@ export const sendingAlarms = (alarm: MakeAlarm, metrics: ServiceMetrics): void =
     threshold: 1,
     evaluationPeriods: 1,
     impact: 'A tenant is over a daily limit: its further alerts of that type are dead-lettered until midnight UTC.',
-    firstStep: 'find the tenant in the log of the sender (reason "daily limit").',
+    firstStep: 'find the tenant in the log of the sender (reason "tenant_limit_exceeded").',
     runbook: 'a-tenant-is-over-its-daily-limit',
   });
 };

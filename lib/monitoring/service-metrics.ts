@@ -2,13 +2,13 @@ import { Duration, Stack } from 'aws-cdk-lib';
 import { type IMetric, MathExpression, Metric, Stats } from 'aws-cdk-lib/aws-cloudwatch';
 import type { Construct } from 'constructs';
 import { type NotificationTypeId, notificationTypeIds } from '../../shared/contracts/notification-types.ts';
+import type { MessageOutcome } from '../../shared/contracts/outcomes.ts';
 import {
   DELIVERY_LATENCY,
   type DeliveryCount,
   DISPATCH_LATENCY,
   METRICS_NAMESPACE,
 } from '../../shared/domain/delivery-metrics.ts';
-import type { Verdict } from '../../shared/pipeline/sender/delivery-job.ts';
 import { dialsUrls } from '../delivery.ts';
 
 /** How long a period of a metric is, which of its statistics, and how a graph names it: by the metric unless set. */
@@ -42,7 +42,11 @@ export class ServiceMetrics {
   }
 
   /** A count of a type's deliveries. */
-  deliveries(name: Verdict | DeliveryCount | BatchMetric, type: NotificationTypeId, reading: Reading = {}): Metric {
+  deliveries(
+    name: MessageOutcome | DeliveryCount | BatchMetric,
+    type: NotificationTypeId,
+    reading: Reading = {},
+  ): Metric {
     return this.#metric(name, { type }, reading);
   }
 
@@ -52,7 +56,7 @@ export class ServiceMetrics {
    * @param types at most ten: CloudWatch takes no more metrics in an alarm
    */
   allDeliveries(
-    name: Verdict | DeliveryCount,
+    name: MessageOutcome | DeliveryCount,
     { period = Duration.minutes(5) }: Reading = {},
     types: readonly NotificationTypeId[] = notificationTypeIds,
   ): IMetric {
@@ -66,7 +70,7 @@ export class ServiceMetrics {
   }
 
   /** What a consumer that is no sender writes for every batch. */
-  functionBatches(functionName: 'dispatch-alarm-events' | 'record-mail-events'): BatchMetrics {
+  functionBatches(functionName: 'dispatch-alarm-events' | 'record-email-events'): BatchMetrics {
     return (name, reading = {}) => this.#metric(name, { function: functionName }, reading);
   }
 
@@ -91,7 +95,7 @@ export class ServiceMetrics {
 
   /** What is counted of the whole stack. */
   count(
-    name: 'unreadable_notifications' | 'throttled_requests' | 'mail_bounces' | 'mail_complaints' | 'mail_rejects',
+    name: 'unreadable_notifications' | 'throttled_requests' | 'email_bounces' | 'email_complaints' | 'email_rejects',
     reading: Reading = {},
   ): Metric {
     return this.#metric(name, {}, reading);

@@ -7,14 +7,15 @@ import {
 } from '@aws-sdk/client-sqs';
 import type { SQSRecord } from 'aws-lambda';
 import pLimit from 'p-limit';
-import type { Cause, Reason } from '../domain/attempt-outcome.ts';
-import { awsConfig } from './aws-config.ts';
+import type { FailureCause, FailureReason } from '../contracts/outcomes.ts';
+import type { Clock } from '../domain/clock.ts';
+import { awsConfig } from './aws-client.ts';
 import { errorTrace, logger } from './logger.ts';
 
 /** A message to a queue; `group` is the tenant, so that one tenant's backlog does not starve the rest (SQS fair queues). */
 export type Message = {
   body: string;
-  group: string;
+  messageGroupId: string;
   lockWait?: LockWait | undefined;
 };
 
@@ -27,13 +28,13 @@ export type LockWait = {
 };
 
 /** One of many messages: its body, of so many bytes, is made when it is sent, since all of them together may be too much. */
-export type OutgoingMessage = { body: () => string; bytes: number; group: string };
+export type OutgoingMessage = { body: () => string; bytes: number; messageGroupId: string };
 
 /** One of several messages that become visible after waits of their own, in ms; at most 15 min (AWS limit). */
 export type DelayedMessage = OutgoingMessage & { waitMs: number; lockWait: LockWait };
 
 /** Why a message is dead: becomes message attributes, while the body stays byte for byte what it was. */
-export type DeadLetterReason = { reason: Reason; cause: Cause; attempts: number };
+export type DeadLetterReason = { reason: FailureReason; cause: FailureCause; attempts: number };
 
 /** SQS: a message and a batch are at most 1 MiB, attributes included. */
 const MAX_BYTES = 1_048_576;
@@ -77,7 +78,7 @@ export const packBatches = <Message extends OutgoingMessage>(messages: readonly 
   const packed: Message[][] = [];
   let room = 0;
   for (const message of messages) {
-    const bytes = message.bytes + Buffer.byteLength(message.group);
+    const bytes = message.bytes + Buffer.byteLength(message.messageGroupId);
     const last = packed.at(-1);
     if (last && last.length < MAX_ENTRIES && bytes <= room) {
       last.push(message);
@@ -95,7 +96,7 @@ const BATCHES_AT_ONCE = 8;
 const atOnce = pLimit(BATCHES_AT_ONCE);
 
 /** SQS, as the pipeline uses it. */
-export const createQueues = (client: SQSClient = new SQSClient(awsConfig), now: () => number = Date.now) => {
+export const createQueues = (client: SQSClient = new SQSClient(awsConfig), now: Clock = Date.now) => {
   const sendBatch = async <Message extends OutgoingMessage>(
     url: string,
     batch: Message[],
@@ -108,7 +109,7 @@ export const createQueues = (client: SQSClient = new SQSClient(awsConfig), now: 
           Entries: batch.map((message, index) => ({
             Id: String(index),
             MessageBody: message.body(),
-            MessageGroupId: message.group,
+            MessageGroupId: message.messageGroupId,
             ...attributesOf(message),
           })),
         }),
@@ -143,7 +144,7 @@ export const createQueues = (client: SQSClient = new SQSClient(awsConfig), now: 
      * Sends a message that becomes visible after a wait in ms, or after 15 min of it (AWS limit): then it says when it is due,
      * so that whoever receives it too early can send it on without a read.
      */
-    async sendDelayed(url: string, { body, group, lockWait: wait }: Message, waitMs: number): Promise<void> {
+    async sendDelayed(url: string, { body, messageGroupId, lockWait: wait }: Message, waitMs: number): Promise<void> {
       const seconds = Math.max(Math.ceil(waitMs / 1000), 0);
       const attributes = {
         ...(seconds > MAX_DELAY && numberAttribute(DUE, Math.ceil(now() + waitMs))),
@@ -153,7 +154,7 @@ export const createQueues = (client: SQSClient = new SQSClient(awsConfig), now: 
         new SendMessageCommand({
           QueueUrl: url,
           MessageBody: body,
-          MessageGroupId: group,
+          MessageGroupId: messageGroupId,
           DelaySeconds: Math.min(seconds, MAX_DELAY),
           ...(Object.keys(attributes).length > 0 && { MessageAttributes: attributes }),
         }),

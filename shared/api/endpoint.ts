@@ -2,15 +2,15 @@ import middy, { type MiddlewareObj } from '@middy/core';
 import type { Context } from 'aws-lambda';
 import type { Authenticate } from '../adapters/tokens/token-repository.ts';
 import { type EndpointName, endpoints, type Permission } from '../contracts/endpoints.ts';
-import { type Caller, mayRole } from '../domain/authorization.ts';
+import { type Caller, isPermitted } from '../domain/authorization.ts';
 import { ServiceError, unavailable } from '../domain/errors.ts';
-import { answerErrors } from './error-handler.ts';
+import { errorHandler } from './error-handler.ts';
 import type { ApiRequest } from './request.ts';
-import type { Answer } from './response.ts';
+import type { ApiResponse } from './response.ts';
 import { countThrottledRequests } from './throttled-requests.ts';
 
 type CallerContext = Context & { caller: Caller };
-type ApiMiddleware = MiddlewareObj<ApiRequest, Answer, Error, CallerContext>;
+type ApiMiddleware = MiddlewareObj<ApiRequest, ApiResponse, Error, CallerContext>;
 
 /** Whatever keeps us from asking who calls is a fault of ours: never 401 or 403 (design 2, Tokens). */
 const cannotAuthenticate = (cause: unknown): never => {
@@ -32,7 +32,7 @@ const authentication = (authenticate: Authenticate): ApiMiddleware => ({
 
 const authorization = (permission: Permission): ApiMiddleware => ({
   before: ({ context: { caller } }) => {
-    if (!mayRole(caller.role, permission)) {
+    if (!isPermitted(caller.role, permission)) {
       throw new ServiceError('forbiddenError', 'The request is not permitted.', {
         details: `X-Auth-Token: a token of role ${caller.role} may not ${permission} notifications`,
       });
@@ -48,10 +48,10 @@ export const endpoint = <Input>(
   name: EndpointName,
   authenticate: Authenticate,
   parse: (request: ApiRequest) => Input,
-  act: (input: Input, caller: Caller) => Promise<Answer>,
+  act: (input: Input, caller: Caller) => Promise<ApiResponse>,
 ) =>
-  middy<ApiRequest, Answer, Error, CallerContext>()
-    .use(answerErrors())
+  middy<ApiRequest, ApiResponse, Error, CallerContext>()
+    .use(errorHandler())
     .use(countThrottledRequests())
     .use(authentication(authenticate))
     .use(authorization(endpoints[name].permission))

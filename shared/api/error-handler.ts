@@ -1,9 +1,9 @@
 import type { MiddlewareObj } from '@middy/core';
-import { isDependencyFailure } from '../adapters/dependency-failure.ts';
+import { isDependencyFailure } from '../adapters/aws-client.ts';
 import { errorTrace, logger } from '../adapters/logger.ts';
 import { errorStatus, ServiceError, unavailable } from '../domain/errors.ts';
 import type { ApiRequest } from './request.ts';
-import type { Answer } from './response.ts';
+import type { ApiResponse } from './response.ts';
 
 const internalError = new ServiceError('internalError', 'The service met an unexpected condition.');
 
@@ -14,7 +14,10 @@ const translate = (error: unknown): ServiceError => {
 };
 
 /** The body that every error of the API has. A 5xx never carries an exception's text. */
-export const errorAnswer = ({ type, message, details, retryAfter }: ServiceError, requestId: string): Answer => ({
+export const errorResponse = (
+  { type, message, details, retryAfter }: ServiceError,
+  requestId: string,
+): ApiResponse => ({
   statusCode: errorStatus[type],
   headers: {
     'content-type': 'application/json',
@@ -24,7 +27,7 @@ export const errorAnswer = ({ type, message, details, retryAfter }: ServiceError
 });
 
 /** Answers for whatever was thrown, and logs what is a fault of ours. Used first, so that it sees everybody's errors. */
-export const answerErrors = (): MiddlewareObj<ApiRequest, Answer> => ({
+export const errorHandler = (): MiddlewareObj<ApiRequest, ApiResponse> => ({
   onError: ({ event, error }) => {
     const translated = translate(error);
     const requestId = event.requestContext.requestId;
@@ -32,6 +35,6 @@ export const answerErrors = (): MiddlewareObj<ApiRequest, Answer> => ({
       const { cause } = error instanceof ServiceError ? error : { cause: undefined };
       logger.error('request failed', { request_id: requestId, type: translated.type, ...errorTrace(cause ?? error) });
     }
-    return errorAnswer(translated, requestId);
+    return errorResponse(translated, requestId);
   },
 });

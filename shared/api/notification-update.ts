@@ -3,7 +3,7 @@ import { parseNotification } from '../contracts/notification.ts';
 import { notFound, unavailable } from '../domain/errors.ts';
 import { assertChangeable, type Changes, changed } from '../domain/notification.ts';
 import { valid } from './request.ts';
-import { assertAnswerable } from './response.ts';
+import { assertFitsResponse } from './response.ts';
 
 /** Times that an update starts over because another one was faster. */
 const ROUNDS = 10;
@@ -23,7 +23,7 @@ export const createNotificationUpdate =
       if (!current) throw notFound('The notification');
       if (Object.keys(changes).length === 0) return;
       const attributes = valid(parseNotification(changed(current.record, changes)));
-      assertAnswerable(attributes);
+      assertFitsResponse(attributes);
       if (await notifications.replace(key, current.stored, attributes)) return;
     }
     throw unavailable();

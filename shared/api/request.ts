@@ -43,5 +43,5 @@ export const query = (request: ApiRequest): URLSearchParams => new URLSearchPara
  * The request's own address, without its query: built from what the gateway says of itself, never from a header that a
  * client can set, so that links are right behind an API mapping and cannot be turned elsewhere.
  */
-export const ownAddress = (request: ApiRequest, scheme: 'http' | 'https'): string =>
+export const requestUrl = (request: ApiRequest, scheme: 'http' | 'https'): string =>
   `${scheme}://${request.requestContext.domainName}${encodeURI(request.rawPath)}`;

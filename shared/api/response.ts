@@ -3,7 +3,7 @@ import type { Slice } from '../contracts/collection.ts';
 import { ServiceError } from '../domain/errors.ts';
 
 /** An answer of a handler, as the HTTP API takes it (payload format 2.0). */
-export type Answer = APIGatewayProxyStructuredResultV2;
+export type ApiResponse = APIGatewayProxyStructuredResultV2;
 
 /** The most bytes of body that an answer may have: a Lambda gives at most 6 MB, headers and JSON escapes included. */
 export const MAX_BODY_BYTES = 5.5 * 1024 * 1024;
@@ -12,20 +12,23 @@ export const MAX_BODY_BYTES = 5.5 * 1024 * 1024;
 const answerBytes = (value: unknown): number => Buffer.byteLength(JSON.stringify(JSON.stringify(value)));
 
 /** 200 with a JSON body. */
-export const ok = (body: unknown): Answer => ({
+export const ok = (body: unknown): ApiResponse => ({
   statusCode: 200,
   headers: { 'content-type': 'application/json' },
   body: JSON.stringify(body),
 });
 
 /** An answer that only points to a notification: 201 for a new one, 204 for one that was updated. */
-export const located = (statusCode: 201 | 204, location: string): Answer => ({ statusCode, headers: { location } });
+export const locationResponse = (statusCode: 201 | 204, location: string): ApiResponse => ({
+  statusCode,
+  headers: { location },
+});
 
 /** 204 without anything. */
-export const noContent: Answer = { statusCode: 204 };
+export const noContent: ApiResponse = { statusCode: 204 };
 
 /** Refuses a notification that could be stored but never be read in one answer. @throws ServiceError 413 */
-export const assertAnswerable = (record: unknown): void => {
+export const assertFitsResponse = (record: unknown): void => {
   if (answerBytes(record) > MAX_BODY_BYTES) {
     throw new ServiceError('requestTooLargeError', 'The notification is too large.', {
       details: `body: the notification must take at most ${MAX_BODY_BYTES} bytes when it is read`,

@@ -1,11 +1,11 @@
 import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import type { AccountRepository } from '../adapters/accounts/account-repository.ts';
-import { onceConfig } from '../adapters/aws-config.ts';
+import { onceConfig } from '../adapters/aws-client.ts';
 import { logger } from '../adapters/logger.ts';
-import type { Clock } from '../adapters/tokens/token-repository.ts';
 import { type TestRequest, type TestResult, testResult } from '../contracts/messages.ts';
 import type { Destination } from '../contracts/notification.ts';
 import type { NotificationTypeId } from '../contracts/notification-types.ts';
+import type { Clock } from '../domain/clock.ts';
 import { ServiceError, unavailable } from '../domain/errors.ts';
 import { ownFields } from '../domain/notification.ts';
 
@@ -32,17 +32,19 @@ export type RunTest = (tenant: string, destination: Destination) => Promise<Test
 export const createTestRunner =
   (
     accounts: Pick<AccountRepository, 'count'>,
-    environment: { TESTS_PER_DAY: number; SENDER_FUNCTIONS: Record<NotificationTypeId, string> },
+    environment: { TESTS_PER_TENANT_PER_DAY: number; SENDER_FUNCTIONS: Record<NotificationTypeId, string> },
     lambda: LambdaClient = createInvokeClient(),
     clock: Clock = Date.now,
   ): RunTest =>
   async (tenant, destination) => {
-    const counted = await accounts.count('tests', tenant, 1, environment.TESTS_PER_DAY).catch((error: unknown) => {
-      throw unavailable(error);
-    });
+    const counted = await accounts
+      .count('tests', tenant, 1, environment.TESTS_PER_TENANT_PER_DAY)
+      .catch((error: unknown) => {
+        throw unavailable(error);
+      });
     if (!counted) {
       throw new ServiceError('rateLimitReached', 'The daily limit of tests is reached.', {
-        details: `at most ${environment.TESTS_PER_DAY} tests in a day (UTC)`,
+        details: `at most ${environment.TESTS_PER_TENANT_PER_DAY} tests in a day (UTC)`,
         retryAfter: secondsToNextDay(clock()),
       });
     }

@@ -5,10 +5,15 @@ import { count } from '../adapters/metrics.ts';
 import type { Caller } from '../domain/authorization.ts';
 import { ServiceError } from '../domain/errors.ts';
 import type { ApiRequest } from './request.ts';
-import type { Answer } from './response.ts';
+import type { ApiResponse } from './response.ts';
 
 /** Counts requests that fail since DynamoDB throttles the caller's own key: they are no outage, although they are answered 503. */
-export const countThrottledRequests = (): MiddlewareObj<ApiRequest, Answer, Error, Context & { caller?: Caller }> => {
+export const countThrottledRequests = (): MiddlewareObj<
+  ApiRequest,
+  ApiResponse,
+  Error,
+  Context & { caller?: Caller }
+> => {
   const isTenantThrottled = createThrottlingWatch(Date.now);
   return {
     onError: ({ error, context }) => {

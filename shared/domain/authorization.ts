@@ -12,7 +12,7 @@ const permissions: Record<Role, readonly Permission[]> = {
 const isRole = (role: string): role is Role => Object.hasOwn(permissions, role);
 
 /** True where the role holds the permission; a role that we do not know holds none. */
-export const mayRole = (role: string, permission: Permission): boolean =>
+export const isPermitted = (role: string, permission: Permission): boolean =>
   isRole(role) && permissions[role].includes(permission);
 
 /** Who calls: the only tenant that a request can see, and what it may do there. */

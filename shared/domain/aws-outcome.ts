@@ -1,17 +1,23 @@
 import { type Failure, failed } from './attempt-outcome.ts';
 import { errorCode } from './error-code.ts';
 
-type Verdict = Pick<Failure, 'result' | 'reason' | 'cause' | 'retryAfter' | 'free'>;
+type FailureKind = Pick<Failure, 'result' | 'reason' | 'cause' | 'retryAfterMs' | 'free'>;
 
-const rejected: Verdict = { result: 'permanent', reason: 'rejected', cause: 'destination' };
-const operatorsFault: Verdict = { result: 'transient', reason: 'sender misconfigured', cause: 'service' };
-const ourRate: Verdict = { result: 'throttled', reason: 'throttled', cause: 'service', free: true, retryAfter: 5_000 };
-const ourDailyQuota: Verdict = { ...ourRate, reason: 'daily quota', retryAfter: 3_600_000 };
-const unknown: Verdict = { result: 'transient', reason: 'rejected', cause: 'service' };
-const unreachable: Verdict = { result: 'transient', reason: 'network', cause: 'service' };
+const rejected: FailureKind = { result: 'permanent', reason: 'rejected', cause: 'destination' };
+const operatorsFault: FailureKind = { result: 'transient', reason: 'sender_misconfigured', cause: 'service' };
+const ourRate: FailureKind = {
+  result: 'throttled',
+  reason: 'throttled',
+  cause: 'service',
+  free: true,
+  retryAfterMs: 5_000,
+};
+const ourDailyQuota: FailureKind = { ...ourRate, reason: 'aws_quota_exceeded', retryAfterMs: 3_600_000 };
+const unknown: FailureKind = { result: 'transient', reason: 'rejected', cause: 'service' };
+const unreachable: FailureKind = { result: 'transient', reason: 'network_error', cause: 'service' };
 
 /** One row: the first whose name, and pattern of the error's text where it has one, fits. Names are the SDK's (`error.name`). */
-type Rule = readonly [names: readonly string[], verdict: Verdict, text?: RegExp];
+type Rule = readonly [names: readonly string[], kind: FailureKind, text?: RegExp];
 
 /** The rules of the services that deliver for us (wire-formats); an error that no row names is transient. */
 const awsRules = {
@@ -52,9 +58,9 @@ export const awsFailure = (service: keyof typeof awsRules, error: unknown): Fail
   // An error that the service itself has given carries whose fault it is.
   const otherwise = error instanceof Error && '$fault' in error ? unknown : unreachable;
   const rule = rules.find(([names, , text]) => names.includes(name) && (text?.test(message) ?? true));
-  const verdict = rule?.[1] ?? otherwise;
-  return failed(verdict.result, verdict.reason, `${service.toUpperCase()} did not accept the message: ${name}`, {
-    ...verdict,
+  const kind = rule?.[1] ?? otherwise;
+  return failed(kind.result, kind.reason, `${service.toUpperCase()} did not accept the message: ${name}`, {
+    ...kind,
     code: errorCode(error),
   });
 };

@@ -1,4 +1,5 @@
-import type { Cause, Outcome, Reason } from './attempt-outcome.ts';
+import type { FailureCause, FailureReason } from '../contracts/outcomes.ts';
+import type { AttemptOutcome } from './attempt-outcome.ts';
 
 /** The namespace of the service's own metrics. */
 export const METRICS_NAMESPACE = 'MonitoringNotifications';
@@ -9,8 +10,8 @@ export type DeliveryCount =
   | 'destination_attempts'
   | 'destination_failures'
   /** Dead letters, by whose fault they are. */
-  | 'dead_service'
-  | 'dead_destination'
+  | 'dead_lettered_service'
+  | 'dead_lettered_destination'
   /** Alerts over a tenant's limit of the day. */
   | 'tenant_limit_exceeded'
   /** Sends that AWS refused because of how operators set up the account. */
@@ -31,38 +32,38 @@ export const DISPATCH_LATENCY = 'dispatch_latency';
 /** What became of one message, as far as it is counted. */
 export type Settlement = {
   /** What came of the send, where there was one. */
-  attempt?: Outcome;
+  attemptOutcome?: AttemptOutcome;
   /** Whose fault it is, where the message is dead now. */
-  cause?: Cause;
+  cause?: FailureCause;
   /** True where a notice to the technical contacts was due and could not be queued. */
   noticeLost?: boolean;
 };
 
 /** Failures without an attempt: nothing was sent, so they say nothing of how destinations are. */
-export const notSent: readonly Reason[] = [
-  'daily limit',
-  'country not allowed',
-  'no contacts',
-  'no feed configured',
-  'origin paused',
-  'attempts exhausted',
+export const notSent: readonly FailureReason[] = [
+  'tenant_limit_exceeded',
+  'country_not_allowed',
+  'no_contacts',
+  'no_feed_configured',
+  'circuit_open',
+  'attempts_exhausted',
   'expired',
 ];
 
-const countsOfAttempt = (attempt: Outcome): DeliveryCount[] => {
+const countsOfAttempt = (attempt: AttemptOutcome): DeliveryCount[] => {
   if (attempt.result === 'delivered') return ['destination_attempts'];
   const { reason, cause } = attempt;
-  if (reason === 'daily limit') return ['tenant_limit_exceeded'];
-  if (reason === 'daily quota') return ['aws_quota_exceeded'];
-  if (reason === 'sender misconfigured') return ['misconfigured', 'service_failures'];
+  if (reason === 'tenant_limit_exceeded') return ['tenant_limit_exceeded'];
+  if (reason === 'aws_quota_exceeded') return ['aws_quota_exceeded'];
+  if (reason === 'sender_misconfigured') return ['misconfigured', 'service_failures'];
   if (notSent.includes(reason)) return [];
   return cause === 'service' ? ['service_failures'] : ['destination_attempts', 'destination_failures'];
 };
 
 /** The counts that a settled message adds one to. */
-export const deliveryCounts = ({ attempt, cause, noticeLost }: Settlement): DeliveryCount[] => [
-  ...(attempt ? countsOfAttempt(attempt) : []),
-  ...(cause ? [`dead_${cause}` as const] : []),
+export const deliveryCounts = ({ attemptOutcome, cause, noticeLost }: Settlement): DeliveryCount[] => [
+  ...(attemptOutcome ? countsOfAttempt(attemptOutcome) : []),
+  ...(cause ? [`dead_lettered_${cause}` as const] : []),
   ...(noticeLost ? ['notices_not_queued' as const] : []),
 ];
 

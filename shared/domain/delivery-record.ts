@@ -1,16 +1,17 @@
 import type { AlarmState } from '../contracts/alarm-event.ts';
 import type { Delivery } from '../contracts/messages.ts';
+import type { FailureCause, FailureReason } from '../contracts/outcomes.ts';
 import { shortened } from './alert-text.ts';
-import type { Cause, Outcome, Reason } from './attempt-outcome.ts';
+import type { AttemptOutcome } from './attempt-outcome.ts';
 import { type DeliveryKey, deliveryKey } from './delivery-key.ts';
 import { roundOf } from './delivery-message.ts';
-import { MAX_AGE, MAX_ATTEMPTS, MAX_WAIT_FOR_ATTEMPT } from './retry-schedule.ts';
+import { MAX_AGE_MS, MAX_ATTEMPTS, MAX_WAIT_FOR_ATTEMPT_MS } from './retry-schedule.ts';
 
 /**
  * Where a delivery stands. The first two are open; `dead` is opened again by the message of its next round. `bounced` was
  * delivered as far as we could tell, until SES reported that the email did not arrive.
  */
-export const deliveryStatuses = ['pending', 'dead', 'delivered', 'superseded', 'cancelled', 'bounced'] as const;
+export const deliveryStatuses = ['pending', 'failed', 'delivered', 'superseded', 'cancelled', 'bounced'] as const;
 
 /** Where a delivery stands. */
 export type DeliveryStatus = (typeof deliveryStatuses)[number];
@@ -18,14 +19,14 @@ export type DeliveryStatus = (typeof deliveryStatuses)[number];
 /** One attempt, as the record keeps it. */
 export type Attempt = {
   /** When it began, ms since the epoch. */
-  at: number;
-  result: Outcome['result'];
+  timestamp_ms: number;
+  result: AttemptOutcome['result'];
   /** The HTTP status, where there was one. */
   status?: number | undefined;
   /** Why it failed. */
-  reason?: Reason | undefined;
+  reason?: FailureReason | undefined;
   /** How long it took, in ms. */
-  took: number;
+  duration_ms: number;
 };
 
 /** The record of a delivery (table Deliveries): ids, times and outcomes, never a destination, and under 1 KB. */
@@ -36,32 +37,32 @@ export type DeliveryRecord = DeliveryKey & {
   alarm_id: string;
   state: AlarmState;
   /** Digest of the event: the same event id with other content is not the same event. */
-  content: string;
+  content_hash: string;
   /** Number of this round of attempts, from 1. */
   round: number;
   /** Attempts of this round. */
-  attempts: number;
+  attempt_count: number;
   /** When this round began, ms. */
-  opened: number;
+  round_started_at_ms: number;
   /** When the first attempt of this round began, ms; 0 before. */
   first_attempt_at_ms: number;
   /** When the next attempt is due, ms. */
-  due: number;
+  next_attempt_at_ms: number;
   /** Whose fault the last failure of this round was, whether the attempt counted or not. */
-  last_cause?: Cause | undefined;
+  last_cause?: FailureCause | undefined;
   /** Until when the worker that claimed it may work on it, ms; 0 where nobody does. */
-  lease: number;
+  lease_until_ms: number;
   /** Names the claim. */
-  owner: string;
-  history: Attempt[];
+  claim_id: string;
+  attempts: Attempt[];
   /** Salted hashes of the recipients that were reached, where a delivery has several. */
-  parts: string[];
+  reached_recipient_hashes: string[];
   /** When DynamoDB deletes it, epoch seconds. */
-  expires: number;
+  ttl: number;
 };
 
 /** How long a claim holds, in ms: longer than a function can run. */
-export const LEASE = 35_000;
+export const LEASE_MS = 35_000;
 
 /** How long records are kept, in seconds. */
 export const KEEP_SECONDS = 30 * 86_400;
@@ -85,17 +86,17 @@ export const claimedRecord = (delivery: Delivery, owner: string, now: number): D
     entity_id: shortenedId(event.entity.id),
     alarm_id: shortenedId(event.alarm.id),
     state: event.details.state,
-    content,
+    content_hash: content,
     round: roundOf(delivery),
-    attempts: 0,
-    opened: now,
+    attempt_count: 0,
+    round_started_at_ms: now,
     first_attempt_at_ms: 0,
-    due: now,
-    lease: now + LEASE,
-    owner,
-    history: [],
-    parts: [],
-    expires: Math.floor(now / 1000) + KEEP_SECONDS,
+    next_attempt_at_ms: now,
+    lease_until_ms: now + LEASE_MS,
+    claim_id: owner,
+    attempts: [],
+    reached_recipient_hashes: [],
+    ttl: Math.floor(now / 1000) + KEEP_SECONDS,
   };
 };
 
@@ -109,25 +110,27 @@ export type Claim =
   /** Another worker has it until then, ms. */
   | { kind: 'busy'; until: number }
   /** Its next attempt is due then, ms. */
-  | { kind: 'early'; due: number };
+  | { kind: 'not_due'; due: number };
 
 const inNewRound = (record: DeliveryRecord, round: number, now: number): DeliveryRecord => ({
   ...record,
   status: 'pending',
   round,
-  attempts: 0,
-  opened: now,
+  attempt_count: 0,
+  round_started_at_ms: now,
   first_attempt_at_ms: 0,
-  due: now,
+  next_attempt_at_ms: now,
   last_cause: undefined,
 });
 
 /** True where the round's time is over: 24 h after its first attempt, or four days without any. */
-export const isExpired = ({ attempts, opened, first_attempt_at_ms }: DeliveryRecord, now: number): boolean =>
-  attempts > 0 ? now - first_attempt_at_ms > MAX_AGE : now - opened > MAX_WAIT_FOR_ATTEMPT;
+export const isExpired = (
+  { attempt_count: attempts, round_started_at_ms: opened, first_attempt_at_ms }: DeliveryRecord,
+  now: number,
+): boolean => (attempts > 0 ? now - first_attempt_at_ms > MAX_AGE_MS : now - opened > MAX_WAIT_FOR_ATTEMPT_MS);
 
 /** Whose fault it is that a round ended without a delivery: that of its last failure; ours where nothing was tried. */
-export const causeOfExpiry = ({ attempts, last_cause: cause }: DeliveryRecord): Cause =>
+export const causeOfExpiry = ({ attempt_count: attempts, last_cause: cause }: DeliveryRecord): FailureCause =>
   attempts === 0 ? 'service' : (cause ?? 'destination');
 
 /**
@@ -139,56 +142,65 @@ export const causeOfExpiry = ({ attempts, last_cause: cause }: DeliveryRecord): 
  * @param first the record as the claim would have written it
  * @param sentAt when the message was sent, ms
  */
-export const claimOn = (found: DeliveryRecord, first: DeliveryRecord, sentAt: number, now: number): Claim => {
+export const evaluateClaim = (found: DeliveryRecord, first: DeliveryRecord, sentAt: number, now: number): Claim => {
   // The SDK may have sent our claim twice and lost the first answer.
-  if (found.owner === first.owner) return { kind: 'claimed', record: found };
-  if (found.content !== first.content) return { kind: 'conflict' };
-  if (found.lease > now) return { kind: 'busy', until: found.lease };
-  const { owner, lease, expires } = first;
-  const taken = { ...found, owner, lease, expires };
-  if (found.status === 'dead') {
+  if (found.claim_id === first.claim_id) return { kind: 'claimed', record: found };
+  if (found.content_hash !== first.content_hash) return { kind: 'conflict' };
+  if (found.lease_until_ms > now) return { kind: 'busy', until: found.lease_until_ms };
+  const { claim_id, lease_until_ms, ttl } = first;
+  const taken = { ...found, claim_id, lease_until_ms, ttl };
+  if (found.status === 'failed') {
     return first.round === found.round + 1
       ? { kind: 'claimed', record: inNewRound(taken, first.round, now) }
       : { kind: 'ended', isDelivered: false };
   }
   if (found.status !== 'pending') return { kind: 'ended', isDelivered: found.status === 'delivered' };
-  if (found.due > now) return { kind: 'early', due: found.due };
-  const wasHeld = sentAt - found.due > HELD_MS;
+  if (found.next_attempt_at_ms > now) return { kind: 'not_due', due: found.next_attempt_at_ms };
+  const wasHeld = sentAt - found.next_attempt_at_ms > HELD_MS;
   return wasHeld && isExpired(found, now)
     ? { kind: 'claimed', record: inNewRound(taken, found.round + 1, now) }
     : { kind: 'claimed', record: taken };
 };
 
-const attemptOf = (outcome: Outcome, at: number, took: number): Attempt => ({
-  at,
+const attemptOf = (outcome: AttemptOutcome, at: number, took: number): Attempt => ({
+  timestamp_ms: at,
   result: outcome.result,
   status: outcome.status,
   ...(outcome.result !== 'delivered' && { reason: outcome.reason }),
-  took,
+  duration_ms: took,
 });
 
 /** The record after an attempt. The claim holds on: until it is settled, no duplicate may try as well. */
-export const attempted = (record: DeliveryRecord, outcome: Outcome, at: number, took: number): DeliveryRecord => {
+export const withAttempt = (
+  record: DeliveryRecord,
+  outcome: AttemptOutcome,
+  at: number,
+  took: number,
+): DeliveryRecord => {
   const isFailure = outcome.result !== 'delivered';
   const counts = !(isFailure && outcome.free);
   return {
     ...record,
     ...(counts && {
-      attempts: record.attempts + 1,
+      attempt_count: record.attempt_count + 1,
       first_attempt_at_ms: record.first_attempt_at_ms || at,
-      history: [...record.history, attemptOf(outcome, at, took)].slice(-MAX_ATTEMPTS),
+      attempts: [...record.attempts, attemptOf(outcome, at, took)].slice(-MAX_ATTEMPTS),
     }),
     ...(isFailure && { last_cause: outcome.cause }),
-    parts: outcome.partsDone ?? record.parts,
+    reached_recipient_hashes: outcome.reachedRecipientHashes ?? record.reached_recipient_hashes,
   };
 };
 
 /** The record once nobody works on it any more. */
-export const ended = (record: DeliveryRecord, status: Exclude<DeliveryStatus, 'pending'>): DeliveryRecord => ({
+export const withStatus = (record: DeliveryRecord, status: Exclude<DeliveryStatus, 'pending'>): DeliveryRecord => ({
   ...record,
   status,
-  lease: 0,
+  lease_until_ms: 0,
 });
 
 /** The record of a delivery that can be claimed again at some time, ms. */
-export const released = (record: DeliveryRecord, due: number): DeliveryRecord => ({ ...record, due, lease: 0 });
+export const withNextAttempt = (record: DeliveryRecord, due: number): DeliveryRecord => ({
+  ...record,
+  next_attempt_at_ms: due,
+  lease_until_ms: 0,
+});

@@ -2,16 +2,16 @@ import { type AlarmEvent, tenantId } from '../contracts/alarm-event.ts';
 import { type DeliveryKey, deliveryKey, deliveryPartition } from './delivery-key.ts';
 
 /** What SES tells us that became of a mail after it took it. */
-export const mailEventKinds = ['Bounce', 'Complaint', 'Reject'] as const;
+export const emailEventKinds = ['Bounce', 'Complaint', 'Reject'] as const;
 
 /** What became of a mail. */
-export type MailEventKind = (typeof mailEventKinds)[number];
+export type EmailEventKind = (typeof emailEventKinds)[number];
 
 /** A mail's tags: ids alone, in the letters that SES allows in a tag (A-Z, a-z, 0-9, `_`, `-`; at most 256). */
-export type MailTags = { notification: string; tenant: string; event: string };
+export type EmailTags = { notification: string; tenant: string; event: string };
 
 /** The tags by which a mail's delivery is found again when SES tells that it bounced. */
-export const mailTags = (event: AlarmEvent, notificationId: string): MailTags => ({
+export const emailTags = (event: AlarmEvent, notificationId: string): EmailTags => ({
   notification: notificationId,
   tenant: Buffer.from(event.tenant_id).toString('base64url'),
   event: deliveryKey(event, notificationId).sk.replace('#', '-'),
@@ -22,7 +22,7 @@ export const deliveryOfTags = ({
   notification = '',
   tenant: encoded = '',
   event = '',
-}: { [Tag in keyof MailTags]?: string | undefined }): DeliveryKey | undefined => {
+}: { [Tag in keyof EmailTags]?: string | undefined }): DeliveryKey | undefined => {
   const tenant = Buffer.from(encoded, 'base64url').toString();
   const isOurs =
     /^nt[A-Za-z0-9]+$/.test(notification) && tenantId.safeParse(tenant).success && /^\d{13}-[0-9a-f]{64}$/.test(event);

@@ -1,8 +1,8 @@
 import type { NotificationTypeId } from '../contracts/notification-types.ts';
-import { failed, type Outcome } from './attempt-outcome.ts';
+import { type AttemptOutcome, failed } from './attempt-outcome.ts';
 
 /** What decides the outcome of an HTTP delivery. */
-export type HttpAnswer = { status: number; retryAfter: string | undefined; body: string };
+export type HttpResponse = { status: number; retryAfter: string | undefined; body: string };
 
 /** One row of a type's rules: the first that fits decides. */
 type Rule = {
@@ -11,7 +11,7 @@ type Rule = {
   readonly withRetryAfter?: true;
   /** Only where the answer's body is JSON with this `result`. */
   readonly resultInBody?: string;
-  readonly result: Outcome['result'];
+  readonly result: AttemptOutcome['result'];
 };
 
 /** The rules of each type that speaks HTTP (wire-formats); a status that no row names is transient. */
@@ -71,7 +71,7 @@ const resultIn = (body: string): unknown => {
   }
 };
 
-const fits = (rule: Rule, { status, retryAfter, body }: HttpAnswer): boolean =>
+const fits = (rule: Rule, { status, retryAfter, body }: HttpResponse): boolean =>
   rule.status.test(String(status)) &&
   (!rule.withRetryAfter || retryAfter !== undefined) &&
   (rule.resultInBody === undefined || rule.resultInBody === resultIn(body));
@@ -83,13 +83,13 @@ const explain = (type: HttpType, status: number): string =>
     : `Unexpected status code "${status}". Expected one of: /2[0-9]{2}/`;
 
 /** The outcome of an answer, by the rules of the type. */
-export const httpOutcome = (type: HttpType, answer: HttpAnswer, now: number): Outcome => {
+export const httpOutcome = (type: HttpType, answer: HttpResponse, now: number): AttemptOutcome => {
   const { status } = answer;
   const rules: readonly Rule[] = httpRules[type];
   const result = rules.find((rule) => fits(rule, answer))?.result ?? 'transient';
   if (result === 'delivered') return { result, status, explanation: success[type] };
-  return failed(result, result === 'throttled' ? 'throttled' : 'status', explain(type, status), {
+  return failed(result, result === 'throttled' ? 'throttled' : 'http_status', explain(type, status), {
     status,
-    retryAfter: retryAfterMs(answer.retryAfter, now),
+    retryAfterMs: retryAfterMs(answer.retryAfter, now),
   });
 };

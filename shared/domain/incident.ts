@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { AlarmEvent } from '../contracts/alarm-event.ts';
 import { asNumber } from '../contracts/json.ts';
 import { type DeliveryKey, deliveryKey, eventIdTime } from './delivery-key.ts';
-import { KEEP_SECONDS, LEASE } from './delivery-record.ts';
+import { KEEP_SECONDS, LEASE_MS } from './delivery-record.ts';
 
 /**
  * The name of the incident that an alarm may open: one for each tenant, entity and alarm, and the same from the trigger to
@@ -33,11 +33,11 @@ export type IncidentLock = DeliveryKey & {
   /** Time of the newest event that was delivered, ms; 0 before the first. It only increases. */
   newest_event_at_ms: number;
   /** Until when the holder may send, ms; 0 when nobody holds the lock. */
-  lease: number;
+  lease_until_ms: number;
   /** Names the claim of the lock. */
-  owner: string;
+  claim_id: string;
   /** When DynamoDB deletes it, epoch seconds. */
-  expires: number;
+  ttl: number;
 };
 
 /** The lock as a first claim writes it. */
@@ -45,9 +45,9 @@ export const claimedLock = (event: AlarmEvent, notificationId: string, owner: st
   pk: deliveryKey(event, notificationId).pk,
   sk: `incident#${incidentKey(event)}`,
   newest_event_at_ms: 0,
-  lease: now + LEASE,
-  owner,
-  expires: Math.floor(now / 1000) + KEEP_SECONDS,
+  lease_until_ms: now + LEASE_MS,
+  claim_id: owner,
+  ttl: Math.floor(now / 1000) + KEEP_SECONDS,
 });
 
 /** The waits of the newest event for its incident's lock, in ms; the last one repeats. It should not wait out a whole lease. */
@@ -62,7 +62,7 @@ const OLDER_WAITS = [2_000, 8_000, 32_000, 128_000, 512_000, 900_000] as const;
  * @param asked how many times it has asked in vain before
  * @param isOlder true where a newer event of the incident waits as well
  */
-export const lockWaitMs = (asked: number, isOlder: boolean): number => {
+export const lockRetryDelayMs = (asked: number, isOlder: boolean): number => {
   const waits: readonly number[] = isOlder ? OLDER_WAITS : NEWEST_WAITS;
   return waits[Math.min(asked, waits.length - 1)] ?? 0;
 };

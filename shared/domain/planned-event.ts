@@ -1,7 +1,7 @@
 import { type AlarmEvent, isAlarmEvent } from '../contracts/alarm-event.ts';
 import { parseJson } from '../contracts/json.ts';
 import { continuation } from '../contracts/messages.ts';
-import type { Reason } from './attempt-outcome.ts';
+import type { FailureReason } from '../contracts/outcomes.ts';
 import { type SharedPart, sharedPart } from './delivery-message.ts';
 import { eventTime } from './incident.ts';
 import { plannedNotifications } from './routing.ts';
@@ -33,9 +33,9 @@ const parsed = (body: string): unknown => {
 };
 
 /** @throws RangeError where the event nests too deep to be written again */
-const plan = (value: unknown, bytes: number, sentAtMs: number): PlannedEvent | Reason => {
+const plan = (value: unknown, bytes: number, sentAtMs: number): PlannedEvent | FailureReason => {
   if (isAlarmEvent(value)) {
-    if (bytes > MAX_EVENT_BYTES) return 'too large';
+    if (bytes > MAX_EVENT_BYTES) return 'too_large';
     const ids = plannedNotifications(value);
     if (!ids) return 'malformed';
     const eventTimeMs = eventTime(value, sentAtMs);
@@ -57,11 +57,11 @@ const plan = (value: unknown, bytes: number, sentAtMs: number): PlannedEvent | R
  * @param sentAtMs when SQS accepted the message, ms since the epoch
  * @returns the planned event, or why there is none
  */
-export const planEvent = (body: string, sentAtMs: number): PlannedEvent | Reason => {
+export const planEvent = (body: string, sentAtMs: number): PlannedEvent | FailureReason => {
   const bytes = Buffer.byteLength(body);
   try {
     const planned = plan(parsed(body), bytes, sentAtMs);
-    return planned === 'malformed' && bytes > MAX_EVENT_BYTES ? 'too large' : planned;
+    return planned === 'malformed' && bytes > MAX_EVENT_BYTES ? 'too_large' : planned;
   } catch {
     return 'malformed';
   }

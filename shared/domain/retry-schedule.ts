@@ -11,10 +11,10 @@ const WAITS = [5 * SECOND, 30 * SECOND, 2 * MINUTE, 10 * MINUTE, 30 * MINUTE, HO
 export const MAX_ATTEMPTS = WAITS.length + 1;
 
 /** A delivery that is not done this long after the first attempt of its round is given up, in ms. */
-export const MAX_AGE = 24 * HOUR;
+export const MAX_AGE_MS = 24 * HOUR;
 
 /** A delivery that could not be attempted at all for so long is given up, in ms: SQS keeps its message no longer. */
-export const MAX_WAIT_FOR_ATTEMPT = 4 * 24 * HOUR;
+export const MAX_WAIT_FOR_ATTEMPT_MS = 4 * 24 * HOUR;
 
 /** Upwards only, so that nobody is called earlier than the schedule or the destination says. */
 const JITTER = 0.2;
@@ -30,16 +30,16 @@ const jittered = (wait: number, scale: number, random: () => number): number =>
  * @param attempts those of this round, the failed one included
  * @param scale shortens all waits, for tests
  */
-export const waitAfter = (
+export const retryDelayMs = (
   attempts: number,
-  { result, retryAfter = 0, free }: Failure,
+  { result, retryAfterMs = 0, free }: Failure,
   scale: number,
   random: () => number = Math.random,
 ): number | undefined => {
   if (result === 'permanent') return undefined;
-  if (free) return jittered(retryAfter, scale, random);
+  if (free) return jittered(retryAfterMs, scale, random);
   const wait = WAITS[attempts - 1];
-  return wait && jittered(Math.max(wait, retryAfter), scale, random);
+  return wait && jittered(Math.max(wait, retryAfterMs), scale, random);
 };
 
 /** Receives after which a failure of ours is no short one any more. */

@@ -1,6 +1,6 @@
 import type { AlarmEvent } from '../contracts/alarm-event.ts';
 import type { StringMap } from '../contracts/notification.ts';
-import type { Outcome } from './attempt-outcome.ts';
+import type { AttemptOutcome } from './attempt-outcome.ts';
 
 /** What a sender is given to deliver. */
 export type Alert = {
@@ -11,8 +11,8 @@ export type Alert = {
   deliveryId: string;
   /** Whom it is for; absent in a test, which has no record. */
   notificationId?: string;
-  /** Parts that have arrived in earlier attempts (`Outcome.partsDone`). */
-  partsDone: readonly string[];
+  /** Parts that have arrived in earlier attempts (`AttemptOutcome.partsDone`). */
+  reachedRecipientHashes: readonly string[];
   /** Milliseconds until the function is killed. */
   timeLeft: () => number;
 };
@@ -23,17 +23,17 @@ export type Alert = {
  *
  * @param details the fields of the type, valid
  */
-export type Deliver = (alert: Alert, details: StringMap) => Promise<Outcome>;
+export type Transport = (alert: Alert, details: StringMap) => Promise<AttemptOutcome>;
 
 /** The most that one send may take, in ms: DNS, connect, TLS, headers and body together (design 3, Claim). */
-export const SEND_DEADLINE = 15_000;
+export const SEND_TIMEOUT_MS = 15_000;
 
 /** What the record needs after a send, in ms. */
 const TIME_TO_RECORD = 2_000;
 
 /** How long a send may take now: the whole deadline, or what is left for it. */
-export const sendDeadline = (timeLeft: () => number): number =>
-  Math.max(0, Math.min(SEND_DEADLINE, timeLeft() - TIME_TO_RECORD));
+export const sendTimeoutMs = (timeLeft: () => number): number =>
+  Math.max(0, Math.min(SEND_TIMEOUT_MS, timeLeft() - TIME_TO_RECORD));
 
 /** No send starts with less than this left of the function's time, in ms: the deadline, and what the record needs after it. */
-export const MIN_TIME_TO_SEND = SEND_DEADLINE + TIME_TO_RECORD;
+export const MIN_TIME_TO_SEND_MS = SEND_TIMEOUT_MS + TIME_TO_RECORD;

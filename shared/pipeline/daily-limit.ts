@@ -35,6 +35,10 @@ export const createDailyLimit = (
     // What does not fit as a whole may fit in part.
     const isWithin = (await group.counted) || (group.amount > 1 && (await accounts.count(counter, tenant, 1, limit)));
     if (isWithin) return undefined;
-    return failed('permanent', 'daily limit', `The account's limit of ${limit} messages a day is reached (${counter})`);
+    return failed(
+      'permanent',
+      'tenant_limit_exceeded',
+      `The account's limit of ${limit} messages a day is reached (${counter})`,
+    );
   };
 };

@@ -6,8 +6,9 @@ import { createThrottlingWatch } from '../adapters/dynamodb/key-throttling.ts';
 import { errorTrace, logger } from '../adapters/logger.ts';
 import { count, oldestAgeSeconds } from '../adapters/metrics.ts';
 import type { Queues } from '../adapters/queues.ts';
+import type { Clock } from '../domain/clock.ts';
 import { type DeliveryKey, partitionPlace } from '../domain/delivery-key.ts';
-import { deliveryOfTags, type MailEventKind, mailEventKinds } from '../domain/email-event.ts';
+import { deliveryOfTags, type EmailEventKind, emailEventKinds } from '../domain/email-event.ts';
 import { internalErrorDelaySeconds } from '../domain/retry-schedule.ts';
 
 /** The environment of the recorder, parsed. */
@@ -20,7 +21,7 @@ const tag = z.optional(z.tuple([z.string()]));
 const mailEvent = z.object({
   source: z.literal('aws.ses'),
   detail: z.object({
-    eventType: z.enum(mailEventKinds),
+    eventType: z.enum(emailEventKinds),
     mail: z.object({
       messageId: z.string().check(z.maxLength(128), z.regex(/^[\w.-]+$/)),
       tags: z.object({ notification: tag, tenant: tag, event: tag }),
@@ -32,15 +33,15 @@ const mailEvent = z.object({
  * What an event did to the record: `marked` it; it was `known`; it is `untouched`; there is none, as of a test; or the event is
  * `early`: the sender has not recorded yet what it did.
  */
-type Mark = 'marked' | 'known' | 'untouched' | 'no_record' | 'early';
+type Mark = 'marked' | 'known' | 'untouched' | 'no_record' | 'not_due';
 
-const stored = z.object({ status: z.string(), lease: z.number() });
+const stored = z.object({ status: z.string(), lease_until_ms: z.number() });
 
 /**
  * Marks records of deliveries as bounced, by a write that may be repeated. A record that is still open is not touched: what it
  * waits for may arrive, and its sender would overwrite the mark.
  */
-const createBounceMarks = (client: DynamoDBDocumentClient, table: string, now: () => number) => {
+const createBounceMarks = (client: DynamoDBDocumentClient, table: string, now: Clock) => {
   const read = async ({ pk, sk }: DeliveryKey) => {
     const { Item } = await client.send(new GetCommand({ TableName: table, Key: { pk, sk }, ConsistentRead: true }));
     return Item && stored.parse(Item);
@@ -65,18 +66,18 @@ const createBounceMarks = (client: DynamoDBDocumentClient, table: string, now: (
       if (!found) return 'no_record';
       if (found.status === 'bounced') return 'known';
       // The sender is at work, or has recorded its result while we looked.
-      const isEarly = found.status === 'delivered' || (found.status === 'pending' && found.lease > now());
-      return isEarly ? 'early' : 'untouched';
+      const isNotDue = found.status === 'delivered' || (found.status === 'pending' && found.lease_until_ms > now());
+      return isNotDue ? 'not_due' : 'untouched';
     }
   };
 };
 
 /** The metric of each kind. */
 const metricOf = {
-  Bounce: 'mail_bounces',
-  Complaint: 'mail_complaints',
-  Reject: 'mail_rejects',
-} as const satisfies Record<MailEventKind, string>;
+  Bounce: 'email_bounces',
+  Complaint: 'email_complaints',
+  Reject: 'email_rejects',
+} as const satisfies Record<EmailEventKind, string>;
 
 const parseEvent = (body: string) => {
   try {
@@ -87,18 +88,18 @@ const parseEvent = (body: string) => {
 };
 
 /** What came of a message: `early` ones are received again later. */
-type MessageResult = 'handled' | 'early' | 'throttled_keys' | 'internal_error';
+type MessageResult = 'handled' | 'not_due' | 'throttled_keys' | 'internal_error';
 
 /**
  * Makes the Lambda handler that records what SES reports of emails it had accepted. A bounce or a reject marks the delivery as
  * `bounced`, once, however often the event is received; a complaint comes from a recipient whom the email has reached, and is
  * only counted. What is no such event is counted and deleted: receiving it again would not help.
  */
-export const createMailEventRecorder = (
+export const createEmailEventRecorder = (
   client: DynamoDBDocumentClient,
   queues: Pick<Queues, 'changeVisibility'>,
   environment: RecorderEnvironment,
-  now: () => number = Date.now,
+  now: Clock = Date.now,
 ): ((event: SQSEvent, context?: Context) => Promise<SQSBatchResponse>) => {
   const markBounced = createBounceMarks(client, environment.DELIVERIES_TABLE, now);
   const isTenantThrottled = createThrottlingWatch(now);
@@ -126,7 +127,7 @@ export const createMailEventRecorder = (
       tenant_id: place?.tenant,
       notification_id: place?.notificationId,
     });
-    if (mark === 'early') return 'early';
+    if (mark === 'not_due') return 'not_due';
     count(mark === 'known' ? { mail_events_repeated: 1 } : { [metricOf[kind]]: 1 });
     return 'handled';
   };
@@ -158,12 +159,12 @@ export const createMailEventRecorder = (
       results.filter(({ result }) => result === wanted).map(({ message }) => message);
     const failed = withResult('internal_error');
     const throttled = withResult('throttled_keys');
-    const unfinished = [...withResult('early'), ...throttled, ...failed];
+    const unfinished = [...withResult('not_due'), ...throttled, ...failed];
     await Promise.all(unfinished.map(receiveLater));
     const sentAt = failed.map(({ attributes }) => Number(attributes.SentTimestamp));
     count(
       { throttled_keys: throttled.length },
-      { function: 'record-mail-events' },
+      { function: 'record-email-events' },
       {},
       {
         handled: Records.length - unfinished.length,

@@ -1,6 +1,6 @@
 import { GetQueueUrlCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { expect, it } from 'vitest';
-import { awsConfig } from '../../shared/adapters/aws-config.ts';
+import { awsConfig } from '../../shared/adapters/aws-client.ts';
 import { startHttp } from '../support/servers.ts';
 
 it('a call of AWS for each message of the largest batch is on its way at one time: none waits for the socket of another', async () => {

@@ -9,14 +9,14 @@ const MIB = 1_048_576;
 const URL = 'https://sqs.example.com/queue';
 const NOW = Date.UTC(2026, 0, 1);
 
-const message = (body: string, group = 'acme'): OutgoingMessage => ({
+const message = (body: string, messageGroupId = 'acme'): OutgoingMessage => ({
   body: () => body,
   bytes: Buffer.byteLength(body),
-  group,
+  messageGroupId,
 });
 
 const bytes = (messages: readonly OutgoingMessage[]): number =>
-  messages.reduce((sum, one) => sum + one.bytes + Buffer.byteLength(one.group), 0);
+  messages.reduce((sum, one) => sum + one.bytes + Buffer.byteLength(one.messageGroupId), 0);
 
 /** Small messages and large ones, of one and of four bytes a character. */
 const anyMessage = fc
@@ -118,7 +118,7 @@ describe('sending one for later', () => {
     [900_000, 900],
   ])('waits %i ms in whole seconds: %i s', async (wait, seconds) => {
     const { queues, asked } = setUp();
-    await queues.sendDelayed(URL, { body: 'text', group: 'acme' }, wait);
+    await queues.sendDelayed(URL, { body: 'text', messageGroupId: 'acme' }, wait);
     expect(asked).toHaveBeenCalledExactlyOnceWith({
       QueueUrl: URL,
       MessageBody: 'text',
@@ -129,7 +129,7 @@ describe('sending one for later', () => {
 
   it('waits 15 minutes of more, which is all that SQS can, and says when it is due', async () => {
     const { queues, asked } = setUp();
-    await queues.sendDelayed(URL, { body: 'text', group: 'acme' }, 14_400_000.5);
+    await queues.sendDelayed(URL, { body: 'text', messageGroupId: 'acme' }, 14_400_000.5);
     expect(asked).toHaveBeenCalledExactlyOnceWith({
       QueueUrl: URL,
       MessageBody: 'text',
@@ -148,7 +148,7 @@ describe('sending one for later', () => {
 });
 
 describe('dead-lettering one', () => {
-  const why = { reason: 'status', cause: 'destination', attempts: 9 } as const;
+  const why = { reason: 'http_status', cause: 'destination', attempts: 9 } as const;
 
   it('keeps its body byte for byte, and says why beside it', async () => {
     const { queues, asked } = setUp();

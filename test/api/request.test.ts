@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { jsonBody, ownAddress, pathParameter, query } from '../../shared/api/request.ts';
+import { jsonBody, pathParameter, query, requestUrl } from '../../shared/api/request.ts';
 import { apiRequest } from '../support/api-request.ts';
 
 const base64 = (bytes: string | Uint8Array) =>
@@ -78,17 +78,17 @@ describe('the address of a request', () => {
       'x-forwarded-proto': 'http',
       forwarded: 'host=evil.example',
     };
-    expect(ownAddress(apiRequest({ headers }), 'https')).toBe('https://api.example.com/notifications');
+    expect(requestUrl(apiRequest({ headers }), 'https')).toBe('https://api.example.com/notifications');
   });
 
   it('keeps the path of an API mapping', () => {
-    expect(ownAddress(apiRequest({ rawPath: '/v1.0/123456/notifications' }), 'http')).toBe(
+    expect(requestUrl(apiRequest({ rawPath: '/v1.0/123456/notifications' }), 'http')).toBe(
       'http://api.example.com/v1.0/123456/notifications',
     );
   });
 
   it('is an address whatever the path holds', () => {
-    const { pathname } = new URL(ownAddress(apiRequest({ rawPath: '/notifications/ä b' }), 'https'));
+    const { pathname } = new URL(requestUrl(apiRequest({ rawPath: '/notifications/ä b' }), 'https'));
     expect(pathname).toBe('/notifications/%C3%A4%20b');
   });
 });

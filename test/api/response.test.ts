@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
-import { assertAnswerable, located, noContent, ok, takePage } from '../../shared/api/response.ts';
+import { assertFitsResponse, locationResponse, noContent, ok, takePage } from '../../shared/api/response.ts';
 import { entries, webhookNotification } from '../support/notifications.ts';
 
 const LAMBDA_LIMIT = 6 * 1024 * 1024;
@@ -18,7 +18,7 @@ describe('an answer', () => {
   });
 
   it('without a body has none, and no content type', () => {
-    expect(located(201, 'https://a.example/nt1')).toEqual({
+    expect(locationResponse(201, 'https://a.example/nt1')).toEqual({
       statusCode: 201,
       headers: { location: 'https://a.example/nt1' },
     });
@@ -90,12 +90,12 @@ describe('a notification that is given', () => {
       label: '😀'.repeat(255),
       metadata: entries(256, '😀'.repeat(255)),
     };
-    expect(() => assertAnswerable(largest)).not.toThrow();
+    expect(() => assertFitsResponse(largest)).not.toThrow();
     expect(sent(ok({ id: 'nt'.padEnd(28, '0'), ...largest }))).toBeLessThan(LAMBDA_LIMIT);
   });
 
   it('is refused with 413 where nobody could ever read it', () => {
-    expect(() => assertAnswerable(withDetails(256, '\u0001'.repeat(4096)))).toThrow(
+    expect(() => assertFitsResponse(withDetails(256, '\u0001'.repeat(4096)))).toThrow(
       expect.objectContaining({ type: 'requestTooLargeError' }),
     );
   });

@@ -25,7 +25,7 @@ const isTest = ({ name }: Case) => name.startsWith('test-');
 
 const benchEndpoints = async (): Promise<Section> => {
   const sink = await startChild('./counting-sink.ts');
-  const stack = await startStackProcess({ testsPerDay: '100000000', notificationsPerTenant: '100000000' });
+  const stack = await startStackProcess({ testsPerTenantPerDay: '100000000', notificationsPerTenant: '100000000' });
   try {
     const { cases, deletable } = await endpointCases(stack, sink.url);
     const create = cases.find(({ name }) => name === 'create-notification');

@@ -33,7 +33,7 @@ const served = z.union([
   z.null(),
 ]);
 /** What a function answers to its first event. */
-const answerOf = (name: FunctionName): z.ZodType => (name === 'answer-unknown-route' ? status(404) : served);
+const answerOf = (name: FunctionName): z.ZodType => (name === 'handle-unknown-route' ? status(404) : served);
 
 /** A function and its floor. */
 type Pair = { name: FunctionName; start: Start; floor: Start };

@@ -32,9 +32,9 @@ const SLOW_RECEIVER = 14_500;
 
 const settings = {
   egressAllow: '127.0.0.0/8',
-  smsPerTenantDay: '1000000',
-  managedPerTenantDay: '1000000',
-  emailPerTenantDay: '1000000',
+  smsPerTenantPerDay: '1000000',
+  managedPerTenantPerDay: '1000000',
+  emailsPerTenantPerDay: '1000000',
 };
 
 /** What is measured: a function with batches of a size. */

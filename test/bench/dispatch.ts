@@ -1,6 +1,6 @@
 import { SQSClient } from '@aws-sdk/client-sqs';
 import type { SQSRecord } from 'aws-lambda';
-import { createDocumentClient } from '../../shared/adapters/document-client.ts';
+import { createDocumentClient } from '../../shared/adapters/aws-client.ts';
 import { createNotificationRepository } from '../../shared/adapters/notifications/notification-repository.ts';
 import { createQueues } from '../../shared/adapters/queues.ts';
 import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';

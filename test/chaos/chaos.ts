@@ -70,7 +70,7 @@ const storedRecord = z.object({
   pk: z.string(),
   sk: z.string(),
   status: z.string(),
-  history: z.array(z.object({ at: z.number(), took: z.number(), result: z.string() })),
+  attempts: z.array(z.object({ timestamp_ms: z.number(), duration_ms: z.number(), result: z.string() })),
 });
 
 type StoredRecord = z.infer<typeof storedRecord>;
@@ -79,8 +79,11 @@ type StoredRecord = z.infer<typeof storedRecord>;
  * True where the worker that sent at this time lived to record that its attempt had failed: then no kill excuses that the
  * destination took it.
  */
-const isOnRecord = (sentAt: number, history: StoredRecord['history'] = []): boolean =>
-  history.some(({ at, took, result }) => result !== 'delivered' && sentAt >= at - 100 && sentAt <= at + took + 100);
+const isOnRecord = (sentAt: number, attempts: StoredRecord['attempts'] = []): boolean =>
+  attempts.some(
+    ({ timestamp_ms: at, duration_ms, result }) =>
+      result !== 'delivered' && sentAt >= at - 100 && sentAt <= at + duration_ms + 100,
+  );
 
 const shuffled = <Item>(items: readonly Item[], random: () => number): Item[] =>
   items
@@ -145,10 +148,10 @@ export const runChaos = async ({ events, tenants, seed }: ChaosOptions): Promise
       if (line.includes('Sandbox.Timedout')) kills.push({ name, at: Date.now() });
     },
     settings: {
-      retryScale: '0.001',
-      deadLetterMail: 'false',
-      smsPerTenantDay: '1000000',
-      managedPerTenantDay: '1000000',
+      retryDelayScale: '0.001',
+      deadLetterEmail: 'false',
+      smsPerTenantPerDay: '1000000',
+      managedPerTenantPerDay: '1000000',
       apiRequestsPerSecond: '10000',
       routerEndpoint: `${destinations.url}/router`,
       feedEndpoint: `${destinations.url}/feed`,
@@ -258,7 +261,7 @@ export const runChaos = async ({ events, tenants, seed }: ChaosOptions): Promise
         const status = record?.status;
         const isBuried = letters.get(type)?.some((body) => body.includes(event.event_id) && body.includes(target.id));
         if (status === 'delivered' || status === 'superseded' || status === 'cancelled') row[status]++;
-        else if (status === 'dead' && isBuried) row.dead++;
+        else if (status === 'failed' && isBuried) row.dead++;
         else if (deleted.has(target.id)) row.cancelled++;
         else if (isUnrecorded) row.unrecorded++;
         else row.lost++;
@@ -270,7 +273,7 @@ export const runChaos = async ({ events, tenants, seed }: ChaosOptions): Promise
           const wasKilled = kills.some(
             ({ name, at }) => name.includes(`send-${type}`) && at >= from - ON_THE_WIRE && at <= to,
           );
-          const isExcused = isUnrecorded || (wasKilled && !isOnRecord(stackTime(from), record?.history));
+          const isExcused = isUnrecorded || (wasKilled && !isOnRecord(stackTime(from), record?.attempts));
           row[isExcused ? 'doubledByKill' : 'doubled']++;
         }
       }

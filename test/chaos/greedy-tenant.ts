@@ -33,7 +33,9 @@ const percentile = (values: readonly number[], share: number): number =>
  * partition key of DynamoDB takes 3,000 read units and 1,000 write units a second.
  */
 export const measureGreedyTenant = async (seconds: number): Promise<GreedyTenant> => {
-  const stack = await startLocalStack({ settings: { deadLetterMail: 'false', typeConcurrency: 'webhook=12' } });
+  const stack = await startLocalStack({
+    settings: { deadLetterEmail: 'false', senderConcurrencyByType: 'webhook=12' },
+  });
   const running = reachable(stack);
   const api = connectApi(running);
   const pipeline = connectPipeline(running, api);

@@ -30,7 +30,7 @@ const openHanging = async () => {
  */
 export const measureIsolation = async (events: number, workers: number): Promise<Isolation> => {
   const stack = await startLocalStack({
-    settings: { typeConcurrency: `webhook=${workers}`, dispatchConcurrency: '4', deadLetterMail: 'false' },
+    settings: { senderConcurrencyByType: `webhook=${workers}`, dispatchConcurrency: '4', deadLetterEmail: 'false' },
   });
   const running = reachable(stack);
   const api = connectApi(running);

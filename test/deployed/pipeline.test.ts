@@ -11,8 +11,8 @@ describe('the deployed pipeline', () => {
     const id = await client.create({ label: 'w', type: 'webhook', details: { url: FORBIDDEN } });
     const event = alarmEvent(client.tenant, [id]);
     await sendEvents([event]);
-    const record = await delivery(client.tenant, id, 'dead');
-    expect(record).toMatchObject({ event_id: event.event_id, attempts: 1, history: [{ result: 'permanent' }] });
+    const record = await delivery(client.tenant, id, 'failed');
+    expect(record).toMatchObject({ event_id: event.event_id, attempt_count: 1, attempts: [{ result: 'permanent' }] });
     const dead = await deadLetter('webhook', (body) => body.includes(event.event_id));
     expect(dead.attributes).toMatchObject({ cause: 'destination', attempts: '1' });
   });

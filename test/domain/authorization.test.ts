@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { endpointNames, endpoints } from '../../shared/contracts/endpoints.ts';
-import { mayRole } from '../../shared/domain/authorization.ts';
+import { isPermitted } from '../../shared/domain/authorization.ts';
 
 describe('what a role may do', () => {
   it.each([
@@ -9,7 +9,7 @@ describe('what a role may do', () => {
     ['observer', { create: false, read: true, update: false, delete: false, test: false }],
   ] as const)('%s: %j', (role, expected) => {
     const permissions = ['create', 'read', 'update', 'delete', 'test'] as const;
-    expect(Object.fromEntries(permissions.map((permission) => [permission, mayRole(role, permission)]))).toEqual(
+    expect(Object.fromEntries(permissions.map((permission) => [permission, isPermitted(role, permission)]))).toEqual(
       expected,
     );
   });
@@ -17,14 +17,14 @@ describe('what a role may do', () => {
   it.each(['', 'Admin', 'owner', '__proto__', 'constructor', 'toString'])(
     'is nothing where nobody knows it: "%s"',
     (role) => {
-      expect(endpointNames.some((name) => mayRole(role, endpoints[name].permission))).toBe(false);
+      expect(endpointNames.some((name) => isPermitted(role, endpoints[name].permission))).toBe(false);
     },
   );
 
   it('follows from the permission of each operation', () => {
     const allowed = ['admin', 'creator', 'observer'].map((role) => [
       role,
-      endpointNames.filter((name) => mayRole(role, endpoints[name].permission)).length,
+      endpointNames.filter((name) => isPermitted(role, endpoints[name].permission)).length,
     ]);
     expect(Object.fromEntries(allowed)).toEqual({ admin: 9, creator: 8, observer: 4 });
   });

@@ -8,49 +8,57 @@ describe('what is counted of a settled message', () => {
   it.each([
     [
       'an attempt that delivered',
-      { attempt: { result: 'delivered', explanation: '' } as const },
+      { attemptOutcome: { result: 'delivered', explanation: '' } as const },
       ['destination_attempts'],
     ],
     [
       'an attempt that the destination failed',
-      { attempt: failed('transient', 'status', '', { status: 500 }) },
+      { attemptOutcome: failed('transient', 'http_status', '', { status: 500 }) },
       ['destination_attempts', 'destination_failures'],
     ],
     [
       'the last of them',
-      { attempt: failed('permanent', 'status', ''), cause: 'destination' as const },
-      ['destination_attempts', 'destination_failures', 'dead_destination'],
+      { attemptOutcome: failed('permanent', 'http_status', ''), cause: 'destination' as const },
+      ['destination_attempts', 'destination_failures', 'dead_lettered_destination'],
     ],
     [
       'a fault of ours that ends it',
-      { attempt: failed('permanent', 'no feed configured', '', service), ...service },
-      ['dead_service'],
+      { attemptOutcome: failed('permanent', 'no_feed_configured', '', service), ...service },
+      ['dead_lettered_service'],
     ],
-    ['a tenant over its limit', { attempt: failed('permanent', 'daily limit', '') }, ['tenant_limit_exceeded']],
+    [
+      'a tenant over its limit',
+      { attemptOutcome: failed('permanent', 'tenant_limit_exceeded', '') },
+      ['tenant_limit_exceeded'],
+    ],
     [
       'what operators have to set right',
-      { attempt: failed('transient', 'sender misconfigured', '', service) },
+      { attemptOutcome: failed('transient', 'sender_misconfigured', '', service) },
       ['misconfigured', 'service_failures'],
     ],
     [
       'the rate of our own account',
-      { attempt: failed('throttled', 'throttled', '', { ...service, free: true }) },
+      { attemptOutcome: failed('throttled', 'throttled', '', { ...service, free: true }) },
       ['service_failures'],
     ],
     [
       'the daily quota of our own account',
-      { attempt: failed('throttled', 'daily quota', '', { ...service, free: true }) },
+      { attemptOutcome: failed('throttled', 'aws_quota_exceeded', '', { ...service, free: true }) },
       ['aws_quota_exceeded'],
     ],
     ['a notice that could not be queued', { noticeLost: true }, ['notices_not_queued']],
     [
       'a destination that asks for less',
-      { attempt: failed('throttled', 'status', '', { status: 429 }) },
+      { attemptOutcome: failed('throttled', 'http_status', '', { status: 429 }) },
       ['destination_attempts', 'destination_failures'],
     ],
-    ['an origin that was not dialled', { attempt: failed('throttled', 'origin paused', '', { free: true }) }, []],
-    ['an account without contacts', { attempt: failed('permanent', 'no contacts', '') }, []],
-    ['a service of AWS that failed', { attempt: failed('transient', 'rejected', '', service) }, ['service_failures']],
+    ['an origin that was not dialled', { attemptOutcome: failed('throttled', 'circuit_open', '', { free: true }) }, []],
+    ['an account without contacts', { attemptOutcome: failed('permanent', 'no_contacts', '') }, []],
+    [
+      'a service of AWS that failed',
+      { attemptOutcome: failed('transient', 'rejected', '', service) },
+      ['service_failures'],
+    ],
     ['a message that was not tried', {}, []],
   ])('is as it says: %s', (_, settlement, counts) => {
     expect(deliveryCounts(settlement)).toEqual(counts);

@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { failed, type Outcome } from '../../shared/domain/attempt-outcome.ts';
+import { type AttemptOutcome, failed } from '../../shared/domain/attempt-outcome.ts';
 import {
-  attempted,
   causeOfExpiry,
   claimedRecord,
-  claimOn,
   type DeliveryRecord,
-  ended,
+  evaluateClaim,
   isExpired,
-  LEASE,
+  LEASE_MS,
+  withAttempt,
+  withStatus,
 } from '../../shared/domain/delivery-record.ts';
 import { newNotificationId } from '../../shared/domain/notification-id.ts';
 import { alarmEvent, EVENT_TIME } from '../support/events.ts';
@@ -22,11 +22,11 @@ const first = (changes = {}, content_hash = 'hash') =>
     'owner',
     NOW,
   );
-const transient = failed('transient', 'status', 'explained', { status: 500 });
-const delivered: Outcome = { result: 'delivered', status: 204, explanation: 'Success' };
+const transient = failed('transient', 'http_status', 'explained', { status: 500 });
+const delivered: AttemptOutcome = { result: 'delivered', status: 204, explanation: 'Success' };
 
-const afterAttempts = (record: DeliveryRecord, outcomes: Outcome[]): DeliveryRecord =>
-  outcomes.reduce((before, outcome, index) => attempted(before, outcome, NOW + index, 10), record);
+const afterAttempts = (record: DeliveryRecord, outcomes: AttemptOutcome[]): DeliveryRecord =>
+  outcomes.reduce((before, outcome, index) => withAttempt(before, outcome, NOW + index, 10), record);
 
 /** The size of a value as DynamoDB counts it (its guide, "Item sizes and formats"). */
 const sizeOf = (value: unknown): number => {
@@ -47,47 +47,47 @@ describe('a delivery that is claimed for the first time', () => {
       alarm_id: 'alBBBB',
       state: 'CRITICAL',
       round: 1,
-      attempts: 0,
-      opened: NOW,
+      attempt_count: 0,
+      round_started_at_ms: NOW,
       first_attempt_at_ms: 0,
-      due: NOW,
-      lease: NOW + 35_000,
-      owner: 'owner',
-      history: [],
-      parts: [],
+      next_attempt_at_ms: NOW,
+      lease_until_ms: NOW + 35_000,
+      claim_id: 'owner',
+      attempts: [],
+      reached_recipient_hashes: [],
     });
-    expect(LEASE).toBe(35_000);
+    expect(LEASE_MS).toBe(35_000);
   });
 
   it('holds the digest of its event', () => {
-    expect(first({}, 'digest').content).toBe('digest');
+    expect(first({}, 'digest').content_hash).toBe('digest');
   });
 
   it('is kept for 30 days', () => {
-    expect(first().expires).toBe(Math.floor(NOW / 1000) + 30 * 86_400);
+    expect(first().ttl).toBe(Math.floor(NOW / 1000) + 30 * 86_400);
   });
 });
 
 describe('an attempt', () => {
   it('is counted and kept with its time, result, status, reason and duration, and holds the claim until it is settled', () => {
-    expect(attempted(first(), transient, NOW + 1, 42)).toMatchObject({
-      attempts: 1,
-      lease: NOW + LEASE,
+    expect(withAttempt(first(), transient, NOW + 1, 42)).toMatchObject({
+      attempt_count: 1,
+      lease_until_ms: NOW + LEASE_MS,
       first_attempt_at_ms: NOW + 1,
       last_cause: 'destination',
-      history: [{ at: NOW + 1, result: 'transient', status: 500, reason: 'status', took: 42 }],
+      attempts: [{ timestamp_ms: NOW + 1, result: 'transient', status: 500, reason: 'http_status', duration_ms: 42 }],
     });
   });
 
   it('counts where it delivered', () => {
-    expect(afterAttempts(first(), [transient, delivered])).toMatchObject({ attempts: 2 });
+    expect(afterAttempts(first(), [transient, delivered])).toMatchObject({ attempt_count: 2 });
   });
 
   it('is neither counted nor kept where it was our own account that could not send', () => {
     const free = failed('throttled', 'throttled', '', { free: true });
     const record = afterAttempts(first(), [free, transient, free]);
-    expect(record).toMatchObject({ attempts: 1, first_attempt_at_ms: NOW + 1, lease: NOW + LEASE });
-    expect(record.history).toHaveLength(1);
+    expect(record).toMatchObject({ attempt_count: 1, first_attempt_at_ms: NOW + 1, lease_until_ms: NOW + LEASE_MS });
+    expect(record.attempts).toHaveLength(1);
   });
 
   it('is one of the last nine that are kept', () => {
@@ -95,21 +95,23 @@ describe('an attempt', () => {
       first(),
       Array.from({ length: 12 }, () => transient),
     );
-    expect(record.attempts).toBe(12);
-    expect(record.history.map(({ at }) => at - NOW)).toEqual([3, 4, 5, 6, 7, 8, 9, 10, 11]);
+    expect(record.attempt_count).toBe(12);
+    expect(record.attempts.map(({ timestamp_ms: at }) => at - NOW)).toEqual([3, 4, 5, 6, 7, 8, 9, 10, 11]);
   });
 
   it('remembers the parts that have arrived, and keeps them where it says nothing of parts', () => {
-    const record = afterAttempts(first(), [{ ...transient, partsDone: ['a'] }]);
-    expect(record.parts).toEqual(['a']);
-    expect(afterAttempts(record, [transient]).parts).toEqual(['a']);
-    expect(afterAttempts(record, [{ ...delivered, partsDone: ['a', 'b'] }]).parts).toEqual(['a', 'b']);
+    const record = afterAttempts(first(), [{ ...transient, reachedRecipientHashes: ['a'] }]);
+    expect(record.reached_recipient_hashes).toEqual(['a']);
+    expect(afterAttempts(record, [transient]).reached_recipient_hashes).toEqual(['a']);
+    expect(
+      afterAttempts(record, [{ ...delivered, reachedRecipientHashes: ['a', 'b'] }]).reached_recipient_hashes,
+    ).toEqual(['a', 'b']);
   });
 
   it('leaves the record that it was made of as it was', () => {
     const record = first();
     afterAttempts(record, [transient]);
-    expect(record).toMatchObject({ attempts: 0, history: [], lease: NOW + LEASE });
+    expect(record).toMatchObject({ attempt_count: 0, attempts: [], lease_until_ms: NOW + LEASE_MS });
   });
 
   it('leaves no word of its explanation', () => {
@@ -118,8 +120,8 @@ describe('an attempt', () => {
 });
 
 describe('a delivery that has ended', () => {
-  it.each(['delivered', 'dead', 'superseded', 'cancelled'] as const)('is %s, and nobody’s any more', (status) => {
-    expect(ended(first(), status)).toMatchObject({ status, lease: 0 });
+  it.each(['delivered', 'failed', 'superseded', 'cancelled'] as const)('is %s, and nobody’s any more', (status) => {
+    expect(withStatus(first(), status)).toMatchObject({ status, lease_until_ms: 0 });
   });
 });
 
@@ -138,10 +140,10 @@ describe('the record of nine failed attempts', () => {
 
 describe('a round of attempts', () => {
   const service = { cause: 'service' } as const;
-  const throttledByUs = failed('throttled', 'daily quota', '', { ...service, free: true });
+  const throttledByUs = failed('throttled', 'aws_quota_exceeded', '', { ...service, free: true });
 
   it('expires a day after its first attempt, whenever it began', () => {
-    const record = { ...attempted(first(), transient, NOW + HOUR, 10), opened: NOW };
+    const record = { ...withAttempt(first(), transient, NOW + HOUR, 10), round_started_at_ms: NOW };
     expect(isExpired(record, NOW + 25 * HOUR)).toBe(false);
     expect(isExpired(record, NOW + 25 * HOUR + 1)).toBe(true);
   });
@@ -164,37 +166,37 @@ describe('a round of attempts', () => {
 
 describe('a claim on a delivery that has a record', () => {
   const LATER = NOW + 1_000;
-  const found = { ...first(), lease: 0 };
-  const claim = { ...found, owner: 'other', lease: LATER + LEASE, expires: found.expires + 1 };
+  const found = { ...first(), lease_until_ms: 0 };
+  const claim = { ...found, claim_id: 'other', lease_until_ms: LATER + LEASE_MS, ttl: found.ttl + 1 };
   const at = (
     record: DeliveryRecord,
     { round = 1, now = LATER, sentAt }: { round?: number; now?: number; sentAt?: number } = {},
-  ) => claimOn(record, { ...claim, round }, sentAt ?? now, now);
+  ) => evaluateClaim(record, { ...claim, round }, sentAt ?? now, now);
 
   it('takes one that is open, free and due over as it stands, under its own name and lease', () => {
-    const tried = { ...attempted(found, transient, NOW, 10), parts: ['p1'] };
-    const { owner, lease, expires } = claim;
-    expect(at(tried)).toEqual({ kind: 'claimed', record: { ...tried, owner, lease, expires } });
+    const tried = { ...withAttempt(found, transient, NOW, 10), reached_recipient_hashes: ['p1'] };
+    const { claim_id, lease_until_ms, ttl } = claim;
+    expect(at(tried)).toEqual({ kind: 'claimed', record: { ...tried, claim_id, lease_until_ms, ttl } });
   });
 
   it('starts the next round of a dead one: without attempts, with its history', () => {
-    const dead = ended(attempted(found, transient, NOW, 10), 'dead');
+    const dead = withStatus(withAttempt(found, transient, NOW, 10), 'failed');
     expect(at(dead, { round: 2 })).toMatchObject({
       kind: 'claimed',
       record: {
         status: 'pending',
         round: 2,
-        attempts: 0,
-        opened: LATER,
+        attempt_count: 0,
+        round_started_at_ms: LATER,
         first_attempt_at_ms: 0,
-        due: LATER,
-        history: [{ at: NOW }],
+        next_attempt_at_ms: LATER,
+        attempts: [{ timestamp_ms: NOW }],
       },
     });
   });
 
   it.each([1, 3])('is a duplicate where a dead one has had one round and the message is for round %i', (round) => {
-    expect(at(ended(found, 'dead'), { round })).toMatchObject({ kind: 'ended' });
+    expect(at(withStatus(found, 'failed'), { round })).toMatchObject({ kind: 'ended' });
   });
 
   it('takes a message of an earlier round while it is open: that may be the only one, and counts no attempt twice', () => {
@@ -204,29 +206,35 @@ describe('a claim on a delivery that has a record', () => {
 
   describe('whose time is over', () => {
     const late = NOW + 30 * HOUR;
-    const tried = { ...attempted(found, transient, NOW, 10), due: NOW + 5_000, lease: 0 };
+    const tried = { ...withAttempt(found, transient, NOW, 10), next_attempt_at_ms: NOW + 5_000, lease_until_ms: 0 };
 
     it('starts a new round where SQS or an operator held its message', () => {
       expect(at(tried, { now: late })).toMatchObject({
         kind: 'claimed',
-        record: { round: 2, attempts: 0, opened: late, first_attempt_at_ms: 0, history: [{ at: NOW }] },
+        record: {
+          round: 2,
+          attempt_count: 0,
+          round_started_at_ms: late,
+          first_attempt_at_ms: 0,
+          attempts: [{ timestamp_ms: NOW }],
+        },
       });
     });
 
     it('goes on to expire where its message was on time', () => {
-      const claimed = at(tried, { now: late, sentAt: tried.due + 15 * MINUTE });
-      expect(claimed).toMatchObject({ kind: 'claimed', record: { round: 1, attempts: 1 } });
+      const claimed = at(tried, { now: late, sentAt: tried.next_attempt_at_ms + 15 * MINUTE });
+      expect(claimed).toMatchObject({ kind: 'claimed', record: { round: 1, attempt_count: 1 } });
     });
 
     it('is not over yet, so a held message changes nothing', () => {
-      expect(at(tried, { now: NOW + 23 * HOUR })).toMatchObject({ record: { round: 1, attempts: 1 } });
+      expect(at(tried, { now: NOW + 23 * HOUR })).toMatchObject({ record: { round: 1, attempt_count: 1 } });
     });
   });
 
   it('waits for one that is early, and leaves one that another worker has', () => {
-    expect(at({ ...found, due: LATER + 1 })).toEqual({ kind: 'early', due: LATER + 1 });
-    expect(at({ ...found, lease: LATER + 1 })).toEqual({ kind: 'busy', until: LATER + 1 });
-    expect(at({ ...found, status: 'dead', lease: LATER + 1 })).toMatchObject({ kind: 'busy' });
+    expect(at({ ...found, next_attempt_at_ms: LATER + 1 })).toEqual({ kind: 'not_due', due: LATER + 1 });
+    expect(at({ ...found, lease_until_ms: LATER + 1 })).toEqual({ kind: 'busy', until: LATER + 1 });
+    expect(at({ ...found, status: 'failed', lease_until_ms: LATER + 1 })).toMatchObject({ kind: 'busy' });
   });
 
   it.each(['delivered', 'superseded', 'cancelled', 'bounced'] as const)('ends there where it is %s', (status) => {
@@ -234,12 +242,12 @@ describe('a claim on a delivery that has a record', () => {
   });
 
   it('is a conflict where the event is another one, however it stands', () => {
-    for (const status of ['pending', 'dead', 'delivered'] as const)
-      expect(at({ ...found, status, content: 'another' })).toEqual({ kind: 'conflict' });
+    for (const status of ['pending', 'failed', 'delivered'] as const)
+      expect(at({ ...found, status, content_hash: 'another' })).toEqual({ kind: 'conflict' });
   });
 
   it('has succeeded already where the record is its own', () => {
-    const own = { ...found, owner: 'other', lease: NOW + LEASE };
+    const own = { ...found, claim_id: 'other', lease_until_ms: NOW + LEASE_MS };
     expect(at(own)).toEqual({ kind: 'claimed', record: own });
   });
 });

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { deliveryKey } from '../../shared/domain/delivery-key.ts';
-import { deliveryOfTags, mailTags } from '../../shared/domain/email-event.ts';
+import { deliveryOfTags, emailTags } from '../../shared/domain/email-event.ts';
 import { DEFAULT_NOTIFICATION_ID, newNotificationId } from '../../shared/domain/notification-id.ts';
 import { alarmEvent } from '../support/events.ts';
 
@@ -15,7 +15,7 @@ describe('the tags of a mail', () => {
     fc.assert(
       fc.property(tenants, ids, fc.string({ minLength: 1, maxLength: 512 }), (tenant_id, id, event_id) => {
         const event = alarmEvent({ tenant_id, event_id });
-        expect(deliveryOfTags(mailTags(event, id))).toEqual(deliveryKey(event, id));
+        expect(deliveryOfTags(emailTags(event, id))).toEqual(deliveryKey(event, id));
       }),
     );
   });
@@ -23,14 +23,14 @@ describe('the tags of a mail', () => {
   it('are what SES takes as tags: letters, digits, _ and -, at most 256', () => {
     fc.assert(
       fc.property(tenants, (tenant_id) => {
-        for (const value of Object.values(mailTags(alarmEvent({ tenant_id }), DEFAULT_NOTIFICATION_ID))) {
+        for (const value of Object.values(emailTags(alarmEvent({ tenant_id }), DEFAULT_NOTIFICATION_ID))) {
           expect(value).toMatch(/^[A-Za-z0-9_-]{1,256}$/);
         }
       }),
     );
   });
 
-  const ours = mailTags(alarmEvent(), DEFAULT_NOTIFICATION_ID);
+  const ours = emailTags(alarmEvent(), DEFAULT_NOTIFICATION_ID);
   it.each([
     ['there are none', { notification: undefined, tenant: undefined, event: undefined }],
     ['the notification is missing', { notification: undefined }],

@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest';
-import type { Outcome } from '../../shared/domain/attempt-outcome.ts';
+import type { AttemptOutcome } from '../../shared/domain/attempt-outcome.ts';
 import { httpOutcome, retryAfterMs } from '../../shared/domain/http-outcome.ts';
 
 const NOW = Date.UTC(2026, 0, 1, 12);
 const HOUR = 3_600_000;
 
-const webhook = (status: number, retryAfter?: string): Outcome =>
+const webhook = (status: number, retryAfter?: string): AttemptOutcome =>
   httpOutcome('webhook', { status, retryAfter, body: '' }, NOW);
 
 const statuses = Array.from({ length: 500 }, (_, index) => index + 100);
 
-const expected = (status: number, hasRetryAfter: boolean): Outcome['result'] => {
+const expected = (status: number, hasRetryAfter: boolean): AttemptOutcome['result'] => {
   if (status >= 200 && status < 300) return 'delivered';
   if (status === 410) return 'permanent';
   return hasRetryAfter && (status === 429 || status === 503) ? 'throttled' : 'transient';
@@ -42,8 +42,8 @@ describe('the answer of a webhook', () => {
   });
 
   it('is the destination’s fault, with a reason of the closed list', () => {
-    expect(webhook(500)).toMatchObject({ reason: 'status', cause: 'destination' });
-    expect(webhook(410)).toMatchObject({ reason: 'status', cause: 'destination' });
+    expect(webhook(500)).toMatchObject({ reason: 'http_status', cause: 'destination' });
+    expect(webhook(410)).toMatchObject({ reason: 'http_status', cause: 'destination' });
     expect(webhook(429, '1')).toMatchObject({ reason: 'throttled', cause: 'destination' });
   });
 
@@ -59,7 +59,7 @@ describe('the answer of the other types', () => {
     Object.fromEntries(
       statuses.map((status) => [status, httpOutcome(type, { status, retryAfter: undefined, body }, NOW).result]),
     );
-  const table = (result: (status: number) => Outcome['result']) =>
+  const table = (result: (status: number) => AttemptOutcome['result']) =>
     Object.fromEntries(statuses.map((status) => [status, result(status)]));
 
   it('of an incident pager: 200 delivered; 400 and 404 permanent; 403 and 429 throttled', () => {

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { isAlarmEvent } from '../../shared/contracts/alarm-event.ts';
 import { parseJson } from '../../shared/contracts/json.ts';
-import { claimedLock, eventTime, incidentKey, lockWaitMs } from '../../shared/domain/incident.ts';
+import { claimedLock, eventTime, incidentKey, lockRetryDelayMs } from '../../shared/domain/incident.ts';
 import { newNotificationId } from '../../shared/domain/notification-id.ts';
 import { alarmEvent, EVENT_TIME } from '../support/events.ts';
 
@@ -75,26 +75,26 @@ describe('the lock of an incident', () => {
       pk: `delivery#${id}#acme`,
       sk: `incident#${incidentKey(alarmEvent())}`,
       newest_event_at_ms: 0,
-      lease: NOW + 35_000,
-      owner: 'owner',
-      expires: Math.floor(NOW / 1000) + 30 * 86_400,
+      lease_until_ms: NOW + 35_000,
+      claim_id: 'owner',
+      ttl: Math.floor(NOW / 1000) + 30 * 86_400,
     });
   });
 
   const waits = (isOlder: boolean, seconds: number) => {
     let elapsed = 0;
     let asked = 0;
-    while (elapsed < seconds * 1_000) elapsed += lockWaitMs(asked++, isOlder);
+    while (elapsed < seconds * 1_000) elapsed += lockRetryDelayMs(asked++, isOlder);
     return asked;
   };
 
   it('is asked for every 35 s by the newest event that waits, however long it waits', () => {
-    expect(lockWaitMs(0, false)).toBe(2_000);
-    expect(lockWaitMs(1_000, false)).toBe(35_000);
+    expect(lockRetryDelayMs(0, false)).toBe(2_000);
+    expect(lockRetryDelayMs(1_000, false)).toBe(35_000);
   });
 
   it('is asked for seven times in 50 minutes by every other event, and every 15 minutes after that', () => {
     expect(waits(true, 3_000)).toBeLessThanOrEqual(8);
-    expect(lockWaitMs(1_000, true)).toBe(900_000);
+    expect(lockRetryDelayMs(1_000, true)).toBe(900_000);
   });
 });

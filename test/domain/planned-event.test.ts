@@ -28,7 +28,7 @@ describe('a planned event', () => {
   it('is too large above 900 KiB', () => {
     const pad = 900 * 1024 - Buffer.byteLength(body({ check: '' }));
     expect(planEvent(body({ check: 'x'.repeat(pad) }), SENT)).toBeTypeOf('object');
-    expect(planEvent(body({ check: 'x'.repeat(pad + 1) }), SENT)).toBe('too large');
+    expect(planEvent(body({ check: 'x'.repeat(pad + 1) }), SENT)).toBe('too_large');
   });
 
   it('continues with what is left of the largest plan: its time, its content and the moment it was sent stay', () => {

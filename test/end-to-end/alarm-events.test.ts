@@ -174,7 +174,7 @@ describe.runIf(isLocal)('an alarm event', () => {
     const [received] = await sink.wait(1);
     expect(received?.body.length).toBeGreaterThan(889 * 1024);
     expect((await deadLetter('AlarmEvents', (text) => text === tooLarge)).attributes).toMatchObject({
-      reason: 'too large',
+      reason: 'too_large',
     });
   });
 
@@ -198,8 +198,8 @@ describe.runIf(isLocal)('an alarm event', () => {
     const attempts = await sink.wait(3);
     expect(new Set(attempts.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
     const record = await delivery(client.tenant, id, 'delivered');
-    expect(record.attempts).toBe(3);
-    expect(record.history).toMatchObject([
+    expect(record.attempt_count).toBe(3);
+    expect(record.attempts).toMatchObject([
       { result: 'transient', status: 500 },
       { result: 'transient', status: 500 },
       { result: 'delivered', status: 200 },
@@ -215,7 +215,7 @@ describe.runIf(isLocal)('an alarm event', () => {
     await sendEvents(events);
     for (const { event_id } of events) {
       const dead = await deadLetter('webhook', (text) => text.includes(event_id));
-      expect(dead.attributes).toMatchObject({ reason: 'status', cause: 'destination', attempts: '1' });
+      expect(dead.attributes).toMatchObject({ reason: 'http_status', cause: 'destination', attempts: '1' });
     }
     expect(sink.received).toHaveLength(2);
     const [notice] = await sent(1, (one) => one.kind === 'email' && one.to.includes(contact) && one.text.includes(id));

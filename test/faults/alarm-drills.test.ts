@@ -4,7 +4,7 @@ import type { AwsCall } from '../../bin/local/aws/aws-service.ts';
 import { MINUTE_MS } from '../../bin/local/aws/cloudwatch/metric-store.ts';
 import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';
 import { type NotificationTypeId, notificationTypeIds } from '../../shared/contracts/notification-types.ts';
-import { mailTags } from '../../shared/domain/email-event.ts';
+import { emailTags } from '../../shared/domain/email-event.ts';
 import type { Client } from '../support/api.ts';
 import { goodDetails } from '../support/notifications.ts';
 import { alarmEvent, until } from '../support/pipeline.ts';
@@ -24,7 +24,7 @@ const FLOW_MINUTES = 10;
 const GOOD_REQUESTS = 10;
 
 /** Limits of a day that no drill is to reach. */
-const unlimited = { smsPerTenantDay: '100000', emailPerTenantDay: '100000', managedPerTenantDay: '100000' };
+const unlimited = { smsPerTenantPerDay: '100000', emailsPerTenantPerDay: '100000', managedPerTenantPerDay: '100000' };
 
 /** Refused for good: the SDK does not try again, so that a drill takes little time. */
 const denied = { status: 400, type: 'AccessDeniedException', message: 'Denied' };
@@ -51,7 +51,7 @@ describe('an outage', () => {
 
   beforeAll(async () => {
     sink = await openSink((response) => response.writeHead(isSinkUp ? 200 : 500).end());
-    world = await startMonitoredStack(unlimited, { 'record-mail-events': 2 });
+    world = await startMonitoredStack(unlimited, { 'record-email-events': 2 });
     client = await world.newClient();
     const accounts = createAccountRepository(world.documents, world.table('Accounts'));
     await accounts.setTechnicalContacts(client.tenant, ['contact@example.com']);
@@ -96,10 +96,10 @@ describe('an outage', () => {
 
   /** An email event, of a delivery that was not made. */
   const sendBounce = async (event: ReturnType<typeof newEvent>) => {
-    const tags = Object.entries(mailTags(event, ids.email)).map(([name, value]) => [name, [value]]);
+    const tags = Object.entries(emailTags(event, ids.email)).map(([name, value]) => [name, [value]]);
     const mail = { messageId: 'mail-1', tags: Object.fromEntries(tags) };
     const MessageBody = JSON.stringify({ source: 'aws.ses', detail: { eventType: 'Bounce', mail } });
-    const QueueUrl = world.stack.queues.get('MailEvents-Queue')?.settings.url;
+    const QueueUrl = world.stack.queues.get('EmailEvents-Queue')?.settings.url;
     await world.sqs.send(new SendMessageCommand({ QueueUrl, MessageBody }));
   };
 
@@ -146,13 +146,13 @@ describe('an outage', () => {
       [
         'InternalErrors-send-webhook',
         'MessagesAging-send-webhook',
-        'InternalErrors-record-mail-events',
-        'MessagesAging-record-mail-events',
+        'InternalErrors-record-email-events',
+        'MessagesAging-record-email-events',
         'ApiErrors',
       ],
       () => [
         world.failing(denied, from('Delivery-send-webhook', 'dynamodb')),
-        world.failing(denied, from('MailEvents-record-mail-events', 'dynamodb')),
+        world.failing(denied, from('EmailEvents-record-email-events', 'dynamodb')),
         world.failing(denied, from('Api-get-notification', 'dynamodb')),
       ],
       async (seconds) => {
@@ -279,7 +279,7 @@ describe('an outage', () => {
     const hang = () => {
       const before = world.stack.endpoint.fault;
       world.stack.endpoint.fault = (call) =>
-        from('MailEvents-record-mail-events', 'dynamodb')(call)
+        from('EmailEvents-record-email-events', 'dynamodb')(call)
           ? { response: 'late', delayMs: Number.POSITIVE_INFINITY }
           : before(call);
       return () => {
@@ -290,9 +290,9 @@ describe('an outage', () => {
     const event = newEvent(['atomfeed']);
     let isSent = false;
     const found = await drill(
-      ['Errors-send-atomfeed', 'Errors-record-mail-events'],
+      ['Errors-send-atomfeed', 'Errors-record-email-events'],
       // Somebody finds the messages and deletes them.
-      () => [world.failing(denied, crash), hang(), () => purge('Delivery-atomfeed'), () => purge('MailEvents-Queue')],
+      () => [world.failing(denied, crash), hang(), () => purge('Delivery-atomfeed'), () => purge('EmailEvents-Queue')],
       async () => {
         if (!isSent) await Promise.all([world.sendEvents([event]), sendBounce(event)]);
         isSent = true;

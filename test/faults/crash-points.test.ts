@@ -99,7 +99,7 @@ describe('a worker that dies', () => {
       await world.sendEvents([alarmEvent(client.tenant, [id])]);
       await dead;
       await world.stack.advance(FORGOTTEN);
-      await world.hurried(world.delivery(client.tenant, id, 'dead'));
+      await world.hurried(world.delivery(client.tenant, id, 'failed'));
       await world.drained('Delivery-webhook');
       expect(sink.received).toHaveLength(sends);
       expect((await world.depth(world.deadLetterQueue('webhook'))) - before).toBe(letters);
@@ -122,7 +122,7 @@ describe('a worker that dies', () => {
       return serve(call);
     });
     await world.sendEvents([event]);
-    await world.delivery(client.tenant, id, 'dead');
+    await world.delivery(client.tenant, id, 'failed');
     expect(sink.received).toHaveLength(1);
   });
 

@@ -63,7 +63,7 @@ describe('when what the service depends on fails', () => {
     await world.hurried(sink.wait(1));
     stopFailing();
     expect(refusals).toBeGreaterThan(3);
-    expect(await world.hurried(world.delivery(client.tenant, id, 'delivered'))).toMatchObject({ attempts: 1 });
+    expect(await world.hurried(world.delivery(client.tenant, id, 'delivered'))).toMatchObject({ attempt_count: 1 });
     expect(sink.received).toHaveLength(1);
   });
 
@@ -107,7 +107,7 @@ describe('when what the service depends on fails', () => {
     await world.hurried(sink.wait(6));
     world.stack.endpoint.services.set('sqs', serve);
     for (const id of ids)
-      expect(await world.hurried(world.delivery(client.tenant, id, 'delivered'))).toMatchObject({ attempts: 1 });
+      expect(await world.hurried(world.delivery(client.tenant, id, 'delivered'))).toMatchObject({ attempt_count: 1 });
     expect(partly).toBe(1);
     expect(sink.received).toHaveLength(6);
   });
@@ -115,10 +115,10 @@ describe('when what the service depends on fails', () => {
   const service = (name: string) => (call: { service: string; action: string }) =>
     call.service === name && /SendEmail|Publish/.test(call.action);
   const sesFaults: [code: string, message: string, reason: string][] = [
-    ['AccountSendingPausedException', 'paused', 'sender misconfigured'],
-    ['ConfigurationSetDoesNotExist', 'gone', 'sender misconfigured'],
-    ['MailFromDomainNotVerifiedException', 'no', 'sender misconfigured'],
-    ['MessageRejected', 'Email address is not verified.', 'sender misconfigured'],
+    ['AccountSendingPausedException', 'paused', 'sender_misconfigured'],
+    ['ConfigurationSetDoesNotExist', 'gone', 'sender_misconfigured'],
+    ['MailFromDomainNotVerifiedException', 'no', 'sender_misconfigured'],
+    ['MessageRejected', 'Email address is not verified.', 'sender_misconfigured'],
     ['InternalFailure', 'oops', 'rejected'],
   ];
 
@@ -151,7 +151,7 @@ describe('when what the service depends on fails', () => {
     await world.sendEvents([alarmEvent(client.tenant, [id])]);
     await world.hurried(world.sent(1, (one) => one.kind === 'email' && one.to.includes(address)));
     stopFailing();
-    expect(await world.hurried(world.delivery(client.tenant, id, 'delivered'))).toMatchObject({ attempts: 1 });
+    expect(await world.hurried(world.delivery(client.tenant, id, 'delivered'))).toMatchObject({ attempt_count: 1 });
   });
 
   it.each([

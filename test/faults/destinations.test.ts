@@ -103,9 +103,9 @@ describe('a destination that misbehaves', () => {
     await healthy.wait(1);
     expect(Date.now() - started).toBeLessThan(5_000);
     const records = await Promise.all([slow, other].map((id) => world.attempted(client.tenant, id ?? '')));
-    for (const { history } of records)
-      expect(history[0]).toMatchObject({ result: 'transient', took: expect.closeTo(15_000, -3) });
-    await until(async () => world.lines.find((line) => line.includes('reason=deadline')));
+    for (const { attempts } of records)
+      expect(attempts[0]).toMatchObject({ result: 'transient', duration_ms: expect.closeTo(15_000, -3) });
+    await until(async () => world.lines.find((line) => line.includes('reason=timeout')));
   });
 
   it.each([
@@ -118,14 +118,14 @@ describe('a destination that misbehaves', () => {
     const id = await client.create({ label: 'w', type: 'webhook', details: { url: sink.url } });
     await world.sendEvents([alarmEvent(client.tenant, [id])]);
     const record = await world.attempted(client.tenant, id);
-    const sentAt = record.history[0]?.at ?? 0;
+    const sentAt = record.attempts[0]?.timestamp_ms ?? 0;
     // An hour by the test's scale of a thousandth, and up to a fifth of jitter.
-    expect(record.due - sentAt).toBeGreaterThanOrEqual(3_600);
-    expect(record.due - sentAt).toBeLessThan(3_600 * 1.2 + 2_000);
+    expect(record.next_attempt_at_ms - sentAt).toBeGreaterThanOrEqual(3_600);
+    expect(record.next_attempt_at_ms - sentAt).toBeLessThan(3_600 * 1.2 + 2_000);
     await world.stack.advance(6_000);
     expect(await world.hurried(world.delivery(client.tenant, id, 'delivered'))).toMatchObject({
-      attempts: 2,
-      history: [{ result: 'throttled', status: 429 }, { result: 'delivered' }],
+      attempt_count: 2,
+      attempts: [{ result: 'throttled', status: 429 }, { result: 'delivered' }],
     });
   });
 
@@ -135,7 +135,7 @@ describe('a destination that misbehaves', () => {
     );
     const id = await client.create({ label: 'w', type: 'webhook', details: { url: sink.url } });
     await world.sendEvents([alarmEvent(client.tenant, [id])]);
-    expect(await world.hurried(world.delivery(client.tenant, id, 'delivered'))).toMatchObject({ attempts: 2 });
+    expect(await world.hurried(world.delivery(client.tenant, id, 'delivered'))).toMatchObject({ attempt_count: 2 });
   });
 
   it('fails nine times: the alert is dead-lettered, and when it is redriven it gets a new round', async () => {
@@ -144,13 +144,13 @@ describe('a destination that misbehaves', () => {
     const id = await client.create({ label: 'w', type: 'webhook', details: { url: sink.url } });
     const event = alarmEvent(client.tenant, [id]);
     await world.sendEvents([event]);
-    await world.hurried(world.delivery(client.tenant, id, 'dead'));
+    await world.hurried(world.delivery(client.tenant, id, 'failed'));
     expect(sink.received).toHaveLength(9);
     const dead = await world.deadLetter('webhook', (body) => body.includes(event.event_id));
-    expect(dead.attributes).toMatchObject({ reason: 'status', cause: 'destination', attempts: '9' });
+    expect(dead.attributes).toMatchObject({ reason: 'http_status', cause: 'destination', attempts: '9' });
     broken = false;
     await world.redrive('webhook');
-    expect(await world.hurried(world.delivery(client.tenant, id, 'delivered'))).toMatchObject({ attempts: 1 });
+    expect(await world.hurried(world.delivery(client.tenant, id, 'delivered'))).toMatchObject({ attempt_count: 1 });
     expect(sink.received).toHaveLength(10);
     expect(sink.received.at(-1)?.body).toBe(sink.received[0]?.body);
   });
@@ -167,7 +167,7 @@ describe('a destination that misbehaves', () => {
     const event = alarmEvent(caller.tenant, [id]);
     await strange.sendEvents([event]);
     const dead = await strange.deadLetter('incidentrouter', (body) => body.includes(event.event_id));
-    expect(dead.attributes).toMatchObject({ reason: 'status', attempts: '1' });
+    expect(dead.attributes).toMatchObject({ reason: 'http_status', attempts: '1' });
     await strange.stack.stop();
   });
 });

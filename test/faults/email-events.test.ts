@@ -1,10 +1,10 @@
 import { SendMessageCommand } from '@aws-sdk/client-sqs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { mailTags } from '../../shared/domain/email-event.ts';
+import { emailTags } from '../../shared/domain/email-event.ts';
 import { alarmEvent, until } from '../support/pipeline.ts';
 import { type FaultyStack, startFaultyStack, throttled } from './support.ts';
 
-const RECORDER = 'MailEvents-record-mail-events';
+const RECORDER = 'EmailEvents-record-email-events';
 
 describe('a bounce that SES reports', () => {
   let world: FaultyStack;
@@ -20,13 +20,13 @@ describe('a bounce that SES reports', () => {
     const event = alarmEvent(client.tenant, [id]);
     await world.sendEvents([event]);
     await world.delivery(client.tenant, id, 'delivered');
-    const tags = Object.fromEntries(Object.entries(mailTags(event, id)).map(([name, value]) => [name, [value]]));
+    const tags = Object.fromEntries(Object.entries(emailTags(event, id)).map(([name, value]) => [name, [value]]));
     const bounce = { source: 'aws.ses', detail: { eventType: 'Bounce', mail: { messageId: 'mail-1', tags } } };
     return { tenant: client.tenant, id, bounce };
   };
 
   const report = async (bounce: object) => {
-    const QueueUrl = world.stack.queues.get('MailEvents-Queue')?.settings.url;
+    const QueueUrl = world.stack.queues.get('EmailEvents-Queue')?.settings.url;
     await world.sqs.send(new SendMessageCommand({ QueueUrl, MessageBody: JSON.stringify(bounce) }));
   };
 

@@ -10,10 +10,10 @@ describe('limits against abuse', () => {
   let client: Client;
   beforeAll(async () => {
     world = await startFaultyStack({
-      testsPerDay: '3',
-      smsPerTenantDay: '2',
-      emailPerTenantDay: '2',
-      managedPerTenantDay: '1',
+      testsPerTenantPerDay: '3',
+      smsPerTenantPerDay: '2',
+      emailsPerTenantPerDay: '2',
+      managedPerTenantPerDay: '1',
       smsCountries: '+1,+49',
     });
     client = await world.newClient();
@@ -53,7 +53,7 @@ describe('limits against abuse', () => {
       const records = await world.ended(own.tenant, id, 4);
       expect(records.filter(({ status }) => status === 'delivered')).toHaveLength(limit);
       const dead = await world.deadLetter(type, (body) => body.includes(own.tenant));
-      expect(dead.attributes).toMatchObject({ reason: 'daily limit', cause: 'destination' });
+      expect(dead.attributes).toMatchObject({ reason: 'tenant_limit_exceeded', cause: 'destination' });
     },
   );
 
@@ -120,7 +120,7 @@ describe('what a delivery costs', () => {
 describe('an alert that waits for longer than SQS can delay it', () => {
   let world: FaultyStack;
   beforeAll(async () => {
-    world = await startFaultyStack({ retryScale: '1' });
+    world = await startFaultyStack({ retryDelayScale: '1' });
   });
   afterAll(() => world.stack.stop());
 
@@ -165,6 +165,6 @@ describe('an alert that waits for longer than SQS can delay it', () => {
     expect(sink.received).toHaveLength(1);
     await comeBy();
     await sink.wait(2);
-    expect(await world.delivery(client.tenant, id, 'delivered')).toMatchObject({ attempts: 2 });
+    expect(await world.delivery(client.tenant, id, 'delivered')).toMatchObject({ attempt_count: 2 });
   });
 });

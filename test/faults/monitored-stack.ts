@@ -57,7 +57,7 @@ export const startMonitoredStack = async (settings: Record<string, string> = {},
     onInvocation: (report) => cloudWatch?.invocation(report),
     onRequest: (report) => cloudWatch?.request(report),
   };
-  const world = await startFaultyStack({ retryScale: '1', ...settings }, options);
+  const world = await startFaultyStack({ retryDelayScale: '1', ...settings }, options);
   stack = world.stack;
   if (!cloudWatch) throw new Error('The stack was started without its template.');
   const watch: CloudWatch = cloudWatch;

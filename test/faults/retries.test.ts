@@ -23,7 +23,7 @@ describe('the queue of retries', () => {
   let world: FaultyStack;
   let client: Client;
   beforeAll(async () => {
-    world = await startFaultyStack({ retryScale: '1', typeConcurrency: 'webhook=2' });
+    world = await startFaultyStack({ retryDelayScale: '1', senderConcurrencyByType: 'webhook=2' });
     client = await world.newClient();
   });
   afterAll(() => world.stack.stop());
@@ -68,7 +68,7 @@ describe('the queue of retries', () => {
     const batches = watchBatches();
     await world.sendEvents([alarmEvent(client.tenant, [id])]);
     await until(async () => queue(RETRIES).counts.delayed || undefined);
-    expect(await world.hurried(world.delivery(client.tenant, id, 'delivered'))).toMatchObject({ attempts: 2 });
+    expect(await world.hurried(world.delivery(client.tenant, id, 'delivered'))).toMatchObject({ attempt_count: 2 });
     expect(batches(id)).toEqual([[QUEUE], [RETRIES]]);
   });
 
@@ -84,7 +84,7 @@ describe('the queue of retries', () => {
     );
     await world.hurried(until(async () => putBack[0]));
     stopFailing();
-    expect(await world.hurried(world.delivery(client.tenant, id, 'delivered'))).toMatchObject({ attempts: 2 });
+    expect(await world.hurried(world.delivery(client.tenant, id, 'delivered'))).toMatchObject({ attempt_count: 2 });
     expect(new Set(putBack)).toEqual(new Set([RETRIES]));
   });
 

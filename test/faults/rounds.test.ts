@@ -46,7 +46,7 @@ describe('a round of attempts', () => {
       const sink = await openSink((response) => response.writeHead(500).end());
       const id = await webhookAt(sink.url);
       await world.sendEvents(Array(times).fill(alarmEvent(client.tenant, [id])));
-      await world.hurried(world.delivery(client.tenant, id, 'dead'));
+      await world.hurried(world.delivery(client.tenant, id, 'failed'));
       await world.drained('Delivery-webhook');
       expect(sink.received).toHaveLength(9);
       expect(lettersOf('webhook', id)).toHaveLength(1);
@@ -59,7 +59,7 @@ describe('a round of attempts', () => {
     const id = await webhookAt(sink.url);
     const event = alarmEvent(client.tenant, [id]);
     await world.sendEvents([event]);
-    await world.hurried(world.delivery(client.tenant, id, 'dead'));
+    await world.hurried(world.delivery(client.tenant, id, 'failed'));
     const [letter = ''] = lettersOf('webhook', id);
     expect(JSON.parse(letter)).toMatchObject({ notification_id: id, round: 2 });
 
@@ -96,7 +96,7 @@ describe('a round of attempts', () => {
     recover();
     await world.stack.advance(DAY);
     await world.sqs.send(new StartMessageMoveTaskCommand({ SourceArn: queue('Crashed').settings.arn }));
-    expect(await world.hurried(world.delivery(client.tenant, id, 'delivered'))).toMatchObject({ attempts: 1 });
+    expect(await world.hurried(world.delivery(client.tenant, id, 'delivered'))).toMatchObject({ attempt_count: 1 });
     expect(sink.received).toHaveLength(1);
   });
 
@@ -109,7 +109,7 @@ describe('a round of attempts', () => {
     await world.stack.advance(DAY + HOUR);
     await world.sqs.send(new StartMessageMoveTaskCommand({ SourceArn: queue('Crashed').settings.arn }));
     expect(await world.hurried(world.delivery(client.tenant, id, 'delivered'))).toMatchObject({
-      attempts: 1,
+      attempt_count: 1,
       round: 2,
     });
     expect(lettersOf('webhook', id)).toEqual([]);
@@ -122,7 +122,7 @@ describe('a round of attempts', () => {
       { status: 400, type: 'Throttling', message: 'Daily message quota exceeded.' },
       ({ service, body }) => service === 'ses' && body.includes(encodeURIComponent(address)),
     );
-    const refused = () => world.lines.filter((line) => line.includes(id) && line.includes('daily quota')).length;
+    const refused = () => world.lines.filter((line) => line.includes(id) && line.includes('aws_quota_exceeded')).length;
     await world.sendEvents([alarmEvent(client.tenant, [id])]);
     await until(async () => refused() || undefined);
     await world.stack.advance(DAY + HOUR);
@@ -177,7 +177,7 @@ describe('a round of attempts', () => {
         service === 'sqs' && caller.includes('send-webhook') && body.includes('Delivery-technicalContactsEmail"'),
     );
     await world.sendEvents([alarmEvent(client.tenant, [id])]);
-    await world.hurried(world.delivery(client.tenant, id, 'dead'));
+    await world.hurried(world.delivery(client.tenant, id, 'failed'));
     await until(async () => world.lines.find((line) => line.includes('notices_not_queued=1')));
     recover();
     expect(lettersOf('webhook', id)).toHaveLength(1);

@@ -21,7 +21,7 @@ const serviceKey = 'SecretServiceKey1';
 const apiKey = '7b9c1d1e-3f5a-4c2b-8d6e-0a1b2c3d4e5f';
 const userinfo = 'secretuser:secretpassword';
 
-it('logs, records and the reasons of dead letters hold no recipient, key, token, address or body, whatever fails', async () => {
+it('logs, records and the failureReasons of dead letters hold no recipient, key, token, address or body, whatever fails', async () => {
   const fine = await openSink();
   const gone = await openSink((response) => response.writeHead(410).end('secret answer'));
   const hook = (url: string) => ({
@@ -77,7 +77,7 @@ it('logs, records and the reasons of dead letters hold no recipient, key, token,
   const written = {
     logs: world.lines.join('\n'),
     records: JSON.stringify(Items),
-    'reasons of dead letters': JSON.stringify(attributes),
+    'failureReasons of dead letters': JSON.stringify(attributes),
   };
   const never = [
     email,

@@ -32,7 +32,13 @@ const called = (call: AwsCall, { caller, service, action, fits = () => true }: O
 export const startFaultyStack = async (settings: Record<string, string> = {}, options: LocalStackOptions = {}) => {
   const lines: string[] = [];
   const stack: LocalStack = await startLocalStack({
-    settings: { testsPerDay: '100000', retryScale: '0.001', senderConcurrency: '2', typeConcurrency: '', ...settings },
+    settings: {
+      testsPerTenantPerDay: '100000',
+      retryDelayScale: '0.001',
+      senderConcurrency: '2',
+      senderConcurrencyByType: '',
+      ...settings,
+    },
     log: (line) => lines.push(line),
     ...options,
   });
@@ -90,7 +96,7 @@ export const startFaultyStack = async (settings: Record<string, string> = {}, op
 
   /** The record of a notification's one delivery after its first attempt. */
   const attempted = (tenant: string, id: string) =>
-    until(async () => (await pipeline.deliveries(tenant, id)).find(({ attempts }) => attempts > 0));
+    until(async () => (await pipeline.deliveries(tenant, id)).find(({ attempt_count }) => attempt_count > 0));
 
   /** Resolves when so many deliveries of a notification are no longer open, the dead ones included. */
   const ended = (tenant: string, id: string, amount: number) =>
@@ -103,7 +109,7 @@ export const startFaultyStack = async (settings: Record<string, string> = {}, op
   const settled = (tenant: string, id: string, amount: number) =>
     until(async () => {
       const ended = (await pipeline.deliveries(tenant, id)).filter(
-        ({ status }) => !['pending', 'dead'].includes(status),
+        ({ status }) => !['pending', 'failed'].includes(status),
       );
       return ended.length === amount ? ended : undefined;
     });

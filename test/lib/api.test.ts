@@ -28,7 +28,7 @@ const answering = Object.fromEntries(
 describe('the API', () => {
   it('has one route for each endpoint of the table, answered by the function of its name', () => {
     const expected = endpointNames.map((name) => [`${endpoints[name].method} ${endpoints[name].path}`, name]);
-    expect(answering).toEqual({ ...Object.fromEntries(expected), $default: 'answer-unknown-route' });
+    expect(answering).toEqual({ ...Object.fromEntries(expected), $default: 'handle-unknown-route' });
   });
 
   it('is an HTTP API that hands requests to functions in payload format 2.0', () => {
@@ -50,7 +50,7 @@ describe('the API', () => {
       ).values(),
     ];
     const invoked = permissions.map(({ FunctionName }) => FunctionName);
-    const expected = [...endpointNames, 'answer-unknown-route'].map((name) => functionIds.get(name));
+    const expected = [...endpointNames, 'handle-unknown-route'].map((name) => functionIds.get(name));
     expect(invoked.toSorted()).toEqual(expected.toSorted());
     for (const { Principal, SourceArn } of permissions) {
       expect(Principal).toBe('apigateway.amazonaws.com');

@@ -8,7 +8,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { bundledInputs, bundleFunctions, functionNames } from '../../lib/bundles.ts';
 import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
-import { mailTags } from '../../shared/domain/email-event.ts';
+import { emailTags } from '../../shared/domain/email-event.ts';
 import { DEFAULT_NOTIFICATION_ID } from '../../shared/domain/notification-id.ts';
 import { newToken } from '../../shared/domain/token.ts';
 import { environments, type FunctionName, senderName } from '../../shared/environment.ts';
@@ -124,10 +124,10 @@ const environmentOf = (name: FunctionName, url: string): Record<string, string> 
   const given: Record<string, string> = {
     TOKEN_CACHE_SECONDS: '0',
     NOTIFICATIONS_PER_TENANT: '1000',
-    TESTS_PER_DAY: '1',
+    TESTS_PER_TENANT_PER_DAY: '1',
     DAILY_LIMIT: '1',
-    RETRY_SCALE: '1',
-    DEAD_LETTER_MAIL: 'false',
+    RETRY_DELAY_SCALE: '1',
+    DEAD_LETTER_EMAIL: 'false',
     LINK_SCHEME: 'https',
     EGRESS_ALLOW: '127.0.0.0/8',
     SMS_COUNTRIES: '',
@@ -149,7 +149,7 @@ const ANSWER = (() => {
   const Item = {
     tenant: text('acme'),
     role: text('admin'),
-    expires: { N: '9999999999' },
+    ttl: { N: '9999999999' },
     technical_contacts: { L: [text('ops@example.com')] },
     webhook_token: text('token'),
     webhook_secrets: { L: [text('whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIz')] },
@@ -166,8 +166,8 @@ const eventsOf = (name: FunctionName, url: string): unknown[] => {
     return [messages, { kind: 'test', tenant: 'acme', type, details }];
   }
   if (name === 'dispatch-alarm-events') return [messages];
-  if (name === 'record-mail-events') {
-    const { notification, tenant, event } = mailTags(alarmEvent(), DEFAULT_NOTIFICATION_ID);
+  if (name === 'record-email-events') {
+    const { notification, tenant, event } = emailTags(alarmEvent(), DEFAULT_NOTIFICATION_ID);
     const mail = { messageId: 'message-1', tags: { notification: [notification], tenant: [tenant], event: [event] } };
     const body = JSON.stringify({ source: 'aws.ses', detail: { eventType: 'Bounce', mail } });
     return [{ Records: [queueRecord({ body })] }];
@@ -190,7 +190,7 @@ describe('a cold start and its first calls', () => {
       return [name, await undiciLoadedBy(entryOf(name), eventsOf(name, href), environmentOf(name, href))];
     });
     expect(Object.fromEntries(loaded)).toEqual(Object.fromEntries(functionNames.map((name) => [name, []])));
-    expect([...callers].toSorted()).toEqual(functionNames.filter((name) => name !== 'answer-unknown-route').toSorted());
+    expect([...callers].toSorted()).toEqual(functionNames.filter((name) => name !== 'handle-unknown-route').toSorted());
   });
 
   it('would be seen to load it', async () => {

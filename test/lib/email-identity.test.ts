@@ -7,7 +7,7 @@ describe('the identity of the mail', () => {
   });
 
   it('is the domain of the sender where it is asked for, and the records for its DNS are told', () => {
-    const { template } = synthesized({ mailIdentity: 'true', mailFrom: 'alerts@mail.example.org' });
+    const { template } = synthesized({ emailIdentity: 'true', emailFrom: 'alerts@mail.example.org' });
     template.hasResourceProperties('AWS::SES::EmailIdentity', { EmailIdentity: 'mail.example.org' });
     expect(Object.keys(template.findOutputs('*')).filter((name) => name.startsWith('Dkim'))).toEqual([
       'DkimRecord1',

@@ -113,7 +113,9 @@ describe('the alarms', () => {
   it('fire at one dead letter of the service, of whatever type, and at one alarm event', () => {
     const { Metrics = [], Threshold } = alarm('ServiceDeadLetters');
     expect(Threshold).toBe(1);
-    expect(JSON.stringify(Metrics).match(/"dead_service"/g)?.length).toBeGreaterThanOrEqual(notificationTypeIds.length);
+    expect(JSON.stringify(Metrics).match(/"dead_lettered_service"/g)?.length).toBeGreaterThanOrEqual(
+      notificationTypeIds.length,
+    );
     expect(alarm('AlarmEventsDeadLettered')).toMatchObject({
       MetricName: 'ApproximateNumberOfMessagesVisible',
       Dimensions: [
@@ -166,7 +168,7 @@ describe('the alarms', () => {
   });
 
   it('follow the settings for money and concurrency', () => {
-    const { template: other } = synthesized({ smsMonthlyBudget: '50', lambdaConcurrency: '2000' });
+    const { template: other } = synthesized({ smsMonthlyBudgetUsd: '50', lambdaConcurrencyQuota: '2000' });
     const others = propertiesOf(other, 'AWS::CloudWatch::Alarm', alarmSchema);
     expect(alarm('SmsSpend', others).Threshold).toBe(40);
     expect(alarm('SmsSpend').Threshold).toBe(0.8);

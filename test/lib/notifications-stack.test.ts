@@ -142,7 +142,7 @@ describe('the stack', () => {
     const warnings = stack.node.metadata
       .filter(({ type }) => type === 'aws:cdk:warning')
       .map(({ data }) => String(data));
-    expect(warnings.filter((text) => text.includes('mailFrom'))).toHaveLength(1);
+    expect(warnings.filter((text) => text.includes('emailFrom'))).toHaveLength(1);
     expect(warnings.filter((text) => text.includes('feedEndpoint'))).toHaveLength(1);
     expect(warnings).toHaveLength(2);
   });

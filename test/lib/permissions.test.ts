@@ -70,7 +70,7 @@ const WRITING = ['GetItem', 'PutItem', 'DeleteItem', 'BatchWriteItem', 'Query'];
 
 describe('what each function of the API may do', () => {
   it.each([
-    ['answer-unknown-route', []],
+    ['handle-unknown-route', []],
     ['create-notification', [TOKEN, ...onNotifications('UpdateItem', ...WRITING)]],
     ['list-notifications', [TOKEN, ...onNotifications('GetItem', 'BatchGetItem', 'Query')]],
     ['get-notification', [TOKEN, ...onNotifications('GetItem', 'BatchGetItem')]],
@@ -146,7 +146,7 @@ describe('what the functions of the pipeline may do', () => {
 
 describe('the function that records email events', () => {
   it('may read and change records of deliveries, consume its queue, and nothing else', () => {
-    expect(grantsOf('record-mail-events')).toEqual([
+    expect(grantsOf('record-email-events')).toEqual([
       'dynamodb:GetItem StorageDeliveriesTable',
       'dynamodb:UpdateItem StorageDeliveriesTable',
       'sqs:ChangeMessageVisibility MailEventsQueue',

@@ -6,10 +6,10 @@ import { propertiesOf, reference, synthesized } from '../support/stack.ts';
 
 /** Every setting that adds a variable somewhere. */
 const everything = {
-  mailReplyTo: 'reply@example.org',
+  emailReplyTo: 'reply@example.org',
   smsSenderId: 'ALERTS',
   smsOriginationNumber: '+12025550123',
-  smsMaxPrice: '0.5',
+  smsMaxPriceUsd: '0.5',
   feedEndpoint: 'https://feed.example.org/alerts',
 };
 

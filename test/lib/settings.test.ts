@@ -4,57 +4,57 @@ import { PLACEHOLDER_SENDER, parseSettings, settingNames } from '../../lib/setti
 describe('the settings of a deploy', () => {
   it('need nothing: each has a default that works', () => {
     expect(parseSettings({})).toMatchObject({
-      mailFrom: PLACEHOLDER_SENDER,
-      testsPerDay: 200,
+      emailFrom: PLACEHOLDER_SENDER,
+      testsPerTenantPerDay: 200,
       tokenCacheSeconds: 60,
       apiRequestsPerSecond: 200,
       testRequestsPerSecond: 100,
       notificationsPerTenant: 1_000,
-      smsPerTenantDay: 1_000,
-      emailPerTenantDay: 10_000,
-      managedPerTenantDay: 100,
+      smsPerTenantPerDay: 1_000,
+      emailsPerTenantPerDay: 10_000,
+      managedPerTenantPerDay: 100,
       smsCountries: [],
-      retryScale: 1,
+      retryDelayScale: 1,
       egressAllow: [],
       producerAccounts: [],
       linkScheme: 'https',
       logRetentionDays: 30,
-      removalProtection: true,
+      deletionProtection: true,
     });
   });
 
   it('are read from texts, as -c gives them', () => {
     const given = {
-      mailFrom: 'alerts@example.org',
-      testsPerDay: '100000',
+      emailFrom: 'alerts@example.org',
+      testsPerTenantPerDay: '100000',
       tokenCacheSeconds: '0',
-      retryScale: '0.01',
+      retryDelayScale: '0.01',
       egressAllow: '127.0.0.0/8, ::1/128',
       producerAccounts: '111111111111,222222222222',
-      removalProtection: 'false',
+      deletionProtection: 'false',
       logRetentionDays: '7',
-      smsMaxPrice: '0.5',
-      typeConcurrency: 'webhook=100,sms=5',
+      smsMaxPriceUsd: '0.5',
+      senderConcurrencyByType: 'webhook=100,sms=5',
     };
     expect(parseSettings(given)).toMatchObject({
-      mailFrom: 'alerts@example.org',
-      testsPerDay: 100_000,
+      emailFrom: 'alerts@example.org',
+      testsPerTenantPerDay: 100_000,
       tokenCacheSeconds: 0,
-      retryScale: 0.01,
+      retryDelayScale: 0.01,
       egressAllow: ['127.0.0.0/8', '::1/128'],
       producerAccounts: ['111111111111', '222222222222'],
-      removalProtection: false,
+      deletionProtection: false,
       logRetentionDays: 7,
-      smsMaxPrice: 0.5,
-      typeConcurrency: { webhook: 100, sms: 5 },
+      smsMaxPriceUsd: 0.5,
+      senderConcurrencyByType: { webhook: 100, sms: 5 },
     });
   });
 
   it('are read from values, as cdk.json gives them', () => {
-    expect(parseSettings({ testsPerDay: 5, removalProtection: false, retryScale: 1 })).toMatchObject({
-      testsPerDay: 5,
-      removalProtection: false,
-      retryScale: 1,
+    expect(parseSettings({ testsPerTenantPerDay: 5, deletionProtection: false, retryDelayScale: 1 })).toMatchObject({
+      testsPerTenantPerDay: 5,
+      deletionProtection: false,
+      retryDelayScale: 1,
     });
   });
 
@@ -82,25 +82,25 @@ describe('a setting that is misspelt', () => {
 
 describe('a setting that is wrong', () => {
   it.each([
-    ['mailFrom', 'nobody'],
-    ['mailFrom', 'Ops <ops@example.org>'],
-    ['mailReplyTo', 'nobody'],
+    ['emailFrom', 'nobody'],
+    ['emailFrom', 'Ops <ops@example.org>'],
+    ['emailReplyTo', 'nobody'],
     ['smsSenderId', 'a b'],
     ['smsSenderId', 'longerThan11'],
     ['smsOriginationNumber', '12025550123'],
-    ['smsMaxPrice', '0'],
+    ['smsMaxPriceUsd', '0'],
     ['smsCountries', '49'],
     ['pagerEndpoint', 'ftp://pager.example.com'],
     ['feedEndpoint', 'feed'],
     ['routerEndpoint', 'https://router.example.com/alert?key=1'],
-    ['testsPerDay', '-1'],
-    ['testsPerDay', '1.5'],
-    ['testsPerDay', 'many'],
-    ['testsPerDay', ''],
-    ['testsPerDay', ' '],
-    ['testsPerDay', null],
-    ['testsPerDay', true],
-    ['testsPerDay', 'Infinity'],
+    ['testsPerTenantPerDay', '-1'],
+    ['testsPerTenantPerDay', '1.5'],
+    ['testsPerTenantPerDay', 'many'],
+    ['testsPerTenantPerDay', ''],
+    ['testsPerTenantPerDay', ' '],
+    ['testsPerTenantPerDay', null],
+    ['testsPerTenantPerDay', true],
+    ['testsPerTenantPerDay', 'Infinity'],
     ['tokenCacheSeconds', '61'],
     ['apiRequestsPerSecond', '0'],
     ['testRequestsPerSecond', '0'],
@@ -108,41 +108,42 @@ describe('a setting that is wrong', () => {
     ['notificationsPerTenant', '10.5'],
     ['senderConcurrency', '1'],
     ['senderConcurrency', '1001'],
-    ['typeConcurrency', 'pigeon=5'],
-    ['typeConcurrency', 'webhook=1'],
-    ['typeConcurrency', 'webhook'],
+    ['senderConcurrencyByType', 'pigeon=5'],
+    ['senderConcurrencyByType', 'webhook=1'],
+    ['senderConcurrencyByType', 'webhook'],
     ['dispatchConcurrency', '1'],
-    ['retryScale', '1.5'],
-    ['retryScale', '-0.1'],
-    ['retryScale', ''],
+    ['retryDelayScale', '1.5'],
+    ['retryDelayScale', '-0.1'],
+    ['retryDelayScale', ''],
     ['egressAllow', '10.0.0.0'],
     ['egressAllow', '10.0.0.0/33'],
     ['egressAllow', 'localhost'],
     ['producerAccounts', '123'],
     ['linkScheme', 'ftp'],
     ['logRetentionDays', '31'],
-    ['removalProtection', 'maybe'],
-    ['removalProtection', ''],
-    ['deadLetterMail', 'yes'],
+    ['deletionProtection', 'maybe'],
+    ['deletionProtection', ''],
+    ['deadLetterEmail', 'yes'],
     ['domainName', 'https://api.example.org'],
     ['domainName', 'localhost'],
     ['certificateArn', 'arn:aws:iam::111111111111:server-certificate/x'],
     ['hostedZoneId', 'example.org'],
     ['basePath', '/v1/'],
     ['basePath', 'v 1'],
-    ['mailIdentity', 'maybe'],
+    ['emailIdentity', 'maybe'],
     ['egress', 'vpc'],
     ['memory', '64'],
     ['memory', '20000'],
-    ['typeMemory', 'pigeon=512'],
-    ['typeMemory', 'webhook=1'],
+    ['memoryMbByType', 'pigeon=512'],
+    ['memoryMbByType', 'webhook=1'],
   ])('is named: %s=%j', (name, value) => {
     expect(() => parseSettings({ [name]: value })).toThrow(new RegExp(`^Wrong setting: ${name}[.:]`));
   });
 
   it('is named together with all others', () => {
-    const attempt = () => parseSettings({ testsPerDay: 'x', mailFrom: 'x', tests: 1 });
-    for (const told of ['testsPerDay: ', 'mailFrom: ', '"tests" is not a setting']) expect(attempt).toThrow(told);
+    const attempt = () => parseSettings({ testsPerTenantPerDay: 'x', emailFrom: 'x', tests: 1 });
+    for (const told of ['testsPerTenantPerDay: ', 'emailFrom: ', '"tests" is not a setting'])
+      expect(attempt).toThrow(told);
   });
 });
 
@@ -156,7 +157,7 @@ describe('settings that belong together', () => {
     ['a domain with a path', { ...domain, basePath: 'v1.0/123456' }],
     ['a domain with its record', { ...domain, ...zone }],
     ['a domain that is its zone', { ...domain, domainName: 'example.org', ...zone }],
-    ['an identity', { mailIdentity: 'true', mailFrom: 'alerts@example.org' }],
+    ['an identity', { emailIdentity: 'true', emailFrom: 'alerts@example.org' }],
   ])('are taken together: %s', (_, settings) => {
     expect(() => parseSettings(settings)).not.toThrow();
   });
@@ -169,7 +170,7 @@ describe('settings that belong together', () => {
     [{ ...domain, hostedZoneId: zone.hostedZoneId }, 'hostedZoneName: is needed with hostedZoneId'],
     [{ ...domain, hostedZoneName: 'example.org' }, 'hostedZoneId: is needed with hostedZoneName'],
     [{ ...domain, ...zone, hostedZoneName: 'le.org' }, 'domainName: must lie in hostedZoneName'],
-    [{ mailIdentity: true }, 'mailFrom: is needed with mailIdentity'],
+    [{ emailIdentity: true }, 'emailFrom: is needed with emailIdentity'],
   ])('are asked for in one sentence where one is missing or does not fit: %j', (settings, sentence) => {
     expect(() => parseSettings(settings)).toThrow(new RegExp(`^Wrong setting: ${sentence}$`));
   });

@@ -28,12 +28,12 @@ describe('every table', () => {
 
   it('forgets what has expired', () => {
     template.allResourcesProperties('AWS::DynamoDB::Table', {
-      TimeToLiveSpecification: { AttributeName: 'expires', Enabled: true },
+      TimeToLiveSpecification: { AttributeName: 'ttl', Enabled: true },
     });
   });
 
   it('goes with the stack where the settings say so', () => {
-    const temporary = storageOf({ removalProtection: 'false' }).template;
+    const temporary = storageOf({ deletionProtection: 'false' }).template;
     temporary.allResources('AWS::DynamoDB::Table', { DeletionPolicy: 'Delete', UpdateReplacePolicy: 'Delete' });
     temporary.allResourcesProperties('AWS::DynamoDB::Table', { DeletionProtectionEnabled: false });
   });

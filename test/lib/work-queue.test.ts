@@ -8,7 +8,7 @@ const { template, functionIds } = synthesized({
   producerAccounts: '111111111111,222222222222',
   senderConcurrency: '20',
   dispatchConcurrency: '5',
-  typeConcurrency: 'webhook=100',
+  senderConcurrencyByType: 'webhook=100',
 });
 
 const queues = propertiesOf(
@@ -160,7 +160,7 @@ describe('each type of the list', () => {
   it('has a quarter of its workers for retries besides, but at least the two that AWS wants', () => {
     const { template: small, functionIds: ids } = synthesized({
       senderConcurrency: '2',
-      typeConcurrency: 'webhook=101',
+      senderConcurrencyByType: 'webhook=101',
     });
     const workers = (name: string) =>
       mappings(small).find(
@@ -171,7 +171,7 @@ describe('each type of the list', () => {
   });
 
   it('gathers retries for less long where every wait is shortened, but for the second that AWS wants', () => {
-    const { template: quick } = synthesized({ retryScale: '0.001' });
+    const { template: quick } = synthesized({ retryDelayScale: '0.001' });
     const windows = mappings(quick).map(({ MaximumBatchingWindowInSeconds: window }) => window);
     expect(new Set(windows)).toEqual(new Set([undefined, 1]));
   });

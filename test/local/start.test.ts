@@ -35,7 +35,7 @@ const failure = async (...options: string[]) => {
 
 describe('npm start', () => {
   it('prints one line of JSON when everything is ready, and stops cleanly when it is told to', async () => {
-    const child = start('--json', '--port', '0', '--base-path', '/v1.0/123456/', '-c', 'testsPerDay=5');
+    const child = start('--json', '--port', '0', '--base-path', '/v1.0/123456/', '-c', 'testsPerTenantPerDay=5');
     const ended = once(child, 'close');
     const output = text(child.stdout);
     await once(child.stdout, 'readable');

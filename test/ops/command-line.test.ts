@@ -167,7 +167,7 @@ const commands = [
   'token revoke',
   'account show',
   'account set',
-  'account rotate-secret',
+  'account rotate-signing-secret',
   'event example',
   'event send',
   'deliveries',
@@ -285,7 +285,7 @@ describe('the stack that a command works on', () => {
 
 describe('a change of an account', () => {
   it('that failed, and after which the account cannot be read, ends with the command to run before it is repeated', async () => {
-    expect(await ops('account rotate-secret locked --stack Ours', { env })).toEqual({
+    expect(await ops('account rotate-signing-secret locked --stack Ours', { env })).toEqual({
       code: 1,
       out: '',
       err: 'It is unknown whether the account was changed. Run `npm run -s ops -- account show locked --secrets` before you repeat the command.\n',
@@ -293,7 +293,7 @@ describe('a change of an account', () => {
   });
 
   it('that made a new secret, after which the account cannot be read, ends with the command that shows the secret', async () => {
-    expect(await ops('account rotate-secret acme --stack Ours', { env })).toEqual({
+    expect(await ops('account rotate-signing-secret acme --stack Ours', { env })).toEqual({
       code: 1,
       out: '',
       err: 'The signing secret was replaced, but the account cannot be read. Run `npm run -s ops -- account show acme --secrets` to see the new secret.\n',

@@ -133,8 +133,8 @@ describe('account', () => {
 
   it('rotates the signing secret: the old one is kept for a day', async () => {
     const rotated = z.object({ secret: z.string(), retired: z.array(z.string()) });
-    const { secret: first, retired: none } = await answer(rotated, 'account rotate-secret a4');
-    const { code, out, err } = await ops('account rotate-secret a4');
+    const { secret: first, retired: none } = await answer(rotated, 'account rotate-signing-secret a4');
+    const { code, out, err } = await ops('account rotate-signing-secret a4');
     expect([code, none, out]).toEqual([0, [], expect.stringMatching(/^whsec_[\w+/]{43}=\n$/)]);
     expect(err).toMatch(/^The old one signs beside it until .*Z\. Senders use it within a minute\.\n$/);
     const shown = await answer(account, 'account show a4 --secrets');

@@ -105,7 +105,7 @@ describe('deliveries', () => {
     expect(found.find(({ notification }) => notification === gone)).toMatchObject({
       event,
       state: 'CRITICAL',
-      status: 'dead',
+      status: 'failed',
       attempts: [{ outcome: 'permanent', http_status: 410 }],
     });
     expect(found.find(({ notification }) => notification === mail)).toMatchObject({ status: 'delivered' });
@@ -150,7 +150,7 @@ describe('status', () => {
       expect.arrayContaining(['alarm-events', 'email', 'managed', 'email-events', 'crashed']),
     );
     expect(found.queues.find(({ queue }) => queue === 'webhook')).toMatchObject({ visible: 0, dead_letters: 1 });
-    expect(found.deliveries.counts).toContainEqual({ type: 'webhook', outcome: 'dead', deliveries: 1 });
+    expect(found.deliveries.counts).toContainEqual({ type: 'webhook', outcome: 'dead_lettered', deliveries: 1 });
     expect(found.deliveries.counts).toContainEqual({ type: 'email', outcome: 'delivered', deliveries: 1 });
     const { code, out } = await ops('status');
     expect([code, out]).toEqual([0, expect.stringMatching(/\nAlarms\nnot on one machine\n/)]);
@@ -164,7 +164,9 @@ describe('dead-letters', () => {
     const expected = {
       type: 'webhook',
       count: 1,
-      letters: [{ reason: 'status', cause: 'destination', attempts: 1, tenant: 'acme', notification: gone, event }],
+      letters: [
+        { reason: 'http_status', cause: 'destination', attempts: 1, tenant: 'acme', notification: gone, event },
+      ],
     };
     const all = await answer(letters, 'dead-letters list');
     expect(all.filter(({ count }) => count > 0)).toMatchObject([expected]);
@@ -199,7 +201,7 @@ describe('dead-letters', () => {
     await raise(gone);
     await until(
       () => answer(deliveries, `deliveries --tenant acme --notification ${gone}`),
-      ([newest]) => newest?.status === 'dead',
+      ([newest]) => newest?.status === 'failed',
     );
     const { code, out } = await ops('dead-letters purge webhook --yes');
     expect([code, out]).toEqual([0, expect.stringMatching(/^Threw away 1 dead letter of webhook in the local stack/)]);

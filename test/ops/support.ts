@@ -58,7 +58,7 @@ const ready = z.object({
 /** Runs `npm start` as a process of its own, and the command line beside it. */
 export const startStack = async () => {
   const directory = newDirectory();
-  const child = spawn(process.execPath, ['bin/start.ts', '--json', '--port', '0', '-c', 'retryScale=0.001'], {
+  const child = spawn(process.execPath, ['bin/start.ts', '--json', '--port', '0', '-c', 'retryDelayScale=0.001'], {
     cwd: root,
     env: { ...process.env, TMPDIR: directory.path },
     stdio: ['ignore', 'pipe', 'ignore'],

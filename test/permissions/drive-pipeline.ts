@@ -7,7 +7,7 @@ import {
   notificationTypeIds,
   notificationTypes,
 } from '../../shared/contracts/notification-types.ts';
-import { mailTags } from '../../shared/domain/email-event.ts';
+import { emailTags } from '../../shared/domain/email-event.ts';
 import { claimedLock } from '../../shared/domain/incident.ts';
 import { newNotificationId } from '../../shared/domain/notification-id.ts';
 import { senderName } from '../../shared/environment.ts';
@@ -21,7 +21,7 @@ import type { Call } from './calls.ts';
 /** Beyond any time that the stack's is moved to, ms. */
 const FAR = Date.UTC(2100, 0);
 
-const RECORDER = 'MailEvents-record-mail-events';
+const RECORDER = 'EmailEvents-record-email-events';
 
 /** How all destinations behave: they take what comes, fail for now, or refuse it for good. */
 export type Mood = 'take' | 'fail' | 'refuse';
@@ -114,10 +114,10 @@ export const drivePipeline = async (
 
   // The email has bounced, which SES may report twice.
   const emailId = ids[notificationTypeIds.indexOf('email')] ?? '';
-  const tags = Object.entries(mailTags(event, emailId)).map(([name, value]) => [name, [value]]);
+  const tags = Object.entries(emailTags(event, emailId)).map(([name, value]) => [name, [value]]);
   const mail = { messageId: 'message-1', tags: Object.fromEntries(tags) };
   const bounce = JSON.stringify({ source: 'aws.ses', detail: { eventType: 'Bounce', mail } });
-  const QueueUrl = queues.get('MailEvents-Queue')?.settings.url;
+  const QueueUrl = queues.get('EmailEvents-Queue')?.settings.url;
   for (let time = 0; time < 2; time++) await world.sqs.send(new SendMessageCommand({ QueueUrl, MessageBody: bounce }));
   const hasRead = () => calls.some(({ caller, action }) => caller === RECORDER && action === 'dynamodb:GetItem');
   await world.hurried(until(async () => (hasRead() ? true : undefined)));

@@ -37,7 +37,7 @@ describe('the permissions of each function', () => {
   /** The first call of each function behind a queue, by which it reads notifications or records a bounce. */
   const isFirstCall = ({ caller, action }: AwsCall): boolean =>
     (caller.startsWith('local-Delivery-') && action === 'BatchGetItem') ||
-    (caller.startsWith('local-MailEvents-') && action === 'UpdateItem');
+    (caller.startsWith('local-EmailEvents-') && action === 'UpdateItem');
 
   /** It fails until its function has put a message back, and once there are retries, one of these. */
   const ownFailure = (call: AwsCall): AwsFault | undefined => {

@@ -40,7 +40,7 @@ describe('a daily limit of messages', () => {
     const { dailyLimit } = setUp(0);
     expect(await dailyLimit('acme')).toMatchObject({
       result: 'permanent',
-      reason: 'daily limit',
+      reason: 'tenant_limit_exceeded',
       explanation: expect.stringContaining('limit of 0'),
     });
   });

@@ -44,7 +44,7 @@ const setUp = ({ unknown = () => false, failing = () => undefined }: Reads = {},
   let now = NOW;
   const sent: { url: string; body: string }[] = [];
   const refused = new Set<string>();
-  const continued: { body: string; group: string; waitMs: number }[] = [];
+  const continued: { body: string; messageGroupId: string; waitMs: number }[] = [];
   const returned: [string, number][] = [];
   const notifications: Pick<NotificationRepository, 'targets'> = {
     targets: () => {
@@ -68,9 +68,9 @@ const setUp = ({ unknown = () => false, failing = () => undefined }: Reads = {},
       return [];
     },
     sendAllDelayed: async () => [],
-    sendDelayed: async (url, { body, group }, waitMs) => {
+    sendDelayed: async (url, { body, messageGroupId }, waitMs) => {
       if (url !== environment.ALARM_EVENTS_QUEUE || refused.has(url)) throw new Error('refused');
-      continued.push({ body, group, waitMs });
+      continued.push({ body, messageGroupId, waitMs });
     },
     sendToDeadLetterQueue: async () => undefined,
     changeVisibility: async (_url, { messageId }, seconds) => {
@@ -145,7 +145,7 @@ describe('the dispatch of a plan', () => {
     expect(await first.dispatch({ Records: [message] })).toEqual({ batchItemFailures: [] });
     expect(first.deliveries().map(({ notification_id }) => notification_id)).toEqual(['nt0', 'nt2']);
     const [next] = first.continued;
-    expect(next).toMatchObject({ group: 'acme', waitMs: 2_000 });
+    expect(next).toMatchObject({ messageGroupId: 'acme', waitMs: 2_000 });
 
     const second = setUp();
     await second.dispatch({ Records: [continuationMessage(next?.body ?? '')] });

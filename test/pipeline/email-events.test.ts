@@ -2,10 +2,10 @@ import type { SQSRecord } from 'aws-lambda';
 import { afterAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
 import { createDeliveryRepository } from '../../shared/adapters/deliveries/delivery-repository.ts';
-import { claimedRecord, ended } from '../../shared/domain/delivery-record.ts';
-import { type MailEventKind, mailTags } from '../../shared/domain/email-event.ts';
+import { claimedRecord, withStatus } from '../../shared/domain/delivery-record.ts';
+import { type EmailEventKind, emailTags } from '../../shared/domain/email-event.ts';
 import { newNotificationId } from '../../shared/domain/notification-id.ts';
-import { createMailEventRecorder } from '../../shared/pipeline/email-events.ts';
+import { createEmailEventRecorder } from '../../shared/pipeline/email-events.ts';
 import { startDatabase } from '../support/dynamodb.ts';
 import { losingAnswer, throttled } from '../support/dynamodb-faults.ts';
 import { alarmEvent } from '../support/events.ts';
@@ -28,7 +28,7 @@ const queues = {
 
 /** Hands one batch of messages to a recorder, and returns the ids of those that are reported as failed. */
 const handBatch = async (messages: readonly Partial<SQSRecord>[], database = client, queue = queues) => {
-  const recorder = createMailEventRecorder(database, queue, environment, () => NOW);
+  const recorder = createEmailEventRecorder(database, queue, environment, () => NOW);
   const { batchItemFailures } = await recorder({ Records: messages.map(queueRecord) });
   return batchItemFailures.map(({ itemIdentifier }) => itemIdentifier);
 };
@@ -72,19 +72,22 @@ const claimedBy = (notification_id: string, owner: string, now: number) =>
   claimedRecord({ event: alarmEvent(), notification_id, event_time_ms: now, content_hash: 'hash' }, owner, now);
 
 /** A delivery to a new notification, in this state. */
-const delivery = async (status: 'delivered' | 'dead' | 'superseded' | 'cancelled' | 'pending', lease = 0) => {
+const delivery = async (status: 'delivered' | 'failed' | 'superseded' | 'cancelled' | 'pending', lease = 0) => {
   const id = newNotificationId();
   const claimed = claimedBy(id, 'owner', NOW - 1_000);
   await deliveries.claim(claimed, NOW - 1_000);
-  await deliveries.update(claimed, status === 'pending' ? { ...claimed, lease } : ended(claimed, status));
-  return { id, claimed, tags: mailTags(alarmEvent(), id) };
+  await deliveries.update(
+    claimed,
+    status === 'pending' ? { ...claimed, lease_until_ms: lease } : withStatus(claimed, status),
+  );
+  return { id, claimed, tags: emailTags(alarmEvent(), id) };
 };
 
 const wrapped = (tags: Record<string, string>) =>
   Object.fromEntries(Object.entries(tags).map(([name, value]) => [name, [value]]));
 
 /** An event as SES puts it on the bus. */
-const mailEvent = (eventType: MailEventKind, tags: Record<string, string> = {}) => ({
+const mailEvent = (eventType: EmailEventKind, tags: Record<string, string> = {}) => ({
   version: '0',
   id: '5e9c5f4e-0000-4000-8000-000000000000',
   'detail-type': 'Email Bounced',
@@ -109,12 +112,12 @@ const mailEvent = (eventType: MailEventKind, tags: Record<string, string> = {}) 
 
 describe('a mail that bounced or was rejected', () => {
   it.each([
-    ['Bounce', 'mail_bounces'],
-    ['Reject', 'mail_rejects'],
+    ['Bounce', 'email_bounces'],
+    ['Reject', 'email_rejects'],
   ] as const)('marks its delivery as bounced, and leaves all else of it: %s', async (kind, metric) => {
     const { claimed, tags } = await delivery('delivered');
     await record(mailEvent(kind, tags));
-    expect(await deliveries.read(claimed)).toEqual({ ...ended(claimed, 'delivered'), status: 'bounced' });
+    expect(await deliveries.read(claimed)).toEqual({ ...withStatus(claimed, 'delivered'), status: 'bounced' });
     expect(counted()).toEqual([metric]);
   });
 
@@ -129,26 +132,26 @@ describe('a mail that bounced or was rejected', () => {
     const { claimed, tags } = await delivery('delivered');
     for (let time = 0; time < 3; time++) await record(mailEvent('Bounce', tags));
     expect(await deliveries.read(claimed)).toMatchObject({ status: 'bounced' });
-    expect(counted()).toEqual(['mail_bounces', 'mail_events_repeated', 'mail_events_repeated']);
+    expect(counted()).toEqual(['email_bounces', 'mail_events_repeated', 'mail_events_repeated']);
   });
 
-  it.each(['dead', 'superseded', 'cancelled', 'pending'] as const)(
+  it.each(['failed', 'superseded', 'cancelled', 'pending'] as const)(
     'does not touch a delivery that is %s',
     async (status) => {
       const { claimed, tags } = await delivery(status);
       await record(mailEvent('Bounce', tags));
       expect(await deliveries.read(claimed)).toMatchObject({ status });
-      expect(counted()).toEqual(['mail_bounces']);
+      expect(counted()).toEqual(['email_bounces']);
     },
   );
 
-  it('is received again while its sender is still at work on the delivery, which is no error', async () => {
+  it('is received again while its sender is still at job on the delivery, which is no error', async () => {
     const { claimed, tags } = await delivery('pending', NOW + 1);
     expect(await record(mailEvent('Bounce', tags))).toEqual(['message-1']);
     expect(visibility).toEqual([['https://sqs/email-events', 'message-1', 2]]);
     expect(counted()).toEqual([]);
     expect(countedOfBatches()).toMatchObject([{ internal_errors: 0, handled: 0 }]);
-    await deliveries.complete(ended(claimed, 'delivered'));
+    await deliveries.complete(withStatus(claimed, 'delivered'));
     expect(await record(mailEvent('Bounce', tags))).toEqual([]);
     expect(await deliveries.read(claimed)).toMatchObject({ status: 'bounced' });
   });
@@ -157,16 +160,16 @@ describe('a mail that bounced or was rejected', () => {
     const { claimed, tags } = await delivery('delivered');
     const body = JSON.stringify(mailEvent('Bounce', tags));
     expect(await handBatch([{ body }], losingAnswer(connect({ maxAttempts: 2 }), 'UpdateItemCommand'))).toEqual([]);
-    expect(await deliveries.read(claimed)).toEqual({ ...ended(claimed, 'delivered'), status: 'bounced' });
+    expect(await deliveries.read(claimed)).toEqual({ ...withStatus(claimed, 'delivered'), status: 'bounced' });
   });
 
   it('makes no record where there is none', async () => {
     const id = newNotificationId();
-    const tags = mailTags(alarmEvent(), id);
+    const tags = emailTags(alarmEvent(), id);
     await record(mailEvent('Bounce', tags));
     const key = claimedBy(id, '', NOW);
     expect(await deliveries.read(key)).toBeUndefined();
-    expect(counted()).toEqual(['mail_bounces']);
+    expect(counted()).toEqual(['email_bounces']);
   });
 });
 
@@ -190,7 +193,7 @@ describe('a batch of email events', () => {
     expect(visibility).toEqual([['https://sqs/email-events', 'message-0', 90]]);
     expect(await deliveries.read(fine.claimed)).toMatchObject({ status: 'bounced' });
     expect(countedOfBatches()).toMatchObject([
-      { function: 'record-mail-events', internal_errors: 1, handled: 1, oldest_unprocessed_seconds: 300 },
+      { function: 'record-email-events', internal_errors: 1, handled: 1, oldest_unprocessed_seconds: 300 },
     ]);
   });
 
@@ -214,12 +217,12 @@ describe('a mail', () => {
     const { claimed, tags } = await delivery('delivered');
     await record(mailEvent('Complaint', tags));
     expect(await deliveries.read(claimed)).toMatchObject({ status: 'delivered' });
-    expect(counted()).toEqual(['mail_complaints']);
+    expect(counted()).toEqual(['email_complaints']);
   });
 
   it('of a test has no record, and is counted', async () => {
     await record(mailEvent('Bounce'));
-    expect(counted()).toEqual(['mail_bounces']);
+    expect(counted()).toEqual(['email_bounces']);
   });
 
   it('is logged by ids alone', async () => {

@@ -71,9 +71,9 @@ export const until = async <Value>(look: () => Promise<Value | undefined>): Prom
 const record = z.looseObject({
   status: z.string(),
   event_id: z.string(),
-  attempts: z.number(),
-  due: z.number(),
-  history: z.array(z.looseObject({ at: z.number(), result: z.string(), status: z.optional(z.number()) })),
+  attempt_count: z.number(),
+  next_attempt_at_ms: z.number(),
+  attempts: z.array(z.looseObject({ timestamp_ms: z.number(), result: z.string(), status: z.optional(z.number()) })),
 });
 
 /** The queues, records and inbox of a running stack, as tests use them. */

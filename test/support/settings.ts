@@ -1,11 +1,11 @@
 /** A stack with all that settings can add to it. */
 export const everySetting: Record<string, string> = {
-  mailFrom: 'alerts@example.org',
-  mailReplyTo: 'reply@example.org',
-  mailIdentity: 'true',
+  emailFrom: 'alerts@example.org',
+  emailReplyTo: 'reply@example.org',
+  emailIdentity: 'true',
   smsSenderId: 'ALERTS',
   smsOriginationNumber: '+12025550123',
-  smsMaxPrice: '0.5',
+  smsMaxPriceUsd: '0.5',
   feedEndpoint: 'https://feed.example.org/alerts',
   domainName: 'api.example.org',
   certificateArn: 'arn:aws:acm:eu-west-1:111111111111:certificate/0a1b2c3d-0000-4000-8000-000000000000',

@@ -3,7 +3,7 @@ import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb';
 import { type DynamoDBDocumentClient, GetCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { lru } from 'tiny-lru';
 import * as z from 'zod/mini';
-import type { Clock } from '../tokens/token-repository.ts';
+import type { Clock } from '../../domain/clock.ts';
 
 /** What a webhook call is signed with. `secrets` are `whsec_…`, two of them while one is replaced. */
 export type WebhookCredentials = { token: string; secrets: string[] };
@@ -16,7 +16,7 @@ const storedAccount = z.object({
   webhook_token: z.optional(z.string()),
   webhook_secrets: z.optional(z.array(z.string())),
   /** The secret that was replaced last, and until when (ms) it signs beside the new one. */
-  retired_secrets: z.optional(z.array(z.object({ secret: z.string(), until: z.number() }))),
+  retired_secrets: z.optional(z.array(z.object({ secret: z.string(), until_ms: z.number() }))),
   technical_contacts: z.optional(z.array(z.string())),
 });
 
@@ -62,12 +62,12 @@ const wasRepeated = ({ $metadata }: ConditionalCheckFailedException): boolean =>
 
 const newSecret = (): string => `whsec_${randomBytes(32).toString('base64')}`;
 
-/** An account as operators see it. `until` (ms) is when a replaced secret stops signing. */
+/** An account as operators see it. `untilMs` is when a replaced secret stops signing. */
 export type AccountDescription = {
   contacts: string[];
   token: string | undefined;
   secrets: string[];
-  retired: { secret: string; until: number }[];
+  retired: { secret: string; untilMs: number }[];
 };
 
 /** Accounts of tenants, and their daily counters (table Accounts). */
@@ -88,7 +88,7 @@ export const createAccountRepository = (
 
   /** The replaced secret that signs beside the current one, if any. */
   const stillSigning = ({ retired_secrets: retired = [] }: z.infer<typeof storedAccount>) =>
-    retired.filter(({ until }) => until > clock()).slice(0, 1);
+    retired.filter(({ until_ms }) => until_ms > clock()).slice(0, 1);
 
   /** Whether a write is the account's last change. @throws UnconfirmedChangeError where the account cannot be read */
   const isLastWrite = async (tenant: string, writeId: string): Promise<boolean> => {
@@ -193,7 +193,7 @@ export const createAccountRepository = (
         contacts: stored.technical_contacts ?? [],
         token: stored.webhook_token,
         secrets: stored.webhook_secrets ?? [],
-        retired: stillSigning(stored),
+        retired: stillSigning(stored).map(({ secret, until_ms: untilMs }) => ({ secret, untilMs })),
       };
     },
 
@@ -215,7 +215,7 @@ export const createAccountRepository = (
       const secret = newSecret();
       await change(tenant, stored, {
         webhook_secrets: [secret],
-        retired_secrets: current === undefined ? [] : [{ secret: current, until: clock() + RETIREMENT_MS }],
+        retired_secrets: current === undefined ? [] : [{ secret: current, until_ms: clock() + RETIREMENT_MS }],
       });
       return secret;
     },
@@ -230,7 +230,7 @@ export const createAccountRepository = (
       const day = new Date(now).toISOString().slice(0, 10);
       const place = `w${Math.floor(random() * REMEMBERED_WRITES)}`;
       const writeId = randomBytes(6).toString('base64url');
-      const expires = Math.floor(now / 1000) + 2 * 86_400;
+      const ttl = Math.floor(now / 1000) + 2 * 86_400;
       const update = (expression: string, condition: string, values: Record<string, number>) =>
         client.send(
           new UpdateCommand({
@@ -238,13 +238,13 @@ export const createAccountRepository = (
             Key: counterKey(counter, tenant, day),
             UpdateExpression: expression,
             ConditionExpression: condition,
-            ExpressionAttributeNames: { '#place': place },
-            ExpressionAttributeValues: { ':expires': expires, ':write': writeId, ...values },
+            ExpressionAttributeNames: { '#place': place, '#ttl': 'ttl' },
+            ExpressionAttributeValues: { ':ttl': ttl, ':write': writeId, ...values },
           }),
         );
       try {
         await update(
-          'SET expires = :expires, #place = :write ADD used :amount',
+          'SET #ttl = :ttl, #place = :write ADD used :amount',
           '(attribute_not_exists(used) OR used <= :room) AND (attribute_not_exists(#place) OR #place <> :write)',
           { ':amount': amount, ':room': limit - amount },
         );
@@ -257,7 +257,7 @@ export const createAccountRepository = (
       /** Whether our write is there, found by one that changes nothing: a sender may not read what it counts. */
       async function wasApplied(): Promise<boolean> {
         try {
-          await update('SET expires = :expires', '#place = :write', {});
+          await update('SET #ttl = :ttl', '#place = :write', {});
           return true;
         } catch (error) {
           if (error instanceof ConditionalCheckFailedException) return false;

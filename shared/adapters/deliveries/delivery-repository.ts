@@ -12,26 +12,26 @@ import {
 } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod/mini';
 import { alarmStates } from '../../contracts/alarm-event.ts';
-import { causes, reasons } from '../../domain/attempt-outcome.ts';
+import { failureCauses, failureReasons } from '../../contracts/outcomes.ts';
 import { type DeliveryKey, deliveryPartition } from '../../domain/delivery-key.ts';
 import {
   type Claim,
-  claimOn,
   type DeliveryRecord,
   deliveryStatuses,
+  evaluateClaim,
   shortenedId,
 } from '../../domain/delivery-record.ts';
 import type { IncidentLock } from '../../domain/incident.ts';
-import { isDependencyFailure } from '../dependency-failure.ts';
+import { isDependencyFailure } from '../aws-client.ts';
 import { batchWrite } from '../dynamodb/batches.ts';
 import { UnprocessedItemsError } from '../dynamodb/errors.ts';
 
 const attempt = z.object({
-  at: z.number(),
+  timestamp_ms: z.number(),
   result: z.enum(['delivered', 'throttled', 'transient', 'permanent']),
   status: z.optional(z.number()),
-  reason: z.optional(z.enum(reasons)),
-  took: z.number(),
+  reason: z.optional(z.enum(failureReasons)),
+  duration_ms: z.number(),
 });
 
 const storedRecord = z.object({
@@ -42,27 +42,27 @@ const storedRecord = z.object({
   entity_id: z.string(),
   alarm_id: z.string(),
   state: z.enum(alarmStates),
-  content: z.string(),
+  content_hash: z.string(),
   round: z.number(),
-  attempts: z.number(),
-  opened: z.number(),
+  attempt_count: z.number(),
+  round_started_at_ms: z.number(),
   first_attempt_at_ms: z.number(),
-  due: z.number(),
-  last_cause: z.optional(z.enum(causes)),
-  lease: z.number(),
-  owner: z.string(),
-  history: z.array(attempt),
-  parts: z.array(z.string()),
-  expires: z.number(),
+  next_attempt_at_ms: z.number(),
+  last_cause: z.optional(z.enum(failureCauses)),
+  lease_until_ms: z.number(),
+  claim_id: z.string(),
+  attempts: z.array(attempt),
+  reached_recipient_hashes: z.array(z.string()),
+  ttl: z.number(),
 });
 
 const storedLock = z.object({
   pk: z.string(),
   sk: z.string(),
   newest_event_at_ms: z._default(z.number(), 0),
-  lease: z.number(),
-  owner: z.string(),
-  expires: z.number(),
+  lease_until_ms: z.number(),
+  claim_id: z.string(),
+  ttl: z.number(),
 });
 
 const storedConflict = z.object({ sk: z.string(), conflict_at_ms: z.number() });
@@ -96,10 +96,9 @@ const unlessConditionFailed = async <Output>(write: Promise<Output>): Promise<Ou
 };
 
 /** The item must still be held by this claim: each claim has an owner of its own, and whatever ends it sets the lease to 0. */
-const heldBy = ({ owner, lease }: { owner: string; lease: number }) => ({
-  ConditionExpression: '#owner = :owner AND lease = :lease',
-  ExpressionAttributeNames: { '#owner': 'owner' },
-  ExpressionAttributeValues: { ':owner': owner, ':lease': lease },
+const heldBy = ({ claim_id, lease_until_ms }: { claim_id: string; lease_until_ms: number }) => ({
+  ConditionExpression: 'claim_id = :claim_id AND lease_until_ms = :lease_until_ms',
+  ExpressionAttributeValues: { ':claim_id': claim_id, ':lease_until_ms': lease_until_ms },
 });
 
 /**
@@ -165,10 +164,10 @@ export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: 
 
   /** The record must still be as it was read. */
   const unchanged = (record: DeliveryRecord): Conditional => {
-    const { ConditionExpression, ExpressionAttributeNames, ExpressionAttributeValues } = heldBy(record);
+    const { ConditionExpression, ExpressionAttributeValues } = heldBy(record);
     return {
       ConditionExpression: `${ConditionExpression} AND #status = :status`,
-      ExpressionAttributeNames: { ...ExpressionAttributeNames, '#status': 'status' },
+      ExpressionAttributeNames: { '#status': 'status' },
       ExpressionAttributeValues: { ...ExpressionAttributeValues, ':status': record.status },
     };
   };
@@ -176,16 +175,17 @@ export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: 
   /** The newest event time of an incident only increases, whoever writes it. */
   const raiseNewest = (lock: IncidentLock, time: number) =>
     update(lock, {
-      UpdateExpression: 'SET newest_event_at_ms = :time, expires = :expires',
+      UpdateExpression: 'SET newest_event_at_ms = :time, #ttl = :ttl',
       ConditionExpression: 'attribute_not_exists(newest_event_at_ms) OR newest_event_at_ms < :time',
-      ExpressionAttributeValues: { ':time': time, ':expires': lock.expires },
+      ExpressionAttributeNames: { '#ttl': 'ttl' },
+      ExpressionAttributeValues: { ':time': time, ':ttl': lock.ttl },
     });
 
   const release = async (lock: IncidentLock, now: number): Promise<void> => {
     const held = heldBy(lock);
     await update(lock, {
       ...held,
-      UpdateExpression: 'SET lease = :now',
+      UpdateExpression: 'SET lease_until_ms = :now',
       ExpressionAttributeValues: { ...held.ExpressionAttributeValues, ':now': now },
     });
   };
@@ -202,12 +202,12 @@ export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: 
         return { kind: 'claimed', record: first };
       const found = await read(first);
       if (!found) return { kind: 'busy', until: now };
-      const claim = claimOn(found, first, sentAt, now);
-      if (claim.kind !== 'claimed' || found.owner === first.owner) return claim;
+      const claim = evaluateClaim(found, first, sentAt, now);
+      if (claim.kind !== 'claimed' || found.claim_id === first.claim_id) return claim;
       if (await put(claim.record, unchanged(found))) return claim;
       // Another worker came first, or the SDK has sent ours twice and lost the first answer.
       const winner = await read(first);
-      return winner?.owner === first.owner ? claim : { kind: 'busy', until: winner?.lease ?? now };
+      return winner?.claim_id === first.claim_id ? claim : { kind: 'busy', until: winner?.lease_until_ms ?? now };
     },
 
     /**
@@ -228,8 +228,8 @@ export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: 
      * Notes beside a delivery's record that another event with the same id came: an item of its own, since whoever holds the
      * claim writes the whole record.
      */
-    async noteConflict({ pk, sk, expires }: DeliveryRecord, now: number): Promise<void> {
-      const Item = { pk, sk: `${CONFLICT}${sk}`, conflict_at_ms: now, expires };
+    async noteConflict({ pk, sk, ttl }: DeliveryRecord, now: number): Promise<void> {
+      const Item = { pk, sk: `${CONFLICT}${sk}`, conflict_at_ms: now, ttl };
       await client.send(new PutCommand({ TableName: table, Item }));
     },
 
@@ -257,15 +257,16 @@ export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: 
     async claimLock(first: IncidentLock, now: number): Promise<IncidentLock | undefined> {
       const claimed = await update(first, {
         UpdateExpression:
-          'SET #owner = :owner, lease = :lease, expires = :expires, newest_event_at_ms = if_not_exists(newest_event_at_ms, :newest)',
+          'SET claim_id = :claim_id, lease_until_ms = :lease_until_ms, #ttl = :ttl, newest_event_at_ms = if_not_exists(newest_event_at_ms, :newest)',
         // The owner is new with each claim: it fits where the SDK has sent ours twice and lost the first answer. A copy that
         // arrives after the release does not fit: the lease ended later than it was asked for.
-        ConditionExpression: 'attribute_not_exists(lease) OR lease <= :now OR (#owner = :owner AND lease = :lease)',
-        ExpressionAttributeNames: { '#owner': 'owner' },
+        ConditionExpression:
+          'attribute_not_exists(lease_until_ms) OR lease_until_ms <= :now OR (claim_id = :claim_id AND lease_until_ms = :lease_until_ms)',
+        ExpressionAttributeNames: { '#ttl': 'ttl' },
         ExpressionAttributeValues: {
-          ':owner': first.owner,
-          ':lease': first.lease,
-          ':expires': first.expires,
+          ':claim_id': first.claim_id,
+          ':lease_until_ms': first.lease_until_ms,
+          ':ttl': first.ttl,
           ':newest': first.newest_event_at_ms,
           ':now': now,
         },
@@ -288,9 +289,8 @@ export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: 
       if (time <= lock.newest_event_at_ms) return release(lock, now);
       const held = heldBy(lock);
       const isDone = await update(lock, {
-        UpdateExpression: 'SET lease = :now, newest_event_at_ms = :time',
+        UpdateExpression: 'SET lease_until_ms = :now, newest_event_at_ms = :time',
         ConditionExpression: `${held.ConditionExpression} AND newest_event_at_ms < :time`,
-        ExpressionAttributeNames: held.ExpressionAttributeNames,
         ExpressionAttributeValues: { ...held.ExpressionAttributeValues, ':now': now, ':time': time },
       });
       if (isDone) return;
@@ -304,9 +304,10 @@ export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: 
     /** Notes that an event of this time waits for the lock. @returns true where no newer one waits */
     async noteWaiting(lock: IncidentLock, time: number): Promise<boolean> {
       const noted = await update(lock, {
-        UpdateExpression: 'SET newest_waiting_at_ms = :time, expires = :expires',
+        UpdateExpression: 'SET newest_waiting_at_ms = :time, #ttl = :ttl',
         ConditionExpression: 'attribute_not_exists(newest_waiting_at_ms) OR newest_waiting_at_ms <= :time',
-        ExpressionAttributeValues: { ':time': time, ':expires': lock.expires },
+        ExpressionAttributeNames: { '#ttl': 'ttl' },
+        ExpressionAttributeValues: { ':time': time, ':ttl': lock.ttl },
       });
       return noted !== undefined;
     },
@@ -349,7 +350,11 @@ export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: 
       let looked = 0;
       const pages = paginateScan(
         { client },
-        { TableName: table, FilterExpression: 'opened >= :since', ExpressionAttributeValues: { ':since': since } },
+        {
+          TableName: table,
+          FilterExpression: 'round_started_at_ms >= :since',
+          ExpressionAttributeValues: { ':since': since },
+        },
       );
       for await (const { Items = [], ScannedCount = 0, LastEvaluatedKey } of pages) {
         records.push(...Items.map((item) => storedRecord.parse(item)));

@@ -1,3 +1,4 @@
+import type { Clock } from '../../domain/clock.ts';
 import { UnprocessedKeyError } from './errors.ts';
 
 type Throttled = { ThrottlingReasons?: unknown; throttlingReasons?: unknown };
@@ -15,8 +16,8 @@ const isOfKeyRange = (entry: unknown): boolean =>
 const isOfKeys = (error: unknown): boolean => {
   if (error instanceof UnprocessedKeyError) return true;
   if (!(error instanceof Error)) return false;
-  const reasons = throttlingReasons(error);
-  return reasons.length > 0 && reasons.every(isOfKeyRange);
+  const failureReasons = throttlingReasons(error);
+  return failureReasons.length > 0 && failureReasons.every(isOfKeyRange);
 };
 
 /** How long a throttled tenant is remembered, in ms. */
@@ -30,7 +31,7 @@ export type IsTenantThrottled = (error: unknown, tenant: string) => boolean;
  * cold throttles the partitions of everybody. So throttling that one sandbox sees for several tenants within five minutes is an
  * outage.
  */
-export const createThrottlingWatch = (clock: () => number): IsTenantThrottled => {
+export const createThrottlingWatch = (clock: Clock): IsTenantThrottled => {
   const throttledAt = new Map<string, number>();
   return (error, tenant) => {
     if (!isOfKeys(error)) return false;

@@ -8,12 +8,12 @@ import {
 } from '@aws-sdk/lib-dynamodb';
 import { encodeTime, ulid } from 'ulid';
 import * as z from 'zod/mini';
+import type { Clock } from '../../domain/clock.ts';
 import type { NotificationKey } from '../../domain/notification.ts';
 import type { Item, ItemKey } from '../dynamodb/batches.ts';
 import { UnprocessedItemsError } from '../dynamodb/errors.ts';
 import { errorTrace, logger } from '../logger.ts';
 import { count } from '../metrics.ts';
-import type { Clock } from '../tokens/token-repository.ts';
 import { chunkKeys, isTombstone, targetKey, type Version } from './notification-items.ts';
 
 /** How old a cleanup item must be: no writer, and no delayed duplicate of its requests, is at work after that. */

@@ -20,7 +20,7 @@ export const storedCounter = z.object({
 
 /**
  * Records deletes of notifications, so that the tenant's next create at its quota counts its notifications again. A copy of
- * a record that arrives late causes one more count. Never rejects, since the notification is deleted: a failure is logged, and
+ * a record that arrives late failureCauses one more count. Never rejects, since the notification is deleted: a failure is logged, and
  * a create at the quota counts again within 60 seconds.
  */
 export const createDeleteRecorder =

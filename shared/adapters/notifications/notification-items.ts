@@ -74,10 +74,10 @@ export type StoredTarget = z.infer<typeof storedTarget>;
 export const isTombstone = (item: Readonly<Record<string, unknown>>): boolean => 'deleted_at_ms' in item;
 
 /** Stays in the place of a target, so that a second copy of the put that created it finds an item. @param expires epoch seconds */
-export const tombstone = (key: NotificationKey, deletedAtMs: number, expires: number) => ({
+export const tombstone = (key: NotificationKey, deletedAtMs: number, ttl: number) => ({
   ...targetKey(key),
   deleted_at_ms: deletedAtMs,
-  expires,
+  ttl,
 });
 
 /** Reads a target's item. @throws ZodError where this version cannot read it */

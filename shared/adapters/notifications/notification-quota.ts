@@ -8,9 +8,9 @@ import {
 } from '@aws-sdk/lib-dynamodb';
 import { ulid } from 'ulid';
 import type * as z from 'zod/mini';
+import type { Clock } from '../../domain/clock.ts';
 import { ServiceError, unavailable } from '../../domain/errors.ts';
 import { errorTrace, logger } from '../logger.ts';
-import type { Clock } from '../tokens/token-repository.ts';
 import { counterKey, storedCounter } from './notification-counter.ts';
 import { targetPartition } from './notification-items.ts';
 

@@ -1,6 +1,6 @@
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import type { Clock } from '../../domain/clock.ts';
 import type { NotificationKey } from '../../domain/notification.ts';
-import type { Clock } from '../tokens/token-repository.ts';
 import { createNotificationReader } from './notification-reader.ts';
 import { readTargets, type TargetReads } from './notification-targets.ts';
 import { createNotificationWriter } from './notification-writer.ts';

@@ -9,13 +9,13 @@ import {
 import { ulid } from 'ulid';
 import * as z from 'zod/mini';
 import type { NotificationAttributes } from '../../contracts/notification.ts';
+import type { Clock } from '../../domain/clock.ts';
 import { unavailable } from '../../domain/errors.ts';
 import type { NotificationKey } from '../../domain/notification.ts';
 import { isStoredNotificationId, newNotificationId } from '../../domain/notification-id.ts';
 import { batchWrite, type Item } from '../dynamodb/batches.ts';
 import { errorTrace, logger } from '../logger.ts';
 import { count } from '../metrics.ts';
-import type { Clock } from '../tokens/token-repository.ts';
 import { createChunkCleanup } from './chunk-cleanup.ts';
 import { chunkKeys, isTombstone, notificationItems, targetKey, tombstone, type Version } from './notification-items.ts';
 
@@ -149,8 +149,8 @@ export const createNotificationWriter = (client: DynamoDBDocumentClient, table: 
       return new DeleteCommand({ TableName: table, Key: targetKey(key), ...condition });
     }
     const now = clock();
-    const expires = Math.floor(now / 1000) + TOMBSTONE_SECONDS;
-    return new PutCommand({ TableName: table, Item: tombstone(key, now, expires), ...condition });
+    const ttl = Math.floor(now / 1000) + TOMBSTONE_SECONDS;
+    return new PutCommand({ TableName: table, Item: tombstone(key, now, ttl), ...condition });
   };
 
   /** Also deletes a target that this version of the service cannot read. @returns false where it was changed meanwhile */

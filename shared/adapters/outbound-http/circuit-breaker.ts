@@ -1,9 +1,10 @@
 import { lru } from 'tiny-lru';
-import { DeadlineMissed, type HttpClient } from './http-client.ts';
+import type { Clock } from '../../domain/clock.ts';
+import { type HttpClient, RequestTimeoutError } from './http-client.ts';
 
 /** An origin has missed the deadline again and again: for now it is not even dialled. */
-export class OriginPaused extends Error {
-  override readonly name = 'OriginPaused';
+export class CircuitOpenError extends Error {
+  override readonly name = 'CircuitOpenError';
   /** Milliseconds until it is tried again. */
   readonly wait: number;
 
@@ -22,7 +23,7 @@ const MISSES = 2;
  * Lets an origin that hangs cost its deadline twice, not ten times a batch for hours: after two misses within 30 s a sandbox
  * does not dial it for the rest of that time. One that answers is forgiven at once.
  */
-export const withOriginPause = (http: HttpClient, clock: () => number = Date.now): HttpClient => {
+export const withCircuitBreaker = (http: HttpClient, clock: Clock = Date.now): HttpClient => {
   const missesOf = lru<number[]>(1_000);
   return {
     async post(request) {
@@ -30,13 +31,13 @@ export const withOriginPause = (http: HttpClient, clock: () => number = Date.now
       const since = clock() - WINDOW;
       const misses = (missesOf.get(origin) ?? []).filter((at) => at > since);
       const last = misses.at(-1);
-      if (last !== undefined && misses.length >= MISSES) throw new OriginPaused(last - since);
+      if (last !== undefined && misses.length >= MISSES) throw new CircuitOpenError(last - since);
       try {
         const answer = await http.post(request);
         missesOf.delete(origin);
         return answer;
       } catch (error) {
-        if (error instanceof DeadlineMissed)
+        if (error instanceof RequestTimeoutError)
           missesOf.set(origin, [...(missesOf.get(origin) ?? []), clock()].slice(-MISSES));
         throw error;
       }

@@ -1,10 +1,11 @@
 import http from 'node:http';
 import https from 'node:https';
 import { isIP } from 'node:net';
+import type { Clock } from '../../domain/clock.ts';
 import type { EgressRule } from '../../domain/egress.ts';
-import type { HttpAnswer } from '../../domain/http-outcome.ts';
-import { SEND_DEADLINE } from '../../domain/transport.ts';
-import { EgressRefused, guardedLookup, type Resolve, systemResolve } from './ssrf-safe-lookup.ts';
+import type { HttpResponse } from '../../domain/http-outcome.ts';
+import { SEND_TIMEOUT_MS } from '../../domain/transport.ts';
+import { BlockedAddressError, type Resolve, ssrfSafeLookup, systemResolve } from './ssrf-safe-lookup.ts';
 
 /** A POST to a user's URL. */
 export type HttpPost = {
@@ -14,17 +15,17 @@ export type HttpPost = {
   /** True where the answer's body decides the outcome; otherwise its status does, and nobody waits for more. */
   readBody?: boolean;
   /** The most that it may take, in ms. */
-  deadline?: number;
+  timeoutMs?: number;
 };
 
 /** The deadline of a send passed. */
-export class DeadlineMissed extends Error {
-  override readonly name = 'DeadlineMissed';
+export class RequestTimeoutError extends Error {
+  override readonly name = 'RequestTimeoutError';
 }
 
 /** The connection was closed without an answer. */
-export class ConnectionClosed extends Error {
-  override readonly name = 'ConnectionClosed';
+export class ConnectionClosedError extends Error {
+  override readonly name = 'ConnectionClosedError';
   readonly code = 'ECONNCLOSED';
 }
 
@@ -55,7 +56,7 @@ const readAtMost = (response: http.IncomingMessage): Promise<string> =>
     });
     response.on('end', () => resolve(Buffer.concat(parts).toString('utf8')));
     response.on('error', reject);
-    response.on('close', () => reject(new ConnectionClosed()));
+    response.on('close', () => reject(new ConnectionClosedError()));
   });
 
 /** Lets a short rest of the answer pass, so that its connection can be used again, and cuts off a long one. */
@@ -75,15 +76,15 @@ const drain = (response: http.IncomingMessage): void => {
 export const createHttpClient = ({
   isAllowed,
   resolve = systemResolve,
-  deadline: longest = SEND_DEADLINE,
+  deadline: longest = SEND_TIMEOUT_MS,
   clock = Date.now,
 }: {
   isAllowed: EgressRule;
   resolve?: Resolve;
   deadline?: number;
-  clock?: () => number;
+  clock?: Clock;
 }) => {
-  const lookup = guardedLookup(isAllowed, resolve);
+  const lookup = ssrfSafeLookup(isAllowed, resolve);
   const newAgents = () => {
     const options = {
       keepAlive: true,
@@ -113,12 +114,12 @@ export const createHttpClient = ({
   /**
    * Sends a request. The answer's `body` is its first 64 KB, or empty where it was not asked for.
    *
-   * @throws EgressRefused, DeadlineMissed, or the network's own error with its `code`
+   * @throws BlockedAddressError, RequestTimeoutError, or the network's own error with its `code`
    */
-  const post = ({ url, headers, body, readBody = false, deadline = longest }: HttpPost): Promise<HttpAnswer> =>
+  const post = ({ url, headers, body, readBody = false, timeoutMs = longest }: HttpPost): Promise<HttpResponse> =>
     new Promise((resolveAnswer, reject) => {
       const literal = literalAddress(url);
-      if (literal !== undefined && !isAllowed(literal)) throw new EgressRefused(true);
+      if (literal !== undefined && !isAllowed(literal)) throw new BlockedAddressError(true);
       const secure = url.protocol === 'https:';
       const request = (secure ? https : http).request(url, {
         method: 'POST',
@@ -126,11 +127,11 @@ export const createHttpClient = ({
         headers: { ...headers, 'content-length': Buffer.byteLength(body) },
       });
       let answered = false;
-      const timer = setTimeout(() => request.destroy(new DeadlineMissed()), deadline);
+      const timer = setTimeout(() => request.destroy(new RequestTimeoutError()), timeoutMs);
       request.on('close', () => {
         clearTimeout(timer);
         // Also where nothing else was said: an answer that switches protocols closes without error or response.
-        if (!answered) reject(new ConnectionClosed());
+        if (!answered) reject(new ConnectionClosedError());
       });
       request.on('error', reject);
       request.on('response', (response) => {

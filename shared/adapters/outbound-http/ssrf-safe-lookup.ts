@@ -12,8 +12,8 @@ export type Resolve = (hostname: string) => Promise<ResolvedAddress[]>;
 export const systemResolve: Resolve = (hostname) => dns.promises.lookup(hostname, { all: true, order: 'ipv4first' });
 
 /** A URL leads where our egress rule does not let it. */
-export class EgressRefused extends Error {
-  override readonly name = 'EgressRefused';
+export class BlockedAddressError extends Error {
+  override readonly name = 'BlockedAddressError';
   /** True for an address in the URL itself; false for a name, whose addresses may change. */
   readonly literal: boolean;
 
@@ -27,14 +27,14 @@ export class EgressRefused extends Error {
  * A look-up for `net.connect` that refuses a name as soon as one of its addresses is not allowed. What it has checked is
  * what is dialled, so an answer that changes between check and dial (DNS rebinding) gains nothing.
  */
-export const guardedLookup =
+export const ssrfSafeLookup =
   (isAllowed: EgressRule, resolve: Resolve): LookupFunction =>
   (hostname, options, callback) => {
     resolve(hostname).then(
       (addresses) => {
         const [first] = addresses;
         if (!first || !addresses.every(({ address }) => isAllowed(address))) {
-          callback(new EgressRefused(false), '');
+          callback(new BlockedAddressError(false), '');
         } else if (options.all) {
           callback(null, addresses);
         } else {

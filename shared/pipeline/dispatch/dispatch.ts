@@ -4,7 +4,8 @@ import { count, oldestAgeSeconds } from '../../adapters/metrics.ts';
 import type { NotificationRepository } from '../../adapters/notifications/notification-repository.ts';
 import type { Queues } from '../../adapters/queues.ts';
 import type { NotificationTypeId } from '../../contracts/notification-types.ts';
-import type { Reason } from '../../domain/attempt-outcome.ts';
+import type { FailureReason } from '../../contracts/outcomes.ts';
+import type { Clock } from '../../domain/clock.ts';
 import { DISPATCH_LATENCY } from '../../domain/delivery-metrics.ts';
 import { continuationBody, type PlannedEvent, planEvent } from '../../domain/planned-event.ts';
 import { internalErrorDelaySeconds } from '../../domain/retry-schedule.ts';
@@ -21,7 +22,7 @@ export type DispatchEnvironment = {
 const PASS_MS = 15_000;
 
 type EventMessage = PlannedEvent & { record: SQSRecord };
-type InvalidMessage = { record: SQSRecord; reason: Reason };
+type InvalidMessage = { record: SQSRecord; reason: FailureReason };
 
 /** What became of a message. `again` leaves it on the queue, where its visibility has been set. */
 type Result = { record: SQSRecord; again: boolean; isInternalError: boolean; sentAtMs: number };
@@ -39,7 +40,7 @@ export const createDispatch = (
   notifications: Pick<NotificationRepository, 'targets'>,
   queues: Queues,
   environment: DispatchEnvironment,
-  clock: () => number = Date.now,
+  clock: Clock = Date.now,
 ) => {
   const fanOut = createFanOut(notifications, queues, environment.SENDER_QUEUES, clock);
 
@@ -75,7 +76,11 @@ export const createDispatch = (
     const body = continuationBody(planned, [...failed, ...untried], known);
     const waitMs = failed.length > 0 ? 1_000 * internalErrorDelaySeconds(1, 1) : 0;
     try {
-      await queues.sendDelayed(environment.ALARM_EVENTS_QUEUE, { body, group: planned.event.tenant_id }, waitMs);
+      await queues.sendDelayed(
+        environment.ALARM_EVENTS_QUEUE,
+        { body, messageGroupId: planned.event.tenant_id },
+        waitMs,
+      );
       return true;
     } catch (error) {
       logger.error('continuation not sent', { message_id: planned.record.messageId, ...errorTrace(error) });

@@ -4,6 +4,7 @@ import type { NotificationRepository } from '../../adapters/notifications/notifi
 import type { TargetReads } from '../../adapters/notifications/notification-targets.ts';
 import type { OutgoingMessage, Queues } from '../../adapters/queues.ts';
 import type { NotificationTypeId } from '../../contracts/notification-types.ts';
+import type { Clock } from '../../domain/clock.ts';
 import { deliveryBody } from '../../domain/delivery-message.ts';
 import type { DeliveryTarget } from '../../domain/notification.ts';
 import type { PlannedEvent } from '../../domain/planned-event.ts';
@@ -85,7 +86,7 @@ export const createFanOut = (
   notifications: Pick<NotificationRepository, 'targets'>,
   queues: Pick<Queues, 'sendAll'>,
   urls: Record<NotificationTypeId, string>,
-  clock: () => number,
+  clock: Clock,
 ) => {
   const send = createOutbox(queues, urls);
   const isTenantThrottled = createThrottlingWatch(clock);
@@ -94,7 +95,7 @@ export const createFanOut = (
     const siblings = known?.filter((id) => id !== target.id);
     const body = () => deliveryBody(target.id, planned.shared, siblings);
     const overhead = Buffer.byteLength(deliveryBody(target.id, { tail: '' }, siblings));
-    return send(target.type, { body, bytes: overhead + planned.shared.bytes, group: planned.event.tenant_id });
+    return send(target.type, { body, bytes: overhead + planned.shared.bytes, messageGroupId: planned.event.tenant_id });
   };
 
   /** Failed reads count as known: nobody can tell yet that these notifications do not exist. */

@@ -1,72 +1,91 @@
 import { randomUUID } from 'node:crypto';
 import { logger } from '../../adapters/logger.ts';
-import type { Outcome } from '../../domain/attempt-outcome.ts';
+import type { AttemptOutcome } from '../../domain/attempt-outcome.ts';
 import {
-  attempted,
   causeOfExpiry,
   claimedRecord,
   type DeliveryRecord,
-  ended,
   isExpired,
-  released,
+  withAttempt,
+  withNextAttempt,
+  withStatus,
 } from '../../domain/delivery-record.ts';
 import type { DeliveryTarget } from '../../domain/notification.ts';
 import { MAX_ATTEMPTS } from '../../domain/retry-schedule.ts';
-import { MIN_TIME_TO_SEND } from '../../domain/transport.ts';
+import { MIN_TIME_TO_SEND_MS } from '../../domain/transport.ts';
 import { deadLetter } from './dead-letter.ts';
-import { reschedule, returnToQueue, type Settled, sameMessage, sentAt, type Work } from './delivery-job.ts';
+import {
+  type DeliveryJob,
+  reschedule,
+  returnToQueue,
+  type SettledMessage,
+  sameMessage,
+  sentAt,
+} from './delivery-job.ts';
 
 /** An attempt that was made: the record counts it already, and the claim still holds. */
-export type Attempted = { record: DeliveryRecord; outcome: Outcome };
+export type Attempted = { record: DeliveryRecord; attemptOutcome: AttemptOutcome };
 
 /** The calls before the send took so long that it could not be finished: a failure of ours, which must be seen. */
 class NoTimeLeftError extends Error {
   override readonly name = 'NoTimeLeftError';
 }
 
-const deliver = async (work: Work, record: DeliveryRecord, { details }: DeliveryTarget): Promise<Outcome> => {
-  const { tools, body, id, timeLeft } = work;
+const send = async (job: DeliveryJob, record: DeliveryRecord, { details }: DeliveryTarget): Promise<AttemptOutcome> => {
+  const { dependencies, body, deliveryId, timeLeft } = job;
   try {
     const { event, notification_id: notificationId, event_time_ms: eventTimeMs } = body;
-    const alert = { event, eventTimeMs, notificationId, deliveryId: id, partsDone: record.parts, timeLeft };
-    return await tools.deliver(alert, details);
+    const alert = {
+      event,
+      eventTimeMs,
+      notificationId,
+      deliveryId,
+      reachedRecipientHashes: record.reached_recipient_hashes,
+      timeLeft,
+    };
+    return await dependencies.transport(alert, details);
   } catch (error) {
     // A failure of ours kept it from being tried. Where even this write fails, the lease ends by itself.
-    await tools.deliveries.update(record, released(record, record.due)).catch(() => undefined);
+    await dependencies.deliveries
+      .update(record, withNextAttempt(record, record.next_attempt_at_ms))
+      .catch(() => undefined);
     throw error;
   }
 };
 
 const attemptClaimed = async (
-  work: Work,
+  job: DeliveryJob,
   record: DeliveryRecord,
   target: DeliveryTarget | undefined,
   isSuperseded: boolean,
-): Promise<Settled | Attempted> => {
-  const { deliveries, clock } = work.tools;
+): Promise<SettledMessage | Attempted> => {
+  const { deliveries, clock } = job.dependencies;
   if (!target || isSuperseded) {
-    const verdict = target ? 'superseded' : 'cancelled';
-    await deliveries.complete(ended(record, verdict));
-    return { verdict };
+    const outcome = target ? 'superseded' : 'cancelled';
+    await deliveries.complete(withStatus(record, outcome));
+    return { outcome };
   }
-  if (isExpired(record, clock())) return deadLetter(work, record, { reason: 'expired', cause: causeOfExpiry(record) });
+  if (isExpired(record, clock())) return deadLetter(job, record, { reason: 'expired', cause: causeOfExpiry(record) });
   // A worker crashed after the last attempt was counted and before it was dead-lettered.
-  if (record.attempts >= MAX_ATTEMPTS)
-    return deadLetter(work, record, { reason: 'attempts exhausted', cause: causeOfExpiry(record) });
-  if (work.timeLeft() < MIN_TIME_TO_SEND) {
-    await deliveries.update(record, released(record, record.due));
+  if (record.attempt_count >= MAX_ATTEMPTS)
+    return deadLetter(job, record, { reason: 'attempts_exhausted', cause: causeOfExpiry(record) });
+  if (job.timeLeft() < MIN_TIME_TO_SEND_MS) {
+    await deliveries.update(record, withNextAttempt(record, record.next_attempt_at_ms));
     throw new NoTimeLeftError();
   }
   const at = clock();
-  const outcome = await deliver(work, record, target);
-  return { record: attempted(record, outcome, at, clock() - at), outcome };
+  const attemptOutcome = await send(job, record, target);
+  return { record: withAttempt(record, attemptOutcome, at, clock() - at), attemptOutcome };
 };
 
-const reportConflict = async ({ tools, body, id }: Work, record: DeliveryRecord): Promise<Settled> => {
-  const { type, deliveries, clock } = tools;
-  logger.error('event conflict', { type, delivery_id: id, tenant_id: body.event.tenant_id });
+const reportConflict = async (
+  { dependencies, body, deliveryId }: DeliveryJob,
+  record: DeliveryRecord,
+): Promise<SettledMessage> => {
+  const { type, deliveries, clock } = dependencies;
+  logger.error('event conflict', { type, delivery_id: deliveryId, tenant_id: body.event.tenant_id });
   await deliveries.noteConflict(record, clock());
-  return { verdict: 'conflict' };
+  return { outcome: 'conflict' };
 };
 
 /**
@@ -77,30 +96,30 @@ const reportConflict = async ({ tools, body, id }: Work, record: DeliveryRecord)
  * @returns what became of the message, or the attempt, which is still to be settled
  */
 export const attemptDelivery = async (
-  work: Work,
+  job: DeliveryJob,
   target: DeliveryTarget | undefined,
   isSuperseded = false,
-): Promise<Settled | Attempted> => {
-  const { tools, record: message, body } = work;
-  const { deliveries, queues, queueUrls, type, clock } = tools;
+): Promise<SettledMessage | Attempted> => {
+  const { dependencies, message, body } = job;
+  const { deliveries, queues, queueUrls, type, clock } = dependencies;
   if (target && target.type !== type) {
-    await queues.sendDelayed(queueUrls[target.type], sameMessage(work), 0);
-    return { verdict: 'forwarded' };
+    await queues.sendDelayed(queueUrls[target.type], sameMessage(job), 0);
+    return { outcome: 'forwarded' };
   }
-  if (work.timeLeft() < MIN_TIME_TO_SEND) throw new NoTimeLeftError();
+  if (job.timeLeft() < MIN_TIME_TO_SEND_MS) throw new NoTimeLeftError();
 
   const first = claimedRecord(body, randomUUID(), clock());
   const claim = await deliveries.claim(first, clock(), sentAt(message));
   switch (claim.kind) {
     case 'ended':
-      return { verdict: 'duplicate', wasDelivered: claim.isDelivered };
+      return { outcome: 'duplicate', wasDelivered: claim.isDelivered };
     case 'conflict':
-      return reportConflict(work, first);
+      return reportConflict(job, first);
     case 'busy':
-      return returnToQueue(work, 'busy', (claim.until - clock()) / 1000 + 1);
-    case 'early':
-      return reschedule(work, claim.due - clock());
+      return returnToQueue(job, 'busy', (claim.until - clock()) / 1000 + 1);
+    case 'not_due':
+      return reschedule(job, claim.due - clock());
     case 'claimed':
-      return attemptClaimed(work, claim.record, target, isSuperseded);
+      return attemptClaimed(job, claim.record, target, isSuperseded);
   }
 };

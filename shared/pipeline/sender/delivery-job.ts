@@ -5,33 +5,19 @@ import { lockWait, type Message, type Queues } from '../../adapters/queues.ts';
 import { parseJson } from '../../contracts/json.ts';
 import { type Delivery, delivery } from '../../contracts/messages.ts';
 import type { NotificationTypeId } from '../../contracts/notification-types.ts';
+import type { MessageOutcome } from '../../contracts/outcomes.ts';
+import type { Clock } from '../../domain/clock.ts';
 import type { Settlement } from '../../domain/delivery-metrics.ts';
-import type { Deliver } from '../../domain/transport.ts';
-
-/** What became of a message: the words that are counted for a type's deliveries. */
-export type Verdict =
-  | 'delivered'
-  | 'retried'
-  | 'dead'
-  | 'superseded'
-  | 'cancelled'
-  | 'forwarded'
-  | 'duplicate'
-  | 'conflict'
-  | 'early'
-  | 'busy'
-  | 'unrecorded'
-  | 'throttled_keys'
-  | 'internal_error';
+import type { Transport } from '../../domain/transport.ts';
 
 /**
  * What became of a message. `again` leaves it on the queue, where its visibility has been set; all others are acknowledged.
  * `latency` is how long its delivery took, in ms.
  */
-export type Settled = Settlement & {
-  verdict: Verdict;
-  again?: true;
-  latency?: number;
+export type SettledMessage = Settlement & {
+  outcome: MessageOutcome;
+  isReturned?: true;
+  latencyMs?: number;
   /** True where a delivery is not recorded since DynamoDB throttles its tenant's own key: no outage. */
   isTenantThrottled?: boolean;
   /** True for a duplicate of what was delivered. */
@@ -39,30 +25,30 @@ export type Settled = Settlement & {
 };
 
 /** What a sender needs of the world. */
-export type SenderTools = {
+export type SenderDependencies = {
   type: NotificationTypeId;
-  deliver: Deliver;
+  transport: Transport;
   deliveries: DeliveryRepository;
   queues: Queues;
   /** The queue of each type. */
   queueUrls: Record<NotificationTypeId, string>;
   /** The queue of this type's retries. */
-  retryUrl: string;
-  deadLetterUrl: string;
-  retryScale: number;
+  retryQueueUrl: string;
+  deadLetterQueueUrl: string;
+  retryDelayScale: number;
   /** True where technical contacts are notified of alerts that are given up. */
-  deadLetterMail: boolean;
-  clock: () => number;
+  sendsDeadLetterEmail: boolean;
+  clock: Clock;
   isTenantThrottled: IsTenantThrottled;
 };
 
-/** One message under work: what it is, by which tools, and for how long they may still be used. */
-export type Work = {
-  tools: SenderTools;
-  record: SQSRecord;
+/** One message under job: what it is, by which dependencies, and for how long they may still be used. */
+export type DeliveryJob = {
+  dependencies: SenderDependencies;
+  message: SQSRecord;
   body: Delivery;
   /** The delivery's id. */
-  id: string;
+  deliveryId: string;
   /** Milliseconds until the function is killed. */
   timeLeft: () => number;
 };
@@ -86,33 +72,37 @@ export const sentAt = ({ attributes }: SQSRecord): number => Number(attributes.S
  */
 export const unprocessedSince = (
   message: SQSRecord,
-  tools: Pick<SenderTools, 'type' | 'queueUrls' | 'retryUrl'>,
+  dependencies: Pick<SenderDependencies, 'type' | 'queueUrls' | 'retryQueueUrl'>,
 ): number =>
-  queueOf(message, tools) === tools.retryUrl
+  queueOf(message, dependencies) === dependencies.retryQueueUrl
     ? Number(message.attributes.ApproximateFirstReceiveTimestamp)
     : sentAt(message);
 
 /** The same message once more, byte for byte. */
-export const sameMessage = ({ record, body }: Work): Message => ({
-  body: record.body,
-  group: body.event.tenant_id,
-  lockWait: lockWait(record),
+export const sameMessage = ({ message, body }: DeliveryJob): Message => ({
+  body: message.body,
+  messageGroupId: body.event.tenant_id,
+  lockWait: lockWait(message),
 });
 
 /** The address of the queue that a message came from: the type's own, or that of its retries. */
 export const queueOf = (
   { eventSourceARN }: SQSRecord,
-  { type, queueUrls, retryUrl }: Pick<SenderTools, 'type' | 'queueUrls' | 'retryUrl'>,
-): string => (eventSourceARN.split(':').at(-1) === retryUrl.split('/').at(-1) ? retryUrl : queueUrls[type]);
+  { type, queueUrls, retryQueueUrl }: Pick<SenderDependencies, 'type' | 'queueUrls' | 'retryQueueUrl'>,
+): string => (eventSourceARN.split(':').at(-1) === retryQueueUrl.split('/').at(-1) ? retryQueueUrl : queueUrls[type]);
 
 /** Returns a message to its queue, invisible for some seconds. */
-export const returnToQueue = async ({ tools, record }: Work, verdict: Verdict, seconds: number): Promise<Settled> => {
-  await tools.queues.changeVisibility(queueOf(record, tools), record, seconds);
-  return { verdict, again: true };
+export const returnToQueue = async (
+  { dependencies, message }: DeliveryJob,
+  outcome: MessageOutcome,
+  seconds: number,
+): Promise<SettledMessage> => {
+  await dependencies.queues.changeVisibility(queueOf(message, dependencies), message, seconds);
+  return { outcome, isReturned: true };
 };
 
 /** Sends a message that is not due yet to the queue of retries, visible when it is due, after a wait in ms. No attempt is used. */
-export const reschedule = async (work: Work, waitMs: number): Promise<Settled> => {
-  await work.tools.queues.sendDelayed(work.tools.retryUrl, sameMessage(work), waitMs);
-  return { verdict: 'early' };
+export const reschedule = async (job: DeliveryJob, waitMs: number): Promise<SettledMessage> => {
+  await job.dependencies.queues.sendDelayed(job.dependencies.retryQueueUrl, sameMessage(job), waitMs);
+  return { outcome: 'not_due' };
 };

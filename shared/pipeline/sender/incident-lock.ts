@@ -1,39 +1,39 @@
 import { randomUUID } from 'node:crypto';
 import { errorTrace, logger } from '../../adapters/logger.ts';
 import { type DelayedMessage, lockWait } from '../../adapters/queues.ts';
-import { released } from '../../domain/delivery-record.ts';
-import { claimedLock, type IncidentLock, lockWaitMs } from '../../domain/incident.ts';
+import { withNextAttempt } from '../../domain/delivery-record.ts';
+import { claimedLock, type IncidentLock, lockRetryDelayMs } from '../../domain/incident.ts';
 import type { DeliveryTarget } from '../../domain/notification.ts';
-import { MIN_TIME_TO_SEND } from '../../domain/transport.ts';
+import { MIN_TIME_TO_SEND_MS } from '../../domain/transport.ts';
 import { type Attempted, attemptDelivery } from './delivery-attempt.ts';
-import { queueOf, type Settled, type Work } from './delivery-job.ts';
+import { type DeliveryJob, queueOf, type SettledMessage } from './delivery-job.ts';
 import { persist } from './persist.ts';
 import { settle } from './settlement.ts';
 
 /** The messages about one incident for one notification, oldest event first. */
-export type IncidentLine = readonly [Work, ...Work[]];
+export type IncidentLine = readonly [DeliveryJob, ...DeliveryJob[]];
 
 /** A message and what became of it. */
-export type SettledWork = { work: Work; settled: Settled };
+export type SettledJob = { job: DeliveryJob; settled: SettledMessage };
 
 /** Waits for what becomes of a message, be it a failure of ours; never rejects. */
-export type Contain = (work: Work, settled: Promise<Settled>) => Promise<SettledWork>;
+export type Contain = (job: DeliveryJob, settled: Promise<SettledMessage>) => Promise<SettledJob>;
 
-const newestOf = (line: readonly Work[]): Work | undefined => line.at(-1);
+const newestOf = (line: readonly DeliveryJob[]): DeliveryJob | undefined => line.at(-1);
 
-const lockOf = ({ tools, body }: Work): IncidentLock =>
-  claimedLock(body.event, body.notification_id, randomUUID(), tools.clock());
+const lockOf = ({ dependencies, body }: DeliveryJob): IncidentLock =>
+  claimedLock(body.event, body.notification_id, randomUUID(), dependencies.clock());
 
 /** The message once more, to ask later. It stays on its queue: a new one should not wait until retries are gathered. */
-const waitingMessage = (work: Work, newest: Work | undefined): DelayedMessage & { work: Work } => {
-  const { asked, isOlder: wasOlder } = lockWait(work.record);
-  const isOlder = wasOlder || work !== newest;
+const waitingMessage = (job: DeliveryJob, newest: DeliveryJob | undefined): DelayedMessage & { job: DeliveryJob } => {
+  const { asked, isOlder: wasOlder } = lockWait(job.message);
+  const isOlder = wasOlder || job !== newest;
   return {
-    work,
-    body: () => work.record.body,
-    bytes: Buffer.byteLength(work.record.body),
-    group: work.body.event.tenant_id,
-    waitMs: lockWaitMs(asked, isOlder),
+    job,
+    body: () => job.message.body,
+    bytes: Buffer.byteLength(job.message.body),
+    messageGroupId: job.body.event.tenant_id,
+    waitMs: lockRetryDelayMs(asked, isOlder),
     lockWait: { asked: asked + 1, isOlder },
   };
 };
@@ -44,48 +44,51 @@ const waitingMessage = (work: Work, newest: Work | undefined): DelayedMessage & 
  * @param newest the one whose event is the newest of its incident, which asks more often than the others
  * @returns those that SQS did not take
  */
-const sendToWait = async (works: readonly Work[], newest: Work | undefined): Promise<ReadonlySet<Work>> => {
-  const byQueue = Map.groupBy(works, ({ record, tools }) => queueOf(record, tools));
+const sendToWait = async (
+  jobs: readonly DeliveryJob[],
+  newest: DeliveryJob | undefined,
+): Promise<ReadonlySet<DeliveryJob>> => {
+  const byQueue = Map.groupBy(jobs, ({ message, dependencies }) => queueOf(message, dependencies));
   const refused = await Promise.all(
     [...byQueue].map(([url, some]) =>
       Promise.all(
-        some.slice(0, 1).map(({ tools }) =>
-          tools.queues.sendAllDelayed(
+        some.slice(0, 1).map(({ dependencies }) =>
+          dependencies.queues.sendAllDelayed(
             url,
-            some.map((work) => waitingMessage(work, newest)),
+            some.map((job) => waitingMessage(job, newest)),
           ),
         ),
       ),
     ),
   );
-  return new Set(refused.flat(2).map(({ work }) => work));
+  return new Set(refused.flat(2).map(({ job }) => job));
 };
 
-const waiting = async (work: Work, refused: Promise<ReadonlySet<Work>>): Promise<Settled> => {
-  if ((await refused).has(work)) throw new Error('The message could not be rescheduled.');
-  return { verdict: 'busy' };
+const waiting = async (job: DeliveryJob, refused: Promise<ReadonlySet<DeliveryJob>>): Promise<SettledMessage> => {
+  if ((await refused).has(job)) throw new Error('The message could not be rescheduled.');
+  return { outcome: 'busy' };
 };
 
 /**
  * Sends messages anew to ask for the lock later, whether another worker holds it, no time is left, or the destination is not
  * called for now. The newest event that waits is noted in the lock: all others of the incident ask seldom.
  */
-const waitForTurn = async (works: readonly Work[]): Promise<ReadonlySet<Work>> => {
-  const newest = newestOf(works);
-  const isCandidate = newest && !lockWait(newest.record).isOlder;
+const waitForTurn = async (jobs: readonly DeliveryJob[]): Promise<ReadonlySet<DeliveryJob>> => {
+  const newest = newestOf(jobs);
+  const isCandidate = newest && !lockWait(newest.message).isOlder;
   const isNewest =
-    isCandidate && (await newest.tools.deliveries.noteWaiting(lockOf(newest), newest.body.event_time_ms));
-  return sendToWait(works, isNewest ? newest : undefined);
+    isCandidate && (await newest.dependencies.deliveries.noteWaiting(lockOf(newest), newest.body.event_time_ms));
+  return sendToWait(jobs, isNewest ? newest : undefined);
 };
 
-const rescheduleAll = (works: readonly Work[], contain: Contain): Promise<SettledWork[]> => {
-  const refused = waitForTurn(works);
-  return Promise.all(works.map((work) => contain(work, waiting(work, refused))));
+const rescheduleAll = (jobs: readonly DeliveryJob[], contain: Contain): Promise<SettledJob[]> => {
+  const refused = waitForTurn(jobs);
+  return Promise.all(jobs.map((job) => contain(job, waiting(job, refused))));
 };
 
 /** The destination does not answer, so it is not called for now: no other message of the incident would get further. */
-const isPaused = ({ outcome }: Attempted): boolean =>
-  outcome.result !== 'delivered' && outcome.reason === 'origin paused';
+const isPaused = ({ attemptOutcome }: Attempted): boolean =>
+  attemptOutcome.result !== 'delivered' && attemptOutcome.reason === 'circuit_open';
 
 /** The lock does not say yet that an event was delivered: its message must be received again before an older one is sent. */
 class LockNotAdvancedError extends Error {
@@ -97,7 +100,7 @@ class LockNotAdvancedError extends Error {
 }
 
 /** A lock while a worker holds it. */
-const createHeldLock = (claimed: IncidentLock, { tools: { deliveries, clock } }: Work) => {
+const createHeldLock = (claimed: IncidentLock, { dependencies: { deliveries, clock } }: DeliveryJob) => {
   let lock: IncidentLock | undefined = claimed;
   let newest = claimed.newest_event_at_ms;
   return {
@@ -108,15 +111,15 @@ const createHeldLock = (claimed: IncidentLock, { tools: { deliveries, clock } }:
      *
      * @throws LockNotAdvancedError
      */
-    async advance(work: Work, isLast: boolean): Promise<void> {
+    async advance(job: DeliveryJob, isLast: boolean): Promise<void> {
       const held = lock ?? claimed;
-      const time = work.body.event_time_ms;
+      const time = job.body.event_time_ms;
       lock = undefined;
       try {
         if (isLast) {
-          await persist(work, () => deliveries.advanceAndReleaseLock(held, time, clock()));
+          await persist(job, () => deliveries.advanceAndReleaseLock(held, time, clock()));
         } else {
-          lock = await persist(work, () => deliveries.advanceLock(held, time));
+          lock = await persist(job, () => deliveries.advanceLock(held, time));
           newest = lock.newest_event_at_ms;
         }
       } catch (error) {
@@ -137,32 +140,32 @@ type HeldLock = ReturnType<typeof createHeldLock>;
 
 /** What an attempt came to, settled; one that delivered is in the lock before it is on record, so that no crash lets an older follow. */
 const settleInOrder = async (
-  work: Work,
-  result: Settled | Attempted,
+  job: DeliveryJob,
+  result: SettledMessage | Attempted,
   lock: HeldLock,
   isLast: boolean,
-): Promise<Settled> => {
-  if ('verdict' in result) {
+): Promise<SettledMessage> => {
+  if ('outcome' in result) {
     // A worker that delivered it may have crashed before the lock said so.
-    if (result.wasDelivered) await lock.advance(work, isLast);
+    if (result.wasDelivered) await lock.advance(job, isLast);
     return result;
   }
-  if (result.outcome.result !== 'delivered') return settle(work, result);
-  const advanced = lock.advance(work, isLast);
+  if (result.attemptOutcome.result !== 'delivered') return settle(job, result);
+  const advanced = lock.advance(job, isLast);
   await advanced.catch(() => undefined);
-  const settled = await settle(work, result);
+  const settled = await settle(job, result);
   await advanced;
   return settled;
 };
 
 /** Gives up the claim of a delivery whose destination is not called for now, and lets it and those behind it wait. */
 const waitForDestination = async (
-  work: Work,
+  job: DeliveryJob,
   { record }: Attempted,
-  waiters: readonly Work[],
-): Promise<ReadonlySet<Work>> => {
-  const { deliveries, clock } = work.tools;
-  await deliveries.update(record, released(record, clock()));
+  waiters: readonly DeliveryJob[],
+): Promise<ReadonlySet<DeliveryJob>> => {
+  const { deliveries, clock } = job.dependencies;
+  await deliveries.update(record, withNextAttempt(record, clock()));
   return waitForTurn(waiters);
 };
 
@@ -172,27 +175,27 @@ const workUnderLock = async (
   lock: HeldLock,
   target: DeliveryTarget | undefined,
   contain: Contain,
-): Promise<SettledWork[]> => {
-  const done: SettledWork[] = [];
-  let waiters: Promise<SettledWork[]> | undefined;
-  for (const work of line) {
+): Promise<SettledJob[]> => {
+  const done: SettledJob[] = [];
+  let waiters: Promise<SettledJob[]> | undefined;
+  for (const job of line) {
     const rest = line.slice(done.length);
-    if (work.timeLeft() < MIN_TIME_TO_SEND) {
+    if (job.timeLeft() < MIN_TIME_TO_SEND_MS) {
       waiters = rescheduleAll(rest, contain);
       break;
     }
-    const attempt = attemptDelivery(work, target, lock.isNewer(work.body.event_time_ms));
+    const attempt = attemptDelivery(job, target, lock.isNewer(job.body.event_time_ms));
     const paused = await attempt.then(
-      (result) => ('verdict' in result || !isPaused(result) ? undefined : result),
+      (result) => ('outcome' in result || !isPaused(result) ? undefined : result),
       () => undefined,
     );
     if (paused) {
-      const refused = waitForDestination(work, paused, rest);
+      const refused = waitForDestination(job, paused, rest);
       waiters = Promise.all(rest.map((one) => contain(one, waiting(one, refused))));
       break;
     }
-    const settled = attempt.then((result) => settleInOrder(work, result, lock, work === newestOf(line)));
-    done.push(await contain(work, settled));
+    const settled = attempt.then((result) => settleInOrder(job, result, lock, job === newestOf(line)));
+    done.push(await contain(job, settled));
   }
   const rescheduled = await waiters;
   await lock.release();
@@ -209,11 +212,11 @@ export const deliverInOrder = async (
   line: IncidentLine,
   target: Promise<DeliveryTarget | undefined>,
   contain: Contain,
-): Promise<SettledWork[]> => {
+): Promise<SettledJob[]> => {
   const [first] = line;
-  const { deliveries, clock } = first.tools;
+  const { deliveries, clock } = first.dependencies;
   // The messages before it in its batch have used up the time.
-  if (first.timeLeft() < MIN_TIME_TO_SEND) return rescheduleAll(line, contain);
+  if (first.timeLeft() < MIN_TIME_TO_SEND_MS) return rescheduleAll(line, contain);
   try {
     const found = await target;
     const claimed = await deliveries.claimLock(lockOf(first), clock());
@@ -221,6 +224,6 @@ export const deliverInOrder = async (
       ? await workUnderLock(line, createHeldLock(claimed, first), found, contain)
       : await rescheduleAll(line, contain);
   } catch (error) {
-    return Promise.all(line.map((work) => contain(work, Promise.reject(error))));
+    return Promise.all(line.map((job) => contain(job, Promise.reject(error))));
   }
 };

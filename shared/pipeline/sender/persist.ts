@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Work } from './delivery-job.ts';
+import type { DeliveryJob } from './delivery-job.ts';
 
 /** The last try of a write may take this long, in ms: three tries of 4 s (`awsConfig`) and their pauses. */
 const MIN_TIME_TO_WRITE_MS = 13_000;
@@ -12,7 +12,7 @@ const PAUSE_MS = 250;
  *
  * @throws the error of the last try
  */
-export const persist = async <Result>({ timeLeft }: Work, write: () => Promise<Result>): Promise<Result> => {
+export const persist = async <Result>({ timeLeft }: DeliveryJob, write: () => Promise<Result>): Promise<Result> => {
   while (true) {
     try {
       return await write();

@@ -3,11 +3,11 @@ import { notificationTypes } from '../../contracts/notification-types.ts';
 import type { Failure } from '../../domain/attempt-outcome.ts';
 import { bodyForRound, roundOf } from '../../domain/delivery-message.ts';
 import { deliveryLatency } from '../../domain/delivery-metrics.ts';
-import { type DeliveryRecord, ended, released } from '../../domain/delivery-record.ts';
-import { waitAfter } from '../../domain/retry-schedule.ts';
+import { type DeliveryRecord, withNextAttempt, withStatus } from '../../domain/delivery-record.ts';
+import { retryDelayMs } from '../../domain/retry-schedule.ts';
 import { deadLetter } from './dead-letter.ts';
 import type { Attempted } from './delivery-attempt.ts';
-import { type Settled, sameMessage, sentAt, type Work } from './delivery-job.ts';
+import { type DeliveryJob, type SettledMessage, sameMessage, sentAt } from './delivery-job.ts';
 import { logFailure } from './failure-log.ts';
 import { persist } from './persist.ts';
 
@@ -17,54 +17,56 @@ import { persist } from './persist.ts';
  * before, the message is sent all the same: it finds out by itself.
  */
 const scheduleRetry = async (
-  work: Work,
+  job: DeliveryJob,
   record: DeliveryRecord,
   failure: Failure,
   waitMs: number,
-): Promise<Settled> => {
-  const { deliveries, queues, retryUrl, clock } = work.tools;
-  await persist(work, () => deliveries.update(record, released(record, clock() + waitMs)));
-  const message = sameMessage(work);
-  const isOfRound = roundOf(work.body) === record.round;
+): Promise<SettledMessage> => {
+  const { deliveries, queues, retryQueueUrl, clock } = job.dependencies;
+  await persist(job, () => deliveries.update(record, withNextAttempt(record, clock() + waitMs)));
+  const message = sameMessage(job);
+  const isOfRound = roundOf(job.body) === record.round;
   await queues.sendDelayed(
-    retryUrl,
-    isOfRound ? message : { ...message, body: bodyForRound(work.body, record.round) },
+    retryQueueUrl,
+    isOfRound ? message : { ...message, body: bodyForRound(job.body, record.round) },
     waitMs,
   );
-  logFailure(work, 'retried', failure, record.attempts);
-  return { verdict: 'retried' };
+  logFailure(job, 'retried', failure, record.attempt_count);
+  return { outcome: 'retried' };
 };
 
 /** `bounced` may follow on `delivered`, so a second, late copy of that write must not undo it. */
-const recordDelivered = async ({ tools }: Work, record: DeliveryRecord): Promise<void> => {
-  const delivered = ended(record, 'delivered');
-  if (notificationTypes[tools.type].canBounce) await tools.deliveries.update(record, delivered);
-  else await tools.deliveries.complete(delivered);
+const recordDelivered = async ({ dependencies }: DeliveryJob, record: DeliveryRecord): Promise<void> => {
+  const delivered = withStatus(record, 'delivered');
+  if (notificationTypes[dependencies.type].canBounce) await dependencies.deliveries.update(record, delivered);
+  else await dependencies.deliveries.complete(delivered);
 };
 
 /** A delivery that cannot be recorded must not be repeated: it is written again while time lasts, then acknowledged. */
-const settleDelivered = async (work: Work, record: DeliveryRecord): Promise<Settled> => {
-  const { tools, id, body } = work;
-  const latency = deliveryLatency(record.opened, sentAt(work.record), tools.clock());
+const settleDelivered = async (job: DeliveryJob, record: DeliveryRecord): Promise<SettledMessage> => {
+  const { dependencies, deliveryId, body } = job;
+  const latencyMs = deliveryLatency(record.round_started_at_ms, sentAt(job.message), dependencies.clock());
   try {
-    await persist(work, () => recordDelivered(work, record));
-    return { verdict: 'delivered', latency };
+    await persist(job, () => recordDelivered(job, record));
+    return { outcome: 'delivered', latencyMs };
   } catch (error) {
-    const ids = { type: tools.type, delivery_id: id, tenant_id: body.event.tenant_id };
+    const ids = { type: dependencies.type, delivery_id: deliveryId, tenant_id: body.event.tenant_id };
     logger.error('delivered but not recorded', { ...ids, ...errorTrace(error) });
-    const isTenantThrottled = tools.isTenantThrottled(error, body.event.tenant_id);
-    return { verdict: 'unrecorded', latency, isTenantThrottled };
+    const isTenantThrottled = dependencies.isTenantThrottled(error, body.event.tenant_id);
+    return { outcome: 'unrecorded', latencyMs, isTenantThrottled };
   }
 };
 
-const settleOutcome: typeof settle = async (work, { record, outcome }) => {
-  if (outcome.result === 'delivered') return settleDelivered(work, record);
-  const waitMs = waitAfter(record.attempts, outcome, work.tools.retryScale);
-  return waitMs === undefined ? deadLetter(work, record, outcome) : scheduleRetry(work, record, outcome, waitMs);
+const settleOutcome: typeof settle = async (job, { record, attemptOutcome }) => {
+  if (attemptOutcome.result === 'delivered') return settleDelivered(job, record);
+  const waitMs = retryDelayMs(record.attempt_count, attemptOutcome, job.dependencies.retryDelayScale);
+  return waitMs === undefined
+    ? deadLetter(job, record, attemptOutcome)
+    : scheduleRetry(job, record, attemptOutcome, waitMs);
 };
 
 /** Settles what came of an attempt, which its record counts already: it is recorded, tried again later, or dead-lettered. */
-export const settle = async (work: Work, attempt: Attempted): Promise<Settled> => ({
-  ...(await settleOutcome(work, attempt)),
-  attempt: attempt.outcome,
+export const settle = async (job: DeliveryJob, attempt: Attempted): Promise<SettledMessage> => ({
+  ...(await settleOutcome(job, attempt)),
+  attemptOutcome: attempt.attemptOutcome,
 });

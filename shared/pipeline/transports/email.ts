@@ -1,21 +1,21 @@
 import { createHash } from 'node:crypto';
 import { SESClient, SendEmailCommand } from '@aws-sdk/client-ses';
 import type { AccountRepository } from '../../adapters/accounts/account-repository.ts';
-import { onceConfig } from '../../adapters/aws-config.ts';
-import { type Failure, failed, type Outcome } from '../../domain/attempt-outcome.ts';
+import { onceConfig } from '../../adapters/aws-client.ts';
+import { type AttemptOutcome, type Failure, failed } from '../../domain/attempt-outcome.ts';
 import { awsFailure } from '../../domain/aws-outcome.ts';
-import { mailTags } from '../../domain/email-event.ts';
+import { emailTags } from '../../domain/email-event.ts';
 import { type EmailMessage, emailMessage } from '../../domain/email-message.ts';
-import { type Alert, type Deliver, sendDeadline } from '../../domain/transport.ts';
+import { type Alert, sendTimeoutMs, type Transport } from '../../domain/transport.ts';
 import type { DailyLimit } from '../daily-limit.ts';
 
 /** The part of a sender's environment that mail needs. */
-export type MailEnvironment = { MAIL_FROM: string; MAIL_REPLY_TO?: string | undefined; CONFIGURATION_SET: string };
+export type EmailEnvironment = { EMAIL_FROM: string; EMAIL_REPLY_TO?: string | undefined; CONFIGURATION_SET: string };
 
 /** Sends one message to one recipient: one bad address would reject the others of a call. */
-type SendMail = (alert: Alert, recipient: string, message: EmailMessage) => Promise<Outcome>;
+type SendMail = (alert: Alert, recipient: string, message: EmailMessage) => Promise<AttemptOutcome>;
 
-const accepted: Outcome = { result: 'delivered', explanation: 'Success: Email accepted for delivery' };
+const accepted: AttemptOutcome = { result: 'delivered', explanation: 'Success: Email accepted for delivery' };
 
 const utf8 = (Data: string) => ({ Data, Charset: 'UTF-8' });
 
@@ -23,15 +23,15 @@ const utf8 = (Data: string) => ({ Data, Charset: 'UTF-8' });
 const tagsOf = ({ event, notificationId }: Alert) =>
   notificationId === undefined
     ? []
-    : Object.entries(mailTags(event, notificationId)).map(([Name, Value]) => ({ Name, Value }));
+    : Object.entries(emailTags(event, notificationId)).map(([Name, Value]) => ({ Name, Value }));
 
 /** SES has no idempotency token: the record decides whether a call is repeated (wire-formats, SES). */
 const createSendMail = (
-  environment: MailEnvironment,
+  environment: EmailEnvironment,
   dailyLimit: DailyLimit,
   client = new SESClient(onceConfig),
 ): SendMail => {
-  const { MAIL_FROM, MAIL_REPLY_TO, CONFIGURATION_SET } = environment;
+  const { EMAIL_FROM, EMAIL_REPLY_TO, CONFIGURATION_SET } = environment;
   return async (alert, recipient, { subject, text, html }) => {
     const { event, timeLeft } = alert;
     const overLimit = await dailyLimit(event.tenant_id);
@@ -39,14 +39,14 @@ const createSendMail = (
     try {
       await client.send(
         new SendEmailCommand({
-          Source: MAIL_FROM,
-          ...(MAIL_REPLY_TO && { ReplyToAddresses: [MAIL_REPLY_TO] }),
+          Source: EMAIL_FROM,
+          ...(EMAIL_REPLY_TO && { ReplyToAddresses: [EMAIL_REPLY_TO] }),
           ConfigurationSetName: CONFIGURATION_SET,
           Destination: { ToAddresses: [recipient] },
           Message: { Subject: utf8(subject), Body: { Text: utf8(text), Html: utf8(html) } },
           Tags: tagsOf(alert),
         }),
-        { requestTimeout: sendDeadline(timeLeft) },
+        { requestTimeout: sendTimeoutMs(timeLeft) },
       );
       return accepted;
     } catch (error) {
@@ -56,7 +56,7 @@ const createSendMail = (
 };
 
 /** Delivers to an `email` notification. Delivered means that SES accepted the message. */
-export const emailDelivery = (environment: MailEnvironment, dailyLimit: DailyLimit): Deliver => {
+export const createEmailTransport = (environment: EmailEnvironment, dailyLimit: DailyLimit): Transport => {
   const sendMail = createSendMail(environment, dailyLimit);
   return (alert, { address = '' }) => sendMail(alert, address, emailMessage(alert.event));
 };
@@ -67,30 +67,30 @@ const partOf = (deliveryId: string, contact: string): string =>
 
 /** Where the limit cannot be counted for one contact, the others who were mailed must still be remembered. */
 const notCounted = (): Failure =>
-  failed('transient', 'network', 'The message could not be counted', {
+  failed('transient', 'network_error', 'The message could not be counted', {
     cause: 'service',
     free: true,
-    retryAfter: 5_000,
+    retryAfterMs: 5_000,
   });
 
-const isFailure = (outcome: Outcome): outcome is Failure => outcome.result !== 'delivered';
+const isFailure = (outcome: AttemptOutcome): outcome is Failure => outcome.result !== 'delivered';
 
 /** Delivers to the account's technical contacts: each gets a message of its own, and a retry mails only the rest. */
-export const technicalContactsDelivery = (
-  environment: MailEnvironment,
+export const createTechnicalContactsTransport = (
+  environment: EmailEnvironment,
   dailyLimit: DailyLimit,
   accounts: Pick<AccountRepository, 'technicalContacts'>,
-): Deliver => {
+): Transport => {
   const sendMail = createSendMail(environment, dailyLimit);
   return async (alert) => {
-    const { event, deliveryId, partsDone } = alert;
+    const { event, deliveryId, reachedRecipientHashes } = alert;
     const contacts = await accounts.technicalContacts(event.tenant_id);
-    if (contacts.length === 0) return failed('permanent', 'no contacts', 'The account has no technical contacts');
+    if (contacts.length === 0) return failed('permanent', 'no_contacts', 'The account has no technical contacts');
     const parts = contacts.map((contact) => ({ contact, part: partOf(deliveryId, contact) }));
     const message = emailMessage(event);
     const outcomes = await Promise.all(
       parts
-        .filter(({ part }) => !partsDone.includes(part))
+        .filter(({ part }) => !reachedRecipientHashes.includes(part))
         .map(async ({ contact, part }) => ({
           part,
           outcome: await sendMail(alert, contact, message).catch(notCounted),
@@ -100,6 +100,6 @@ export const technicalContactsDelivery = (
     const failures = outcomes.map(({ outcome }) => outcome).filter(isFailure);
     // What can still arrive decides: a permanent failure of one contact must not keep another from a retry.
     const decisive = failures.find(({ result }) => result !== 'permanent') ?? failures[0] ?? accepted;
-    return { ...decisive, partsDone: [...partsDone, ...arrived] };
+    return { ...decisive, reachedRecipientHashes: [...reachedRecipientHashes, ...arrived] };
   };
 };

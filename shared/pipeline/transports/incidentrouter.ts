@@ -1,22 +1,22 @@
 import type { AccountRepository } from '../../adapters/accounts/account-repository.ts';
 import type { HttpClient } from '../../adapters/outbound-http/http-client.ts';
 import { routerEvent } from '../../domain/router-event.ts';
-import { type Deliver, sendDeadline } from '../../domain/transport.ts';
-import { deliverByHttp } from './http-transport.ts';
+import { sendTimeoutMs, type Transport } from '../../domain/transport.ts';
+import { sendByHttp } from './http-transport.ts';
 import { webhookHeaders } from './webhook.ts';
 
 /**
  * Delivers to an `incidentrouter` notification: a webhook call (interface, Events 4) to the router's address, in which the
  * keys stand. The answer's body decides: the router says 200 to what it refuses, too.
  */
-export const routerDelivery =
-  (accounts: Pick<AccountRepository, 'webhookCredentials'>, http: HttpClient, endpoint: string): Deliver =>
+export const createRouterTransport =
+  (accounts: Pick<AccountRepository, 'webhookCredentials'>, http: HttpClient, endpoint: string): Transport =>
   async ({ event, eventTimeMs, deliveryId, timeLeft }, { api_key: apiKey = '', routing_key: routingKey }) => {
     const credentials = await accounts.webhookCredentials(event.tenant_id);
     const path = [apiKey, ...(routingKey === undefined ? [] : [routingKey])].map(encodeURIComponent).join('/');
     const url = new URL(`${endpoint.replace(/\/$/, '')}/${path}`);
     const body = JSON.stringify(routerEvent(event, eventTimeMs));
     const headers = webhookHeaders(credentials, deliveryId, Date.now(), body);
-    const request = { url, headers, body, readBody: true, deadline: sendDeadline(timeLeft) };
-    return deliverByHttp('incidentrouter', http, request, 'the incident router');
+    const request = { url, headers, body, readBody: true, deadline: sendTimeoutMs(timeLeft) };
+    return sendByHttp('incidentrouter', http, request, 'the incident router');
   };

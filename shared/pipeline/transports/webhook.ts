@@ -3,8 +3,8 @@ import { lru } from 'tiny-lru';
 import type { AccountRepository, WebhookCredentials } from '../../adapters/accounts/account-repository.ts';
 import type { HttpClient } from '../../adapters/outbound-http/http-client.ts';
 import { webhookPayload } from '../../contracts/alarm-event.ts';
-import { type Deliver, sendDeadline } from '../../domain/transport.ts';
-import { deliverByHttp } from './http-transport.ts';
+import { sendTimeoutMs, type Transport } from '../../domain/transport.ts';
+import { sendByHttp } from './http-transport.ts';
 
 /** Keys by their secrets: out of bytes, one is made anew for each signature, which takes four times as long as signing. */
 const keys = lru<KeyObject>(1_000);
@@ -46,11 +46,11 @@ export const webhookHeaders = (
 };
 
 /** Delivers to a `webhook` notification: the payload, the tenant's token, and a signature that the receiver can check. */
-export const webhookDelivery =
-  (accounts: Pick<AccountRepository, 'webhookCredentials'>, http: HttpClient): Deliver =>
+export const createWebhookTransport =
+  (accounts: Pick<AccountRepository, 'webhookCredentials'>, http: HttpClient): Transport =>
   async ({ event, deliveryId, timeLeft }, { url = '' }) => {
     const credentials = await accounts.webhookCredentials(event.tenant_id);
     const body = JSON.stringify(webhookPayload(event));
     const headers = webhookHeaders(credentials, deliveryId, Date.now(), body);
-    return deliverByHttp('webhook', http, { url: new URL(url), headers, body, deadline: sendDeadline(timeLeft) });
+    return sendByHttp('webhook', http, { url: new URL(url), headers, body, timeoutMs: sendTimeoutMs(timeLeft) });
   };

@@ -206,7 +206,7 @@ describe('a daily limit', () => {
     const { Item } = await client.send(
       new GetCommand({ TableName: 'accounts', Key: { pk: `tests#2026-01-01#${tenant}` } }),
     );
-    expect(Item?.expires).toBeGreaterThan(Date.UTC(2026, 0, 2) / 1_000);
+    expect(Item?.ttl).toBeGreaterThan(Date.UTC(2026, 0, 2) / 1_000);
   });
 
   it('fails where it cannot be counted, and says neither yes nor no', async () => {

@@ -3,7 +3,13 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { createDeliveryRepository } from '../../../shared/adapters/deliveries/delivery-repository.ts';
 import { failed } from '../../../shared/domain/attempt-outcome.ts';
 import { partitionPlace } from '../../../shared/domain/delivery-key.ts';
-import { attempted, claimedRecord, ended, LEASE, released } from '../../../shared/domain/delivery-record.ts';
+import {
+  claimedRecord,
+  LEASE_MS,
+  withAttempt,
+  withNextAttempt,
+  withStatus,
+} from '../../../shared/domain/delivery-record.ts';
 import { claimedLock } from '../../../shared/domain/incident.ts';
 import { newNotificationId } from '../../../shared/domain/notification-id.ts';
 import { startDatabase } from '../../support/dynamodb.ts';
@@ -17,7 +23,7 @@ const deliveries = createDeliveryRepository(client, 'deliveries');
 const NOW = Date.UTC(2026, 0, 1);
 /** Beyond every lease, ms. */
 const FAR = Date.UTC(2100, 0);
-const transient = failed('transient', 'status', '', { status: 500 });
+const transient = failed('transient', 'http_status', '', { status: 500 });
 
 /** A delivery that nobody has claimed, as workers would claim it. */
 const delivery = () => {
@@ -34,7 +40,7 @@ const delivery = () => {
 const waiting = async (due: number) => {
   const by = delivery();
   await deliveries.claim(by('first'), NOW);
-  await deliveries.update(by('first'), released(attempted(by('first'), transient, NOW, 10), due));
+  await deliveries.update(by('first'), withNextAttempt(withAttempt(by('first'), transient, NOW, 10), due));
   return by;
 };
 
@@ -55,7 +61,7 @@ describe('a delivery that nobody works on', () => {
   it('goes to its worker even where the answer to the claim was lost', async () => {
     const by = delivery();
     const losing = createDeliveryRepository(losingAnswer(connect(), 'PutItemCommand'), 'deliveries');
-    expect(await losing.claim(by('a'), NOW)).toMatchObject({ kind: 'claimed', record: { owner: 'a' } });
+    expect(await losing.claim(by('a'), NOW)).toMatchObject({ kind: 'claimed', record: { claim_id: 'a' } });
   });
 
   it('costs one write and no read', async () => {
@@ -76,24 +82,24 @@ describe('a delivery that a worker has', () => {
   it('is busy for all others until the lease ends', async () => {
     const by = delivery();
     await deliveries.claim(by('a'), NOW);
-    expect(await deliveries.claim(by('b'), NOW)).toEqual({ kind: 'busy', until: NOW + LEASE });
-    expect(await deliveries.claim(by('b'), NOW + LEASE - 1)).toEqual({ kind: 'busy', until: NOW + LEASE });
+    expect(await deliveries.claim(by('b'), NOW)).toEqual({ kind: 'busy', until: NOW + LEASE_MS });
+    expect(await deliveries.claim(by('b'), NOW + LEASE_MS - 1)).toEqual({ kind: 'busy', until: NOW + LEASE_MS });
   });
 
-  it('is another’s once the lease has ended: its worker died', async () => {
+  it('is another’s once the lease has withStatus: its worker died', async () => {
     const by = delivery();
     await deliveries.claim(by('a'), NOW);
-    const later = NOW + LEASE;
+    const later = NOW + LEASE_MS;
     expect(await deliveries.claim(by('b', later), later)).toMatchObject({
       kind: 'claimed',
-      record: { owner: 'b', attempts: 0, opened: NOW, lease: later + LEASE },
+      record: { claim_id: 'b', attempt_count: 0, round_started_at_ms: NOW, lease_until_ms: later + LEASE_MS },
     });
   });
 
   it('is its own worker’s still, where that one asks twice', async () => {
     const by = delivery();
     await deliveries.claim(by('a'), NOW);
-    expect(await deliveries.claim(by('a'), NOW)).toMatchObject({ kind: 'claimed', record: { owner: 'a' } });
+    expect(await deliveries.claim(by('a'), NOW)).toMatchObject({ kind: 'claimed', record: { claim_id: 'a' } });
   });
 });
 
@@ -101,14 +107,14 @@ describe('a delivery that waits for its next attempt', () => {
   it('is early before that is due, and claimed with its history from then on', async () => {
     const due = NOW + 5_000;
     const by = await waiting(due);
-    expect(await deliveries.claim(by('b'), due - 1)).toEqual({ kind: 'early', due });
+    expect(await deliveries.claim(by('b'), due - 1)).toEqual({ kind: 'not_due', due });
     expect(await deliveries.claim(by('b', due), due)).toMatchObject({
       kind: 'claimed',
       record: {
-        owner: 'b',
-        attempts: 1,
-        opened: NOW,
-        history: [{ at: NOW, result: 'transient', status: 500, took: 10 }],
+        claim_id: 'b',
+        attempt_count: 1,
+        round_started_at_ms: NOW,
+        attempts: [{ timestamp_ms: NOW, result: 'transient', status: 500, duration_ms: 10 }],
       },
     });
   });
@@ -117,7 +123,10 @@ describe('a delivery that waits for its next attempt', () => {
     const by = await waiting(NOW);
     // Its first write is refused, since there is a record: it is the second one's answer that is lost.
     const losing = createDeliveryRepository(losingAnswer(connect(), 'PutItemCommand'), 'deliveries');
-    expect(await losing.claim(by('b'), NOW)).toMatchObject({ kind: 'claimed', record: { owner: 'b', attempts: 1 } });
+    expect(await losing.claim(by('b'), NOW)).toMatchObject({
+      kind: 'claimed',
+      record: { claim_id: 'b', attempt_count: 1 },
+    });
   });
 
   it('is another worker’s who claimed it after we had read that it was free', async () => {
@@ -129,15 +138,15 @@ describe('a delivery that waits for its next attempt', () => {
       (count) => count === 2,
     );
     const slow = createDeliveryRepository(database, 'deliveries');
-    expect(await slow.claim(by('slow'), NOW)).toEqual({ kind: 'busy', until: NOW + LEASE });
-    expect(await deliveries.read(by('slow'))).toMatchObject({ owner: 'quick', attempts: 1 });
+    expect(await slow.claim(by('slow'), NOW)).toEqual({ kind: 'busy', until: NOW + LEASE_MS });
+    expect(await deliveries.read(by('slow'))).toMatchObject({ claim_id: 'quick', attempt_count: 1 });
   });
 
   it('is not sent by a worker who read that it was free before another one delivered it', async () => {
     const by = await waiting(NOW);
     const deliver = async () => {
       await deliveries.claim(by('quick'), NOW);
-      await deliveries.complete(ended(by('quick'), 'delivered'));
+      await deliveries.complete(withStatus(by('quick'), 'delivered'));
     };
     const database = interrupted(connect(), 'PutItemCommand', deliver, (count) => count === 2);
     const slow = createDeliveryRepository(database, 'deliveries');
@@ -155,9 +164,12 @@ describe('a delivery that waits for its next attempt', () => {
   it('keeps the parts that have arrived', async () => {
     const by = delivery();
     await deliveries.claim(by('a'), NOW);
-    const partly = attempted(by('a'), { ...transient, partsDone: ['p1'] }, NOW, 10);
-    await deliveries.update(by('a'), released(partly, NOW));
-    expect(await deliveries.claim(by('b'), NOW)).toMatchObject({ kind: 'claimed', record: { parts: ['p1'] } });
+    const partly = withAttempt(by('a'), { ...transient, reachedRecipientHashes: ['p1'] }, NOW, 10);
+    await deliveries.update(by('a'), withNextAttempt(partly, NOW));
+    expect(await deliveries.claim(by('b'), NOW)).toMatchObject({
+      kind: 'claimed',
+      record: { reached_recipient_hashes: ['p1'] },
+    });
   });
 });
 
@@ -165,7 +177,7 @@ describe('a delivery that has ended', () => {
   it.each(['delivered', 'superseded', 'cancelled'] as const)('is not claimed again once it is %s', async (status) => {
     const by = delivery();
     await deliveries.claim(by('a'), NOW);
-    await deliveries.complete(ended(by('a'), status));
+    await deliveries.complete(withStatus(by('a'), status));
     expect(await deliveries.claim(by('b'), NOW + 86_400_000)).toMatchObject({ kind: 'ended' });
   });
 
@@ -173,7 +185,7 @@ describe('a delivery that has ended', () => {
   const dead = async (round = 1) => {
     const by = delivery();
     await deliveries.claim(by('a', NOW, { round }), NOW);
-    await deliveries.update(by('a'), ended(attempted(by('a', NOW, { round }), transient, NOW, 10), 'dead'));
+    await deliveries.update(by('a'), withStatus(withAttempt(by('a', NOW, { round }), transient, NOW, 10), 'failed'));
     return by;
   };
 
@@ -185,16 +197,16 @@ describe('a delivery that has ended', () => {
       kind: 'claimed',
       record: {
         status: 'pending',
-        owner: 'b',
+        claim_id: 'b',
         round: round + 1,
-        attempts: 0,
-        opened: later,
+        attempt_count: 0,
+        round_started_at_ms: later,
         first_attempt_at_ms: 0,
-        due: later,
-        lease: later + LEASE,
+        next_attempt_at_ms: later,
+        lease_until_ms: later + LEASE_MS,
       },
     });
-    expect((await deliveries.read(next))?.history).toHaveLength(1);
+    expect((await deliveries.read(next))?.attempts).toHaveLength(1);
   });
 
   it.each([undefined, 1, 2, 4])(
@@ -225,10 +237,10 @@ describe('another message with the id of the same event', () => {
     await deliveries.claim(atWork('a'), NOW);
     const due = await waiting(NOW);
     const [done, dead] = [delivery(), delivery()];
-    await deliveries.complete(ended(done('a'), 'delivered'));
-    await deliveries.complete(ended(dead('a'), 'dead'));
+    await deliveries.complete(withStatus(done('a'), 'delivered'));
+    await deliveries.complete(withStatus(dead('a'), 'failed'));
     for (const by of [atWork, due, done, dead]) {
-      expect(await deliveries.claim(other(by), NOW + 2 * LEASE)).toEqual({ kind: 'conflict' });
+      expect(await deliveries.claim(other(by), NOW + 2 * LEASE_MS)).toEqual({ kind: 'conflict' });
     }
   });
 
@@ -236,10 +248,10 @@ describe('another message with the id of the same event', () => {
     const by = delivery();
     await deliveries.claim(by('a'), NOW);
     await deliveries.noteConflict(by('a'), NOW + 5);
-    await deliveries.complete(ended(by('a'), 'delivered'));
+    await deliveries.complete(withStatus(by('a'), 'delivered'));
     const { tenant, notificationId } = partitionPlace(by('a').pk);
     expect(await deliveries.conflicts({ tenant, notificationId })).toEqual(new Map([[by('a').sk, NOW + 5]]));
-    expect(await deliveries.newest({ tenant, notificationId }, 10)).toEqual([ended(by('a'), 'delivered')]);
+    expect(await deliveries.newest({ tenant, notificationId }, 10)).toEqual([withStatus(by('a'), 'delivered')]);
   });
 });
 
@@ -250,7 +262,7 @@ describe('a delivery whose message SQS held until its round was over', () => {
     const claim = await deliveries.claim(by('b', redriven), redriven, redriven);
     if (claim.kind !== 'claimed') throw new Error(claim.kind);
     expect(claim.record.round).toBe(2);
-    await deliveries.update(claim.record, released(claim.record, claim.record.due));
+    await deliveries.update(claim.record, withNextAttempt(claim.record, claim.record.next_attempt_at_ms));
     const later = redriven + 2_000;
     expect(await deliveries.claim(by('c', later), later, redriven)).toMatchObject({
       kind: 'claimed',
@@ -264,27 +276,27 @@ describe('a write that lets others claim a delivery', () => {
     const by = delivery();
     await deliveries.claim(by('a'), NOW);
     const losing = createDeliveryRepository(losingAnswer(connect(), 'PutItemCommand'), 'deliveries');
-    expect(await losing.update(by('a'), released(by('a'), NOW + 5_000))).toBe(false);
-    expect(await deliveries.read(by('a'))).toMatchObject({ due: NOW + 5_000, lease: 0 });
+    expect(await losing.update(by('a'), withNextAttempt(by('a'), NOW + 5_000))).toBe(false);
+    expect(await deliveries.read(by('a'))).toMatchObject({ next_attempt_at_ms: NOW + 5_000, lease_until_ms: 0 });
   });
 
   it('changes nothing where it arrives late, after another worker has claimed the delivery', async () => {
     const by = delivery();
     await deliveries.claim(by('a'), NOW);
-    await deliveries.update(by('a'), released(by('a'), NOW));
+    await deliveries.update(by('a'), withNextAttempt(by('a'), NOW));
     await deliveries.claim(by('b'), NOW);
-    expect(await deliveries.update(by('a'), released(by('a'), NOW + 60_000))).toBe(false);
+    expect(await deliveries.update(by('a'), withNextAttempt(by('a'), NOW + 60_000))).toBe(false);
     expect(await deliveries.read(by('a'))).toEqual({ ...by('b') });
   });
 
   it('does not open again what the same worker has given up since', async () => {
     const by = delivery();
     await deliveries.claim(by('a'), NOW);
-    const kept = attempted(by('a'), transient, NOW, 10);
+    const kept = withAttempt(by('a'), transient, NOW, 10);
     await deliveries.update(by('a'), kept);
-    await deliveries.update(kept, ended(kept, 'dead'));
+    await deliveries.update(kept, withStatus(kept, 'failed'));
     expect(await deliveries.update(by('a'), kept)).toBe(false);
-    expect(await deliveries.read(by('a'))).toMatchObject({ status: 'dead' });
+    expect(await deliveries.read(by('a'))).toMatchObject({ status: 'failed' });
   });
 });
 
@@ -298,7 +310,7 @@ describe('the lock of an incident', () => {
     const by = lockOf();
     expect(await deliveries.claimLock(by('a'), NOW)).toEqual(by('a'));
     expect(await deliveries.claimLock(by('b'), NOW)).toBeUndefined();
-    const later = NOW + LEASE;
+    const later = NOW + LEASE_MS;
     expect(await deliveries.claimLock(by('b', later), later)).toEqual(by('b', later));
   });
 
@@ -312,7 +324,7 @@ describe('the lock of an incident', () => {
 
   it('belongs to its worker even where the response to the claim was lost', async () => {
     const losing = createDeliveryRepository(losingAnswer(connect(), 'UpdateItemCommand'), 'deliveries');
-    expect(await losing.claimLock(lockOf()('a'), NOW)).toMatchObject({ owner: 'a' });
+    expect(await losing.claimLock(lockOf()('a'), NOW)).toMatchObject({ claim_id: 'a' });
   });
 
   const held = async () => {
@@ -331,7 +343,10 @@ describe('the lock of an incident', () => {
 
   it('is held on to while it advances', async () => {
     const by = await held();
-    expect(await deliveries.advanceLock(by('a'), NOW - 5)).toMatchObject({ owner: 'a', newest_event_at_ms: NOW - 5 });
+    expect(await deliveries.advanceLock(by('a'), NOW - 5)).toMatchObject({
+      claim_id: 'a',
+      newest_event_at_ms: NOW - 5,
+    });
     expect(await deliveries.claimLock(by('b'), NOW)).toBeUndefined();
     await deliveries.releaseLock(by('a'), NOW);
     expect(await deliveries.claimLock(by('b'), NOW)).toMatchObject({ newest_event_at_ms: NOW - 5 });
@@ -350,7 +365,7 @@ describe('the lock of an incident', () => {
     const by = await held();
     await deliveries.advanceAndReleaseLock(by('a'), NOW - 5, NOW + 2_000);
     expect(await deliveries.claimLock(by('a'), NOW)).toBeUndefined();
-    expect(await deliveries.claimLock(by('b', NOW + 2_000), NOW + 2_000)).toMatchObject({ owner: 'b' });
+    expect(await deliveries.claimLock(by('b', NOW + 2_000), NOW + 2_000)).toMatchObject({ claim_id: 'b' });
   });
 
   it('only moves to newer events, in whatever order and however often its writes are applied', async () => {
@@ -395,32 +410,32 @@ describe('completing records', () => {
     const database = connect();
     const counts = counted(database);
     const repository = createDeliveryRepository(database, 'deliveries');
-    const records = Array.from({ length: 10 }, () => ended(delivery()('a'), 'delivered'));
+    const records = Array.from({ length: 10 }, () => withStatus(delivery()('a'), 'delivered'));
     await Promise.all(records.map(repository.complete));
     expect(counts).toEqual({ BatchWriteItemCommand: 1 });
     expect(await Promise.all(records.map(repository.read))).toEqual(records);
   });
 
   it('writes more than a request holds', async () => {
-    const records = Array.from({ length: 60 }, () => ended(delivery()('a'), 'delivered'));
+    const records = Array.from({ length: 60 }, () => withStatus(delivery()('a'), 'delivered'));
     await Promise.all(records.map(deliveries.complete));
     expect(await Promise.all(records.map(deliveries.read))).toEqual(records);
   });
 
   it('writes one after the other where they come so', async () => {
     const by = delivery();
-    await deliveries.complete(ended(by('a'), 'cancelled'));
-    await deliveries.complete(ended(by('a'), 'delivered'));
+    await deliveries.complete(withStatus(by('a'), 'cancelled'));
+    await deliveries.complete(withStatus(by('a'), 'delivered'));
     expect(await deliveries.read(by('a'))).toMatchObject({ status: 'delivered' });
   });
 
   it('fails where the table does not take them, and works again afterwards', async () => {
     const database = throttled(connect({ maxAttempts: 1 }), 'BatchWriteItemCommand', 1);
     const repository = createDeliveryRepository(database, 'deliveries');
-    const record = ended(delivery()('a'), 'delivered');
+    const record = withStatus(delivery()('a'), 'delivered');
     const saved = await Promise.allSettled([
       repository.complete(record),
-      repository.complete(ended(delivery()('a'), 'cancelled')),
+      repository.complete(withStatus(delivery()('a'), 'cancelled')),
     ]);
     expect(saved.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
     await repository.complete(record);
@@ -428,8 +443,8 @@ describe('completing records', () => {
   });
 
   it('writes all others where the table does not take one of them', async () => {
-    const records = Array.from({ length: 5 }, () => ended(delivery()('a'), 'delivered'));
-    const tooLarge = { ...ended(delivery()('a'), 'delivered'), event_id: 'x'.repeat(500_000) };
+    const records = Array.from({ length: 5 }, () => withStatus(delivery()('a'), 'delivered'));
+    const tooLarge = { ...withStatus(delivery()('a'), 'delivered'), event_id: 'x'.repeat(500_000) };
     const saved = await Promise.allSettled([...records, tooLarge].map(deliveries.complete));
     expect(saved.map(({ status }) => status)).toEqual([...records.map(() => 'fulfilled'), 'rejected']);
     expect(await Promise.all(records.map(deliveries.read))).toEqual(records);

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { isDependencyFailure, isThrottled } from '../../../shared/adapters/dependency-failure.ts';
+import { isDependencyFailure, isThrottled } from '../../../shared/adapters/aws-client.ts';
 import { batchGet, batchWrite, readEach } from '../../../shared/adapters/dynamodb/batches.ts';
 import { UnprocessedItemsError } from '../../../shared/adapters/dynamodb/errors.ts';
 import { startDatabase } from '../../support/dynamodb.ts';
@@ -178,7 +178,7 @@ describe('reading items each for itself', () => {
     expect(settled).toEqual([key('own', '1'), 'TypeError']);
   });
 
-  it('causes no unhandled rejection where a failure is not awaited', async () => {
+  it('failureCauses no unhandled rejection where a failure is not awaited', async () => {
     const unhandled = vi.fn();
     process.on('unhandledRejection', unhandled);
     const database = throttled(connect({ maxAttempts: 1 }), 'BatchGetItemCommand');

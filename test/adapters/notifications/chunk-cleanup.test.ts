@@ -98,7 +98,7 @@ describe('a large notification', () => {
     const counts = counted(database);
     await repositoryOn(database).create(tenant, large('a'));
     expect(counts).toMatchObject({ BatchWriteItemCommand: 1 });
-    expect(await stored(`chunk#${tenant}`)).toEqual([expect.not.objectContaining({ expires: expect.anything() })]);
+    expect(await stored(`chunk#${tenant}`)).toEqual([expect.not.objectContaining({ ttl: expect.anything() })]);
     expect(await cleanupItemsOf(tenant)).toEqual([]);
   });
 

@@ -35,7 +35,8 @@ const chunksOf = async (tenant: string) => {
       TableName: 'notifications',
       KeyConditionExpression: 'pk = :pk',
       ExpressionAttributeValues: { ':pk': chunkPartition(tenant) },
-      ProjectionExpression: 'sk, expires',
+      ProjectionExpression: 'sk, #ttl',
+      ExpressionAttributeNames: { '#ttl': 'ttl' },
       ConsistentRead: true,
     }),
   );

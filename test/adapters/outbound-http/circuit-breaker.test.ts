@@ -1,20 +1,20 @@
 import { describe, expect, it, vi } from 'vitest';
-import { withOriginPause } from '../../../shared/adapters/outbound-http/circuit-breaker.ts';
-import { DeadlineMissed, type HttpPost } from '../../../shared/adapters/outbound-http/http-client.ts';
+import { withCircuitBreaker } from '../../../shared/adapters/outbound-http/circuit-breaker.ts';
+import { type HttpPost, RequestTimeoutError } from '../../../shared/adapters/outbound-http/http-client.ts';
 
 const answered = { status: 200, retryAfter: undefined, body: '' };
 const request = (url = 'https://hangs.example.com/a'): HttpPost => ({ url: new URL(url), headers: {}, body: '{}' });
-const missed = { name: 'DeadlineMissed' };
-const paused = { name: 'OriginPaused' };
+const missed = { name: 'RequestTimeoutError' };
+const paused = { name: 'CircuitOpenError' };
 
 const setUp = () => {
   let now = 1_000_000;
   const dial = vi.fn(async (_request: HttpPost) => answered);
-  const { post } = withOriginPause({ post: dial }, () => now);
+  const { post } = withCircuitBreaker({ post: dial }, () => now);
   return {
     dial,
     post,
-    hang: () => dial.mockRejectedValueOnce(new DeadlineMissed()),
+    hang: () => dial.mockRejectedValueOnce(new RequestTimeoutError()),
     later: (seconds: number) => {
       now += seconds * 1_000;
     },

@@ -186,7 +186,7 @@ describe('a destination that breaks the connection', () => {
     const { url } = await startTcp((socket) => socket.once('data', () => socket.write(upgrade)));
     const settled = vi.fn();
     client()
-      .post({ url: url(), ...message, deadline: 300 })
+      .post({ url: url(), ...message, timeoutMs: 300 })
       .then(settled, settled);
     await vi.waitFor(() => expect(settled).toHaveBeenCalled(), 2_000);
   });

@@ -7,7 +7,7 @@ import { answering, startHttp } from '../../support/servers.ts';
 const message = { headers: {}, body: '{}', deadline: 5_000 };
 const loopback: ResolvedAddress = { address: '127.0.0.1', family: 4 };
 
-const refused = (literal: boolean) => ({ name: 'EgressRefused', literal });
+const refused = (literal: boolean) => ({ name: 'BlockedAddressError', literal });
 
 const strict = (resolve = vi.fn(async () => [loopback])) => ({
   resolve,

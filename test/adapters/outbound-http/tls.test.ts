@@ -3,7 +3,7 @@ import { generate } from 'selfsigned';
 import { expect, it, onTestFinished } from 'vitest';
 import { createHttpClient } from '../../../shared/adapters/outbound-http/http-client.ts';
 import { egressRule } from '../../../shared/domain/egress.ts';
-import { deliverByHttp } from '../../../shared/pipeline/transports/http-transport.ts';
+import { sendByHttp } from '../../../shared/pipeline/transports/http-transport.ts';
 
 it('sends nothing to a server whose certificate has expired or that nobody vouches for, and says so to the tester', async () => {
   const { private: key, cert } = await generate([{ name: 'commonName', value: 'localhost' }], {
@@ -20,8 +20,8 @@ it('sends nothing to a server whose certificate has expired or that nobody vouch
   const address = server.address();
   const url = new URL(`https://localhost:${typeof address === 'object' && address ? address.port : 0}/`);
   const http = createHttpClient({ isAllowed: egressRule(['127.0.0.0/8', '::1/128']) });
-  const outcome = await deliverByHttp('webhook', http, { url, headers: {}, body: '{}' });
-  expect(outcome).toMatchObject({ result: 'transient', reason: 'network', cause: 'destination' });
+  const outcome = await sendByHttp('webhook', http, { url, headers: {}, body: '{}' });
+  expect(outcome).toMatchObject({ result: 'transient', reason: 'network_error', cause: 'destination' });
   expect(outcome.explanation).toMatch(/^(CERT_HAS_EXPIRED|DEPTH_ZERO_SELF_SIGNED_CERT) while sending to localhost/);
   expect(requests).toBe(0);
 });

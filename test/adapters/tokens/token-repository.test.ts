@@ -41,8 +41,8 @@ describe('a token that was issued', () => {
       tenant: 'acme',
       role: 'creator',
       label: 'ci',
-      created: START / 1_000,
-      expires: START / 1_000 + 3_600,
+      createdAtMs: START,
+      expiresAtMs: START + 3_600_000,
     });
     expect(JSON.stringify(Item)).not.toContain(token);
   });
@@ -122,7 +122,7 @@ describe('the authentication of a caller', () => {
     const { authenticate, find } = setUp();
     const token = newToken();
     expect(await authenticate(token)).toBeUndefined();
-    find.mockResolvedValueOnce({ tenant: 'acme', role: 'creator', expires: START });
+    find.mockResolvedValueOnce({ tenant: 'acme', role: 'creator', ttl: START });
     expect(await authenticate(token)).toMatchObject(caller);
   });
 

@@ -1,6 +1,6 @@
 import { GetCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
-import { createDocumentClient } from '../../../shared/adapters/document-client.ts';
+import { createDocumentClient } from '../../../shared/adapters/aws-client.ts';
 
 /*
  * The calls of AWS that handlers make, and nothing else: what of a handler's CPU is the SDK's. The path tells which call, and

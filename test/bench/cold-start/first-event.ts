@@ -1,5 +1,5 @@
 import { notificationTypeIds } from '../../../shared/contracts/notification-types.ts';
-import { mailTags } from '../../../shared/domain/email-event.ts';
+import { emailTags } from '../../../shared/domain/email-event.ts';
 import { newToken } from '../../../shared/domain/token.ts';
 import { type FunctionName, senderName } from '../../../shared/environment.ts';
 import { apiRequest } from '../../support/api-request.ts';
@@ -29,7 +29,7 @@ const request = (destination: string, token: string | undefined) =>
   });
 
 const bounce = () => {
-  const tags = Object.entries(mailTags(alarmEvent(), webhook)).map(([name, value]) => [name, [value]]);
+  const tags = Object.entries(emailTags(alarmEvent(), webhook)).map(([name, value]) => [name, [value]]);
   return {
     source: 'aws.ses',
     detail: { eventType: 'Bounce', mail: { messageId: 'mail', tags: Object.fromEntries(tags) } },
@@ -42,7 +42,7 @@ export const firstEvent = (name: FunctionName, destination: string): unknown => 
   if (place >= 0) return batch(deliveryMessage(notificationOf(place), alarmEvent()));
   if (name === 'dispatch-alarm-events')
     return batch(JSON.stringify(alarmEvent({ notification_plan: { critical_state: [webhook] } })));
-  return name === 'record-mail-events' ? batch(JSON.stringify(bounce())) : request(destination, newToken());
+  return name === 'record-email-events' ? batch(JSON.stringify(bounce())) : request(destination, newToken());
 };
 
 /** A request without a token: refused before anything is asked of AWS. */

@@ -60,7 +60,7 @@ export const deadDelivery = async ({
     );
     await pipeline.sendEvents(events);
     const countDead = async () =>
-      (await pipeline.deliveries(client.tenant, id)).filter(({ status }) => status === 'dead').length;
+      (await pipeline.deliveries(client.tenant, id)).filter(({ status }) => status === 'failed').length;
     while ((await countDead()) < DELIVERIES) {
       // Not while anybody works: leases that are held would end.
       if (stack.lambda.busy() === 0) stack.advance(STEP);

@@ -1,6 +1,6 @@
 import type { SQSEvent } from 'aws-lambda';
+import { createDocumentClient } from '../../../shared/adapters/aws-client.ts';
 import { createDeliveryRepository } from '../../../shared/adapters/deliveries/delivery-repository.ts';
-import { createDocumentClient } from '../../../shared/adapters/document-client.ts';
 
 /*
  * The conditional writes of a batch alone: what of a sender's CPU goes to claims. The records are made by hand, so that nothing
@@ -19,23 +19,23 @@ const record = (messageId: string) => {
     entity_id: 'enWeb',
     alarm_id: 'alDisk',
     state: 'CRITICAL',
-    content: 'abcdefghijklmnopqrstuv',
+    content_hash: 'abcdefghijklmnopqrstuv',
     round: 1,
-    attempts: 0,
+    attempt_count: 0,
     first_attempt_at_ms: 0,
-    opened: now,
-    due: now,
-    lease: now + 35_000,
-    owner: crypto.randomUUID(),
-    history: [],
-    parts: [],
-    expires: 1_790_000_000,
+    round_started_at_ms: now,
+    next_attempt_at_ms: now,
+    lease_until_ms: now + 35_000,
+    claim_id: crypto.randomUUID(),
+    ttl: 1_790_000_000,
   } as const;
 };
 
 export const handler = async ({ Records }: SQSEvent) => {
   await Promise.all(
-    Records.map(({ messageId }) => deliveries.claim({ ...record(messageId), history: [], parts: [] }, Date.now())),
+    Records.map(({ messageId }) =>
+      deliveries.claim({ ...record(messageId), attempts: [], reached_recipient_hashes: [] }, Date.now()),
+    ),
   );
   return { batchItemFailures: [] };
 };

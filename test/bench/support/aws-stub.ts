@@ -64,7 +64,7 @@ const account: Item = {
   technical_contacts: list('a@example.com'),
 };
 
-const token = (): Item => ({ tenant: text('bench'), role: text('admin'), expires: { N: String(inAnHour()) } });
+const token = (): Item => ({ tenant: text('bench'), role: text('admin'), ttl: { N: String(inAnHour()) } });
 
 const getInput = z.object({ TableName: z.string(), Key: keySchema });
 const batchGetInput = z.object({ RequestItems: z.record(z.string(), z.object({ Keys: z.array(keySchema) })) });

@@ -37,7 +37,7 @@ const namesOf = async (endpoint: string) => {
 export default async function runStack(project: TestProject): Promise<() => Promise<void>> {
   const directory = await mkdtemp(join(tmpdir(), 'end-to-end-'));
   const logFile = join(directory, 'stderr.log');
-  const settings = ['testsPerDay=100000', 'retryScale=0.01'].flatMap((setting) => ['-c', setting]);
+  const settings = ['testsPerTenantPerDay=100000', 'retryDelayScale=0.01'].flatMap((setting) => ['-c', setting]);
   const child = spawn(process.execPath, ['bin/start.ts', '--json', '--port', '0', ...settings], {
     stdio: 'pipe',
   });

@@ -131,7 +131,7 @@ describe('redrive', () => {
     expect(dead.messages).toEqual([]);
     expect(await receiveBodies(queue)).toEqual([]);
     expect(dead.messages).toMatchObject([
-      { id, body: 'a', groupId: 'tenant', sentAt, receives: 2, diedOn: queue.settings.arn },
+      { id, body: 'a', groupId: 'tenant', sentAt, receives: 2, deadLetterQueueSourceArn: queue.settings.arn },
     ]);
     expect(await receiveBodies(dead)).toEqual(['a']);
   });

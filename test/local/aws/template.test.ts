@@ -71,7 +71,11 @@ describe('the plan of a template', () => {
 
   it.each([
     ['a FIFO queue', changed('Jobs', 'AWS::SQS::Queue', { FifoQueue: true }), 'cannot run Jobs (AWS::SQS::Queue)'],
-    ['a function without code', changed('Work', 'AWS::Lambda::Function', { Handler: 'a.b' }), 'cannot run Work'],
+    [
+      'a function without code',
+      changed('DeliveryJob', 'AWS::Lambda::Function', { Handler: 'a.b' }),
+      'cannot run DeliveryJob',
+    ],
     [
       'a route to nowhere',
       changed('EnqueueRoute', 'AWS::ApiGatewayV2::Route', { RouteKey: 'GET /', Target: 'integrations/none' }),

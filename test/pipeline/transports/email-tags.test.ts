@@ -1,12 +1,12 @@
 import { describe, expect, it, vi } from 'vitest';
-import { mailTags } from '../../../shared/domain/email-event.ts';
+import { emailTags } from '../../../shared/domain/email-event.ts';
 import { newNotificationId } from '../../../shared/domain/notification-id.ts';
-import { emailDelivery } from '../../../shared/pipeline/transports/email.ts';
+import { createEmailTransport } from '../../../shared/pipeline/transports/email.ts';
 import { alarmEvent, EVENT_TIME } from '../../support/events.ts';
 import { startHttp } from '../../support/servers.ts';
 
 describe('a mail that is sent', () => {
-  const environment = { MAIL_FROM: 'notifications@example.com', CONFIGURATION_SET: 'ours' };
+  const environment = { EMAIL_FROM: 'notifications@example.com', CONFIGURATION_SET: 'ours' };
 
   /** The tags that SES would get with a mail. */
   const tagsSent = async (notificationId?: string) => {
@@ -21,12 +21,12 @@ describe('a mail that is sent', () => {
     vi.stubEnv('AWS_REGION', 'local-1');
     vi.stubEnv('AWS_ACCESS_KEY_ID', 'local');
     vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'local');
-    const deliver = emailDelivery(environment, async () => undefined);
+    const deliver = createEmailTransport(environment, async () => undefined);
     const alert = {
       event: alarmEvent(),
       eventTimeMs: EVENT_TIME,
       deliveryId: 'd1',
-      partsDone: [],
+      reachedRecipientHashes: [],
       timeLeft: () => 30_000,
     };
     const outcome = await deliver(
@@ -43,7 +43,7 @@ describe('a mail that is sent', () => {
 
   it('carries the ids of its delivery', async () => {
     const id = newNotificationId();
-    expect(await tagsSent(id)).toEqual(mailTags(alarmEvent(), id));
+    expect(await tagsSent(id)).toEqual(emailTags(alarmEvent(), id));
   });
 
   it('carries none as a test', async () => {

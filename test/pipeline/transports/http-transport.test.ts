@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { createHttpClient } from '../../../shared/adapters/outbound-http/http-client.ts';
-import type { Outcome } from '../../../shared/domain/attempt-outcome.ts';
+import type { AttemptOutcome } from '../../../shared/domain/attempt-outcome.ts';
 import { egressRule } from '../../../shared/domain/egress.ts';
-import { deliverByHttp } from '../../../shared/pipeline/transports/http-transport.ts';
+import { sendByHttp } from '../../../shared/pipeline/transports/http-transport.ts';
 import { answering, closedPort, startHttp, startTcp } from '../../support/servers.ts';
 
 const HOST = 'hooks.example.com';
@@ -11,11 +11,11 @@ const ADDRESS = '127.0.0.1';
 /** Delivers to a name that leads to a loopback address, which the tester must never be told. */
 const deliver = (
   port: number,
-  options: { scheme?: string; allowed?: string[]; url?: string; deadline?: number } = {},
+  options: { scheme?: string; allowed?: string[]; url?: string; timeoutMs?: number } = {},
 ) => {
   const {
     scheme = 'http',
-    deadline = 10_000,
+    timeoutMs = 10_000,
     allowed = ['127.0.0.0/8'],
     url = `${scheme}://${HOST}:${port}/secret-path?key=secret`,
   } = options;
@@ -23,18 +23,18 @@ const deliver = (
     isAllowed: egressRule(allowed),
     resolve: async () => [{ address: ADDRESS, family: 4 }],
   });
-  return deliverByHttp('webhook', http, { url: new URL(url), headers: {}, body: '{}', deadline });
+  return sendByHttp('webhook', http, { url: new URL(url), headers: {}, body: '{}', timeoutMs });
 };
 
-const everywhere = (outcome: Outcome): string => JSON.stringify(outcome);
+const everywhere = (outcome: AttemptOutcome): string => JSON.stringify(outcome);
 
-const failures: [what: string, run: () => Promise<Outcome>, expected: object][] = [
+const failures: [what: string, run: () => Promise<AttemptOutcome>, expected: object][] = [
   [
     'nobody listens',
     async () => deliver(await closedPort()),
     {
       result: 'transient',
-      reason: 'network',
+      reason: 'network_error',
       code: 'ECONNREFUSED',
       explanation: expect.stringMatching(/^ECONNREFUSED while sending to hooks/),
     },
@@ -44,41 +44,45 @@ const failures: [what: string, run: () => Promise<Outcome>, expected: object][] 
     async () => deliver((await startTcp((socket) => socket.once('data', () => socket.resetAndDestroy()))).port),
     {
       result: 'transient',
-      reason: 'network',
+      reason: 'network_error',
       code: 'ECONNRESET',
       explanation: expect.stringMatching(/^ECONNRESET while sending to hooks/),
     },
   ],
   [
     'no answer comes in time',
-    async () => deliver((await startTcp(() => undefined)).port, { deadline: 150 }),
+    async () => deliver((await startTcp(() => undefined)).port, { timeoutMs: 150 }),
     {
       result: 'transient',
-      reason: 'deadline',
+      reason: 'timeout',
       explanation: expect.stringMatching(/^ETIMEDOUT hooks.* did not answer/),
     },
   ],
   [
     'the name leads to an address that is not public',
     async () => deliver(80, { allowed: [] }),
-    { result: 'transient', reason: 'egress', explanation: expect.stringMatching(/^EGRESS_REFUSED hooks/) },
+    { result: 'transient', reason: 'blocked_address', explanation: expect.stringMatching(/^EGRESS_REFUSED hooks/) },
   ],
   [
     'it speaks no HTTP',
     async () => deliver((await startTcp((socket) => socket.end('SSH-2.0-x\r\n'))).port),
-    { result: 'transient', reason: 'network', explanation: expect.stringMatching(/^HPE_\w+ while sending to hooks/) },
+    {
+      result: 'transient',
+      reason: 'network_error',
+      explanation: expect.stringMatching(/^HPE_\w+ while sending to hooks/),
+    },
   ],
   [
     'it speaks no TLS',
     async () => deliver((await startHttp(answering(200))).port, { scheme: 'https' }),
-    { result: 'transient', reason: 'network', explanation: expect.stringMatching(/^\w+ while sending to hooks/) },
+    { result: 'transient', reason: 'network_error', explanation: expect.stringMatching(/^\w+ while sending to hooks/) },
   ],
   [
     'its status is wrong',
     async () => deliver((await startHttp(answering(500, {}, 'secret of the other side'))).port),
     {
       result: 'transient',
-      reason: 'status',
+      reason: 'http_status',
       explanation: 'Unexpected status code "500". Expected one of: /2[0-9]{2}/',
     },
   ],
@@ -102,7 +106,7 @@ describe('a delivery by HTTP', () => {
     const url = 'http://169.254.169.254/latest/meta-data/';
     expect(await deliver(80, { allowed: [], url })).toMatchObject({
       result: 'permanent',
-      reason: 'egress',
+      reason: 'blocked_address',
       explanation: 'EGRESS_REFUSED 169.254.169.254 is, or resolves to, an address that is not public',
     });
   });

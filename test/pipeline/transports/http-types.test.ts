@@ -1,13 +1,19 @@
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, it, vi } from 'vitest';
 import type { HttpPost } from '../../../shared/adapters/outbound-http/http-client.ts';
-import { feedDelivery } from '../../../shared/pipeline/transports/atomfeed.ts';
-import { pagerDelivery } from '../../../shared/pipeline/transports/incidentpager.ts';
-import { routerDelivery } from '../../../shared/pipeline/transports/incidentrouter.ts';
+import { createFeedTransport } from '../../../shared/pipeline/transports/atomfeed.ts';
+import { createPagerTransport } from '../../../shared/pipeline/transports/incidentpager.ts';
+import { createRouterTransport } from '../../../shared/pipeline/transports/incidentrouter.ts';
 import { alarmEvent, EVENT_TIME } from '../../support/events.ts';
 import { goodDetails } from '../../support/notifications.ts';
 
-const alert = { event: alarmEvent(), eventTimeMs: EVENT_TIME, deliveryId: 'd1', partsDone: [], timeLeft: () => 30_000 };
+const alert = {
+  event: alarmEvent(),
+  eventTimeMs: EVENT_TIME,
+  deliveryId: 'd1',
+  reachedRecipientHashes: [],
+  timeLeft: () => 30_000,
+};
 const secrets = [`whsec_${Buffer.from('a'.repeat(32)).toString('base64')}`];
 const accounts = { webhookCredentials: async () => ({ token: 'token-of-acme', secrets }) };
 
@@ -27,7 +33,7 @@ describe('an incident pager', () => {
 
   it('is told as JSON at the operators’ address, by its key', async () => {
     const [guarded, direct] = [recording(), recording()];
-    const outcome = await pagerDelivery(guarded, direct, OURS)(alert, goodDetails.incidentpager);
+    const outcome = await createPagerTransport(guarded, direct, OURS)(alert, goodDetails.incidentpager);
     expect(outcome).toMatchObject({ result: 'delivered' });
     expect(guarded.post).not.toHaveBeenCalled();
     expect(direct.posted().url.href).toBe(OURS);
@@ -37,7 +43,7 @@ describe('an incident pager', () => {
   it('is told at the user’s own address under the egress rule, and only there', async () => {
     const [guarded, direct] = [recording(), recording()];
     const details = { ...goodDetails.incidentpager, service_endpoint: 'https://own.example.com/x' };
-    await pagerDelivery(guarded, direct, OURS)(alert, details);
+    await createPagerTransport(guarded, direct, OURS)(alert, details);
     expect(guarded.posted().url.href).toBe('https://own.example.com/x');
     expect(direct.post).not.toHaveBeenCalled();
   });
@@ -47,7 +53,7 @@ describe('an incident router', () => {
   const ENDPOINT = 'https://router.example.com/alert';
   const { api_key: apiKey } = goodDetails.incidentrouter;
   const deliver = async (http: ReturnType<typeof recording>, details = {}, endpoint = ENDPOINT) =>
-    routerDelivery(accounts, http, endpoint)(alert, { ...goodDetails.incidentrouter, ...details });
+    createRouterTransport(accounts, http, endpoint)(alert, { ...goodDetails.incidentrouter, ...details });
 
   it.each([
     [{}, ENDPOINT, `${ENDPOINT}/${apiKey}`],
@@ -83,7 +89,7 @@ describe('an incident router', () => {
       expect(JSON.stringify(await deliver(http))).not.toContain(apiKey);
     }
     const refusing = { post: () => Promise.reject(Object.assign(new Error('x'), { code: 'ECONNREFUSED' })) };
-    const outcome = await routerDelivery(accounts, refusing, ENDPOINT)(alert, goodDetails.incidentrouter);
+    const outcome = await createRouterTransport(accounts, refusing, ENDPOINT)(alert, goodDetails.incidentrouter);
     expect(JSON.stringify(outcome)).not.toContain(apiKey);
   });
 });
@@ -91,7 +97,7 @@ describe('an incident router', () => {
 describe('an Atom feed', () => {
   it('is posted an entry at the operators’ collection', async () => {
     const http = recording(201);
-    const outcome = await feedDelivery(http, 'https://feed.example.com/alerts')(alert, goodDetails.atomfeed);
+    const outcome = await createFeedTransport(http, 'https://feed.example.com/alerts')(alert, goodDetails.atomfeed);
     expect(outcome).toMatchObject({ result: 'delivered', status: 201 });
     expect(http.posted()).toMatchObject({
       headers: { 'content-type': 'application/atom+xml;type=entry;charset=utf-8' },
@@ -101,9 +107,9 @@ describe('an Atom feed', () => {
 
   it('that nobody has configured is a permanent failure of ours', async () => {
     const http = recording();
-    expect(await feedDelivery(http, undefined)(alert, goodDetails.atomfeed)).toMatchObject({
+    expect(await createFeedTransport(http, undefined)(alert, goodDetails.atomfeed)).toMatchObject({
       result: 'permanent',
-      reason: 'no feed configured',
+      reason: 'no_feed_configured',
       cause: 'service',
     });
     expect(http.post).not.toHaveBeenCalled();

@@ -5,13 +5,19 @@ import { createHttpClient } from '../../../shared/adapters/outbound-http/http-cl
 import { isAlarmEvent } from '../../../shared/contracts/alarm-event.ts';
 import { parseJson } from '../../../shared/contracts/json.ts';
 import { egressRule } from '../../../shared/domain/egress.ts';
-import { webhookDelivery } from '../../../shared/pipeline/transports/webhook.ts';
+import { createWebhookTransport } from '../../../shared/pipeline/transports/webhook.ts';
 import { alarmEvent, EVENT_TIME } from '../../support/events.ts';
 import { startHttp } from '../../support/servers.ts';
 
 const secret = (letter: string) => `whsec_${Buffer.from(letter.repeat(32)).toString('base64')}`;
 const credentials: WebhookCredentials = { token: 'token-of-acme', secrets: [secret('a')] };
-const alert = { event: alarmEvent(), eventTimeMs: EVENT_TIME, deliveryId: 'd1', partsDone: [], timeLeft: () => 30_000 };
+const alert = {
+  event: alarmEvent(),
+  eventTimeMs: EVENT_TIME,
+  deliveryId: 'd1',
+  reachedRecipientHashes: [],
+  timeLeft: () => 30_000,
+};
 
 type Call = { headers: Record<string, string>; body: string; method: string };
 
@@ -30,7 +36,7 @@ const setUp = async (status = 200, given = credentials) => {
     });
   });
   const http = createHttpClient({ isAllowed: egressRule(['127.0.0.0/8']) });
-  const deliver = webhookDelivery({ webhookCredentials: async () => given }, http);
+  const deliver = createWebhookTransport({ webhookCredentials: async () => given }, http);
   const send = async (changes = {}) => {
     const outcome = await deliver({ ...alert, ...changes }, { url: url().href });
     const call = calls.at(-1);
@@ -126,12 +132,12 @@ describe('a webhook that fails', () => {
     [500, 'transient'],
   ])('is judged by its status: %i is %s', async (status, result) => {
     const { outcome } = await (await setUp(status)).send();
-    expect(outcome).toMatchObject({ result, status, reason: 'status', cause: 'destination' });
+    expect(outcome).toMatchObject({ result, status, reason: 'http_status', cause: 'destination' });
   });
 
   it('fails as ours, and uses no attempt, where the credentials cannot be read', async () => {
     const http = createHttpClient({ isAllowed: egressRule([]) });
-    const deliver = webhookDelivery({ webhookCredentials: () => Promise.reject(new Error('no table')) }, http);
+    const deliver = createWebhookTransport({ webhookCredentials: () => Promise.reject(new Error('no table')) }, http);
     await expect(deliver(alert, { url: 'https://hooks.example.com/' })).rejects.toThrow('no table');
   });
 });

@@ -1,9 +1,9 @@
-import type { HeldMessage } from './queued-message.ts';
+import type { QueuedMessage } from './queued-message.ts';
 
 /** The visible messages of one tenant (message group), oldest first, and how many of the tenant are in flight. */
 interface Tenant {
   id: string;
-  waiting: HeldMessage[];
+  waiting: QueuedMessage[];
   /** Where the line begins: what lies before was taken. */
   head: number;
   inFlight: number;
@@ -17,20 +17,20 @@ const compactAt = 1024;
  * has waited longest. A message group is a tenant, and so is each message without a group
  * (https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-fair-queues.html).
  */
-export class FairLine {
+export class FairScheduler {
   readonly #tenants = new Map<string, Tenant>();
   /** The tenants with a message that waits, by how many messages they have in flight. */
   readonly #levels = new Map<number, Set<Tenant>>();
 
   /** Puts a message that became visible at the end of its tenant's line. */
-  join(message: HeldMessage): void {
+  join(message: QueuedMessage): void {
     const tenant = this.#tenant(message);
     tenant.waiting.push(message);
     this.#level(tenant.inFlight).add(tenant);
   }
 
   /** Tells that `change` more (or less) messages of the tenant of `message` are in flight. */
-  countInFlight(message: HeldMessage, change: number): void {
+  countInFlight(message: QueuedMessage, change: number): void {
     if (change === 0) return;
     const tenant = this.#tenant(message);
     this.#leave(tenant);
@@ -40,7 +40,7 @@ export class FairLine {
   }
 
   /** Takes the next message out of the line. */
-  next(): HeldMessage | undefined {
+  next(): QueuedMessage | undefined {
     for (let tenant = this.#fairest(); tenant; tenant = this.#fairest()) {
       this.#leave(tenant);
       const message = skipTaken(tenant) ? tenant.waiting[tenant.head] : undefined;
@@ -75,7 +75,7 @@ export class FairLine {
     return created;
   }
 
-  #tenant(message: HeldMessage): Tenant {
+  #tenant(message: QueuedMessage): Tenant {
     const id = idOf(message);
     const known = this.#tenants.get(id);
     if (known) return known;
@@ -85,7 +85,7 @@ export class FairLine {
   }
 }
 
-function idOf({ id, groupId }: HeldMessage): string {
+function idOf({ id, groupId }: QueuedMessage): string {
   return groupId === undefined ? `message ${id}` : `group ${groupId}`;
 }
 

@@ -67,7 +67,7 @@ export class MoveTasks {
   /** A moved message is a new one to SQS: new id, new age, no receives. */
   #moveSome(task: MoveTask): void {
     for (const message of task.source.drain(task.perSecond)) {
-      const destination = task.destination ?? this.#queueByArn(message.diedOn ?? '');
+      const destination = task.destination ?? this.#queueByArn(message.deadLetterQueueSourceArn ?? '');
       if (destination) {
         destination.send(message, 0);
         task.moved += 1;

@@ -1,4 +1,4 @@
-import type { HeldMessage } from './queued-message.ts';
+import type { QueuedMessage } from './queued-message.ts';
 
 /** What a queue has counted since it was created, as the sums of the CloudWatch metrics count it. */
 export interface QueueTotals {
@@ -20,7 +20,7 @@ const receivesOfPoisonPill = 3;
  * received three times or more are left out, and on a dead-letter queue the age starts when the message was moved there.
  * AWS does not say whether delayed messages count; here they do, so alarms have to allow for delays.
  */
-export function ageOfOldestMessageSeconds(messages: Iterable<HeldMessage>, nowMs: number): number | undefined {
+export function ageOfOldestMessageSeconds(messages: Iterable<QueuedMessage>, nowMs: number): number | undefined {
   let oldest: number | undefined;
   for (const { arrivedAt, receives, receivesAtArrival } of messages) {
     if (receives - receivesAtArrival >= receivesOfPoisonPill) continue;

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../clock.ts';
 import { SqsError } from './errors.ts';
-import { FairLine } from './fair-scheduler.ts';
+import { FairScheduler } from './fair-scheduler.ts';
 import type { NewMessage } from './message.ts';
 import { ageOfOldestMessageSeconds, type QueueTotals } from './queue-metrics.ts';
-import type { HeldMessage, Receipt } from './queued-message.ts';
+import type { QueuedMessage, Receipt } from './queued-message.ts';
 
 /** What a queue is declared with. Times are in seconds. */
 export interface QueueSettings {
@@ -36,7 +36,7 @@ export interface ReceiveRequest {
 }
 
 /** How a queue misbehaves on purpose: `duplicateReceives` is the probability that a received message stays visible. */
-export interface Mischief {
+export interface FaultInjection {
   duplicateReceives: number;
   random: () => number;
 }
@@ -55,15 +55,15 @@ export class Queue {
   readonly createdAt: number;
   redrive: Redrive | undefined;
   readonly #clock: Clock;
-  readonly #mischief: Mischief;
-  readonly #messages = new Map<string, HeldMessage>();
-  readonly #line = new FairLine();
+  readonly #mischief: FaultInjection;
+  readonly #messages = new Map<string, QueuedMessage>();
+  readonly #line = new FairScheduler();
   readonly #counts = { delayed: 0, visible: 0, inFlight: 0, gone: 0 };
   readonly #totals: QueueTotals = { sent: 0, received: 0, deleted: 0, emptyReceives: 0 };
   #waiters: Waiter[] = [];
   #servePlanned = false;
 
-  constructor(settings: QueueSettings, clock: Clock, mischief: Mischief) {
+  constructor(settings: QueueSettings, clock: Clock, mischief: FaultInjection) {
     this.settings = settings;
     this.#clock = clock;
     this.#mischief = mischief;
@@ -91,14 +91,14 @@ export class Queue {
   }
 
   /** Every message that the queue holds now, in the order of arrival. */
-  get messages(): HeldMessage[] {
+  get messages(): QueuedMessage[] {
     return [...this.#messages.values()];
   }
 
   /** Puts a message in; `delaySeconds` overrides the queue's own delay. Answers its id. */
   send(message: NewMessage, delaySeconds = this.settings.delaySeconds): string {
     const { body, attributes, groupId, traceHeader, senderId } = message;
-    const held: HeldMessage = {
+    const held: QueuedMessage = {
       body,
       attributes,
       groupId,
@@ -117,7 +117,7 @@ export class Queue {
   }
 
   /** Takes over a message as it is, with its id, its age and its count of receives. */
-  adopt(message: HeldMessage, delaySeconds = 0): void {
+  adopt(message: QueuedMessage, delaySeconds = 0): void {
     this.#messages.set(message.id, message);
     const age = this.#clock.now() - message.sentAt;
     message.cancelExpiry = this.#clock.after(Math.max(0, this.settings.retentionSeconds * 1000 - age), () =>
@@ -213,8 +213,8 @@ export class Queue {
   }
 
   /** Takes up to `maximum` visible messages out for good: how a move task reads a dead-letter queue. */
-  drain(maximum: number): HeldMessage[] {
-    const drained: HeldMessage[] = [];
+  drain(maximum: number): QueuedMessage[] {
+    const drained: QueuedMessage[] = [];
     while (drained.length < maximum) {
       const message = this.#line.next();
       if (!message) break;
@@ -235,7 +235,7 @@ export class Queue {
     return receipts;
   }
 
-  #receiveOne(message: HeldMessage, visibilitySeconds: number): Receipt {
+  #receiveOne(message: QueuedMessage, visibilitySeconds: number): Receipt {
     message.receives += 1;
     this.#totals.received += 1;
     message.firstReceivedAt ??= this.#clock.now();
@@ -245,17 +245,22 @@ export class Queue {
     return { message, handle: this.#handle(message) };
   }
 
-  #die(message: HeldMessage, target: Queue): void {
+  #die(message: QueuedMessage, target: Queue): void {
     this.#remove(message);
     const arrivedAt = this.#clock.now();
-    target.adopt({ ...message, diedOn: this.settings.arn, arrivedAt, receivesAtArrival: message.receives });
+    target.adopt({
+      ...message,
+      deadLetterQueueSourceArn: this.settings.arn,
+      arrivedAt,
+      receivesAtArrival: message.receives,
+    });
   }
 
-  #handle(message: HeldMessage): string {
+  #handle(message: QueuedMessage): string {
     return Buffer.from(`${this.settings.name}/${message.id}/${message.receives}`).toString('base64');
   }
 
-  #latest(handle: string): HeldMessage | undefined {
+  #latest(handle: string): QueuedMessage | undefined {
     const [queue, id = '', receive] = Buffer.from(handle, 'base64').toString().split('/');
     if (queue !== this.settings.name || !receive) {
       throw new SqsError('ReceiptHandleIsInvalid', 'The input receipt handle is invalid.');
@@ -264,13 +269,13 @@ export class Queue {
     return message?.receives === Number(receive) ? message : undefined;
   }
 
-  #show(message: HeldMessage): void {
+  #show(message: QueuedMessage): void {
     this.#enter(message, 'visible');
     this.#line.join(message);
     this.#planServing();
   }
 
-  #hide(message: HeldMessage, state: 'delayed' | 'inFlight', seconds: number): void {
+  #hide(message: QueuedMessage, state: 'delayed' | 'inFlight', seconds: number): void {
     this.#enter(message, state);
     message.cancelDue = this.#clock.after(seconds * 1000, () => {
       if (message.invocation) message.invocation.isOverdue = true;
@@ -278,13 +283,13 @@ export class Queue {
     });
   }
 
-  #remove(message: HeldMessage): void {
+  #remove(message: QueuedMessage): void {
     this.#enter(message, 'gone');
     message.cancelExpiry?.();
     this.#messages.delete(message.id);
   }
 
-  #enter(message: HeldMessage, state: HeldMessage['state']): void {
+  #enter(message: QueuedMessage, state: QueuedMessage['state']): void {
     message.cancelDue?.();
     this.#counts[message.state] -= 1;
     this.#counts[state] += 1;

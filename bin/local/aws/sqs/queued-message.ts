@@ -2,7 +2,7 @@ import type { Cancel } from '../clock.ts';
 import type { NewMessage } from './message.ts';
 
 /** A message that a queue holds. Times are in milliseconds since the epoch. */
-export interface HeldMessage extends NewMessage {
+export interface QueuedMessage extends NewMessage {
   readonly id: string;
   readonly sentAt: number;
   /** When the queue that holds it got it: on a dead-letter queue, when it was moved there. */
@@ -12,7 +12,7 @@ export interface HeldMessage extends NewMessage {
   firstReceivedAt?: number;
   receives: number;
   /** On a dead-letter queue: the ARN of the queue that the message died on. */
-  diedOn?: string;
+  deadLetterQueueSourceArn?: string;
   /**
    * Set while an invocation has the message by its latest receive: whether its visibility timeout has ended meanwhile.
    */
@@ -24,6 +24,6 @@ export interface HeldMessage extends NewMessage {
 
 /** One receive of a message: the handle is good for this receive only. */
 export interface Receipt {
-  message: HeldMessage;
+  message: QueuedMessage;
   handle: string;
 }

@@ -1,9 +1,9 @@
 import { attributesDigest, bodyDigest, type MessageAttribute } from './message.ts';
-import type { HeldMessage, Receipt } from './queued-message.ts';
+import type { QueuedMessage, Receipt } from './queued-message.ts';
 import type { ReceiveMessage } from './shapes.ts';
 
 /** The system attributes of a message, as SQS and the Lambda event name them; all values are text. */
-export function systemAttributes(message: HeldMessage): Record<string, string> {
+export function systemAttributes(message: QueuedMessage): Record<string, string> {
   return {
     ApproximateReceiveCount: String(message.receives),
     SentTimestamp: String(message.sentAt),
@@ -11,7 +11,9 @@ export function systemAttributes(message: HeldMessage): Record<string, string> {
     ApproximateFirstReceiveTimestamp: String(message.firstReceivedAt),
     ...(message.groupId === undefined ? {} : { MessageGroupId: message.groupId }),
     ...(message.traceHeader === undefined ? {} : { AWSTraceHeader: message.traceHeader }),
-    ...(message.diedOn === undefined ? {} : { DeadLetterQueueSourceArn: message.diedOn }),
+    ...(message.deadLetterQueueSourceArn === undefined
+      ? {}
+      : { DeadLetterQueueSourceArn: message.deadLetterQueueSourceArn }),
   };
 }
 

@@ -17,7 +17,7 @@ const metric = (Id: string, Period = 60) => ({
 
 const template = (properties: Record<string, unknown>) => ({
   Resources: {
-    Queue: { Type: 'AWS::SQS::Queue', Metadata: { 'aws:cdk:path': 'Stack/Work/Resource' } },
+    Queue: { Type: 'AWS::SQS::Queue', Metadata: { 'aws:cdk:path': 'Stack/DeliveryJob/Resource' } },
     Rule: { Type: 'AWS::CloudWatch::InsightRule', Properties: { RuleName: 'Stack-Tenants', RuleBody: ruleBody } },
     Alarm: {
       Type: 'AWS::CloudWatch::Alarm',
@@ -57,7 +57,11 @@ describe('an alarm of a template', () => {
         queries: [
           {
             id: 'only',
-            metric: { namespace: 'AWS/SQS', name: 'ApproximateAgeOfOldestMessage', dimensions: { QueueName: 'Work' } },
+            metric: {
+              namespace: 'AWS/SQS',
+              name: 'ApproximateAgeOfOldestMessage',
+              dimensions: { QueueName: 'DeliveryJob' },
+            },
             statistic: 'Maximum',
             periodMs: 60_000,
           },

@@ -15,7 +15,12 @@ const body = {
   AggregateOn: 'Count',
 };
 
-const failed = (tenant_id: string, rest = {}) => ({ message: 'delivery failed', reason: 'status', tenant_id, ...rest });
+const failed = (tenant_id: string, rest = {}) => ({
+  message: 'delivery failed',
+  reason: 'http_status',
+  tenant_id,
+  ...rest,
+});
 
 describe('a Contributor Insights rule', () => {
   it('counts contributors, and the lines of the greatest, in a period', () => {

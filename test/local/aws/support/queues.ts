@@ -1,10 +1,14 @@
 import type { Clock } from '../../../../bin/local/aws/clock.ts';
 import type { NewMessage } from '../../../../bin/local/aws/sqs/message.ts';
-import { type Mischief, Queue, type QueueSettings } from '../../../../bin/local/aws/sqs/queue.ts';
+import { type FaultInjection, Queue, type QueueSettings } from '../../../../bin/local/aws/sqs/queue.ts';
 import { ManualClock } from './manual-clock.ts';
 
 /** A queue with CloudFormation's defaults, but for what a test says. */
-export function queueOf(clock: Clock, changes: Partial<QueueSettings> = {}, mischief: Partial<Mischief> = {}): Queue {
+export function queueOf(
+  clock: Clock,
+  changes: Partial<QueueSettings> = {},
+  mischief: Partial<FaultInjection> = {},
+): Queue {
   const name = changes.name ?? 'jobs';
   return new Queue(
     {

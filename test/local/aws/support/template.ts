@@ -61,14 +61,14 @@ export const template = {
     Alarms: { Type: 'AWS::SNS::Topic', Properties: { TopicName: 'alarms' } },
     Api: { Type: 'AWS::ApiGatewayV2::Api', Properties: { Name: 'test' } },
     Enqueue: lambda('enqueue', { QUEUE: { Ref: 'Jobs' }, SCHEME: 'http' }),
-    Work: lambda('work', { TABLE: { Ref: 'StorageTokens' }, TOPIC: { Ref: 'Alarms' } }),
+    DeliveryJob: lambda('work', { TABLE: { Ref: 'StorageTokens' }, TOPIC: { Ref: 'Alarms' } }),
     Fallback: lambda('fallback'),
     WorkSource: {
       Type: 'AWS::Lambda::EventSourceMapping',
       Properties: {
         BatchSize: 10,
         EventSourceArn: { 'Fn::GetAtt': ['Jobs', 'Arn'] },
-        FunctionName: { Ref: 'Work' },
+        FunctionName: { Ref: 'DeliveryJob' },
         FunctionResponseTypes: ['ReportBatchItemFailures'],
         ScalingConfig: { MaximumConcurrency: 2 },
       },
