@@ -1,14 +1,40 @@
-import { readFileSync } from 'node:fs';
-import { expect, it } from 'vitest';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { describe, expect, it } from 'vitest';
 import { settingNames } from '../../lib/settings.ts';
+import { isAlarmEvent } from '../../shared/contracts/alarm-event.ts';
 import { endpointNames, endpoints } from '../../shared/contracts/endpoints.ts';
 import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
 import { errorStatus } from '../../shared/domain/errors.ts';
 
-const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
-const [, settings = ''] = readme.split('### Settings');
+const root = resolve(import.meta.dirname, '../..');
+const read = (file: string): string => readFileSync(resolve(root, file), 'utf8');
+const documents = readdirSync(root).filter((file) => file.endsWith('.md'));
 
-it('the README names every setting in its table, and no other', () => {
+/** The text outside code blocks. */
+const prose = (text: string): string => text.replace(/^ *```.*?^ *```$/gms, '');
+
+/** The code blocks in one language. */
+const codeBlocks = (text: string, language: string): string[] =>
+  [...text.matchAll(/^```(\w*)\n(.*?)^```$/gms)].flatMap(([, name, code = '']) => (name === language ? [code] : []));
+
+/** The anchors that GitHub gives to the headings of a document. */
+const anchorsOf = (file: string): string[] =>
+  [...prose(read(file)).matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}\- _]/gu, '')
+      .replaceAll(' ', '-'),
+  );
+
+const isResolved = (file: string, link: string): boolean => {
+  const [path = '', anchor] = link.split('#');
+  const target = path || file;
+  return existsSync(resolve(root, target)) && (anchor === undefined || anchorsOf(target).includes(anchor));
+};
+
+it('OPERATIONS.md has a row for every setting, and no other', () => {
+  const [, settings = ''] = read('OPERATIONS.md').split('\n## Settings\n');
   const rows =
     settings
       .split('\n## ')[0]
@@ -18,9 +44,27 @@ it('the README names every setting in its table, and no other', () => {
   expect(named.toSorted()).toEqual([...settingNames, 'stackName'].toSorted());
 });
 
-it('the README names every type, every type of error, and the path of every operation', () => {
-  for (const type of [...notificationTypeIds, ...Object.keys(errorStatus)]) expect(readme).toContain(`\`${type}\``);
+it('API.md names every notification type, every error type, and the path of every operation', () => {
+  const api = read('API.md');
+  for (const name of [...notificationTypeIds, ...Object.keys(errorStatus)]) expect(api).toContain(`\`${name}\``);
   for (const name of endpointNames) {
-    expect(readme).toContain(endpoints[name].path.replace(/\{\w+\}/, '{id}'));
+    expect(api).toContain(`${endpoints[name].method} ${endpoints[name].path.replace(/\{\w+\}/, '{id}')}`);
   }
+});
+
+it('API.md shows an alarm event that the service accepts', () => {
+  const events = codeBlocks(read('API.md'), 'json').filter((code) => code.includes('"notification_plan"'));
+  expect(events.map((code) => isAlarmEvent(JSON.parse(code)))).toEqual([true]);
+});
+
+describe.each(documents)('%s', (file) => {
+  it('has only links that resolve', () => {
+    const links = [...prose(read(file)).matchAll(/\]\(([^)\s]+)\)/g)].flatMap(([, link = '']) => link);
+    const local = links.filter((link) => !link.startsWith('https://'));
+    expect(local.filter((link) => !isResolved(file, link))).toEqual([]);
+  });
+
+  it('has only valid JSON in its JSON examples', () => {
+    for (const code of codeBlocks(read(file), 'json')) expect(() => JSON.parse(code)).not.toThrow();
+  });
 });
