@@ -49,7 +49,7 @@ export const apiAlarms = (alarm: MakeAlarm, api: Api, metrics: ServiceMetrics): 
     datapointsToAlarm: 2,
     impact: 'Clients get 500 or 503: they cannot manage or test their notifications. Alerts are still delivered.',
     firstStep: 'find the route and the status in the access log, and the error in the log of its function.',
-    runbook: 'the-api-answers-5xx',
+    runbook: 'the-api-returns-5xx',
   });
   alarm('ApiLatency', {
     metric: slowestOperation(api),

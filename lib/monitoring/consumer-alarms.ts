@@ -51,7 +51,7 @@ export const consumerAlarms = (alarm: MakeAlarm, consumers: readonly Consumer[])
       datapointsToAlarm: 1,
       impact: `A message has failed in ${name} for ${STUCK_SECONDS / 60} minutes: its alerts are late, and it is tried again.`,
       firstStep: 'find the id of the message and the error in its log group.',
-      runbook: 'messages-do-not-pass',
+      runbook: 'messages-are-not-processed',
     });
     const reading = { period: OUTAGE_PERIOD, statistic: Stats.SUM };
     alarm(`Errors-${name}`, {

@@ -12,7 +12,7 @@ import type { Clock } from '../domain/clock.ts';
 import { awsConfig } from './aws-client.ts';
 import { errorTrace, logger } from './logger.ts';
 
-/** A message to a queue; `group` is the tenant, so that one tenant's backlog does not starve the rest (SQS fair queues). */
+/** A message to a queue; `messageGroupId` is the tenant, so that one tenant's backlog does not starve the rest (SQS fair queues). */
 export type Message = {
   body: string;
   messageGroupId: string;
@@ -164,7 +164,7 @@ export const createQueues = (client: SQSClient = new SQSClient(awsConfig), now: 
     /** Sends a message to a dead-letter queue with the reason. The caller acknowledges it only after this has returned. */
     async sendToDeadLetterQueue(
       url: string,
-      { body, group }: { body: string; group?: string | undefined },
+      { body, messageGroupId }: { body: string; messageGroupId?: string | undefined },
       { reason, cause, attempts }: DeadLetterReason,
     ): Promise<void> {
       const text = (StringValue: string) => ({ DataType: 'String', StringValue });
@@ -180,7 +180,7 @@ export const createQueues = (client: SQSClient = new SQSClient(awsConfig), now: 
         new SendMessageCommand({
           QueueUrl: url,
           MessageBody: body,
-          ...(group !== undefined && fits && { MessageGroupId: group }),
+          ...(messageGroupId !== undefined && fits && { MessageGroupId: messageGroupId }),
           ...(fits && { MessageAttributes: attributes }),
         }),
       );

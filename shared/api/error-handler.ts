@@ -3,7 +3,7 @@ import { isDependencyFailure } from '../adapters/aws-client.ts';
 import { errorTrace, logger } from '../adapters/logger.ts';
 import { errorStatus, ServiceError, unavailable } from '../domain/errors.ts';
 import type { ApiRequest } from './request.ts';
-import type { ApiResponse } from './response.ts';
+import { type ApiResponse, errorResponse } from './response.ts';
 
 const internalError = new ServiceError('internalError', 'The service met an unexpected condition.');
 
@@ -12,19 +12,6 @@ const translate = (error: unknown): ServiceError => {
   if (error instanceof ServiceError) return error;
   return isDependencyFailure(error) ? unavailable(error) : internalError;
 };
-
-/** The body that every error of the API has. A 5xx never carries an exception's text. */
-export const errorResponse = (
-  { type, message, details, retryAfter }: ServiceError,
-  requestId: string,
-): ApiResponse => ({
-  statusCode: errorStatus[type],
-  headers: {
-    'content-type': 'application/json',
-    ...(retryAfter !== undefined && { 'retry-after': String(retryAfter) }),
-  },
-  body: JSON.stringify({ type, code: errorStatus[type], message, details, request_id: requestId }),
-});
 
 /** Answers for whatever was thrown, and logs what is a fault of ours. Used first, so that it sees everybody's errors. */
 export const errorHandler = (): MiddlewareObj<ApiRequest, ApiResponse> => ({

@@ -1,6 +1,6 @@
 import type { APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
 import type { Slice } from '../contracts/collection.ts';
-import { ServiceError } from '../domain/errors.ts';
+import { errorStatus, ServiceError } from '../domain/errors.ts';
 
 /** An answer of a handler, as the HTTP API takes it (payload format 2.0). */
 export type ApiResponse = APIGatewayProxyStructuredResultV2;
@@ -26,6 +26,19 @@ export const locationResponse = (statusCode: 201 | 204, location: string): ApiRe
 
 /** 204 without anything. */
 export const noContent: ApiResponse = { statusCode: 204 };
+
+/** The body that every error of the API has. A 5xx never carries an exception's text. */
+export const errorResponse = (
+  { type, message, details, retryAfter }: ServiceError,
+  requestId: string,
+): ApiResponse => ({
+  statusCode: errorStatus[type],
+  headers: {
+    'content-type': 'application/json',
+    ...(retryAfter !== undefined && { 'retry-after': String(retryAfter) }),
+  },
+  body: JSON.stringify({ type, code: errorStatus[type], message, details, request_id: requestId }),
+});
 
 /** Refuses a notification that could be stored but never be read in one answer. @throws ServiceError 413 */
 export const assertFitsResponse = (record: unknown): void => {

@@ -29,7 +29,7 @@ export type Attempt = {
   duration_ms: number;
 };
 
-/** The record of a delivery (table Deliveries): ids, times and outcomes, never a destination, and under 1 KB. */
+/** The record of a delivery (table Deliveries): ids, times and outcomes, never a destination, under 1 KB up to the sixth attempt. */
 export type DeliveryRecord = DeliveryKey & {
   status: DeliveryStatus;
   event_id: string;

@@ -152,13 +152,13 @@ describe('dead-lettering one', () => {
 
   it('keeps its body byte for byte, and says why beside it', async () => {
     const { queues, asked } = setUp();
-    await queues.sendToDeadLetterQueue(URL, { body: ' {"a" : 1.0}', group: 'acme' }, why);
+    await queues.sendToDeadLetterQueue(URL, { body: ' {"a" : 1.0}', messageGroupId: 'acme' }, why);
     expect(asked).toHaveBeenCalledExactlyOnceWith({
       QueueUrl: URL,
       MessageBody: ' {"a" : 1.0}',
       MessageGroupId: 'acme',
       MessageAttributes: {
-        reason: { DataType: 'String', StringValue: 'status' },
+        reason: { DataType: 'String', StringValue: 'http_status' },
         cause: { DataType: 'String', StringValue: 'destination' },
         attempts: { DataType: 'Number', StringValue: '9' },
         time: { DataType: 'String', StringValue: new Date(NOW).toISOString() },
@@ -169,7 +169,7 @@ describe('dead-lettering one', () => {
   it('leaves out why where the body fills the whole message', async () => {
     const { queues, asked } = setUp();
     const body = 'x'.repeat(MIB);
-    await queues.sendToDeadLetterQueue(URL, { body, group: 'acme' }, why);
+    await queues.sendToDeadLetterQueue(URL, { body, messageGroupId: 'acme' }, why);
     expect(asked).toHaveBeenCalledExactlyOnceWith({ QueueUrl: URL, MessageBody: body });
   });
 });

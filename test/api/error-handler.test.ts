@@ -153,7 +153,7 @@ describe('an error that nobody expected', () => {
       request_id: 'request-1',
       type: 'internalError',
       error: 'RangeError',
-      at: expect.arrayContaining([expect.stringContaining('errors.test.ts')]),
+      at: expect.arrayContaining([expect.stringContaining('error-handler.test.ts')]),
     });
   });
 

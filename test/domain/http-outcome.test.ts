@@ -48,9 +48,9 @@ describe('the answer of a webhook', () => {
   });
 
   it('makes us wait as long as it asks for, whatever its status', () => {
-    expect(webhook(429, '30')).toMatchObject({ retryAfter: 30_000 });
-    expect(webhook(500, '30')).toMatchObject({ retryAfter: 30_000 });
-    expect(webhook(500)).toMatchObject({ retryAfter: undefined });
+    expect(webhook(429, '30')).toMatchObject({ retryAfterMs: 30_000 });
+    expect(webhook(500, '30')).toMatchObject({ retryAfterMs: 30_000 });
+    expect(webhook(500)).toMatchObject({ retryAfterMs: undefined });
   });
 });
 

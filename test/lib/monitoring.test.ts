@@ -227,7 +227,7 @@ describe('events of mails', () => {
     template.hasResourceProperties('AWS::Events::Rule', {
       EventPattern: {
         source: ['aws.ses'],
-        detail: { mail: { tags: { 'ses:configuration-set': [{ Ref: 'MailConfigurationSet2AA84368' }] } } },
+        detail: { mail: { tags: { 'ses:configuration-set': [{ Ref: 'EmailConfigurationSet6A762543' }] } } },
       },
     });
   });

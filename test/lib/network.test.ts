@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { NETWORK_INTERFACE_ACTIONS } from '../../lib/network.ts';
 import { propertiesOf, reference, synthesized } from '../support/stack.ts';
 
-const { template, functionIds } = synthesized({ egress: 'static', memory: '256', memoryMbByType: 'webhook=1024' });
+const { template, functionIds } = synthesized({ egress: 'static', memoryMb: '256', memoryMbByType: 'webhook=1024' });
 
 const functionSchema = z.object({
   MemorySize: z.number(),

@@ -61,7 +61,7 @@ describe('the stack', () => {
       'DeliverywebhookDeadLettersADF32E35',
       'DeliverywebhookQueueD7B9E1BA',
       'DeliverywebhookRetries74F858CF',
-      'MailEventsQueue24016501',
+      'EmailEventsQueue880F9631',
       'StorageAccountsTableA2B1C1E7',
       'StorageDeliveriesTableBC9298F3',
       'StorageNotificationsTableE2218D4A',

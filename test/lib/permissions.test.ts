@@ -149,10 +149,10 @@ describe('the function that records email events', () => {
     expect(grantsOf('record-email-events')).toEqual([
       'dynamodb:GetItem StorageDeliveriesTable',
       'dynamodb:UpdateItem StorageDeliveriesTable',
-      'sqs:ChangeMessageVisibility MailEventsQueue',
-      'sqs:DeleteMessage MailEventsQueue',
-      'sqs:GetQueueAttributes MailEventsQueue',
-      'sqs:ReceiveMessage MailEventsQueue',
+      'sqs:ChangeMessageVisibility EmailEventsQueue',
+      'sqs:DeleteMessage EmailEventsQueue',
+      'sqs:GetQueueAttributes EmailEventsQueue',
+      'sqs:ReceiveMessage EmailEventsQueue',
     ]);
   });
 });
@@ -195,10 +195,10 @@ describe('no policy', () => {
     expect(allowed).toEqual([
       expect.objectContaining({
         Action: ['sqs:SendMessage', 'sqs:GetQueueAttributes', 'sqs:GetQueueUrl'],
-        Resource: [expect.stringMatching(/^MailEventsQueue/)],
+        Resource: [expect.stringMatching(/^EmailEventsQueue/)],
         Principal: { Service: 'events.amazonaws.com' },
         Condition: {
-          ArnEquals: { 'aws:SourceArn': { 'Fn::GetAtt': [expect.stringMatching(/^MailEventsRule/), 'Arn'] } },
+          ArnEquals: { 'aws:SourceArn': { 'Fn::GetAtt': [expect.stringMatching(/^EmailEventsRule/), 'Arn'] } },
         },
       }),
       expect.objectContaining({

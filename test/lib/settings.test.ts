@@ -132,8 +132,8 @@ describe('a setting that is wrong', () => {
     ['basePath', 'v 1'],
     ['emailIdentity', 'maybe'],
     ['egress', 'vpc'],
-    ['memory', '64'],
-    ['memory', '20000'],
+    ['memoryMb', '64'],
+    ['memoryMb', '20000'],
     ['memoryMbByType', 'pigeon=512'],
     ['memoryMbByType', 'webhook=1'],
   ])('is named: %s=%j', (name, value) => {

@@ -171,7 +171,7 @@ describe('dead-letters', () => {
     const all = await answer(letters, 'dead-letters list');
     expect(all.filter(({ count }) => count > 0)).toMatchObject([expected]);
     const { out } = await ops('dead-letters list');
-    expect(out).toMatch(/^webhook: 1 dead letter \(status ×1\)\n\ntime +type +reason +cause +attempts +tenant/);
+    expect(out).toMatch(/^webhook: 1 dead letter \(http_status ×1\)\n\ntime +type +reason +cause +attempts +tenant/);
     expect(out).not.toMatch(/example of an alarm event|secret answer/);
   });
 

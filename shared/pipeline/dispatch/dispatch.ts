@@ -53,11 +53,11 @@ export const createDispatch = (
       .catch((error: unknown) => logger.error('visibility change failed', errorTrace(error)));
 
   const deadLetter = async ({ record, reason }: InvalidMessage): Promise<Result> => {
-    const { MessageGroupId: group } = record.attributes;
+    const { MessageGroupId: messageGroupId } = record.attributes;
     const sentAtMs = Number(record.attributes.SentTimestamp);
     try {
       const why = { reason, cause: 'service', attempts: 0 } as const;
-      await queues.sendToDeadLetterQueue(environment.DEAD_LETTER_QUEUE, { body: record.body, group }, why);
+      await queues.sendToDeadLetterQueue(environment.DEAD_LETTER_QUEUE, { body: record.body, messageGroupId }, why);
       logger.error('invalid event', { message_id: record.messageId, reason });
       return { record, again: false, isInternalError: false, sentAtMs };
     } catch (error) {

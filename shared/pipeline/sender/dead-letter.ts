@@ -52,7 +52,7 @@ export const deadLetter = async (
     await deliveries.complete(withStatus(record, 'cancelled'));
     return { outcome: 'cancelled' };
   }
-  const letter = { body: bodyForRound(body, record.round + 1), group: body.event.tenant_id };
+  const letter = { body: bodyForRound(body, record.round + 1), messageGroupId: body.event.tenant_id };
   await queues.sendToDeadLetterQueue(deadLetterQueueUrl, letter, { ...failure, attempts: record.attempt_count });
   await persist(job, () => deliveries.update(record, withStatus(record, 'failed')));
   const noticeLost = await notifyContacts(job);

@@ -110,7 +110,7 @@ export const createSender = (
   const deadLetterMalformed = async (message: SQSRecord): Promise<SettledMessage> => {
     const { body, attributes } = message;
     const reason = { reason: 'malformed', cause: 'service', attempts: 0 } as const;
-    const letter = { body, group: attributes.MessageGroupId };
+    const letter = { body, messageGroupId: attributes.MessageGroupId };
     await dependencies.queues.sendToDeadLetterQueue(environment.DEAD_LETTER_QUEUE, letter, reason);
     logger.error('malformed delivery', { type, message_id: message.messageId });
     return { outcome: 'dead_lettered', cause: 'service' };

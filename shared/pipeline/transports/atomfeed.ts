@@ -17,6 +17,6 @@ export const createFeedTransport =
     }
     const headers = { 'content-type': ATOM_ENTRY_TYPE, 'user-agent': 'monitoring-notifications/1' };
     const body = atomEntry(event, category, deliveryId, eventTimeMs);
-    const request = { url: new URL(endpoint), headers, body, deadline: sendTimeoutMs(timeLeft) };
+    const request = { url: new URL(endpoint), headers, body, timeoutMs: sendTimeoutMs(timeLeft) };
     return sendByHttp('atomfeed', http, request, 'the feed');
   };

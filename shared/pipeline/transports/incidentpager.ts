@@ -14,7 +14,7 @@ export const createPagerTransport =
   ({ event, timeLeft }, { service_key: serviceKey = '', service_endpoint: own }) => {
     const body = JSON.stringify(pagerEvent(event, serviceKey));
     const headers = { 'content-type': 'application/json', 'user-agent': 'monitoring-notifications/1' };
-    const request = { headers, body, deadline: sendTimeoutMs(timeLeft) };
+    const request = { headers, body, timeoutMs: sendTimeoutMs(timeLeft) };
     return own === undefined
       ? sendByHttp('incidentpager', direct, { ...request, url: new URL(endpoint) }, 'the incident pager')
       : sendByHttp('incidentpager', guarded, { ...request, url: new URL(own) });

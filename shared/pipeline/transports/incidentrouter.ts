@@ -17,6 +17,6 @@ export const createRouterTransport =
     const url = new URL(`${endpoint.replace(/\/$/, '')}/${path}`);
     const body = JSON.stringify(routerEvent(event, eventTimeMs));
     const headers = webhookHeaders(credentials, deliveryId, Date.now(), body);
-    const request = { url, headers, body, readBody: true, deadline: sendTimeoutMs(timeLeft) };
+    const request = { url, headers, body, readBody: true, timeoutMs: sendTimeoutMs(timeLeft) };
     return sendByHttp('incidentrouter', http, request, 'the incident router');
   };

@@ -41,8 +41,8 @@ describe('a token that was issued', () => {
       tenant: 'acme',
       role: 'creator',
       label: 'ci',
-      createdAtMs: START,
-      expiresAtMs: START + 3_600_000,
+      created_at_ms: START,
+      ttl: START / 1_000 + 3_600,
     });
     expect(JSON.stringify(Item)).not.toContain(token);
   });

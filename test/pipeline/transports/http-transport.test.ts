@@ -113,6 +113,6 @@ describe('a delivery by HTTP', () => {
 
   it('waits as long as the destination asks for', async () => {
     const { port } = await startHttp(answering(503, { 'retry-after': '120' }));
-    expect(await deliver(port)).toMatchObject({ result: 'throttled', reason: 'throttled', retryAfter: 120_000 });
+    expect(await deliver(port)).toMatchObject({ result: 'throttled', reason: 'throttled', retryAfterMs: 120_000 });
   });
 });
