@@ -1,7 +1,7 @@
 import { createDocumentClient } from '../shared/adapters/aws-client.ts';
 import { createNotificationQuota } from '../shared/adapters/notifications/notification-quota.ts';
 import { createNotificationRepository } from '../shared/adapters/notifications/notification-repository.ts';
-import { tokenAuthentication } from '../shared/adapters/tokens/token-repository.ts';
+import { tokenAuthentication } from '../shared/api/authentication.ts';
 import { endpoint } from '../shared/api/endpoint.ts';
 import { jsonBody, requestUrl, valid } from '../shared/api/request.ts';
 import { assertFitsResponse, locationResponse } from '../shared/api/response.ts';

@@ -1,7 +1,7 @@
 import { createDocumentClient } from '../shared/adapters/aws-client.ts';
 import { createDeleteRecorder } from '../shared/adapters/notifications/notification-counter.ts';
 import { createNotificationRepository } from '../shared/adapters/notifications/notification-repository.ts';
-import { tokenAuthentication } from '../shared/adapters/tokens/token-repository.ts';
+import { tokenAuthentication } from '../shared/api/authentication.ts';
 import { endpoint } from '../shared/api/endpoint.ts';
 import { pathParameter } from '../shared/api/request.ts';
 import { noContent } from '../shared/api/response.ts';

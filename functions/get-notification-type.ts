@@ -1,5 +1,5 @@
 import { createDocumentClient } from '../shared/adapters/aws-client.ts';
-import { tokenAuthentication } from '../shared/adapters/tokens/token-repository.ts';
+import { tokenAuthentication } from '../shared/api/authentication.ts';
 import { endpoint } from '../shared/api/endpoint.ts';
 import { pathParameter } from '../shared/api/request.ts';
 import { ok } from '../shared/api/response.ts';

@@ -1,6 +1,6 @@
 import { createDocumentClient } from '../shared/adapters/aws-client.ts';
 import { createNotificationRepository } from '../shared/adapters/notifications/notification-repository.ts';
-import { tokenAuthentication } from '../shared/adapters/tokens/token-repository.ts';
+import { tokenAuthentication } from '../shared/api/authentication.ts';
 import { endpoint } from '../shared/api/endpoint.ts';
 import { pathParameter } from '../shared/api/request.ts';
 import { ok } from '../shared/api/response.ts';

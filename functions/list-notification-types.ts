@@ -1,8 +1,9 @@
 import { createDocumentClient } from '../shared/adapters/aws-client.ts';
-import { tokenAuthentication } from '../shared/adapters/tokens/token-repository.ts';
+import { tokenAuthentication } from '../shared/api/authentication.ts';
 import { endpoint } from '../shared/api/endpoint.ts';
+import { takePage } from '../shared/api/paging.ts';
 import { query, requestUrl } from '../shared/api/request.ts';
-import { ok, takePage } from '../shared/api/response.ts';
+import { ok } from '../shared/api/response.ts';
 import { collection, parsePage } from '../shared/contracts/collection.ts';
 import { notificationTypeIds, notificationTypeRecord } from '../shared/contracts/notification-types.ts';
 import { environments } from '../shared/environment.ts';

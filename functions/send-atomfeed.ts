@@ -1,5 +1,5 @@
 import { createDocumentClient } from '../shared/adapters/aws-client.ts';
-import { createOutboundClient } from '../shared/adapters/outbound-http/outbound-client.ts';
+import { createOutboundClient } from '../shared/adapters/outbound-http/circuit-breaker.ts';
 import { anyAddress } from '../shared/domain/egress.ts';
 import { environments } from '../shared/environment.ts';
 import { createSender } from '../shared/pipeline/sender/sender.ts';

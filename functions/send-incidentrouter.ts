@@ -1,6 +1,6 @@
 import { createAccountRepository } from '../shared/adapters/accounts/account-repository.ts';
 import { createDocumentClient } from '../shared/adapters/aws-client.ts';
-import { createOutboundClient } from '../shared/adapters/outbound-http/outbound-client.ts';
+import { createOutboundClient } from '../shared/adapters/outbound-http/circuit-breaker.ts';
 import { anyAddress } from '../shared/domain/egress.ts';
 import { environments } from '../shared/environment.ts';
 import { createSender } from '../shared/pipeline/sender/sender.ts';

@@ -1,6 +1,6 @@
 import { createAccountRepository } from '../shared/adapters/accounts/account-repository.ts';
 import { createDocumentClient } from '../shared/adapters/aws-client.ts';
-import { tokenAuthentication } from '../shared/adapters/tokens/token-repository.ts';
+import { tokenAuthentication } from '../shared/api/authentication.ts';
 import { endpoint } from '../shared/api/endpoint.ts';
 import { jsonBody, valid } from '../shared/api/request.ts';
 import { ok } from '../shared/api/response.ts';

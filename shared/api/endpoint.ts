@@ -1,9 +1,9 @@
 import middy, { type MiddlewareObj } from '@middy/core';
 import type { Context } from 'aws-lambda';
-import type { Authenticate } from '../adapters/tokens/token-repository.ts';
 import { type EndpointName, endpoints, type Permission } from '../contracts/endpoints.ts';
 import { type Caller, isPermitted } from '../domain/authorization.ts';
 import { ServiceError, unavailable } from '../domain/errors.ts';
+import type { Authenticate } from './authentication.ts';
 import { errorHandler } from './error-handler.ts';
 import type { ApiRequest } from './request.ts';
 import type { ApiResponse } from './response.ts';

@@ -1,5 +1,4 @@
 import type { APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
-import type { Slice } from '../contracts/collection.ts';
 import { errorStatus, ServiceError } from '../domain/errors.ts';
 
 /** An answer of a handler, as the HTTP API takes it (payload format 2.0). */
@@ -9,7 +8,7 @@ export type ApiResponse = APIGatewayProxyStructuredResultV2;
 export const MAX_BODY_BYTES = 5.5 * 1024 * 1024;
 
 /** The bytes that a value takes in a Lambda's answer, where its JSON stands inside a JSON string. */
-const answerBytes = (value: unknown): number => Buffer.byteLength(JSON.stringify(JSON.stringify(value)));
+export const responseBytes = (value: unknown): number => Buffer.byteLength(JSON.stringify(JSON.stringify(value)));
 
 /** 200 with a JSON body. */
 export const ok = (body: unknown): ApiResponse => ({
@@ -42,27 +41,9 @@ export const errorResponse = (
 
 /** Refuses a notification that could be stored but never be read in one answer. @throws ServiceError 413 */
 export const assertFitsResponse = (record: unknown): void => {
-  if (answerBytes(record) > MAX_BODY_BYTES) {
+  if (responseBytes(record) > MAX_BODY_BYTES) {
     throw new ServiceError('requestTooLargeError', 'The notification is too large.', {
       details: `body: the notification must take at most ${MAX_BODY_BYTES} bytes when it is read`,
     });
   }
-};
-
-/**
- * Takes a page from records that come in order: at most `limit`, and fewer where the answer would burst. One record always
- * fits.
- */
-export const takePage = async <Record extends { id: string }>(
-  records: AsyncIterable<Record> | Iterable<Record>,
-  limit: number,
-): Promise<Slice<Record>> => {
-  const values: Record[] = [];
-  let bytes = 0;
-  for await (const record of records) {
-    bytes += answerBytes(record);
-    if (values.length === limit || (values.length > 0 && bytes > MAX_BODY_BYTES)) return { values, next: record.id };
-    values.push(record);
-  }
-  return { values, next: null };
 };

@@ -13,7 +13,7 @@ export type Failure = {
   /** Milliseconds that the other side asks us to wait. */
   retryAfterMs?: number | undefined;
   /** True where it is our own account that may not send now: the attempt does not count (design 3, Outcomes). */
-  free?: true | undefined;
+  countsAsAttempt?: false | undefined;
   /** The whole truth, for the tester of a notification alone; never logged, never stored. */
   explanation: string;
 };
@@ -29,5 +29,5 @@ export const failed = (
   result: Failure['result'],
   reason: FailureReason,
   explanation: string,
-  rest: Partial<Pick<Failure, 'cause' | 'status' | 'code' | 'retryAfterMs' | 'free'>> = {},
+  rest: Partial<Pick<Failure, 'cause' | 'status' | 'code' | 'retryAfterMs' | 'countsAsAttempt'>> = {},
 ): Failure => ({ result, reason, cause: 'destination', explanation, ...rest });

@@ -1,7 +1,7 @@
 import { type Failure, failed } from './attempt-outcome.ts';
 import { errorCode } from './error-code.ts';
 
-type FailureKind = Pick<Failure, 'result' | 'reason' | 'cause' | 'retryAfterMs' | 'free'>;
+type FailureKind = Pick<Failure, 'result' | 'reason' | 'cause' | 'retryAfterMs' | 'countsAsAttempt'>;
 
 const rejected: FailureKind = { result: 'permanent', reason: 'rejected', cause: 'destination' };
 const operatorsFault: FailureKind = { result: 'transient', reason: 'sender_misconfigured', cause: 'service' };
@@ -9,7 +9,7 @@ const ourRate: FailureKind = {
   result: 'throttled',
   reason: 'throttled',
   cause: 'service',
-  free: true,
+  countsAsAttempt: false,
   retryAfterMs: 5_000,
 };
 const ourDailyQuota: FailureKind = { ...ourRate, reason: 'aws_quota_exceeded', retryAfterMs: 3_600_000 };

@@ -178,7 +178,7 @@ export const withAttempt = (
   took: number,
 ): DeliveryRecord => {
   const isFailure = outcome.result !== 'delivered';
-  const counts = !(isFailure && outcome.free);
+  const counts = !isFailure || outcome.countsAsAttempt !== false;
   return {
     ...record,
     ...(counts && {

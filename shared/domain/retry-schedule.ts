@@ -32,12 +32,12 @@ const jittered = (wait: number, scale: number, random: () => number): number =>
  */
 export const retryDelayMs = (
   attempts: number,
-  { result, retryAfterMs = 0, free }: Failure,
+  { result, retryAfterMs = 0, countsAsAttempt = true }: Failure,
   scale: number,
   random: () => number = Math.random,
 ): number | undefined => {
   if (result === 'permanent') return undefined;
-  if (free) return jittered(retryAfterMs, scale, random);
+  if (!countsAsAttempt) return jittered(retryAfterMs, scale, random);
   const wait = WAITS[attempts - 1];
   return wait && jittered(Math.max(wait, retryAfterMs), scale, random);
 };

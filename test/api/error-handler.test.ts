@@ -3,7 +3,7 @@ import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { logger } from '../../shared/adapters/logger.ts';
 import { createNotificationRepository } from '../../shared/adapters/notifications/notification-repository.ts';
-import { type Authenticate, tokenAuthentication } from '../../shared/adapters/tokens/token-repository.ts';
+import { type Authenticate, tokenAuthentication } from '../../shared/api/authentication.ts';
 import { endpoint } from '../../shared/api/endpoint.ts';
 import { noContent } from '../../shared/api/response.ts';
 import { badRequest, notFound, ServiceError, unavailable } from '../../shared/domain/errors.ts';

@@ -1,5 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
-import { assertFitsResponse, locationResponse, noContent, ok, takePage } from '../../shared/api/response.ts';
+import { takePage } from '../../shared/api/paging.ts';
+import { assertFitsResponse, locationResponse, noContent, ok } from '../../shared/api/response.ts';
 import { entries, webhookNotification } from '../support/notifications.ts';
 
 const LAMBDA_LIMIT = 6 * 1024 * 1024;

@@ -7,7 +7,13 @@ const awsError = (name: string, message = 'text of ops@example.com in account 12
 
 const rejected = { result: 'permanent', reason: 'rejected', cause: 'destination' };
 const ourFault = { result: 'transient', reason: 'sender_misconfigured', cause: 'service' };
-const ourRate = { result: 'throttled', reason: 'throttled', cause: 'service', free: true, retryAfterMs: 5_000 };
+const ourRate = {
+  result: 'throttled',
+  reason: 'throttled',
+  cause: 'service',
+  countsAsAttempt: false,
+  retryAfterMs: 5_000,
+};
 const ourQuota = { ...ourRate, reason: 'aws_quota_exceeded', retryAfterMs: 3_600_000 };
 const unknown = { result: 'transient', reason: 'rejected', cause: 'service' };
 const unreachable = { result: 'transient', reason: 'network_error', cause: 'service' };

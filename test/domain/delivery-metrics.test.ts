@@ -38,12 +38,12 @@ describe('what is counted of a settled message', () => {
     ],
     [
       'the rate of our own account',
-      { attemptOutcome: failed('throttled', 'throttled', '', { ...service, free: true }) },
+      { attemptOutcome: failed('throttled', 'throttled', '', { ...service, countsAsAttempt: false }) },
       ['service_failures'],
     ],
     [
       'the daily quota of our own account',
-      { attemptOutcome: failed('throttled', 'aws_quota_exceeded', '', { ...service, free: true }) },
+      { attemptOutcome: failed('throttled', 'aws_quota_exceeded', '', { ...service, countsAsAttempt: false }) },
       ['aws_quota_exceeded'],
     ],
     ['a notice that could not be queued', { noticeLost: true }, ['notices_not_queued']],
@@ -52,7 +52,11 @@ describe('what is counted of a settled message', () => {
       { attemptOutcome: failed('throttled', 'http_status', '', { status: 429 }) },
       ['destination_attempts', 'destination_failures'],
     ],
-    ['an origin that was not dialled', { attemptOutcome: failed('throttled', 'circuit_open', '', { free: true }) }, []],
+    [
+      'an origin that was not dialled',
+      { attemptOutcome: failed('throttled', 'circuit_open', '', { countsAsAttempt: false }) },
+      [],
+    ],
     ['an account without contacts', { attemptOutcome: failed('permanent', 'no_contacts', '') }, []],
     [
       'a service of AWS that failed',

@@ -84,7 +84,7 @@ describe('an attempt', () => {
   });
 
   it('is neither counted nor kept where it was our own account that could not send', () => {
-    const free = failed('throttled', 'throttled', '', { free: true });
+    const free = failed('throttled', 'throttled', '', { countsAsAttempt: false });
     const record = afterAttempts(first(), [free, transient, free]);
     expect(record).toMatchObject({ attempt_count: 1, first_attempt_at_ms: NOW + 1, lease_until_ms: NOW + LEASE_MS });
     expect(record.attempts).toHaveLength(1);
@@ -141,7 +141,7 @@ describe('the record of nine failed attempts', () => {
 
 describe('a round of attempts', () => {
   const service = { cause: 'service' } as const;
-  const throttledByUs = failed('throttled', 'aws_quota_exceeded', '', { ...service, free: true });
+  const throttledByUs = failed('throttled', 'aws_quota_exceeded', '', { ...service, countsAsAttempt: false });
 
   it('expires a day after its first attempt, whenever it began', () => {
     const record = { ...withAttempt(first(), transient, NOW + HOUR, 10), round_started_at_ms: NOW };

@@ -68,8 +68,8 @@ describe('the wait after a failed attempt', () => {
 
   it('is what our own account is asked to wait, without end, where the attempt does not count', () => {
     for (const attempts of [0, 1, 8, 9, 50]) {
-      expect(retryDelayMs(attempts, throttled(5 * SECOND, { free: true }), 1, none)).toBe(5 * SECOND);
-      expect(retryDelayMs(attempts, throttled(5 * SECOND, { free: true }), 1, full)).toBe(6 * SECOND);
+      expect(retryDelayMs(attempts, throttled(5 * SECOND, { countsAsAttempt: false }), 1, none)).toBe(5 * SECOND);
+      expect(retryDelayMs(attempts, throttled(5 * SECOND, { countsAsAttempt: false }), 1, full)).toBe(6 * SECOND);
     }
   });
 
@@ -77,7 +77,7 @@ describe('the wait after a failed attempt', () => {
     expect(retryDelayMs(1, transient, 0.01, none)).toBe(50);
     expect(retryDelayMs(1, transient, 0.0001, full)).toBe(1);
     expect(retryDelayMs(8, throttled(HOUR), 0.001, none)).toBe(14_400);
-    expect(retryDelayMs(1, throttled(HOUR, { free: true }), 0.5, none)).toBe(HOUR / 2);
+    expect(retryDelayMs(1, throttled(HOUR, { countsAsAttempt: false }), 0.5, none)).toBe(HOUR / 2);
   });
 
   it('still lets a delivery come again where the scale is 0', () => {

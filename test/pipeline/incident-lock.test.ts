@@ -161,7 +161,7 @@ describe('messages of an incident', () => {
   });
 
   it('wait while their destination is not called, which uses no attempt and keeps nobody from the lock', async () => {
-    const paused = failed('throttled', 'circuit_open', '', { free: true, retryAfterMs: 30_000 });
+    const paused = failed('throttled', 'circuit_open', '', { countsAsAttempt: false, retryAfterMs: 30_000 });
     const { job, run, transport, sent, lock, outcomes } = setUp({ outcome: paused });
     const [older, newest] = [job(NOW - 1), job(NOW)];
     expect(outcomes(await run(older, newest))).toEqual(['busy', 'busy']);
@@ -205,7 +205,7 @@ describe('messages of an incident', () => {
   });
 
   it('ask seldom, one by one, for a destination that is not called for now, unless they are the newest', async () => {
-    const paused = failed('throttled', 'circuit_open', '', { free: true, retryAfterMs: 30_000 });
+    const paused = failed('throttled', 'circuit_open', '', { countsAsAttempt: false, retryAfterMs: 30_000 });
     const { job, run, sent } = setUp({ outcome: paused });
     await run(job(NOW));
     await run(job(NOW - 1));

@@ -1,6 +1,7 @@
 import { lru } from 'tiny-lru';
 import type { Clock } from '../../domain/clock.ts';
-import { type HttpClient, RequestTimeoutError } from './http-client.ts';
+import type { EgressRule } from '../../domain/egress.ts';
+import { createHttpClient, type HttpClient, RequestTimeoutError } from './http-client.ts';
 
 /** An origin has missed the deadline again and again: for now it is not even dialled. */
 export class CircuitOpenError extends Error {
@@ -44,3 +45,7 @@ export const withCircuitBreaker = (http: HttpClient, clock: Clock = Date.now): H
     },
   };
 };
+
+/** The client by which senders reach destinations: only allowed addresses, and no origin that hangs again and again. */
+export const createOutboundClient = (isAllowed: EgressRule): HttpClient =>
+  withCircuitBreaker(createHttpClient({ isAllowed }));

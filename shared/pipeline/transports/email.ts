@@ -69,7 +69,7 @@ const partOf = (deliveryId: string, contact: string): string =>
 const notCounted = (): Failure =>
   failed('transient', 'network_error', 'The message could not be counted', {
     cause: 'service',
-    free: true,
+    countsAsAttempt: false,
     retryAfterMs: 5_000,
   });
 

@@ -1,7 +1,7 @@
 import { UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { afterAll, describe, expect, it } from 'vitest';
 import { createNotificationRepository } from '../../../shared/adapters/notifications/notification-repository.ts';
-import { takePage } from '../../../shared/api/response.ts';
+import { takePage } from '../../../shared/api/paging.ts';
 import type { Slice } from '../../../shared/contracts/collection.ts';
 import type { NotificationRecord } from '../../../shared/contracts/notification.ts';
 import { newNotificationId } from '../../../shared/domain/notification-id.ts';

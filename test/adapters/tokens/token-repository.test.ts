@@ -1,6 +1,7 @@
 import { DeleteCommand, GetCommand } from '@aws-sdk/lib-dynamodb';
 import { afterAll, describe, expect, it, vi } from 'vitest';
-import { cachedAuthentication, createTokenRepository } from '../../../shared/adapters/tokens/token-repository.ts';
+import { createTokenRepository } from '../../../shared/adapters/tokens/token-repository.ts';
+import { cachedAuthentication } from '../../../shared/api/authentication.ts';
 import { newToken, tokenHash } from '../../../shared/domain/token.ts';
 import { startDatabase } from '../../support/dynamodb.ts';
 import { throttled } from '../../support/dynamodb-faults.ts';
