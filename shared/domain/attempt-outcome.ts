@@ -13,7 +13,7 @@ export type Failure = {
   /** Milliseconds that the other side asks us to wait. */
   retryAfterMs?: number | undefined;
   /** True where it is our own account that may not send now: the attempt does not count (design 3, Outcomes). */
-  countsAsAttempt?: false | undefined;
+  countsAsAttempt?: boolean | undefined;
   /** The whole truth, for the tester of a notification alone; never logged, never stored. */
   explanation: string;
 };
