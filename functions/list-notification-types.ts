@@ -1,10 +1,10 @@
 import { createDocumentClient } from '../shared/adapters/aws-client.ts';
 import { tokenAuthentication } from '../shared/api/authentication.ts';
 import { endpoint } from '../shared/api/endpoint.ts';
-import { takePage } from '../shared/api/paging.ts';
+import { parsePage, takePage } from '../shared/api/paging.ts';
 import { query, requestUrl } from '../shared/api/request.ts';
 import { ok } from '../shared/api/response.ts';
-import { collection, parsePage } from '../shared/contracts/collection.ts';
+import { collection } from '../shared/contracts/collection.ts';
 import { notificationTypeIds, notificationTypeRecord } from '../shared/contracts/notification-types.ts';
 import { environments } from '../shared/environment.ts';
 

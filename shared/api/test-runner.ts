@@ -45,7 +45,7 @@ export const createTestRunner =
     if (!counted) {
       throw new ServiceError('rateLimitReached', 'The daily limit of tests is reached.', {
         details: `at most ${environment.TESTS_PER_TENANT_PER_DAY} tests in a day (UTC)`,
-        retryAfter: secondsToNextDay(clock()),
+        retryAfterSeconds: secondsToNextDay(clock()),
       });
     }
     const request: TestRequest = {

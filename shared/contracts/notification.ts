@@ -2,6 +2,15 @@ import * as z from 'zod/mini';
 import { fieldsOf, isNotificationTypeId, type NotificationTypeId, notificationTypeIds } from './notification-types.ts';
 import { stringMap, text, withoutNulls } from './text.ts';
 
+/** Maximum length of a label, in code points (API.md#limits). */
+export const MAX_LABEL_LENGTH = 255;
+
+/** Maximum length of a value in `details`, in code points. */
+export const MAX_DETAILS_VALUE_LENGTH = 4096;
+
+/** Maximum length of a value in `metadata`, in code points. */
+export const MAX_METADATA_VALUE_LENGTH = 255;
+
 /** Entries of `details` or `metadata`. Any key may occur, `__proto__` too: copy with spread or `Object.fromEntries` only. */
 export type StringMap = Readonly<Record<string, string>>;
 
@@ -26,7 +35,7 @@ const type = z.custom<NotificationTypeId>(isNotificationTypeId, {
 /** Fields of the type must be there and keep their rules; entries beyond them are the client's own (design 2, Leniency). */
 const detailsOf = (typeId: NotificationTypeId) => {
   const fields = Object.entries(fieldsOf(typeId));
-  const map = stringMap(4096, (details, report) => {
+  const map = stringMap(MAX_DETAILS_VALUE_LENGTH, (details, report) => {
     for (const [name, field] of fields) {
       const value = Object.hasOwn(details, name) ? details[name] : undefined;
       if (value === undefined && !field.optional) report(name, 'is required');
@@ -37,10 +46,10 @@ const detailsOf = (typeId: NotificationTypeId) => {
 };
 
 const attributes = (typeId: unknown) => ({
-  label: text(1, 255),
+  label: text(1, MAX_LABEL_LENGTH),
   type,
-  details: isNotificationTypeId(typeId) ? detailsOf(typeId) : stringMap(4096),
-  metadata: z.optional(stringMap(255)),
+  details: isNotificationTypeId(typeId) ? detailsOf(typeId) : stringMap(MAX_DETAILS_VALUE_LENGTH),
+  metadata: z.optional(stringMap(MAX_METADATA_VALUE_LENGTH)),
 });
 
 const typeIn = (body: unknown): unknown =>

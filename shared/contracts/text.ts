@@ -32,8 +32,11 @@ export const text = (min: number, max: number) =>
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Most entries that `details` and `metadata` may hold (interface, Limits 2). */
-const MAX_ENTRIES = 256;
+/** Maximum number of entries in `details` or `metadata` (API.md#limits). */
+export const MAX_ENTRIES = 256;
+
+/** Maximum length of a key in `details` or `metadata`, in code points. */
+export const MAX_KEY_LENGTH = 255;
 
 /** Field names come from the client: shown shortened, so that an error stays smaller than what caused it. */
 const shown = (key: string): string => (key.length > 64 ? `${key.slice(0, 64).toWellFormed()}…` : key.toWellFormed());
@@ -58,7 +61,7 @@ export const stringMap = (maxValue: number, checkFields: CheckFields = () => und
         void context.issues.push({ code: 'custom', path, message, input: undefined });
       if (entries.length > MAX_ENTRIES) return report([], `must have at most ${MAX_ENTRIES} entries`);
       for (const [key, value] of entries) {
-        const keyFault = textFault(key, 1, 255);
+        const keyFault = textFault(key, 1, MAX_KEY_LENGTH);
         if (keyFault) report([shown(key)], `has a key that ${keyFault}`);
         const valueFault = textFault(value, 1, maxValue);
         if (valueFault) report([shown(key)], valueFault);
