@@ -9,7 +9,7 @@ import type { Queues } from '../adapters/queues.ts';
 import type { Clock } from '../domain/clock.ts';
 import { type DeliveryKey, partitionPlace } from '../domain/delivery-key.ts';
 import { deliveryOfTags, type EmailEventKind, emailEventKinds } from '../domain/email-event.ts';
-import { internalErrorDelaySeconds } from '../domain/retry-schedule.ts';
+import { internalErrorDelayMs } from '../domain/retry-schedule.ts';
 
 /** The environment of the recorder, parsed. */
 export type RecorderEnvironment = { DELIVERIES_TABLE: string; EMAIL_EVENTS_QUEUE: string };
@@ -146,7 +146,7 @@ export const createEmailEventRecorder = (
       .changeVisibility(
         environment.EMAIL_EVENTS_QUEUE,
         message,
-        internalErrorDelaySeconds(Number(message.attributes.ApproximateReceiveCount), 1),
+        Math.ceil(internalErrorDelayMs(Number(message.attributes.ApproximateReceiveCount), 1) / 1_000),
       )
       .catch((error: unknown) => logger.error('visibility change failed', errorTrace(error)));
 
