@@ -7,7 +7,7 @@ import type { Destination } from '../contracts/notification.ts';
 import type { NotificationTypeId } from '../contracts/notification-types.ts';
 import type { Clock } from '../domain/clock.ts';
 import { ServiceError, unavailable } from '../domain/errors.ts';
-import { ownFields } from '../domain/notification.ts';
+import { typeFields } from '../domain/notification.ts';
 
 /** A sender gives up a destination after 15 s; what is left is for its cold start. In ms. */
 const INVOKE_TIMEOUT = 25_000;
@@ -52,7 +52,7 @@ export const createTestRunner =
       kind: 'test',
       tenant,
       type: destination.type,
-      details: ownFields(destination),
+      details: typeFields(destination),
     };
     const answer = await lambda
       .send(

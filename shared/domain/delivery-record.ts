@@ -1,7 +1,7 @@
 import type { AlarmState } from '../contracts/alarm-event.ts';
 import type { Delivery } from '../contracts/messages.ts';
 import type { FailureCause, FailureReason } from '../contracts/outcomes.ts';
-import { shortened } from './alert-text.ts';
+import { truncate } from './alert-text.ts';
 import type { AttemptOutcome } from './attempt-outcome.ts';
 import { type DeliveryKey, deliveryKey } from './delivery-key.ts';
 import { roundOf } from './delivery-message.ts';
@@ -65,7 +65,7 @@ export type DeliveryRecord = DeliveryKey & {
 export const LEASE_MS = 35_000;
 
 /** How long records are kept, in seconds. */
-export const KEEP_SECONDS = 30 * 86_400;
+export const RETENTION_SECONDS = 30 * 86_400;
 
 /** A message is this long after its due time only where SQS or an operator held it, in ms. */
 const HELD_MS = 15 * 60_000;
@@ -74,7 +74,7 @@ const HELD_MS = 15 * 60_000;
 const MAX_ID = 128;
 
 /** The id of an entity or an alarm as the record keeps it: DynamoDB refuses a lone surrogate, which is no Unicode. */
-export const shortenedId = (id: string): string => shortened(id, MAX_ID).toWellFormed();
+export const shortenedId = (id: string): string => truncate(id, MAX_ID).toWellFormed();
 
 /** The record as a first claim writes it. */
 export const claimedRecord = (delivery: Delivery, owner: string, now: number): DeliveryRecord => {
@@ -96,7 +96,7 @@ export const claimedRecord = (delivery: Delivery, owner: string, now: number): D
     claim_id: owner,
     attempts: [],
     reached_recipient_hashes: [],
-    ttl: Math.floor(now / 1000) + KEEP_SECONDS,
+    ttl: Math.floor(now / 1000) + RETENTION_SECONDS,
   };
 };
 

@@ -18,7 +18,7 @@ export const emailTags = (event: AlarmEvent, notificationId: string): EmailTags 
 });
 
 /** The place of the record that a mail's tags name; undefined where they are not of our making. */
-export const deliveryOfTags = ({
+export const deliveryKeyFromTags = ({
   notification = '',
   tenant: encoded = '',
   event = '',

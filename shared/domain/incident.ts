@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { AlarmEvent } from '../contracts/alarm-event.ts';
 import { asNumber } from '../contracts/json.ts';
 import { type DeliveryKey, deliveryKey, eventIdTime } from './delivery-key.ts';
-import { KEEP_SECONDS, LEASE_MS } from './delivery-record.ts';
+import { LEASE_MS, RETENTION_SECONDS } from './delivery-record.ts';
 
 /**
  * The name of the incident that an alarm may open: one for each tenant, entity and alarm, and the same from the trigger to
@@ -47,7 +47,7 @@ export const claimedLock = (event: AlarmEvent, notificationId: string, owner: st
   newest_event_at_ms: 0,
   lease_until_ms: now + LEASE_MS,
   claim_id: owner,
-  ttl: Math.floor(now / 1000) + KEEP_SECONDS,
+  ttl: Math.floor(now / 1000) + RETENTION_SECONDS,
 });
 
 /** The waits of the newest event for its incident's lock, in ms; the last one repeats. It should not wait out a whole lease. */

@@ -21,14 +21,14 @@ export const defaultNotification: NotificationRecord = {
 };
 
 /** The entries of `details` that are fields of the type. */
-export const ownFields = ({ type, details }: Destination): Record<string, string> =>
+export const typeFields = ({ type, details }: Destination): Record<string, string> =>
   Object.fromEntries(Object.entries(details).filter(([key]) => Object.hasOwn(fieldsOf(type), key)));
 
 /** What a client changes: attributes that it names, not yet validated, since only the whole can be. */
 export type Changes = Partial<Record<keyof NotificationAttributes, unknown>>;
 
 /** A partial update (design 2, PUT): absent attributes keep their value, `details` and `metadata` are replaced whole. */
-export const changed = ({ label, type, details, metadata }: NotificationAttributes, changes: Changes): Changes => ({
+export const withChanges = ({ label, type, details, metadata }: NotificationAttributes, changes: Changes): Changes => ({
   label,
   type,
   details,
@@ -39,7 +39,7 @@ export const changed = ({ label, type, details, metadata }: NotificationAttribut
 /** The default notification is every tenant's and nobody's to change. @throws ServiceError 403 */
 export const assertChangeable = (id: string): void => {
   if (id === DEFAULT_NOTIFICATION_ID) {
-    throw new ServiceError('forbiddenError', 'The default notification cannot be changed.', {
+    throw new ServiceError('forbiddenError', 'The default notification cannot be withChanges.', {
       details: `id: ${DEFAULT_NOTIFICATION_ID} belongs to every account and can be neither updated nor deleted`,
     });
   }

@@ -1,5 +1,5 @@
 import { type AlarmEvent, webhookPayload } from '../contracts/alarm-event.ts';
-import { headline, shortened, statusText } from './alert-text.ts';
+import { headline, statusText, truncate } from './alert-text.ts';
 import { incidentKey } from './incident.ts';
 
 /** The most bytes of `details`: a body may have 512 KB (Events API v1). */
@@ -39,7 +39,7 @@ export const pagerEvent = (event: AlarmEvent, serviceKey: string): PagerEvent =>
   return {
     ...common,
     event_type: 'trigger',
-    description: shortened(status === undefined ? headline(event) : `${headline(event)}: ${status}`, MAX_DESCRIPTION),
+    description: truncate(status === undefined ? headline(event) : `${headline(event)}: ${status}`, MAX_DESCRIPTION),
     client: 'Monitoring Notifications',
   };
 };

@@ -2,14 +2,14 @@ import { type AlarmEvent, isAlarmEvent } from '../contracts/alarm-event.ts';
 import { parseJson } from '../contracts/json.ts';
 import { continuation } from '../contracts/messages.ts';
 import type { FailureReason } from '../contracts/outcomes.ts';
-import { type SharedPart, sharedPart } from './delivery-message.ts';
+import { type SharedBody, sharedBody } from './delivery-message.ts';
 import { eventTime } from './incident.ts';
 import { plannedNotifications } from './routing.ts';
 
 /** An event on its way to the notifications that its plan names. */
 export type PlannedEvent = {
   event: AlarmEvent;
-  shared: SharedPart;
+  shared: SharedBody;
   /** The notifications that have no delivery yet. */
   ids: readonly string[];
   /** All notifications of the event that exist, where an earlier pass found out and they are few enough. */
@@ -39,14 +39,14 @@ const plan = (value: unknown, bytes: number, sentAtMs: number): PlannedEvent | F
     const ids = plannedNotifications(value);
     if (!ids) return 'malformed';
     const eventTimeMs = eventTime(value, sentAtMs);
-    const shared = sharedPart(value, eventTimeMs);
+    const shared = sharedBody(value, eventTimeMs);
     return { event: value, shared, ids, isContinuation: false, eventTimeMs, sentAtMs };
   }
   const rest = continuation.safeParse(value);
   if (!rest.success) return 'malformed';
   const { event } = rest.data;
   const { ids, known, event_time_ms: eventTimeMs, sent_at_ms } = rest.data.continuation;
-  const shared = sharedPart(event, eventTimeMs);
+  const shared = sharedBody(event, eventTimeMs);
   return { event, shared, ids, known, isContinuation: true, eventTimeMs, sentAtMs: sent_at_ms };
 };
 

@@ -1,5 +1,5 @@
 import { type AlarmEvent, type WebhookPayload, webhookPayload } from '../contracts/alarm-event.ts';
-import { headline, shortened, statusText } from './alert-text.ts';
+import { headline, statusText, truncate } from './alert-text.ts';
 import { incidentKey } from './incident.ts';
 
 const messageType = { OK: 'RECOVERY', WARNING: 'WARNING', CRITICAL: 'CRITICAL' } as const;
@@ -26,7 +26,7 @@ export const routerEvent = (event: AlarmEvent, eventTimeMs: number): RouterEvent
     message_type: messageType[event.details.state],
     entity_id: incidentKey(event),
     entity_display_name: headline(event),
-    state_message: shortened(statusText(event) ?? headline(event), MAX_STATE_MESSAGE),
+    state_message: truncate(statusText(event) ?? headline(event), MAX_STATE_MESSAGE),
     timestamp: seconds,
     state_start_time: seconds,
     monitoring_tool: 'Monitoring Notifications',

@@ -25,7 +25,7 @@ export const newToken = (): string => {
 };
 
 /** True where the text can be a token: anything else is refused without asking the database. */
-export const isTokenShaped = (text: string): boolean =>
+export const isWellFormedToken = (text: string): boolean =>
   shape.test(text) && checksum(text.slice(0, -CHECKSUM_LENGTH)) === text.slice(-CHECKSUM_LENGTH);
 
 /** SHA-256 in hex, the only form in which a token is stored or looked up. */

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { deliveryKey } from '../../shared/domain/delivery-key.ts';
-import { deliveryOfTags, emailTags } from '../../shared/domain/email-event.ts';
+import { deliveryKeyFromTags, emailTags } from '../../shared/domain/email-event.ts';
 import { DEFAULT_NOTIFICATION_ID, newNotificationId } from '../../shared/domain/notification-id.ts';
 import { alarmEvent } from '../support/events.ts';
 
@@ -15,7 +15,7 @@ describe('the tags of a mail', () => {
     fc.assert(
       fc.property(tenants, ids, fc.string({ minLength: 1, maxLength: 512 }), (tenant_id, id, event_id) => {
         const event = alarmEvent({ tenant_id, event_id });
-        expect(deliveryOfTags(emailTags(event, id))).toEqual(deliveryKey(event, id));
+        expect(deliveryKeyFromTags(emailTags(event, id))).toEqual(deliveryKey(event, id));
       }),
     );
   });
@@ -41,6 +41,6 @@ describe('the tags of a mail', () => {
     ['the tenant is too long', { tenant: Buffer.from('a'.repeat(129)).toString('base64url') }],
     ['the event is no hash', { event: '1700000000000-zz' }],
   ])('lead nowhere where %s', (_, changes) => {
-    expect(deliveryOfTags({ ...ours, ...changes })).toBeUndefined();
+    expect(deliveryKeyFromTags({ ...ours, ...changes })).toBeUndefined();
   });
 });

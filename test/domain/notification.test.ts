@@ -1,30 +1,30 @@
 import { describe, expect, it } from 'vitest';
-import { assertChangeable, changed, defaultNotification, ownFields } from '../../shared/domain/notification.ts';
+import { assertChangeable, defaultNotification, typeFields, withChanges } from '../../shared/domain/notification.ts';
 import { isStoredNotificationId, newNotificationId } from '../../shared/domain/notification-id.ts';
 import { webhookNotification } from '../support/notifications.ts';
 
 describe('the fields that a delivery needs', () => {
   it('are those of the type, without the client’s own entries', () => {
     const details = { url: 'https://a.example', address: 'x', __proto__x: 'y' };
-    expect(ownFields({ type: 'webhook', details })).toEqual({ url: 'https://a.example' });
-    expect(ownFields({ type: 'managed', details })).toEqual({});
+    expect(typeFields({ type: 'webhook', details })).toEqual({ url: 'https://a.example' });
+    expect(typeFields({ type: 'managed', details })).toEqual({});
   });
 
   it('are never taken from names that every object has', () => {
-    expect(ownFields({ type: 'webhook', details: JSON.parse('{"constructor":"c","__proto__":"p"}') })).toEqual({});
+    expect(typeFields({ type: 'webhook', details: JSON.parse('{"constructor":"c","__proto__":"p"}') })).toEqual({});
   });
 });
 
 describe('a partial update', () => {
   it('lays what it names over what is there', () => {
     const before = webhookNotification({ metadata: { team: 'a' } });
-    expect(changed(before, { label: 'New' })).toEqual({ ...before, label: 'New' });
-    expect(changed(before, { metadata: {} })).toEqual({ ...before, metadata: {} });
+    expect(withChanges(before, { label: 'New' })).toEqual({ ...before, label: 'New' });
+    expect(withChanges(before, { metadata: {} })).toEqual({ ...before, metadata: {} });
   });
 
   it('leaves both as they were', () => {
     const before = webhookNotification();
-    changed(before, { label: 'New' });
+    withChanges(before, { label: 'New' });
     expect(before).toEqual(webhookNotification());
   });
 });

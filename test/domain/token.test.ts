@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { isTokenShaped, newToken, tokenHash } from '../../shared/domain/token.ts';
+import { isWellFormedToken, newToken, tokenHash } from '../../shared/domain/token.ts';
 
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
@@ -10,7 +10,7 @@ describe('a token', () => {
     for (let count = 0; count < 500; count++) {
       const token = newToken();
       expect(token).toMatch(/^mnt_[0-9A-Za-z]{49}$/);
-      expect(isTokenShaped(token)).toBe(true);
+      expect(isWellFormedToken(token)).toBe(true);
     }
   });
 
@@ -23,7 +23,7 @@ describe('a token', () => {
       fc.property(fc.nat(52), fc.constantFrom(...alphabet, '_', ' ', '-', 'é'), (place, character) => {
         const token = newToken();
         fc.pre(token[place] !== character);
-        expect(isTokenShaped(token.slice(0, place) + character + token.slice(place + 1))).toBe(false);
+        expect(isWellFormedToken(token.slice(0, place) + character + token.slice(place + 1))).toBe(false);
       }),
       { numRuns: 2_000 },
     );
@@ -35,7 +35,7 @@ describe('a token', () => {
         const token = newToken();
         const [one = '', other = ''] = token.slice(place, place + 2);
         fc.pre(one !== other);
-        expect(isTokenShaped(token.slice(0, place) + other + one + token.slice(place + 2))).toBe(false);
+        expect(isWellFormedToken(token.slice(0, place) + other + one + token.slice(place + 2))).toBe(false);
       }),
       { numRuns: 1_000 },
     );
@@ -51,11 +51,11 @@ describe('a token', () => {
     ['in capitals', newToken().toUpperCase()],
     ['of zeros', `mnt_${'0'.repeat(49)}`],
   ])('is refused where it is %s', (_, text) => {
-    expect(isTokenShaped(text)).toBe(false);
+    expect(isWellFormedToken(text)).toBe(false);
   });
 
   it('is told from any other text without failing', () => {
-    fc.assert(fc.property(fc.string({ unit: 'binary' }), (text) => !isTokenShaped(text)));
+    fc.assert(fc.property(fc.string({ unit: 'binary' }), (text) => !isWellFormedToken(text)));
   });
 
   it('is kept as its SHA-256 alone', () => {

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
 import { createDeliveryRepository } from '../../../shared/adapters/deliveries/delivery-repository.ts';
 import { failed } from '../../../shared/domain/attempt-outcome.ts';
-import { partitionPlace } from '../../../shared/domain/delivery-key.ts';
+import { parseDeliveryPartition } from '../../../shared/domain/delivery-key.ts';
 import {
   claimedRecord,
   LEASE_MS,
@@ -249,7 +249,7 @@ describe('another message with the id of the same event', () => {
     await deliveries.claim(by('a'), NOW);
     await deliveries.noteConflict(by('a'), NOW + 5);
     await deliveries.complete(withStatus(by('a'), 'delivered'));
-    const { tenant, notificationId } = partitionPlace(by('a').pk);
+    const { tenant, notificationId } = parseDeliveryPartition(by('a').pk);
     expect(await deliveries.conflicts({ tenant, notificationId })).toEqual(new Map([[by('a').sk, NOW + 5]]));
     expect(await deliveries.newest({ tenant, notificationId }, 10)).toEqual([withStatus(by('a'), 'delivered')]);
   });
