@@ -82,8 +82,8 @@ describe('a delivery that a worker has', () => {
   it('is busy for all others until the lease ends', async () => {
     const by = delivery();
     await deliveries.claim(by('a'), NOW);
-    expect(await deliveries.claim(by('b'), NOW)).toEqual({ kind: 'busy', until: NOW + LEASE_MS });
-    expect(await deliveries.claim(by('b'), NOW + LEASE_MS - 1)).toEqual({ kind: 'busy', until: NOW + LEASE_MS });
+    expect(await deliveries.claim(by('b'), NOW)).toEqual({ kind: 'busy', leaseUntilMs: NOW + LEASE_MS });
+    expect(await deliveries.claim(by('b'), NOW + LEASE_MS - 1)).toEqual({ kind: 'busy', leaseUntilMs: NOW + LEASE_MS });
   });
 
   it('is another’s once the lease has withStatus: its worker died', async () => {
@@ -107,7 +107,7 @@ describe('a delivery that waits for its next attempt', () => {
   it('is early before that is due, and claimed with its history from then on', async () => {
     const due = NOW + 5_000;
     const by = await waiting(due);
-    expect(await deliveries.claim(by('b'), due - 1)).toEqual({ kind: 'not_due', due });
+    expect(await deliveries.claim(by('b'), due - 1)).toEqual({ kind: 'not_due', nextAttemptAtMs: due });
     expect(await deliveries.claim(by('b', due), due)).toMatchObject({
       kind: 'claimed',
       record: {
@@ -138,7 +138,7 @@ describe('a delivery that waits for its next attempt', () => {
       (count) => count === 2,
     );
     const slow = createDeliveryRepository(database, 'deliveries');
-    expect(await slow.claim(by('slow'), NOW)).toEqual({ kind: 'busy', until: NOW + LEASE_MS });
+    expect(await slow.claim(by('slow'), NOW)).toEqual({ kind: 'busy', leaseUntilMs: NOW + LEASE_MS });
     expect(await deliveries.read(by('slow'))).toMatchObject({ claim_id: 'quick', attempt_count: 1 });
   });
 
