@@ -12,7 +12,7 @@ const environment = environments['list-notifications'].parse(process.env);
 const client = createDocumentClient();
 const notifications = createNotificationRepository(client, environment.NOTIFICATIONS_TABLE);
 
-/** GET /notifications: 200 with a page of the tenant's notifications, or of those named by `id`. */
+/** GET /notifications: 200 with a page of the tenant's notifications, or of those in the `id` parameters. */
 export const handler = endpoint(
   'list-notifications',
   tokenAuthentication(client, environment),

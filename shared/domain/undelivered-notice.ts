@@ -11,7 +11,7 @@ export const undeliveredNotice = (tenant: string, notificationId: string, nowMs:
   tenant_id: tenant,
   details: {
     state: 'WARNING',
-    status: `Alerts for notification ${notificationId} could not be delivered. Test the notification to see why, and update it where its destination has changed. You hear of this once a day.`,
+    status: `Alerts for notification ${notificationId} could not be delivered. Test the notification to find the cause, and update it if its destination has changed. You receive this notice at most once a day.`,
   },
   entity: { id: notificationId, label: `Notification ${notificationId}` },
   alarm: { id: 'undelivered', label: 'Alerts could not be delivered' },
