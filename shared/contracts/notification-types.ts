@@ -147,13 +147,12 @@ export const notificationTypes = {
 /** The id of a notification type, for example `webhook`. */
 export type NotificationTypeId = keyof typeof notificationTypes;
 
+/** Returns whether a value is the id of a type. Inherited names such as `__proto__` are not. */
+export const isNotificationTypeId = (id: unknown): id is NotificationTypeId =>
+  typeof id === 'string' && Object.hasOwn(notificationTypes, id);
+
 /** The ids of all types, in the order of `notificationTypes`. */
 export const notificationTypeIds = Object.keys(notificationTypes).filter(isNotificationTypeId);
-
-/** Returns whether a value is the id of a type. Inherited names such as `__proto__` are not. */
-export function isNotificationTypeId(id: unknown): id is NotificationTypeId {
-  return typeof id === 'string' && Object.hasOwn(notificationTypes, id);
-}
 
 /** Returns the fields of a type by name, or an empty object. */
 export const fieldsOf = (type: NotificationTypeId): Readonly<Record<string, DetailsField>> =>

@@ -99,7 +99,7 @@ const responsesOf = ({ success, errors, errorNotes = {} }: Operation) => {
 
 const operationOf = (name: EndpointName, { path, permission }: Endpoint) => {
   const { summary, body, query = [], ...rest } = operations[name];
-  const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, parameter]) => ({
+  const pathParameters = [...path.matchAll(/\{(\w+)\}/g)].map(([, parameter]) => ({
     name: parameter,
     in: 'path',
     required: true,
@@ -109,7 +109,7 @@ const operationOf = (name: EndpointName, { path, permission }: Endpoint) => {
     operationId: name,
     summary,
     description: `Needs the permission to ${permission}.`,
-    parameters: [...inPath, ...query.map((parameter) => queryParameters[parameter])],
+    parameters: [...pathParameters, ...query.map((parameter) => queryParameters[parameter])],
     ...(body && { requestBody: { required: true, ...json(body) } }),
     responses: responsesOf({ summary, ...rest }),
   };

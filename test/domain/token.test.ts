@@ -54,7 +54,7 @@ describe('a token', () => {
     expect(isWellFormedToken(text)).toBe(false);
   });
 
-  it('is never a random text', () => {
+  it('is rejected if it is random text', () => {
     fc.assert(fc.property(fc.string({ unit: 'binary' }), (text) => !isWellFormedToken(text)));
   });
 
