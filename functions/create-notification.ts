@@ -13,18 +13,18 @@ const client = createDocumentClient();
 const notifications = createNotificationRepository(client, environment.NOTIFICATIONS_TABLE);
 const quota = createNotificationQuota(client, environment.NOTIFICATIONS_TABLE, environment.NOTIFICATIONS_PER_TENANT);
 
-/** POST /notifications: 201 with the address of the new notification; 403 at the tenant's quota. */
+/** POST /notifications: 201 with the URL of the new notification; 403 if the tenant has reached its quota. */
 export const handler = endpoint(
   'create-notification',
   tokenAuthentication(client, environment),
   (request) => {
     const attributes = valid(parseNotification(jsonBody(request)));
     assertFitsResponse(attributes);
-    return { attributes, collection: requestUrl(request, environment.LINK_SCHEME) };
+    return { attributes, collectionUrl: requestUrl(request, environment.LINK_SCHEME) };
   },
-  async ({ attributes, collection }, { tenant }) => {
+  async ({ attributes, collectionUrl }, { tenant }) => {
     await quota.reserve(tenant);
     const id = await notifications.create(tenant, attributes);
-    return locationResponse(201, `${collection}/${id}`);
+    return locationResponse(201, `${collectionUrl}/${id}`);
   },
 );

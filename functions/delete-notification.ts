@@ -14,7 +14,7 @@ const client = createDocumentClient();
 const notifications = createNotificationRepository(client, environment.NOTIFICATIONS_TABLE);
 const recordDelete = createDeleteRecorder(client, environment.NOTIFICATIONS_TABLE);
 
-/** DELETE /notifications/{notificationId}: 204. The default notification stays: 403. */
+/** DELETE /notifications/{notificationId}: 204; 403 for the default notification. */
 export const handler = endpoint(
   'delete-notification',
   tokenAuthentication(client, environment),

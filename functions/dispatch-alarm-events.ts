@@ -6,7 +6,7 @@ import { createDispatch } from '../shared/pipeline/dispatch/dispatch.ts';
 
 const environment = environments['dispatch-alarm-events'].parse(process.env);
 
-/** Takes alarm events and puts a delivery for each notification that hears of one on the queue of its type. */
+/** Sends a delivery message for each notification of an alarm event to the queue of its type. */
 export const handler = createDispatch(
   createNotificationRepository(createDocumentClient(), environment.NOTIFICATIONS_TABLE),
   createQueues(),

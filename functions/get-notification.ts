@@ -17,8 +17,8 @@ export const handler = endpoint(
   tokenAuthentication(client, environment),
   (request) => pathParameter(request, 'notificationId'),
   async (id, { tenant }) => {
-    const found = await notifications.get({ tenant, id });
-    if (!found) throw notFound('The notification');
-    return ok(found.record);
+    const notification = await notifications.get({ tenant, id });
+    if (!notification) throw notFound('The notification');
+    return ok(notification.record);
   },
 );

@@ -1,16 +1,16 @@
 import { createDocumentClient } from '../shared/adapters/aws-client.ts';
 import { tokenAuthentication } from '../shared/api/authentication.ts';
 import { endpoint } from '../shared/api/endpoint.ts';
-import { takePage } from '../shared/api/paging.ts';
+import { parsePage, takePage } from '../shared/api/paging.ts';
 import { query, requestUrl } from '../shared/api/request.ts';
 import { ok } from '../shared/api/response.ts';
-import { collection, parsePage } from '../shared/contracts/collection.ts';
+import { collection } from '../shared/contracts/collection.ts';
 import { notificationTypeIds, notificationTypeRecord } from '../shared/contracts/notification-types.ts';
 import { environments } from '../shared/environment.ts';
 
 const environment = environments['list-notification-types'].parse(process.env);
 
-/** GET /notification_types: 200 with the types, in the order of their ids. */
+/** GET /notification_types: 200 with a page of the types, sorted by id. */
 export const handler = endpoint(
   'list-notification-types',
   tokenAuthentication(createDocumentClient(), environment),

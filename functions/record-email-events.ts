@@ -5,5 +5,5 @@ import { createEmailEventRecorder } from '../shared/pipeline/email-events.ts';
 
 const environment = environments['record-email-events'].parse(process.env);
 
-/** Records which emails bounced, were complained about or rejected, as SES reports them. */
+/** Records bounces, complaints and rejects that SES reports. */
 export const handler = createEmailEventRecorder(createDocumentClient(), createQueues(), environment);

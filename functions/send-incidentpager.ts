@@ -6,13 +6,13 @@ import { createSender } from '../shared/pipeline/sender/sender.ts';
 import { createPagerTransport } from '../shared/pipeline/transports/incidentpager.ts';
 
 const environment = environments['send-incidentpager'].parse(process.env);
-const guarded = createOutboundClient(egressRule(environment.EGRESS_ALLOW));
-const direct = createOutboundClient(anyAddress);
+const tenantUrlClient = createOutboundClient(egressRule(environment.EGRESS_ALLOW));
+const defaultEndpointClient = createOutboundClient(anyAddress);
 
 /** Sends alerts to `incidentpager` notifications. */
 export const handler = createSender(
   'incidentpager',
   createDocumentClient(),
   environment,
-  createPagerTransport(guarded, direct, environment.PAGER_ENDPOINT),
+  createPagerTransport(tenantUrlClient, defaultEndpointClient, environment.PAGER_ENDPOINT),
 );

@@ -12,7 +12,7 @@ const environment = environments['test-new-notification'].parse(process.env);
 const client = createDocumentClient();
 const runTest = createTestRunner(createAccountRepository(client, environment.ACCOUNTS_TABLE), environment);
 
-/** POST /test-notification: 200 with what became of a test message to a destination that is not kept. */
+/** POST /test-notification: 200 with the result of a test message to a destination that is not stored. */
 export const handler = endpoint(
   'test-new-notification',
   tokenAuthentication(client, environment),

@@ -14,7 +14,7 @@ const client = createDocumentClient();
 const notifications = createNotificationRepository(client, environment.NOTIFICATIONS_TABLE);
 const runTest = createTestRunner(createAccountRepository(client, environment.ACCOUNTS_TABLE), environment);
 
-/** POST /notifications/{notificationId}/test: 200 with what became of a test message. */
+/** POST /notifications/{notificationId}/test: 200 with the result of a test message. */
 export const handler = endpoint(
   'test-notification',
   tokenAuthentication(client, environment),

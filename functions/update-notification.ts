@@ -12,17 +12,17 @@ const environment = environments['update-notification'].parse(process.env);
 const client = createDocumentClient();
 const update = createNotificationUpdate(createNotificationRepository(client, environment.NOTIFICATIONS_TABLE));
 
-/** PUT /notifications/{notificationId}: 204 with the notification's address. */
+/** PUT /notifications/{notificationId}: 204 with the URL of the notification. */
 export const handler = endpoint(
   'update-notification',
   tokenAuthentication(client, environment),
   (request) => ({
     id: pathParameter(request, 'notificationId'),
     changes: valid(parseChanges(jsonBody(request))),
-    address: requestUrl(request, environment.LINK_SCHEME),
+    url: requestUrl(request, environment.LINK_SCHEME),
   }),
-  async ({ id, changes, address }, { tenant }) => {
+  async ({ id, changes, url }, { tenant }) => {
     await update({ tenant, id }, changes);
-    return locationResponse(204, address);
+    return locationResponse(204, url);
   },
 );

@@ -2,7 +2,7 @@ import * as z from 'zod/mini';
 import type { EndpointName } from './contracts/endpoints.ts';
 import { type NotificationTypeId, notificationTypeIds } from './contracts/notification-types.ts';
 
-/** The name of a Lambda function of the stack: the stem of its file in `functions/`. */
+/** The name of a Lambda function: the name of its file in `functions/` without the extension. */
 export type FunctionName =
   | EndpointName
   | 'handle-unknown-route'
@@ -10,65 +10,81 @@ export type FunctionName =
   | 'record-email-events'
   | SenderName;
 
-/** The name of a type's sender. */
+/** The name of the sender function of a notification type. */
 export type SenderName = `send-${NotificationTypeId}`;
 
-/** The name of a type's sender. */
+/** Returns the name of the sender function of a notification type. */
 export const senderName = <Type extends NotificationTypeId>(type: Type): `send-${Type}` => `send-${type}`;
 
-const name = z.string().check(z.minLength(1));
-const address = z.string().check(z.url());
-const optionalText = z.optional(z.string().check(z.minLength(1)));
+const nonEmptyString = z.string().check(z.minLength(1));
+const optionalString = z.optional(z.string().check(z.minLength(1)));
+const url = z.string().check(z.url());
 const parsedNumber = z.transform((text: string) => Number(text));
-const amount = z.pipe(
+const nonNegativeNumber = z.pipe(
   z.string().check(z.regex(/^\d+(\.\d+)?$/)),
   z.pipe(parsedNumber, z.number().check(z.nonnegative())),
 );
 
-const flag = z.pipe(
+const booleanFlag = z.pipe(
   z.enum(['true', 'false']),
   z.transform((text: 'true' | 'false') => text === 'true'),
 );
 
-/** A JSON object in one variable that holds a value for every notification type. */
-const perType = z.pipe(
+/** A JSON object with a non-empty string for every notification type. */
+const stringByType = z.pipe(
   z.string(),
   z.pipe(
     z.transform((text: string): unknown => JSON.parse(text)),
-    z.record(z.enum(notificationTypeIds), name),
+    z.record(z.enum(notificationTypeIds), nonEmptyString),
   ),
 );
 
-/** A list, separated by commas; empty by default. */
-const texts = z.pipe(
+/** A comma-separated list; empty by default. */
+const commaSeparated = z.pipe(
   z.optional(z.string()),
   z.transform((text: string | undefined) => text?.split(',').filter(Boolean) ?? []),
 );
 
-const tokens = { TOKENS_TABLE: name, TOKEN_CACHE_SECONDS: amount };
-const notifications = { NOTIFICATIONS_TABLE: name };
+const tokens = { TOKENS_TABLE: nonEmptyString, TOKEN_CACHE_SECONDS: nonNegativeNumber };
+const notifications = { NOTIFICATIONS_TABLE: nonEmptyString };
 const links = { LINK_SCHEME: z.enum(['http', 'https']) };
-const tests = { ...tokens, ACCOUNTS_TABLE: name, TESTS_PER_TENANT_PER_DAY: amount, SENDER_FUNCTIONS: perType };
-const queues = { SENDER_QUEUES: perType, DEAD_LETTER_QUEUE: address };
+const accounts = { ACCOUNTS_TABLE: nonEmptyString };
+const tests = {
+  ...tokens,
+  ...accounts,
+  TESTS_PER_TENANT_PER_DAY: nonNegativeNumber,
+  SENDER_FUNCTIONS: stringByType,
+};
+const queues = { SENDER_QUEUES: stringByType, DEAD_LETTER_QUEUE: url };
 const sender = {
   ...notifications,
   ...queues,
-  RETRY_QUEUE: address,
-  DELIVERIES_TABLE: name,
-  RETRY_DELAY_SCALE: amount,
-  DEAD_LETTER_EMAIL: flag,
+  RETRY_QUEUE: url,
+  DELIVERIES_TABLE: nonEmptyString,
+  RETRY_DELAY_SCALE: nonNegativeNumber,
+  DEAD_LETTER_EMAIL: booleanFlag,
 };
-const limited = { ACCOUNTS_TABLE: name, DAILY_LIMIT: amount };
-const mail = { ...limited, EMAIL_FROM: name, EMAIL_REPLY_TO: optionalText, CONFIGURATION_SET: name };
-/** CIDR blocks that a user's URL may reach although they are not public. */
-const guarded = { EGRESS_ALLOW: texts };
+const dailyLimit = { ...accounts, DAILY_LIMIT: nonNegativeNumber };
+const email = {
+  ...dailyLimit,
+  EMAIL_FROM: nonEmptyString,
+  EMAIL_REPLY_TO: optionalString,
+  CONFIGURATION_SET: nonEmptyString,
+};
+/** CIDR blocks that tenant URLs may reach in addition to public addresses. */
+const egress = { EGRESS_ALLOW: commaSeparated };
 
 /**
- * The environment of each function: `lib/` must supply exactly these variables, or it does not compile, and the function
- * parses them once at cold start (`environments[name].parse(process.env)`), so that a bad deploy dies at once and says why.
+ * The environment variables of each function. `lib/` must set exactly these, checked by the compiler. A function parses
+ * its own once at cold start (`environments[name].parse(process.env)`), so an invalid configuration fails immediately.
  */
 export const environments = {
-  'create-notification': z.object({ ...tokens, ...notifications, ...links, NOTIFICATIONS_PER_TENANT: amount }),
+  'create-notification': z.object({
+    ...tokens,
+    ...notifications,
+    ...links,
+    NOTIFICATIONS_PER_TENANT: nonNegativeNumber,
+  }),
   'list-notifications': z.object({ ...tokens, ...notifications, ...links }),
   'get-notification': z.object({ ...tokens, ...notifications }),
   'update-notification': z.object({ ...tokens, ...notifications, ...links }),
@@ -78,24 +94,24 @@ export const environments = {
   'list-notification-types': z.object({ ...tokens, ...links }),
   'get-notification-type': z.object(tokens),
   'handle-unknown-route': z.object({}),
-  'dispatch-alarm-events': z.object({ ...notifications, ...queues, ALARM_EVENTS_QUEUE: address }),
-  'record-email-events': z.object({ DELIVERIES_TABLE: name, EMAIL_EVENTS_QUEUE: address }),
-  'send-email': z.object({ ...sender, ...mail }),
-  'send-webhook': z.object({ ...sender, ...guarded, ACCOUNTS_TABLE: name }),
-  'send-incidentpager': z.object({ ...sender, ...guarded, PAGER_ENDPOINT: address }),
+  'dispatch-alarm-events': z.object({ ...notifications, ...queues, ALARM_EVENTS_QUEUE: url }),
+  'record-email-events': z.object({ DELIVERIES_TABLE: nonEmptyString, EMAIL_EVENTS_QUEUE: url }),
+  'send-email': z.object({ ...sender, ...email }),
+  'send-webhook': z.object({ ...sender, ...egress, ...accounts }),
+  'send-incidentpager': z.object({ ...sender, ...egress, PAGER_ENDPOINT: url }),
   'send-sms': z.object({
     ...sender,
-    ...limited,
-    SMS_COUNTRIES: texts,
-    SMS_SENDER_ID: optionalText,
-    SMS_ORIGINATION_NUMBER: optionalText,
-    SMS_MAX_PRICE_USD: optionalText,
+    ...dailyLimit,
+    SMS_COUNTRIES: commaSeparated,
+    SMS_SENDER_ID: optionalString,
+    SMS_ORIGINATION_NUMBER: optionalString,
+    SMS_MAX_PRICE_USD: optionalString,
   }),
-  'send-incidentrouter': z.object({ ...sender, ACCOUNTS_TABLE: name, ROUTER_ENDPOINT: address }),
-  'send-atomfeed': z.object({ ...sender, FEED_ENDPOINT: z.optional(address) }),
-  'send-technicalContactsEmail': z.object({ ...sender, ...mail }),
-  'send-managed': z.object({ ...sender, ...limited, MANAGED_TOPIC: name }),
+  'send-incidentrouter': z.object({ ...sender, ...accounts, ROUTER_ENDPOINT: url }),
+  'send-atomfeed': z.object({ ...sender, FEED_ENDPOINT: z.optional(url) }),
+  'send-technicalContactsEmail': z.object({ ...sender, ...email }),
+  'send-managed': z.object({ ...sender, ...dailyLimit, MANAGED_TOPIC: nonEmptyString }),
 } as const satisfies Record<FunctionName, z.ZodMiniObject>;
 
-/** The variables that a function must be given, as strings. */
+/** The environment variables that a function requires, as strings. */
 export type EnvironmentOf<Name extends FunctionName> = z.input<(typeof environments)[Name]>;

@@ -1,7 +1,7 @@
 import type { CloudWatchClient, MetricDataQuery } from '@aws-sdk/client-cloudwatch';
+import { inBatches } from '../../shared/adapters/dynamodb/batches.ts';
 import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
 import type { MessageOutcome } from '../../shared/contracts/outcomes.ts';
-import { batches } from '../../shared/domain/batches.ts';
 import { METRICS_NAMESPACE } from '../../shared/domain/delivery-metrics.ts';
 import { type OtherQueueName, otherQueueNames, type QueueName, queueNames } from './deployment.ts';
 import type { OutcomeCount } from './recorded-deliveries.ts';
@@ -45,7 +45,7 @@ export async function alarmsOf(session: Session): Promise<Alarm[] | undefined> {
     const pages = sdk.paginateDescribeAlarms({ client, pageSize: MAX_ALARMS }, { AlarmNames });
     return (await Array.fromAsync(pages)).flatMap(({ MetricAlarms = [] }) => MetricAlarms);
   };
-  const alarms = await Promise.all(batches(names, MAX_ALARMS).map(described));
+  const alarms = await Promise.all(inBatches(names, MAX_ALARMS).map(described));
   return alarms.flat().map(({ AlarmName = '', StateValue = '', StateUpdatedTimestamp }) => ({
     name: AlarmName,
     state: StateValue,

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { partitionPlace } from '../../shared/domain/delivery-key.ts';
+import { parseDeliveryPartition } from '../../shared/domain/delivery-key.ts';
 import type { Attempt, DeliveryRecord, DeliveryStatus } from '../../shared/domain/delivery-record.ts';
 import { examples, readNumber, readTenant } from './arguments.ts';
 import { type Colour, coloured, foreign, moment, table } from './print.ts';
@@ -56,7 +56,7 @@ const colours: Record<DeliveryStatus, Colour> = {
 
 /** When other events came with the ids of these deliveries' events, by the sort keys of their records. */
 async function conflictsOf({ deliveries }: Session, records: readonly DeliveryRecord[]): Promise<Map<string, string>> {
-  const places = [...new Set(records.map(({ pk }) => pk))].map(partitionPlace);
+  const places = [...new Set(records.map(({ pk }) => pk))].map(parseDeliveryPartition);
   const found = await Promise.all(places.map((place) => deliveries.conflicts(place)));
   return new Map(found.flatMap((some) => [...some].map(([sk, at]) => [sk, moment(at)] as const)));
 }
@@ -103,7 +103,7 @@ function described({
 }: DeliveryRecord) {
   return {
     time: moment(round_started_at_ms),
-    notification: partitionPlace(pk).notificationId,
+    notification: parseDeliveryPartition(pk).notificationId,
     event: event_id,
     entity: entity_id,
     alarm: alarm_id,

@@ -5,7 +5,7 @@ import {
   ReceiveMessageCommand,
   type SQSClient,
 } from '@aws-sdk/client-sqs';
-import { batches } from '../../shared/domain/batches.ts';
+import { inBatches } from '../../shared/adapters/dynamodb/batches.ts';
 
 /** How full a queue is, by SQS's own estimate. */
 export type Depth = { visible: number; in_flight: number; delayed: number };
@@ -55,7 +55,7 @@ export async function peek(sqs: SQSClient, url: string, limit: number): Promise<
     }
     return [...seen.values()];
   } finally {
-    for (const batch of batches([...seen.values()], BATCH)) {
+    for (const batch of inBatches([...seen.values()], BATCH)) {
       const Entries = batch.map(({ ReceiptHandle }, index) => ({
         Id: String(index),
         ReceiptHandle,

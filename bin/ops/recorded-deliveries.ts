@@ -1,4 +1,4 @@
-import { partitionPlace } from '../../shared/domain/delivery-key.ts';
+import { parseDeliveryPartition } from '../../shared/domain/delivery-key.ts';
 import type { Session } from './session.ts';
 
 /** How many deliveries of a type came to this. */
@@ -14,7 +14,7 @@ export async function recordedDeliveries(
 ): Promise<{ counts: OutcomeCount[]; isComplete: boolean }> {
   const { records, isComplete } = await deliveries.openedSince(since, MAX_RECORDS);
   const found = records.map(({ pk, status }) => {
-    const { tenant, notificationId: id } = partitionPlace(pk);
+    const { tenant, notificationId: id } = parseDeliveryPartition(pk);
     return { key: { tenant, id }, status };
   });
   const targets = notifications.targets(found.map(({ key }) => key));

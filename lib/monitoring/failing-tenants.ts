@@ -3,7 +3,7 @@ import { Stack } from 'aws-cdk-lib';
 import { CfnInsightRule, MathExpression } from 'aws-cdk-lib/aws-cloudwatch';
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import { Construct } from 'constructs';
-import { notSent } from '../../shared/domain/delivery-metrics.ts';
+import { notSentReasons } from '../../shared/domain/delivery-metrics.ts';
 
 /**
  * Whose destinations fail, from a sender's log: a metric cannot tell, since a tenant is no dimension. Ops can look at it, too
@@ -28,7 +28,7 @@ export class FailingTenants extends Construct {
           Filters: [
             { Match: '$.message', In: ['delivery failed'] },
             { Match: '$.cause', In: ['destination'] },
-            { Match: '$.reason', NotIn: notSent },
+            { Match: '$.reason', NotIn: notSentReasons },
           ],
         },
         AggregateOn: 'Count',

@@ -3,7 +3,7 @@ import { lru } from 'tiny-lru';
 import { createTokenRepository, type TokenRepository } from '../adapters/tokens/token-repository.ts';
 import type { Caller } from '../domain/authorization.ts';
 import type { Clock } from '../domain/clock.ts';
-import { isTokenShaped, tokenHash } from '../domain/token.ts';
+import { isWellFormedToken, tokenHash } from '../domain/token.ts';
 
 /** Most tokens that a sandbox remembers. */
 const CACHE_SIZE = 1_000;
@@ -22,7 +22,7 @@ export const cachedAuthentication = (
 ): Authenticate => {
   const remembered = lru<Caller & { until: number }>(CACHE_SIZE);
   return async (token) => {
-    if (!isTokenShaped(token)) return undefined;
+    if (!isWellFormedToken(token)) return undefined;
     const key = tokenHash(token);
     const known = remembered.get(key);
     if (known && known.until > clock()) return known;

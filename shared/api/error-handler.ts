@@ -1,7 +1,8 @@
 import type { MiddlewareObj } from '@middy/core';
 import { isDependencyFailure } from '../adapters/aws-client.ts';
 import { errorTrace, logger } from '../adapters/logger.ts';
-import { errorStatus, ServiceError, unavailable } from '../domain/errors.ts';
+import { errorStatus } from '../contracts/errors.ts';
+import { ServiceError, unavailable } from '../domain/errors.ts';
 import type { ApiRequest } from './request.ts';
 import { type ApiResponse, errorResponse } from './response.ts';
 

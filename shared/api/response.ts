@@ -1,5 +1,6 @@
 import type { APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
-import { errorStatus, ServiceError } from '../domain/errors.ts';
+import { errorStatus } from '../contracts/errors.ts';
+import { ServiceError } from '../domain/errors.ts';
 
 /** An answer of a handler, as the HTTP API takes it (payload format 2.0). */
 export type ApiResponse = APIGatewayProxyStructuredResultV2;
@@ -28,13 +29,13 @@ export const noContent: ApiResponse = { statusCode: 204 };
 
 /** The body that every error of the API has. A 5xx never carries an exception's text. */
 export const errorResponse = (
-  { type, message, details, retryAfter }: ServiceError,
+  { type, message, details, retryAfterSeconds }: ServiceError,
   requestId: string,
 ): ApiResponse => ({
   statusCode: errorStatus[type],
   headers: {
     'content-type': 'application/json',
-    ...(retryAfter !== undefined && { 'retry-after': String(retryAfter) }),
+    ...(retryAfterSeconds !== undefined && { 'retry-after': String(retryAfterSeconds) }),
   },
   body: JSON.stringify({ type, code: errorStatus[type], message, details, request_id: requestId }),
 });

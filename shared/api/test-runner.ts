@@ -7,7 +7,7 @@ import type { Destination } from '../contracts/notification.ts';
 import type { NotificationTypeId } from '../contracts/notification-types.ts';
 import type { Clock } from '../domain/clock.ts';
 import { ServiceError, unavailable } from '../domain/errors.ts';
-import { ownFields } from '../domain/notification.ts';
+import { typeFields } from '../domain/notification.ts';
 
 /** A sender gives up a destination after 15 s; what is left is for its cold start. In ms. */
 const INVOKE_TIMEOUT = 25_000;
@@ -45,14 +45,14 @@ export const createTestRunner =
     if (!counted) {
       throw new ServiceError('rateLimitReached', 'The daily limit of tests is reached.', {
         details: `at most ${environment.TESTS_PER_TENANT_PER_DAY} tests in a day (UTC)`,
-        retryAfter: secondsToNextDay(clock()),
+        retryAfterSeconds: secondsToNextDay(clock()),
       });
     }
     const request: TestRequest = {
       kind: 'test',
       tenant,
       type: destination.type,
-      details: ownFields(destination),
+      details: typeFields(destination),
     };
     const answer = await lambda
       .send(

@@ -4,31 +4,32 @@ import { alarmEvent } from './alarm-event.ts';
 const ids = {
   type: 'array',
   items: { type: 'string' },
-  description: 'Ids of the notifications that hear of this state, each once',
+  description: 'Ids of the notifications for this state; duplicates are ignored',
 };
 
-/** What the schema says besides what is checked: fields that mean something, and may be left out. */
-const meanings = {
+/** Optional fields that the dispatch uses or forwards without validating them. */
+const unvalidatedFields = {
   previous_state: {
-    description: 'The state before; notifications are sent only where it differs from details.state, or is absent',
+    description: 'The previous state; notifications are sent only if it differs from details.state or is absent',
     enum: ['OK', 'WARNING', 'CRITICAL', null],
   },
   notification_plan: {
-    description: 'Who hears of which state',
+    description: 'The notifications for each state',
     type: ['object', 'null'],
     properties: { id: { type: 'string' }, ok_state: ids, warning_state: ids, critical_state: ids },
   },
-  log_entry_id: { description: 'Passed on as it is' },
-  check: { description: 'Passed on as it is' },
+  log_entry_id: { description: 'Forwarded unchanged' },
+  check: { description: 'Forwarded unchanged' },
 };
 
-/** The JSON Schema of an alarm event, generated from what the dispatch parses with, for the team of the alarm pipeline. */
+/** Returns the JSON Schema of an alarm event, for teams that send events. */
 export const alarmEventJsonSchema = () => {
   const schema = z.toJSONSchema(alarmEvent);
   return {
     ...schema,
     title: 'Alarm event',
-    description: 'The body of a message on the alarm-events queue: at most 900 KiB, fields beyond these pass untouched',
-    properties: { ...schema.properties, ...meanings },
+    description:
+      'The body of a message on the alarm-events queue: at most 900 KiB, other fields are forwarded unchanged',
+    properties: { ...schema.properties, ...unvalidatedFields },
   };
 };

@@ -6,7 +6,7 @@ export const alarmStates = ['OK', 'WARNING', 'CRITICAL'] as const;
 /** A state of an alarm. */
 export type AlarmState = (typeof alarmStates)[number];
 
-/** A tenant's id: 1 to 128 printable ASCII characters without spaces, which SQS takes as a message group id as it is. */
+/** A tenant id: 1 to 128 printable ASCII characters without spaces, the format of an SQS message group id. */
 export const tenantId = z
   .string('must be a string')
   .check(z.regex(/^[\x21-\x7e]{1,128}$/, 'must be 1 to 128 printable ASCII characters'));
@@ -14,8 +14,8 @@ export const tenantId = z
 const id = z.string('must be a string').check(z.minLength(1, 'must not be empty'));
 
 /**
- * An alarm event, the body of a message on the `alarm-events` queue (design 3, Events in). Only what routing needs is
- * checked, so that no alert dies of a field that the interface leaves untyped; everything else passes untouched.
+ * An alarm event, the body of a message on the `alarm-events` queue (DECISIONS.md#alarm-events). Only the fields for
+ * routing are validated, so that an unexpected value elsewhere never loses an alert. Other fields pass unchanged.
  */
 export const alarmEvent = z.looseObject(
   {
@@ -35,13 +35,13 @@ export const alarmEvent = z.looseObject(
   'must be a JSON object',
 );
 
-/** An alarm event as the pipeline reads it. */
+/** A valid alarm event. */
 export type AlarmEvent = z.infer<typeof alarmEvent>;
 
-/** Narrows a parsed value without copying it: a schema's copy would lose keys such as `__proto__`. */
+/** Returns whether a value is an alarm event. Parsing would return a copy without keys such as `__proto__`. */
 export const isAlarmEvent = (value: unknown): value is AlarmEvent => alarmEvent.safeParse(value).success;
 
-/** The payload of the interface: what a webhook receives, these seven fields and no other. */
+/** The body of a webhook request (API.md#webhook-payload). */
 export type WebhookPayload = {
   event_id: string;
   log_entry_id: unknown;
@@ -52,7 +52,7 @@ export type WebhookPayload = {
   tenant_id: string;
 };
 
-/** The seven fields of the payload; one that the event does not have is null, so that receivers always find all seven. */
+/** Returns the webhook payload. Fields that the event lacks are null. */
 export const webhookPayload = (event: AlarmEvent): WebhookPayload => ({
   event_id: event.event_id,
   log_entry_id: event.log_entry_id ?? null,

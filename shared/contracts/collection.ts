@@ -1,15 +1,16 @@
-import { ServiceError } from '../domain/errors.ts';
+/** Number of records on a page if the request has no `limit`. */
+export const DEFAULT_PAGE_LIMIT = 50;
 
-const DEFAULT_LIMIT = 50;
-const MAX_LIMIT = 1000;
+/** Largest `limit` of a page. */
+export const MAX_PAGE_LIMIT = 1000;
 
-/** Which page of a collection is asked for: `marker` is the id it starts with, or null for the first page. */
+/** A requested page; `marker` is the id of its first record, or null for the first page. */
 export type Page = { limit: number; marker: string | null };
 
-/** A page of records, and the id that the next page starts with; null on the last page. */
+/** The records of a page, and the marker of the next page or null. */
 export type Slice<Record> = { values: Record[]; next: string | null };
 
-/** The envelope of every list (interface, "Collection envelope"). */
+/** The response body of a list operation (API.md#paging). */
 export type Collection<Record> = {
   values: Record[];
   metadata: {
@@ -21,20 +22,9 @@ export type Collection<Record> = {
   };
 };
 
-/** Reads `limit` and `marker` of a query string. @throws ServiceError invalidLimit */
-export const parsePage = (query: URLSearchParams): Page => {
-  const limit = query.get('limit') ?? String(DEFAULT_LIMIT);
-  if (!/^\d{1,4}$/.test(limit) || Number(limit) < 1 || Number(limit) > MAX_LIMIT) {
-    throw new ServiceError('invalidLimit', 'The limit is invalid.', {
-      details: `limit: must be a whole number from 1 to ${MAX_LIMIT}`,
-    });
-  }
-  return { limit: Number(limit), marker: query.get('marker') || null };
-};
-
 /**
- * Wraps a slice in the envelope. `next_href` is the request's own address with the query it had, so that filters stay,
- * and the next marker.
+ * Returns the response body for a slice. `next_href` keeps the query parameters of the request, filters included, and
+ * sets the next marker.
  */
 export const collection = <Record>(
   { values, next }: Slice<Record>,

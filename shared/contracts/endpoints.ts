@@ -1,17 +1,14 @@
-/** What a role may be allowed to do with notifications and their types. */
+/** A permission on notifications and notification types. */
 export type Permission = 'create' | 'read' | 'update' | 'delete' | 'test';
 
-/** One operation of the API: its route, and the permission that a caller needs. */
+/** The route of an operation and the permission that it requires. */
 export type Endpoint = {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   readonly path: `/${string}`;
   readonly permission: Permission;
 };
 
-/**
- * The one table of endpoints (interface, "Endpoints"). Each key is the operation's name, and the stem of its handler,
- * its Lambda and its test.
- */
+/** The operations of the API (API.md#operations). A key is also the name of the function, its file and its test. */
 export const endpoints = {
   'create-notification': { method: 'POST', path: '/notifications', permission: 'create' },
   'list-notifications': { method: 'GET', path: '/notifications', permission: 'read' },

@@ -1,39 +1,39 @@
-/** ES2026, in Node 22 and later, not yet in TypeScript's library. */
+/** ES2026 features of Node.js 22 that the TypeScript library lacks. */
 declare global {
   interface JSON {
-    /** A value that JSON.stringify writes out as this text. */
+    /** Returns a value that JSON.stringify serializes as this text. */
     rawJSON(text: string): { rawJSON: string };
     isRawJSON(value: unknown): value is { rawJSON: string };
     parse(text: string, reviver: (key: string, value: unknown, context: { source?: string }) => unknown): unknown;
   }
 }
 
-/** A run of digits (with a point or exponent) that a double may not hold to the last place. */
-const longNumber = /[\d.]{16,}|\d[eE][+-]?\d/;
+/** Matches digits that may exceed the precision of a double. */
+const LONG_NUMBER = /[\d.]{16,}|\d[eE][+-]?\d/;
 
 /**
- * Parses JSON so that `JSON.stringify` gives the numbers back as they came: 64-bit ids and counters in an alert must reach
- * the receiver unrounded. Texts without long numbers, nearly all, take the plain path.
+ * Parses JSON without rounding numbers: `JSON.stringify` of the result returns them unchanged, for example 64-bit ids.
+ * The reviver is slow, so it runs only if there are long numbers.
  *
- * @throws SyntaxError where the text is not JSON
+ * @throws SyntaxError if the text is not JSON
  */
 export const parseJson = (text: string): unknown =>
-  longNumber.test(text)
+  LONG_NUMBER.test(text)
     ? JSON.parse(text, (_key, value, { source }) =>
         typeof value === 'number' && source !== undefined && String(value) !== source ? JSON.rawJSON(source) : value,
       )
     : JSON.parse(text);
 
-/** A number that `parseJson` kept as its text, as the number that it is nearest to; anything else as it is. */
+/** Converts a number that `parseJson` preserved as text to the nearest double. Returns other values unchanged. */
 export const asNumber = (value: unknown): unknown => (JSON.isRawJSON(value) ? Number(value.rawJSON) : value);
 
-/** XML 1.0 has no such characters, so SQS refuses a message that contains one; JSON may write them as escapes. */
-const notInXml = /[\ufffe\uffff]/g;
+/** XML 1.0 excludes these characters, so SQS rejects messages that contain them. JSON can escape them. */
+const NOT_IN_XML = /[\ufffe\uffff]/g;
 
 /**
- * Writes a value as JSON that SQS accepts as a message.
+ * Serializes a value as JSON that SQS accepts as a message body.
  *
- * @throws RangeError where the value nests too deep
+ * @throws RangeError if the value nests too deep
  */
 export const jsonText = (value: unknown): string =>
-  JSON.stringify(value).replace(notInXml, (character) => `\\u${character.charCodeAt(0).toString(16)}`);
+  JSON.stringify(value).replace(NOT_IN_XML, (character) => `\\u${character.charCodeAt(0).toString(16)}`);

@@ -2,39 +2,41 @@ import * as z from 'zod/mini';
 import { type AlarmEvent, isAlarmEvent, tenantId } from './alarm-event.ts';
 import { isNotificationTypeId, type NotificationTypeId } from './notification-types.ts';
 
-/** One delivery on a sender's queue: one alarm event for one notification. It carries no destination, no key and no plan. */
+/** A message on a sender's queue: an alarm event for one notification. It contains no destination, secret or plan. */
 export const delivery = z.object({
   notification_id: z.string(),
-  /** Which round of attempts the message is for; the first one if absent. A dead letter carries the next one. */
+  /** The round of attempts that the message is for, by default the first. Dead letters contain the next round. */
   round: z.optional(z.int().check(z.positive())),
-  /** At most 25 ids: the event's other notifications. Absent where there are none, or more. */
+  /** Ids of the event's other notifications; absent if there are none or more than 25. */
   siblings: z.optional(z.array(z.string())),
-  /** When the alarm's state changed, by the earlier of the producer's clock and that of SQS, ms since the epoch. */
+  /** When the alarm's state changed, ms since the epoch (DECISIONS.md#event-time). */
   event_time_ms: z.number(),
-  /** Digest of the event without its plan: tells two events with the same id apart. */
+  /** Digest of the event without its plan, to detect another event with the same id. */
   content_hash: z.string(),
   event: z.custom<AlarmEvent>(isAlarmEvent),
 });
 
-/** A delivery as a sender reads it. */
+/** A message on a sender's queue. */
 export type Delivery = z.infer<typeof delivery>;
 
 /**
- * What remains of an event's plan when the dispatch could not send every delivery in one pass: a message on the alarm-events
- * queue of our own making. `known` are the ids of all its notifications, where they are few enough to be siblings.
+ * A message that the dispatch sends to the alarm-events queue if it did not send all deliveries of an event in one pass
+ * (DECISIONS.md#dispatch-in-passes).
  */
 export const continuation = z.object({
   continuation: z.object({
+    /** Ids of the remaining notifications. */
     ids: z.array(z.string()),
+    /** Ids of all notifications of the event, if they are few enough for `siblings`. */
     known: z.optional(z.array(z.string())),
     event_time_ms: z.number(),
-    /** When the event's own message was sent, ms since the epoch. */
+    /** When the message of the event was sent, ms since the epoch. */
     sent_at_ms: z.number(),
   }),
   event: z.custom<AlarmEvent>(isAlarmEvent),
 });
 
-/** What the test operations invoke a sender with: a destination made of validated values, and the caller's tenant. */
+/** The payload with which a test operation invokes a sender. `details` is already validated. */
 export const testRequest = z.object({
   kind: z.literal('test'),
   tenant: tenantId,
@@ -42,11 +44,11 @@ export const testRequest = z.object({
   details: z.custom<Readonly<Record<string, string>>>((value) => typeof value === 'object' && value !== null),
 });
 
-/** An invocation of a sender by a test operation. */
+/** The payload with which a test operation invokes a sender. */
 export type TestRequest = z.infer<typeof testRequest>;
 
-/** The outcome of a test, as the API answers it (interface, "Test result"). */
+/** The result of a test operation (API.md#test-operations). */
 export const testResult = z.object({ status: z.enum(['success', 'failure']), message: z.string() });
 
-/** The outcome of a test. */
+/** The result of a test operation. */
 export type TestResult = z.infer<typeof testResult>;

@@ -1,20 +1,21 @@
 import * as z from 'zod/mini';
 
-/** One field of a type's `details`: its description in `/notification_types`, and the rule its value keeps. */
+/** A field in the `details` of a type. */
 export type DetailsField = {
+  /** The description in `/notification_types`. */
   readonly description: string;
   readonly optional: boolean;
-  /** True where the value is allowed. It is already known to be a text of 1 to 4096 characters. */
+  /** Returns whether a value of valid length is allowed. */
   readonly allows: (value: string) => boolean;
-  /** The rule in words that follow the field's name. */
+  /** The rule as it follows the field name in an error message. */
   readonly rule: string;
 };
 
 type NotificationType = {
   readonly fields: Readonly<Record<string, DetailsField>> | null;
-  /** True where the destination opens and closes incidents: then alerts of one alarm must arrive in order. */
+  /** Whether the destination opens and closes incidents, so alerts of an alarm must arrive in order. */
   readonly hasIncidents: boolean;
-  /** True where AWS may report after the delivery that it did not arrive (SES bounces). */
+  /** Whether SES may report a bounce after the delivery. */
   readonly canBounce: boolean;
 };
 
@@ -23,34 +24,36 @@ const allowedBy =
   (value: string): boolean =>
     schema.safeParse(value).success;
 
-const isDecodable = (part: string): boolean => {
+const isDecodable = (component: string): boolean => {
   try {
-    decodeURIComponent(part);
+    decodeURIComponent(component);
     return true;
   } catch {
     return false;
   }
 };
 
-/** No white space or control character: the URL parser would drop them without a word, and then dial something else. */
+/** Rejects white space and control characters, which the URL parser drops silently. */
 const isHttpUrl = (value: string): boolean => {
   if (/[\s\p{Cc}]/u.test(value) || !URL.canParse(value)) return false;
   const { protocol, username, password } = new URL(value);
   return /^https?:$/.test(protocol) && isDecodable(username) && isDecodable(password);
 };
 
-/** RFC 5321, section 4.5.3.1: a path is at most 256 octets, brackets included, and a local part at most 64. */
-const MAX_ADDRESS = 254;
+/** RFC 5321, section 4.5.3.1: at most 256 octets including angle brackets; the local part has at most 64. */
+const MAX_EMAIL_ADDRESS_LENGTH = 254;
 const isEmailAddress = allowedBy(
-  z.email({ pattern: z.regexes.html5Email }).check(z.maxLength(MAX_ADDRESS), z.regex(/^[^@]{1,64}@[^@]+\.[^@]+$/)),
+  z
+    .email({ pattern: z.regexes.html5Email })
+    .check(z.maxLength(MAX_EMAIL_ADDRESS_LENGTH), z.regex(/^[^@]{1,64}@[^@]+\.[^@]+$/)),
 );
 
-/** A path segment `.` or `..` would vanish from the router's address (RFC 3986, section 5.2.4). */
+/** Rejects `.` and `..`, which URL parsers remove from paths (RFC 3986, section 5.2.4). */
 const isRoutingKey = (value: string): boolean => /^[a-zA-Z0-9\-_.]+$/.test(value) && value !== '.' && value !== '..';
 
 /**
- * The one list of notification types (interface, "Details fields per type"). The schemas of `details`, the answers of
- * `/notification_types`, the queues and senders of the stack, and the dispatch all follow from it.
+ * The notification types (API.md#details-by-type). The schemas of `details`, the responses of `/notification_types`, the
+ * dispatch, and the queues and senders of the stack derive from this list.
  */
 export const notificationTypes = {
   email: {
@@ -61,7 +64,7 @@ export const notificationTypes = {
         description: 'Email address to send notifications to',
         optional: false,
         allows: isEmailAddress,
-        rule: `must be an email address of at most ${MAX_ADDRESS} characters`,
+        rule: `must be an email address of at most ${MAX_EMAIL_ADDRESS_LENGTH} characters`,
       },
     },
   },
@@ -144,25 +147,24 @@ export const notificationTypes = {
 /** The id of a notification type, for example `webhook`. */
 export type NotificationTypeId = keyof typeof notificationTypes;
 
-/** The ids of all types, in the order in which they are listed. */
+/** Returns whether a value is the id of a type. Inherited names such as `__proto__` are not. */
+export const isNotificationTypeId = (id: unknown): id is NotificationTypeId =>
+  typeof id === 'string' && Object.hasOwn(notificationTypes, id);
+
+/** The ids of all types, in the order of `notificationTypes`. */
 export const notificationTypeIds = Object.keys(notificationTypes).filter(isNotificationTypeId);
 
-/** True for the id of a type; `__proto__` and its like are none. */
-export function isNotificationTypeId(id: unknown): id is NotificationTypeId {
-  return typeof id === 'string' && Object.hasOwn(notificationTypes, id);
-}
-
-/** The fields of a type by name; empty for a type without fields. */
+/** Returns the fields of a type by name, or an empty object. */
 export const fieldsOf = (type: NotificationTypeId): Readonly<Record<string, DetailsField>> =>
   notificationTypes[type].fields ?? {};
 
-/** A record of `/notification_types` (interface, "Notification type"). */
+/** A record in the responses of `/notification_types` (API.md#notification-types). */
 export type NotificationTypeRecord = {
   id: NotificationTypeId;
   fields: { name: string; description: string; optional: boolean }[] | null;
 };
 
-/** The record that `/notification_types` answers for a type. */
+/** Returns the record of a type. */
 export const notificationTypeRecord = (id: NotificationTypeId): NotificationTypeRecord => ({
   id,
   fields:

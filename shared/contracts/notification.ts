@@ -2,10 +2,19 @@ import * as z from 'zod/mini';
 import { fieldsOf, isNotificationTypeId, type NotificationTypeId, notificationTypeIds } from './notification-types.ts';
 import { stringMap, text, withoutNulls } from './text.ts';
 
-/** Entries of `details` or `metadata`. Any key may occur, `__proto__` too: copy with spread or `Object.fromEntries` only. */
+/** Maximum length of a label, in code points (API.md#limits). */
+export const MAX_LABEL_LENGTH = 255;
+
+/** Maximum length of a value in `details`, in code points. */
+export const MAX_DETAILS_VALUE_LENGTH = 4096;
+
+/** Maximum length of a value in `metadata`, in code points. */
+export const MAX_METADATA_VALUE_LENGTH = 255;
+
+/** `details` or `metadata`. Keys can be `__proto__`, so copy only with spread or `Object.fromEntries`. */
 export type StringMap = Readonly<Record<string, string>>;
 
-/** What a client says of a notification, complete and valid. */
+/** The valid attributes of a notification. */
 export type NotificationAttributes = {
   label: string;
   type: NotificationTypeId;
@@ -13,20 +22,20 @@ export type NotificationAttributes = {
   metadata?: StringMap | undefined;
 };
 
-/** A notification as it is read and listed (interface, "Notification"). */
+/** A notification in responses (API.md#notifications). */
 export type NotificationRecord = { id: string } & NotificationAttributes;
 
-/** A destination that is tested before it is created. */
+/** A destination without a notification, in a test request. */
 export type Destination = Pick<NotificationAttributes, 'type' | 'details'>;
 
 const type = z.custom<NotificationTypeId>(isNotificationTypeId, {
   error: (issue) => (issue.input === undefined ? 'is required' : `must be one of ${notificationTypeIds.join(', ')}`),
 });
 
-/** Fields of the type must be there and keep their rules; entries beyond them are the client's own (design 2, Leniency). */
+/** Validates the fields of the type and accepts additional entries (DECISIONS.md#leniency). */
 const detailsOf = (typeId: NotificationTypeId) => {
   const fields = Object.entries(fieldsOf(typeId));
-  const map = stringMap(4096, (details, report) => {
+  const map = stringMap(MAX_DETAILS_VALUE_LENGTH, (details, report) => {
     for (const [name, field] of fields) {
       const value = Object.hasOwn(details, name) ? details[name] : undefined;
       if (value === undefined && !field.optional) report(name, 'is required');
@@ -37,38 +46,39 @@ const detailsOf = (typeId: NotificationTypeId) => {
 };
 
 const attributes = (typeId: unknown) => ({
-  label: text(1, 255),
+  label: text(1, MAX_LABEL_LENGTH),
   type,
-  details: isNotificationTypeId(typeId) ? detailsOf(typeId) : stringMap(4096),
-  metadata: z.optional(stringMap(255)),
+  details: isNotificationTypeId(typeId) ? detailsOf(typeId) : stringMap(MAX_DETAILS_VALUE_LENGTH),
+  metadata: z.optional(stringMap(MAX_METADATA_VALUE_LENGTH)),
 });
 
-const typeIn = (body: unknown): unknown =>
+const typeOf = (body: unknown): unknown =>
   typeof body === 'object' && body !== null && 'type' in body ? body.type : undefined;
 
-const bodyMessage = 'must be a JSON object';
+const INVALID_BODY = 'must be a JSON object';
 
 /**
- * The schema of a whole notification for the type that the body names, so that all faults are found in one pass.
- * Feed it with `withoutNulls(body)`.
+ * Returns the schema of a notification of the type in the body, so that one pass reports all errors.
+ *
+ * @param body the result of `withoutNulls`
  */
-const notificationSchema = (body: unknown) => z.object(attributes(typeIn(body)), bodyMessage);
+const notificationSchema = (body: unknown) => z.object(attributes(typeOf(body)), INVALID_BODY);
 
 const destinationSchema = (body: unknown) => {
-  const { type, details } = attributes(typeIn(body));
-  return z.object({ type, details }, bodyMessage);
+  const { type, details } = attributes(typeOf(body));
+  return z.object({ type, details }, INVALID_BODY);
 };
 
-/** Reads the body of a create; the error names every failed field. */
+/** Parses the body of a create request. The error lists every invalid field. */
 export const parseNotification = (body: unknown) => {
-  const given = withoutNulls(body);
-  return notificationSchema(given).safeParse(given);
+  const present = withoutNulls(body);
+  return notificationSchema(present).safeParse(present);
 };
 
-/** Reads the body of a test before creating; the error names every failed field. */
+/** Parses the body of a test request for a new destination. The error lists every invalid field. */
 export const parseDestination = (body: unknown) => {
-  const given = withoutNulls(body);
-  return destinationSchema(given).safeParse(given);
+  const present = withoutNulls(body);
+  return destinationSchema(present).safeParse(present);
 };
 
 const changes = z.object(
@@ -78,8 +88,8 @@ const changes = z.object(
     details: z.optional(z.unknown()),
     metadata: z.optional(z.unknown()),
   },
-  bodyMessage,
+  INVALID_BODY,
 );
 
-/** Reads the body of an update: only the shape, since the values are valid or not as a part of the whole notification. */
+/** Parses the body of an update request. Values are validated later, as part of the updated notification. */
 export const parseChanges = (body: unknown) => changes.safeParse(withoutNulls(body));

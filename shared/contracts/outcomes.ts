@@ -1,4 +1,4 @@
-/** Why a delivery failed: a closed list, the only words about a failure that logs, records and dead letters hold. */
+/** The reasons of failures in logs, records and dead letters. */
 export const failureReasons = [
   'http_status',
   'network_error',
@@ -19,16 +19,16 @@ export const failureReasons = [
   'too_large',
 ] as const;
 
-/** Why a delivery failed. */
+/** The reason of a failure. */
 export type FailureReason = (typeof failureReasons)[number];
 
-/** Whose fault a failure is: `destination` is the tenant's to fix, `service` is ours. */
+/** The causes of failures: tenants fix `destination`, operators fix `service`. */
 export const failureCauses = ['destination', 'service'] as const;
 
-/** Whose fault a failure is. */
+/** The cause of a failure. */
 export type FailureCause = (typeof failureCauses)[number];
 
-/** What a sender did with a message of its queue. Each is the name of a metric and the value of the log field `outcome`. */
+/** The outcomes of processing a message on a sender's queue: names of metrics and values of the log field `outcome`. */
 export const messageOutcomes = [
   'delivered',
   'retried',
@@ -45,5 +45,5 @@ export const messageOutcomes = [
   'internal_error',
 ] as const;
 
-/** What a sender did with a message of its queue. */
+/** The outcome of processing a message on a sender's queue. */
 export type MessageOutcome = (typeof messageOutcomes)[number];

@@ -1,13 +1,12 @@
 import type { AlarmEvent } from '../contracts/alarm-event.ts';
 
-/** A short text or number of an event, whose fields nobody has checked; undefined for anything else. */
+/** Returns an unvalidated value as text if it is a string, number or boolean. */
 const scalar = (value: unknown): string | undefined => {
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);
   if (JSON.isRawJSON(value)) return value.rawJSON;
   return typeof value === 'string' ? oneLine(value) || undefined : undefined;
 };
 
-/** A property of something that may be anything. */
 const property = (value: unknown, key: string): unknown =>
   typeof value === 'object' && value !== null ? Object.entries(value).find(([name]) => name === key)?.[1] : undefined;
 
@@ -17,25 +16,26 @@ const oneLine = (text: string): string =>
     .replace(/[\s\p{Cc}]+/gu, ' ')
     .trim();
 
-const named = (record: unknown): string | undefined => {
+/** The label of an entity, alarm or check, or its id if it has none. */
+const nameOf = (record: unknown): string | undefined => {
   const name = scalar(property(record, 'label')) ?? scalar(property(record, 'id'));
   return name === undefined ? undefined : oneLine(name);
 };
 
-/** Cuts a text on a code point, and says so with dots. */
-export const shortened = (text: string, length: number): string => {
-  const points = [...text];
-  return points.length <= length ? text : `${points.slice(0, length - 3).join('')}...`;
+/** Truncates a text to `maxLength` code points, ending it with "...". */
+export const truncate = (text: string, maxLength: number): string => {
+  const codePoints = [...text];
+  return codePoints.length <= maxLength ? text : `${codePoints.slice(0, maxLength - 3).join('')}...`;
 };
 
-/** SES and mail readers take more, but nobody reads it. In code points. */
-const SUBJECT_LENGTH = 200;
+/** In code points; SES accepts more, but email clients truncate the subject. */
+const MAX_HEADLINE_LENGTH = 200;
 
-/** One line that says what happened: `[CRITICAL] web-1: Disk space`. It never holds a line break. */
+/** Returns one line without line breaks: `[CRITICAL] web-1: Disk space`. */
 export const headline = ({ details, entity, alarm }: AlarmEvent): string =>
-  shortened(`[${details.state}] ${named(entity) ?? '?'}: ${named(alarm) ?? '?'}`, SUBJECT_LENGTH);
+  truncate(`[${details.state}] ${nameOf(entity) ?? '?'}: ${nameOf(alarm) ?? '?'}`, MAX_HEADLINE_LENGTH);
 
-/** What the alarm said about its state, or nothing. */
+/** Returns the status message of the event, if it has one. */
 export const statusText = ({ details }: AlarmEvent): string | undefined => {
   const status = scalar(details.status);
   return status === undefined ? undefined : oneLine(status);
@@ -52,10 +52,14 @@ const metric = (value: unknown): string | undefined => {
   return data && (unit && unit !== 'unknown' ? `${data} ${unit}` : data);
 };
 
-/** Metrics that a message shows at most. */
+/** Maximum number of metrics in a message. */
 const MAX_METRICS = 20;
+/** In code points. */
+const MAX_NAME_LENGTH = 100;
+/** In code points. */
+const MAX_VALUE_LENGTH = 1_000;
 
-/** The facts of an event as name and value, in the order in which a person on call wants them; unknown ones are left out. */
+/** Returns the facts of an event as name and value, most important first, without those that the event lacks. */
 export const facts = (event: AlarmEvent): [name: string, value: string][] => {
   const { details, entity, alarm, check, previous_state: previous } = event;
   const metrics =
@@ -63,9 +67,9 @@ export const facts = (event: AlarmEvent): [name: string, value: string][] => {
   const all: [string, string | undefined][] = [
     ['State', previous ? `${details.state} (was ${scalar(previous) ?? 'unknown'})` : details.state],
     ['Status', statusText(event)],
-    ['Entity', named(entity)],
-    ['Alarm', named(alarm)],
-    ['Check', named(check)],
+    ['Entity', nameOf(entity)],
+    ['Alarm', nameOf(alarm)],
+    ['Check', nameOf(check)],
     ['Target', scalar(details.target)],
     ['Time', time(details.timestamp)],
     ...metrics
@@ -74,6 +78,6 @@ export const facts = (event: AlarmEvent): [name: string, value: string][] => {
     ['Event', event.event_id],
   ];
   return all.flatMap(([name, value]) =>
-    value === undefined ? [] : [[shortened(name, 100), shortened(oneLine(value), 1_000)]],
+    value === undefined ? [] : [[truncate(name, MAX_NAME_LENGTH), truncate(oneLine(value), MAX_VALUE_LENGTH)]],
   );
 };

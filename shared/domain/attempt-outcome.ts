@@ -1,30 +1,30 @@
 import type { FailureCause, FailureReason } from '../contracts/outcomes.ts';
 
-/** A delivery that did not succeed. */
+/** A failed attempt. */
 export type Failure = {
-  /** `throttled` and `transient` are tried again, `permanent` is not (design 3, Outcomes). */
+  /** `throttled` and `transient` are retried, `permanent` is not (DECISIONS.md#attempt-outcomes). */
   result: 'throttled' | 'transient' | 'permanent';
   reason: FailureReason;
   cause: FailureCause;
-  /** The HTTP status that the destination gave. */
+  /** The HTTP status of the response. */
   status?: number | undefined;
-  /** The code of a connection that failed, such as `ECONNREFUSED`. */
+  /** The error code of a failed connection or AWS call, such as `ECONNREFUSED`. */
   code?: string | undefined;
-  /** Milliseconds that the other side asks us to wait. */
+  /** Minimum delay that the destination or AWS requests, in ms. */
   retryAfterMs?: number | undefined;
-  /** True where it is our own account that may not send now: the attempt does not count (design 3, Outcomes). */
+  /** False if nothing was sent, for example while AWS throttles this account; true by default. */
   countsAsAttempt?: boolean | undefined;
-  /** The whole truth, for the tester of a notification alone; never logged, never stored. */
+  /** Message for the result of a test operation; never logged or stored. */
   explanation: string;
 };
 
-/** What became of one attempt to deliver. */
+/** The outcome of an attempt. */
 export type AttemptOutcome = ({ result: 'delivered'; status?: number | undefined; explanation: string } | Failure) & {
-  /** Parts that have arrived by now, where a delivery has several: hashes, never recipients. */
+  /** Hashes of the recipients reached so far, if a delivery has several. */
   reachedRecipientHashes?: string[] | undefined;
 };
 
-/** A destination that failed. */
+/** Returns a failure, by default with the cause `destination`. */
 export const failed = (
   result: Failure['result'],
   reason: FailureReason,

@@ -1,6 +1,6 @@
 import type { Permission } from '../contracts/endpoints.ts';
 
-/** A role of a token (design 2, Roles). */
+/** The role of a token (DECISIONS.md#tokens-and-roles). */
 export type Role = 'admin' | 'creator' | 'observer';
 
 const permissions: Record<Role, readonly Permission[]> = {
@@ -11,9 +11,9 @@ const permissions: Record<Role, readonly Permission[]> = {
 
 const isRole = (role: string): role is Role => Object.hasOwn(permissions, role);
 
-/** True where the role holds the permission; a role that we do not know holds none. */
+/** Returns whether the role has the permission. Unknown roles have none. */
 export const isPermitted = (role: string, permission: Permission): boolean =>
   isRole(role) && permissions[role].includes(permission);
 
-/** Who calls: the only tenant that a request can see, and what it may do there. */
+/** The tenant whose resources a request can access, and the role that limits its operations. */
 export type Caller = { readonly tenant: string; readonly role: string };

@@ -4,25 +4,25 @@ import { errorCode } from './error-code.ts';
 type FailureKind = Pick<Failure, 'result' | 'reason' | 'cause' | 'retryAfterMs' | 'countsAsAttempt'>;
 
 const rejected: FailureKind = { result: 'permanent', reason: 'rejected', cause: 'destination' };
-const operatorsFault: FailureKind = { result: 'transient', reason: 'sender_misconfigured', cause: 'service' };
-const ourRate: FailureKind = {
+const misconfigured: FailureKind = { result: 'transient', reason: 'sender_misconfigured', cause: 'service' };
+const throttled: FailureKind = {
   result: 'throttled',
   reason: 'throttled',
   cause: 'service',
   countsAsAttempt: false,
   retryAfterMs: 5_000,
 };
-const ourDailyQuota: FailureKind = { ...ourRate, reason: 'aws_quota_exceeded', retryAfterMs: 3_600_000 };
-const unknown: FailureKind = { result: 'transient', reason: 'rejected', cause: 'service' };
+const dailyQuotaExceeded: FailureKind = { ...throttled, reason: 'aws_quota_exceeded', retryAfterMs: 3_600_000 };
+const unrecognized: FailureKind = { result: 'transient', reason: 'rejected', cause: 'service' };
 const unreachable: FailureKind = { result: 'transient', reason: 'network_error', cause: 'service' };
 
-/** One row: the first whose name, and pattern of the error's text where it has one, fits. Names are the SDK's (`error.name`). */
-type Rule = readonly [names: readonly string[], kind: FailureKind, text?: RegExp];
+/** Matches an error by `error.name`, and by its message if there is a pattern. The first matching rule applies. */
+type Rule = readonly [names: readonly string[], kind: FailureKind, message?: RegExp];
 
-/** The rules of the services that deliver for us (wire-formats); an error that no row names is transient. */
+/** The rules per service (DECISIONS.md#ses-and-sns-outcomes). Unmatched errors are transient. */
 const awsRules = {
   ses: [
-    [['MessageRejected'], operatorsFault, /not verified/i],
+    [['MessageRejected'], misconfigured, /not verified/i],
     [['MessageRejected', 'InvalidParameterValue', 'ValidationError'], rejected],
     [
       [
@@ -33,32 +33,32 @@ const awsRules = {
         'AccessDenied',
         'AccessDeniedException',
       ],
-      operatorsFault,
+      misconfigured,
     ],
-    [['Throttling', 'ThrottlingException'], ourDailyQuota, /daily/i],
-    [['Throttling', 'ThrottlingException'], ourRate],
+    [['Throttling', 'ThrottlingException'], dailyQuotaExceeded, /daily/i],
+    [['Throttling', 'ThrottlingException'], throttled],
   ],
   sns: [
     [
       ['InvalidParameterException', 'InvalidParameterValueException', 'OptedOutException', 'EndpointDisabledException'],
       rejected,
     ],
-    [['AuthorizationErrorException'], operatorsFault],
-    [['ThrottledException', 'Throttling', 'ThrottlingException'], ourRate],
+    [['AuthorizationErrorException'], misconfigured],
+    [['ThrottledException', 'Throttling', 'ThrottlingException'], throttled],
   ],
 } as const satisfies Record<string, readonly Rule[]>;
 
 /**
- * The outcome of a call to SES or SNS that threw. The explanation for the tester has the error's name alone: its text may
- * hold the recipient or our account.
+ * Returns the outcome of a failed call to SES or SNS. The explanation contains only the name of the error, because its
+ * message may contain the recipient or the account.
  */
 export const awsFailure = (service: keyof typeof awsRules, error: unknown): Failure => {
   const { name, message } = error instanceof Error ? error : { name: 'Error', message: '' };
   const rules: readonly Rule[] = awsRules[service];
-  // An error that the service itself has given carries whose fault it is.
-  const otherwise = error instanceof Error && '$fault' in error ? unknown : unreachable;
-  const rule = rules.find(([names, , text]) => names.includes(name) && (text?.test(message) ?? true));
-  const kind = rule?.[1] ?? otherwise;
+  // The SDK sets `$fault` on error responses of the service.
+  const defaultKind = error instanceof Error && '$fault' in error ? unrecognized : unreachable;
+  const rule = rules.find(([names, , pattern]) => names.includes(name) && (pattern?.test(message) ?? true));
+  const kind = rule?.[1] ?? defaultKind;
   return failed(kind.result, kind.reason, `${service.toUpperCase()} did not accept the message: ${name}`, {
     ...kind,
     code: errorCode(error),

@@ -1,2 +1,2 @@
-/** Returns the current time, in ms since the epoch. Injected, so that tests need not wait. */
+/** Returns the current time in ms since the epoch. */
 export type Clock = () => number;

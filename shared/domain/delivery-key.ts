@@ -1,22 +1,22 @@
 import { createHash } from 'node:crypto';
 import type { AlarmEvent } from '../contracts/alarm-event.ts';
 
-const sha256 = (...parts: string[]): string => createHash('sha256').update(JSON.stringify(parts)).digest('hex');
+const sha256 = (...values: string[]): string => createHash('sha256').update(JSON.stringify(values)).digest('hex');
 
-/** The place of a delivery's record in table Deliveries. */
+/** The primary key of a delivery record (table Deliveries). */
 export type DeliveryKey = { pk: string; sk: string };
 
-/** The partition of a notification's deliveries. */
+/** Returns the partition key of a notification's deliveries. */
 export const deliveryPartition = ({ tenant, notificationId }: { tenant: string; notificationId: string }): string =>
   `delivery#${notificationId}#${tenant}`;
 
-/** Whose deliveries a partition holds: ids of notifications have no `#`. */
-export const partitionPlace = (pk: string): { tenant: string; notificationId: string } => {
+/** Returns the tenant and notification of a partition key. Notification ids contain no `#`. */
+export const parseDeliveryPartition = (pk: string): { tenant: string; notificationId: string } => {
   const [, notificationId = '', ...tenant] = pk.split('#');
   return { tenant: tenant.join('#'), notificationId };
 };
 
-/** The milliseconds inside an `event_id` (interface, Webhook payload); undefined where it has none. */
+/** Returns the timestamp in an `event_id`, in ms since the epoch, if it has one (API.md#webhook-payload). */
 export const eventIdTime = (eventId: string): number | undefined => {
   const digits = /:(\d{13}):[^:]*$/.exec(eventId)?.[1];
   return digits === undefined ? undefined : Number(digits);
@@ -25,8 +25,8 @@ export const eventIdTime = (eventId: string): number | undefined => {
 const sortableTime = (eventId: string): string => String(eventIdTime(eventId) ?? 0).padStart(13, '0');
 
 /**
- * One record for each (event, notification). It follows from the event's id alone, so that the same `event_id` with other
- * content meets the same record; the time comes first, so that a notification's deliveries sort by it.
+ * Returns the key of the record for an event and a notification. It depends on the event's id only, so that another event
+ * with the same id finds this record (DECISIONS.md#event-identity). The sort key starts with the time of the event.
  */
 export const deliveryKey = (
   { tenant_id: tenant, event_id: eventId }: AlarmEvent,
@@ -36,6 +36,6 @@ export const deliveryKey = (
   sk: `${sortableTime(eventId)}#${sha256(tenant, eventId)}`,
 });
 
-/** An id of a delivery that can be shown to receivers and written to logs: the same over all retries. */
+/** Returns the id of a delivery for destinations and logs; it is the same in all attempts. */
 export const deliveryId = (event: AlarmEvent, notificationId: string): string =>
   sha256(event.tenant_id, event.event_id, notificationId).slice(0, 32);

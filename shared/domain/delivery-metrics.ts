@@ -4,43 +4,43 @@ import type { AttemptOutcome } from './attempt-outcome.ts';
 /** The namespace of the service's own metrics. */
 export const METRICS_NAMESPACE = 'MonitoringNotifications';
 
-/** What is counted of a type's deliveries besides what became of each message. */
+/** Metrics of a type's deliveries, in addition to the message outcomes. */
 export type DeliveryCount =
-  /** Sends to a destination, and those of them that the destination failed: their ratio tells how the destinations are. */
+  /** Sends to destinations, and how many of them failed because of the destination. */
   | 'destination_attempts'
   | 'destination_failures'
-  /** Dead letters, by whose fault they are. */
+  /** Dead letters by cause. */
   | 'dead_lettered_service'
   | 'dead_lettered_destination'
-  /** Alerts over a tenant's limit of the day. */
+  /** Alerts that exceeded a tenant's daily limit. */
   | 'tenant_limit_exceeded'
-  /** Sends that AWS refused because of how operators set up the account. */
+  /** Sends that AWS rejected because of the account's configuration. */
   | 'misconfigured'
-  /** Sends that failed through AWS or our account, its daily quota excepted. */
+  /** Sends that failed because of AWS or the account, except its daily quota. */
   | 'service_failures'
-  /** Sends for which our account has no quota left today. */
+  /** Sends that exceeded the account's daily quota. */
   | 'aws_quota_exceeded'
-  /** Notices to technical contacts that could not be queued. */
+  /** Dead-letter notices that could not be queued. */
   | 'notices_not_queued';
 
-/** Milliseconds from when a delivery could first be tried until its destination took it. */
+/** Metric: milliseconds from the first possible attempt until the destination accepted the alert. */
 export const DELIVERY_LATENCY = 'delivery_latency';
 
-/** Milliseconds from when an alarm event came until its deliveries were on the queues of their types. */
+/** Metric: milliseconds from the arrival of an alarm event until its deliveries are on the queues of their types. */
 export const DISPATCH_LATENCY = 'dispatch_latency';
 
-/** What became of one message, as far as it is counted. */
+/** The result of processing a message, for metrics. */
 export type Settlement = {
-  /** What came of the send, where there was one. */
+  /** The outcome of the attempt, if there was one. */
   attemptOutcome?: AttemptOutcome;
-  /** Whose fault it is, where the message is dead now. */
+  /** The cause, if the message was dead-lettered. */
   cause?: FailureCause;
-  /** True where a notice to the technical contacts was due and could not be queued. */
+  /** True if a dead-letter notice could not be queued. */
   noticeLost?: boolean;
 };
 
-/** Failures without an attempt: nothing was sent, so they say nothing of how destinations are. */
-export const notSent: readonly FailureReason[] = [
+/** Reasons of failures in which nothing was sent. They do not count as destination failures. */
+export const notSentReasons: readonly FailureReason[] = [
   'tenant_limit_exceeded',
   'country_not_allowed',
   'no_contacts',
@@ -56,11 +56,11 @@ const countsOfAttempt = (attempt: AttemptOutcome): DeliveryCount[] => {
   if (reason === 'tenant_limit_exceeded') return ['tenant_limit_exceeded'];
   if (reason === 'aws_quota_exceeded') return ['aws_quota_exceeded'];
   if (reason === 'sender_misconfigured') return ['misconfigured', 'service_failures'];
-  if (notSent.includes(reason)) return [];
+  if (notSentReasons.includes(reason)) return [];
   return cause === 'service' ? ['service_failures'] : ['destination_attempts', 'destination_failures'];
 };
 
-/** The counts that a settled message adds one to. */
+/** Returns the metrics that a settled message increments. */
 export const deliveryCounts = ({ attemptOutcome, cause, noticeLost }: Settlement): DeliveryCount[] => [
   ...(attemptOutcome ? countsOfAttempt(attemptOutcome) : []),
   ...(cause ? [`dead_lettered_${cause}` as const] : []),
@@ -68,11 +68,8 @@ export const deliveryCounts = ({ attemptOutcome, cause, noticeLost }: Settlement
 ];
 
 /**
- * How long a delivery has taken, in ms: since its message was put on the queue of its type, or since its round began where
- * the message is a retry. So waits between attempts count, and the time before the dispatch does not (`DISPATCH_LATENCY`).
- *
- * @param opened when the round began, ms
- * @param sent when the message was sent, ms
+ * Returns the latency of a delivery in ms: the time since its message was sent or, for a retry, since its round started.
+ * It includes the delays between attempts, but not the dispatch (`DISPATCH_LATENCY`).
  */
-export const deliveryLatency = (opened: number, sent: number, now: number): number =>
-  Math.max(0, now - Math.min(opened, sent));
+export const deliveryLatency = (roundStartedAtMs: number, messageSentAtMs: number, nowMs: number): number =>
+  Math.max(0, nowMs - Math.min(roundStartedAtMs, messageSentAtMs));

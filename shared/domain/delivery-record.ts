@@ -1,84 +1,84 @@
 import type { AlarmState } from '../contracts/alarm-event.ts';
 import type { Delivery } from '../contracts/messages.ts';
 import type { FailureCause, FailureReason } from '../contracts/outcomes.ts';
-import { shortened } from './alert-text.ts';
+import { truncate } from './alert-text.ts';
 import type { AttemptOutcome } from './attempt-outcome.ts';
 import { type DeliveryKey, deliveryKey } from './delivery-key.ts';
 import { roundOf } from './delivery-message.ts';
 import { MAX_AGE_MS, MAX_ATTEMPTS, MAX_WAIT_FOR_ATTEMPT_MS } from './retry-schedule.ts';
 
 /**
- * Where a delivery stands. The first two are open; `dead` is opened again by the message of its next round. `bounced` was
- * delivered as far as we could tell, until SES reported that the email did not arrive.
+ * The statuses of a delivery. A failed delivery becomes pending again when the message of its next round arrives. A
+ * bounced delivery was delivered until SES reported the bounce.
  */
 export const deliveryStatuses = ['pending', 'failed', 'delivered', 'superseded', 'cancelled', 'bounced'] as const;
 
-/** Where a delivery stands. */
+/** The status of a delivery. */
 export type DeliveryStatus = (typeof deliveryStatuses)[number];
 
-/** One attempt, as the record keeps it. */
+/** An attempt in a delivery record. */
 export type Attempt = {
-  /** When it began, ms since the epoch. */
+  /** Start of the attempt, ms since the epoch. */
   timestamp_ms: number;
   result: AttemptOutcome['result'];
-  /** The HTTP status, where there was one. */
+  /** HTTP status of the response. */
   status?: number | undefined;
-  /** Why it failed. */
+  /** Reason of the failure. */
   reason?: FailureReason | undefined;
-  /** How long it took, in ms. */
   duration_ms: number;
 };
 
-/** The record of a delivery (table Deliveries): ids, times and outcomes, never a destination, under 1 KB up to the sixth attempt. */
+/**
+ * The record of a delivery (table Deliveries): ids, times and outcomes, never a destination. It is smaller than 1 KB up
+ * to the sixth attempt. All times except `ttl` are ms since the epoch.
+ */
 export type DeliveryRecord = DeliveryKey & {
   status: DeliveryStatus;
   event_id: string;
   entity_id: string;
   alarm_id: string;
   state: AlarmState;
-  /** Digest of the event: the same event id with other content is not the same event. */
+  /** Digest of the event, to detect another event with the same id. */
   content_hash: string;
-  /** Number of this round of attempts, from 1. */
+  /** Number of the current round of attempts, from 1. */
   round: number;
-  /** Attempts of this round. */
+  /** Number of attempts in this round. */
   attempt_count: number;
-  /** When this round began, ms. */
   round_started_at_ms: number;
-  /** When the first attempt of this round began, ms; 0 before. */
+  /** Start of the first attempt in this round; 0 before it. */
   first_attempt_at_ms: number;
-  /** When the next attempt is due, ms. */
   next_attempt_at_ms: number;
-  /** Whose fault the last failure of this round was, whether the attempt counted or not. */
+  /** Cause of the last failure in this round, including attempts that do not count. */
   last_cause?: FailureCause | undefined;
-  /** Until when the worker that claimed it may work on it, ms; 0 where nobody does. */
+  /** End of the current lease; 0 if the record is not claimed. */
   lease_until_ms: number;
-  /** Names the claim. */
+  /** Identifies the current or last claim. */
   claim_id: string;
   attempts: Attempt[];
-  /** Salted hashes of the recipients that were reached, where a delivery has several. */
+  /** Salted hashes of the recipients reached so far, if the delivery has several. */
   reached_recipient_hashes: string[];
-  /** When DynamoDB deletes it, epoch seconds. */
+  /** When DynamoDB deletes the record, epoch seconds. */
   ttl: number;
 };
 
-/** How long a claim holds, in ms: longer than a function can run. */
+/** Duration of a lease: longer than the timeout of a sender (DECISIONS.md#timeouts). */
 export const LEASE_MS = 35_000;
 
-/** How long records are kept, in seconds. */
-export const KEEP_SECONDS = 30 * 86_400;
+/** Retention of delivery records. */
+export const RETENTION_SECONDS = 30 * 86_400;
 
-/** A message is this long after its due time only where SQS or an operator held it, in ms. */
-const HELD_MS = 15 * 60_000;
+/** Only SQS delays or an operator can send a message this long after its attempt was due. */
+const HELD_MESSAGE_MS = 15 * 60_000;
 
-/** Ids of entities and alarms are as long as producers like; the record keeps the beginning. */
-const MAX_ID = 128;
+/** Ids of entities and alarms have no maximum length; records store this many code points. */
+const MAX_ID_LENGTH = 128;
 
-/** The id of an entity or an alarm as the record keeps it: DynamoDB refuses a lone surrogate, which is no Unicode. */
-export const shortenedId = (id: string): string => shortened(id, MAX_ID).toWellFormed();
+/** Returns the id of an entity or alarm as stored. DynamoDB rejects lone surrogates. */
+export const shortenedId = (id: string): string => truncate(id, MAX_ID_LENGTH).toWellFormed();
 
-/** The record as a first claim writes it. */
-export const claimedRecord = (delivery: Delivery, owner: string, now: number): DeliveryRecord => {
-  const { event, notification_id: notificationId, content_hash: content } = delivery;
+/** Returns the initial record of a delivery, claimed by `claimId`. */
+export const claimedRecord = (delivery: Delivery, claimId: string, nowMs: number): DeliveryRecord => {
+  const { event, notification_id: notificationId, content_hash } = delivery;
   return {
     ...deliveryKey(event, notificationId),
     status: 'pending',
@@ -86,96 +86,105 @@ export const claimedRecord = (delivery: Delivery, owner: string, now: number): D
     entity_id: shortenedId(event.entity.id),
     alarm_id: shortenedId(event.alarm.id),
     state: event.details.state,
-    content_hash: content,
+    content_hash,
     round: roundOf(delivery),
     attempt_count: 0,
-    round_started_at_ms: now,
+    round_started_at_ms: nowMs,
     first_attempt_at_ms: 0,
-    next_attempt_at_ms: now,
-    lease_until_ms: now + LEASE_MS,
-    claim_id: owner,
+    next_attempt_at_ms: nowMs,
+    lease_until_ms: nowMs + LEASE_MS,
+    claim_id: claimId,
     attempts: [],
     reached_recipient_hashes: [],
-    ttl: Math.floor(now / 1000) + KEEP_SECONDS,
+    ttl: Math.floor(nowMs / 1000) + RETENTION_SECONDS,
   };
 };
 
-/** What a claim comes to: the delivery is ours, or why it is not. */
+/** The result of a claim. */
 export type Claim =
+  /** This worker may process the delivery until its lease expires. */
   | { kind: 'claimed'; record: DeliveryRecord }
-  /** It is done, for whatever reason. */
+  /** The delivery is complete. */
   | { kind: 'ended'; isDelivered: boolean }
-  /** The record is of another event with the same id: the first wins. */
+  /** The record belongs to another event with the same id; the first event wins. */
   | { kind: 'conflict' }
-  /** Another worker has it until then, ms. */
-  | { kind: 'busy'; until: number }
-  /** Its next attempt is due then, ms. */
-  | { kind: 'not_due'; due: number };
+  /** Another worker has a lease. */
+  | { kind: 'busy'; leaseUntilMs: number }
+  /** The next attempt is not due. */
+  | { kind: 'not_due'; nextAttemptAtMs: number };
 
-const inNewRound = (record: DeliveryRecord, round: number, now: number): DeliveryRecord => ({
+const withNewRound = (record: DeliveryRecord, round: number, nowMs: number): DeliveryRecord => ({
   ...record,
   status: 'pending',
   round,
   attempt_count: 0,
-  round_started_at_ms: now,
+  round_started_at_ms: nowMs,
   first_attempt_at_ms: 0,
-  next_attempt_at_ms: now,
+  next_attempt_at_ms: nowMs,
   last_cause: undefined,
 });
 
-/** True where the round's time is over: 24 h after its first attempt, or four days without any. */
+/** Returns whether the round has expired: 24 h after its first attempt, or after four days without an attempt. */
 export const isExpired = (
-  { attempt_count: attempts, round_started_at_ms: opened, first_attempt_at_ms }: DeliveryRecord,
-  now: number,
-): boolean => (attempts > 0 ? now - first_attempt_at_ms > MAX_AGE_MS : now - opened > MAX_WAIT_FOR_ATTEMPT_MS);
+  { attempt_count, round_started_at_ms, first_attempt_at_ms }: DeliveryRecord,
+  nowMs: number,
+): boolean =>
+  attempt_count > 0 ? nowMs - first_attempt_at_ms > MAX_AGE_MS : nowMs - round_started_at_ms > MAX_WAIT_FOR_ATTEMPT_MS;
 
-/** Whose fault it is that a round ended without a delivery: that of its last failure; ours where nothing was tried. */
-export const causeOfExpiry = ({ attempt_count: attempts, last_cause: cause }: DeliveryRecord): FailureCause =>
-  attempts === 0 ? 'service' : (cause ?? 'destination');
+/** Returns the cause of an expired round: that of its last failure, or `service` if there was no attempt. */
+export const causeOfExpiry = ({ attempt_count, last_cause }: DeliveryRecord): FailureCause =>
+  attempt_count === 0 ? 'service' : (last_cause ?? 'destination');
 
 /**
- * What a claim comes to where there is a record already. A dead delivery starts a new round only for the message of exactly
- * that round, such as its redriven dead letter: every other message for it is a duplicate. One that is pending takes messages
- * of earlier rounds as well: its attempts are counted here, so none is made twice.
- * A round whose time ran out while SQS or an operator held its message starts anew: nobody has failed.
+ * Evaluates a claim on an existing record (DECISIONS.md#rounds).
  *
- * @param first the record as the claim would have written it
- * @param sentAt when the message was sent, ms
+ * A failed delivery starts a new round only for a message of exactly that round, such as its redriven dead letter; other
+ * messages are duplicates. A pending delivery also accepts messages of earlier rounds, because the record counts the
+ * attempts. If the round expired while SQS or an operator held the message, a new round starts.
+ *
+ * @param existing the stored record
+ * @param initial the record of a first claim (`claimedRecord`)
+ * @param sentAtMs when the message was sent
  */
-export const evaluateClaim = (found: DeliveryRecord, first: DeliveryRecord, sentAt: number, now: number): Claim => {
-  // The SDK may have sent our claim twice and lost the first answer.
-  if (found.claim_id === first.claim_id) return { kind: 'claimed', record: found };
-  if (found.content_hash !== first.content_hash) return { kind: 'conflict' };
-  if (found.lease_until_ms > now) return { kind: 'busy', until: found.lease_until_ms };
-  const { claim_id, lease_until_ms, ttl } = first;
-  const taken = { ...found, claim_id, lease_until_ms, ttl };
-  if (found.status === 'failed') {
-    return first.round === found.round + 1
-      ? { kind: 'claimed', record: inNewRound(taken, first.round, now) }
+export const evaluateClaim = (
+  existing: DeliveryRecord,
+  initial: DeliveryRecord,
+  sentAtMs: number,
+  nowMs: number,
+): Claim => {
+  // The SDK may have retried this claim after losing the first response.
+  if (existing.claim_id === initial.claim_id) return { kind: 'claimed', record: existing };
+  if (existing.content_hash !== initial.content_hash) return { kind: 'conflict' };
+  if (existing.lease_until_ms > nowMs) return { kind: 'busy', leaseUntilMs: existing.lease_until_ms };
+  const { claim_id, lease_until_ms, ttl } = initial;
+  const claimed = { ...existing, claim_id, lease_until_ms, ttl };
+  if (existing.status === 'failed') {
+    return initial.round === existing.round + 1
+      ? { kind: 'claimed', record: withNewRound(claimed, initial.round, nowMs) }
       : { kind: 'ended', isDelivered: false };
   }
-  if (found.status !== 'pending') return { kind: 'ended', isDelivered: found.status === 'delivered' };
-  if (found.next_attempt_at_ms > now) return { kind: 'not_due', due: found.next_attempt_at_ms };
-  const wasHeld = sentAt - found.next_attempt_at_ms > HELD_MS;
-  return wasHeld && isExpired(found, now)
-    ? { kind: 'claimed', record: inNewRound(taken, found.round + 1, now) }
-    : { kind: 'claimed', record: taken };
+  if (existing.status !== 'pending') return { kind: 'ended', isDelivered: existing.status === 'delivered' };
+  if (existing.next_attempt_at_ms > nowMs) return { kind: 'not_due', nextAttemptAtMs: existing.next_attempt_at_ms };
+  const wasHeld = sentAtMs - existing.next_attempt_at_ms > HELD_MESSAGE_MS;
+  return wasHeld && isExpired(existing, nowMs)
+    ? { kind: 'claimed', record: withNewRound(claimed, existing.round + 1, nowMs) }
+    : { kind: 'claimed', record: claimed };
 };
 
-const attemptOf = (outcome: AttemptOutcome, at: number, took: number): Attempt => ({
-  timestamp_ms: at,
+const attemptOf = (outcome: AttemptOutcome, startedAtMs: number, durationMs: number): Attempt => ({
+  timestamp_ms: startedAtMs,
   result: outcome.result,
   status: outcome.status,
   ...(outcome.result !== 'delivered' && { reason: outcome.reason }),
-  duration_ms: took,
+  duration_ms: durationMs,
 });
 
-/** The record after an attempt. The claim holds on: until it is settled, no duplicate may try as well. */
+/** Returns the record after an attempt. It keeps the lease until the message is settled. */
 export const withAttempt = (
   record: DeliveryRecord,
   outcome: AttemptOutcome,
-  at: number,
-  took: number,
+  startedAtMs: number,
+  durationMs: number,
 ): DeliveryRecord => {
   const isFailure = outcome.result !== 'delivered';
   const counts = !isFailure || outcome.countsAsAttempt !== false;
@@ -183,24 +192,24 @@ export const withAttempt = (
     ...record,
     ...(counts && {
       attempt_count: record.attempt_count + 1,
-      first_attempt_at_ms: record.first_attempt_at_ms || at,
-      attempts: [...record.attempts, attemptOf(outcome, at, took)].slice(-MAX_ATTEMPTS),
+      first_attempt_at_ms: record.first_attempt_at_ms || startedAtMs,
+      attempts: [...record.attempts, attemptOf(outcome, startedAtMs, durationMs)].slice(-MAX_ATTEMPTS),
     }),
     ...(isFailure && { last_cause: outcome.cause }),
     reached_recipient_hashes: outcome.reachedRecipientHashes ?? record.reached_recipient_hashes,
   };
 };
 
-/** The record once nobody works on it any more. */
+/** Returns the record with a final status and without a lease. */
 export const withStatus = (record: DeliveryRecord, status: Exclude<DeliveryStatus, 'pending'>): DeliveryRecord => ({
   ...record,
   status,
   lease_until_ms: 0,
 });
 
-/** The record of a delivery that can be claimed again at some time, ms. */
-export const withNextAttempt = (record: DeliveryRecord, due: number): DeliveryRecord => ({
+/** Returns the record without a lease, claimable from `nextAttemptAtMs` on. */
+export const withNextAttempt = (record: DeliveryRecord, nextAttemptAtMs: number): DeliveryRecord => ({
   ...record,
-  next_attempt_at_ms: due,
+  next_attempt_at_ms: nextAttemptAtMs,
   lease_until_ms: 0,
 });

@@ -2,19 +2,19 @@ import ipaddr from 'ipaddr.js';
 
 type Address = ReturnType<typeof ipaddr.parse>;
 
-/** All of the global unicast space that is assigned so far (IANA, IPv6 address space). */
+/** Global unicast addresses of IPv6 (IANA IPv6 address space). */
 const GLOBAL_UNICAST_V6 = ipaddr.parseCIDR('2000::/3');
 
-/** Local-use NAT64 (RFC 8215): nobody's but the network's own, and its inner address may stand anywhere. */
+/** Local-use NAT64 (RFC 8215): the position of the embedded address depends on the network. */
 const LOCAL_NAT64 = ipaddr.parseCIDR('64:ff9b:1::/48');
 
 const v4 = (bytes: number[]): Address => ipaddr.fromByteArray(bytes);
 
 /**
- * The IPv4 addresses that an IPv6 address stands for: a packet to it may come out at them (mapped, RFC 4291; NAT64, RFC 6052;
- * 6to4, RFC 3056; Teredo, RFC 4380, which names a server and a client with all its bits turned).
+ * Returns the IPv4 addresses embedded in an IPv6 address, which its packets may reach: IPv4-mapped (RFC 4291), NAT64
+ * (RFC 6052), 6to4 (RFC 3056) and Teredo (RFC 4380), which embeds a server and a client with inverted bits.
  */
-const embedded = (address: Address): Address[] => {
+const embeddedAddresses = (address: Address): Address[] => {
   const bytes = address.toByteArray();
   switch (address.range()) {
     case 'ipv4Mapped':
@@ -31,19 +31,20 @@ const embedded = (address: Address): Address[] => {
 
 const isPublicUnicast = (address: Address): boolean => {
   if (address.kind() === 'ipv6' && address.match(LOCAL_NAT64)) return false;
-  const inner = embedded(address);
-  if (inner.length > 0) return inner.every(isPublicUnicast);
+  const embedded = embeddedAddresses(address);
+  if (embedded.length > 0) return embedded.every(isPublicUnicast);
   return address.range() === 'unicast' && (address.kind() === 'ipv4' || address.match(GLOBAL_UNICAST_V6));
 };
 
 /**
- * Makes the egress rule (design 3): true where a user's URL may reach an address, which is any public unicast one, of
- * either family and in every form that embeds another, and whatever the settings allow besides.
+ * Creates the rule for tenant URLs (DECISIONS.md#ssrf-protection): public unicast addresses of IPv4 and IPv6, and the
+ * allowed blocks. An address that embeds others is public only if all of them are.
  *
- * @param allowed CIDR blocks
+ * @param allowedBlocks CIDR blocks
+ * @throws Error if a block is invalid
  */
-export const egressRule = (allowed: readonly string[]): EgressRule => {
-  const blocks = allowed.map((block) => ipaddr.parseCIDR(block));
+export const egressRule = (allowedBlocks: readonly string[]): EgressRule => {
+  const blocks = allowedBlocks.map((block) => ipaddr.parseCIDR(block));
   return (text) => {
     if (!ipaddr.isValid(text)) return false;
     const address = ipaddr.parse(text);
@@ -52,8 +53,8 @@ export const egressRule = (allowed: readonly string[]): EgressRule => {
   };
 };
 
-/** Says whether an address, as text, may be dialled. */
+/** Returns whether connections to an IP address are allowed. */
 export type EgressRule = (address: string) => boolean;
 
-/** For addresses that the operators chose, which may lie in their own network. */
+/** The rule for endpoints that operators configure, which may be in a private network. */
 export const anyAddress: EgressRule = () => true;

@@ -1,32 +1,32 @@
 import { type AlarmEvent, tenantId } from '../contracts/alarm-event.ts';
 import { type DeliveryKey, deliveryKey, deliveryPartition } from './delivery-key.ts';
 
-/** What SES tells us that became of a mail after it took it. */
+/** The SES events about emails that were not delivered or caused a complaint. */
 export const emailEventKinds = ['Bounce', 'Complaint', 'Reject'] as const;
 
-/** What became of a mail. */
+/** The type of an SES event. */
 export type EmailEventKind = (typeof emailEventKinds)[number];
 
-/** A mail's tags: ids alone, in the letters that SES allows in a tag (A-Z, a-z, 0-9, `_`, `-`; at most 256). */
+/** Message tags of an email: only ids, in the characters that SES allows (A-Z, a-z, 0-9, `_`, `-`; at most 256). */
 export type EmailTags = { notification: string; tenant: string; event: string };
 
-/** The tags by which a mail's delivery is found again when SES tells that it bounced. */
+/** Returns the tags that identify the delivery of an email in SES events. */
 export const emailTags = (event: AlarmEvent, notificationId: string): EmailTags => ({
   notification: notificationId,
   tenant: Buffer.from(event.tenant_id).toString('base64url'),
   event: deliveryKey(event, notificationId).sk.replace('#', '-'),
 });
 
-/** The place of the record that a mail's tags name; undefined where they are not of our making. */
-export const deliveryOfTags = ({
+/** Returns the key of the delivery record, or undefined if `emailTags` did not create the tags. */
+export const deliveryKeyFromTags = ({
   notification = '',
   tenant: encoded = '',
   event = '',
 }: { [Tag in keyof EmailTags]?: string | undefined }): DeliveryKey | undefined => {
   const tenant = Buffer.from(encoded, 'base64url').toString();
-  const isOurs =
+  const isValid =
     /^nt[A-Za-z0-9]+$/.test(notification) && tenantId.safeParse(tenant).success && /^\d{13}-[0-9a-f]{64}$/.test(event);
-  return isOurs
+  return isValid
     ? { pk: deliveryPartition({ tenant, notificationId: notification }), sk: event.replace('-', '#') }
     : undefined;
 };

@@ -2,12 +2,12 @@ import { escape as escapeHtml } from 'html-escaper';
 import type { AlarmEvent } from '../contracts/alarm-event.ts';
 import { facts, headline } from './alert-text.ts';
 
-/** An e-mail about an alarm event: the same facts as plain text and as HTML. */
+/** An email about an alarm event, as plain text and as HTML. */
 export type EmailMessage = { subject: string; text: string; html: string };
 
-const stateColour = { OK: '#2e7d32', WARNING: '#b26a00', CRITICAL: '#c62828' } as const;
+const stateColors = { OK: '#2e7d32', WARNING: '#b26a00', CRITICAL: '#c62828' } as const;
 
-/** Writes the e-mail of an event; every value of the event is escaped. */
+/** Returns the email for an event, with all values escaped in the HTML. */
 export const emailMessage = (event: AlarmEvent): EmailMessage => {
   const subject = headline(event);
   const rows = facts(event);
@@ -20,7 +20,7 @@ export const emailMessage = (event: AlarmEvent): EmailMessage => {
     text: `${subject}\n\n${rows.map(([name, value]) => `${name}: ${value}`).join('\n')}\n`,
     html: [
       '<!doctype html><html><body style="font-family:sans-serif">',
-      `<h2 style="color:${stateColour[event.details.state]}">${escapeHtml(subject)}</h2>`,
+      `<h2 style="color:${stateColors[event.details.state]}">${escapeHtml(subject)}</h2>`,
       `<table>${htmlRows.join('')}</table>`,
       '</body></html>',
     ].join('\n'),

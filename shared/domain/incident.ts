@@ -2,11 +2,11 @@ import { createHash } from 'node:crypto';
 import type { AlarmEvent } from '../contracts/alarm-event.ts';
 import { asNumber } from '../contracts/json.ts';
 import { type DeliveryKey, deliveryKey, eventIdTime } from './delivery-key.ts';
-import { KEEP_SECONDS, LEASE_MS } from './delivery-record.ts';
+import { LEASE_MS, RETENTION_SECONDS } from './delivery-record.ts';
 
 /**
- * The name of the incident that an alarm may open: one for each tenant, entity and alarm, and the same from the trigger to
- * the resolve. A hash, since ids of any length and with any separator are in it (at most 255 characters, Events API v1).
+ * Returns the key of an alarm's incident, the same from trigger to resolve. It is a hash, because ids can have any length
+ * and characters, while PagerDuty Events API v1 limits keys to 255 characters.
  */
 export const incidentKey = ({ tenant_id: tenant, entity, alarm }: AlarmEvent): string =>
   createHash('sha256')
@@ -16,53 +16,57 @@ export const incidentKey = ({ tenant_id: tenant, entity, alarm }: AlarmEvent): s
 const timestamp = (value: unknown): number | undefined => (typeof value === 'number' && value >= 0 ? value : undefined);
 
 /**
- * When the alarm's state changed, ms since the epoch: the event's own timestamp, or the one inside its id, but never later
- * than SQS accepted the event. So a producer whose clock is fast, or which counts nanoseconds, cannot make later events of
- * the alarm look old.
+ * Returns when the alarm's state changed, in ms since the epoch: the event's timestamp or the one in its id, but at most
+ * `sentAtMs`. Otherwise a producer with a wrong clock could make later events look outdated (DECISIONS.md#event-time).
  *
- * @param sentAt when SQS accepted the event (`SentTimestamp`), ms since the epoch
+ * @param sentAtMs when SQS accepted the event (`SentTimestamp`)
  */
-export const eventTime = ({ details, event_id: eventId }: AlarmEvent, sentAt: number): number =>
-  Math.min(timestamp(asNumber(details.timestamp)) ?? eventIdTime(eventId) ?? sentAt, sentAt);
+export const eventTime = ({ details, event_id: eventId }: AlarmEvent, sentAtMs: number): number =>
+  Math.min(timestamp(asNumber(details.timestamp)) ?? eventIdTime(eventId) ?? sentAtMs, sentAtMs);
 
 /**
- * Who may send to a notification about an incident, and how new the newest event is that was delivered there (an item of
- * table Deliveries, beside the records of the same notification).
+ * The lock that serializes deliveries about one incident to one notification, and the time of the newest delivered event
+ * (DECISIONS.md#incident-order). It is stored in table Deliveries, in the partition of the notification.
  */
 export type IncidentLock = DeliveryKey & {
-  /** Time of the newest event that was delivered, ms; 0 before the first. It only increases. */
+  /** Time of the newest delivered event, ms since the epoch; 0 before the first. It only increases. */
   newest_event_at_ms: number;
-  /** Until when the holder may send, ms; 0 when nobody holds the lock. */
+  /** End of the current lease, ms since the epoch; 0 if the lock is free. */
   lease_until_ms: number;
-  /** Names the claim of the lock. */
+  /** Identifies the current or last claim. */
   claim_id: string;
-  /** When DynamoDB deletes it, epoch seconds. */
+  /** When DynamoDB deletes the lock, epoch seconds. */
   ttl: number;
 };
 
-/** The lock as a first claim writes it. */
-export const claimedLock = (event: AlarmEvent, notificationId: string, owner: string, now: number): IncidentLock => ({
+/** Returns the initial lock, claimed by `claimId`. */
+export const claimedLock = (
+  event: AlarmEvent,
+  notificationId: string,
+  claimId: string,
+  nowMs: number,
+): IncidentLock => ({
   pk: deliveryKey(event, notificationId).pk,
   sk: `incident#${incidentKey(event)}`,
   newest_event_at_ms: 0,
-  lease_until_ms: now + LEASE_MS,
-  claim_id: owner,
-  ttl: Math.floor(now / 1000) + KEEP_SECONDS,
+  lease_until_ms: nowMs + LEASE_MS,
+  claim_id: claimId,
+  ttl: Math.floor(nowMs / 1000) + RETENTION_SECONDS,
 });
 
-/** The waits of the newest event for its incident's lock, in ms; the last one repeats. It should not wait out a whole lease. */
-const NEWEST_WAITS = [2_000, 4_000, 8_000, 16_000, 35_000] as const;
-/** The waits of older events, in ms; the last one repeats. They are superseded as soon as the newest is delivered. */
-const OLDER_WAITS = [2_000, 8_000, 32_000, 128_000, 512_000, 900_000] as const;
+/** Delays of the newest event of an incident. The first ones are short, because most sends take less than a lease. */
+const NEWEST_EVENT_DELAYS_MS = [2_000, 4_000, 8_000, 16_000, 35_000] as const;
+/** Delays of older events, which are superseded once the newest is delivered. */
+const OLDER_EVENT_DELAYS_MS = [2_000, 8_000, 32_000, 128_000, 512_000, 900_000] as const;
 
 /**
- * How long a message waits before it asks for the lock of its incident again, in ms. However many wait, and however long the
- * destination does not answer, only the newest asks often.
+ * Returns the delay in ms before a message retries to claim its incident lock. The last delay repeats. Only the newest
+ * waiting event retries often, so that a slow destination does not cause many claims.
  *
- * @param asked how many times it has asked in vain before
- * @param isOlder true where a newer event of the incident waits as well
+ * @param failedClaims number of failed claims before this one
+ * @param isOlder whether a newer event of the incident is waiting
  */
-export const lockRetryDelayMs = (asked: number, isOlder: boolean): number => {
-  const waits: readonly number[] = isOlder ? OLDER_WAITS : NEWEST_WAITS;
-  return waits[Math.min(asked, waits.length - 1)] ?? 0;
+export const lockRetryDelayMs = (failedClaims: number, isOlder: boolean): number => {
+  const delaysMs: readonly number[] = isOlder ? OLDER_EVENT_DELAYS_MS : NEWEST_EVENT_DELAYS_MS;
+  return delaysMs[Math.min(failedClaims, delaysMs.length - 1)] ?? 0;
 };

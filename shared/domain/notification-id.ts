@@ -2,14 +2,14 @@ import { monotonicFactory } from 'ulid';
 
 const ulid = monotonicFactory();
 
-/** The id of the default notification, which every tenant has (interface, "What the service does" 6). */
+/** The id of the default notification, which every tenant has (API.md#default-notification). */
 export const DEFAULT_NOTIFICATION_ID = 'ntTechnicalContactsEmail';
 
 /**
- * `nt` and a ULID, so that sorting by id is sorting by creation. A ULID starts with a digit, hence every id that we
- * make sorts before the default notification's.
+ * Returns a new id: `nt` and a ULID, so ids sort by creation. ULIDs start with a digit, so the id of the default
+ * notification sorts last.
  */
 export const newNotificationId = (): string => `nt${ulid()}`;
 
-/** True for what can be the id of a stored notification; nothing else is worth a read. */
+/** Returns whether a stored notification can have this id. */
 export const isStoredNotificationId = (id: string): boolean => /^nt[0-7][0-9A-HJKMNP-TV-Z]{25}$/.test(id);

@@ -3,16 +3,16 @@ import { fieldsOf } from '../contracts/notification-types.ts';
 import { ServiceError } from './errors.ts';
 import { DEFAULT_NOTIFICATION_ID } from './notification-id.ts';
 
-/** Identifies a notification: its tenant is part of every key. */
+/** Identifies a notification. */
 export type NotificationKey = { tenant: string; id: string };
 
 /**
- * What delivering needs of a notification: `details` holds the fields of the type alone, never the client's own entries,
- * so that it is small whatever the client keeps in its notification.
+ * The parts of a notification that a delivery requires. `details` contains only the fields of the type, so the size does
+ * not depend on additional entries.
  */
 export type DeliveryTarget = { id: string } & Destination;
 
-/** The notification that every tenant has without making it (interface, "What the service does" 6). */
+/** The notification that every tenant has (API.md#default-notification). It is not stored. */
 export const defaultNotification: NotificationRecord = {
   id: DEFAULT_NOTIFICATION_ID,
   label: 'Email All Technical Contacts',
@@ -20,15 +20,15 @@ export const defaultNotification: NotificationRecord = {
   details: {},
 };
 
-/** The entries of `details` that are fields of the type. */
-export const ownFields = ({ type, details }: Destination): Record<string, string> =>
+/** Returns the entries of `details` that are fields of the type. */
+export const typeFields = ({ type, details }: Destination): Record<string, string> =>
   Object.fromEntries(Object.entries(details).filter(([key]) => Object.hasOwn(fieldsOf(type), key)));
 
-/** What a client changes: attributes that it names, not yet validated, since only the whole can be. */
+/** The attributes in an update request. Only the updated notification as a whole is validated. */
 export type Changes = Partial<Record<keyof NotificationAttributes, unknown>>;
 
-/** A partial update (design 2, PUT): absent attributes keep their value, `details` and `metadata` are replaced whole. */
-export const changed = ({ label, type, details, metadata }: NotificationAttributes, changes: Changes): Changes => ({
+/** Returns the updated attributes: absent ones keep their value (DECISIONS.md#partial-updates). */
+export const withChanges = ({ label, type, details, metadata }: NotificationAttributes, changes: Changes): Changes => ({
   label,
   type,
   details,
@@ -36,10 +36,10 @@ export const changed = ({ label, type, details, metadata }: NotificationAttribut
   ...changes,
 });
 
-/** The default notification is every tenant's and nobody's to change. @throws ServiceError 403 */
+/** Rejects changes of the default notification. @throws ServiceError forbiddenError */
 export const assertChangeable = (id: string): void => {
   if (id === DEFAULT_NOTIFICATION_ID) {
-    throw new ServiceError('forbiddenError', 'The default notification cannot be changed.', {
+    throw new ServiceError('forbiddenError', 'The default notification cannot be withChanges.', {
       details: `id: ${DEFAULT_NOTIFICATION_ID} belongs to every account and can be neither updated nor deleted`,
     });
   }

@@ -1,27 +1,27 @@
 import { type AlarmEvent, webhookPayload } from '../contracts/alarm-event.ts';
-import { headline, shortened, statusText } from './alert-text.ts';
+import { headline, statusText, truncate } from './alert-text.ts';
 import { incidentKey } from './incident.ts';
 
-/** The most bytes of `details`: a body may have 512 KB (Events API v1). */
-const MAX_DETAILS = 500 * 1024;
-/** Characters of a description (Events API v1). */
-const MAX_DESCRIPTION = 1_024;
+/** PagerDuty Events API v1 limits bodies to 512 KB. */
+const MAX_DETAILS_BYTES = 500 * 1024;
+/** Limit of PagerDuty Events API v1. */
+const MAX_DESCRIPTION_LENGTH = 1_024;
 
-/** Parts of the payload, the largest left out until the rest fits: an incident without its details is better than none. */
+/** Returns the payload without its largest fields if it exceeds the limit. */
 const fittingDetails = (event: AlarmEvent): Record<string, unknown> => {
-  const parts = Object.entries(webhookPayload(event))
+  const fields = Object.entries(webhookPayload(event))
     .map(([name, value]) => ({ name, value, bytes: Buffer.byteLength(JSON.stringify({ [name]: value })) }))
-    .sort((one, other) => one.bytes - other.bytes);
-  let room = MAX_DETAILS;
+    .sort((a, b) => a.bytes - b.bytes);
+  let remainingBytes = MAX_DETAILS_BYTES;
   return Object.fromEntries(
-    parts.flatMap(({ name, value, bytes }) => {
-      room -= bytes;
-      return room >= 0 ? [[name, value]] : [];
+    fields.flatMap(({ name, value, bytes }) => {
+      remainingBytes -= bytes;
+      return remainingBytes >= 0 ? [[name, value]] : [];
     }),
   );
 };
 
-/** An event of the pager's API (PagerDuty Events API v1). */
+/** An event of PagerDuty Events API v1. */
 export type PagerEvent = {
   service_key: string;
   event_type: 'trigger' | 'resolve';
@@ -31,7 +31,7 @@ export type PagerEvent = {
   client?: string;
 };
 
-/** CRITICAL and WARNING trigger the alarm's incident, OK resolves it. A repeated trigger only adds to its log. */
+/** Returns the pager event: CRITICAL and WARNING trigger the incident, OK resolves it. */
 export const pagerEvent = (event: AlarmEvent, serviceKey: string): PagerEvent => {
   const common = { service_key: serviceKey, incident_key: incidentKey(event), details: fittingDetails(event) };
   if (event.details.state === 'OK') return { ...common, event_type: 'resolve' };
@@ -39,7 +39,10 @@ export const pagerEvent = (event: AlarmEvent, serviceKey: string): PagerEvent =>
   return {
     ...common,
     event_type: 'trigger',
-    description: shortened(status === undefined ? headline(event) : `${headline(event)}: ${status}`, MAX_DESCRIPTION),
+    description: truncate(
+      status === undefined ? headline(event) : `${headline(event)}: ${status}`,
+      MAX_DESCRIPTION_LENGTH,
+    ),
     client: 'Monitoring Notifications',
   };
 };

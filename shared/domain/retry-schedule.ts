@@ -1,54 +1,65 @@
 import type { Failure } from './attempt-outcome.ts';
 
-const SECOND = 1_000;
-const MINUTE = 60 * SECOND;
-const HOUR = 60 * MINUTE;
+const SECOND_MS = 1_000;
+const MINUTE_MS = 60 * SECOND_MS;
+const HOUR_MS = 60 * MINUTE_MS;
 
-/** The waits before the second to the ninth attempt, in ms (design 3, Attempts). */
-const WAITS = [5 * SECOND, 30 * SECOND, 2 * MINUTE, 10 * MINUTE, 30 * MINUTE, HOUR, 2 * HOUR, 4 * HOUR] as const;
+/** Delays before attempts 2 to 9 (DECISIONS.md#attempts-and-retry-schedule). */
+const RETRY_DELAYS_MS = [
+  5 * SECOND_MS,
+  30 * SECOND_MS,
+  2 * MINUTE_MS,
+  10 * MINUTE_MS,
+  30 * MINUTE_MS,
+  HOUR_MS,
+  2 * HOUR_MS,
+  4 * HOUR_MS,
+] as const;
 
-/** Attempts of one round: the first at once, then one after each wait. */
-export const MAX_ATTEMPTS = WAITS.length + 1;
+/** Maximum number of attempts in a round. */
+export const MAX_ATTEMPTS = RETRY_DELAYS_MS.length + 1;
 
-/** A delivery that is not done this long after the first attempt of its round is given up, in ms. */
-export const MAX_AGE_MS = 24 * HOUR;
+/** Time after the first attempt of a round at which the round expires. */
+export const MAX_AGE_MS = 24 * HOUR_MS;
 
-/** A delivery that could not be attempted at all for so long is given up, in ms: SQS keeps its message no longer. */
-export const MAX_WAIT_FOR_ATTEMPT_MS = 4 * 24 * HOUR;
+/** Time after the start of a round at which it expires without an attempt: the retention period of its message. */
+export const MAX_WAIT_FOR_ATTEMPT_MS = 4 * 24 * HOUR_MS;
 
-/** Upwards only, so that nobody is called earlier than the schedule or the destination says. */
-const JITTER = 0.2;
+/** Maximum jitter as a fraction of the delay. It only adds, because `Retry-After` is a minimum. */
+const MAX_JITTER = 0.2;
 
-/** Without jitter all that failed together would come again together. */
-const jittered = (wait: number, scale: number, random: () => number): number =>
-  Math.ceil(wait * scale * (1 + JITTER * random()));
+/** Adds jitter, so that deliveries which failed together are not retried together. */
+const withJitter = (delayMs: number, scale: number, random: () => number): number =>
+  Math.ceil(delayMs * scale * (1 + MAX_JITTER * random()));
 
 /**
- * How long to wait after a failure, in ms: the longer of the schedule and what the destination asks for; undefined where
- * the failure is permanent or no attempt is left.
+ * Returns the delay before the next attempt in ms: the scheduled delay, or the one that the destination requests if that
+ * is longer. Returns undefined after a permanent failure and after the last attempt.
  *
- * @param attempts those of this round, the failed one included
- * @param scale shortens all waits, for tests
+ * @param attemptCount attempts of this round, including the failed one
+ * @param scale factor for all delays; tests use a small one
  */
 export const retryDelayMs = (
-  attempts: number,
+  attemptCount: number,
   { result, retryAfterMs = 0, countsAsAttempt = true }: Failure,
   scale: number,
   random: () => number = Math.random,
 ): number | undefined => {
   if (result === 'permanent') return undefined;
-  if (!countsAsAttempt) return jittered(retryAfterMs, scale, random);
-  const wait = WAITS[attempts - 1];
-  return wait && jittered(Math.max(wait, retryAfterMs), scale, random);
+  if (!countsAsAttempt) return withJitter(retryAfterMs, scale, random);
+  const scheduledMs = RETRY_DELAYS_MS[attemptCount - 1];
+  return scheduledMs && withJitter(Math.max(scheduledMs, retryAfterMs), scale, random);
 };
 
-/** Receives after which a failure of ours is no short one any more. */
-const SHORT_RECEIVES = 30;
+/** Receives with a delay of at most 90 s. */
+const MAX_SHORT_RECEIVES = 30;
 
 /**
- * Seconds to wait after a failure of ours, by the number of times that the message was received: 2, 4, 8 ... 64, then 90 for
- * the first 40 minutes, so that metrics show the failure in every period and messages follow soon after it; then 900, so that
- * an outage of 18 hours does not use up the receives of a queue.
+ * Returns how long a message stays invisible after an internal error, in ms: 2, 4, 8 ... 64 s, then 90 s up to receive
+ * 30, so that every period of the alarms has data points and processing resumes soon after recovery. From then on it is
+ * 15 min, so that an outage of 18 hours does not exhaust `maxReceiveCount` (DECISIONS.md#internal-errors).
+ *
+ * @param receiveCount `ApproximateReceiveCount` of the message
  */
-export const internalErrorDelaySeconds = (receiveCount: number, scale: number): number =>
-  Math.ceil((receiveCount > SHORT_RECEIVES ? 900 : Math.min(2 ** receiveCount, 90)) * scale);
+export const internalErrorDelayMs = (receiveCount: number, scale: number): number =>
+  Math.ceil((receiveCount > MAX_SHORT_RECEIVES ? 15 * MINUTE_MS : Math.min(2 ** receiveCount, 90) * SECOND_MS) * scale);

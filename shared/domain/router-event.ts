@@ -1,13 +1,13 @@
 import { type AlarmEvent, type WebhookPayload, webhookPayload } from '../contracts/alarm-event.ts';
-import { headline, shortened, statusText } from './alert-text.ts';
+import { headline, statusText, truncate } from './alert-text.ts';
 import { incidentKey } from './incident.ts';
 
 const messageType = { OK: 'RECOVERY', WARNING: 'WARNING', CRITICAL: 'CRITICAL' } as const;
 
-/** Characters of a state message (VictorOps REST endpoint). */
-const MAX_STATE_MESSAGE = 20_480;
+/** Limit of the VictorOps REST endpoint. */
+const MAX_STATE_MESSAGE_LENGTH = 20_480;
 
-/** A message of the router's REST endpoint: the webhook payload and the router's own fields. Times are in seconds. */
+/** A message of the VictorOps REST endpoint: the webhook payload and the fields of the router. Times are epoch seconds. */
 export type RouterEvent = WebhookPayload & {
   message_type: (typeof messageType)[keyof typeof messageType];
   entity_id: string;
@@ -18,7 +18,7 @@ export type RouterEvent = WebhookPayload & {
   monitoring_tool: string;
 };
 
-/** Writes the message; `entity_id` is the same for an incident's whole life. @param eventTimeMs when the alarm's state changed */
+/** Returns the router event; `entity_id` is the same from trigger to recovery. @param eventTimeMs when the alarm's state changed */
 export const routerEvent = (event: AlarmEvent, eventTimeMs: number): RouterEvent => {
   const seconds = Math.floor(eventTimeMs / 1000);
   return {
@@ -26,7 +26,7 @@ export const routerEvent = (event: AlarmEvent, eventTimeMs: number): RouterEvent
     message_type: messageType[event.details.state],
     entity_id: incidentKey(event),
     entity_display_name: headline(event),
-    state_message: shortened(statusText(event) ?? headline(event), MAX_STATE_MESSAGE),
+    state_message: truncate(statusText(event) ?? headline(event), MAX_STATE_MESSAGE_LENGTH),
     timestamp: seconds,
     state_start_time: seconds,
     monitoring_tool: 'Monitoring Notifications',

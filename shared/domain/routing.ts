@@ -6,9 +6,8 @@ const planList = { OK: 'ok_state', WARNING: 'warning_state', CRITICAL: 'critical
 >;
 
 /**
- * The ids of the notifications that hear of an event (design 3, Dispatch): those that the plan lists for its state, once
- * each, and only if the state changed. Undefined where the plan's list for this state is not a list of ids: then nobody
- * can tell who should have heard of it.
+ * Returns the ids that the notification plan lists for the event's state, without duplicates, or an empty list if the
+ * state did not change (DECISIONS.md#routing). Returns undefined if the plan is malformed.
  */
 export const plannedNotifications = (event: AlarmEvent): string[] | undefined => {
   const { details, previous_state: previous, notification_plan: plan } = event;

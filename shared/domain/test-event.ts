@@ -3,13 +3,13 @@ import type { AlarmEvent } from '../contracts/alarm-event.ts';
 const milliseconds = (data: number) => ({ type: 'i', data, unit: 'milliseconds' });
 
 /**
- * The event of a test message: every field of the interface's Webhook payload, so that a receiver can be built on it, and
- * ids that no real alarm has. Its state is OK, so that a test opens no incident anywhere.
+ * Returns the event of a test message. It has every field of the webhook payload (API.md#webhook-payload) and ids that
+ * real alarms never have. Its state is OK, so that tests open no incidents.
  *
- * @param now ms since the epoch
+ * @param nowMs ms since the epoch
  */
-export const testEvent = (tenant: string, now: number): AlarmEvent => {
-  const times = { created_at: now, updated_at: now };
+export const testEvent = (tenant: string, nowMs: number): AlarmEvent => {
+  const times = { created_at: nowMs, updated_at: nowMs };
   const unset = {
     metadata: {},
     confd_name: null,
@@ -18,12 +18,12 @@ export const testEvent = (tenant: string, now: number): AlarmEvent => {
     scheduled_suppressions: [],
   };
   return {
-    event_id: `${tenant}:enTest:alTest:chTest:${now}:OK`,
+    event_id: `${tenant}:enTest:alTest:chTest:${nowMs}:OK`,
     log_entry_id: 'test',
     tenant_id: tenant,
     details: {
       target: 'test.example.com',
-      timestamp: now,
+      timestamp: nowMs,
       metrics: {
         t_firstbyte: milliseconds(8),
         duration: milliseconds(9),
@@ -37,7 +37,7 @@ export const testEvent = (tenant: string, now: number): AlarmEvent => {
       collector_address_v4: '192.0.2.1',
       collector_address_v6: '2001:db8::1',
       observations: [
-        { monitoring_zone_id: 'mzTest', state: 'OK', status: 'Test', timestamp: now, collector_state: 'UP' },
+        { monitoring_zone_id: 'mzTest', state: 'OK', status: 'Test', timestamp: nowMs, collector_state: 'UP' },
       ],
     },
     entity: {

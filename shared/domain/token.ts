@@ -3,14 +3,14 @@ import { crc32 } from 'node:zlib';
 import baseX from 'base-x';
 
 /*
- * A token is `mnt_`, 43 characters for 256 random bits, and 6 for a CRC-32 of what stands before them, all base62.
- * The prefix lets secret scanners know a leaked token; the checksum lets us refuse garbage without a read.
+ * A token is `mnt_`, 43 base62 characters for 256 random bits, and 6 for a CRC-32 of everything before them. Secret
+ * scanners detect the prefix; the checksum rejects most invalid tokens without a database read.
  */
 const PREFIX = 'mnt_';
 const base62 = baseX('0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz');
 const RANDOM_LENGTH = 43;
 const CHECKSUM_LENGTH = 6;
-const shape = new RegExp(`^${PREFIX}[0-9A-Za-z]{${RANDOM_LENGTH + CHECKSUM_LENGTH}}$`);
+const TOKEN = new RegExp(`^${PREFIX}[0-9A-Za-z]{${RANDOM_LENGTH + CHECKSUM_LENGTH}}$`);
 
 const checksum = (text: string): string => {
   const bytes = Buffer.alloc(4);
@@ -18,15 +18,15 @@ const checksum = (text: string): string => {
   return base62.encode(bytes).padStart(CHECKSUM_LENGTH, '0').slice(-CHECKSUM_LENGTH);
 };
 
-/** Makes a new token; it is shown once and never stored. */
+/** Creates a token. Only its hash is stored. */
 export const newToken = (): string => {
-  const random = PREFIX + base62.encode(randomBytes(32)).padStart(RANDOM_LENGTH, '0');
-  return random + checksum(random);
+  const prefixed = PREFIX + base62.encode(randomBytes(32)).padStart(RANDOM_LENGTH, '0');
+  return prefixed + checksum(prefixed);
 };
 
-/** True where the text can be a token: anything else is refused without asking the database. */
-export const isTokenShaped = (text: string): boolean =>
-  shape.test(text) && checksum(text.slice(0, -CHECKSUM_LENGTH)) === text.slice(-CHECKSUM_LENGTH);
+/** Returns whether a text has the format and checksum of a token. */
+export const isWellFormedToken = (text: string): boolean =>
+  TOKEN.test(text) && checksum(text.slice(0, -CHECKSUM_LENGTH)) === text.slice(-CHECKSUM_LENGTH);
 
-/** SHA-256 in hex, the only form in which a token is stored or looked up. */
+/** Returns the SHA-256 of a token in hex, which identifies it in the database. */
 export const tokenHash = (token: string): string => createHash('sha256').update(token).digest('hex');

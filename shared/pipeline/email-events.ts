@@ -7,9 +7,9 @@ import { errorTrace, logger } from '../adapters/logger.ts';
 import { count, oldestAgeSeconds } from '../adapters/metrics.ts';
 import type { Queues } from '../adapters/queues.ts';
 import type { Clock } from '../domain/clock.ts';
-import { type DeliveryKey, partitionPlace } from '../domain/delivery-key.ts';
-import { deliveryOfTags, type EmailEventKind, emailEventKinds } from '../domain/email-event.ts';
-import { internalErrorDelaySeconds } from '../domain/retry-schedule.ts';
+import { type DeliveryKey, parseDeliveryPartition } from '../domain/delivery-key.ts';
+import { deliveryKeyFromTags, type EmailEventKind, emailEventKinds } from '../domain/email-event.ts';
+import { internalErrorDelayMs } from '../domain/retry-schedule.ts';
 
 /** The environment of the recorder, parsed. */
 export type RecorderEnvironment = { DELIVERIES_TABLE: string; EMAIL_EVENTS_QUEUE: string };
@@ -113,12 +113,12 @@ export const createEmailEventRecorder = (
     }
     const { eventType: kind, mail } = event.detail;
     const { messageId, tags } = mail;
-    const key = deliveryOfTags({
+    const key = deliveryKeyFromTags({
       notification: tags.notification?.[0],
       tenant: tags.tenant?.[0],
       event: tags.event?.[0],
     });
-    const place = key && partitionPlace(key.pk);
+    const place = key && parseDeliveryPartition(key.pk);
     const mark = key && kind !== 'Complaint' ? await markBounced(key) : undefined;
     logger.warn('mail event', {
       kind,
@@ -146,7 +146,7 @@ export const createEmailEventRecorder = (
       .changeVisibility(
         environment.EMAIL_EVENTS_QUEUE,
         message,
-        internalErrorDelaySeconds(Number(message.attributes.ApproximateReceiveCount), 1),
+        Math.ceil(internalErrorDelayMs(Number(message.attributes.ApproximateReceiveCount), 1) / 1_000),
       )
       .catch((error: unknown) => logger.error('visibility change failed', errorTrace(error)));
 

@@ -48,7 +48,7 @@ describe('an error that is meant for the client', () => {
     [400, new ServiceError('invalidLimit', 'The limit is invalid.'), 'invalidLimit', 'The limit is invalid.'],
     [404, notFound('The notification'), 'notFoundError', 'The notification was not found.'],
     [413, new ServiceError('requestTooLargeError', 'Too large.'), 'requestTooLargeError', 'Too large.'],
-    [429, new ServiceError('rateLimitReached', 'Enough.', { retryAfter: 60 }), 'rateLimitReached', 'Enough.'],
+    [429, new ServiceError('rateLimitReached', 'Enough.', { retryAfterSeconds: 60 }), 'rateLimitReached', 'Enough.'],
     [503, unavailable(), 'serviceUnavailable', 'The service is busy. Try again later.'],
   ])('is answered by its type: %i', async (status, error, type, details) => {
     const { statusCode, answer } = await thrown(error);
@@ -57,7 +57,7 @@ describe('an error that is meant for the client', () => {
   });
 
   it('says when to come again where that helps, and only there', async () => {
-    const limited = new ServiceError('rateLimitReached', 'Enough.', { retryAfter: 60 });
+    const limited = new ServiceError('rateLimitReached', 'Enough.', { retryAfterSeconds: 60 });
     expect((await thrown(limited)).headers).toEqual({ 'content-type': 'application/json', 'retry-after': '60' });
     expect((await thrown(unavailable())).headers).toMatchObject({ 'retry-after': expect.stringMatching(/^\d+$/) });
     expect((await thrown(badRequest('x'))).headers).toEqual({ 'content-type': 'application/json' });

@@ -11,12 +11,12 @@ const published: unknown = JSON.parse(
 );
 const isValid = new Ajv2020({ strict: false }).compile(alarmEventJsonSchema());
 
-describe('the published JSON Schema of an alarm event', () => {
-  it('is what the dispatch parses with (npm run --silent event-schema > shared/contracts/alarm-event.schema.json)', () => {
+describe('the JSON Schema of an alarm event', () => {
+  it('matches the published file (npm run --silent event-schema > shared/contracts/alarm-event.schema.json)', () => {
     expect(published).toEqual(JSON.parse(JSON.stringify(alarmEventJsonSchema())));
   });
 
-  it('takes an event of the pipeline, and the event of a test message', () => {
+  it('accepts alarm events and the event of a test message', () => {
     expect(isValid(alarmEvent())).toBe(true);
     expect(isValid(testEvent('acme', Date.UTC(2026, 0, 1)))).toBe(true);
   });
@@ -29,7 +29,7 @@ describe('the published JSON Schema of an alarm event', () => {
     ['details', { state: 'UNKNOWN' }],
     ['entity', { id: 7 }],
     ['alarm', null],
-  ])('refuses %s %o, as the dispatch does', (field, value) => {
+  ])('rejects %s %o, like the dispatch', (field, value) => {
     const event = { ...alarmEvent(), [field]: value };
     expect(isValid(event)).toBe(false);
     expect(isAlarmEvent(event)).toBe(false);

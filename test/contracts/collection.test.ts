@@ -1,52 +1,21 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { collection, parsePage } from '../../shared/contracts/collection.ts';
+import { parsePage } from '../../shared/api/paging.ts';
+import { collection } from '../../shared/contracts/collection.ts';
 
-const page = (query: string) => parsePage(new URLSearchParams(query));
 const href = 'https://api.example.com/v1.0/acme/notifications';
 
-describe('the page that a query asks for', () => {
-  it('is the first 50 where it says nothing', () => {
-    expect(page('')).toEqual({ limit: 50, marker: null });
-  });
-
-  it.each([1, 2, 50, 999, 1000])('may have a limit of %i', (limit) => {
-    expect(page(`limit=${limit}`)).toEqual({ limit, marker: null });
-  });
-
-  it.each(['0', '1001', '-1', '1.5', '1e2', '0x10', 'ten', '', '%20', '+5', '5%20', '10000', '٥', '9'.repeat(400)])(
-    'cannot have a limit of "%s"',
-    (limit) => {
-      expect(() => page(`limit=${limit}`)).toThrow(
-        expect.objectContaining({ type: 'invalidLimit', details: 'limit: must be a whole number from 1 to 1000' }),
-      );
-    },
-  );
-
-  it('starts at its marker, whether that exists or not', () => {
-    expect(page('marker=ntNever&limit=3')).toEqual({ limit: 3, marker: 'ntNever' });
-  });
-
-  it('is the first one where the marker is empty', () => {
-    expect(page('marker=')).toEqual({ limit: 50, marker: null });
-  });
-
-  it('ignores parameters that nobody knows', () => {
-    expect(page('from=1&offset=20&Limit=7')).toEqual({ limit: 50, marker: null });
-  });
-});
-
-describe('the envelope of a list', () => {
+describe('the response body of a list operation', () => {
   const self = (query = '') => ({ href, query: new URLSearchParams(query) });
 
-  it('has no next page on the last one', () => {
+  it('has no next marker and no next link on the last page', () => {
     expect(collection({ values: ['a', 'b'], next: null }, { limit: 50, marker: null }, self())).toEqual({
       values: ['a', 'b'],
       metadata: { count: 2, limit: 50, marker: null, next_marker: null, next_href: null },
     });
   });
 
-  it('says where the next page is, and echoes limit and marker', () => {
+  it('links to the next page and repeats limit and marker', () => {
     const { metadata } = collection({ values: ['a'], next: 'ntB' }, { limit: 1, marker: 'ntA' }, self('marker=ntA'));
     expect(metadata).toEqual({
       count: 1,
@@ -57,7 +26,7 @@ describe('the envelope of a list', () => {
     });
   });
 
-  it('keeps the filters of the request in the address of the next page, each once', () => {
+  it('keeps the filters of the request in the next link, each once', () => {
     const { metadata } = collection(
       { values: ['a'], next: 'ntB' },
       { limit: 1, marker: null },
@@ -70,11 +39,11 @@ describe('the envelope of a list', () => {
     expect(next.searchParams.get('other')).toBe('a&b');
   });
 
-  it('is empty with count 0 where there is nothing', () => {
+  it('has a count of 0 if there are no records', () => {
     expect(collection({ values: [], next: null }, { limit: 50, marker: 'zzz' }, self()).metadata.count).toBe(0);
   });
 
-  it('makes an address that asks for the same again from the next marker on, whatever the query was', () => {
+  it('links to a page with the same limit and filters, starting at the next marker', () => {
     fc.assert(
       fc.property(
         fc.array(fc.tuple(fc.constantFrom('id', 'a b', 'ä'), fc.string({ unit: 'binary' }))),

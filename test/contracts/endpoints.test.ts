@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { endpointNames, endpoints } from '../../shared/contracts/endpoints.ts';
 
-describe('the API', () => {
-  it('has the nine operations of the interface, each under its method and path', () => {
+describe('the table of endpoints', () => {
+  it('lists the nine operations of the API contract with their methods and paths', () => {
     expect(endpointNames.map((name) => [name, `${endpoints[name].method} ${endpoints[name].path}`])).toEqual([
       ['create-notification', 'POST /notifications'],
       ['list-notifications', 'GET /notifications'],
@@ -16,7 +16,7 @@ describe('the API', () => {
     ]);
   });
 
-  it('asks for the permission that fits what an operation does', () => {
+  it('requires the permission that matches the operation', () => {
     expect(Object.fromEntries(endpointNames.map((name) => [name, endpoints[name].permission]))).toEqual({
       'create-notification': 'create',
       'list-notifications': 'read',

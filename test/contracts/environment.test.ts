@@ -3,13 +3,20 @@ import { endpointNames } from '../../shared/contracts/endpoints.ts';
 import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
 import { environments, senderName } from '../../shared/environment.ts';
 
-const perType = JSON.stringify(Object.fromEntries(notificationTypeIds.map((type) => [type, `https://sqs/${type}`])));
+const valueByType = JSON.stringify(
+  Object.fromEntries(notificationTypeIds.map((type) => [type, `https://sqs/${type}`])),
+);
 
 const tokens = { TOKENS_TABLE: 'tokens', TOKEN_CACHE_SECONDS: '60' };
-const test = { ...tokens, ACCOUNTS_TABLE: 'accounts', TESTS_PER_TENANT_PER_DAY: '200', SENDER_FUNCTIONS: perType };
+const testEnvironment = {
+  ...tokens,
+  ACCOUNTS_TABLE: 'accounts',
+  TESTS_PER_TENANT_PER_DAY: '200',
+  SENDER_FUNCTIONS: valueByType,
+};
 
-describe('the environment of a function', () => {
-  it('is known for each operation, each sender, the dispatch, the events of mails and the unknown routes, and for nothing else', () => {
+describe('the environment schemas', () => {
+  it('cover exactly the operations, the senders, the dispatch, the email event recorder and the unknown routes', () => {
     expect(Object.keys(environments).toSorted()).toEqual(
       [
         ...endpointNames,
@@ -21,9 +28,9 @@ describe('the environment of a function', () => {
     );
   });
 
-  it('is read once into what the function uses, numbers and lists parsed', () => {
+  it('parse numbers and values by type', () => {
     const { TESTS_PER_TENANT_PER_DAY, TOKEN_CACHE_SECONDS, SENDER_FUNCTIONS } =
-      environments['test-new-notification'].parse(test);
+      environments['test-new-notification'].parse(testEnvironment);
     expect({ TESTS_PER_TENANT_PER_DAY, TOKEN_CACHE_SECONDS }).toEqual({
       TESTS_PER_TENANT_PER_DAY: 200,
       TOKEN_CACHE_SECONDS: 60,
@@ -31,21 +38,21 @@ describe('the environment of a function', () => {
     expect(SENDER_FUNCTIONS.webhook).toBe('https://sqs/webhook');
   });
 
-  it('may hold what Lambda adds to it', () => {
+  it('ignore variables that Lambda sets', () => {
     expect(environments['get-notification-type'].safeParse({ ...tokens, AWS_REGION: 'eu-west-1' }).success).toBe(true);
   });
 
   it.each([
     ['a variable is missing', { ACCOUNTS_TABLE: undefined }],
     ['a name is empty', { ACCOUNTS_TABLE: '' }],
-    ['a number is none', { TESTS_PER_TENANT_PER_DAY: 'many' }],
+    ['a number is not numeric', { TESTS_PER_TENANT_PER_DAY: 'many' }],
     ['a number is empty', { TESTS_PER_TENANT_PER_DAY: '' }],
-    ['a number is below 0', { TESTS_PER_TENANT_PER_DAY: '-1' }],
-    ['a number has no end', { TESTS_PER_TENANT_PER_DAY: 'Infinity' }],
+    ['a number is negative', { TESTS_PER_TENANT_PER_DAY: '-1' }],
+    ['a number is infinite', { TESTS_PER_TENANT_PER_DAY: 'Infinity' }],
     ['a type is missing', { SENDER_FUNCTIONS: '{"webhook":"w"}' }],
-    ['a value for a type is empty', { SENDER_FUNCTIONS: perType.replace('https://sqs/sms', '') }],
-    ['a value for all types is no JSON', { SENDER_FUNCTIONS: 'webhook' }],
-  ])('kills a bad deploy at once: %s', (_, changes) => {
-    expect(() => environments['test-new-notification'].parse({ ...test, ...changes })).toThrow();
+    ['a value for a type is empty', { SENDER_FUNCTIONS: valueByType.replace('https://sqs/sms', '') }],
+    ['the values by type are not JSON', { SENDER_FUNCTIONS: 'webhook' }],
+  ])('reject an invalid environment: %s', (_, changes) => {
+    expect(() => environments['test-new-notification'].parse({ ...testEnvironment, ...changes })).toThrow();
   });
 });

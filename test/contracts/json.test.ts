@@ -5,17 +5,17 @@ import { parseJson } from '../../shared/contracts/json.ts';
 const roundTrip = (text: string): string => JSON.stringify(parseJson(text));
 
 /** Digits without leading zeros. */
-const whole = (maxLength: number) =>
+const integerDigits = (maxLength: number) =>
   fc.oneof(fc.constant('0'), fc.stringMatching(new RegExp(`^[1-9][0-9]{0,${maxLength - 1}}$`)));
 const fraction = fc.stringMatching(/^[0-9]{0,30}[1-9]$/);
 
-/** Drops what does not change a number: zeros at the end of its fraction. */
-const plain = (text: string): string => (text.includes('.') ? text.replace(/\.?0+$/, '') : text);
+/** Removes trailing zeros of a fraction. */
+const withoutTrailingZeros = (text: string): string => (text.includes('.') ? text.replace(/\.?0+$/, '') : text);
 
-describe('the numbers of an alert', () => {
-  it('reach the receiver to the last digit, integers of up to 30 digits', () => {
+describe('numbers in an event', () => {
+  it('survive a round trip as integers of up to 30 digits', () => {
     fc.assert(
-      fc.property(fc.boolean(), whole(30), (negative, digits) => {
+      fc.property(fc.boolean(), integerDigits(30), (negative, digits) => {
         const text = negative && digits !== '0' ? `-${digits}` : digits;
         expect(roundTrip(`{"id":${text}}`)).toBe(`{"id":${text}}`);
       }),
@@ -23,12 +23,14 @@ describe('the numbers of an alert', () => {
     );
   });
 
-  it('reach the receiver to the last digit, decimals of up to 30 places', () => {
-    const decimal = fc.tuple(whole(12), fraction).map(([integer, places]) => `${integer}.${places}`);
+  it('survive a round trip as decimals of up to 30 places', () => {
+    const decimal = fc.tuple(integerDigits(12), fraction).map(([integer, places]) => `${integer}.${places}`);
     fc.assert(
       fc.property(fc.array(decimal, { minLength: 1, maxLength: 5 }), (numbers) => {
         const read: unknown = JSON.parse(roundTrip(`[${numbers}]`).replace(/[^[\],]+/g, '"$&"'));
-        expect(read).toEqual(numbers.map((number) => (Number(number) < 1e-6 ? expect.anything() : plain(number))));
+        expect(read).toEqual(
+          numbers.map((number) => (Number(number) < 1e-6 ? expect.anything() : withoutTrailingZeros(number))),
+        );
         expect(JSON.parse(roundTrip(`[${numbers}]`))).toEqual(numbers.map(Number));
       }),
       { numRuns: 500 },
@@ -45,11 +47,11 @@ describe('the numbers of an alert', () => {
     '-1E+999',
     '5e-324',
     '1.00000000000000000001',
-  ])('reach the receiver as they came: %s', (text) => {
+  ])('survive a round trip unchanged: %s', (text) => {
     expect(roundTrip(`{"data":${text}}`)).toBe(`{"data":${text}}`);
   });
 
-  it('are numbers, as ever, where a double holds them', () => {
+  it('are plain numbers if a double can represent them', () => {
     expect(parseJson('{"timestamp":1700000000000,"t":0.25,"n":-3}')).toEqual({
       timestamp: 1_700_000_000_000,
       t: 0.25,
@@ -58,8 +60,8 @@ describe('the numbers of an alert', () => {
   });
 });
 
-describe('all else in an alert', () => {
-  it('comes through unchanged, whether there is a long number beside it or not', () => {
+describe('other values in an event', () => {
+  it('survive a round trip unchanged, with and without a long number in the event', () => {
     fc.assert(
       fc.property(fc.jsonValue({ stringUnit: 'binary' }), (value) => {
         const text = JSON.stringify(value);
@@ -70,17 +72,17 @@ describe('all else in an alert', () => {
     );
   });
 
-  it('may be text that looks like a long number, which stays text', () => {
+  it('stay strings if they look like long numbers', () => {
     expect(parseJson('["12345678901234567890", "1e5"]')).toEqual(['12345678901234567890', '1e5']);
   });
 
-  it('may have keys that are names in JavaScript', () => {
+  it('keep keys such as __proto__', () => {
     const text = '{"__proto__":{"a":12345678901234567890},"constructor":1,"toString":null}';
     expect(roundTrip(text)).toBe(text);
   });
 
   it.each(['', '{', 'undefined', "{'a':1}", '[1,]', '01', 'NaN', '12345678901234567890x'])(
-    'is refused where it is no JSON: %s',
+    'are rejected if they are not JSON: %s',
     (text) => {
       expect(() => parseJson(text)).toThrow(SyntaxError);
     },

@@ -5,10 +5,10 @@ import { goodDetails } from '../support/notifications.ts';
 
 const request = { kind: 'test', tenant: 'acme', type: 'webhook', details: goodDetails.webhook };
 
-describe('a delivery on its way to a sender', () => {
+describe('a delivery message', () => {
   const shared = { event_time_ms: 1, content_hash: 'hash', event: alarmEvent() };
 
-  it('needs an event that is one, its time and its digest', () => {
+  it('requires a notification, a valid event, its time and its digest', () => {
     expect(delivery.safeParse({ notification_id: 'ntA', ...shared }).success).toBe(true);
     expect(delivery.safeParse({ ...shared }).success).toBe(false);
     for (const changes of [{ event: {} }, { event_time_ms: undefined }, { content_hash: undefined }, { round: 0 }])
@@ -16,22 +16,22 @@ describe('a delivery on its way to a sender', () => {
   });
 });
 
-describe('a test that a sender is asked for', () => {
-  it('names the tenant, the type and the details', () => {
+describe('a test request', () => {
+  it('contains the tenant, the type and the details', () => {
     expect(testRequest.parse(request)).toEqual(request);
   });
 
   it.each([
     ['another kind', { kind: 'alert' }],
-    ['a tenant that can be none', { tenant: 'a b' }],
+    ['an invalid tenant', { tenant: 'a b' }],
     ['an unknown type', { type: '__proto__' }],
-    ['details that are no object', { details: 'url' }],
+    ['details that are a string', { details: 'url' }],
     ['no details', { details: null }],
-  ])('is refused with %s', (_, changes) => {
+  ])('is rejected with %s', (_, changes) => {
     expect(testRequest.safeParse({ ...request, ...changes }).success).toBe(false);
   });
 
-  it('answers with a status of two, and a message', () => {
+  it('has a result with the status success or failure, and a message', () => {
     expect(testResult.safeParse({ status: 'success', message: 'm' }).success).toBe(true);
     expect(testResult.safeParse({ status: 'failure', message: 'm' }).success).toBe(true);
     expect(testResult.safeParse({ status: 'ok', message: 'm' }).success).toBe(false);

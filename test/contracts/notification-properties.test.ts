@@ -5,7 +5,7 @@ import { notificationTypeIds } from '../../shared/contracts/notification-types.t
 import { goodDetails } from '../support/notifications.ts';
 import { refusal } from '../support/refusal.ts';
 
-/** Text of 1 to `max` code points out of all of Unicode but NUL. */
+/** Text of 1 to `max` code points, except NUL. */
 const text = (max: number) =>
   fc.string({ unit: 'binary', minLength: 1, maxLength: max }).map((generated) => generated.replaceAll('\0', '\u0001'));
 
@@ -29,7 +29,7 @@ const notification = fc.constantFrom(...notificationTypeIds).chain((type) =>
   ),
 );
 
-/** A body that is often nearly right. */
+/** A body that is often almost valid. */
 const anyBody = fc.oneof(
   fc.jsonValue({ stringUnit: 'binary' }),
   fc.record(
@@ -43,8 +43,8 @@ const anyBody = fc.oneof(
   ),
 );
 
-describe('any notification that keeps the rules', () => {
-  it('is accepted and read back exactly, key by key and in order', () => {
+describe('any valid notification', () => {
+  it('is parsed without changes, with its keys in order', () => {
     fc.assert(
       fc.property(notification, (body) => {
         const { data } = parseNotification(JSON.parse(JSON.stringify(body)));
@@ -56,7 +56,7 @@ describe('any notification that keeps the rules', () => {
     );
   });
 
-  it('is a destination that can be tested, with the same details', () => {
+  it('is a valid destination for a test, with the same details', () => {
     fc.assert(
       fc.property(notification, (body) => {
         const { data } = parseDestination(body);
@@ -66,8 +66,8 @@ describe('any notification that keeps the rules', () => {
   });
 });
 
-describe('any JSON at all', () => {
-  it('is accepted or refused with words, and never makes the service fail', () => {
+describe('any JSON value', () => {
+  it('is accepted or rejected with a message, without exceptions', () => {
     fc.assert(
       fc.property(anyBody, (body) => {
         for (const result of [parseNotification(body), parseDestination(body), parseChanges(body)]) {

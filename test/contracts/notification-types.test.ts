@@ -8,12 +8,12 @@ import {
 import { goodDetails } from '../support/notifications.ts';
 import { refusal } from '../support/refusal.ts';
 
-/** An address of this many characters, with labels as long as DNS allows. */
+/** An email address of this length, with DNS labels of valid lengths. */
 const addressOf = (length: number): string => `ops@${`${'d'.repeat(62)}.`.repeat(4).slice(0, length - 8)}.com`;
 
 const key = goodDetails.incidentrouter.api_key;
 
-const good: [type: string, details: Record<string, string>][] = [
+const valid: [type: string, details: Record<string, string>][] = [
   ...Object.entries(goodDetails),
   ['email', { address: 'first.last+tag@mail.example.co.uk' }],
   ['email', { address: "o'brien@example.com" }],
@@ -34,7 +34,7 @@ const good: [type: string, details: Record<string, string>][] = [
   ['managed', { anything: 'goes' }],
 ];
 
-const bad: [type: string, details: Record<string, string>, field: string][] = [
+const invalid: [type: string, details: Record<string, string>, field: string][] = [
   ['email', {}, 'address'],
   ...['ops', '@example.com', 'ops@', 'ops@example', 'a b@example.com', 'Ops <ops@example.com>', 'a@b@example.com'].map(
     (address): [string, Record<string, string>, string] => ['email', { address }, 'address'],
@@ -77,45 +77,45 @@ const bad: [type: string, details: Record<string, string>, field: string][] = [
 ];
 
 describe('the details of each type', () => {
-  it.each(good)('%s takes %j', (type, details) => {
+  it.each(valid)('accept %s with %j', (type, details) => {
     expect(refusal(parseNotification({ label: 'l', type, details }))).toBeUndefined();
   });
 
-  it.each(bad)('%s refuses %j and names the field', (type, details, field) => {
+  it.each(invalid)('reject %s with %j and name the field', (type, details, field) => {
     expect(refusal(parseNotification({ label: 'l', type, details }))).toMatch(
       new RegExp(`^details\\.${field}: [^;]+$`),
     );
   });
 
-  it('may hold an address of 254 characters and no more (RFC 5321)', () => {
-    const told = (length: number) =>
+  it('accept an email address of up to 254 characters (RFC 5321)', () => {
+    const issuesFor = (length: number) =>
       refusal(parseNotification({ label: 'l', type: 'email', details: { address: addressOf(length) } }));
-    expect(told(254)).toBeUndefined();
-    expect(told(255)).toBe('details.address: must be an email address of at most 254 characters');
+    expect(issuesFor(254)).toBeUndefined();
+    expect(issuesFor(255)).toBe('details.address: must be an email address of at most 254 characters');
   });
 
-  it('may hold a URL of 4096 characters', () => {
+  it('accept a URL of 4,096 characters', () => {
     const details = { url: 'https://example.com/'.padEnd(4096, 'p') };
     expect(refusal(parseNotification({ label: 'l', type: 'webhook', details }))).toBeUndefined();
   });
 
-  it('refuses an empty value once, by its length', () => {
+  it('report an empty value once, by its length', () => {
     expect(refusal(parseNotification({ label: 'l', type: 'email', details: { address: '' } }))).toBe(
       'details.address: must be 1 to 4096 characters long',
     );
   });
 
-  it('does not take a field from the prototype of the details', () => {
+  it('ignore fields in the prototype of the details', () => {
     const details: unknown = JSON.parse('{"__proto__":{"address":"ops@example.com"}}');
     expect(refusal(parseNotification({ label: 'l', type: 'email', details }))).toMatch(/details\.address: is required/);
   });
 });
 
-describe('the listing of types', () => {
+describe('the list of types', () => {
   const listing = Object.fromEntries(notificationTypeIds.map((id) => [id, notificationTypeRecord(id)]));
   const fieldsOf = (id: string) => listing[id]?.fields?.map(({ name, optional }) => [name, optional]) ?? null;
 
-  it('holds the eight types with the fields of the interface, and says which are optional', () => {
+  it('contains the eight types with the fields of the API contract', () => {
     expect(Object.fromEntries(Object.keys(listing).map((id) => [id, fieldsOf(id)]))).toEqual({
       email: [['address', false]],
       webhook: [['url', false]],
@@ -134,7 +134,7 @@ describe('the listing of types', () => {
     });
   });
 
-  it('says of each type and field nothing but what the interface names, with a description', () => {
+  it('has only the properties of the API contract, and a description for every field', () => {
     for (const [id, record] of Object.entries(listing)) {
       expect(Object.keys(record)).toEqual(['id', 'fields']);
       expect(record.id).toBe(id);
@@ -145,7 +145,7 @@ describe('the listing of types', () => {
     }
   });
 
-  it.each(['__proto__', 'constructor', 'toString', '', 'Email', 7, null, undefined])('has no type %o', (id) => {
+  it.each(['__proto__', 'constructor', 'toString', '', 'Email', 7, null, undefined])('does not contain %o', (id) => {
     expect(isNotificationTypeId(id)).toBe(false);
   });
 });

@@ -6,7 +6,7 @@ import { refusal } from '../support/refusal.ts';
 const create = (changes: object) => parseNotification({ ...webhookNotification(), ...changes });
 
 describe('a new notification', () => {
-  it('is accepted with label, type and details, and read as it was sent', () => {
+  it('is parsed without changes if it is valid', () => {
     const body = webhookNotification({ metadata: { team: 'storage' } });
     expect(parseNotification(body)).toMatchObject({ success: true, data: body });
   });
@@ -21,74 +21,74 @@ describe('a new notification', () => {
   });
 
   it.each([
-    ['no character', '', 'label: must be 1 to 255 characters long'],
-    ['256 characters', 'a'.repeat(256), 'label: must be 1 to 255 characters long'],
-    ['256 characters outside the basic plane', '😀'.repeat(256), 'label: must be 1 to 255 characters long'],
-    ['a very long text', 'a'.repeat(1_000_000), 'label: must be 1 to 255 characters long'],
-    ['a NUL', 'a\0b', 'label: must not contain the NUL character'],
-    ['a lone high surrogate', 'a\ud800', 'label: must be well-formed Unicode, without lone surrogates'],
-    ['a lone low surrogate', '\udc00a', 'label: must be well-formed Unicode, without lone surrogates'],
+    ['empty', '', 'label: must be 1 to 255 characters long'],
+    ['256 characters long', 'a'.repeat(256), 'label: must be 1 to 255 characters long'],
+    ['256 characters long, outside the basic plane', '😀'.repeat(256), 'label: must be 1 to 255 characters long'],
+    ['very long', 'a'.repeat(1_000_000), 'label: must be 1 to 255 characters long'],
+    ['a text with NUL', 'a\0b', 'label: must not contain the NUL character'],
+    ['a text with a lone high surrogate', 'a\ud800', 'label: must be well-formed Unicode, without lone surrogates'],
+    ['a text with a lone low surrogate', '\udc00a', 'label: must be well-formed Unicode, without lone surrogates'],
     ['a number', 7, 'label: must be a string'],
     ['a boolean', true, 'label: must be a string'],
     ['a list', ['a'], 'label: must be a string'],
-    ['nothing', undefined, 'label: is required'],
+    ['missing', undefined, 'label: is required'],
     ['null', null, 'label: is required'],
-  ])('is refused where its label is %s', (_, label, told) => {
-    expect(refusal(create({ label }))).toBe(told);
+  ])('is rejected if its label is %s', (_, label, message) => {
+    expect(refusal(create({ label }))).toBe(message);
   });
 
   it.each([
     ['unknown', 'pigeon'],
     ['in another case', 'Webhook'],
-    ['a property of every object', 'constructor'],
+    ['an inherited property', 'constructor'],
     ['a prototype', '__proto__'],
     ['a number', 1],
     ['a list of one type', ['webhook']],
-  ])('is refused where its type is %s', (_, type) => {
+  ])('is rejected if its type is %s', (_, type) => {
     expect(refusal(create({ type }))).toMatch(/^type: must be one of email, webhook, .*managed$/);
   });
 
-  it.each([[undefined], [null]])('is refused where its type is %s', (type) => {
+  it.each([[undefined], [null]])('is rejected if its type is %s', (type) => {
     expect(refusal(create({ type }))).toBe('type: is required');
   });
 
   it.each([
-    ['nothing', undefined, 'details: is required'],
+    ['missing', undefined, 'details: is required'],
     ['null', null, 'details: is required'],
-    ['a text', '{}', 'details: must be an object of strings'],
+    ['a string', '{}', 'details: must be an object of strings'],
     ['a list', [], 'details: must be an object of strings'],
     ['a number', 1, 'details: must be an object of strings'],
     ['empty', {}, 'details.url: is required'],
-  ])('is refused where its details are %s and its type needs some', (_, details, told) => {
-    expect(refusal(create({ details }))).toBe(told);
+  ])('is rejected if its details are %s and its type has required fields', (_, details, message) => {
+    expect(refusal(create({ details }))).toBe(message);
   });
 
-  it.each([[undefined], [null], [{}]])('of a type without fields may have %o as its details', (details) => {
+  it.each([[undefined], [null], [{}]])('of a type without fields may have the details %o', (details) => {
     for (const type of ['technicalContactsEmail', 'managed']) {
       expect(create({ type, details })).toMatchObject({ success: true, data: { details: {} } });
     }
   });
 
-  it.each([[undefined], [null]])('with %s as its metadata has none', (metadata) => {
+  it.each([[undefined], [null]])('has no metadata if the body has %s', (metadata) => {
     const { success, data } = create({ metadata });
     expect({ success, metadata: data?.metadata }).toEqual({ success: true, metadata: undefined });
   });
 
-  it('keeps entries of its details that are no fields of its type', () => {
+  it('keeps additional entries in its details', () => {
     const details = { ...goodDetails.webhook, ticket_queue: 'ops' };
     expect(create({ details })).toMatchObject({ success: true, data: { details } });
   });
 
-  it('may come with top-level keys that nobody knows, which are dropped', () => {
+  it('drops unknown top-level keys', () => {
     const { data } = create({ id: 'ntMine', who: 'me', why: 'because', created_at: 1 });
     expect(Object.keys(data ?? {}).toSorted()).toEqual(['details', 'label', 'type']);
   });
 
-  it('is told every field that failed at once', () => {
-    const told = refusal(
+  it('is rejected with all invalid fields', () => {
+    const message = refusal(
       parseNotification({ label: '', type: 'incidentpager', details: { extra: 1 }, metadata: { team: '' } }),
     );
-    expect(told?.split('; ').toSorted()).toEqual([
+    expect(message?.split('; ').toSorted()).toEqual([
       'details.extra: must be a string',
       'details.service_key: is required',
       'label: must be 1 to 255 characters long',
@@ -96,39 +96,39 @@ describe('a new notification', () => {
     ]);
   });
 
-  it('is told of its details even where its type is unknown', () => {
-    const told = refusal(parseNotification({ type: 'pigeon', details: { speed: 3 } }));
-    expect(told?.split('; ').map((one) => one.split(':')[0])).toEqual(['label', 'type', 'details.speed']);
+  it('is rejected with the invalid fields of its details even if its type is unknown', () => {
+    const message = refusal(parseNotification({ type: 'pigeon', details: { speed: 3 } }));
+    expect(message?.split('; ').map((issue) => issue.split(':')[0])).toEqual(['label', 'type', 'details.speed']);
   });
 
-  it.each([[[]], ['text'], [7], [true], [null], [undefined]])('is refused where the body is %o', (body) => {
+  it.each([[[]], ['text'], [7], [true], [null], [undefined]])('is rejected if the body is %o', (body) => {
     expect(refusal(parseNotification(body))).toBe('body: must be a JSON object');
   });
 });
 
-describe('a destination that is tested before it is created', () => {
-  it('needs type and details, and no label', () => {
+describe('a destination in a test request', () => {
+  it('requires type and details, but no label', () => {
     const body = { type: 'sms', details: goodDetails.sms };
     expect(parseDestination(body)).toMatchObject({ success: true, data: body });
   });
 
-  it('is told every field that failed', () => {
+  it('is rejected with all invalid fields', () => {
     expect(refusal(parseDestination({}))).toBe('type: is required; details: is required');
     expect(refusal(parseDestination({ type: 'email', details: { address: 'nobody' } }))).toMatch(/^details\.address: /);
   });
 });
 
 describe('an update', () => {
-  it('changes only what it names', () => {
+  it('contains only the known attributes of the body', () => {
     expect(parseChanges({ label: 'Day shift', unknown: 1 })).toEqual({ success: true, data: { label: 'Day shift' } });
   });
 
-  it('changes nothing where it is empty, or names attributes with null', () => {
+  it('is empty if the body is empty or its attributes are null', () => {
     expect(parseChanges({})).toEqual({ success: true, data: {} });
     expect(parseChanges({ label: null, metadata: null })).toEqual({ success: true, data: {} });
   });
 
-  it.each([[[]], ['text'], [7], [null]])('is refused where the body is %o', (body) => {
+  it.each([[[]], ['text'], [7], [null]])('is rejected if the body is %o', (body) => {
     expect(refusal(parseChanges(body))).toBe('body: must be a JSON object');
   });
 });

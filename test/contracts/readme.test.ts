@@ -4,8 +4,8 @@ import { describe, expect, it } from 'vitest';
 import { settingNames } from '../../lib/settings.ts';
 import { isAlarmEvent } from '../../shared/contracts/alarm-event.ts';
 import { endpointNames, endpoints } from '../../shared/contracts/endpoints.ts';
+import { errorStatus } from '../../shared/contracts/errors.ts';
 import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
-import { errorStatus } from '../../shared/domain/errors.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 const read = (file: string): string => readFileSync(resolve(root, file), 'utf8');

@@ -9,32 +9,32 @@ const withDetails = (details: object): AlarmEvent => alarmEvent({ details: { sta
 const factsOf = (event: AlarmEvent): Record<string, string> => Object.fromEntries(facts(event));
 
 describe('the headline of an alert', () => {
-  it('names state, entity and alarm', () => {
+  it('contains state, entity and alarm', () => {
     expect(headline(alarmEvent())).toBe('[CRITICAL] web-1: Disk space');
   });
 
   it.each([undefined, null, '', '  ', '\u0000', '\r\n', {}, [], ['a']])(
-    'names ids where the labels are %o',
+    'contains ids if the labels are %o',
     (label) => {
       const event = alarmEvent({ entity: { id: 'enA', label }, alarm: { id: 'alB', label } });
       expect(headline(event)).toBe('[CRITICAL] enA: alB');
     },
   );
 
-  it('never says "undefined", whatever the ids are', () => {
+  it('does not contain "undefined" for blank ids', () => {
     for (const id of [' ', '\t', '\u0000', '\u200b']) {
       expect(headline(alarmEvent({ entity: { id }, alarm: { id } }))).not.toContain('undefined');
     }
   });
 
-  it('is one line, whatever the labels hold', () => {
+  it('is one line even if labels contain line breaks', () => {
     const label = 'web\r\nBcc: root@example.com\u2028\u0085\u0007x';
     expect(headline(alarmEvent({ entity: { id: 'e', label }, alarm: { id: 'a', label: 'b' } }))).toBe(
       '[CRITICAL] web Bcc: root@example.com x: b',
     );
   });
 
-  it('is cut at 200 characters, never inside one', () => {
+  it('is truncated to 200 code points', () => {
     const text = headline(alarmEvent({ entity: { id: 'e', label: '😀'.repeat(300) } }));
     expect([...text]).toHaveLength(200);
     expect(text).toMatch(/😀\.\.\.$/u);
@@ -43,7 +43,7 @@ describe('the headline of an alert', () => {
 });
 
 describe('the facts of an alert', () => {
-  it('are what a person on call wants first', () => {
+  it('list the most important first', () => {
     expect(facts(alarmEvent())).toEqual([
       ['State', 'CRITICAL (was OK)'],
       ['Status', 'Disk is full'],
@@ -57,12 +57,12 @@ describe('the facts of an alert', () => {
     ]);
   });
 
-  it('leave out what the event does not say', () => {
+  it('omit what the event lacks', () => {
     const event = alarmEvent({ details: { state: 'OK' }, check: null, previous_state: null });
     expect(facts(event).map(([name]) => name)).toEqual(['State', 'Entity', 'Alarm', 'Event']);
   });
 
-  it('show a number that is longer than a double holds, to the last digit', () => {
+  it('show numbers that exceed the precision of a double unchanged', () => {
     const text = JSON.stringify(withDetails({ metrics: { bytes: { data: 0, unit: 'bytes' } }, target: 1 }))
       .replace('"data":0', '"data":18446744073709551615')
       .replace('"target":1', '"target":1.00000000000000000001');
@@ -74,18 +74,18 @@ describe('the facts of an alert', () => {
   });
 
   it.each([Number.NaN, Number.POSITIVE_INFINITY, 8.64e15 + 1, '2026', null, {}])(
-    'have no time where it is %o',
+    'have no time if the timestamp is %o',
     (timestamp) => {
       expect(factsOf(withDetails({ timestamp }))).not.toHaveProperty('Time');
     },
   );
 
-  it('are at most 20 metrics', () => {
+  it('contain at most 20 metrics', () => {
     const metrics = Object.fromEntries(Array.from({ length: 500 }, (_, index) => [`m${index}`, { data: index }]));
     expect(facts(withDetails({ metrics })).filter(([name]) => /^m\d/.test(name))).toHaveLength(20);
   });
 
-  it('are short, however long the texts of the event are', () => {
+  it('are truncated', () => {
     const long = 'x'.repeat(800_000);
     const event = alarmEvent({
       details: { state: 'OK', status: long, target: long, metrics: { [long]: { data: long, unit: long } } },
@@ -100,7 +100,7 @@ describe('the facts of an alert', () => {
   });
 });
 
-/** Anything at all under the names that the texts read. */
+/** Arbitrary values for the fields that appear in texts. */
 const hostile = fc.dictionary(
   fc.oneof(fc.constantFrom('label', 'status', 'target', 'timestamp', 'metrics', 'data', 'unit'), fc.string()),
   fc.oneof(
@@ -124,7 +124,7 @@ const hostileEvent = fc
     }),
   );
 
-it('an event that holds anything at all is told in well-formed single lines, and never makes a sender fail', () => {
+it('any event is described in well-formed single lines, without exceptions', () => {
   fc.assert(
     fc.property(hostileEvent, (event) => {
       const lines = [headline(event), statusText(event) ?? '-', ...facts(event).flat()];

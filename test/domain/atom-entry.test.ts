@@ -8,7 +8,7 @@ import { alarmEvent, EVENT_TIME } from '../support/events.ts';
 
 const ATOM = 'http://www.w3.org/2005/Atom';
 
-/** Reads an entry as a feed does; throws where it is no XML. */
+/** Parses an entry. @throws Error if it is not well-formed */
 const read = (event: AlarmEvent = alarmEvent(), category = 'databases', deliveryId = 'd1') => {
   const parser = new DOMParser({
     onError: (level, message) => {
@@ -21,11 +21,11 @@ const read = (event: AlarmEvent = alarmEvent(), category = 'databases', delivery
     root: entry?.localName,
     elements,
     text: (name: string) => elements(name).map(({ textContent }) => textContent),
-    terms: elements('category').map((one) => one.getAttribute('term')),
+    terms: elements('category').map((element) => element.getAttribute('term')),
   };
 };
 
-describe('an Atom entry about an alert', () => {
+describe('an Atom entry', () => {
   it('has exactly one id, title, updated and content, and an author with a name (RFC 4287)', () => {
     const { root, elements, text } = read();
     expect(root).toBe('entry');
@@ -34,27 +34,27 @@ describe('an Atom entry about an alert', () => {
     expect(text('name')).toEqual([expect.stringMatching(/\w/)]);
   });
 
-  it('has the category of the notification under our prefix, and terms for tenant, entity and state', () => {
+  it('has the category with the prefix monitoring.alerts, and terms for tenant, entity and state', () => {
     expect(read().terms).toEqual(['monitoring.alerts.databases', 'tenant:acme', 'entity:enAAAA', 'state:CRITICAL']);
   });
 
-  it('has the same id over retries, and another one for another delivery', () => {
-    const [first, again, other] = ['d1', 'd1', 'd2'].map((id) => read(alarmEvent(), 'c', id).text('id')[0]);
+  it('has the same id in all attempts, and a different id for another delivery', () => {
+    const [first, retry, other] = ['d1', 'd1', 'd2'].map((id) => read(alarmEvent(), 'c', id).text('id')[0]);
     expect(first).toMatch(/^urn:uuid:[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
-    expect(again).toBe(first);
+    expect(retry).toBe(first);
     expect(other).not.toBe(first);
   });
 
-  it('was updated when the event happened, in the form of RFC 3339', () => {
+  it('has the time of the event as its update time, in RFC 3339 format', () => {
     expect(read().text('updated')).toEqual([new Date(EVENT_TIME).toISOString()]);
   });
 
-  it('holds the whole payload as text', () => {
+  it('contains the webhook payload as text', () => {
     expect(JSON.parse(read().text('content')[0] ?? '')).toEqual(webhookPayload(alarmEvent()));
   });
 
-  it('is well-formed and keeps its texts, whatever stands in the event and the category', () => {
-    const signs = [
+  it('is well-formed for any texts in the event and the category', () => {
+    const markup = [
       ']]>',
       '<!--',
       '&amp;',
@@ -67,8 +67,8 @@ describe('an Atom entry about an alert', () => {
       '<![CDATA[x]]>',
     ];
     const hostile = fc
-      .oneof(fc.string({ unit: 'binary', minLength: 1, maxLength: 50 }), fc.constantFrom(...signs))
-      // The parser of this test takes these for line ends, as XML 1.1 does and 1.0 does not.
+      .oneof(fc.string({ unit: 'binary', minLength: 1, maxLength: 50 }), fc.constantFrom(...markup))
+      // The parser of this test treats these as line ends, as in XML 1.1 but not 1.0.
       .map((text) => text.replace(/[\u0085\u2028]/g, '-'));
     fc.assert(
       fc.property(hostile, hostile, hostile, (category, label, id) => {
@@ -83,7 +83,7 @@ describe('an Atom entry about an alert', () => {
     );
   });
 
-  it('keeps quotes, markup and letters of all languages as they are', () => {
+  it('preserves quotes, markup and non-ASCII characters', () => {
     const label = `<b>"Größe" & '数据' 😀</b>`;
     const event = alarmEvent({ entity: { id: 'e', label } });
     expect(read(event, label).terms[0]).toBe(`monitoring.alerts.${label}`);

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { endpointNames, endpoints } from '../../shared/contracts/endpoints.ts';
 import { isPermitted } from '../../shared/domain/authorization.ts';
 
-describe('what a role may do', () => {
+describe('the permissions of a role', () => {
   it.each([
     ['admin', { create: true, read: true, update: true, delete: true, test: true }],
     ['creator', { create: true, read: true, update: true, delete: false, test: true }],
@@ -15,13 +15,13 @@ describe('what a role may do', () => {
   });
 
   it.each(['', 'Admin', 'owner', '__proto__', 'constructor', 'toString'])(
-    'is nothing where nobody knows it: "%s"',
+    'are none for the unknown role "%s"',
     (role) => {
       expect(endpointNames.some((name) => isPermitted(role, endpoints[name].permission))).toBe(false);
     },
   );
 
-  it('follows from the permission of each operation', () => {
+  it('allow 9, 8 and 4 operations', () => {
     const allowed = ['admin', 'creator', 'observer'].map((role) => [
       role,
       endpointNames.filter((name) => isPermitted(role, endpoints[name].permission)).length,

@@ -5,12 +5,12 @@ import { newNotificationId } from '../../shared/domain/notification-id.ts';
 import { alarmEvent, EVENT_TIME } from '../support/events.ts';
 
 const id = newNotificationId();
-const place = (event: ReturnType<typeof alarmEvent>, notificationId: string) => {
+const keyText = (event: ReturnType<typeof alarmEvent>, notificationId: string) => {
   const { pk, sk } = deliveryKey(event, notificationId);
   return `${pk} ${sk}`;
 };
 
-/** A tenant's name with every sign that could be mistaken for a part of a key. */
+/** Tenant ids, including those that resemble parts of a key. */
 const tenant = fc.oneof(
   fc.stringMatching(/^[!-~]{1,20}$/),
   fc.constantFrom('a', 'a#b', '#', `delivery#${id}`, `${id}#a`, 'a|b', '["a"]', 'a","b'),
@@ -20,26 +20,26 @@ const eventId = fc.oneof(
   fc.constantFrom(`a:b:${EVENT_TIME}:OK`, `a:${EVENT_TIME}:OK`),
 );
 
-describe('the record of a delivery', () => {
-  it('is the same for the same event and notification, whatever else the event holds', () => {
-    const changed = alarmEvent({ details: { state: 'OK' }, entity: { id: 'other' }, alarm: { id: 'other' } });
-    expect(deliveryKey(changed, id)).toEqual(deliveryKey(alarmEvent(), id));
-    expect(deliveryId(changed, id)).toBe(deliveryId(alarmEvent(), id));
+describe('the key of a delivery record', () => {
+  it('depends only on the ids of event and notification', () => {
+    const changedEvent = alarmEvent({ details: { state: 'OK' }, entity: { id: 'other' }, alarm: { id: 'other' } });
+    expect(deliveryKey(changedEvent, id)).toEqual(deliveryKey(alarmEvent(), id));
+    expect(deliveryId(changedEvent, id)).toBe(deliveryId(alarmEvent(), id));
   });
 
-  it('is another one for another tenant, event or notification', () => {
+  it('differs for another tenant, event or notification', () => {
     const other = newNotificationId();
     fc.assert(
       fc.property(
         fc.tuple(tenant, eventId, fc.constantFrom(id, other)),
         fc.tuple(tenant, eventId, fc.constantFrom(id, other)),
-        (one, two) => {
-          const isSame = JSON.stringify(one) === JSON.stringify(two);
-          const [a, b] = [one, two].map(([tenant_id, event_id, notification]) => {
+        (left, right) => {
+          const isSame = JSON.stringify(left) === JSON.stringify(right);
+          const [a, b] = [left, right].map(([tenant_id, event_id, notification]) => {
             const event = alarmEvent({ tenant_id, event_id });
-            return { place: place(event, notification), id: deliveryId(event, notification) };
+            return { key: keyText(event, notification), id: deliveryId(event, notification) };
           });
-          expect(a?.place === b?.place).toBe(isSame);
+          expect(a?.key === b?.key).toBe(isSame);
           expect(a?.id === b?.id).toBe(isSame);
         },
       ),
@@ -47,20 +47,20 @@ describe('the record of a delivery', () => {
     );
   });
 
-  it('lies with those of its notification, in the order of the events’ times', () => {
+  it('has the partition of its notification, and sorts by the time of the event', () => {
     const at = (time: number) => deliveryKey(alarmEvent({ event_id: `acme:en:al:ch:${time}:OK` }), id);
     const [early, late] = [at(EVENT_TIME), at(EVENT_TIME + 1)];
     expect(early.pk).toBe(late.pk);
     expect(early.sk < late.sk).toBe(true);
   });
 
-  it('comes first where the id of its event tells no time', () => {
+  it('sorts first if the event id contains no time', () => {
     for (const event_id of ['e', 'a:b:12:OK', `${EVENT_TIME}`, 'a:99999999999999:OK']) {
       expect(deliveryKey(alarmEvent({ event_id }), id).sk).toMatch(/^0{13}#/);
     }
   });
 
-  it('has keys that DynamoDB takes, however long the names are', () => {
+  it('fits the limits of DynamoDB for the longest ids', () => {
     const { pk, sk } = deliveryKey(alarmEvent({ tenant_id: 't'.repeat(128), event_id: '😀'.repeat(512) }), id);
     expect(Buffer.byteLength(pk)).toBeLessThanOrEqual(2_048);
     expect(Buffer.byteLength(sk)).toBeLessThanOrEqual(1_024);
@@ -68,7 +68,7 @@ describe('the record of a delivery', () => {
 });
 
 describe('the id of a delivery', () => {
-  it('is letters and digits alone, so that it can be a part of any header', () => {
+  it('consists of 32 hexadecimal digits, so it is valid in any header', () => {
     fc.assert(
       fc.property(tenant, eventId, (tenant_id, event_id) => {
         expect(deliveryId(alarmEvent({ tenant_id, event_id }), id)).toMatch(/^[0-9a-f]{32}$/);

@@ -3,14 +3,14 @@ import { egressRule } from '../../shared/domain/egress.ts';
 
 const isAllowed = egressRule([]);
 
-/** The first and the last address of each range, and some of what stands inside. */
-const refused: [range: string, addresses: string[]][] = [
+/** The first and last address of each range, and some in between. */
+const blocked: [range: string, addresses: string[]][] = [
   ['this network', ['0.0.0.0', '0.0.0.1', '0.255.255.255']],
   ['private 10/8', ['10.0.0.0', '10.0.0.1', '10.255.255.255']],
   ['shared 100.64/10', ['100.64.0.0', '100.100.100.200', '100.127.255.255']],
   ['loopback', ['127.0.0.0', '127.0.0.1', '127.255.255.255']],
   [
-    'link-local, where the instance metadata is',
+    'link-local, with the instance metadata endpoint',
     ['169.254.0.0', '169.254.169.254', '169.254.170.2', '169.254.255.255'],
   ],
   ['private 172.16/12', ['172.16.0.0', '172.17.0.1', '172.31.255.255']],
@@ -26,11 +26,11 @@ const refused: [range: string, addresses: string[]][] = [
   ['broadcast', ['255.255.255.255']],
   ['unspecified of IPv6', ['::']],
   ['loopback of IPv6', ['::1', '0:0:0:0:0:0:0:1']],
-  ['IPv4-compatible, whatever is inside', ['::2', '::127.0.0.1', '::10.0.0.1', '::808:808', '::ffff']],
+  ['IPv4-compatible', ['::2', '::127.0.0.1', '::10.0.0.1', '::808:808', '::ffff']],
   ['IPv4-mapped private', ['::ffff:127.0.0.1', '::ffff:10.0.0.1', '::ffff:a9fe:a9fe', '0:0:0:0:0:ffff:c0a8:101']],
   ['IPv4-translated', ['::ffff:0:127.0.0.1', '::ffff:0:8.8.8.8']],
   ['NAT64 of private addresses', ['64:ff9b::127.0.0.1', '64:ff9b::a9fe:a9fe', '64:ff9b::10.0.0.1']],
-  ['local-use NAT64, whose inner address stands elsewhere (RFC 8215)', ['64:ff9b:1::', '64:ff9b:1:a00:0:100:808:808']],
+  ['local-use NAT64 (RFC 8215)', ['64:ff9b:1::', '64:ff9b:1:a00:0:100:808:808']],
   ['discard-only', ['100::', '100::ffff:ffff:ffff:ffff']],
   ['Teredo with a private client', ['2001:0:4136:e378:8000:63bf:80ff:fffe', '2001:0:808:808:0:0:5601:5601']],
   ['Teredo with a private server', ['2001:0:a00:1:0:0:f7f7:f7f7', '2001::7f00:1:0:f7f7:f7f7']],
@@ -39,13 +39,13 @@ const refused: [range: string, addresses: string[]][] = [
   ['6to4 of private addresses', ['2002:7f00:1::', '2002:a00:1::1', '2002:a9fe:a9fe::', '2002:c0a8:101::1']],
   ['6to4 of reserved addresses', ['2002:0:1::', '2002:6440:1::', '2002:e000:1::', '2002:ffff:ffff::']],
   ['not assigned', ['4000::', '1::', '200::1', '1fff:ffff::', '5f00::1', '8000::1', 'dfff::1']],
-  ['unique local, where the instance metadata is', ['fc00::', 'fd00:ec2::254', 'fd00:ec2::253', 'fdff:ffff::1']],
+  ['unique local, with the instance metadata endpoint', ['fc00::', 'fd00:ec2::254', 'fd00:ec2::253', 'fdff:ffff::1']],
   ['link-local of IPv6', ['fe80::', 'fe80::1', 'fe80::1%eth0', 'febf:ffff::1']],
   ['site-local', ['fec0::', 'feff:ffff::1']],
   ['multicast of IPv6', ['ff00::', 'ff02::1', 'ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff']],
 ];
 
-const reachable: [what: string, addresses: string[]][] = [
+const allowed: [range: string, addresses: string[]][] = [
   ['well-known', ['1.1.1.1', '8.8.8.8', '93.184.216.34', '52.94.236.248']],
   ['beside 0/8 and 10/8', ['1.0.0.0', '9.255.255.255', '11.0.0.0']],
   ['beside 100.64/10', ['100.63.255.255', '100.128.0.0']],
@@ -64,15 +64,15 @@ const reachable: [what: string, addresses: string[]][] = [
   ['through Teredo, server and client', ['2001:0:808:808:0:0:f7f7:f7f7', '2001:0:4136:e378:8000:63bf:f7f7:f7f7']],
 ];
 
-const each = (table: [string, string[]][]) =>
+const cases = (table: [string, string[]][]) =>
   table.flatMap(([range, addresses]) => addresses.map((address) => ({ range, address })));
 
-describe('a user’s URL', () => {
-  it.each(each(refused))('cannot reach $address: $range', ({ address }) => {
+describe('a tenant URL', () => {
+  it.each(cases(blocked))('cannot reach $address: $range', ({ address }) => {
     expect(isAllowed(address)).toBe(false);
   });
 
-  it.each(each(reachable))('can reach $address: $range', ({ address }) => {
+  it.each(cases(allowed))('can reach $address: $range', ({ address }) => {
     expect(isAllowed(address)).toBe(true);
   });
 
@@ -88,7 +88,7 @@ describe('a user’s URL', () => {
     '256.1.1.1',
     ':::',
     'g::1',
-  ])('cannot reach what is no address: "%s"', (text) => {
+  ])('cannot reach an invalid IP address: "%s"', (text) => {
     expect(isAllowed(text)).toBe(false);
   });
 
@@ -100,24 +100,24 @@ describe('a user’s URL', () => {
   );
 });
 
-describe('what the settings allow besides', () => {
+describe('a rule with allowed blocks', () => {
   const withLoopback = egressRule(['127.0.0.0/8', '::1/128', '10.1.0.0/16', 'fd12::/32']);
 
   it.each(['127.0.0.1', '127.255.255.255', '::1', '10.1.0.0', '10.1.255.255', 'fd12::1', '8.8.8.8'])(
-    'can be reached: %s',
+    'allows addresses in the blocks: %s',
     (address) => {
       expect(withLoopback(address)).toBe(true);
     },
   );
 
   it.each(['10.0.255.255', '10.2.0.0', '::2', '::', 'fd12:1::1', '169.254.169.254', '128.0.0.1%lo', '2002:7f00:1::'])(
-    'opens nothing else: %s',
+    'rejects other private addresses: %s',
     (address) => {
       expect(withLoopback(address)).toBe(false);
     },
   );
 
-  it('is refused at once where it is no block', () => {
+  it('cannot be created with an invalid block', () => {
     for (const block of ['loopback', '127.0.0.1', '127.0.0.0/33', '']) expect(() => egressRule([block])).toThrow();
   });
 });

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { deliveryKey } from '../../shared/domain/delivery-key.ts';
-import { deliveryOfTags, emailTags } from '../../shared/domain/email-event.ts';
+import { deliveryKeyFromTags, emailTags } from '../../shared/domain/email-event.ts';
 import { DEFAULT_NOTIFICATION_ID, newNotificationId } from '../../shared/domain/notification-id.ts';
 import { alarmEvent } from '../support/events.ts';
 
@@ -9,18 +9,18 @@ const tenants = fc
   .array(fc.integer({ min: 0x21, max: 0x7e }), { minLength: 1, maxLength: 128 })
   .map((codes) => String.fromCharCode(...codes));
 
-describe('the tags of a mail', () => {
-  it('lead back to the record of its delivery, whatever the ids are', () => {
+describe('the tags of an email', () => {
+  it('identify the delivery record, for any ids', () => {
     const ids = fc.constantFrom(newNotificationId(), DEFAULT_NOTIFICATION_ID);
     fc.assert(
       fc.property(tenants, ids, fc.string({ minLength: 1, maxLength: 512 }), (tenant_id, id, event_id) => {
         const event = alarmEvent({ tenant_id, event_id });
-        expect(deliveryOfTags(emailTags(event, id))).toEqual(deliveryKey(event, id));
+        expect(deliveryKeyFromTags(emailTags(event, id))).toEqual(deliveryKey(event, id));
       }),
     );
   });
 
-  it('are what SES takes as tags: letters, digits, _ and -, at most 256', () => {
+  it('contain at most 256 letters, digits, _ and -, as SES requires', () => {
     fc.assert(
       fc.property(tenants, (tenant_id) => {
         for (const value of Object.values(emailTags(alarmEvent({ tenant_id }), DEFAULT_NOTIFICATION_ID))) {
@@ -30,17 +30,17 @@ describe('the tags of a mail', () => {
     );
   });
 
-  const ours = emailTags(alarmEvent(), DEFAULT_NOTIFICATION_ID);
+  const validTags = emailTags(alarmEvent(), DEFAULT_NOTIFICATION_ID);
   it.each([
-    ['there are none', { notification: undefined, tenant: undefined, event: undefined }],
+    ['all are missing', { notification: undefined, tenant: undefined, event: undefined }],
     ['the notification is missing', { notification: undefined }],
     ['the tenant is missing', { tenant: undefined }],
     ['the event is missing', { event: undefined }],
-    ['the notification is no id', { notification: 'nt#other' }],
-    ['the tenant holds a space', { tenant: Buffer.from('a b').toString('base64url') }],
+    ['the notification is not an id', { notification: 'nt#other' }],
+    ['the tenant contains a space', { tenant: Buffer.from('a b').toString('base64url') }],
     ['the tenant is too long', { tenant: Buffer.from('a'.repeat(129)).toString('base64url') }],
-    ['the event is no hash', { event: '1700000000000-zz' }],
-  ])('lead nowhere where %s', (_, changes) => {
-    expect(deliveryOfTags({ ...ours, ...changes })).toBeUndefined();
+    ['the event has no hash', { event: '1700000000000-zz' }],
+  ])('are invalid if %s', (_, changes) => {
+    expect(deliveryKeyFromTags({ ...validTags, ...changes })).toBeUndefined();
   });
 });

@@ -3,9 +3,9 @@ import type { AttemptOutcome } from '../../shared/domain/attempt-outcome.ts';
 import { httpOutcome, retryAfterMs } from '../../shared/domain/http-outcome.ts';
 
 const NOW = Date.UTC(2026, 0, 1, 12);
-const HOUR = 3_600_000;
+const HOUR_MS = 3_600_000;
 
-const webhook = (status: number, retryAfter?: string): AttemptOutcome =>
+const webhookOutcome = (status: number, retryAfter?: string): AttemptOutcome =>
   httpOutcome('webhook', { status, retryAfter, body: '' }, NOW);
 
 const statuses = Array.from({ length: 500 }, (_, index) => index + 100);
@@ -16,45 +16,45 @@ const expected = (status: number, hasRetryAfter: boolean): AttemptOutcome['resul
   return hasRetryAfter && (status === 429 || status === 503) ? 'throttled' : 'transient';
 };
 
-describe('the answer of a webhook', () => {
+describe('the response of a webhook', () => {
   it('is delivered for every 2xx, permanent for 410, and transient for every other status', () => {
-    expect(statuses.map((status) => [status, webhook(status).result])).toEqual(
+    expect(statuses.map((status) => [status, webhookOutcome(status).result])).toEqual(
       statuses.map((status) => [status, expected(status, false)]),
     );
   });
 
-  it('is throttled where a 429 or a 503 says when to come again', () => {
-    expect(statuses.map((status) => [status, webhook(status, '30').result])).toEqual(
+  it('is throttled for 429 and 503 with Retry-After', () => {
+    expect(statuses.map((status) => [status, webhookOutcome(status, '30').result])).toEqual(
       statuses.map((status) => [status, expected(status, true)]),
     );
   });
 
-  it('keeps its status for the record', () => {
-    for (const status of statuses) expect(webhook(status).status).toBe(status);
+  it('has its status in the outcome', () => {
+    for (const status of statuses) expect(webhookOutcome(status).status).toBe(status);
   });
 
-  it('tells the tester that the webhook executed successfully', () => {
-    expect(webhook(204).explanation).toBe('Success: Webhook successfully executed');
+  it('has the success message of the API contract', () => {
+    expect(webhookOutcome(204).explanation).toBe('Success: Webhook successfully executed');
   });
 
-  it('tells the tester which status was wrong', () => {
-    expect(webhook(404).explanation).toBe('Unexpected status code "404". Expected one of: /2[0-9]{2}/');
+  it('has a message with the unexpected status', () => {
+    expect(webhookOutcome(404).explanation).toBe('Unexpected status code "404". Expected one of: /2[0-9]{2}/');
   });
 
-  it('is the destination’s fault, with a reason of the closed list', () => {
-    expect(webhook(500)).toMatchObject({ reason: 'http_status', cause: 'destination' });
-    expect(webhook(410)).toMatchObject({ reason: 'http_status', cause: 'destination' });
-    expect(webhook(429, '1')).toMatchObject({ reason: 'throttled', cause: 'destination' });
+  it('has the cause destination and a reason', () => {
+    expect(webhookOutcome(500)).toMatchObject({ reason: 'http_status', cause: 'destination' });
+    expect(webhookOutcome(410)).toMatchObject({ reason: 'http_status', cause: 'destination' });
+    expect(webhookOutcome(429, '1')).toMatchObject({ reason: 'throttled', cause: 'destination' });
   });
 
-  it('makes us wait as long as it asks for, whatever its status', () => {
-    expect(webhook(429, '30')).toMatchObject({ retryAfterMs: 30_000 });
-    expect(webhook(500, '30')).toMatchObject({ retryAfterMs: 30_000 });
-    expect(webhook(500)).toMatchObject({ retryAfterMs: undefined });
+  it('has the delay of Retry-After, for every status', () => {
+    expect(webhookOutcome(429, '30')).toMatchObject({ retryAfterMs: 30_000 });
+    expect(webhookOutcome(500, '30')).toMatchObject({ retryAfterMs: 30_000 });
+    expect(webhookOutcome(500)).toMatchObject({ retryAfterMs: undefined });
   });
 });
 
-describe('the answer of the other types', () => {
+describe('the response of the other types', () => {
   const results = (type: 'incidentpager' | 'incidentrouter' | 'atomfeed', body = '') =>
     Object.fromEntries(
       statuses.map((status) => [status, httpOutcome(type, { status, retryAfter: undefined, body }, NOW).result]),
@@ -67,7 +67,7 @@ describe('the answer of the other types', () => {
     expect(results('incidentpager')).toEqual({ ...table(() => 'transient'), ...named });
   });
 
-  it('of an incident router: its body decides a 200; what says that the key is wrong is permanent; 429 throttled', () => {
+  it('of an incident router: 200 by its body; 400, 401, 403 and 404 permanent; 429 throttled', () => {
     const named = { 400: 'permanent', 401: 'permanent', 403: 'permanent', 404: 'permanent', 429: 'throttled' };
     const all = { ...table(() => 'transient'), ...named };
     expect(results('incidentrouter', '{"result":"success","entity_id":"x"}')).toEqual({ ...all, 200: 'delivered' });
@@ -85,7 +85,7 @@ describe('the answer of the other types', () => {
     expect(results('atomfeed')).toEqual({ ...table(byClass), 409: 'delivered', 429: 'throttled' });
   });
 
-  it('never says what the other side said', () => {
+  it('is not part of the explanation', () => {
     const body = '{"result":"failure","message":"secret"}';
     expect(
       JSON.stringify(httpOutcome('incidentrouter', { status: 200, retryAfter: undefined, body }, NOW)),
@@ -98,32 +98,32 @@ describe('Retry-After', () => {
     ['0', 0],
     ['1', 1_000],
     [' 120 ', 120_000],
-    ['3600', HOUR],
-    ['3601', HOUR],
-    ['9'.repeat(400), HOUR],
-  ])('may be seconds, at most an hour: %s', (header, wait) => {
-    expect(retryAfterMs(header, NOW)).toBe(wait);
+    ['3600', HOUR_MS],
+    ['3601', HOUR_MS],
+    ['9'.repeat(400), HOUR_MS],
+  ])('accepts seconds, at most an hour: %s', (header, delayMs) => {
+    expect(retryAfterMs(header, NOW)).toBe(delayMs);
   });
 
   it.each([
     ['Thu, 01 Jan 2026 12:00:30 GMT', 30_000],
     ['Thursday, 01-Jan-26 12:00:30 GMT', 30_000],
-    ['Thu, 01 Jan 2026 13:00:00 GMT', HOUR],
-    ['Fri, 02 Jan 2026 12:00:00 GMT', HOUR],
+    ['Thu, 01 Jan 2026 13:00:00 GMT', HOUR_MS],
+    ['Fri, 02 Jan 2026 12:00:00 GMT', HOUR_MS],
     ['Thu, 01 Jan 2026 11:59:59 GMT', 0],
     ['Thu, 01 Jan 1970 00:00:00 GMT', 0],
-  ])('may be a date, at most an hour ahead: %s', (header, wait) => {
-    expect(retryAfterMs(header, NOW)).toBe(wait);
+  ])('accepts a date, at most an hour ahead: %s', (header, delayMs) => {
+    expect(retryAfterMs(header, NOW)).toBe(delayMs);
   });
 
   it.each(['', ' ', 'soon', '1.5', '-1', '+5', '1e3', '0x10', '5, 6', '120 seconds', 'abc 2099', 'NaN', '٥'])(
-    'says nothing where it is neither: "%s"',
+    'is ignored if it is invalid: "%s"',
     (header) => {
       expect(retryAfterMs(header, NOW)).toBeUndefined();
     },
   );
 
-  it('says nothing where it is missing', () => {
+  it('is optional', () => {
     expect(retryAfterMs(undefined, NOW)).toBeUndefined();
   });
 });

@@ -10,7 +10,7 @@ const NOW = EVENT_TIME + 500;
 const id = newNotificationId();
 const at = (timestamp: unknown, event_id = 'e') => alarmEvent({ event_id, details: { state: 'OK', timestamp } });
 
-describe('the name of an incident', () => {
+describe('the key of an incident', () => {
   it('is the same from the trigger to the resolve', () => {
     const resolve = alarmEvent({
       event_id: 'other',
@@ -20,48 +20,48 @@ describe('the name of an incident', () => {
     expect(incidentKey(resolve)).toBe(incidentKey(alarmEvent()));
   });
 
-  it('is another one for another tenant, entity or alarm, whatever signs are in their ids', () => {
+  it('differs for another tenant, entity or alarm, for any characters in their ids', () => {
     const part = fc.oneof(fc.string({ minLength: 1, maxLength: 4 }), fc.constantFrom('a', 'a:b', 'a","b', 'b', ':'));
     fc.assert(
-      fc.property(fc.tuple(part, part, part), fc.tuple(part, part, part), (one, other) => {
-        const [a, b] = [one, other].map(([tenant_id, entity, alarm]) =>
+      fc.property(fc.tuple(part, part, part), fc.tuple(part, part, part), (left, right) => {
+        const [a, b] = [left, right].map(([tenant_id, entity, alarm]) =>
           incidentKey(alarmEvent({ tenant_id, entity: { id: entity }, alarm: { id: alarm } })),
         );
-        expect(a === b).toBe(JSON.stringify(one) === JSON.stringify(other));
+        expect(a === b).toBe(JSON.stringify(left) === JSON.stringify(right));
       }),
       { numRuns: 500 },
     );
   });
 
-  it('fits into what a pager takes, however long the ids are', () => {
-    const long = 'x'.repeat(100_000);
-    expect(incidentKey(alarmEvent({ entity: { id: long }, alarm: { id: long } })).length).toBeLessThanOrEqual(255);
+  it('has at most 255 characters for the longest ids', () => {
+    const longId = 'x'.repeat(100_000);
+    expect(incidentKey(alarmEvent({ entity: { id: longId }, alarm: { id: longId } })).length).toBeLessThanOrEqual(255);
   });
 });
 
-describe('when an event happened', () => {
-  it('is what its details say', () => {
+describe('the time of an event', () => {
+  it('is the timestamp in its details', () => {
     expect(eventTime(at(123), NOW)).toBe(123);
   });
 
-  it.each([undefined, null, '123', {}, -1])('is what its id says where its details say %o', (timestamp) => {
+  it.each([undefined, null, '123', {}, -1])('is the timestamp in its id if its details have %o', (timestamp) => {
     expect(eventTime(at(timestamp, alarmEvent().event_id), NOW)).toBe(EVENT_TIME);
   });
 
-  it('is when SQS accepted it where it says nothing', () => {
+  it('is when SQS accepted it if it has no timestamp', () => {
     expect(eventTime(at(undefined), NOW)).toBe(NOW);
   });
 
   it.each([
-    ['its producer counts nanoseconds', EVENT_TIME * 1_000_000],
-    ["its producer's clock is a day ahead", NOW + 86_400_000],
-    ["its producer's clock is a second ahead", NOW + 1_000],
-  ])('is never later than SQS accepted it, lest it silence what follows: %s', (_, timestamp) => {
+    ['the producer uses nanoseconds', EVENT_TIME * 1_000_000],
+    ['the clock of the producer is a day ahead', NOW + 86_400_000],
+    ['the clock of the producer is a second ahead', NOW + 1_000],
+  ])('is never later than SQS accepted it: %s', (_, timestamp) => {
     expect(eventTime(at(timestamp, alarmEvent().event_id), NOW)).toBe(NOW);
     expect(eventTime(at(undefined, `a:b:c:d:${NOW + 5}:OK`), NOW)).toBe(NOW);
   });
 
-  it('is known to the millisecond, however its number is written', () => {
+  it('is exact for a number in exponent notation', () => {
     const event = parseJson(
       '{"event_id":"e","tenant_id":"t","details":{"state":"OK","timestamp":1.7e12},"entity":{"id":"e"},"alarm":{"id":"a"}}',
     );
@@ -70,31 +70,31 @@ describe('when an event happened', () => {
 });
 
 describe('the lock of an incident', () => {
-  it('is leased for 35 s, beside the records of its notification', () => {
-    expect(claimedLock(alarmEvent(), id, 'owner', NOW)).toEqual({
+  it('is leased for 35 s, in the partition of its notification', () => {
+    expect(claimedLock(alarmEvent(), id, 'claim1', NOW)).toEqual({
       pk: `delivery#${id}#acme`,
       sk: `incident#${incidentKey(alarmEvent())}`,
       newest_event_at_ms: 0,
       lease_until_ms: NOW + 35_000,
-      claim_id: 'owner',
+      claim_id: 'claim1',
       ttl: Math.floor(NOW / 1000) + 30 * 86_400,
     });
   });
 
-  const waits = (isOlder: boolean, seconds: number) => {
-    let elapsed = 0;
-    let asked = 0;
-    while (elapsed < seconds * 1_000) elapsed += lockRetryDelayMs(asked++, isOlder);
-    return asked;
+  const claimsWithin = (isOlder: boolean, seconds: number) => {
+    let elapsedMs = 0;
+    let claims = 0;
+    while (elapsedMs < seconds * 1_000) elapsedMs += lockRetryDelayMs(claims++, isOlder);
+    return claims;
   };
 
-  it('is asked for every 35 s by the newest event that waits, however long it waits', () => {
+  it('is retried at most every 35 s by the newest event', () => {
     expect(lockRetryDelayMs(0, false)).toBe(2_000);
     expect(lockRetryDelayMs(1_000, false)).toBe(35_000);
   });
 
-  it('is asked for seven times in 50 minutes by every other event, and every 15 minutes after that', () => {
-    expect(waits(true, 3_000)).toBeLessThanOrEqual(8);
+  it('is retried at most eight times in 50 minutes by an older event, and every 15 minutes afterwards', () => {
+    expect(claimsWithin(true, 3_000)).toBeLessThanOrEqual(8);
     expect(lockRetryDelayMs(1_000, true)).toBe(900_000);
   });
 });

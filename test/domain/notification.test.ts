@@ -1,43 +1,43 @@
 import { describe, expect, it } from 'vitest';
-import { assertChangeable, changed, defaultNotification, ownFields } from '../../shared/domain/notification.ts';
+import { assertChangeable, defaultNotification, typeFields, withChanges } from '../../shared/domain/notification.ts';
 import { isStoredNotificationId, newNotificationId } from '../../shared/domain/notification-id.ts';
 import { webhookNotification } from '../support/notifications.ts';
 
-describe('the fields that a delivery needs', () => {
-  it('are those of the type, without the client’s own entries', () => {
+describe('the fields of a type', () => {
+  it('exclude additional entries', () => {
     const details = { url: 'https://a.example', address: 'x', __proto__x: 'y' };
-    expect(ownFields({ type: 'webhook', details })).toEqual({ url: 'https://a.example' });
-    expect(ownFields({ type: 'managed', details })).toEqual({});
+    expect(typeFields({ type: 'webhook', details })).toEqual({ url: 'https://a.example' });
+    expect(typeFields({ type: 'managed', details })).toEqual({});
   });
 
-  it('are never taken from names that every object has', () => {
-    expect(ownFields({ type: 'webhook', details: JSON.parse('{"constructor":"c","__proto__":"p"}') })).toEqual({});
+  it('exclude inherited property names', () => {
+    expect(typeFields({ type: 'webhook', details: JSON.parse('{"constructor":"c","__proto__":"p"}') })).toEqual({});
   });
 });
 
 describe('a partial update', () => {
-  it('lays what it names over what is there', () => {
+  it('replaces the attributes in the request', () => {
     const before = webhookNotification({ metadata: { team: 'a' } });
-    expect(changed(before, { label: 'New' })).toEqual({ ...before, label: 'New' });
-    expect(changed(before, { metadata: {} })).toEqual({ ...before, metadata: {} });
+    expect(withChanges(before, { label: 'New' })).toEqual({ ...before, label: 'New' });
+    expect(withChanges(before, { metadata: {} })).toEqual({ ...before, metadata: {} });
   });
 
-  it('leaves both as they were', () => {
+  it('does not modify the notification', () => {
     const before = webhookNotification();
-    changed(before, { label: 'New' });
+    withChanges(before, { label: 'New' });
     expect(before).toEqual(webhookNotification());
   });
 });
 
 describe('the default notification', () => {
-  it('is nobody’s to change', () => {
+  it('cannot be changed', () => {
     expect(() => assertChangeable(defaultNotification.id)).toThrow(expect.objectContaining({ type: 'forbiddenError' }));
     expect(() => assertChangeable(newNotificationId())).not.toThrow();
   });
 });
 
-describe('the id of a notification', () => {
-  it('is known as one that can be stored', () => {
+describe('a notification id', () => {
+  it('has the format of a stored id', () => {
     for (let count = 0; count < 100; count++) expect(isStoredNotificationId(newNotificationId())).toBe(true);
   });
 
@@ -52,7 +52,7 @@ describe('the id of a notification', () => {
     expect(isStoredNotificationId(id)).toBe(false);
   });
 
-  it('sorts by creation, and before the default one', () => {
+  it('sorts by creation, and before the id of the default notification', () => {
     const ids = Array.from({ length: 1_000 }, newNotificationId);
     expect(ids.toSorted()).toEqual(ids);
     expect(new Set(ids).size).toBe(1_000);

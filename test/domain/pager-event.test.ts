@@ -27,11 +27,11 @@ describe('an event for the incident pager', () => {
     expect(Object.keys(resolve)).not.toContain('client');
   });
 
-  it('holds the whole payload where that fits', () => {
+  it('contains the webhook payload', () => {
     expect(pagerEvent(alarmEvent(), 'k').details).toEqual(webhookPayload(alarmEvent()));
   });
 
-  it('leaves out the largest parts of one that does not fit, and fits', () => {
+  it('omits the largest fields of a payload above 512 KB', () => {
     const large = alarmEvent({ check: { body: '😀'.repeat(140_000) }, alarm: { id: 'al', note: 'x'.repeat(100_000) } });
     const event = pagerEvent(large, 'k');
     expect(Object.keys(event.details)).not.toContain('check');
@@ -39,14 +39,14 @@ describe('an event for the incident pager', () => {
     expect(Buffer.byteLength(JSON.stringify(event))).toBeLessThan(512 * 1_024);
   });
 
-  it('fits even where its parts fit only one by one', () => {
-    const part = { id: 'x', note: 'x'.repeat(200_000) };
-    const event = pagerEvent(alarmEvent({ entity: part, check: part, alarm: part }), 'k');
+  it('stays below 512 KB if only single fields fit', () => {
+    const largeField = { id: 'x', note: 'x'.repeat(200_000) };
+    const event = pagerEvent(alarmEvent({ entity: largeField, check: largeField, alarm: largeField }), 'k');
     expect(Buffer.byteLength(JSON.stringify(event))).toBeLessThan(512 * 1_024);
     expect(Object.keys(event.details).length).toBeGreaterThanOrEqual(6);
   });
 
-  it('has a description of at most 1,024 characters, cut between characters', () => {
+  it('has a description of at most 1,024 code points', () => {
     const { description = '' } = pagerEvent(inState('CRITICAL', '😀'.repeat(2_000)), 'k');
     expect([...description]).toHaveLength(1_024);
     expect(description.isWellFormed()).toBe(true);

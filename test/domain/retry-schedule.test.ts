@@ -1,111 +1,127 @@
 import { describe, expect, it } from 'vitest';
 import { type Failure, failed } from '../../shared/domain/attempt-outcome.ts';
 import {
-  internalErrorDelaySeconds,
+  internalErrorDelayMs,
   MAX_AGE_MS,
   MAX_ATTEMPTS,
   MAX_WAIT_FOR_ATTEMPT_MS,
   retryDelayMs,
 } from '../../shared/domain/retry-schedule.ts';
 
-const SECOND = 1_000;
-const MINUTE = 60 * SECOND;
-const HOUR = 60 * MINUTE;
-const schedule = [5 * SECOND, 30 * SECOND, 2 * MINUTE, 10 * MINUTE, 30 * MINUTE, HOUR, 2 * HOUR, 4 * HOUR];
+const SECOND_MS = 1_000;
+const MINUTE_MS = 60 * SECOND_MS;
+const HOUR_MS = 60 * MINUTE_MS;
+const schedule = [
+  5 * SECOND_MS,
+  30 * SECOND_MS,
+  2 * MINUTE_MS,
+  10 * MINUTE_MS,
+  30 * MINUTE_MS,
+  HOUR_MS,
+  2 * HOUR_MS,
+  4 * HOUR_MS,
+];
 
 const transient = failed('transient', 'network_error', '');
 const throttled = (retryAfterMs: number, rest: Partial<Failure> = {}): Failure => ({
   ...failed('throttled', 'throttled', '', { retryAfterMs }),
   ...rest,
 });
-const none = () => 0;
-const full = () => 1;
+const noJitter = () => 0;
+const fullJitter = () => 1;
 
-describe('the wait after a failed attempt', () => {
-  it('follows the schedule: nine attempts, about eight hours', () => {
-    const waits = schedule.map((_, index) => retryDelayMs(index + 1, transient, 1, none));
-    expect(waits).toEqual(schedule);
+describe('retryDelayMs', () => {
+  it('follows the schedule of nine attempts over about eight hours', () => {
+    const delays = schedule.map((_, index) => retryDelayMs(index + 1, transient, 1, noJitter));
+    expect(delays).toEqual(schedule);
     expect(MAX_ATTEMPTS).toBe(9);
-    expect(schedule.reduce((sum, wait) => sum + wait) / HOUR).toBeCloseTo(7.71, 2);
+    expect(schedule.reduce((sum, delay) => sum + delay) / HOUR_MS).toBeCloseTo(7.71, 2);
   });
 
-  it('is up to a fifth longer, never shorter', () => {
-    expect(schedule.map((_, index) => retryDelayMs(index + 1, transient, 1, full))).toEqual(
-      schedule.map((wait) => wait * 1.2),
+  it('adds jitter of up to 20%', () => {
+    expect(schedule.map((_, index) => retryDelayMs(index + 1, transient, 1, fullJitter))).toEqual(
+      schedule.map((delay) => delay * 1.2),
     );
   });
 
-  it('spreads what failed together', () => {
-    const waits = Array.from({ length: 50 }, () => retryDelayMs(1, transient, 1) ?? 0);
-    expect(new Set(waits).size).toBeGreaterThan(10);
-    for (const wait of waits) {
-      expect(wait).toBeGreaterThanOrEqual(5 * SECOND);
-      expect(wait).toBeLessThanOrEqual(6 * SECOND);
+  it('spreads the retries of simultaneous failures', () => {
+    const delays = Array.from({ length: 50 }, () => retryDelayMs(1, transient, 1) ?? 0);
+    expect(new Set(delays).size).toBeGreaterThan(10);
+    for (const delay of delays) {
+      expect(delay).toBeGreaterThanOrEqual(5 * SECOND_MS);
+      expect(delay).toBeLessThanOrEqual(6 * SECOND_MS);
     }
   });
 
-  it('is what the destination asks for where that is longer', () => {
-    expect(retryDelayMs(1, throttled(90 * SECOND), 1, none)).toBe(90 * SECOND);
-    expect(retryDelayMs(2, { ...transient, retryAfterMs: HOUR }, 1, none)).toBe(HOUR);
+  it('is the delay that the destination requests if that is longer than the schedule', () => {
+    expect(retryDelayMs(1, throttled(90 * SECOND_MS), 1, noJitter)).toBe(90 * SECOND_MS);
+    expect(retryDelayMs(2, { ...transient, retryAfterMs: HOUR_MS }, 1, noJitter)).toBe(HOUR_MS);
   });
 
-  it('is the schedule where the destination asks for less', () => {
-    expect(retryDelayMs(3, throttled(SECOND), 1, none)).toBe(2 * MINUTE);
-    expect(retryDelayMs(3, throttled(0), 1, none)).toBe(2 * MINUTE);
+  it('is the scheduled delay if the destination requests a shorter one', () => {
+    expect(retryDelayMs(3, throttled(SECOND_MS), 1, noJitter)).toBe(2 * MINUTE_MS);
+    expect(retryDelayMs(3, throttled(0), 1, noJitter)).toBe(2 * MINUTE_MS);
   });
 
-  it('ends with the ninth attempt, whatever the destination asks for', () => {
-    for (const failure of [transient, throttled(HOUR)]) {
-      expect(retryDelayMs(8, failure, 1, none)).toBe(4 * HOUR);
-      expect(retryDelayMs(9, failure, 1, none)).toBeUndefined();
-      expect(retryDelayMs(100, failure, 1, none)).toBeUndefined();
+  it('is undefined after the ninth attempt, even if the destination requests a delay', () => {
+    for (const failure of [transient, throttled(HOUR_MS)]) {
+      expect(retryDelayMs(8, failure, 1, noJitter)).toBe(4 * HOUR_MS);
+      expect(retryDelayMs(9, failure, 1, noJitter)).toBeUndefined();
+      expect(retryDelayMs(100, failure, 1, noJitter)).toBeUndefined();
     }
   });
 
-  it('is none after a permanent failure', () => {
-    expect(retryDelayMs(1, failed('permanent', 'http_status', '', { retryAfterMs: HOUR }), 1, none)).toBeUndefined();
+  it('is undefined after a permanent failure', () => {
+    expect(
+      retryDelayMs(1, failed('permanent', 'http_status', '', { retryAfterMs: HOUR_MS }), 1, noJitter),
+    ).toBeUndefined();
   });
 
-  it('is what our own account is asked to wait, without end, where the attempt does not count', () => {
+  it('is always the requested delay if the attempt does not count', () => {
     for (const attempts of [0, 1, 8, 9, 50]) {
-      expect(retryDelayMs(attempts, throttled(5 * SECOND, { countsAsAttempt: false }), 1, none)).toBe(5 * SECOND);
-      expect(retryDelayMs(attempts, throttled(5 * SECOND, { countsAsAttempt: false }), 1, full)).toBe(6 * SECOND);
+      expect(retryDelayMs(attempts, throttled(5 * SECOND_MS, { countsAsAttempt: false }), 1, noJitter)).toBe(
+        5 * SECOND_MS,
+      );
+      expect(retryDelayMs(attempts, throttled(5 * SECOND_MS, { countsAsAttempt: false }), 1, fullJitter)).toBe(
+        6 * SECOND_MS,
+      );
     }
   });
 
-  it('is shortened by the scale, in whole milliseconds', () => {
-    expect(retryDelayMs(1, transient, 0.01, none)).toBe(50);
-    expect(retryDelayMs(1, transient, 0.0001, full)).toBe(1);
-    expect(retryDelayMs(8, throttled(HOUR), 0.001, none)).toBe(14_400);
-    expect(retryDelayMs(1, throttled(HOUR, { countsAsAttempt: false }), 0.5, none)).toBe(HOUR / 2);
+  it('is multiplied by the scale, in whole milliseconds', () => {
+    expect(retryDelayMs(1, transient, 0.01, noJitter)).toBe(50);
+    expect(retryDelayMs(1, transient, 0.0001, fullJitter)).toBe(1);
+    expect(retryDelayMs(8, throttled(HOUR_MS), 0.001, noJitter)).toBe(14_400);
+    expect(retryDelayMs(1, throttled(HOUR_MS, { countsAsAttempt: false }), 0.5, noJitter)).toBe(HOUR_MS / 2);
   });
 
-  it('still lets a delivery come again where the scale is 0', () => {
-    expect(retryDelayMs(1, transient, 0, full)).toBe(0);
-    expect(retryDelayMs(9, transient, 0, full)).toBeUndefined();
+  it('is 0 for a scale of 0, until the last attempt', () => {
+    expect(retryDelayMs(1, transient, 0, fullJitter)).toBe(0);
+    expect(retryDelayMs(9, transient, 0, fullJitter)).toBeUndefined();
   });
 });
 
-describe('the wait after a failure of ours', () => {
+describe('internalErrorDelayMs', () => {
   it('doubles with each receive up to 90 s, and is 15 min after 30 receives', () => {
-    expect([1, 2, 3, 6, 7, 30, 31, 100].map((receives) => internalErrorDelaySeconds(receives, 1))).toEqual([
+    expect([1, 2, 3, 6, 7, 30, 31, 100].map((receives) => internalErrorDelayMs(receives, 1) / SECOND_MS)).toEqual([
       2, 4, 8, 64, 90, 90, 900, 900,
     ]);
   });
 
-  it('lets a failure show in every two minutes for its first half an hour, and lasts 18 hours in all', () => {
-    const delays = Array.from({ length: 100 }, (_, index) => internalErrorDelaySeconds(index + 1, 1));
-    expect(Math.max(...delays.slice(0, 30))).toBeLessThan(120);
-    expect(delays.slice(0, 30).reduce((sum, delay) => sum + delay)).toBeGreaterThan(1_800);
-    expect(delays.reduce((sum, delay) => sum + delay) / 3_600).toBeCloseTo(18.1, 1);
+  it('retries every two minutes for the first half hour, and adds up to 18 hours in 100 receives', () => {
+    const delays = Array.from({ length: 100 }, (_, index) => internalErrorDelayMs(index + 1, 1));
+    expect(Math.max(...delays.slice(0, 30))).toBeLessThan(2 * MINUTE_MS);
+    expect(delays.slice(0, 30).reduce((sum, delay) => sum + delay)).toBeGreaterThan(30 * MINUTE_MS);
+    expect(delays.reduce((sum, delay) => sum + delay) / HOUR_MS).toBeCloseTo(18.1, 1);
   });
 
-  it('is shortened by the scale, in whole seconds', () => {
-    expect(internalErrorDelaySeconds(10, 0.01)).toBe(1);
-    expect(internalErrorDelaySeconds(31, 0.01)).toBe(9);
+  it('is multiplied by the scale, in whole milliseconds', () => {
+    expect(internalErrorDelayMs(10, 0.01)).toBe(900);
+    expect(internalErrorDelayMs(31, 0.01)).toBe(9_000);
+    expect(internalErrorDelayMs(1, 0.0001)).toBe(1);
   });
 });
 
-it('a delivery is given up a day after its first attempt, or after four days without any', () => {
-  expect([MAX_AGE_MS, MAX_WAIT_FOR_ATTEMPT_MS]).toEqual([24 * HOUR, 96 * HOUR]);
+it('a round expires one day after its first attempt, or after four days without any', () => {
+  expect([MAX_AGE_MS, MAX_WAIT_FOR_ATTEMPT_MS]).toEqual([24 * HOUR_MS, 96 * HOUR_MS]);
 });

@@ -4,8 +4,8 @@ import { incidentKey } from '../../shared/domain/incident.ts';
 import { routerEvent } from '../../shared/domain/router-event.ts';
 import { alarmEvent, EVENT_TIME } from '../support/events.ts';
 
-describe('a message for the incident router', () => {
-  it('is the webhook’s payload and the router’s own fields', () => {
+describe('an event for the incident router', () => {
+  it('contains the webhook payload and the fields of the router', () => {
     expect(routerEvent(alarmEvent(), EVENT_TIME)).toEqual({
       ...webhookPayload(alarmEvent()),
       message_type: 'CRITICAL',
@@ -22,21 +22,21 @@ describe('a message for the incident router', () => {
     ['OK', 'RECOVERY'],
     ['WARNING', 'WARNING'],
     ['CRITICAL', 'CRITICAL'],
-  ] as const)('in state %s is of type %s, about the same incident', (state, type) => {
+  ] as const)('has for state %s the type %s and the same incident', (state, type) => {
     expect(routerEvent(alarmEvent({ details: { state } }), EVENT_TIME)).toMatchObject({
       message_type: type,
       entity_id: incidentKey(alarmEvent()),
     });
   });
 
-  it('is of when the alarm changed its state, in whole seconds', () => {
+  it('has the time of the state change in whole seconds', () => {
     expect(routerEvent(alarmEvent(), 1_700_000_000_999)).toMatchObject({
       timestamp: 1_700_000_000,
       state_start_time: 1_700_000_000,
     });
   });
 
-  it('has a state message of at most 20,480 characters, and always one', () => {
+  it('has a state message of at most 20,480 code points, by default the headline', () => {
     const long = routerEvent(alarmEvent({ details: { state: 'OK', status: '😀'.repeat(30_000) } }), EVENT_TIME);
     expect([...long.state_message]).toHaveLength(20_480);
     expect(routerEvent(alarmEvent({ details: { state: 'OK' } }), EVENT_TIME).state_message).toBe(

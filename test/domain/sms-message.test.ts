@@ -9,49 +9,49 @@ const smsOf = (label: string, status?: string): string =>
     alarmEvent({ details: { state: 'OK', status }, entity: { id: 'e', label }, alarm: { id: 'a', label: 'b' } }),
   );
 
-/** What the phone network makes of a text, without any help. */
-const network = (text: string) => {
+/** The encoding and number of parts of a text without character replacement. */
+const encode = (text: string) => {
   const { encodingName, segments, numberOfCharacters } = new SegmentedMessage(text);
   return { encodingName, parts: segments.length, numberOfCharacters };
 };
 
-describe('a text message about an alert', () => {
-  it('is the headline, and the status where there is one', () => {
+describe('an SMS about an alert', () => {
+  it('contains the headline and, if there is one, the status message', () => {
     expect(smsMessage(alarmEvent())).toBe('[CRITICAL] web-1: Disk space: Disk is full');
     expect(smsOf('web-1')).toBe('[OK] web-1: b');
   });
 
-  it('has 160 characters where all are in GSM-7, of which [ and ] take two', () => {
+  it('fits 160 GSM-7 characters, counting [ and ] twice', () => {
     const text = smsOf('x'.repeat(40), 'y'.repeat(300));
     expect(text).toHaveLength(158);
-    expect(network(text)).toEqual({ encodingName: 'GSM-7', parts: 1, numberOfCharacters: 160 });
+    expect(encode(text)).toEqual({ encodingName: 'GSM-7', parts: 1, numberOfCharacters: 160 });
   });
 
-  it('has 70 characters where one is outside GSM-7', () => {
+  it('fits 70 characters if one is outside GSM-7', () => {
     const text = smsOf('Größe 数', 'y'.repeat(300));
     expect(text).toHaveLength(70);
-    expect(network(text)).toMatchObject({ encodingName: 'UCS-2', parts: 1 });
+    expect(encode(text)).toMatchObject({ encodingName: 'UCS-2', parts: 1 });
   });
 
-  it('writes curly quotes, dashes and dots in GSM-7, so that they do not halve the room', () => {
+  it('replaces curly quotes, dashes and ellipses by GSM-7 characters', () => {
     const text = smsOf('“web”‘1’–2—3…', 'y'.repeat(300));
     expect(text).toContain(`"web"'1'-2-3...`);
-    expect(network(text).encodingName).toBe('GSM-7');
+    expect(encode(text).encodingName).toBe('GSM-7');
     expect(text.length).toBeGreaterThan(150);
   });
 
-  it('keeps letters that GSM-7 has', () => {
+  it('keeps non-ASCII characters of GSM-7', () => {
     const text = smsOf('äöüßéñ€Ω');
     expect(text).toContain('äöüßéñ€Ω');
-    expect(network(text).encodingName).toBe('GSM-7');
+    expect(encode(text).encodingName).toBe('GSM-7');
   });
 
-  it('is cut at a character, never inside an emoji', () => {
+  it('is truncated between code points', () => {
     for (const filler of ['', 'x', 'xx', 'xxx']) {
       const text = smsOf(`${filler}${'😀'.repeat(60)}`);
       expect(text.isWellFormed()).toBe(true);
       expect(text).toMatch(/😀$/u);
-      expect(network(text).parts).toBe(1);
+      expect(encode(text).parts).toBe(1);
     }
   });
 
@@ -59,7 +59,7 @@ describe('a text message about an alert', () => {
     expect(smsOf('a\r\nb', 'c\nd')).toBe('[OK] a b: b: c d');
   });
 
-  it('never takes more than one part, and never holds half a character', () => {
+  it('has one part and is well-formed, for any text', () => {
     const text = fc.oneof(
       fc.string({ unit: 'binary', maxLength: 300 }),
       fc.string({ unit: 'grapheme', maxLength: 300 }),
@@ -71,7 +71,7 @@ describe('a text message about an alert', () => {
     fc.assert(
       fc.property(text, text, (label, status) => {
         const message = smsOf(label, status);
-        expect(network(message).parts).toBe(1);
+        expect(encode(message).parts).toBe(1);
         expect(message.isWellFormed()).toBe(true);
       }),
       { numRuns: 500 },

@@ -6,24 +6,24 @@ const NOW = Date.UTC(2026, 0, 1);
 const event = testEvent('acme', NOW);
 
 describe('the event of a test message', () => {
-  it('is an alarm event of the tenant that asked for it', () => {
+  it('is a valid alarm event of the tenant', () => {
     expect(alarmEvent.safeParse(event).success).toBe(true);
     expect(event).toMatchObject({ tenant_id: 'acme', event_id: `acme:enTest:alTest:chTest:${NOW}:OK` });
   });
 
-  it('is one for every tenant that there can be', () => {
+  it('is valid for the longest tenant id', () => {
     expect(alarmEvent.safeParse(testEvent('~'.repeat(128), NOW)).success).toBe(true);
   });
 
-  it('opens no incident: its state is OK', () => {
+  it('has the state OK, so it opens no incident', () => {
     expect(event.details.state).toBe('OK');
   });
 
-  it('says in words that it is a test', () => {
+  it('has a status message that mentions the test', () => {
     expect(event.details.status).toMatch(/test/i);
   });
 
-  it('fills every field of the interface’s payload', () => {
+  it('has every field of the webhook payload', () => {
     const payload = webhookPayload(event);
     expect(Object.keys(payload.details).toSorted()).toEqual([
       'collector_address_v4',
@@ -51,7 +51,7 @@ describe('the event of a test message', () => {
     );
   });
 
-  it('has the five metrics of the interface, with its units', () => {
+  it('has the five metrics of the API contract with their units', () => {
     const { metrics } = event.details;
     expect(metrics).toMatchObject({
       t_firstbyte: { unit: 'milliseconds' },
@@ -62,7 +62,7 @@ describe('the event of a test message', () => {
     });
   });
 
-  it('has one observation as the interface names it', () => {
+  it('has one observation with the fields of the API contract', () => {
     expect(event.details.observations).toEqual([
       {
         monitoring_zone_id: expect.any(String),

@@ -1,41 +1,41 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { isTokenShaped, newToken, tokenHash } from '../../shared/domain/token.ts';
+import { isWellFormedToken, newToken, tokenHash } from '../../shared/domain/token.ts';
 
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
 describe('a token', () => {
-  it('is mnt_ and 49 letters and digits, and known as one', () => {
+  it('consists of mnt_ and 49 letters and digits', () => {
     for (let count = 0; count < 500; count++) {
       const token = newToken();
       expect(token).toMatch(/^mnt_[0-9A-Za-z]{49}$/);
-      expect(isTokenShaped(token)).toBe(true);
+      expect(isWellFormedToken(token)).toBe(true);
     }
   });
 
-  it('is never made twice', () => {
+  it('is unique', () => {
     expect(new Set(Array.from({ length: 1_000 }, newToken)).size).toBe(1_000);
   });
 
-  it('is refused unread where a single character of it was changed', () => {
+  it('is rejected if one character was changed', () => {
     fc.assert(
-      fc.property(fc.nat(52), fc.constantFrom(...alphabet, '_', ' ', '-', 'é'), (place, character) => {
+      fc.property(fc.nat(52), fc.constantFrom(...alphabet, '_', ' ', '-', 'é'), (position, character) => {
         const token = newToken();
-        fc.pre(token[place] !== character);
-        expect(isTokenShaped(token.slice(0, place) + character + token.slice(place + 1))).toBe(false);
+        fc.pre(token[position] !== character);
+        expect(isWellFormedToken(token.slice(0, position) + character + token.slice(position + 1))).toBe(false);
       }),
       { numRuns: 2_000 },
     );
   });
 
-  it('is refused where two neighbours changed places', () => {
+  it('is rejected if two adjacent characters were swapped', () => {
     fc.assert(
-      fc.property(fc.integer({ min: 4, max: 51 }), (place) => {
+      fc.property(fc.integer({ min: 4, max: 51 }), (position) => {
         const token = newToken();
-        const [one = '', other = ''] = token.slice(place, place + 2);
-        fc.pre(one !== other);
-        expect(isTokenShaped(token.slice(0, place) + other + one + token.slice(place + 2))).toBe(false);
+        const [left = '', right = ''] = token.slice(position, position + 2);
+        fc.pre(left !== right);
+        expect(isWellFormedToken(token.slice(0, position) + right + left + token.slice(position + 2))).toBe(false);
       }),
       { numRuns: 1_000 },
     );
@@ -43,22 +43,22 @@ describe('a token', () => {
 
   it.each([
     ['empty', ''],
-    ['cut', newToken().slice(0, -1)],
+    ['truncated', newToken().slice(0, -1)],
     ['followed by a line break', `${newToken()}\n`],
-    ['led by a space', ` ${newToken()}`],
-    ['written twice', newToken() + newToken()],
-    ['joined with another by a comma, as a repeated header is', `${newToken()},${newToken()}`],
-    ['in capitals', newToken().toUpperCase()],
-    ['of zeros', `mnt_${'0'.repeat(49)}`],
-  ])('is refused where it is %s', (_, text) => {
-    expect(isTokenShaped(text)).toBe(false);
+    ['preceded by a space', ` ${newToken()}`],
+    ['repeated', newToken() + newToken()],
+    ['joined with another by a comma, like a repeated header', `${newToken()},${newToken()}`],
+    ['in upper case', newToken().toUpperCase()],
+    ['all zeros', `mnt_${'0'.repeat(49)}`],
+  ])('is rejected if it is %s', (_, text) => {
+    expect(isWellFormedToken(text)).toBe(false);
   });
 
-  it('is told from any other text without failing', () => {
-    fc.assert(fc.property(fc.string({ unit: 'binary' }), (text) => !isTokenShaped(text)));
+  it('is rejected if it is random text', () => {
+    fc.assert(fc.property(fc.string({ unit: 'binary' }), (text) => !isWellFormedToken(text)));
   });
 
-  it('is kept as its SHA-256 alone', () => {
+  it('is hashed with SHA-256', () => {
     const token = newToken();
     expect(tokenHash(token)).toBe(createHash('sha256').update(token).digest('hex'));
   });

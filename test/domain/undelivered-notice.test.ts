@@ -8,30 +8,30 @@ import { alarmEvent } from '../support/events.ts';
 const MORNING = Date.UTC(2026, 0, 1, 6);
 const notice = (now = MORNING, id = 'ntA') => undeliveredNotice('acme', id, now);
 
-describe('what the owner hears when alerts were given up', () => {
-  it('is an alarm event of the tenant, for every tenant that there can be', () => {
+describe('the notice of undelivered alerts', () => {
+  it('is a valid alarm event, for the longest tenant id too', () => {
     expect(schema.safeParse(notice()).success).toBe(true);
     const longest = undeliveredNotice('~'.repeat(128), `nt${'0'.repeat(26)}`, MORNING);
     expect(schema.safeParse(longest).success).toBe(true);
   });
 
-  it('is heard once a day for each notification', () => {
-    const place = (now: number, id?: string) => deliveryKey(notice(now, id), 'ntTechnicalContactsEmail').sk;
-    expect(place(MORNING + 17 * 3_600_000)).toBe(place(MORNING));
-    expect(place(MORNING + 18 * 3_600_000)).not.toBe(place(MORNING));
-    expect(place(MORNING, 'ntB')).not.toBe(place(MORNING));
+  it('has one delivery per notification and day (UTC)', () => {
+    const sortKey = (now: number, id?: string) => deliveryKey(notice(now, id), 'ntTechnicalContactsEmail').sk;
+    expect(sortKey(MORNING + 17 * 3_600_000)).toBe(sortKey(MORNING));
+    expect(sortKey(MORNING + 18 * 3_600_000)).not.toBe(sortKey(MORNING));
+    expect(sortKey(MORNING, 'ntB')).not.toBe(sortKey(MORNING));
   });
 
-  it('says the same all day, so that no second one is taken for another event', () => {
+  it('has the same content all day, so a second one is a duplicate and not a conflict', () => {
     expect(notice(MORNING + 17 * 3_600_000)).toEqual(notice());
   });
 
-  it('names the notification, and what to do', () => {
+  it('contains the notification id and what to do', () => {
     const { text } = emailMessage(notice());
     for (const part of ['ntA', 'Test the notification']) expect(text).toContain(part);
   });
 
-  it('is told from any other alert', () => {
+  it('differs from other alerts', () => {
     expect(isUndeliveredNotice(notice())).toBe(true);
     expect(isUndeliveredNotice(alarmEvent())).toBe(false);
     expect(isUndeliveredNotice(alarmEvent({ alarm: { id: 'undelivered' } }))).toBe(false);

@@ -1,5 +1,5 @@
 import { type AlarmEvent, isAlarmEvent } from '../../shared/contracts/alarm-event.ts';
-import { deliveryBody, sharedPart } from '../../shared/domain/delivery-message.ts';
+import { deliveryBody, sharedBody } from '../../shared/domain/delivery-message.ts';
 
 /** When the alarm of `alarmEvent` changed its state, ms. */
 export const EVENT_TIME = 1_700_000_000_000;
@@ -27,5 +27,5 @@ export const alarmEvent = (changes: Partial<AlarmEvent> = {}): AlarmEvent => ({
 /** The message of a delivery as the dispatch sends it for this event and notification. */
 export const deliveryMessage = (notificationId: string, event: unknown, eventTimeMs = EVENT_TIME): string => {
   if (!isAlarmEvent(event)) throw new Error('This is no alarm event.');
-  return deliveryBody(notificationId, sharedPart(event, eventTimeMs));
+  return deliveryBody(notificationId, sharedBody(event, eventTimeMs));
 };

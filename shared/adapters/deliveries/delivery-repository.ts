@@ -201,13 +201,15 @@ export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: 
       if (await put(first, { ConditionExpression: 'attribute_not_exists(pk)' }))
         return { kind: 'claimed', record: first };
       const found = await read(first);
-      if (!found) return { kind: 'busy', until: now };
+      if (!found) return { kind: 'busy', leaseUntilMs: now };
       const claim = evaluateClaim(found, first, sentAt, now);
       if (claim.kind !== 'claimed' || found.claim_id === first.claim_id) return claim;
       if (await put(claim.record, unchanged(found))) return claim;
       // Another worker came first, or the SDK has sent ours twice and lost the first answer.
       const winner = await read(first);
-      return winner?.claim_id === first.claim_id ? claim : { kind: 'busy', until: winner?.lease_until_ms ?? now };
+      return winner?.claim_id === first.claim_id
+        ? claim
+        : { kind: 'busy', leaseUntilMs: winner?.lease_until_ms ?? now };
     },
 
     /**

@@ -6,7 +6,6 @@ import {
   type BatchWriteCommandOutput,
   type DynamoDBDocumentClient,
 } from '@aws-sdk/lib-dynamodb';
-import { batches } from '../../domain/batches.ts';
 import { unavailable } from '../../domain/errors.ts';
 import { UnprocessedItemsError, UnprocessedKeyError, type WriteRequests } from './errors.ts';
 
@@ -28,6 +27,10 @@ export type ItemKey = { pk: string; sk: string };
 /** Which attributes of the items are read; all of them by default. */
 export type Projection = { ProjectionExpression?: string; ExpressionAttributeNames?: Record<string, string> };
 
+/** Splits a list into lists of at most `size` items, in order. */
+export const inBatches = <Item>(items: readonly Item[], size: number): Item[][] =>
+  Array.from({ length: Math.ceil(items.length / size) }, (_, index) => items.slice(index * size, (index + 1) * size));
+
 /** Exponential backoff with jitter, at most 1 s, in ms. */
 const backoffMs = (round: number): number => Math.min(25 * 2 ** round, 1_000) * (0.5 + Math.random() / 2);
 
@@ -39,7 +42,7 @@ export const batchGet = async (
   projection: Projection = {},
 ): Promise<Item[]> => {
   const found: Item[] = [];
-  for (const batch of batches(keys, GET_BATCH)) {
+  for (const batch of inBatches(keys, GET_BATCH)) {
     let pending: Item[] | undefined = batch;
     for (let round = 0; pending?.length; round++) {
       if (round === ROUNDS) throw unavailable();
@@ -110,7 +113,7 @@ export const readEach = (
     }
   };
 
-  for (const batch of batches([...reads.values()], GET_BATCH)) void readBatch(batch);
+  for (const batch of inBatches([...reads.values()], GET_BATCH)) void readBatch(batch);
 
   return async (key) => {
     const read = reads.get(keyText(key));
@@ -136,7 +139,7 @@ export const batchWrite = async (
     if (round === rounds) throw new UnprocessedItemsError(pending);
     if (round > 0) await sleep(backoffMs(round));
     const open: WriteRequests = [];
-    for (const batch of batches(pending, WRITE_BATCH)) {
+    for (const batch of inBatches(pending, WRITE_BATCH)) {
       const answer: BatchWriteCommandOutput = await client.send(
         new BatchWriteCommand({ RequestItems: { [table]: batch } }),
       );

@@ -1,7 +1,7 @@
 import * as z from 'zod/mini';
 import type { NotificationAttributes, NotificationRecord, StringMap } from '../../contracts/notification.ts';
 import { isNotificationTypeId, type NotificationTypeId } from '../../contracts/notification-types.ts';
-import { type DeliveryTarget, type NotificationKey, ownFields } from '../../domain/notification.ts';
+import { type DeliveryTarget, type NotificationKey, typeFields } from '../../domain/notification.ts';
 import { itemBytes } from '../dynamodb/item-size.ts';
 
 /*
@@ -114,7 +114,7 @@ export const notificationItems = (
   version: string,
   { label, type, details, metadata }: NotificationAttributes,
 ) => {
-  const fields = ownFields({ type, details });
+  const fields = typeFields({ type, details });
   const others = Object.entries(details).map(([name, value]) => [name, Object.hasOwn(fields, name) ? null : value]);
   const content = Buffer.from(JSON.stringify({ label, details: Object.fromEntries(others), metadata }));
   const target = { ...targetKey(key), type, fields, version, content_bytes: content.length };

@@ -1,11 +1,10 @@
 import { type DynamoDBDocumentClient, GetCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
 import { MAX_BODY_BYTES } from '../../api/response.ts';
 import type { NotificationRecord } from '../../contracts/notification.ts';
-import { batches } from '../../domain/batches.ts';
 import { unavailable } from '../../domain/errors.ts';
 import { defaultNotification, type NotificationKey } from '../../domain/notification.ts';
 import { DEFAULT_NOTIFICATION_ID, isStoredNotificationId } from '../../domain/notification-id.ts';
-import { batchGet, type Item } from '../dynamodb/batches.ts';
+import { batchGet, type Item, inBatches } from '../dynamodb/batches.ts';
 import { readContents, weightedGroups } from './notification-content.ts';
 import {
   isTombstone,
@@ -151,7 +150,7 @@ export const createNotificationReader = (client: DynamoDBDocumentClient, table: 
     /** Those of the ids that are the tenant's notifications, from an id on, in order. Read as they are taken. */
     async *listByIds(tenant: string, ids: readonly string[], from: string | null): AsyncGenerator<NotificationRecord> {
       const wanted = [...new Set(ids)].filter((id) => isStoredNotificationId(id) && isFrom(id, from)).sort();
-      for (const batch of batches(wanted, IDS_AT_ONCE)) {
+      for (const batch of inBatches(wanted, IDS_AT_ONCE)) {
         const items = await batchGet(
           client,
           table,

@@ -8,7 +8,7 @@ import type { FailureReason } from '../../contracts/outcomes.ts';
 import type { Clock } from '../../domain/clock.ts';
 import { DISPATCH_LATENCY } from '../../domain/delivery-metrics.ts';
 import { continuationBody, type PlannedEvent, planEvent } from '../../domain/planned-event.ts';
-import { internalErrorDelaySeconds } from '../../domain/retry-schedule.ts';
+import { internalErrorDelayMs } from '../../domain/retry-schedule.ts';
 import { createFanOut, type Progress } from './fan-out.ts';
 
 /** The environment of the dispatch, parsed. */
@@ -45,7 +45,7 @@ export const createDispatch = (
   const fanOut = createFanOut(notifications, queues, environment.SENDER_QUEUES, clock);
 
   const delaySeconds = ({ attributes }: SQSRecord): number =>
-    internalErrorDelaySeconds(Number(attributes.ApproximateReceiveCount), 1);
+    Math.ceil(internalErrorDelayMs(Number(attributes.ApproximateReceiveCount), 1) / 1_000);
 
   const returnToQueue = (record: SQSRecord): Promise<void> =>
     queues
@@ -74,7 +74,7 @@ export const createDispatch = (
    */
   const sendContinuation = async ({ planned, failed, untried, known }: Progress<EventMessage>): Promise<boolean> => {
     const body = continuationBody(planned, [...failed, ...untried], known);
-    const waitMs = failed.length > 0 ? 1_000 * internalErrorDelaySeconds(1, 1) : 0;
+    const waitMs = failed.length > 0 ? internalErrorDelayMs(1, 1) : 0;
     try {
       await queues.sendDelayed(
         environment.ALARM_EVENTS_QUEUE,

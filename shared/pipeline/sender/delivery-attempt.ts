@@ -116,9 +116,9 @@ export const attemptDelivery = async (
     case 'conflict':
       return reportConflict(job, first);
     case 'busy':
-      return returnToQueue(job, 'busy', (claim.until - clock()) / 1000 + 1);
+      return returnToQueue(job, 'busy', (claim.leaseUntilMs - clock()) / 1000 + 1);
     case 'not_due':
-      return reschedule(job, claim.due - clock());
+      return reschedule(job, claim.nextAttemptAtMs - clock());
     case 'claimed':
       return attemptClaimed(job, claim.record, target, isSuperseded);
   }

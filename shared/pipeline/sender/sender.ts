@@ -13,7 +13,7 @@ import { type NotificationTypeId, notificationTypes } from '../../contracts/noti
 import { deliveryId } from '../../domain/delivery-key.ts';
 import { DELIVERY_LATENCY, deliveryCounts } from '../../domain/delivery-metrics.ts';
 import { incidentKey } from '../../domain/incident.ts';
-import { internalErrorDelaySeconds } from '../../domain/retry-schedule.ts';
+import { internalErrorDelayMs } from '../../domain/retry-schedule.ts';
 import { testEvent } from '../../domain/test-event.ts';
 import type { Transport } from '../../domain/transport.ts';
 import { attemptDelivery } from './delivery-attempt.ts';
@@ -101,7 +101,7 @@ export const createSender = (
       .changeVisibility(
         queueOf(message, dependencies),
         message,
-        internalErrorDelaySeconds(receives, environment.RETRY_DELAY_SCALE),
+        Math.ceil(internalErrorDelayMs(receives, environment.RETRY_DELAY_SCALE) / 1_000),
       )
       .catch((cause: unknown) => logger.error('visibility change failed', { type, ...errorTrace(cause) }));
     return { outcome, isReturned: true };

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
 import { createDeliveryRepository } from '../../../shared/adapters/deliveries/delivery-repository.ts';
 import { failed } from '../../../shared/domain/attempt-outcome.ts';
-import { partitionPlace } from '../../../shared/domain/delivery-key.ts';
+import { parseDeliveryPartition } from '../../../shared/domain/delivery-key.ts';
 import {
   claimedRecord,
   LEASE_MS,
@@ -82,8 +82,8 @@ describe('a delivery that a worker has', () => {
   it('is busy for all others until the lease ends', async () => {
     const by = delivery();
     await deliveries.claim(by('a'), NOW);
-    expect(await deliveries.claim(by('b'), NOW)).toEqual({ kind: 'busy', until: NOW + LEASE_MS });
-    expect(await deliveries.claim(by('b'), NOW + LEASE_MS - 1)).toEqual({ kind: 'busy', until: NOW + LEASE_MS });
+    expect(await deliveries.claim(by('b'), NOW)).toEqual({ kind: 'busy', leaseUntilMs: NOW + LEASE_MS });
+    expect(await deliveries.claim(by('b'), NOW + LEASE_MS - 1)).toEqual({ kind: 'busy', leaseUntilMs: NOW + LEASE_MS });
   });
 
   it('is another’s once the lease has withStatus: its worker died', async () => {
@@ -107,7 +107,7 @@ describe('a delivery that waits for its next attempt', () => {
   it('is early before that is due, and claimed with its history from then on', async () => {
     const due = NOW + 5_000;
     const by = await waiting(due);
-    expect(await deliveries.claim(by('b'), due - 1)).toEqual({ kind: 'not_due', due });
+    expect(await deliveries.claim(by('b'), due - 1)).toEqual({ kind: 'not_due', nextAttemptAtMs: due });
     expect(await deliveries.claim(by('b', due), due)).toMatchObject({
       kind: 'claimed',
       record: {
@@ -138,7 +138,7 @@ describe('a delivery that waits for its next attempt', () => {
       (count) => count === 2,
     );
     const slow = createDeliveryRepository(database, 'deliveries');
-    expect(await slow.claim(by('slow'), NOW)).toEqual({ kind: 'busy', until: NOW + LEASE_MS });
+    expect(await slow.claim(by('slow'), NOW)).toEqual({ kind: 'busy', leaseUntilMs: NOW + LEASE_MS });
     expect(await deliveries.read(by('slow'))).toMatchObject({ claim_id: 'quick', attempt_count: 1 });
   });
 
@@ -249,7 +249,7 @@ describe('another message with the id of the same event', () => {
     await deliveries.claim(by('a'), NOW);
     await deliveries.noteConflict(by('a'), NOW + 5);
     await deliveries.complete(withStatus(by('a'), 'delivered'));
-    const { tenant, notificationId } = partitionPlace(by('a').pk);
+    const { tenant, notificationId } = parseDeliveryPartition(by('a').pk);
     expect(await deliveries.conflicts({ tenant, notificationId })).toEqual(new Map([[by('a').sk, NOW + 5]]));
     expect(await deliveries.newest({ tenant, notificationId }, 10)).toEqual([withStatus(by('a'), 'delivered')]);
   });

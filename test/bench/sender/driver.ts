@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import type { SQSBatchResponse } from 'aws-lambda';
-import { deliveryBody, sharedPart } from '../../../shared/domain/delivery-message.ts';
+import { deliveryBody, sharedBody } from '../../../shared/domain/delivery-message.ts';
 
 /*
  * Invokes a sender, or something beside it, with SQS batches as Lambda does, one after the other, and tells what that took.
@@ -70,7 +70,7 @@ const message = ({ place = 'X', isForDispatch = false }: Slice) => {
   const notification = `nt01M7W36KGQDJ8S2D76FCWK3${String(number % 100).padStart(2, '0')}${place}`;
   const body = isForDispatch
     ? JSON.stringify({ ...event, notification_plan: { id: 'npOps', critical_state: [notification] } })
-    : deliveryBody(notification, sharedPart(event, time));
+    : deliveryBody(notification, sharedBody(event, time));
   return {
     messageId: `message-${number}`,
     receiptHandle: 'handle',

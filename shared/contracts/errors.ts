@@ -1,0 +1,15 @@
+/** The error types of the API with their HTTP statuses (DECISIONS.md#error-format). */
+export const errorStatus = {
+  badRequest: 400,
+  invalidLimit: 400,
+  unauthorizedError: 401,
+  forbiddenError: 403,
+  notFoundError: 404,
+  requestTooLargeError: 413,
+  rateLimitReached: 429,
+  internalError: 500,
+  serviceUnavailable: 503,
+} as const;
+
+/** An error type, as in the `type` field of an error response. */
+export type ErrorType = keyof typeof errorStatus;

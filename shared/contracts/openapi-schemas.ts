@@ -1,0 +1,99 @@
+import * as z from 'zod';
+import { DEFAULT_PAGE_LIMIT, MAX_PAGE_LIMIT } from './collection.ts';
+import { errorStatus } from './errors.ts';
+import { testResult } from './messages.ts';
+import { MAX_DETAILS_VALUE_LENGTH, MAX_LABEL_LENGTH, MAX_METADATA_VALUE_LENGTH } from './notification.ts';
+import { fieldsOf, type NotificationTypeId, notificationTypeIds } from './notification-types.ts';
+import { MAX_ENTRIES, MAX_KEY_LENGTH } from './text.ts';
+
+/*
+ * The request parsers count code points and keep keys such as `__proto__`, so they are custom zod types, which have no
+ * JSON Schema. The schemas below describe the same rules, with limits imported from the parsers.
+ */
+
+const text = (maxLength: number) => z.string().min(1).max(maxLength);
+const integer = z.number().meta({ type: 'integer' });
+const pageLimit = z.int().min(1).max(MAX_PAGE_LIMIT);
+const typeId = z.enum(notificationTypeIds);
+
+const stringMap = (maxLength: number) =>
+  z.record(text(MAX_KEY_LENGTH), text(maxLength)).meta({ maxProperties: MAX_ENTRIES });
+
+/** The `details` of a type: its fields, and any other entries. */
+const detailsOf = (type: NotificationTypeId) => {
+  const fields = Object.entries(fieldsOf(type)).map(([name, { description, rule, optional }]) => {
+    const field = z.string().describe(`${description}: ${rule}`);
+    return [name, optional ? field.optional() : field] as const;
+  });
+  const details = z
+    .object(Object.fromEntries(fields))
+    .catchall(text(MAX_DETAILS_VALUE_LENGTH))
+    .meta({ maxProperties: MAX_ENTRIES, propertyNames: { minLength: 1, maxLength: MAX_KEY_LENGTH } });
+  return fields.length > 0 ? details : details.optional();
+};
+
+const destinationOf = (type: NotificationTypeId) =>
+  z.object({ type: z.literal(type), details: detailsOf(type) }).meta({ title: type });
+
+const label = text(MAX_LABEL_LENGTH);
+const metadata = stringMap(MAX_METADATA_VALUE_LENGTH).optional();
+const details = stringMap(MAX_DETAILS_VALUE_LENGTH);
+
+const collectionOf = (record: z.ZodType) =>
+  z.object({
+    values: z.array(record),
+    metadata: z.object({
+      count: integer,
+      limit: pageLimit,
+      marker: z.string().nullable(),
+      next_marker: z.string().nullable(),
+      next_href: z.url().nullable(),
+    }),
+  });
+
+const destination = z.xor(notificationTypeIds.map(destinationOf));
+const notification = z.object({ id: z.string(), label, metadata, type: typeId, details });
+const notificationType = z.object({
+  id: typeId,
+  fields: z.array(z.object({ name: z.string(), description: z.string(), optional: z.boolean() })).nullable(),
+});
+
+const components = {
+  Destination: destination,
+  NewNotification: destination.and(z.object({ label, metadata })),
+  NotificationChanges: z.object({ label, metadata, type: typeId, details }).partial(),
+  Notification: notification,
+  Notifications: collectionOf(notification),
+  NotificationType: notificationType,
+  NotificationTypes: collectionOf(notificationType),
+  TestResult: testResult,
+  Error: z.object({
+    type: z.enum(Object.keys(errorStatus)),
+    code: integer,
+    message: z.string(),
+    details: z.string().describe('Names each field that failed, and its rule'),
+    request_id: z.string(),
+  }),
+};
+
+/** The name of a schema in the OpenAPI document. */
+export type SchemaName = keyof typeof components;
+
+/** Returns a reference to a schema of the OpenAPI document. */
+export const schemaReference = (name: string) => ({ $ref: `#/components/schemas/${name}` });
+
+const registry = z.registry<{ id: string }>();
+for (const [id, schema] of Object.entries(components)) registry.add(schema, { id });
+
+// `$schema` and `$id` would make each schema a document of its own, and its references would not resolve.
+const embedded = ({ $schema, $id, ...schema }: z.core.JSONSchema.BaseSchema) => schema;
+
+/** The JSON Schemas of the OpenAPI document by name. */
+export const componentSchemas = Object.fromEntries(
+  Object.entries(z.toJSONSchema(registry, { io: 'input', uri: (id) => schemaReference(id).$ref }).schemas).map(
+    ([name, schema]) => [name, embedded(schema)],
+  ),
+);
+
+/** The JSON Schema of the query parameter `limit`. */
+export const limitParameterSchema = embedded(z.toJSONSchema(pageLimit.default(DEFAULT_PAGE_LIMIT), { io: 'input' }));
