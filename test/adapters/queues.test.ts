@@ -135,12 +135,12 @@ describe('sending one for later', () => {
       MessageBody: 'text',
       MessageGroupId: 'acme',
       DelaySeconds: 900,
-      MessageAttributes: { due: { DataType: 'Number', StringValue: String(NOW + 14_400_001) } },
+      MessageAttributes: { next_attempt_at_ms: { DataType: 'Number', StringValue: String(NOW + 14_400_001) } },
     });
   });
 
   it('is due at once where it does not say when, or says it in no way that we know', () => {
-    const due = (stringValue: string) => ({ due: { stringValue, dataType: 'Number' } });
+    const due = (stringValue: string) => ({ next_attempt_at_ms: { stringValue, dataType: 'Number' } });
     expect(dueTime(queueRecord())).toBe(0);
     expect(dueTime(queueRecord({ messageAttributes: due('1790000000000') }))).toBe(1_790_000_000_000);
     expect(dueTime(queueRecord({ messageAttributes: due('soon') }))).toBe(0);

@@ -247,11 +247,11 @@ describe('another message with the id of the same event', () => {
   it('is noted beside the record, whatever its holder writes meanwhile', async () => {
     const by = delivery();
     await deliveries.claim(by('a'), NOW);
-    await deliveries.noteConflict(by('a'), NOW + 5);
+    await deliveries.recordConflict(by('a'), NOW + 5);
     await deliveries.complete(withStatus(by('a'), 'delivered'));
     const { tenant, notificationId } = partitionPlace(by('a').pk);
-    expect(await deliveries.conflicts({ tenant, notificationId })).toEqual(new Map([[by('a').sk, NOW + 5]]));
-    expect(await deliveries.newest({ tenant, notificationId }, 10)).toEqual([withStatus(by('a'), 'delivered')]);
+    expect(await deliveries.listConflicts({ tenant, notificationId })).toEqual(new Map([[by('a').sk, NOW + 5]]));
+    expect(await deliveries.listNewest({ tenant, notificationId }, 10)).toEqual([withStatus(by('a'), 'delivered')]);
   });
 });
 
@@ -391,16 +391,16 @@ describe('the lock of an incident', () => {
 
   it('says which of those that wait for it is the newest', async () => {
     const by = await held();
-    expect(await deliveries.noteWaiting(by('x'), NOW)).toBe(true);
-    expect(await deliveries.noteWaiting(by('x'), NOW - 1)).toBe(false);
-    expect(await deliveries.noteWaiting(by('x'), NOW)).toBe(true);
-    expect(await deliveries.noteWaiting(by('x'), NOW + 1)).toBe(true);
-    expect(await deliveries.noteWaiting(by('x'), NOW)).toBe(false);
+    expect(await deliveries.recordWaiting(by('x'), NOW)).toBe(true);
+    expect(await deliveries.recordWaiting(by('x'), NOW - 1)).toBe(false);
+    expect(await deliveries.recordWaiting(by('x'), NOW)).toBe(true);
+    expect(await deliveries.recordWaiting(by('x'), NOW + 1)).toBe(true);
+    expect(await deliveries.recordWaiting(by('x'), NOW)).toBe(false);
   });
 
   it('can be waited for before anybody has claimed it', async () => {
     const by = lockOf();
-    await deliveries.noteWaiting(by('x'), NOW);
+    await deliveries.recordWaiting(by('x'), NOW);
     expect(await deliveries.claimLock(by('a'), NOW)).toEqual(by('a'));
   });
 });
