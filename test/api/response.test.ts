@@ -10,15 +10,15 @@ const page = async (texts: string[], limit = 50) => {
   const { values, next } = await takePage(records(texts), limit);
   return { ids: values.map(({ id }) => id), next };
 };
-/** The bytes of an answer as Lambda sends it: JSON inside of JSON. */
-const sent = (answer: unknown): number => Buffer.byteLength(JSON.stringify(answer));
+/** Returns the size of a response as Lambda returns it, with the body as a JSON string. */
+const lambdaBytes = (response: unknown): number => Buffer.byteLength(JSON.stringify(response));
 
-describe('an answer', () => {
+describe('a response', () => {
   it('with a body is JSON', () => {
     expect(ok({ a: 1 })).toEqual({ statusCode: 200, headers: { 'content-type': 'application/json' }, body: '{"a":1}' });
   });
 
-  it('without a body has none, and no content type', () => {
+  it('without a body has no content type', () => {
     expect(locationResponse(201, 'https://a.example/nt1')).toEqual({
       statusCode: 201,
       headers: { location: 'https://a.example/nt1' },
@@ -28,17 +28,17 @@ describe('an answer', () => {
 });
 
 describe('a page', () => {
-  it('holds at most its limit, and says where the next one starts', async () => {
+  it('has at most `limit` records and the id of the next one', async () => {
     expect(await page(['a', 'b', 'c'], 2)).toEqual({ ids: ['nt0', 'nt1'], next: 'nt2' });
   });
 
-  it('is the last one where nothing is left', async () => {
+  it('has no next id if it is the last one', async () => {
     expect(await page(['a', 'b'], 2)).toEqual({ ids: ['nt0', 'nt1'], next: null });
     expect(await page(['a'], 2)).toEqual({ ids: ['nt0'], next: null });
     expect(await page([], 2)).toEqual({ ids: [], next: null });
   });
 
-  it('is shorter where the answer would burst', async () => {
+  it('is shorter if the response would be too large', async () => {
     const megabyte = 'x'.repeat(1_000_000);
     expect(await page(Array.from({ length: 8 }, () => megabyte))).toEqual({
       ids: ['nt0', 'nt1', 'nt2', 'nt3', 'nt4'],
@@ -48,24 +48,24 @@ describe('a page', () => {
 
   it.each([
     ['plain', 'x'],
-    ['of four bytes', '😀'],
-    ['quoted twice', '"'],
+    ['four bytes', '😀'],
+    ['escaped twice', '"'],
     ['escaped', '\u0001'],
     ['line breaks', '\n'],
-  ])('fits into what a Lambda may answer, whatever its characters are: %s', async (_, character) => {
+  ])('fits into a Lambda response, whatever its characters: %s', async (_, character) => {
     const texts = Array.from({ length: 60 }, () => character.repeat(100_000));
     const { values } = await takePage(records(texts), 1_000);
     expect(values.length).toBeGreaterThan(0);
-    expect(sent(ok({ values, metadata: {} }))).toBeLessThan(LAMBDA_LIMIT);
+    expect(lambdaBytes(ok({ values, metadata: {} }))).toBeLessThan(LAMBDA_LIMIT);
   });
 
-  it('holds one record even where that alone is too much', async () => {
+  it('has one record even if that is too large', async () => {
     expect(await page(['x'.repeat(7_000_000), 'b'])).toEqual({ ids: ['nt0'], next: 'nt1' });
   });
 
-  it('takes no more records than it needs, and lets go of the rest', async () => {
+  it('takes no more records than it needs, and closes the iterator', async () => {
     const taken: number[] = [];
-    const letGo = vi.fn();
+    const close = vi.fn();
     async function* endless() {
       try {
         for (let count = 0; ; count++) {
@@ -73,29 +73,29 @@ describe('a page', () => {
           yield { id: `nt${count}` };
         }
       } finally {
-        letGo();
+        close();
       }
     }
     await takePage(endless(), 3);
     expect(taken).toEqual([0, 1, 2, 3]);
-    expect(letGo).toHaveBeenCalledTimes(1);
+    expect(close).toHaveBeenCalledTimes(1);
   });
 });
 
-describe('a notification that is given', () => {
+describe('assertFitsResponse', () => {
   const withDetails = (count: number, value: string) => webhookNotification({ details: entries(count, value) });
 
-  it('is taken up to the limits of the interface', () => {
+  it('accepts a notification at the limits of the API', () => {
     const largest = {
       ...withDetails(256, '😀'.repeat(4096)),
       label: '😀'.repeat(255),
       metadata: entries(256, '😀'.repeat(255)),
     };
     expect(() => assertFitsResponse(largest)).not.toThrow();
-    expect(sent(ok({ id: 'nt'.padEnd(28, '0'), ...largest }))).toBeLessThan(LAMBDA_LIMIT);
+    expect(lambdaBytes(ok({ id: 'nt'.padEnd(28, '0'), ...largest }))).toBeLessThan(LAMBDA_LIMIT);
   });
 
-  it('is refused with 413 where nobody could ever read it', () => {
+  it('rejects with 413 a notification that does not fit into a response', () => {
     expect(() => assertFitsResponse(withDetails(256, '\u0001'.repeat(4096)))).toThrow(
       expect.objectContaining({ type: 'requestTooLargeError' }),
     );
