@@ -1,15 +1,9 @@
-import { describe, expect, it, vi } from 'vitest';
-import { takePage } from '../../shared/api/paging.ts';
+import { describe, expect, it } from 'vitest';
 import { assertFitsResponse, locationResponse, noContent, ok } from '../../shared/api/response.ts';
 import { entries, webhookNotification } from '../support/notifications.ts';
 
-const LAMBDA_LIMIT = 6 * 1024 * 1024;
+const LAMBDA_LIMIT_BYTES = 6 * 1024 * 1024;
 
-const records = (texts: string[]) => texts.map((text, index) => ({ id: `nt${index}`, text }));
-const page = async (texts: string[], limit = 50) => {
-  const { values, next } = await takePage(records(texts), limit);
-  return { ids: values.map(({ id }) => id), next };
-};
 /** Returns the size of a response as Lambda returns it, with the body as a JSON string. */
 const lambdaBytes = (response: unknown): number => Buffer.byteLength(JSON.stringify(response));
 
@@ -27,61 +21,6 @@ describe('a response', () => {
   });
 });
 
-describe('a page', () => {
-  it('has at most `limit` records and the id of the next one', async () => {
-    expect(await page(['a', 'b', 'c'], 2)).toEqual({ ids: ['nt0', 'nt1'], next: 'nt2' });
-  });
-
-  it('has no next id if it is the last one', async () => {
-    expect(await page(['a', 'b'], 2)).toEqual({ ids: ['nt0', 'nt1'], next: null });
-    expect(await page(['a'], 2)).toEqual({ ids: ['nt0'], next: null });
-    expect(await page([], 2)).toEqual({ ids: [], next: null });
-  });
-
-  it('is shorter if the response would be too large', async () => {
-    const megabyte = 'x'.repeat(1_000_000);
-    expect(await page(Array.from({ length: 8 }, () => megabyte))).toEqual({
-      ids: ['nt0', 'nt1', 'nt2', 'nt3', 'nt4'],
-      next: 'nt5',
-    });
-  });
-
-  it.each([
-    ['plain', 'x'],
-    ['four bytes', '😀'],
-    ['escaped twice', '"'],
-    ['escaped', '\u0001'],
-    ['line breaks', '\n'],
-  ])('fits into a Lambda response, whatever its characters: %s', async (_, character) => {
-    const texts = Array.from({ length: 60 }, () => character.repeat(100_000));
-    const { values } = await takePage(records(texts), 1_000);
-    expect(values.length).toBeGreaterThan(0);
-    expect(lambdaBytes(ok({ values, metadata: {} }))).toBeLessThan(LAMBDA_LIMIT);
-  });
-
-  it('has one record even if that is too large', async () => {
-    expect(await page(['x'.repeat(7_000_000), 'b'])).toEqual({ ids: ['nt0'], next: 'nt1' });
-  });
-
-  it('takes no more records than it needs, and closes the iterator', async () => {
-    const taken: number[] = [];
-    const close = vi.fn();
-    async function* endless() {
-      try {
-        for (let count = 0; ; count++) {
-          taken.push(count);
-          yield { id: `nt${count}` };
-        }
-      } finally {
-        close();
-      }
-    }
-    await takePage(endless(), 3);
-    expect(taken).toEqual([0, 1, 2, 3]);
-    expect(close).toHaveBeenCalledTimes(1);
-  });
-});
-
 describe('assertFitsResponse', () => {
   const withDetails = (count: number, value: string) => webhookNotification({ details: entries(count, value) });
 
@@ -92,7 +31,7 @@ describe('assertFitsResponse', () => {
       metadata: entries(256, '😀'.repeat(255)),
     };
     expect(() => assertFitsResponse(largest)).not.toThrow();
-    expect(lambdaBytes(ok({ id: 'nt'.padEnd(28, '0'), ...largest }))).toBeLessThan(LAMBDA_LIMIT);
+    expect(lambdaBytes(ok({ id: 'nt'.padEnd(28, '0'), ...largest }))).toBeLessThan(LAMBDA_LIMIT_BYTES);
   });
 
   it('rejects with 413 a notification that does not fit into a response', () => {
