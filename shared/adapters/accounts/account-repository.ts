@@ -66,7 +66,7 @@ const wasRepeated = ({ $metadata }: ConditionalCheckFailedException): boolean =>
 
 const newSecret = (): string => `whsec_${randomBytes(32).toString('base64')}`;
 
-/** An account as operators see it. A retired secret signs until `untilMs`, ms since the epoch. */
+/** Account details for operators. A retired secret signs until `untilMs`, ms since the epoch. */
 export type AccountDescription = {
   contacts: string[];
   token: string | undefined;

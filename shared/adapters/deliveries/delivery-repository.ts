@@ -79,7 +79,6 @@ const MAX_BATCH_WRITES = 25;
 /** Page size of a query that filters by alarm, since most records don't match. */
 const FILTERED_PAGE_SIZE = 1_000;
 
-/** A notification of a tenant. */
 type NotificationOfTenant = { tenant: string; notificationId: string };
 
 type Conditional = Pick<
@@ -98,14 +97,14 @@ const unlessConditionFailed = async <Output>(write: Promise<Output>): Promise<Ou
   }
 };
 
-/** The claim still holds the item. Each claim has its own `claim_id`, and ending a claim changes `lease_until_ms`. */
+/** Returns the condition that the claim still holds. Each claim has its own `claim_id`, and ending a claim changes `lease_until_ms`. */
 const heldBy = ({ claim_id, lease_until_ms }: { claim_id: string; lease_until_ms: number }) => ({
   ConditionExpression: 'claim_id = :claim_id AND lease_until_ms = :lease_until_ms',
   ExpressionAttributeValues: { ':claim_id': claim_id, ':lease_until_ms': lease_until_ms },
 });
 
 /**
- * Delivery records, conflicts and incident locks (table Deliveries).
+ * Creates the reads and writes of delivery records, conflicts and incident locks (table Deliveries).
  *
  * The SDK repeats a request whose response is late, so any write may be applied twice, seconds apart. A write that lets another
  * worker claim an item is therefore conditional on the claim; only a final status is written unconditionally, since no later
@@ -165,7 +164,7 @@ export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: 
     return Item && storedRecord.parse(Item);
   };
 
-  /** The record has not changed since it was read. */
+  /** Returns the condition that the record has not changed since it was read. */
   const unchanged = (record: DeliveryRecord): Conditional => {
     const { ConditionExpression, ExpressionAttributeValues } = heldBy(record);
     return {

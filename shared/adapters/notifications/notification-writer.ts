@@ -32,7 +32,7 @@ const TOMBSTONE_SECONDS = 3_600;
 /** The condition of a write to a target. */
 type Condition = { ConditionExpression: string; ExpressionAttributeValues?: Item };
 
-/** The condition that the target has not changed since it was read. */
+/** Returns the condition that the target has not changed since it was read. */
 const isUnchanged = ({ version }: Item): Condition =>
   version === undefined
     ? { ConditionExpression: 'attribute_exists(pk) AND attribute_not_exists(version)' }
