@@ -57,7 +57,7 @@ const colours: Record<DeliveryStatus, Colour> = {
 /** When other events came with the ids of these deliveries' events, by the sort keys of their records. */
 async function conflictsOf({ deliveries }: Session, records: readonly DeliveryRecord[]): Promise<Map<string, string>> {
   const places = [...new Set(records.map(({ pk }) => pk))].map(parseDeliveryPartition);
-  const found = await Promise.all(places.map((place) => deliveries.conflicts(place)));
+  const found = await Promise.all(places.map((place) => deliveries.listConflicts(place)));
   return new Map(found.flatMap((some) => [...some].map(([sk, at]) => [sk, moment(at)] as const)));
 }
 
@@ -66,7 +66,7 @@ async function newest(session: Session, { tenant, notification, alarm, limit }: 
   const ids = notification === undefined ? notificationIds(session, tenant) : [notification];
   const found: DeliveryRecord[] = [];
   for await (const some of grouped(ids)) {
-    const queries = some.map((id) => session.deliveries.newest({ tenant, notificationId: id }, limit, alarm));
+    const queries = some.map((id) => session.deliveries.listNewest({ tenant, notificationId: id }, limit, alarm));
     found.push(...(await Promise.all(queries)).flat());
     found.sort((one, other) => other.round_started_at_ms - one.round_started_at_ms).splice(limit);
   }

@@ -12,7 +12,7 @@ export async function recordedDeliveries(
   { deliveries, notifications }: Session,
   since: number,
 ): Promise<{ counts: OutcomeCount[]; isComplete: boolean }> {
-  const { records, isComplete } = await deliveries.openedSince(since, MAX_RECORDS);
+  const { records, isComplete } = await deliveries.listSince(since, MAX_RECORDS);
   const found = records.map(({ pk, status }) => {
     const { tenant, notificationId: id } = parseDeliveryPartition(pk);
     return { key: { tenant, id }, status };

@@ -4,12 +4,12 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { isServerError, isThrottlingError, isTransientError } from '@smithy/core/retry';
 
-/** More than the messages of the largest batch: a call that waits for a socket counts, to the SDK, as one that cannot connect. */
+/** More sockets than messages in the largest batch: the SDK counts the wait for a socket as connection time. */
 const agent = { maxSockets: 128 };
 
 /**
- * How every AWS client of ours waits (design 3, Claim): 1 s to connect, 3 s for an answer, so that a stuck dependency
- * costs less than a function's timeout.
+ * The configuration of every AWS client: 1 s to connect and 3 s for a response, so that a stuck dependency costs less than a
+ * function's timeout (DECISIONS.md#timeouts).
  */
 export const awsConfig = {
   maxAttempts: 3,
@@ -23,9 +23,9 @@ export const awsConfig = {
 };
 
 /**
- * For calls that must not be repeated behind our back: a mail, a text and a test have no idempotency token. Each takes a new
- * connection, since one that died while the sandbox was frozen would look like a call that failed. Callers give the time that
- * they have: an answer that comes after a time-out would be a second mail.
+ * The configuration of clients whose calls must not be repeated by the SDK: SES, SNS and test invocations don't support
+ * idempotency tokens. Each call uses a new connection, since one that was closed while the execution environment was frozen would
+ * look like a failed call. Callers must set the request timeout: retrying after a timeout may send a message twice.
  */
 export const onceConfig = {
   maxAttempts: 1,
@@ -37,8 +37,8 @@ export const onceConfig = {
 };
 
 /**
- * A DynamoDB client that speaks plain values; attributes that are undefined are not written. The SDK's own log is taken out:
- * nobody reads it, what it would hold must not be logged, and making it up takes 5 % of a sender's CPU.
+ * Creates a DynamoDB document client. Undefined attributes are not written. The SDK's logger middleware is removed: it formats
+ * data that must not be logged, and takes 5 % of a sender's CPU time.
  */
 export const createDocumentClient = (): DynamoDBDocumentClient => {
   const client = new DynamoDBClient(awsConfig);
@@ -51,9 +51,9 @@ type SdkError = Parameters<typeof isTransientError>[0];
 const isSdkError = (error: unknown): error is SdkError =>
   error instanceof Error && (error.cause === undefined || error.cause instanceof Error);
 
-/** True where a dependency throttled us, failed, or could not be reached, as the AWS SDK classifies its errors. */
+/** Returns whether AWS throttled a request, failed with a 5xx, or could not be reached, as the AWS SDK classifies errors. */
 export const isDependencyFailure = (error: unknown): boolean =>
   isSdkError(error) && (isThrottlingError(error) || isTransientError(error) || isServerError(error));
 
-/** True where a dependency throttled us, as the AWS SDK classifies its errors. */
+/** Returns whether AWS throttled a request, as the AWS SDK classifies errors. */
 export const isThrottled = (error: unknown): boolean => isSdkError(error) && isThrottlingError(error);

@@ -2,12 +2,12 @@ import { Logger } from '@aws-lambda-powertools/logger';
 import { errorCode } from '../domain/error-code.ts';
 
 /**
- * The one logger. What it is given are ids, outcome codes and status numbers, never bodies, recipients, keys, URLs or an
- * error's own text (design 3, Outbound calls).
+ * The logger of all functions. Log fields are ids, outcome codes and status numbers, never bodies, recipients, keys, URLs or
+ * error messages (DECISIONS.md#what-is-logged).
  */
 export const logger = new Logger({ serviceName: 'notifications' });
 
-/** What may be logged of an error: its class, its code and where it was thrown, not its text. */
+/** Returns the fields of an error that may be logged: its class, code and stack frames, but not its message. */
 export const errorTrace = (error: unknown): { error: string; code?: string; at: string[] } => {
   if (!(error instanceof Error)) return { error: typeof error, at: [] };
   const code = errorCode(error);

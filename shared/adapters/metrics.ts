@@ -1,22 +1,19 @@
 import { Metrics, MetricUnit } from '@aws-lambda-powertools/metrics';
 import { METRICS_NAMESPACE } from '../domain/delivery-metrics.ts';
 
-/** Values of a metric in one line: at 100 (EMF specification), Powertools writes the line and forgets its dimensions. */
+/** Values of a metric per log line. At 100, the limit of EMF, Powertools writes the line and drops its dimensions. */
 const MAX_VALUES = 99;
 
-/** Its dimension `service` is the stack's name, from the function's environment: two stacks of an account stay apart. */
+/** The dimension `service` is the stack name, from the environment of the function: it separates stacks of one account. */
 const metrics = new Metrics({ namespace: METRICS_NAMESPACE });
 
-/**
- * How a consumer of a queue got on with a batch. Written for every batch, zeros included: an alarm that waits for a good batch
- * must see one.
- */
+/** The result of one batch of a queue consumer. Emitted for every batch, zeros included, so that alarms can recover. */
 export type BatchHealth = {
-  /** Messages that were processed. */
+  /** Processed messages. */
   handled: number;
-  /** Messages that could not be processed, or deliveries that could not be recorded, through a failure of ours. */
+  /** Messages not processed and deliveries not recorded because of internal errors. */
   internalErrors: number;
-  /** Age of the oldest message that could not be processed, in seconds; 0 where there is none. */
+  /** Age of the oldest message that could not be processed; 0 if there is none. */
   oldestUnprocessedSeconds: number;
 };
 
@@ -27,35 +24,38 @@ const addHealth = ({ handled, internalErrors, oldestUnprocessedSeconds }: BatchH
 };
 
 /**
- * Counts things by name, keeps times in ms, and the health of a batch, all in one log line in CloudWatch's embedded metric
- * format (EMF): metrics without an API call. Dimensions are few and closed: a type or a function, never a tenant.
+ * Emits counts, durations in ms and the health of a batch as one log line in CloudWatch embedded metric format (EMF), without an
+ * API call. Counts of 0 are omitted. Dimensions must have few values: a type or a function, never a tenant.
  */
 export const count = (
-  amounts: Readonly<Record<string, number>>,
+  counts: Readonly<Record<string, number>>,
   dimensions: Record<string, string> = {},
-  times: Readonly<Record<string, readonly number[]>> = {},
+  durationsMs: Readonly<Record<string, readonly number[]>> = {},
   health?: BatchHealth,
 ): void => {
-  const counted = Object.entries(amounts).filter(([, amount]) => amount > 0);
-  const timed = Object.entries(times).flatMap(([name, values]) => values.map((value) => [name, value] as const));
-  if (counted.length + timed.length === 0 && health === undefined) return;
+  const nonZero = Object.entries(counts).filter(([, amount]) => amount > 0);
+  const durations = Object.entries(durationsMs).flatMap(([name, values]) =>
+    values.map((value) => [name, value] as const),
+  );
+  if (nonZero.length + durations.length === 0 && health === undefined) return;
   metrics.addDimensions(dimensions);
-  for (const [name, amount] of counted) metrics.addMetric(name, MetricUnit.Count, amount);
+  for (const [name, amount] of nonZero) metrics.addMetric(name, MetricUnit.Count, amount);
   if (health) addHealth(health);
-  for (const [name, value] of timed.slice(0, MAX_VALUES)) metrics.addMetric(name, MetricUnit.Milliseconds, value);
+  for (const [name, value] of durations.slice(0, MAX_VALUES)) metrics.addMetric(name, MetricUnit.Milliseconds, value);
   metrics.publishStoredMetrics();
-  const rest = Object.groupBy(timed.slice(MAX_VALUES), ([name]) => name);
-  const later = Object.entries(rest).map(([name, values = []]) => [name, values.map(([, value]) => value)] as const);
-  if (later.length > 0) count({}, dimensions, Object.fromEntries(later));
+  const remaining = Object.entries(Object.groupBy(durations.slice(MAX_VALUES), ([name]) => name)).map(
+    ([name, values = []]) => [name, values.map(([, value]) => value)] as const,
+  );
+  if (remaining.length > 0) count({}, dimensions, Object.fromEntries(remaining));
 };
 
-/** How long ago the oldest of these messages was sent, in seconds; 0 for none. */
+/** Returns the age of the oldest message in seconds, from send times in ms since the epoch; 0 for no messages. */
 export const oldestAgeSeconds = (sentAt: readonly number[], now: number): number =>
   sentAt.length === 0 ? 0 : Math.max(0, Math.round((now - Math.min(...sentAt)) / 1000));
 
-/** Tallies words, for `count`. */
-export const tally = (words: readonly string[]): Record<string, number> => {
-  const amounts: Record<string, number> = {};
-  for (const word of words) amounts[word] = (amounts[word] ?? 0) + 1;
-  return amounts;
+/** Counts the occurrences of each name. */
+export const tally = (names: readonly string[]): Record<string, number> => {
+  const counts: Record<string, number> = {};
+  for (const name of names) counts[name] = (counts[name] ?? 0) + 1;
+  return counts;
 };

@@ -12,90 +12,92 @@ import type { Clock } from '../domain/clock.ts';
 import { awsConfig } from './aws-client.ts';
 import { errorTrace, logger } from './logger.ts';
 
-/** A message to a queue; `messageGroupId` is the tenant, so that one tenant's backlog does not starve the rest (SQS fair queues). */
+/** A message to send. `messageGroupId` is the tenant, so that SQS fair queues limit the effect of its backlog on others. */
 export type Message = {
   body: string;
   messageGroupId: string;
   lockWait?: LockWait | undefined;
 };
 
-/** What a message remembers of asking for the lock of its incident. */
+/** How long a message has waited for its incident lock. */
 export type LockWait = {
-  /** How many times it has asked in vain. */
-  asked: number;
-  /** True where a newer event of the incident waits as well. */
+  /** Failed claims of the lock so far. */
+  waitCount: number;
+  /** True if a newer event of the incident is waiting too. */
   isOlder: boolean;
 };
 
-/** One of many messages: its body, of so many bytes, is made when it is sent, since all of them together may be too much. */
+/** A message of a large batch. `body` is created when it is sent, since all bodies together may exceed the memory. */
 export type OutgoingMessage = { body: () => string; bytes: number; messageGroupId: string };
 
-/** One of several messages that become visible after waits of their own, in ms; at most 15 min (AWS limit). */
+/** A message that becomes visible after `waitMs`, at most 15 min (AWS limit). */
 export type DelayedMessage = OutgoingMessage & { waitMs: number; lockWait: LockWait };
 
-/** Why a message is dead: becomes message attributes, while the body stays byte for byte what it was. */
+/** Why a message is dead-lettered, sent as message attributes: the body stays unchanged. */
 export type DeadLetterReason = { reason: FailureReason; cause: FailureCause; attempts: number };
 
-/** SQS: a message and a batch are at most 1 MiB, attributes included. */
+/** The largest message and the largest batch, attributes included (AWS limit). */
 const MAX_BYTES = 1_048_576;
-/** SQS: entries of a batch. */
+/** The most entries of a batch (AWS limit). */
 const MAX_ENTRIES = 10;
-/** Room for our own attributes and the group beside a body. */
+/** Reserved for message attributes and the message group ID. */
 const ATTRIBUTE_BYTES = 1_024;
-/** SQS: the longest delay of a message, in seconds. */
-const MAX_DELAY = 900;
+/** The longest delay of a message (AWS limit). */
+const MAX_DELAY_SECONDS = 900;
 
-/** The attribute of a message that waits longer than SQS can delay it: when it is due, ms since the epoch. */
-const DUE = 'due';
+/** Message attribute: when the next attempt is due, for a message that must wait longer than SQS can delay it. */
+const NEXT_ATTEMPT_AT_MS = 'next_attempt_at_ms';
 
-/** The attributes of a message that has asked for the lock of its incident in vain: how many times, and if a newer one waits. */
-const LOCK_WAITS = 'lock_waits';
-const NEWER_WAITS = 'newer_waits';
+/** Message attribute: failed claims of the incident lock so far. */
+const LOCK_WAIT_COUNT = 'lock_wait_count';
+
+/** Message attribute: 1 if a newer event of the incident is waiting too. */
+const NEWER_EVENT_WAITS = 'newer_event_waits';
 
 const attributeNumber = ({ messageAttributes }: SQSRecord, name: string): number =>
   Number(messageAttributes[name]?.stringValue) || 0;
 
-/** When a message is due, ms since the epoch; 0 where it does not say. */
-export const dueTime = (record: SQSRecord): number => attributeNumber(record, DUE);
+/** Returns when the message is due, in ms since the epoch; 0 if it has no due time. */
+export const dueTime = (message: SQSRecord): number => attributeNumber(message, NEXT_ATTEMPT_AT_MS);
 
-/** What a message remembers of asking for the lock of its incident. A redrive may lose it: then it counts anew. */
-export const lockWait = (record: SQSRecord): LockWait => ({
-  asked: attributeNumber(record, LOCK_WAITS),
-  isOlder: attributeNumber(record, NEWER_WAITS) > 0,
+/** Returns how long a message has waited for its incident lock. A redrive may drop the attributes; the count then restarts. */
+export const lockWait = (message: SQSRecord): LockWait => ({
+  waitCount: attributeNumber(message, LOCK_WAIT_COUNT),
+  isOlder: attributeNumber(message, NEWER_EVENT_WAITS) > 0,
 });
 
 const numberAttribute = (name: string, value: number) => ({
   [name]: { DataType: 'Number', StringValue: String(value) },
 });
 
-const lockWaitAttributes = ({ asked, isOlder }: LockWait) => ({
-  ...(asked > 0 && numberAttribute(LOCK_WAITS, asked)),
-  ...(isOlder && numberAttribute(NEWER_WAITS, 1)),
+const lockWaitAttributes = ({ waitCount, isOlder }: LockWait) => ({
+  ...(waitCount > 0 && numberAttribute(LOCK_WAIT_COUNT, waitCount)),
+  ...(isOlder && numberAttribute(NEWER_EVENT_WAITS, 1)),
 });
 
-/** Packs messages into batches that SQS takes, by number and by bytes, in order. */
+/** Packs messages, in order, into batches within the SQS limits of entries and bytes. */
 export const packBatches = <Message extends OutgoingMessage>(messages: readonly Message[]): Message[][] => {
   const packed: Message[][] = [];
-  let room = 0;
+  let bytesLeft = 0;
   for (const message of messages) {
     const bytes = message.bytes + Buffer.byteLength(message.messageGroupId);
     const last = packed.at(-1);
-    if (last && last.length < MAX_ENTRIES && bytes <= room) {
+    if (last && last.length < MAX_ENTRIES && bytes <= bytesLeft) {
       last.push(message);
-      room -= bytes;
+      bytesLeft -= bytes;
     } else {
       packed.push([message]);
-      room = MAX_BYTES - bytes;
+      bytesLeft = MAX_BYTES - bytes;
     }
   }
   return packed;
 };
 
-/** Batches on their way at one time, each of up to 1 MiB: what a small function can hold. */
-const BATCHES_AT_ONCE = 8;
-const atOnce = pLimit(BATCHES_AT_ONCE);
+/** Batches in flight at the same time, each of up to 1 MiB: they must fit into the memory of a small function. */
+const MAX_CONCURRENT_BATCHES = 8;
+const limitConcurrency = pLimit(MAX_CONCURRENT_BATCHES);
 
-/** SQS, as the pipeline uses it. */
+/** Creates the SQS operations of the pipeline. */
 export const createQueues = (client: SQSClient = new SQSClient(awsConfig), now: Clock = Date.now) => {
   const sendBatch = async <Message extends OutgoingMessage>(
     url: string,
@@ -126,28 +128,32 @@ export const createQueues = (client: SQSClient = new SQSClient(awsConfig), now: 
     messages: readonly Message[],
     attributesOf: (message: Message) => Partial<SendMessageBatchRequestEntry> = () => ({}),
   ): Promise<Message[]> =>
-    (await Promise.all(packBatches(messages).map((batch) => atOnce(() => sendBatch(url, batch, attributesOf))))).flat();
+    (
+      await Promise.all(
+        packBatches(messages).map((batch) => limitConcurrency(() => sendBatch(url, batch, attributesOf))),
+      )
+    ).flat();
 
   return {
-    /** Sends messages in batches. @returns those that the queue did not take; it is for the caller not to lose them */
+    /** Sends messages in batches. @returns the messages that were not sent, which the caller must handle */
     sendAll: <Message extends OutgoingMessage>(url: string, messages: readonly Message[]): Promise<Message[]> =>
       sendBatches(url, messages),
 
-    /** Sends messages that wait for the lock of their incident. @returns those that the queue did not take */
+    /** Sends messages that wait for their incident lock. @returns the messages that were not sent */
     sendAllDelayed: <Message extends DelayedMessage>(url: string, messages: readonly Message[]): Promise<Message[]> =>
       sendBatches(url, messages, ({ waitMs, lockWait: wait }) => ({
-        DelaySeconds: Math.min(Math.ceil(waitMs / 1000), MAX_DELAY),
+        DelaySeconds: Math.min(Math.ceil(waitMs / 1000), MAX_DELAY_SECONDS),
         MessageAttributes: lockWaitAttributes(wait),
       })),
 
     /**
-     * Sends a message that becomes visible after a wait in ms, or after 15 min of it (AWS limit): then it says when it is due,
-     * so that whoever receives it too early can send it on without a read.
+     * Sends a message that becomes visible after `waitMs`. SQS delays a message by at most 15 min, so one that waits longer
+     * carries its due time: a consumer that receives it early reschedules it without reading the table.
      */
     async sendDelayed(url: string, { body, messageGroupId, lockWait: wait }: Message, waitMs: number): Promise<void> {
       const seconds = Math.max(Math.ceil(waitMs / 1000), 0);
       const attributes = {
-        ...(seconds > MAX_DELAY && numberAttribute(DUE, Math.ceil(now() + waitMs))),
+        ...(seconds > MAX_DELAY_SECONDS && numberAttribute(NEXT_ATTEMPT_AT_MS, Math.ceil(now() + waitMs))),
         ...(wait && lockWaitAttributes(wait)),
       };
       await client.send(
@@ -155,13 +161,13 @@ export const createQueues = (client: SQSClient = new SQSClient(awsConfig), now: 
           QueueUrl: url,
           MessageBody: body,
           MessageGroupId: messageGroupId,
-          DelaySeconds: Math.min(seconds, MAX_DELAY),
+          DelaySeconds: Math.min(seconds, MAX_DELAY_SECONDS),
           ...(Object.keys(attributes).length > 0 && { MessageAttributes: attributes }),
         }),
       );
     },
 
-    /** Sends a message to a dead-letter queue with the reason. The caller acknowledges it only after this has returned. */
+    /** Sends a message to a dead-letter queue. The caller must not acknowledge the original before this resolves. */
     async sendToDeadLetterQueue(
       url: string,
       { body, messageGroupId }: { body: string; messageGroupId?: string | undefined },
@@ -174,7 +180,7 @@ export const createQueues = (client: SQSClient = new SQSClient(awsConfig), now: 
         ...numberAttribute('attempts', attempts),
         time: text(new Date(now()).toISOString()),
       };
-      // A body that fills the whole message leaves no room for attributes: the message matters more than the reason.
+      // Attributes count toward the size limit, so the largest bodies are sent without them.
       const fits = Buffer.byteLength(body) + ATTRIBUTE_BYTES <= MAX_BYTES;
       await client.send(
         new SendMessageCommand({
@@ -186,18 +192,18 @@ export const createQueues = (client: SQSClient = new SQSClient(awsConfig), now: 
       );
     },
 
-    /** Returns a received message to its queue after some seconds: it must also be reported as failed. */
-    async changeVisibility(url: string, { receiptHandle }: SQSRecord, seconds: number): Promise<void> {
+    /** Returns a received message to its queue after a number of seconds. The caller must also report it as a batch item failure. */
+    async changeVisibility(url: string, { receiptHandle }: SQSRecord, timeoutSeconds: number): Promise<void> {
       await client.send(
         new ChangeMessageVisibilityCommand({
           QueueUrl: url,
           ReceiptHandle: receiptHandle,
-          VisibilityTimeout: Math.max(Math.ceil(seconds), 0),
+          VisibilityTimeout: Math.max(Math.ceil(timeoutSeconds), 0),
         }),
       );
     },
   };
 };
 
-/** SQS, as the pipeline uses it. */
+/** The SQS operations of the pipeline. */
 export type Queues = ReturnType<typeof createQueues>;

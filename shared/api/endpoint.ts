@@ -12,15 +12,15 @@ import { countThrottledRequests } from './throttled-requests.ts';
 type CallerContext = Context & { caller: Caller };
 type ApiMiddleware = MiddlewareObj<ApiRequest, ApiResponse, Error, CallerContext>;
 
-/** Whatever keeps us from asking who calls is a fault of ours: never 401 or 403 (design 2, Tokens). */
-const cannotAuthenticate = (cause: unknown): never => {
+/** A failed authentication lookup is an error of the service: never 401 or 403. */
+const rethrowAsUnavailable = (cause: unknown): never => {
   throw unavailable(cause);
 };
 
 const authentication = (authenticate: Authenticate): ApiMiddleware => ({
   before: async ({ event, context }) => {
     const token = event.headers['x-auth-token'];
-    const caller = token === undefined ? undefined : await authenticate(token).catch(cannotAuthenticate);
+    const caller = token === undefined ? undefined : await authenticate(token).catch(rethrowAsUnavailable);
     if (!caller) {
       throw new ServiceError('unauthorizedError', 'The request was not authenticated.', {
         details: 'X-Auth-Token: must hold a valid authentication token',
@@ -41,8 +41,8 @@ const authorization = (permission: Permission): ApiMiddleware => ({
 });
 
 /**
- * Makes the Lambda handler of an operation. The order is fixed (design 2): authenticate (401), authorize (403), `parse`
- * (400), `act`. It is the only way to a handler, so none can be exported without the first two.
+ * Creates the Lambda handler of an operation. It authenticates (401), authorizes (403), parses (400) and acts, in this order
+ * (DECISIONS.md#authentication-in-the-function).
  */
 export const endpoint = <Input>(
   name: EndpointName,

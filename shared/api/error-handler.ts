@@ -8,21 +8,21 @@ import { type ApiResponse, errorResponse } from './response.ts';
 
 const internalError = new ServiceError('internalError', 'The service met an unexpected condition.');
 
-/** The one place where an error becomes what a client is told (design 2, Errors). */
-const translate = (error: unknown): ServiceError => {
+/** Maps any error to the error of the response (DECISIONS.md#error-format). */
+const toServiceError = (error: unknown): ServiceError => {
   if (error instanceof ServiceError) return error;
   return isDependencyFailure(error) ? unavailable(error) : internalError;
 };
 
-/** Answers for whatever was thrown, and logs what is a fault of ours. Used first, so that it sees everybody's errors. */
+/** Responds to thrown errors, and logs those with a 5xx status. It must be the first middleware, to handle errors of all others. */
 export const errorHandler = (): MiddlewareObj<ApiRequest, ApiResponse> => ({
   onError: ({ event, error }) => {
-    const translated = translate(error);
+    const serviceError = toServiceError(error);
     const requestId = event.requestContext.requestId;
-    if (errorStatus[translated.type] >= 500) {
+    if (errorStatus[serviceError.type] >= 500) {
       const { cause } = error instanceof ServiceError ? error : { cause: undefined };
-      logger.error('request failed', { request_id: requestId, type: translated.type, ...errorTrace(cause ?? error) });
+      logger.error('request failed', { request_id: requestId, type: serviceError.type, ...errorTrace(cause ?? error) });
     }
-    return errorResponse(translated, requestId);
+    return errorResponse(serviceError, requestId);
   },
 });

@@ -5,20 +5,21 @@ import { assertChangeable, type Changes, withChanges } from '../domain/notificat
 import { valid } from './request.ts';
 import { assertFitsResponse } from './response.ts';
 
-/** Times that an update starts over because another one was faster. */
-const ROUNDS = 10;
+/** Attempts of an update if the notification is changed at the same time. */
+const MAX_ATTEMPTS = 10;
 
 /**
- * Updates a notification with optimistic concurrency (design 2, PUT): reads it, lays the changes over it, validates the
- * whole, and writes it only over the version that was read. Of two updates at once, one builds on the other.
+ * Creates the update of a notification with optimistic concurrency: it reads the notification, merges the changes, validates the
+ * result and writes it if the version has not changed. Concurrent updates are applied one after the other
+ * (DECISIONS.md#partial-updates).
  *
- * @throws ServiceError 400, 403, 404, 413, or 503 where others are always faster
+ * @throws ServiceError 400, 403, 404, 413, or 503 if every attempt conflicts with another update
  */
 export const createNotificationUpdate =
   (notifications: Pick<NotificationRepository, 'get' | 'replace'>) =>
   async (key: NotificationKey, changes: Changes): Promise<void> => {
     assertChangeable(key.id);
-    for (let round = 0; round < ROUNDS; round++) {
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
       const current = await notifications.get(key);
       if (!current) throw notFound('The notification');
       if (Object.keys(changes).length === 0) return;

@@ -3,7 +3,7 @@ import type * as z from 'zod/mini';
 import { describeIssues } from '../contracts/text.ts';
 import { badRequest } from '../domain/errors.ts';
 
-/** A request as the HTTP API hands it over (payload format 2.0). */
+/** A request of the HTTP API (payload format 2.0). */
 export type ApiRequest = APIGatewayProxyEventV2;
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
@@ -17,7 +17,7 @@ const bodyText = ({ body = '', isBase64Encoded }: ApiRequest): string => {
   }
 };
 
-/** The JSON of the request's body, whatever its content type says. @throws ServiceError 400 */
+/** Parses the body as JSON, whatever its content type. @throws ServiceError 400 */
 export const jsonBody = (request: ApiRequest): unknown => {
   const text = bodyText(request);
   try {
@@ -27,21 +27,21 @@ export const jsonBody = (request: ApiRequest): unknown => {
   }
 };
 
-/** The value of a parse that succeeded. @throws ServiceError 400 naming every failed field */
+/** Returns the value of a successful parse. @throws ServiceError 400 with all invalid fields */
 export const valid = <Value>(result: z.core.util.SafeParseResult<Value>): Value => {
   if (result.success) return result.data;
   throw badRequest(describeIssues(result.error));
 };
 
-/** A parameter of the route's path, decoded. */
+/** Returns a decoded path parameter, or an empty string. */
 export const pathParameter = (request: ApiRequest, name: string): string => request.pathParameters?.[name] ?? '';
 
-/** The query as it came: the gateway's own parse joins repeated keys with commas (design 2). */
+/** Returns the parsed query string. API Gateway's own parsing joins repeated keys with commas. */
 export const query = (request: ApiRequest): URLSearchParams => new URLSearchParams(request.rawQueryString);
 
 /**
- * The request's own address, without its query: built from what the gateway says of itself, never from a header that a
- * client can set, so that links are right behind an API mapping and cannot be turned elsewhere.
+ * Returns the URL of the request without its query. It is built from the API Gateway request context, never from headers that a
+ * client can set: links are correct behind an API mapping, and a client cannot redirect them (DECISIONS.md#links).
  */
 export const requestUrl = (request: ApiRequest, scheme: 'http' | 'https'): string =>
   `${scheme}://${request.requestContext.domainName}${encodeURI(request.rawPath)}`;

@@ -9,25 +9,25 @@ import type { Clock } from '../domain/clock.ts';
 import { ServiceError, unavailable } from '../domain/errors.ts';
 import { typeFields } from '../domain/notification.ts';
 
-/** A sender gives up a destination after 15 s; what is left is for its cold start. In ms. */
-const INVOKE_TIMEOUT = 25_000;
+/** The send timeout of 15 s, and time for a cold start of the sender. */
+const INVOKE_TIMEOUT_MS = 25_000;
 
-/** A client that invokes a sender once: a second test message that nobody asked for must not go out. */
+/** Creates a client that does not retry: a retry could send a second test message. */
 const createInvokeClient = (): LambdaClient =>
   new LambdaClient({
     ...onceConfig,
-    requestHandler: { ...onceConfig.requestHandler, requestTimeout: INVOKE_TIMEOUT },
+    requestHandler: { ...onceConfig.requestHandler, requestTimeout: INVOKE_TIMEOUT_MS },
   });
 
 const secondsToNextDay = (now: number): number => 86_400 - (Math.floor(now / 1000) % 86_400);
 
-/** Sends a test message to a destination: by the type's own sender, so from where real alerts come. */
+/** Sends a test message to a destination through the sender of its type, like a real alert. */
 export type RunTest = (tenant: string, destination: Destination) => Promise<TestResult>;
 
 /**
- * Runs tests within the tenant's daily limit (design 2, Tests).
+ * Creates a test runner that enforces the tenant's daily limit (DECISIONS.md#test-operations).
  *
- * @throws ServiceError 429 where the limit is reached; 503 where the test cannot be counted or our own sender did not run
+ * @throws ServiceError 429 if the limit is reached; 503 if the test cannot be counted or the sender fails
  */
 export const createTestRunner =
   (
@@ -37,12 +37,12 @@ export const createTestRunner =
     clock: Clock = Date.now,
   ): RunTest =>
   async (tenant, destination) => {
-    const counted = await accounts
+    const isWithinLimit = await accounts
       .count('tests', tenant, 1, environment.TESTS_PER_TENANT_PER_DAY)
       .catch((error: unknown) => {
         throw unavailable(error);
       });
-    if (!counted) {
+    if (!isWithinLimit) {
       throw new ServiceError('rateLimitReached', 'The daily limit of tests is reached.', {
         details: `at most ${environment.TESTS_PER_TENANT_PER_DAY} tests in a day (UTC)`,
         retryAfterSeconds: secondsToNextDay(clock()),
@@ -54,7 +54,7 @@ export const createTestRunner =
       type: destination.type,
       details: typeFields(destination),
     };
-    const answer = await lambda
+    const response = await lambda
       .send(
         new InvokeCommand({
           FunctionName: environment.SENDER_FUNCTIONS[destination.type],
@@ -64,9 +64,9 @@ export const createTestRunner =
       .catch((error: unknown) => {
         throw unavailable(error);
       });
-    if (answer.FunctionError || !answer.Payload) {
+    if (response.FunctionError || !response.Payload) {
       logger.error('sender did not run', { type: destination.type });
       throw unavailable();
     }
-    return testResult.parse(JSON.parse(answer.Payload.transformToString()));
+    return testResult.parse(JSON.parse(response.Payload.transformToString()));
   };

@@ -3,12 +3,12 @@ import { expect, it } from 'vitest';
 import { awsConfig } from '../../shared/adapters/aws-client.ts';
 import { startHttp } from '../support/servers.ts';
 
-it('a call of AWS for each message of the largest batch is on its way at one time: none waits for the socket of another', async () => {
+it('an AWS client sends a request for each message of the largest batch concurrently', async () => {
   const waiting: (() => void)[] = [];
   const { url } = await startHttp((request, response) => {
     request.resume();
     waiting.push(() => response.end('{"QueueUrl":"url"}'));
-    if (waiting.length === 100) for (const answer of waiting) answer();
+    if (waiting.length === 100) for (const respond of waiting) respond();
   });
   const credentials = { accessKeyId: 'none', secretAccessKey: 'none' };
   const client = new SQSClient({ ...awsConfig, endpoint: url().href, region: 'local-1', credentials, maxAttempts: 1 });

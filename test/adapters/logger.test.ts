@@ -4,7 +4,7 @@ import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { describe, expect, it } from 'vitest';
 import { errorTrace } from '../../shared/adapters/logger.ts';
 
-/** Port 1 of this machine: nothing listens there. */
+/** Nothing listens on port 1. */
 const CLOSED_PORT = 1;
 
 const rejection = (promise: Promise<unknown>): Promise<unknown> =>
@@ -14,19 +14,19 @@ const rejection = (promise: Promise<unknown>): Promise<unknown> =>
   );
 
 describe('the trace of an error', () => {
-  it('says where it was thrown, and nothing of its text', () => {
+  it('has its class and stack frames but not its message', () => {
     const { error, at, code } = errorTrace(new TypeError('secret'));
     expect([error, code]).toEqual(['TypeError', undefined]);
     expect(at[0]).toMatch(/logger\.test\.ts/);
     expect(JSON.stringify(errorTrace(new TypeError('secret\n    at secret')))).not.toContain('"secret');
   });
 
-  it('has the code of a connection that failed', async () => {
+  it('has the code of a failed connection', async () => {
     const [error] = await once(connect({ host: '127.0.0.1', port: CLOSED_PORT }), 'error');
     expect(errorTrace(error)).toMatchObject({ error: 'Error', code: 'ECONNREFUSED' });
   });
 
-  it('has the code of a connection of the AWS SDK that failed', async () => {
+  it('has the code of a failed connection of the AWS SDK', async () => {
     const endpoint = `http://127.0.0.1:${CLOSED_PORT}`;
     const credentials = { accessKeyId: 'test', secretAccessKey: 'test' };
     const sqs = new SQSClient({ endpoint, region: 'us-east-1', credentials, maxAttempts: 1 });
@@ -37,16 +37,16 @@ describe('the trace of an error', () => {
   });
 
   it.each([
-    ['a text that is no code', 'secret-recipient@example.com'],
+    ['an email address', 'secret-recipient@example.com'],
     ['a sentence', 'The secret is out'],
     ['a number', 42],
     ['an object', { secret: true }],
     ['a very long one', 'E'.repeat(65)],
-  ])('leaves out a code that is %s', (_, code) => {
+  ])('omits a code that is %s', (_, code) => {
     expect(errorTrace(Object.assign(new Error('secret'), { code }))).not.toHaveProperty('code');
   });
 
-  it('of what is no error has its type alone', () => {
+  it('has only the type of a thrown value that is not an Error', () => {
     expect(errorTrace('secret')).toEqual({ error: 'string', at: [] });
   });
 });

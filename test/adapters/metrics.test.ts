@@ -12,8 +12,8 @@ afterEach(() => {
 
 const written = () => lines.map((line): unknown => JSON.parse(line));
 
-describe('what is counted and timed at once', () => {
-  it('is one line, with every time of a batch', () => {
+describe('metrics', () => {
+  it('are written as one log line with all durations of a batch', () => {
     count({ delivered: 2, retried: 1 }, { type: 'webhook' }, { delivery_latency: [120, 80] });
     expect(written()).toEqual([
       expect.objectContaining({ type: 'webhook', delivered: 2, retried: 1, delivery_latency: [120, 80] }),
@@ -22,7 +22,7 @@ describe('what is counted and timed at once', () => {
     expect(lines[0]).toContain('"Namespace":"MonitoringNotifications","Dimensions":[["service","type"]]');
   });
 
-  it('is no line where there is nothing, and names nothing that is 0', () => {
+  it('are omitted if they are 0, and write no line if all are', () => {
     count({ failed: 0 }, { type: 'sms' }, { delivery_latency: [] });
     expect(lines).toEqual([]);
     count({ failed: 0, delivered: 1 });
@@ -30,7 +30,7 @@ describe('what is counted and timed at once', () => {
     expect(lines[0]).not.toContain('failed');
   });
 
-  it('keeps the dimensions of every value where there are more of them than a line holds', () => {
+  it('keep their dimensions if their values need several lines', () => {
     const health = { handled: 250, internalErrors: 0, oldestUnprocessedSeconds: 0 };
     count({ delivered: 250 }, { type: 'webhook' }, { delivery_latency: Array(250).fill(5) }, health);
     expect(lines).toHaveLength(3);
@@ -43,22 +43,22 @@ describe('what is counted and timed at once', () => {
     });
   });
 
-  it('says how a batch went, zeros included', () => {
+  it('include the health of a batch, zeros included', () => {
     count({}, { type: 'webhook' }, {}, { handled: 0, internalErrors: 1, oldestUnprocessedSeconds: 7 });
     expect(written()).toEqual([
       expect.objectContaining({ handled: 0, internal_errors: 1, oldest_unprocessed_seconds: 7 }),
     ]);
   });
 
-  it('does not carry dimensions over to what is counted next', () => {
+  it('do not keep the dimensions of an earlier call', () => {
     count({ delivered: 1 }, { type: 'email' });
     count({ events: 1 });
     expect(lines[1]).not.toContain('email');
   });
 });
 
-describe('a tally', () => {
-  it('counts each word', () => {
+describe('tally', () => {
+  it('counts each name', () => {
     expect(tally(['a', 'b', 'a'])).toEqual({ a: 2, b: 1 });
   });
 });

@@ -16,9 +16,9 @@ const message = (body: string, messageGroupId = 'acme'): OutgoingMessage => ({
 });
 
 const bytes = (messages: readonly OutgoingMessage[]): number =>
-  messages.reduce((sum, one) => sum + one.bytes + Buffer.byteLength(one.messageGroupId), 0);
+  messages.reduce((sum, size) => sum + size.bytes + Buffer.byteLength(size.messageGroupId), 0);
 
-/** Small messages and large ones, of one and of four bytes a character. */
+/** Small and large messages, with characters of one and of four bytes. */
 const anyMessage = fc
   .tuple(
     fc.constantFrom('x', '😀'),
@@ -27,12 +27,12 @@ const anyMessage = fc
   )
   .map(([letter, length, group]) => message(letter.repeat(length), group));
 
-describe('messages for a queue', () => {
-  it('go out in batches of at most 10 and at most 1 MiB, in order, none lost and none empty', () => {
+describe('packing messages into batches', () => {
+  it('keeps all messages in order, in batches of 1 to 10 messages and at most 1 MiB', () => {
     fc.assert(
       fc.property(fc.array(anyMessage, { maxLength: 40 }), (messages) => {
         const packed = packBatches(messages);
-        expect(packed.flat().map((one) => messages.indexOf(one))).toEqual(messages.map((_, index) => index));
+        expect(packed.flat().map((item) => messages.indexOf(item))).toEqual(messages.map((_, index) => index));
         for (const batch of packed) {
           expect(batch.length).toBeGreaterThan(0);
           expect(batch.length).toBeLessThanOrEqual(10);
@@ -42,7 +42,7 @@ describe('messages for a queue', () => {
     );
   });
 
-  it('go out in as few batches as their number and their size allow in this order', () => {
+  it('uses as few batches as the limits allow in this order', () => {
     fc.assert(
       fc.property(fc.array(anyMessage, { maxLength: 40 }), (messages) => {
         const packed = packBatches(messages);
@@ -54,36 +54,36 @@ describe('messages for a queue', () => {
     );
   });
 
-  it('fill a batch to the last byte', () => {
+  it('fills a batch to the last byte', () => {
     const half = 'x'.repeat(MIB / 2 - 4);
     expect(packBatches([message(half), message(half)])).toHaveLength(1);
     expect(packBatches([message(half), message(half, 'acme2')])).toHaveLength(2);
   });
 
-  it('are none where there are none', () => {
+  it('returns no batches for no messages', () => {
     expect(packBatches([])).toEqual([]);
   });
 });
 
-/** Queues whose service answers as it is told; what was asked of it, as the SDK was given it. */
-const setUp = (answer: (input: object) => object = () => ({})) => {
+/** Queues with a stubbed SQS, and the inputs of its requests. */
+const setUp = (respond: (input: object) => object = () => ({})) => {
   const client = new SQSClient({ region: 'local-1', credentials: { accessKeyId: 'local', secretAccessKey: 'local' } });
-  const asked = vi.fn(answer);
+  const requests = vi.fn(respond);
   client.middlewareStack.add(
-    () => async (args) => ({ response: {}, output: { $metadata: {}, ...asked(args.input) } }),
+    () => async (args) => ({ response: {}, output: { $metadata: {}, ...requests(args.input) } }),
     { step: 'initialize', priority: 'high' },
   );
-  return { queues: createQueues(client, () => NOW), asked };
+  return { queues: createQueues(client, () => NOW), requests };
 };
 
-describe('sending many', () => {
+describe('sendAll', () => {
   const messages = Array.from({ length: 25 }, (_, index) => message(`m${index}`));
 
-  it('sends all of them under their tenant, and leaves nothing', async () => {
-    const { queues, asked } = setUp();
+  it('sends every message in the message group of its tenant', async () => {
+    const { queues, requests } = setUp();
     expect(await queues.sendAll(URL, messages)).toEqual([]);
-    expect(asked).toHaveBeenCalledTimes(3);
-    expect(asked).toHaveBeenCalledWith(
+    expect(requests).toHaveBeenCalledTimes(3);
+    expect(requests).toHaveBeenCalledWith(
       expect.objectContaining({
         QueueUrl: URL,
         Entries: expect.arrayContaining([{ Id: '3', MessageBody: 'm3', MessageGroupId: 'acme' }]),
@@ -91,35 +91,35 @@ describe('sending many', () => {
     );
   });
 
-  it('gives back what a queue did not take of a batch: it is never lost without a word', async () => {
+  it('returns the failed entries of a batch', async () => {
     const { queues } = setUp(() => ({ Failed: [{ Id: '1', Code: 'x', SenderFault: false }] }));
     expect(await queues.sendAll(URL, messages)).toEqual([messages[1], messages[11], messages[21]]);
   });
 
-  it('gives back a whole batch that failed, and sends the others', async () => {
-    const logged = vi.spyOn(logger, 'error').mockImplementation(() => undefined);
+  it('returns all messages of a failed request, and sends the other batches', async () => {
+    const logError = vi.spyOn(logger, 'error').mockImplementation(() => undefined);
     let count = 0;
     const { queues } = setUp(() => {
       if (++count === 2) throw new Error('no queue');
       return {};
     });
     expect(await queues.sendAll(URL, messages)).toHaveLength(10);
-    expect(logged).toHaveBeenCalledTimes(1);
-    expect(JSON.stringify(logged.mock.calls)).not.toContain('no queue');
+    expect(logError).toHaveBeenCalledTimes(1);
+    expect(JSON.stringify(logError.mock.calls)).not.toContain('no queue');
   });
 });
 
-describe('sending one for later', () => {
+describe('sendDelayed', () => {
   it.each([
     [0, 0],
     [-5_000, 0],
     [1, 1],
     [5_000, 5],
     [900_000, 900],
-  ])('waits %i ms in whole seconds: %i s', async (wait, seconds) => {
-    const { queues, asked } = setUp();
-    await queues.sendDelayed(URL, { body: 'text', messageGroupId: 'acme' }, wait);
-    expect(asked).toHaveBeenCalledExactlyOnceWith({
+  ])('rounds a delay of %i ms up to %i s', async (waitMs, seconds) => {
+    const { queues, requests } = setUp();
+    await queues.sendDelayed(URL, { body: 'text', messageGroupId: 'acme' }, waitMs);
+    expect(requests).toHaveBeenCalledExactlyOnceWith({
       QueueUrl: URL,
       MessageBody: 'text',
       MessageGroupId: 'acme',
@@ -127,33 +127,35 @@ describe('sending one for later', () => {
     });
   });
 
-  it('waits 15 minutes of more, which is all that SQS can, and says when it is due', async () => {
-    const { queues, asked } = setUp();
+  it('delays by at most 15 minutes, the limit of SQS, and adds the due time', async () => {
+    const { queues, requests } = setUp();
     await queues.sendDelayed(URL, { body: 'text', messageGroupId: 'acme' }, 14_400_000.5);
-    expect(asked).toHaveBeenCalledExactlyOnceWith({
+    expect(requests).toHaveBeenCalledExactlyOnceWith({
       QueueUrl: URL,
       MessageBody: 'text',
       MessageGroupId: 'acme',
       DelaySeconds: 900,
-      MessageAttributes: { due: { DataType: 'Number', StringValue: String(NOW + 14_400_001) } },
+      MessageAttributes: { next_attempt_at_ms: { DataType: 'Number', StringValue: String(NOW + 14_400_001) } },
     });
-  });
-
-  it('is due at once where it does not say when, or says it in no way that we know', () => {
-    const due = (stringValue: string) => ({ due: { stringValue, dataType: 'Number' } });
-    expect(dueTime(queueRecord())).toBe(0);
-    expect(dueTime(queueRecord({ messageAttributes: due('1790000000000') }))).toBe(1_790_000_000_000);
-    expect(dueTime(queueRecord({ messageAttributes: due('soon') }))).toBe(0);
   });
 });
 
-describe('dead-lettering one', () => {
-  const why = { reason: 'http_status', cause: 'destination', attempts: 9 } as const;
+describe('dueTime', () => {
+  it('returns 0 if the attribute is missing or malformed', () => {
+    const dueAt = (stringValue: string) => ({ next_attempt_at_ms: { stringValue, dataType: 'Number' } });
+    expect(dueTime(queueRecord())).toBe(0);
+    expect(dueTime(queueRecord({ messageAttributes: dueAt('1790000000000') }))).toBe(1_790_000_000_000);
+    expect(dueTime(queueRecord({ messageAttributes: dueAt('soon') }))).toBe(0);
+  });
+});
 
-  it('keeps its body byte for byte, and says why beside it', async () => {
-    const { queues, asked } = setUp();
-    await queues.sendToDeadLetterQueue(URL, { body: ' {"a" : 1.0}', messageGroupId: 'acme' }, why);
-    expect(asked).toHaveBeenCalledExactlyOnceWith({
+describe('sendToDeadLetterQueue', () => {
+  const reason = { reason: 'http_status', cause: 'destination', attempts: 9 } as const;
+
+  it('keeps the body unchanged and adds the reason as attributes', async () => {
+    const { queues, requests } = setUp();
+    await queues.sendToDeadLetterQueue(URL, { body: ' {"a" : 1.0}', messageGroupId: 'acme' }, reason);
+    expect(requests).toHaveBeenCalledExactlyOnceWith({
       QueueUrl: URL,
       MessageBody: ' {"a" : 1.0}',
       MessageGroupId: 'acme',
@@ -166,16 +168,16 @@ describe('dead-lettering one', () => {
     });
   });
 
-  it('leaves out why where the body fills the whole message', async () => {
-    const { queues, asked } = setUp();
+  it('omits the attributes if the body has the maximum size', async () => {
+    const { queues, requests } = setUp();
     const body = 'x'.repeat(MIB);
-    await queues.sendToDeadLetterQueue(URL, { body, messageGroupId: 'acme' }, why);
-    expect(asked).toHaveBeenCalledExactlyOnceWith({ QueueUrl: URL, MessageBody: body });
+    await queues.sendToDeadLetterQueue(URL, { body, messageGroupId: 'acme' }, reason);
+    expect(requests).toHaveBeenCalledExactlyOnceWith({ QueueUrl: URL, MessageBody: body });
   });
 });
 
-it('a message that is returned to its queue is invisible for whole seconds', async () => {
-  const { queues, asked } = setUp();
+it('changes the visibility timeout by whole seconds, rounded up', async () => {
+  const { queues, requests } = setUp();
   await queues.changeVisibility(URL, queueRecord(), 1.2);
-  expect(asked).toHaveBeenCalledExactlyOnceWith({ QueueUrl: URL, ReceiptHandle: 'receipt-1', VisibilityTimeout: 2 });
+  expect(requests).toHaveBeenCalledExactlyOnceWith({ QueueUrl: URL, ReceiptHandle: 'receipt-1', VisibilityTimeout: 2 });
 });

@@ -8,8 +8,8 @@ import type { Caller, Role } from '../../shared/domain/authorization.ts';
 import { badRequest } from '../../shared/domain/errors.ts';
 import { apiRequest, lambdaContext } from '../support/api-request.ts';
 
-/** What a caller could hope to smuggle in: the invocation already says who calls. */
-const context = { ...lambdaContext, caller: { tenant: 'smuggled', role: 'admin' } satisfies Caller };
+/** A context that already has a caller, which authentication must overwrite. */
+const context = { ...lambdaContext, caller: { tenant: 'forged', role: 'admin' } satisfies Caller };
 
 const setUp = (name: EndpointName = 'list-notifications', role: Role = 'admin') => {
   const authenticate = vi.fn(async (token: string) => (token === 'good' ? { tenant: 'acme', role } : undefined));
@@ -18,8 +18,8 @@ const setUp = (name: EndpointName = 'list-notifications', role: Role = 'admin') 
   const handler = endpoint(name, authenticate, parse, act);
   const call = async (changes: Partial<ApiRequest> = {}) => {
     const { statusCode, body = '', headers } = await handler(apiRequest(changes), { ...context });
-    const answer: unknown = JSON.parse(body);
-    return { statusCode, headers, answer };
+    const content: unknown = JSON.parse(body);
+    return { statusCode, headers, content };
   };
   return { authenticate, parse, act, call };
 };
@@ -32,49 +32,49 @@ afterEach(() => {
 });
 
 describe('a request', () => {
-  it('is acted on for the tenant and role of its token, and of nothing else', async () => {
+  it('is handled for the tenant and role of its token', async () => {
     const { call } = setUp('list-notifications', 'observer');
     expect(await call()).toMatchObject({
       statusCode: 200,
-      answer: { input: '/notifications', caller: { tenant: 'acme', role: 'observer' } },
+      content: { input: '/notifications', caller: { tenant: 'acme', role: 'observer' } },
     });
   });
 
   it.each([
     ['no token', {}],
-    ['a token that nobody has', { 'x-auth-token': 'bad' }],
+    ['an unknown token', { 'x-auth-token': 'bad' }],
     ['an empty token', { 'x-auth-token': '' }],
-    ['a token under another name', { authorization: 'Bearer good' }],
-  ])('is not authenticated with %s: 401, neither parsed nor acted on', async (_, headers) => {
+    ['a token in another header', { authorization: 'Bearer good' }],
+  ])('is rejected with 401 for %s, before it is parsed', async (_, headers) => {
     const { call, parse, act } = setUp();
     expect(await call({ headers })).toMatchObject({
       statusCode: 401,
-      answer: { type: 'unauthorizedError', code: 401 },
+      content: { type: 'unauthorizedError', code: 401 },
     });
     expect(parse).not.toHaveBeenCalled();
     expect(act).not.toHaveBeenCalled();
   });
 
-  it('is forbidden before it is parsed: 403', async () => {
+  it('is authorized before it is parsed (403)', async () => {
     const { call, parse, act } = setUp('create-notification', 'observer');
     parse.mockImplementation(() => {
       throw badRequest('label: is required');
     });
-    expect(await call()).toMatchObject({ statusCode: 403, answer: { type: 'forbiddenError', code: 403 } });
+    expect(await call()).toMatchObject({ statusCode: 403, content: { type: 'forbiddenError', code: 403 } });
     expect(parse).not.toHaveBeenCalled();
     expect(act).not.toHaveBeenCalled();
   });
 
-  it('is parsed before anything is done: 400', async () => {
+  it('is parsed before it is handled (400)', async () => {
     const { call, parse, act } = setUp();
     parse.mockImplementation(() => {
       throw badRequest('label: is required');
     });
-    expect(await call()).toMatchObject({ statusCode: 400, answer: { details: 'label: is required' } });
+    expect(await call()).toMatchObject({ statusCode: 400, content: { details: 'label: is required' } });
     expect(act).not.toHaveBeenCalled();
   });
 
-  it('is not authenticated before it is said to be wrong in any other way', async () => {
+  it('is authenticated before it is authorized or parsed (401)', async () => {
     const { call, parse } = setUp('create-notification', 'observer');
     parse.mockImplementation(() => {
       throw badRequest('label: is required');
@@ -82,7 +82,7 @@ describe('a request', () => {
     expect(await call({ headers: {} })).toMatchObject({ statusCode: 401 });
   });
 
-  it('is authenticated each time, by its own token', async () => {
+  it('is authenticated by its own token each time', async () => {
     const { call, authenticate } = setUp();
     expect(await call()).toMatchObject({ statusCode: 200 });
     expect(await call({ headers: {} })).toMatchObject({ statusCode: 401 });
@@ -91,32 +91,34 @@ describe('a request', () => {
   });
 });
 
-describe('each operation', () => {
+describe('the roles', () => {
   const allowed = {
     admin: endpointNames,
     creator: endpointNames.filter((name) => name !== 'delete-notification'),
     observer: ['list-notifications', 'get-notification', 'list-notification-types', 'get-notification-type'],
   } satisfies Record<Role, string[]>;
 
-  it.each(endpointNames)('%s is open to the roles that may, and closed to the others', async (name) => {
+  it.each(endpointNames)('%s is permitted to the right roles only', async (name) => {
     for (const role of ['admin', 'creator', 'observer'] as const) {
       const { call } = setUp(name, role);
-      expect(await call()).toMatchObject({ statusCode: allowed[role].some((one) => one === name) ? 200 : 403 });
+      expect(await call()).toMatchObject({
+        statusCode: allowed[role].some((permitted) => permitted === name) ? 200 : 403,
+      });
     }
   });
 });
 
-describe('every refusal', () => {
-  const refusals: [number, EndpointName, Role, Partial<ApiRequest>][] = [
+describe('an authentication or authorization error', () => {
+  const errors: [number, EndpointName, Role, Partial<ApiRequest>][] = [
     [401, 'list-notifications', 'admin', { headers: {} }],
     [403, 'delete-notification', 'creator', {}],
   ];
 
-  it.each(refusals)('%i has the five keys of an error, as JSON', async (status, name, role, changes) => {
+  it.each(errors)('%i is JSON with the five keys of an error', async (status, name, role, changes) => {
     const { call } = setUp(name, role);
-    const { headers, answer } = await call(changes);
+    const { headers, content } = await call(changes);
     expect(headers).toEqual({ 'content-type': 'application/json' });
-    expect(answer).toEqual({
+    expect(content).toEqual({
       type: expect.any(String),
       code: status,
       message: expect.stringMatching(/^[A-Z].*\.$/),

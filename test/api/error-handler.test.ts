@@ -12,11 +12,11 @@ import { newToken } from '../../shared/domain/token.ts';
 import { apiRequest, lambdaContext } from '../support/api-request.ts';
 import { closedPort } from '../support/servers.ts';
 
-const SECRET = 'secret text of the exception';
+const SECRET = 'secret message of the exception';
 const context = { ...lambdaContext, caller: { tenant: '', role: 'observer' as const } };
 const admin: Authenticate = async () => ({ tenant: 'acme', role: 'admin' });
 
-const answerTo = async (act: () => Promise<unknown>, authenticate = admin, headers = apiRequest().headers) => {
+const responseTo = async (act: () => Promise<unknown>, authenticate = admin, headers = apiRequest().headers) => {
   const handler = endpoint(
     'list-notifications',
     authenticate,
@@ -26,23 +26,23 @@ const answerTo = async (act: () => Promise<unknown>, authenticate = admin, heade
       return noContent;
     },
   );
-  const { statusCode, headers: told, body = '' } = await handler(apiRequest({ headers }), { ...context });
-  const answer: unknown = JSON.parse(body);
-  return { statusCode, headers: told, answer, body };
+  const { statusCode, headers: responseHeaders, body = '' } = await handler(apiRequest({ headers }), { ...context });
+  const content: unknown = JSON.parse(body);
+  return { statusCode, headers: responseHeaders, content, body };
 };
 
-const thrown = (error: unknown) => answerTo(() => Promise.reject(error));
+const responseToError = (error: unknown) => responseTo(() => Promise.reject(error));
 const awsError = (name: string, more = {}) => Object.assign(new Error(SECRET), { name, ...more });
 
-let logged = vi.spyOn(logger, 'error');
+let logError = vi.spyOn(logger, 'error');
 beforeEach(() => {
-  logged = vi.spyOn(logger, 'error').mockImplementation(() => undefined);
+  logError = vi.spyOn(logger, 'error').mockImplementation(() => undefined);
 });
 afterEach(() => {
   vi.restoreAllMocks();
 });
 
-describe('an error that is meant for the client', () => {
+describe('a ServiceError', () => {
   it.each([
     [400, badRequest('label: is required'), 'badRequest', 'label: is required'],
     [400, new ServiceError('invalidLimit', 'The limit is invalid.'), 'invalidLimit', 'The limit is invalid.'],
@@ -50,28 +50,33 @@ describe('an error that is meant for the client', () => {
     [413, new ServiceError('requestTooLargeError', 'Too large.'), 'requestTooLargeError', 'Too large.'],
     [429, new ServiceError('rateLimitReached', 'Enough.', { retryAfterSeconds: 60 }), 'rateLimitReached', 'Enough.'],
     [503, unavailable(), 'serviceUnavailable', 'The service is busy. Try again later.'],
-  ])('is answered by its type: %i', async (status, error, type, details) => {
-    const { statusCode, answer } = await thrown(error);
+  ])('is returned with the status of its type: %i', async (status, error, type, details) => {
+    const { statusCode, content } = await responseToError(error);
     expect(statusCode).toBe(status);
-    expect(answer).toEqual({ type, code: status, message: error.message, details, request_id: 'request-1' });
+    expect(content).toEqual({ type, code: status, message: error.message, details, request_id: 'request-1' });
   });
 
-  it('says when to come again where that helps, and only there', async () => {
+  it('has Retry-After for 429 and 503 only', async () => {
     const limited = new ServiceError('rateLimitReached', 'Enough.', { retryAfterSeconds: 60 });
-    expect((await thrown(limited)).headers).toEqual({ 'content-type': 'application/json', 'retry-after': '60' });
-    expect((await thrown(unavailable())).headers).toMatchObject({ 'retry-after': expect.stringMatching(/^\d+$/) });
-    expect((await thrown(badRequest('x'))).headers).toEqual({ 'content-type': 'application/json' });
+    expect((await responseToError(limited)).headers).toEqual({
+      'content-type': 'application/json',
+      'retry-after': '60',
+    });
+    expect((await responseToError(unavailable())).headers).toMatchObject({
+      'retry-after': expect.stringMatching(/^\d+$/),
+    });
+    expect((await responseToError(badRequest('x'))).headers).toEqual({ 'content-type': 'application/json' });
   });
 
-  it('is logged only where it is a fault of ours', async () => {
-    await thrown(badRequest('x'));
-    expect(logged).not.toHaveBeenCalled();
-    await thrown(unavailable());
-    expect(logged).toHaveBeenCalledTimes(1);
+  it('is logged only with a 5xx status', async () => {
+    await responseToError(badRequest('x'));
+    expect(logError).not.toHaveBeenCalled();
+    await responseToError(unavailable());
+    expect(logError).toHaveBeenCalledTimes(1);
   });
 });
 
-describe('a dependency that throttles or fails', () => {
+describe('an error of a dependency', () => {
   it.each([
     ['ProvisionedThroughputExceededException', {}],
     ['ThrottlingException', {}],
@@ -84,15 +89,15 @@ describe('a dependency that throttles or fails', () => {
     ['Error', { code: 'ECONNRESET' }],
     ['Error', { code: 'ENOTFOUND' }],
     ['Error', { code: 'EAI_AGAIN' }],
-  ])('is 503 with Retry-After: %s %o', async (name, more) => {
-    const { statusCode, headers, answer, body } = await thrown(awsError(name, more));
+  ])('is returned as 503 with Retry-After: %s %o', async (name, more) => {
+    const { statusCode, headers, content, body } = await responseToError(awsError(name, more));
     expect(statusCode).toBe(503);
     expect(headers).toMatchObject({ 'retry-after': expect.stringMatching(/^[1-9]\d*$/) });
-    expect(answer).toMatchObject({ type: 'serviceUnavailable', code: 503, request_id: 'request-1' });
+    expect(content).toMatchObject({ type: 'serviceUnavailable', code: 503, request_id: 'request-1' });
     expect(body).not.toContain(SECRET);
   });
 
-  it('is 503 where the database cannot be reached, while acting or while authenticating', async () => {
+  it('is returned as 503 if the database cannot be reached, also during authentication', async () => {
     const unreachable = DynamoDBDocumentClient.from(
       new DynamoDBClient({
         region: 'local-1',
@@ -102,20 +107,20 @@ describe('a dependency that throttles or fails', () => {
       }),
     );
     const notifications = createNotificationRepository(unreachable, 'notifications');
-    expect(await answerTo(() => notifications.get({ tenant: 'acme', id: newNotificationId() }))).toMatchObject({
+    expect(await responseTo(() => notifications.get({ tenant: 'acme', id: newNotificationId() }))).toMatchObject({
       statusCode: 503,
     });
     const authenticate = tokenAuthentication(unreachable, { TOKENS_TABLE: 'tokens', TOKEN_CACHE_SECONDS: 60 });
-    expect(await answerTo(async () => {}, authenticate, { 'x-auth-token': newToken() })).toMatchObject({
+    expect(await responseTo(async () => {}, authenticate, { 'x-auth-token': newToken() })).toMatchObject({
       statusCode: 503,
       headers: { 'retry-after': expect.any(String) },
     });
   });
 
   it.each(['ProvisionedThroughputExceededException', 'AccessDeniedException', 'ResourceNotFoundException'])(
-    'never denies a caller: %s while authenticating is 503',
+    'is returned as 503 if it occurs during authentication: %s',
     async (name) => {
-      const { statusCode, body } = await answerTo(
+      const { statusCode, body } = await responseTo(
         async () => {},
         () => Promise.reject(awsError(name)),
       );
@@ -125,16 +130,16 @@ describe('a dependency that throttles or fails', () => {
   );
 });
 
-describe('an error that nobody expected', () => {
+describe('an unexpected error', () => {
   it.each([
     ['an error', new Error(SECRET)],
     ['a type error', new TypeError(SECRET)],
-    ['an error of AWS that is no throttle', awsError('ValidationException', { $metadata: { httpStatusCode: 400 } })],
-    ['an error with an odd cause', new Error(SECRET, { cause: SECRET })],
-  ])('is 500 without its text, for the client and in the log: %s', async (_, error) => {
-    const { statusCode, answer, body } = await thrown(error);
+    ['an AWS error that is not retryable', awsError('ValidationException', { $metadata: { httpStatusCode: 400 } })],
+    ['an error whose cause is a string', new Error(SECRET, { cause: SECRET })],
+  ])('is returned as 500 without its message, which is not logged either: %s', async (_, error) => {
+    const { statusCode, content, body } = await responseToError(error);
     expect(statusCode).toBe(500);
-    expect(answer).toEqual({
+    expect(content).toEqual({
       type: 'internalError',
       code: 500,
       message: 'The service met an unexpected condition.',
@@ -142,13 +147,13 @@ describe('an error that nobody expected', () => {
       request_id: 'request-1',
     });
     expect(body).not.toContain(SECRET);
-    expect(logged).toHaveBeenCalledTimes(1);
-    expect(JSON.stringify(logged.mock.calls)).not.toContain(SECRET);
+    expect(logError).toHaveBeenCalledTimes(1);
+    expect(JSON.stringify(logError.mock.calls)).not.toContain(SECRET);
   });
 
-  it('is logged with the request’s id, its class and where it was thrown', async () => {
-    await thrown(new RangeError(SECRET));
-    const [[, details] = []] = logged.mock.calls;
+  it('is logged with the request id, its class and its stack frames', async () => {
+    await responseToError(new RangeError(SECRET));
+    const [[, details] = []] = logError.mock.calls;
     expect(details).toMatchObject({
       request_id: 'request-1',
       type: 'internalError',
@@ -157,7 +162,7 @@ describe('an error that nobody expected', () => {
     });
   });
 
-  it('is 500 even where what was thrown is no error', async () => {
-    for (const odd of ['text', 7, null, undefined, {}]) expect((await thrown(odd)).statusCode).toBe(500);
+  it('is returned as 500 even if the thrown value is not an Error', async () => {
+    for (const value of ['text', 7, null, undefined, {}]) expect((await responseToError(value)).statusCode).toBe(500);
   });
 });

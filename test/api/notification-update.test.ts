@@ -11,17 +11,17 @@ afterAll(stop);
 const notifications = createNotificationRepository(client, 'notifications');
 const update = createNotificationUpdate(notifications);
 
-const created = async (changes = {}) => ({
+const create = async (changes = {}) => ({
   tenant: 'acme',
   id: await notifications.create('acme', webhookNotification(changes)),
 });
 const read = async (key: { tenant: string; id: string }) => (await notifications.get(key))?.record;
-/** An update as its handler makes it of the body of a request. */
+/** Updates a notification with the body of a request. */
 const put = (key: { tenant: string; id: string }, body: unknown) => update(key, parseChanges(body).data ?? {});
 
 describe('an update', () => {
-  it('changes what it names and keeps all else', async () => {
-    const key = await created({ metadata: { team: 'a' } });
+  it('changes the given fields and keeps all others', async () => {
+    const key = await create({ metadata: { team: 'a' } });
     await put(key, { label: 'Day shift' });
     expect(await read(key)).toEqual({
       id: key.id,
@@ -29,21 +29,21 @@ describe('an update', () => {
     });
   });
 
-  it('replaces details and metadata whole', async () => {
-    const key = await created({ details: { ...goodDetails.webhook, old: 'x' }, metadata: { old: 'x' } });
+  it('replaces details and metadata completely', async () => {
+    const key = await create({ details: { ...goodDetails.webhook, old: 'x' }, metadata: { old: 'x' } });
     await put(key, { details: { url: 'https://new.example' }, metadata: { fresh: 'y' } });
     expect(await read(key)).toMatchObject({ details: { url: 'https://new.example' }, metadata: { fresh: 'y' } });
     expect(JSON.stringify(await read(key))).not.toContain('old');
   });
 
   it('can change the type together with its details', async () => {
-    const key = await created();
+    const key = await create();
     await put(key, { type: 'sms', details: goodDetails.sms });
     expect(await read(key)).toMatchObject({ type: 'sms', details: goodDetails.sms });
   });
 
-  it('is refused where the type alone changes and the old details do not fit', async () => {
-    const key = await created();
+  it('rejects a new type that does not match the old details', async () => {
+    const key = await create();
     await expect(put(key, { type: 'email' })).rejects.toMatchObject({
       type: 'badRequest',
       details: 'details.address: is required',
@@ -51,43 +51,43 @@ describe('an update', () => {
     expect(await read(key)).toEqual({ id: key.id, ...webhookNotification() });
   });
 
-  it('can change the type alone where the old details fit', async () => {
-    const key = await created();
+  it('can change only the type if the old details match', async () => {
+    const key = await create();
     await put(key, { type: 'managed' });
     expect(await read(key)).toMatchObject({ type: 'managed', details: goodDetails.webhook });
   });
 
-  it('is told every field that failed', async () => {
-    const change = put(await created(), { label: '', details: {}, metadata: { a: 1 } });
+  it('reports all invalid fields', async () => {
+    const change = put(await create(), { label: '', details: {}, metadata: { a: 1 } });
     await expect(change).rejects.toMatchObject({
       details: 'label: must be 1 to 255 characters long; details.url: is required; metadata.a: must be a string',
     });
   });
 
   it.each([{}, { label: null, type: null, details: null, metadata: null }, { unknown: 1 }])(
-    'that names nothing changes nothing: %j',
+    'changes nothing without fields: %j',
     async (body) => {
-      const key = await created({ metadata: { team: 'a' } });
+      const key = await create({ metadata: { team: 'a' } });
       const before = await notifications.get(key);
       await put(key, body);
       expect(await notifications.get(key)).toEqual(before);
     },
   );
 
-  it('of what does not exist finds nothing, named or not', async () => {
+  it('fails with 404 for an unknown notification, with or without fields', async () => {
     const key = { tenant: 'acme', id: newNotificationId() };
     for (const body of [{ label: 'x' }, {}]) {
       await expect(put(key, body)).rejects.toMatchObject({ type: 'notFoundError' });
     }
   });
 
-  it('of another tenant’s notification finds nothing', async () => {
-    const key = await created();
+  it('fails with 404 for a notification of another tenant', async () => {
+    const key = await create();
     await expect(put({ ...key, tenant: 'other' }, { label: 'x' })).rejects.toMatchObject({ type: 'notFoundError' });
     expect(await read(key)).toEqual({ id: key.id, ...webhookNotification() });
   });
 
-  it('of the default notification is forbidden, even where it names nothing', async () => {
+  it('fails with 403 for the default notification, with or without fields', async () => {
     const key = { tenant: 'acme', id: 'ntTechnicalContactsEmail' };
     for (const body of [{ label: 'x' }, {}]) {
       await expect(put(key, body)).rejects.toMatchObject({ type: 'forbiddenError' });
@@ -95,9 +95,9 @@ describe('an update', () => {
   });
 });
 
-describe('updates at the same time', () => {
-  it('all count: one of the label, one of the details, one of the metadata', async () => {
-    const key = await created();
+describe('concurrent updates', () => {
+  it('are all applied if they change different fields', async () => {
+    const key = await create();
     const changes = [{ label: 'New' }, { details: { url: 'https://new.example' } }, { metadata: { team: 'b' } }];
     await Promise.all(changes.map((change) => put(key, change)));
     expect(await read(key)).toEqual({
@@ -109,8 +109,8 @@ describe('updates at the same time', () => {
     });
   });
 
-  it('of type and details never mix', async () => {
-    const key = await created();
+  it('do not mix their types and details', async () => {
+    const key = await create();
     const changes = [
       { type: 'sms', details: goodDetails.sms },
       { type: 'email', details: goodDetails.email },
@@ -121,18 +121,18 @@ describe('updates at the same time', () => {
     expect(changes).toContainEqual({ type: found?.type, details: found?.details });
   });
 
-  it('are told to come again where others are always faster', async () => {
-    const slow = createNotificationUpdate({ get: notifications.get, replace: async () => false });
-    await expect(slow(await created(), { label: 'x' })).rejects.toMatchObject({ type: 'serviceUnavailable' });
+  it('fail with 503 if every attempt conflicts', async () => {
+    const losing = createNotificationUpdate({ get: notifications.get, replace: async () => false });
+    await expect(losing(await create(), { label: 'x' })).rejects.toMatchObject({ type: 'serviceUnavailable' });
   });
 
-  it('find nothing where it is deleted meanwhile', async () => {
-    const key = await created();
+  it('fail with 404 if the notification is deleted', async () => {
+    const key = await create();
     const overtaken = createNotificationUpdate({
       get: notifications.get,
-      replace: async (place, version, attributes) => {
-        await notifications.delete(place);
-        return notifications.replace(place, version, attributes);
+      replace: async (target, version, attributes) => {
+        await notifications.delete(target);
+        return notifications.replace(target, version, attributes);
       },
     });
     await expect(overtaken(key, { label: 'x' })).rejects.toMatchObject({ type: 'notFoundError' });

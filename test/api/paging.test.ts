@@ -1,35 +1,101 @@
-import { describe, expect, it } from 'vitest';
-import { parsePage } from '../../shared/api/paging.ts';
+import { describe, expect, it, vi } from 'vitest';
+import { parsePage, takePage } from '../../shared/api/paging.ts';
+import { ok } from '../../shared/api/response.ts';
 
-const page = (query: string) => parsePage(new URLSearchParams(query));
+const LAMBDA_LIMIT_BYTES = 6 * 1024 * 1024;
+
+const records = (texts: string[]) => texts.map((text, index) => ({ id: `nt${index}`, text }));
+const page = async (texts: string[], limit = 50) => {
+  const { values, next } = await takePage(records(texts), limit);
+  return { ids: values.map(({ id }) => id), next };
+};
+/** Returns the size of a response as Lambda returns it, with the body as a JSON string. */
+const lambdaBytes = (response: unknown): number => Buffer.byteLength(JSON.stringify(response));
+
+describe('a page', () => {
+  it('has at most `limit` records and the id of the next one', async () => {
+    expect(await page(['a', 'b', 'c'], 2)).toEqual({ ids: ['nt0', 'nt1'], next: 'nt2' });
+  });
+
+  it('has no next id if it is the last one', async () => {
+    expect(await page(['a', 'b'], 2)).toEqual({ ids: ['nt0', 'nt1'], next: null });
+    expect(await page(['a'], 2)).toEqual({ ids: ['nt0'], next: null });
+    expect(await page([], 2)).toEqual({ ids: [], next: null });
+  });
+
+  it('is shorter if the response would be too large', async () => {
+    const megabyte = 'x'.repeat(1_000_000);
+    expect(await page(Array.from({ length: 8 }, () => megabyte))).toEqual({
+      ids: ['nt0', 'nt1', 'nt2', 'nt3', 'nt4'],
+      next: 'nt5',
+    });
+  });
+
+  it.each([
+    ['plain', 'x'],
+    ['four bytes', '😀'],
+    ['escaped twice', '"'],
+    ['escaped', '\u0001'],
+    ['line breaks', '\n'],
+  ])('fits into a Lambda response, whatever its characters: %s', async (_, character) => {
+    const texts = Array.from({ length: 60 }, () => character.repeat(100_000));
+    const { values } = await takePage(records(texts), 1_000);
+    expect(values.length).toBeGreaterThan(0);
+    expect(lambdaBytes(ok({ values, metadata: {} }))).toBeLessThan(LAMBDA_LIMIT_BYTES);
+  });
+
+  it('has one record even if that is too large', async () => {
+    expect(await page(['x'.repeat(7_000_000), 'b'])).toEqual({ ids: ['nt0'], next: 'nt1' });
+  });
+
+  it('takes no more records than it needs, and closes the iterator', async () => {
+    const taken: number[] = [];
+    const close = vi.fn();
+    async function* endless() {
+      try {
+        for (let count = 0; ; count++) {
+          taken.push(count);
+          yield { id: `nt${count}` };
+        }
+      } finally {
+        close();
+      }
+    }
+    await takePage(endless(), 3);
+    expect(taken).toEqual([0, 1, 2, 3]);
+    expect(close).toHaveBeenCalledTimes(1);
+  });
+});
+
+const parse = (query: string) => parsePage(new URLSearchParams(query));
 
 describe('parsePage', () => {
   it('defaults to the first page of 50 records', () => {
-    expect(page('')).toEqual({ limit: 50, marker: null });
+    expect(parse('')).toEqual({ limit: 50, marker: null });
   });
 
   it.each([1, 2, 50, 999, 1000])('accepts a limit of %i', (limit) => {
-    expect(page(`limit=${limit}`)).toEqual({ limit, marker: null });
+    expect(parse(`limit=${limit}`)).toEqual({ limit, marker: null });
   });
 
   it.each(['0', '1001', '-1', '1.5', '1e2', '0x10', 'ten', '', '%20', '+5', '5%20', '10000', '٥', '9'.repeat(400)])(
     'rejects a limit of "%s"',
     (limit) => {
-      expect(() => page(`limit=${limit}`)).toThrow(
+      expect(() => parse(`limit=${limit}`)).toThrow(
         expect.objectContaining({ type: 'invalidLimit', details: 'limit: must be a whole number from 1 to 1000' }),
       );
     },
   );
 
   it('accepts the id of a missing record as marker', () => {
-    expect(page('marker=ntNever&limit=3')).toEqual({ limit: 3, marker: 'ntNever' });
+    expect(parse('marker=ntNever&limit=3')).toEqual({ limit: 3, marker: 'ntNever' });
   });
 
   it('treats an empty marker as none', () => {
-    expect(page('marker=')).toEqual({ limit: 50, marker: null });
+    expect(parse('marker=')).toEqual({ limit: 50, marker: null });
   });
 
   it('ignores unknown parameters', () => {
-    expect(page('from=1&offset=20&Limit=7')).toEqual({ limit: 50, marker: null });
+    expect(parse('from=1&offset=20&Limit=7')).toEqual({ limit: 50, marker: null });
   });
 });

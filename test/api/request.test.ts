@@ -5,8 +5,8 @@ import { apiRequest } from '../support/api-request.ts';
 const base64 = (bytes: string | Uint8Array) =>
   apiRequest({ body: Buffer.from(bytes).toString('base64'), isBase64Encoded: true });
 
-describe('the body of a request', () => {
-  it('is JSON, whatever its content type says or does not say', () => {
+describe('jsonBody', () => {
+  it('parses JSON whatever the content type', () => {
     for (const type of [
       'application/json; charset=utf-8',
       'text/plain',
@@ -18,17 +18,17 @@ describe('the body of a request', () => {
     }
   });
 
-  it('may come in base64', () => {
+  it('decodes base64', () => {
     expect(jsonBody(base64('{"label":"Größe 😀"}'))).toEqual({ label: 'Größe 😀' });
   });
 
-  it('keeps keys that are names in JavaScript', () => {
+  it('keeps keys such as __proto__', () => {
     const text = '{"__proto__":"p","constructor":"c"}';
     expect(JSON.stringify(jsonBody(apiRequest({ body: text })))).toBe(text);
   });
 
   it.each(['', ' ', '{', '{"a":1,}', 'label=x', "{'a':1}", 'undefined', '{}{}', '\ufeff{'])(
-    'is refused where it is no JSON: "%s"',
+    'rejects a body that is not JSON: "%s"',
     (body) => {
       expect(() => jsonBody(apiRequest({ body }))).toThrow(
         expect.objectContaining({ type: 'badRequest', details: 'body: must be valid JSON' }),
@@ -36,19 +36,19 @@ describe('the body of a request', () => {
     },
   );
 
-  it('is refused where there is none', () => {
+  it('rejects a missing body', () => {
     expect(() => jsonBody(apiRequest())).toThrow(expect.objectContaining({ type: 'badRequest' }));
   });
 
-  it('is refused where its bytes are no UTF-8', () => {
+  it('rejects bytes that are not UTF-8', () => {
     expect(() => jsonBody(base64(Uint8Array.of(0x22, 0xff, 0xfe, 0x22)))).toThrow(
       expect.objectContaining({ type: 'badRequest', details: 'body: must be UTF-8' }),
     );
   });
 });
 
-describe('the query of a request', () => {
-  it('may repeat a key, whose values may hold commas', () => {
+describe('query', () => {
+  it('returns repeated keys, whose values may contain commas', () => {
     const found = query(
       apiRequest({ rawQueryString: 'id=ntA&id=nt%2CB&limit=3', queryStringParameters: { id: 'ntA,nt,B' } }),
     );
@@ -56,13 +56,13 @@ describe('the query of a request', () => {
     expect(found.get('limit')).toBe('3');
   });
 
-  it('may be empty', () => {
+  it('is empty without a query string', () => {
     expect([...query(apiRequest())]).toEqual([]);
   });
 });
 
-describe('a parameter of the path', () => {
-  it('is what the gateway found, or nothing', () => {
+describe('pathParameter', () => {
+  it('returns the parameter, or an empty string', () => {
     const request = apiRequest({ pathParameters: { notificationId: 'nt A' } });
     expect(pathParameter(request, 'notificationId')).toBe('nt A');
     expect(pathParameter(request, 'other')).toBe('');
@@ -70,8 +70,8 @@ describe('a parameter of the path', () => {
   });
 });
 
-describe('the address of a request', () => {
-  it('is what the gateway says of itself, never what a header says', () => {
+describe('requestUrl', () => {
+  it('uses the request context, never a header', () => {
     const headers = {
       host: 'evil.example',
       'x-forwarded-host': 'evil.example',
@@ -87,7 +87,7 @@ describe('the address of a request', () => {
     );
   });
 
-  it('is an address whatever the path holds', () => {
+  it('encodes the path', () => {
     const { pathname } = new URL(requestUrl(apiRequest({ rawPath: '/notifications/ä b' }), 'https'));
     expect(pathname).toBe('/notifications/%C3%A4%20b');
   });

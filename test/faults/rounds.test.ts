@@ -193,7 +193,7 @@ describe('a round of attempts', () => {
     await world.drained('Delivery-AlarmEvents');
     await world.drained('Delivery-webhook');
     const noted = () =>
-      createDeliveryRepository(world.documents, world.table('Deliveries')).conflicts({
+      createDeliveryRepository(world.documents, world.table('Deliveries')).listConflicts({
         tenant: client.tenant,
         notificationId: id,
       });

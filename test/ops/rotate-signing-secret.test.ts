@@ -158,7 +158,7 @@ describe('a signing secret that is rotated', () => {
       winner = await rotate();
     });
     const loser = createAccountRepository(database, 'accounts').rotateSecret('five');
-    await expect(loser).rejects.toThrow('Somebody else changed the account at the same time');
+    await expect(loser).rejects.toThrow('The account was changed at the same time');
     const { secrets } = await credentials();
     expect([secrets.length, secrets[0]]).toEqual([2, winner]);
   });

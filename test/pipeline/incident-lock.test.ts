@@ -57,8 +57,8 @@ const setUp = ({ timeLeft = 30_000, outcome = delivered }: { timeLeft?: number; 
         ...Entries.map(({ DelaySeconds, MessageAttributes }) => ({
           queue: QueueUrl,
           seconds: DelaySeconds,
-          waits: MessageAttributes.lock_waits?.StringValue,
-          isOlder: MessageAttributes.newer_waits !== undefined,
+          waits: MessageAttributes.lock_wait_count?.StringValue,
+          isOlder: MessageAttributes.newer_event_waits !== undefined,
         })),
       );
       return { response: {}, output: { $metadata: {} } };
@@ -136,7 +136,7 @@ describe('messages of an incident', () => {
   it('wait in one request while another worker holds the lock, and only the newest asks often', async () => {
     const { job, run, transport, sent, requests, lock, outcomes } = setUp();
     await deliveries.claimLock(lock, NOW);
-    const waits = { lock_waits: '5' };
+    const waits = { lock_wait_count: '5' };
     const line = [NOW - 3, NOW - 2, NOW - 1].map((time) => job(time, 'incidentpager', waits));
     const [first = job(NOW), ...rest] = line;
     expect(outcomes(await run(first, ...rest))).toEqual(['busy', 'busy', 'busy']);
@@ -153,7 +153,7 @@ describe('messages of an incident', () => {
     const { job, run, sent, lock } = setUp();
     await deliveries.claimLock(lock, NOW);
     await run(job(NOW));
-    await run(job(NOW - 1, 'incidentpager', { lock_waits: '3' }));
+    await run(job(NOW - 1, 'incidentpager', { lock_wait_count: '3' }));
     expect(sent.map(({ seconds, isOlder }) => [seconds, isOlder])).toEqual([
       [2, false],
       [128, true],
@@ -209,7 +209,7 @@ describe('messages of an incident', () => {
     const { job, run, sent } = setUp({ outcome: paused });
     await run(job(NOW));
     await run(job(NOW - 1));
-    await run(job(NOW - 2, 'incidentpager', { lock_waits: '9' }));
+    await run(job(NOW - 2, 'incidentpager', { lock_wait_count: '9' }));
     expect(sent.map(({ isOlder, seconds }) => [isOlder, seconds])).toEqual([
       [false, 2],
       [true, 2],

@@ -5,50 +5,54 @@ import { lru } from 'tiny-lru';
 import * as z from 'zod/mini';
 import type { Clock } from '../../domain/clock.ts';
 
-/** What a webhook call is signed with. `secrets` are `whsec_…`, two of them while one is replaced. */
+/** The token and signing secrets of a tenant's webhooks. `secrets` has a second `whsec_…` while a rotated one still signs. */
 export type WebhookCredentials = { token: string; secrets: string[] };
 
+/** The item of an account. */
 const storedAccount = z.object({
-  /** Increases with every change, so that a write which is applied once more, late, has no effect. */
+  /** Increases with every change, so that a late duplicate of a write fails its condition. */
   version: z.optional(z.number()),
-  /** Names the last change that an operator made. */
+  /** Identifies the last change by an operator. */
   write_id: z.optional(z.string()),
+  /** Sent with every webhook request. */
   webhook_token: z.optional(z.string()),
+  /** The current signing secret, `whsec_…`. */
   webhook_secrets: z.optional(z.array(z.string())),
-  /** The secret that was replaced last, and until when (ms) it signs beside the new one. */
+  /** The previous signing secret. It also signs until `until_ms`, ms since the epoch. */
   retired_secrets: z.optional(z.array(z.object({ secret: z.string(), until_ms: z.number() }))),
+  /** Email addresses. */
   technical_contacts: z.optional(z.array(z.string())),
 });
 
 const accountKey = (tenant: string) => ({ pk: `account#${tenant}` });
 
-/** What is counted by tenant and UTC day. */
+/** A counter per tenant and UTC day. Its item has `used`, `ttl` and the last writes, `w0` to `w31`. */
 export type DailyCounter = 'tests' | 'sms' | 'email' | 'managed';
 
 const counterKey = (counter: DailyCounter, tenant: string, day: string) => ({ pk: `${counter}#${day}#${tenant}` });
 
-/** How long a sender uses credentials it has read: a change counts within this time. */
+/** How long credentials are cached: a change takes effect within this time. */
 const CREDENTIALS_CACHE_MS = 60_000;
 
-/** How long a replaced secret continues to sign, in ms: receivers have that long to switch to the new one. */
+/** How long a replaced secret keeps signing, so that receivers can switch to the new one. */
 const RETIREMENT_MS = 86_400_000;
 
 /**
- * Places in which a counter remembers its last writes, each at random in one: a write that is applied once more finds itself
- * there, unless one of the few that came between took its place. All of them stay within one write unit (1 KB).
+ * Slots in which a counter stores the ids of its last writes, each in a random slot. A repeated write finds its own id unless
+ * one of the few writes in between used the same slot. All slots fit into one write capacity unit (1 KB).
  */
-const REMEMBERED_WRITES = 32;
+const WRITE_SLOTS = 32;
 
-/** An account that somebody else changed between our read and our write, or before our write was repeated. */
+/** The account was changed between the read and the write, or before the SDK repeated the write. */
 export class ConcurrentChangeError extends Error {
   override name = 'ConcurrentChangeError';
 
   constructor() {
-    super('Somebody else changed the account at the same time: look at it before you try again.');
+    super('The account was changed at the same time. Check it before you try again.');
   }
 }
 
-/** A change whose response was lost, after which the account could not be read. */
+/** The response to a change was lost, and the account could not be read to confirm it. */
 export class UnconfirmedChangeError extends Error {
   override name = 'UnconfirmedChangeError';
 
@@ -57,12 +61,12 @@ export class UnconfirmedChangeError extends Error {
   }
 }
 
-/** True where the SDK repeated a request, the first of which may have been applied although its response was lost. */
+/** Returns whether the SDK repeated the request. The first one may have been applied even if its response was lost. */
 const wasRepeated = ({ $metadata }: ConditionalCheckFailedException): boolean => ($metadata.attempts ?? 1) > 1;
 
 const newSecret = (): string => `whsec_${randomBytes(32).toString('base64')}`;
 
-/** An account as operators see it. `untilMs` is when a replaced secret stops signing. */
+/** Account details for operators. A retired secret signs until `untilMs`, ms since the epoch. */
 export type AccountDescription = {
   contacts: string[];
   token: string | undefined;
@@ -70,14 +74,14 @@ export type AccountDescription = {
   retired: { secret: string; untilMs: number }[];
 };
 
-/** Accounts of tenants, and their daily counters (table Accounts). */
+/** Reads and writes the accounts of tenants and their daily counters (table Accounts). */
 export const createAccountRepository = (
   client: DynamoDBDocumentClient,
   table: string,
   clock: Clock = Date.now,
   random: () => number = Math.random,
 ) => {
-  const credentialsCache = lru<{ credentials: Promise<WebhookCredentials>; until: number }>(1_000);
+  const credentialsCache = lru<{ credentials: Promise<WebhookCredentials>; untilMs: number }>(1_000);
 
   const read = async (tenant: string): Promise<z.infer<typeof storedAccount>> => {
     const { Item } = await client.send(
@@ -86,11 +90,11 @@ export const createAccountRepository = (
     return storedAccount.parse(Item ?? {});
   };
 
-  /** The replaced secret that signs beside the current one, if any. */
+  /** Returns the replaced secret if it still signs. */
   const stillSigning = ({ retired_secrets: retired = [] }: z.infer<typeof storedAccount>) =>
     retired.filter(({ until_ms }) => until_ms > clock()).slice(0, 1);
 
-  /** Whether a write is the account's last change. @throws UnconfirmedChangeError where the account cannot be read */
+  /** Returns whether a write is the account's last change. @throws UnconfirmedChangeError if the account cannot be read */
   const isLastWrite = async (tenant: string, writeId: string): Promise<boolean> => {
     const { write_id: last } = await read(tenant).catch((error: unknown) => {
       throw new UnconfirmedChangeError(error);
@@ -99,11 +103,12 @@ export const createAccountRepository = (
   };
 
   /**
-   * Changes attributes of an account as it was read. A write may have been applied whatever error it ended with, since its
-   * response may be lost: only the account tells.
+   * Changes attributes of an account if it still has the version that was read. A failed write may have been applied, since only
+   * its response may be lost, so the account is read again to find out.
    *
-   * @throws ConcurrentChangeError where it is another one by now; UnconfirmedChangeError where it is unknown whether it was
-   * changed; the SDK's error where it was not
+   * @throws ConcurrentChangeError if the account has changed since it was read
+   * @throws UnconfirmedChangeError if it is unknown whether the change was applied
+   * @throws the SDK's error if the change was not applied
    */
   const change = async (
     tenant: string,
@@ -127,14 +132,14 @@ export const createAccountRepository = (
         }),
       );
     } catch (error) {
-      const isRefused = error instanceof ConditionalCheckFailedException;
-      const isOurs = !(isRefused && !wasRepeated(error)) && (await isLastWrite(tenant, writeId));
-      if (!isOurs) throw isRefused ? new ConcurrentChangeError() : error;
+      const isConditionFailed = error instanceof ConditionalCheckFailedException;
+      const isApplied = !(isConditionFailed && !wasRepeated(error)) && (await isLastWrite(tenant, writeId));
+      if (!isApplied) throw isConditionFailed ? new ConcurrentChangeError() : error;
     }
   };
 
-  /** One write that the first writer wins; everybody reads back what was decided. */
-  const makeCredentials = async (tenant: string): Promise<z.infer<typeof storedAccount>> => {
+  /** Stores new credentials unless the account has some: the first writer wins. @returns the stored account */
+  const createCredentials = async (tenant: string): Promise<z.infer<typeof storedAccount>> => {
     const { Attributes } = await client.send(
       new UpdateCommand({
         TableName: table,
@@ -155,27 +160,27 @@ export const createAccountRepository = (
 
   const readCredentials = async (tenant: string): Promise<WebhookCredentials> => {
     const found = await read(tenant);
-    const stored = found.webhook_token && found.webhook_secrets ? found : await makeCredentials(tenant);
+    const stored = found.webhook_token && found.webhook_secrets ? found : await createCredentials(tenant);
     const { webhook_token: token, webhook_secrets: secrets } = stored;
-    if (!token || !secrets) throw new Error('The account has no webhook credentials after they were made.');
+    if (!token || !secrets) throw new Error('The account has no webhook credentials after their creation.');
     return { token, secrets: [...secrets, ...stillSigning(stored).map(({ secret }) => secret)] };
   };
 
   return {
-    /** The tenant's webhook token and signing secrets, made on first use; remembered for a minute. */
+    /** Returns the tenant's webhook token and signing secrets, created on first use and cached for a minute. */
     webhookCredentials(tenant: string): Promise<WebhookCredentials> {
       const cached = credentialsCache.get(tenant);
-      if (cached && cached.until > clock()) return cached.credentials;
-      // The promise is remembered, so that a batch of one tenant reads once.
+      if (cached && cached.untilMs > clock()) return cached.credentials;
+      // Caching the promise lets concurrent deliveries of a tenant share one read.
       const credentials = readCredentials(tenant).catch((error: unknown) => {
         credentialsCache.delete(tenant);
         throw error;
       });
-      credentialsCache.set(tenant, { credentials, until: clock() + CREDENTIALS_CACHE_MS });
+      credentialsCache.set(tenant, { credentials, untilMs: clock() + CREDENTIALS_CACHE_MS });
       return credentials;
     },
 
-    /** The e-mail addresses of the account's technical contacts, each once. */
+    /** Returns the email addresses of the account's technical contacts, without duplicates. */
     async technicalContacts(tenant: string): Promise<string[]> {
       const { technical_contacts: contacts = [] } = await read(tenant);
       return [...new Set(contacts)];
@@ -186,7 +191,7 @@ export const createAccountRepository = (
       await change(tenant, await read(tenant), { technical_contacts: contacts });
     },
 
-    /** What is stored of the account, without making anything that is not there. */
+    /** Returns the stored account. Does not create missing credentials. */
     async describe(tenant: string): Promise<AccountDescription> {
       const stored = await read(tenant);
       return {
@@ -197,17 +202,17 @@ export const createAccountRepository = (
       };
     },
 
-    /** Replaces the token that webhooks of the tenant carry. @throws ConcurrentChangeError, UnconfirmedChangeError */
+    /** Replaces the tenant's webhook token. @throws ConcurrentChangeError, UnconfirmedChangeError */
     async setWebhookToken(tenant: string, token: string): Promise<void> {
       await change(tenant, await read(tenant), { webhook_token: token });
     },
 
     /**
-     * Gives the account a new signing secret. The one that it replaces signs beside it for 24 hours; one that was replaced
-     * before stops signing. Senders use the new one within a minute, when they read the account again.
+     * Replaces the account's signing secret. The replaced secret also signs for 24 hours; an earlier one stops signing. Senders use
+     * the new secret within a minute, when their cache expires.
      *
-     * @throws ConcurrentChangeError where the secret may not be the current one; UnconfirmedChangeError where it is unknown
-     * whether it is
+     * @returns the new secret
+     * @throws ConcurrentChangeError, UnconfirmedChangeError
      */
     async rotateSecret(tenant: string): Promise<string> {
       const stored = await read(tenant);
@@ -221,14 +226,15 @@ export const createAccountRepository = (
     },
 
     /**
-     * Adds to a counter of the tenant's UTC day, once, however often the SDK repeats the request; false, and nothing is added,
-     * where it would exceed `limit`.
+     * Adds `amount` to a tenant's counter of the current UTC day, exactly once even if the SDK repeats the request.
+     *
+     * @returns false, with nothing added, if the counter would exceed `limit`
      */
     async count(counter: DailyCounter, tenant: string, amount: number, limit: number): Promise<boolean> {
       if (amount > limit) return false;
       const now = clock();
       const day = new Date(now).toISOString().slice(0, 10);
-      const place = `w${Math.floor(random() * REMEMBERED_WRITES)}`;
+      const slot = `w${Math.floor(random() * WRITE_SLOTS)}`;
       const writeId = randomBytes(6).toString('base64url');
       const ttl = Math.floor(now / 1000) + 2 * 86_400;
       const update = (expression: string, condition: string, values: Record<string, number>) =>
@@ -238,15 +244,15 @@ export const createAccountRepository = (
             Key: counterKey(counter, tenant, day),
             UpdateExpression: expression,
             ConditionExpression: condition,
-            ExpressionAttributeNames: { '#place': place, '#ttl': 'ttl' },
+            ExpressionAttributeNames: { '#slot': slot, '#ttl': 'ttl' },
             ExpressionAttributeValues: { ':ttl': ttl, ':write': writeId, ...values },
           }),
         );
       try {
         await update(
-          'SET #ttl = :ttl, #place = :write ADD used :amount',
-          '(attribute_not_exists(used) OR used <= :room) AND (attribute_not_exists(#place) OR #place <> :write)',
-          { ':amount': amount, ':room': limit - amount },
+          'SET #ttl = :ttl, #slot = :write ADD used :amount',
+          '(attribute_not_exists(used) OR used <= :max_used) AND (attribute_not_exists(#slot) OR #slot <> :write)',
+          { ':amount': amount, ':max_used': limit - amount },
         );
         return true;
       } catch (error) {
@@ -254,10 +260,10 @@ export const createAccountRepository = (
         return wasRepeated(error) && (await wasApplied());
       }
 
-      /** Whether our write is there, found by one that changes nothing: a sender may not read what it counts. */
+      /** Returns whether the write was applied. Uses a no-op update, since not every sender may read the table. */
       async function wasApplied(): Promise<boolean> {
         try {
-          await update('SET #ttl = :ttl', '#place = :write', {});
+          await update('SET #ttl = :ttl', '#slot = :write', {});
           return true;
         } catch (error) {
           if (error instanceof ConditionalCheckFailedException) return false;
@@ -268,5 +274,5 @@ export const createAccountRepository = (
   };
 };
 
-/** Where accounts are kept. */
+/** Reads and writes the table Accounts. */
 export type AccountRepository = ReturnType<typeof createAccountRepository>;

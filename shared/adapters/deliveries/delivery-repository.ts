@@ -1,4 +1,4 @@
-import { setTimeout as pause } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb';
 import {
   type DynamoDBDocumentClient,
@@ -67,17 +67,19 @@ const storedLock = z.object({
 
 const storedConflict = z.object({ sk: z.string(), conflict_at_ms: z.number() });
 
-/** What the sort keys of conflicts begin with; a record's begins with digits, a lock's with `incident#`. */
-const CONFLICT = 'conflict#';
+/** Sort key prefix of conflicts. Records start with digits, locks with `incident#`. */
+const CONFLICT_PREFIX = 'conflict#';
 
-/** Final statuses that come within this time share one BatchWriteItem, in ms: it costs a ninth of single writes (CPU). */
-const GATHER = 3;
+/** Completed records within this time share one BatchWriteItem: a ninth of the CPU time of single writes. */
+const GATHER_MS = 3;
 
-/** Writes of one BatchWriteItem (AWS limit). */
-const WRITE_BATCH = 25;
+/** The most writes in one BatchWriteItem (AWS limit). */
+const MAX_BATCH_WRITES = 25;
 
-/** Records that one page looks at where most of them are of other alarms. */
-const SEARCH_PAGE = 1_000;
+/** Page size of a query that filters by alarm, since most records don't match. */
+const FILTERED_PAGE_SIZE = 1_000;
+
+type NotificationOfTenant = { tenant: string; notificationId: string };
 
 type Conditional = Pick<
   PutCommandInput,
@@ -85,7 +87,7 @@ type Conditional = Pick<
 >;
 type ConditionalUpdate = Conditional & Pick<UpdateCommandInput, 'UpdateExpression'>;
 
-/** Undefined where the condition of a write failed. */
+/** Returns the output of a write, or undefined if its condition failed. */
 const unlessConditionFailed = async <Output>(write: Promise<Output>): Promise<Output | undefined> => {
   try {
     return await write;
@@ -95,61 +97,61 @@ const unlessConditionFailed = async <Output>(write: Promise<Output>): Promise<Ou
   }
 };
 
-/** The item must still be held by this claim: each claim has an owner of its own, and whatever ends it sets the lease to 0. */
+/** Returns the condition that the claim still holds. Each claim has its own `claim_id`, and ending a claim changes `lease_until_ms`. */
 const heldBy = ({ claim_id, lease_until_ms }: { claim_id: string; lease_until_ms: number }) => ({
   ConditionExpression: 'claim_id = :claim_id AND lease_until_ms = :lease_until_ms',
   ExpressionAttributeValues: { ':claim_id': claim_id, ':lease_until_ms': lease_until_ms },
 });
 
 /**
- * The deliveries and where they stand (table Deliveries).
+ * Creates the reads and writes of delivery records, conflicts and incident locks (table Deliveries).
  *
- * The SDK repeats a request whose response is late, so every write may be applied twice, seconds apart. Whatever lets another
- * worker claim an item is therefore written on condition that the claim still holds; only a final status, which no later write
- * changes, goes without one.
+ * The SDK repeats a request whose response is late, so any write may be applied twice, seconds apart. A write that lets another
+ * worker claim an item is therefore conditional on the claim; only a final status is written unconditionally, since no later
+ * write changes it (DECISIONS.md#conditional-writes).
  */
 export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: string) => {
-  let gathered: { items: DeliveryRecord[]; written: Promise<ReadonlySet<string>> } | undefined;
+  let openBatch: { records: DeliveryRecord[]; unwrittenKeys: Promise<ReadonlySet<string>> } | undefined;
 
-  const keyOf = ({ pk, sk }: DeliveryKey): string => `${pk} ${sk}`;
+  const keyText = ({ pk, sk }: DeliveryKey): string => `${pk} ${sk}`;
 
-  /** Writes one item. @returns false where the condition failed */
+  /** Writes one record. @returns false if the condition failed */
   const put = async (record: DeliveryRecord, condition: Conditional = {}): Promise<boolean> =>
     (await unlessConditionFailed(client.send(new PutCommand({ TableName: table, Item: record, ...condition })))) !==
     undefined;
 
-  /** @returns the item as it is now, or undefined where the condition failed */
+  /** @returns the attributes after the update, or undefined if the condition failed */
   const update = async ({ pk, sk }: DeliveryKey, write: ConditionalUpdate) => {
     const input = { TableName: table, Key: { pk, sk }, ReturnValues: 'ALL_NEW', ...write } as const;
     return (await unlessConditionFailed(client.send(new UpdateCommand(input))))?.Attributes;
   };
 
-  /** Writes records together. @returns the keys of those that were not written */
-  const writeTogether = async (items: readonly DeliveryRecord[]): Promise<ReadonlySet<string>> => {
+  /** Writes records in one request. @returns the keys of unwritten records */
+  const writeBatch = async (records: readonly DeliveryRecord[]): Promise<ReadonlySet<string>> => {
     try {
       await batchWrite(
         client,
         table,
-        items.map((Item) => ({ PutRequest: { Item } })),
+        records.map((Item) => ({ PutRequest: { Item } })),
       );
       return new Set();
     } catch (error) {
       if (error instanceof UnprocessedItemsError) {
         return new Set(error.requests.map(({ PutRequest }) => `${PutRequest?.Item?.pk} ${PutRequest?.Item?.sk}`));
       }
-      if (items.length === 1 || isDependencyFailure(error)) throw error;
-      // DynamoDB refuses the whole request for one item that it cannot store.
-      return new Set(items.map(keyOf));
+      if (records.length === 1 || isDependencyFailure(error)) throw error;
+      // DynamoDB rejects the whole request if one item is invalid.
+      return new Set(records.map(keyText));
     }
   };
 
-  const gather = () => {
-    const items: DeliveryRecord[] = [];
+  const startBatch = () => {
+    const records: DeliveryRecord[] = [];
     const batch = {
-      items,
-      written: pause(GATHER).then(() => {
-        if (gathered === batch) gathered = undefined;
-        return writeTogether(items);
+      records,
+      unwrittenKeys: sleep(GATHER_MS).then(() => {
+        if (openBatch === batch) openBatch = undefined;
+        return writeBatch(records);
       }),
     };
     return batch;
@@ -162,7 +164,7 @@ export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: 
     return Item && storedRecord.parse(Item);
   };
 
-  /** The record must still be as it was read. */
+  /** Returns the condition that the record has not changed since it was read. */
   const unchanged = (record: DeliveryRecord): Conditional => {
     const { ConditionExpression, ExpressionAttributeValues } = heldBy(record);
     return {
@@ -172,13 +174,13 @@ export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: 
     };
   };
 
-  /** The newest event time of an incident only increases, whoever writes it. */
-  const raiseNewest = (lock: IncidentLock, time: number) =>
+  /** The newest event time only increases, even if another worker holds the lock. */
+  const advanceNewestEventTime = (lock: IncidentLock, eventTimeMs: number) =>
     update(lock, {
       UpdateExpression: 'SET newest_event_at_ms = :time, #ttl = :ttl',
       ConditionExpression: 'attribute_not_exists(newest_event_at_ms) OR newest_event_at_ms < :time',
       ExpressionAttributeNames: { '#ttl': 'ttl' },
-      ExpressionAttributeValues: { ':time': time, ':ttl': lock.ttl },
+      ExpressionAttributeValues: { ':time': eventTimeMs, ':ttl': lock.ttl },
     });
 
   const release = async (lock: IncidentLock, now: number): Promise<void> => {
@@ -192,10 +194,11 @@ export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: 
 
   return {
     /**
-     * Claims a delivery for one attempt by a conditional write: nobody else can until the lease ends. Nearly all are new, and
-     * cost this one write; only what has a record already is read, judged, and taken over if it has not changed meanwhile.
+     * Claims a delivery for one attempt: no other worker can claim it until the lease ends. A new delivery costs one conditional
+     * write. An existing record is read and, if claimable, replaced on condition that it has not changed.
      *
-     * @param sentAt when the message was sent, ms; just now unless it says otherwise
+     * @param now ms since the epoch
+     * @param sentAt when SQS accepted the message, ms since the epoch
      */
     async claim(first: DeliveryRecord, now: number, sentAt: number = now): Promise<Claim> {
       if (await put(first, { ConditionExpression: 'attribute_not_exists(pk)' }))
@@ -205,7 +208,7 @@ export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: 
       const claim = evaluateClaim(found, first, sentAt, now);
       if (claim.kind !== 'claimed' || found.claim_id === first.claim_id) return claim;
       if (await put(claim.record, unchanged(found))) return claim;
-      // Another worker came first, or the SDK has sent ours twice and lost the first answer.
+      // Another worker won, or the SDK repeated this write because its first response was lost.
       const winner = await read(first);
       return winner?.claim_id === first.claim_id
         ? claim
@@ -213,55 +216,56 @@ export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: 
     },
 
     /**
-     * Writes a claimed record while the claim holds. @returns false where it does not: another worker has claimed the delivery
-     * since, or this is the SDK's second copy of a write that was applied
+     * Writes a claimed record if the claim still holds.
+     *
+     * @returns false if another worker has claimed the delivery, or if the SDK repeated a write that was already applied
      */
     update: (held: DeliveryRecord, next: DeliveryRecord): Promise<boolean> => put(next, heldBy(held)),
 
-    /** Writes a record that no later write changes; several at once go out together. Safe to be applied twice. */
+    /** Writes a record with a final status, in one batch with other completed records. Safe to apply twice. */
     async complete(record: DeliveryRecord): Promise<void> {
-      if (!gathered || gathered.items.length === WRITE_BATCH) gathered = gather();
-      const { items, written } = gathered;
-      items.push(record);
-      if ((await written).has(keyOf(record))) await put(record);
+      if (!openBatch || openBatch.records.length === MAX_BATCH_WRITES) openBatch = startBatch();
+      const { records, unwrittenKeys } = openBatch;
+      records.push(record);
+      if ((await unwrittenKeys).has(keyText(record))) await put(record);
     },
 
     /**
-     * Notes beside a delivery's record that another event with the same id came: an item of its own, since whoever holds the
-     * claim writes the whole record.
+     * Records that a different event with the same id was received. It is a separate item, since the worker that holds the claim
+     * overwrites the whole record.
      */
-    async noteConflict({ pk, sk, ttl }: DeliveryRecord, now: number): Promise<void> {
-      const Item = { pk, sk: `${CONFLICT}${sk}`, conflict_at_ms: now, ttl };
+    async recordConflict({ pk, sk, ttl }: DeliveryRecord, now: number): Promise<void> {
+      const Item = { pk, sk: `${CONFLICT_PREFIX}${sk}`, conflict_at_ms: now, ttl };
       await client.send(new PutCommand({ TableName: table, Item }));
     },
 
-    /** When other events came with the ids of a notification's events, ms, by the sort keys of their records. */
-    async conflicts(place: { tenant: string; notificationId: string }): Promise<ReadonlyMap<string, number>> {
-      const found = new Map<string, number>();
+    /** Returns when a different event with the same id was last received, in ms since the epoch, by sort key of the record. */
+    async listConflicts(notification: NotificationOfTenant): Promise<ReadonlyMap<string, number>> {
+      const conflicts = new Map<string, number>();
       const pages = paginateQuery(
         { client },
         {
           TableName: table,
           KeyConditionExpression: 'pk = :pk AND begins_with(sk, :conflict)',
-          ExpressionAttributeValues: { ':pk': deliveryPartition(place), ':conflict': CONFLICT },
+          ExpressionAttributeValues: { ':pk': deliveryPartition(notification), ':conflict': CONFLICT_PREFIX },
         },
       );
       for await (const { Items = [] } of pages) {
         for (const item of Items) {
           const { sk, conflict_at_ms } = storedConflict.parse(item);
-          found.set(sk.slice(CONFLICT.length), conflict_at_ms);
+          conflicts.set(sk.slice(CONFLICT_PREFIX.length), conflict_at_ms);
         }
       }
-      return found;
+      return conflicts;
     },
 
-    /** Claims the lock of an incident; undefined where another worker holds it. */
+    /** Claims the lock of an incident. @returns undefined if another worker holds it */
     async claimLock(first: IncidentLock, now: number): Promise<IncidentLock | undefined> {
       const claimed = await update(first, {
         UpdateExpression:
           'SET claim_id = :claim_id, lease_until_ms = :lease_until_ms, #ttl = :ttl, newest_event_at_ms = if_not_exists(newest_event_at_ms, :newest)',
-        // The owner is new with each claim: it fits where the SDK has sent ours twice and lost the first answer. A copy that
-        // arrives after the release does not fit: the lease ended later than it was asked for.
+        // The last clause accepts an SDK retry whose first response was lost, since `claim_id` is unique. It rejects a copy that
+        // arrives after the release, since the release changed `lease_until_ms`.
         ConditionExpression:
           'attribute_not_exists(lease_until_ms) OR lease_until_ms <= :now OR (claim_id = :claim_id AND lease_until_ms = :lease_until_ms)',
         ExpressionAttributeNames: { '#ttl': 'ttl' },
@@ -277,62 +281,58 @@ export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: 
     },
 
     /**
-     * Records that an event of this time was delivered. Whoever holds the lock by now: no older event may follow.
+     * Records the time of a delivered event, even if another worker holds the lock: no older event may follow.
      *
-     * @returns the lock as it is then
+     * @returns the lock with the newest event time
      */
-    async advanceLock(lock: IncidentLock, time: number): Promise<IncidentLock> {
-      if (time > lock.newest_event_at_ms) await raiseNewest(lock, time);
-      return { ...lock, newest_event_at_ms: Math.max(lock.newest_event_at_ms, time) };
+    async advanceLock(lock: IncidentLock, eventTimeMs: number): Promise<IncidentLock> {
+      if (eventTimeMs > lock.newest_event_at_ms) await advanceNewestEventTime(lock, eventTimeMs);
+      return { ...lock, newest_event_at_ms: Math.max(lock.newest_event_at_ms, eventTimeMs) };
     },
 
-    /** The same, and releases the lock: one write instead of two. */
-    async advanceAndReleaseLock(lock: IncidentLock, time: number, now: number): Promise<void> {
-      if (time <= lock.newest_event_at_ms) return release(lock, now);
+    /** Records the time of a delivered event and releases the lock, usually in one write. */
+    async advanceAndReleaseLock(lock: IncidentLock, eventTimeMs: number, now: number): Promise<void> {
+      if (eventTimeMs <= lock.newest_event_at_ms) return release(lock, now);
       const held = heldBy(lock);
-      const isDone = await update(lock, {
+      const updated = await update(lock, {
         UpdateExpression: 'SET lease_until_ms = :now, newest_event_at_ms = :time',
         ConditionExpression: `${held.ConditionExpression} AND newest_event_at_ms < :time`,
-        ExpressionAttributeValues: { ...held.ExpressionAttributeValues, ':now': now, ':time': time },
+        ExpressionAttributeValues: { ...held.ExpressionAttributeValues, ':now': now, ':time': eventTimeMs },
       });
-      if (isDone) return;
-      await raiseNewest(lock, time);
+      if (updated) return;
+      await advanceNewestEventTime(lock, eventTimeMs);
       await release(lock, now);
     },
 
-    /** Releases a lock, unless another worker has claimed it since. */
+    /** Releases a lock unless another worker has claimed it. */
     releaseLock: release,
 
-    /** Notes that an event of this time waits for the lock. @returns true where no newer one waits */
-    async noteWaiting(lock: IncidentLock, time: number): Promise<boolean> {
-      const noted = await update(lock, {
+    /** Records that an event is waiting for the lock. @returns true if no newer event is waiting */
+    async recordWaiting(lock: IncidentLock, eventTimeMs: number): Promise<boolean> {
+      const updated = await update(lock, {
         UpdateExpression: 'SET newest_waiting_at_ms = :time, #ttl = :ttl',
         ConditionExpression: 'attribute_not_exists(newest_waiting_at_ms) OR newest_waiting_at_ms <= :time',
         ExpressionAttributeNames: { '#ttl': 'ttl' },
-        ExpressionAttributeValues: { ':time': time, ':ttl': lock.ttl },
+        ExpressionAttributeValues: { ':time': eventTimeMs, ':ttl': lock.ttl },
       });
-      return noted !== undefined;
+      return updated !== undefined;
     },
 
-    /** A delivery's record, strongly consistent. */
+    /** Returns a delivery record, strongly consistent, or undefined if it does not exist. */
     read,
 
-    /** A notification's newest deliveries, by the time of their events; of one alarm only, where it is given. */
-    async newest(
-      place: { tenant: string; notificationId: string },
-      limit: number,
-      alarmId?: string,
-    ): Promise<DeliveryRecord[]> {
-      const found: DeliveryRecord[] = [];
+    /** Returns a notification's deliveries by event time, newest first; with `alarmId`, only those of that alarm. */
+    async listNewest(notification: NotificationOfTenant, limit: number, alarmId?: string): Promise<DeliveryRecord[]> {
+      const records: DeliveryRecord[] = [];
       const pages = paginateQuery(
-        { client, pageSize: alarmId === undefined ? limit : SEARCH_PAGE },
+        { client, pageSize: alarmId === undefined ? limit : FILTERED_PAGE_SIZE },
         {
           TableName: table,
-          // Conflicts, and locks of incidents, lie behind the records in the same partition.
-          KeyConditionExpression: 'pk = :pk AND sk < :others',
+          // Conflicts and incident locks sort after the records of the partition.
+          KeyConditionExpression: 'pk = :pk AND sk < :conflict',
           ExpressionAttributeValues: {
-            ':pk': deliveryPartition(place),
-            ':others': CONFLICT,
+            ':pk': deliveryPartition(notification),
+            ':conflict': CONFLICT_PREFIX,
             ...(alarmId !== undefined && { ':alarm': shortenedId(alarmId) }),
           },
           ...(alarmId !== undefined && { FilterExpression: 'alarm_id = :alarm' }),
@@ -340,33 +340,33 @@ export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: 
         },
       );
       for await (const { Items = [] } of pages) {
-        found.push(...Items.map((item) => storedRecord.parse(item)));
-        if (found.length >= limit) break;
+        records.push(...Items.map((item) => storedRecord.parse(item)));
+        if (records.length >= limit) break;
       }
-      return found.slice(0, limit);
+      return records.slice(0, limit);
     },
 
-    /** Deliveries whose round began at or after `since` (ms). Reads the whole table, but stops after `limit` of its items. */
-    async openedSince(since: number, limit: number): Promise<{ records: DeliveryRecord[]; isComplete: boolean }> {
+    /** Returns deliveries whose round started at or after `sinceMs`. Scans the table, at most about `maxScanned` items. */
+    async listSince(sinceMs: number, maxScanned: number): Promise<{ records: DeliveryRecord[]; isComplete: boolean }> {
       const records: DeliveryRecord[] = [];
-      let looked = 0;
+      let scanned = 0;
       const pages = paginateScan(
         { client },
         {
           TableName: table,
           FilterExpression: 'round_started_at_ms >= :since',
-          ExpressionAttributeValues: { ':since': since },
+          ExpressionAttributeValues: { ':since': sinceMs },
         },
       );
       for await (const { Items = [], ScannedCount = 0, LastEvaluatedKey } of pages) {
         records.push(...Items.map((item) => storedRecord.parse(item)));
-        looked += ScannedCount;
-        if (looked >= limit) return { records, isComplete: LastEvaluatedKey === undefined };
+        scanned += ScannedCount;
+        if (scanned >= maxScanned) return { records, isComplete: LastEvaluatedKey === undefined };
       }
       return { records, isComplete: true };
     },
   };
 };
 
-/** Where deliveries are kept. */
+/** Reads and writes the table Deliveries. */
 export type DeliveryRepository = ReturnType<typeof createDeliveryRepository>;

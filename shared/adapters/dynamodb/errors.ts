@@ -1,12 +1,12 @@
 import type { BatchWriteCommandInput } from '@aws-sdk/lib-dynamodb';
 
-/** Puts and deletes of one table, as BatchWriteItem takes them. */
+/** The puts and deletes of one table in a BatchWriteItem request. */
 export type WriteRequests = NonNullable<BatchWriteCommandInput['RequestItems']>[string];
 
-/** What the AWS SDK knows a throttled request by, so that these errors count as failures of a dependency. */
+/** Marks an error as throttling for the AWS SDK, so that `isDependencyFailure` and `isThrottled` apply. */
 const throttling = { throttling: true } as const;
 
-/** DynamoDB left a key unprocessed twice: nothing is known of its item. */
+/** DynamoDB left a key unprocessed twice, so it is unknown whether its item exists. */
 export class UnprocessedKeyError extends Error {
   override readonly name = 'UnprocessedKeyError';
   readonly $retryable = throttling;
@@ -16,11 +16,11 @@ export class UnprocessedKeyError extends Error {
   }
 }
 
-/** DynamoDB left items unprocessed in every round. */
+/** DynamoDB left items unprocessed in every attempt. */
 export class UnprocessedItemsError extends Error {
   override readonly name = 'UnprocessedItemsError';
   readonly $retryable = throttling;
-  /** The puts and deletes that were never applied. */
+  /** The unprocessed puts and deletes. */
   readonly requests: WriteRequests;
 
   constructor(requests: WriteRequests) {

@@ -1,6 +1,6 @@
-/** DynamoDB allows for at most 21 bytes of a number. */
+/** The largest size of a number in DynamoDB. */
 const NUMBER_BYTES = 21;
-/** What DynamoDB adds to the size of a map, and to that of each of its entries. */
+/** The overhead of a map, and of each of its entries. */
 const MAP_BYTES = 3;
 const ENTRY_BYTES = 1;
 
@@ -14,8 +14,8 @@ const attributeBytes = (value: Exclude<Attribute, undefined>): number => {
 };
 
 /**
- * The size in bytes by which DynamoDB bills and limits an item: the names and values of its attributes in UTF-8
- * (AWS documentation, "DynamoDB item sizes and formats"). Attributes that are undefined are not stored.
+ * Returns the item size in bytes that DynamoDB bills and limits: attribute names and values in UTF-8 (AWS documentation,
+ * "DynamoDB item sizes and formats"). Undefined attributes are not stored.
  */
 export const itemBytes = (item: Readonly<Record<string, Attribute>>): number =>
   Object.entries(item).reduce(

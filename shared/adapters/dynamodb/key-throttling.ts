@@ -1,43 +1,43 @@
 import type { Clock } from '../../domain/clock.ts';
 import { UnprocessedKeyError } from './errors.ts';
 
-type Throttled = { ThrottlingReasons?: unknown; throttlingReasons?: unknown };
+type ThrottlingError = { ThrottlingReasons?: unknown; throttlingReasons?: unknown };
 
-const throttlingReasons = (error: Error & Throttled): unknown[] => {
-  const given = error.ThrottlingReasons ?? error.throttlingReasons;
-  return Array.isArray(given) ? given : [];
+const throttlingReasons = (error: Error & ThrottlingError): unknown[] => {
+  const reasons = error.ThrottlingReasons ?? error.throttlingReasons;
+  return Array.isArray(reasons) ? reasons : [];
 };
 
-/** Of one partition, not of the table or the account (DynamoDB API reference, "ThrottlingReason"). */
-const isOfKeyRange = (entry: unknown): boolean =>
+/** Returns whether a partition was throttled, not the table or the account (DynamoDB API reference, "ThrottlingReason"). */
+const isKeyRangeReason = (entry: unknown): boolean =>
   typeof entry === 'object' && entry !== null && 'reason' in entry && /KeyRange/.test(String(entry.reason));
 
-/** True where DynamoDB throttled a partition, or left single keys of a batch unprocessed. */
-const isOfKeys = (error: unknown): boolean => {
+/** Returns whether DynamoDB throttled a partition or left some keys of a batch unprocessed. */
+const isKeyThrottling = (error: unknown): boolean => {
   if (error instanceof UnprocessedKeyError) return true;
   if (!(error instanceof Error)) return false;
-  const failureReasons = throttlingReasons(error);
-  return failureReasons.length > 0 && failureReasons.every(isOfKeyRange);
+  const reasons = throttlingReasons(error);
+  return reasons.length > 0 && reasons.every(isKeyRangeReason);
 };
 
-/** How long a throttled tenant is remembered, in ms. */
+/** Throttling of several tenants within this time counts as an outage. */
 const WINDOW_MS = 5 * 60_000;
 
-/** True where DynamoDB throttles the key of this tenant alone, so that it is no outage. */
+/** Returns whether DynamoDB throttles only this tenant's partition, which is no outage. */
 export type IsTenantThrottled = (error: unknown, tenant: string) => boolean;
 
 /**
- * Tells a tenant that exhausts its own partition from an outage: DynamoDB gives the same reason for both, as a table that is
- * cold throttles the partitions of everybody. So throttling that one sandbox sees for several tenants within five minutes is an
- * outage.
+ * Distinguishes a tenant that exhausts its own partition from an outage. DynamoDB reports the same reason for both, since a cold
+ * table throttles every partition. Throttling of several tenants within five minutes in one execution environment is therefore an
+ * outage (DECISIONS.md#throttled-partition-keys).
  */
 export const createThrottlingWatch = (clock: Clock): IsTenantThrottled => {
   const throttledAt = new Map<string, number>();
   return (error, tenant) => {
-    if (!isOfKeys(error)) return false;
+    if (!isKeyThrottling(error)) return false;
     const now = clock();
     throttledAt.set(tenant, now);
-    for (const [other, at] of throttledAt) if (now - at > WINDOW_MS) throttledAt.delete(other);
+    for (const [other, time] of throttledAt) if (now - time > WINDOW_MS) throttledAt.delete(other);
     return throttledAt.size === 1;
   };
 };

@@ -16,13 +16,13 @@ import { errorTrace, logger } from '../logger.ts';
 import { count } from '../metrics.ts';
 import { chunkKeys, isTombstone, targetKey, type Version } from './notification-items.ts';
 
-/** How old a cleanup item must be: no writer, and no delayed duplicate of its requests, is at work after that. */
+/** The minimum age of a cleanup item. Older ones have no active writer and no delayed request. */
 const MIN_AGE_MS = 3_600_000;
-/** Cleanup items that one write works on at the same time. */
-const ITEMS_AT_ONCE = 10;
-/** How often one write reads that many items: again where some of them had to be skipped. */
-const MAX_READS = 10;
-/** How long a cleanup may take beside the write that it belongs to, in ms. */
+/** Cleanup items that are read and processed at a time. */
+const PAGE_SIZE = 10;
+/** Pages that one cleanup reads if items of the page before were skipped. */
+const MAX_PAGES = 10;
+/** How long a cleanup may take, since it delays the response to a write. */
 const TIMEOUT_MS = 1_000;
 
 const cleanupPartition = (tenant: string): string => `cleanup#${tenant}`;
@@ -31,29 +31,26 @@ const cleanupItem = z.object({
   pk: z.string(),
   sk: z.string(),
   notification_id: z.string(),
-  // Chunks of a version are deleted in one BatchWriteItem, which takes 25 (AWS limit).
+  // The chunks of a version are deleted by one BatchWriteItem of at most 25 requests (AWS limit).
   versions: z.array(z.object({ version: z.string(), chunks: z.int().check(z.minimum(0), z.maximum(25)) })),
 });
 
-/** Rejects when the signal aborts, whether or not a request that has it is between two of its attempts. */
-const rejectionOf = (signal: AbortSignal): Promise<never> =>
+/** Rejects when the signal aborts. The SDK does not check the signal while it waits between two attempts. */
+const rejectOnAbort = (signal: AbortSignal): Promise<never> =>
   new Promise((_, reject) => {
     signal.addEventListener('abort', () => reject(signal.reason), { once: true });
   });
 
 /**
- * Finds chunks that no target points to. A writer that creates chunks, or makes some obsolete, first writes a cleanup item
- * that names their versions; where it fails on the way, a later write of the tenant deletes what the item names.
+ * Deletes chunks that no target points to. Before a writer creates chunks or makes some obsolete, it writes a cleanup item with
+ * their versions. If the writer fails, a later write of the tenant deletes the obsolete chunks.
  */
 export const createChunkCleanup = (client: DynamoDBDocumentClient, table: string, clock: Clock) => {
   const deleteItem = (key: ItemKey, abortSignal?: AbortSignal) =>
     client.send(new DeleteCommand({ TableName: table, Key: key }), { ...(abortSignal && { abortSignal }) });
 
-  /** @returns the version that the target points to; undefined for one whose version is unknown */
-  const currentVersion = async (
-    key: NotificationKey,
-    abortSignal: AbortSignal,
-  ): Promise<{ version: string | null } | undefined> => {
+  /** Reads the version of a target. @returns null for no target, undefined if the version is not readable */
+  const currentVersion = async (key: NotificationKey, abortSignal: AbortSignal): Promise<string | null | undefined> => {
     const { Item } = await client.send(
       new GetCommand({
         TableName: table,
@@ -63,11 +60,11 @@ export const createChunkCleanup = (client: DynamoDBDocumentClient, table: string
       }),
       { abortSignal },
     );
-    if (!Item || isTombstone(Item)) return { version: null };
-    return typeof Item.version === 'string' ? { version: Item.version } : undefined;
+    if (!Item || isTombstone(Item)) return null;
+    return typeof Item.version === 'string' ? Item.version : undefined;
   };
 
-  /** @throws UnprocessedItemsError where DynamoDB left a delete unprocessed: the next cleanup repeats it */
+  /** Deletes the chunks of versions. @throws UnprocessedItemsError, after which the next cleanup tries again */
   const deleteChunks = async (
     key: NotificationKey,
     versions: readonly Version[],
@@ -83,20 +80,20 @@ export const createChunkCleanup = (client: DynamoDBDocumentClient, table: string
     }
   };
 
-  /** @returns false for an item that this version of the service cannot work on: it is skipped */
+  /** Processes one cleanup item. @returns false if the item was skipped because it or its target is not readable */
   const cleanUp = async (tenant: string, item: unknown, abortSignal: AbortSignal): Promise<boolean> => {
     const { data: parsed } = cleanupItem.safeParse(item);
     if (!parsed) return false;
     const key = { tenant, id: parsed.notification_id };
     const current = await currentVersion(key, abortSignal);
-    if (!current) return false;
-    const obsolete = parsed.versions.filter(({ version, chunks }) => chunks > 0 && version !== current.version);
+    if (current === undefined) return false;
+    const obsolete = parsed.versions.filter(({ version, chunks }) => chunks > 0 && version !== current);
     await deleteChunks(key, obsolete, abortSignal);
     await deleteItem({ pk: parsed.pk, sk: parsed.sk }, abortSignal);
     return true;
   };
 
-  const readOld = (tenant: string, startKey: Item | undefined, abortSignal: AbortSignal) =>
+  const readPage = (tenant: string, startKey: Item | undefined, abortSignal: AbortSignal) =>
     client.send(
       new QueryCommand({
         TableName: table,
@@ -106,30 +103,30 @@ export const createChunkCleanup = (client: DynamoDBDocumentClient, table: string
           ':before': encodeTime(Math.max(0, clock() - MIN_AGE_MS)),
         },
         ConsistentRead: true,
-        Limit: ITEMS_AT_ONCE,
+        Limit: PAGE_SIZE,
         ExclusiveStartKey: startKey,
       }),
       { abortSignal },
     );
 
-  /** Works on each item by itself. @returns how many were skipped @throws the first item's error, after all have ended */
-  const cleanUpEach = async (tenant: string, items: readonly Item[], abortSignal: AbortSignal): Promise<number> => {
+  /** Processes items independently. @returns the number of skipped items @throws the first error, after all have finished */
+  const cleanUpPage = async (tenant: string, items: readonly Item[], abortSignal: AbortSignal): Promise<number> => {
     const results = await Promise.allSettled(items.map((item) => cleanUp(tenant, item, abortSignal)));
     const failed = results.find(({ status }) => status === 'rejected');
     if (failed?.status === 'rejected') throw failed.reason;
     return results.filter((result) => result.status === 'fulfilled' && !result.value).length;
   };
 
-  const cleanUpOld = async (tenant: string, abortSignal: AbortSignal): Promise<void> => {
+  const cleanUpTenant = async (tenant: string, abortSignal: AbortSignal): Promise<void> => {
     let skipped = 0;
     try {
       let startKey: Item | undefined;
-      for (let reads = 0; reads < MAX_READS; reads++) {
-        const { Items = [], LastEvaluatedKey } = await readOld(tenant, startKey, abortSignal);
-        const skippedNow = await cleanUpEach(tenant, Items, abortSignal);
-        skipped += skippedNow;
-        // Items that are skipped stay, so those behind them are only found by reading on.
-        if (skippedNow === 0 || !LastEvaluatedKey) break;
+      for (let page = 0; page < MAX_PAGES; page++) {
+        const { Items = [], LastEvaluatedKey } = await readPage(tenant, startKey, abortSignal);
+        const skippedOfPage = await cleanUpPage(tenant, Items, abortSignal);
+        skipped += skippedOfPage;
+        // Skipped items stay in the table, so the next page is read only if there were any.
+        if (skippedOfPage === 0 || !LastEvaluatedKey) break;
         startKey = LastEvaluatedKey;
       }
     } finally {
@@ -141,26 +138,30 @@ export const createChunkCleanup = (client: DynamoDBDocumentClient, table: string
   };
 
   return {
-    /** Names versions of a notification whose chunks may have to be deleted later. @returns the key of the cleanup item */
+    /** Writes a cleanup item with versions whose chunks may become obsolete. @returns its key */
     async announce({ tenant, id }: NotificationKey, versions: readonly Version[]): Promise<ItemKey> {
       const key = { pk: cleanupPartition(tenant), sk: ulid(clock()) };
-      const named = versions.map(({ version, chunks }) => ({ version, chunks }));
-      await client.send(new PutCommand({ TableName: table, Item: { ...key, notification_id: id, versions: named } }));
+      const Item = {
+        ...key,
+        notification_id: id,
+        versions: versions.map(({ version, chunks }) => ({ version, chunks })),
+      };
+      await client.send(new PutCommand({ TableName: table, Item }));
       return key;
     },
 
-    /** Deletes a cleanup item whose versions are all in use. Where that fails, a later cleanup finds that out by itself. */
+    /** Deletes a cleanup item whose versions are all in use. Never rejects: a later cleanup deletes the item otherwise. */
     async withdraw(key: ItemKey): Promise<void> {
       await deleteItem(key).catch((error: unknown) => logger.warn('cleanup item not deleted', errorTrace(error)));
     },
 
     /**
-     * Deletes chunks that older writes of the tenant left, for at most a second. Never rejects: failures are logged and counted,
-     * and what is left is for the tenant's next write.
+     * Deletes obsolete chunks of the tenant's earlier writes, for at most 1 s. Never rejects: failures are logged and counted, and
+     * the tenant's next write tries again.
      */
     async run(tenant: string): Promise<void> {
       const timeout = AbortSignal.timeout(TIMEOUT_MS);
-      await Promise.race([cleanUpOld(tenant, timeout), rejectionOf(timeout)]).catch((error: unknown) => {
+      await Promise.race([cleanUpTenant(tenant, timeout), rejectOnAbort(timeout)]).catch((error: unknown) => {
         logger.warn('chunks not cleaned up', { tenant_id: tenant, ...errorTrace(error) });
         count({ chunk_cleanup_failures: 1 });
       });
@@ -168,5 +169,5 @@ export const createChunkCleanup = (client: DynamoDBDocumentClient, table: string
   };
 };
 
-/** Finds and deletes chunks that no target points to. */
+/** Deletes chunks that no target points to. */
 export type ChunkCleanup = ReturnType<typeof createChunkCleanup>;

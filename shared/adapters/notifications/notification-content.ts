@@ -2,12 +2,12 @@ import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { batchGet, type ItemKey } from '../dynamodb/batches.ts';
 import { CHUNK_BYTES, chunkKeys, parseChunk, type StoredTarget } from './notification-items.ts';
 
-/** About how many bytes of chunks one request reads: several small requests at once are faster than one large one. */
+/** Approximate size of one read of chunks: several small concurrent requests are faster than a large one. */
 const REQUEST_BYTES = 1024 * 1024;
-/** Keys of one BatchGetItem (AWS limit). */
-const REQUEST_KEYS = 100;
+/** The most keys in one BatchGetItem (AWS limit). */
+const MAX_REQUEST_KEYS = 100;
 
-/** Cuts a list into groups of at most `maxCount`, each ended by the element with which its weight passes `maxWeight`. */
+/** Splits a list into groups of at most `maxCount` elements. A group ends with the element that exceeds `maxWeight`. */
 export const weightedGroups = <Element>(
   elements: readonly Element[],
   weightOf: (element: Element) => number,
@@ -37,9 +37,9 @@ const chunksOf = (tenant: string, target: StoredTarget): Chunk[] =>
   }));
 
 /**
- * Reads the contents of targets, all their chunks in parallel, strongly consistent.
+ * Reads the contents of targets, all chunks concurrently, strongly consistent.
  *
- * @returns for each target its content; undefined where a chunk is missing
+ * @returns the content of each target in order, or undefined if one of its chunks is missing
  */
 export const readContents = async (
   client: DynamoDBDocumentClient,
@@ -48,7 +48,7 @@ export const readContents = async (
   targets: readonly StoredTarget[],
 ): Promise<(Uint8Array | undefined)[]> => {
   const chunks = targets.map((target) => chunksOf(tenant, target));
-  const requests = weightedGroups(chunks.flat(), ({ bytes }) => bytes, REQUEST_BYTES, REQUEST_KEYS);
+  const requests = weightedGroups(chunks.flat(), ({ bytes }) => bytes, REQUEST_BYTES, MAX_REQUEST_KEYS);
   const items = await Promise.all(
     requests.map((request) =>
       batchGet(
@@ -58,10 +58,10 @@ export const readContents = async (
       ),
     ),
   );
-  const stored = new Map(items.flat().map((item) => [item.sk, parseChunk(item)]));
+  const chunkContents = new Map(items.flat().map((item) => [item.sk, parseChunk(item)]));
   return targets.map((target, index) => {
     if (target.chunks === 0) return target.content;
-    const parts = (chunks[index] ?? []).flatMap(({ key }) => stored.get(key.sk) ?? []);
-    return parts.length === target.chunks ? Buffer.concat(parts) : undefined;
+    const contents = (chunks[index] ?? []).flatMap(({ key }) => chunkContents.get(key.sk) ?? []);
+    return contents.length === target.chunks ? Buffer.concat(contents) : undefined;
   });
 };

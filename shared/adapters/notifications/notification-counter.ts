@@ -3,37 +3,37 @@ import { ulid } from 'ulid';
 import * as z from 'zod/mini';
 import { errorTrace, logger } from '../logger.ts';
 
-/** The primary key of the counter of a tenant's notifications (table Notifications). */
+/** Returns the primary key of a tenant's notification counter (table Notifications). */
 export const counterKey = (tenant: string) => ({ pk: `quota#${tenant}`, sk: 'notifications' });
 
-/** The counter of a tenant's notifications, as it is read at the quota. */
+/** A tenant's notification counter. See `notification-quota.ts`. */
 export const storedCounter = z.object({
-  /** At least the tenant's notifications, but for those that were being created when the counter was corrected. */
+  /** An upper bound of the tenant's notifications, apart from creates in progress during a correction. */
   used: z.number(),
-  /** A new one for each correction, so that a delayed duplicate of an earlier one does nothing. */
-  correction: z.optional(z.string()),
-  /** When a count that found the tenant at its limit began. A delete removes it, since it has made room. */
+  /** Unique per correction, so that a delayed duplicate of an earlier correction fails its condition. */
+  correction_id: z.optional(z.string()),
+  /** When the last count that found the tenant at its limit began. A delete removes it. */
   counted_full_at_ms: z.optional(z.number()),
-  /** A new one for each delete, so that a count during which something was deleted is not recorded. */
-  last_delete: z.optional(z.string()),
+  /** Unique per delete, so that a count that overlaps a delete is not recorded. */
+  last_delete_id: z.optional(z.string()),
 });
 
 /**
- * Records deletes of notifications, so that the tenant's next create at its quota counts its notifications again. A copy of
- * a record that arrives late failureCauses one more count. Never rejects, since the notification is deleted: a failure is logged, and
- * a create at the quota counts again within 60 seconds.
+ * Creates a function that records the delete of a notification, so that the tenant's next create at its quota counts the
+ * notifications again. A late duplicate of the write only causes one more count. The function never rejects, since the
+ * notification is already deleted: it logs the failure, and creates at the quota count again after 60 s.
  */
 export const createDeleteRecorder =
   (client: DynamoDBDocumentClient, table: string) =>
   async (tenant: string): Promise<void> => {
-    const record = new UpdateCommand({
+    const update = new UpdateCommand({
       TableName: table,
       Key: counterKey(tenant),
-      UpdateExpression: 'SET last_delete = :delete REMOVE counted_full_at_ms',
-      ExpressionAttributeValues: { ':delete': ulid() },
+      UpdateExpression: 'SET last_delete_id = :delete_id REMOVE counted_full_at_ms',
+      ExpressionAttributeValues: { ':delete_id': ulid() },
     });
     await client
-      .send(record)
+      .send(update)
       .catch((error: unknown) =>
         logger.warn('notification quota: delete not recorded', { tenant_id: tenant, ...errorTrace(error) }),
       );

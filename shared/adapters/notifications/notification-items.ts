@@ -5,48 +5,48 @@ import { type DeliveryTarget, type NotificationKey, typeFields } from '../../dom
 import { itemBytes } from '../dynamodb/item-size.ts';
 
 /*
- * The items of the table Notifications. A valid notification may have 4.5 MB of UTF-8, an item at most 400 KB (AWS limit), so:
+ * The items of the table Notifications. A notification may have 4.5 MB of UTF-8, an item at most 400 KB (AWS limit), so a large
+ * notification is stored as a target and chunks (DECISIONS.md#large-notifications):
  *
- *   pk `notification#<tenant>`  sk <id>                      the target: what delivering needs (type, the type's own fields),
- *                                                            version, and the content itself where the item stays small
- *                                                            Or a tombstone, which expires: `notification-writer.ts`
- *   pk `chunk#<tenant>`         sk <id>#<version>#<number>   a part of a larger content
+ *   pk `notification#<tenant>`  sk <id>                      target: the type and its own fields, which a delivery needs, the
+ *                                                            version, and the content if the item stays small;
+ *                                                            or a tombstone, which expires: `notification-writer.ts`
+ *   pk `chunk#<tenant>`         sk <id>#<version>#<number>   chunk of a large content
  *   pk `cleanup#<tenant>`       sk <ULID>                    versions whose chunks may have to be deleted: `chunk-cleanup.ts`
- *   pk `quota#<tenant>`         sk `notifications`           a counter: `notification-counter.ts`
+ *   pk `quota#<tenant>`         sk `notifications`           counter: `notification-counter.ts`
  *
- * The content is label, `details` and `metadata` as JSON in UTF-8 bytes: as bytes it can be cut anywhere, and as JSON it keeps
- * the order of keys, and a key such as `__proto__`. The values of own fields are stored in the target alone; the content holds
- * null in their places. The tenant is the end of every partition key, so that no tenant's name can reach into another's
- * partition.
+ * The content is `label`, `details` and `metadata` as JSON in UTF-8. Bytes can be split anywhere, and JSON keeps the order of keys
+ * and keys such as `__proto__`. Values of the type's own fields are stored in the target only; the content has null instead.
+ * The tenant is the last part of every partition key, so that no tenant name can produce the key of another tenant's partition.
  */
 
-/** The most bytes of content that one chunk holds; the rest of its 400 KB is for its key. */
+/** The most bytes of content in one chunk. The rest of its 400 KB is for its key. */
 export const CHUNK_BYTES = 350 * 1024;
 
 /**
- * A target item with its content stays below this size, in bytes, or the content goes into chunks: dispatch and senders read
- * the whole item whatever they project, and DynamoDB charges a read unit for each 4 KB of it.
+ * A target item that would reach this size stores its content in chunks. DynamoDB charges a read unit per 4 KB of the whole item,
+ * whatever dispatch and senders project.
  */
 export const SMALL_TARGET_BYTES = 8 * 1024;
 
-/** The partition of a tenant's targets. */
+/** Returns the partition key of a tenant's targets. */
 export const targetPartition = (tenant: string): string => `notification#${tenant}`;
 
-/** The primary key of a target. */
+/** Returns the primary key of a target. */
 export const targetKey = ({ tenant, id }: NotificationKey) => ({ pk: targetPartition(tenant), sk: id });
 
-/** The partition of a tenant's chunks. */
+/** Returns the partition key of a tenant's chunks. */
 export const chunkPartition = (tenant: string): string => `chunk#${tenant}`;
 
 /** A version of a notification, and the number of its chunks. */
 export type Version = {
   version: string;
   chunks: number;
-  /** True where the SDK sent the put of the create more than once, so that a copy of it may still arrive. */
+  /** True if the SDK repeated the put that created the notification, so that a copy of it may still arrive. */
   create_repeated?: boolean | undefined;
 };
 
-/** The keys of all chunks of one version of a notification, in order. */
+/** Returns the keys of all chunks of a version, in order. */
 export const chunkKeys = ({ tenant, id }: NotificationKey, { version, chunks }: Version) =>
   Array.from({ length: chunks }, (_, index) => ({
     pk: chunkPartition(tenant),
@@ -61,29 +61,33 @@ const storedTarget = z.object({
   fields: z.record(z.string(), z.string()),
   version: z.string(),
   content: z.optional(bytes),
-  /** The size of the content, in chunks or not, from which reads are planned. */
+  /** The size of the content, in the target or in chunks. Reads are grouped by it. */
   content_bytes: z.number(),
   chunks: z.number(),
   create_repeated: z.optional(z.boolean()),
 });
 
-/** A target as it is stored: `content` is there unless `chunks` is above 0. */
+/** A stored target. `content` is present if `chunks` is 0. */
 export type StoredTarget = z.infer<typeof storedTarget>;
 
-/** True for what the delete of a notification whose create was repeated leaves in the place of the target. */
+/** Returns whether an item is a tombstone. */
 export const isTombstone = (item: Readonly<Record<string, unknown>>): boolean => 'deleted_at_ms' in item;
 
-/** Stays in the place of a target, so that a second copy of the put that created it finds an item. @param expires epoch seconds */
+/**
+ * Returns the item that replaces a deleted target, so that a late copy of the put that created it fails its condition.
+ *
+ * @param ttl epoch seconds
+ */
 export const tombstone = (key: NotificationKey, deletedAtMs: number, ttl: number) => ({
   ...targetKey(key),
   deleted_at_ms: deletedAtMs,
   ttl,
 });
 
-/** Reads a target's item. @throws ZodError where this version cannot read it */
+/** Parses the item of a target. @throws ZodError */
 export const parseStoredTarget = (item: unknown): StoredTarget => storedTarget.parse(item);
 
-/** The attributes that delivering needs: the others are not sent over the network. */
+/** The attributes that a delivery needs. */
 export const TARGET_PROJECTION = {
   ProjectionExpression: 'pk, sk, #type, #fields, deleted_at_ms',
   ExpressionAttributeNames: { '#type': 'type', '#fields': 'fields' },
@@ -91,7 +95,7 @@ export const TARGET_PROJECTION = {
 
 const projectedTarget = z.pick(storedTarget, { sk: true, type: true, fields: true });
 
-/** Reads a projected target's item. @throws ZodError where this version cannot read it */
+/** Parses a projected target. @throws ZodError */
 export const parseTarget = (item: unknown): DeliveryTarget => {
   const { sk, type, fields } = projectedTarget.parse(item);
   return { id: sk, type, details: fields };
@@ -99,32 +103,35 @@ export const parseTarget = (item: unknown): DeliveryTarget => {
 
 const storedChunk = z.object({ content: bytes });
 
-/** Reads the bytes of one chunk's item; undefined where this version cannot read it. */
+/** Returns the content of a chunk, or undefined if the item is not a valid chunk. */
 export const parseChunk = (item: unknown): Uint8Array | undefined => storedChunk.safeParse(item).data?.content;
 
-/** Cuts a content that is too large for the target. */
-const cut = (content: Buffer): Buffer[] =>
+/** Splits the content into chunks. */
+const splitContent = (content: Buffer): Buffer[] =>
   Array.from({ length: Math.ceil(content.length / CHUNK_BYTES) }, (_, index) =>
     content.subarray(index * CHUNK_BYTES, (index + 1) * CHUNK_BYTES),
   );
 
-/** The target and chunk items of a notification at a version. */
+/** Returns the target and chunk items of a version of a notification. */
 export const notificationItems = (
   key: NotificationKey,
   version: string,
   { label, type, details, metadata }: NotificationAttributes,
 ) => {
   const fields = typeFields({ type, details });
-  const others = Object.entries(details).map(([name, value]) => [name, Object.hasOwn(fields, name) ? null : value]);
-  const content = Buffer.from(JSON.stringify({ label, details: Object.fromEntries(others), metadata }));
+  const contentDetails = Object.entries(details).map(([name, value]) => [
+    name,
+    Object.hasOwn(fields, name) ? null : value,
+  ]);
+  const content = Buffer.from(JSON.stringify({ label, details: Object.fromEntries(contentDetails), metadata }));
   const target = { ...targetKey(key), type, fields, version, content_bytes: content.length };
-  const small = { ...target, content, chunks: 0 };
-  if (itemBytes(small) < SMALL_TARGET_BYTES) return { target: small, chunks: [] };
-  const parts = cut(content);
-  const keys = chunkKeys(key, { version, chunks: parts.length });
+  const smallTarget = { ...target, content, chunks: 0 };
+  if (itemBytes(smallTarget) < SMALL_TARGET_BYTES) return { target: smallTarget, chunks: [] };
+  const contents = splitContent(content);
+  const keys = chunkKeys(key, { version, chunks: contents.length });
   return {
-    target: { ...target, chunks: parts.length },
-    chunks: keys.map((chunkKey, index) => ({ ...chunkKey, content: parts[index] })),
+    target: { ...target, chunks: contents.length },
+    chunks: keys.map((chunkKey, index) => ({ ...chunkKey, content: contents[index] })),
   };
 };
 
@@ -142,14 +149,14 @@ const storedContent = z.object({
   metadata: z.optional(z.custom<StringMap>(isStringMap)),
 });
 
-/** The value of an own field, which the target holds. */
+/** Returns the value of one of the type's own fields from the target. */
 const ownField = ({ fields }: StoredTarget, name: string): string => {
   const value = fields[name];
   if (value === undefined) throw new Error(`The target has no field ${name}.`);
   return value;
 };
 
-/** Joins a target and its content to a record. @throws Error or ZodError where this version cannot read them */
+/** Joins a target and its content. @throws Error or ZodError if the content is invalid or a field is missing */
 export const recordFrom = (target: StoredTarget, content: Uint8Array): NotificationRecord => {
   const { label, details, metadata } = storedContent.parse(JSON.parse(Buffer.from(content).toString('utf8')));
   const entries = Object.entries(details).map(([name, value]) => [name, value ?? ownField(target, name)]);

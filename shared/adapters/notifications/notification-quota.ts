@@ -14,19 +14,19 @@ import { errorTrace, logger } from '../logger.ts';
 import { counterKey, storedCounter } from './notification-counter.ts';
 import { targetPartition } from './notification-items.ts';
 
-/** How often a reservation starts over because others corrected the counter meanwhile. */
-const ROUNDS = 5;
+/** Attempts of a reservation if other requests correct the counter at the same time. */
+const MAX_ATTEMPTS = 5;
 
-/** How long a tenant is taken to be at its limit after a count, unless a delete is recorded, in ms. */
-const COUNT_AGE_MS = 60_000;
+/** How long a count that found the tenant at its limit is valid, unless a delete is recorded. */
+const MAX_COUNT_AGE_MS = 60_000;
 
 type Counter = z.infer<typeof storedCounter>;
 
 /**
- * Limits the notifications of each tenant (table Notifications). A counter goes up before a create and never down: a delete
- * whose request is repeated would otherwise make room twice. When it reaches the limit, the tenant's notifications are counted
- * and the counter is corrected. A count reads all targets of the tenant, so one that finds the tenant at its limit is recorded,
- * and the next one waits for a delete, or for 60 seconds.
+ * Limits the notifications of each tenant (table Notifications). A counter is incremented before a create and never decremented,
+ * since a repeated delete would decrement it twice. When it reaches the limit, the tenant's notifications are counted and the
+ * counter is corrected. A count reads all targets of the tenant, so a count that finds the tenant at its limit is recorded and
+ * stays valid until a delete, or for 60 s (DECISIONS.md#notification-quota).
  */
 export const createNotificationQuota = (
   client: DynamoDBDocumentClient,
@@ -34,7 +34,7 @@ export const createNotificationQuota = (
   limit: number,
   clock: Clock = Date.now,
 ) => {
-  /** @returns false where the condition failed */
+  /** Updates the counter. @returns false if the condition failed */
   const update = async (
     tenant: string,
     change: Pick<UpdateCommandInput, 'UpdateExpression' | 'ConditionExpression' | 'ExpressionAttributeValues'>,
@@ -62,7 +62,7 @@ export const createNotificationQuota = (
     return storedCounter.parse(Item);
   };
 
-  /** The tenant's notifications, strongly consistent; stops counting at the limit. */
+  /** Counts the tenant's notifications, strongly consistent, up to the limit. */
   const countNotifications = async (tenant: string): Promise<number> => {
     let counted = 0;
     const pages = paginateQuery(
@@ -71,7 +71,7 @@ export const createNotificationQuota = (
         TableName: table,
         Select: 'COUNT',
         KeyConditionExpression: 'pk = :pk',
-        // What a delete leaves has no version.
+        // Excludes tombstones.
         FilterExpression: 'attribute_exists(version)',
         ExpressionAttributeValues: { ':pk': targetPartition(tenant) },
         ConsistentRead: true,
@@ -84,32 +84,32 @@ export const createNotificationQuota = (
     return counted;
   };
 
-  /** Sets the counter, unless it was changed since it was read. */
-  const correct = (tenant: string, seen: Counter, used: number): Promise<boolean> =>
+  /** Sets the counter if it has not changed since it was read. */
+  const correct = (tenant: string, read: Counter, used: number): Promise<boolean> =>
     update(tenant, {
-      UpdateExpression: 'SET used = :used, correction = :correction',
-      ConditionExpression: `used = :seen AND ${seen.correction === undefined ? 'attribute_not_exists(correction)' : 'correction = :last'}`,
+      UpdateExpression: 'SET used = :used, correction_id = :correction_id',
+      ConditionExpression: `used = :read_used AND ${read.correction_id === undefined ? 'attribute_not_exists(correction_id)' : 'correction_id = :read_correction_id'}`,
       ExpressionAttributeValues: {
         ':used': used,
-        ':correction': ulid(),
-        ':seen': seen.used,
-        ...(seen.correction !== undefined && { ':last': seen.correction }),
+        ':correction_id': ulid(),
+        ':read_used': read.used,
+        ...(read.correction_id !== undefined && { ':read_correction_id': read.correction_id }),
       },
     });
 
-  /** The count may be by another machine's clock: where that was far ahead, the tenant is counted once more. */
+  /** Returns whether a recent count found the tenant at its limit. `Math.abs` ignores a count by a clock that is far ahead. */
   const isKnownFull = ({ counted_full_at_ms: countedAt }: Counter): boolean =>
-    countedAt !== undefined && Math.abs(clock() - countedAt) < COUNT_AGE_MS;
+    countedAt !== undefined && Math.abs(clock() - countedAt) < MAX_COUNT_AGE_MS;
 
-  /** Records a count that found the tenant at its limit, unless something was deleted since the counter was read. */
-  const recordFull = async (tenant: string, seen: Counter, countedAt: number): Promise<void> => {
+  /** Records that a count found the tenant at its limit, unless a delete was recorded since the counter was read. */
+  const recordFull = async (tenant: string, read: Counter, countedAt: number): Promise<void> => {
     const change = {
       UpdateExpression: 'SET counted_full_at_ms = :at',
       ConditionExpression:
-        seen.last_delete === undefined ? 'attribute_not_exists(last_delete)' : 'last_delete = :delete',
+        read.last_delete_id === undefined ? 'attribute_not_exists(last_delete_id)' : 'last_delete_id = :delete_id',
       ExpressionAttributeValues: {
         ':at': countedAt,
-        ...(seen.last_delete !== undefined && { ':delete': seen.last_delete }),
+        ...(read.last_delete_id !== undefined && { ':delete_id': read.last_delete_id }),
       },
     };
     await update(tenant, change).catch((error: unknown) =>
@@ -117,27 +117,27 @@ export const createNotificationQuota = (
     );
   };
 
-  const refusal = () =>
+  const quotaExceeded = () =>
     new ServiceError('forbiddenError', 'The account has as many notifications as it may have.', {
       details: `notificationsPerTenant: at most ${limit} notifications in an account`,
     });
 
   return {
     /**
-     * Reserves room for one more notification of the tenant. Creates in flight may exceed the limit.
+     * Reserves one more notification for the tenant. Concurrent creates may exceed the limit.
      *
-     * @throws ServiceError forbiddenError where the tenant has as many notifications as it may have
+     * @throws ServiceError forbiddenError if the tenant is at its limit
      */
     async reserve(tenant: string): Promise<void> {
-      for (let round = 0; round < ROUNDS; round++) {
+      for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
         if (await increment(tenant)) return;
         const counter = await readCounter(tenant);
-        if (isKnownFull(counter)) throw refusal();
+        if (isKnownFull(counter)) throw quotaExceeded();
         const countedAt = clock();
         const stored = await countNotifications(tenant);
         if (stored >= limit) {
           await recordFull(tenant, counter, countedAt);
-          throw refusal();
+          throw quotaExceeded();
         }
         if (await correct(tenant, counter, stored + 1)) return;
       }

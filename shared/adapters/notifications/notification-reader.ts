@@ -1,5 +1,4 @@
 import { type DynamoDBDocumentClient, GetCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
-import { MAX_BODY_BYTES } from '../../api/response.ts';
 import type { NotificationRecord } from '../../contracts/notification.ts';
 import { unavailable } from '../../domain/errors.ts';
 import { defaultNotification, type NotificationKey } from '../../domain/notification.ts';
@@ -17,31 +16,33 @@ import {
 } from './notification-items.ts';
 import { UnreadableNotificationError, unreadable } from './unreadable-notification.ts';
 
-/** A notification with the version that an update must still find. */
+/** A notification and its stored version, which an update expects to be unchanged. */
 export type VersionedNotification = { record: NotificationRecord; stored: Version };
 
-/** How often a reader starts over because the version it read was replaced meanwhile. */
-const READ_ROUNDS = 5;
-/** Targets that a list by ids reads at once: one BatchGetItem. */
-const IDS_AT_ONCE = 100;
-/** A sort key is at most 1,024 bytes (DynamoDB); a marker cut at this length sorts as the whole one among our ids. */
+/** Attempts to read a notification that is replaced during the read. */
+const MAX_READ_ATTEMPTS = 5;
+/** Content that one group of concurrent reads loads: as much as fits into one API response. */
+const MAX_GROUP_BYTES = 5.5 * 1024 * 1024;
+/** Targets that a list by ids reads at a time: one BatchGetItem. */
+const MAX_BATCH_IDS = 100;
+/** DynamoDB limits sort keys to 1,024 bytes. Ids are shorter than this, so a truncated marker sorts like the whole one. */
 const MARKER_LENGTH = 64;
 
-/** A target's record takes at least so many bytes in a response, where its JSON is escaped. */
-const recordBytes = ({ content_bytes, fields }: StoredTarget): number =>
+/** Returns a lower bound of the size of a record in a response. */
+const minRecordBytes = ({ content_bytes, fields }: StoredTarget): number =>
   Object.values(fields).reduce((sum, value) => sum + Buffer.byteLength(value), content_bytes);
 
-/** Undefined in place of a notification that this version cannot read, which was logged and counted. */
+/** Returns undefined for an unreadable notification, which is already logged and counted. Rethrows other errors. */
 const omitUnreadable = (error: unknown): undefined => {
   if (!(error instanceof UnreadableNotificationError)) throw error;
 };
 
-/** Bytewise, as DynamoDB sorts; ids are ASCII, where UTF-16 order is the same. */
+/** Compares like DynamoDB: ids are ASCII, so UTF-16 order equals byte order. */
 const isFrom = (id: string, from: string | null): boolean => from === null || id >= from;
 
-/** Reads whole notifications (table Notifications), strongly consistent. */
+/** Creates the reads of whole notifications (table Notifications), all strongly consistent. */
 export const createNotificationReader = (client: DynamoDBDocumentClient, table: string) => {
-  /** Undefined for a tombstone. @throws UnreadableNotificationError */
+  /** Parses a target. @returns undefined for a tombstone @throws UnreadableNotificationError */
   const parse = (key: NotificationKey, item: Item): StoredTarget | undefined => {
     if (isTombstone(item)) return undefined;
     try {
@@ -65,11 +66,12 @@ export const createNotificationReader = (client: DynamoDBDocumentClient, table: 
   };
 
   /**
-   * Joins a target and its content. Where a chunk is missing, the target is read again: a version's chunks are deleted only
-   * once the target points to another one.
+   * Joins a target and its content. If a chunk is missing, the target is read again, since the chunks of a version are deleted
+   * only after the target points to another version.
    *
-   * @returns undefined where the notification has been deleted meanwhile
-   * @throws UnreadableNotificationError; ServiceError serviceUnavailable where the notification is replaced again and again
+   * @returns undefined if the notification has been deleted
+   * @throws UnreadableNotificationError
+   * @throws ServiceError serviceUnavailable if every attempt finds a replaced version
    */
   const complete = async (
     key: NotificationKey,
@@ -78,8 +80,8 @@ export const createNotificationReader = (client: DynamoDBDocumentClient, table: 
   ): Promise<VersionedNotification | undefined> => {
     let target = first;
     let content = firstContent;
-    for (let round = 1; content === undefined; round++) {
-      if (round === READ_ROUNDS) throw unavailable();
+    for (let attempt = 1; content === undefined; attempt++) {
+      if (attempt === MAX_READ_ATTEMPTS) throw unavailable();
       const current = await readTarget(key);
       if (!current) return undefined;
       if (current.version === target.version) throw unreadable(key);
@@ -90,8 +92,8 @@ export const createNotificationReader = (client: DynamoDBDocumentClient, table: 
   };
 
   /**
-   * The records of target items, in their order, without those that this version cannot read. Contents are read in parallel,
-   * but no more of them than fill a page.
+   * Yields the records of targets in order, without unreadable ones. Contents of one page are read concurrently, those of the
+   * next page only when they are needed.
    */
   async function* records(
     tenant: string,
@@ -105,7 +107,7 @@ export const createNotificationReader = (client: DynamoDBDocumentClient, table: 
         return omitUnreadable(error) ?? [];
       }
     });
-    for (const group of weightedGroups(targets, recordBytes, MAX_BODY_BYTES, pageSize)) {
+    for (const group of weightedGroups(targets, minRecordBytes, MAX_GROUP_BYTES, pageSize)) {
       const contents = await readContents(client, table, tenant, group);
       for (const [index, target] of group.entries()) {
         const notification = await complete({ tenant, id: target.sk }, target, contents[index]).catch(omitUnreadable);
@@ -115,7 +117,7 @@ export const createNotificationReader = (client: DynamoDBDocumentClient, table: 
   }
 
   return {
-    /** One notification of the tenant, the default one included; undefined where there is none. */
+    /** Returns a notification of the tenant, or undefined if it does not exist. Includes the default notification. */
     async get(key: NotificationKey): Promise<VersionedNotification | undefined> {
       if (key.id === DEFAULT_NOTIFICATION_ID) {
         return { record: defaultNotification, stored: { version: '', chunks: 0 } };
@@ -126,7 +128,7 @@ export const createNotificationReader = (client: DynamoDBDocumentClient, table: 
       return complete(key, target, content);
     },
 
-    /** The tenant's notifications from an id on, in order of their ids, the default one last. Read as they are taken. */
+    /** Yields the tenant's notifications by id, starting with `from`, the default notification last. Reads lazily. */
     async *list(tenant: string, from: string | null, pageSize: number): AsyncGenerator<NotificationRecord> {
       const start = from?.slice(0, MARKER_LENGTH).toWellFormed();
       let next: Item | undefined;
@@ -137,7 +139,7 @@ export const createNotificationReader = (client: DynamoDBDocumentClient, table: 
             KeyConditionExpression: start ? 'pk = :pk AND sk >= :start' : 'pk = :pk',
             ExpressionAttributeValues: { ':pk': targetPartition(tenant), ...(start && { ':start': start }) },
             ConsistentRead: true,
-            // A second page is read where the first one held tombstones, of which there may be many.
+            // A further query is needed only after tombstones, of which there may be many, so it has no limit.
             ...(next ? { ExclusiveStartKey: next } : { Limit: pageSize }),
           }),
         );
@@ -147,10 +149,10 @@ export const createNotificationReader = (client: DynamoDBDocumentClient, table: 
       if (isFrom(DEFAULT_NOTIFICATION_ID, from)) yield defaultNotification;
     },
 
-    /** Those of the ids that are the tenant's notifications, from an id on, in order. Read as they are taken. */
+    /** Yields the tenant's notifications among `ids` by id, starting with `from`. Reads lazily. */
     async *listByIds(tenant: string, ids: readonly string[], from: string | null): AsyncGenerator<NotificationRecord> {
-      const wanted = [...new Set(ids)].filter((id) => isStoredNotificationId(id) && isFrom(id, from)).sort();
-      for (const batch of inBatches(wanted, IDS_AT_ONCE)) {
+      const sortedIds = [...new Set(ids)].filter((id) => isStoredNotificationId(id) && isFrom(id, from)).sort();
+      for (const batch of inBatches(sortedIds, MAX_BATCH_IDS)) {
         const items = await batchGet(
           client,
           table,
@@ -158,8 +160,8 @@ export const createNotificationReader = (client: DynamoDBDocumentClient, table: 
         );
         yield* records(
           tenant,
-          items.sort((one, other) => (String(one.sk) < String(other.sk) ? -1 : 1)),
-          IDS_AT_ONCE,
+          items.sort((a, b) => (String(a.sk) < String(b.sk) ? -1 : 1)),
+          MAX_BATCH_IDS,
         );
       }
       if (ids.includes(DEFAULT_NOTIFICATION_ID) && isFrom(DEFAULT_NOTIFICATION_ID, from)) yield defaultNotification;

@@ -7,7 +7,7 @@ import { createNotificationWriter } from './notification-writer.ts';
 
 export type { NotificationKey, TargetReads };
 
-/** Notifications of all tenants (table Notifications). All reads are strongly consistent. */
+/** Reads and writes notifications (table Notifications). All reads are strongly consistent. */
 export const createNotificationRepository = (
   client: DynamoDBDocumentClient,
   table: string,
@@ -16,9 +16,9 @@ export const createNotificationRepository = (
   ...createNotificationReader(client, table),
   ...createNotificationWriter(client, table, clock),
 
-  /** Starts to read what delivering needs of many notifications, each under its own tenant. */
+  /** Starts to read the delivery targets of notifications, which may be of several tenants. */
   targets: (keys: readonly NotificationKey[]): TargetReads => readTargets(client, table, keys),
 });
 
-/** Where notifications are kept. */
+/** Reads and writes the table Notifications. */
 export type NotificationRepository = ReturnType<typeof createNotificationRepository>;

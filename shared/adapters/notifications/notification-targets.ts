@@ -5,27 +5,28 @@ import { readEach } from '../dynamodb/batches.ts';
 import { isTombstone, parseTarget, TARGET_PROJECTION, targetKey } from './notification-items.ts';
 import { unreadable } from './unreadable-notification.ts';
 
-/** Targets that are being read, each with a result of its own. */
+/** Pending reads of delivery targets. */
 export type TargetReads = {
   /**
-   * Resolves as soon as this target has been read, to undefined only where it is known not to exist.
+   * Resolves as soon as this target has been read, to undefined if it does not exist.
    *
-   * @throws UnprocessedKeyError where DynamoDB left its key unprocessed twice; UnreadableNotificationError where this version
-   * cannot read the item; the SDK's error where the read failed altogether
+   * @throws UnprocessedKeyError if DynamoDB left its key unprocessed twice
+   * @throws UnreadableNotificationError if this version of the service cannot read the item
+   * @throws the SDK's error if the request failed
    */
   find(key: NotificationKey): Promise<DeliveryTarget | undefined>;
 };
 
 const keyText = ({ tenant, id }: NotificationKey): string => `${id} ${tenant}`;
 
-/** Starts to read what delivering needs of many notifications, strongly consistent, each under its own tenant. */
+/** Starts to read the delivery targets of notifications, which may be of several tenants. Strongly consistent. */
 export const readTargets = (
   client: DynamoDBDocumentClient,
   table: string,
   keys: readonly NotificationKey[],
 ): TargetReads => {
-  const stored = keys.filter(({ id }) => isStoredNotificationId(id));
-  const findItem = readEach(client, table, stored.map(targetKey), TARGET_PROJECTION);
+  const storedKeys = keys.filter(({ id }) => isStoredNotificationId(id));
+  const findItem = readEach(client, table, storedKeys.map(targetKey), TARGET_PROJECTION);
   const found = new Map<string, Promise<DeliveryTarget | undefined>>();
 
   const read = async (key: NotificationKey): Promise<DeliveryTarget | undefined> => {

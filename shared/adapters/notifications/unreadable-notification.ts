@@ -2,7 +2,7 @@ import type { NotificationKey } from '../../domain/notification.ts';
 import { errorTrace, logger } from '../logger.ts';
 import { count } from '../metrics.ts';
 
-/** A stored notification that this version cannot read: its type is unknown, a part of it is missing or malformed. */
+/** A stored notification cannot be read: its type is unknown to this version of the service, or its data is incomplete. */
 export class UnreadableNotificationError extends Error {
   override readonly name = 'UnreadableNotificationError';
 
@@ -11,7 +11,7 @@ export class UnreadableNotificationError extends Error {
   }
 }
 
-/** Logs and counts a notification that cannot be read. @returns the error to throw for it */
+/** Logs and counts an unreadable notification. @returns the error to throw */
 export const unreadable = (key: NotificationKey, cause?: unknown): UnreadableNotificationError => {
   logger.error('unreadable notification', {
     tenant_id: key.tenant,

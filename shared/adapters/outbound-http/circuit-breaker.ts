@@ -3,49 +3,54 @@ import type { Clock } from '../../domain/clock.ts';
 import type { EgressRule } from '../../domain/egress.ts';
 import { createHttpClient, type HttpClient, RequestTimeoutError } from './http-client.ts';
 
-/** An origin has missed the deadline again and again: for now it is not even dialled. */
+/** The circuit of the origin is open: the request was not sent. */
 export class CircuitOpenError extends Error {
   override readonly name = 'CircuitOpenError';
-  /** Milliseconds until it is tried again. */
-  readonly wait: number;
+  /** Milliseconds until the circuit closes. */
+  readonly retryAfterMs: number;
 
-  constructor(wait: number) {
-    super('the origin is paused');
-    this.wait = wait;
+  constructor(retryAfterMs: number) {
+    super('The circuit of the origin is open.');
+    this.retryAfterMs = retryAfterMs;
   }
 }
 
-/** Misses within this time make a pause, and a pause lasts as long after the last of them, in ms. */
-const WINDOW = 30_000;
-/** Misses that make a pause (design 3, Isolation). */
-const MISSES = 2;
+/** Timeouts within this time open the circuit, and it stays open for as long after the last one. */
+const WINDOW_MS = 30_000;
+/** Timeouts that open the circuit. */
+const MAX_TIMEOUTS = 2;
 
 /**
- * Lets an origin that hangs cost its deadline twice, not ten times a batch for hours: after two misses within 30 s a sandbox
- * does not dial it for the rest of that time. One that answers is forgiven at once.
+ * Adds a circuit breaker per origin, kept by each execution environment. After two timeouts within 30 s the circuit is open:
+ * requests fail at once, so that a hanging origin costs two timeouts instead of ten per batch. It closes 30 s after the last
+ * timeout, or with any response to a request still in flight. There is no half-open state: two more timeouts open it again.
+ * See DECISIONS.md#circuit-breaker.
  */
 export const withCircuitBreaker = (http: HttpClient, clock: Clock = Date.now): HttpClient => {
-  const missesOf = lru<number[]>(1_000);
+  const timeoutsByOrigin = lru<number[]>(1_000);
   return {
     async post(request) {
       const { origin } = request.url;
-      const since = clock() - WINDOW;
-      const misses = (missesOf.get(origin) ?? []).filter((at) => at > since);
-      const last = misses.at(-1);
-      if (last !== undefined && misses.length >= MISSES) throw new CircuitOpenError(last - since);
+      const windowStart = clock() - WINDOW_MS;
+      const recentTimeouts = (timeoutsByOrigin.get(origin) ?? []).filter((time) => time > windowStart);
+      const lastTimeout = recentTimeouts.at(-1);
+      if (lastTimeout !== undefined && recentTimeouts.length >= MAX_TIMEOUTS) {
+        throw new CircuitOpenError(lastTimeout - windowStart);
+      }
       try {
-        const answer = await http.post(request);
-        missesOf.delete(origin);
-        return answer;
+        const response = await http.post(request);
+        timeoutsByOrigin.delete(origin);
+        return response;
       } catch (error) {
-        if (error instanceof RequestTimeoutError)
-          missesOf.set(origin, [...(missesOf.get(origin) ?? []), clock()].slice(-MISSES));
+        if (error instanceof RequestTimeoutError) {
+          timeoutsByOrigin.set(origin, [...(timeoutsByOrigin.get(origin) ?? []), clock()].slice(-MAX_TIMEOUTS));
+        }
         throw error;
       }
     },
   };
 };
 
-/** The client by which senders reach destinations: only allowed addresses, and no origin that hangs again and again. */
+/** Creates the HTTP client of the senders: it reaches allowed addresses only, and has a circuit breaker. */
 export const createOutboundClient = (isAllowed: EgressRule): HttpClient =>
   withCircuitBreaker(createHttpClient({ isAllowed }));

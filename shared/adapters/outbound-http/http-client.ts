@@ -7,144 +7,152 @@ import type { HttpResponse } from '../../domain/http-outcome.ts';
 import { SEND_TIMEOUT_MS } from '../../domain/transport.ts';
 import { BlockedAddressError, type Resolve, ssrfSafeLookup, systemResolve } from './ssrf-safe-lookup.ts';
 
-/** A POST to a user's URL. */
+/** A POST request to a tenant's URL. */
 export type HttpPost = {
   url: URL;
   headers: Record<string, string>;
   body: string;
-  /** True where the answer's body decides the outcome; otherwise its status does, and nobody waits for more. */
+  /** True to read the response body. By default the promise resolves with the status, before the body arrives. */
   readBody?: boolean;
-  /** The most that it may take, in ms. */
+  /** The longest time from the DNS lookup to the end of the response, in ms; the client's timeout by default. */
   timeoutMs?: number;
 };
 
-/** The deadline of a send passed. */
+/** The request was not answered within its timeout. */
 export class RequestTimeoutError extends Error {
   override readonly name = 'RequestTimeoutError';
 }
 
-/** The connection was closed without an answer. */
+/** The connection was closed without a complete response. */
 export class ConnectionClosedError extends Error {
   override readonly name = 'ConnectionClosedError';
   readonly code = 'ECONNCLOSED';
 }
 
-/** The most that is read of an answer, in bytes. */
-const MAX_BODY = 64 * 1024;
+/** The most bytes of a response body that are read. */
+const MAX_BODY_BYTES = 64 * 1024;
 /**
- * How long an idle socket is kept, in ms: receivers close theirs too. A sandbox that was frozen meanwhile runs no timers, so
- * after a longer pause all agents are made anew.
+ * How long an idle socket is kept, since receivers close theirs too. A frozen execution environment runs no timers, so the
+ * agents are also replaced after a longer pause between requests.
  */
-const MAX_IDLE = 2_000;
-/** How long one address may take to connect before the next is tried, in ms. */
-const NEXT_ADDRESS_AFTER = 3_000;
+const MAX_IDLE_MS = 2_000;
+/** How long a connection attempt to one address may take before the next address is tried. */
+const CONNECT_ATTEMPT_TIMEOUT_MS = 3_000;
 
-/** The host of a URL as an address: in a URL every notation of IPv4 is normalised (WHATWG URL), IPv6 stands in brackets. */
+/** Returns the host of a URL if it is an IP address. URL parsing normalizes IPv4 notations (WHATWG URL) and brackets IPv6. */
 const literalAddress = ({ hostname }: URL): string | undefined => {
   const host = hostname.replace(/^\[|\]$/g, '');
   return isIP(host) ? host : undefined;
 };
 
-const readAtMost = (response: http.IncomingMessage): Promise<string> =>
+/** Reads the first 64 KB of a response body. */
+const readBodyStart = (response: http.IncomingMessage): Promise<string> =>
   new Promise((resolve, reject) => {
-    const parts: Buffer[] = [];
+    const chunks: Buffer[] = [];
     let bytes = 0;
-    response.on('data', (part: Buffer) => {
-      parts.push(part);
-      bytes += part.length;
-      if (bytes >= MAX_BODY) resolve(Buffer.concat(parts).subarray(0, MAX_BODY).toString('utf8'));
+    response.on('data', (chunk: Buffer) => {
+      chunks.push(chunk);
+      bytes += chunk.length;
+      if (bytes >= MAX_BODY_BYTES) resolve(Buffer.concat(chunks).subarray(0, MAX_BODY_BYTES).toString('utf8'));
     });
-    response.on('end', () => resolve(Buffer.concat(parts).toString('utf8')));
+    response.on('end', () => resolve(Buffer.concat(chunks).toString('utf8')));
     response.on('error', reject);
     response.on('close', () => reject(new ConnectionClosedError()));
   });
 
-/** Lets a short rest of the answer pass, so that its connection can be used again, and cuts off a long one. */
-const drain = (response: http.IncomingMessage): void => {
+/** Discards the rest of a response: up to 64 KB, so that its connection can be reused, or closes the connection. */
+const discardBody = (response: http.IncomingMessage): void => {
   let bytes = 0;
   response.on('error', () => undefined);
-  response.on('data', (part: Buffer) => {
-    bytes += part.length;
-    if (bytes > MAX_BODY) response.destroy();
+  response.on('data', (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (bytes > MAX_BODY_BYTES) response.destroy();
   });
 };
 
 /**
- * The client for users' URLs: one deadline over everything, the egress rule on every address, no redirect followed, no proxy
- * taken from the environment, bodies never unpacked.
+ * Creates the HTTP client for tenants' URLs. One timeout covers the whole request, and the egress rule applies to every address.
+ * It follows no redirects, uses no proxy of the environment and decompresses no bodies (DECISIONS.md#outbound-http).
  */
 export const createHttpClient = ({
   isAllowed,
   resolve = systemResolve,
-  deadline: longest = SEND_TIMEOUT_MS,
+  timeoutMs: defaultTimeoutMs = SEND_TIMEOUT_MS,
   clock = Date.now,
 }: {
   isAllowed: EgressRule;
   resolve?: Resolve;
-  deadline?: number;
+  timeoutMs?: number;
   clock?: Clock;
 }) => {
   const lookup = ssrfSafeLookup(isAllowed, resolve);
-  const newAgents = () => {
+  const createAgents = () => {
     const options = {
       keepAlive: true,
       maxFreeSockets: 64,
       lookup,
-      autoSelectFamilyAttemptTimeout: NEXT_ADDRESS_AFTER,
-      timeout: MAX_IDLE,
+      autoSelectFamilyAttemptTimeout: CONNECT_ATTEMPT_TIMEOUT_MS,
+      timeout: MAX_IDLE_MS,
     };
     return { 'http:': new http.Agent(options), 'https:': new https.Agent(options) };
   };
-  let agents = newAgents();
-  let lastStart = clock();
+  let agents = createAgents();
+  let lastRequestAtMs = clock();
 
-  const freshAgents = () => {
+  /** Returns the agents, or new ones if their idle sockets may be stale. */
+  const currentAgents = () => {
     const now = clock();
-    if (now - lastStart > MAX_IDLE) {
-      // Only idle sockets: an answer that nobody waits for may still be coming in on another one.
+    if (now - lastRequestAtMs > MAX_IDLE_MS) {
+      // Destroys idle sockets only: another one may still be discarding a response body.
       for (const { freeSockets } of Object.values(agents)) {
         for (const socket of Object.values(freeSockets).flat()) socket?.destroy();
       }
-      agents = newAgents();
+      agents = createAgents();
     }
-    lastStart = now;
+    lastRequestAtMs = now;
     return agents;
   };
 
   /**
-   * Sends a request. The answer's `body` is its first 64 KB, or empty where it was not asked for.
+   * Sends a request. The `body` of the response is its first 64 KB, or empty without `readBody`.
    *
-   * @throws BlockedAddressError, RequestTimeoutError, or the network's own error with its `code`
+   * @throws BlockedAddressError, RequestTimeoutError, ConnectionClosedError, or the network error with its `code`
    */
-  const post = ({ url, headers, body, readBody = false, timeoutMs = longest }: HttpPost): Promise<HttpResponse> =>
-    new Promise((resolveAnswer, reject) => {
+  const post = ({
+    url,
+    headers,
+    body,
+    readBody = false,
+    timeoutMs = defaultTimeoutMs,
+  }: HttpPost): Promise<HttpResponse> =>
+    new Promise((resolveResponse, reject) => {
       const literal = literalAddress(url);
       if (literal !== undefined && !isAllowed(literal)) throw new BlockedAddressError(true);
-      const secure = url.protocol === 'https:';
-      const request = (secure ? https : http).request(url, {
+      const isHttps = url.protocol === 'https:';
+      const request = (isHttps ? https : http).request(url, {
         method: 'POST',
-        agent: freshAgents()[secure ? 'https:' : 'http:'],
+        agent: currentAgents()[isHttps ? 'https:' : 'http:'],
         headers: { ...headers, 'content-length': Buffer.byteLength(body) },
       });
-      let answered = false;
+      let hasResponse = false;
       const timer = setTimeout(() => request.destroy(new RequestTimeoutError()), timeoutMs);
       request.on('close', () => {
         clearTimeout(timer);
-        // Also where nothing else was said: an answer that switches protocols closes without error or response.
-        if (!answered) reject(new ConnectionClosedError());
+        // A 101 response (protocol switch) closes the connection without an `error` or `response` event.
+        if (!hasResponse) reject(new ConnectionClosedError());
       });
       request.on('error', reject);
       request.on('response', (response) => {
-        answered = true;
-        const answer = { status: response.statusCode ?? 0, retryAfter: response.headers['retry-after'] };
+        hasResponse = true;
+        const head = { status: response.statusCode ?? 0, retryAfter: response.headers['retry-after'] };
         if (readBody) {
-          readAtMost(response).then((text) => {
-            resolveAnswer({ ...answer, body: text });
+          readBodyStart(response).then((text) => {
+            resolveResponse({ ...head, body: text });
             response.destroy();
           }, reject);
         } else {
-          drain(response);
-          resolveAnswer({ ...answer, body: '' });
+          discardBody(response);
+          resolveResponse({ ...head, body: '' });
         }
       });
       request.end(body);
@@ -153,5 +161,5 @@ export const createHttpClient = ({
   return { post };
 };
 
-/** The client for users' URLs. */
+/** Sends requests to tenants' URLs. */
 export type HttpClient = ReturnType<typeof createHttpClient>;

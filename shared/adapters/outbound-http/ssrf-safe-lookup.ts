@@ -2,30 +2,30 @@ import dns from 'node:dns';
 import type { LookupFunction } from 'node:net';
 import type { EgressRule } from '../../domain/egress.ts';
 
-/** An address of a name, as `dns.lookup` gives it. */
+/** An address of a host name, as `dns.lookup` returns it. */
 export type ResolvedAddress = { address: string; family: number };
 
-/** Resolves a name to all of its addresses; tests inject their own. */
+/** Resolves a host name to all of its addresses. */
 export type Resolve = (hostname: string) => Promise<ResolvedAddress[]>;
 
-/** The system's resolver: every address, IPv4 first, since not every network of ours speaks IPv6. */
+/** The system's resolver. IPv4 comes first, since not every network of the service supports IPv6. */
 export const systemResolve: Resolve = (hostname) => dns.promises.lookup(hostname, { all: true, order: 'ipv4first' });
 
-/** A URL leads where our egress rule does not let it. */
+/** The URL leads to an address that the egress rule does not allow. */
 export class BlockedAddressError extends Error {
   override readonly name = 'BlockedAddressError';
-  /** True for an address in the URL itself; false for a name, whose addresses may change. */
+  /** True if the URL contains the address; false if a host name resolved to it, which may change. */
   readonly literal: boolean;
 
   constructor(literal: boolean) {
-    super('the address is not a public one');
+    super('The address is not public.');
     this.literal = literal;
   }
 }
 
 /**
- * A look-up for `net.connect` that refuses a name as soon as one of its addresses is not allowed. What it has checked is
- * what is dialled, so an answer that changes between check and dial (DNS rebinding) gains nothing.
+ * Creates a lookup for `net.connect` that fails if any address of the host name is not allowed. The socket connects to the
+ * addresses that were checked, which prevents DNS rebinding (DECISIONS.md#ssrf-protection).
  */
 export const ssrfSafeLookup =
   (isAllowed: EgressRule, resolve: Resolve): LookupFunction =>

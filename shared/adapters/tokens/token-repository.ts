@@ -13,21 +13,21 @@ import { newToken, tokenHash } from '../../domain/token.ts';
 const storedToken = z.object({ tenant: z.string(), role: z.string(), ttl: z.number() });
 const describedToken = z.extend(storedToken, { pk: z.string(), label: z.string(), created_at_ms: z.number() });
 
-/** A token as it may be shown: times in ms since the epoch, never the token itself. */
+/** A token's metadata, without the token itself. Times are in ms since the epoch. */
 export type TokenDescription = { hash: string; role: string; label: string; createdAtMs: number; expiresAtMs: number };
 
-/** Tokens by their SHA-256 (table Tokens). */
+/** Reads and writes tokens, stored by their SHA-256 hash (table Tokens). */
 export const createTokenRepository = (client: DynamoDBDocumentClient, table: string, clock: Clock = Date.now) => ({
-  /** Makes and stores a token. It is returned once and cannot be read again. */
-  async issue(token: { tenant: string; role: Role; label: string; expiresInSeconds: number }): Promise<string> {
-    const secret = newToken();
+  /** Creates and stores a token. @returns the token, which cannot be read again */
+  async issue(grant: { tenant: string; role: Role; label: string; expiresInSeconds: number }): Promise<string> {
+    const token = newToken();
     const now = clock();
-    const { tenant, role, label, expiresInSeconds } = token;
+    const { tenant, role, label, expiresInSeconds } = grant;
     await client.send(
       new PutCommand({
         TableName: table,
         Item: {
-          pk: tokenHash(secret),
+          pk: tokenHash(token),
           tenant,
           role,
           label,
@@ -36,10 +36,10 @@ export const createTokenRepository = (client: DynamoDBDocumentClient, table: str
         },
       }),
     );
-    return secret;
+    return token;
   },
 
-  /** Who holds this token: strongly consistent; undefined for an unknown or expired one. TTL deletes late, so expiry is checked here. */
+  /** Returns the caller of a token, strongly consistent, or undefined if the token is unknown or expired. TTL deletes items late. */
   async find(token: string): Promise<(Caller & { ttl: number }) | undefined> {
     const { Item } = await client.send(
       new GetCommand({ TableName: table, Key: { pk: tokenHash(token) }, ConsistentRead: true }),
@@ -49,7 +49,7 @@ export const createTokenRepository = (client: DynamoDBDocumentClient, table: str
     return stored.ttl * 1000 > clock() ? stored : undefined;
   },
 
-  /** The tenant's tokens, oldest first. Reads the whole table, which only operators do. */
+  /** Returns the tenant's tokens, oldest first. Scans the whole table: for operators only. */
   async list(tenant: string): Promise<TokenDescription[]> {
     const tokens: TokenDescription[] = [];
     const pages = paginateScan(
@@ -67,14 +67,14 @@ export const createTokenRepository = (client: DynamoDBDocumentClient, table: str
         tokens.push({ hash, role, label, createdAtMs, expiresAtMs: ttl * 1000 });
       }
     }
-    return tokens.sort((one, other) => one.createdAtMs - other.createdAtMs);
+    return tokens.sort((a, b) => a.createdAtMs - b.createdAtMs);
   },
 
-  /** Makes a token useless, at once for the database, and within the time that functions remember it for all. */
+  /** Revokes a token. Functions may accept it until their cache expires (DECISIONS.md#tokens-and-roles). */
   async revoke(hash: string): Promise<void> {
     await client.send(new DeleteCommand({ TableName: table, Key: { pk: hash } }));
   },
 });
 
-/** Where tokens are kept. */
+/** Reads and writes the table Tokens. */
 export type TokenRepository = ReturnType<typeof createTokenRepository>;

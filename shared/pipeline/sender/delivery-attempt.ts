@@ -84,7 +84,7 @@ const reportConflict = async (
 ): Promise<SettledMessage> => {
   const { type, deliveries, clock } = dependencies;
   logger.error('event conflict', { type, delivery_id: deliveryId, tenant_id: body.event.tenant_id });
-  await deliveries.noteConflict(record, clock());
+  await deliveries.recordConflict(record, clock());
   return { outcome: 'conflict' };
 };
 

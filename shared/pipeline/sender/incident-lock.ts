@@ -26,15 +26,15 @@ const lockOf = ({ dependencies, body }: DeliveryJob): IncidentLock =>
 
 /** The message once more, to ask later. It stays on its queue: a new one should not wait until retries are gathered. */
 const waitingMessage = (job: DeliveryJob, newest: DeliveryJob | undefined): DelayedMessage & { job: DeliveryJob } => {
-  const { asked, isOlder: wasOlder } = lockWait(job.message);
+  const { waitCount, isOlder: wasOlder } = lockWait(job.message);
   const isOlder = wasOlder || job !== newest;
   return {
     job,
     body: () => job.message.body,
     bytes: Buffer.byteLength(job.message.body),
     messageGroupId: job.body.event.tenant_id,
-    waitMs: lockRetryDelayMs(asked, isOlder),
-    lockWait: { asked: asked + 1, isOlder },
+    waitMs: lockRetryDelayMs(waitCount, isOlder),
+    lockWait: { waitCount: waitCount + 1, isOlder },
   };
 };
 
@@ -77,7 +77,7 @@ const waitForTurn = async (jobs: readonly DeliveryJob[]): Promise<ReadonlySet<De
   const newest = newestOf(jobs);
   const isCandidate = newest && !lockWait(newest.message).isOlder;
   const isNewest =
-    isCandidate && (await newest.dependencies.deliveries.noteWaiting(lockOf(newest), newest.body.event_time_ms));
+    isCandidate && (await newest.dependencies.deliveries.recordWaiting(lockOf(newest), newest.body.event_time_ms));
   return sendToWait(jobs, isNewest ? newest : undefined);
 };
 

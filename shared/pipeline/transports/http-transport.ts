@@ -20,7 +20,10 @@ const failedRequest = (error: unknown, host: string): Failure => {
   }
   if (error instanceof CircuitOpenError) {
     const explanation = `EPAUSED ${host} has not answered in time again and again; try again in half a minute`;
-    return failed('throttled', 'circuit_open', explanation, { countsAsAttempt: false, retryAfterMs: error.wait });
+    return failed('throttled', 'circuit_open', explanation, {
+      countsAsAttempt: false,
+      retryAfterMs: error.retryAfterMs,
+    });
   }
   const code = errorCode(error);
   return failed('transient', 'network_error', `${code ?? 'ERROR'} while sending to ${host}`, { code });

@@ -16,14 +16,14 @@ const newTenant = (): string => `tenant${tenants++}`;
 
 const setUp = (database = client, random = Math.random) => {
   let now = START;
-  const later = (seconds: number) => {
+  const advance = (seconds: number) => {
     now += seconds * 1_000;
   };
-  return { later, accounts: createAccountRepository(database, 'accounts', () => now, random) };
+  return { advance, accounts: createAccountRepository(database, 'accounts', () => now, random) };
 };
 
 describe('the webhook credentials of a tenant', () => {
-  it('are made on first use: a token of 10 to 64 characters and a secret of 24 to 64 random bytes', async () => {
+  it('are created on first use: a token of 10 to 64 characters and a secret of 24 to 64 random bytes', async () => {
     const { token, secrets } = await setUp().accounts.webhookCredentials(newTenant());
     expect(token).toMatch(/^[\w-]{10,64}$/);
     expect(secrets).toEqual([expect.stringMatching(/^whsec_[A-Za-z0-9+/]+=*$/)]);
@@ -32,40 +32,40 @@ describe('the webhook credentials of a tenant', () => {
     expect(bytes).toBeLessThanOrEqual(64);
   });
 
-  it('are made once, even where twenty senders need them first at the same time', async () => {
+  it('are created once, even if twenty senders need them at the same time', async () => {
     const tenant = newTenant();
     const used = await Promise.all(Array.from({ length: 20 }, () => setUp().accounts.webhookCredentials(tenant)));
     expect(new Set(used.map((credentials) => JSON.stringify(credentials))).size).toBe(1);
   });
 
-  it('stay the same for later senders', async () => {
+  it('are the same for later senders', async () => {
     const tenant = newTenant();
     const first = await setUp().accounts.webhookCredentials(tenant);
     expect(await setUp().accounts.webhookCredentials(tenant)).toEqual(first);
   });
 
-  it('are another tenant’s own', async () => {
+  it('differ between tenants', async () => {
     const { accounts } = setUp();
-    const [one, other] = await Promise.all([newTenant(), newTenant()].map(accounts.webhookCredentials));
-    expect(one?.token).not.toBe(other?.token);
-    expect(one?.secrets).not.toEqual(other?.secrets);
+    const [first, second] = await Promise.all([newTenant(), newTenant()].map(accounts.webhookCredentials));
+    expect(first?.token).not.toBe(second?.token);
+    expect(first?.secrets).not.toEqual(second?.secrets);
   });
 
   it('are read once a minute', async () => {
     const database = connect();
     const counts = counted(database);
-    const { accounts, later } = setUp(database);
+    const { accounts, advance } = setUp(database);
     const tenant = newTenant();
     await accounts.webhookCredentials(tenant);
-    later(59);
+    advance(59);
     await accounts.webhookCredentials(tenant);
     expect(counts).toEqual({ GetItemCommand: 1, UpdateItemCommand: 1 });
-    later(1);
+    advance(1);
     await accounts.webhookCredentials(tenant);
     expect(counts).toEqual({ GetItemCommand: 2, UpdateItemCommand: 1 });
   });
 
-  it('leave the technical contacts as they were', async () => {
+  it('do not change the technical contacts', async () => {
     const { accounts } = setUp();
     const tenant = newTenant();
     await accounts.setTechnicalContacts(tenant, ['a@example.com']);
@@ -75,11 +75,11 @@ describe('the webhook credentials of a tenant', () => {
 });
 
 describe('the technical contacts of a tenant', () => {
-  it('are nobody at first', async () => {
+  it('are empty by default', async () => {
     expect(await setUp().accounts.technicalContacts(newTenant())).toEqual([]);
   });
 
-  it('are those that were set last, each once', async () => {
+  it('are the last ones set, without duplicates', async () => {
     const { accounts } = setUp();
     const tenant = newTenant();
     await accounts.setTechnicalContacts(tenant, ['old@example.com']);
@@ -88,11 +88,11 @@ describe('the technical contacts of a tenant', () => {
   });
 });
 
-describe('a change of an account', () => {
+describe('a change to an account', () => {
   const repeating = (meanwhile?: () => Promise<unknown>) =>
     setUp(losingAnswer(connect({ maxAttempts: 2 }), 'UpdateItemCommand', meanwhile && { meanwhile })).accounts;
 
-  it('succeeds where the answer of the write was lost and the SDK repeats it', async () => {
+  it('succeeds if the response is lost and the SDK repeats the write', async () => {
     const tenant = newTenant();
     await repeating().setTechnicalContacts(tenant, ['a@example.com']);
     await repeating().setWebhookToken(tenant, 'token-of-operator');
@@ -102,11 +102,11 @@ describe('a change of an account', () => {
     });
   });
 
-  it('does not overwrite a newer one where its write is applied once more, seconds later', async () => {
+  it('does not overwrite a newer change if the SDK repeats its write seconds later', async () => {
     const tenant = newTenant();
     const { accounts } = setUp();
     await accounts.setTechnicalContacts(tenant, ['first@example.com']);
-    // The newer change restores what was there before: only a version tells the two states apart.
+    // The newer change restores the earlier value, so only the version differs.
     const older = repeating(() => accounts.setTechnicalContacts(tenant, ['first@example.com']));
     await expect(older.setTechnicalContacts(tenant, ['older@example.com'])).rejects.toThrow(ConcurrentChangeError);
     expect(await accounts.technicalContacts(tenant)).toEqual(['first@example.com']);
@@ -115,15 +115,15 @@ describe('a change of an account', () => {
     expect(await accounts.describe(tenant)).toMatchObject({ token: 'newer-token' });
   });
 
-  it('that makes credentials makes them once, however often it is applied', async () => {
+  it('creates credentials once, even if the write is repeated', async () => {
     const tenant = newTenant();
     const used = await repeating().webhookCredentials(tenant);
     expect(await setUp().accounts.webhookCredentials(tenant)).toEqual(used);
   });
 });
 
-describe('a daily limit', () => {
-  it('counts once where the answer of the write was lost and the SDK repeats it', async () => {
+describe('a daily counter', () => {
+  it('counts once if the response is lost and the SDK repeats the write', async () => {
     const tenant = newTenant();
     const repeating = () => setUp(losingAnswer(connect({ maxAttempts: 2 }), 'UpdateItemCommand')).accounts;
     expect(await repeating().count('email', tenant, 3, 5)).toBe(true);
@@ -133,26 +133,26 @@ describe('a daily limit', () => {
     expect(await setUp().accounts.count('email', tenant, 1, 6)).toBe(false);
   });
 
-  it('counts once, too, where others count before the repetition', async () => {
+  it('counts once if other writes are applied before the repeated one', async () => {
     const tenant = newTenant();
     const others = setUp(client, () => 0).accounts;
     const database = losingAnswer(connect({ maxAttempts: 2 }), 'UpdateItemCommand', {
       meanwhile: () => others.count('tests', tenant, 1, 3),
     });
-    // Each write is remembered in a place of its own.
+    // The two writers use different slots.
     expect(await setUp(database, () => 0.5).accounts.count('tests', tenant, 1, 3)).toBe(true);
     expect(await others.count('tests', tenant, 1, 3)).toBe(true);
     expect(await others.count('tests', tenant, 1, 3)).toBe(false);
   });
 
-  it('is reached as well where its write was refused at first and repeated', async () => {
+  it('enforces the limit if a throttled write is repeated', async () => {
     const tenant = newTenant();
     const throttledOnce = () => setUp(throttled(connect({ maxAttempts: 2 }), 'UpdateItemCommand', 1)).accounts;
     expect(await throttledOnce().count('tests', tenant, 1, 1)).toBe(true);
     expect(await throttledOnce().count('tests', tenant, 1, 1)).toBe(false);
   });
 
-  it('is exact under fifty calls at once', async () => {
+  it('is exact under fifty concurrent calls', async () => {
     const { accounts } = setUp();
     const tenant = newTenant();
     const allowed = await Promise.all(Array.from({ length: 50 }, () => accounts.count('tests', tenant, 1, 20)));
@@ -160,30 +160,30 @@ describe('a daily limit', () => {
     expect(await accounts.count('tests', tenant, 1, 20)).toBe(false);
   });
 
-  it('starts anew with the next day of UTC', async () => {
-    const { accounts, later } = setUp();
+  it('restarts with the next UTC day', async () => {
+    const { accounts, advance } = setUp();
     const tenant = newTenant();
     expect(await accounts.count('tests', tenant, 1, 1)).toBe(true);
     expect(await accounts.count('tests', tenant, 1, 1)).toBe(false);
-    later(1);
+    advance(1);
     expect(await accounts.count('tests', tenant, 1, 1)).toBe(true);
     expect(await accounts.count('tests', tenant, 1, 1)).toBe(false);
   });
 
-  it('of 0 allows nothing', async () => {
+  it('allows nothing with a limit of 0', async () => {
     expect(await setUp().accounts.count('tests', newTenant(), 1, 0)).toBe(false);
   });
 
-  it('is each tenant’s own, and each counter’s', async () => {
+  it('is separate for each tenant and each type of counter', async () => {
     const { accounts } = setUp();
-    const [one, other] = [newTenant(), newTenant()];
-    expect(await accounts.count('tests', one, 1, 1)).toBe(true);
-    expect(await accounts.count('tests', other, 1, 1)).toBe(true);
-    expect(await accounts.count('sms', one, 1, 1)).toBe(true);
-    expect(await accounts.count('sms', one, 1, 1)).toBe(false);
+    const [first, second] = [newTenant(), newTenant()];
+    expect(await accounts.count('tests', first, 1, 1)).toBe(true);
+    expect(await accounts.count('tests', second, 1, 1)).toBe(true);
+    expect(await accounts.count('sms', first, 1, 1)).toBe(true);
+    expect(await accounts.count('sms', first, 1, 1)).toBe(false);
   });
 
-  it('takes several at once or none of them', async () => {
+  it('adds an amount completely or not at all', async () => {
     const { accounts } = setUp();
     const tenant = newTenant();
     expect(await accounts.count('email', tenant, 3, 5)).toBe(true);
@@ -192,7 +192,7 @@ describe('a daily limit', () => {
     expect(await accounts.count('email', tenant, 6, 5)).toBe(false);
   });
 
-  it('counts under a raised limit from where it stood', async () => {
+  it('continues from its value under a raised limit', async () => {
     const { accounts } = setUp();
     const tenant = newTenant();
     await accounts.count('tests', tenant, 1, 1);
@@ -200,7 +200,7 @@ describe('a daily limit', () => {
     expect(await accounts.count('tests', tenant, 1, 2)).toBe(false);
   });
 
-  it('leaves a counter that the table forgets, though not before its day is over', async () => {
+  it('expires after its day is over', async () => {
     const tenant = newTenant();
     await setUp().accounts.count('tests', tenant, 1, 1);
     const { Item } = await client.send(
@@ -209,7 +209,7 @@ describe('a daily limit', () => {
     expect(Item?.ttl).toBeGreaterThan(Date.UTC(2026, 0, 2) / 1_000);
   });
 
-  it('fails where it cannot be counted, and says neither yes nor no', async () => {
+  it('fails if the write is throttled, instead of allowing or denying', async () => {
     const { accounts } = setUp(throttled(connect({ maxAttempts: 1 }), 'UpdateItemCommand'));
     await expect(accounts.count('tests', newTenant(), 1, 5)).rejects.toMatchObject({
       name: 'ProvisionedThroughputExceededException',

@@ -6,14 +6,14 @@ import { UnprocessedItemsError } from '../../../shared/adapters/dynamodb/errors.
 import { startDatabase } from '../../support/dynamodb.ts';
 import { counted, interrupted, partlyDone, throttled, throttledPartitions } from '../../support/dynamodb-faults.ts';
 
-const pauses = vi.hoisted((): number[] => []);
+const sleeps = vi.hoisted((): number[] => []);
 vi.mock('node:timers/promises', () => ({
-  setTimeout: async (wait: number) => {
-    pauses.push(wait);
+  setTimeout: async (ms: number) => {
+    sleeps.push(ms);
   },
 }));
 beforeEach(() => {
-  pauses.length = 0;
+  sleeps.length = 0;
 });
 
 const { client, connect, stop } = await startDatabase();
@@ -27,48 +27,48 @@ await batchWrite(client, 'tokens', writes);
 const numbers = (found: Record<string, unknown>[]) =>
   found.map(({ number }) => Number(number)).toSorted((a, b) => a - b);
 
-describe('reading many items', () => {
-  it('gets them all, a hundred at a time', async () => {
+describe('batchGet', () => {
+  it('reads all items, 100 per request', async () => {
     const database = connect();
     const counts = counted(database);
     expect(numbers(await batchGet(database, 'tokens', keys))).toEqual(items.map(({ number }) => number));
     expect(counts).toEqual({ BatchGetItemCommand: 3 });
   });
 
-  it('gets those that exist, without asking for nothing', async () => {
+  it('returns existing items only, and sends no request for no keys', async () => {
     const database = connect();
     const counts = counted(database);
-    expect(await batchGet(database, 'tokens', [{ pk: 'item1' }, { pk: 'nobody' }])).toEqual([items[1]]);
+    expect(await batchGet(database, 'tokens', [{ pk: 'item1' }, { pk: 'missing' }])).toEqual([items[1]]);
     expect(await batchGet(database, 'tokens', [])).toEqual([]);
     expect(counts).toEqual({ BatchGetItemCommand: 1 });
   });
 
-  it('asks again for what was left open, until nothing is', async () => {
+  it('reads unprocessed keys again until all are processed', async () => {
     const found = await batchGet(partlyDone(connect(), 30, 3), 'tokens', keys.slice(0, 100));
     expect(numbers(found)).toEqual(items.slice(0, 100).map(({ number }) => number));
   });
 
-  it('waits longer each time before it asks again', async () => {
+  it('backs off exponentially before it reads again', async () => {
     await batchGet(partlyDone(connect(), 1, 7), 'tokens', keys.slice(0, 20));
-    expect(pauses).toHaveLength(7);
-    for (const [round, wait] of pauses.entries()) {
-      expect(wait).toBeLessThanOrEqual(Math.min(50 * 2 ** round, 1_000));
-      expect(wait).toBeGreaterThanOrEqual(Math.min(50 * 2 ** round, 1_000) / 2);
+    expect(sleeps).toHaveLength(7);
+    for (const [attempt, ms] of sleeps.entries()) {
+      expect(ms).toBeLessThanOrEqual(Math.min(50 * 2 ** attempt, 1_000));
+      expect(ms).toBeGreaterThanOrEqual(Math.min(50 * 2 ** attempt, 1_000) / 2);
     }
   });
 
-  it('fails where something stays open, and never says that it is not there', async () => {
+  it('fails if keys stay unprocessed, instead of reporting missing items', async () => {
     const stuck = partlyDone(connect(), 0, Number.POSITIVE_INFINITY);
     await expect(batchGet(stuck, 'tokens', keys)).rejects.toMatchObject({ type: 'serviceUnavailable' });
   });
 
-  it('reads only the attributes that are asked for', async () => {
+  it('reads only the projected attributes', async () => {
     const projection = { ProjectionExpression: '#number', ExpressionAttributeNames: { '#number': 'number' } };
     expect(await batchGet(client, 'tokens', keys.slice(0, 1), projection)).toEqual([{ number: 0 }]);
   });
 });
 
-describe('reading items each for itself', () => {
+describe('readEach', () => {
   const key = (pk: string, sk: string) => ({ pk, sk });
   const own = Array.from({ length: 130 }, (_, number) => key('own', String(number)));
   const other = Array.from({ length: 5 }, (_, number) => key('other', String(number)));
@@ -81,9 +81,9 @@ describe('reading items each for itself', () => {
 
   const readAll = (find: ReturnType<typeof readEach>, keys: typeof own) => Promise.allSettled(keys.map(find));
   const results = (settled: PromiseSettledResult<unknown>[]) =>
-    settled.map((one) => (one.status === 'fulfilled' ? one.value : String(one.reason.name)));
+    settled.map((result) => (result.status === 'fulfilled' ? result.value : String(result.reason.name)));
 
-  it('reads a hundred keys to a request, each key once', async () => {
+  it('reads each key once, 100 per request', async () => {
     const database = connect();
     const counts = counted(database);
     const find = readEach(database, 'notifications', [...own, ...own]);
@@ -91,7 +91,7 @@ describe('reading items each for itself', () => {
     expect(counts).toEqual({ BatchGetItemCommand: 2 });
   });
 
-  it('sends the requests at the same time', async () => {
+  it('sends requests concurrently', async () => {
     const database = connect();
     let open = 0;
     const { promise: bothOpen, resolve } = Promise.withResolvers<void>();
@@ -112,18 +112,20 @@ describe('reading items each for itself', () => {
     expect(await find(key('own', '1'))).toEqual(key('own', '1'));
   });
 
-  it('sends nothing for no keys', async () => {
+  it('sends no request for no keys', async () => {
     const database = connect();
     const counts = counted(database);
     readEach(database, 'notifications', []);
     expect(counts).toEqual({});
   });
 
-  it('fails for a key that was not asked for, which is not the same as one without an item', async () => {
-    await expect(readEach(client, 'notifications', [key('own', '1')])(key('own', '2'))).rejects.toThrow('not among');
+  it('fails for a key that is not being read', async () => {
+    await expect(readEach(client, 'notifications', [key('own', '1')])(key('own', '2'))).rejects.toThrow(
+      'is not being read',
+    );
   });
 
-  it('gives what the first read returned while unprocessed keys are being read again', async () => {
+  it('resolves processed keys while unprocessed keys are read again', async () => {
     const { promise: mayReadAgain, resolve } = Promise.withResolvers<void>();
     const database = interrupted(
       throttledPartitions(connect(), isOther, 1),
@@ -138,7 +140,7 @@ describe('reading items each for itself', () => {
     expect(await find(key('other', '1'))).toEqual(key('other', '1'));
   });
 
-  it('fails for the keys of a throttled partition alone, after one second read', async () => {
+  it('fails only for the keys of a throttled partition, after a second read', async () => {
     const isThrottledPartition = vi.fn(isOther);
     const database = throttledPartitions(connect({ maxAttempts: 1 }), isThrottledPartition);
     const keys = [...own.slice(0, 90), ...other];
@@ -147,13 +149,13 @@ describe('reading items each for itself', () => {
       ...own.slice(0, 90),
       ...other.map(() => 'ProvisionedThroughputExceededException'),
     ]);
-    const [failure] = await Promise.all(other.slice(0, 1).map((one) => find(one).catch((error: unknown) => error)));
+    const [failure] = await Promise.all(other.slice(0, 1).map((first) => find(first).catch((error: unknown) => error)));
     expect([isDependencyFailure(failure), isThrottled(failure)]).toEqual([true, true]);
-    const askedOfOther = isThrottledPartition.mock.calls.filter(([pk]) => isOther(pk));
-    expect(askedOfOther).toHaveLength(2 * other.length);
+    const readsOfOther = isThrottledPartition.mock.calls.filter(([pk]) => isOther(pk));
+    expect(readsOfOther).toHaveLength(2 * other.length);
   });
 
-  it('fails for keys that stay unprocessed in a request that does not fail', async () => {
+  it('fails for keys that stay unprocessed in a successful request', async () => {
     let readsOfOther = 0;
     const database = throttledPartitions(connect(), (pk) => pk === 'own' || (isOther(pk) && readsOfOther++ === 0));
     const keys = [key('own', '1'), key('other', '1'), key('none', '1')];
@@ -161,13 +163,13 @@ describe('reading items each for itself', () => {
     expect(settled).toEqual(['UnprocessedKeyError', key('other', '1'), undefined]);
   });
 
-  it('fails with the error of the request where the first read failed altogether', async () => {
+  it('fails with the error of a failed first request', async () => {
     const database = throttled(connect({ maxAttempts: 1 }), 'BatchGetItemCommand');
     const settled = results(await readAll(readEach(database, 'notifications', other), other));
     expect(settled).toEqual(other.map(() => 'ProvisionedThroughputExceededException'));
   });
 
-  it('fails with the error of the request where the second read failed for another reason than its rate', async () => {
+  it('fails with the error of a failed second request', async () => {
     const database = interrupted(
       throttledPartitions(connect({ maxAttempts: 1 }), isOther, 1),
       'BatchGetItemCommand',
@@ -179,7 +181,7 @@ describe('reading items each for itself', () => {
     expect(settled).toEqual([key('own', '1'), 'TypeError']);
   });
 
-  it('failureCauses no unhandled rejection where a failure is not awaited', async () => {
+  it('causes no unhandled rejection if a failure is not awaited', async () => {
     const unhandled = vi.fn();
     process.on('unhandledRejection', unhandled);
     const database = throttled(connect({ maxAttempts: 1 }), 'BatchGetItemCommand');
@@ -191,7 +193,7 @@ describe('reading items each for itself', () => {
   });
 });
 
-describe('writing many items', () => {
+describe('batchWrite', () => {
   const written = (name: string, count: number) =>
     Array.from({ length: count }, (_, number) => ({ PutRequest: { Item: { pk: `${name}${number}`, number } } }));
   const stored = async (name: string, count: number) =>
@@ -203,7 +205,7 @@ describe('writing many items', () => {
       )
     ).length;
 
-  it('writes them all, 25 at a time', async () => {
+  it('writes all items, 25 per request', async () => {
     const database = connect();
     const counts = counted(database);
     await batchWrite(database, 'tokens', written('many', 60));
@@ -211,7 +213,7 @@ describe('writing many items', () => {
     expect(await stored('many', 60)).toBe(60);
   });
 
-  it('sends unprocessed items again, without the others', async () => {
+  it('sends only unprocessed items again', async () => {
     const database = connect();
     const sizes: number[] = [];
     database.middlewareStack.add(
@@ -228,7 +230,7 @@ describe('writing many items', () => {
     expect(await stored('open', 25)).toBe(25);
   });
 
-  it('names the items that were never written', async () => {
+  it('reports the unwritten items in its error', async () => {
     const stuck = partlyDone(connect(), 10, Number.POSITIVE_INFINITY);
     const failure = await batchWrite(stuck, 'tokens', written('stuck', 25), 2).catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(UnprocessedItemsError);
@@ -236,7 +238,7 @@ describe('writing many items', () => {
     expect(await stored('stuck', 25)).toBe(20);
   });
 
-  it('writes the other batches where one is left unprocessed', async () => {
+  it('writes the other batches if one stays unprocessed', async () => {
     const stuck = partlyDone(connect(), 0, 1);
     await expect(batchWrite(stuck, 'tokens', written('first', 50), 1)).rejects.toMatchObject({
       requests: written('first', 50).slice(0, 25),
@@ -244,14 +246,14 @@ describe('writing many items', () => {
     expect(await stored('first', 50)).toBe(25);
   });
 
-  it('fails as a throttled dependency where items stay unprocessed', async () => {
+  it('fails with a throttling error if items stay unprocessed', async () => {
     const stuck = partlyDone(connect(), 0, Number.POSITIVE_INFINITY);
     const failure = await batchWrite(stuck, 'tokens', written('never', 1)).catch((error: unknown) => error);
     expect(isDependencyFailure(failure)).toBe(true);
     expect(isThrottled(failure)).toBe(true);
   });
 
-  it('fails where the table throttles', async () => {
+  it('fails if the table is throttled', async () => {
     const slow = throttled(connect({ maxAttempts: 1 }), 'BatchWriteItemCommand');
     await expect(batchWrite(slow, 'tokens', written('slow', 1))).rejects.toMatchObject({
       name: 'ProvisionedThroughputExceededException',

@@ -17,7 +17,7 @@ const notifications = createNotificationRepository(client, 'notifications');
 let tenants = 0;
 const newTenant = (): string => `large${tenants++}`;
 
-/** A notification of about 4 KB an entry, each value of one letter, so that a mixture of two can be told. */
+/** A notification of `count` entries of 4 KB. All values repeat one letter, so that a mixture of versions is detected. */
 const large = (letter: string, count = 100) =>
   webhookNotification({ details: { ...goodDetails.webhook, ...entries(count, letter.repeat(4096)) } });
 
@@ -53,7 +53,7 @@ const created = async (letter: string, count = 100) => {
 const repositoryWith = (fault: (database: typeof client) => typeof client, options = {}) =>
   createNotificationRepository(fault(connect(options)), 'notifications');
 
-describe('a notification that is larger than an item', () => {
+describe('a large notification', () => {
   it.each([
     ['1.1 MB', 'x', 255],
     ['4.5 MB, every character of four bytes', '😀', 255],
@@ -61,7 +61,7 @@ describe('a notification that is larger than an item', () => {
     ['just under one chunk', 'x', 86],
     ['just over a small target', 'x', 2],
     ['just under a small target', 'x', 1],
-  ])('is read, listed and deleted like any other: %s', async (_, letter, count) => {
+  ])('is read, listed and deleted: %s', async (_, letter, count) => {
     const tenant = newTenant();
     const attributes = large(letter, count);
     const id = await notifications.create(tenant, attributes);
@@ -72,12 +72,12 @@ describe('a notification that is larger than an item', () => {
     expect(await chunksOf(tenant)).toEqual([]);
   });
 
-  it('stays for good: none of its chunks expires', async () => {
+  it('has chunks that do not expire', async () => {
     const { tenant } = await created('a');
     expect(await chunksOf(tenant)).toEqual([{ sk: expect.any(String) }, { sk: expect.any(String) }]);
   });
 
-  it('leaves nothing of the old one where it is replaced, by a large one or a small one', async () => {
+  it('leaves no chunks of the old version when it is replaced', async () => {
     const { key, tenant, stored } = await created('a', 255);
     await notifications.replace(key, stored, large('b'));
     const { stored: next = noVersion } = (await notifications.get(key)) ?? {};
@@ -89,41 +89,41 @@ describe('a notification that is larger than an item', () => {
     expect((await notifications.get(key))?.record).toEqual({ id: key.id, ...webhookNotification() });
   });
 
-  it('leaves no chunks of an update that another one overtook', async () => {
+  it('leaves no chunks of an update that lost to another one', async () => {
     const { key, tenant, stored } = await created('a');
     await notifications.replace(key, stored, webhookNotification());
     expect(await notifications.replace(key, stored, large('c'))).toBe(false);
     expect(await chunksOf(tenant)).toEqual([]);
   });
 
-  it('stays as it was where its update failed on the way', async () => {
+  it('is unchanged if its update fails', async () => {
     const { key, stored } = await created('a');
     const broken = repositoryWith((database) => throttled(database, 'PutItemCommand'), { maxAttempts: 1 });
     await expect(broken.replace(key, stored, large('b'))).rejects.toThrow();
     expect(lettersOf((await notifications.get(key))?.record.details)).toEqual(['a']);
   });
 
-  it('is replaced and deleted even where what is left of it cannot be cleaned up', async () => {
-    const logged = vi.spyOn(logger, 'warn').mockImplementation(() => undefined);
+  it('is replaced or deleted even if its old chunks cannot be deleted', async () => {
+    const logWarning = vi.spyOn(logger, 'warn').mockImplementation(() => undefined);
     const { key, stored } = await created('a');
     const broken = repositoryWith((database) => throttled(database, 'BatchWriteItemCommand'), { maxAttempts: 1 });
     expect(await broken.replace(key, stored, webhookNotification())).toBe(true);
     const { key: other } = await created('a');
     expect(await broken.delete(other)).toBe(true);
-    expect(logged).toHaveBeenCalledTimes(2);
+    expect(logWarning).toHaveBeenCalledTimes(2);
   });
 });
 
-describe('a large notification whose write was done, though its answer was lost', () => {
+describe('a large notification after the response to its write was lost', () => {
   const losing = () => repositoryWith((database) => losingAnswer(database, 'PutItemCommand'));
 
-  it('is there and whole, where it was created', async () => {
+  it('is complete if it was created', async () => {
     const tenant = newTenant();
     const id = await losing().create(tenant, large('a'));
     expect((await notifications.get({ tenant, id }))?.record).toEqual({ id, ...large('a') });
   });
 
-  it('is the new one and whole, where it was replaced', async () => {
+  it('is the complete new version if it was replaced', async () => {
     const { key, stored } = await created('a');
     const isReplaced = await losing().replace(key, stored, large('b'));
     expect((await notifications.get(key))?.record).toEqual({ id: key.id, ...large('b') });
@@ -131,15 +131,15 @@ describe('a large notification whose write was done, though its answer was lost'
   });
 });
 
-describe('a reader of a notification that is being replaced', () => {
-  it('sees the new one where the old one vanished between its target and its chunks', async () => {
+describe('a read during a write', () => {
+  it('returns the new version if the old one is replaced between the reads of target and chunks', async () => {
     const { key, stored } = await created('a');
     const replace = () => notifications.replace(key, stored, large('b'));
     const reader = repositoryWith((database) => interrupted(database, 'BatchGetItemCommand', replace));
     expect(lettersOf((await reader.get(key))?.record.details)).toEqual(['b']);
   });
 
-  it('sees the new one where the old one vanished between two requests for its chunks', async () => {
+  it('returns the new version if the old one is replaced between two reads of chunks', async () => {
     const { key, stored } = await created('😀', 255);
     const replace = () => notifications.replace(key, stored, large('b', 255));
     const reader = repositoryWith((database) =>
@@ -150,14 +150,14 @@ describe('a reader of a notification that is being replaced', () => {
     expect(Object.keys(details ?? {})).toHaveLength(256);
   });
 
-  it('sees a small one that took its place', async () => {
+  it('returns a small new version', async () => {
     const { key, stored } = await created('a');
     const replace = () => notifications.replace(key, stored, webhookNotification());
     const reader = repositoryWith((database) => interrupted(database, 'BatchGetItemCommand', replace));
     expect((await reader.get(key))?.record).toEqual({ id: key.id, ...webhookNotification() });
   });
 
-  it('sees nothing where it was deleted, alone or in a list', async () => {
+  it('returns nothing if the notification is deleted, alone or in a list', async () => {
     const first = await created('a');
     const reader = repositoryWith((database) =>
       interrupted(database, 'BatchGetItemCommand', () => notifications.delete(first.key)),
@@ -170,7 +170,7 @@ describe('a reader of a notification that is being replaced', () => {
     expect((await Array.fromAsync(lister.list(tenant, null, 10))).map(({ id }) => id)).not.toContain(key.id);
   });
 
-  it('is told to come again where it is replaced faster than it can be read', async () => {
+  it('fails with 503 if the notification is replaced during each attempt', async () => {
     const { key } = await created('a');
     const replace = async () => {
       const { stored = noVersion } = (await notifications.get(key)) ?? {};
@@ -180,7 +180,7 @@ describe('a reader of a notification that is being replaced', () => {
     await expect(reader.get(key)).rejects.toMatchObject({ type: 'serviceUnavailable' });
   });
 
-  it('always sees one whole version, however many read and write at once', async () => {
+  it('returns exactly one complete version under concurrent reads and writes', async () => {
     const { key } = await created('a');
     const write = async (letter: string) => {
       const { stored = noVersion } = (await notifications.get(key)) ?? {};
@@ -196,9 +196,9 @@ describe('a reader of a notification that is being replaced', () => {
     );
     const reads = await Promise.all(Array.from({ length: 25 }, read));
     await writes;
-    const seen = reads.filter((one) => one !== undefined);
-    expect(seen.length).toBeGreaterThan(0);
-    for (const one of seen) expect(one).toEqual({ letters: 1, entries: 101 });
+    const found = reads.filter((result) => result !== undefined);
+    expect(found.length).toBeGreaterThan(0);
+    for (const result of found) expect(result).toEqual({ letters: 1, entries: 101 });
     expect(lettersOf((await notifications.get(key))?.record.details)).toEqual(['h']);
   });
 });

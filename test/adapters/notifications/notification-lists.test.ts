@@ -15,7 +15,7 @@ const notifications = createNotificationRepository(client, 'notifications');
 const DEFAULT = 'ntTechnicalContactsEmail';
 
 let tenants = 0;
-/** A tenant with so many notifications, and their ids in order. */
+/** Creates a tenant with `count` notifications. @returns their ids in order */
 const tenantWith = async (count: number) => {
   const tenant = `lists${tenants++}`;
   const ids: string[] = [];
@@ -27,11 +27,11 @@ const tenantWith = async (count: number) => {
 const listed = async (tenant: string, from: string | null = null, pageSize = 3) =>
   (await Array.fromAsync(notifications.list(tenant, from, pageSize))).map(({ id }) => id);
 
-/** Follows the markers of pages from the first to the last. */
-const followed = async (
+/** Reads all pages by following their markers. `afterPage` runs after each page. */
+const readPages = async (
   tenant: string,
   limit: number,
-  between: (page: number) => Promise<unknown> = async () => {},
+  afterPage: (page: number) => Promise<unknown> = async () => {},
 ) => {
   const pages: string[][] = [];
   let marker: string | null = null;
@@ -39,13 +39,13 @@ const followed = async (
     const slice: Slice<NotificationRecord> = await takePage(notifications.list(tenant, marker, limit + 1), limit);
     pages.push(slice.values.map(({ id }) => id));
     marker = slice.next;
-    await between(pages.length);
+    await afterPage(pages.length);
   } while (marker !== null);
   return pages;
 };
 
-describe('the list of a tenant’s notifications', () => {
-  it('is in order of creation, the default one last', async () => {
+describe('a list of a tenant’s notifications', () => {
+  it('is in order of creation, with the default notification last', async () => {
     const { tenant, ids } = await tenantWith(7);
     expect(await listed(tenant)).toEqual([...ids, DEFAULT]);
   });
@@ -56,7 +56,7 @@ describe('the list of a tenant’s notifications', () => {
     expect(await listed(tenant, DEFAULT)).toEqual([DEFAULT]);
   });
 
-  it('starts behind a marker that does not exist any more', async () => {
+  it('starts after a marker that was deleted', async () => {
     const { tenant, ids } = await tenantWith(3);
     await notifications.delete({ tenant, id: ids[1] ?? '' });
     expect(await listed(tenant, ids[1])).toEqual([ids[2], DEFAULT]);
@@ -65,42 +65,43 @@ describe('the list of a tenant’s notifications', () => {
   it.each([
     ['before all ids', 'a', 3],
     ['a prefix of all ids', 'nt', 3],
-    ['behind all ids', 'zzz', 0],
-    ['just behind the default one', `${DEFAULT}a`, 0],
+    ['after all ids', 'zzz', 0],
+    ['just after the default id', `${DEFAULT}a`, 0],
     ['longer than any key', 'nt'.padEnd(6_000, 'z'), 0],
     ['long and before all ids', 'a'.repeat(6_000), 3],
-    ['no ASCII', '😀'.repeat(600), 0],
+    ['not ASCII', '😀'.repeat(600), 0],
     ['a control character', '\u0001', 3],
-  ])('takes any marker: %s', async (_, marker, count) => {
+  ])('accepts any marker: %s', async (_, marker, count) => {
     const { tenant } = await tenantWith(2);
     expect(await listed(tenant, marker)).toHaveLength(count);
   });
 
-  it('comes in pages that hold everything once, whatever their size', async () => {
+  it('has pages that contain each notification once, whatever their size', async () => {
     const { tenant, ids } = await tenantWith(6);
     for (const limit of [1, 2, 3, 6, 7, 8]) {
-      const pages = await followed(tenant, limit);
+      const pages = await readPages(tenant, limit);
       expect(pages.flat()).toEqual([...ids, DEFAULT]);
       expect(pages.map(({ length }) => length).slice(0, -1)).toEqual(pages.slice(0, -1).map(() => limit));
       expect(pages.at(-1)?.length).toBeGreaterThan(0);
     }
   });
 
-  it('shows everything that was there throughout once, whatever is created and deleted meanwhile', async () => {
+  it('contains each existing notification once while others are created and deleted', async () => {
     const { tenant, ids } = await tenantWith(8);
-    const [gone = '', next = ''] = [ids[0], ids[2]];
-    const pages = await followed(tenant, 2, async (page) => {
+    const [deletedBefore = '', deletedAfter = ''] = [ids[0], ids[2]];
+    const pages = await readPages(tenant, 2, async (page) => {
       if (page !== 1) return;
-      await notifications.delete({ tenant, id: gone });
-      await notifications.delete({ tenant, id: next });
+      await notifications.delete({ tenant, id: deletedBefore });
+      await notifications.delete({ tenant, id: deletedAfter });
       await notifications.create(tenant, webhookNotification());
     });
-    const seen = pages.flat();
-    expect(new Set(seen).size).toBe(seen.length);
-    expect(seen).toEqual(expect.arrayContaining(ids.filter((id) => id !== gone && id !== next)));
+    const listedIds = pages.flat();
+    const remaining = ids.filter((id) => id !== deletedBefore && id !== deletedAfter);
+    expect(new Set(listedIds).size).toBe(listedIds.length);
+    expect(listedIds).toEqual(expect.arrayContaining(remaining));
   });
 
-  it('reads no more than it hands out', async () => {
+  it('reads no more notifications than its page needs', async () => {
     const { tenant } = await tenantWith(9);
     const database = connect();
     const counts = counted(database);
@@ -108,35 +109,35 @@ describe('the list of a tenant’s notifications', () => {
     expect(counts).toEqual({ QueryCommand: 1 });
   });
 
-  it('fails where the table throttles, and is never cut short', async () => {
+  it('fails if the table is throttled, instead of being incomplete', async () => {
     const repository = createNotificationRepository(
       throttled(connect({ maxAttempts: 1 }), 'QueryCommand'),
       'notifications',
     );
-    await expect(Array.fromAsync(repository.list('anyone', null, 3))).rejects.toThrow();
+    await expect(Array.fromAsync(repository.list('acme', null, 3))).rejects.toThrow();
   });
 });
 
-describe('the list of the notifications that are asked for', () => {
+describe('a list by ids', () => {
   const byIds = async (tenant: string, ids: string[], from: string | null = null, database = client) =>
     (await Array.fromAsync(createNotificationRepository(database, 'notifications').listByIds(tenant, ids, from))).map(
       ({ id }) => id,
     );
 
-  it('holds each once, in order, whatever the order of the question', async () => {
+  it('contains each notification once, in order, whatever the order of the ids', async () => {
     const { tenant, ids } = await tenantWith(4);
     const [a = '', b = '', , d = ''] = ids;
     expect(await byIds(tenant, [d, a, DEFAULT, b, a, DEFAULT, d])).toEqual([a, b, d, DEFAULT]);
   });
 
-  it('leaves out what does not exist', async () => {
+  it('omits ids that do not exist', async () => {
     const { tenant, ids } = await tenantWith(1);
     const [a = ''] = ids;
-    expect(await byIds(tenant, ['', 'ntNobody', newNotificationId(), a, '__proto__', 'x'.repeat(5_000)])).toEqual([a]);
+    expect(await byIds(tenant, ['', 'ntUnknown', newNotificationId(), a, '__proto__', 'x'.repeat(5_000)])).toEqual([a]);
     expect(await byIds(tenant, ['unknown'])).toEqual([]);
   });
 
-  it('holds the default one only where it is asked for', async () => {
+  it('contains the default notification only if its id is given', async () => {
     const { tenant, ids } = await tenantWith(1);
     expect(await byIds(tenant, ids)).toEqual(ids);
     expect(await byIds(tenant, [DEFAULT])).toEqual([DEFAULT]);
@@ -148,18 +149,18 @@ describe('the list of the notifications that are asked for', () => {
     expect(await byIds(tenant, [...ids, DEFAULT], `${DEFAULT}a`)).toEqual([]);
   });
 
-  it('holds all of more than a hundred', async () => {
+  it('contains all of 120 notifications', async () => {
     const { tenant, ids } = await tenantWith(120);
     expect(await byIds(tenant, ids.toReversed())).toEqual(ids);
   });
 
-  it('leaves out nothing that the table left open', async () => {
+  it('is complete if DynamoDB leaves keys unprocessed', async () => {
     const { tenant, ids } = await tenantWith(5);
     expect(await byIds(tenant, ids, null, partlyDone(connect(), 2))).toEqual(ids);
   });
 });
 
-describe('a list of notifications that are too large for their targets', () => {
+describe('a list of large notifications', () => {
   const large = (label: string, kilobytes: number) =>
     webhookNotification({
       label,
@@ -173,7 +174,7 @@ describe('a list of notifications that are too large for their targets', () => {
     return { tenant, ids };
   };
 
-  /** Deletes a notification whose create was repeated. */
+  /** Deletes a notification as if its create was repeated, which leaves a tombstone. */
   const leaveTombstone = async (tenant: string, id: string) => {
     await client.send(
       new UpdateCommand({
@@ -186,8 +187,8 @@ describe('a list of notifications that are too large for their targets', () => {
     expect(await notifications.delete({ tenant, id })).toBe(true);
   };
 
-  /** Counts the keys that BatchGetItem reads. */
-  const keysRead = (database: typeof client) => {
+  /** Counts the keys of BatchGetItem requests. */
+  const countKeysRead = (database: typeof client) => {
     const read = { keys: 0 };
     database.middlewareStack.add(
       (next) => (args) => {
@@ -203,7 +204,7 @@ describe('a list of notifications that are too large for their targets', () => {
     return read;
   };
 
-  it('reads their contents at the same time, a hundred to a request', async () => {
+  it('reads contents concurrently, 100 per request', async () => {
     const { tenant, ids } = await tenantWithLarge(250, 9);
     const database = connect();
     const counts = counted(database);
@@ -229,10 +230,10 @@ describe('a list of notifications that are too large for their targets', () => {
     expect(counts).toEqual({ QueryCommand: 1, BatchGetItemCommand: 3 });
   });
 
-  it('reads no more contents than fill a page', async () => {
+  it('reads no more contents than fit into a page', async () => {
     const { tenant, ids } = await tenantWithLarge(40, 340);
     const database = connect();
-    const read = keysRead(database);
+    const read = countKeysRead(database);
     const repository = createNotificationRepository(database, 'notifications');
     const { values, next } = await takePage(repository.list(tenant, null, 51), 50);
     expect(values.map(({ id }) => id)).toEqual(ids.slice(0, values.length));
@@ -241,29 +242,29 @@ describe('a list of notifications that are too large for their targets', () => {
     expect(read.keys).toBe(values.length + 1);
   });
 
-  it('leaves out nothing whose chunks DynamoDB left unprocessed', async () => {
+  it('is complete if DynamoDB leaves chunks unprocessed', async () => {
     const { tenant, ids } = await tenantWithLarge(6, 9);
     const repository = createNotificationRepository(partlyDone(connect(), 2, 2), 'notifications');
     const found = await Array.fromAsync(repository.list(tenant, null, 1_000));
     expect(found.map(({ id }) => id)).toEqual([...ids, DEFAULT]);
   });
 
-  it('skips the tombstones of deleted notifications, however many there are, in few requests', async () => {
+  it('skips many tombstones of deleted notifications in few requests', async () => {
     const { tenant, ids } = await tenantWith(60);
     for (const id of ids.slice(1, 59)) await leaveTombstone(tenant, id);
     expect(await listed(tenant)).toEqual([ids[0], ids[59], DEFAULT]);
-    expect(await followed(tenant, 1)).toEqual([[ids[0]], [ids[59]], [DEFAULT]]);
+    expect(await readPages(tenant, 1)).toEqual([[ids[0]], [ids[59]], [DEFAULT]]);
     const database = connect();
     const counts = counted(database);
     await takePage(createNotificationRepository(database, 'notifications').list(tenant, null, 3), 2);
     expect(counts).toEqual({ QueryCommand: 2 });
   });
 
-  it('reads no more contents than the page that was asked for, behind tombstones too', async () => {
+  it('reads no more contents than its page needs after tombstones', async () => {
     const { tenant, ids } = await tenantWithLarge(12, 9);
     for (const id of ids.slice(0, 3)) await leaveTombstone(tenant, id);
     const database = connect();
-    const read = keysRead(database);
+    const read = countKeysRead(database);
     const { values } = await takePage(createNotificationRepository(database, 'notifications').list(tenant, null, 3), 2);
     expect(values.map(({ id }) => id)).toEqual(ids.slice(3, 5));
     expect(read.keys).toBe(3);

@@ -31,8 +31,8 @@ const quota = quotaOn(client);
 let tenants = 0;
 const newTenant = (): string => `quota${tenants++}`;
 
-const create = async (tenant: string, by = quota): Promise<string> => {
-  await by.reserve(tenant);
+const create = async (tenant: string, usedQuota = quota): Promise<string> => {
+  await usedQuota.reserve(tenant);
   return notifications.create(tenant, webhookNotification());
 };
 
@@ -44,112 +44,115 @@ const createMany = async (tenant: string, amount: number): Promise<string[]> => 
 
 const recordDelete = createDeleteRecorder(client, 'notifications');
 
-const remove = async (tenant: string, id = ''): Promise<void> => {
+const deleteOne = async (tenant: string, id = ''): Promise<void> => {
   await notifications.delete({ tenant, id });
   await recordDelete(tenant);
 };
 
-const REFUSED = { type: 'forbiddenError', details: 'notificationsPerTenant: at most 3 notifications in an account' };
+const QUOTA_EXCEEDED = {
+  type: 'forbiddenError',
+  details: 'notificationsPerTenant: at most 3 notifications in an account',
+};
 
-describe('the notifications that a tenant may have', () => {
-  it('are as many as the limit, which the refusal names', async () => {
+describe('the notification quota', () => {
+  it('allows as many notifications as its limit, which the error names', async () => {
     const tenant = newTenant();
     await createMany(tenant, LIMIT);
-    await expect(create(tenant)).rejects.toMatchObject(REFUSED);
-    await expect(create(tenant)).rejects.toMatchObject(REFUSED);
+    await expect(create(tenant)).rejects.toMatchObject(QUOTA_EXCEEDED);
+    await expect(create(tenant)).rejects.toMatchObject(QUOTA_EXCEEDED);
   });
 
-  it('are each tenant’s own', async () => {
-    const [one, other] = [newTenant(), newTenant()];
-    await createMany(one, LIMIT);
-    await createMany(other, LIMIT);
-    await expect(create(one)).rejects.toMatchObject(REFUSED);
+  it('is separate for each tenant', async () => {
+    const [first, second] = [newTenant(), newTenant()];
+    await createMany(first, LIMIT);
+    await createMany(second, LIMIT);
+    await expect(create(first)).rejects.toMatchObject(QUOTA_EXCEEDED);
   });
 
-  it('can be created again after some were deleted, as many as were deleted', async () => {
+  it('allows as many creates as notifications were deleted', async () => {
     const tenant = newTenant();
     const [first = '', second = ''] = await createMany(tenant, LIMIT);
-    for (const id of [first, second]) await remove(tenant, id);
+    for (const id of [first, second]) await deleteOne(tenant, id);
     await createMany(tenant, 2);
-    await expect(create(tenant)).rejects.toMatchObject(REFUSED);
+    await expect(create(tenant)).rejects.toMatchObject(QUOTA_EXCEEDED);
   });
 
-  it('can be created and deleted any number of times', async () => {
+  it('allows any number of creates and deletes in turn', async () => {
     const tenant = newTenant();
     for (let round = 0; round < 4 * LIMIT; round++) {
-      await remove(tenant, await create(tenant));
+      await deleteOne(tenant, await create(tenant));
     }
     await createMany(tenant, LIMIT);
-    await expect(create(tenant)).rejects.toMatchObject(REFUSED);
+    await expect(create(tenant)).rejects.toMatchObject(QUOTA_EXCEEDED);
   });
 
-  it('are not fewer where creates failed after their reservation', async () => {
+  it('does not count creates that failed after their reservation', async () => {
     const tenant = newTenant();
     for (let failed = 0; failed < 5 * LIMIT; failed++) await quota.reserve(tenant);
     await createMany(tenant, LIMIT);
-    await expect(create(tenant)).rejects.toMatchObject(REFUSED);
+    await expect(create(tenant)).rejects.toMatchObject(QUOTA_EXCEEDED);
   });
 
   it.each(['UpdateItemCommand', 'GetItemCommand', 'QueryCommand'])(
-    'are neither more nor fewer where responses were lost: %s',
+    'is exact if responses are lost: %s',
     async (command) => {
       const tenant = newTenant();
       for (let number = 0; number < LIMIT; number++) {
         await create(tenant, quotaOn(losingAnswer(connect(), command)));
       }
-      await expect(create(tenant, quotaOn(losingAnswer(connect(), command)))).rejects.toMatchObject(REFUSED);
+      await expect(create(tenant, quotaOn(losingAnswer(connect(), command)))).rejects.toMatchObject(QUOTA_EXCEEDED);
     },
   );
 
-  it('are not more where a second copy of a correction arrives late', async () => {
+  it('is not exceeded if a copy of a correction arrives late', async () => {
     const tenant = newTenant();
     const ids = await createMany(tenant, LIMIT);
-    await remove(tenant, ids[0]);
-    await remove(tenant, ids[1]);
+    await deleteOne(tenant, ids[0]);
+    await deleteOne(tenant, ids[1]);
     const late: LateRequest[] = [];
     await create(tenant, quotaOn(withLateCopies(connect(), late)));
     await create(tenant);
     expect(late.map(({ command }) => command)).toEqual(['UpdateItemCommand', 'UpdateItemCommand']);
     for (const { land } of late) await land();
-    await expect(create(tenant)).rejects.toMatchObject(REFUSED);
+    await expect(create(tenant)).rejects.toMatchObject(QUOTA_EXCEEDED);
   });
 
-  it('are more only by those created at the same moment', async () => {
+  it('is exceeded by concurrent creates only', async () => {
     const tenant = newTenant();
     const ids = await createMany(tenant, LIMIT);
-    await remove(tenant, ids[0]);
-    const atOnce = 4;
-    await Promise.allSettled(Array.from({ length: atOnce }, () => create(tenant)));
+    await deleteOne(tenant, ids[0]);
+    const concurrent = 4;
+    await Promise.allSettled(Array.from({ length: concurrent }, () => create(tenant)));
     const stored = (await Array.fromAsync(notifications.list(tenant, null, 100))).length - 1;
     expect(stored).toBeGreaterThanOrEqual(LIMIT);
-    expect(stored).toBeLessThanOrEqual(LIMIT - 1 + atOnce);
-    await expect(create(tenant)).rejects.toMatchObject(REFUSED);
+    expect(stored).toBeLessThanOrEqual(LIMIT - 1 + concurrent);
+    await expect(create(tenant)).rejects.toMatchObject(QUOTA_EXCEEDED);
   });
 
-  it('follow a limit that is raised or lowered', async () => {
+  it('applies a raised or lowered limit', async () => {
     const tenant = newTenant();
     await createMany(tenant, LIMIT);
     await create(tenant, quotaOn(client, LIMIT + 1));
-    await expect(create(tenant)).rejects.toMatchObject(REFUSED);
+    await expect(create(tenant)).rejects.toMatchObject(QUOTA_EXCEEDED);
     await expect(create(tenant, quotaOn(client, LIMIT + 1))).rejects.toMatchObject({ type: 'forbiddenError' });
     await create(tenant, quotaOn(client, LIMIT + 2));
   });
 
-  it('cost one request below the limit', async () => {
+  it('costs one request below the limit', async () => {
     const database = connect();
     const counts = counted(database);
     await quotaOn(database).reserve(newTenant());
     expect(counts).toEqual({ UpdateItemCommand: 1 });
   });
 
-  it('cannot be created where the counter cannot be written', async () => {
+  it('fails if the counter cannot be written', async () => {
     const failing = quotaOn(throttled(connect({ maxAttempts: 1 }), 'UpdateItemCommand'));
     await expect(failing.reserve(newTenant())).rejects.toMatchObject({
       name: 'ProvisionedThroughputExceededException',
     });
   });
 
-  it('are tried for again, then 503, where others always correct the counter first', async () => {
+  it('fails with 503 if other requests keep correcting the counter first', async () => {
     const tenant = newTenant();
     for (let reserved = 0; reserved < LIMIT; reserved++) await quota.reserve(tenant);
     const fillUp = async () => {
@@ -160,80 +163,80 @@ describe('the notifications that a tenant may have', () => {
   });
 });
 
-describe('a tenant that was counted at its limit', () => {
-  /** A tenant that was refused once. */
+describe('a tenant at its quota', () => {
+  /** Creates a tenant at its limit, with one rejected create. */
   const fullTenant = async () => {
     const tenant = newTenant();
     const ids = await createMany(tenant, LIMIT);
-    await expect(create(tenant)).rejects.toMatchObject(REFUSED);
+    await expect(create(tenant)).rejects.toMatchObject(QUOTA_EXCEEDED);
     return { tenant, ids };
   };
 
-  it('is refused without counting its notifications again', async () => {
+  it('is rejected without counting its notifications again', async () => {
     const { tenant } = await fullTenant();
     const database = connect();
     const counts = counted(database);
-    await expect(create(tenant, quotaOn(database))).rejects.toMatchObject(REFUSED);
+    await expect(create(tenant, quotaOn(database))).rejects.toMatchObject(QUOTA_EXCEEDED);
     expect(counts).toEqual({ UpdateItemCommand: 1, GetItemCommand: 1 });
   });
 
-  it('can create at once after a delete, as many as were deleted', async () => {
+  it('can create one notification immediately after a delete', async () => {
     const { tenant, ids } = await fullTenant();
-    await remove(tenant, ids[0]);
+    await deleteOne(tenant, ids[0]);
     await create(tenant);
-    await expect(create(tenant)).rejects.toMatchObject(REFUSED);
+    await expect(create(tenant)).rejects.toMatchObject(QUOTA_EXCEEDED);
   });
 
-  it('can create after a delete that happened between the count and its record', async () => {
+  it('can create after a delete between the count and its record', async () => {
     const tenant = newTenant();
     const ids = await createMany(tenant, LIMIT);
     const isRecord = (count: number) => count === 2;
-    const overtaken = interrupted(connect(), 'UpdateItemCommand', () => remove(tenant, ids[0]), isRecord);
-    await expect(create(tenant, quotaOn(overtaken))).rejects.toMatchObject(REFUSED);
+    const overtaken = interrupted(connect(), 'UpdateItemCommand', () => deleteOne(tenant, ids[0]), isRecord);
+    await expect(create(tenant, quotaOn(overtaken))).rejects.toMatchObject(QUOTA_EXCEEDED);
     await create(tenant);
-    await expect(create(tenant)).rejects.toMatchObject(REFUSED);
+    await expect(create(tenant)).rejects.toMatchObject(QUOTA_EXCEEDED);
   });
 
-  it('is counted again after 60 seconds, in case that a delete could not be recorded', async () => {
+  it('is counted again after 60 s if a delete was not recorded', async () => {
     const { tenant, ids } = await fullTenant();
     await notifications.delete({ tenant, id: ids[0] ?? '' });
     now += 59_999;
-    await expect(create(tenant)).rejects.toMatchObject(REFUSED);
+    await expect(create(tenant)).rejects.toMatchObject(QUOTA_EXCEEDED);
     now += 1;
     await create(tenant);
   });
 
-  it('is counted again where the count is from a clock that is more than 60 seconds ahead', async () => {
+  it('is counted again if the count is from a clock more than 60 s ahead', async () => {
     const tenant = newTenant();
     const ids = await createMany(tenant, LIMIT);
     const ahead = quotaOn(client, LIMIT, () => now + 60_001);
-    await expect(create(tenant, ahead)).rejects.toMatchObject(REFUSED);
+    await expect(create(tenant, ahead)).rejects.toMatchObject(QUOTA_EXCEEDED);
     await notifications.delete({ tenant, id: ids[0] ?? '' });
     await create(tenant);
   });
 
-  it('is counted once more, and stays refused, where a copy of a delete’s record arrives late', async () => {
+  it('is counted once more, and stays rejected, if a copy of a recorded delete arrives late', async () => {
     const { tenant, ids } = await fullTenant();
     await notifications.delete({ tenant, id: ids[0] ?? '' });
     const late: LateRequest[] = [];
     await createDeleteRecorder(withLateCopies(connect(), late), 'notifications')(tenant);
     await create(tenant);
-    await expect(create(tenant)).rejects.toMatchObject(REFUSED);
+    await expect(create(tenant)).rejects.toMatchObject(QUOTA_EXCEEDED);
     expect(late.map(({ command }) => command)).toEqual(['UpdateItemCommand']);
     for (const { land } of late) await land();
-    await expect(create(tenant)).rejects.toMatchObject(REFUSED);
+    await expect(create(tenant)).rejects.toMatchObject(QUOTA_EXCEEDED);
     const database = connect();
     const counts = counted(database);
-    await expect(create(tenant, quotaOn(database))).rejects.toMatchObject(REFUSED);
+    await expect(create(tenant, quotaOn(database))).rejects.toMatchObject(QUOTA_EXCEEDED);
     expect(counts).toEqual({ UpdateItemCommand: 1, GetItemCommand: 1 });
   });
 
-  it('is refused, too, where that it is full cannot be recorded, which is logged', async () => {
+  it('is rejected and logged if the count cannot be recorded', async () => {
     const tenant = newTenant();
     await createMany(tenant, LIMIT);
     const warn = vi.spyOn(logger, 'warn').mockImplementation(() => undefined);
     const failing = quotaOn(throttled(connect({ maxAttempts: 1 }), 'UpdateItemCommand', 1, 1));
-    await expect(create(tenant, failing)).rejects.toMatchObject(REFUSED);
+    await expect(create(tenant, failing)).rejects.toMatchObject(QUOTA_EXCEEDED);
     expect(warn).toHaveBeenCalledWith(
       'notification quota: full account not recorded',
       expect.objectContaining({ tenant_id: tenant }),
@@ -242,7 +245,7 @@ describe('a tenant that was counted at its limit', () => {
 });
 
 describe('the record of a delete', () => {
-  it('fails nothing where it cannot be written, and is logged', async () => {
+  it('does not reject if it cannot be written, and logs the failure', async () => {
     const warn = vi.spyOn(logger, 'warn').mockImplementation(() => undefined);
     const tenant = newTenant();
     const failing = throttled(connect({ maxAttempts: 1 }), 'UpdateItemCommand');
@@ -253,10 +256,10 @@ describe('the record of a delete', () => {
     );
   });
 
-  it('does not count as a notification of a tenant without a counter', async () => {
+  it('does not count as a notification if the tenant has no counter', async () => {
     const tenant = newTenant();
     await recordDelete(tenant);
     await createMany(tenant, LIMIT);
-    await expect(create(tenant)).rejects.toMatchObject(REFUSED);
+    await expect(create(tenant)).rejects.toMatchObject(QUOTA_EXCEEDED);
   });
 });

@@ -15,7 +15,7 @@ afterEach(() => {
 });
 const notifications = createNotificationRepository(client, 'notifications');
 
-const byDefault = {
+const defaultNotification = {
   id: 'ntTechnicalContactsEmail',
   label: 'Email All Technical Contacts',
   type: 'technicalContactsEmail',
@@ -27,15 +27,15 @@ const noVersion = { version: '', chunks: 0 };
 const list = async (tenant: string) => Array.fromAsync(notifications.list(tenant, null, 10));
 const changed = webhookNotification({ label: 'Day shift', type: 'sms', details: goodDetails.sms });
 
-describe('a notification that was created', () => {
-  it('is read back as it was given, with an id and nothing else', async () => {
+describe('a created notification', () => {
+  it('is returned unchanged, with an id', async () => {
     const attributes = webhookNotification({ metadata: { team: 'storage' } });
     const id = await notifications.create('acme', attributes);
     expect(id).toMatch(/^nt[0-9A-HJKMNP-TV-Z]{26}$/);
     expect((await notifications.get({ tenant: 'acme', id }))?.record).toEqual({ id, ...attributes });
   });
 
-  it('has no metadata where none was given, and empty metadata where that was given', async () => {
+  it('distinguishes missing metadata from empty metadata', async () => {
     const without = await notifications.create('acme', webhookNotification());
     const empty = await notifications.create('acme', webhookNotification({ metadata: {} }));
     expect(Object.keys((await notifications.get({ tenant: 'acme', id: without }))?.record ?? {})).not.toContain(
@@ -44,20 +44,20 @@ describe('a notification that was created', () => {
     expect((await notifications.get({ tenant: 'acme', id: empty }))?.record).toMatchObject({ metadata: {} });
   });
 
-  it('keeps keys that are names in JavaScript, and signs of all planes, in their order', async () => {
+  it('keeps the order of keys, keys such as __proto__, and any character', async () => {
     const text = '{"url":"https://a.example","z":"😀","__proto__":"p","constructor":"\\u0001","toString":"t","a":"ä"}';
     const id = await notifications.create('acme', webhookNotification({ details: JSON.parse(text) }));
     const found = await notifications.get({ tenant: 'acme', id });
     expect(JSON.stringify(found?.record.details)).toBe(JSON.stringify(JSON.parse(text)));
   });
 
-  it('comes after those that were created before', async () => {
+  it('has an id that sorts after earlier ids', async () => {
     const ids = [];
     for (let count = 0; count < 20; count++) ids.push(await notifications.create('acme', webhookNotification()));
     expect(ids.toSorted()).toEqual(ids);
   });
 
-  it('is reported as created where it cannot be recorded that its put was repeated, which is logged and counted', async () => {
+  it('is logged and counted, and the create succeeds, if a repeated put cannot be recorded', async () => {
     const warn = vi.spyOn(logger, 'warn').mockImplementation(() => undefined);
     const metrics = recordMetrics();
     const repeating = throttled(losingAnswer(connect(), 'PutItemCommand'), 'UpdateItemCommand');
@@ -71,8 +71,8 @@ describe('a notification that was created', () => {
   });
 });
 
-describe('a notification that is replaced', () => {
-  it('is the new one at once, under a new version', async () => {
+describe('a replaced notification', () => {
+  it('is immediately the new one, with a new version', async () => {
     const id = await notifications.create('acme', webhookNotification());
     const key = { tenant: 'acme', id };
     const { stored = noVersion } = (await notifications.get(key)) ?? {};
@@ -82,7 +82,7 @@ describe('a notification that is replaced', () => {
     expect(found?.stored.version).not.toBe(stored.version);
   });
 
-  it('stays as it was where another one was faster', async () => {
+  it('is not changed if its version has changed', async () => {
     const id = await notifications.create('acme', webhookNotification());
     const key = { tenant: 'acme', id };
     const { stored = noVersion } = (await notifications.get(key)) ?? {};
@@ -91,7 +91,7 @@ describe('a notification that is replaced', () => {
     expect((await notifications.get(key))?.record).toEqual({ id, ...changed });
   });
 
-  it('does not come back to life where it was deleted meanwhile', async () => {
+  it('is not restored if it has been deleted', async () => {
     const key = { tenant: 'acme', id: await notifications.create('acme', webhookNotification()) };
     const { stored = noVersion } = (await notifications.get(key)) ?? {};
     await notifications.delete(key);
@@ -100,8 +100,8 @@ describe('a notification that is replaced', () => {
   });
 });
 
-describe('a notification that is deleted', () => {
-  it('is gone, and was there only once', async () => {
+describe('a deleted notification', () => {
+  it('does not exist, and cannot be deleted again', async () => {
     const key = { tenant: 'acme', id: await notifications.create('acme', webhookNotification()) };
     expect(await notifications.delete(key)).toBe(true);
     expect(await notifications.get(key)).toBeUndefined();
@@ -110,19 +110,21 @@ describe('a notification that is deleted', () => {
 });
 
 describe('the default notification', () => {
-  it('is every tenant’s without having been made', async () => {
-    expect((await notifications.get({ tenant: 'nobody', id: byDefault.id }))?.record).toEqual(byDefault);
-    expect(await list('nobody')).toEqual([byDefault]);
+  it('exists for every tenant', async () => {
+    expect((await notifications.get({ tenant: 'unknown', id: defaultNotification.id }))?.record).toEqual(
+      defaultNotification,
+    );
+    expect(await list('unknown')).toEqual([defaultNotification]);
   });
 
-  it('is stored nowhere', async () => {
-    const Key = { pk: 'notification#nobody', sk: byDefault.id };
+  it('is not stored', async () => {
+    const Key = { pk: 'notification#unknown', sk: defaultNotification.id };
     expect((await client.send(new GetCommand({ TableName: 'notifications', Key }))).Item).toBeUndefined();
-    expect(await notifications.delete({ tenant: 'nobody', id: byDefault.id })).toBe(false);
+    expect(await notifications.delete({ tenant: 'unknown', id: defaultNotification.id })).toBe(false);
   });
 });
 
-describe('an id that no stored notification can have', () => {
+describe('a malformed notification id', () => {
   it.each([
     '',
     'nt',
@@ -131,7 +133,7 @@ describe('an id that no stored notification can have', () => {
     newNotificationId().toLowerCase(),
     `${newNotificationId()}#1`,
     '\0',
-  ])('finds and deletes nothing, and costs no read: "%.30s"', async (id) => {
+  ])('is not found, without a request: "%.30s"', async (id) => {
     const database = connect();
     const counts = counted(database);
     const repository = createNotificationRepository(database, 'notifications');
@@ -150,38 +152,38 @@ describe('two tenants', () => {
     ['chunk#d', 'd'],
     ['e|f', 'e'],
     ['T', 't'],
-  ])('never see each other: %s and %s', async (one, other) => {
-    const id = await notifications.create(one, webhookNotification());
+  ])('cannot access each other’s notifications: %s and %s', async (owner, other) => {
+    const id = await notifications.create(owner, webhookNotification());
     const key = { tenant: other, id };
-    const { stored = noVersion } = (await notifications.get({ tenant: one, id })) ?? {};
+    const { stored = noVersion } = (await notifications.get({ tenant: owner, id })) ?? {};
     expect(await notifications.get(key)).toBeUndefined();
-    expect(await list(other)).toEqual([byDefault]);
+    expect(await list(other)).toEqual([defaultNotification]);
     expect(await Array.fromAsync(notifications.listByIds(other, [id], null))).toEqual([]);
     expect(await notifications.targets([key]).find(key)).toBeUndefined();
     expect(await notifications.replace(key, stored, changed)).toBe(false);
     expect(await notifications.delete(key)).toBe(false);
-    expect((await notifications.get({ tenant: one, id }))?.record).toEqual({ id, ...webhookNotification() });
+    expect((await notifications.get({ tenant: owner, id }))?.record).toEqual({ id, ...webhookNotification() });
   });
 
-  it('never see each other where the name of one holds the id of the other’s notification', async () => {
+  it('are separate even if a tenant name contains a notification id of the other', async () => {
     const id = await notifications.create('g', webhookNotification());
-    expect(await list(`g#${id}`)).toEqual([byDefault]);
+    expect(await list(`g#${id}`)).toEqual([defaultNotification]);
   });
 });
 
-describe('a table that throttles', () => {
+describe('a throttled table', () => {
   it.each([
     ['reading', 'GetItemCommand'],
     ['deleting', 'GetItemCommand'],
     ['deleting', 'DeleteItemCommand'],
-  ])('makes %s fail (%s), and is never taken for "not there"', async (what, command) => {
+  ])('fails %s (%s), instead of reporting a missing notification', async (operation, command) => {
     const key = { tenant: 'acme', id: await notifications.create('acme', webhookNotification()) };
     const repository = createNotificationRepository(throttled(connect({ maxAttempts: 1 }), command), 'notifications');
-    const attempt = what === 'reading' ? repository.get(key) : repository.delete(key);
+    const attempt = operation === 'reading' ? repository.get(key) : repository.delete(key);
     await expect(attempt).rejects.toMatchObject({ name: 'ProvisionedThroughputExceededException' });
   });
 
-  it('is asked again before it makes anything fail', async () => {
+  it('is retried before a write fails', async () => {
     const repository = createNotificationRepository(throttled(connect(), 'PutItemCommand', 1), 'notifications');
     const id = await repository.create('acme', webhookNotification());
     expect(await notifications.get({ tenant: 'acme', id })).toBeDefined();

@@ -17,9 +17,9 @@ afterEach(() => {
 const notifications = createNotificationRepository(client, 'notifications');
 const repositoryOn = (database: typeof client) => createNotificationRepository(database, 'notifications');
 
-describe('what a delivery needs of notifications', () => {
-  it('is their type and the fields of that type, without the client’s own entries', async () => {
-    const details = { ...goodDetails.incidentpager, service_endpoint: 'https://a.example', own: 'x' };
+describe('the target of a delivery', () => {
+  it('has the type and its own fields, without other details', async () => {
+    const details = { ...goodDetails.incidentpager, service_endpoint: 'https://a.example', other: 'x' };
     const id = await notifications.create('acme', webhookNotification({ type: 'incidentpager', details }));
     const target = await notifications.targets([{ tenant: 'acme', id }]).find({ tenant: 'acme', id });
     expect(target).toEqual({
@@ -29,7 +29,7 @@ describe('what a delivery needs of notifications', () => {
     });
   });
 
-  it('is read without their content, however large that is', async () => {
+  it('is read without the content of the notification, however large', async () => {
     const details = { ...goodDetails.webhook, ...entries(255, '😀'.repeat(4096)) };
     const key = { tenant: 'acme', id: await notifications.create('acme', webhookNotification({ details })) };
     const database = connect();
@@ -38,10 +38,10 @@ describe('what a delivery needs of notifications', () => {
     expect(counts).toEqual({ BatchGetItemCommand: 1 });
   });
 
-  it('is there for the default notification of every tenant, without a read', async () => {
+  it('exists for the default notification of every tenant, without a read', async () => {
     const database = connect();
     const counts = counted(database);
-    const key = { tenant: 'nobody', id: 'ntTechnicalContactsEmail' };
+    const key = { tenant: 'unknown', id: 'ntTechnicalContactsEmail' };
     expect(await repositoryOn(database).targets([key]).find(key)).toMatchObject({
       id: key.id,
       type: 'technicalContactsEmail',
@@ -50,7 +50,7 @@ describe('what a delivery needs of notifications', () => {
     expect(counts).toEqual({});
   });
 
-  it('is found for more than a hundred, of several tenants, asked for twice or not', async () => {
+  it('is found for each of 130 keys of several tenants, even if keys are repeated', async () => {
     const keys = await Promise.all(
       Array.from({ length: 130 }, async (_, index) => {
         const tenant = `tenant${index % 3}`;
@@ -61,7 +61,7 @@ describe('what a delivery needs of notifications', () => {
     expect((await Promise.all(keys.map(find))).map((target) => target?.id)).toEqual(keys.map(({ id }) => id));
   });
 
-  it('is found under its own tenant alone', async () => {
+  it('is found only for its own tenant', async () => {
     const id = await notifications.create('acme', webhookNotification());
     const found = notifications.targets([
       { tenant: 'acme', id },
@@ -71,7 +71,7 @@ describe('what a delivery needs of notifications', () => {
     expect(await found.find({ tenant: 'other', id })).toBeUndefined();
   });
 
-  it('is nothing for what does not exist or was deleted', async () => {
+  it('is undefined for notifications that do not exist or were deleted', async () => {
     const deleted = { tenant: 'acme', id: await notifications.create('acme', webhookNotification()) };
     await notifications.delete(deleted);
     const keys = [deleted, { tenant: 'acme', id: newNotificationId() }, { tenant: 'acme', id: '__proto__' }];
@@ -79,7 +79,7 @@ describe('what a delivery needs of notifications', () => {
     expect(await Promise.all(keys.map(find))).toEqual([undefined, undefined, undefined]);
   });
 
-  it('is all found where the table left some of it unprocessed', async () => {
+  it('is found if DynamoDB leaves its key unprocessed once', async () => {
     const keys = await Promise.all(
       Array.from({ length: 10 }, async () => ({
         tenant: 'acme',
@@ -90,7 +90,7 @@ describe('what a delivery needs of notifications', () => {
     expect((await Promise.all(keys.map(find))).map((target) => target?.id)).toEqual(keys.map(({ id }) => id));
   });
 
-  it('fails where the table throttles: nothing that was not read counts as not existing', async () => {
+  it('fails if the table is throttled, instead of being reported as missing', async () => {
     const key = { tenant: 'acme', id: await notifications.create('acme', webhookNotification()) };
     const repository = repositoryOn(throttled(connect({ maxAttempts: 1 }), 'BatchGetItemCommand'));
     await expect(repository.targets([key]).find(key)).rejects.toMatchObject({
@@ -98,19 +98,19 @@ describe('what a delivery needs of notifications', () => {
     });
   });
 
-  it('fails for a notification that was not asked for', async () => {
+  it('fails for a key that is not being read', async () => {
     const key = { tenant: 'acme', id: await notifications.create('acme', webhookNotification()) };
     await expect(notifications.targets([]).find(key)).rejects.toThrow();
   });
 });
 
-describe('a target that cannot be read', () => {
+describe('a target that fails', () => {
   const created = async (tenant: string) => ({
     tenant,
     id: await notifications.create(tenant, webhookNotification()),
   });
 
-  /** Stores a type that only a later version of the service knows. */
+  /** Creates a notification of a type that this version of the service does not support. */
   const withUnknownType = async (tenant: string) => {
     const key = await created(tenant);
     await client.send(
@@ -125,18 +125,21 @@ describe('a target that cannot be read', () => {
     return key;
   };
 
-  it('fails alone where its partition is throttled', async () => {
-    const keys = [await created('greedy'), await created('modest'), await created('greedy')];
-    const database = throttledPartitions(connect({ maxAttempts: 1 }), (pk) => pk === 'notification#greedy');
+  it('does not fail the targets of other partitions if its partition is throttled', async () => {
+    const keys = [await created('busy'), await created('quiet'), await created('busy')];
+    const database = throttledPartitions(connect({ maxAttempts: 1 }), (pk) => pk === 'notification#busy');
     const { find } = repositoryOn(database).targets(keys);
-    const [one, other, third] = await Promise.allSettled(keys.map(find));
-    expect(one).toMatchObject({ status: 'rejected', reason: { name: expect.stringMatching(/Throughput|Throttling/) } });
-    expect(other).toMatchObject({ value: { id: keys[1]?.id } });
+    const [first, second, third] = await Promise.allSettled(keys.map(find));
+    expect(first).toMatchObject({
+      status: 'rejected',
+      reason: { name: expect.stringMatching(/Throughput|Throttling/) },
+    });
+    expect(second).toMatchObject({ value: { id: keys[1]?.id } });
     expect(third).toMatchObject({ status: 'rejected' });
   });
 
-  it('fails alone where this version does not know its type, and is logged and counted once', async () => {
-    const logged = vi.spyOn(logger, 'error').mockImplementation(() => undefined);
+  it('does not fail the others if its type is unknown, and is logged and counted once', async () => {
+    const logError = vi.spyOn(logger, 'error').mockImplementation(() => undefined);
     const metrics = recordMetrics();
     const unknown = await withUnknownType('acme');
     const known = await created('acme');
@@ -144,7 +147,7 @@ describe('a target that cannot be read', () => {
     await expect(find(unknown)).rejects.toBeInstanceOf(UnreadableNotificationError);
     await expect(find(unknown)).rejects.toMatchObject({ name: 'UnreadableNotificationError' });
     expect(await find(known)).toMatchObject({ id: known.id });
-    expect(logged.mock.calls).toEqual([
+    expect(logError.mock.calls).toEqual([
       [expect.any(String), expect.objectContaining({ tenant_id: 'acme', notification_id: unknown.id })],
     ]);
     expect(metrics()).toEqual([

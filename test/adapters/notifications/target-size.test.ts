@@ -12,22 +12,22 @@ const { client, stop } = await startDatabase();
 afterAll(stop);
 const notifications = createNotificationRepository(client, 'notifications');
 
-/** As long as a tenant's name can be. */
+/** The longest tenant name. */
 const tenant = 't'.repeat(128);
 
-/** The bytes of an attribute by the rules of the AWS documentation, "DynamoDB item sizes and formats". */
+/** Returns the size of an attribute by the AWS documentation, "DynamoDB item sizes and formats". */
 const attributeBytes = ({ S, N, B, M }: AttributeValue): number => {
   if (S !== undefined) return Buffer.byteLength(S);
   if (N !== undefined) return Math.ceil(N.length / 2) + 1;
   if (B !== undefined) return B.byteLength;
   if (M !== undefined) return 3 + bytesOf(M) + Object.keys(M).length;
-  throw new Error('An attribute of this type is not expected in a target.');
+  throw new Error('Unexpected attribute type.');
 };
 
 const bytesOf = (item: Record<string, AttributeValue>): number =>
   Object.entries(item).reduce((sum, [name, value]) => sum + Buffer.byteLength(name) + attributeBytes(value), 0);
 
-/** The read units that DynamoDB charges for a strongly consistent read of the whole target, whatever is projected. */
+/** Returns the read units of a strongly consistent read of the target. DynamoDB charges for the whole item, whatever is projected. */
 const readUnits = async (attributes: NotificationAttributes): Promise<number> => {
   const id = await notifications.create(tenant, attributes);
   const { Item = {} } = await client.send(
@@ -41,7 +41,7 @@ const readUnits = async (attributes: NotificationAttributes): Promise<number> =>
   return Math.ceil(bytesOf(Item) / 4_096);
 };
 
-/** A notification whose own fields take so many bytes. */
+/** Returns a notification whose own fields have `bytes` bytes. */
 const withOwnFields = (bytes: number, others: Record<string, string> = {}, metadata = {}): NotificationAttributes => {
   const url = 'https://a.example/';
   // A field may have 4,096 characters, of up to four bytes each.
@@ -53,31 +53,31 @@ const withOwnFields = (bytes: number, others: Record<string, string> = {}, metad
 
 describe('reading a target', () => {
   it.each([
-    ['own fields of 1 KB, nothing else', withOwnFields(1_024), 1],
-    ['own fields of 1 KB, 9 KB in all', withOwnFields(1_024, entries(2, 'x'.repeat(4_000))), 1],
-    ['own fields of 1 KB, 340 KB in all', withOwnFields(1_024, entries(84, 'x'.repeat(4_096))), 1],
+    ['own fields of 1 KB', withOwnFields(1_024), 1],
+    ['own fields of 1 KB, 9 KB in total', withOwnFields(1_024, entries(2, 'x'.repeat(4_000))), 1],
+    ['own fields of 1 KB, 340 KB in total', withOwnFields(1_024, entries(84, 'x'.repeat(4_096))), 1],
     [
-      'own fields of 1 KB, 4.5 MB in all',
+      'own fields of 1 KB, 4.5 MB in total',
       withOwnFields(1_024, entries(255, '😀'.repeat(4_096)), entries(256, '😀'.repeat(255))),
       1,
     ],
-    ['own fields of 1 KB, 7 KB in all', withOwnFields(1_024, entries(3, 'x'.repeat(2_000))), 2],
-    ['own fields of 7 KB, nothing else', withOwnFields(7_167), 2],
-    ['own fields of 7 KB, 9 KB in all', withOwnFields(7_167, { own: 'x'.repeat(2_000) }), 2],
-    ['own fields of 7 KB, 340 KB in all', withOwnFields(7_167, entries(82, 'x'.repeat(4_096))), 2],
+    ['own fields of 1 KB, 7 KB in total', withOwnFields(1_024, entries(3, 'x'.repeat(2_000))), 2],
+    ['own fields of 7 KB', withOwnFields(7_167), 2],
+    ['own fields of 7 KB, 9 KB in total', withOwnFields(7_167, { own: 'x'.repeat(2_000) }), 2],
+    ['own fields of 7 KB, 340 KB in total', withOwnFields(7_167, entries(82, 'x'.repeat(4_096))), 2],
     [
-      'own fields of 7 KB, 4.5 MB in all',
+      'own fields of 7 KB, 4.5 MB in total',
       withOwnFields(7_167, entries(255, '😀'.repeat(4_096)), entries(256, '😀'.repeat(255))),
       2,
     ],
-    ['own fields of 16 KB, nothing else', withOwnFields(16_300), 5],
-    ['own fields of 16 KB, 340 KB in all', withOwnFields(16_300, entries(80, 'x'.repeat(4_096))), 5],
+    ['own fields of 16 KB', withOwnFields(16_300), 5],
+    ['own fields of 16 KB, 340 KB in total', withOwnFields(16_300, entries(80, 'x'.repeat(4_096))), 5],
     [
-      'own fields of 16 KB, 4.5 MB in all',
+      'own fields of 16 KB, 4.5 MB in total',
       withOwnFields(16_300, entries(255, '😀'.repeat(4_096)), entries(256, '😀'.repeat(255))),
       5,
     ],
-  ])('costs few read units: %s', async (_, attributes, units) => {
+  ])('costs read units for the own fields and small contents only: %s', async (_, attributes, units) => {
     expect(await readUnits(attributes)).toBe(units);
   });
 });
@@ -87,7 +87,7 @@ describe('the content of a notification', () => {
   const itemsOf = (attributes: NotificationAttributes) =>
     notificationItems(key, '01M7W36KGQDJ8S2D76FCWK3Z00', attributes);
 
-  it('is in the target item exactly while that stays below 8 KB', () => {
+  it('is in the target as long as the item is smaller than 8 KB', () => {
     const sizes = Array.from({ length: 400 }, (_, extra) =>
       itemsOf(withOwnFields(20, entries(2, 'x'.repeat(3_700 + extra)))),
     );
@@ -98,7 +98,7 @@ describe('the content of a notification', () => {
     expect(Math.max(...inline)).toBeGreaterThanOrEqual(8 * 1024 - 2);
   });
 
-  it('holds no value of an own field, which the target has', () => {
+  it('does not repeat the own fields of the target', () => {
     const { chunks } = itemsOf(withOwnFields(5_000, entries(2, 'x'.repeat(4_000))));
     const content = Buffer.concat(chunks.map(({ content }) => content ?? Buffer.alloc(0))).toString();
     expect(content).not.toContain('a.example');
@@ -108,7 +108,7 @@ describe('the content of a notification', () => {
   it.each([
     '{"url":"https://a.example","z":"1","__proto__":"2","0":"3","a":"4"}',
     '{"z":"1","url":"https://a.example","service_key":"5"}',
-  ])('keeps the order of all keys, those of own fields too, in the target or in chunks: %s', async (text) => {
+  ])('keeps the order of all keys, in the target or in chunks: %s', async (text) => {
     for (const rest of [{}, entries(3, 'x'.repeat(4_000))]) {
       const details: Record<string, string> = JSON.parse(
         JSON.stringify(rest).slice(0, -1) + (Object.keys(rest).length > 0 ? ',' : '') + text.slice(1),

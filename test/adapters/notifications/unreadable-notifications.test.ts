@@ -58,11 +58,11 @@ const changeChunks = async ({ tenant }: NotificationKey, value: unknown) => {
 };
 
 const faults: [string, (key: NotificationKey) => Promise<unknown>][] = [
-  ['a type that only a later version knows', (key) => change(key, 'type', 'carrierpigeon')],
+  ['an unknown type', (key) => change(key, 'type', 'carrierpigeon')],
   ['no fields', (key) => change(key, 'fields')],
   ['no version', (key) => change(key, 'version')],
-  ['a version that is no text', (key) => change(key, 'version', 7)],
-  ['own fields that are missing', (key) => change(key, 'fields', {})],
+  ['a version that is not a string', (key) => change(key, 'version', 7)],
+  ['missing own fields', (key) => change(key, 'fields', {})],
   [
     'a missing chunk',
     async ({ tenant }) => {
@@ -71,12 +71,12 @@ const faults: [string, (key: NotificationKey) => Promise<unknown>][] = [
       }
     },
   ],
-  ['a chunk that is no JSON', (key) => changeChunks(key, Buffer.from('{"label'))],
+  ['a chunk that is not JSON', (key) => changeChunks(key, Buffer.from('{"label'))],
   ['a chunk of another shape', (key) => changeChunks(key, Buffer.from('{"text":"a"}'))],
   ['a chunk without content', (key) => changeChunks(key, undefined)],
 ];
 
-describe.each(faults)('a stored notification that cannot be read: %s', (_, makeUnreadable) => {
+describe.each(faults)('an unreadable notification: %s', (_, makeUnreadable) => {
   const prepared = async () => {
     const tenant = newTenant();
     const first = await notifications.create(tenant, webhookNotification());
@@ -86,14 +86,14 @@ describe.each(faults)('a stored notification that cannot be read: %s', (_, makeU
     return { tenant, key: { tenant, id }, others: [first, last] };
   };
 
-  it('is omitted from lists, counted, and logged by its id', async () => {
+  it('is omitted from lists, counted, and logged with its id', async () => {
     const { tenant, key, others } = await prepared();
-    const logged = vi.spyOn(logger, 'error').mockImplementation(() => undefined);
+    const logError = vi.spyOn(logger, 'error').mockImplementation(() => undefined);
     const listed = await Array.fromAsync(notifications.list(tenant, null, 2));
     expect(listed.map(({ id }) => id)).toEqual([...others, DEFAULT]);
     const byIds = await Array.fromAsync(notifications.listByIds(tenant, [...others, key.id], null));
     expect(byIds.map(({ id }) => id)).toEqual(others);
-    expect(logged.mock.calls.map(([, fields]) => fields)).toEqual(
+    expect(logError.mock.calls.map(([, fields]) => fields)).toEqual(
       Array.from({ length: 2 }, () => expect.objectContaining({ tenant_id: tenant, notification_id: key.id })),
     );
     expect(metrics()).toEqual(
@@ -101,7 +101,7 @@ describe.each(faults)('a stored notification that cannot be read: %s', (_, makeU
     );
   });
 
-  it('is an error where it is read, and can be deleted', async () => {
+  it('fails reads, and can be deleted', async () => {
     const { tenant, key, others } = await prepared();
     vi.spyOn(logger, 'error').mockImplementation(() => undefined);
     await expect(notifications.get(key)).rejects.toMatchObject({ name: 'UnreadableNotificationError' });

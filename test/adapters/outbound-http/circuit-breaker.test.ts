@@ -2,84 +2,85 @@ import { describe, expect, it, vi } from 'vitest';
 import { withCircuitBreaker } from '../../../shared/adapters/outbound-http/circuit-breaker.ts';
 import { type HttpPost, RequestTimeoutError } from '../../../shared/adapters/outbound-http/http-client.ts';
 
-const answered = { status: 200, retryAfter: undefined, body: '' };
+const response = { status: 200, retryAfter: undefined, body: '' };
 const request = (url = 'https://hangs.example.com/a'): HttpPost => ({ url: new URL(url), headers: {}, body: '{}' });
-const missed = { name: 'RequestTimeoutError' };
-const paused = { name: 'CircuitOpenError' };
+const timedOut = { name: 'RequestTimeoutError' };
+const circuitOpen = { name: 'CircuitOpenError' };
 
 const setUp = () => {
   let now = 1_000_000;
-  const dial = vi.fn(async (_request: HttpPost) => answered);
-  const { post } = withCircuitBreaker({ post: dial }, () => now);
+  const send = vi.fn(async (_request: HttpPost) => response);
+  const { post } = withCircuitBreaker({ post: send }, () => now);
   return {
-    dial,
+    send,
     post,
-    hang: () => dial.mockRejectedValueOnce(new RequestTimeoutError()),
-    later: (seconds: number) => {
+    timeOutOnce: () => send.mockRejectedValueOnce(new RequestTimeoutError()),
+    advance: (seconds: number) => {
       now += seconds * 1_000;
     },
   };
 };
 
-/** An origin that has just missed the deadline twice. */
-const hanging = async () => {
+/** An origin whose last two requests timed out. */
+const withOpenCircuit = async () => {
   const setup = setUp();
   for (let count = 0; count < 2; count++) {
-    setup.hang();
-    await expect(setup.post(request())).rejects.toMatchObject(missed);
+    setup.timeOutOnce();
+    await expect(setup.post(request())).rejects.toMatchObject(timedOut);
   }
-  setup.dial.mockClear();
+  setup.send.mockClear();
   return setup;
 };
 
-describe('an origin that hangs', () => {
-  it('is not dialled any more after two misses', async () => {
-    const { post, dial } = await hanging();
-    await expect(post(request('https://hangs.example.com/b'))).rejects.toMatchObject({ ...paused, wait: 30_000 });
-    expect(dial).not.toHaveBeenCalled();
+describe('the circuit breaker', () => {
+  it('opens after two timeouts of an origin', async () => {
+    const { post, send } = await withOpenCircuit();
+    await expect(post(request('https://hangs.example.com/b'))).rejects.toMatchObject({
+      ...circuitOpen,
+      retryAfterMs: 30_000,
+    });
+    expect(send).not.toHaveBeenCalled();
   });
 
-  it('is dialled again half a minute after the last miss', async () => {
-    const { post, dial, later } = await hanging();
-    later(29);
-    await expect(post(request())).rejects.toMatchObject({ ...paused, wait: 1_000 });
-    later(1);
-    expect(await post(request())).toEqual(answered);
-    expect(dial).toHaveBeenCalledTimes(1);
+  it('closes 30 s after the last timeout', async () => {
+    const { post, send, advance } = await withOpenCircuit();
+    advance(29);
+    await expect(post(request())).rejects.toMatchObject({ ...circuitOpen, retryAfterMs: 1_000 });
+    advance(1);
+    expect(await post(request())).toEqual(response);
+    expect(send).toHaveBeenCalledTimes(1);
   });
 
-  it('holds up no other: another host, port or scheme is dialled', async () => {
-    const { post } = await hanging();
+  it('does not affect another host, port or scheme', async () => {
+    const { post } = await withOpenCircuit();
     for (const url of ['https://a.example.com/', 'https://hangs.example.com:8443/', 'http://hangs.example.com/']) {
-      expect(await post(request(url))).toEqual(answered);
+      expect(await post(request(url))).toEqual(response);
     }
   });
-});
 
-describe('an origin that misses now and then', () => {
-  it('is dialled on where it answers in between', async () => {
-    const { post, hang } = setUp();
-    hang();
-    await expect(post(request())).rejects.toMatchObject(missed);
-    expect(await post(request())).toEqual(answered);
-    hang();
-    await expect(post(request())).rejects.toMatchObject(missed);
-    expect(await post(request())).toEqual(answered);
+  it('stays closed if a response arrives between two timeouts', async () => {
+    const { post, timeOutOnce } = setUp();
+    timeOutOnce();
+    await expect(post(request())).rejects.toMatchObject(timedOut);
+    expect(await post(request())).toEqual(response);
+    timeOutOnce();
+    await expect(post(request())).rejects.toMatchObject(timedOut);
+    expect(await post(request())).toEqual(response);
   });
 
-  it('is dialled on where its misses are more than half a minute apart', async () => {
-    const { post, hang, later } = setUp();
+  it('stays closed if timeouts are more than 30 s apart', async () => {
+    const { post, timeOutOnce, advance } = setUp();
     for (let count = 0; count < 3; count++) {
-      hang();
-      await expect(post(request())).rejects.toMatchObject(missed);
-      later(31);
+      timeOutOnce();
+      await expect(post(request())).rejects.toMatchObject(timedOut);
+      advance(31);
     }
   });
 
-  it('is dialled on where it fails at once', async () => {
-    const { post, dial } = setUp();
-    dial.mockRejectedValue(new Error('refused'));
+  it('stays closed if requests fail without a timeout', async () => {
+    const { post, send } = setUp();
+    send.mockRejectedValue(new Error('refused'));
     for (let count = 0; count < 5; count++) await expect(post(request())).rejects.toThrow('refused');
-    expect(dial).toHaveBeenCalledTimes(5);
+    expect(send).toHaveBeenCalledTimes(5);
   });
 });

@@ -10,23 +10,23 @@ const resolve = async () => [{ address: '127.0.0.1', family: 4 }];
 const client = (options: Partial<Parameters<typeof createHttpClient>[0]> = {}) =>
   createHttpClient({ isAllowed, resolve, ...options });
 
-const message = { headers: { 'content-type': 'application/json' }, body: '{"a":"ä"}', deadline: 5_000 };
+const message = { headers: { 'content-type': 'application/json' }, body: '{"a":"ä"}', timeoutMs: 5_000 };
 
 const identity = selfSigned('hooks.example.com');
-const ofTheSystem = tls.getCACertificates('default');
-tls.setDefaultCACertificates([...ofTheSystem, identity.cert]);
-afterAll(() => tls.setDefaultCACertificates(ofTheSystem));
+const systemCertificates = tls.getCACertificates('default');
+tls.setDefaultCACertificates([...systemCertificates, identity.cert]);
+afterAll(() => tls.setDefaultCACertificates(systemCertificates));
 
-describe('a request that is answered', () => {
-  it('is a POST of the whole body under the headers that were given', async () => {
-    const seen = vi.fn();
+describe('the HTTP client', () => {
+  it('posts the whole body with the given headers', async () => {
+    const received = vi.fn();
     const { url } = await startHttp((request, response) => {
       const { method, url: path, headers } = request;
-      request.setEncoding('utf8').on('data', (body) => seen({ method, path, headers, body }));
+      request.setEncoding('utf8').on('data', (body) => received({ method, path, headers, body }));
       request.on('end', () => response.end());
     });
     await client().post({ url: url('hooks.example.com', '/a%20b?c=d'), ...message });
-    expect(seen).toHaveBeenCalledExactlyOnceWith({
+    expect(received).toHaveBeenCalledExactlyOnceWith({
       method: 'POST',
       path: '/a%20b?c=d',
       headers: expect.objectContaining({
@@ -38,19 +38,19 @@ describe('a request that is answered', () => {
     });
   });
 
-  it.each([200, 204, 301, 404, 410, 429, 500, 503, 599])('tells its status: %i', async (status) => {
+  it.each([200, 204, 301, 404, 410, 429, 500, 503, 599])('returns the status %i', async (status) => {
     const { url } = await startHttp(answering(status));
     expect(await client().post({ url: url(), ...message })).toEqual({ status, retryAfter: undefined, body: '' });
   });
 
-  it('tells Retry-After as it came', async () => {
+  it('returns Retry-After unchanged', async () => {
     const { url } = await startHttp(answering(429, { 'retry-after': 'Thu, 01 Jan 2026 00:00:00 GMT' }));
     expect(await client().post({ url: url(), ...message })).toMatchObject({
       retryAfter: 'Thu, 01 Jan 2026 00:00:00 GMT',
     });
   });
 
-  it('tells the body only where that is asked for', async () => {
+  it('returns the body only with readBody', async () => {
     const { url } = await startHttp(answering(200, {}, '{"result":"success"}'));
     expect(await client().post({ url: url(), ...message })).toMatchObject({ body: '' });
     expect(await client().post({ url: url(), ...message, readBody: true })).toMatchObject({
@@ -58,7 +58,7 @@ describe('a request that is answered', () => {
     });
   });
 
-  it('is answered by what comes after an interim answer', async () => {
+  it('ignores interim responses', async () => {
     const { url } = await startHttp((request, response) => {
       response.writeEarlyHints({ link: '</a>; rel=preload' });
       answering(202)(request, response);
@@ -67,13 +67,13 @@ describe('a request that is answered', () => {
   });
 
   it('does not follow a redirect', async () => {
-    const elsewhere = await startHttp(answering(200));
-    const { url } = await startHttp(answering(307, { location: elsewhere.url().href }));
+    const redirectTarget = await startHttp(answering(200));
+    const { url } = await startHttp(answering(307, { location: redirectTarget.url().href }));
     expect(await client().post({ url: url(), ...message })).toMatchObject({ status: 307 });
-    expect(elsewhere.dialled).toEqual([]);
+    expect(redirectTarget.dialled).toEqual([]);
   });
 
-  it('does not go through a proxy of the environment', async () => {
+  it('does not use a proxy of the environment', async () => {
     const proxy = await startHttp(answering(200));
     const { url } = await startHttp(answering(201));
     for (const name of ['HTTP_PROXY', 'http_proxy', 'HTTPS_PROXY', 'https_proxy', 'ALL_PROXY']) {
@@ -87,14 +87,14 @@ describe('a request that is answered', () => {
 });
 
 describe('a connection', () => {
-  it('is used again for the next request', async () => {
+  it('is reused for the next request', async () => {
     const { url, dialled } = await startHttp(answering(200, {}, 'short'));
     const { post } = client();
     for (let count = 0; count < 3; count++) await post({ url: url(), ...message });
     expect(dialled).toHaveLength(1);
   });
 
-  it('is not used again after more than 2 s: it may not have outlived a frozen sandbox', async () => {
+  it('is not reused after more than 2 s, since the execution environment may have been frozen', async () => {
     let now = 0;
     const { url, dialled } = await startHttp(answering(200));
     const { post } = client({ clock: () => now });
@@ -106,7 +106,7 @@ describe('a connection', () => {
     });
   });
 
-  it('is not used again after that time even while the answer of another one still comes in', async () => {
+  it('is not reused after more than 2 s even while another response is still arriving', async () => {
     let now = 0;
     const quick = await startHttp(answering(200));
     const slow = await startTcp((socket) => {
@@ -121,7 +121,7 @@ describe('a connection', () => {
     expect(quick.dialled).toHaveLength(2);
   });
 
-  it('is not shared by requests at the same time', async () => {
+  it('is not shared by concurrent requests', async () => {
     const { url, dialled } = await startHttp(answering(200));
     const { post } = client();
     await Promise.all(Array.from({ length: 5 }, () => post({ url: url(), ...message })));
@@ -130,12 +130,12 @@ describe('a connection', () => {
 });
 
 describe('HTTPS', () => {
-  it('reaches a host whose certificate is for its name', async () => {
+  it('accepts a certificate for the host name', async () => {
     const { url } = await startHttps(identity, answering(200));
     expect(await client().post({ url: url('hooks.example.com'), ...message })).toMatchObject({ status: 200 });
   });
 
-  it('sends nothing to a host whose certificate is for another name', async () => {
+  it('sends nothing to a host with a certificate for another name', async () => {
     const answer = vi.fn(answering(200));
     const { url } = await startHttps(identity, answer);
     await expect(client().post({ url: url('other.example.com'), ...message })).rejects.toMatchObject({
@@ -144,7 +144,7 @@ describe('HTTPS', () => {
     expect(answer).not.toHaveBeenCalled();
   });
 
-  it('sends nothing to a host whose certificate nobody vouches for', async () => {
+  it('sends nothing to a host with an untrusted certificate', async () => {
     const answer = vi.fn(answering(200));
     const { url } = await startHttps(selfSigned('hooks.example.com'), answer);
     await expect(client().post({ url: url('hooks.example.com'), ...message })).rejects.toMatchObject({
@@ -154,34 +154,34 @@ describe('HTTPS', () => {
   });
 });
 
-describe('a destination that breaks the connection', () => {
-  it('is told by code where nobody listens', async () => {
+describe('a failed connection', () => {
+  it('rejects with ECONNREFUSED if the port is closed', async () => {
     const url = new URL(`http://127.0.0.1:${await closedPort()}/`);
     await expect(client().post({ url, ...message })).rejects.toMatchObject({ code: 'ECONNREFUSED' });
   });
 
-  it('is told by code where the connection is reset', async () => {
+  it('rejects with ECONNRESET if the connection is reset', async () => {
     const { url } = await startTcp((socket) => socket.once('data', () => socket.resetAndDestroy()));
     await expect(client().post({ url: url(), ...message })).rejects.toMatchObject({ code: 'ECONNRESET' });
   });
 
-  it('is told by code where it hangs up without an answer', async () => {
+  it('rejects with ECONNRESET if the connection ends without a response', async () => {
     const { url } = await startTcp((socket) => socket.once('data', () => socket.end()));
     await expect(client().post({ url: url(), ...message })).rejects.toMatchObject({ code: 'ECONNRESET' });
   });
 
   it.each([
-    ['no HTTP', 'SSH-2.0-OpenSSH_9.6\r\n'],
+    ['another protocol', 'SSH-2.0-OpenSSH_9.6\r\n'],
     ['endless headers', `HTTP/1.1 200 OK\r\n${'x-a: b\r\n'.repeat(100_000)}`],
-    ['two lengths', 'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n'],
-  ])('is told by code where it speaks %s', async (_, text) => {
+    ['two content lengths', 'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n'],
+  ])('rejects with a parser error code for %s', async (_, text) => {
     const { url } = await startTcp((socket) => socket.once('data', () => socket.write(text)));
     await expect(client().post({ url: url(), ...message })).rejects.toMatchObject({
       code: expect.stringMatching(/^HPE_/),
     });
   });
 
-  it('is answered for, and never waited for without end, where it switches protocols', async () => {
+  it('rejects if the server switches protocols', async () => {
     const upgrade = 'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: other\r\n\r\n';
     const { url } = await startTcp((socket) => socket.once('data', () => socket.write(upgrade)));
     const settled = vi.fn();

@@ -4,17 +4,17 @@ import type { ResolvedAddress } from '../../../shared/adapters/outbound-http/ssr
 import { egressRule } from '../../../shared/domain/egress.ts';
 import { answering, startHttp } from '../../support/servers.ts';
 
-const message = { headers: {}, body: '{}', deadline: 5_000 };
+const message = { headers: {}, body: '{}', timeoutMs: 5_000 };
 const loopback: ResolvedAddress = { address: '127.0.0.1', family: 4 };
 
-const refused = (literal: boolean) => ({ name: 'BlockedAddressError', literal });
+const blocked = (literal: boolean) => ({ name: 'BlockedAddressError', literal });
 
-const strict = (resolve = vi.fn(async () => [loopback])) => ({
+const publicOnly = (resolve = vi.fn(async () => [loopback])) => ({
   resolve,
   ...createHttpClient({ isAllowed: egressRule([]), resolve }),
 });
 
-/** 127.0.0.1 in every notation of a URL that there is; `*` stands for the port. */
+/** Notations of 127.0.0.1 in a URL; `*` is replaced by the port. */
 const loopbackNotations = [
   'http://127.0.0.1:*/',
   'http://127.1:*/',
@@ -63,23 +63,23 @@ const otherLiterals = [
   'http://255.255.255.255/',
 ];
 
-describe('a URL whose host is an address', () => {
-  it.each(loopbackNotations)('is refused without a dial where that is not public: %s', async (notation) => {
+describe('a URL with an IP address', () => {
+  it.each(loopbackNotations)('is blocked without a connection if it means loopback: %s', async (notation) => {
     const server = await startHttp(answering(200));
-    const { post, resolve } = strict();
+    const { post, resolve } = publicOnly();
     const url = new URL(notation.replace('*', String(server.port)));
-    await expect(post({ url, ...message })).rejects.toMatchObject(refused(true));
+    await expect(post({ url, ...message })).rejects.toMatchObject(blocked(true));
     expect(server.dialled).toEqual([]);
     expect(resolve).not.toHaveBeenCalled();
   });
 
-  it.each(otherLiterals)('is refused at once where that is not public: %s', async (notation) => {
-    const { post, resolve } = strict();
-    await expect(post({ url: new URL(notation), ...message })).rejects.toMatchObject(refused(true));
+  it.each(otherLiterals)('is blocked without a lookup if the address is not public: %s', async (notation) => {
+    const { post, resolve } = publicOnly();
+    await expect(post({ url: new URL(notation), ...message })).rejects.toMatchObject(blocked(true));
     expect(resolve).not.toHaveBeenCalled();
   });
 
-  it('is reached where the settings allow it, in any notation', async () => {
+  it('is allowed in any notation if the egress rule allows the address', async () => {
     const { port, dialled } = await startHttp(answering(200));
     const { post } = createHttpClient({ isAllowed: egressRule(['127.0.0.0/8']) });
     for (const host of ['127.0.0.1', '127.1', '0x7f.1']) {
@@ -89,17 +89,17 @@ describe('a URL whose host is an address', () => {
   });
 });
 
-describe('a URL whose host is a name', () => {
-  const privates: [what: string, addresses: ResolvedAddress[]][] = [
+describe('a URL with a host name', () => {
+  const blockedResults: [name: string, addresses: ResolvedAddress[]][] = [
     ['loopback', [loopback]],
     ['a private address', [{ address: '10.0.0.5', family: 4 }]],
-    ['the instance metadata', [{ address: '169.254.169.254', family: 4 }]],
+    ['the instance metadata service', [{ address: '169.254.169.254', family: 4 }]],
     ['a unique local address', [{ address: 'fd00:ec2::254', family: 6 }]],
-    ['a mapped address', [{ address: '::ffff:127.0.0.1', family: 6 }]],
-    ['a public and then a private address', [{ address: '93.184.216.34', family: 4 }, loopback]],
-    ['a private and then a public address', [loopback, { address: '93.184.216.34', family: 4 }]],
+    ['an IPv4-mapped IPv6 address', [{ address: '::ffff:127.0.0.1', family: 6 }]],
+    ['a public address before a private one', [{ address: '93.184.216.34', family: 4 }, loopback]],
+    ['a private address before a public one', [loopback, { address: '93.184.216.34', family: 4 }]],
     [
-      'a public one of one family and a private one of the other',
+      'a public IPv4 and a private IPv6 address',
       [
         { address: '93.184.216.34', family: 4 },
         { address: '::1', family: 6 },
@@ -108,16 +108,16 @@ describe('a URL whose host is a name', () => {
     ['no address', []],
   ];
 
-  it.each(privates)('is refused without a dial where it leads to %s', async (_, addresses) => {
+  it.each(blockedResults)('is blocked without a connection if it resolves to %s', async (_, addresses) => {
     const server = await startHttp(answering(200));
-    const { post, resolve } = strict(vi.fn(async () => addresses));
-    await expect(post({ url: server.url('hooks.example.com'), ...message })).rejects.toMatchObject(refused(false));
+    const { post, resolve } = publicOnly(vi.fn(async () => addresses));
+    await expect(post({ url: server.url('hooks.example.com'), ...message })).rejects.toMatchObject(blocked(false));
     expect(server.dialled).toEqual([]);
     expect(resolve).toHaveBeenCalledExactlyOnceWith('hooks.example.com');
   });
 
   it.each(['localhost', 'localhost.', 'LOCALHOST', 'a.localhost'])(
-    'is refused where it is our own: %s',
+    'is blocked if it names the local host: %s',
     async (host) => {
       const server = await startHttp(answering(200));
       const { post } = createHttpClient({ isAllowed: egressRule([]) });
@@ -126,9 +126,9 @@ describe('a URL whose host is a name', () => {
     },
   );
 
-  it('is dialled at the address that was checked, whatever the next answer would be', async () => {
-    const answers = [loopback, { address: '127.0.0.2', family: 4 }];
-    const resolve = vi.fn(async () => [answers.shift() ?? loopback]);
+  it('connects to the address that was checked, even if the next lookup returns another (DNS rebinding)', async () => {
+    const lookups = [loopback, { address: '127.0.0.2', family: 4 }];
+    const resolve = vi.fn(async () => [lookups.shift() ?? loopback]);
     const { dialled, url } = await startHttp(answering(200));
     const { post } = createHttpClient({ isAllowed: egressRule(['127.0.0.1/32']), resolve });
     expect(await post({ url: url('rebind.example.com'), ...message })).toMatchObject({ status: 200 });
@@ -136,18 +136,18 @@ describe('a URL whose host is a name', () => {
     expect(dialled).toEqual(['127.0.0.1']);
   });
 
-  it('is checked anew with each connection', async () => {
-    const answers = [[loopback], [{ address: '10.0.0.5', family: 4 }]];
+  it('is checked for each connection', async () => {
+    const lookups = [[loopback], [{ address: '10.0.0.5', family: 4 }]];
     const { url } = await startHttp(answering(200, { connection: 'close' }));
     const { post } = createHttpClient({
       isAllowed: egressRule(['127.0.0.1/32']),
-      resolve: async () => answers.shift() ?? [],
+      resolve: async () => lookups.shift() ?? [],
     });
     expect(await post({ url: url('rebind.example.com'), ...message })).toMatchObject({ status: 200 });
-    await expect(post({ url: url('rebind.example.com'), ...message })).rejects.toMatchObject(refused(false));
+    await expect(post({ url: url('rebind.example.com'), ...message })).rejects.toMatchObject(blocked(false));
   });
 
-  it('is reached at its next address where the first does not answer', async () => {
+  it('connects to the next address if the first does not respond', async () => {
     const { url } = await startHttp(answering(200));
     const { post } = createHttpClient({
       isAllowed: egressRule(['127.0.0.0/8', '::1/128']),
@@ -156,9 +156,11 @@ describe('a URL whose host is a name', () => {
     expect(await post({ url: url('two.example.com'), ...message })).toMatchObject({ status: 200 });
   });
 
-  it('is told by code where it does not exist', async () => {
-    const { post } = strict(vi.fn(async () => Promise.reject(Object.assign(new Error('none'), { code: 'ENOTFOUND' }))));
-    const url = new URL('http://nobody.example.com/');
+  it('rejects with ENOTFOUND if it does not exist', async () => {
+    const { post } = publicOnly(
+      vi.fn(async () => Promise.reject(Object.assign(new Error('none'), { code: 'ENOTFOUND' }))),
+    );
+    const url = new URL('http://unknown.example.com/');
     await expect(post({ url, ...message })).rejects.toMatchObject({ code: 'ENOTFOUND' });
   });
 });

@@ -5,7 +5,7 @@ import { createHttpClient } from '../../../shared/adapters/outbound-http/http-cl
 import { egressRule } from '../../../shared/domain/egress.ts';
 import { sendByHttp } from '../../../shared/pipeline/transports/http-transport.ts';
 
-it('sends nothing to a server whose certificate has expired or that nobody vouches for, and says so to the tester', async () => {
+it('sends nothing to a server with an expired or untrusted certificate, and explains the failure', async () => {
   const { private: key, cert } = await generate([{ name: 'commonName', value: 'localhost' }], {
     notBeforeDate: new Date('2020-01-01'),
     notAfterDate: new Date('2020-02-01'),

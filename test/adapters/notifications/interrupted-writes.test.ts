@@ -1,0 +1,235 @@
+import { ConfiguredRetryStrategy } from '@smithy/core/retry';
+import fc from 'fast-check';
+import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { logger } from '../../../shared/adapters/logger.ts';
+import type { NotificationAttributes } from '../../../shared/contracts/notification.ts';
+import { startDatabase } from '../../support/dynamodb.ts';
+import {
+  counted,
+  type Fate,
+  killedAt,
+  type LateRequest,
+  losingAnswer,
+  withDelayedWrites,
+} from '../../support/dynamodb-faults.ts';
+import { createChunkFixtures, HOUR_MS, large, small } from '../../support/notification-chunks.ts';
+import { recordMetrics } from '../../support/printed-metrics.ts';
+
+const { client, connect, stop } = await startDatabase();
+afterAll(stop);
+beforeEach(() => {
+  vi.spyOn(logger, 'warn').mockImplementation(() => undefined);
+  recordMetrics();
+});
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+const {
+  newTenant,
+  repositoryOn,
+  notifications,
+  stored,
+  chunksOf,
+  cleanupItemsOf,
+  orphansOf,
+  create,
+  replace,
+  writeLater,
+} = createChunkFixtures({ client });
+
+/** A client whose writes are all repeated: the first copy of each arrives when its `late` request lands. */
+const slowDatabase = (late: LateRequest[]) =>
+  withDelayedWrites(connect({ retryStrategy: new ConfiguredRetryStrategy(3, () => 1) }), late);
+
+describe('a large notification', () => {
+  it('writes its chunks once, without an expiry', async () => {
+    const tenant = newTenant();
+    const database = connect();
+    const counts = counted(database);
+    await repositoryOn(database).create(tenant, large('a'));
+    expect(counts).toMatchObject({ BatchWriteItemCommand: 1 });
+    expect(await stored(`chunk#${tenant}`)).toEqual([expect.not.objectContaining({ ttl: expect.anything() })]);
+    expect(await cleanupItemsOf(tenant)).toEqual([]);
+  });
+
+  it('leaves no chunk if the response to its delete is lost', async () => {
+    const tenant = newTenant();
+    const key = await create(tenant, large('a'));
+    const losing = losingAnswer(connect(), 'DeleteItemCommand');
+    expect(await repositoryOn(losing).delete(key)).toBe(true);
+    expect(await chunksOf(tenant)).toEqual([]);
+    expect(await notifications.delete(key)).toBe(false);
+  });
+
+  it.each([
+    ['deleted', async () => true],
+    ['replaced and deleted', (key: { tenant: string; id: string }) => replace(key, large('b'))],
+  ])('is not restored if the first copy of its create arrives after it was %s', async (_, change) => {
+    const tenant = newTenant();
+    const late: LateRequest[] = [];
+    const key = { tenant, id: await repositoryOn(slowDatabase(late)).create(tenant, large('a')) };
+    expect(await change(key)).toBe(true);
+    expect(await notifications.delete(key)).toBe(true);
+    for (const { land } of late) await land();
+    expect(await notifications.get(key)).toBeUndefined();
+    expect(await notifications.targets([key]).find(key)).toBeUndefined();
+    expect((await Array.fromAsync(notifications.list(tenant, null, 10))).map(({ id }) => id)).not.toContain(key.id);
+    expect(await orphansOf(tenant)).toHaveLength(1);
+    expect(await notifications.delete(key)).toBe(false);
+    await writeLater(tenant, 2 * HOUR_MS);
+    expect(await chunksOf(tenant)).toEqual([]);
+  });
+
+  it('leaves no tombstone if no request was repeated', async () => {
+    const tenant = newTenant();
+    await notifications.delete(await create(tenant, small('a')));
+    expect(await stored(`notification#${tenant}`)).toEqual([]);
+  });
+});
+
+describe('a writer that crashes', () => {
+  const requests = Array.from({ length: 8 }, (_, index) => index + 1);
+  const fates: Fate[] = ['lost', 'applied', 'delayed'];
+  const crashes = requests.flatMap((number) => fates.map((fate) => [number, fate] as const));
+
+  it.each(crashes)('leaves no chunk without a target: create, request %i %s', async (number, fate) => {
+    const tenant = newTenant();
+    const late: LateRequest[] = [];
+    await repositoryOn(killedAt(connect(), number, fate, late))
+      .create(tenant, large('a'))
+      .catch(() => undefined);
+    for (const { land } of late) await land();
+    await writeLater(tenant, 2 * HOUR_MS);
+    expect(await orphansOf(tenant)).toEqual([]);
+    expect(await cleanupItemsOf(tenant)).toEqual([]);
+  });
+
+  it.each(crashes)('leaves the old or the new version: replace, request %i %s', async (number, fate) => {
+    const tenant = newTenant();
+    const key = await create(tenant, large('a'));
+    const late: LateRequest[] = [];
+    const crashing = repositoryOn(killedAt(connect(), number, fate, late));
+    await replace(key, large('b'), crashing).catch(() => undefined);
+    for (const { land } of late) await land();
+    await writeLater(tenant, 2 * HOUR_MS);
+    const { id: _, ...found } = (await notifications.get(key))?.record ?? { id: '' };
+    expect([large('a'), large('b')]).toContainEqual(found);
+    expect(await orphansOf(tenant)).toEqual([]);
+    expect(await cleanupItemsOf(tenant)).toEqual([]);
+  });
+
+  it.each(crashes)('leaves the whole notification or nothing: delete, request %i %s', async (number, fate) => {
+    const tenant = newTenant();
+    const key = await create(tenant, large('a'));
+    const late: LateRequest[] = [];
+    await repositoryOn(killedAt(connect(), number, fate, late))
+      .delete(key)
+      .catch(() => undefined);
+    for (const { land } of late) await land();
+    await writeLater(tenant, 2 * HOUR_MS);
+    expect([undefined, { id: key.id, ...large('a') }]).toContainEqual((await notifications.get(key))?.record);
+    expect(await orphansOf(tenant)).toEqual([]);
+    expect(await cleanupItemsOf(tenant)).toEqual([]);
+  });
+});
+
+describe('random writes with crashes, repeated and delayed requests', () => {
+  const content = fc.record({ isLarge: fc.boolean(), letter: fc.constantFrom('a', 'b', 'c') });
+  const step = fc.record({
+    kind: fc.constantFrom('create', 'replace', 'delete'),
+    which: fc.nat({ max: 2 }),
+    content,
+    kill: fc.option(
+      fc.record({ number: fc.integer({ min: 1, max: 9 }), fate: fc.constantFrom<Fate>('lost', 'applied', 'delayed') }),
+    ),
+    /** Delays the first copy of each write of this step. */
+    isSlow: fc.boolean(),
+    /** Applies the delayed copies of earlier steps before this step. */
+    copiesArrive: fc.boolean(),
+  });
+
+  it('keep the result of the last write and leave no chunk without a target', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 2, maxLength: 7 }), async (steps) => {
+        const tenant = newTenant();
+        const late: LateRequest[] = [];
+        /** The possible contents of each notification: several after a failed write. */
+        const model = new Map<string, (NotificationAttributes | undefined)[]>();
+
+        for (const { kind, which, content, kill, isSlow, copiesArrive } of steps) {
+          if (copiesArrive) for (const { land } of late.splice(0)) await land();
+          const attributes = content.isLarge ? large(content.letter) : small(content.letter);
+          const id = [...model.keys()][which];
+          const key = { tenant, id: id ?? '' };
+          const database = isSlow ? slowDatabase(late) : connect();
+          const worker = repositoryOn(kill ? killedAt(database, kill.number, kill.fate, late) : database);
+          if (kind === 'create') {
+            const createdId = await worker.create(tenant, attributes).catch(() => undefined);
+            if (createdId !== undefined) model.set(createdId, [attributes]);
+          } else if (id !== undefined) {
+            const next = kind === 'replace' ? attributes : undefined;
+            const result = await (kind === 'replace' ? replace(key, attributes, worker) : worker.delete(key)).catch(
+              () => 'failed',
+            );
+            if (result === true) model.set(id, [next]);
+            else if (result === 'failed') model.set(id, [...(model.get(id) ?? []), next]);
+            else model.set(id, [undefined]);
+          }
+        }
+        for (const { land } of late) await land();
+
+        await writeLater(tenant, 2 * HOUR_MS);
+        for (const [id, possible] of model) {
+          const found = (await notifications.get({ tenant, id }))?.record;
+          expect(possible.map((attributes) => attributes && { id, ...attributes })).toContainEqual(found);
+        }
+        expect(await orphansOf(tenant)).toEqual([]);
+        expect(await cleanupItemsOf(tenant)).toEqual([]);
+      }),
+      { numRuns: 40 },
+    );
+  }, 180_000);
+
+  it('leave no chunk without a target if they are concurrent', async () => {
+    const write = fc.record({ isDelete: fc.boolean(), content, kill: fc.option(fc.integer({ min: 1, max: 8 })) });
+    await fc.assert(
+      fc.asyncProperty(fc.array(write, { minLength: 2, maxLength: 4 }), fc.scheduler(), async (writes, scheduler) => {
+        const tenant = newTenant();
+        const key = await create(tenant, large('z'));
+        const inTurn = (database: typeof client) => {
+          database.middlewareStack.add(
+            (next, { commandName }) =>
+              async (args) => {
+                await scheduler.schedule(Promise.resolve(), commandName);
+                return next(args);
+              },
+            { step: 'build' },
+          );
+          return database;
+        };
+        const results = await scheduler.waitFor(
+          Promise.allSettled(
+            writes.map(async ({ isDelete, content, kill }) => {
+              const database = inTurn(kill === null ? connect() : killedAt(connect(), kill, 'applied', []));
+              const repository = repositoryOn(database);
+              if (isDelete) return (await repository.delete(key)) ? 'deleted' : 'nothing';
+              const found = await repository.get(key);
+              return (
+                found &&
+                repository.replace(key, found.stored, content.isLarge ? large(content.letter) : small(content.letter))
+              );
+            }),
+          ),
+        );
+        await writeLater(tenant, 2 * HOUR_MS);
+        const found = await notifications.get(key);
+        if (results.some((result) => result.status === 'fulfilled' && result.value === 'deleted'))
+          expect(found).toBeUndefined();
+        expect(await orphansOf(tenant)).toEqual([]);
+        expect(await cleanupItemsOf(tenant)).toEqual([]);
+      }),
+      { numRuns: 25 },
+    );
+  }, 180_000);
+});

@@ -1,0 +1,116 @@
+import { DeleteCommand } from '@aws-sdk/lib-dynamodb';
+import { afterAll, describe, expect, it, vi } from 'vitest';
+import { createTokenRepository } from '../../shared/adapters/tokens/token-repository.ts';
+import { cachedAuthentication } from '../../shared/api/authentication.ts';
+import { newToken, tokenHash } from '../../shared/domain/token.ts';
+import { startDatabase } from '../support/dynamodb.ts';
+import { throttled } from '../support/dynamodb-faults.ts';
+
+const { client, connect, stop } = await startDatabase();
+afterAll(stop);
+
+const START = Date.UTC(2026, 0, 1);
+const grant = { tenant: 'acme', role: 'creator', label: 'ci', expiresInSeconds: 3_600 } as const;
+const caller = { tenant: 'acme', role: 'creator' };
+
+const setUp = (cacheSeconds = 60) => {
+  let now = START;
+  const clock = () => now;
+  const tokens = createTokenRepository(client, 'tokens', clock);
+  const find = vi.fn(tokens.find);
+  const advance = (seconds: number) => {
+    now += seconds * 1_000;
+  };
+  return { tokens, find, advance, authenticate: cachedAuthentication({ find }, cacheSeconds, clock) };
+};
+
+const revoke = (token: string) =>
+  client.send(new DeleteCommand({ TableName: 'tokens', Key: { pk: tokenHash(token) } }));
+
+describe('cached authentication', () => {
+  it('returns the caller of a valid token', async () => {
+    const { tokens, authenticate } = setUp();
+    expect(await authenticate(await tokens.issue(grant))).toMatchObject(caller);
+  });
+
+  it('caches a valid token for the configured time', async () => {
+    const { tokens, authenticate, find, advance } = setUp(60);
+    const token = await tokens.issue(grant);
+    for (const seconds of [0, 30, 29]) {
+      advance(seconds);
+      expect(await authenticate(token)).toMatchObject(caller);
+    }
+    expect(find).toHaveBeenCalledTimes(1);
+    advance(1);
+    await authenticate(token);
+    expect(find).toHaveBeenCalledTimes(2);
+  });
+
+  it('rejects a revoked token when its cache entry expires', async () => {
+    const { tokens, authenticate, advance } = setUp(60);
+    const token = await tokens.issue(grant);
+    await authenticate(token);
+    await revoke(token);
+    advance(60);
+    expect(await authenticate(token)).toBeUndefined();
+  });
+
+  it('does not extend a cache entry when the token is used', async () => {
+    const { tokens, authenticate, advance } = setUp(60);
+    const token = await tokens.issue(grant);
+    await authenticate(token);
+    await revoke(token);
+    for (let seconds = 0; seconds < 59; seconds++) {
+      advance(1);
+      await authenticate(token);
+    }
+    advance(1);
+    expect(await authenticate(token)).toBeUndefined();
+  });
+
+  it('rejects an expired token even if it is cached', async () => {
+    const { tokens, authenticate, advance } = setUp(60);
+    const token = await tokens.issue({ ...grant, expiresInSeconds: 10 });
+    expect(await authenticate(token)).toMatchObject(caller);
+    advance(10);
+    expect(await authenticate(token)).toBeUndefined();
+  });
+
+  it('reads the token on every request if the cache time is 0', async () => {
+    const { tokens, authenticate, find } = setUp(0);
+    const token = await tokens.issue(grant);
+    await authenticate(token);
+    await authenticate(token);
+    expect(find).toHaveBeenCalledTimes(2);
+  });
+
+  it('does not cache unknown tokens, so that a token issued a moment later works', async () => {
+    const { authenticate, find } = setUp();
+    const token = newToken();
+    expect(await authenticate(token)).toBeUndefined();
+    find.mockResolvedValueOnce({ tenant: 'acme', role: 'creator', ttl: START });
+    expect(await authenticate(token)).toMatchObject(caller);
+  });
+
+  it.each(['', 'mnt_', 'Bearer x', `${newToken().slice(0, -1)}!`, newToken().toLowerCase()])(
+    'rejects a malformed token without reading the table: "%s"',
+    async (token) => {
+      const { authenticate, find } = setUp();
+      expect(await authenticate(token)).toBeUndefined();
+      expect(find).not.toHaveBeenCalled();
+    },
+  );
+
+  it('fails if the table is throttled, and succeeds on the next request', async () => {
+    const { tokens } = setUp();
+    const token = await tokens.issue(grant);
+    const broken = createTokenRepository(
+      throttled(connect({ maxAttempts: 1 }), 'GetItemCommand', 1),
+      'tokens',
+      () => START,
+    );
+    const authenticate = cachedAuthentication(broken, 60, () => START);
+    await expect(authenticate(token)).rejects.toMatchObject({ name: 'ProvisionedThroughputExceededException' });
+    expect(await authenticate(token)).toMatchObject(caller);
+  });
+});
