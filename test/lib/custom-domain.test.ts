@@ -29,7 +29,7 @@ describe("a domain of one's own", () => {
       Name: 'api.example.org.',
       Type: 'A',
       HostedZoneId: 'Z0123456789ABC',
-      AliasTarget: { DNSName: { 'Fn::GetAtt': [Match.stringLikeRegexp('^ApiDomain'), 'RegionalDomainName'] } },
+      AliasTarget: { DNSName: { 'Fn::GetAtt': [Match.stringLikeRegexp('^ApiCustomDomain'), 'RegionalDomainName'] } },
     });
     template.hasOutput('BaseUrl', { Value: 'https://api.example.org/v1.0/123456' });
   });

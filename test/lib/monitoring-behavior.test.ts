@@ -130,7 +130,7 @@ describe('over hours, the alarms of the template', () => {
 
   it('keep a crashed message firing for hours, and clear when the queue is empty', () => {
     const crashed = (visible: number) => ({
-      settings: { name: 'Crashed' },
+      settings: { name: 'CrashedQueue' },
       counts: { visible, delayed: 0, inFlight: 0 },
       totals: { sent: 0, received: 0, deleted: 0, emptyReceives: 0 },
       waiting: 0,
@@ -145,10 +145,12 @@ describe('over hours, the alarms of the template', () => {
     passWith(7 * 60, 0);
     expect(watch.firing).toEqual([]);
     passWith(2, 1);
-    expect(watch.firing).toEqual(['Crashed']);
+    expect(watch.firing).toEqual(['CrashedMessages']);
     passWith(7 * 60, 1);
     passWith(3, 0);
-    expect(watch.transitions.filter(({ alarm, state }) => alarm === 'Crashed' && state === 'ALARM')).toHaveLength(1);
+    expect(
+      watch.transitions.filter(({ alarm, state }) => alarm === 'CrashedMessages' && state === 'ALARM'),
+    ).toHaveLength(1);
     expect(watch.firing).toEqual([]);
   });
 });

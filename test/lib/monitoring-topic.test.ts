@@ -74,6 +74,8 @@ describe('the topic of the alarms', () => {
   });
 
   it.each(['ops', 'arn:aws:sqs:eu-west-1:111111111111:queue'])('is refused where it is neither: %s', (alarmTarget) => {
-    expect(() => synthesized({ alarmTarget })).toThrow('alarmTarget: must be an email address or the ARN of a topic');
+    expect(() => synthesized({ alarmTarget })).toThrow(
+      'alarmTarget: must be an email address or the ARN of an SNS topic',
+    );
   });
 });

@@ -46,11 +46,11 @@ describe('the alarms', () => {
       );
     const { Metrics: ages = [], Threshold: oldest } = alarm(`QueueAge${type}`);
     // A retry waits on its queue for up to 900 s by design.
-    expect([ages[0]?.Expression, oldest]).toEqual(['MAX([FILL(fresh, 0), FILL(retries, 0) - 900])', 300]);
+    expect([ages[0]?.Expression, oldest]).toEqual(['MAX([FILL(first, 0), FILL(retries, 0) - 900])', 300]);
     expect(JSON.stringify(ages).match(/"ApproximateAgeOfOldestMessage"/g)).toHaveLength(2);
     expect(sources(ages)).toEqual(['Queue', 'Retries']);
     const { Metrics: inFlight = [], Threshold: many } = alarm(`InFlight${type}`);
-    expect([inFlight[0]?.Expression, many]).toEqual(['MAX([FILL(fresh, 0), FILL(retries, 0)])', 60_000]);
+    expect([inFlight[0]?.Expression, many]).toEqual(['MAX([FILL(first, 0), FILL(retries, 0)])', 60_000]);
     expect(JSON.stringify(inFlight).match(/"ApproximateNumberOfMessagesNotVisible"/g)).toHaveLength(2);
     expect(sources(inFlight)).toEqual(['Queue', 'Retries']);
   });
@@ -93,8 +93,8 @@ describe('the alarms', () => {
   });
 
   it('fire at one message that SQS moved, and know it at once: the metrics of its queue are kept active', () => {
-    const queueName = { 'Fn::GetAtt': [expect.stringMatching(/^Crashed/), 'QueueName'] };
-    expect(alarm('Crashed')).toMatchObject({
+    const queueName = { 'Fn::GetAtt': [expect.stringMatching(/^CrashedQueue/), 'QueueName'] };
+    expect(alarm('CrashedMessages')).toMatchObject({
       MetricName: 'ApproximateNumberOfMessagesVisible',
       Dimensions: [{ Name: 'QueueName', Value: queueName }],
       Threshold: 1,
@@ -104,7 +104,9 @@ describe('the alarms', () => {
     template.hasResourceProperties('AWS::Scheduler::Schedule', {
       ScheduleExpression: 'rate(1 hour)',
       Target: {
-        Input: { 'Fn::Join': ['', ['{"QueueUrl":"', { Ref: Match.stringLikeRegexp('^Crashed') }, Match.anyValue()]] },
+        Input: {
+          'Fn::Join': ['', ['{"QueueUrl":"', { Ref: Match.stringLikeRegexp('^CrashedQueue') }, Match.anyValue()]],
+        },
       },
     });
     template.hasResourceProperties('AWS::SQS::Queue', { Tags: [{ Key: 'MetricsKeptActive', Value: 'true' }] });
@@ -130,7 +132,7 @@ describe('the alarms', () => {
     ['NoticesNotQueued', 'notices_not_queued', notificationTypeIds],
     ['SendingMisconfigured', 'misconfigured', awsTypes],
     ['AwsQuotaExceeded', 'aws_quota_exceeded', awsTypes],
-    ['TenantOverLimit', 'tenant_limit_exceeded', awsTypes],
+    ['TenantLimitExceeded', 'tenant_limit_exceeded', awsTypes],
   ] as const)('add up what the senders count, of no more types than can count it: %s', (name, metric, types) => {
     const { Metrics = [] } = alarm(name);
     expect(Metrics[0]?.Expression).toBe('SUM(FILL(METRICS(), 0))');
@@ -141,7 +143,7 @@ describe('the alarms', () => {
   it.each(notificationTypeIds)('leave out the failures of the tenant that has most of them: %s', (type) => {
     const { Metrics = [], Threshold, TreatMissingData } = alarm(`DestinationFailures${type}`);
     expect(Metrics[0]?.Expression).toBe(
-      'IF(tenants >= 3 AND attempts - worst >= 50, 100 * (failures - worst) / (attempts - worst), 0)',
+      'IF(tenants >= 3 AND attempts - excluded >= 50, 100 * (failures - excluded) / (attempts - excluded), 0)',
     );
     expect({ Threshold, TreatMissingData }).toEqual({ Threshold: 50, TreatMissingData: 'notBreaching' });
     expect(JSON.stringify(Metrics)).toMatch(/UniqueContributors.*MaxContributorValue/);
@@ -161,7 +163,7 @@ describe('the alarms', () => {
       TreatMissingData,
     ]);
     expect(names.toSorted()).toEqual(
-      ['AlarmEventsDeadLettered', 'Crashed', 'MailBounces', 'MailComplaints', 'SmsSpend']
+      ['AlarmEventsDeadLettered', 'CrashedMessages', 'EmailBounces', 'EmailComplaints', 'SmsSpend']
         .map((name) => [name, 'ignore'])
         .toSorted(),
     );
@@ -172,7 +174,7 @@ describe('the alarms', () => {
     const others = propertiesOf(other, 'AWS::CloudWatch::Alarm', alarmSchema);
     expect(alarm('SmsSpend', others).Threshold).toBe(40);
     expect(alarm('SmsSpend').Threshold).toBe(0.8);
-    expect(alarm('Concurrency', others).Threshold).toBe(1_600);
+    expect(alarm('AccountConcurrency', others).Threshold).toBe(1_600);
   });
 
   it('count what this stack did, and no other stack of the account: its name is a dimension', () => {
@@ -209,9 +211,9 @@ describe('the dashboard', () => {
       '## API',
       '## Alarm events',
       '## Dispatch',
-      '## Consumers of all queues',
-      '## Queues of the types',
-      '## Retries of the types',
+      '## Queue consumers',
+      '## Sender queues',
+      '## Retry queues',
       '## Senders',
       '## Dead letters',
       '## Email and SMS',

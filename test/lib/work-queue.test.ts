@@ -22,7 +22,7 @@ const queues = propertiesOf(
     RedrivePolicy: z.object({ deadLetterTargetArn: reference, maxReceiveCount: z.number() }).optional(),
   }),
 );
-const CRASHED = /^Crashed[0-9A-F]{8}$/;
+const CRASHED = /^CrashedQueue[0-9A-F]{8}$/;
 const workQueues = [...queues].filter(([id]) => !id.includes('DeadLetters') && !CRASHED.test(id));
 const isRetries = (id: string) => /Retries[0-9A-F]{8}$/.test(id);
 
