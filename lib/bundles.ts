@@ -10,17 +10,17 @@ const ROOT = resolve(import.meta.dirname, '..');
 export const functionNames = Object.keys(environments).filter((name): name is FunctionName => name in environments);
 
 /**
- * Credential providers that Lambda functions do not use, because Lambda sets their credentials in the environment. The SDK loads
- * providers on demand, so the bundles can exclude them.
+ * Credential providers that Lambda functions do not use, because Lambda sets their credentials in the environment. The
+ * SDK loads providers on demand, so the bundles can exclude them.
  */
 const UNUSED_CREDENTIALS = ['ini', 'process', 'sso', 'web-identity', 'http', 'login'].map(
   (provider) => `@aws-sdk/credential-provider-${provider}`,
 );
 
 /**
- * esbuild options for code that runs on Lambda (DECISIONS.md#toolchain). The input is the ES modules of libraries, because
- * esbuild cannot tree-shake CommonJS. The output is CommonJS: importing `node:http` from an ES module loads undici, and
- * `require` instead saves 10 to 20 ms of a cold start.
+ * esbuild options for code that runs on Lambda (DECISIONS.md#toolchain). The input is the ES modules of libraries,
+ * because esbuild cannot tree-shake CommonJS. The output is CommonJS: importing `node:http` from an ES module loads
+ * undici, and `require` instead saves 10 to 20 ms of a cold start.
  */
 export const bundling = {
   absWorkingDir: ROOT,
@@ -57,7 +57,11 @@ const buildOnce = () => {
   return cachedBuild;
 };
 
-/** Bundles all functions into `<directory>/<name>/index.js`. @returns a function that gives the directory of a bundle */
+/**
+ * Bundles all functions into `<directory>/<name>/index.js`.
+ *
+ * @returns a function that gives the directory of a bundle
+ */
 export const bundleFunctions = (directory: string): ((name: FunctionName) => string) => {
   for (const { path, contents } of buildOnce().outputFiles) {
     const file = join(directory, relative(VIRTUAL_OUTDIR, path));

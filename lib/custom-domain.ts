@@ -14,8 +14,8 @@ export const hasDomain = (settings: Settings): settings is DomainSettings =>
   settings.domainName !== undefined && settings.certificateArn !== undefined;
 
 /**
- * The custom domain of the API, with an optional base path. The settings name the hosted zone by ID and name, so synthesis
- * looks up nothing.
+ * The custom domain of the API, with an optional base path. The settings name the hosted zone by ID and name, so
+ * synthesis looks up nothing.
  */
 export class CustomDomain extends Construct {
   /** The URL of the API, without a trailing slash. */

@@ -67,7 +67,10 @@ export const sendsByHttp = {
 /** The queues and the sender function of a notification type. */
 export type Sender = { type: NotificationTypeId; queue: SenderQueue; lambda: LambdaFunction };
 
-/** The delivery pipeline: the queue of alarm events, the dispatch function, and queues and a sender for each notification type. */
+/**
+ * The delivery pipeline: the queue of alarm events, the dispatch function, and queues and a sender for each
+ * notification type.
+ */
 export class Delivery extends Construct {
   readonly alarmEvents: WorkQueueWithDeadLetters;
   readonly dispatch: LambdaFunction;
@@ -187,7 +190,10 @@ export class Delivery extends Construct {
     };
   }
 
-  /** Returns the access to send SMS. IAM has no resource type for phone numbers, so the statement allows everything except topics. */
+  /**
+   * Returns the access to send SMS. IAM has no resource type for phone numbers, so the statement allows everything
+   * except topics.
+   */
   #smsAccess({ smsSenderId, smsOriginationNumber, smsMaxPriceUsd, smsCountries }: FunctionDefaults['settings']) {
     const anyTopic = Stack.of(this).formatArn({
       service: 'sns',

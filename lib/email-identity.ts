@@ -3,7 +3,10 @@ import { Identity, EmailIdentity as SesEmailIdentity } from 'aws-cdk-lib/aws-ses
 import { Construct } from 'constructs';
 import type { Settings } from './settings.ts';
 
-/** The SES identity of the sender's domain (setting `emailIdentity`). SES verifies it when the DNS has the records in the outputs. */
+/**
+ * The SES identity of the sender's domain (setting `emailIdentity`). SES verifies it when the DNS has the records in
+ * the outputs.
+ */
 export class EmailIdentity extends Construct {
   constructor(scope: Construct, id: string, { emailFrom }: Settings) {
     super(scope, id);

@@ -17,8 +17,8 @@ export class Email extends Construct {
   }
 
   /**
-   * Grants permission to send email from the configured sender address only. A condition restricts the address, because SES may
-   * authorize against the identity of the address, its domain or a parent domain.
+   * Grants permission to send email from the configured sender address only. A condition restricts the address, because
+   * SES may authorize against the identity of the address, its domain or a parent domain.
    */
   sendAccess(): ResourceAccess<{ EMAIL_FROM: string; EMAIL_REPLY_TO?: string; CONFIGURATION_SET: string }> {
     const { emailFrom, emailReplyTo } = this.#settings;

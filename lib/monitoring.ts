@@ -20,7 +20,10 @@ import type { Settings } from './settings.ts';
 /** The constructs that the alarms and the dashboard cover. */
 export type MonitoredResources = { api: Api; delivery: Delivery; emailEvents: EmailEvents };
 
-/** The monitoring of the stack: actionable alarms with runbook sections, their topic, and a dashboard (DECISIONS.md#alarms). */
+/**
+ * The monitoring of the stack: actionable alarms with runbook sections, their topic, and a dashboard
+ * (DECISIONS.md#alarms).
+ */
 export class Monitoring extends Construct {
   /** The topic of the alarms. */
   readonly topicArn: string;

@@ -16,8 +16,8 @@ import type { Settings } from './settings.ts';
 const ZONES = ['1', '2'] as const;
 
 /**
- * The actions that Lambda performs with the execution role of a function in a VPC. They need the resource `*`: the Describe
- * actions support no other, and a network interface has no ID before it is created.
+ * The actions that Lambda performs with the execution role of a function in a VPC. They need the resource `*`: the
+ * Describe actions support no other, and a network interface has no ID before it is created.
  */
 export const NETWORK_INTERFACE_ACTIONS = [
   'ec2:CreateNetworkInterface',
@@ -30,8 +30,9 @@ export const NETWORK_INTERFACE_ACTIONS = [
 
 /**
  * A VPC with static egress IP addresses, for destinations behind a firewall (setting `egress=static`,
- * DECISIONS.md#static-egress). DynamoDB traffic uses a gateway endpoint, which is free. SQS traffic uses the NAT gateways:
- * senders send only retries and dead letters, and interface endpoints in two zones would pay off above about 400 GB a month.
+ * DECISIONS.md#static-egress). DynamoDB traffic uses a gateway endpoint, which is free. SQS traffic uses the NAT
+ * gateways: senders send only retries and dead letters, and interface endpoints in two zones would pay off above about
+ * 400 GB a month.
  */
 export class Network extends Construct {
   readonly #vpc: Vpc;
@@ -96,7 +97,10 @@ export class Network extends Construct {
     lambda.node.addDependency(this);
   }
 
-  /** Returns the statements for the role of a function in the VPC. They allow Lambda to manage network interfaces, and deny it to the function's code. */
+  /**
+   * Returns the statements for the role of a function in the VPC. They allow Lambda to manage network interfaces, and
+   * deny it to the function's code.
+   */
   vpcStatements(): PolicyStatement[] {
     const anyFunction = Stack.of(this).formatArn({
       service: 'lambda',

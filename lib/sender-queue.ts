@@ -7,8 +7,8 @@ import { ResourceAccess } from './resource-access.ts';
 import { WorkQueueWithDeadLetters } from './work-queue.ts';
 
 /**
- * Retries per invocation. A destination that does not respond blocks its batch for 15 s, so retries share large batches. Lambda
- * limits a batch to 6 MB.
+ * Retries per invocation. A destination that does not respond blocks its batch for 15 s, so retries share large
+ * batches. Lambda limits a batch to 6 MB.
  */
 export const RETRY_BATCH_SIZE = 100;
 
@@ -19,8 +19,8 @@ const RETRY_BATCHING_WINDOW_SECONDS = 5;
 const retryConcurrency = (maxConcurrency: number): number => Math.max(Math.ceil(maxConcurrency / 4), 2);
 
 /**
- * The queue of a notification type and its retry queue, with the same consumer and dead-letter queue. A delivery that failed is
- * likely to fail again, and slowly, so first attempts never share a batch or concurrency with retries
+ * The queue of a notification type and its retry queue, with the same consumer and dead-letter queue. A delivery that
+ * failed is likely to fail again, and slowly, so first attempts never share a batch or concurrency with retries
  * (DECISIONS.md#retry-queues).
  */
 export class SenderQueue extends WorkQueueWithDeadLetters {
@@ -44,7 +44,9 @@ export class SenderQueue extends WorkQueueWithDeadLetters {
     });
   }
 
-  /** Grants the consumer permission to change message visibility in both queues, and to send retries and dead letters. */
+  /**
+   * Grants the consumer permission to change message visibility in both queues, and to send retries and dead letters.
+   */
   override consumerAccess(): ResourceAccess<{ DEAD_LETTER_QUEUE: string; RETRY_QUEUE: string }> {
     return super.consumerAccess().and(
       new ResourceAccess({ RETRY_QUEUE: this.retries.queueUrl }, [

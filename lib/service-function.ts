@@ -27,10 +27,16 @@ export type FunctionOptions = {
   network?: Network | undefined;
 };
 
-/** Enough for a send of 15 s and its database writes; also the maximum integration timeout of an HTTP API (DECISIONS.md#timeouts). */
+/**
+ * Enough for a send of 15 s and its database writes; also the maximum integration timeout of an HTTP API
+ * (DECISIONS.md#timeouts).
+ */
 export const FUNCTION_TIMEOUT = Duration.seconds(30);
 
-/** The default number of concurrent DNS lookups. With the Node.js default of 4 threads, two slow lookups would block all others. */
+/**
+ * The default number of concurrent DNS lookups. With the Node.js default of 4 threads, two slow lookups would block all
+ * others.
+ */
 const MAX_LOOKUPS = 32;
 
 /**

@@ -2,7 +2,9 @@ import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import * as z from 'zod';
 import { notificationTypeIds } from '../shared/contracts/notification-types.ts';
 
-/** A number or a numeric string, as `cdk -c` passes it. Rejects an empty string, which an unset shell variable yields. */
+/**
+ * A number or a numeric string, as `cdk -c` passes it. Rejects an empty string, which an unset shell variable yields.
+ */
 const number = (schema: z.ZodNumber = z.number()) =>
   z
     .union(
@@ -74,7 +76,7 @@ const settingsShape = z.strictObject({
   testRequestsPerSecond: number(z.number().int().min(1)).default(100),
   senderConcurrency: number(z.number().int().min(2).max(1000)).default(20),
   senderConcurrencyByType: perType(number(z.number().int().min(2).max(1000)))
-    // A destination that does not respond blocks a worker for 15 s, so one tenant's burst must not block all workers.
+    // A destination that does not respond blocks a worker for 15 s, so one tenant's burst must not block all of them.
     .default({ webhook: 200, incidentpager: 50, incidentrouter: 50 }),
   dispatchConcurrency: number(z.number().int().min(2).max(1000)).default(10),
   retryDelayScale: number(z.number().min(0).max(1)).default(1),
@@ -117,7 +119,9 @@ const settingsShape = z.strictObject({
 /** The parsed settings of a deployment. */
 export type Settings = z.output<typeof settingsShape>;
 
-/** Rules that involve several settings: the setting to report, the message, and the condition that violates the rule. */
+/**
+ * Rules that involve several settings: the setting to report, the message, and the condition that violates the rule.
+ */
 const combinationRules: [name: keyof Settings, message: string, isViolated: (settings: Settings) => boolean][] = [
   ['certificateArn', 'is required with domainName', (s) => !!s.domainName && !s.certificateArn],
   ['domainName', 'is required with certificateArn', (s) => !!s.certificateArn && !s.domainName],
@@ -148,7 +152,9 @@ export const settingNames = Object.keys(settingsShape.shape);
 /** Context keys of `cdk acknowledge` and `cdk cli-telemetry`. */
 const CLI_KEYS = ['acknowledged-issue-numbers', 'cli-telemetry'];
 
-/** All other context keys of the CDK contain a colon or a slash (`aws:cdk:…`, `@aws-cdk/…`); names of settings do not. */
+/**
+ * All other context keys of the CDK contain a colon or a slash (`aws:cdk:…`, `@aws-cdk/…`); names of settings do not.
+ */
 const isSetting = (key: string): boolean => !/[:/]/.test(key) && !CLI_KEYS.includes(key);
 
 const describe = (issue: z.core.$ZodIssue): string =>

@@ -11,7 +11,9 @@ type Schema = { readonly partitionKey: string; readonly sortKey: string | undefi
 /** The DynamoDB actions that the repositories use. */
 type TableAction = 'GetItem' | 'BatchGetItem' | 'Query' | 'PutItem' | 'UpdateItem' | 'DeleteItem' | 'BatchWriteItem';
 
-/** An encrypted on-demand table with point-in-time recovery. The stack retains it unless `deletionProtection` is false. */
+/**
+ * An encrypted on-demand table with point-in-time recovery. The stack retains it unless `deletionProtection` is false.
+ */
 class ServiceTable<Environment> extends Construct {
   readonly table: Table;
   readonly #toEnvironment: (tableName: string) => Environment;

@@ -28,7 +28,9 @@ export class WorkQueue extends Construct {
     this.queue = this.createQueue('Queue');
   }
 
-  /** Creates a queue that redrives to the crashed queue. `batchingWindowSeconds` is that of its event source mapping. */
+  /**
+   * Creates a queue that redrives to the crashed queue. `batchingWindowSeconds` is that of its event source mapping.
+   */
   protected createQueue(id: string, batchingWindowSeconds = 0): Queue {
     return new Queue(this, id, {
       ...encryptedQueue,
@@ -77,7 +79,10 @@ export class WorkQueue extends Construct {
   }
 }
 
-/** A work queue with a dead-letter queue, to which the consumer sends a message with the reason (DECISIONS.md#dead-letters). */
+/**
+ * A work queue with a dead-letter queue, to which the consumer sends a message with the reason
+ * (DECISIONS.md#dead-letters).
+ */
 export class WorkQueueWithDeadLetters extends WorkQueue {
   /** No redrive policy points to it. */
   readonly deadLetterQueue: Queue;

@@ -9,9 +9,9 @@ import { Construct } from 'constructs';
 const tag = { name: 'MetricsKeptActive', value: 'true' };
 
 /**
- * Keeps the CloudWatch metrics of a queue active by one API call an hour. SQS stops reporting metrics after six hours without a
- * call, and resumes up to 15 minutes after the next one, which would delay the alarm on a new message. EventBridge Scheduler
- * supports no read-only calls, so the schedule sets a tag that the queue already has.
+ * Keeps the CloudWatch metrics of a queue active by one API call an hour. SQS stops reporting metrics after six hours
+ * without a call, and resumes up to 15 minutes after the next one, which would delay the alarm on a new message.
+ * EventBridge Scheduler supports no read-only calls, so the schedule sets a tag that the queue already has.
  */
 export class ActiveQueue extends Construct {
   constructor(scope: Construct, id: string, queue: Queue) {

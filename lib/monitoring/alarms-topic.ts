@@ -6,8 +6,8 @@ import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
 import { Construct } from 'constructs';
 
 /**
- * The SNS topic of the stack's alarms. It uses a customer managed key, because CloudWatch cannot publish to a topic encrypted with
- * the AWS managed key for SNS and reports no error:
+ * The SNS topic of the stack's alarms. It uses a customer managed key, because CloudWatch cannot publish to a topic
+ * encrypted with the AWS managed key for SNS and reports no error:
  * https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/Notify_Users_Alarm_Changes.html
  */
 export class AlarmsTopic extends Construct {

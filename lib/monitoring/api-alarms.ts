@@ -33,8 +33,8 @@ export const apiAlarms = (addAlarm: AddAlarm, api: Api, metrics: ServiceMetrics)
   const options = { period: OUTAGE_PERIOD, statistic: Stats.SUM };
   addAlarm('ApiErrors', {
     metric: new MathExpression({
-      // A count, because a rate would hide one failing operation among many requests. A request that DynamoDB throttles for the
-      // tenant's own partition key also returns 503, but is no outage.
+      // A count, because a rate would hide one failing operation among many requests. A request that DynamoDB throttles
+      // for the tenant's own partition key also returns 503, but is no outage.
       expression: 'IF(FILL(errors, 0) - FILL(throttled, 0) >= 1, 1, 0)',
       usingMetrics: {
         errors: api.httpApi.metricServerError(options),

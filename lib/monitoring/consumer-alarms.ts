@@ -16,12 +16,15 @@ const INTERNAL_ERROR_PERCENT = 1;
 /** Longer than brief AWS failures, which last a minute or two. */
 const STUCK_SECONDS = 300;
 
-/** Longer than the maximum interval of 15 minutes between receives of a failing message, so that the alarm does not flap. */
+/**
+ * Longer than the maximum interval of 15 minutes between receives of a failing message, so that the alarm does not
+ * flap.
+ */
 const STUCK_PERIODS = 9;
 
 /**
- * SQS returns a message that crashed its function after 180 s, and Lambda receives a retry up to 25 s later. Five periods, of
- * which the newest is incomplete, always contain two receives.
+ * SQS returns a message that crashed its function after 180 s, and Lambda receives a retry up to 25 s later. Five
+ * periods, of which the newest is incomplete, always contain two receives.
  */
 const CRASH = { evaluationPeriods: 5, datapointsToAlarm: 2 };
 
@@ -36,8 +39,8 @@ export const consumerAlarms = (addAlarm: AddAlarm, consumers: readonly Consumer[
         label: `internal errors of ${name}`,
       }),
       threshold: 1,
-      // Three periods, because the newest is incomplete. A failing message is at first received every 90 s or less, so it appears in
-      // the other two; `MessagesAging` covers longer intervals.
+      // Three periods, because the newest is incomplete. A failing message is at first received every 90 s or less, so
+      // it appears in the other two; `MessagesAging` covers longer intervals.
       evaluationPeriods: 3,
       datapointsToAlarm: 2,
       impact: `${name} cannot process messages because DynamoDB or SQS fails or throttles. Alerts are late; none is lost.`,

@@ -20,14 +20,16 @@ const MAX_DELIVERY_AGE_SECONDS = 300;
 /** The maximum message delay of SQS, which retries use. */
 const MAX_RETRY_DELAY_SECONDS = 900;
 
-/** The alarm on destinations needs this percentage of failures, this many attempts, and failures of this many tenants. */
+/**
+ * The alarm on destinations needs this percentage of failures, this many attempts, and failures of this many tenants.
+ */
 const FAILURE_PERCENT = 50;
 const MIN_ATTEMPTS = 50;
 const MIN_TENANTS = 3;
 
 /**
- * Three of four minutes: SQS reports a minute late, so an expression that fills missing data is 0 for the newest minute, and three of
- * three minutes would never breach.
+ * Three of four minutes: SQS reports a minute late, so an expression that fills missing data is 0 for the newest
+ * minute, and three of three minutes would never breach.
  */
 const THREE_MINUTES = { evaluationPeriods: 4, datapointsToAlarm: 3 };
 
@@ -58,7 +60,10 @@ const addQueueAlarms = (
   });
 };
 
-/** Returns the maximum over the two queues of a type. SQS reports no metrics of an inactive queue, so missing data counts as 0. */
+/**
+ * Returns the maximum over the two queues of a type. SQS reports no metrics of an inactive queue, so missing data
+ * counts as 0.
+ */
 const maxOfQueues = (expression: string, first: IMetric, retries: IMetric, label: string): IMetric =>
   new MathExpression({ expression, usingMetrics: { first, retries }, period: minutes(1), label });
 
@@ -77,8 +82,8 @@ const maxInFlight = ({ type, queue: { queue, retries } }: Sender): IMetric => {
 };
 
 /**
- * Adds the alarm on failing destinations of a type. One tenant alone never triggers it: the alarm excludes the failures of the
- * tenant with the most, and requires failures of at least three tenants.
+ * Adds the alarm on failing destinations of a type. One tenant alone never triggers it: the alarm excludes the failures
+ * of the tenant with the most, and requires failures of at least three tenants.
  */
 const addDestinationAlarm = (
   scope: Construct,

@@ -20,8 +20,8 @@ export const sendingAlarms = (addAlarm: AddAlarm, metrics: ServiceMetrics): void
         label: `attempts by ${type} failed by SES or SNS`,
       }),
       threshold: 1,
-      // A single alert waits ten minutes between its fourth and fifth attempts. The period is one minute, because CloudWatch
-      // evaluates longer periods as sliding windows, which would contain two attempts only at times.
+      // A single alert waits ten minutes between its fourth and fifth attempts. The period is one minute, because
+      // CloudWatch evaluates longer periods as sliding windows, which would contain two attempts only at times.
       evaluationPeriods: 16,
       datapointsToAlarm: 2,
       impact: `SES or SNS fails or throttles alerts by ${type}. The service retries them for about 8 hours.`,

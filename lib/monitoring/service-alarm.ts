@@ -25,7 +25,10 @@ export type ServiceAlarmProps = {
   treatMissingData?: TreatMissingData;
 };
 
-/** An alarm whose description contains the impact, the first step and the runbook section. It notifies on ALARM and on OK. */
+/**
+ * An alarm whose description contains the impact, the first step and the runbook section. It notifies on ALARM and on
+ * OK.
+ */
 export class ServiceAlarm extends Construct {
   readonly alarm: Alarm;
 

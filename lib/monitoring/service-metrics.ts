@@ -22,7 +22,10 @@ export type BatchMetrics = (name: BatchMetric, options?: MetricOptions) => Metri
 /** The types that SES or SNS delivers, and so the only ones that these services can fail, throttle or limit. */
 export const awsTypes: readonly NotificationTypeId[] = notificationTypeIds.filter((type) => !sendsByHttp[type]);
 
-/** The metrics that the functions of this stack write in embedded metric format. The dimension `service` is the stack name. */
+/**
+ * The metrics that the functions of this stack write in embedded metric format. The dimension `service` is the stack
+ * name.
+ */
 export class ServiceMetrics {
   readonly #service: string;
 

@@ -40,7 +40,9 @@ const lockfile = z
 const isProductionPackage = (home: string): boolean =>
   lockfile.packages[home.slice(home.indexOf('node_modules/'))]?.dev === false;
 
-/** Returns the inputs that must not be in a bundle: development code, and packages that are not production dependencies. */
+/**
+ * Returns the inputs that must not be in a bundle: development code, and packages that are not production dependencies.
+ */
 const forbiddenInputs = (inputs: readonly string[]): string[] =>
   inputs.filter((input) => {
     const home = PACKAGE_FILE.exec(input)?.groups?.home;

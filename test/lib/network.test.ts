@@ -30,7 +30,10 @@ describe('the VPC for static egress', () => {
     expect(functionNamesWhere(({ VpcConfig }) => VpcConfig !== undefined).toSorted()).toEqual(HTTP_SENDERS.toSorted());
   });
 
-  /** CloudFormation replaces an Elastic IP whose logical ID changes, and firewalls of destinations block the new address. */
+  /**
+   * CloudFormation replaces an Elastic IP whose logical ID changes, and firewalls of destinations block the new
+   * address.
+   */
   it('keeps the logical IDs of its Elastic IPs, and retains them when the stack is deleted', () => {
     expect(
       Object.entries(template.findResources('AWS::EC2::EIP')).map(([id, { DeletionPolicy }]) => [id, DeletionPolicy]),

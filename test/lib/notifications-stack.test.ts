@@ -29,8 +29,8 @@ const idsOf = (...types: string[]): string[] =>
 
 describe('the stack', () => {
   /**
-   * CloudFormation replaces a table or a queue whose logical ID changes, and its data stays in the old one. Change this list only
-   * with a migration plan.
+   * CloudFormation replaces a table or a queue whose logical ID changes, and its data stays in the old one. Change this
+   * list only with a migration plan.
    */
   it('keeps the logical IDs of its tables and queues', () => {
     expect(idsOf('AWS::DynamoDB::Table', 'AWS::SQS::Queue')).toEqual([

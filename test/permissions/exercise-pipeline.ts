@@ -41,7 +41,10 @@ const awsFaults: Record<Exclude<Behavior, 'accept'>, Record<'ses' | 'sns', AwsFa
 export const awsFault = (behavior: Behavior, { service }: AwsCall): AwsFault | undefined =>
   behavior !== 'accept' && (service === 'ses' || service === 'sns') ? awsFaults[behavior][service] : undefined;
 
-/** Returns a request handler for HTTP destinations. A webhook rejects permanently by 410 only, a pager and a router by 404. */
+/**
+ * Returns a request handler for HTTP destinations. A webhook rejects permanently by 410 only, a pager and a router by
+ * 404.
+ */
 export const httpResponder =
   (behavior: Behavior) =>
   (response: ServerResponse, { path }: Received): unknown =>
@@ -56,7 +59,10 @@ export type PipelineExercise = {
   setBehavior: (behavior: Behavior) => void;
 };
 
-/** Sends events through the pipeline: accepted, repeated, conflicting, forwarded to other types, failing, rejected and invalid ones. */
+/**
+ * Sends events through the pipeline: accepted, repeated, conflicting, forwarded to other types, failing, rejected and
+ * invalid ones.
+ */
 export const exercisePipeline = async (
   { world, client, calls, setBehavior }: PipelineExercise,
   ids: readonly string[],
@@ -70,7 +76,8 @@ export const exercisePipeline = async (
   const untilEverySender = (isDone: (type: NotificationTypeId) => boolean) =>
     world.hurried(until(async () => (notificationTypeIds.every(isDone) ? true : undefined)));
 
-  // The first call of every consumer fails (`throttleFirstCall`), so each returns a message to its queue before it delivers.
+  // The first call of every consumer fails (`throttleFirstCall`), so each returns a message to its queue before it
+  // delivers.
   const event = alarmEvent(client.tenant, ids);
   await world.sendEvents([event, '{not an event']);
   for (const id of ids) await world.hurried(world.ended(client.tenant, id, 1));

@@ -26,7 +26,8 @@ export const withOutputDirectory = <Result>(use: (outdir: string) => Result): Re
 };
 
 /**
- * Synthesizes the stack with these settings. Returns the stack, its template, and the logical ID of each function by name.
+ * Synthesizes the stack with these settings. Returns the stack, its template, and the logical ID of each function by
+ * name.
  *
  * @param options.isChecked validates the template against the rules of CloudFormation, which takes a second
  * @throws Error if the validation fails
