@@ -1,29 +1,29 @@
 import { defineConfig } from 'vitest/config';
 
-/** Modules are taken as Node takes them, so that what runs in tests is what runs outside of them. */
+/** Tests import modules with the same interop rules as Node.js. */
 const deps = { interopDefault: false };
 
-/** Tests that replace a module or the environment: nobody may share theirs. */
-const replacing = [
+/** Tests that mock modules or change the environment, and so need isolation. */
+const isolated = [
   'test/adapters/dynamodb/batches.test.ts',
   'test/adapters/outbound-http/http-client.test.ts',
   'test/pipeline/transports/email-tags.test.ts',
   'test/ops/**/*.test.ts',
 ];
 
-/** Outages over hours of moved time: `npm run drills`. */
+/** Outages over hours of simulated time, run by `npm run drills`. */
 const drills = ['test/faults/alarm-drills*.test.ts'];
 
 export default defineConfig({
   test: {
-    // Many tests wait, for a deadline or a stack of their own: two cores take three files at a time.
+    // Tests often wait for timeouts or for their stack, so two cores can run three files at a time.
     maxWorkers: 3,
     projects: [
       {
         test: {
-          name: 'parts',
+          name: 'unit',
           include: ['test/{contracts,domain,adapters,api,pipeline,lib,local}/**/*.test.ts'],
-          exclude: replacing,
+          exclude: isolated,
           isolate: false,
           testTimeout: 30_000,
           hookTimeout: 60_000,
@@ -31,7 +31,7 @@ export default defineConfig({
         },
       },
       {
-        test: { name: 'replacing', include: replacing, testTimeout: 60_000, hookTimeout: 60_000, deps },
+        test: { name: 'isolated', include: isolated, testTimeout: 60_000, hookTimeout: 60_000, deps },
       },
       {
         test: {

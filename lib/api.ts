@@ -13,12 +13,11 @@ import { ResourceAccess } from './resource-access.ts';
 import { type FunctionDefaults, ServiceFunction } from './service-function.ts';
 import type { Storage } from './storage.ts';
 
-/** The HTTP API: a route and a function for each endpoint of the table, and one that answers for all the rest. */
+/** The HTTP API: a route and a function for each endpoint in the table, and a default route. */
 export class Api extends Construct {
-  /** The address of the API, without a slash at its end. */
+  /** The URL of the API, without a trailing slash. */
   readonly baseUrl: string;
   readonly httpApi: HttpApi;
-  /** The function of each endpoint. */
   readonly functions: ReadonlyMap<EndpointName, LambdaFunction>;
 
   constructor(scope: Construct, id: string, defaults: FunctionDefaults, storage: Storage, delivery: Delivery) {
@@ -33,10 +32,10 @@ export class Api extends Construct {
 
     this.httpApi = api;
 
-    const accesses = this.#accesses(defaults, storage, delivery);
+    const access = this.#access(defaults, storage, delivery);
     const functions = new Map<EndpointName, LambdaFunction>();
     const routes = endpointNames.flatMap((name) => {
-      const { lambda } = new ServiceFunction(this, name, defaults, accesses[name]);
+      const { lambda } = new ServiceFunction(this, name, defaults, access[name]);
       functions.set(name, lambda);
       const { method, path } = endpoints[name];
       const integration = new HttpLambdaIntegration(name, lambda);
@@ -71,44 +70,44 @@ export class Api extends Construct {
             { ThrottlingRateLimit: limit, ThrottlingBurstLimit: limit },
           ]),
       );
-      // Settings of a route are refused before the route is there.
+      // API Gateway rejects settings for a route that does not exist.
       stage.node.addDependency(...routes);
     }
     this.baseUrl = hasDomain(settings)
-      ? new CustomDomain(this, 'Domain', settings, api, stage).baseUrl
+      ? new CustomDomain(this, 'CustomDomain', settings, api, stage).baseUrl
       : api.apiEndpoint;
   }
 
-  /** What each endpoint's function needs: an endpoint that is missing here does not compile. */
-  #accesses({ settings }: FunctionDefaults, { notifications, tokens, accounts }: Storage, delivery: Delivery) {
+  /** Returns the access of each endpoint's function. The compiler requires an entry for every endpoint. */
+  #access({ settings }: FunctionDefaults, { notifications, tokens, accounts }: Storage, delivery: Delivery) {
     const caller = tokens
       .access('GetItem')
       .and(new ResourceAccess({ TOKEN_CACHE_SECONDS: String(settings.tokenCacheSeconds) }));
     const links = new ResourceAccess({ LINK_SCHEME: settings.linkScheme });
-    // A write of a large notification, and the cleanup beside it.
-    const writing = ['GetItem', 'PutItem', 'DeleteItem', 'BatchWriteItem', 'Query'] as const;
-    const testing = caller
+    // Writing a large notification and cleaning up its chunks (DECISIONS.md#large-notifications).
+    const writeActions = ['GetItem', 'PutItem', 'DeleteItem', 'BatchWriteItem', 'Query'] as const;
+    const testAccess = caller
       .and(accounts.access('UpdateItem'))
       .and(new ResourceAccess({ TESTS_PER_TENANT_PER_DAY: String(settings.testsPerTenantPerDay) }))
-      .and(delivery.testing());
+      .and(delivery.testAccess());
     return {
       'create-notification': caller
-        .and(notifications.access('UpdateItem', ...writing))
+        .and(notifications.access('UpdateItem', ...writeActions))
         .and(new ResourceAccess({ NOTIFICATIONS_PER_TENANT: String(settings.notificationsPerTenant) }))
         .and(links),
       'list-notifications': caller.and(notifications.access('GetItem', 'BatchGetItem', 'Query')).and(links),
       'get-notification': caller.and(notifications.access('GetItem', 'BatchGetItem')),
-      'update-notification': caller.and(notifications.access('BatchGetItem', ...writing)).and(links),
-      'delete-notification': caller.and(notifications.access('UpdateItem', ...writing)),
-      'test-notification': testing.and(notifications.access('BatchGetItem')),
-      'test-new-notification': testing,
+      'update-notification': caller.and(notifications.access('BatchGetItem', ...writeActions)).and(links),
+      'delete-notification': caller.and(notifications.access('UpdateItem', ...writeActions)),
+      'test-notification': testAccess.and(notifications.access('BatchGetItem')),
+      'test-new-notification': testAccess,
       'list-notification-types': caller.and(links),
       'get-notification-type': caller,
     } satisfies { [Name in EndpointName]: ResourceAccess<EnvironmentOf<Name>> };
   }
 }
 
-/** Ids, route and outcome of each request; never a header, a query or a body. */
+/** Logs no headers, query strings or bodies (DECISIONS.md#what-is-logged). */
 const accessLogFormat = AccessLogFormat.custom(
   JSON.stringify({
     time: '$context.requestTimeEpoch',

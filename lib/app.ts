@@ -3,13 +3,10 @@ import { NotificationsStack } from './notifications-stack.ts';
 import { parseSettings } from './settings.ts';
 import { checkStackName } from './stack-name.ts';
 
-/** The name of the stack, unless the context `stackName` gives another one. */
+/** The default name of the stack; the context key `stackName` overrides it. */
 export const STACK_NAME = 'MonitoringNotifications';
 
-/**
- * The CDK app. Its context holds the settings; what the CDK CLI passes besides is added by the App itself. Needs no account
- * and no network to synthesize.
- */
+/** Returns the CDK app, with the settings from its context. Synthesis needs neither an AWS account nor a network. */
 export const notificationsApp = (props: AppProps = {}): App => {
   const app = new App({ analyticsReporting: false, ...props });
   const { stackName = STACK_NAME, ...context } = app.node.getAllContext();

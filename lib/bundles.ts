@@ -6,21 +6,21 @@ import { environments } from '../shared/environment.ts';
 
 const ROOT = resolve(import.meta.dirname, '..');
 
-/** Every function of the stack. */
+/** The names of all functions of the stack. */
 export const functionNames = Object.keys(environments).filter((name): name is FunctionName => name in environments);
 
 /**
- * Ways to find credentials that a Lambda never takes: its own are in its environment. The SDK loads them on demand, so
- * leaving them out costs nothing but bytes.
+ * Credential providers that Lambda functions do not use, because Lambda sets their credentials in the environment. The
+ * SDK loads providers on demand, so the bundles can exclude them.
  */
 const UNUSED_CREDENTIALS = ['ini', 'process', 'sso', 'web-identity', 'http', 'login'].map(
   (provider) => `@aws-sdk/credential-provider-${provider}`,
 );
 
 /**
- * How everything that runs on Lambda is built: minified CommonJS made of the libraries' ES modules, since CommonJS builds
- * cannot be shaken. `import 'node:http'` of an ES module, static or dynamic as in the SDK, loads all of undici: a `require`
- * in its place saves 10 to 20 ms of a cold start.
+ * esbuild options for code that runs on Lambda (DECISIONS.md#toolchain). The input is the ES modules of libraries,
+ * because esbuild cannot tree-shake CommonJS. The output is CommonJS: importing `node:http` from an ES module loads
+ * undici, and `require` instead saves 10 to 20 ms of a cold start.
  */
 export const bundling = {
   absWorkingDir: ROOT,
@@ -36,39 +36,43 @@ export const bundling = {
   logLevel: 'error',
 } satisfies BuildOptions;
 
-/** Where esbuild is told to put what it hands over in memory. */
-const NOWHERE = join(ROOT, 'bundles');
+/** The output directory for esbuild, which writes nothing to disk. */
+const VIRTUAL_OUTDIR = join(ROOT, 'bundles');
 
 /** Builds all functions in one run. */
 const build = () =>
   buildSync({
     ...bundling,
     entryPoints: functionNames.map((name) => ({ in: join('functions', `${name}.ts`), out: join(name, 'index') })),
-    outdir: NOWHERE,
+    outdir: VIRTUAL_OUTDIR,
     write: false,
     metafile: true,
   });
 
-let built: ReturnType<typeof build> | undefined;
+let cachedBuild: ReturnType<typeof build> | undefined;
 
-/** The sources do not change while a process runs: a second stack in it gets the same bundles. */
-const builtOnce = () => {
-  built ??= build();
-  return built;
+/** Builds once per process, because sources do not change while it runs. */
+const buildOnce = () => {
+  cachedBuild ??= build();
+  return cachedBuild;
 };
 
-/** Bundles all functions into `<directory>/<name>/index.js`. @returns where the bundle of a function lies */
+/**
+ * Bundles all functions into `<directory>/<name>/index.js`.
+ *
+ * @returns a function that gives the directory of a bundle
+ */
 export const bundleFunctions = (directory: string): ((name: FunctionName) => string) => {
-  for (const { path, contents } of builtOnce().outputFiles) {
-    const file = join(directory, relative(NOWHERE, path));
+  for (const { path, contents } of buildOnce().outputFiles) {
+    const file = join(directory, relative(VIRTUAL_OUTDIR, path));
     mkdirSync(dirname(file), { recursive: true });
     writeFileSync(file, contents);
   }
   return (name) => join(directory, name);
 };
 
-/** The files of which the bundle of a function holds something, relative to the project. */
+/** Returns the source files that a function's bundle contains code of, relative to the project directory. */
 export const bundledInputs = (name: FunctionName): string[] => {
-  const { inputs = {} } = builtOnce().metafile.outputs[relative(ROOT, join(NOWHERE, name, 'index.js'))] ?? {};
+  const { inputs = {} } = buildOnce().metafile.outputs[relative(ROOT, join(VIRTUAL_OUTDIR, name, 'index.js'))] ?? {};
   return Object.keys(inputs).filter((input) => (inputs[input]?.bytesInOutput ?? 0) > 0);
 };

@@ -2,15 +2,16 @@ import { Duration } from 'aws-cdk-lib';
 import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
 import type { Construct } from 'constructs';
 
-/** How every queue is made: encrypted, and refusing plain HTTP. */
+/** Properties of every queue: encrypted, and plain HTTP denied. */
 export const encryptedQueue = { encryption: QueueEncryption.SQS_MANAGED, enforceSSL: true };
 
-/** How long dead-letter queues keep messages: longer than the work queues, since SQS counts from when a message was first sent. */
+/** Longer than the retention of the work queues, because a message keeps its original send time when SQS moves it. */
 export const DEAD_LETTER_RETENTION = Duration.days(14);
 
 /**
- * Where SQS moves a message that was received too often from any work queue. What is here crashed its function or made it time
- * out; it is apart from our own dead-letter queues, so that it is visible by itself. A redrive returns each message to its source.
+ * The queue to which SQS moves a message from any work queue after too many receives, because its function crashed or
+ * timed out (DECISIONS.md#crashed-queue). The dead-letter queues of the service are separate. A redrive returns each
+ * message to its source queue.
  */
 export class CrashedQueue extends Queue {
   constructor(scope: Construct, id: string) {

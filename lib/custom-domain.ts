@@ -6,16 +6,19 @@ import { ApiGatewayv2DomainProperties } from 'aws-cdk-lib/aws-route53-targets';
 import { Construct } from 'constructs';
 import type { Settings } from './settings.ts';
 
-/** The settings of a domain of one's own, which come together. */
+/** Settings with a custom domain and its certificate. */
 export type DomainSettings = Settings & { domainName: string; certificateArn: string };
 
-/** Whether the API is to have a domain of its own. */
+/** Returns whether the settings give the API a custom domain. */
 export const hasDomain = (settings: Settings): settings is DomainSettings =>
   settings.domainName !== undefined && settings.certificateArn !== undefined;
 
-/** A domain of one's own for the API, below a path where one is set. Its zone is given by id and name: synth looks nothing up. */
+/**
+ * The custom domain of the API, with an optional base path. The settings name the hosted zone by ID and name, so
+ * synthesis looks up nothing.
+ */
 export class CustomDomain extends Construct {
-  /** The address of the API, without a slash at its end. */
+  /** The URL of the API, without a trailing slash. */
   readonly baseUrl: string;
 
   constructor(scope: Construct, id: string, settings: DomainSettings, api: HttpApi, stage: HttpStage) {
@@ -25,14 +28,14 @@ export class CustomDomain extends Construct {
       domainName,
       certificate: Certificate.fromCertificateArn(this, 'Certificate', certificateArn),
     });
-    new ApiMapping(this, 'Mapping', {
+    new ApiMapping(this, 'ApiMapping', {
       api,
       domainName: domain,
       stage,
       ...(basePath !== undefined && { apiMappingKey: basePath }),
     });
     if (hostedZoneId !== undefined && zoneName !== undefined) {
-      new ARecord(this, 'Alias', {
+      new ARecord(this, 'AliasRecord', {
         zone: HostedZone.fromHostedZoneAttributes(this, 'Zone', { hostedZoneId, zoneName }),
         recordName: `${domainName}.`,
         target: RecordTarget.fromAlias(
@@ -42,7 +45,7 @@ export class CustomDomain extends Construct {
     }
     new CfnOutput(Stack.of(this), 'DomainTarget', {
       value: domain.regionalDomainName,
-      description: 'What the record of the domain must point to, where the stack does not make it',
+      description: 'Target for the DNS record of the custom domain, if the stack does not create the record',
     });
     this.baseUrl = `https://${domainName}${basePath === undefined ? '' : `/${basePath}`}`;
   }

@@ -18,17 +18,17 @@ import { type FunctionDefaults, ServiceFunction } from './service-function.ts';
 import type { Storage } from './storage.ts';
 import { WorkQueueWithDeadLetters } from './work-queue.ts';
 
-/** One value for each notification type, none missing. */
+/** A value for every notification type. */
 class PerType<Value> {
   readonly #values: ReadonlyMap<NotificationTypeId, Value>;
 
-  constructor(make: (type: NotificationTypeId) => Value) {
-    this.#values = new Map(notificationTypeIds.map((type) => [type, make(type)]));
+  constructor(create: (type: NotificationTypeId) => Value) {
+    this.#values = new Map(notificationTypeIds.map((type) => [type, create(type)]));
   }
 
   of(type: NotificationTypeId): Value {
     const value = this.#values.get(type);
-    if (value === undefined) throw new Error(`There is nothing for type ${type}.`);
+    if (value === undefined) throw new Error(`No value for type ${type}.`);
     return value;
   }
 
@@ -36,19 +36,24 @@ class PerType<Value> {
     return [...this.#values.values()];
   }
 
-  /** The same as a JSON object, for one environment variable. */
-  json(scope: Construct, text: (value: Value) => string): string {
+  /** Returns a JSON object of strings by type, for an environment variable. */
+  json(scope: Construct, format: (value: Value) => string): string {
     return Stack.of(scope).toJsonString(
-      Object.fromEntries([...this.#values].map(([type, value]) => [type, text(value)])),
+      Object.fromEntries([...this.#values].map(([type, value]) => [type, format(value)])),
     );
   }
 }
 
-/** The AWS services by which some types leave the stack, and the network from which the others do, unless it is Lambda's. */
-export type Outlets = { mail: Email; managed: ManagedTopic; network: Network | undefined };
+/** The resources that senders send through. */
+export type SendingResources = {
+  email: Email;
+  managedTopic: ManagedTopic;
+  /** The VPC of the types that send by HTTP; undefined if they run outside a VPC. */
+  network: Network | undefined;
+};
 
-/** Whether a type's sender dials URLs that users or operators have set, or AWS alone. */
-export const dialsUrls = {
+/** Whether a type sends by HTTP to URLs from notifications or settings. The others send through AWS services only. */
+export const sendsByHttp = {
   email: false,
   technicalContactsEmail: false,
   webhook: true,
@@ -59,32 +64,33 @@ export const dialsUrls = {
   managed: false,
 } satisfies { [Type in NotificationTypeId]: boolean };
 
-/** What a type's deliveries go through. */
-export type DeliveryLine = { type: NotificationTypeId; queue: SenderQueue; sender: LambdaFunction };
+/** The queues and the sender function of a notification type. */
+export type Sender = { type: NotificationTypeId; queue: SenderQueue; lambda: LambdaFunction };
 
-/** The way of an alarm event: the events' queue, the dispatch, and queues and a sender for each notification type. */
+/**
+ * The delivery pipeline: the queue of alarm events, the dispatch function, and queues and a sender for each
+ * notification type.
+ */
 export class Delivery extends Construct {
   readonly alarmEvents: WorkQueueWithDeadLetters;
   readonly dispatch: LambdaFunction;
-  /** Where SQS moves messages that were received too often, from every work queue of the stack. */
-  readonly crashed: CrashedQueue;
-  /** The queues and the sender of each type. */
-  readonly lines: readonly DeliveryLine[];
-  readonly #senders: PerType<ServiceFunction<`send-${NotificationTypeId}`>>;
+  readonly crashedQueue: CrashedQueue;
+  readonly senders: readonly Sender[];
+  readonly #senderFunctions: PerType<ServiceFunction<`send-${NotificationTypeId}`>>;
 
   constructor(
     scope: Construct,
     id: string,
     defaults: FunctionDefaults,
     storage: Storage,
-    outlets: Outlets,
-    crashed: CrashedQueue,
+    resources: SendingResources,
+    crashedQueue: CrashedQueue,
   ) {
     super(scope, id);
-    this.crashed = crashed;
+    this.crashedQueue = crashedQueue;
     const { settings } = defaults;
-    const queues = new PerType((type) => new SenderQueue(this, type, crashed, settings));
-    const sendingTo = (types: readonly NotificationTypeId[]) =>
+    const queues = new PerType((type) => new SenderQueue(this, type, crashedQueue, settings));
+    const sendAccess = (types: readonly NotificationTypeId[]) =>
       new ResourceAccess({ SENDER_QUEUES: queues.json(this, ({ queue }) => queue.queueUrl) }, [
         new PolicyStatement({
           actions: ['sqs:SendMessage'],
@@ -92,7 +98,7 @@ export class Delivery extends Construct {
         }),
       ]);
 
-    this.alarmEvents = new WorkQueueWithDeadLetters(this, 'AlarmEvents', crashed);
+    this.alarmEvents = new WorkQueueWithDeadLetters(this, 'AlarmEvents', crashedQueue);
     for (const account of settings.producerAccounts) {
       this.alarmEvents.queue.grantSendMessages(new AccountPrincipal(account));
     }
@@ -102,46 +108,46 @@ export class Delivery extends Construct {
       defaults,
       storage.notifications
         .access('BatchGetItem')
-        .and(sendingTo(notificationTypeIds))
-        .and(this.alarmEvents.settling())
+        .and(sendAccess(notificationTypeIds))
+        .and(this.alarmEvents.consumerAccess())
         .and(
           new ResourceAccess({ ALARM_EVENTS_QUEUE: this.alarmEvents.queue.queueUrl }, [
-            // A large plan goes on in a message of its own.
+            // A large plan continues in another message (DECISIONS.md#dispatch-in-passes).
             new PolicyStatement({ actions: ['sqs:SendMessage'], resources: [this.alarmEvents.queue.queueArn] }),
           ]),
         ),
       { sendsToItself: true },
     );
     this.dispatch = dispatch.lambda;
-    this.alarmEvents.feed(dispatch.lambda, settings.dispatchConcurrency);
+    this.alarmEvents.addConsumer(dispatch.lambda, settings.dispatchConcurrency);
 
-    const senderAccess = this.#senderAccess(defaults, storage, outlets);
-    this.#senders = new PerType((type) => {
-      // To its own queue it sends only what waits for the lock of an incident: retries have a queue of their own.
-      const others = notificationTypeIds.filter((one) => one !== type || notificationTypes[one].hasIncidents);
-      const access = senderAccess[type].and(sendingTo(others)).and(queues.of(type).settling());
+    const senderAccess = this.#senderAccess(defaults, storage, resources);
+    this.#senderFunctions = new PerType((type) => {
+      // A sender returns to its own queue only messages waiting for an incident lock. Retries have their own queue.
+      const recipients = notificationTypeIds.filter((id) => id !== type || notificationTypes[id].hasIncidents);
+      const access = senderAccess[type].and(sendAccess(recipients)).and(queues.of(type).consumerAccess());
       const sender = new ServiceFunction(this, senderName(type), defaults, access, {
         sendsToItself: true,
-        memory: settings.memoryMbByType[type],
-        // Each of a batch of retries may be for a name that is slow to look up.
-        lookups: dialsUrls[type] ? RETRY_BATCH_SIZE : undefined,
-        network: dialsUrls[type] ? outlets.network : undefined,
+        memoryMb: settings.memoryMbByType[type],
+        // In a batch of retries, every message may need a slow DNS lookup.
+        maxLookups: sendsByHttp[type] ? RETRY_BATCH_SIZE : undefined,
+        network: sendsByHttp[type] ? resources.network : undefined,
       });
-      queues.of(type).feed(sender.lambda, settings.senderConcurrencyByType[type] ?? settings.senderConcurrency);
+      queues.of(type).addConsumer(sender.lambda, settings.senderConcurrencyByType[type] ?? settings.senderConcurrency);
       return sender;
     });
-    this.lines = notificationTypeIds.map((type) => ({
+    this.senders = notificationTypeIds.map((type) => ({
       type,
       queue: queues.of(type),
-      sender: this.#senders.of(type).lambda,
+      lambda: this.#senderFunctions.of(type).lambda,
     }));
   }
 
-  /** What each type's sender needs besides the queues: a type that is missing here does not compile. */
+  /** Returns the access of each type's sender, except for queues. The compiler requires an entry for every type. */
   #senderAccess(
     { settings }: FunctionDefaults,
     { notifications, accounts, deliveries }: Storage,
-    { mail, managed }: Outlets,
+    { email, managedTopic }: SendingResources,
   ) {
     const common = notifications
       .access('BatchGetItem')
@@ -154,20 +160,20 @@ export class Delivery extends Construct {
       );
     const locks = deliveries.access('UpdateItem');
     const credentials = accounts.access('GetItem', 'UpdateItem');
-    const guarded = new ResourceAccess({ EGRESS_ALLOW: settings.egressAllow.join(',') });
-    const limitedTo = (limit: number) =>
+    const egressAllow = new ResourceAccess({ EGRESS_ALLOW: settings.egressAllow.join(',') });
+    const dailyLimit = (limit: number) =>
       accounts.access('UpdateItem').and(new ResourceAccess({ DAILY_LIMIT: String(limit) }));
     return {
-      email: common.and(mail.sending()).and(limitedTo(settings.emailsPerTenantPerDay)),
+      email: common.and(email.sendAccess()).and(dailyLimit(settings.emailsPerTenantPerDay)),
       technicalContactsEmail: common
-        .and(mail.sending())
+        .and(email.sendAccess())
         .and(accounts.access('GetItem'))
-        .and(limitedTo(settings.emailsPerTenantPerDay)),
-      webhook: common.and(credentials).and(guarded),
-      sms: common.and(this.#texting(settings)).and(limitedTo(settings.smsPerTenantPerDay)),
+        .and(dailyLimit(settings.emailsPerTenantPerDay)),
+      webhook: common.and(credentials).and(egressAllow),
+      sms: common.and(this.#smsAccess(settings)).and(dailyLimit(settings.smsPerTenantPerDay)),
       incidentpager: common
         .and(locks)
-        .and(guarded)
+        .and(egressAllow)
         .and(new ResourceAccess({ PAGER_ENDPOINT: settings.pagerEndpoint })),
       incidentrouter: common
         .and(locks)
@@ -176,7 +182,7 @@ export class Delivery extends Construct {
       atomfeed: common.and(
         new ResourceAccess(settings.feedEndpoint === undefined ? {} : { FEED_ENDPOINT: settings.feedEndpoint }),
       ),
-      managed: common.and(managed.publishing()).and(limitedTo(settings.managedPerTenantPerDay)),
+      managed: common.and(managedTopic.publishAccess()).and(dailyLimit(settings.managedPerTenantPerDay)),
     } satisfies {
       [Type in NotificationTypeId]: ResourceAccess<
         Omit<EnvironmentOf<`send-${Type}`>, 'SENDER_QUEUES' | 'DEAD_LETTER_QUEUE' | 'RETRY_QUEUE'>
@@ -184,8 +190,11 @@ export class Delivery extends Construct {
     };
   }
 
-  /** SNS has no resource for a phone number: the statement covers everything but topics. */
-  #texting({ smsSenderId, smsOriginationNumber, smsMaxPriceUsd, smsCountries }: FunctionDefaults['settings']) {
+  /**
+   * Returns the access to send SMS. IAM has no resource type for phone numbers, so the statement allows everything
+   * except topics.
+   */
+  #smsAccess({ smsSenderId, smsOriginationNumber, smsMaxPriceUsd, smsCountries }: FunctionDefaults['settings']) {
     const anyTopic = Stack.of(this).formatArn({
       service: 'sns',
       region: '*',
@@ -204,14 +213,14 @@ export class Delivery extends Construct {
     );
   }
 
-  /** Lets a function run tests by the senders of all types. */
-  testing(): ResourceAccess<{ SENDER_FUNCTIONS: string }> {
-    return this.#senders
+  /** Grants permission to invoke the senders of all types, which run tests. */
+  testAccess(): ResourceAccess<{ SENDER_FUNCTIONS: string }> {
+    return this.#senderFunctions
       .all()
-      .map((sender) => sender.invocation())
+      .map((sender) => sender.invokeAccess())
       .reduce<ResourceAccess<{ SENDER_FUNCTIONS: string }>>(
         (sum, access) => sum.and(access),
-        new ResourceAccess({ SENDER_FUNCTIONS: this.#senders.json(this, ({ lambda }) => lambda.functionName) }),
+        new ResourceAccess({ SENDER_FUNCTIONS: this.#senderFunctions.json(this, ({ lambda }) => lambda.functionName) }),
       );
   }
 }

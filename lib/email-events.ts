@@ -10,14 +10,14 @@ import { type FunctionDefaults, ServiceFunction } from './service-function.ts';
 import type { Storage } from './storage.ts';
 import { WorkQueue } from './work-queue.ts';
 
-/** Batches of email events at work at one time: they come as fast as emails bounce, and each costs a single write. */
+/** The maximum number of concurrent batches. Bounces are few, and each costs one write. */
 const MAX_CONCURRENCY = 5;
 
 /**
- * Records what SES reports of emails after it accepted them. Bounces, complaints and rejects of our configuration set go over the
- * account's event bus, on which only AWS can publish as `aws.ses`, to a queue, which keeps them for four days and redrives
- * to the crashed queue. The bus retries a send to the queue for 24 hours, which only a changed queue policy can outlast; the
- * metric `FailedInvocations` of the rule shows that.
+ * Records bounces, complaints and rejects that SES reports after it accepted an email (DECISIONS.md#bounces). The
+ * events pass through the default event bus of the account, where only AWS can publish as `aws.ses`, to a queue.
+ * EventBridge retries a failed send to the queue for 24 hours; the metric `FailedInvocations` of the rule counts
+ * failures.
  */
 export class EmailEvents extends Construct {
   readonly queue: WorkQueue;
@@ -29,30 +29,30 @@ export class EmailEvents extends Construct {
     id: string,
     defaults: FunctionDefaults,
     storage: Storage,
-    mail: Email,
-    crashed: CrashedQueue,
+    email: Email,
+    crashedQueue: CrashedQueue,
   ) {
     super(scope, id);
-    mail.configurationSet.addEventDestination('Events', {
-      // SES takes no other bus than the account's own.
+    email.configurationSet.addEventDestination('Events', {
+      // SES supports only the default event bus.
       destination: EventDestination.eventBus(EventBus.fromEventBusName(this, 'Bus', 'default')),
       events: [EmailSendingEvent.BOUNCE, EmailSendingEvent.COMPLAINT, EmailSendingEvent.REJECT],
     });
-    this.queue = new WorkQueue(this, 'Queue', crashed);
+    this.queue = new WorkQueue(this, 'Queue', crashedQueue);
     const access = storage.deliveries
       .access('GetItem', 'UpdateItem')
-      .and(this.queue.changingVisibility())
+      .and(this.queue.visibilityAccess())
       .and(new ResourceAccess({ EMAIL_EVENTS_QUEUE: this.queue.queue.queueUrl }));
     this.recorder = new ServiceFunction(this, 'record-email-events', defaults, access).lambda;
-    this.queue.feed(this.recorder, MAX_CONCURRENCY);
+    this.queue.addConsumer(this.recorder, MAX_CONCURRENCY);
     this.rule = new Rule(this, 'Rule', {
-      description: 'What became of the emails of this stack',
+      description: 'Bounces, complaints and rejects of emails sent by this stack',
       eventPattern: {
         source: ['aws.ses'],
-        // SES adds this tag to every email: another stack's emails are not ours to record.
-        detail: { mail: { tags: { 'ses:configuration-set': [mail.configurationSet.configurationSetName] } } },
+        // SES adds this tag to every email, so events of other stacks are left out.
+        detail: { mail: { tags: { 'ses:configuration-set': [email.configurationSet.configurationSetName] } } },
       },
-      // The queue's policy lets this rule alone send to it.
+      // The queue policy allows only this rule to send.
       targets: [new SqsQueue(this.queue.queue)],
     });
   }

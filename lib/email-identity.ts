@@ -3,7 +3,10 @@ import { Identity, EmailIdentity as SesEmailIdentity } from 'aws-cdk-lib/aws-ses
 import { Construct } from 'constructs';
 import type { Settings } from './settings.ts';
 
-/** The SES identity of the sender's domain (setting `emailIdentity`): verified once the records that it prints are in the DNS. */
+/**
+ * The SES identity of the sender's domain (setting `emailIdentity`). SES verifies it when the DNS has the records in
+ * the outputs.
+ */
 export class EmailIdentity extends Construct {
   constructor(scope: Construct, id: string, { emailFrom }: Settings) {
     super(scope, id);
@@ -12,7 +15,7 @@ export class EmailIdentity extends Construct {
     dkimRecords.forEach(({ name, value }, index) => {
       new CfnOutput(Stack.of(this), `DkimRecord${index + 1}`, {
         value: `${name} CNAME ${value}`,
-        description: `A record that the DNS of ${domain} must hold before SES sends for it; there are three`,
+        description: `DKIM record ${index + 1} of 3. Add all three to the DNS of ${domain} so that SES can verify it.`,
       });
     });
   }

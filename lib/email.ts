@@ -5,7 +5,7 @@ import { Construct } from 'constructs';
 import { ResourceAccess } from './resource-access.ts';
 import type { Settings } from './settings.ts';
 
-/** How the service sends mail: through one SES configuration set, from one address. */
+/** The SES configuration set and the sender address of the service's emails (DECISIONS.md#email-delivery). */
 export class Email extends Construct {
   readonly configurationSet: ConfigurationSet;
   readonly #settings: Settings;
@@ -17,10 +17,10 @@ export class Email extends Construct {
   }
 
   /**
-   * Lets a function send mail from the sender's address and no other. The identity that SES checks may be the address, its
-   * domain or a parent of it, hence the condition and not the resource says who it is.
+   * Grants permission to send email from the configured sender address only. A condition restricts the address, because
+   * SES may authorize against the identity of the address, its domain or a parent domain.
    */
-  sending(): ResourceAccess<{ EMAIL_FROM: string; EMAIL_REPLY_TO?: string; CONFIGURATION_SET: string }> {
+  sendAccess(): ResourceAccess<{ EMAIL_FROM: string; EMAIL_REPLY_TO?: string; CONFIGURATION_SET: string }> {
     const { emailFrom, emailReplyTo } = this.#settings;
     const stack = Stack.of(this);
     const { configurationSetName } = this.configurationSet;

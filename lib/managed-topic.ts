@@ -4,7 +4,7 @@ import { Topic } from 'aws-cdk-lib/aws-sns';
 import { Construct } from 'constructs';
 import { ResourceAccess } from './resource-access.ts';
 
-/** The topic that notifications of type `managed` tell: the operators subscribe to it whatever they use. */
+/** The SNS topic for notifications of type `managed`, to which operators subscribe (DECISIONS.md#the-managed-type). */
 export class ManagedTopic extends Construct {
   readonly topic: Topic;
 
@@ -16,8 +16,8 @@ export class ManagedTopic extends Construct {
     });
   }
 
-  /** Lets a function publish to the topic. */
-  publishing(): ResourceAccess<{ MANAGED_TOPIC: string }> {
+  /** Grants permission to publish to the topic. */
+  publishAccess(): ResourceAccess<{ MANAGED_TOPIC: string }> {
     return new ResourceAccess({ MANAGED_TOPIC: this.topic.topicArn }, [
       new PolicyStatement({ actions: ['sns:Publish'], resources: [this.topic.topicArn] }),
     ]);

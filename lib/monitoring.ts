@@ -13,40 +13,43 @@ import { createDashboard } from './monitoring/dashboard.ts';
 import { emailAndSmsAlarms } from './monitoring/email-and-sms-alarms.ts';
 import { pipelineAlarms } from './monitoring/pipeline-alarms.ts';
 import { sendingAlarms } from './monitoring/sending-alarms.ts';
-import { type MakeAlarm, ServiceAlarm } from './monitoring/service-alarm.ts';
+import { type AddAlarm, ServiceAlarm } from './monitoring/service-alarm.ts';
 import { ServiceMetrics } from './monitoring/service-metrics.ts';
 import type { Settings } from './settings.ts';
 
-/** What is watched. */
-export type Watched = { api: Api; delivery: Delivery; emailEvents: EmailEvents };
+/** The constructs that the alarms and the dashboard cover. */
+export type MonitoredResources = { api: Api; delivery: Delivery; emailEvents: EmailEvents };
 
-/** Watches the stack: alarms that an operator can act on, each explained in the runbook, one topic for them, and a dashboard. */
+/**
+ * The monitoring of the stack: actionable alarms with runbook sections, their topic, and a dashboard
+ * (DECISIONS.md#alarms).
+ */
 export class Monitoring extends Construct {
-  /** Where the alarms go. */
+  /** The topic of the alarms. */
   readonly topicArn: string;
   readonly dashboardName: string;
 
-  constructor(scope: Construct, id: string, settings: Settings, { api, delivery, emailEvents }: Watched) {
+  constructor(scope: Construct, id: string, settings: Settings, { api, delivery, emailEvents }: MonitoredResources) {
     super(scope, id);
     const { alarmTarget } = settings;
     const topic = alarmTarget?.startsWith('arn:')
       ? Topic.fromTopicArn(this, 'Alarms', alarmTarget)
       : new AlarmsTopic(this, 'Alarms', alarmTarget).topic;
     const action = new SnsAction(topic);
-    const alarm: MakeAlarm = (name, props) => {
+    const addAlarm: AddAlarm = (name, props) => {
       new ServiceAlarm(this, name, action, props);
     };
     const metrics = new ServiceMetrics(this);
-    pipelineAlarms(this, alarm, metrics, delivery);
-    consumerAlarms(alarm, [
+    pipelineAlarms(this, addAlarm, metrics, delivery);
+    consumerAlarms(addAlarm, [
       {
         name: 'dispatch-alarm-events',
         lambda: delivery.dispatch,
         batches: metrics.functionBatches('dispatch-alarm-events'),
       },
-      ...delivery.lines.map(({ type, sender }) => ({
+      ...delivery.senders.map(({ type, lambda }) => ({
         name: senderName(type),
-        lambda: sender,
+        lambda,
         batches: metrics.senderBatches(type),
       })),
       {
@@ -55,10 +58,10 @@ export class Monitoring extends Construct {
         batches: metrics.functionBatches('record-email-events'),
       },
     ]);
-    sendingAlarms(alarm, metrics);
-    accountAlarms(alarm, settings);
-    apiAlarms(alarm, api, metrics);
-    emailAndSmsAlarms(alarm, settings);
+    sendingAlarms(addAlarm, metrics);
+    accountAlarms(addAlarm, settings);
+    apiAlarms(addAlarm, api, metrics);
+    emailAndSmsAlarms(addAlarm, settings);
     this.topicArn = topic.topicArn;
     this.dashboardName = createDashboard(this, metrics, { api, delivery, emailEvents }).dashboardName;
   }

@@ -12,12 +12,12 @@ import { CfnFunction, type Function as LambdaFunction } from 'aws-cdk-lib/aws-la
 import { Construct } from 'constructs';
 import type { Settings } from './settings.ts';
 
-/** Each has a NAT gateway of its own, so that one zone can fail. */
+/** Each availability zone has its own NAT gateway, so that the failure of one zone does not affect the other. */
 const ZONES = ['1', '2'] as const;
 
 /**
- * What Lambda does with the role of a function in a VPC. EC2 describes interfaces and subnets on no resource but `*`, and an
- * interface has no name before it is made.
+ * The actions that Lambda performs with the execution role of a function in a VPC. They need the resource `*`: the
+ * Describe actions support no other, and a network interface has no ID before it is created.
  */
 export const NETWORK_INTERFACE_ACTIONS = [
   'ec2:CreateNetworkInterface',
@@ -29,10 +29,10 @@ export const NETWORK_INTERFACE_ACTIONS = [
 ];
 
 /**
- * A network whose traffic comes from addresses that do not change, for receivers with a firewall (setting `egress=static`).
- * DynamoDB is reached by a gateway endpoint, which costs nothing. SQS is reached through the NAT gateways, which are there
- * anyway: a sender sends retries and dead letters only (Lambda itself receives for it), and an interface endpoint in two
- * zones would pay from about 400 GB of them in a month.
+ * A VPC with static egress IP addresses, for destinations behind a firewall (setting `egress=static`,
+ * DECISIONS.md#static-egress). DynamoDB traffic uses a gateway endpoint, which is free. SQS traffic uses the NAT
+ * gateways: senders send only retries and dead letters, and interface endpoints in two zones would pay off above about
+ * 400 GB a month.
  */
 export class Network extends Construct {
   readonly #vpc: Vpc;
@@ -42,14 +42,14 @@ export class Network extends Construct {
     super(scope, id);
     const addresses = ZONES.map((zone) => {
       const address = new CfnEIP(this, `Address${zone}`, { domain: 'vpc' });
-      // Receivers have these in their firewalls, and one that is given back cannot be had again.
+      // Firewalls of destinations allow these addresses, and a released address cannot be recovered.
       address.applyRemovalPolicy(
         settings.deletionProtection ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY,
       );
       Tags.of(address).add('Name', `${Stack.of(this).stackName} egress ${zone}`);
       new CfnOutput(Stack.of(this), `EgressAddress${zone}`, {
         value: address.ref,
-        description: 'An address that webhooks, pagers, routers and feeds are called from; there are two',
+        description: `Egress IP address ${zone} of ${ZONES.length} for calls to webhooks, pagers, routers and feeds`,
       });
       return address;
     });
@@ -66,36 +66,42 @@ export class Network extends Construct {
       gatewayEndpoints: { DynamoDb: { service: GatewayVpcEndpointAwsService.DYNAMODB } },
       restrictDefaultSecurityGroup: false,
     });
-    this.#securityGroup = new CfnSecurityGroup(this, 'Senders', {
+    this.#securityGroup = new CfnSecurityGroup(this, 'SecurityGroup', {
       vpcId: this.#vpc.vpcId,
-      groupDescription: 'Senders: out by TCP, nothing in',
+      groupDescription: 'Senders: outbound TCP only',
       securityGroupEgress: [
         {
           cidrIp: '0.0.0.0/0',
           ipProtocol: 'tcp',
           fromPort: 0,
           toPort: 65_535,
-          description: 'URLs of users may have any port',
+          description: 'Webhook URLs may use any port',
         },
       ],
     });
   }
 
-  /** Makes a function run here. */
-  place(lambda: LambdaFunction): void {
+  /**
+   * Attaches a function to the VPC.
+   *
+   * @throws Error if the function is imported
+   */
+  attachToVpc(lambda: LambdaFunction): void {
     const { defaultChild } = lambda.node;
-    if (!(defaultChild instanceof CfnFunction))
-      throw new Error('A function that is not declared here cannot be placed.');
+    if (!(defaultChild instanceof CfnFunction)) throw new Error('An imported function cannot be attached to the VPC.');
     defaultChild.vpcConfig = {
       subnetIds: this.#vpc.privateSubnets.map(({ subnetId }) => subnetId),
       securityGroupIds: [this.#securityGroup.attrGroupId],
     };
-    // It could not reach anything before there are routes and gateways, nor could these go while it is there.
+    // Creates the function after the routes and gateways that it needs, and deletes it before them.
     lambda.node.addDependency(this);
   }
 
-  /** What the role of a function needs that runs here: Lambda may do this with it, the function's own code may not. */
-  statements(): PolicyStatement[] {
+  /**
+   * Returns the statements for the role of a function in the VPC. They allow Lambda to manage network interfaces, and
+   * deny it to the function's code.
+   */
+  vpcStatements(): PolicyStatement[] {
     const anyFunction = Stack.of(this).formatArn({
       service: 'lambda',
       resource: 'function',

@@ -15,66 +15,78 @@ import { PLACEHOLDER_SENDER, type Settings } from './settings.ts';
 import { Storage } from './storage.ts';
 import type { WorkQueueWithDeadLetters } from './work-queue.ts';
 
-/** The whole service in one stack. It has no fixed physical names, so that several can live in one account. */
+/** The service in one stack. It uses no fixed physical names, so an account can have several of these stacks. */
 export class NotificationsStack extends Stack {
   constructor(scope: Construct, id: string, settings: Settings) {
-    super(scope, id, { description: 'Monitoring Notifications: destinations of alarms, and their delivery' });
+    super(scope, id, {
+      description: 'Monitoring Notifications: delivers alarm events to the destinations that tenants configure',
+    });
     const assembly = Stage.of(this)?.outdir ?? 'cdk.out';
     const defaults = { settings, bundleOf: bundleFunctions(join(assembly, 'bundles')) };
     const storage = new Storage(this, 'Storage', settings);
-    const mail = new Email(this, 'Email', settings);
-    const managed = new ManagedTopic(this, 'Managed');
+    const email = new Email(this, 'Email', settings);
+    const managedTopic = new ManagedTopic(this, 'ManagedTopic');
     if (settings.emailIdentity) new EmailIdentity(this, 'EmailIdentity', settings);
     const network = settings.egress === 'static' ? new Network(this, 'Network', settings) : undefined;
-    const crashed = new CrashedQueue(this, 'Crashed');
-    const delivery = new Delivery(this, 'Delivery', defaults, storage, { mail, managed, network }, crashed);
+    const crashedQueue = new CrashedQueue(this, 'CrashedQueue');
+    const sendingResources = { email, managedTopic, network };
+    const delivery = new Delivery(this, 'Delivery', defaults, storage, sendingResources, crashedQueue);
     const api = new Api(this, 'Api', defaults, storage, delivery);
-    const emailEvents = new EmailEvents(this, 'EmailEvents', defaults, storage, mail, crashed);
+    const emailEvents = new EmailEvents(this, 'EmailEvents', defaults, storage, email, crashedQueue);
     const monitoring = new Monitoring(this, 'Monitoring', settings, { api, delivery, emailEvents });
 
     const output = (name: string, value: string, description: string) =>
       new CfnOutput(this, name, { value, description });
-    output('BaseUrl', api.baseUrl, 'Base address of the API');
-    output('AlarmEventsQueueUrl', delivery.alarmEvents.queue.queueUrl, 'Where the alarm pipeline sends alarm events');
-    output('AlarmEventsQueueArn', delivery.alarmEvents.queue.queueArn, 'The same queue, for the policies of producers');
+    output('BaseUrl', api.baseUrl, 'Base URL of the API');
+    output('AlarmEventsQueueUrl', delivery.alarmEvents.queue.queueUrl, 'URL of the queue for alarm events');
+    output(
+      'AlarmEventsQueueArn',
+      delivery.alarmEvents.queue.queueArn,
+      'ARN of the queue for alarm events, for IAM policies of producers',
+    );
     output(
       'ManagedTopicArn',
-      managed.topic.topicArn,
-      'What notifications of type managed tell; subscribe the operators',
+      managedTopic.topic.topicArn,
+      'SNS topic for notifications of type managed. Subscribe operators to it.',
     );
-    output('AlarmsTopicArn', monitoring.topicArn, 'Where the alarms of the stack go');
-    output('Dashboard', monitoring.dashboardName, 'The dashboard, in CloudWatch');
-    output('TokensTable', storage.tokens.table.tableName, 'Tokens of the API, by their hash');
-    output('DeliveriesTable', storage.deliveries.table.tableName, 'The record of each delivery, for 30 days');
-    output('AccountsTable', storage.accounts.table.tableName, 'Accounts: technical contacts, webhook credentials');
-    output('NotificationsTable', storage.notifications.table.tableName, 'Notifications of all tenants');
+    output('AlarmsTopicArn', monitoring.topicArn, 'SNS topic for the CloudWatch alarms of the stack');
+    output('Dashboard', monitoring.dashboardName, 'Name of the CloudWatch dashboard');
+    output('TokensTable', storage.tokens.table.tableName, 'DynamoDB table of API tokens, stored as hashes');
+    output(
+      'DeliveriesTable',
+      storage.deliveries.table.tableName,
+      'DynamoDB table of delivery records, kept for 30 days',
+    );
+    output(
+      'AccountsTable',
+      storage.accounts.table.tableName,
+      'DynamoDB table of accounts: technical contacts and webhook credentials',
+    );
+    output('NotificationsTable', storage.notifications.table.tableName, 'DynamoDB table of notifications');
     output(
       'QueueUrls',
       this.toJsonString(queueUrls(delivery, emailEvents)),
-      'Each queue, its dead-letter queue and its retries, and the queue of crashed messages, as JSON',
+      'URLs of all queues as JSON: work queues, retry queues, dead-letter queues and the crashed queue',
     );
 
     if (settings.feedEndpoint === undefined) {
       Annotations.of(this).addWarningV2(
         'notifications:feedEndpoint',
-        'No notification of type atomfeed will be delivered before the setting feedEndpoint names an AtomPub collection.',
+        'Notifications of type atomfeed are not delivered until the setting feedEndpoint is the URL of an AtomPub collection.',
       );
     }
     if (settings.emailFrom === PLACEHOLDER_SENDER) {
       Annotations.of(this).addWarningV2(
         'notifications:emailFrom',
-        `No mail will be delivered before the setting emailFrom names an address that SES has verified; it is ${PLACEHOLDER_SENDER}.`,
+        `Emails are not delivered until the setting emailFrom is an address that SES has verified. It is ${PLACEHOLDER_SENDER}.`,
       );
     }
   }
 }
 
-/**
- * The URLs of every queue, by notification type. Alarm events have no retries; email events and crashed messages have one queue
- * alone.
- */
+/** Returns the URLs of all queues: by notification type, and under `alarm-events`, `email-events` and `crashed`. */
 const queueUrls = (
-  { alarmEvents, lines, crashed }: Delivery,
+  { alarmEvents, senders, crashedQueue }: Delivery,
   emailEvents: EmailEvents,
 ): Record<string, Record<string, string>> => {
   const urls = ({ queue, deadLetterQueue }: WorkQueueWithDeadLetters) => ({
@@ -83,8 +95,10 @@ const queueUrls = (
   });
   return {
     'alarm-events': urls(alarmEvents),
-    ...Object.fromEntries(lines.map(({ type, queue }) => [type, { ...urls(queue), retries: queue.retries.queueUrl }])),
+    ...Object.fromEntries(
+      senders.map(({ type, queue }) => [type, { ...urls(queue), retries: queue.retries.queueUrl }]),
+    ),
     'email-events': { queue: emailEvents.queue.queue.queueUrl },
-    crashed: { queue: crashed.queueUrl },
+    crashed: { queue: crashedQueue.queueUrl },
   };
 };

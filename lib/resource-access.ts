@@ -1,9 +1,9 @@
 import type { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 
 /**
- * What lets a function use a resource: the permission and the address, given in one, so that neither can be forgotten. The
- * owner of the resource makes it; a function takes the sum of what it needs, whose variables the compiler holds against
- * the function's environment schema.
+ * The permissions and environment variables that a function needs to use a resource (DECISIONS.md#permissions). The
+ * construct that owns the resource creates it. The compiler checks the combined variables against the function's
+ * environment schema.
  */
 export class ResourceAccess<Environment> {
   readonly environment: Environment;
@@ -14,7 +14,7 @@ export class ResourceAccess<Environment> {
     this.statements = statements;
   }
 
-  /** This access and another one. */
+  /** Returns the combination of this access and another. */
   and<Other>(other: ResourceAccess<Other>): ResourceAccess<Environment & Other> {
     return new ResourceAccess({ ...this.environment, ...other.environment }, [...this.statements, ...other.statements]);
   }

@@ -7,45 +7,48 @@ import { ResourceAccess } from './resource-access.ts';
 import { WorkQueueWithDeadLetters } from './work-queue.ts';
 
 /**
- * Retries of one invocation. A destination that hangs holds its whole batch for 15 s, so many of them should share one
- * sandbox; where the event would burst 6 MB, Lambda itself makes the batch smaller.
+ * Retries per invocation. A destination that does not respond blocks its batch for 15 s, so retries share large
+ * batches. Lambda limits a batch to 6 MB.
  */
 export const RETRY_BATCH_SIZE = 100;
 
-/** How long a batch of retries is gathered, in seconds: nobody waits for a retry to the second. AWS wants it for more than 10. */
-const RETRY_WINDOW = 5;
+/** AWS requires a batching window for batches of more than 10 messages. */
+const RETRY_BATCHING_WINDOW_SECONDS = 5;
 
-/** The part of a type's concurrency that its retries may take besides; 2 is the least that AWS knows. */
+/** Returns the additional concurrency for the retries of a type. The minimum of an event source mapping is 2. */
 const retryConcurrency = (maxConcurrency: number): number => Math.max(Math.ceil(maxConcurrency / 4), 2);
 
 /**
- * The queue of a type, and beside it one for its retries, with the same consumer and the same dead-letter queue. Whatever
- * fails once is likely to fail again, and slowly: so the living never share a batch with it, nor their concurrency.
+ * The queue of a notification type and its retry queue, with the same consumer and dead-letter queue. A delivery that
+ * failed is likely to fail again, and slowly, so first attempts never share a batch or concurrency with retries
+ * (DECISIONS.md#retry-queues).
  */
 export class SenderQueue extends WorkQueueWithDeadLetters {
   readonly retries: Queue;
-  readonly #retryWindow: number;
+  readonly #batchingWindowSeconds: number;
 
-  /** @param retryDelayScale shortens the window, as it does every wait between attempts */
-  constructor(scope: Construct, id: string, crashed: IQueue, { retryDelayScale }: { retryDelayScale: number }) {
-    super(scope, id, crashed);
-    this.#retryWindow = Math.max(Math.ceil(RETRY_WINDOW * retryDelayScale), 1);
-    this.retries = this.newQueue('Retries', this.#retryWindow);
+  /** @param retryDelayScale scales the batching window of retries, like all retry delays */
+  constructor(scope: Construct, id: string, crashedQueue: IQueue, { retryDelayScale }: { retryDelayScale: number }) {
+    super(scope, id, crashedQueue);
+    this.#batchingWindowSeconds = Math.max(Math.ceil(RETRY_BATCHING_WINDOW_SECONDS * retryDelayScale), 1);
+    this.retries = this.createQueue('Retries', this.#batchingWindowSeconds);
   }
 
-  /** Feeds both queues to a function: what is new to so many batches at one time, the retries to a quarter of them besides. */
-  override feed(consumer: LambdaFunction, maxConcurrency: number): void {
-    super.feed(consumer, maxConcurrency);
-    this.connect('RetriesSource', this.retries, consumer, {
+  /** Adds the consumer of both queues, with `maxConcurrency` for first attempts and a quarter of it for retries. */
+  override addConsumer(consumer: LambdaFunction, maxConcurrency: number): void {
+    super.addConsumer(consumer, maxConcurrency);
+    this.addEventSourceMapping('RetriesEventSourceMapping', this.retries, consumer, {
       batchSize: RETRY_BATCH_SIZE,
-      maxBatchingWindow: Duration.seconds(this.#retryWindow),
+      maxBatchingWindow: Duration.seconds(this.#batchingWindowSeconds),
       maxConcurrency: retryConcurrency(maxConcurrency),
     });
   }
 
-  /** Lets the consumer settle messages of both queues, and send retries. */
-  override settling(): ResourceAccess<{ DEAD_LETTER_QUEUE: string; RETRY_QUEUE: string }> {
-    return super.settling().and(
+  /**
+   * Grants the consumer permission to change message visibility in both queues, and to send retries and dead letters.
+   */
+  override consumerAccess(): ResourceAccess<{ DEAD_LETTER_QUEUE: string; RETRY_QUEUE: string }> {
+    return super.consumerAccess().and(
       new ResourceAccess({ RETRY_QUEUE: this.retries.queueUrl }, [
         new PolicyStatement({
           actions: ['sqs:SendMessage', 'sqs:ChangeMessageVisibility'],

@@ -8,34 +8,40 @@ import type { Network } from './network.ts';
 import { ResourceAccess } from './resource-access.ts';
 import type { Settings } from './settings.ts';
 
-/** What all functions of the stack have in common. */
+/** What all functions of the stack share. */
 export type FunctionDefaults = {
   settings: Settings;
-  /** Where the bundle of a function lies. */
+  /** Returns the directory of a function's bundle. */
   bundleOf: (name: FunctionName) => string;
 };
 
-/** What a function may have of its own. */
+/** Options of a single function. */
 export type FunctionOptions = {
-  /** True where a message that it sends may come back to it: a retry does. */
+  /** Disables recursive loop detection: the function sends messages to a queue that it consumes, such as retries. */
   sendsToItself?: boolean;
-  /** MB, unless the setting for all functions will do. */
-  memory?: number | undefined;
-  /** How many names it may look up at one time. */
-  lookups?: number | undefined;
-  /** The network that it runs in, unless Lambda's own will do. */
+  /** Default: the setting `memoryMb`. */
+  memoryMb?: number | undefined;
+  /** The maximum number of concurrent DNS lookups. */
+  maxLookups?: number | undefined;
+  /** The VPC to attach the function to. */
   network?: Network | undefined;
 };
 
-/** How long a function may run: a send's deadline of 15 s and its record fit in, and an HTTP API waits no longer (AWS limit). */
+/**
+ * Enough for a send of 15 s and its database writes; also the maximum integration timeout of an HTTP API
+ * (DECISIONS.md#timeouts).
+ */
 export const FUNCTION_TIMEOUT = Duration.seconds(30);
 
-/** Names that a function may look up at one time: of four threads, two slow names would have all that are for look-ups. */
-const LOOKUPS = 32;
+/**
+ * The default number of concurrent DNS lookups. With the Node.js default of 4 threads, two slow lookups would block all
+ * others.
+ */
+const MAX_LOOKUPS = 32;
 
 /**
- * A function of the service: Node.js 24 on arm64, its own log group with retention, and its own role, which holds what
- * `access` gives and nothing else. Its name is the stem of its file in `functions/`.
+ * A Lambda function of the service: Node.js 24 on arm64, with its own log group and its own role, which has only the
+ * permissions in `access`. Its name is the file name in `functions/` without the extension.
  */
 export class ServiceFunction<Name extends FunctionName> extends Construct {
   readonly lambda: LambdaFunction;
@@ -59,7 +65,7 @@ export class ServiceFunction<Name extends FunctionName> extends Construct {
         resources: [logGroup.logGroupArn],
       }),
     );
-    for (const statement of [...access.statements, ...(options.network?.statements() ?? [])])
+    for (const statement of [...access.statements, ...(options.network?.vpcStatements() ?? [])])
       role.addToPolicy(statement);
     this.lambda = new LambdaFunction(this, 'Function', {
       runtime: Runtime.NODEJS_24_X,
@@ -67,27 +73,27 @@ export class ServiceFunction<Name extends FunctionName> extends Construct {
       code: Code.fromAsset(bundleOf(name)),
       handler: 'index.handler',
       timeout: FUNCTION_TIMEOUT,
-      memorySize: options.memory ?? settings.memoryMb,
+      memorySize: options.memoryMb ?? settings.memoryMb,
       environment: {
-        ...Object.fromEntries(Object.entries(access.environment).filter(isVariable)),
-        // A look-up of a name holds a thread and cannot be aborted, and libuv gives look-ups half of the threads.
-        UV_THREADPOOL_SIZE: String(2 * (options.lookups ?? LOOKUPS)),
-        // A dimension of the metrics, so that two stacks of an account do not count together.
+        ...Object.fromEntries(Object.entries(access.environment).filter(isDefined)),
+        // A DNS lookup blocks a thread and cannot be aborted. libuv uses at most half of the threads for lookups.
+        UV_THREADPOOL_SIZE: String(2 * (options.maxLookups ?? MAX_LOOKUPS)),
+        // A metric dimension that separates the stacks of an account.
         POWERTOOLS_SERVICE_NAME: Stack.of(this).stackName,
       },
       role,
       logGroup,
       ...(options.sendsToItself && { recursiveLoop: RecursiveLoop.ALLOW }),
     });
-    options.network?.place(this.lambda);
+    options.network?.attachToVpc(this.lambda);
   }
 
-  /** Lets a function invoke this one and wait for its answer. */
-  invocation(): ResourceAccess<unknown> {
+  /** Grants permission to invoke this function. */
+  invokeAccess(): ResourceAccess<unknown> {
     return new ResourceAccess({}, [
       new PolicyStatement({ actions: ['lambda:InvokeFunction'], resources: [this.lambda.functionArn] }),
     ]);
   }
 }
 
-const isVariable = (entry: [string, unknown]): entry is [string, string] => typeof entry[1] === 'string';
+const isDefined = (entry: [string, unknown]): entry is [string, string] => typeof entry[1] === 'string';

@@ -2,7 +2,9 @@ import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import * as z from 'zod';
 import { notificationTypeIds } from '../shared/contracts/notification-types.ts';
 
-/** A number, or its text as the command line gives it. An empty text, such as an unset variable leaves, is none. */
+/**
+ * A number or a numeric string, as `cdk -c` passes it. Rejects an empty string, which an unset shell variable yields.
+ */
 const number = (schema: z.ZodNumber = z.number()) =>
   z
     .union(
@@ -28,29 +30,27 @@ const list = (item: z.ZodType<string, string>) =>
     )
     .pipe(z.array(item));
 
-const httpUrl = z
-  .url({ protocol: /^https?$/ })
-  .refine((url) => !/[?#]/.test(url), 'must have neither a query nor a fragment');
+const httpUrl = z.url({ protocol: /^https?$/ }).refine((url) => !/[?#]/.test(url), 'must have no query or fragment');
 
 const hostname = z.hostname().regex(/^[^.]+(\.[^.]+)+$/, 'must be a host name');
 
-/** Values of single types, as `type=value,...`. */
+/** Values by notification type, written `type=value,...`. */
 const perType = (value: z.ZodType<number, string | number>) =>
   list(z.string().regex(/^\w+=\d+$/))
     .transform((pairs) => Object.fromEntries(pairs.map((pair) => pair.split('='))))
     .pipe(z.partialRecord(z.enum(notificationTypeIds), value));
 
-/** What Lambda takes, in MB. */
-const memory = number(z.number().int().min(128).max(10_240));
+/** The memory range of Lambda. */
+const memoryMb = number(z.number().int().min(128).max(10_240));
 
-/** The sender's address until ops set theirs: SES accepts nothing from it. */
+/** The default sender address. SES sends no email from it. */
 export const PLACEHOLDER_SENDER = 'notifications@example.com';
 
 const logRetentions = Object.values(RetentionDays).filter((days): days is number => typeof days === 'number');
 
 /**
- * The settings of a deploy, from CDK context (`-c name=value`, or `context` in `cdk.json`). Each has a default that works;
- * the README's table "Settings" says what each does.
+ * The settings of a deployment, from CDK context (`-c name=value`, or `context` in `cdk.json`). All are optional;
+ * OPERATIONS.md#settings describes them.
  */
 const settingsShape = z.strictObject({
   emailFrom: z.email().default(PLACEHOLDER_SENDER),
@@ -76,7 +76,7 @@ const settingsShape = z.strictObject({
   testRequestsPerSecond: number(z.number().int().min(1)).default(100),
   senderConcurrency: number(z.number().int().min(2).max(1000)).default(20),
   senderConcurrencyByType: perType(number(z.number().int().min(2).max(1000)))
-    // A destination that hangs holds a batch for 15 s: there must be more workers than one tenant's burst can hold.
+    // A destination that does not respond blocks a worker for 15 s, so one tenant's burst must not block all of them.
     .default({ webhook: 200, incidentpager: 50, incidentrouter: 50 }),
   dispatchConcurrency: number(z.number().int().min(2).max(1000)).default(10),
   retryDelayScale: number(z.number().min(0).max(1)).default(1),
@@ -85,7 +85,7 @@ const settingsShape = z.strictObject({
   domainName: hostname.optional(),
   certificateArn: z
     .string()
-    .regex(/^arn:[\w-]+:acm:[\w-]+:\d{12}:certificate\/[\w-]+$/, 'must be the ARN of a certificate')
+    .regex(/^arn:[\w-]+:acm:[\w-]+:\d{12}:certificate\/[\w-]+$/, 'must be the ARN of an ACM certificate')
     .optional(),
   hostedZoneId: z
     .string()
@@ -94,17 +94,17 @@ const settingsShape = z.strictObject({
   hostedZoneName: hostname.optional(),
   basePath: z
     .string()
-    .regex(/^[\w.-]+(\/[\w.-]+)*$/, 'must be segments of letters, digits and . _ - with slashes between them')
+    .regex(/^[\w.-]+(\/[\w.-]+)*$/, 'must be path segments of letters, digits, ".", "_" and "-", separated by slashes')
     .max(300)
     .optional(),
   emailIdentity: flag.default(false),
   egress: z.enum(['lambda', 'static']).default('lambda'),
-  memoryMb: memory.default(512),
-  memoryMbByType: perType(memory).default({}),
+  memoryMb: memoryMb.default(512),
+  memoryMbByType: perType(memoryMb).default({}),
   alarmTarget: z
     .union(
       [z.email(), z.string().regex(/^arn:[\w-]+:sns:[\w-]+:\d{12}:[\w-]+$/)],
-      'must be an email address or the ARN of a topic',
+      'must be an email address or the ARN of an SNS topic',
     )
     .optional(),
   smsMonthlyBudgetUsd: number(z.number().positive()).default(1),
@@ -116,48 +116,60 @@ const settingsShape = z.strictObject({
   deletionProtection: flag.default(true),
 });
 
-/** The settings of a deploy, parsed. */
+/** The parsed settings of a deployment. */
 export type Settings = z.output<typeof settingsShape>;
 
-/** What must be said of settings together: the setting to blame, and why, where that is the case. */
-const combinations: [keyof Settings, string, (settings: Settings) => boolean][] = [
-  ['certificateArn', 'is needed with domainName', (s) => !!s.domainName && !s.certificateArn],
-  ['domainName', 'is needed with certificateArn', (s) => !!s.certificateArn && !s.domainName],
-  ['domainName', 'is needed with basePath', (s) => !!s.basePath && !s.domainName],
-  ['domainName', 'is needed with hostedZoneId', (s) => !!s.hostedZoneId && !s.domainName],
-  ['hostedZoneName', 'is needed with hostedZoneId', (s) => !!s.hostedZoneId && !s.hostedZoneName],
-  ['hostedZoneId', 'is needed with hostedZoneName', (s) => !!s.hostedZoneName && !s.hostedZoneId],
-  ['domainName', 'must lie in hostedZoneName', (s) => !!s.hostedZoneName && !liesIn(s.domainName, s.hostedZoneName)],
-  ['emailFrom', 'is needed with emailIdentity', (s) => s.emailIdentity && s.emailFrom === PLACEHOLDER_SENDER],
+/**
+ * Rules that involve several settings: the setting to report, the message, and the condition that violates the rule.
+ */
+const combinationRules: [name: keyof Settings, message: string, isViolated: (settings: Settings) => boolean][] = [
+  ['certificateArn', 'is required with domainName', (s) => !!s.domainName && !s.certificateArn],
+  ['domainName', 'is required with certificateArn', (s) => !!s.certificateArn && !s.domainName],
+  ['domainName', 'is required with basePath', (s) => !!s.basePath && !s.domainName],
+  ['domainName', 'is required with hostedZoneId', (s) => !!s.hostedZoneId && !s.domainName],
+  ['hostedZoneName', 'is required with hostedZoneId', (s) => !!s.hostedZoneId && !s.hostedZoneName],
+  ['hostedZoneId', 'is required with hostedZoneName', (s) => !!s.hostedZoneName && !s.hostedZoneId],
+  [
+    'domainName',
+    'must be in the zone hostedZoneName',
+    (s) => !!s.hostedZoneName && !isInZone(s.domainName, s.hostedZoneName),
+  ],
+  ['emailFrom', 'is required with emailIdentity', (s) => s.emailIdentity && s.emailFrom === PLACEHOLDER_SENDER],
 ];
 
-const liesIn = (domain: string | undefined, zone: string): boolean =>
+const isInZone = (domain: string | undefined, zone: string): boolean =>
   domain === undefined || `.${domain}`.endsWith(`.${zone}`);
 
 const settingsSchema = settingsShape.superRefine((settings, context) => {
-  for (const [name, message, isWrong] of combinations) {
-    if (isWrong(settings)) context.addIssue({ code: 'custom', path: [name], message });
+  for (const [name, message, isViolated] of combinationRules) {
+    if (isViolated(settings)) context.addIssue({ code: 'custom', path: [name], message });
   }
 });
 
-/** The names of all settings, for the documentation's test. */
+/** The names of all settings. */
 export const settingNames = Object.keys(settingsShape.shape);
 
-/** What `cdk acknowledge` and `cdk cli-telemetry` keep in the context. */
+/** Context keys of `cdk acknowledge` and `cdk cli-telemetry`. */
 const CLI_KEYS = ['acknowledged-issue-numbers', 'cli-telemetry'];
 
-/** CDK's other context keys hold a colon or a slash (`aws:cdk:…`, `@aws-cdk/…`); a setting's name holds neither. */
+/**
+ * All other context keys of the CDK contain a colon or a slash (`aws:cdk:…`, `@aws-cdk/…`); names of settings do not.
+ */
 const isSetting = (key: string): boolean => !/[:/]/.test(key) && !CLI_KEYS.includes(key);
 
 const describe = (issue: z.core.$ZodIssue): string =>
   issue.code === 'unrecognized_keys' && issue.path.length === 0
-    ? `${issue.keys.map((key) => `"${key}"`).join(', ')} is not a setting; there are ${settingNames.join(', ')}`
+    ? `${issue.keys.map((key) => `"${key}"`).join(', ')} is not a setting; the settings are ${settingNames.join(', ')}`
     : `${issue.path.join('.')}: ${issue.message}`;
 
-/** Reads the settings. @throws Error with one sentence for each that is wrong or misspelt */
+/**
+ * Parses the settings in a CDK context.
+ *
+ * @throws Error with one sentence for each invalid or unknown setting
+ */
 export const parseSettings = (context: Readonly<Record<string, unknown>>): Settings => {
-  const given = Object.fromEntries(Object.entries(context).filter(([key]) => isSetting(key)));
-  const parsed = settingsSchema.safeParse(given);
+  const settings = Object.fromEntries(Object.entries(context).filter(([key]) => isSetting(key)));
+  const parsed = settingsSchema.safeParse(settings);
   if (parsed.success) return parsed.data;
-  throw new Error(`Wrong setting: ${parsed.error.issues.map(describe).join('. ')}`);
+  throw new Error(`Invalid setting: ${parsed.error.issues.map(describe).join('. ')}`);
 };

@@ -1,22 +1,28 @@
 import { notificationTypeIds } from '../shared/contracts/notification-types.ts';
 
-/** The longest name of a Contributor Insights rule (CloudWatch); stacks and APIs may have names as long. */
+/** The CloudWatch limit for the name of a Contributor Insights rule. Stack and API names have the same limit. */
 const MAX_RULE_NAME_LENGTH = 128;
 
-/** What the longest name that is made from the stack's name adds to it (`monitoring/failing-tenants.ts`). */
-const LONGEST_SUFFIX = Math.max(...notificationTypeIds.map((type) => `-FailingTenants-${type}`.length));
+/** The length of the longest suffix that a rule name adds to the stack name (`monitoring/failing-tenants.ts`). */
+const LONGEST_SUFFIX_LENGTH = Math.max(...notificationTypeIds.map((type) => `-FailingTenants-${type}`.length));
 
-/** The longest name of a stack that can be deployed. */
-export const MAX_STACK_NAME_LENGTH = MAX_RULE_NAME_LENGTH - LONGEST_SUFFIX;
+/** The longest stack name that can be deployed. */
+export const MAX_STACK_NAME_LENGTH = MAX_RULE_NAME_LENGTH - LONGEST_SUFFIX_LENGTH;
 
-/** Checks the name of a stack, since CloudFormation would fail only after it has created most of it. @throws Error with one sentence */
+/**
+ * Checks a stack name at synthesis, because CloudFormation would fail only after creating most resources.
+ *
+ * @throws Error if the name is invalid or too long
+ */
 export const checkStackName = (name: string): void => {
   if (!/^[A-Za-z][A-Za-z0-9-]*$/.test(name)) {
-    throw new Error('Wrong setting: stackName: must be letters, digits and hyphens, beginning with a letter');
+    throw new Error(
+      'Invalid setting: stackName: must start with a letter and contain only letters, digits and hyphens',
+    );
   }
   if (name.length > MAX_STACK_NAME_LENGTH) {
     throw new Error(
-      `Wrong setting: stackName: must have at most ${MAX_STACK_NAME_LENGTH} characters, not ${name.length}: names made from it may have ${MAX_RULE_NAME_LENGTH}`,
+      `Invalid setting: stackName: must have at most ${MAX_STACK_NAME_LENGTH} characters, not ${name.length}: names derived from it are limited to ${MAX_RULE_NAME_LENGTH}`,
     );
   }
 };

@@ -8,18 +8,26 @@ import type { Settings } from './settings.ts';
 
 type Schema = { readonly partitionKey: string; readonly sortKey: string | undefined; readonly ttl: string };
 
-/** What our repositories do with tables. */
+/** The DynamoDB actions that the repositories use. */
 type TableAction = 'GetItem' | 'BatchGetItem' | 'Query' | 'PutItem' | 'UpdateItem' | 'DeleteItem' | 'BatchWriteItem';
 
-/** A table on demand, encrypted, with point-in-time recovery; kept with its data unless the settings say otherwise. */
+/**
+ * An encrypted on-demand table with point-in-time recovery. The stack retains it unless `deletionProtection` is false.
+ */
 class ServiceTable<Environment> extends Construct {
   readonly table: Table;
-  readonly #tell: (tableName: string) => Environment;
+  readonly #toEnvironment: (tableName: string) => Environment;
 
-  /** @param tell the variables by which a function learns the table's name */
-  constructor(scope: Construct, id: string, schema: Schema, settings: Settings, tell: (name: string) => Environment) {
+  /** @param toEnvironment returns the environment variables that contain the table name */
+  constructor(
+    scope: Construct,
+    id: string,
+    schema: Schema,
+    settings: Settings,
+    toEnvironment: (tableName: string) => Environment,
+  ) {
     super(scope, id);
-    this.#tell = tell;
+    this.#toEnvironment = toEnvironment;
     this.table = new Table(this, 'Table', {
       partitionKey: { name: schema.partitionKey, type: AttributeType.STRING },
       ...(schema.sortKey !== undefined && { sortKey: { name: schema.sortKey, type: AttributeType.STRING } }),
@@ -32,17 +40,17 @@ class ServiceTable<Environment> extends Construct {
     });
   }
 
-  /** Lets a function do exactly these things with the table. */
+  /** Grants permission for these actions on the table. */
   access(...actions: TableAction[]): ResourceAccess<Environment> {
     const statement = new PolicyStatement({
       actions: actions.map((action) => `dynamodb:${action}`),
       resources: [this.table.tableArn],
     });
-    return new ResourceAccess(this.#tell(this.table.tableName), [statement]);
+    return new ResourceAccess(this.#toEnvironment(this.table.tableName), [statement]);
   }
 }
 
-/** The tables of the service (design 2 and 3). */
+/** The DynamoDB tables of the service (DECISIONS.md#tables). */
 export class Storage extends Construct {
   readonly notifications: ServiceTable<{ NOTIFICATIONS_TABLE: string }>;
   readonly accounts: ServiceTable<{ ACCOUNTS_TABLE: string }>;

@@ -11,45 +11,52 @@ import { DEAD_LETTER_RETENTION, encryptedQueue } from './crashed-queue.ts';
 import { ResourceAccess } from './resource-access.ts';
 import { FUNCTION_TIMEOUT } from './service-function.ts';
 
-/** Messages of one invocation. */
+/** Messages per invocation. */
 const BATCH_SIZE = 10;
 
-/** Catches crashes only: attempts are counted in the record of a delivery. */
+/** Detects crashes only: the delivery record counts the attempts (DECISIONS.md#crashed-queue). */
 const MAX_RECEIVE_COUNT = 100;
 
-/** A queue with one consumer, encrypted, refusing plain HTTP. SQS moves its messages to the crashed queue after 100 receives. */
+/** An encrypted queue with one consumer. SQS moves a message to the crashed queue after 100 receives. */
 export class WorkQueue extends Construct {
   readonly queue: Queue;
-  readonly #crashed: IQueue;
+  readonly #crashedQueue: IQueue;
 
-  constructor(scope: Construct, id: string, crashed: IQueue) {
+  constructor(scope: Construct, id: string, crashedQueue: IQueue) {
     super(scope, id);
-    this.#crashed = crashed;
-    this.queue = this.newQueue('Queue');
+    this.#crashedQueue = crashedQueue;
+    this.queue = this.createQueue('Queue');
   }
 
-  /** Makes a queue that redrives to the crashed queue, and whose batches may be gathered for `window` seconds. */
-  protected newQueue(id: string, window = 0): Queue {
+  /**
+   * Creates a queue that redrives to the crashed queue. `batchingWindowSeconds` is that of its event source mapping.
+   */
+  protected createQueue(id: string, batchingWindowSeconds = 0): Queue {
     return new Queue(this, id, {
       ...encryptedQueue,
       retentionPeriod: Duration.days(4),
-      // At least six times the function's timeout, and the window (AWS), so that a message is not seen while it may still be
-      // worked on.
-      visibilityTimeout: Duration.seconds(FUNCTION_TIMEOUT.toSeconds() * 6 + window),
-      deadLetterQueue: { queue: this.#crashed, maxReceiveCount: MAX_RECEIVE_COUNT },
+      // AWS recommends six times the function timeout plus the batching window:
+      // https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-configure.html
+      visibilityTimeout: Duration.seconds(FUNCTION_TIMEOUT.toSeconds() * 6 + batchingWindowSeconds),
+      deadLetterQueue: { queue: this.#crashedQueue, maxReceiveCount: MAX_RECEIVE_COUNT },
     });
   }
 
   /**
-   * Feeds the queue to a function. `maxConcurrency` limits the batches at work at one time and, unlike reserved
-   * concurrency, burns no receives.
+   * Adds the consumer of the queue. `maxConcurrency` is the number of concurrent batches; unlike reserved concurrency,
+   * reaching it does not increase receive counts.
    */
-  feed(consumer: LambdaFunction, maxConcurrency: number): void {
-    this.connect('Source', this.queue, consumer, { batchSize: BATCH_SIZE, maxConcurrency });
+  addConsumer(consumer: LambdaFunction, maxConcurrency: number): void {
+    this.addEventSourceMapping('EventSourceMapping', this.queue, consumer, { batchSize: BATCH_SIZE, maxConcurrency });
   }
 
-  /** Lets a function consume a queue, and has it invoked with what comes. */
-  protected connect(id: string, queue: Queue, consumer: LambdaFunction, options: EventSourceMappingOptions): void {
+  /** Creates an event source mapping, and grants the consumer the permissions for it. */
+  protected addEventSourceMapping(
+    id: string,
+    queue: Queue,
+    consumer: LambdaFunction,
+    options: EventSourceMappingOptions,
+  ): void {
     consumer.addToRolePolicy(
       new PolicyStatement({
         actions: ['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:GetQueueAttributes'],
@@ -65,20 +72,23 @@ export class WorkQueue extends Construct {
   }
 
   /** Grants the consumer permission to change the visibility of messages. */
-  changingVisibility(): ResourceAccess<object> {
+  visibilityAccess(): ResourceAccess<object> {
     return new ResourceAccess({}, [
       new PolicyStatement({ actions: ['sqs:ChangeMessageVisibility'], resources: [this.queue.queueArn] }),
     ]);
   }
 }
 
-/** A work queue whose consumer gives messages up itself, with a reason: it sends them to a dead-letter queue of its own. */
+/**
+ * A work queue with a dead-letter queue, to which the consumer sends a message with the reason
+ * (DECISIONS.md#dead-letters).
+ */
 export class WorkQueueWithDeadLetters extends WorkQueue {
-  /** Our own dead-letter queue: no redrive policy points to it. */
+  /** No redrive policy points to it. */
   readonly deadLetterQueue: Queue;
 
-  constructor(scope: Construct, id: string, crashed: IQueue) {
-    super(scope, id, crashed);
+  constructor(scope: Construct, id: string, crashedQueue: IQueue) {
+    super(scope, id, crashedQueue);
     this.deadLetterQueue = new Queue(this, 'DeadLetters', {
       ...encryptedQueue,
       retentionPeriod: DEAD_LETTER_RETENTION,
@@ -86,8 +96,8 @@ export class WorkQueueWithDeadLetters extends WorkQueue {
   }
 
   /** Grants the consumer permission to change the visibility of messages, and to send to the dead-letter queue. */
-  settling(): ResourceAccess<{ DEAD_LETTER_QUEUE: string }> {
-    return this.changingVisibility().and(
+  consumerAccess(): ResourceAccess<{ DEAD_LETTER_QUEUE: string }> {
+    return this.visibilityAccess().and(
       new ResourceAccess({ DEAD_LETTER_QUEUE: this.deadLetterQueue.queueUrl }, [
         new PolicyStatement({ actions: ['sqs:SendMessage'], resources: [this.deadLetterQueue.queueArn] }),
       ]),

@@ -1,27 +1,27 @@
 import { Duration } from 'aws-cdk-lib';
 import { Metric, Stats } from 'aws-cdk-lib/aws-cloudwatch';
-import type { MakeAlarm } from './service-alarm.ts';
+import type { AddAlarm } from './service-alarm.ts';
 
-/** Share of the account's concurrency, in percent, at which there is still time to ask AWS for more. */
-const NEAR_LIMIT_PERCENT = 80;
+/** The percentage of the account's concurrency quota that leaves time to request an increase. */
+const NEAR_QUOTA_PERCENT = 80;
 
-/** Alarms of what all functions of the account share. */
+/** Adds the alarm on the Lambda concurrency that all functions of the account share. */
 export const accountAlarms = (
-  alarm: MakeAlarm,
+  addAlarm: AddAlarm,
   { lambdaConcurrencyQuota }: { lambdaConcurrencyQuota: number },
 ): void => {
-  alarm('Concurrency', {
+  addAlarm('AccountConcurrency', {
     metric: new Metric({
       namespace: 'AWS/Lambda',
       metricName: 'ClaimedAccountConcurrency',
       statistic: Stats.MAXIMUM,
       period: Duration.minutes(1),
     }),
-    threshold: (lambdaConcurrencyQuota * NEAR_LIMIT_PERCENT) / 100,
+    threshold: (lambdaConcurrencyQuota * NEAR_QUOTA_PERCENT) / 100,
     evaluationPeriods: 5,
-    impact: `The functions of the account use ${NEAR_LIMIT_PERCENT} % of its concurrency; at 100 % Lambda throttles API and senders.`,
+    impact: `The functions of the account use ${NEAR_QUOTA_PERCENT}% of the concurrency quota. At 100% Lambda throttles the API and the senders.`,
     firstStep:
-      'find which function grows, here or elsewhere in the account (Lambda, ConcurrentExecutions by function).',
+      'find the function whose concurrency grows, in any stack of the account (metric ConcurrentExecutions by function).',
     runbook: 'concurrency-near-the-limit',
   });
 };

@@ -6,22 +6,23 @@ import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
 import { Construct } from 'constructs';
 
 /**
- * The topic that the stack's alarms go to. Its key is our own, since CloudWatch may not use the one that AWS keeps for SNS: an
- * alarm to a topic with that key is lost without a word.
+ * The SNS topic of the stack's alarms. It uses a customer managed key, because CloudWatch cannot publish to a topic
+ * encrypted with the AWS managed key for SNS and reports no error:
+ * https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/Notify_Users_Alarm_Changes.html
  */
 export class AlarmsTopic extends Construct {
   readonly topic: Topic;
 
-  /** @param email an address to subscribe; its owner must confirm */
+  /** @param email an address to subscribe, which must confirm the subscription */
   constructor(scope: Construct, id: string, email: string | undefined) {
     super(scope, id);
     const cloudWatch = new ServicePrincipal('cloudwatch.amazonaws.com', {
       conditions: { StringEquals: { 'aws:SourceAccount': Stack.of(this).account } },
     });
     const key = new Key(this, 'Key', {
-      description: 'Alarms of Monitoring Notifications',
+      description: 'Encrypts the alarm topic of Monitoring Notifications',
       enableKeyRotation: true,
-      // Nothing is kept that was encrypted with it.
+      // SNS stores no data encrypted with the key after delivery.
       removalPolicy: RemovalPolicy.DESTROY,
     });
     key.addToResourcePolicy(

@@ -3,16 +3,16 @@ import { type IMetric, MathExpression, Stats } from 'aws-cdk-lib/aws-cloudwatch'
 import { type EndpointName, endpointNames, endpoints } from '../../shared/contracts/endpoints.ts';
 import type { Api } from '../api.ts';
 import { OUTAGE_PERIOD } from './consumer-alarms.ts';
-import type { MakeAlarm } from './service-alarm.ts';
+import type { AddAlarm } from './service-alarm.ts';
 import type { ServiceMetrics } from './service-metrics.ts';
 
-/** A slow answer, in ms: reads take some tens. */
-const SLOW = 2_000;
+/** A typical read takes tens of milliseconds. */
+const SLOW_MS = 2_000;
 
-/** A test takes as long as the destination that it tests: up to 15 s, and no fault of ours. */
+/** A test takes as long as its destination, up to 15 s, so its latency says nothing about the API. */
 const isTest = (name: EndpointName): boolean => endpoints[name].permission === 'test';
 
-/** The slowest of the operations: the 99th percentile of how long its function takes. */
+/** Returns the highest p99 duration among the functions of all operations except tests, in milliseconds. */
 export const slowestOperation = ({ functions }: Api): IMetric =>
   new MathExpression({
     expression: 'MAX(METRICS())',
@@ -28,35 +28,36 @@ export const slowestOperation = ({ functions }: Api): IMetric =>
     label: 'slowest operation, p99',
   });
 
-/** Alarms of the API. */
-export const apiAlarms = (alarm: MakeAlarm, api: Api, metrics: ServiceMetrics): void => {
-  const reading = { period: OUTAGE_PERIOD, statistic: Stats.SUM };
-  alarm('ApiErrors', {
+/** Adds the alarms of the API. */
+export const apiAlarms = (addAlarm: AddAlarm, api: Api, metrics: ServiceMetrics): void => {
+  const options = { period: OUTAGE_PERIOD, statistic: Stats.SUM };
+  addAlarm('ApiErrors', {
     metric: new MathExpression({
-      // One operation that fails altogether must show, however many requests the others have. What DynamoDB throttles at the
-      // caller's own key is answered 503 as well, and is no outage.
+      // A count, because a rate would hide one failing operation among many requests. A request that DynamoDB throttles
+      // for the tenant's own partition key also returns 503, but is no outage.
       expression: 'IF(FILL(errors, 0) - FILL(throttled, 0) >= 1, 1, 0)',
       usingMetrics: {
-        errors: api.httpApi.metricServerError(reading),
-        throttled: metrics.count('throttled_requests', reading),
+        errors: api.httpApi.metricServerError(options),
+        throttled: metrics.count('throttled_requests', options),
       },
       period: OUTAGE_PERIOD,
-      label: 'requests are answered 5xx',
+      label: '5xx responses',
     }),
     threshold: 1,
-    // Two in a row: the newest of the three is not complete.
+    // Three periods, because the newest is incomplete.
     evaluationPeriods: 3,
     datapointsToAlarm: 2,
-    impact: 'Clients get 500 or 503: they cannot manage or test their notifications. Alerts are still delivered.',
+    impact:
+      'The API returns 500 or 503: clients cannot manage or test their notifications. Alerts are still delivered.',
     firstStep: 'find the route and the status in the access log, and the error in the log of its function.',
     runbook: 'the-api-returns-5xx',
   });
-  alarm('ApiLatency', {
+  addAlarm('ApiLatency', {
     metric: slowestOperation(api),
-    threshold: SLOW,
+    threshold: SLOW_MS,
     evaluationPeriods: 3,
-    impact: 'An operation of the API takes seconds for some clients. Alerts are still delivered.',
-    firstStep: 'find on the dashboard which one, and whether DynamoDB throttles it or is slow itself.',
+    impact: 'An API operation takes more than 2 seconds for some clients. Alerts are still delivered.',
+    firstStep: 'find the operation on the dashboard, and check whether DynamoDB is slow or throttles it.',
     runbook: 'the-api-is-slow',
   });
 };

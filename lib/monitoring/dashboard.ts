@@ -9,10 +9,10 @@ import {
 } from 'aws-cdk-lib/aws-cloudwatch';
 import type { Construct } from 'constructs';
 import { type NotificationTypeId, notificationTypeIds } from '../../shared/contracts/notification-types.ts';
-import type { Delivery } from '../delivery.ts';
-import type { Watched } from '../monitoring.ts';
+import type { Sender } from '../delivery.ts';
+import type { MonitoredResources } from '../monitoring.ts';
 import { slowestOperation } from './api-alarms.ts';
-import { reputation, textSpend, texts } from './email-and-sms-alarms.ts';
+import { reputation, smsCount, smsSpend } from './email-and-sms-alarms.ts';
 import { awsTypes, type ServiceMetrics } from './service-metrics.ts';
 
 const WIDTH = 24;
@@ -22,22 +22,22 @@ const graph = (title: string, left: IMetric[], right: IMetric[] = []): GraphWidg
 
 const heading = (text: string): TextWidget => new TextWidget({ markdown: `## ${text}`, width: WIDTH, height: 1 });
 
-/** The stack on one page, which reads from top to bottom as the data flows. */
+/** Creates the dashboard of the stack. Its rows follow the data flow from top to bottom. */
 export const createDashboard = (
   scope: Construct,
   metrics: ServiceMetrics,
-  { api, delivery, emailEvents }: Watched,
+  { api, delivery, emailEvents }: MonitoredResources,
 ): Dashboard => {
-  const { alarmEvents, crashed, dispatch, lines } = delivery;
+  const { alarmEvents, crashedQueue, dispatch, senders } = delivery;
   const max = { statistic: Stats.MAXIMUM };
-  const perType = (metric: (line: Delivery['lines'][number]) => IMetric): IMetric[] => lines.map(metric);
+  const perType = (metric: (sender: Sender) => IMetric): IMetric[] => senders.map(metric);
   const counts = (
     name: Parameters<ServiceMetrics['deliveries']>[0],
     types: readonly NotificationTypeId[] = notificationTypeIds,
   ) => types.map((type) => metrics.deliveries(name, type, { label: type }));
   const consumers = [
     { label: 'dispatch', batches: metrics.functionBatches('dispatch-alarm-events') },
-    ...lines.map(({ type }) => ({ label: type, batches: metrics.senderBatches(type) })),
+    ...senders.map(({ type }) => ({ label: type, batches: metrics.senderBatches(type) })),
     { label: 'email events', batches: metrics.functionBatches('record-email-events') },
   ];
   const rows: [title: string, ...widgets: IWidget[]][] = [
@@ -50,7 +50,7 @@ export const createDashboard = (
     [
       'Alarm events',
       graph('Received', [alarmEvents.queue.metricNumberOfMessagesSent()]),
-      graph('Age of the oldest, s', [alarmEvents.queue.metricApproximateAgeOfOldestMessage(max)]),
+      graph('Age of the oldest message, s', [alarmEvents.queue.metricApproximateAgeOfOldestMessage(max)]),
       graph('Dead-lettered', [alarmEvents.deadLetterQueue.metricApproximateNumberOfMessagesVisible(max)]),
     ],
     [
@@ -60,11 +60,11 @@ export const createDashboard = (
         metrics.dispatchCount('unknown_notifications'),
         metrics.dispatchCount('invalid_events'),
       ]),
-      graph('From event to queue, ms', [metrics.dispatchLatency('p50'), metrics.dispatchLatency('p99')]),
+      graph('Latency from event to sender queue, ms', [metrics.dispatchLatency('p50'), metrics.dispatchLatency('p99')]),
       graph('Errors and throttles', [dispatch.metricErrors(), dispatch.metricThrottles()]),
     ],
     [
-      'Consumers of all queues',
+      'Queue consumers',
       graph(
         'Internal errors',
         consumers.map(({ label, batches }) => batches('internal_errors', { label })),
@@ -73,35 +73,35 @@ export const createDashboard = (
         'Oldest unprocessed message, s',
         consumers.map(({ label, batches }) => batches('oldest_unprocessed_seconds', { ...max, label })),
       ),
-      graph('Crashed', [crashed.metricApproximateNumberOfMessagesVisible(max)]),
+      graph('Crashed messages', [crashedQueue.metricApproximateNumberOfMessagesVisible(max)]),
     ],
     [
-      'Queues of the types',
+      'Sender queues',
       graph(
-        'Waiting',
+        'Visible messages',
         perType(({ type, queue }) => queue.queue.metricApproximateNumberOfMessagesVisible({ ...max, label: type })),
       ),
       graph(
-        'Age of the oldest, s',
+        'Age of the oldest message, s',
         perType(({ type, queue }) => queue.queue.metricApproximateAgeOfOldestMessage({ ...max, label: type })),
       ),
       graph(
-        'In flight',
+        'In-flight messages',
         perType(({ type, queue }) => queue.queue.metricApproximateNumberOfMessagesNotVisible({ ...max, label: type })),
       ),
     ],
     [
-      'Retries of the types',
+      'Retry queues',
       graph(
-        'Not due yet',
+        'Delayed',
         perType(({ type, queue }) => queue.retries.metricApproximateNumberOfMessagesDelayed({ ...max, label: type })),
       ),
       graph(
-        'Waiting',
+        'Visible messages',
         perType(({ type, queue }) => queue.retries.metricApproximateNumberOfMessagesVisible({ ...max, label: type })),
       ),
       graph(
-        'Age of the oldest, s',
+        'Age of the oldest message, s',
         perType(({ type, queue }) => queue.retries.metricApproximateAgeOfOldestMessage({ ...max, label: type })),
       ),
     ],
@@ -111,31 +111,31 @@ export const createDashboard = (
       graph('Retried', counts('retried')),
       graph('Attempts failed by destinations', counts('destination_failures'), counts('destination_attempts')),
       graph(
-        'From queue to delivery, p50, ms',
+        'Latency from queue to delivery, p50, ms',
         perType(({ type }) => metrics.deliveryLatency(type, 'p50')),
       ),
       graph(
-        'From queue to delivery, p99, ms',
+        'Latency from queue to delivery, p99, ms',
         perType(({ type }) => metrics.deliveryLatency(type, 'p99')),
       ),
       graph(
         'Errors and throttles',
-        perType(({ type, sender }) => sender.metricErrors({ label: type })),
-        perType(({ type, sender }) => sender.metricThrottles({ label: type })),
+        perType(({ type, lambda }) => lambda.metricErrors({ label: type })),
+        perType(({ type, lambda }) => lambda.metricThrottles({ label: type })),
       ),
       graph(
         'Concurrency',
-        perType(({ type, sender }) => sender.metric('ConcurrentExecutions', { ...max, label: type })),
+        perType(({ type, lambda }) => lambda.metric('ConcurrentExecutions', { ...max, label: type })),
       ),
       graph('Throttled by the key of one tenant', counts('throttled_keys')),
-      graph('Notifications that cannot be read', [metrics.count('unreadable_notifications')]),
+      graph('Unreadable notifications', [metrics.count('unreadable_notifications')]),
     ],
     [
       'Dead letters',
-      graph('By fault of the service', counts('dead_lettered_service')),
-      graph('By fault of the destination', counts('dead_lettered_destination')),
+      graph('Caused by the service', counts('dead_lettered_service')),
+      graph('Caused by the destination', counts('dead_lettered_destination')),
       graph(
-        'Kept',
+        'In dead-letter queues',
         perType(({ type, queue }) =>
           queue.deadLetterQueue.metricApproximateNumberOfMessagesVisible({ ...max, label: type }),
         ),
@@ -151,11 +151,15 @@ export const createDashboard = (
         [metrics.count('email_bounces'), metrics.count('email_complaints'), metrics.count('email_rejects')],
         [emailEvents.recorder.metricErrors(), emailEvents.recorder.metricThrottles()],
       ),
-      graph('Reputation', [reputation('Reputation.BounceRate')], [reputation('Reputation.ComplaintRate')]),
       graph(
-        'SMS, and their cost this month, USD',
-        [texts('NumberOfNotificationsDelivered'), texts('NumberOfNotificationsFailed')],
-        [textSpend()],
+        'SES reputation: bounce and complaint rate',
+        [reputation('Reputation.BounceRate')],
+        [reputation('Reputation.ComplaintRate')],
+      ),
+      graph(
+        'SMS, and cost this month in USD',
+        [smsCount('NumberOfNotificationsDelivered'), smsCount('NumberOfNotificationsFailed')],
+        [smsSpend()],
       ),
     ],
   ];

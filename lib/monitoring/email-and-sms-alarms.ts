@@ -1,21 +1,24 @@
 import { Duration } from 'aws-cdk-lib';
 import { MathExpression, Metric, Stats, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
-import type { MakeAlarm } from './service-alarm.ts';
+import type { AddAlarm } from './service-alarm.ts';
 
 const period = Duration.hours(1);
 
-/** SES reviews an account above these shares, and then may stop it (its documentation, "Reputation metrics"). */
-const BOUNCES = 0.05;
-const COMPLAINTS = 0.001;
+/**
+ * Above these rates SES reviews an account and may pause its sending:
+ * https://docs.aws.amazon.com/ses/latest/dg/monitor-sender-reputation.html
+ */
+const MAX_BOUNCE_RATE = 0.05;
+const MAX_COMPLAINT_RATE = 0.001;
 
-/** SMS that fail: this share, and at least so many. */
+/** The alarm needs both this percentage and this number of failed SMS. */
 const FAILED_PERCENT = 20;
 const MIN_FAILED = 10;
-/** The share of the month's SMS budget at which the alarm fires, in percent. */
+/** The percentage of the monthly SMS budget at which the alarm fires. */
 const SPENT_PERCENT = 80;
 
-/** SMS of the account to phone numbers, by their result. */
-export const texts = (metricName: 'NumberOfNotificationsFailed' | 'NumberOfNotificationsDelivered'): Metric =>
+/** Returns the number of SMS that the account sent to phone numbers, by result. */
+export const smsCount = (metricName: 'NumberOfNotificationsFailed' | 'NumberOfNotificationsDelivered'): Metric =>
   new Metric({
     namespace: 'AWS/SNS',
     metricName,
@@ -23,58 +26,61 @@ export const texts = (metricName: 'NumberOfNotificationsFailed' | 'NumberOfNotif
     statistic: Stats.SUM,
   });
 
-/** What the account has spent on SMS this month, in USD. */
-export const textSpend = (): Metric =>
+/** Returns what the account has spent on SMS this month, in USD. */
+export const smsSpend = (): Metric =>
   new Metric({ namespace: 'AWS/SNS', metricName: 'SMSMonthToDateSpentUSD', statistic: Stats.MAXIMUM, period });
 
-/** The account's reputation with SES, as a share of its emails. */
+/** Returns a reputation metric of the account in SES, as a fraction of its emails. */
 export const reputation = (metricName: 'Reputation.BounceRate' | 'Reputation.ComplaintRate'): Metric =>
   new Metric({ namespace: 'AWS/SES', metricName, statistic: Stats.MAXIMUM, period });
 
-/** Alarms of email and SMS as the whole account sends them. */
-export const emailAndSmsAlarms = (alarm: MakeAlarm, { smsMonthlyBudgetUsd }: { smsMonthlyBudgetUsd: number }): void => {
-  // These are measured only when something is sent: until then the alarm keeps its state.
+/** Adds the alarms on the email and SMS sending of the whole account. */
+export const emailAndSmsAlarms = (
+  addAlarm: AddAlarm,
+  { smsMonthlyBudgetUsd }: { smsMonthlyBudgetUsd: number },
+): void => {
+  // AWS reports these metrics only when the account sends, so missing data keeps the alarm state.
   const treatMissingData = TreatMissingData.IGNORE;
-  alarm('SmsSpend', {
-    metric: textSpend(),
+  addAlarm('SmsSpend', {
+    metric: smsSpend(),
     threshold: (smsMonthlyBudgetUsd * SPENT_PERCENT) / 100,
     evaluationPeriods: 1,
     treatMissingData,
-    impact: `SMS have cost ${SPENT_PERCENT} % of the month's ${smsMonthlyBudgetUsd} USD; at the account's limit SNS sends no more.`,
-    firstStep: 'find who sends them: count the lines of the log of send-sms by tenant, and check smsCountries.',
+    impact: `SMS have cost ${SPENT_PERCENT}% of the monthly budget of ${smsMonthlyBudgetUsd} USD. SNS stops sending at the spend limit of the account.`,
+    firstStep: 'find the tenant that sends them by counting log lines of send-sms by tenant, and check smsCountries.',
     runbook: 'sms-cost-too-much',
   });
-  alarm('SmsFailures', {
+  addAlarm('SmsFailures', {
     metric: new MathExpression({
       expression: `IF(failed >= ${MIN_FAILED}, 100 * failed / (failed + FILL(delivered, 0)), 0)`,
       usingMetrics: {
-        failed: texts('NumberOfNotificationsFailed'),
-        delivered: texts('NumberOfNotificationsDelivered'),
+        failed: smsCount('NumberOfNotificationsFailed'),
+        delivered: smsCount('NumberOfNotificationsDelivered'),
       },
       period,
-      label: '% of SMS that failed',
+      label: 'failed SMS, %',
     }),
     threshold: FAILED_PERCENT,
     evaluationPeriods: 1,
-    impact: 'SMS that SNS accepted do not reach phones, although their deliveries count as delivered.',
-    firstStep: 'read the failureReasons in the delivery status log of SNS, and check the spend limit.',
+    impact: 'SNS accepted SMS but could not deliver them to phones. The service records them as delivered.',
+    firstStep: 'read the reasons in the delivery status log of SNS, and check the spend limit.',
     runbook: 'sms-do-not-arrive',
   });
-  alarm('MailBounces', {
+  addAlarm('EmailBounces', {
     metric: reputation('Reputation.BounceRate'),
-    threshold: BOUNCES,
+    threshold: MAX_BOUNCE_RATE,
     evaluationPeriods: 1,
     treatMissingData,
-    impact: `${BOUNCES * 100} % of the account's emails bounce: SES may stop all email of the account.`,
+    impact: `${MAX_BOUNCE_RATE * 100}% of the account's emails bounce. SES may pause all email sending of the account.`,
     firstStep: 'find the notifications whose emails bounce in the log of record-email-events.',
     runbook: 'emails-bounce',
   });
-  alarm('MailComplaints', {
+  addAlarm('EmailComplaints', {
     metric: reputation('Reputation.ComplaintRate'),
-    threshold: COMPLAINTS,
+    threshold: MAX_COMPLAINT_RATE,
     evaluationPeriods: 1,
     treatMissingData,
-    impact: `${COMPLAINTS * 1000} in 1,000 emails are reported as spam: SES may stop all email of the account.`,
+    impact: `${MAX_COMPLAINT_RATE * 1000} in 1,000 emails of the account are reported as spam. SES may pause all email sending of the account.`,
     firstStep: 'find the notifications with complaints in the log of record-email-events.',
     runbook: 'emails-are-reported-as-spam',
   });

@@ -6,8 +6,8 @@ import { Construct } from 'constructs';
 import { notSentReasons } from '../../shared/domain/delivery-metrics.ts';
 
 /**
- * Whose destinations fail, from a sender's log: a metric cannot tell, since a tenant is no dimension. Ops can look at it, too
- * (CloudWatch, Contributor Insights).
+ * A Contributor Insights rule that counts failed attempts by tenant from a sender's log. Metrics have no tenant
+ * dimension. Operators can also view the rule in CloudWatch.
  */
 export class FailingTenants extends Construct {
   readonly #rule: CfnInsightRule;
@@ -16,7 +16,7 @@ export class FailingTenants extends Construct {
     super(scope, id);
     const stack = Stack.of(this);
     this.#rule = new CfnInsightRule(this, 'Rule', {
-      // CloudFormation asks for a name; this one is the stack's own.
+      // CloudFormation requires a name; the stack name makes it unique.
       ruleName: `${stack.stackName}-${id}`,
       ruleState: 'ENABLED',
       ruleBody: stack.toJsonString({
@@ -40,13 +40,13 @@ export class FailingTenants extends Construct {
     return new MathExpression({ expression: `INSIGHT_RULE_METRIC("${this.#rule.attrRuleName}", "${name}")`, period });
   }
 
-  /** Tenants with a failed attempt, in each period. */
-  number(period: Duration): MathExpression {
+  /** Returns the number of tenants with a failed attempt, per period. */
+  tenantCount(period: Duration): MathExpression {
     return this.#metric('UniqueContributors', period);
   }
 
-  /** Failed attempts of the tenant that has the most of them, in each period. */
-  worst(period: Duration): MathExpression {
+  /** Returns the number of failed attempts of the tenant with the most, per period. */
+  maxFailuresPerTenant(period: Duration): MathExpression {
     return this.#metric('MaxContributorValue', period);
   }
 }

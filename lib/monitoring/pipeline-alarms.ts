@@ -2,184 +2,192 @@ import { Duration } from 'aws-cdk-lib';
 import { type IMetric, MathExpression, Stats, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
 import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import type { Construct } from 'constructs';
-import type { Delivery, DeliveryLine } from '../delivery.ts';
+import type { Delivery, Sender } from '../delivery.ts';
 import { ActiveQueue } from './active-queue.ts';
 import { FailingTenants } from './failing-tenants.ts';
-import type { MakeAlarm } from './service-alarm.ts';
+import type { AddAlarm } from './service-alarm.ts';
 import type { ServiceMetrics } from './service-metrics.ts';
 
 const minutes = Duration.minutes;
 
-/** Half of what SQS lets a queue have in flight; above all of it, it hands out nothing. */
-const MANY_IN_FLIGHT = 60_000;
+/** Half of the SQS quota of 120,000 in-flight messages per queue. */
+const MAX_IN_FLIGHT = 60_000;
 
-/** The age in seconds at which the oldest message is late: events are dispatched, and alerts sent, within a second. */
-const OLD_EVENT_SECONDS = 120;
-const OLD_DELIVERY_SECONDS = 300;
+/** Dispatching an event and delivering an alert normally take less than a second. */
+const MAX_EVENT_AGE_SECONDS = 120;
+const MAX_DELIVERY_AGE_SECONDS = 300;
 
-/** How long a retry waits on its queue by design, in seconds: SQS delays a message no longer. */
-const LONGEST_DELAY_SECONDS = 900;
+/** The maximum message delay of SQS, which retries use. */
+const MAX_RETRY_DELAY_SECONDS = 900;
 
-/** A type's destinations fail: this share of the attempts, of at least so many, and at least so many tenants'. */
+/**
+ * The alarm on destinations needs this percentage of failures, this many attempts, and failures of this many tenants.
+ */
 const FAILURE_PERCENT = 50;
 const MIN_ATTEMPTS = 50;
 const MIN_TENANTS = 3;
 
 /**
- * Three minutes in a row, of four: SQS reports a minute late, and an expression that fills what is missing is 0 for the newest
- * minute then. In three of three periods it would never be breaching.
+ * Three of four minutes: SQS reports a minute late, so an expression that fills missing data is 0 for the newest
+ * minute, and three of three minutes would never breach.
  */
 const THREE_MINUTES = { evaluationPeriods: 4, datapointsToAlarm: 3 };
 
 const perMinute = { period: minutes(1), statistic: Stats.MAXIMUM };
 
-const queueAlarms = (
-  alarm: MakeAlarm,
+/** Adds the alarms on the age and the number of in-flight messages of a queue. */
+const addQueueAlarms = (
+  addAlarm: AddAlarm,
   name: string,
-  { late, inFlight, oldestSeconds }: { late: IMetric; inFlight: IMetric; oldestSeconds: number },
+  { age, inFlight, maxAgeSeconds }: { age: IMetric; inFlight: IMetric; maxAgeSeconds: number },
 ) => {
-  alarm(`QueueAge-${name}`, {
-    metric: late,
-    threshold: oldestSeconds,
+  addAlarm(`QueueAge-${name}`, {
+    metric: age,
+    threshold: maxAgeSeconds,
     ...THREE_MINUTES,
-    impact: `Alerts are late: a message on the queue ${name} has waited ${oldestSeconds / 60} minutes longer than it should.`,
-    firstStep: 'find on the dashboard whether its function fails, is throttled, or is too slow for what arrives.',
+    impact: `Alerts are late: a message on the queue ${name} is overdue by ${maxAgeSeconds / 60} minutes.`,
+    firstStep:
+      'check on the dashboard whether its function fails, is throttled, or is too slow for the incoming messages.',
     runbook: 'messages-wait-too-long',
   });
-  alarm(`InFlight-${name}`, {
+  addAlarm(`InFlight-${name}`, {
     metric: inFlight,
-    threshold: MANY_IN_FLIGHT,
+    threshold: MAX_IN_FLIGHT,
     ...THREE_MINUTES,
-    impact: `SQS returns no more messages of ${name} at 120,000 in flight, and half of that is reached.`,
-    firstStep: 'find in the log of its function why so many messages are returned to the queue.',
+    impact: `The queue ${name} has 60,000 messages in flight. At 120,000 SQS returns no more messages.`,
+    firstStep: 'find in the log of its function why it returns so many messages to the queue.',
     runbook: 'too-many-messages-in-flight',
   });
 };
 
-/** The worse of first attempts and retries: a queue that was inactive for hours has no values, and counts as 0. */
-const worse = (expression: string, fresh: IMetric, retries: IMetric, label: string): IMetric =>
-  new MathExpression({ expression, usingMetrics: { fresh, retries }, period: minutes(1), label });
+/**
+ * Returns the maximum over the two queues of a type. SQS reports no metrics of an inactive queue, so missing data
+ * counts as 0.
+ */
+const maxOfQueues = (expression: string, first: IMetric, retries: IMetric, label: string): IMetric =>
+  new MathExpression({ expression, usingMetrics: { first, retries }, period: minutes(1), label });
 
-/** How long the oldest message of a type has waited longer than it should, in seconds. */
-const lateness = ({ type, queue: { queue, retries } }: DeliveryLine): IMetric => {
-  const age = (one: Queue) => one.metricApproximateAgeOfOldestMessage(perMinute);
-  const expression = `MAX([FILL(fresh, 0), FILL(retries, 0) - ${LONGEST_DELAY_SECONDS}])`;
-  return worse(expression, age(queue), age(retries), `oldest of ${type}, s late`);
+/** Returns the time by which the oldest message of a type is overdue, in seconds. */
+const overdueSeconds = ({ type, queue: { queue, retries } }: Sender): IMetric => {
+  const age = (queue: Queue) => queue.metricApproximateAgeOfOldestMessage(perMinute);
+  const expression = `MAX([FILL(first, 0), FILL(retries, 0) - ${MAX_RETRY_DELAY_SECONDS}])`;
+  return maxOfQueues(expression, age(queue), age(retries), `oldest message of ${type}, overdue by s`);
 };
 
-/** How many messages of a type are in flight, on the one of its queues that has more. */
-const mostInFlight = ({ type, queue: { queue, retries } }: DeliveryLine): IMetric => {
-  const inFlight = (one: Queue) => one.metricApproximateNumberOfMessagesNotVisible(perMinute);
-  const expression = 'MAX([FILL(fresh, 0), FILL(retries, 0)])';
-  return worse(expression, inFlight(queue), inFlight(retries), `in flight of ${type}`);
+/** Returns the number of in-flight messages on the queue of a type that has more. */
+const maxInFlight = ({ type, queue: { queue, retries } }: Sender): IMetric => {
+  const inFlight = (queue: Queue) => queue.metricApproximateNumberOfMessagesNotVisible(perMinute);
+  const expression = 'MAX([FILL(first, 0), FILL(retries, 0)])';
+  return maxOfQueues(expression, inFlight(queue), inFlight(retries), `messages of ${type} in flight`);
 };
 
 /**
- * The destinations of one tenant never make it fire, whatever their share of the attempts: the failures of the tenant that has
- * most of them are left out, and the others count only while at least three tenants have failures.
+ * Adds the alarm on failing destinations of a type. One tenant alone never triggers it: the alarm excludes the failures
+ * of the tenant with the most, and requires failures of at least three tenants.
  */
-const destinationAlarm = (
+const addDestinationAlarm = (
   scope: Construct,
-  alarm: MakeAlarm,
+  addAlarm: AddAlarm,
   metrics: ServiceMetrics,
-  { type, sender }: DeliveryLine,
+  { type, lambda }: Sender,
 ) => {
   const period = minutes(15);
-  const failing = new FailingTenants(scope, `FailingTenants-${type}`, sender);
-  alarm(`DestinationFailures-${type}`, {
+  const failing = new FailingTenants(scope, `FailingTenants-${type}`, lambda);
+  addAlarm(`DestinationFailures-${type}`, {
     metric: new MathExpression({
-      expression: `IF(tenants >= ${MIN_TENANTS} AND attempts - worst >= ${MIN_ATTEMPTS}, 100 * (failures - worst) / (attempts - worst), 0)`,
+      expression: `IF(tenants >= ${MIN_TENANTS} AND attempts - excluded >= ${MIN_ATTEMPTS}, 100 * (failures - excluded) / (attempts - excluded), 0)`,
       usingMetrics: {
-        tenants: failing.number(period),
-        worst: failing.worst(period),
+        tenants: failing.tenantCount(period),
+        excluded: failing.maxFailuresPerTenant(period),
         attempts: metrics.deliveries('destination_attempts', type, { period }),
         failures: metrics.deliveries('destination_failures', type, { period }),
       },
       period,
-      label: `% of attempts by ${type} that failed, without the worst tenant`,
+      label: `failed attempts by ${type} without the tenant with the most failures, %`,
     }),
     threshold: FAILURE_PERCENT,
     evaluationPeriods: 2,
-    impact: `Most alerts by ${type} fail, to the destinations of several tenants; they are retried for about 8 hours.`,
-    firstStep: 'find by status and reason in the log of the sender whether our network or the destinations fail.',
+    impact: `Most alerts by ${type} to destinations of several tenants fail. The service retries them for about 8 hours.`,
+    firstStep: 'check by status and reason in the log of the sender whether the network or the destinations fail.',
     runbook: 'destinations-of-many-tenants-fail',
   });
 };
 
-/** One message is an alarm, until the queue is known to be empty: SQS stops reporting a queue that nobody uses. */
-const emptyQueueMetric = (queue: Queue) => ({
+/** Fires at one message. Missing data keeps the state, because SQS stops reporting metrics of an inactive queue. */
+const anyMessage = (queue: Queue) => ({
   metric: queue.metricApproximateNumberOfMessagesVisible(perMinute),
   threshold: 1,
   evaluationPeriods: 1,
   treatMissingData: TreatMissingData.IGNORE,
 });
 
-/** Alarms of the pipeline: queues, destinations, and what the senders count. */
+/** Adds the alarms on queues, dead letters, destinations and the counts of the senders. */
 export const pipelineAlarms = (
   scope: Construct,
-  alarm: MakeAlarm,
+  addAlarm: AddAlarm,
   metrics: ServiceMetrics,
   delivery: Delivery,
 ): void => {
-  new ActiveQueue(scope, 'CrashedActive', delivery.crashed);
-  alarm('Crashed', {
-    ...emptyQueueMetric(delivery.crashed),
-    impact: 'SQS took a message from its queue after 100 receives: its alerts are not delivered until it is redriven.',
-    firstStep: 'list the messages with the queue that each comes from: npm run ops -- dead-letters list crashed.',
+  new ActiveQueue(scope, 'CrashedQueueActive', delivery.crashedQueue);
+  addAlarm('CrashedMessages', {
+    ...anyMessage(delivery.crashedQueue),
+    impact:
+      'SQS moved a message to the crashed queue after 100 receives. Its alerts are not delivered until it is redriven.',
+    firstStep: 'list the messages with their source queues: npm run ops -- dead-letters list crashed.',
     runbook: 'messages-crashed',
   });
-  alarm('AlarmEventsDeadLettered', {
-    ...emptyQueueMetric(delivery.alarmEvents.deadLetterQueue),
-    impact: 'Alarm events are invalid or too large: nobody is notified of them.',
-    firstStep: 'list them with their failureReasons: npm run ops -- dead-letters list alarm-events.',
+  addAlarm('AlarmEventsDeadLettered', {
+    ...anyMessage(delivery.alarmEvents.deadLetterQueue),
+    impact: 'Alarm events are invalid or too large. No notifications are sent for them.',
+    firstStep: 'list them with their reasons: npm run ops -- dead-letters list alarm-events.',
     runbook: 'alarm-events-are-dead-lettered',
   });
-  alarm('ServiceDeadLetters', {
+  addAlarm('ServiceDeadLetters', {
     metric: metrics.allDeliveries('dead_lettered_service'),
     threshold: 1,
     evaluationPeriods: 1,
-    impact: 'Alerts were dead-lettered through a fault of the service: their destinations did not get them.',
-    firstStep: 'list them with their failureReasons: npm run ops -- dead-letters list.',
+    impact: 'Alerts were dead-lettered because of a failure in the service. They did not reach their destinations.',
+    firstStep: 'list them with their reasons: npm run ops -- dead-letters list.',
     runbook: 'dead-letters-of-the-service',
   });
-  alarm('NoticesNotQueued', {
+  addAlarm('NoticesNotQueued', {
     metric: metrics.allDeliveries('notices_not_queued'),
     threshold: 1,
     evaluationPeriods: 1,
-    impact: 'An alert was dead-lettered, and the notice to the tenant about it could not be sent to its queue.',
-    firstStep: 'find the tenant in the log of the sender, and tell it by hand.',
+    impact: 'An alert was dead-lettered, and the notice to the technical contacts of the tenant could not be queued.',
+    firstStep: 'find the tenant in the log of the sender, and notify it manually.',
     runbook: 'notices-are-not-queued',
   });
-  alarm('EventConflicts', {
+  addAlarm('EventConflicts', {
     metric: metrics.allDeliveries('conflict'),
     threshold: 1,
     evaluationPeriods: 1,
-    impact: 'An event id was used again with other content: the later event was not delivered.',
-    firstStep: 'find the event id with the message "event conflict" in the log of the sender.',
+    impact: 'A producer reused an event ID with different content. The later event was not delivered.',
+    firstStep: 'find the event ID in the log of the sender (message "event conflict").',
     runbook: 'event-ids-are-used-twice',
   });
-  alarm('UnreadableNotifications', {
+  addAlarm('UnreadableNotifications', {
     metric: metrics.count('unreadable_notifications', { period: minutes(5) }),
     threshold: 1,
-    // Its alerts are tried again every 15 minutes in the end.
+    // A failing message is received at least every 15 minutes.
     evaluationPeriods: 4,
     datapointsToAlarm: 1,
-    impact: 'This version cannot read a stored notification: its alerts wait, and lists leave it out.',
-    firstStep: 'find the tenant and the notification with the message "unreadable notification" in the logs.',
+    impact: 'The service cannot read a stored notification. Its alerts wait, and lists omit it.',
+    firstStep: 'find the tenant and the notification in the logs (message "unreadable notification").',
     runbook: 'notifications-cannot-be-read',
   });
   const { queue } = delivery.alarmEvents;
-  queueAlarms(alarm, 'alarm-events', {
-    late: queue.metricApproximateAgeOfOldestMessage(perMinute),
+  addQueueAlarms(addAlarm, 'alarm-events', {
+    age: queue.metricApproximateAgeOfOldestMessage(perMinute),
     inFlight: queue.metricApproximateNumberOfMessagesNotVisible(perMinute),
-    oldestSeconds: OLD_EVENT_SECONDS,
+    maxAgeSeconds: MAX_EVENT_AGE_SECONDS,
   });
-  for (const line of delivery.lines) {
-    queueAlarms(alarm, line.type, {
-      late: lateness(line),
-      inFlight: mostInFlight(line),
-      oldestSeconds: OLD_DELIVERY_SECONDS,
+  for (const sender of delivery.senders) {
+    addQueueAlarms(addAlarm, sender.type, {
+      age: overdueSeconds(sender),
+      inFlight: maxInFlight(sender),
+      maxAgeSeconds: MAX_DELIVERY_AGE_SECONDS,
     });
-    destinationAlarm(scope, alarm, metrics, line);
+    addDestinationAlarm(scope, addAlarm, metrics, sender);
   }
 };

@@ -7,26 +7,28 @@ import {
 } from 'aws-cdk-lib/aws-cloudwatch';
 import { Construct } from 'constructs';
 
-/** An alarm that a person can act on: it cannot be made without its impact and the first step to take. */
+/** Properties of an actionable alarm: the impact and the first step are required. */
 export type ServiceAlarmProps = {
   metric: IMetric;
-  /** A data point at this value or above is breaching. */
+  /** A data point at or above this value is breaching. */
   threshold: number;
-  /** How many of the newest periods of the metric are evaluated. */
   evaluationPeriods: number;
-  /** How many of them must be breaching; all unless set. */
+  /** Default: `evaluationPeriods`. */
   datapointsToAlarm?: number;
-  /** What it means for those whom the service serves. */
+  /** The effect on tenants. */
   impact: string;
-  /** What the person on call does first. */
+  /** The first step for the engineer on call. */
   firstStep: string;
-  /** Its heading in the runbook, as an anchor: lower case, hyphens for spaces. */
+  /** The anchor of a heading in RUNBOOK.md. */
   runbook: string;
-  /** What periods without data mean; not breaching unless set. */
+  /** Default: not breaching. */
   treatMissingData?: TreatMissingData;
 };
 
-/** An alarm whose description names its impact, the first step and its runbook section. It notifies on ALARM and on OK. */
+/**
+ * An alarm whose description contains the impact, the first step and the runbook section. It notifies on ALARM and on
+ * OK.
+ */
 export class ServiceAlarm extends Construct {
   readonly alarm: Alarm;
 
@@ -47,5 +49,5 @@ export class ServiceAlarm extends Construct {
   }
 }
 
-/** Makes an alarm of the stack. */
-export type MakeAlarm = (id: string, props: ServiceAlarmProps) => void;
+/** Adds an alarm to the stack. */
+export type AddAlarm = (id: string, props: ServiceAlarmProps) => void;

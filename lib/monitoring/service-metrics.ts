@@ -9,21 +9,23 @@ import {
   DISPATCH_LATENCY,
   METRICS_NAMESPACE,
 } from '../../shared/domain/delivery-metrics.ts';
-import { dialsUrls } from '../delivery.ts';
+import { sendsByHttp } from '../delivery.ts';
 
-/** How long a period of a metric is, which of its statistics, and how a graph names it: by the metric unless set. */
-type Reading = { statistic?: string; period?: Duration; label?: string };
+type MetricOptions = { statistic?: string; period?: Duration; label?: string };
 
-/** What a consumer of a queue writes for every batch, zeros included. */
+/** The metrics that a queue consumer writes for every batch, including zeros. */
 export type BatchMetric = 'internal_errors' | 'handled' | 'oldest_unprocessed_seconds';
 
-/** The metrics of one consumer of a queue. */
-export type BatchMetrics = (name: BatchMetric, reading?: Reading) => Metric;
+/** Returns a metric of one queue consumer. */
+export type BatchMetrics = (name: BatchMetric, options?: MetricOptions) => Metric;
 
-/** The types whose messages SES or SNS delivers: the only ones that these services can fail, throttle or limit. */
-export const awsTypes: readonly NotificationTypeId[] = notificationTypeIds.filter((type) => !dialsUrls[type]);
+/** The types that SES or SNS delivers, and so the only ones that these services can fail, throttle or limit. */
+export const awsTypes: readonly NotificationTypeId[] = notificationTypeIds.filter((type) => !sendsByHttp[type]);
 
-/** The metrics that the functions of this stack write (EMF); another stack's have another `service`. */
+/**
+ * The metrics that the functions of this stack write in embedded metric format. The dimension `service` is the stack
+ * name.
+ */
 export class ServiceMetrics {
   readonly #service: string;
 
@@ -31,73 +33,73 @@ export class ServiceMetrics {
     this.#service = Stack.of(scope).stackName;
   }
 
-  #metric(metricName: string, dimensions: Record<string, string>, reading: Reading): Metric {
+  #metric(metricName: string, dimensions: Record<string, string>, options: MetricOptions): Metric {
     return new Metric({
       namespace: METRICS_NAMESPACE,
       metricName,
       dimensionsMap: { service: this.#service, ...dimensions },
       statistic: Stats.SUM,
-      ...reading,
+      ...options,
     });
   }
 
-  /** A count of a type's deliveries. */
+  /** Returns a count of a type's deliveries. */
   deliveries(
     name: MessageOutcome | DeliveryCount | BatchMetric,
     type: NotificationTypeId,
-    reading: Reading = {},
+    options: MetricOptions = {},
   ): Metric {
-    return this.#metric(name, { type }, reading);
+    return this.#metric(name, { type }, options);
   }
 
   /**
-   * The sum of a count over types, 0 where nothing was counted.
+   * Returns the sum of a count over types; missing data counts as 0.
    *
-   * @param types at most ten: CloudWatch takes no more metrics in an alarm
+   * @param types at most ten, the CloudWatch limit for metrics in an alarm
    */
   allDeliveries(
     name: MessageOutcome | DeliveryCount,
-    { period = Duration.minutes(5) }: Reading = {},
+    { period = Duration.minutes(5) }: MetricOptions = {},
     types: readonly NotificationTypeId[] = notificationTypeIds,
   ): IMetric {
     const usingMetrics = Object.fromEntries(types.map((type) => [type.toLowerCase(), this.deliveries(name, type)]));
     return new MathExpression({ expression: 'SUM(FILL(METRICS(), 0))', usingMetrics, period, label: name });
   }
 
-  /** What the sender of a type writes for every batch. */
+  /** Returns the batch metrics of a type's sender. */
   senderBatches(type: NotificationTypeId): BatchMetrics {
-    return (name, reading = {}) => this.#metric(name, { type }, reading);
+    return (name, options = {}) => this.#metric(name, { type }, options);
   }
 
-  /** What a consumer that is no sender writes for every batch. */
+  /** Returns the batch metrics of a consumer other than a sender. */
   functionBatches(functionName: 'dispatch-alarm-events' | 'record-email-events'): BatchMetrics {
-    return (name, reading = {}) => this.#metric(name, { function: functionName }, reading);
+    return (name, options = {}) => this.#metric(name, { function: functionName }, options);
   }
 
-  /** How long deliveries of a type take, ms. */
+  /** Returns the delivery latency of a type, in milliseconds. */
   deliveryLatency(type: NotificationTypeId, statistic: string): Metric {
     return this.#metric(DELIVERY_LATENCY, { type }, { statistic, label: `${type} ${statistic}` });
   }
 
-  /** How long the dispatch takes, ms. */
+  /** Returns the dispatch latency, in milliseconds. */
   dispatchLatency(statistic: string): Metric {
     return this.#dispatch(DISPATCH_LATENCY, { statistic, label: `dispatch ${statistic}` });
   }
 
-  /** What the dispatch counts of events. */
+  /** Returns a count of alarm events in the dispatch. */
   dispatchCount(name: 'events' | 'invalid_events' | 'unknown_notifications'): Metric {
     return this.#dispatch(name, {});
   }
 
-  #dispatch(name: string, reading: Reading): Metric {
-    return this.#metric(name, { function: 'dispatch-alarm-events' }, reading);
+  #dispatch(name: string, options: MetricOptions): Metric {
+    return this.#metric(name, { function: 'dispatch-alarm-events' }, options);
   }
 
-  /** What is counted of the whole stack. */
+  /** Returns a count of the whole stack. */
   count(
     name: 'unreadable_notifications' | 'throttled_requests' | 'email_bounces' | 'email_complaints' | 'email_rejects',
-    reading: Reading = {},
+    options: MetricOptions = {},
   ): Metric {
-    return this.#metric(name, {}, reading);
+    return this.#metric(name, {}, options);
   }
 }

@@ -312,9 +312,9 @@ describe('an outage', () => {
     if (message) message.receives = 100;
     recover();
     const redrive = () =>
-      world.sqs.send(new StartMessageMoveTaskCommand({ SourceArn: 'arn:aws:sqs:us-east-1:000000000000:Crashed' }));
+      world.sqs.send(new StartMessageMoveTaskCommand({ SourceArn: 'arn:aws:sqs:us-east-1:000000000000:CrashedQueue' }));
     const found = await drill(
-      ['Crashed'],
+      ['CrashedMessages'],
       () => [redrive],
       () => undefined,
     );

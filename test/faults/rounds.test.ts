@@ -34,7 +34,7 @@ describe('a round of attempts', () => {
     await world.hurried(
       until(async () => {
         for (const message of queue(name).messages) if (message.body.includes(part)) message.receives = 100;
-        return queue('Crashed').messages.some(({ body }) => body.includes(part)) || undefined;
+        return queue('CrashedQueue').messages.some(({ body }) => body.includes(part)) || undefined;
       }),
     );
   };
@@ -95,7 +95,7 @@ describe('a round of attempts', () => {
     await crashed('Delivery-webhook', id);
     recover();
     await world.stack.advance(DAY);
-    await world.sqs.send(new StartMessageMoveTaskCommand({ SourceArn: queue('Crashed').settings.arn }));
+    await world.sqs.send(new StartMessageMoveTaskCommand({ SourceArn: queue('CrashedQueue').settings.arn }));
     expect(await world.hurried(world.delivery(client.tenant, id, 'delivered'))).toMatchObject({ attempt_count: 1 });
     expect(sink.received).toHaveLength(1);
   });
@@ -107,7 +107,7 @@ describe('a round of attempts', () => {
     await until(async () => queue('Delivery-webhook-Retries').messages.find(({ body }) => body.includes(id)));
     await crashed('Delivery-webhook-Retries', id);
     await world.stack.advance(DAY + HOUR);
-    await world.sqs.send(new StartMessageMoveTaskCommand({ SourceArn: queue('Crashed').settings.arn }));
+    await world.sqs.send(new StartMessageMoveTaskCommand({ SourceArn: queue('CrashedQueue').settings.arn }));
     expect(await world.hurried(world.delivery(client.tenant, id, 'delivered'))).toMatchObject({
       attempt_count: 1,
       round: 2,

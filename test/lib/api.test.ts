@@ -2,9 +2,9 @@ import { Match } from 'aws-cdk-lib/assertions';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { endpointNames, endpoints } from '../../shared/contracts/endpoints.ts';
-import { propertiesOf, reference, synthesized } from '../support/stack.ts';
+import { propertiesOf, reference, synthesize } from '../support/stack.ts';
 
-const { template, functionIds } = synthesized({ apiRequestsPerSecond: '300', testRequestsPerSecond: '7' });
+const { template, functionIds } = synthesize({ apiRequestsPerSecond: '300', testRequestsPerSecond: '7' });
 
 const TARGET = z
   .object({ 'Fn::Join': z.tuple([z.literal(''), z.tuple([z.literal('integrations/'), reference])]) })
@@ -17,8 +17,8 @@ const integrations = propertiesOf(
   z.object({ IntegrationType: z.string(), IntegrationUri: reference, PayloadFormatVersion: z.string() }),
 );
 
-/** The name of the function that answers each route. */
-const answering = Object.fromEntries(
+/** The name of each route's function. */
+const functionByRoute = Object.fromEntries(
   [...routes.values()].map(({ RouteKey, Target }) => {
     const uri = integrations.get(Target)?.IntegrationUri;
     return [RouteKey, [...functionIds].find(([, id]) => id === uri)?.[0]];
@@ -26,12 +26,12 @@ const answering = Object.fromEntries(
 );
 
 describe('the API', () => {
-  it('has one route for each endpoint of the table, answered by the function of its name', () => {
+  it('routes each endpoint to the function with its name', () => {
     const expected = endpointNames.map((name) => [`${endpoints[name].method} ${endpoints[name].path}`, name]);
-    expect(answering).toEqual({ ...Object.fromEntries(expected), $default: 'handle-unknown-route' });
+    expect(functionByRoute).toEqual({ ...Object.fromEntries(expected), $default: 'handle-unknown-route' });
   });
 
-  it('is an HTTP API that hands requests to functions in payload format 2.0', () => {
+  it('is an HTTP API with payload format 2.0', () => {
     template.hasResourceProperties('AWS::ApiGatewayV2::Api', { ProtocolType: 'HTTP' });
     for (const { IntegrationType, PayloadFormatVersion } of integrations.values()) {
       expect({ IntegrationType, PayloadFormatVersion }).toEqual({
@@ -41,7 +41,7 @@ describe('the API', () => {
     }
   });
 
-  it('lets the gateway alone invoke each of its functions, for this API alone', () => {
+  it('allows only API Gateway to invoke its functions, and only for this API', () => {
     const permissions = [
       ...propertiesOf(
         template,
@@ -58,7 +58,7 @@ describe('the API', () => {
     }
   });
 
-  it('limits requests, and tests more, so that it cannot take the concurrency of the senders', () => {
+  it('throttles requests, and test operations further, to leave concurrency for the senders', () => {
     template.hasResourceProperties('AWS::ApiGatewayV2::Stage', {
       StageName: '$default',
       AutoDeploy: true,
@@ -70,15 +70,15 @@ describe('the API', () => {
     });
   });
 
-  it('makes its stage after the routes that the stage has settings for', () => {
-    const tested = [...routes].filter(([, { RouteKey }]) => /test/.test(RouteKey)).map(([id]) => id);
-    expect(tested).toHaveLength(2);
+  it('creates its stage after the routes that have throttling settings', () => {
+    const testRoutes = [...routes].filter(([, { RouteKey }]) => /test/.test(RouteKey)).map(([id]) => id);
+    expect(testRoutes).toHaveLength(2);
     template.hasResource('AWS::ApiGatewayV2::Stage', {
-      DependsOn: Match.arrayWith(tested.toSorted()),
+      DependsOn: Match.arrayWith(testRoutes.toSorted()),
     });
   });
 
-  it('writes a line for each request that holds no header, query or body', () => {
+  it('logs requests without headers, query strings or bodies', () => {
     const [{ AccessLogSettings: log } = {}] = propertiesOf(
       template,
       'AWS::ApiGatewayV2::Stage',

@@ -1,12 +1,14 @@
 import { execFile } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { isBuiltin } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
+import { buildSync } from 'esbuild';
 import pLimit from 'p-limit';
 import { afterAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { bundledInputs, bundleFunctions, functionNames } from '../../lib/bundles.ts';
+import { bundledInputs, bundleFunctions, bundling, functionNames } from '../../lib/bundles.ts';
 import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
 import { emailTags } from '../../shared/domain/email-event.ts';
 import { DEFAULT_NOTIFICATION_ID } from '../../shared/domain/notification-id.ts';
@@ -18,6 +20,8 @@ import { goodDetails, webhookNotification } from '../support/notifications.ts';
 import { queueRecord } from '../support/queue-record.ts';
 import { answering, startHttp } from '../support/servers.ts';
 
+const ROOT = resolve(import.meta.dirname, '../..');
+
 const directory = mkdtempSync(join(tmpdir(), 'bundles-'));
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
@@ -25,83 +29,137 @@ const bundleOf = bundleFunctions(directory);
 const entryOf = (name: FunctionName) => join(bundleOf(name), 'index.js');
 const codeOf = (name: FunctionName) => readFileSync(entryOf(name), 'utf8');
 
-describe('the bundles', () => {
-  it('are one for each file in functions/, and each function has its file', () => {
-    const entries = readdirSync(resolve(import.meta.dirname, '../../functions'));
+/** A file of a package: the package's directory, which ends with its name. */
+const PACKAGE_FILE = /^(?<home>.*node_modules\/(?<name>(?:@[^/]+\/)?[^/]+))\//;
+
+const lockfile = z
+  .object({ packages: z.record(z.string(), z.object({ dev: z.boolean().default(false) })) })
+  .parse(JSON.parse(readFileSync(resolve(ROOT, 'package-lock.json'), 'utf8')));
+
+/** Returns whether a package is in `dependencies` or is a transitive dependency of one. */
+const isProductionPackage = (home: string): boolean =>
+  lockfile.packages[home.slice(home.indexOf('node_modules/'))]?.dev === false;
+
+/**
+ * Returns the inputs that must not be in a bundle: development code, and packages that are not production dependencies.
+ */
+const forbiddenInputs = (inputs: readonly string[]): string[] =>
+  inputs.filter((input) => {
+    const home = PACKAGE_FILE.exec(input)?.groups?.home;
+    return home === undefined ? !/^(functions|shared)\//.test(input) : !isProductionPackage(home);
+  });
+
+describe('function bundles', () => {
+  it('exist for every file in functions/, and for no other function', () => {
+    const entries = readdirSync(resolve(ROOT, 'functions'));
     expect(entries.toSorted()).toEqual(functionNames.map((name) => `${name}.ts`).toSorted());
   });
 
-  it.each(functionNames)('are CommonJS with a handler: %s', (name) => {
+  it.each(functionNames)('are CommonJS and export a handler: %s', (name) => {
     expect(codeOf(name)).toMatch(/handler/);
     expect(codeOf(name)).toMatch(/module\.exports/);
   });
 
-  it('hold the AWS SDK, and nothing that is only in development', () => {
-    const modules = /require\("(?!node:)([^"]+)"\)/g;
-    for (const name of functionNames) {
-      const required = [...codeOf(name).matchAll(modules)].map(([, module = '']) => module);
-      const known = /^(@aws-sdk\/(credential-provider(-[\w-]+|s)|client-(sso|sts)).*|[a-z_0-9]+(\/[a-z]+)?)$/;
-      for (const module of required) expect(module).toMatch(known);
-    }
+  it.each(functionNames)('contain only service code and production dependencies: %s', (name) => {
+    expect(bundledInputs(name)).toContain(`functions/${name}.ts`);
+    expect(forbiddenInputs(bundledInputs(name))).toEqual([]);
   });
+
+  it.each(functionNames)(
+    'require at run time only Node.js modules and the excluded credential providers: %s',
+    (name) => {
+      const required = [...codeOf(name).matchAll(/\brequire\("([^"]+)"\)/g)].map(([, module = '']) => module);
+      expect(required.filter((module) => !isBuiltin(module) && !bundling.external.includes(module))).toEqual([]);
+    },
+  );
 });
 
-/** KB of each bundle: every one is read at each cold start, so that growth is a decision and not an accident. */
-const RECORD = join(import.meta.dirname, 'bundle-sizes.json');
-const RENEWAL = 'RECORD_BUNDLE_SIZES=1 npx vitest run test/lib/bundles.test.ts';
-const MOST_CHANGE = 0.1;
+describe('the check of bundle contents', () => {
+  it.each([
+    'node_modules/vitest/dist/index.js',
+    'node_modules/@vitest/spy/dist/index.js',
+    'node_modules/dynalite/index.js',
+    'node_modules/not-in-the-lockfile/index.js',
+    'node_modules/zod/node_modules/commander/index.js',
+    'bin/ops.ts',
+    'lib/app.ts',
+    'test/support/events.ts',
+  ])('rejects %s', (input) => {
+    expect(forbiddenInputs([input])).toEqual([input]);
+  });
 
-const sizeOf = (name: FunctionName) => Math.round(statSync(entryOf(name)).size / 1_000);
+  it('rejects a bundle that imports a development dependency', () => {
+    const { metafile } = buildSync({
+      ...bundling,
+      stdin: { contents: "import { program } from 'commander'; program.parse();", resolveDir: ROOT },
+      write: false,
+      metafile: true,
+    });
+    const packages = forbiddenInputs(Object.keys(metafile.inputs)).filter((input) => input !== '<stdin>');
+    expect(packages).not.toEqual([]);
+    for (const input of packages) expect(input).toMatch(/node_modules\/commander\//);
+  });
+
+  it.each(['node_modules/zod/index.js', 'node_modules/tslib/tslib.es6.js', 'shared/environment.ts'])(
+    'accepts %s',
+    (input) => {
+      expect(forbiddenInputs([input])).toEqual([]);
+    },
+  );
+});
+
+/** The recorded size of each bundle in KB. Every cold start reads the bundle, so growth must be deliberate. */
+const SIZES_FILE = join(import.meta.dirname, 'bundle-sizes.json');
+const UPDATE_COMMAND = 'RECORD_BUNDLE_SIZES=1 npx vitest run test/lib/bundles.test.ts';
+const MAX_CHANGE = 0.1;
+
+const sizeKb = (name: FunctionName) => Math.round(statSync(entryOf(name)).size / 1_000);
 
 if (process.env.RECORD_BUNDLE_SIZES) {
-  const sizes = Object.fromEntries(functionNames.map((name) => [name, sizeOf(name)]));
-  writeFileSync(RECORD, `${JSON.stringify(sizes, null, 2)}\n`);
+  const sizes = Object.fromEntries(functionNames.map((name) => [name, sizeKb(name)]));
+  writeFileSync(SIZES_FILE, `${JSON.stringify(sizes, null, 2)}\n`);
 }
-const recorded = z.record(z.string(), z.number()).parse(JSON.parse(readFileSync(RECORD, 'utf8')));
+const recorded = z.record(z.string(), z.number()).parse(JSON.parse(readFileSync(SIZES_FILE, 'utf8')));
 
-describe('the record of sizes', () => {
-  it('holds each function and no other', () => {
-    expect(Object.keys(recorded).toSorted(), `To renew it: ${RENEWAL}`).toEqual(functionNames.toSorted());
+describe('recorded bundle sizes', () => {
+  it('cover exactly the functions of the stack', () => {
+    expect(Object.keys(recorded).toSorted(), `To update: ${UPDATE_COMMAND}`).toEqual(functionNames.toSorted());
   });
 
-  it.each(functionNames)('is no more than a tenth away from the bundle: %s', (name) => {
-    const [now, before = 0] = [sizeOf(name), recorded[name]];
-    const advice = `${name} has ${now} KB, recorded are ${before} KB. If that is meant: ${RENEWAL}`;
-    expect(Math.abs(now - before), advice).toBeLessThanOrEqual(before * MOST_CHANGE);
+  it.each(functionNames)('differ from the bundle by at most 10%%: %s', (name) => {
+    const [actualKb, recordedKb = 0] = [sizeKb(name), recorded[name]];
+    const message = `${name} has ${actualKb} KB, recorded: ${recordedKb} KB. If the change is intended: ${UPDATE_COMMAND}`;
+    expect(Math.abs(actualKb - recordedKb), message).toBeLessThanOrEqual(recordedKb * MAX_CHANGE);
   });
 });
 
-/** A file of a package: the package's directory, which ends with its name. */
-const PACKAGE_FILE = /^(?<home>.*node_modules\/(?<name>(?:@[^/]+\/)?[^/]+))\//;
-
-/** The directories of the packages that a bundle holds code of, by the packages' names. */
-const packagesOf = (name: FunctionName): Map<string, Set<string>> => {
-  const homes = new Map<string, Set<string>>();
+/** Returns the directories of each package in a bundle, by package name. */
+const packageDirectories = (name: FunctionName): Map<string, Set<string>> => {
+  const directories = new Map<string, Set<string>>();
   for (const input of bundledInputs(name)) {
     const { home = '', name: library = '' } = PACKAGE_FILE.exec(input)?.groups ?? {};
-    if (library) homes.set(library, (homes.get(library) ?? new Set()).add(home));
+    if (library) directories.set(library, (directories.get(library) ?? new Set()).add(home));
   }
-  return homes;
+  return directories;
 };
 
-describe('the libraries in a bundle', () => {
-  it.each(functionNames)('are there once, not in two versions: %s', (name) => {
-    const copies = [...packagesOf(name).values()].filter((homes) => homes.size > 1);
-    expect(copies.map((homes) => [...homes])).toEqual([]);
+describe('libraries in a function bundle', () => {
+  it.each(functionNames)('appear in one version only: %s', (name) => {
+    const duplicates = [...packageDirectories(name).values()].filter((directories) => directories.size > 1);
+    expect(duplicates.map((directories) => [...directories])).toEqual([]);
   });
 
-  it.each(functionNames)('are none that is made for fetch, which is undici: %s', (name) => {
-    expect(bundledInputs(name)).toContain(`functions/${name}.ts`);
-    const libraries = [...packagesOf(name).keys()];
+  it.each(functionNames)('include no fetch-based HTTP client, which would load undici: %s', (name) => {
+    const libraries = [...packageDirectories(name).keys()];
     expect(libraries.filter((library) => /undici|fetch|axios|^(got|ky|jose)$/.test(library))).toEqual([]);
   });
 
-  it.each(functionNames)('neither call fetch nor import on demand, which loads undici: %s', (name) => {
+  it.each(functionNames)('use neither fetch nor dynamic import, which load undici: %s', (name) => {
     expect([...codeOf(name).matchAll(/.{0,40}\b(?:import|fetch)\s*\(.{0,40}/g)].map(([code]) => code)).toEqual([]);
   });
 });
 
-/** Lets a bundle take events, one after the other, in a process of its own, which says last what it has loaded of undici. */
+/** Invokes a bundle's handler with each event in turn; prints the undici modules that the process has loaded. */
 const PROBE = `
   const [file, events, context] = process.argv.slice(1).map((text) => JSON.parse(text));
   const { handler } = require(file);
@@ -112,16 +170,16 @@ const PROBE = `
   handleAll();
 `;
 
-const undiciLoadedBy = async (file: string, events: unknown[], env: Record<string, string> = {}) => {
-  const given = [file, events, lambdaContext].map((value) => JSON.stringify(value));
-  const options = ['--input-type=commonjs', '--eval', PROBE, ...given];
-  const { stdout } = await promisify(execFile)(process.execPath, options, { env });
+const loadedUndiciModules = async (file: string, events: unknown[], env: Record<string, string> = {}) => {
+  const parameters = [file, events, lambdaContext].map((value) => JSON.stringify(value));
+  const nodeArguments = ['--input-type=commonjs', '--eval', PROBE, ...parameters];
+  const { stdout } = await promisify(execFile)(process.execPath, nodeArguments, { env });
   return z.array(z.string()).parse(JSON.parse(stdout.trimEnd().split('\n').at(-1) ?? ''));
 };
 
-/** What every variable of the functions holds here: all that they call is one server. */
+/** The environment of a function; every URL in it is `url`. */
 const environmentOf = (name: FunctionName, url: string): Record<string, string> => {
-  const given: Record<string, string> = {
+  const values: Record<string, string> = {
     TOKEN_CACHE_SECONDS: '0',
     NOTIFICATIONS_PER_TENANT: '1000',
     TESTS_PER_TENANT_PER_DAY: '1',
@@ -139,12 +197,12 @@ const environmentOf = (name: FunctionName, url: string): Record<string, string> 
     AWS_REGION: 'local-1',
     AWS_ACCESS_KEY_ID: 'none',
     AWS_SECRET_ACCESS_KEY: 'none',
-    ...Object.fromEntries(Object.keys(environments[name].shape).map((variable) => [variable, given[variable] ?? url])),
+    ...Object.fromEntries(Object.keys(environments[name].shape).map((variable) => [variable, values[variable] ?? url])),
   };
 };
 
-/** What the server answers to everything: an item with all that is looked for in a table. */
-const ANSWER = (() => {
+/** The response of the server to every request: an item with the attributes that the functions read from any table. */
+const RESPONSE_BODY = (() => {
   const text = (S: string) => ({ S });
   const Item = {
     tenant: text('acme'),
@@ -157,8 +215,8 @@ const ANSWER = (() => {
   return JSON.stringify({ Item, Attributes: Item });
 })();
 
-/** Events by which a function calls all that it calls: a sender takes messages, and tests, which go out at once. */
-const eventsOf = (name: FunctionName, url: string): unknown[] => {
+/** Returns events that make a function call all its dependencies. A sender gets messages and a test. */
+const eventsFor = (name: FunctionName, url: string): unknown[] => {
   const messages = { Records: [queueRecord()] };
   const type = notificationTypeIds.find((id) => senderName(id) === name);
   if (type) {
@@ -176,26 +234,26 @@ const eventsOf = (name: FunctionName, url: string): unknown[] => {
   return [apiRequest({ headers, body: JSON.stringify(webhookNotification()) })];
 };
 
-describe('a cold start and its first calls', () => {
-  it('never load undici, which takes 10 to 20 ms', async () => {
+describe('cold starts and first calls', () => {
+  it('do not load undici, which takes 10 to 20 ms', async () => {
     const callers = new Set<string>();
-    const answer = answering(200, { 'content-type': 'application/x-amz-json-1.0' }, ANSWER);
+    const respond = answering(200, { 'content-type': 'application/x-amz-json-1.0' }, RESPONSE_BODY);
     const server = await startHttp((request, response) => {
       callers.add(request.url?.split('/')[1] ?? '');
-      answer(request, response);
+      respond(request, response);
     });
-    const atOnce = pLimit(2);
-    const loaded = await atOnce.map(functionNames, async (name) => {
+    const limit = pLimit(2);
+    const loaded = await limit.map(functionNames, async (name) => {
       const { href } = server.url(undefined, `/${name}`);
-      return [name, await undiciLoadedBy(entryOf(name), eventsOf(name, href), environmentOf(name, href))];
+      return [name, await loadedUndiciModules(entryOf(name), eventsFor(name, href), environmentOf(name, href))];
     });
     expect(Object.fromEntries(loaded)).toEqual(Object.fromEntries(functionNames.map((name) => [name, []])));
     expect([...callers].toSorted()).toEqual(functionNames.filter((name) => name !== 'handle-unknown-route').toSorted());
   });
 
-  it('would be seen to load it', async () => {
-    const file = join(directory, 'fetching.js');
+  it('report undici if a handler calls fetch', async () => {
+    const file = join(directory, 'fetch.js');
     writeFileSync(file, 'exports.handler = () => fetch("data:,");');
-    expect(await undiciLoadedBy(file, [{}])).not.toEqual([]);
+    expect(await loadedUndiciModules(file, [{}])).not.toEqual([]);
   });
 });

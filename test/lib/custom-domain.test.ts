@@ -1,25 +1,25 @@
 import { Match } from 'aws-cdk-lib/assertions';
 import { describe, expect, it } from 'vitest';
-import { everySetting } from '../support/settings.ts';
-import { synthesized } from '../support/stack.ts';
+import { allSettings } from '../support/settings.ts';
+import { synthesize } from '../support/stack.ts';
 
-const { domainName = '', certificateArn = '' } = everySetting;
+const { domainName = '', certificateArn = '' } = allSettings;
 
-describe("a domain of one's own", () => {
-  it('is not there by default', () => {
-    const { template } = synthesized();
+describe('a custom domain', () => {
+  it('is not in the stack by default', () => {
+    const { template } = synthesize();
     for (const type of ['DomainName', 'ApiMapping']) template.resourceCountIs(`AWS::ApiGatewayV2::${type}`, 0);
     template.resourceCountIs('AWS::Route53::RecordSet', 0);
     template.hasResourceProperties('AWS::ApiGatewayV2::Api', { DisableExecuteApiEndpoint: Match.absent() });
   });
 
-  it('leaves the generated endpoint of the API enabled', () => {
-    const { template } = synthesized({ domainName, certificateArn });
+  it('keeps the default endpoint of the API enabled', () => {
+    const { template } = synthesize({ domainName, certificateArn });
     template.hasResourceProperties('AWS::ApiGatewayV2::Api', { DisableExecuteApiEndpoint: Match.absent() });
   });
 
-  it('serves the API below the path, with its certificate, and an alias record where its zone is given', () => {
-    const { template } = synthesized(everySetting);
+  it('maps the base path to the API, and has an alias record in the hosted zone', () => {
+    const { template } = synthesize(allSettings);
     template.hasResourceProperties('AWS::ApiGatewayV2::DomainName', {
       DomainName: domainName,
       DomainNameConfigurations: [{ CertificateArn: certificateArn, EndpointType: 'REGIONAL' }],
@@ -29,13 +29,13 @@ describe("a domain of one's own", () => {
       Name: 'api.example.org.',
       Type: 'A',
       HostedZoneId: 'Z0123456789ABC',
-      AliasTarget: { DNSName: { 'Fn::GetAtt': [Match.stringLikeRegexp('^ApiDomain'), 'RegionalDomainName'] } },
+      AliasTarget: { DNSName: { 'Fn::GetAtt': [Match.stringLikeRegexp('^ApiCustomDomain'), 'RegionalDomainName'] } },
     });
     template.hasOutput('BaseUrl', { Value: 'https://api.example.org/v1.0/123456' });
   });
 
-  it('serves the API at its root without a path, and leaves its record to others without a zone', () => {
-    const { template } = synthesized({ domainName, certificateArn });
+  it('maps the root to the API without basePath, and has an output for the DNS record without a hosted zone', () => {
+    const { template } = synthesize({ domainName, certificateArn });
     template.hasResourceProperties('AWS::ApiGatewayV2::ApiMapping', { ApiMappingKey: Match.absent() });
     template.hasOutput('BaseUrl', { Value: 'https://api.example.org' });
     template.resourceCountIs('AWS::Route53::RecordSet', 0);

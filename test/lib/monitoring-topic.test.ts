@@ -1,31 +1,31 @@
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { propertiesOf, reference, synthesized } from '../support/stack.ts';
+import { propertiesOf, reference, synthesize } from '../support/stack.ts';
 
 const actions = z.array(z.union([z.string(), reference]));
 const alarmSchema = z.object({ AlarmActions: actions, OKActions: actions });
 
 const EXISTING = 'arn:aws:sns:eu-west-1:111111111111:existing';
-const { template } = synthesized();
+const { template } = synthesize();
 const alarms = propertiesOf(template, 'AWS::CloudWatch::Alarm', alarmSchema);
 
-/** Where the alarms of a stack with these settings go. */
+/** Synthesizes the stack with these settings, and returns the ARNs of its alarm actions. */
 const targetsOf = (settings: Record<string, string>) => {
-  const stack = synthesized(settings);
-  const all = [...propertiesOf(stack.template, 'AWS::CloudWatch::Alarm', alarmSchema).values()];
-  const targets = new Set(all.flatMap(({ AlarmActions, OKActions }) => [...AlarmActions, ...OKActions]));
+  const stack = synthesize(settings);
+  const alarms = [...propertiesOf(stack.template, 'AWS::CloudWatch::Alarm', alarmSchema).values()];
+  const targets = new Set(alarms.flatMap(({ AlarmActions, OKActions }) => [...AlarmActions, ...OKActions]));
   return { ...stack, targets: [...targets] };
 };
 
-describe('the topic of the alarms', () => {
-  it('gets every alarm, when it goes off and when it is over', () => {
+describe('the alarm topic', () => {
+  it('receives every alarm on ALARM and on OK', () => {
     for (const { AlarmActions, OKActions } of alarms.values()) {
       expect(AlarmActions).toEqual([expect.stringMatching(/^MonitoringAlarmsTopic/)]);
       expect(OKActions).toEqual(AlarmActions);
     }
   });
 
-  it('is encrypted with a key that rotates and that CloudWatch may use, for this account alone', () => {
+  it('is encrypted with a rotating key that only CloudWatch alarms of this account may use', () => {
     const policy = z.object({ Statement: z.array(z.unknown()) });
     const keySchema = z.object({ KeyPolicy: policy, EnableKeyRotation: z.boolean() });
     const [key, ...others] = propertiesOf(template, 'AWS::KMS::Key', keySchema);
@@ -41,7 +41,7 @@ describe('the topic of the alarms', () => {
     template.hasResourceProperties('AWS::SNS::Topic', { KmsMasterKeyId: { 'Fn::GetAtt': [key?.[0], 'Arn'] } });
   });
 
-  it('lets CloudWatch publish, and refuses plain HTTP', () => {
+  it('allows CloudWatch to publish, and denies plain HTTP', () => {
     const [policy] = [
       ...propertiesOf(
         template,
@@ -60,20 +60,25 @@ describe('the topic of the alarms', () => {
     ]);
   });
 
-  it('has no subscriber by default, and the one of the setting', () => {
+  it('has no subscription by default, and one for an email address in alarmTarget', () => {
     template.resourceCountIs('AWS::SNS::Subscription', 0);
-    const { template: mailed } = targetsOf({ alarmTarget: 'ops@example.org' });
-    mailed.hasResourceProperties('AWS::SNS::Subscription', { Protocol: 'email', Endpoint: 'ops@example.org' });
+    const { template: subscribed } = targetsOf({ alarmTarget: 'ops@example.org' });
+    subscribed.hasResourceProperties('AWS::SNS::Subscription', { Protocol: 'email', Endpoint: 'ops@example.org' });
   });
 
-  it('is another one where the setting names it, and then costs nothing here', () => {
-    const { template: elsewhere, targets } = targetsOf({ alarmTarget: EXISTING });
+  it('is replaced by the topic in alarmTarget, and then the stack has no topic or key of its own', () => {
+    const { template: replaced, targets } = targetsOf({ alarmTarget: EXISTING });
     expect(targets).toEqual([EXISTING]);
-    elsewhere.resourceCountIs('AWS::KMS::Key', 0);
-    elsewhere.resourceCountIs('AWS::SNS::Topic', 1);
+    replaced.resourceCountIs('AWS::KMS::Key', 0);
+    replaced.resourceCountIs('AWS::SNS::Topic', 1);
   });
 
-  it.each(['ops', 'arn:aws:sqs:eu-west-1:111111111111:queue'])('is refused where it is neither: %s', (alarmTarget) => {
-    expect(() => synthesized({ alarmTarget })).toThrow('alarmTarget: must be an email address or the ARN of a topic');
-  });
+  it.each(['ops', 'arn:aws:sqs:eu-west-1:111111111111:queue'])(
+    'rejects an alarmTarget that is neither an email address nor a topic ARN: %s',
+    (alarmTarget) => {
+      expect(() => synthesize({ alarmTarget })).toThrow(
+        'alarmTarget: must be an email address or the ARN of an SNS topic',
+      );
+    },
+  );
 });

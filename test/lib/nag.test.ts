@@ -1,43 +1,43 @@
 import { AwsSolutionsChecks } from 'cdk-nag';
 import { describe, expect, it } from 'vitest';
-import { everySetting } from '../support/settings.ts';
-import { synthesized } from '../support/stack.ts';
+import { allSettings } from '../support/settings.ts';
+import { synthesize } from '../support/stack.ts';
 
-/** What the rules of AWS Solutions find, and why it stays: the rule, where it looks, and the reason. */
-const accepted: readonly { rule: string; resource: RegExp; reason: string }[] = [
+/** Accepted findings of the AWS Solutions rules. */
+const acceptedFindings: readonly { rule: string; resource: RegExp; reason: string }[] = [
   {
     rule: 'AwsSolutions-APIG4',
     resource: /^Api\/HttpApi\/[^/]+\/Resource$/,
-    reason: 'Each function authenticates before anything else, so that all errors have one body and no cache is stale.',
+    reason:
+      'Each function authenticates requests itself, so that all errors have the same format (DECISIONS.md#authentication-in-the-function).',
   },
   {
     rule: 'AwsSolutions-IAM5[Resource::arn:<AWS::Partition>:ses:<AWS::Region>:<AWS::AccountId>:identity/*]',
     resource: /^Delivery\/send-(email|technicalContactsEmail)\/Role\//,
-    reason: 'SES may check the address, its domain or a parent of it: the condition on the sender limits it instead.',
+    reason:
+      'SES may authorize against the address, its domain or a parent domain. A condition restricts the sender address.',
   },
   {
     rule: 'AwsSolutions-IAM5[Resource::*]',
     resource: /^Delivery\/send-(webhook|incidentpager|incidentrouter|atomfeed)\/Role\//,
     reason:
-      'Only with egress=static: EC2 has no other resource for these actions, and the code of functions is denied them.',
+      'Only with egress=static: EC2 supports no other resource for these actions, and a Deny covers the code of functions.',
   },
   {
     rule: 'AwsSolutions-SQS3',
     resource: /^Delivery\/\w+\/DeadLetters\/Resource$/,
-    reason:
-      'These are dead-letter queues that the senders and the dispatch fill themselves; SQS fills the crashed queue.',
+    reason: 'These are dead-letter queues. The senders and the dispatch send to them without a redrive policy.',
   },
   {
     rule: 'AwsSolutions-VPC7',
     resource: /^Network\/Vpc\/Resource$/,
-    reason:
-      'Only with egress=static: a log of flows would tell which addresses of users are called, and nobody reads it.',
+    reason: 'Only with egress=static: flow logs would record the IP addresses of tenants, and no process uses them.',
   },
 ];
 
-/** What the rules find, each as the rule and the resource. */
+/** Returns all findings for a stack with these settings. */
 const findingsOf = (settings: Record<string, string>): { rule: string; resource: string }[] => {
-  const { stack } = synthesized(settings);
+  const { stack } = synthesize(settings);
   return new AwsSolutionsChecks().validateScope(stack).violations.flatMap(({ ruleName, violatingResources }) =>
     violatingResources.map(({ constructPath = '' }) => ({
       rule: ruleName,
@@ -47,25 +47,25 @@ const findingsOf = (settings: Record<string, string>): { rule: string; resource:
 };
 
 const isAccepted = ({ rule, resource }: { rule: string; resource: string }): boolean =>
-  accepted.some((one) => one.rule === rule && one.resource.test(resource));
+  acceptedFindings.some((accepted) => accepted.rule === rule && accepted.resource.test(resource));
 
-describe('the rules of AWS Solutions', () => {
+describe('cdk-nag AwsSolutions rules', () => {
   it.each([
     ['by default', {}],
-    ['with every setting', everySetting],
-  ])('find nothing but what is accepted: %s', (_, settings) => {
+    ['with all settings', allSettings],
+  ])('find nothing except accepted findings: %s', (_, settings) => {
     expect(findingsOf(settings).filter((finding) => !isAccepted(finding))).toEqual([]);
   });
 
-  it('find all that is accepted, with every setting: nothing in the list has become idle', () => {
-    const findings = findingsOf(everySetting);
-    const idle = accepted.filter(
-      ({ rule, resource }) => !findings.some((one) => one.rule === rule && resource.test(one.resource)),
+  it('find every accepted finding with all settings, so that the list has no obsolete entries', () => {
+    const findings = findingsOf(allSettings);
+    const obsolete = acceptedFindings.filter(
+      ({ rule, resource }) => !findings.some((finding) => finding.rule === rule && resource.test(finding.resource)),
     );
-    expect(idle).toEqual([]);
+    expect(obsolete).toEqual([]);
   });
 
-  it('are accepted for a reason each', () => {
-    for (const { reason } of accepted) expect(reason).toMatch(/^.{20,}\.$/);
+  it('have a reason for every accepted finding', () => {
+    for (const { reason } of acceptedFindings) expect(reason).toMatch(/^.{20,}\.$/);
   });
 });

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { everySetting } from '../support/settings.ts';
-import { synthesized } from '../support/stack.ts';
+import { allSettings } from '../support/settings.ts';
+import { synthesize } from '../support/stack.ts';
 
-const { stack, template } = synthesized();
+const { stack, template } = synthesize();
 
 const { Resources, Outputs, Parameters } = z
   .object({
@@ -29,12 +29,12 @@ const idsOf = (...types: string[]): string[] =>
 
 describe('the stack', () => {
   /**
-   * A table or a queue whose id changes is a new one: its data, or the messages in it, stay behind in the old one. Change
-   * this list only together with a plan for them.
+   * CloudFormation replaces a table or a queue whose logical ID changes, and its data stays in the old one. Change this
+   * list only with a migration plan.
    */
-  it('keeps its tables and queues: their logical ids do not change', () => {
+  it('keeps the logical IDs of its tables and queues', () => {
     expect(idsOf('AWS::DynamoDB::Table', 'AWS::SQS::Queue')).toEqual([
-      'Crashed5EE42D5E',
+      'CrashedQueue6FFA2362',
       'DeliveryAlarmEventsDeadLettersE737AA73',
       'DeliveryAlarmEventsQueue0CEB59F8',
       'DeliveryatomfeedDeadLettersFF5890D2',
@@ -69,15 +69,15 @@ describe('the stack', () => {
     ]);
   });
 
-  it('has the tables that the runbook adopts after a first deploy was rolled back', () => {
+  it('has the tables that the runbook imports after a rolled-back first deployment', () => {
     const runbook = readFileSync(new URL('../../RUNBOOK.md', import.meta.url), 'utf8');
-    const adopted = [...runbook.matchAll(/"(Storage\w+)": \{"TableName": "MonitoringNotifications-(\w+)-/g)];
-    expect(adopted.map(([, id]) => id).toSorted()).toEqual(idsOf('AWS::DynamoDB::Table'));
-    for (const [, id, name] of adopted) expect(name).toBe(id);
+    const imported = [...runbook.matchAll(/"(Storage\w+)": \{"TableName": "MonitoringNotifications-(\w+)-/g)];
+    expect(imported.map(([, id]) => id).toSorted()).toEqual(idsOf('AWS::DynamoDB::Table'));
+    for (const [, id, name] of imported) expect(name).toBe(id);
     for (const id of idsOf('AWS::DynamoDB::Table')) expect(Resources[id]?.DeletionPolicy).toBe('Retain');
   });
 
-  it('can stand beside another one of its kind: nothing has a fixed physical name', () => {
+  it('has no fixed physical names, so that an account can have several stacks', () => {
     const names = [
       'TableName',
       'QueueName',
@@ -91,22 +91,22 @@ describe('the stack', () => {
       'AliasName',
       'Name',
     ];
-    /** These carry a name that need not be unique, or refer to another resource. */
-    const harmless = [
+    /** Their names need not be unique, or refer to another resource. */
+    const exceptions = [
       'AWS::ApiGatewayV2::Api',
       'AWS::IAM::Policy',
       'AWS::Lambda::EventSourceMapping',
       'AWS::Lambda::Permission',
     ];
     const named = Object.entries(Resources)
-      .filter(([, { Type }]) => !harmless.includes(Type))
+      .filter(([, { Type }]) => !exceptions.includes(Type))
       .flatMap(([id, { Properties }]) =>
         names.filter((name) => typeof Properties[name] === 'string').map((name) => `${id} ${name}`),
       );
     expect(named).toEqual([]);
   });
 
-  it('tells where its parts are', () => {
+  it('has a described output for each resource that operators need', () => {
     expect(Object.keys(Outputs)).toEqual(
       expect.arrayContaining([
         'BaseUrl',
@@ -124,21 +124,21 @@ describe('the stack', () => {
 
   it.each([
     ['by default', {}],
-    ['with every setting', everySetting],
-  ])('breaks none of the rules that CloudFormation has for templates: %s', (_, settings) => {
-    expect(() => synthesized(settings, { isChecked: true })).not.toThrow();
+    ['with all settings', allSettings],
+  ])('passes the template validation of CloudFormation: %s', (_, settings) => {
+    expect(() => synthesize(settings, { isChecked: true })).not.toThrow();
   });
 
-  it('leaves room among the 500 resources of a template, with every setting', () => {
-    const { template } = synthesized(everySetting);
+  it('stays well below 500 resources, the limit of a template, with all settings', () => {
+    const { template } = synthesize(allSettings);
     expect(Object.keys(template.toJSON().Resources).length).toBeLessThan(350);
   });
 
-  it('needs nothing at deploy but what the CDK itself needs', () => {
+  it('has no parameters except that of the CDK bootstrap stack', () => {
     expect(Object.keys(Parameters)).toEqual(['BootstrapVersion']);
   });
 
-  it('warns that nothing is mailed, and nothing fed, before it is set from and to where', () => {
+  it('warns if emailFrom or feedEndpoint is not set', () => {
     const warnings = stack.node.metadata
       .filter(({ type }) => type === 'aws:cdk:warning')
       .map(({ data }) => String(data));
@@ -147,7 +147,7 @@ describe('the stack', () => {
     expect(warnings).toHaveLength(2);
   });
 
-  it('encrypts every topic, and refuses plain HTTP to it', () => {
+  it('encrypts every topic, and denies plain HTTP to it', () => {
     for (const id of idsOf('AWS::SNS::Topic')) {
       expect(Resources[id]?.Properties).toHaveProperty('KmsMasterKeyId');
     }

@@ -6,14 +6,14 @@ import {
   notificationTypes,
 } from '../../shared/contracts/notification-types.ts';
 import { senderName } from '../../shared/environment.ts';
-import { propertiesOf, reference, synthesized } from '../support/stack.ts';
+import { propertiesOf, reference, synthesize } from '../support/stack.ts';
 
-const { template, functionIds } = synthesized();
+const { template, functionIds } = synthesize();
 
 const oneOrMore = <Schema extends z.ZodType>(schema: Schema) =>
-  z.union([schema.transform((one) => [one]), z.array(schema)]);
+  z.union([schema.transform((value) => [value]), z.array(schema)]);
 
-/** A resource of a statement as a text: its logical id, or an ARN in which `<…>` stands for what only AWS knows. */
+/** Parses a resource of a statement to its logical ID or an ARN, with references as `<id>`. */
 const resource = z.union([
   z.string(),
   reference,
@@ -41,17 +41,17 @@ const policies = propertiesOf(
 );
 const roleOf = propertiesOf(template, 'AWS::Lambda::Function', z.object({ Role: reference }));
 
-/** What a function may do: the action and the resource, without the ids' hashes, its own logs aside. */
+/** Returns what a function may do as actions and resources, without the hashes of IDs and without its logs. */
 const grantsOf = (name: string): string[] => {
   const role = roleOf.get(functionIds.get(name) ?? '')?.Role;
   const statements = [...policies.values()]
-    .filter(({ Roles }) => Roles.some((one) => one === role))
+    .filter(({ Roles }) => Roles.some((id) => id === role))
     .flatMap(({ PolicyDocument }) => PolicyDocument.Statement);
   return statements
     .flatMap(({ Action, Resource = [], NotResource = [] }) =>
       Action.flatMap((action) => [
-        ...Resource.map((one) => `${action} ${one.replace(/[0-9A-F]{8}$/, '')}`),
-        ...NotResource.map((one) => `${action} all but ${one}`),
+        ...Resource.map((id) => `${action} ${id.replace(/[0-9A-F]{8}$/, '')}`),
+        ...NotResource.map((id) => `${action} all but ${id}`),
       ]),
     )
     .filter((grant) => !grant.startsWith('logs:'))
@@ -65,17 +65,17 @@ const invokingSenders = notificationTypeIds.map(
   (type) => `lambda:InvokeFunction Delivery${senderName(type).replace('-', '')}Function`,
 );
 
-/** A write of a large notification, and the cleanup beside it. */
-const WRITING = ['GetItem', 'PutItem', 'DeleteItem', 'BatchWriteItem', 'Query'];
+/** Writing a large notification and cleaning up its chunks. */
+const WRITE_ACTIONS = ['GetItem', 'PutItem', 'DeleteItem', 'BatchWriteItem', 'Query'];
 
-describe('what each function of the API may do', () => {
+describe('permissions of API functions', () => {
   it.each([
     ['handle-unknown-route', []],
-    ['create-notification', [TOKEN, ...onNotifications('UpdateItem', ...WRITING)]],
+    ['create-notification', [TOKEN, ...onNotifications('UpdateItem', ...WRITE_ACTIONS)]],
     ['list-notifications', [TOKEN, ...onNotifications('GetItem', 'BatchGetItem', 'Query')]],
     ['get-notification', [TOKEN, ...onNotifications('GetItem', 'BatchGetItem')]],
-    ['update-notification', [TOKEN, ...onNotifications('BatchGetItem', ...WRITING)]],
-    ['delete-notification', [TOKEN, ...onNotifications('UpdateItem', ...WRITING)]],
+    ['update-notification', [TOKEN, ...onNotifications('BatchGetItem', ...WRITE_ACTIONS)]],
+    ['delete-notification', [TOKEN, ...onNotifications('UpdateItem', ...WRITE_ACTIONS)]],
     [
       'test-notification',
       [TOKEN, 'dynamodb:UpdateItem StorageAccountsTable', ...onNotifications('BatchGetItem'), ...invokingSenders],
@@ -83,12 +83,12 @@ describe('what each function of the API may do', () => {
     ['test-new-notification', [TOKEN, 'dynamodb:UpdateItem StorageAccountsTable', ...invokingSenders]],
     ['list-notification-types', [TOKEN]],
     ['get-notification-type', [TOKEN]],
-  ])('is what it does and nothing else: %s', (name, grants) => {
+  ])('cover exactly what the function does: %s', (name, grants) => {
     expect(grantsOf(name)).toEqual(grants.toSorted());
   });
 });
 
-describe('what the functions of the pipeline may do', () => {
+describe('permissions of pipeline functions', () => {
   const sending = (types: readonly NotificationTypeId[]) => types.map((type) => `sqs:SendMessage Delivery${type}Queue`);
   const consuming = (queue: string) => [
     ...['ReceiveMessage', 'DeleteMessage', 'GetQueueAttributes', 'ChangeMessageVisibility'].map(
@@ -102,7 +102,7 @@ describe('what the functions of the pipeline may do', () => {
     );
   const ownQueues = (name: string) => grantsOf(name).filter((grant) => grant.startsWith('sqs:'));
 
-  it('is, for the dispatch, to read notifications, to send to the senders, and to continue a large plan', () => {
+  it('allow the dispatch to read notifications, send to the senders and continue a large plan', () => {
     expect(grantsOf('dispatch-alarm-events')).toEqual(
       [
         ...onNotifications('BatchGetItem'),
@@ -114,38 +114,38 @@ describe('what the functions of the pipeline may do', () => {
   });
 
   it.each(notificationTypeIds)(
-    'is to consume and retry on its own queues, bury in its own, and send to others: %s',
+    'allow a sender to consume its queues, retry, dead-letter and send to other senders: %s',
     (type) => {
-      // Turns of incidents are asked for again on the queue itself.
-      const others = notificationTypeIds.filter((one) => one !== type || notificationTypes[one].hasIncidents);
-      const grants = [...sending(others), ...consuming(type), ...retrying(type)];
+      // Messages waiting for an incident lock return to the sender's own queue.
+      const recipients = notificationTypeIds.filter((id) => id !== type || notificationTypes[id].hasIncidents);
+      const grants = [...sending(recipients), ...consuming(type), ...retrying(type)];
       expect(ownQueues(senderName(type))).toEqual(grants.toSorted());
     },
   );
 
-  it('is to mail, to text and to tell the operators for those that do, and for no other', () => {
-    const outlets = notificationTypeIds.map((type) => [
+  it('allow SES and SNS only for the types that use them', () => {
+    const actions = notificationTypeIds.map((type) => [
       type,
       grantsOf(senderName(type))
         .filter((grant) => /^(ses|sns):/.test(grant))
         .map((grant) => grant.split(' ')[0]),
     ]);
-    const mailing = ['ses:SendEmail', 'ses:SendEmail'];
-    expect(Object.fromEntries(outlets)).toEqual({
-      email: mailing,
+    const sendEmail = ['ses:SendEmail', 'ses:SendEmail'];
+    expect(Object.fromEntries(actions)).toEqual({
+      email: sendEmail,
       webhook: [],
       incidentpager: [],
       sms: ['sns:Publish'],
       incidentrouter: [],
       atomfeed: [],
-      technicalContactsEmail: mailing,
+      technicalContactsEmail: sendEmail,
       managed: ['sns:Publish'],
     });
   });
 });
 
-describe('the function that records email events', () => {
-  it('may read and change records of deliveries, consume its queue, and nothing else', () => {
+describe('permissions of record-email-events', () => {
+  it('cover only reading and updating delivery records and consuming the queue', () => {
     expect(grantsOf('record-email-events')).toEqual([
       'dynamodb:GetItem StorageDeliveriesTable',
       'dynamodb:UpdateItem StorageDeliveriesTable',
@@ -157,19 +157,19 @@ describe('the function that records email events', () => {
   });
 });
 
-describe('no policy', () => {
+describe('policies', () => {
   const allowed = [...policies].flatMap(([id, { PolicyDocument }]) =>
-    PolicyDocument.Statement.filter(({ Effect }) => Effect === 'Allow').map((one) => ({ id, ...one })),
+    PolicyDocument.Statement.filter(({ Effect }) => Effect === 'Allow').map((allow) => ({ id, ...allow })),
   );
 
-  it('allows all actions of a service, or more', () => {
+  it('contain no wildcard actions', () => {
     for (const { Action } of allowed) for (const action of Action) expect(action).toMatch(/^[a-z0-9]+:[A-Za-z]+$/);
   });
 
-  it('allows an action on everything, but for the texts and the mails of this list', () => {
+  it('contain no wildcard resources except for emails and SMS', () => {
     const wide = allowed.flatMap(({ Action, Resource = [], NotResource = [] }) =>
-      [...Resource.filter((one) => one.includes('*')), ...NotResource.map((one) => `all but ${one}`)].map(
-        (one) => `${Action} ${one}`,
+      [...Resource.filter((arn) => arn.includes('*')), ...NotResource.map((arn) => `all but ${arn}`)].map(
+        (resources) => `${Action} ${resources}`,
       ),
     );
     expect([...new Set(wide)].toSorted()).toEqual([
@@ -178,15 +178,15 @@ describe('no policy', () => {
     ]);
   });
 
-  it('allows a mail from another address than the sender’s', () => {
-    const mails = allowed.filter(({ Action }) => Action.includes('ses:SendEmail'));
-    expect(mails).toHaveLength(2);
-    for (const { Condition } of mails) {
+  it('allow emails from the configured sender address only', () => {
+    const emails = allowed.filter(({ Action }) => Action.includes('ses:SendEmail'));
+    expect(emails).toHaveLength(2);
+    for (const { Condition } of emails) {
       expect(Condition).toEqual({ StringEquals: { 'ses:FromAddress': 'notifications@example.com' } });
     }
   });
 
-  it('of a resource lets anybody else in, but CloudWatch to the topic of our alarms and our rule to the queue of email events', () => {
+  it('of queues and topics allow only CloudWatch to publish alarms and the EventBridge rule to send email events', () => {
     const queues = propertiesOf(template, 'AWS::SQS::QueuePolicy', z.object({ PolicyDocument: policyDocument }));
     const topics = propertiesOf(template, 'AWS::SNS::TopicPolicy', z.object({ PolicyDocument: policyDocument }));
     const allowed = [...queues.values(), ...topics.values()]

@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { functionNames } from '../../lib/bundles.ts';
 import { environments, type FunctionName } from '../../shared/environment.ts';
-import { propertiesOf, reference, synthesized } from '../support/stack.ts';
+import { propertiesOf, reference, synthesize } from '../support/stack.ts';
 
-/** Every setting that adds a variable somewhere. */
-const everything = {
+/** The settings that add environment variables. */
+const variableSettings = {
   emailReplyTo: 'reply@example.org',
   smsSenderId: 'ALERTS',
   smsOriginationNumber: '+12025550123',
@@ -13,11 +13,11 @@ const everything = {
   feedEndpoint: 'https://feed.example.org/alerts',
 };
 
-const { template, functionIds } = synthesized();
-const full = synthesized(everything);
+const { template, functionIds } = synthesize();
+const full = synthesize(variableSettings);
 
-/** A value of a template as a text: a reference becomes an address. */
-const text = z.union([
+/** Parses a template value to a string. A reference becomes a URL. */
+const stringValue = z.union([
   z.string(),
   reference.transform((id) => `https://resource.example/${id}`),
   z
@@ -30,42 +30,42 @@ const functionSchema = z.object({
   Architectures: z.array(z.string()),
   Role: reference,
   LoggingConfig: z.object({ LogGroup: reference }),
-  Environment: z.object({ Variables: z.record(z.string(), text) }),
+  Environment: z.object({ Variables: z.record(z.string(), stringValue) }),
   Timeout: z.number(),
   RecursiveLoop: z.string().optional(),
 });
 const functions = propertiesOf(template, 'AWS::Lambda::Function', functionSchema);
 const fullFunctions = propertiesOf(full.template, 'AWS::Lambda::Function', functionSchema);
 
-/** Those of Node and of the library of metrics, which no function of ours reads itself. */
-const NOT_OURS = ['UV_THREADPOOL_SIZE', 'POWERTOOLS_SERVICE_NAME'];
+/** Variables that only Node.js and Powertools read. */
+const RUNTIME_VARIABLES = ['UV_THREADPOOL_SIZE', 'POWERTOOLS_SERVICE_NAME'];
 
 const variablesOf = (name: FunctionName, all: typeof functions, ids: typeof functionIds): Record<string, string> => {
   const { Variables = {} } = all.get(ids.get(name) ?? '')?.Environment ?? {};
-  return Object.fromEntries(Object.entries(Variables).filter(([variable]) => !NOT_OURS.includes(variable)));
+  return Object.fromEntries(Object.entries(Variables).filter(([variable]) => !RUNTIME_VARIABLES.includes(variable)));
 };
 
 describe('every function', () => {
-  it('is one of the list, and every one of the list is there', () => {
+  it('is in functionNames, and every name has a function', () => {
     expect([...functionIds.keys()].toSorted()).toEqual(functionNames.toSorted());
     expect([...functions.keys()].toSorted()).toEqual([...functionIds.values()].toSorted());
   });
 
-  it('runs on Node.js 24 and arm64, for at most 30 s, which is how long the HTTP API waits', () => {
+  it('runs on Node.js 24 and arm64, with a timeout of at most 30 s, the limit of the HTTP API', () => {
     for (const { Runtime, Architectures, Timeout } of functions.values()) {
       expect({ Runtime, Architectures }).toEqual({ Runtime: 'nodejs24.x', Architectures: ['arm64'] });
       expect(Timeout).toBeLessThanOrEqual(30);
     }
   });
 
-  it('writes to a log group of its own, which forgets', () => {
+  it('has its own log group with retention', () => {
     const groups = propertiesOf(template, 'AWS::Logs::LogGroup', z.object({ RetentionInDays: z.number() }));
     const used = [...functions.values()].map(({ LoggingConfig }) => LoggingConfig.LogGroup);
     expect(new Set(used).size).toBe(functions.size);
     for (const group of used) expect(groups.get(group)?.RetentionInDays).toBe(30);
   });
 
-  it('has a role of its own, for which Lambda alone stands in', () => {
+  it('has its own role, which only Lambda can assume', () => {
     const roles = propertiesOf(template, 'AWS::IAM::Role', z.looseObject({ AssumeRolePolicyDocument: z.unknown() }));
     const used = [...functions.values()].map(({ Role }) => Role);
     expect(new Set(used).size).toBe(functions.size);
@@ -79,32 +79,32 @@ describe('every function', () => {
     }
   });
 
-  it('may send to its own queue where it retries or continues, and never where it does not', () => {
+  it('allows recursive loops only if it sends messages to its own queue', () => {
     for (const [name, id] of functionIds) {
-      const isOwnProducer = name.startsWith('send-') || name === 'dispatch-alarm-events';
-      expect([name, functions.get(id)?.RecursiveLoop]).toEqual([name, isOwnProducer ? 'Allow' : undefined]);
+      const sendsToItself = name.startsWith('send-') || name === 'dispatch-alarm-events';
+      expect([name, functions.get(id)?.RecursiveLoop]).toEqual([name, sendsToItself ? 'Allow' : undefined]);
     }
   });
 });
 
-describe('the environment of every function', () => {
-  it.each(functionNames)('is one that it can start with: %s', (name) => {
+describe('function environments', () => {
+  it.each(functionNames)('pass the schema of the function: %s', (name) => {
     const result = environments[name].safeParse(variablesOf(name, functions, functionIds));
     expect(result.error?.issues ?? []).toEqual([]);
   });
 
-  it.each(functionNames)('holds nothing that it does not read: %s', (name) => {
-    const read = Object.keys(environments[name].shape);
-    expect(read).toEqual(expect.arrayContaining(Object.keys(variablesOf(name, functions, functionIds))));
+  it.each(functionNames)('contain only variables that the function reads: %s', (name) => {
+    const variables = Object.keys(environments[name].shape);
+    expect(variables).toEqual(expect.arrayContaining(Object.keys(variablesOf(name, functions, functionIds))));
   });
 
-  it.each(functionNames)('holds everything that it reads where all settings are given: %s', (name) => {
+  it.each(functionNames)('contain every variable that the function reads, with all settings: %s', (name) => {
     expect(Object.keys(variablesOf(name, fullFunctions, full.functionIds)).toSorted()).toEqual(
       Object.keys(environments[name].shape).toSorted(),
     );
   });
 
-  it('never holds a secret', () => {
+  it('contain no secrets', () => {
     for (const name of functionNames) {
       for (const variable of Object.keys(variablesOf(name, fullFunctions, full.functionIds))) {
         expect(variable).not.toMatch(/SECRET|PASSWORD|CREDENTIAL/);
@@ -112,12 +112,12 @@ describe('the environment of every function', () => {
     }
   });
 
-  it('lets 32 names be looked up at once, and a batch of retries where they are users’: libuv takes half of the threads for it', () => {
-    const withMore = [...functionIds].filter(
+  it('allow 32 concurrent DNS lookups, and 100 for HTTP senders; libuv uses half of the threads for lookups', () => {
+    const largerPools = [...functionIds].filter(
       ([, id]) => functions.get(id)?.Environment.Variables.UV_THREADPOOL_SIZE !== '64',
     );
-    const dialling = ['send-webhook', 'send-incidentpager', 'send-incidentrouter', 'send-atomfeed'];
-    expect(withMore.map(([name]) => name).toSorted()).toEqual(dialling.toSorted());
-    for (const [, id] of withMore) expect(functions.get(id)?.Environment.Variables.UV_THREADPOOL_SIZE).toBe('200');
+    const httpSenders = ['send-webhook', 'send-incidentpager', 'send-incidentrouter', 'send-atomfeed'];
+    expect(largerPools.map(([name]) => name).toSorted()).toEqual(httpSenders.toSorted());
+    for (const [, id] of largerPools) expect(functions.get(id)?.Environment.Variables.UV_THREADPOOL_SIZE).toBe('200');
   });
 });

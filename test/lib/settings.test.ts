@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { PLACEHOLDER_SENDER, parseSettings, settingNames } from '../../lib/settings.ts';
 
-describe('the settings of a deploy', () => {
-  it('need nothing: each has a default that works', () => {
+describe('settings', () => {
+  it('have defaults, so none is required', () => {
     expect(parseSettings({})).toMatchObject({
       emailFrom: PLACEHOLDER_SENDER,
       testsPerTenantPerDay: 200,
@@ -23,8 +23,8 @@ describe('the settings of a deploy', () => {
     });
   });
 
-  it('are read from texts, as -c gives them', () => {
-    const given = {
+  it('are parsed from strings, as passed by -c', () => {
+    const context = {
       emailFrom: 'alerts@example.org',
       testsPerTenantPerDay: '100000',
       tokenCacheSeconds: '0',
@@ -36,7 +36,7 @@ describe('the settings of a deploy', () => {
       smsMaxPriceUsd: '0.5',
       senderConcurrencyByType: 'webhook=100,sms=5',
     };
-    expect(parseSettings(given)).toMatchObject({
+    expect(parseSettings(context)).toMatchObject({
       emailFrom: 'alerts@example.org',
       testsPerTenantPerDay: 100_000,
       tokenCacheSeconds: 0,
@@ -50,7 +50,7 @@ describe('the settings of a deploy', () => {
     });
   });
 
-  it('are read from values, as cdk.json gives them', () => {
+  it('are parsed from JSON values, as in cdk.json', () => {
     expect(parseSettings({ testsPerTenantPerDay: 5, deletionProtection: false, retryDelayScale: 1 })).toMatchObject({
       testsPerTenantPerDay: 5,
       deletionProtection: false,
@@ -59,32 +59,32 @@ describe('the settings of a deploy', () => {
   });
 
   it.each([
-    ['a look-up', 'availability-zones:account=1:region=eu-west-1'],
+    ['a context lookup', 'availability-zones:account=1:region=eu-west-1'],
     ['a feature flag', '@aws-cdk/core:newStyleStackSynthesis'],
     ['the CLI', 'aws:cdk:enable-path-metadata'],
     ['`cdk cli-telemetry --disable`', 'cli-telemetry'],
     ['`cdk acknowledge`', 'acknowledged-issue-numbers'],
-  ])('leave alone what the CDK CLI keeps in the same context: %s', (_, key) => {
+  ])('ignore context keys of the CDK: %s', (_, key) => {
     expect(parseSettings({ [key]: true })).toEqual(parseSettings({}));
   });
 });
 
-describe('a setting that is misspelt', () => {
+describe('an unknown setting', () => {
   it.each(['testPerDay', 'mailfrom', 'MailFrom', 'retry_scale', 'retry-scale', 'toString'])(
-    'is named, with those that there are: %s',
+    'is rejected with a list of all settings: %s',
     (name) => {
       const attempt = () => parseSettings({ [name]: 'x' });
       expect(attempt).toThrow(`"${name}" is not a setting`);
-      for (const known of settingNames) expect(attempt).toThrow(known);
+      for (const settingName of settingNames) expect(attempt).toThrow(settingName);
     },
   );
 });
 
-describe('a setting that is wrong', () => {
+describe('an invalid setting', () => {
   it.each([
-    ['emailFrom', 'nobody'],
+    ['emailFrom', 'alerts'],
     ['emailFrom', 'Ops <ops@example.org>'],
-    ['emailReplyTo', 'nobody'],
+    ['emailReplyTo', 'reply'],
     ['smsSenderId', 'a b'],
     ['smsSenderId', 'longerThan11'],
     ['smsOriginationNumber', '12025550123'],
@@ -136,18 +136,18 @@ describe('a setting that is wrong', () => {
     ['memoryMb', '20000'],
     ['memoryMbByType', 'pigeon=512'],
     ['memoryMbByType', 'webhook=1'],
-  ])('is named: %s=%j', (name, value) => {
-    expect(() => parseSettings({ [name]: value })).toThrow(new RegExp(`^Wrong setting: ${name}[.:]`));
+  ])('is rejected by name: %s=%j', (name, value) => {
+    expect(() => parseSettings({ [name]: value })).toThrow(new RegExp(`^Invalid setting: ${name}[.:]`));
   });
 
-  it('is named together with all others', () => {
+  it('is reported together with all other invalid settings', () => {
     const attempt = () => parseSettings({ testsPerTenantPerDay: 'x', emailFrom: 'x', tests: 1 });
-    for (const told of ['testsPerTenantPerDay: ', 'emailFrom: ', '"tests" is not a setting'])
-      expect(attempt).toThrow(told);
+    for (const message of ['testsPerTenantPerDay: ', 'emailFrom: ', '"tests" is not a setting'])
+      expect(attempt).toThrow(message);
   });
 });
 
-describe('settings that belong together', () => {
+describe('related settings', () => {
   const certificateArn = 'arn:aws:acm:eu-west-1:111111111111:certificate/0a1b2c3d';
   const domain = { domainName: 'api.example.org', certificateArn };
   const zone = { hostedZoneId: 'Z0123456789ABC', hostedZoneName: 'example.org' };
@@ -155,23 +155,23 @@ describe('settings that belong together', () => {
   it.each([
     ['a domain', domain],
     ['a domain with a path', { ...domain, basePath: 'v1.0/123456' }],
-    ['a domain with its record', { ...domain, ...zone }],
-    ['a domain that is its zone', { ...domain, domainName: 'example.org', ...zone }],
-    ['an identity', { emailIdentity: 'true', emailFrom: 'alerts@example.org' }],
-  ])('are taken together: %s', (_, settings) => {
+    ['a domain with a hosted zone', { ...domain, ...zone }],
+    ['a domain that equals its hosted zone', { ...domain, domainName: 'example.org', ...zone }],
+    ['an SES identity', { emailIdentity: 'true', emailFrom: 'alerts@example.org' }],
+  ])('are accepted together: %s', (_, settings) => {
     expect(() => parseSettings(settings)).not.toThrow();
   });
 
   it.each([
-    [{ domainName: 'api.example.org' }, 'certificateArn: is needed with domainName'],
-    [{ certificateArn }, 'domainName: is needed with certificateArn'],
-    [{ basePath: 'v1' }, 'domainName: is needed with basePath'],
-    [zone, 'domainName: is needed with hostedZoneId'],
-    [{ ...domain, hostedZoneId: zone.hostedZoneId }, 'hostedZoneName: is needed with hostedZoneId'],
-    [{ ...domain, hostedZoneName: 'example.org' }, 'hostedZoneId: is needed with hostedZoneName'],
-    [{ ...domain, ...zone, hostedZoneName: 'le.org' }, 'domainName: must lie in hostedZoneName'],
-    [{ emailIdentity: true }, 'emailFrom: is needed with emailIdentity'],
-  ])('are asked for in one sentence where one is missing or does not fit: %j', (settings, sentence) => {
-    expect(() => parseSettings(settings)).toThrow(new RegExp(`^Wrong setting: ${sentence}$`));
+    [{ domainName: 'api.example.org' }, 'certificateArn: is required with domainName'],
+    [{ certificateArn }, 'domainName: is required with certificateArn'],
+    [{ basePath: 'v1' }, 'domainName: is required with basePath'],
+    [zone, 'domainName: is required with hostedZoneId'],
+    [{ ...domain, hostedZoneId: zone.hostedZoneId }, 'hostedZoneName: is required with hostedZoneId'],
+    [{ ...domain, hostedZoneName: 'example.org' }, 'hostedZoneId: is required with hostedZoneName'],
+    [{ ...domain, ...zone, hostedZoneName: 'le.org' }, 'domainName: must be in the zone hostedZoneName'],
+    [{ emailIdentity: true }, 'emailFrom: is required with emailIdentity'],
+  ])('are rejected if one is missing or inconsistent: %j', (settings, message) => {
+    expect(() => parseSettings(settings)).toThrow(new RegExp(`^Invalid setting: ${message}$`));
   });
 });

@@ -4,10 +4,10 @@ import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { parseSettings } from '../../lib/settings.ts';
 import { Storage } from '../../lib/storage.ts';
-import { inOutdir, propertiesOf } from '../support/stack.ts';
+import { propertiesOf, withOutputDirectory } from '../support/stack.ts';
 
 const storageOf = (context = {}) =>
-  inOutdir((outdir) => {
+  withOutputDirectory((outdir) => {
     const stack = new Stack(new App({ outdir, builtinCloudFormationValidation: false }));
     const storage = new Storage(stack, 'Storage', parseSettings(context));
     return { stack, storage, template: Template.fromStack(stack) };
@@ -16,7 +16,7 @@ const storageOf = (context = {}) =>
 const { stack, storage, template } = storageOf();
 
 describe('every table', () => {
-  it('is on demand, can be restored to any second, and is protected from deletion', () => {
+  it('is on demand, with point-in-time recovery and deletion protection', () => {
     template.resourceCountIs('AWS::DynamoDB::Table', 4);
     template.allResourcesProperties('AWS::DynamoDB::Table', {
       BillingMode: 'PAY_PER_REQUEST',
@@ -26,19 +26,19 @@ describe('every table', () => {
     template.allResources('AWS::DynamoDB::Table', { DeletionPolicy: 'Retain', UpdateReplacePolicy: 'Retain' });
   });
 
-  it('forgets what has expired', () => {
+  it('deletes expired items by TTL', () => {
     template.allResourcesProperties('AWS::DynamoDB::Table', {
       TimeToLiveSpecification: { AttributeName: 'ttl', Enabled: true },
     });
   });
 
-  it('goes with the stack where the settings say so', () => {
+  it('is deleted with the stack if deletionProtection is false', () => {
     const temporary = storageOf({ deletionProtection: 'false' }).template;
     temporary.allResources('AWS::DynamoDB::Table', { DeletionPolicy: 'Delete', UpdateReplacePolicy: 'Delete' });
     temporary.allResourcesProperties('AWS::DynamoDB::Table', { DeletionProtectionEnabled: false });
   });
 
-  it('has the keys that the repositories use', () => {
+  it('has the key attributes that the repositories use', () => {
     const keySchema = z.array(z.object({ AttributeName: z.string(), KeyType: z.string() }));
     const keys = [...propertiesOf(template, 'AWS::DynamoDB::Table', z.object({ KeySchema: keySchema }))].map(
       ([id, { KeySchema }]) => [
@@ -55,8 +55,8 @@ describe('every table', () => {
   });
 });
 
-describe('the access to a table', () => {
-  it('is the permission for what is asked, on that table alone, and its name', () => {
+describe('access to a table', () => {
+  it('consists of the permission for the given actions on that table, and its name as a variable', () => {
     const { environment, statements } = storage.tokens.access('GetItem', 'Query');
     expect(stack.resolve(environment)).toEqual({ TOKENS_TABLE: { Ref: expect.stringMatching(/^StorageTokensTable/) } });
     expect(statements.map((statement) => stack.resolve(statement.toStatementJson()))).toEqual([
@@ -68,9 +68,9 @@ describe('the access to a table', () => {
     ]);
   });
 
-  it('adds up', () => {
-    const sum = storage.tokens.access('GetItem').and(storage.accounts.access('UpdateItem'));
-    expect(Object.keys(sum.environment)).toEqual(['TOKENS_TABLE', 'ACCOUNTS_TABLE']);
-    expect(sum.statements).toHaveLength(2);
+  it('combines with access to another table', () => {
+    const combined = storage.tokens.access('GetItem').and(storage.accounts.access('UpdateItem'));
+    expect(Object.keys(combined.environment)).toEqual(['TOKENS_TABLE', 'ACCOUNTS_TABLE']);
+    expect(combined.statements).toHaveLength(2);
   });
 });

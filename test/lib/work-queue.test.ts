@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
 import { senderName } from '../../shared/environment.ts';
-import { propertiesOf, reference, synthesized } from '../support/stack.ts';
+import { propertiesOf, reference, synthesize } from '../support/stack.ts';
 
-const { template, functionIds } = synthesized({
+const { template, functionIds } = synthesize({
   producerAccounts: '111111111111,222222222222',
   senderConcurrency: '20',
   dispatchConcurrency: '5',
@@ -22,9 +22,9 @@ const queues = propertiesOf(
     RedrivePolicy: z.object({ deadLetterTargetArn: reference, maxReceiveCount: z.number() }).optional(),
   }),
 );
-const CRASHED = /^Crashed[0-9A-F]{8}$/;
+const CRASHED = /^CrashedQueue[0-9A-F]{8}$/;
 const workQueues = [...queues].filter(([id]) => !id.includes('DeadLetters') && !CRASHED.test(id));
-const isRetries = (id: string) => /Retries[0-9A-F]{8}$/.test(id);
+const isRetryQueue = (id: string) => /Retries[0-9A-F]{8}$/.test(id);
 
 const mappings = (of: typeof template) => [
   ...propertiesOf(
@@ -68,8 +68,8 @@ const statementsFor = (queue: string) =>
   policies.filter(({ Queues }) => Queues.includes(queue)).flatMap(({ PolicyDocument }) => PolicyDocument.Statement);
 
 const sourcesOf = (name: string) => sources.filter(({ FunctionName }) => FunctionName === functionIds.get(name));
-const sourceOf = (name: string) => sourcesOf(name).find(({ EventSourceArn }) => !isRetries(EventSourceArn));
-const retriesOf = (name: string) => sourcesOf(name).find(({ EventSourceArn }) => isRetries(EventSourceArn));
+const sourceOf = (name: string) => sourcesOf(name).find(({ EventSourceArn }) => !isRetryQueue(EventSourceArn));
+const retriesOf = (name: string) => sourcesOf(name).find(({ EventSourceArn }) => isRetryQueue(EventSourceArn));
 
 describe('every queue', () => {
   it('is encrypted', () => {
@@ -78,7 +78,7 @@ describe('every queue', () => {
     }
   });
 
-  it('refuses plain HTTP, from everybody', () => {
+  it('denies plain HTTP to all principals', () => {
     for (const id of queues.keys()) {
       expect(statementsFor(id)).toContainEqual({
         Effect: 'Deny',
@@ -90,8 +90,8 @@ describe('every queue', () => {
   });
 });
 
-describe('every queue that work comes from', () => {
-  it('redrives to the crashed queue after a hundred receives, and no other queue redrives anywhere', () => {
+describe('every work queue', () => {
+  it('redrives to the crashed queue after 100 receives; other queues have no redrive policy', () => {
     const consumed = new Set(sources.map(({ EventSourceArn }) => EventSourceArn));
     const crashed = { deadLetterTargetArn: expect.stringMatching(CRASHED), maxReceiveCount: 100 };
     for (const [id, { RedrivePolicy }] of queues) {
@@ -99,7 +99,7 @@ describe('every queue that work comes from', () => {
     }
   });
 
-  it('keeps messages 4 days; the crashed queue and the dead-letter queues keep them 14', () => {
+  it('retains messages for 4 days; the crashed queue and the dead-letter queues retain them for 14', () => {
     const workQueueIds = new Set(workQueues.map(([id]) => id));
     for (const [id, { MessageRetentionPeriod }] of queues) {
       expect([id, MessageRetentionPeriod / 86_400]).toEqual([id, workQueueIds.has(id) ? 4 : 14]);
@@ -112,27 +112,27 @@ describe('every queue that work comes from', () => {
     );
   });
 
-  it('hides a message at least six times as long as its function may run, and while its batch is gathered', () => {
+  it('has a visibility timeout of at least six function timeouts plus the batching window', () => {
     for (const { EventSourceArn, FunctionName, MaximumBatchingWindowInSeconds: window = 0 } of sources) {
       const timeout = functions.get(FunctionName)?.Timeout ?? Number.NaN;
       expect(queues.get(EventSourceArn)?.VisibilityTimeout).toBeGreaterThanOrEqual(6 * timeout + window);
     }
   });
 
-  it('takes back the messages of a batch that failed, and only those', () => {
+  it('reports failed messages of a batch individually', () => {
     for (const { FunctionResponseTypes } of sources) expect(FunctionResponseTypes).toEqual(['ReportBatchItemFailures']);
   });
 
-  it('hands out what is new at once, ten at a time', () => {
+  it('delivers first attempts without a batching window, ten per batch', () => {
     for (const { BatchSize, MaximumBatchingWindowInSeconds } of sources.filter(
-      ({ EventSourceArn }) => !isRetries(EventSourceArn),
+      ({ EventSourceArn }) => !isRetryQueue(EventSourceArn),
     )) {
       expect({ BatchSize, MaximumBatchingWindowInSeconds }).toEqual({ BatchSize: 10 });
     }
   });
 });
 
-describe('each type of the list', () => {
+describe('each notification type', () => {
   it('has a queue, a dead-letter queue and a sender that consumes it', () => {
     expect(workQueues).toHaveLength(2 * notificationTypeIds.length + 2);
     for (const type of notificationTypeIds) {
@@ -144,12 +144,12 @@ describe('each type of the list', () => {
     }
   });
 
-  it('has as many workers as the settings say', () => {
-    const workers = notificationTypeIds.map((type) => sourceOf(senderName(type))?.ScalingConfig.MaximumConcurrency);
-    expect(workers).toEqual(notificationTypeIds.map((type) => (type === 'webhook' ? 100 : 20)));
+  it('has the sender concurrency in the settings', () => {
+    const concurrency = notificationTypeIds.map((type) => sourceOf(senderName(type))?.ScalingConfig.MaximumConcurrency);
+    expect(concurrency).toEqual(notificationTypeIds.map((type) => (type === 'webhook' ? 100 : 20)));
   });
 
-  it('has a queue for retries, of which the same sender takes many at a time', () => {
+  it('has a retry queue that the same sender consumes in large batches', () => {
     for (const type of notificationTypeIds) {
       const retries = retriesOf(senderName(type));
       expect(retries).toMatchObject({ BatchSize: 100, MaximumBatchingWindowInSeconds: 5 });
@@ -157,37 +157,37 @@ describe('each type of the list', () => {
     }
   });
 
-  it('has a quarter of its workers for retries besides, but at least the two that AWS wants', () => {
-    const { template: small, functionIds: ids } = synthesized({
+  it('has a quarter of its concurrency in addition for retries, with the AWS minimum of 2', () => {
+    const { template: small, functionIds: ids } = synthesize({
       senderConcurrency: '2',
       senderConcurrencyByType: 'webhook=101',
     });
-    const workers = (name: string) =>
+    const retryConcurrency = (name: string) =>
       mappings(small).find(
-        ({ FunctionName, EventSourceArn }) => FunctionName === ids.get(name) && isRetries(EventSourceArn),
+        ({ FunctionName, EventSourceArn }) => FunctionName === ids.get(name) && isRetryQueue(EventSourceArn),
       )?.ScalingConfig.MaximumConcurrency;
-    expect([workers('send-webhook'), workers('send-sms')]).toEqual([26, 2]);
+    expect([retryConcurrency('send-webhook'), retryConcurrency('send-sms')]).toEqual([26, 2]);
     expect(retriesOf('send-sms')?.ScalingConfig).toEqual({ MaximumConcurrency: 5 });
   });
 
-  it('gathers retries for less long where every wait is shortened, but for the second that AWS wants', () => {
-    const { template: quick } = synthesized({ retryDelayScale: '0.001' });
+  it('scales the batching window of retries with retryDelayScale, with the AWS minimum of 1 s', () => {
+    const { template: quick } = synthesize({ retryDelayScale: '0.001' });
     const windows = mappings(quick).map(({ MaximumBatchingWindowInSeconds: window }) => window);
     expect(new Set(windows)).toEqual(new Set([undefined, 1]));
   });
 });
 
 describe('the queue of alarm events', () => {
-  const id = workQueues.map(([one]) => one).find((one) => one.includes('AlarmEvents')) ?? '';
+  const [id = ''] = workQueues.find(([queueId]) => queueId.includes('AlarmEvents')) ?? [];
 
-  it('is consumed by the dispatch, by as many workers as the settings say', () => {
+  it('is consumed by the dispatch with dispatchConcurrency', () => {
     expect(sourceOf('dispatch-alarm-events')).toMatchObject({
       EventSourceArn: id,
       ScalingConfig: { MaximumConcurrency: 5 },
     });
   });
 
-  it('lets the accounts of the producers send, and do nothing that changes it', () => {
+  it('allows producer accounts to send, and nothing that changes the queue', () => {
     const allowed = statementsFor(id).filter(({ Effect }) => Effect === 'Allow');
     const actions = new Set(allowed.flatMap(({ Action }) => Action));
     expect(actions).toContain('sqs:SendMessage');
@@ -195,11 +195,11 @@ describe('the queue of alarm events', () => {
     for (const account of ['111111111111', '222222222222']) expect(JSON.stringify(allowed)).toContain(account);
   });
 
-  it('is the only queue that they may send to', () => {
-    for (const one of queues.keys()) {
-      const allowed = statementsFor(one).filter(({ Effect }) => Effect === 'Allow');
+  it('is the only queue that producer accounts may send to', () => {
+    for (const queueId of queues.keys()) {
+      const allowed = statementsFor(queueId).filter(({ Effect }) => Effect === 'Allow');
       const accounts = allowed.filter(({ Principal }) => JSON.stringify(Principal).includes('AWS'));
-      expect([one, accounts.length > 0]).toEqual([one, one === id]);
+      expect([queueId, accounts.length > 0]).toEqual([queueId, queueId === id]);
     }
   });
 });

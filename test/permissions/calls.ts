@@ -1,14 +1,14 @@
 import * as z from 'zod';
 import { type AwsCall, local } from '../../bin/local/aws/aws-service.ts';
 
-/** What IAM would decide on: who wants to do what with which resource. */
+/** A request as IAM evaluates it. */
 export type Call = {
   /** The name of the function. */
   caller: string;
   action: string;
-  /** An ARN, or a phone number: texts have no resource. */
+  /** An ARN, or a phone number for SMS, which has no IAM resource. */
   resource: string;
-  /** The condition keys that the service would give. */
+  /** The values of the condition keys. */
   context: Readonly<Record<string, string>>;
 };
 
@@ -16,15 +16,15 @@ const arn = (service: string, resource: string): string =>
   `arn:aws:${service}:${local.region}:${local.account}:${resource}`;
 
 const json = (body: Buffer): unknown => JSON.parse(body.toString('utf8'));
-const single = z.object({ TableName: z.string() }).transform(({ TableName }) => [TableName]);
-const batch = z
+const singleTable = z.object({ TableName: z.string() }).transform(({ TableName }) => [TableName]);
+const batchTables = z
   .object({ RequestItems: z.record(z.string(), z.unknown()) })
-  .transform((one) => Object.keys(one.RequestItems));
-const tables = z.union([single, batch]);
+  .transform(({ RequestItems }) => Object.keys(RequestItems));
+const tables = z.union([singleTable, batchTables]);
 const queue = z.object({ QueueUrl: z.string() }).transform(({ QueueUrl }) => QueueUrl.split('/').at(-1));
 
-/** An operation whose action in IAM has another name. */
-const actions = new Map([
+/** Operations whose IAM action has a different name. */
+const actionByOperation = new Map([
   ['SendMessageBatch', 'SendMessage'],
   ['Invoke', 'InvokeFunction'],
 ]);
@@ -46,17 +46,17 @@ const resourcesOf = ({ service, path, body }: AwsCall): string[] => {
     case 'sns':
       return [form.get('TopicArn') ?? form.get('PhoneNumber') ?? ''];
     default:
-      throw new Error(`Nobody knows what ${service} asks IAM for.`);
+      throw new Error(`No IAM resources are defined for ${service}.`);
   }
 };
 
 const contextOf = ({ service, body }: AwsCall): Call['context'] =>
   service === 'ses' ? { 'ses:FromAddress': new URLSearchParams(body.toString('utf8')).get('Source') ?? '' } : {};
 
-/** What a call of a function asks IAM for; nothing for the calls of the tests themselves. */
+/** Returns the IAM requests of a function's AWS call. Returns none for calls by the tests. */
 export const callsOf = (call: AwsCall): Call[] => {
   const [, caller] = /^local-(.+)$/.exec(call.caller) ?? [];
   if (caller === undefined) return [];
-  const action = `${call.service}:${actions.get(call.action) ?? call.action}`;
+  const action = `${call.service}:${actionByOperation.get(call.action) ?? call.action}`;
   return resourcesOf(call).map((resource) => ({ caller, action, resource, context: contextOf(call) }));
 };

@@ -3,28 +3,27 @@ import { textOf } from '../../bin/local/aws/intrinsics.ts';
 import { referencesOf } from '../../bin/local/aws/resources.ts';
 import type { Call } from './calls.ts';
 
-/** One action on one resource, or on all but one, that the role of a function allows. */
+/** An action on a resource, or on all resources but one, that the role of a function allows. */
 export type Grant = {
-  /** The name of the function. */
-  holder: string;
+  functionName: string;
   action: string;
-  /** An ARN, in which `*` stands for anything. */
+  /** An ARN with `*` as a wildcard. */
   resource: string;
-  /** True where everything is allowed but this resource. */
+  /** True if the grant covers all resources except this one. */
   isExcluded: boolean;
-  /** Condition keys, and the values that they must have. */
+  /** The required values of condition keys. */
   conditions: Readonly<Record<string, string>>;
 };
 
 const oneOrMore = <Schema extends z.ZodType>(schema: Schema) =>
-  z.union([z.array(schema), schema.transform((one) => [one])]);
+  z.union([z.array(schema), schema.transform((value) => [value])]);
 
 const role = z.union([
   z.object({ Ref: z.string() }).transform(({ Ref }) => Ref),
   z.object({ 'Fn::GetAtt': z.tuple([z.string(), z.string()]) }).transform((attribute) => attribute['Fn::GetAtt'][0]),
 ]);
 
-/** A statement that the test does not understand, such as a Deny, does not parse. */
+/** Rejects statements that the test does not support, such as Deny. */
 const statement = z.strictObject({
   Effect: z.literal('Allow'),
   Action: oneOrMore(z.string()),
@@ -50,12 +49,12 @@ const templateSchema = z.object({
   ),
 });
 
-/** What the synthesized role of each function allows, its own logs aside: Lambda itself writes those. */
+/** Returns what the role of each function allows, except for its logs, which Lambda writes. */
 export const grantsOf = (template: unknown, endpointUrl: string): Grant[] => {
   const { Resources: resources } = templateSchema.parse(template);
   const references = referencesOf(resources, endpointUrl);
   const ofType = (type: string) => Object.entries(resources).filter(([, { Type }]) => Type === type);
-  const holders = new Map(
+  const functionNameByRole = new Map(
     ofType('AWS::Lambda::Function').map(([id, { Properties }]) => [
       lambdaFunction.parse(Properties).Role,
       references.ref(id) ?? id,
@@ -64,12 +63,12 @@ export const grantsOf = (template: unknown, endpointUrl: string): Grant[] => {
   return ofType('AWS::IAM::Policy')
     .map(([, { Properties }]) => policy.parse(Properties))
     .flatMap(({ Roles, PolicyDocument }) =>
-      Roles.flatMap((id) => holders.get(id) ?? []).flatMap((holder) =>
+      Roles.flatMap((id) => functionNameByRole.get(id) ?? []).flatMap((functionName) =>
         PolicyDocument.Statement.filter(({ Action }) => !Action.some((action) => action.startsWith('logs:'))).flatMap(
           ({ Action, Resource, NotResource, Condition }) =>
             (Resource ?? NotResource ?? []).flatMap((resource) =>
               Action.map((action) => ({
-                holder,
+                functionName,
                 action,
                 resource: textOf(resource, references),
                 isExcluded: NotResource !== undefined,
@@ -81,12 +80,12 @@ export const grantsOf = (template: unknown, endpointUrl: string): Grant[] => {
     );
 };
 
-const fits = (pattern: string, resource: string): boolean =>
+const matches = (pattern: string, resource: string): boolean =>
   new RegExp(`^${pattern.split('*').map(RegExp.escape).join('.*')}$`, 's').test(resource);
 
-/** Whether IAM would allow the call by this grant. */
-export const allows = ({ holder, action, resource, isExcluded, conditions }: Grant, call: Call): boolean =>
-  holder === call.caller &&
+/** Returns whether the grant allows the call. */
+export const allows = ({ functionName, action, resource, isExcluded, conditions }: Grant, call: Call): boolean =>
+  functionName === call.caller &&
   action === call.action &&
-  fits(resource, call.resource) !== isExcluded &&
+  matches(resource, call.resource) !== isExcluded &&
   Object.entries(conditions).every(([key, value]) => call.context[key] === value);

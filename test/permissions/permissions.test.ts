@@ -5,57 +5,57 @@ import { createAccountRepository } from '../../shared/adapters/accounts/account-
 import { type FaultyStack, startFaultyStack, throttled } from '../faults/support.ts';
 import { openSink, type Sink } from '../support/sink.ts';
 import { type Call, callsOf } from './calls.ts';
-import { driveApi } from './drive-api.ts';
-import { answerIn, drivePipeline, type Mood, outletFault } from './drive-pipeline.ts';
+import { exerciseApi } from './exercise-api.ts';
+import { awsFault, type Behavior, exercisePipeline, httpResponder } from './exercise-pipeline.ts';
 import { allows, type Grant, grantsOf } from './grants.ts';
 
-/** Permissions that no call of a function's code needs, and who does. */
-const usedByOthers: readonly { action: string; reason: string }[] = [
-  { action: 'sqs:ReceiveMessage', reason: 'Lambda reads the queue of a function with its role.' },
-  { action: 'sqs:DeleteMessage', reason: 'Lambda acks for a function with its role.' },
+/** Permissions that Lambda uses with the role of a function, and the function's code does not. */
+const usedByLambda: readonly { action: string; reason: string }[] = [
+  { action: 'sqs:ReceiveMessage', reason: 'Lambda receives messages with the role of the function.' },
+  { action: 'sqs:DeleteMessage', reason: 'Lambda deletes processed messages with the role of the function.' },
   {
     action: 'sqs:GetQueueAttributes',
-    reason: 'Lambda looks how much waits on the queue, with the role of the function.',
+    reason: 'Lambda reads the number of messages with the role of the function.',
   },
 ];
 
-/** Everything that functions do is done once here, one after the other: on a busy machine that takes more than a minute. */
-const DRIVE_TIMEOUT_MS = 240_000;
+/** The setup makes functions perform all their calls in sequence, which takes more than a minute on a busy machine. */
+const SETUP_TIMEOUT_MS = 240_000;
 
-const isRetries = ({ resource }: Call): boolean => resource.endsWith('-Retries');
+const isRetryQueue = ({ resource }: Call): boolean => resource.endsWith('-Retries');
 
-const sentence = ({ caller, action, resource }: Call): string => `${caller}: ${action} on ${resource}`;
-const grantSentence = ({ holder, action, resource, isExcluded }: Grant): string =>
-  `${holder}: ${action} on ${isExcluded ? 'all but ' : ''}${resource}`;
+const describeCall = ({ caller, action, resource }: Call): string => `${caller}: ${action} on ${resource}`;
+const describeGrant = ({ functionName, action, resource, isExcluded }: Grant): string =>
+  `${functionName}: ${action} on ${isExcluded ? 'all but ' : ''}${resource}`;
 
-describe('the permissions of each function', () => {
+describe('function permissions', () => {
   let world: FaultyStack;
   let sink: Sink;
   let grants: Grant[];
   const calls: Call[] = [];
 
-  /** The first call of each function behind a queue, by which it reads notifications or records a bounce. */
+  /** Returns whether a call is the first of a queue consumer: reading notifications or recording a bounce. */
   const isFirstCall = ({ caller, action }: AwsCall): boolean =>
     (caller.startsWith('local-Delivery-') && action === 'BatchGetItem') ||
     (caller.startsWith('local-EmailEvents-') && action === 'UpdateItem');
 
-  /** It fails until its function has put a message back, and once there are retries, one of these. */
-  const ownFailure = (call: AwsCall): AwsFault | undefined => {
+  /** Throttles first calls until the function has returned a message to its queue, and later one to its retry queue. */
+  const throttleFirstCall = (call: AwsCall): AwsFault | undefined => {
     const { caller } = call;
     if (!isFirstCall(call)) return undefined;
-    const own = calls.filter((one) => `local-${one.caller}` === caller);
-    const putBack = own.filter((one) => one.action === 'sqs:ChangeMessageVisibility');
-    const hasRetry = own.some((one) => one.action === 'sqs:SendMessage' && isRetries(one));
-    return putBack.length === 0 || (hasRetry && !putBack.some(isRetries)) ? throttled : undefined;
+    const functionCalls = calls.filter((previous) => `local-${previous.caller}` === caller);
+    const returned = functionCalls.filter(({ action }) => action === 'sqs:ChangeMessageVisibility');
+    const hasRetry = functionCalls.some((previous) => previous.action === 'sqs:SendMessage' && isRetryQueue(previous));
+    return returned.length === 0 || (hasRetry && !returned.some(isRetryQueue)) ? throttled : undefined;
   };
 
   beforeAll(async () => {
-    let mood: Mood = 'take';
-    sink = await openSink((response, request) => answerIn(mood)(response, request));
+    let behavior: Behavior = 'accept';
+    sink = await openSink((response, request) => httpResponder(behavior)(response, request));
     world = await startFaultyStack({ routerEndpoint: `${sink.url}/router`, feedEndpoint: `${sink.url}/feed` });
     world.stack.endpoint.fault = (call) => {
       calls.push(...callsOf(call));
-      return outletFault(mood, call) ?? ownFailure(call);
+      return awsFault(behavior, call) ?? throttleFirstCall(call);
     };
     const assembly = synthesize({});
     grants = grantsOf(assembly.template, world.stack.ready.aws_endpoint);
@@ -64,33 +64,33 @@ describe('the permissions of each function', () => {
     const client = await world.newClient();
     const accounts = createAccountRepository(world.documents, world.table('Accounts'));
     await accounts.setTechnicalContacts(client.tenant, ['oncall@example.com']);
-    const ids = await driveApi(world, client, sink.url);
-    const setMood = (next: Mood): void => {
-      mood = next;
+    const ids = await exerciseApi(world, client, sink.url);
+    const setBehavior = (next: Behavior): void => {
+      behavior = next;
     };
-    await drivePipeline({ world, client, calls, setMood }, ids);
-  }, DRIVE_TIMEOUT_MS);
+    await exercisePipeline({ world, client, calls, setBehavior }, ids);
+  }, SETUP_TIMEOUT_MS);
   afterAll(async () => {
     await world.stack.stop();
     sink.close();
   });
 
-  it('are enough for every call that it makes', () => {
+  it('allow every call that functions make', () => {
     const denied = calls.filter((call) => !grants.some((grant) => allows(grant, call)));
-    expect([...new Set(denied.map(sentence))]).toEqual([]);
+    expect([...new Set(denied.map(describeCall))]).toEqual([]);
   });
 
-  it('are all used, or are in the list of those that others use', () => {
+  it('are all used, by functions or by Lambda', () => {
     const unused = grants
-      .filter(({ action }) => !usedByOthers.some((other) => other.action === action))
+      .filter(({ action }) => !usedByLambda.some((lambdaUse) => lambdaUse.action === action))
       .filter((grant) => !calls.some((call) => allows(grant, call)));
-    expect(unused.map(grantSentence)).toEqual([]);
+    expect(unused.map(describeGrant)).toEqual([]);
   });
 
-  it('that others use are of functions that a queue feeds', () => {
-    for (const { action } of usedByOthers) {
-      const holders = grants.filter((grant) => grant.action === action).map(({ holder }) => holder);
-      expect(holders.toSorted()).toEqual(
+  it('that Lambda uses belong to queue consumers only', () => {
+    for (const { action } of usedByLambda) {
+      const consumers = grants.filter((grant) => grant.action === action).map(({ functionName }) => functionName);
+      expect(consumers.toSorted()).toEqual(
         world.stack.plan.eventSources.map(({ functionName }) => functionName).toSorted(),
       );
     }

@@ -3,7 +3,7 @@ import * as z from 'zod';
 
 const metricLine = z.looseObject({ _aws: z.object({ CloudWatchMetrics: z.array(z.unknown()) }) });
 
-const parsed = (line: string): unknown => {
+const parseJson = (line: string): unknown => {
   try {
     return JSON.parse(line);
   } catch {
@@ -11,9 +11,13 @@ const parsed = (line: string): unknown => {
   }
 };
 
-/** Records what is printed from now on; `vi.restoreAllMocks()` ends it. @returns the metrics among it */
+/**
+ * Captures standard output until `vi.restoreAllMocks()`.
+ *
+ * @returns a function that returns the printed metrics in embedded metric format
+ */
 export const recordMetrics = (): (() => z.infer<typeof metricLine>[]) => {
   const lines: string[] = [];
   vi.spyOn(process.stdout, 'write').mockImplementation((text) => lines.push(String(text)) > 0);
-  return () => lines.flatMap((line) => metricLine.safeParse(parsed(line)).data ?? []);
+  return () => lines.flatMap((line) => metricLine.safeParse(parseJson(line)).data ?? []);
 };

@@ -1,5 +1,5 @@
-/** A stack with all that settings can add to it. */
-export const everySetting: Record<string, string> = {
+/** Settings that add every optional resource to the stack. */
+export const allSettings: Record<string, string> = {
   emailFrom: 'alerts@example.org',
   emailReplyTo: 'reply@example.org',
   emailIdentity: 'true',

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { readMonitoring } from '../../../../bin/local/aws/cloudwatch/alarm-definition.ts';
 import { CloudWatch } from '../../../../bin/local/aws/cloudwatch/cloudwatch.ts';
+import { sampledQueue } from '../support/sampled-queue.ts';
 
 const MINUTE = 60_000;
 
@@ -56,13 +57,7 @@ const plan = readMonitoring({
 describe('CloudWatch on one machine', () => {
   let nowMs: number;
   let cloudWatch: CloudWatch;
-  const queue = {
-    settings: { name: 'q' },
-    counts: { visible: 1, delayed: 0, inFlight: 0 },
-    totals: { sent: 1, received: 0, deleted: 0, emptyReceives: 0 },
-    waiting: 1,
-    ageOfOldestMessageSeconds: () => 90,
-  };
+  const queue = sampledQueue({ waiting: 1, ageOfOldestMessageSeconds: () => 90 });
   const endMinutes = (minutes: number) => {
     for (let index = 0; index < minutes; index++) {
       nowMs += MINUTE;

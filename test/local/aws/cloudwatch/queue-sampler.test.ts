@@ -1,17 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { QueueSampler, type SampledQueue } from '../../../../bin/local/aws/cloudwatch/queue-sampler.ts';
+import { sampledQueue as queue } from '../support/sampled-queue.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
-
-const queue = (rest: Partial<SampledQueue> = {}): SampledQueue => ({
-  settings: { name: 'q' },
-  counts: { visible: 0, delayed: 0, inFlight: 0 },
-  totals: { sent: 0, received: 0, deleted: 0, emptyReceives: 0 },
-  waiting: 0,
-  ageOfOldestMessageSeconds: () => undefined,
-  ...rest,
-});
 
 const values = (sampler: QueueSampler, sampled: SampledQueue, atMs: number) =>
   Object.fromEntries(sampler.sample(sampled, atMs).map(({ metric, value }) => [metric.name, value]));

@@ -18,101 +18,109 @@ import { alarmEvent, until } from '../support/pipeline.ts';
 import type { Received } from '../support/sink.ts';
 import type { Call } from './calls.ts';
 
-/** Beyond any time that the stack's is moved to, ms. */
-const FAR = Date.UTC(2100, 0);
+/** Later than any time that the test advances the stack to. */
+const FAR_FUTURE_MS = Date.UTC(2100, 0);
 
 const RECORDER = 'EmailEvents-record-email-events';
 
-/** How all destinations behave: they take what comes, fail for now, or refuse it for good. */
-export type Mood = 'take' | 'fail' | 'refuse';
+/** How all destinations respond: they accept, fail temporarily, or reject permanently. */
+export type Behavior = 'accept' | 'fail' | 'reject';
 
-const outletFaults: Record<Exclude<Mood, 'take'>, Record<'ses' | 'sns', AwsFault>> = {
+const awsFaults: Record<Exclude<Behavior, 'accept'>, Record<'ses' | 'sns', AwsFault>> = {
   fail: {
     ses: { status: 400, type: 'AccountSendingPausedException', message: 'Paused' },
     sns: { status: 403, type: 'AuthorizationError', message: 'Not authorized' },
   },
-  refuse: {
+  reject: {
     ses: { status: 400, type: 'MessageRejected', message: 'Rejected' },
     sns: { status: 400, type: 'InvalidParameter', message: 'Invalid' },
   },
 };
 
-/** What SES and SNS answer in a mood; nothing where they take it. */
-export const outletFault = (mood: Mood, { service }: AwsCall): AwsFault | undefined =>
-  mood !== 'take' && (service === 'ses' || service === 'sns') ? outletFaults[mood][service] : undefined;
+/** Returns the error that SES or SNS responds with, if any. */
+export const awsFault = (behavior: Behavior, { service }: AwsCall): AwsFault | undefined =>
+  behavior !== 'accept' && (service === 'ses' || service === 'sns') ? awsFaults[behavior][service] : undefined;
 
-/** What a destination of HTTP answers in a mood: a webhook refuses for good by 410 alone, a pager and a router by 404. */
-export const answerIn =
-  (mood: Mood) =>
+/**
+ * Returns a request handler for HTTP destinations. A webhook rejects permanently by 410 only, a pager and a router by
+ * 404.
+ */
+export const httpResponder =
+  (behavior: Behavior) =>
   (response: ServerResponse, { path }: Received): unknown =>
-    mood === 'take'
+    behavior === 'accept'
       ? response.end('{"result":"success"}')
-      : response.writeHead(mood === 'fail' ? 500 : path.startsWith('/webhook') ? 410 : 404).end();
+      : response.writeHead(behavior === 'fail' ? 500 : path.startsWith('/webhook') ? 410 : 404).end();
 
-/** What the pipeline is driven with. */
-export type Hands = {
+export type PipelineExercise = {
   world: FaultyStack;
   client: Client;
   calls: readonly Call[];
-  setMood: (mood: Mood) => void;
+  setBehavior: (behavior: Behavior) => void;
 };
 
-/** Sends events through the whole pipeline: delivered, sent twice, of types that changed, failing, refused, malformed. */
-export const drivePipeline = async (
-  { world, client, calls, setMood }: Hands,
+/**
+ * Sends events through the pipeline: accepted, repeated, conflicting, forwarded to other types, failing, rejected and
+ * invalid ones.
+ */
+export const exercisePipeline = async (
+  { world, client, calls, setBehavior }: PipelineExercise,
   ids: readonly string[],
 ): Promise<void> => {
   const { queues } = world.stack;
   const queueUrl = (name: string) => queues.get(`Delivery-${name}`)?.settings.url ?? '';
-  const made = (caller: string, action: string, resource: string) =>
+  const hasCalled = (caller: string, action: string, resource: string) =>
     calls.some(
       (call) => call.caller === `Delivery-${caller}` && call.action === action && call.resource.endsWith(resource),
     );
-  const eachSender = (made: (type: NotificationTypeId) => boolean) =>
-    world.hurried(until(async () => (notificationTypeIds.every(made) ? true : undefined)));
+  const untilEverySender = (isDone: (type: NotificationTypeId) => boolean) =>
+    world.hurried(until(async () => (notificationTypeIds.every(isDone) ? true : undefined)));
 
-  // The first read of everybody fails (`ownFailure`), so all of them put a message back before they deliver it.
+  // The first call of every consumer fails (`throttleFirstCall`), so each returns a message to its queue before it
+  // delivers.
   const event = alarmEvent(client.tenant, ids);
   await world.sendEvents([event, '{not an event']);
   for (const id of ids) await world.hurried(world.ended(client.tenant, id, 1));
 
-  // One queue does not take its message: the dispatch continues with what is left.
+  // One queue rejects its message, so the dispatch continues in another message.
   const stopFailing = world.failing(
     { status: 500, type: 'InternalError', message: '' },
     ({ service, action, body }) =>
       service === 'sqs' &&
       action === 'SendMessageBatch' &&
       body.includes('Delivery-sms"') &&
-      !made('dispatch-alarm-events', 'sqs:SendMessage', 'Delivery-AlarmEvents'),
+      !hasCalled('dispatch-alarm-events', 'sqs:SendMessage', 'Delivery-AlarmEvents'),
   );
   await world.sendEvents([alarmEvent(client.tenant, ids)]);
   for (const id of ids) await world.hurried(world.ended(client.tenant, id, 2));
   stopFailing();
 
-  // Another event with the same id is a conflict, which is noted beside each record.
+  // Reusing an event ID with different content is a conflict, which each sender records.
   await world.sendEvents([{ ...event, check: { id: 'another' } }]);
-  await eachSender((type) => world.lines.some((line) => line.includes(`type=${type}`) && line.includes('conflict=1')));
+  await untilEverySender((type) =>
+    world.lines.some((line) => line.includes(`type=${type}`) && line.includes('conflict=1')),
+  );
 
-  // Once more, and to the senders of all types: each finds its own delivered, and sends the others on.
+  // Send the event to the senders of all types again: each finds its own delivery recorded, and forwards the others.
   for (const type of notificationTypeIds) {
     for (const id of ids) {
       const MessageBody = deliveryMessage(id, event);
       await world.sqs.send(new SendMessageCommand({ QueueUrl: queueUrl(type), MessageBody }));
     }
   }
-  await eachSender((from) =>
-    notificationTypeIds.every((to) => from === to || made(senderName(from), 'sqs:SendMessage', `:Delivery-${to}`)),
+  await untilEverySender((from) =>
+    notificationTypeIds.every((to) => from === to || hasCalled(senderName(from), 'sqs:SendMessage', `:Delivery-${to}`)),
   );
-  await eachSender((type) => made(senderName(type), 'dynamodb:GetItem', '/Storage-Deliveries'));
+  await untilEverySender((type) => hasCalled(senderName(type), 'dynamodb:GetItem', '/Storage-Deliveries'));
 
-  // A notification that was deleted after the dispatch: its deliveries are canceled, which all types record together.
+  // The notification was deleted after the dispatch, so its deliveries are cancelled, recorded in batches.
   for (const type of notificationTypeIds) {
     const MessageBody = deliveryMessage(newNotificationId(), event);
     await world.sqs.send(new SendMessageCommand({ QueueUrl: queueUrl(type), MessageBody }));
   }
-  await eachSender((type) => made(senderName(type), 'dynamodb:BatchWriteItem', '/Storage-Deliveries'));
+  await untilEverySender((type) => hasCalled(senderName(type), 'dynamodb:BatchWriteItem', '/Storage-Deliveries'));
 
-  // The email has bounced, which SES may report twice.
+  // The email bounced. SES may report a bounce twice.
   const emailId = ids[notificationTypeIds.indexOf('email')] ?? '';
   const tags = Object.entries(emailTags(event, emailId)).map(([name, value]) => [name, [value]]);
   const mail = { messageId: 'message-1', tags: Object.fromEntries(tags) };
@@ -122,21 +130,24 @@ export const drivePipeline = async (
   const hasRead = () => calls.some(({ caller, action }) => caller === RECORDER && action === 'dynamodb:GetItem');
   await world.hurried(until(async () => (hasRead() ? true : undefined)));
 
-  // Another worker holds the locks of the incidents, and releases them.
+  // Another worker holds the incident locks, then releases them.
   const contended = alarmEvent(client.tenant, ids);
   const deliveries = createDeliveryRepository(world.documents, world.table('Deliveries'));
   const locks = await Promise.all(
-    ids.map((id) => deliveries.claimLock(claimedLock(contended, id, 'another', FAR), FAR)),
+    ids.map((id) => deliveries.claimLock(claimedLock(contended, id, 'another', FAR_FUTURE_MS), FAR_FUTURE_MS)),
   );
   await world.sendEvents([contended]);
-  await eachSender(
-    (type) => !notificationTypes[type].hasIncidents || made(senderName(type), 'sqs:SendMessage', `:Delivery-${type}`),
+  await untilEverySender(
+    (type) =>
+      !notificationTypes[type].hasIncidents || hasCalled(senderName(type), 'sqs:SendMessage', `:Delivery-${type}`),
   );
   for (const lock of locks) if (lock) await deliveries.releaseLock(lock, 0);
 
-  setMood('fail');
+  setBehavior('fail');
   await world.sendEvents([alarmEvent(client.tenant, ids)]);
-  await eachSender((type) => made(senderName(type), 'sqs:ChangeMessageVisibility', `:Delivery-${type}-Retries`));
-  setMood('refuse');
-  await eachSender((type) => made(senderName(type), 'sqs:SendMessage', `:Delivery-${type}-DeadLetters`));
+  await untilEverySender((type) =>
+    hasCalled(senderName(type), 'sqs:ChangeMessageVisibility', `:Delivery-${type}-Retries`),
+  );
+  setBehavior('reject');
+  await untilEverySender((type) => hasCalled(senderName(type), 'sqs:SendMessage', `:Delivery-${type}-DeadLetters`));
 };

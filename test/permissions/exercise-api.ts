@@ -1,0 +1,97 @@
+import type { AwsCall } from '../../bin/local/aws/aws-service.ts';
+import { type NotificationTypeId, notificationTypeIds } from '../../shared/contracts/notification-types.ts';
+import type { FaultyStack } from '../faults/support.ts';
+import type { Client } from '../support/api.ts';
+
+/** Returns the details of a destination for each type. HTTP destinations use the sink. */
+export const destinationsAt = (sinkUrl: string): Record<NotificationTypeId, Record<string, string>> => ({
+  webhook: { url: `${sinkUrl}/webhook` },
+  email: { address: 'alerts@example.com' },
+  incidentpager: { service_key: 'key1', service_endpoint: `${sinkUrl}/pager` },
+  sms: { phone_number: '+12025550123' },
+  incidentrouter: { api_key: '7b9c1d1e-3f5a-4c2b-8d6e-0a1b2c3d4e5f' },
+  atomfeed: { category: 'db' },
+  technicalContactsEmail: {},
+  managed: {},
+});
+
+const largeDetails = Object.fromEntries(Array.from({ length: 250 }, (_, index) => [`key${index}`, 'x'.repeat(4_096)]));
+
+/** Intercepts the first DynamoDB call that matches, and returns the result of `respond`, which can forward the call. */
+const interceptOnce = (
+  { stack }: FaultyStack,
+  matches: (call: AwsCall) => boolean,
+  respond: (forward: () => unknown) => Promise<{ status: number; body: string }>,
+): void => {
+  const serve = stack.endpoint.services.get('dynamodb');
+  if (!serve) throw new Error('The stack has no DynamoDB.');
+  stack.endpoint.services.set('dynamodb', async (call) => {
+    if (!matches(call)) return serve(call);
+    stack.endpoint.services.set('dynamodb', serve);
+    return { headers: { 'content-type': 'application/x-amz-json-1.0' }, ...(await respond(() => serve(call))) };
+  });
+};
+
+/** Writes a target but returns 500, so that the SDK repeats a write that succeeded. */
+const loseResponseOfPut = (world: FaultyStack, caller: string): void =>
+  interceptOnce(
+    world,
+    ({ action, body, ...call }) =>
+      action === 'PutItem' && call.caller.endsWith(caller) && body.includes('"notification#'),
+    async (forward) => {
+      await forward();
+      return { status: 500, body: '{}' };
+    },
+  );
+
+/** Returns no chunks of a notification, as if another version had just replaced it. */
+const loseChunks = (world: FaultyStack, caller: string): void =>
+  interceptOnce(
+    world,
+    ({ action, body, ...call }) =>
+      action === 'BatchGetItem' && call.caller.endsWith(caller) && body.includes('"chunk#'),
+    async () => ({ status: 200, body: '{"Responses":{},"UnprocessedKeys":{}}' }),
+  );
+
+/**
+ * Calls every API operation, with small and large notifications and with DynamoDB failures.
+ *
+ * @returns the IDs of one notification for each type
+ */
+export const exerciseApi = async (world: FaultyStack, client: Client, sinkUrl: string): Promise<string[]> => {
+  const destinations = destinationsAt(sinkUrl);
+  // The first webhook or router call of an account creates its webhook credentials.
+  const otherClient = await world.newClient();
+  await otherClient.post('/test-notification', { type: 'incidentrouter', details: destinations.incidentrouter });
+  const ids: string[] = [];
+  for (const type of notificationTypeIds) {
+    ids.push(await client.create({ label: type, type, details: destinations[type] }));
+  }
+  for (const type of notificationTypeIds) {
+    await client.post('/test-notification', { type, details: destinations[type] });
+  }
+  for (const id of ids) await client.post(`/notifications/${id}/test`);
+
+  loseResponseOfPut(world, 'create-notification');
+  const [firstId = ''] = ids;
+  const largeId = await client.create({
+    label: 'large',
+    type: 'webhook',
+    details: { ...largeDetails, ...destinations.webhook },
+  });
+  await client.get(`/notifications/${largeId}`);
+  await client.get('/notifications');
+  loseChunks(world, 'list-notifications');
+  await client.get(`/notifications?id=${largeId}&id=${firstId}`);
+  await client.put(`/notifications/${largeId}`, { label: 'larger', metadata: { a: 'b' } });
+  await client.delete(`/notifications/${largeId}`);
+  const grownId = await client.create({ label: 'small', type: 'webhook', details: destinations.webhook });
+  await client.put(`/notifications/${grownId}`, { details: { ...largeDetails, ...destinations.webhook } });
+  // Cleanup items are processed after an hour.
+  world.stack.advance(2 * 3_600_000);
+  await client.delete(`/notifications/${grownId}`);
+  await client.get('/notification_types');
+  await client.get('/notification_types/sms');
+  await client.get('/nothing');
+  return ids;
+};
