@@ -309,7 +309,7 @@ describe('an outage', () => {
     const recover = world.stack.lambda.throttle('Delivery-send-webhook');
     await world.sendEvents([newEvent(['webhook'])]);
     const [message] = await until(async () => (queue.counts.inFlight === 1 ? queue.messages : undefined));
-    if (message) message.receives = 100;
+    if (message) message.receiveCount = 100;
     recover();
     const redrive = () =>
       world.sqs.send(new StartMessageMoveTaskCommand({ SourceArn: 'arn:aws:sqs:us-east-1:000000000000:Crashed' }));

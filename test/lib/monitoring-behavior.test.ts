@@ -118,7 +118,7 @@ describe('over hours, the alarms of the template', () => {
       settings: { name: 'Delivery-webhook' },
       counts: { visible: 1, delayed: 0, inFlight: 0 },
       totals: { sent: 1, received: 0, deleted: 0, emptyReceives: 0 },
-      waiting: 1,
+      pendingReceives: 1,
       ageOfOldestMessageSeconds: () => 301,
     };
     for (let minute = 0; minute < 6; minute++) {
@@ -133,7 +133,7 @@ describe('over hours, the alarms of the template', () => {
       settings: { name: 'Crashed' },
       counts: { visible, delayed: 0, inFlight: 0 },
       totals: { sent: 0, received: 0, deleted: 0, emptyReceives: 0 },
-      waiting: 0,
+      pendingReceives: 0,
       ageOfOldestMessageSeconds: () => 60,
     });
     const passWith = (minutes: number, visible: number) => {

@@ -7,8 +7,8 @@ let url: string;
 
 beforeAll(async () => {
   url = origin(await listen(inbox.server));
-  inbox.keep({ kind: 'email', from: 'us@example.com', to: ['a@example.org'], subject: 'One', text: 'first', html: '' });
-  inbox.keep({ kind: 'sms', to: '+14155550100', text: 'second', attributes: {} });
+  inbox.add({ kind: 'email', from: 'us@example.com', to: ['a@example.org'], subject: 'One', text: 'first', html: '' });
+  inbox.add({ kind: 'sms', to: '+14155550100', text: 'second', attributes: {} });
 });
 afterAll(() => close(inbox.server));
 
@@ -62,7 +62,7 @@ describe('the inbox', () => {
   });
 
   it('shows a person a page, in which nothing that was sent is markup', async () => {
-    inbox.keep({
+    inbox.add({
       kind: 'managed',
       topic: 'arn:aws:sns:x',
       subject: '<b>&',
@@ -78,7 +78,7 @@ describe('the inbox', () => {
   });
 
   it('keeps the newest 10,000', () => {
-    for (let n = 0; n < 25_000; n += 1) inbox.keep({ kind: 'sms', to: '+1', text: String(n), attributes: {} });
+    for (let n = 0; n < 25_000; n += 1) inbox.add({ kind: 'sms', to: '+1', text: String(n), attributes: {} });
     const kept = inbox.list();
     expect(kept).toHaveLength(10_000);
     expect(kept[0]).toMatchObject({ text: '24999' });

@@ -126,12 +126,12 @@ describe('the local stack', () => {
     await enqueue('bad', 'one');
     for (const receives of [1, 2]) {
       await until(() =>
-        jobs().messages.some((message) => message.receives === receives && message.state === 'inFlight'),
+        jobs().messages.some((message) => message.receiveCount === receives && message.state === 'inFlight'),
       );
       stack.advance(30_000);
     }
     await until(() => stack.queues.get('Jobs-Dead')?.messages.length === 1);
-    expect(stack.queues.get('Jobs-Dead')?.messages).toMatchObject([{ body: 'bad:one', receives: 2 }]);
+    expect(stack.queues.get('Jobs-Dead')?.messages).toMatchObject([{ body: 'bad:one', receiveCount: 2 }]);
   });
 
   it('gives a message back when the function that has it is killed', async () => {

@@ -78,9 +78,9 @@ describe('npm start', () => {
 
   it.each([
     [['-c', 'mispelt=1', '--port', '0'], /^Wrong setting: "mispelt" is not a setting;.*\n$/],
-    [['-c', 'nothing'], /has the form name=value\.\n$/],
-    [['--port', 'many'], /number from 0 to 65535\.\n$/],
-    [['--base-path', 'v1'], /starts with \/.*\n$/],
+    [['-c', 'nothing'], /must have the form name=value\.\n$/],
+    [['--port', 'many'], /must be a number from 0 to 65535\.\n$/],
+    [['--base-path', 'v1'], /must start with \/.*\n$/],
   ])('explains what is wrong with %j', async (options, sentence) => {
     const { output, errors, code } = await failure(...options);
     expect(errors).toMatch(sentence);

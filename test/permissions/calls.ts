@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { type AwsCall, local } from '../../bin/local/aws/aws-service.ts';
+import { type AwsCall, LOCAL_ENV } from '../../bin/local/aws/aws-service.ts';
 
 /** What IAM would decide on: who wants to do what with which resource. */
 export type Call = {
@@ -13,7 +13,7 @@ export type Call = {
 };
 
 const arn = (service: string, resource: string): string =>
-  `arn:aws:${service}:${local.region}:${local.account}:${resource}`;
+  `arn:aws:${service}:${LOCAL_ENV.region}:${LOCAL_ENV.account}:${resource}`;
 
 const json = (body: Buffer): unknown => JSON.parse(body.toString('utf8'));
 const single = z.object({ TableName: z.string() }).transform(({ TableName }) => [TableName]);

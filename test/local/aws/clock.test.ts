@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { ShiftableClock } from '../../../bin/local/aws/clock.ts';
+import { MovableClock } from '../../../bin/local/aws/clock.ts';
 
 const day = 24 * 3600 * 1000;
 
 describe('moving time forward', () => {
   it('makes what becomes due happen at once, but not what was cancelled or is due later', async () => {
-    const clock = new ShiftableClock();
+    const clock = new MovableClock();
     const before = clock.now();
     const happened: string[] = [];
     const due = new Promise<void>((resolve) => {
@@ -21,7 +21,7 @@ describe('moving time forward', () => {
   });
 
   it('makes it happen in the order of the due times, while the clock shows each of them', async () => {
-    const clock = new ShiftableClock();
+    const clock = new MovableClock();
     const start = clock.now();
     const happened: [name: string, minutes: number][] = [];
     const note = (name: string) => () => void happened.push([name, Math.floor((clock.now() - start) / 60_000)]);
@@ -42,7 +42,7 @@ describe('moving time forward', () => {
   });
 
   it('runs all pending microtasks between two due times, and no I/O', async () => {
-    const clock = new ShiftableClock();
+    const clock = new MovableClock();
     const happened: string[] = [];
     const chain = async () => {
       for (let step = 0; step < 50; step += 1) await undefined;
@@ -58,7 +58,7 @@ describe('moving time forward', () => {
   });
 
   it('adds up where it is asked for while time is being moved', async () => {
-    const clock = new ShiftableClock();
+    const clock = new MovableClock();
     const before = clock.now();
     clock.after(1000, () => void clock.advance(5000));
     await clock.advance(2000);

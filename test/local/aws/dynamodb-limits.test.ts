@@ -13,8 +13,8 @@ import {
   UpdateItemCommand,
 } from '@aws-sdk/client-dynamodb';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type LimitedDynamoDb, limitedDynamoDb } from '../../../bin/local/aws/dynamodb/limited-service.ts';
-import { partitionLimitsOfAws } from '../../../bin/local/aws/dynamodb/partition-capacity.ts';
+import { type LimitedDynamoDb, limitDynamoDb } from '../../../bin/local/aws/dynamodb/limited-dynamodb.ts';
+import { AWS_PARTITION_LIMITS } from '../../../bin/local/aws/dynamodb/partition-capacity.ts';
 import { createTable, dynamoDbService } from '../../../bin/local/aws/dynamodb.ts';
 import { startEndpoint, type TestEndpoint } from './support/endpoint.ts';
 import { ManualClock } from './support/manual-clock.ts';
@@ -27,9 +27,9 @@ let limited: LimitedDynamoDb;
 let local: TestEndpoint;
 let dynamodb: DynamoDBClient;
 
-const start = async (partitionLimits: typeof partitionLimitsOfAws | false) => {
+const start = async (partitionLimits: typeof AWS_PARTITION_LIMITS | false) => {
   clock = new ManualClock();
-  limited = limitedDynamoDb({ inner: dynamoDbService(), clock, partitionLimits });
+  limited = limitDynamoDb({ inner: dynamoDbService(), clock, partitionLimits });
   local = await startEndpoint({ dynamodb: limited.service });
   dynamodb = new DynamoDBClient(local.client);
   const names = ['pk', 'sk'];
@@ -39,7 +39,7 @@ const start = async (partitionLimits: typeof partitionLimitsOfAws | false) => {
     attributes: names.map((AttributeName) => ({ AttributeName, AttributeType: 'S' })),
   });
 };
-beforeEach(() => start(partitionLimitsOfAws));
+beforeEach(() => start(AWS_PARTITION_LIMITS));
 afterEach(async () => {
   dynamodb.destroy();
   await local.stop();

@@ -17,13 +17,13 @@ import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createTable, dynamoDbService } from '../../../bin/local/aws/dynamodb.ts';
 import type { Fault } from '../../../bin/local/aws/endpoint.ts';
-import { type Ses, startSes } from '../../../bin/local/aws/ses.ts';
-import { snsService } from '../../../bin/local/aws/sns.ts';
-import type { Sent } from '../../../bin/local/inbox.ts';
+import { type SentEmail, type Ses, startSes } from '../../../bin/local/aws/ses.ts';
+import { type PublishedMessage, snsService } from '../../../bin/local/aws/sns.ts';
 import { startEndpoint, type TestEndpoint } from './support/endpoint.ts';
 
 const topic = 'arn:aws:sns:us-east-1:000000000000:alarms';
-const sent: Sent[] = [];
+const emails: SentEmail[] = [];
+const published: PublishedMessage[] = [];
 let local: TestEndpoint;
 let sesLocal: Ses;
 let dynamodb: DynamoDBClient;
@@ -32,9 +32,12 @@ let sns: SNSClient;
 let sqs: SQSClient;
 
 beforeAll(async () => {
-  const keep = (one: Sent) => void sent.push(one);
-  sesLocal = await startSes(keep);
-  local = await startEndpoint({ dynamodb: dynamoDbService(), ses: sesLocal.service, sns: snsService([topic], keep) });
+  sesLocal = await startSes((email) => void emails.push(email));
+  local = await startEndpoint({
+    dynamodb: dynamoDbService(),
+    ses: sesLocal.service,
+    sns: snsService([topic], (message) => void published.push(message)),
+  });
   dynamodb = new DynamoDBClient(local.client);
   ses = new SESClient(local.client);
   sns = new SNSClient(local.client);
@@ -46,7 +49,8 @@ afterAll(async () => {
   await local.stop();
 });
 beforeEach(() => {
-  sent.length = 0;
+  emails.length = 0;
+  published.length = 0;
 });
 afterEach(() => {
   local.endpoint.fault = () => undefined;
@@ -89,9 +93,8 @@ describe('SES', () => {
 
   it('takes a mail and puts it in the inbox', async () => {
     expect((await email()).MessageId).toEqual(expect.any(String));
-    expect(sent).toEqual([
+    expect(emails).toEqual([
       {
-        kind: 'email',
         from: 'us@example.com',
         to: ['a@example.org', 'b@example.org'],
         subject: 'Grüße',
@@ -104,7 +107,7 @@ describe('SES', () => {
   it('keeps mails that are sent at the same time apart', async () => {
     const recipients = Array.from({ length: 20 }, (_, n) => `a${n}@example.org`);
     await Promise.all(recipients.map((address) => email({ ToAddresses: [address], Subject: address })));
-    expect(sent.map((mail) => mail.kind === 'email' && [mail.to, mail.subject])).toEqual(
+    expect(emails.map(({ to, subject }) => [to, subject])).toEqual(
       expect.arrayContaining(recipients.map((address) => [[address], address])),
     );
   });
@@ -112,7 +115,7 @@ describe('SES', () => {
   it('takes a raw mail', async () => {
     const Data = Buffer.from('From: us@example.com\r\nTo: a@example.org\r\nSubject: Raw\r\n\r\nbody\r\n');
     await ses.send(new SendRawEmailCommand({ RawMessage: { Data } }));
-    expect(sent).toMatchObject([{ kind: 'email', subject: 'Raw', text: 'body\n' }]);
+    expect(emails).toMatchObject([{ subject: 'Raw', text: 'body\n' }]);
   });
 
   it('refuses what it cannot send, as SES does', async () => {
@@ -121,14 +124,14 @@ describe('SES', () => {
     await expect(email({ ToAddresses: ['nobody'] })).rejects.toMatchObject({ name: 'InvalidParameterValue' });
     const verify = new VerifyEmailIdentityCommand({ EmailAddress: 'a@example.org' });
     await expect(ses.send(verify)).rejects.toMatchObject({ name: 'InvalidAction' });
-    expect(sent).toEqual([]);
+    expect(emails).toEqual([]);
   });
 
   const tags = (count: number) => Array.from({ length: count }, (_, index) => ({ Name: `t${index}`, Value: 'v' }));
 
   it('takes 50 tags of letters, digits, underscores and dashes, 256 at most', async () => {
     await email({ Tags: [...tags(49), { Name: 'N_-9'.repeat(64), Value: 'v'.repeat(256) }] });
-    expect(sent).toHaveLength(1);
+    expect(emails).toHaveLength(1);
   });
 
   it.each([
@@ -141,7 +144,7 @@ describe('SES', () => {
     ['two tags of one name', [...tags(1), ...tags(1)]],
   ])('refuses %s', async (_, Tags) => {
     await expect(email({ Tags })).rejects.toMatchObject({ name: 'InvalidParameterValue' });
-    expect(sent).toEqual([]);
+    expect(emails).toEqual([]);
   });
 
   it('takes a message of 10 MB once it is encoded, and no larger one', async () => {
@@ -151,7 +154,7 @@ describe('SES', () => {
     await expect(email({ Text: 'x'.repeat(10 * megabytes) })).rejects.toMatchObject(tooLarge);
     // 3.6 MB of UTF-8, three characters for each byte.
     await expect(email({ Text: 'ä'.repeat(1.8 * megabytes) })).rejects.toMatchObject(tooLarge);
-    expect(sent).toHaveLength(1);
+    expect(emails).toHaveLength(1);
   });
 });
 
@@ -161,14 +164,14 @@ describe('SNS', () => {
     const MessageAttributes = { 'AWS.SNS.SMS.SMSType': smsType };
     await sns.send(new PublishCommand({ PhoneNumber: '+14155550100', Message: 'hello & <you>', MessageAttributes }));
     await sns.send(new PublishCommand({ TopicArn: topic, Subject: 'Subject', Message: 'text' }));
-    expect(sent).toEqual([
+    expect(published).toEqual([
       {
-        kind: 'sms',
-        to: '+14155550100',
+        to: 'phone',
+        phoneNumber: '+14155550100',
         text: 'hello & <you>',
         attributes: { 'AWS.SNS.SMS.SMSType': 'Transactional' },
       },
-      { kind: 'managed', topic, subject: 'Subject', text: 'text' },
+      { to: 'topic', topicArn: topic, subject: 'Subject', text: 'text' },
     ]);
   });
 
@@ -181,7 +184,7 @@ describe('SNS', () => {
     ['an unknown topic', { TopicArn: `${topic}2`, Message: 'a' }, 'NotFoundException'],
   ])('refuses %s', async (_, request, name) => {
     await expect(sns.send(new PublishCommand(request))).rejects.toMatchObject({ name });
-    expect(sent).toEqual([]);
+    expect(published).toEqual([]);
   });
 
   it('names an action that it does not have', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { ShiftableClock } from '../../../bin/local/aws/clock.ts';
-import { doneReceipts, type EventSourceSettings, intoEvents } from '../../../bin/local/aws/lambda/event-source.ts';
+import { MovableClock } from '../../../bin/local/aws/clock.ts';
+import { type EventSourceSettings, processedReceipts, toEvents } from '../../../bin/local/aws/lambda/event-source.ts';
 import { poll } from '../../../bin/local/aws/lambda/poller.ts';
 import type { Outcome } from '../../../bin/local/aws/lambda/pool.ts';
 import { ManualClock } from './support/manual-clock.ts';
@@ -11,7 +11,7 @@ const settings = (changes: Partial<EventSourceSettings> = {}): EventSourceSettin
   queueArn: 'arn:aws:sqs:us-east-1:000000000000:jobs',
   batchSize: 10,
   windowSeconds: 0,
-  maximumConcurrency: 2,
+  maxConcurrency: 2,
   reportsFailures: true,
   ...changes,
 });
@@ -21,7 +21,7 @@ const failure: Outcome = { requestId: 'r', payload: '{"errorType":"Error"}', fai
 const receipts = async (...bodies: string[]) => {
   const queue = queueOf(new ManualClock());
   for (const body of bodies) queue.send(message(body));
-  return queue.receive({ maximum: 10 });
+  return queue.receive({ maxMessages: 10 });
 };
 
 describe('the event of a batch', () => {
@@ -33,7 +33,7 @@ describe('the event of a batch', () => {
       ['bytes', { dataType: 'Binary', value: Buffer.from([1]) }],
     ]);
     const messageId = queue.send({ body: 'hello', attributes, groupId: 'acme', senderId: 'someone' });
-    const [batch] = intoEvents(await queue.receive({ maximum: 10 }), settings().queueArn);
+    const [batch] = toEvents(await queue.receive({ maxMessages: 10 }), settings().queueArn);
     const now = String(clock.now());
     expect(JSON.parse(batch?.event ?? '')).toEqual({
       Records: [
@@ -63,7 +63,7 @@ describe('the event of a batch', () => {
 
   it('stays below 6 MB: a batch that would be larger becomes several', async () => {
     const bodies = Array.from({ length: 10 }, () => 'x'.repeat(1_000_000));
-    const batches = intoEvents(await receipts(...bodies), settings().queueArn);
+    const batches = toEvents(await receipts(...bodies), settings().queueArn);
     expect(batches.map((batch) => batch.receipts.length)).toEqual([6, 4]);
     for (const { event } of batches) expect(Buffer.byteLength(event)).toBeLessThanOrEqual(6 * 1024 * 1024);
   });
@@ -71,7 +71,9 @@ describe('the event of a batch', () => {
 
 describe('what is done after a batch', () => {
   const done = async (answer: unknown, reportsFailures = true) =>
-    doneReceipts(await receipts('a', 'b'), success(answer), reportsFailures).map((receipt) => receipt.message.body);
+    processedReceipts(await receipts('a', 'b'), success(answer), reportsFailures).map(
+      (receipt) => receipt.message.body,
+    );
 
   it.each([
     ['nothing', null],
@@ -96,12 +98,12 @@ describe('what is done after a batch', () => {
   it('is what the function does not name', async () => {
     const batch = await receipts('a', 'b', 'c');
     const batchItemFailures = [{ itemIdentifier: batch[1]?.message.id }];
-    const finished = doneReceipts(batch, success({ batchItemFailures }), true);
+    const finished = processedReceipts(batch, success({ batchItemFailures }), true);
     expect(finished.map((receipt) => receipt.message.body)).toEqual(['a', 'c']);
   });
 
   it('is nothing where the function failed, and everything where it does not report failures', async () => {
-    expect(doneReceipts(await receipts('a'), failure, false)).toEqual([]);
+    expect(processedReceipts(await receipts('a'), failure, false)).toEqual([]);
     expect(await done({ batchItemFailures: [{ itemIdentifier: '' }] }, false)).toEqual(['a', 'b']);
   });
 });
@@ -162,7 +164,7 @@ describe('polling', () => {
     const queue = queueOf(clock);
     const { held, invoke } = heldFunction();
     for (let n = 0; n < 20; n += 1) queue.send(message(String(n)));
-    const source = settings({ batchSize: 1, maximumConcurrency: 50 });
+    const source = settings({ batchSize: 1, maxConcurrency: 50 });
     const polling = poll({ source, queue, clock, invoke }, controller.signal);
     await turns();
     expect(held).toHaveLength(5);
@@ -213,7 +215,7 @@ describe('polling', () => {
     }
     await turns();
     expect(held).toHaveLength(2);
-    expect(dead.messages).toMatchObject([{ body: 'a', receives: 2 }]);
+    expect(dead.messages).toMatchObject([{ body: 'a', receiveCount: 2 }]);
     controller.abort();
     await polling;
   });
@@ -221,7 +223,7 @@ describe('polling', () => {
   describe('when time is moved beyond the visibility timeout', () => {
     const start = (visibilitySeconds: number) => {
       const controller = new AbortController();
-      const clock = new ShiftableClock();
+      const clock = new MovableClock();
       const queue = queueOf(clock, { visibilitySeconds });
       const { held, invoke } = heldFunction();
       const source = settings({ batchSize: 10, windowSeconds: 5 });

@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ShiftableClock } from '../../../bin/local/aws/clock.ts';
+import { MovableClock } from '../../../bin/local/aws/clock.ts';
 import type { InvocationReport } from '../../../bin/local/aws/lambda/invocation-report.ts';
-import { invokeService } from '../../../bin/local/aws/lambda/invoke-api.ts';
-import { createLambda, type Lambda } from '../../../bin/local/aws/lambda/runtime.ts';
+import { lambdaService } from '../../../bin/local/aws/lambda/invoke-api.ts';
+import { createLambda, type Lambda } from '../../../bin/local/aws/lambda/lambda.ts';
 import { writeBundles } from './support/bundles.ts';
 import { startEndpoint, type TestEndpoint } from './support/endpoint.ts';
 
@@ -115,7 +115,7 @@ const sizes = new Map([
   ['meet', 3],
   ['count', 1],
 ]);
-const clock = new ShiftableClock();
+const clock = new MovableClock();
 let lambda: Lambda;
 let local: TestEndpoint;
 let client: LambdaClient;
@@ -129,7 +129,7 @@ beforeAll(async () => {
     log: (line) => lines.push(line),
     onInvocation: (report) => reports.push(report),
   });
-  local = await startEndpoint({ lambda: invokeService(lambda) });
+  local = await startEndpoint({ lambda: lambdaService(lambda) });
   client = new LambdaClient(local.client);
 });
 afterAll(async () => {

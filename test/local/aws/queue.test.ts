@@ -19,10 +19,10 @@ describe('visibility', () => {
     const queue = queueOf(clock);
     queue.send(message('a'));
     const start = clock.now();
-    expect((await receiveOne(queue)).message.receives).toBe(1);
+    expect((await receiveOne(queue)).message.receiveCount).toBe(1);
     clock.advance(30);
     const second = await receiveOne(queue);
-    expect(second.message).toMatchObject({ receives: 2, firstReceivedAt: start });
+    expect(second.message).toMatchObject({ receiveCount: 2, firstReceivedAtMs: start });
   });
 
   it('lets a receiver prolong and end the visibility timeout of its message', async () => {
@@ -131,7 +131,7 @@ describe('redrive', () => {
     expect(dead.messages).toEqual([]);
     expect(await receiveBodies(queue)).toEqual([]);
     expect(dead.messages).toMatchObject([
-      { id, body: 'a', groupId: 'tenant', sentAt, receives: 2, deadLetterQueueSourceArn: queue.settings.arn },
+      { id, body: 'a', groupId: 'tenant', sentAt, receiveCount: 2, deadLetterQueueSourceArn: queue.settings.arn },
     ]);
     expect(await receiveBodies(dead)).toEqual(['a']);
   });
@@ -161,21 +161,21 @@ describe('redrive', () => {
 describe('long polling', () => {
   it('answers as soon as a message comes', async () => {
     const queue = queueOf(new ManualClock());
-    const received = queue.receive({ maximum: 10, waitSeconds: 20 });
+    const received = queue.receive({ maxMessages: 10, waitSeconds: 20 });
     queue.send(message('a'));
     expect(await received).toHaveLength(1);
   });
 
   it('hands messages that were sent together to one receiver', async () => {
     const queue = queueOf(new ManualClock());
-    const received = queue.receive({ maximum: 10, waitSeconds: 20 });
+    const received = queue.receive({ maxMessages: 10, waitSeconds: 20 });
     for (const body of ['a', 'b', 'c']) queue.send(message(body));
     expect(await received).toHaveLength(3);
   });
 
   it('answers with nothing when the wait is over', async () => {
     const clock = new ManualClock();
-    const received = queueOf(clock).receive({ maximum: 10, waitSeconds: 20 });
+    const received = queueOf(clock).receive({ maxMessages: 10, waitSeconds: 20 });
     clock.advance(20);
     expect(await received).toEqual([]);
   });
@@ -183,7 +183,7 @@ describe('long polling', () => {
   it('gives nothing to someone who has left', async () => {
     const queue = queueOf(new ManualClock());
     const controller = new AbortController();
-    const received = queue.receive({ maximum: 10, waitSeconds: 20, signal: controller.signal });
+    const received = queue.receive({ maxMessages: 10, waitSeconds: 20, signal: controller.signal });
     controller.abort();
     queue.send(message('a'));
     expect(await received).toEqual([]);
@@ -192,8 +192,8 @@ describe('long polling', () => {
 
   it('serves those who wait in the order in which they came', async () => {
     const queue = queueOf(new ManualClock());
-    const first = queue.receive({ maximum: 1, waitSeconds: 20 });
-    const second = queue.receive({ maximum: 1, waitSeconds: 20 });
+    const first = queue.receive({ maxMessages: 1, waitSeconds: 20 });
+    const second = queue.receive({ maxMessages: 1, waitSeconds: 20 });
     queue.send(message('a'));
     queue.send(message('b'));
     expect((await first)[0]?.message.body).toBe('a');
@@ -205,10 +205,10 @@ describe('long polling', () => {
     const queue = queueOf(clock);
     queue.send(message('a'));
     await receiveOne(queue);
-    const received = queue.receive({ maximum: 1, waitSeconds: 20 });
+    const received = queue.receive({ maxMessages: 1, waitSeconds: 20 });
     clock.advance(20);
     expect(await received).toEqual([]);
-    const next = queue.receive({ maximum: 1, waitSeconds: 20 });
+    const next = queue.receive({ maxMessages: 1, waitSeconds: 20 });
     clock.advance(10);
     expect(await next).toHaveLength(1);
   });
@@ -233,7 +233,7 @@ describe('fairness among message groups', () => {
   it('forgets what a group had in flight once it is deleted', async () => {
     const queue = queueOf(new ManualClock());
     for (const body of ['a', 'b']) queue.send(message(body, 'busy'));
-    const taken = await queue.receive({ maximum: 2 });
+    const taken = await queue.receive({ maxMessages: 2 });
     queue.send(message('c', 'busy'));
     for (const body of ['d', 'e', 'f']) queue.send(message(body, 'other'));
     for (const { handle } of taken) queue.delete(handle);
@@ -300,7 +300,7 @@ describe('the rest', () => {
     const queue = queueOf({ now: Date.now, after: () => () => {} });
     for (let n = 0; n < 120_001; n += 1) queue.send(message('a'));
     expect(await receiveBodies(queue, 120_000)).toHaveLength(120_000);
-    await expect(queue.receive({ maximum: 1 })).rejects.toThrow('Too many messages in flight');
+    await expect(queue.receive({ maxMessages: 1 })).rejects.toThrow('Too many messages in flight');
   });
 
   it('throws everything away when it is purged', async () => {

@@ -104,7 +104,7 @@ describe('sending and receiving by the SDK', () => {
 
   it('waits for a message as long as it is told to', async () => {
     const waiting = receive(QueueUrl, { WaitTimeSeconds: 20 });
-    while (queue.waiting === 0) await new Promise(setImmediate);
+    while (queue.pendingReceives === 0) await new Promise(setImmediate);
     await send('late');
     expect(await waiting).toHaveLength(1);
   });
@@ -113,10 +113,10 @@ describe('sending and receiving by the SDK', () => {
     const controller = new AbortController();
     const command = new ReceiveMessageCommand({ QueueUrl, WaitTimeSeconds: 20 });
     const waiting = sqs.send(command, { abortSignal: controller.signal }).catch(() => 'aborted');
-    while (queue.waiting === 0) await new Promise(setImmediate);
+    while (queue.pendingReceives === 0) await new Promise(setImmediate);
     controller.abort();
     expect(await waiting).toBe('aborted');
-    while (queue.waiting > 0) await new Promise(setImmediate);
+    while (queue.pendingReceives > 0) await new Promise(setImmediate);
     await send('a');
     expect(await receive(QueueUrl)).toHaveLength(1);
   });
@@ -301,7 +301,7 @@ describe('move tasks', () => {
     const [id] = dead.messages.map((message) => message.id);
     const { TaskHandle } = await sqs.send(new StartMessageMoveTaskCommand({ SourceArn }));
     expect(TaskHandle).toBeDefined();
-    expect(queue.messages).toMatchObject([{ body: 'a', receives: 0 }]);
+    expect(queue.messages).toMatchObject([{ body: 'a', receiveCount: 0 }]);
     expect(queue.messages[0]?.id).not.toBe(id);
     const { Results } = await sqs.send(new ListMessageMoveTasksCommand({ SourceArn }));
     expect(Results).toMatchObject([{ Status: 'COMPLETED', ApproximateNumberOfMessagesMoved: 1 }]);
@@ -338,7 +338,7 @@ describe('move tasks', () => {
 
   it('returns each message of a shared dead-letter queue to the queue that it came from', async () => {
     const other = queueOf(clock, { name: 'other' });
-    other.redrive = { target: dead, maximumReceives: 1 };
+    other.redrive = { target: dead, maxReceiveCount: 1 };
     queues.push(other);
     const OtherUrl = '/000000000000/other';
     await sqs.send(new SendMessageCommand({ QueueUrl: OtherUrl, MessageBody: 'b' }));

@@ -33,8 +33,8 @@ describe('the plan of a template', () => {
         arn: 'arn:aws:sqs:us-east-1:000000000000:Jobs',
         delaySeconds: 0,
         retentionSeconds: 345_600,
-        maximumBytes: 1_048_576,
-        redrive: { targetArn: 'arn:aws:sqs:us-east-1:000000000000:Jobs-Dead', maximumReceives: 2 },
+        maxBytes: 1_048_576,
+        redrive: { targetArn: 'arn:aws:sqs:us-east-1:000000000000:Jobs-Dead', maxReceiveCount: 2 },
       },
     ]);
   });
@@ -48,7 +48,7 @@ describe('the plan of a template', () => {
         queueArn: 'arn:aws:sqs:us-east-1:000000000000:Jobs',
         batchSize: 10,
         windowSeconds: 0,
-        maximumConcurrency: 2,
+        maxConcurrency: 2,
         reportsFailures: true,
       },
     ]);

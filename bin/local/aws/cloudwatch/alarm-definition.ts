@@ -15,7 +15,7 @@ export type AlarmQuery =
 export type TreatMissingData = z.infer<typeof treatMissingData>;
 
 /** A metric alarm with every reference resolved. */
-export interface AlarmDefinition {
+export type AlarmDefinition = {
   /** Its construct: `InternalErrors-webhook`. */
   name: string;
   queries: readonly AlarmQuery[];
@@ -27,7 +27,7 @@ export interface AlarmDefinition {
   threshold: number;
   comparison: z.infer<typeof comparison>;
   treatMissingData: TreatMissingData;
-}
+};
 
 const treatMissingData = z.enum(['missing', 'ignore', 'breaching', 'notBreaching']);
 const comparison = z.enum([
@@ -83,7 +83,7 @@ const ofQueries = z.strictObject({ ...rules, Metrics: z.array(query).min(1).max(
 const alarm = z.union([ofOneMetric, ofQueries]);
 
 /** The metric alarms and the Contributor Insights rules of a synthesized template. */
-export interface MonitoringPlan {
+export type MonitoringPlan = {
   alarms: AlarmDefinition[];
   insightRules: InsightRule[];
   /** The function whose lines a log group holds, by the group's name. */
@@ -92,7 +92,7 @@ export interface MonitoringPlan {
   apiIds: string[];
   /** The names of the queues that a schedule keeps active, so that SQS reports their metrics without a pause. */
   queuesKeptActive: Set<string>;
-}
+};
 
 const loggingFunction = z.looseObject({ LoggingConfig: z.looseObject({ LogGroup: z.unknown() }) });
 const insightRule = z.looseObject({ RuleName: z.unknown(), RuleBody: z.unknown() });
@@ -104,7 +104,7 @@ const queueCall = z.object({ QueueUrl: z.string() });
  *
  * @throws Error where an alarm uses what is not known here
  */
-export function readMonitoring(template: unknown): MonitoringPlan {
+export const readMonitoring = (template: unknown): MonitoringPlan => {
   const resources = templateResources(template);
   const references = referencesOf(resources, '');
   const text = (value: unknown) => textOf(value, references);
@@ -135,21 +135,21 @@ export function readMonitoring(template: unknown): MonitoringPlan {
       }),
     ),
   };
-}
+};
 
 /** `Stack/Monitoring/Throttles-send-sms/Alarm/Resource` is called `Throttles-send-sms`. */
-function nameOf(id: string, resources: Resources): string {
+const nameOf = (id: string, resources: Resources): string => {
   const path = resources[id]?.Metadata['aws:cdk:path'];
   const name = path?.split('/').at(-3);
   if (name === undefined) throw new Error(`The alarm ${id} has no path of a construct.`);
   return name;
-}
+};
 
-function definition(
+const definition = (
   name: string,
   properties: z.infer<typeof alarm>,
   text: (value: unknown) => string,
-): AlarmDefinition {
+): AlarmDefinition => {
   const queries =
     'Metrics' in properties ? properties.Metrics.map((each) => queryOf(each, text)) : [onlyQuery(properties, text)];
   const watchedId = 'Metrics' in properties ? watched(name, properties.Metrics) : ONLY_ID;
@@ -174,32 +174,31 @@ function definition(
     comparison: properties.ComparisonOperator,
     treatMissingData: properties.TreatMissingData,
   };
-}
+};
 
 const ONLY_ID = 'only';
 
-function onlyQuery(properties: z.infer<typeof ofOneMetric>, text: (value: unknown) => string): AlarmQuery {
+const onlyQuery = (properties: z.infer<typeof ofOneMetric>, text: (value: unknown) => string): AlarmQuery => {
   const { Namespace, MetricName, Dimensions, Period, Statistic, ExtendedStatistic } = properties;
   const statistic = Statistic ?? ExtendedStatistic;
   if (statistic === undefined) throw new Error(`An alarm of ${MetricName} has no statistic.`);
   const metric = { namespace: Namespace, name: MetricName, dimensions: dimensionsOf(Dimensions, text) };
   return { id: ONLY_ID, metric, statistic, periodMs: Period * 1000 };
-}
+};
 
-function queryOf(each: z.infer<typeof query>, text: (value: unknown) => string): AlarmQuery {
+const queryOf = (each: z.infer<typeof query>, text: (value: unknown) => string): AlarmQuery => {
   if (!('MetricStat' in each)) return { id: each.Id, expression: parseExpression(text(each.Expression)) };
   const { Metric, Period, Stat } = each.MetricStat;
   const { Namespace, MetricName, Dimensions } = Metric;
   const metric = { namespace: Namespace, name: MetricName, dimensions: dimensionsOf(Dimensions, text) };
   return { id: each.Id, metric, statistic: Stat, periodMs: Period * 1000 };
-}
+};
 
-function dimensionsOf(list: z.infer<typeof dimensions>, text: (value: unknown) => string): Record<string, string> {
-  return Object.fromEntries(list.map(({ Name, Value }) => [Name, text(Value)]));
-}
+const dimensionsOf = (list: z.infer<typeof dimensions>, text: (value: unknown) => string): Record<string, string> =>
+  Object.fromEntries(list.map(({ Name, Value }) => [Name, text(Value)]));
 
-function watched(name: string, queries: z.infer<typeof query>[]): string {
+const watched = (name: string, queries: z.infer<typeof query>[]): string => {
   const [only, ...others] = queries.filter(({ ReturnData = true }) => ReturnData);
   if (!only || others.length > 0) throw new Error(`The alarm ${name} returns not exactly one time series.`);
   return only.Id;
-}
+};

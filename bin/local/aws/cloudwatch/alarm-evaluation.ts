@@ -6,10 +6,10 @@ import { type MetricIdentity, MINUTE_MS } from './metric-store.ts';
 export type AlarmState = 'OK' | 'ALARM' | 'INSUFFICIENT_DATA';
 
 /** What alarms look at. */
-export interface AlarmData {
+export type AlarmData = {
   statistic(metric: MetricIdentity, statistic: string, startMs: number, endMs: number): number | undefined;
   insightRule(ruleName: string, metric: string, startMs: number, endMs: number): number | undefined;
-}
+};
 
 /**
  * CloudWatch looks back further than the evaluation periods, so that data that is late or sparse can still be evaluated. How
@@ -20,15 +20,15 @@ const EXTRA_PERIODS = 2;
 /**
  * The data points of an alarm at a time, the oldest first. The window slides: its last period ends with the last whole minute.
  */
-export function dataPoints(definition: AlarmDefinition, data: AlarmData, nowMs: number): DataPoint[] {
+export const dataPoints = (definition: AlarmDefinition, data: AlarmData, nowMs: number): DataPoint[] => {
   const lastEnd = Math.floor(nowMs / MINUTE_MS) * MINUTE_MS;
   return Array.from({ length: definition.evaluationPeriods + EXTRA_PERIODS }, (_, index) => {
     const endMs = lastEnd - (definition.evaluationPeriods + EXTRA_PERIODS - 1 - index) * definition.periodMs;
     return dataPoint(definition, definition.watchedId, data, endMs);
   });
-}
+};
 
-function dataPoint(definition: AlarmDefinition, id: string, data: AlarmData, endMs: number): DataPoint {
+const dataPoint = (definition: AlarmDefinition, id: string, data: AlarmData, endMs: number): DataPoint => {
   const startMs = endMs - definition.periodMs;
   const found = definition.queries.find((query) => query.id === id);
   if (!found) throw new Error(`The alarm ${definition.name} has no metric ${id}.`);
@@ -41,7 +41,7 @@ function dataPoint(definition: AlarmDefinition, id: string, data: AlarmData, end
       ),
     insightRule: (name, metric) => data.insightRule(name, metric, startMs, endMs),
   });
-}
+};
 
 /** The rules of an alarm that its state follows from. */
 export type EvaluationRules = Pick<
@@ -54,7 +54,7 @@ export type EvaluationRules = Pick<
  * CloudWatch alarms treat missing data"): real data points count before missing ones, from as far back as was looked; what is
  * missing then is filled as the alarm says.
  */
-export function nextState(rules: EvaluationRules, points: readonly DataPoint[], current: AlarmState): AlarmState {
+export const nextState = (rules: EvaluationRules, points: readonly DataPoint[], current: AlarmState): AlarmState => {
   const { evaluationPeriods, datapointsToAlarm, treatMissingData } = rules;
   const breaching = points.filter((point) => point !== undefined).map((point) => isBreaching(rules, point));
   const filledCount = Math.max(0, evaluationPeriods - breaching.length);
@@ -65,15 +65,15 @@ export function nextState(rules: EvaluationRules, points: readonly DataPoint[], 
     return stateOf(count(recent) + filled >= datapointsToAlarm);
   }
   return withGaps(rules, points, treatMissingData, current);
-}
+};
 
 /** Too few real data points, and nothing to fill the gaps with: they decide alone, unless all of them are breaching. */
-function withGaps(
+const withGaps = (
   rules: EvaluationRules,
   points: readonly DataPoint[],
   treatMissingData: Extract<TreatMissingData, 'missing' | 'ignore'>,
   current: AlarmState,
-): AlarmState {
+): AlarmState => {
   const present = points.filter((point) => point !== undefined).map((point) => isBreaching(rules, point));
   if (present.length === 0) return treatMissingData === 'ignore' ? current : 'INSUFFICIENT_DATA';
   if (count(present) >= rules.datapointsToAlarm) return 'ALARM';
@@ -82,17 +82,13 @@ function withGaps(
   // Nothing but breaching since this many periods: CloudWatch takes that for an alarm, and anything shorter for premature.
   const agePeriods = points.length - points.findIndex((point) => point !== undefined);
   return stateOf(agePeriods >= rules.datapointsToAlarm);
-}
+};
 
-function count(breaching: readonly boolean[]): number {
-  return breaching.filter(Boolean).length;
-}
+const count = (breaching: readonly boolean[]): number => breaching.filter(Boolean).length;
 
-function stateOf(isAlarm: boolean): AlarmState {
-  return isAlarm ? 'ALARM' : 'OK';
-}
+const stateOf = (isAlarm: boolean): AlarmState => (isAlarm ? 'ALARM' : 'OK');
 
-function isBreaching({ comparison, threshold }: EvaluationRules, value: number): boolean {
+const isBreaching = ({ comparison, threshold }: EvaluationRules, value: number): boolean => {
   switch (comparison) {
     case 'GreaterThanOrEqualToThreshold':
       return value >= threshold;
@@ -103,4 +99,4 @@ function isBreaching({ comparison, threshold }: EvaluationRules, value: number):
     case 'LessThanOrEqualToThreshold':
       return value <= threshold;
   }
-}
+};

@@ -3,27 +3,27 @@ import type { RequestReport } from '../gateway/request-report.ts';
 import type { InvocationReport } from '../lambda/invocation-report.ts';
 import type { MonitoringPlan } from './alarm-definition.ts';
 import { type AlarmData, type AlarmState, dataPoints, nextState } from './alarm-evaluation.ts';
-import { maximumConcurrency, type RunningTime } from './concurrency.ts';
+import { maxConcurrency, type RunningTime } from './concurrency.ts';
 import { embeddedMeasurements } from './embedded-metrics.ts';
 import { MetricStore, MINUTE_MS } from './metric-store.ts';
 import { QueueSampler, type SampledQueue } from './queue-sampler.ts';
 
 /** A change of an alarm's state. */
-export interface AlarmTransition {
+export type AlarmTransition = {
   alarm: string;
   state: AlarmState;
   /** Milliseconds since the epoch. */
   atMs: number;
-}
+};
 
 /** How CloudWatch is told about the stack. */
-export interface CloudWatchOptions {
+export type CloudWatchOptions = {
   plan: MonitoringPlan;
   /** Milliseconds since the epoch, by the stack's time. */
   now: () => number;
   /** How long after the end of its minute a value can be seen: AWS services publish once a minute. */
   publicationDelayMs?: number;
-}
+};
 
 const jsonObject = z.record(z.string(), z.unknown());
 
@@ -116,9 +116,9 @@ export class CloudWatch {
 
   #measureConcurrency(timestampMs: number): void {
     for (const [FunctionName, runs] of this.#runs) {
-      this.#put('AWS/Lambda', { ConcurrentExecutions: maximumConcurrency(runs) }, { FunctionName }, timestampMs);
+      this.#put('AWS/Lambda', { ConcurrentExecutions: maxConcurrency(runs) }, { FunctionName }, timestampMs);
     }
-    const ofAccount = maximumConcurrency([...this.#runs.values()].flat());
+    const ofAccount = maxConcurrency([...this.#runs.values()].flat());
     this.#put('AWS/Lambda', { ClaimedAccountConcurrency: ofAccount }, {}, timestampMs);
     this.#runs.clear();
   }
@@ -145,11 +145,11 @@ export class CloudWatch {
   }
 }
 
-function parsed(text: string): Record<string, unknown> | undefined {
+const parsed = (text: string): Record<string, unknown> | undefined => {
   if (!text.startsWith('{')) return undefined;
   try {
     return jsonObject.safeParse(JSON.parse(text)).data;
   } catch {
     return undefined;
   }
-}
+};

@@ -1,11 +1,11 @@
 /** When an invocation ran, in milliseconds since the epoch. */
-export interface RunningTime {
+export type RunningTime = {
   startMs: number;
   endMs: number;
-}
+};
 
 /** How many invocations ran at one moment, at most. */
-export function maximumConcurrency(runs: readonly RunningTime[]): number {
+export const maxConcurrency = (runs: readonly RunningTime[]): number => {
   const changes = runs
     .flatMap(({ startMs, endMs }) => [
       { atMs: startMs, by: 1 },
@@ -20,4 +20,4 @@ export function maximumConcurrency(runs: readonly RunningTime[]): number {
     most = Math.max(most, running);
   }
   return most;
-}
+};

@@ -18,7 +18,7 @@ const dimensionValue = z.string().min(1).max(1024);
  *
  * @throws ZodError where CloudWatch Logs would count an `EMFValidationErrors` or `EMFParsingErrors` and drop the metrics
  */
-export function embeddedMeasurements(line: Record<string, unknown>): Measurement[] {
+export const embeddedMeasurements = (line: Record<string, unknown>): Measurement[] => {
   if (!('_aws' in line)) return [];
   const root = embedded.parse(line);
   const { Timestamp: timestampMs, CloudWatchMetrics: directives } = root._aws;
@@ -32,4 +32,4 @@ export function embeddedMeasurements(line: Record<string, unknown>): Measurement
       );
     }),
   );
-}
+};

@@ -61,13 +61,13 @@ export class InsightRule {
   }
 }
 
-function valueAt(path: string, line: Line): string | undefined {
+const valueAt = (path: string, line: Line): string | undefined => {
   const value = line[path.slice('$.'.length)];
   return value === undefined || value === null ? undefined : String(value);
-}
+};
 
-function passes(condition: z.infer<typeof filter>, line: Line): boolean {
+const passes = (condition: z.infer<typeof filter>, line: Line): boolean => {
   const value = valueAt(condition.Match, line);
   if ('In' in condition) return value !== undefined && condition.In.includes(value);
   return value === undefined || !condition.NotIn.includes(value);
-}
+};

@@ -34,7 +34,7 @@ const token = /\s*(?:(\d+(?:\.\d+)?)|([A-Za-z]\w*)|("[^"]*"|'[^']*')|(&&|\|\||==
  *
  * @throws SyntaxError where it is none
  */
-export function parseExpression(text: string): Expression {
+export const parseExpression = (text: string): Expression => {
   const tokens = tokensOf(text);
   let position = 0;
   const fail = (): never => {
@@ -90,9 +90,9 @@ export function parseExpression(text: string): Expression {
   const expression = operation(0);
   if (position < tokens.length) fail();
   return expression;
-}
+};
 
-function tokensOf(text: string): string[] {
+const tokensOf = (text: string): string[] => {
   const tokens: string[] = [];
   token.lastIndex = 0;
   for (let end = 0; end < text.length; end = token.lastIndex) {
@@ -101,4 +101,4 @@ function tokensOf(text: string): string[] {
     tokens.push(match[0].trim());
   }
   return tokens;
-}
+};

@@ -1,17 +1,17 @@
 /** What names a metric: CloudWatch treats each set of dimensions as a metric of its own. */
-export interface MetricIdentity {
+export type MetricIdentity = {
   namespace: string;
   name: string;
   dimensions: Readonly<Record<string, string>>;
-}
+};
 
 /** One measured value of a metric. */
-export interface Measurement {
+export type Measurement = {
   metric: MetricIdentity;
   value: number;
   /** Milliseconds since the epoch. */
   timestampMs: number;
-}
+};
 
 /** The resolution of every metric here, as of all AWS services and of EMF without `StorageResolution`. */
 export const MINUTE_MS = 60_000;
@@ -42,13 +42,10 @@ export class MetricStore {
   }
 }
 
-function keyOf({ namespace, name, dimensions }: MetricIdentity): string {
-  return JSON.stringify([namespace, name, Object.entries(dimensions).toSorted(byName)]);
-}
+const keyOf = ({ namespace, name, dimensions }: MetricIdentity): string =>
+  JSON.stringify([namespace, name, Object.entries(dimensions).toSorted(byName)]);
 
-function byName([one]: [string, string], [other]: [string, string]): number {
-  return one < other ? -1 : 1;
-}
+const byName = ([one]: [string, string], [other]: [string, string]): number => (one < other ? -1 : 1);
 
 type Compute = (values: readonly number[]) => number;
 
@@ -62,17 +59,17 @@ const statistics = new Map<string, Compute>([
   ['Minimum', (values) => values.reduce((one, other) => Math.min(one, other))],
 ]);
 
-function statisticNamed(name: string): Compute {
+const statisticNamed = (name: string): Compute => {
   const percent = /^p(\d+(?:\.\d+)?)$/.exec(name)?.[1];
   const found = percent === undefined ? statistics.get(name) : percentile(Number(percent));
   if (!found) throw new Error(`CloudWatch has no statistic ${name} here.`);
   return found;
-}
+};
 
 /** By the nearest rank: CloudWatch estimates, but never by more than the distance of two values. */
-function percentile(percent: number): Compute {
-  return (values) => {
+const percentile =
+  (percent: number): Compute =>
+  (values) => {
     const sorted = values.toSorted((one, other) => one - other);
     return sorted[Math.max(0, Math.ceil((percent / 100) * sorted.length) - 1)] ?? Number.NaN;
   };
-}

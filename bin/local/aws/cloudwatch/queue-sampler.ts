@@ -1,9 +1,9 @@
+import type { QueueTotals } from '../sqs/attributes.ts';
 import type { Queue } from '../sqs/queue.ts';
-import type { QueueTotals } from '../sqs/queue-metrics.ts';
 import type { Measurement } from './metric-store.ts';
 
 /** What the metrics of a queue are measured from. */
-export type SampledQueue = Pick<Queue, 'counts' | 'totals' | 'waiting' | 'ageOfOldestMessageSeconds'> & {
+export type SampledQueue = Pick<Queue, 'counts' | 'totals' | 'pendingReceives' | 'ageOfOldestMessageSeconds'> & {
   settings: Pick<Queue['settings'], 'name'>;
 };
 
@@ -13,12 +13,12 @@ const ACTIVE_MS = 6 * 3_600_000;
 /** ... and when it is used again, its metrics are late by up to this. */
 const ACTIVATION_MS = 15 * 60_000;
 
-interface Usage {
+type Usage = {
   seen: QueueTotals & { held: number };
   usedAtMs: number;
   /** When its metrics are reported again. */
   reportedFromMs: number;
-}
+};
 
 /** Measures the `AWS/SQS` metrics of queues once a minute, by the rules of the SQS documentation for active queues. */
 export class QueueSampler {
@@ -59,7 +59,7 @@ export class QueueSampler {
 
   /** A queue that was never used is inactive: in a stack that has run for days, as in production, that is the normal case. */
   #usage(queue: SampledQueue, before: Usage | undefined, seen: Usage['seen'], timestampMs: number): Usage {
-    const isPolled = queue.waiting > 0 || this.#keptActive.has(queue.settings.name);
+    const isPolled = queue.pendingReceives > 0 || this.#keptActive.has(queue.settings.name);
     if (isPolled) return { seen, usedAtMs: timestampMs, reportedFromMs: before?.reportedFromMs ?? timestampMs };
     const isUsed = JSON.stringify(seen) !== JSON.stringify(before?.seen ?? { ...seen, ...unused });
     if (!isUsed) return { seen, usedAtMs: before?.usedAtMs ?? 0, reportedFromMs: before?.reportedFromMs ?? 0 };

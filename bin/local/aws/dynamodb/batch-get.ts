@@ -1,4 +1,4 @@
-import type { AwsAnswer } from '../aws-service.ts';
+import type { AwsResponse } from '../aws-service.ts';
 import type { Attributes } from './attributes.ts';
 import { readUnits } from './capacity-units.ts';
 import { accessOf, type Context } from './context.ts';
@@ -7,22 +7,22 @@ import { type BatchGet, requests, responses } from './requests.ts';
 import { type ThrottlingReason, throttlingException } from './throttling.ts';
 
 /** The most that DynamoDB returns at once; the keys of what would exceed it are returned as unprocessed. */
-const maximumResponseBytes = 16 * 1024 * 1024;
+const MAX_RESPONSE_BYTES = 16 * 1024 * 1024;
 
 /** dynalite returns 1 MB and one item more at most: what is larger is read in several requests to it. */
-const bytesPerRequest = 1024 * 1024;
+const BYTES_PER_REQUEST = 1024 * 1024;
 
-interface Read {
+type Read = {
   table: string;
   key: Attributes;
   bytes: number;
-}
+};
 
 /**
  * Reads up to 100 items. What is throttled or exceeds the size of a response is returned as unprocessed; only if every key
  * is throttled does the request fail.
  */
-export async function batchGet(context: Context): Promise<AwsAnswer> {
+export const batchGet = async (context: Context): Promise<AwsResponse> => {
   const request = parsed(requests.BatchGetItem, context.call.body);
   if (!request || isInvalid(request)) return context.inner(context.call);
   const { admitted, unprocessed, reasons } = admit(context, request);
@@ -30,9 +30,9 @@ export async function batchGet(context: Context): Promise<AwsAnswer> {
   const groups = bySize(admitted);
   if (unprocessed.length === 0 && groups.length <= 1) return context.inner(context.call);
   return collect(context, request, groups, unprocessed);
-}
+};
 
-function admit(context: Context, request: BatchGet) {
+const admit = (context: Context, request: BatchGet) => {
   const { items, throttling } = context;
   const admitted: Read[] = [];
   const unprocessed: Read[] = [];
@@ -43,7 +43,7 @@ function admit(context: Context, request: BatchGet) {
     const access = accessOf(context, 'read', table, items.partitionKey(table, key));
     const reason = throttling.reason(access);
     if (reason) reasons.push(reason);
-    if (reason || total + bytes > maximumResponseBytes) {
+    if (reason || total + bytes > MAX_RESPONSE_BYTES) {
       unprocessed.push(read);
       continue;
     }
@@ -52,28 +52,27 @@ function admit(context: Context, request: BatchGet) {
     admitted.push(read);
   }
   return { admitted, unprocessed, reasons };
-}
+};
 
-function readsOf({ items }: Context, { RequestItems }: BatchGet): Read[] {
-  return Object.entries(RequestItems).flatMap(([table, { Keys }]) =>
+const readsOf = ({ items }: Context, { RequestItems }: BatchGet): Read[] =>
+  Object.entries(RequestItems).flatMap(([table, { Keys }]) =>
     Keys.map((key) => ({ table, key, bytes: items.bytes(table, key) })),
   );
-}
 
 /** Too many keys or repeated ones, which dynalite refuses as a whole. */
-function isInvalid({ RequestItems }: BatchGet): boolean {
+const isInvalid = ({ RequestItems }: BatchGet): boolean => {
   const keys = Object.entries(RequestItems).flatMap(([table, { Keys }]) =>
     Keys.map((key) => JSON.stringify([table, Object.entries(key).toSorted(([a], [b]) => (a < b ? -1 : 1))])),
   );
   return keys.length === 0 || keys.length > 100 || new Set(keys).size < keys.length;
-}
+};
 
-function bySize(reads: readonly Read[]): Read[][] {
+const bySize = (reads: readonly Read[]): Read[][] => {
   const groups: Read[][] = [];
   let bytes = 0;
   for (const read of reads) {
     const last = groups.at(-1);
-    if (last && bytes + read.bytes <= bytesPerRequest) last.push(read);
+    if (last && bytes + read.bytes <= BYTES_PER_REQUEST) last.push(read);
     else {
       groups.push([read]);
       bytes = 0;
@@ -81,14 +80,14 @@ function bySize(reads: readonly Read[]): Read[][] {
     bytes += read.bytes;
   }
   return groups;
-}
+};
 
-async function collect(
+const collect = async (
   context: Context,
   request: BatchGet,
   groups: readonly Read[][],
   unprocessed: readonly Read[],
-): Promise<AwsAnswer> {
+): Promise<AwsResponse> => {
   const items = new Map<string, unknown[]>(Object.keys(request.RequestItems).map((table) => [table, []]));
   const capacity: unknown[] = [];
   for (const group of groups) {
@@ -103,13 +102,13 @@ async function collect(
     UnprocessedKeys: askingFor(request, unprocessed),
     ...(capacity.length > 0 && { ConsumedCapacity: capacity }),
   });
-}
+};
 
 /** The request for some of its keys, with everything else that it says of their tables. */
-function askingFor(request: BatchGet, reads: readonly Read[]): BatchGet['RequestItems'] {
+const askingFor = (request: BatchGet, reads: readonly Read[]): BatchGet['RequestItems'] => {
   const tables = Object.entries(request.RequestItems).map(([table, rest]) => {
     const Keys = reads.filter((read) => read.table === table).map(({ key }) => key);
     return [table, { ...rest, Keys }] as const;
   });
   return Object.fromEntries(tables.filter(([, { Keys }]) => Keys.length > 0));
-}
+};

@@ -1,31 +1,31 @@
-import type { AwsAnswer } from '../aws-service.ts';
+import type { AwsResponse } from '../aws-service.ts';
 import type { Attributes } from './attributes.ts';
 import { writeUnits } from './capacity-units.ts';
 import { accessOf, type Context } from './context.ts';
-import { itemBytes, maximumItemBytes } from './item-size.ts';
+import { itemBytes, MAX_ITEM_BYTES } from './item-size.ts';
 import { parsed, sendWith, success, validationException } from './protocol.ts';
 import { type BatchWrite, requests, type Write } from './requests.ts';
 import { type Access, type ThrottlingReason, throttlingException } from './throttling.ts';
 
-interface TableWrite {
+type TableWrite = {
   table: string;
   write: Write;
   /** The item, or the key of the one to delete. */
   item: Attributes;
   /** The size afterwards. */
   bytes: number;
-}
+};
 
 /**
  * Writes up to 25 items. What is throttled is returned as unprocessed; only if every write is throttled does the request
  * fail.
  */
-export async function batchWrite(context: Context): Promise<AwsAnswer> {
+export const batchWrite = async (context: Context): Promise<AwsResponse> => {
   const { call, inner } = context;
   const request = parsed(requests.BatchWriteItem, call.body);
   if (!request) return inner(call);
   const writes = writesOf(request);
-  if (writes.some(({ bytes }) => bytes > maximumItemBytes)) {
+  if (writes.some(({ bytes }) => bytes > MAX_ITEM_BYTES)) {
     return validationException('Item size has exceeded the maximum allowed size');
   }
   const { admitted, unprocessed, reasons } = admit(context, writes);
@@ -35,19 +35,18 @@ export async function batchWrite(context: Context): Promise<AwsAnswer> {
   if (answer.status !== 200) return answer;
   for (const { table, item, bytes } of admitted) context.items.setBytes(table, item, bytes);
   return unprocessed.length === 0 ? answer : success({ UnprocessedItems: of(unprocessed) });
-}
+};
 
-function writesOf({ RequestItems }: BatchWrite): TableWrite[] {
-  return Object.entries(RequestItems).flatMap(([table, writes]) =>
+const writesOf = ({ RequestItems }: BatchWrite): TableWrite[] =>
+  Object.entries(RequestItems).flatMap(([table, writes]) =>
     writes.map((write) => {
       if ('DeleteRequest' in write) return { table, write, item: write.DeleteRequest.Key, bytes: 0 };
       const { Item: item } = write.PutRequest;
       return { table, write, item, bytes: itemBytes(item) };
     }),
   );
-}
 
-function admit(context: Context, writes: readonly TableWrite[]) {
+const admit = (context: Context, writes: readonly TableWrite[]) => {
   const { items, throttling } = context;
   const admitted: TableWrite[] = [];
   const unprocessed: TableWrite[] = [];
@@ -65,13 +64,13 @@ function admit(context: Context, writes: readonly TableWrite[]) {
     }
   }
   return { admitted, unprocessed, reasons };
-}
+};
 
-function of(writes: readonly TableWrite[]): BatchWrite['RequestItems'] {
+const of = (writes: readonly TableWrite[]): BatchWrite['RequestItems'] => {
   const grouped: BatchWrite['RequestItems'] = {};
   for (const { table, write } of writes) {
     grouped[table] ??= [];
     grouped[table].push(write);
   }
   return grouped;
-}
+};

@@ -1,24 +1,24 @@
 import type { Clock } from '../clock.ts';
 
 /** What one partition key value may consume in a second. */
-export interface PartitionLimits {
+export type PartitionLimits = {
   readUnitsPerSecond: number;
   writeUnitsPerSecond: number;
-}
+};
 
 /** The limits of a partition in AWS, which a partition key value with all its items cannot exceed. */
-export const partitionLimitsOfAws: PartitionLimits = { readUnitsPerSecond: 3000, writeUnitsPerSecond: 1000 };
+export const AWS_PARTITION_LIMITS: PartitionLimits = { readUnitsPerSecond: 3000, writeUnitsPerSecond: 1000 };
 
 /** What is done to a partition: the two have limits of their own. */
 export type Operation = 'read' | 'write';
 
-interface Bucket {
+type Bucket = {
   units: number;
   /** When it held so many units, in milliseconds since the epoch. */
   atMs: number;
-}
+};
 
-const bucketsBeforePruning = 10_000;
+const MAX_BUCKETS = 10_000;
 
 /**
  * Capacity of each partition key value as a worst case, with neither burst nor adaptive capacity: a token bucket of one
@@ -55,7 +55,7 @@ export class PartitionCapacity {
   }
 
   #added(id: string, bucket: Bucket): Bucket {
-    if (this.#buckets.size >= bucketsBeforePruning) this.#prune();
+    if (this.#buckets.size >= MAX_BUCKETS) this.#prune();
     this.#buckets.set(id, bucket);
     return bucket;
   }

@@ -1,10 +1,10 @@
 import type { Attributes } from './attributes.ts';
 
 /** The names of a table's key attributes. */
-export interface TableKey {
+export type TableKey = {
   partition: string;
   sort: string | undefined;
-}
+};
 
 /** The keys of the tables, and the size of each stored item, from the requests that made them. */
 export class StoredItems {
@@ -49,7 +49,7 @@ export class StoredItems {
 }
 
 /** The value of a key attribute, which is text in all three types. */
-export function keyText(value: Record<string, unknown> | undefined): string | undefined {
+export const keyText = (value: Record<string, unknown> | undefined): string | undefined => {
   const [text] = Object.values(value ?? {});
   return typeof text === 'string' ? text : undefined;
-}
+};

@@ -1,17 +1,17 @@
-import { type AwsAnswer, jsonFault, local } from '../aws-service.ts';
+import { type AwsResponse, jsonFault, LOCAL_ENV } from '../aws-service.ts';
 import type { Operation, PartitionCapacity } from './partition-capacity.ts';
 
 /** One access to one partition key value of a table; a scan has no key. */
-export interface Access {
+export type Access = {
   table: string;
   partitionKey: string | undefined;
   operation: Operation;
   /** The name of the function that asks, or another caller's access key. */
   caller: string;
-}
+};
 
 /** What to throttle on demand: an access is refused when everything that is given fits. */
-export interface ThrottlingRule {
+export type ThrottlingRule = {
   /** The name of a table; without it, every table. */
   table?: string;
   /**
@@ -22,14 +22,14 @@ export interface ThrottlingRule {
   operation?: Operation;
   /** The name of a function, which alone is refused. */
   caller?: string;
-}
+};
 
 /** Why an access was refused, in the words of DynamoDB. */
-export interface ThrottlingReason {
+export type ThrottlingReason = {
   reason: `Table${'Read' | 'Write'}${'KeyRangeThroughputExceeded' | 'AccountLimitExceeded'}`;
   /** The ARN of the table. */
   resource: string;
-}
+};
 
 /** Decides which accesses are refused: by the rules that tests add, and by the capacity of each key. */
 export class Throttling {
@@ -63,27 +63,22 @@ export class Throttling {
   }
 }
 
-function fits({ table, partitionKey, operation, caller }: ThrottlingRule, access: Access): boolean {
-  return (
-    (table === undefined || table === access.table) &&
-    (operation === undefined || operation === access.operation) &&
-    (caller === undefined || caller === access.caller) &&
-    (partitionKey === undefined || (access.partitionKey !== undefined && partitionKey(access.partitionKey)))
-  );
-}
+const fits = ({ table, partitionKey, operation, caller }: ThrottlingRule, access: Access): boolean =>
+  (table === undefined || table === access.table) &&
+  (operation === undefined || operation === access.operation) &&
+  (caller === undefined || caller === access.caller) &&
+  (partitionKey === undefined || (access.partitionKey !== undefined && partitionKey(access.partitionKey)));
 
-function reasonOf(
+const reasonOf = (
   { table, operation }: Access,
   limit: 'KeyRangeThroughputExceeded' | 'AccountLimitExceeded',
-): ThrottlingReason {
-  return {
-    reason: `Table${operation === 'read' ? 'Read' : 'Write'}${limit}`,
-    resource: `arn:aws:dynamodb:${local.region}:${local.account}:table/${table}`,
-  };
-}
+): ThrottlingReason => ({
+  reason: `Table${operation === 'read' ? 'Read' : 'Write'}${limit}`,
+  resource: `arn:aws:dynamodb:${LOCAL_ENV.region}:${LOCAL_ENV.account}:table/${table}`,
+});
 
 /** The exception of an on-demand table, with each reason once. */
-export function throttlingException(reasons: readonly ThrottlingReason[]): AwsAnswer {
+export const throttlingException = (reasons: readonly ThrottlingReason[]): AwsResponse => {
   const distinct = new Map(reasons.map((reason) => [`${reason.reason} ${reason.resource}`, reason]));
   return jsonFault({
     status: 400,
@@ -92,4 +87,4 @@ export function throttlingException(reasons: readonly ThrottlingReason[]): AwsAn
       'Throughput exceeds the current capacity of your table or index. DynamoDB is automatically scaling your table or index so please try again shortly. If exceptions persist, check if you have a hot key.',
     members: { throttlingReasons: [...distinct.values()] },
   });
-}
+};

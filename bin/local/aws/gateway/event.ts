@@ -1,10 +1,10 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
-import { local } from '../aws-service.ts';
+import { LOCAL_ENV } from '../aws-service.ts';
 import type { Match } from './routes.ts';
 
 /** A request as the gateway has taken it in. */
-export interface TakenRequest {
+export type GatewayRequest = {
   request: IncomingMessage;
   /** The path as it was sent, encoded, the base path included. */
   path: string;
@@ -12,13 +12,13 @@ export interface TakenRequest {
   query: string;
   body: Buffer;
   match: Match;
-}
+};
 
 /** Where the API listens, as `host:port`: what links are built from. */
 export type Authority = string;
 
 /** The event of an HTTP API, payload format 2.0. */
-export function httpApiEvent({ request, path, query, body, match }: TakenRequest, authority: Authority): object {
+export const httpApiEvent = ({ request, path, query, body, match }: GatewayRequest, authority: Authority): object => {
   const { cookies, headers } = readHeaders(request, authority);
   const rawPath = decodeURIComponent(path);
   const { routeKey, ...content } = { routeKey: match.route.key, ...encoded(body, headers['content-type']) };
@@ -34,12 +34,12 @@ export function httpApiEvent({ request, path, query, body, match }: TakenRequest
     requestContext: context(request, rawPath, routeKey, authority),
     ...content,
   };
-}
+};
 
-function context(request: IncomingMessage, path: string, routeKey: string, authority: Authority): object {
+const context = (request: IncomingMessage, path: string, routeKey: string, authority: Authority): object => {
   const now = new Date();
   return {
-    accountId: local.account,
+    accountId: LOCAL_ENV.account,
     apiId: 'local',
     domainName: authority,
     domainPrefix: authority.split('.')[0],
@@ -56,10 +56,10 @@ function context(request: IncomingMessage, path: string, routeKey: string, autho
     time: commonLogTime(now),
     timeEpoch: now.getTime(),
   };
-}
+};
 
 /** Names in lower case, repeated ones joined by commas; cookies stand apart. The gateway adds the `x-forwarded-*` ones. */
-function readHeaders({ rawHeaders, socket }: IncomingMessage, authority: Authority) {
+const readHeaders = ({ rawHeaders, socket }: IncomingMessage, authority: Authority) => {
   const headers: Record<string, string> = {};
   const cookies: string[] = [];
   for (let at = 0; at < rawHeaders.length; at += 2) {
@@ -73,35 +73,35 @@ function readHeaders({ rawHeaders, socket }: IncomingMessage, authority: Authori
   headers['x-forwarded-port'] = authority.split(':')[1] ?? '';
   headers['x-forwarded-proto'] = 'http';
   return { headers, cookies };
-}
+};
 
-function parameters(query: string): Record<string, string> {
+const parameters = (query: string): Record<string, string> => {
   const joined: Record<string, string> = {};
   for (const [name, value] of new URLSearchParams(query)) {
     put(joined, name, Object.hasOwn(joined, name) ? `${joined[name]},${value}` : value);
   }
   return joined;
-}
+};
 
 /** Sets an own property, whatever its name: a client may well send `__proto__`. */
-function put(target: Record<string, string>, name: string, value: string): void {
+const put = (target: Record<string, string>, name: string, value: string): void => {
   if (name === '__proto__') Object.defineProperty(target, name, { value, enumerable: true, configurable: true });
   else target[name] = value;
-}
+};
 
 const textType = /^(text\/[^;]*|application\/(json|javascript|xml)|[^;/]+\/[^;]+\+(json|xml))\s*(;|$)/i;
 
 /** The body is text where its type says so and it is valid UTF-8, base64 otherwise, absent when there is none. */
-function encoded(body: Buffer, contentType: string | undefined): { body?: string; isBase64Encoded: boolean } {
+const encoded = (body: Buffer, contentType: string | undefined): { body?: string; isBase64Encoded: boolean } => {
   if (body.length === 0) return { isBase64Encoded: false };
   const isText = contentType !== undefined && textType.test(contentType.trim()) && isUtf8(body);
   return { body: body.toString(isText ? 'utf8' : 'base64'), isBase64Encoded: !isText };
-}
+};
 
 const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 
 /** `12/Mar/2026:19:03:58 +0000` */
-function commonLogTime(time: Date): string {
+const commonLogTime = (time: Date): string => {
   const day = String(time.getUTCDate()).padStart(2, '0');
   return `${day}/${months[time.getUTCMonth()]}/${time.getUTCFullYear()}:${time.toISOString().slice(11, 19)} +0000`;
-}
+};

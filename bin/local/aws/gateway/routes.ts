@@ -1,27 +1,29 @@
 /** A route of the HTTP API: its key (`GET /things/{id}` or `$default`) and the function that it calls. */
-export interface RouteSettings {
+export type RouteSettings = {
   key: string;
   functionName: string;
   timeoutMs: number;
-}
+};
 
 /** The route that a request took, and the values of the parameters in its path, decoded. */
-export interface Match {
+export type Match = {
   route: RouteSettings;
   parameters: Record<string, string>;
-}
+};
 
-interface Pattern {
+type Pattern = {
   route: RouteSettings;
   method: string;
   segments: string[];
-}
+};
 
 /**
  * Finds the route of a method and a path (still encoded, starting with `/`): of those that fit, the one that is static
  * furthest to the left; else `$default`, if there is one.
  */
-export function createRouter(routes: readonly RouteSettings[]): (method: string, path: string) => Match | undefined {
+export const createRouter = (
+  routes: readonly RouteSettings[],
+): ((method: string, path: string) => Match | undefined) => {
   const patterns = routes
     .filter(({ key }) => key !== '$default')
     .map(pattern)
@@ -33,36 +35,33 @@ export function createRouter(routes: readonly RouteSettings[]): (method: string,
     if (found) return { route: found.route, parameters: parametersOf(found, segments) };
     return fallback && { route: fallback, parameters: {} };
   };
-}
+};
 
-function pattern(route: RouteSettings): Pattern {
+const pattern = (route: RouteSettings): Pattern => {
   const [method = '', path = ''] = route.key.split(' ');
   return { route, method, segments: path.slice(1).split('/') };
-}
+};
 
 const isParameter = (segment: string) => segment.startsWith('{') && segment.endsWith('}');
 
 /** `GET /a/b` comes before `GET /a/{id}`, and that before `ANY /a/{id}`. */
-function staticFirst(a: Pattern, b: Pattern): number {
-  return rank(a).localeCompare(rank(b));
-}
+const staticFirst = (a: Pattern, b: Pattern): number => rank(a).localeCompare(rank(b));
 
-function rank({ method, segments }: Pattern): string {
-  return segments.map((segment) => (isParameter(segment) ? '1' : '0')).join('') + (method === 'ANY' ? '1' : '0');
-}
+const rank = ({ method, segments }: Pattern): string =>
+  segments.map((segment) => (isParameter(segment) ? '1' : '0')).join('') + (method === 'ANY' ? '1' : '0');
 
-function fits(candidate: Pattern, method: string, segments: string[]): boolean {
+const fits = (candidate: Pattern, method: string, segments: string[]): boolean => {
   if (candidate.method !== 'ANY' && candidate.method !== method) return false;
   if (candidate.segments.length !== segments.length) return false;
   return candidate.segments.every((part, index) => {
     const given = segments[index] ?? '';
     return isParameter(part) ? given !== '' : part === given || part === decodeURIComponent(given);
   });
-}
+};
 
-function parametersOf({ segments: parts }: Pattern, segments: string[]): Record<string, string> {
+const parametersOf = ({ segments: parts }: Pattern, segments: string[]): Record<string, string> => {
   const pairs = parts.flatMap((part, index) =>
     isParameter(part) ? [[part.slice(1, -1), decodeURIComponent(segments[index] ?? '')]] : [],
   );
   return Object.fromEntries(pairs);
-}
+};

@@ -1,32 +1,32 @@
 import { z } from 'zod';
-import { local } from '../aws-service.ts';
-import { bodyDigest, type MessageAttribute } from '../sqs/message.ts';
+import { LOCAL_ENV } from '../aws-service.ts';
+import { systemAttributes } from '../sqs/attributes.ts';
 import type { Receipt } from '../sqs/queued-message.ts';
-import { systemAttributes } from '../sqs/receiving.ts';
-import { maximumPayloadBytes, type Outcome } from './pool.ts';
+import { bodyDigest, type MessageAttribute } from '../sqs/queued-message.ts';
+import { MAX_PAYLOAD_BYTES, type Outcome } from './pool.ts';
 
 /** An SQS event source as the template declares it. */
-export interface EventSourceSettings {
+export type EventSourceSettings = {
   functionName: string;
   queueArn: string;
   batchSize: number;
   /** How long a batch may be gathered. */
   windowSeconds: number;
   /** How many batches may be with the function at once. */
-  maximumConcurrency: number;
+  maxConcurrency: number;
   /** Whether the function names the messages of a batch that failed (`ReportBatchItemFailures`). */
   reportsFailures: boolean;
-}
+};
 
 /** Cuts received messages into batches whose event fits into one invocation. */
-export function intoEvents(receipts: readonly Receipt[], queueArn: string): { event: string; receipts: Receipt[] }[] {
+export const toEvents = (receipts: readonly Receipt[], queueArn: string): { event: string; receipts: Receipt[] }[] => {
   const batches: { records: string[]; receipts: Receipt[]; bytes: number }[] = [];
   for (const receipt of receipts) {
     const record = JSON.stringify(eventRecord(receipt, queueArn));
     const bytes = Buffer.byteLength(record) + 1;
     let last = batches.at(-1);
-    if (!last || last.bytes + bytes > maximumPayloadBytes) {
-      last = { records: [], receipts: [], bytes: envelopeBytes };
+    if (!last || last.bytes + bytes > MAX_PAYLOAD_BYTES) {
+      last = { records: [], receipts: [], bytes: ENVELOPE_BYTES };
       batches.push(last);
     }
     last.records.push(record);
@@ -34,12 +34,12 @@ export function intoEvents(receipts: readonly Receipt[], queueArn: string): { ev
     last.bytes += bytes;
   }
   return batches.map((batch) => ({ event: `{"Records":[${batch.records.join(',')}]}`, receipts: batch.receipts }));
-}
+};
 
-const envelopeBytes = '{"Records":[]}'.length;
+const ENVELOPE_BYTES = '{"Records":[]}'.length;
 
 /** A message as Lambda hands it to a function. */
-function eventRecord({ message, handle }: Receipt, queueArn: string): object {
+const eventRecord = ({ message, handle }: Receipt, queueArn: string): object => {
   const attributes = [...message.attributes].map(([name, value]) => [name, eventAttribute(value)]);
   return {
     messageId: message.id,
@@ -50,14 +50,14 @@ function eventRecord({ message, handle }: Receipt, queueArn: string): object {
     md5OfBody: bodyDigest(message.body),
     eventSource: 'aws:sqs',
     eventSourceARN: queueArn,
-    awsRegion: local.region,
+    awsRegion: LOCAL_ENV.region,
   };
-}
+};
 
-function eventAttribute({ dataType, value }: MessageAttribute): object {
+const eventAttribute = ({ dataType, value }: MessageAttribute): object => {
   const given = typeof value === 'string' ? { stringValue: value } : { binaryValue: value.toString('base64') };
   return { ...given, stringListValues: [], binaryListValues: [], dataType };
-}
+};
 
 const batchResponse = z
   .object({ batchItemFailures: z.array(z.object({ itemIdentifier: z.string().min(1) })).nullish() })
@@ -67,7 +67,11 @@ const batchResponse = z
  * The messages of a batch that are done, by the rules of Lambda: a failed invocation does none; without partial
  * responses, or with an empty one, all are done; one that cannot be read, or names a message that is not in the batch, does none.
  */
-export function doneReceipts(receipts: readonly Receipt[], outcome: Outcome, reportsFailures: boolean): Receipt[] {
+export const processedReceipts = (
+  receipts: readonly Receipt[],
+  outcome: Outcome,
+  reportsFailures: boolean,
+): Receipt[] => {
   if (outcome.failed) return [];
   if (!reportsFailures) return [...receipts];
   const response = batchResponse.safeParse(JSON.parse(outcome.payload));
@@ -75,4 +79,4 @@ export function doneReceipts(receipts: readonly Receipt[], outcome: Outcome, rep
   const failed = new Set(response.data?.batchItemFailures?.map(({ itemIdentifier }) => itemIdentifier));
   const done = receipts.filter(({ message }) => !failed.has(message.id));
   return done.length === receipts.length - failed.size ? done : [];
-}
+};

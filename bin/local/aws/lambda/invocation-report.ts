@@ -1,5 +1,5 @@
 /** One request to run a function, as the metrics of CloudWatch (`AWS/Lambda`) count it. */
-export interface InvocationReport {
+export type InvocationReport = {
   functionName: string;
   /** When it ended by the stack's time, in milliseconds since the epoch. */
   endedAtMs: number;
@@ -10,4 +10,4 @@ export interface InvocationReport {
   result: 'success' | 'error' | 'throttle';
   /** How long the function ran in real time, in milliseconds, without its initialization; 0 for a throttle. */
   durationMs: number;
-}
+};

@@ -1,17 +1,18 @@
-import { type AwsAnswer, type AwsFault, type AwsService, jsonFault } from '../aws-service.ts';
-import { maximumPayloadBytes } from './pool.ts';
-import type { Lambda } from './runtime.ts';
+import { type AwsFault, type AwsResponse, type AwsService, jsonFault } from '../aws-service.ts';
+import type { Lambda } from './lambda.ts';
+import { MAX_PAYLOAD_BYTES } from './pool.ts';
 
 /** An asynchronous invoke takes 1 MiB. */
-const maximumEventBytes = 1024 * 1024;
+const MAX_EVENT_BYTES = 1024 * 1024;
 
 /** `POST /2015-03-31/functions/{name}/invocations`: the one action of Lambda that functions use on each other. */
-export function invokeService(lambda: Lambda): AwsService {
-  return async ({ path, headers, body }) => {
+export const lambdaService =
+  (lambda: Lambda): AwsService =>
+  async ({ path, headers, body }) => {
     const name = functionName(path);
     const type = headers['x-amz-invocation-type'] ?? 'RequestResponse';
     const event = body.length === 0 ? '{}' : body.toString();
-    const limit = type === 'Event' ? maximumEventBytes : maximumPayloadBytes;
+    const limit = type === 'Event' ? MAX_EVENT_BYTES : MAX_PAYLOAD_BYTES;
     if (name === undefined) return fault(404, 'UnknownOperationException', 'Only Invoke is served here.');
     if (!lambda.has(name)) return fault(404, 'ResourceNotFoundException', `Function not found: ${name}`);
     if (body.length > limit) {
@@ -38,26 +39,24 @@ export function invokeService(lambda: Lambda): AwsService {
       body: payload,
     };
   };
-}
 
 /** The name in the path, which may also be an ARN and carry a version or alias. */
-function functionName(path: string): string | undefined {
+const functionName = (path: string): string | undefined => {
   const given = /^\/2015-03-31\/functions\/([^/]+)\/invocations(\?|$)/.exec(path)?.[1];
   if (given === undefined) return undefined;
   const parts = decodeURIComponent(given).split(':');
   const after = parts.indexOf('function');
   return after < 0 ? parts[0] : parts[after + 1];
-}
+};
 
-function isJson(text: string): boolean {
+const isJson = (text: string): boolean => {
   try {
     JSON.parse(text);
     return true;
   } catch {
     return false;
   }
-}
+};
 
-function fault(status: number, type: AwsFault['type'], message: string): AwsAnswer {
-  return jsonFault({ status, type, message });
-}
+const fault = (status: number, type: AwsFault['type'], message: string): AwsResponse =>
+  jsonFault({ status, type, message });

@@ -29,7 +29,7 @@ const left = new Set([
  * One line that a function printed, for a person: JSON logs become `time function LEVEL message key=value ...`, metrics
  * (embedded metric format) `time function metric name=value dimension=value ...`; anything else stays as it is.
  */
-export function logLine(functionName: string, line: string, now = new Date()): string {
+export const logLine = (functionName: string, line: string, now = new Date()): string => {
   const lead = `${now.toISOString().slice(11, 23)} ${functionName}`;
   const parsed = parse(line);
   if (!parsed) return `${lead} ${line}`;
@@ -38,32 +38,29 @@ export function logLine(functionName: string, line: string, now = new Date()): s
   if (typeof message !== 'string') return `${lead} ${line}`;
   const others = Object.entries(parsed).filter(([key]) => !left.has(key));
   return [lead, level, message, pairs(others)].filter(Boolean).join(' ');
-}
+};
 
-function parse(line: string): Record<string, unknown> | undefined {
+const parse = (line: string): Record<string, unknown> | undefined => {
   if (!line.startsWith('{')) return undefined;
   try {
     return record.safeParse(JSON.parse(line)).data;
   } catch {
     return undefined;
   }
-}
+};
 
-function metrics(line: Record<string, unknown>): [string, unknown][] {
+const metrics = (line: Record<string, unknown>): [string, unknown][] => {
   const definitions = metricDefinitions.safeParse(line._aws).data?.CloudWatchMetrics ?? [];
   const names = definitions.flatMap(({ Metrics, Dimensions }) => [
     ...Metrics.map(({ Name }) => Name),
     ...Dimensions.flat(),
   ]);
   return [...new Set(names)].filter((name) => name !== 'service').map((name) => [name, line[name]]);
-}
+};
 
-function pairs(entries: [string, unknown][]): string {
-  return entries
+const pairs = (entries: [string, unknown][]): string =>
+  entries
     .map(([key, value]) => `${key}=${typeof value === 'string' ? quoted(value) : JSON.stringify(value)}`)
     .join(' ');
-}
 
-function quoted(text: string): string {
-  return /^[^\s"=]+$/.test(text) ? text : JSON.stringify(text);
-}
+const quoted = (text: string): string => (/^[^\s"=]+$/.test(text) ? text : JSON.stringify(text));

@@ -3,48 +3,48 @@ import { watchMemory } from './memory-watch.ts';
 import { type FromSandbox, type RunningSandbox, type SandboxOptions, startSandbox } from './sandbox.ts';
 
 /** How an invocation ended: `payload` is JSON text, the function's answer or, when `failed`, its error. */
-export interface Outcome {
+export type Outcome = {
   requestId: string;
   payload: string;
   failed: boolean;
   /** Set where the function did not run, since its concurrency was used up. */
   throttled?: boolean;
-}
+};
 
 /** An outcome with the time that the function ran, without its initialization, in milliseconds. */
-export interface TimedOutcome extends Outcome {
+export type TimedOutcome = Outcome & {
   durationMs: number;
-}
+};
 
 /** A pool of sandboxes of one function. */
-export interface PoolOptions extends SandboxOptions {
+export type PoolOptions = SandboxOptions & {
   /** How many sandboxes may run at once; further invocations wait their turn. */
   size: number;
   timeoutSeconds: number;
   memoryMb: number;
   /** Takes what sandboxes print, line by line. */
   print: (line: string) => void;
-}
+};
 
-interface Invocation {
+type Invocation = {
   requestId: string;
   event: string;
   resolve: (outcome: TimedOutcome) => void;
-}
+};
 
 /** The invocation that a sandbox is busy with. */
-interface Run {
+type Run = {
   requestId: string;
   event: string;
   /** When the function got the event, by `performance.now()`. */
   begunAt?: number;
   end: (outcome: Outcome) => void;
-}
+};
 
 /** The most that a Lambda takes and gives in one invocation, in bytes. */
-export const maximumPayloadBytes = 6 * 1024 * 1024;
+export const MAX_PAYLOAD_BYTES = 6 * 1024 * 1024;
 
-const initSeconds = 10;
+const INIT_TIMEOUT_SECONDS = 10;
 
 /**
  * The sandboxes of one function. They start when they are needed (a cold start), handle one event at a time, are used
@@ -170,7 +170,7 @@ class Sandbox {
       };
       this.#current = run;
       if (this.#ready) this.#begin();
-      else this.#killAfter(initSeconds);
+      else this.#killAfter(INIT_TIMEOUT_SECONDS);
     });
   }
 
@@ -224,12 +224,12 @@ class Sandbox {
   }
 }
 
-function failedOutcome(requestId: string, errorType: string, errorMessage: string): Outcome {
+const failedOutcome = (requestId: string, errorType: string, errorMessage: string): Outcome => {
   const payload = JSON.stringify({ errorType, errorMessage: `RequestId: ${requestId} Error: ${errorMessage}` });
   return { requestId, payload, failed: true };
-}
+};
 
-function printLines(worker: Worker, print: (line: string) => void): void {
+const printLines = (worker: Worker, print: (line: string) => void): void => {
   for (const stream of [worker.stdout, worker.stderr]) {
     let rest = '';
     stream.setEncoding('utf8').on('data', (text: string) => {
@@ -239,4 +239,4 @@ function printLines(worker: Worker, print: (line: string) => void): void {
     });
     stream.on('end', () => rest && print(rest));
   }
-}
+};

@@ -8,7 +8,7 @@ import type { FromSandbox, ToSandbox, WorkerSettings } from './sandbox.ts';
 
 const settings: WorkerSettings = workerData;
 
-const ahead = new Float64Array(settings.shift);
+const ahead = new Float64Array(settings.offsetMs);
 const spentMs = new Float64Array(settings.spentMs);
 const realNow = Date.now;
 /** The function lives by the stack's time, which tests move forward. */
@@ -16,11 +16,11 @@ Date.now = () => realNow() + (ahead[0] ?? 0);
 
 type Handler = (event: unknown, context: object) => unknown;
 
-function send(message: FromSandbox): void {
+const send = (message: FromSandbox): void => {
   parentPort?.postMessage(message);
-}
+};
 
-function failure(thrown: unknown): string {
+const failure = (thrown: unknown): string => {
   if (!(thrown instanceof Error))
     return JSON.stringify({ errorType: typeof thrown, errorMessage: String(thrown), trace: [] });
   return JSON.stringify({
@@ -28,45 +28,43 @@ function failure(thrown: unknown): string {
     errorMessage: thrown.message,
     trace: (thrown.stack ?? '').split('\n'),
   });
-}
+};
 
 /** `Handler: index.handler` is the export `handler` of `index.js`. */
-function load(): Handler {
+const load = (): Handler => {
   const [file = 'index', name = 'handler'] = settings.handler.split('.');
   const exported: unknown = createRequire(`${settings.directory}/`)(`./${file}.js`)[name];
   if (typeof exported !== 'function') throw new TypeError(`${settings.handler} is undefined or not exported`);
   return (event, context) => exported(event, context);
-}
+};
 
-function context(message: ToSandbox): object {
-  return {
-    ...settings.context,
-    awsRequestId: message.requestId,
-    callbackWaitsForEmptyEventLoop: true,
-    getRemainingTimeInMillis: () => Math.max(0, message.deadlineMs - (spentMs[0] ?? 0) - realNow()),
-  };
-}
+const context = (message: ToSandbox): object => ({
+  ...settings.context,
+  awsRequestId: message.requestId,
+  callbackWaitsForEmptyEventLoop: true,
+  getRemainingTimeInMillis: () => Math.max(0, message.deadlineMs - (spentMs[0] ?? 0) - realNow()),
+});
 
 /** How many invocations were sent here, and how many of them are answered. */
 const sent = new Int32Array(settings.invocations);
 let answered = 0;
 
 /** Resolves when what was printed has left the thread. */
-function flushed(stream: NodeJS.WriteStream): Promise<void> {
+const flushed = (stream: NodeJS.WriteStream): Promise<void> => {
   if (stream.writableLength === 0) return Promise.resolve();
   return new Promise((resolve) => {
     stream.write('', () => resolve());
   });
-}
+};
 
 /**
  * Lambda freezes a sandbox that has answered: timers, sockets and promises go on with the next invocation. Here the
  * thread sleeps until one is sent; if that has happened already, it does not sleep.
  */
-async function freeze(): Promise<void> {
+const freeze = async (): Promise<void> => {
   await Promise.all([flushed(process.stdout), flushed(process.stderr)]);
   Atomics.wait(sent, 0, answered);
-}
+};
 
 const handler = load();
 

@@ -60,7 +60,7 @@ describe('CloudWatch on one machine', () => {
     settings: { name: 'q' },
     counts: { visible: 1, delayed: 0, inFlight: 0 },
     totals: { sent: 1, received: 0, deleted: 0, emptyReceives: 0 },
-    waiting: 1,
+    pendingReceives: 1,
     ageOfOldestMessageSeconds: () => 90,
   };
   const endMinutes = (minutes: number) => {

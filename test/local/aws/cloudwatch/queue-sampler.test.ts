@@ -8,7 +8,7 @@ const queue = (rest: Partial<SampledQueue> = {}): SampledQueue => ({
   settings: { name: 'q' },
   counts: { visible: 0, delayed: 0, inFlight: 0 },
   totals: { sent: 0, received: 0, deleted: 0, emptyReceives: 0 },
-  waiting: 0,
+  pendingReceives: 0,
   ageOfOldestMessageSeconds: () => undefined,
   ...rest,
 });
@@ -21,7 +21,7 @@ const oneMessage = queue({ counts: { visible: 1, delayed: 0, inFlight: 0 }, ageO
 describe('the metrics of a queue', () => {
   it('tell what it holds, and what was sent, received and deleted in the minute', () => {
     const sampler = new QueueSampler();
-    const polled = { waiting: 1 };
+    const polled = { pendingReceives: 1 };
     sampler.sample(queue({ ...polled, totals: { sent: 5, received: 3, deleted: 1, emptyReceives: 1 } }), 0);
     const later = queue({
       ...polled,
@@ -42,7 +42,9 @@ describe('the metrics of a queue', () => {
   });
 
   it('have no age while no message counts', () => {
-    expect(values(new QueueSampler(), queue({ waiting: 1 }), 0)).not.toHaveProperty('ApproximateAgeOfOldestMessage');
+    expect(values(new QueueSampler(), queue({ pendingReceives: 1 }), 0)).not.toHaveProperty(
+      'ApproximateAgeOfOldestMessage',
+    );
   });
 
   it('stop six hours after the last use, although the queue still holds a message', () => {

@@ -3,17 +3,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 /** Bundles as CDK makes them, `<name>/index.js`, in a directory that a test removes. */
-export interface Bundles {
+export type Bundles = {
   directory: string;
   remove(): void;
-}
+};
 
 /** Writes CommonJS bundles; each text is the body of `index.js`. */
-export function writeBundles(codes: Record<string, string>): Bundles {
+export const writeBundles = (codes: Record<string, string>): Bundles => {
   const directory = mkdtempSync(join(tmpdir(), 'local-stack-test-'));
   for (const [name, code] of Object.entries(codes)) {
     mkdirSync(join(directory, name));
     writeFileSync(join(directory, name, 'index.js'), code);
   }
   return { directory, remove: () => rmSync(directory, { recursive: true, force: true }) };
-}
+};

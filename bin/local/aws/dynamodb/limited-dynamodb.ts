@@ -1,4 +1,4 @@
-import type { AwsAnswer, AwsCall, AwsService } from '../aws-service.ts';
+import type { AwsCall, AwsResponse, AwsService } from '../aws-service.ts';
 import type { Clock } from '../clock.ts';
 import { batchGet } from './batch-get.ts';
 import { batchWrite } from './batch-write.ts';
@@ -10,25 +10,43 @@ import { requests } from './requests.ts';
 import { deleteItem, getItem, putItem, updateItem } from './single-items.ts';
 import { StoredItems } from './stored-items.ts';
 import { Throttling, type ThrottlingRule } from './throttling.ts';
-import { refusalOfMalformedText } from './well-formed.ts';
+import { malformedTextError } from './well-formed.ts';
 
 /** What the limits are applied with. */
-export interface LimitOptions {
+export type LimitOptions = {
   /** DynamoDB without limits; every request to it has to come through here. */
   inner: AwsService;
   clock: Clock;
   /** What a partition key value may consume; `false` for no limit. */
   partitionLimits: PartitionLimits | false;
-}
+};
 
 /** DynamoDB with the limits of AWS. */
-export interface LimitedDynamoDb {
+export type LimitedDynamoDb = {
   service: AwsService;
   /** Refuses the accesses that fit the rule until the returned function is called. */
   throttle(rule: ThrottlingRule): () => void;
-}
+};
 
-const actions = new Map<string, (context: Context) => Promise<AwsAnswer>>([
+const createTable = async ({ call, inner, items }: Context): Promise<AwsResponse> => {
+  const answer = await inner(call);
+  const request = parsed(requests.CreateTable, call.body);
+  const named = (type: 'HASH' | 'RANGE') => request?.KeySchema.find(({ KeyType }) => KeyType === type)?.AttributeName;
+  const partition = named('HASH');
+  if (answer.status === 200 && request && partition) {
+    items.addTable(request.TableName, { partition, sort: named('RANGE') });
+  }
+  return answer;
+};
+
+const deleteTable = async ({ call, inner, items }: Context): Promise<AwsResponse> => {
+  const answer = await inner(call);
+  const request = parsed(requests.DeleteTable, call.body);
+  if (answer.status === 200 && request) items.removeTable(request.TableName);
+  return answer;
+};
+
+const actions = new Map<string, (context: Context) => Promise<AwsResponse>>([
   ['CreateTable', createTable],
   ['DeleteTable', deleteTable],
   ['GetItem', getItem],
@@ -42,32 +60,14 @@ const actions = new Map<string, (context: Context) => Promise<AwsAnswer>>([
 ]);
 
 /** Puts the limits of AWS in front of a DynamoDB that has none: capacity per partition key, sizes in bytes, and UTF-8. */
-export function limitedDynamoDb({ inner, clock, partitionLimits }: LimitOptions): LimitedDynamoDb {
+export const limitDynamoDb = ({ inner, clock, partitionLimits }: LimitOptions): LimitedDynamoDb => {
   const items = new StoredItems();
   const throttling = new Throttling(partitionLimits ? new PartitionCapacity(partitionLimits, clock) : undefined);
   return {
     async service(call: AwsCall) {
       const run = actions.get(call.action);
-      return refusalOfMalformedText(call.body) ?? (run ? run({ call, inner, items, throttling }) : inner(call));
+      return malformedTextError(call.body) ?? (run ? run({ call, inner, items, throttling }) : inner(call));
     },
     throttle: (rule) => throttling.add(rule),
   };
-}
-
-async function createTable({ call, inner, items }: Context): Promise<AwsAnswer> {
-  const answer = await inner(call);
-  const request = parsed(requests.CreateTable, call.body);
-  const named = (type: 'HASH' | 'RANGE') => request?.KeySchema.find(({ KeyType }) => KeyType === type)?.AttributeName;
-  const partition = named('HASH');
-  if (answer.status === 200 && request && partition) {
-    items.addTable(request.TableName, { partition, sort: named('RANGE') });
-  }
-  return answer;
-}
-
-async function deleteTable({ call, inner, items }: Context): Promise<AwsAnswer> {
-  const answer = await inner(call);
-  const request = parsed(requests.DeleteTable, call.body);
-  if (answer.status === 200 && request) items.removeTable(request.TableName);
-  return answer;
-}
+};

@@ -30,7 +30,7 @@ describe('the age of the oldest message', () => {
     const queue = queueOf(clock);
     queue.send(message('poison pill'));
     for (const receives of [1, 2]) {
-      expect((await receiveOne(queue)).message.receives).toBe(receives);
+      expect((await receiveOne(queue)).message.receiveCount).toBe(receives);
       clock.advance(30);
     }
     expect(queue.ageOfOldestMessageSeconds()).toBe(60);
@@ -52,7 +52,7 @@ describe('the age of the oldest message', () => {
     expect(dead.ageOfOldestMessageSeconds()).toBe(0);
     clock.advance(12);
     expect(dead.ageOfOldestMessageSeconds()).toBe(12);
-    expect(dead.messages[0]?.sentAt).toBe(clock.now() - 102_000);
+    expect(dead.messages[0]?.sentAtMs).toBe(clock.now() - 102_000);
   });
 });
 
@@ -61,20 +61,20 @@ describe('the totals of a queue', () => {
     const clock = new ManualClock();
     const queue = queueOf(clock);
     for (const body of ['a', 'b']) queue.send(message(body));
-    await queue.receive({ maximum: 10 });
+    await queue.receive({ maxMessages: 10 });
     clock.advance(30);
-    const [first] = await queue.receive({ maximum: 10 });
+    const [first] = await queue.receive({ maxMessages: 10 });
     if (!first) throw new Error('Nothing was received.');
     queue.delete(first.handle);
     queue.delete(first.handle);
-    expect(await queue.receive({ maximum: 1 })).toEqual([]);
+    expect(await queue.receive({ maxMessages: 1 })).toEqual([]);
     expect(queue.totals).toEqual({ sent: 2, received: 4, deleted: 2, emptyReceives: 1 });
   });
 
   it('count a long poll that ends without a message as an empty receive', async () => {
     const clock = new ManualClock();
     const queue = queueOf(clock);
-    const polling = queue.receive({ maximum: 1, waitSeconds: 20 });
+    const polling = queue.receive({ maxMessages: 1, waitSeconds: 20 });
     expect(queue.totals.emptyReceives).toBe(0);
     clock.advance(20);
     await polling;
@@ -86,7 +86,7 @@ describe('the totals of a queue', () => {
     queue.send(message('a'));
     await receiveOne(queue);
     clock.advance(30);
-    await queue.receive({ maximum: 1 });
+    await queue.receive({ maxMessages: 1 });
     expect(dead.counts.visible).toBe(1);
     expect(dead.totals.sent).toBe(0);
     expect(queue.totals).toMatchObject({ sent: 1, received: 1, deleted: 0 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { attributesDigest, isValidContent, messageBytes } from '../../../bin/local/aws/sqs/message.ts';
+import { attributesDigest, isValidContent, messageBytes } from '../../../bin/local/aws/sqs/queued-message.ts';
 
 describe('a message', () => {
   it('has the digest of attributes that AWS answers', () => {

@@ -1,12 +1,12 @@
-import type { ShiftableClock } from '../clock.ts';
+import type { MovableClock } from '../clock.ts';
 import { type FunctionSettings, lambdaContext, lambdaEnvironment } from './environment.ts';
 import type { InvocationReport } from './invocation-report.ts';
 import { logLine } from './log-line.ts';
-import { maximumPayloadBytes, type Outcome, Pool } from './pool.ts';
+import { MAX_PAYLOAD_BYTES, type Outcome, Pool } from './pool.ts';
 import { Throttles } from './throttles.ts';
 
 /** The functions of the stack, to be invoked by name. */
-export interface Lambda {
+export type Lambda = {
   /** Runs a function on an event (JSON text) as a synchronous invoke does. */
   invoke(name: string, event: string): Promise<Outcome>;
   /** Kills a sandbox of a function, a busy one if there is any; tells whether one was running. */
@@ -22,24 +22,24 @@ export interface Lambda {
   /** How many invocations are at work, of one function or of all. */
   busy(name?: string): number;
   stop(): Promise<void>;
-}
+};
 
 /** What the functions run with. */
-export interface LambdaOptions {
+export type LambdaOptions = {
   functions: readonly FunctionSettings[];
   /** How many sandboxes a function may have at once. */
   concurrency: (name: string) => number;
   endpointUrl: string;
-  clock: ShiftableClock;
+  clock: MovableClock;
   log: (line: string) => void;
   /** Takes the same lines as CloudWatch would keep them. */
   rawLog?: (line: string, functionName: string) => void;
   /** Takes a report of each invocation when it has ended or was throttled. */
   onInvocation?: (report: InvocationReport) => void;
-}
+};
 
 /** Runs the bundles of the stack. */
-export function createLambda({
+export const createLambda = ({
   functions,
   concurrency,
   endpointUrl,
@@ -47,7 +47,7 @@ export function createLambda({
   log,
   rawLog = () => {},
   onInvocation = () => {},
-}: LambdaOptions): Lambda {
+}: LambdaOptions): Lambda => {
   const pools = new Map(
     functions.map((settings) => [
       settings.name,
@@ -60,7 +60,7 @@ export function createLambda({
           directory: settings.directory,
           handler: settings.handler,
           context: lambdaContext(settings),
-          shift: clock.shift,
+          offsetMs: clock.offsetMs,
         },
         print: (line) => {
           rawLog(line, settings.name);
@@ -104,23 +104,22 @@ export function createLambda({
       await Promise.all([...pools.values()].map((each) => each.stop()));
     },
   };
-}
+};
 
-function limited(outcome: Outcome): Outcome {
-  if (Buffer.byteLength(outcome.payload) <= maximumPayloadBytes) return outcome;
+const limited = (outcome: Outcome): Outcome => {
+  if (Buffer.byteLength(outcome.payload) <= MAX_PAYLOAD_BYTES) return outcome;
   const payload = JSON.stringify({
     errorType: 'Function.ResponseSizeTooLarge',
-    errorMessage: `Response payload size exceeded maximum allowed payload size (${maximumPayloadBytes} bytes).`,
+    errorMessage: `Response payload size exceeded maximum allowed payload size (${MAX_PAYLOAD_BYTES} bytes).`,
   });
   return { ...outcome, payload, failed: true };
-}
+};
 
-function throttledOutcome(): Outcome {
+const throttledOutcome = (): Outcome => {
   const payload = JSON.stringify({ errorType: 'TooManyRequestsException', errorMessage: 'Rate Exceeded.' });
   return { requestId: crypto.randomUUID(), payload, failed: true, throttled: true };
-}
+};
 
 /** What the Lambda runtime logs of a failed invocation, in the form of the functions' own log lines. */
-function failureLog({ payload }: Outcome): string {
-  return `{"level":"ERROR","message":"invocation failed",${payload.slice(1)}`;
-}
+const failureLog = ({ payload }: Outcome): string =>
+  `{"level":"ERROR","message":"invocation failed",${payload.slice(1)}`;
