@@ -10,11 +10,11 @@ import { type LimitedDynamoDb, limitDynamoDb } from './aws/dynamodb/limited-dyna
 import { AWS_PARTITION_LIMITS, type PartitionLimits } from './aws/dynamodb/partition-capacity.ts';
 import { dynamoDbService } from './aws/dynamodb.ts';
 import { createEndpoint, type Endpoint } from './aws/endpoint.ts';
+import type { RequestReport } from './aws/gateway/gateway.ts';
 import { createGateway } from './aws/gateway/gateway.ts';
-import type { RequestReport } from './aws/gateway/request-report.ts';
 import { close, listen, origin, StartError } from './aws/http.ts';
-import type { InvocationReport } from './aws/lambda/invocation-report.ts';
 import { lambdaService } from './aws/lambda/invoke-api.ts';
+import type { InvocationReport } from './aws/lambda/lambda.ts';
 import { createLambda, type Lambda } from './aws/lambda/lambda.ts';
 import { poll } from './aws/lambda/poller.ts';
 import { startSes } from './aws/ses.ts';

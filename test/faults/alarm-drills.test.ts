@@ -170,7 +170,7 @@ describe('an outage', () => {
     const refused = (call: AwsCall) => {
       if (!from('Delivery-send-sms', 'dynamodb')(call) || !recordsDelivered(call)) return false;
       // The sender writes again while it has time: this is how it runs out of it without a wait.
-      world.stack.lambda.spend('Delivery-send-sms', 6_000);
+      world.stack.lambda.reduceRemainingTime('Delivery-send-sms', 6_000);
       return true;
     };
     const found = await drill(

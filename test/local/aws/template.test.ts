@@ -71,11 +71,7 @@ describe('the plan of a template', () => {
 
   it.each([
     ['a FIFO queue', changed('Jobs', 'AWS::SQS::Queue', { FifoQueue: true }), 'cannot run Jobs (AWS::SQS::Queue)'],
-    [
-      'a function without code',
-      changed('DeliveryJob', 'AWS::Lambda::Function', { Handler: 'a.b' }),
-      'cannot run DeliveryJob',
-    ],
+    ['a function without code', changed('Work', 'AWS::Lambda::Function', { Handler: 'a.b' }), 'does not support Work'],
     [
       'a route to nowhere',
       changed('EnqueueRoute', 'AWS::ApiGatewayV2::Route', { RouteKey: 'GET /', Target: 'integrations/none' }),

@@ -3,7 +3,7 @@ import type { Operation } from './partition-capacity.ts';
 import type { StoredItems } from './stored-items.ts';
 import type { Access, Throttling } from './throttling.ts';
 
-/** One call, and what it is limited by. */
+/** A call and the state that its limits depend on. */
 export type Context = {
   call: AwsCall;
   inner: AwsService;
@@ -11,7 +11,7 @@ export type Context = {
   throttling: Throttling;
 };
 
-/** The access of a call to one partition key value of a table. */
+/** Returns the access of a call to one partition key value of a table. */
 export const accessOf = (
   { call }: Context,
   operation: Operation,

@@ -1,13 +1,13 @@
 import { type Attributes, attributesSchema } from './attributes.ts';
 
-/** The largest item that DynamoDB stores. */
+/** The maximum size of an item. */
 export const MAX_ITEM_BYTES = 400 * 1024;
 
-/** The size of an item as DynamoDB measures it: names and values of all attributes, in bytes of UTF-8. */
+/** Returns the size that DynamoDB counts: the names and values of all attributes, in UTF-8 bytes. */
 export const itemBytes = (item: Attributes): number =>
   Object.entries(item).reduce((sum, [name, value]) => sum + Buffer.byteLength(name) + valueBytes(value), 0);
 
-/** What a list or map takes besides its elements, and for each of them. */
+/** The overhead of a list or map, and of each of its elements. */
 const CONTAINER_BYTES = 3;
 const ELEMENT_BYTES = 1;
 
@@ -35,7 +35,7 @@ const scalarBytes = (type: string, value: unknown): number => {
   return type.startsWith('B') ? Buffer.byteLength(value, 'base64') : Buffer.byteLength(value);
 };
 
-/** About one byte for two significant digits, one more, and one for a negative sign. */
+/** About one byte for two significant digits, one byte of overhead, and one for a negative sign. */
 const numberBytes = (number: string): number => {
   const digits = number
     .replace(/e.*$/i, '')

@@ -3,6 +3,7 @@ import type { Clock } from '../clock.ts';
 import { batchGet } from './batch-get.ts';
 import { batchWrite } from './batch-write.ts';
 import type { Context } from './context.ts';
+import { malformedTextError } from './malformed-text.ts';
 import { PartitionCapacity, type PartitionLimits } from './partition-capacity.ts';
 import { parsed } from './protocol.ts';
 import { query, scan } from './query.ts';
@@ -10,43 +11,42 @@ import { requests } from './requests.ts';
 import { deleteItem, getItem, putItem, updateItem } from './single-items.ts';
 import { StoredItems } from './stored-items.ts';
 import { Throttling, type ThrottlingRule } from './throttling.ts';
-import { malformedTextError } from './well-formed.ts';
 
-/** What the limits are applied with. */
+/** Options of the limits. */
 export type LimitOptions = {
-  /** DynamoDB without limits; every request to it has to come through here. */
+  /** DynamoDB without limits. All requests must pass through the limited service. */
   inner: AwsService;
   clock: Clock;
-  /** What a partition key value may consume; `false` for no limit. */
+  /** The capacity of a partition key value; `false` for no limit. */
   partitionLimits: PartitionLimits | false;
 };
 
 /** DynamoDB with the limits of AWS. */
 export type LimitedDynamoDb = {
   service: AwsService;
-  /** Refuses the accesses that fit the rule until the returned function is called. */
+  /** Throttles the accesses that match the rule until the returned function is called. */
   throttle(rule: ThrottlingRule): () => void;
 };
 
 const createTable = async ({ call, inner, items }: Context): Promise<AwsResponse> => {
-  const answer = await inner(call);
+  const response = await inner(call);
   const request = parsed(requests.CreateTable, call.body);
   const named = (type: 'HASH' | 'RANGE') => request?.KeySchema.find(({ KeyType }) => KeyType === type)?.AttributeName;
   const partition = named('HASH');
-  if (answer.status === 200 && request && partition) {
+  if (response.status === 200 && request && partition) {
     items.addTable(request.TableName, { partition, sort: named('RANGE') });
   }
-  return answer;
+  return response;
 };
 
 const deleteTable = async ({ call, inner, items }: Context): Promise<AwsResponse> => {
-  const answer = await inner(call);
+  const response = await inner(call);
   const request = parsed(requests.DeleteTable, call.body);
-  if (answer.status === 200 && request) items.removeTable(request.TableName);
-  return answer;
+  if (response.status === 200 && request) items.removeTable(request.TableName);
+  return response;
 };
 
-const actions = new Map<string, (context: Context) => Promise<AwsResponse>>([
+const HANDLERS = new Map<string, (context: Context) => Promise<AwsResponse>>([
   ['CreateTable', createTable],
   ['DeleteTable', deleteTable],
   ['GetItem', getItem],
@@ -59,13 +59,13 @@ const actions = new Map<string, (context: Context) => Promise<AwsResponse>>([
   ['Scan', scan],
 ]);
 
-/** Puts the limits of AWS in front of a DynamoDB that has none: capacity per partition key, sizes in bytes, and UTF-8. */
+/** Adds the limits of AWS to a DynamoDB without limits: capacity per partition key value, sizes in bytes, valid UTF-8. */
 export const limitDynamoDb = ({ inner, clock, partitionLimits }: LimitOptions): LimitedDynamoDb => {
   const items = new StoredItems();
   const throttling = new Throttling(partitionLimits ? new PartitionCapacity(partitionLimits, clock) : undefined);
   return {
     async service(call: AwsCall) {
-      const run = actions.get(call.action);
+      const run = HANDLERS.get(call.action);
       return malformedTextError(call.body) ?? (run ? run({ call, inner, items, throttling }) : inner(call));
     },
     throttle: (rule) => throttling.add(rule),

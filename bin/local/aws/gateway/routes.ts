@@ -1,11 +1,11 @@
-/** A route of the HTTP API: its key (`GET /things/{id}` or `$default`) and the function that it calls. */
+/** A route: its key (`GET /things/{id}` or `$default`) and its function. */
 export type RouteSettings = {
   key: string;
   functionName: string;
   timeoutMs: number;
 };
 
-/** The route that a request took, and the values of the parameters in its path, decoded. */
+/** The route of a request and its decoded path parameters. */
 export type Match = {
   route: RouteSettings;
   parameters: Record<string, string>;
@@ -18,8 +18,8 @@ type Pattern = {
 };
 
 /**
- * Finds the route of a method and a path (still encoded, starting with `/`): of those that fit, the one that is static
- * furthest to the left; else `$default`, if there is one.
+ * Returns a function that finds the route of a method and a raw path: of the matching routes, the one with the most leading static
+ * segments, otherwise `$default` if it exists.
  */
 export const createRouter = (
   routes: readonly RouteSettings[],
@@ -31,7 +31,7 @@ export const createRouter = (
   const fallback = routes.find(({ key }) => key === '$default');
   return (method, path) => {
     const segments = path.slice(1).split('/');
-    const found = patterns.find((candidate) => fits(candidate, method, segments));
+    const found = patterns.find((candidate) => matches(candidate, method, segments));
     if (found) return { route: found.route, parameters: parametersOf(found, segments) };
     return fallback && { route: fallback, parameters: {} };
   };
@@ -44,18 +44,18 @@ const pattern = (route: RouteSettings): Pattern => {
 
 const isParameter = (segment: string) => segment.startsWith('{') && segment.endsWith('}');
 
-/** `GET /a/b` comes before `GET /a/{id}`, and that before `ANY /a/{id}`. */
+/** Sorts `GET /a/b` before `GET /a/{id}` before `ANY /a/{id}`. */
 const staticFirst = (a: Pattern, b: Pattern): number => rank(a).localeCompare(rank(b));
 
 const rank = ({ method, segments }: Pattern): string =>
   segments.map((segment) => (isParameter(segment) ? '1' : '0')).join('') + (method === 'ANY' ? '1' : '0');
 
-const fits = (candidate: Pattern, method: string, segments: string[]): boolean => {
+const matches = (candidate: Pattern, method: string, segments: string[]): boolean => {
   if (candidate.method !== 'ANY' && candidate.method !== method) return false;
   if (candidate.segments.length !== segments.length) return false;
   return candidate.segments.every((part, index) => {
-    const given = segments[index] ?? '';
-    return isParameter(part) ? given !== '' : part === given || part === decodeURIComponent(given);
+    const segment = segments[index] ?? '';
+    return isParameter(part) ? segment !== '' : part === segment || part === decodeURIComponent(segment);
   });
 };
 

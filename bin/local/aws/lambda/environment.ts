@@ -1,6 +1,6 @@
 import { LOCAL_ENV } from '../aws-service.ts';
 
-/** A function as the template declares it. */
+/** A function of the template. */
 export type FunctionSettings = {
   name: string;
   arn: string;
@@ -13,8 +13,8 @@ export type FunctionSettings = {
 };
 
 /**
- * The whole environment of a function: what it declares, and what the Lambda runtime adds. The access key names the
- * function, so that the endpoint knows who calls.
+ * Returns the complete environment of a function: its declared variables and those of the Lambda runtime. The access key
+ * contains the function name, which identifies the caller to the endpoint.
  */
 export const lambdaEnvironment = (settings: FunctionSettings, endpointUrl: string): Record<string, string> => ({
   AWS_LAMBDA_FUNCTION_NAME: settings.name,
@@ -35,7 +35,7 @@ export const lambdaEnvironment = (settings: FunctionSettings, endpointUrl: strin
   ...settings.environment,
 });
 
-/** What the context of every invocation of a function holds. */
+/** Returns the context properties that are the same for every invocation of a function. */
 export const lambdaContext = (settings: FunctionSettings): Record<string, string> => ({
   functionName: settings.name,
   functionVersion: '$LATEST',

@@ -3,22 +3,22 @@ import { LOCAL_ENV } from '../aws-service.ts';
 import { systemAttributes } from '../sqs/attributes.ts';
 import type { Receipt } from '../sqs/queued-message.ts';
 import { bodyDigest, type MessageAttribute } from '../sqs/queued-message.ts';
-import { MAX_PAYLOAD_BYTES, type Outcome } from './pool.ts';
+import { type InvocationResult, MAX_PAYLOAD_BYTES } from './pool.ts';
 
-/** An SQS event source as the template declares it. */
+/** An SQS event source of the template. */
 export type EventSourceSettings = {
   functionName: string;
   queueArn: string;
   batchSize: number;
-  /** How long a batch may be gathered. */
+  /** The batching window. */
   windowSeconds: number;
-  /** How many batches may be with the function at once. */
+  /** The maximum number of concurrent batches. */
   maxConcurrency: number;
-  /** Whether the function names the messages of a batch that failed (`ReportBatchItemFailures`). */
+  /** Whether the function returns partial batch responses (`ReportBatchItemFailures`). */
   reportsFailures: boolean;
 };
 
-/** Cuts received messages into batches whose event fits into one invocation. */
+/** Splits received messages into batches whose events fit into the invocation payload. */
 export const toEvents = (receipts: readonly Receipt[], queueArn: string): { event: string; receipts: Receipt[] }[] => {
   const batches: { records: string[]; receipts: Receipt[]; bytes: number }[] = [];
   for (const receipt of receipts) {
@@ -38,7 +38,7 @@ export const toEvents = (receipts: readonly Receipt[], queueArn: string): { even
 
 const ENVELOPE_BYTES = '{"Records":[]}'.length;
 
-/** A message as Lambda hands it to a function. */
+/** Returns the event record of a message. */
 const eventRecord = ({ message, handle }: Receipt, queueArn: string): object => {
   const attributes = [...message.attributes].map(([name, value]) => [name, eventAttribute(value)]);
   return {
@@ -55,8 +55,8 @@ const eventRecord = ({ message, handle }: Receipt, queueArn: string): object => 
 };
 
 const eventAttribute = ({ dataType, value }: MessageAttribute): object => {
-  const given = typeof value === 'string' ? { stringValue: value } : { binaryValue: value.toString('base64') };
-  return { ...given, stringListValues: [], binaryListValues: [], dataType };
+  const typed = typeof value === 'string' ? { stringValue: value } : { binaryValue: value.toString('base64') };
+  return { ...typed, stringListValues: [], binaryListValues: [], dataType };
 };
 
 const batchResponse = z
@@ -64,19 +64,19 @@ const batchResponse = z
   .nullable();
 
 /**
- * The messages of a batch that are done, by the rules of Lambda: a failed invocation does none; without partial
- * responses, or with an empty one, all are done; one that cannot be read, or names a message that is not in the batch, does none.
+ * Returns the messages of a batch that Lambda deletes: none after a failed invocation, or if the partial batch response is
+ * malformed or names a message outside the batch; all if the function does not report failures or reports none.
  */
 export const processedReceipts = (
   receipts: readonly Receipt[],
-  outcome: Outcome,
+  result: InvocationResult,
   reportsFailures: boolean,
 ): Receipt[] => {
-  if (outcome.failed) return [];
+  if (result.failed) return [];
   if (!reportsFailures) return [...receipts];
-  const response = batchResponse.safeParse(JSON.parse(outcome.payload));
+  const response = batchResponse.safeParse(JSON.parse(result.payload));
   if (!response.success) return [];
   const failed = new Set(response.data?.batchItemFailures?.map(({ itemIdentifier }) => itemIdentifier));
-  const done = receipts.filter(({ message }) => !failed.has(message.id));
-  return done.length === receipts.length - failed.size ? done : [];
+  const processed = receipts.filter(({ message }) => !failed.has(message.id));
+  return processed.length === receipts.length - failed.size ? processed : [];
 };

@@ -1,44 +1,53 @@
 import type { MovableClock } from '../clock.ts';
 import { type FunctionSettings, lambdaContext, lambdaEnvironment } from './environment.ts';
-import type { InvocationReport } from './invocation-report.ts';
 import { logLine } from './log-line.ts';
-import { MAX_PAYLOAD_BYTES, type Outcome, Pool } from './pool.ts';
-import { Throttles } from './throttles.ts';
+import { type InvocationResult, MAX_PAYLOAD_BYTES, Pool } from './pool.ts';
 
-/** The functions of the stack, to be invoked by name. */
-export type Lambda = {
-  /** Runs a function on an event (JSON text) as a synchronous invoke does. */
-  invoke(name: string, event: string): Promise<Outcome>;
-  /** Kills a sandbox of a function, a busy one if there is any; tells whether one was running. */
-  killOne(name: string): boolean;
-  /** Refuses every invocation of a function, as if its concurrency were used up, until the returned function is called. */
-  throttle(name: string): () => void;
+/** An invocation, as the `AWS/Lambda` metrics count it. */
+export type InvocationReport = {
+  functionName: string;
+  /** When the invocation ended, by the clock of the stack, in ms since the epoch. */
+  endedAtMs: number;
   /**
-   * Takes so many ms from the time that each running invocation of a function has left, as slow calls would: tests of what a
-   * function does near its timeout need not wait.
+   * `success` and `error` (thrown, timed out or crashed) count as `Invocations`, `error` also as `Errors`. `throttle` counts
+   * as `Throttles` only, because the function did not run.
    */
-  spend(name: string, ms: number): void;
+  result: 'success' | 'error' | 'throttle';
+  /** Real run time of the function without its initialization; 0 for a throttle. */
+  durationMs: number;
+};
+
+/** The functions of the stack, by name. */
+export type Lambda = {
+  /** Invokes a function synchronously with an event (JSON text). */
+  invoke(name: string, event: string): Promise<InvocationResult>;
+  /** Kills a sandbox of a function, preferably a busy one. Returns whether there was one. */
+  killOne(name: string): boolean;
+  /** Throttles all invocations of a function until the returned function is called. */
+  throttle(name: string): () => void;
+  /** Reduces the remaining time of the running invocations of a function, so that tests of its timeout need not wait. */
+  reduceRemainingTime(name: string, ms: number): void;
   has(name: string): boolean;
-  /** How many invocations are at work, of one function or of all. */
+  /** Returns the number of running invocations of one function or, without a name, of all. */
   busy(name?: string): number;
   stop(): Promise<void>;
 };
 
-/** What the functions run with. */
+/** Options of Lambda. */
 export type LambdaOptions = {
   functions: readonly FunctionSettings[];
-  /** How many sandboxes a function may have at once. */
+  /** Returns the maximum number of sandboxes of a function. */
   concurrency: (name: string) => number;
   endpointUrl: string;
   clock: MovableClock;
   log: (line: string) => void;
-  /** Takes the same lines as CloudWatch would keep them. */
+  /** Called with each line as CloudWatch Logs stores it. */
   rawLog?: (line: string, functionName: string) => void;
-  /** Takes a report of each invocation when it has ended or was throttled. */
+  /** Called when an invocation ends or is throttled. */
   onInvocation?: (report: InvocationReport) => void;
 };
 
-/** Runs the bundles of the stack. */
+/** Creates a Lambda that runs the given functions from their bundles. */
 export const createLambda = ({
   functions,
   concurrency,
@@ -77,49 +86,68 @@ export const createLambda = ({
   const throttles = new Throttles();
   const report = (functionName: string, result: InvocationReport['result'], durationMs: number) =>
     onInvocation({ functionName, endedAtMs: clock.now(), result, durationMs });
-  let stopping = false;
+  let isStopping = false;
   return {
     async invoke(name, event) {
       const target = pool(name);
       if (throttles.has(name)) {
         report(name, 'throttle', 0);
-        return throttledOutcome();
+        return throttledResult();
       }
-      const { durationMs, ...answer } = await target.invoke(event);
-      const outcome = limited(answer);
-      report(name, outcome.failed ? 'error' : 'success', durationMs);
-      if (outcome.failed && !stopping) log(logLine(name, failureLog(outcome)));
-      return outcome;
+      const { durationMs, ...returned } = await target.invoke(event);
+      const result = withPayloadLimit(returned);
+      report(name, result.failed ? 'error' : 'success', durationMs);
+      if (result.failed && !isStopping) log(logLine(name, failureLog(result)));
+      return result;
     },
     killOne: (name) => pool(name).killOne(),
     throttle(name) {
       pool(name);
       return throttles.add(name);
     },
-    spend: (name, ms) => pool(name).spend(ms),
+    reduceRemainingTime: (name, ms) => pool(name).reduceRemainingTime(ms),
     has: (name) => pools.has(name),
     busy: (name) => (name === undefined ? [...pools.values()] : [pool(name)]).reduce((sum, { busy }) => sum + busy, 0),
     async stop() {
-      stopping = true;
+      isStopping = true;
       await Promise.all([...pools.values()].map((each) => each.stop()));
     },
   };
 };
 
-const limited = (outcome: Outcome): Outcome => {
-  if (Buffer.byteLength(outcome.payload) <= MAX_PAYLOAD_BYTES) return outcome;
+const withPayloadLimit = (result: InvocationResult): InvocationResult => {
+  if (Buffer.byteLength(result.payload) <= MAX_PAYLOAD_BYTES) return result;
   const payload = JSON.stringify({
     errorType: 'Function.ResponseSizeTooLarge',
     errorMessage: `Response payload size exceeded maximum allowed payload size (${MAX_PAYLOAD_BYTES} bytes).`,
   });
-  return { ...outcome, payload, failed: true };
+  return { ...result, payload, failed: true };
 };
 
-const throttledOutcome = (): Outcome => {
+const throttledResult = (): InvocationResult => {
   const payload = JSON.stringify({ errorType: 'TooManyRequestsException', errorMessage: 'Rate Exceeded.' });
   return { requestId: crypto.randomUUID(), payload, failed: true, throttled: true };
 };
 
-/** What the Lambda runtime logs of a failed invocation, in the form of the functions' own log lines. */
-const failureLog = ({ payload }: Outcome): string =>
+/** Returns the log line of a failed invocation, formatted like the log lines of functions. */
+const failureLog = ({ payload }: InvocationResult): string =>
   `{"level":"ERROR","message":"invocation failed",${payload.slice(1)}`;
+
+/** The functions with active throttles. */
+class Throttles {
+  readonly #names: string[] = [];
+
+  /** Throttles a function until the returned function is called. */
+  add(name: string): () => void {
+    this.#names.push(name);
+    let isActive = true;
+    return () => {
+      if (isActive) this.#names.splice(this.#names.indexOf(name), 1);
+      isActive = false;
+    };
+  }
+
+  has(name: string): boolean {
+    return this.#names.includes(name);
+  }
+}

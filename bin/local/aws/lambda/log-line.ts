@@ -10,8 +10,8 @@ const metricDefinitions = z.object({
   ),
 });
 
-/** What stands in every Powertools line and says nothing here. */
-const left = new Set([
+/** Powertools fields to omit, because every line has them. */
+const OMITTED = new Set([
   'level',
   'message',
   'timestamp',
@@ -26,18 +26,18 @@ const left = new Set([
 ]);
 
 /**
- * One line that a function printed, for a person: JSON logs become `time function LEVEL message key=value ...`, metrics
- * (embedded metric format) `time function metric name=value dimension=value ...`; anything else stays as it is.
+ * Formats a line that a function printed: JSON logs as `time function LEVEL message key=value ...`, metrics (embedded metric
+ * format) as `time function metric name=value dimension=value ...`. Other lines only get the time and the function.
  */
 export const logLine = (functionName: string, line: string, now = new Date()): string => {
-  const lead = `${now.toISOString().slice(11, 23)} ${functionName}`;
+  const prefix = `${now.toISOString().slice(11, 23)} ${functionName}`;
   const parsed = parse(line);
-  if (!parsed) return `${lead} ${line}`;
-  if ('_aws' in parsed) return `${lead} metric ${pairs(metrics(parsed))}`;
+  if (!parsed) return `${prefix} ${line}`;
+  if ('_aws' in parsed) return `${prefix} metric ${pairs(metrics(parsed))}`;
   const { level, message } = parsed;
-  if (typeof message !== 'string') return `${lead} ${line}`;
-  const others = Object.entries(parsed).filter(([key]) => !left.has(key));
-  return [lead, level, message, pairs(others)].filter(Boolean).join(' ');
+  if (typeof message !== 'string') return `${prefix} ${line}`;
+  const others = Object.entries(parsed).filter(([key]) => !OMITTED.has(key));
+  return [prefix, level, message, pairs(others)].filter(Boolean).join(' ');
 };
 
 const parse = (line: string): Record<string, unknown> | undefined => {

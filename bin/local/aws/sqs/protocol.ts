@@ -143,7 +143,7 @@ export const sqsService = (queues: readonly Queue[], clock: Clock): AwsService =
   return async (call) => {
     try {
       const run = Object.hasOwn(actions, call.action) ? actions[call.action] : undefined;
-      if (!run) throw new SqsError('UnsupportedOperation', `The local SQS has no action ${call.action}.`);
+      if (!run) throw new SqsError('UnsupportedOperation', `The local SQS does not support the action ${call.action}.`);
       const headers = { 'content-type': 'application/x-amz-json-1.0' };
       return { status: 200, headers, body: JSON.stringify(await run(call)) };
     } catch (error) {

@@ -17,7 +17,7 @@ const metric = (Id: string, Period = 60) => ({
 
 const template = (properties: Record<string, unknown>) => ({
   Resources: {
-    Queue: { Type: 'AWS::SQS::Queue', Metadata: { 'aws:cdk:path': 'Stack/DeliveryJob/Resource' } },
+    Queue: { Type: 'AWS::SQS::Queue', Metadata: { 'aws:cdk:path': 'Stack/Work/Resource' } },
     Rule: { Type: 'AWS::CloudWatch::InsightRule', Properties: { RuleName: 'Stack-Tenants', RuleBody: ruleBody } },
     Alarm: {
       Type: 'AWS::CloudWatch::Alarm',
@@ -56,17 +56,17 @@ describe('an alarm of a template', () => {
         name: 'Age-work',
         queries: [
           {
-            id: 'only',
+            id: 'single',
             metric: {
               namespace: 'AWS/SQS',
               name: 'ApproximateAgeOfOldestMessage',
-              dimensions: { QueueName: 'DeliveryJob' },
+              dimensions: { QueueName: 'Work' },
             },
             statistic: 'Maximum',
             periodMs: 60_000,
           },
         ],
-        watchedId: 'only',
+        returnedId: 'single',
         periodMs: 60_000,
         evaluationPeriods: 3,
         datapointsToAlarm: 3,
@@ -87,7 +87,7 @@ describe('an alarm of a template', () => {
       { Id: 'tenants', Expression, Period: 60, ReturnData: false },
     ];
     const { alarms, insightRules } = readMonitoring(template({ Metrics, DatapointsToAlarm: 2 }));
-    expect(alarms).toMatchObject([{ watchedId: 'sum', periodMs: 60_000, datapointsToAlarm: 2 }]);
+    expect(alarms).toMatchObject([{ returnedId: 'sum', periodMs: 60_000, datapointsToAlarm: 2 }]);
     expect(alarms[0]?.queries[2]).toMatchObject({
       expression: { args: [{ value: 'Stack-Tenants' }, { value: 'UniqueContributors' }] },
     });
@@ -99,7 +99,7 @@ describe('an alarm of a template', () => {
     [
       'eleven metrics',
       [{ Id: 'e', Expression: 'SUM(METRICS())' }, ...Array.from({ length: 11 }, (_, index) => metric(`m${index}`))],
-      'CloudWatch takes 10',
+      'CloudWatch allows 10',
     ],
     [
       'two results',

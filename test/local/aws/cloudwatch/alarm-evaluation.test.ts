@@ -92,7 +92,7 @@ describe('the data points of an alarm', () => {
   const alarm = {
     name: 'a',
     queries: [{ id: 'm', metric, statistic: 'Sum', periodMs: minute(2) }],
-    watchedId: 'm',
+    returnedId: 'm',
     periodMs: minute(2),
     datapointsToAlarm: 1,
     evaluationPeriods: 1,
@@ -124,7 +124,7 @@ describe('the data points of an alarm', () => {
       ],
     } as const;
     const expression = { ...call, args: [...call.args] };
-    const computed = { ...alarm, queries: [...alarm.queries, { id: 'e', expression }], watchedId: 'e' };
+    const computed = { ...alarm, queries: [...alarm.queries, { id: 'e', expression }], returnedId: 'e' };
     expect(dataPoints(computed, data, minute(6))).toEqual([9, 9, 5]);
   });
 });

@@ -31,7 +31,7 @@ describe('a Contributor Insights rule', () => {
       ['b', 3],
       ['a', 10],
     ] as const) {
-      rule.read('group', failed(tenant), timestampMs);
+      rule.add('group', failed(tenant), timestampMs);
     }
     expect(rule.metric('UniqueContributors', 0, 10)).toBe(2);
     expect(rule.metric('MaxContributorValue', 0, 10)).toBe(2);
@@ -41,10 +41,10 @@ describe('a Contributor Insights rule', () => {
 
   it('passes over lines of another group, without a key, and that a filter excludes', () => {
     const rule = new InsightRule('rule', JSON.stringify(body));
-    rule.read('other', failed('a'), 1);
-    rule.read('group', failed('a', { tenant_id: undefined }), 1);
-    rule.read('group', failed('a', { message: 'batch done' }), 1);
-    rule.read('group', failed('a', { reason: 'expired' }), 1);
+    rule.add('other', failed('a'), 1);
+    rule.add('group', failed('a', { tenant_id: undefined }), 1);
+    rule.add('group', failed('a', { message: 'batch done' }), 1);
+    rule.add('group', failed('a', { reason: 'expired' }), 1);
     expect(rule.metric('UniqueContributors', 0, 10)).toBeUndefined();
   });
 

@@ -2,13 +2,13 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** Bundles as CDK makes them, `<name>/index.js`, in a directory that a test removes. */
+/** Bundles with the layout of CDK, `<name>/index.js`, in a temporary directory. */
 export type Bundles = {
   directory: string;
   remove(): void;
 };
 
-/** Writes CommonJS bundles; each text is the body of `index.js`. */
+/** Writes CommonJS bundles from the text of their `index.js`. */
 export const writeBundles = (codes: Record<string, string>): Bundles => {
   const directory = mkdtempSync(join(tmpdir(), 'local-stack-test-'));
   for (const [name, code] of Object.entries(codes)) {

@@ -2,7 +2,7 @@ import type { AwsService } from '../../../../bin/local/aws/aws-service.ts';
 import { createEndpoint, type Endpoint } from '../../../../bin/local/aws/endpoint.ts';
 import { close, listen, origin } from '../../../../bin/local/aws/http.ts';
 
-/** An endpoint that serves some services, and how an SDK client reaches it. */
+/** An endpoint and the SDK client settings to reach it. */
 export type TestEndpoint = {
   endpoint: Endpoint;
   client: {

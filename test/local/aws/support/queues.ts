@@ -3,7 +3,7 @@ import { type FaultInjection, Queue, type QueueSettings } from '../../../../bin/
 import type { NewMessage } from '../../../../bin/local/aws/sqs/queued-message.ts';
 import { ManualClock } from './manual-clock.ts';
 
-/** A queue with CloudFormation's defaults, but for what a test says. */
+/** Creates a queue with CloudFormation's defaults except for `changes`. */
 export const queueOf = (
   clock: Clock,
   changes: Partial<QueueSettings> = {},
@@ -27,7 +27,7 @@ export const queueOf = (
   );
 };
 
-/** A queue `jobs` whose messages die on `jobs-dead` when they would be received once more than `maxReceiveCount`. */
+/** Creates a queue `jobs` with the dead-letter queue `jobs-dead`. */
 export const queueWithDeadLetters = (maxReceiveCount: number) => {
   const clock = new ManualClock();
   const dead = queueOf(clock, { name: 'jobs-dead', retentionSeconds: 1_209_600 });
@@ -36,7 +36,7 @@ export const queueWithDeadLetters = (maxReceiveCount: number) => {
   return { clock, queue, dead };
 };
 
-/** A message with this body. */
+/** Returns a message without attributes. */
 export const message = (body: string, groupId?: string): NewMessage => ({
   body,
   attributes: new Map(),
@@ -44,13 +44,13 @@ export const message = (body: string, groupId?: string): NewMessage => ({
   senderId: 'test',
 });
 
-/** The bodies of what can be received now, up to ten. */
+/** Receives the visible messages and returns their bodies. */
 export const receiveBodies = async (queue: Queue, maxMessages = 10): Promise<string[]> =>
   (await queue.receive({ maxMessages })).map((receipt) => receipt.message.body);
 
-/** Receives the one message that is there. */
+/** Receives one message. Throws if none is visible. */
 export const receiveOne = async (queue: Queue) => {
   const [receipt] = await queue.receive({ maxMessages: 1 });
-  if (!receipt) throw new Error('Nothing can be received.');
+  if (!receipt) throw new Error('No message is visible.');
   return receipt;
 };

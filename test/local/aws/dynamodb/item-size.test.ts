@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { itemBytes } from '../../../bin/local/aws/dynamodb/item-size.ts';
+import { itemBytes } from '../../../../bin/local/aws/dynamodb/item-size.ts';
 
 it.each([
   ['text, in bytes of UTF-8', { pk: { S: 'Grüße' } }, 2 + 7],

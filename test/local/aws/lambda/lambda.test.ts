@@ -1,12 +1,12 @@
 import { join } from 'node:path';
 import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { MovableClock } from '../../../bin/local/aws/clock.ts';
-import type { InvocationReport } from '../../../bin/local/aws/lambda/invocation-report.ts';
-import { lambdaService } from '../../../bin/local/aws/lambda/invoke-api.ts';
-import { createLambda, type Lambda } from '../../../bin/local/aws/lambda/lambda.ts';
-import { writeBundles } from './support/bundles.ts';
-import { startEndpoint, type TestEndpoint } from './support/endpoint.ts';
+import { MovableClock } from '../../../../bin/local/aws/clock.ts';
+import { lambdaService } from '../../../../bin/local/aws/lambda/invoke-api.ts';
+import type { InvocationReport } from '../../../../bin/local/aws/lambda/lambda.ts';
+import { createLambda, type Lambda } from '../../../../bin/local/aws/lambda/lambda.ts';
+import { writeBundles } from '../support/bundles.ts';
+import { startEndpoint, type TestEndpoint } from '../support/endpoint.ts';
 
 const codes = {
   describe: `
@@ -181,7 +181,7 @@ describe('a sandbox', () => {
   it('has less time left when a test takes some of it, until its next invocation', async () => {
     const finishing = invoke('finish', { below: 5_000 });
     while (!lines.some((line) => line.includes('waiting for the end to come'))) await new Promise(setImmediate);
-    lambda.spend('finish', 16_000);
+    lambda.reduceRemainingTime('finish', 16_000);
     expect((await finishing).answer.remaining).toBeLessThanOrEqual(5_000);
     const { answer } = await invoke('finish', { below: 20_000 });
     expect(answer.remaining).toBeGreaterThan(5_000);
@@ -191,7 +191,7 @@ describe('a sandbox', () => {
     const before = lines.length;
     const finishing = invoke('finish', { below: -1 });
     while (!lines.slice(before).some((line) => line.includes('waiting for the end'))) await new Promise(setImmediate);
-    lambda.spend('finish', 20_000);
+    lambda.reduceRemainingTime('finish', 20_000);
     expect((await finishing).answer.errorType).toBe('Sandbox.Timedout');
   });
 

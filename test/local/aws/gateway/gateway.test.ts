@@ -1,12 +1,16 @@
 import { request } from 'node:http';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { createGateway } from '../../../bin/local/aws/gateway/gateway.ts';
-import type { RequestReport } from '../../../bin/local/aws/gateway/request-report.ts';
-import { close, listen, origin } from '../../../bin/local/aws/http.ts';
-import type { Outcome } from '../../../bin/local/aws/lambda/pool.ts';
-import { parseRaw, sendRaw } from './support/raw-http.ts';
+import type { RequestReport } from '../../../../bin/local/aws/gateway/gateway.ts';
+import { createGateway } from '../../../../bin/local/aws/gateway/gateway.ts';
+import { close, listen, origin } from '../../../../bin/local/aws/http.ts';
+import type { InvocationResult } from '../../../../bin/local/aws/lambda/pool.ts';
+import { parseRaw, sendRaw } from '../support/raw-http.ts';
 
-const success = (answer: unknown): Outcome => ({ requestId: 'r', payload: JSON.stringify(answer), failed: false });
+const success = (answer: unknown): InvocationResult => ({
+  requestId: 'r',
+  payload: JSON.stringify(answer),
+  failed: false,
+});
 const routes = [
   'GET /things',
   'POST /things',
@@ -18,7 +22,7 @@ const routes = [
 ].map((key) => ({ key, functionName: key, timeoutMs: 100 }));
 
 const reports: RequestReport[] = [];
-let answer: (functionName: string, event: string) => Promise<Outcome>;
+let answer: (functionName: string, event: string) => Promise<InvocationResult>;
 const echo = async (functionName: string, event: string) =>
   success({ statusCode: 200, headers: { 'x-function': encodeURIComponent(functionName) }, body: event });
 

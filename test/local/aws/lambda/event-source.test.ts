@@ -1,10 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { MovableClock } from '../../../bin/local/aws/clock.ts';
-import { type EventSourceSettings, processedReceipts, toEvents } from '../../../bin/local/aws/lambda/event-source.ts';
-import { poll } from '../../../bin/local/aws/lambda/poller.ts';
-import type { Outcome } from '../../../bin/local/aws/lambda/pool.ts';
-import { ManualClock } from './support/manual-clock.ts';
-import { message, queueOf, queueWithDeadLetters } from './support/queues.ts';
+import { MovableClock } from '../../../../bin/local/aws/clock.ts';
+import {
+  type EventSourceSettings,
+  processedReceipts,
+  toEvents,
+} from '../../../../bin/local/aws/lambda/event-source.ts';
+import { poll } from '../../../../bin/local/aws/lambda/poller.ts';
+import type { InvocationResult } from '../../../../bin/local/aws/lambda/pool.ts';
+import { ManualClock } from '../support/manual-clock.ts';
+import { message, queueOf, queueWithDeadLetters } from '../support/queues.ts';
 
 const settings = (changes: Partial<EventSourceSettings> = {}): EventSourceSettings => ({
   functionName: 'consume',
@@ -15,8 +19,12 @@ const settings = (changes: Partial<EventSourceSettings> = {}): EventSourceSettin
   reportsFailures: true,
   ...changes,
 });
-const success = (answer: unknown): Outcome => ({ requestId: 'r', payload: JSON.stringify(answer), failed: false });
-const failure: Outcome = { requestId: 'r', payload: '{"errorType":"Error"}', failed: true };
+const success = (answer: unknown): InvocationResult => ({
+  requestId: 'r',
+  payload: JSON.stringify(answer),
+  failed: false,
+});
+const failure: InvocationResult = { requestId: 'r', payload: '{"errorType":"Error"}', failed: true };
 
 const receipts = async (...bodies: string[]) => {
   const queue = queueOf(new ManualClock());
@@ -111,9 +119,9 @@ describe('what is done after a batch', () => {
 describe('polling', () => {
   /** A function under the hand of a test: it answers when told to. */
   const heldFunction = () => {
-    const held: { bodies: string[]; end: (outcome: Outcome) => void }[] = [];
+    const held: { bodies: string[]; end: (result: InvocationResult) => void }[] = [];
     const invoke = (event: string) =>
-      new Promise<Outcome>((resolve) => {
+      new Promise<InvocationResult>((resolve) => {
         const bodies = JSON.parse(event).Records.map((record: { body: string }) => record.body);
         held.push({ bodies, end: resolve });
       });

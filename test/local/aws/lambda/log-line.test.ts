@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { logLine } from '../../../bin/local/aws/lambda/log-line.ts';
+import { logLine } from '../../../../bin/local/aws/lambda/log-line.ts';
 
 const now = new Date('2026-01-01T10:11:12.345Z');
 

@@ -13,11 +13,11 @@ import {
   UpdateItemCommand,
 } from '@aws-sdk/client-dynamodb';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type LimitedDynamoDb, limitDynamoDb } from '../../../bin/local/aws/dynamodb/limited-dynamodb.ts';
-import { AWS_PARTITION_LIMITS } from '../../../bin/local/aws/dynamodb/partition-capacity.ts';
-import { createTable, dynamoDbService } from '../../../bin/local/aws/dynamodb.ts';
-import { startEndpoint, type TestEndpoint } from './support/endpoint.ts';
-import { ManualClock } from './support/manual-clock.ts';
+import { type LimitedDynamoDb, limitDynamoDb } from '../../../../bin/local/aws/dynamodb/limited-dynamodb.ts';
+import { AWS_PARTITION_LIMITS } from '../../../../bin/local/aws/dynamodb/partition-capacity.ts';
+import { createTable, dynamoDbService } from '../../../../bin/local/aws/dynamodb.ts';
+import { startEndpoint, type TestEndpoint } from '../support/endpoint.ts';
+import { ManualClock } from '../support/manual-clock.ts';
 
 const TableName = 'things';
 const arn = `arn:aws:dynamodb:us-east-1:000000000000:table/${TableName}`;

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { ManualClock } from './support/manual-clock.ts';
-import { message, queueOf, queueWithDeadLetters, receiveBodies, receiveOne } from './support/queues.ts';
+import { ManualClock } from '../support/manual-clock.ts';
+import { message, queueOf, queueWithDeadLetters, receiveBodies, receiveOne } from '../support/queues.ts';
 
 describe('visibility', () => {
-  it('hides a received message until its visibility timeout is over', async () => {
+  it('hides a received message until its visibility timeout expires', async () => {
     const clock = new ManualClock();
     const queue = queueOf(clock, { visibilitySeconds: 30 });
     queue.send(message('a'));
@@ -14,7 +14,7 @@ describe('visibility', () => {
     expect(await receiveBodies(queue)).toEqual(['a']);
   });
 
-  it('counts every receive and keeps the time of the first', async () => {
+  it('counts receives and records the time of the first', async () => {
     const clock = new ManualClock();
     const queue = queueOf(clock);
     queue.send(message('a'));
@@ -25,7 +25,7 @@ describe('visibility', () => {
     expect(second.message).toMatchObject({ receiveCount: 2, firstReceivedAtMs: start });
   });
 
-  it('lets a receiver prolong and end the visibility timeout of its message', async () => {
+  it('extends and ends a visibility timeout on request', async () => {
     const clock = new ManualClock();
     const queue = queueOf(clock);
     queue.send(message('a'));
@@ -37,7 +37,7 @@ describe('visibility', () => {
     expect(await receiveBodies(queue)).toEqual(['a']);
   });
 
-  it('refuses to change the visibility of a message that is not in flight, or gone', async () => {
+  it('rejects a visibility change of a message that is visible or deleted', async () => {
     const clock = new ManualClock();
     const queue = queueOf(clock);
     queue.send(message('a'));
@@ -50,7 +50,7 @@ describe('visibility', () => {
 });
 
 describe('deletion', () => {
-  it('succeeds for a message that is gone already', async () => {
+  it('succeeds for a message that is already deleted', async () => {
     const queue = queueOf(new ManualClock());
     queue.send(message('a'));
     const { handle } = await receiveOne(queue);
@@ -58,7 +58,7 @@ describe('deletion', () => {
     expect(() => queue.delete(handle)).not.toThrow();
   });
 
-  it('still works after the visibility timeout, as long as nobody else received the message', async () => {
+  it('works after the visibility timeout if the message was not received again', async () => {
     const clock = new ManualClock();
     const queue = queueOf(clock);
     queue.send(message('a'));
@@ -68,7 +68,7 @@ describe('deletion', () => {
     expect(await receiveBodies(queue)).toEqual([]);
   });
 
-  it('does nothing with the handle of an earlier receive', async () => {
+  it('has no effect with the handle of an earlier receive', async () => {
     const clock = new ManualClock();
     const queue = queueOf(clock);
     queue.send(message('a'));
@@ -80,7 +80,7 @@ describe('deletion', () => {
     expect(await receiveBodies(queue)).toEqual(['a']);
   });
 
-  it('refuses what is no receipt handle, and that of another queue', async () => {
+  it('rejects invalid receipt handles and those of another queue', async () => {
     const clock = new ManualClock();
     const other = queueOf(clock, { name: 'other' });
     other.send(message('a'));
@@ -92,20 +92,20 @@ describe('deletion', () => {
 });
 
 describe('delay and retention', () => {
-  it('shows a delayed message when its delay is over, which overrides the delay of the queue', async () => {
+  it('shows a delayed message when its delay ends; its delay overrides that of the queue', async () => {
     const clock = new ManualClock();
     const queue = queueOf(clock, { delaySeconds: 60 });
-    queue.send(message('as the queue says'));
-    queue.send(message('sooner'), 10);
-    queue.send(message('at once'), 0);
-    expect(await receiveBodies(queue)).toEqual(['at once']);
+    queue.send(message('queue delay'));
+    queue.send(message('10 s delay'), 10);
+    queue.send(message('no delay'), 0);
+    expect(await receiveBodies(queue)).toEqual(['no delay']);
     clock.advance(10);
-    expect(await receiveBodies(queue)).toEqual(['sooner']);
+    expect(await receiveBodies(queue)).toEqual(['10 s delay']);
     clock.advance(50);
-    expect(await receiveBodies(queue)).toContain('as the queue says');
+    expect(await receiveBodies(queue)).toContain('queue delay');
   });
 
-  it('drops a message when its retention is over, wherever it is', async () => {
+  it('removes a message when its retention period ends, in any state', async () => {
     const clock = new ManualClock();
     const queue = queueOf(clock, { retentionSeconds: 60, visibilitySeconds: 1000 });
     queue.send(message('in flight'));
@@ -120,10 +120,10 @@ describe('delay and retention', () => {
 });
 
 describe('redrive', () => {
-  it('moves a message that would be received too often, with its id, its age and its count', async () => {
+  it('moves a message at maxReceiveCount with its id, age and receive count', async () => {
     const { clock, queue, dead } = queueWithDeadLetters(2);
     const id = queue.send(message('a', 'tenant'));
-    const sentAt = clock.now();
+    const sentAtMs = clock.now();
     await receiveOne(queue);
     clock.advance(30);
     await receiveOne(queue);
@@ -131,12 +131,12 @@ describe('redrive', () => {
     expect(dead.messages).toEqual([]);
     expect(await receiveBodies(queue)).toEqual([]);
     expect(dead.messages).toMatchObject([
-      { id, body: 'a', groupId: 'tenant', sentAt, receiveCount: 2, deadLetterQueueSourceArn: queue.settings.arn },
+      { id, body: 'a', groupId: 'tenant', sentAtMs, receiveCount: 2, deadLetterQueueSourceArn: queue.settings.arn },
     ]);
     expect(await receiveBodies(dead)).toEqual(['a']);
   });
 
-  it('keeps a dead letter only for what is left of its life, counted from when it was first sent', async () => {
+  it('counts the retention period of a dead letter from its first send', async () => {
     const { clock, queue, dead } = queueWithDeadLetters(1);
     queue.send(message('a'));
     await receiveOne(queue);
@@ -147,7 +147,7 @@ describe('redrive', () => {
     expect(dead.messages).toEqual([]);
   });
 
-  it('goes on to the next message when one dies', async () => {
+  it('returns the next message when one moves to the dead-letter queue', async () => {
     const { clock, queue, dead } = queueWithDeadLetters(1);
     queue.send(message('old'));
     await receiveOne(queue);
@@ -159,28 +159,28 @@ describe('redrive', () => {
 });
 
 describe('long polling', () => {
-  it('answers as soon as a message comes', async () => {
+  it('returns as soon as a message is visible', async () => {
     const queue = queueOf(new ManualClock());
     const received = queue.receive({ maxMessages: 10, waitSeconds: 20 });
     queue.send(message('a'));
     expect(await received).toHaveLength(1);
   });
 
-  it('hands messages that were sent together to one receiver', async () => {
+  it('returns messages that were sent together to one receiver', async () => {
     const queue = queueOf(new ManualClock());
     const received = queue.receive({ maxMessages: 10, waitSeconds: 20 });
     for (const body of ['a', 'b', 'c']) queue.send(message(body));
     expect(await received).toHaveLength(3);
   });
 
-  it('answers with nothing when the wait is over', async () => {
+  it('returns no messages when the wait ends', async () => {
     const clock = new ManualClock();
     const received = queueOf(clock).receive({ maxMessages: 10, waitSeconds: 20 });
     clock.advance(20);
     expect(await received).toEqual([]);
   });
 
-  it('gives nothing to someone who has left', async () => {
+  it('returns no messages to an aborted receive', async () => {
     const queue = queueOf(new ManualClock());
     const controller = new AbortController();
     const received = queue.receive({ maxMessages: 10, waitSeconds: 20, signal: controller.signal });
@@ -190,7 +190,7 @@ describe('long polling', () => {
     expect(queue.counts.visible).toBe(1);
   });
 
-  it('serves those who wait in the order in which they came', async () => {
+  it('serves waiting receives in their order of arrival', async () => {
     const queue = queueOf(new ManualClock());
     const first = queue.receive({ maxMessages: 1, waitSeconds: 20 });
     const second = queue.receive({ maxMessages: 1, waitSeconds: 20 });
@@ -200,7 +200,7 @@ describe('long polling', () => {
     expect((await second)[0]?.message.body).toBe('b');
   });
 
-  it('also ends when a hidden message comes back', async () => {
+  it('returns when a message in flight becomes visible again', async () => {
     const clock = new ManualClock();
     const queue = queueOf(clock);
     queue.send(message('a'));
@@ -214,96 +214,28 @@ describe('long polling', () => {
   });
 });
 
-describe('fairness among message groups', () => {
-  it('prefers a quiet group to one that has much in flight', async () => {
-    const queue = queueOf(new ManualClock());
-    for (let n = 0; n < 20; n += 1) queue.send(message(`noisy ${n}`, 'noisy'));
-    expect(await receiveBodies(queue)).toHaveLength(10);
-    queue.send(message('quiet 0', 'quiet'));
-    queue.send(message('quiet 1', 'quiet'));
-    expect(await receiveBodies(queue, 3)).toEqual(['quiet 0', 'quiet 1', 'noisy 10']);
-  });
-
-  it('takes turns among groups with the same share, and keeps the order within each', async () => {
-    const queue = queueOf(new ManualClock());
-    for (const group of ['a', 'b']) for (const n of [0, 1, 2]) queue.send(message(`${group}${n}`, group));
-    expect(await receiveBodies(queue)).toEqual(['a0', 'b0', 'a1', 'b1', 'a2', 'b2']);
-  });
-
-  it('forgets what a group had in flight once it is deleted', async () => {
-    const queue = queueOf(new ManualClock());
-    for (const body of ['a', 'b']) queue.send(message(body, 'busy'));
-    const taken = await queue.receive({ maxMessages: 2 });
-    queue.send(message('c', 'busy'));
-    for (const body of ['d', 'e', 'f']) queue.send(message(body, 'other'));
-    for (const { handle } of taken) queue.delete(handle);
-    expect(await receiveBodies(queue, 2)).toContain('c');
-  });
-
-  it('stays quick with many messages in one group', async () => {
-    const queue = queueOf(new ManualClock());
-    for (let n = 0; n < 5000; n += 1) queue.send({ ...message(String(n)), groupId: 'g' }, 0);
-    for (let received = 0; received < 5000; received += 10) {
-      const bodies = await receiveBodies(queue);
-      expect(bodies[0]).toBe(String(received));
-    }
-  });
-});
-
-describe('messages without a group', () => {
-  it('each count as a tenant of their own: none waits for another one in flight', async () => {
-    const queue = queueOf(new ManualClock());
-    for (let n = 0; n < 12; n += 1) queue.send(message(`alone ${n}`));
-    expect(await receiveBodies(queue)).toHaveLength(10);
-    queue.send(message('grouped', 'quiet'));
-    expect(await receiveBodies(queue, 2)).toEqual(['alone 10', 'alone 11']);
-  });
-
-  it('take their turn before the next messages of a group that already has some in flight', async () => {
-    const queue = queueOf(new ManualClock());
-    for (let n = 0; n < 3; n += 1) queue.send(message(`grouped ${n}`, 'tenant'));
-    for (let n = 0; n < 3; n += 1) queue.send(message(`alone ${n}`));
-    expect(await receiveBodies(queue)).toEqual([
-      'grouped 0',
-      'alone 0',
-      'alone 1',
-      'alone 2',
-      'grouped 1',
-      'grouped 2',
-    ]);
-  });
-
-  it('are received as quickly as those of one group', async () => {
-    const queue = queueOf(new ManualClock());
-    for (let n = 0; n < 5000; n += 1) queue.send(message(String(n)), 0);
-    for (let received = 0; received < 5000; received += 10) {
-      expect((await receiveBodies(queue))[0]).toBe(String(received));
-    }
-  });
-});
-
-describe('the rest', () => {
-  it('duplicates a received message on request, and then lives with deleting one of both', async () => {
+describe('queues', () => {
+  it('deliver duplicates on request, both of which can be deleted', async () => {
     const clock = new ManualClock();
     const queue = queueOf(clock, {}, { duplicateReceives: 0.3, random: () => 0.1 });
     queue.send(message('a'));
     const first = await receiveOne(queue);
-    const again = await receiveOne(queue);
-    expect(again.message.id).toBe(first.message.id);
+    const second = await receiveOne(queue);
+    expect(second.message.id).toBe(first.message.id);
     queue.delete(first.handle);
     expect(queue.messages).toHaveLength(1);
-    queue.delete(again.handle);
+    queue.delete(second.handle);
     expect(queue.messages).toHaveLength(0);
   });
 
-  it('refuses receives when 120,000 messages are in flight', async () => {
+  it('reject receives while 120,000 messages are in flight', async () => {
     const queue = queueOf({ now: Date.now, after: () => () => {} });
     for (let n = 0; n < 120_001; n += 1) queue.send(message('a'));
     expect(await receiveBodies(queue, 120_000)).toHaveLength(120_000);
     await expect(queue.receive({ maxMessages: 1 })).rejects.toThrow('Too many messages in flight');
   });
 
-  it('throws everything away when it is purged', async () => {
+  it('delete all messages when purged', async () => {
     const queue = queueOf(new ManualClock());
     queue.send(message('a'));
     queue.send(message('b'), 100);

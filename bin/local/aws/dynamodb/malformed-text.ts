@@ -2,20 +2,20 @@ import { isUtf8 } from 'node:buffer';
 import { type AwsResponse, jsonFault } from '../aws-service.ts';
 
 /**
- * The refusal of a body whose text has no UTF-8 form: DynamoDB stores strings as UTF-8, in which a lone surrogate cannot be
- * written. AWS documents the encoding but not the error; here it is the one for a body that cannot be deserialized,
- * which no SDK retries. dynalite would store such a string.
+ * Returns an error if a string of the body is not valid Unicode: DynamoDB stores strings as UTF-8, which cannot encode a lone
+ * surrogate, while dynalite would store it. AWS documents the encoding but not the error; this is the error for a body that
+ * cannot be deserialized, which SDKs do not retry.
  */
 export const malformedTextError = (body: Buffer): AwsResponse | undefined => {
   if (isUtf8(body) && !hasLoneSurrogate(body)) return undefined;
   return jsonFault({
     status: 400,
     type: 'com.amazon.coral.service#SerializationException',
-    message: 'A string of the request is not valid Unicode: it holds a lone surrogate or bytes that are not UTF-8.',
+    message: 'A string of the request is not valid Unicode: it contains a lone surrogate or bytes that are not UTF-8.',
   });
 };
 
-/** JSON can hold a lone surrogate only as an escape, so nearly every body is decided without being parsed. */
+/** UTF-8 JSON can contain a lone surrogate only as an escape, so most bodies need no parsing. */
 const hasLoneSurrogate = (body: Buffer): boolean => {
   if (!body.includes('\\ud') && !body.includes('\\uD')) return false;
   try {

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { ManualClock } from './support/manual-clock.ts';
-import { message, queueOf, queueWithDeadLetters, receiveBodies, receiveOne } from './support/queues.ts';
+import { ManualClock } from '../support/manual-clock.ts';
+import { message, queueOf, queueWithDeadLetters, receiveBodies, receiveOne } from '../support/queues.ts';
 
 describe('the age of the oldest message', () => {
-  it('is reported only while the queue holds a message', async () => {
+  it('is undefined while the queue is empty', async () => {
     const queue = queueOf(new ManualClock());
     expect(queue.ageOfOldestMessageSeconds()).toBeUndefined();
     queue.send(message('a'));
@@ -12,7 +12,7 @@ describe('the age of the oldest message', () => {
     expect(queue.ageOfOldestMessageSeconds()).toBeUndefined();
   });
 
-  it('counts from when the message was sent, while it is delayed, visible or in flight', async () => {
+  it('counts from the send time, whether the message is delayed, visible or in flight', async () => {
     const clock = new ManualClock();
     const queue = queueOf(clock);
     queue.send(message('delayed'), 20);
@@ -25,12 +25,12 @@ describe('the age of the oldest message', () => {
     expect(queue.ageOfOldestMessageSeconds()).toBe(30);
   });
 
-  it('leaves out a message from its third receive on, and reports the next one, or nothing', async () => {
+  it('ignores a message from its third receive on', async () => {
     const clock = new ManualClock();
     const queue = queueOf(clock);
-    queue.send(message('poison pill'));
-    for (const receives of [1, 2]) {
-      expect((await receiveOne(queue)).message.receiveCount).toBe(receives);
+    queue.send(message('received three times'));
+    for (const receiveCount of [1, 2]) {
+      expect((await receiveOne(queue)).message.receiveCount).toBe(receiveCount);
       clock.advance(30);
     }
     expect(queue.ageOfOldestMessageSeconds()).toBe(60);
@@ -41,7 +41,7 @@ describe('the age of the oldest message', () => {
     expect(queue.ageOfOldestMessageSeconds()).toBe(7);
   });
 
-  it('starts again on a dead-letter queue, where earlier receives no longer count', async () => {
+  it('restarts in a dead-letter queue, without earlier receives', async () => {
     const { clock, queue, dead } = queueWithDeadLetters(3);
     queue.send(message('a'));
     for (let receive = 1; receive <= 3; receive += 1) {
@@ -57,7 +57,7 @@ describe('the age of the oldest message', () => {
 });
 
 describe('the totals of a queue', () => {
-  it('count what is sent, every receive, every deletion, and receives that find nothing', async () => {
+  it('count sends, receives, deletions and empty receives', async () => {
     const clock = new ManualClock();
     const queue = queueOf(clock);
     for (const body of ['a', 'b']) queue.send(message(body));
@@ -81,7 +81,7 @@ describe('the totals of a queue', () => {
     expect(queue.totals.emptyReceives).toBe(1);
   });
 
-  it('do not count what SQS itself moves to the dead-letter queue as sent', async () => {
+  it('do not count messages moved to the dead-letter queue as sent', async () => {
     const { clock, queue, dead } = queueWithDeadLetters(1);
     queue.send(message('a'));
     await receiveOne(queue);
