@@ -41,7 +41,7 @@ const ruleBody = JSON.stringify({
 });
 
 describe('an alarm of a template', () => {
-  it('on one metric is read with its references resolved and the defaults of CloudWatch', () => {
+  it('on one metric has resolved references and the defaults of CloudWatch', () => {
     const { alarms } = readMonitoring(
       template({
         Namespace: 'AWS/SQS',
@@ -77,7 +77,7 @@ describe('an alarm of a template', () => {
     ]);
   });
 
-  it('on an expression watches what returns data, also of an insight rule', () => {
+  it('on metric math evaluates the query that returns data, including insight rules', () => {
     const Expression = {
       'Fn::Join': ['', ['INSIGHT_RULE_METRIC("', { 'Fn::GetAtt': ['Rule', 'RuleName'] }, '", "UniqueContributors")']],
     };
@@ -110,11 +110,11 @@ describe('an alarm of a template', () => {
       'exactly one time series',
     ],
     ['no expression', [{ Id: 'e', Expression: 'a +' }, metric('a')], 'Metric math'],
-  ])('is refused where it has %s', (_, Metrics, message) => {
+  ])('is rejected if it has %s', (_, Metrics, message) => {
     expect(() => readMonitoring(template({ Metrics }))).toThrow(message);
   });
 
-  it('is refused where it has a property that is not known here', () => {
+  it('is rejected if it has an unsupported property', () => {
     expect(() =>
       readMonitoring(template({ Metrics: [metric('a')], EvaluateLowSampleCountPercentile: 'ignore' })),
     ).toThrow();

@@ -23,7 +23,7 @@ const failed = (tenant_id: string, rest = {}) => ({
 });
 
 describe('a Contributor Insights rule', () => {
-  it('counts contributors, and the lines of the greatest, in a period', () => {
+  it('counts contributors and the lines of the largest contributor in a period', () => {
     const rule = new InsightRule('rule', JSON.stringify(body));
     for (const [tenant, timestampMs] of [
       ['a', 1],
@@ -39,7 +39,7 @@ describe('a Contributor Insights rule', () => {
     expect(rule.metric('UniqueContributors', 20, 30)).toBeUndefined();
   });
 
-  it('passes over lines of another group, without a key, and that a filter excludes', () => {
+  it('ignores lines of other log groups, without a key, or excluded by a filter', () => {
     const rule = new InsightRule('rule', JSON.stringify(body));
     rule.add('other', failed('a'), 1);
     rule.add('group', failed('a', { tenant_id: undefined }), 1);
@@ -48,7 +48,7 @@ describe('a Contributor Insights rule', () => {
     expect(rule.metric('UniqueContributors', 0, 10)).toBeUndefined();
   });
 
-  it('is refused where it uses what is not known here', () => {
+  it('is rejected if it uses an unsupported feature', () => {
     const filters = [{ Match: '$.message', StartsWith: ['delivery'] }];
     const other = { ...body, Contribution: { ...body.Contribution, Filters: filters } };
     expect(() => new InsightRule('rule', JSON.stringify(other))).toThrow();

@@ -19,7 +19,7 @@ import {
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { sqsService } from '../../../../bin/local/aws/sqs/protocol.ts';
 import { startEndpoint, type TestEndpoint } from '../support/endpoint.ts';
-import { queueOf, queueWithDeadLetters } from '../support/queues.ts';
+import { queueWithDeadLetters } from '../support/queues.ts';
 
 const { clock, queue, dead } = queueWithDeadLetters(2);
 const queues = [queue, dead];
