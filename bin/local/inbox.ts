@@ -25,8 +25,9 @@ const MAX_MESSAGES = 10_000;
 const MAX_BODY_BYTES = 6 * 1024 * 1024;
 
 /**
- * Creates the inbox. `GET /` lists the messages, newest first, as JSON or, for a browser, as HTML; `?kind=` and `?to=` filter.
- * It also simulates the pager (`/pager`), the router (`/router/...`) and the feed (`/feed`) with their success responses.
+ * Creates the inbox. `GET /` lists the messages, newest first, as JSON or, for a browser, as HTML; `?kind=` and `?to=`
+ * filter. It also simulates the pager (`/pager`), the router (`/router/...`) and the feed (`/feed`) with their success
+ * responses.
  */
 export const createInbox = (): Inbox => {
   let messages: InboxMessage[] = [];

@@ -1,6 +1,6 @@
 /**
- * Runs the synthesized stack on the local AWS in `aws/`. fauxqs, LocalStack and MiniStack lack what its tests need: a movable
- * clock, fault injection, and the deployed bundles with Node.js as the only dependency.
+ * Runs the synthesized stack on the local AWS in `aws/`, because fauxqs, LocalStack and MiniStack do not combine a
+ * movable clock, fault injection, the deployed bundles, and Node.js as the only dependency.
  */
 import type { Server } from 'node:http';
 import { availableParallelism } from 'node:os';
@@ -171,9 +171,9 @@ const createQueues = (plan: Plan, clock: Clock, duplicateReceives: number): Map<
 };
 
 /**
- * The number of additional sandboxes for direct invocations by the API or another function, so that they do not wait for the
- * batches of a queue. Each sandbox compiles its bundle, so more than the machine can run concurrently would only add cold
- * starts. Twice the parallelism, because some sandboxes wait for a destination under test.
+ * The number of additional sandboxes for direct invocations by the API or another function, so that they do not wait
+ * for the batches of a queue. Each sandbox compiles its bundle, so more than the machine can run concurrently would
+ * only add cold starts. Twice the parallelism, because some sandboxes wait for a destination under test.
  */
 const DIRECT_CONCURRENCY = Math.max(4, 2 * availableParallelism());
 

@@ -50,9 +50,9 @@ export class MovableClock implements Clock {
   }
 
   /**
-   * Moves time forward. Timers fire in the order of their due times, each with the clock at its due time, and all pending
-   * microtasks run before the next timer fires: a batch reaches its function when its batching window ends, before the
-   * visibility timeouts of its messages expire. No I/O runs until the move is complete.
+   * Moves time forward. Timers fire in the order of their due times, each with the clock at its due time, and all
+   * pending microtasks run before the next timer fires: a batch reaches its function when its batching window ends,
+   * before the visibility timeouts of its messages expire. No I/O runs until the move is complete.
    */
   advance(ms: number): Promise<void> {
     this.#targetMs += ms;

@@ -44,8 +44,8 @@ class CapturedResponse {
 }
 
 /**
- * Creates an in-memory DynamoDB with dynalite. It gets the requests that the endpoint has read, not the sockets: dynalite
- * throws when a caller disconnects early, which would end the process.
+ * Creates an in-memory DynamoDB with dynalite. It gets the requests that the endpoint has read, not the sockets:
+ * dynalite throws when a caller disconnects early, which would end the process.
  */
 export const dynamoDbService = (): AwsService => {
   const database = dynalite({ createTableMs: 0 });

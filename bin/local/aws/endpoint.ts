@@ -1,14 +1,16 @@
 /**
- * A small AWS on one machine. It exists next to fauxqs, LocalStack and MiniStack because the tests need a clock that they can
- * move, fault injection, functions that run from their deployed bundles, and Node.js as the only dependency. Nothing in this
- * folder depends on the service that runs on it.
+ * The endpoint of a small local AWS. It exists next to fauxqs, LocalStack and MiniStack because none of them combines a
+ * clock that tests can move, fault injection, functions that run from their deployed bundles, and Node.js as the only
+ * dependency. Nothing in this folder depends on the service that runs on it.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type AwsCall, type AwsFault, type AwsResponse, type AwsService, jsonFault, xmlFault } from './aws-service.ts';
 import { BodyTooLargeError, readBody } from './http.ts';
 
-/** The endpoint applies the call and delays its response by `delayMs` of real time; with `Infinity` it never responds. */
+/**
+ * The endpoint applies the call and delays its response by `delayMs` of real time; with `Infinity` it never responds.
+ */
 export type LateResponse = {
   response: 'late';
   delayMs: number;

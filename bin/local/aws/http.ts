@@ -13,7 +13,10 @@ export class BodyTooLargeError extends Error {
 const HOST = '127.0.0.1';
 const BACKLOG = 2048;
 
-/** Listens on the loopback address and returns the port; `port` 0 selects a free port. Throws a `StartError` if the port is unavailable. */
+/**
+ * Listens on the loopback address and returns the port; `port` 0 selects a free port. Throws a `StartError` if the port
+ * is unavailable.
+ */
 export const listen = async (server: Server, port = 0): Promise<number> => {
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => reject(startError(error, port)));
@@ -42,8 +45,8 @@ export const close = async (server: Server): Promise<void> => {
 };
 
 /**
- * Reads the body of a request. Rejects with `BodyTooLargeError` as soon as it exceeds `maxBytes`, or before reading if its
- * `content-length` does. Discards the rest of the body so that the client can finish sending and read the response.
+ * Reads the body of a request. Rejects with `BodyTooLargeError` as soon as it exceeds `maxBytes`, or before reading if
+ * its `content-length` does. Discards the rest of the body so that the client can finish sending and read the response.
  */
 export const readBody = async (request: IncomingMessage, maxBytes: number): Promise<Buffer> => {
   if (Number(request.headers['content-length'] ?? 0) > maxBytes) {

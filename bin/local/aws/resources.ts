@@ -62,8 +62,9 @@ const resolvers = (endpointUrl: string): Map<string, Resolver> => {
 };
 
 /**
- * Resolves references between resources. CloudFormation generates a name for a resource without one; here the name is the
- * path of its construct, or its logical id. Resources of other types (a configuration set) resolve to their logical id.
+ * Resolves references between resources. CloudFormation generates a name for a resource without one; here the name is
+ * the path of its construct, or its logical id. Resources of other types (a configuration set) resolve to their logical
+ * id.
  */
 export const referencesOf = (resources: Resources, endpointUrl: string): References => {
   const resolverByType = resolvers(endpointUrl);

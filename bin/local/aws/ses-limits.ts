@@ -13,14 +13,17 @@ const TAG_TEXT = /^[A-Za-z0-9_-]{1,256}$/;
 const QUOTED_PRINTABLE_LINE = 75;
 const SOFT_LINE_BREAK_BYTES = '=\r\n'.length;
 
-/** Checks the tags of a `SendEmail` or `SendRawEmail`: https://docs.aws.amazon.com/ses/latest/APIReference/API_MessageTag.html. */
+/**
+ * Checks the tags of a `SendEmail` or `SendRawEmail`:
+ * https://docs.aws.amazon.com/ses/latest/APIReference/API_MessageTag.html.
+ */
 export const tagError = (form: URLSearchParams): SesError | undefined => {
   const texts = [...form].filter(([name]) => /^Tags\.member\.\d+\.(Name|Value)$/.test(name));
-  const wrong = texts.find(([, text]) => !TAG_TEXT.test(text));
-  if (wrong) {
-    const part = wrong[0].endsWith('.Name') ? 'name' : 'value';
+  const invalidText = texts.find(([, text]) => !TAG_TEXT.test(text));
+  if (invalidText) {
+    const part = invalidText[0].endsWith('.Name') ? 'name' : 'value';
     return invalid(
-      `Invalid tag ${part} <${wrong[1]}>, only alphanumeric ASCII characters, '_', and '-' are allowed, 256 at most.`,
+      `Invalid tag ${part} <${invalidText[1]}>, only alphanumeric ASCII characters, '_', and '-' are allowed, 256 at most.`,
     );
   }
   const names = texts.filter(([name]) => name.endsWith('.Name')).map(([, text]) => text);

@@ -14,9 +14,9 @@ export type Ses = {
 };
 
 /**
- * Starts Amazon SES v1 (`SendEmail`, `SendRawEmail`) with aws-ses-v2-local, on a separate port behind the endpoint. Passes
- * each email to `onEmail` and removes it from the store, which would otherwise grow without limit. Invalid requests that
- * aws-ses-v2-local accepts or never answers are rejected here as SES rejects them.
+ * Starts Amazon SES v1 (`SendEmail`, `SendRawEmail`) with aws-ses-v2-local, on a separate port behind the endpoint.
+ * Passes each email to `onEmail` and removes it from the store, which would otherwise grow without limit. Invalid
+ * requests that aws-ses-v2-local accepts or never answers are rejected here as SES rejects them.
  */
 export const startSes = async (onEmail: (email: SentEmail) => void): Promise<Ses> => {
   const server = await sesLocal.default({ host: '127.0.0.1', port: 0 });
@@ -40,8 +40,8 @@ export const startSes = async (onEmail: (email: SentEmail) => void): Promise<Ses
 };
 
 /**
- * Removes the email of a response from the store, which concurrent requests and all stacks of the process share. The store
- * has only the first recipient, so `recipients` come from the request; for a raw email they are empty.
+ * Removes the email of a response from the store, which concurrent requests and all stacks of the process share. The
+ * store has only the first recipient, so `recipients` come from the request; for a raw email they are empty.
  */
 const removeEmail = (responseBody: string, recipients: string[]): SentEmail | undefined => {
   const id = /<MessageId>(.+)<\/MessageId>/.exec(responseBody)?.[1];

@@ -50,7 +50,10 @@ const templateSchema = z.object({
 /** Returns the resources of a synthesized CloudFormation template, by logical id. */
 export const templateResources = (template: unknown): Resources => templateSchema.parse(template).Resources;
 
-/** Reads a synthesized CloudFormation template. Skips unsupported resource types; throws a `StartError` for unsupported properties. */
+/**
+ * Reads a synthesized CloudFormation template. Skips unsupported resource types; throws a `StartError` for unsupported
+ * properties.
+ */
 export const readTemplate = (template: unknown, { endpointUrl, bundle }: TemplateContext): Plan => {
   const { Resources: resources, Outputs: outputs } = templateSchema.parse(template);
   const references = referencesOf(resources, endpointUrl);

@@ -256,11 +256,11 @@ describe('the endpoint', () => {
 
     it('applies the call and delays its response', async () => {
       local.endpoint.fault = puts({ response: 'late', delayMs: 60 });
-      const startedAt = performance.now();
+      const startedAtMs = performance.now();
       const putting = put();
       while (!(await stored())) await new Promise(setImmediate);
       await putting;
-      expect(performance.now() - startedAt).toBeGreaterThanOrEqual(55);
+      expect(performance.now() - startedAtMs).toBeGreaterThanOrEqual(55);
     });
 
     it('applies the call again when the SDK retries it after a timeout', async () => {

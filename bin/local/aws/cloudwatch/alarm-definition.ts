@@ -78,8 +78,15 @@ const query = z.union([
     ReturnData: z.boolean().optional(),
   }),
 ]);
-// CloudWatch allows at most ten metrics and ten expressions in an alarm.
-const metricMathAlarm = z.strictObject({ ...alarmRules, Metrics: z.array(query).min(1).max(20) });
+/** CloudWatch allows ten metrics and ten expressions in an alarm. */
+const MAX_METRICS = 10;
+const metricMathAlarm = z.strictObject({
+  ...alarmRules,
+  Metrics: z
+    .array(query)
+    .min(1)
+    .max(2 * MAX_METRICS),
+});
 const alarm = z.union([singleMetricAlarm, metricMathAlarm]);
 
 /** The metric alarms and Contributor Insights rules of a synthesized template. */
@@ -151,19 +158,24 @@ const definition = (
   text: (value: unknown) => string,
 ): AlarmDefinition => {
   const queries =
-    'Metrics' in properties ? properties.Metrics.map((each) => queryOf(each, text)) : [singleQuery(properties, text)];
-  const returnedId = 'Metrics' in properties ? returnedQueryId(name, properties.Metrics) : SINGLE_QUERY_ID;
-  const periods = queries.flatMap((each) => ('metric' in each ? each.periodMs : []));
-  const declared =
     'Metrics' in properties
-      ? properties.Metrics.flatMap((each) =>
-          'Expression' in each && each.Period !== undefined ? each.Period * 1000 : [],
+      ? properties.Metrics.map((declared) => queryOf(declared, text))
+      : [singleQuery(properties, text)];
+  const returnedId = 'Metrics' in properties ? returnedQueryId(name, properties.Metrics) : SINGLE_QUERY_ID;
+  const metricPeriodsMs = queries.flatMap((alarmQuery) => ('metric' in alarmQuery ? alarmQuery.periodMs : []));
+  const expressionPeriodsMs =
+    'Metrics' in properties
+      ? properties.Metrics.flatMap((declared) =>
+          'Expression' in declared && declared.Period !== undefined ? declared.Period * 1000 : [],
         )
       : [];
-  const [periodMs, ...others] = new Set([...periods, ...declared]);
-  if (periodMs === undefined || others.length > 0)
+  const [periodMs, ...otherPeriods] = new Set([...metricPeriodsMs, ...expressionPeriodsMs]);
+  if (periodMs === undefined || otherPeriods.length > 0) {
     throw new Error(`The alarm ${name} does not have exactly one period.`);
-  if (periods.length > 10) throw new Error(`The alarm ${name} has ${periods.length} metrics; CloudWatch allows 10.`);
+  }
+  if (metricPeriodsMs.length > MAX_METRICS) {
+    throw new Error(`The alarm ${name} has ${metricPeriodsMs.length} metrics; CloudWatch allows ${MAX_METRICS}.`);
+  }
   return {
     name,
     queries,

@@ -12,12 +12,14 @@ export type AlarmData = {
 };
 
 /**
- * CloudWatch evaluates more data points than the evaluation periods, to account for late or sparse data. AWS does not document
- * how many more; the examples of its documentation have two.
+ * CloudWatch evaluates more data points than the evaluation periods, to account for late or sparse data. AWS does not
+ * document how many more; the examples of its documentation have two.
  */
 const EXTRA_PERIODS = 2;
 
-/** Returns the data points of an alarm, oldest first. The last period ends with the last whole minute before `nowMs`. */
+/**
+ * Returns the data points of an alarm, oldest first. The last period ends with the last whole minute before `nowMs`.
+ */
 export const dataPoints = (definition: AlarmDefinition, data: AlarmData, nowMs: number): DataPoint[] => {
   const lastEndMs = Math.floor(nowMs / MINUTE_MS) * MINUTE_MS;
   return Array.from({ length: definition.evaluationPeriods + EXTRA_PERIODS }, (_, index) => {
@@ -48,8 +50,9 @@ export type EvaluationRules = Pick<
 >;
 
 /**
- * Returns the next state of an alarm from its data points, oldest first, as CloudWatch documents it ("Configuring how CloudWatch
- * alarms treat missing data"): existing data points of the whole range count first; only then are missing ones filled in.
+ * Returns the next state of an alarm from its data points, oldest first, as CloudWatch documents it ("Configuring how
+ * CloudWatch alarms treat missing data"): existing data points of the whole range count first; only then are missing
+ * ones filled in.
  */
 export const nextState = (rules: EvaluationRules, points: readonly DataPoint[], current: AlarmState): AlarmState => {
   const { evaluationPeriods, datapointsToAlarm, treatMissingData } = rules;

@@ -27,7 +27,10 @@ export type CloudWatchOptions = {
 
 const jsonObject = z.record(z.string(), z.unknown());
 
-/** Collects the metrics that functions log and that AWS services report, and evaluates the alarms of a template once a minute. */
+/**
+ * Collects the metrics that functions log and that AWS services report, and evaluates the alarms of a template once a
+ * minute.
+ */
 export class CloudWatch {
   /** All state changes, oldest first. */
   readonly transitions: AlarmTransition[] = [];

@@ -66,7 +66,10 @@ const statisticNamed = (name: string): Compute => {
   return found;
 };
 
-/** Uses the nearest rank. CloudWatch estimates percentiles, with an error of at most the distance of two neighboring values. */
+/**
+ * Uses the nearest rank. CloudWatch estimates percentiles, with an error of at most the distance of two neighboring
+ * values.
+ */
 const percentile =
   (percent: number): Compute =>
   (values) => {

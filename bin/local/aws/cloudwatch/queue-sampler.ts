@@ -25,7 +25,9 @@ export class QueueSampler {
   readonly #usages = new Map<string, Usage>();
   readonly #keptActive: ReadonlySet<string>;
 
-  /** @param keptActive names of queues that receive an API call at least every six hours, regardless of their messages */
+  /**
+   * @param keptActive names of queues that receive an API call at least every six hours, regardless of their messages
+   */
   constructor(keptActive: ReadonlySet<string> = new Set()) {
     this.#keptActive = keptActive;
   }

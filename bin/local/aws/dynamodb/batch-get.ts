@@ -19,8 +19,8 @@ type Read = {
 };
 
 /**
- * Reads up to 100 items. Returns keys as unprocessed if they are throttled or if the response would be too large; fails only if
- * every key is throttled.
+ * Reads up to 100 items. Returns keys as unprocessed if they are throttled or if the response would be too large; fails
+ * only if every key is throttled.
  */
 export const batchGet = async (context: Context): Promise<AwsResponse> => {
   const request = parsed(requests.BatchGetItem, context.call.body);

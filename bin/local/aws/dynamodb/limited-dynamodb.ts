@@ -59,7 +59,9 @@ const HANDLERS = new Map<string, (context: Context) => Promise<AwsResponse>>([
   ['Scan', scan],
 ]);
 
-/** Adds the limits of AWS to a DynamoDB without limits: capacity per partition key value, sizes in bytes, valid UTF-8. */
+/**
+ * Adds the limits of AWS to a DynamoDB without limits: capacity per partition key value, sizes in bytes, valid UTF-8.
+ */
 export const limitDynamoDb = ({ inner, clock, partitionLimits }: LimitOptions): LimitedDynamoDb => {
   const items = new StoredItems();
   const throttling = new Throttling(partitionLimits ? new PartitionCapacity(partitionLimits, clock) : undefined);

@@ -2,9 +2,9 @@ import { isUtf8 } from 'node:buffer';
 import { type AwsResponse, jsonFault } from '../aws-service.ts';
 
 /**
- * Returns an error if a string of the body is not valid Unicode: DynamoDB stores strings as UTF-8, which cannot encode a lone
- * surrogate, while dynalite would store it. AWS documents the encoding but not the error; this is the error for a body that
- * cannot be deserialized, which SDKs do not retry.
+ * Returns an error if a string of the body is not valid Unicode: DynamoDB stores strings as UTF-8, which cannot encode
+ * a lone surrogate, while dynalite would store it. AWS documents the encoding but not the error; this is the error for
+ * a body that cannot be deserialized, which SDKs do not retry.
  */
 export const malformedTextError = (body: Buffer): AwsResponse | undefined => {
   if (isUtf8(body) && !hasLoneSurrogate(body)) return undefined;

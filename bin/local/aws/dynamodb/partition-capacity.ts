@@ -31,8 +31,8 @@ type Bucket = {
 const MAX_BUCKETS = 10_000;
 
 /**
- * The capacity of each partition key value, without burst or adaptive capacity: a token bucket of one second. A request is
- * admitted while any units are left, so a single large request may overdraw the bucket.
+ * The capacity of each partition key value, without burst or adaptive capacity: a token bucket of one second. A request
+ * is admitted while any units are left, so a single large request may overdraw the bucket.
  */
 export class PartitionCapacity {
   readonly #limits: PartitionLimits;

@@ -6,8 +6,9 @@ import { keyText } from './stored-items.ts';
 import { throttlingException } from './throttling.ts';
 
 /**
- * Reads the items of a partition key value. Consumes units for all items read, before filter and projection, as counted by
- * dynalite, which measures text in UTF-16 code units. Queries of an index have other partition keys and are not limited.
+ * Reads the items of a partition key value. Consumes units for all items read, before filter and projection, as counted
+ * by dynalite, which measures text in UTF-16 code units. Queries of an index have other partition keys and are not
+ * limited.
  */
 export const query = async (context: Context): Promise<AwsResponse> => {
   const { call, inner, items, throttling } = context;

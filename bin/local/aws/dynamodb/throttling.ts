@@ -15,8 +15,8 @@ export type ThrottlingRule = {
   /** The name of a table; every table if absent. */
   table?: string;
   /**
-   * Throttles only the keys for which this returns true, as DynamoDB throttles hot keys. If absent, throttles the whole table,
-   * as DynamoDB does when the account reaches its quota.
+   * Throttles only the keys for which this returns true, as DynamoDB throttles hot keys. If absent, throttles the whole
+   * table, as DynamoDB does when the account reaches its quota.
    */
   partitionKey?: (value: string) => boolean;
   operation?: Operation;

@@ -58,7 +58,10 @@ const context = (request: IncomingMessage, path: string, routeKey: string, autho
   };
 };
 
-/** Header names are lower case, repeated headers are joined with commas, and cookies are separate. Adds the `x-forwarded-*` headers. */
+/**
+ * Header names are lower case, repeated headers are joined with commas, and cookies are separate. Adds the
+ * `x-forwarded-*` headers.
+ */
 const eventHeaders = ({ rawHeaders, socket }: IncomingMessage, authority: Authority) => {
   const headers: Record<string, string> = {};
   const cookies: string[] = [];

@@ -33,14 +33,17 @@ export type Gateway = {
 /** HTTP APIs limit the request line and the headers together. */
 const MAX_HEADER_BYTES = 10_240;
 const MAX_BODY_BYTES = 10 * 1024 * 1024;
-/** The limit of the Node.js parser exceeds `MAX_HEADER_BYTES` so that requests in between get the response of an HTTP API. */
+/**
+ * The limit of the Node.js parser exceeds `MAX_HEADER_BYTES` so that requests in between get the response of an HTTP
+ * API.
+ */
 const PARSER_HEADER_BYTES = 64 * 1024;
 const IDLE_TIMEOUT_MS = 60_000;
 const SERVICE_UNAVAILABLE = gatewayMessage(503, 'Service Unavailable');
 
 /**
- * Creates an HTTP API that routes requests to functions, with the limits and error responses of API Gateway. `basePath` is the
- * path of an API mapping, such as `/v1.0/123456`; empty for none.
+ * Creates an HTTP API that routes requests to functions, with the limits and error responses of API Gateway. `basePath`
+ * is the path of an API mapping, such as `/v1.0/123456`; empty for none.
  */
 export const createGateway = (basePath: string): Gateway => {
   let respond: Respond = async () => SERVICE_UNAVAILABLE;
@@ -52,13 +55,13 @@ export const createGateway = (basePath: string): Gateway => {
     requestTimeout: IDLE_TIMEOUT_MS,
   };
   const server = createServer(limits, async (request, response) => {
-    const startedAt = performance.now();
+    const startedAtMs = performance.now();
     let routeKey: string | undefined;
     const matched = ({ route }: Match) => {
       routeKey = route.key;
     };
     write(request, response, await respond(request, matched).catch(errorResponse));
-    report({ routeKey, status: response.statusCode, latencyMs: performance.now() - startedAt });
+    report({ routeKey, status: response.statusCode, latencyMs: performance.now() - startedAtMs });
   });
   server.on('clientError', rejectMalformed);
   return {
@@ -92,7 +95,10 @@ const responder = (basePath: string, api: Api): Respond => {
   };
 };
 
-/** Returns the path and query of the request line, which may contain an absolute URL. Throws a `URIError` if it is malformed. */
+/**
+ * Returns the path and query of the request line, which may contain an absolute URL. Throws a `URIError` if it is
+ * malformed.
+ */
 const requestTarget = ({ url = '/', headers, httpVersion }: IncomingMessage): { path: string; query: string } => {
   if (httpVersion === '1.1' && headers.host === undefined) throw new URIError('The Host header is missing.');
   const [beforeQuery = '', ...query] = url.replace(/^https?:\/\/[^/?]*/i, '').split('?');

@@ -27,8 +27,8 @@ export const gatewayMessage = (status: number, message: string): HttpResponse =>
 export const INTERNAL_SERVER_ERROR = gatewayMessage(500, 'Internal Server Error');
 
 /**
- * Converts the return value of a function (JSON text) in payload format 2.0: an object with a `statusCode` is the response;
- * any other value is the body of a 200.
+ * Converts the return value of a function (JSON text) in payload format 2.0: an object with a `statusCode` is the
+ * response; any other value is the body of a 200.
  */
 export const httpResponse = (payload: string): HttpResponse => {
   const returned: unknown = JSON.parse(payload);

@@ -18,8 +18,8 @@ type Pattern = {
 };
 
 /**
- * Returns a function that finds the route of a method and a raw path: of the matching routes, the one with the most leading static
- * segments, otherwise `$default` if it exists.
+ * Returns a function that finds the route of a method and a raw path: of the matching routes, the one with the most
+ * leading static segments, otherwise `$default` if it exists.
  */
 export const createRouter = (
   routes: readonly RouteSettings[],

@@ -13,8 +13,8 @@ export type FunctionSettings = {
 };
 
 /**
- * Returns the complete environment of a function: its declared variables and those of the Lambda runtime. The access key
- * contains the function name, which identifies the caller to the endpoint.
+ * Returns the complete environment of a function: its declared variables and those of the Lambda runtime. The access
+ * key contains the function name, which identifies the caller to the endpoint.
  */
 export const lambdaEnvironment = (settings: FunctionSettings, endpointUrl: string): Record<string, string> => ({
   AWS_LAMBDA_FUNCTION_NAME: settings.name,

@@ -64,8 +64,8 @@ const batchResponse = z
   .nullable();
 
 /**
- * Returns the messages of a batch that Lambda deletes: none after a failed invocation, or if the partial batch response is
- * malformed or names a message outside the batch; all if the function does not report failures or reports none.
+ * Returns the messages of a batch that Lambda deletes: none after a failed invocation, or if the partial batch response
+ * is malformed or names a message outside the batch; all if the function does not report failures or reports none.
  */
 export const processedReceipts = (
   receipts: readonly Receipt[],

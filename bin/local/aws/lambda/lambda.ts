@@ -9,8 +9,8 @@ export type InvocationReport = {
   /** When the invocation ended, by the clock of the stack, in ms since the epoch. */
   endedAtMs: number;
   /**
-   * `success` and `error` (thrown, timed out or crashed) count as `Invocations`, `error` also as `Errors`. `throttle` counts
-   * as `Throttles` only, because the function did not run.
+   * `success` and `error` (thrown, timed out or crashed) count as `Invocations`, `error` also as `Errors`. `throttle`
+   * counts as `Throttles` only, because the function did not run.
    */
   result: 'success' | 'error' | 'throttle';
   /** Real run time of the function without its initialization; 0 for a throttle. */
@@ -25,7 +25,9 @@ export type Lambda = {
   killOne(name: string): boolean;
   /** Throttles all invocations of a function until the returned function is called. */
   throttle(name: string): () => void;
-  /** Reduces the remaining time of the running invocations of a function, so that tests of its timeout need not wait. */
+  /**
+   * Reduces the remaining time of the running invocations of a function, so that tests of its timeout need not wait.
+   */
   reduceRemainingTime(name: string, ms: number): void;
   has(name: string): boolean;
   /** Returns the number of running invocations of one function or, without a name, of all. */

@@ -26,8 +26,9 @@ const OMITTED = new Set([
 ]);
 
 /**
- * Formats a line that a function printed: JSON logs as `time function LEVEL message key=value ...`, metrics (embedded metric
- * format) as `time function metric name=value dimension=value ...`. Other lines only get the time and the function.
+ * Formats a line that a function printed: JSON logs as `time function LEVEL message key=value ...`, metrics (embedded
+ * metric format) as `time function metric name=value dimension=value ...`. Other lines only get the time and the
+ * function.
  */
 export const logLine = (functionName: string, line: string, now = new Date()): string => {
   const prefix = `${now.toISOString().slice(11, 23)} ${functionName}`;

@@ -8,8 +8,8 @@ const MEGABYTE = 1024 * 1024;
 const CHECK_INTERVAL_MS = 200;
 
 /**
- * Calls `onExceeded` once when the heap and the buffers of a thread exceed `memoryMb` in two consecutive checks, because one
- * check may include garbage. Stops when the returned function is called.
+ * Calls `onExceeded` once when the heap and the buffers of a thread exceed `memoryMb` in two consecutive checks,
+ * because one check may include garbage. Stops when the returned function is called.
  */
 export const watchMemory = (worker: Worker, memoryMb: number, onExceeded: () => void): (() => void) => {
   let hasEnded = false;

@@ -22,14 +22,15 @@ const INITIAL_BATCHES = 5;
 const BATCHES_PER_SECOND = 5;
 
 /**
- * Polls a queue for a function until `signal` aborts. Receives only if the function has capacity for another batch, so that
- * waiting does not increase receive counts. Deletes processed messages and leaves failed ones to their visibility timeout.
+ * Polls a queue for a function until `signal` aborts. Receives only if the function has capacity for another batch, so
+ * that waiting does not increase receive counts. Deletes processed messages and leaves failed ones to their visibility
+ * timeout.
  */
 export const poll = async ({ source, queue, clock, invoke }: PollerOptions, signal: AbortSignal): Promise<void> => {
   const running = new Set<Promise<void>>();
-  let busySince = 0;
+  let busySinceMs = 0;
   const maxRunning = () => {
-    const busySeconds = (performance.now() - busySince) / 1000;
+    const busySeconds = (performance.now() - busySinceMs) / 1000;
     return Math.min(source.maxConcurrency, INITIAL_BATCHES + Math.floor(busySeconds * BATCHES_PER_SECOND));
   };
   const run = async (event: string, receipts: Receipt[]) => {
@@ -43,7 +44,7 @@ export const poll = async ({ source, queue, clock, invoke }: PollerOptions, sign
       await Promise.race([...running, setTimeout(1000 / BATCHES_PER_SECOND, undefined, { ref: false })]);
     }
     for (const { event, receipts } of toEvents(await receiveBatch({ source, queue, clock }, signal), source.queueArn)) {
-      if (running.size === 0) busySince = performance.now();
+      if (running.size === 0) busySinceMs = performance.now();
       const batch = run(event, receipts).finally(() => running.delete(batch));
       running.add(batch);
     }

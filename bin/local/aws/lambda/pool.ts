@@ -37,7 +37,7 @@ type Run = {
   requestId: string;
   event: string;
   /** The `performance.now()` at which the function got the event. */
-  startedAt?: number;
+  startedAtMs?: number;
   end: (result: InvocationResult) => void;
 };
 
@@ -47,8 +47,8 @@ export const MAX_PAYLOAD_BYTES = 6 * 1024 * 1024;
 const INIT_TIMEOUT_SECONDS = 10;
 
 /**
- * The sandboxes of one function. They start on demand (a cold start), handle one event at a time and are reused, the most
- * recently used one first. Sandboxes that crash or exceed the timeout are replaced.
+ * The sandboxes of one function. They start on demand (a cold start), handle one event at a time and are reused, the
+ * most recently used one first. Sandboxes that crash or exceed the timeout are replaced.
  */
 export class Pool {
   readonly #options: PoolOptions;
@@ -163,7 +163,7 @@ class Sandbox {
           clearTimeout(this.#timer);
           this.#endMemoryWatch();
           this.#current = undefined;
-          const durationMs = run.startedAt === undefined ? 0 : performance.now() - run.startedAt;
+          const durationMs = run.startedAtMs === undefined ? 0 : performance.now() - run.startedAtMs;
           onResult({ ...result, durationMs });
           resolve();
         },
@@ -175,7 +175,7 @@ class Sandbox {
   }
 
   reduceRemainingTime(ms: number): void {
-    if (this.#current?.startedAt === undefined) return;
+    if (this.#current?.startedAtMs === undefined) return;
     this.#sandbox.reduceRemainingTime(ms);
     this.#deadlineMs -= ms;
     this.#killAfter(this.#options.timeoutSeconds, this.#deadlineMs - Date.now());
@@ -198,7 +198,7 @@ class Sandbox {
   #startInvocation(): void {
     if (!this.#current) return;
     const { requestId, event } = this.#current;
-    this.#current.startedAt = performance.now();
+    this.#current.startedAtMs = performance.now();
     const { memoryMb, timeoutSeconds } = this.#options;
     this.#deadlineMs = Date.now() + timeoutSeconds * 1000;
     this.#killAfter(timeoutSeconds);

@@ -23,8 +23,8 @@ export type WorkerSettings = SandboxSettings & {
 };
 
 /**
- * An invocation; `event` is JSON text. `deadlineMs` is its timeout in ms since the epoch of real time, so moving the stack's
- * clock does not reduce its remaining time.
+ * An invocation; `event` is JSON text. `deadlineMs` is its timeout in ms since the epoch of real time, so moving the
+ * stack's clock does not reduce its remaining time.
  */
 export type ToSandbox = {
   requestId: string;
@@ -52,9 +52,9 @@ export type RunningSandbox = {
 };
 
 /**
- * Starts a worker thread for a bundle. The code of the worker is transformed once per process, because a thread that strips
- * types itself takes twice as long to start. The V8 heap has no limit, because a thread that exceeds it with one large
- * allocation ends the process; the pool monitors the memory of its sandboxes instead.
+ * Starts a worker thread for a bundle. The code of the worker is transformed once per process, because a thread that
+ * strips types itself takes twice as long to start. The V8 heap has no limit, because a thread that exceeds it with one
+ * large allocation ends the process; the pool monitors the memory of its sandboxes instead.
  */
 export const startSandbox = ({ settings, env }: SandboxOptions): RunningSandbox => {
   const invocations = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));

@@ -1,6 +1,7 @@
 /**
- * A sandbox of a Lambda function: a worker thread that loads the bundle as the Node.js runtime of Lambda does and handles one
- * event at a time. It runs as JavaScript text (see `sandbox.ts`), so it imports only Node.js modules and types.
+ * A sandbox of a Lambda function: a worker thread that loads the bundle as the Node.js runtime of Lambda does and
+ * handles one event at a time. It runs as JavaScript text (see `sandbox.ts`), so it imports only Node.js modules and
+ * types.
  */
 import { createRequire } from 'node:module';
 import { parentPort, workerData } from 'node:worker_threads';
@@ -58,8 +59,8 @@ const flushed = (stream: NodeJS.WriteStream): Promise<void> => {
 };
 
 /**
- * Lambda freezes a sandbox after each invocation; timers, sockets and promises continue with the next one. Here the thread
- * blocks until the next invocation is sent, if that has not happened already.
+ * Lambda freezes a sandbox after each invocation; timers, sockets and promises continue with the next one. Here the
+ * thread blocks until the next invocation is sent, if that has not happened already.
  */
 const freeze = async (): Promise<void> => {
   await Promise.all([flushed(process.stdout), flushed(process.stderr)]);

@@ -24,9 +24,9 @@ export type QueueTotals = {
 const MAX_COUNTED_RECEIVES = 3;
 
 /**
- * Returns `ApproximateAgeOfOldestMessage` of a standard queue in seconds, or undefined if CloudWatch reports no value. On a
- * dead-letter queue, the age starts when SQS moved the message there. AWS does not document whether delayed messages count;
- * here they do, so alarms must allow for delays.
+ * Returns `ApproximateAgeOfOldestMessage` of a standard queue in seconds, or undefined if CloudWatch reports no value.
+ * On a dead-letter queue, the age starts when SQS moved the message there. AWS does not document whether delayed
+ * messages count; here they do, so alarms must allow for delays.
  */
 export const ageOfOldestMessageSeconds = (messages: Iterable<QueuedMessage>, nowMs: number): number | undefined => {
   let oldestMs: number | undefined;

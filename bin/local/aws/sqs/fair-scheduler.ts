@@ -12,9 +12,9 @@ type Tenant = {
 const COMPACT_AT = 1024;
 
 /**
- * Orders the visible messages of a standard queue as an SQS fair queue does: the tenant with the fewest messages in flight
- * is next, so a busy tenant does not delay the others; tenants with equal counts take turns. A message group is a tenant, and
- * so is each message without a group
+ * Orders the visible messages of a standard queue as an SQS fair queue does: the tenant with the fewest messages in
+ * flight is next, so a busy tenant does not delay the others; tenants with equal counts take turns. A message group is
+ * a tenant, and so is each message without a group
  * (https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-fair-queues.html).
  */
 export class FairScheduler {

@@ -18,7 +18,10 @@ export type QueueSettings = {
   maxBytes: number;
 };
 
-/** A redrive policy: a message that was received `maxReceiveCount` times moves to `target` instead of being received again. */
+/**
+ * A redrive policy: a message that was received `maxReceiveCount` times moves to `target` instead of being received
+ * again.
+ */
 export type Redrive = {
   target: Queue;
   maxReceiveCount: number;
@@ -48,7 +51,9 @@ type Waiter = {
 /** Above this number of messages in flight, SQS rejects receives with `OverLimit`. */
 const MAX_IN_FLIGHT = 120_000;
 
-/** A standard queue: at-least-once delivery, visibility timeouts, redrive, delays, retention and fair message groups. */
+/**
+ * A standard queue: at-least-once delivery, visibility timeouts, redrive, delays, retention and fair message groups.
+ */
 export class Queue {
   readonly settings: QueueSettings;
   /** Milliseconds since the epoch. */
@@ -127,7 +132,10 @@ export class Queue {
     else this.#show(message);
   }
 
-  /** Returns up to `maxMessages` messages: immediately if any are visible, otherwise when one becomes visible or the wait ends. */
+  /**
+   * Returns up to `maxMessages` messages: immediately if any are visible, otherwise when one becomes visible or the
+   * wait ends.
+   */
   async receive(request: ReceiveRequest): Promise<Receipt[]> {
     if (this.#counts.inFlight >= MAX_IN_FLIGHT) {
       throw new SqsError('OverLimit', 'Too many messages in flight.');
@@ -188,9 +196,9 @@ export class Queue {
   }
 
   /**
-   * Defers the end of visibility timeouts while an invocation processes the messages, until the returned function is called.
-   * AWS recommends a visibility timeout of six times the function timeout, so only a clock moved by a test can end it
-   * earlier. Changing the visibility of a message ends the deferral for that message.
+   * Defers the end of visibility timeouts while an invocation processes the messages, until the returned function is
+   * called. AWS recommends a visibility timeout of six times the function timeout, so only a clock moved by a test can
+   * end it earlier. Changing the visibility of a message ends the deferral for that message.
    */
   deferVisibilityTimeouts(receipts: readonly Receipt[]): () => void {
     const deferred = receipts.map(({ message }) => {

@@ -67,8 +67,9 @@ export const messageBytes = (message: Pick<NewMessage, 'body' | 'attributes'>): 
 export const bodyDigest = (body: string): string => createHash('md5').update(body).digest('hex');
 
 /**
- * Returns `MD5OfMessageAttributes`, computed as the SQS developer guide specifies: for each attribute in name order, its
- * name, type and value, each prefixed with its length in four bytes; a transport byte (1 text, 2 binary) precedes the value.
+ * Returns `MD5OfMessageAttributes`, computed as the SQS developer guide specifies: for each attribute in name order,
+ * its name, type and value, each prefixed with its length in four bytes; a transport byte (1 text, 2 binary) precedes
+ * the value.
  */
 export const attributesDigest = (attributes: ReadonlyMap<string, MessageAttribute>): string | undefined => {
   if (attributes.size === 0) return undefined;

@@ -21,7 +21,9 @@ const messageAttributes = z.record(
   z.object({ DataType: z.string().min(1), StringValue: z.string().optional(), BinaryValue: z.base64().optional() }),
 );
 
-/** Shared by a single send and a batch entry. Delay and content are checked later: in a batch, they fail one entry only. */
+/**
+ * Shared by a single send and a batch entry. Delay and content are checked later: in a batch, they fail one entry only.
+ */
 const outgoingMessage = {
   MessageBody: z.string(),
   DelaySeconds: z.number().optional(),

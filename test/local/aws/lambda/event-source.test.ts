@@ -210,7 +210,7 @@ describe('polling', () => {
 
   it('leaves a failed message to its visibility timeout until it is dead-lettered', async () => {
     const controller = new AbortController();
-    const { clock, queue, dead } = queueWithDeadLetters(2);
+    const { clock, queue, deadLetterQueue } = queueWithDeadLetters(2);
     const { invocations, invoke } = controlledFunction();
     const polling = poll({ source: settings(), queue, clock, invoke }, controller.signal);
     queue.send(message('a'));
@@ -223,7 +223,7 @@ describe('polling', () => {
     }
     await turns();
     expect(invocations).toHaveLength(2);
-    expect(dead.messages).toMatchObject([{ body: 'a', receiveCount: 2 }]);
+    expect(deadLetterQueue.messages).toMatchObject([{ body: 'a', receiveCount: 2 }]);
     controller.abort();
     await polling;
   });

@@ -42,17 +42,17 @@ describe('the age of the oldest message', () => {
   });
 
   it('restarts in a dead-letter queue, without earlier receives', async () => {
-    const { clock, queue, dead } = queueWithDeadLetters(3);
+    const { clock, queue, deadLetterQueue } = queueWithDeadLetters(3);
     queue.send(message('a'));
     for (let receive = 1; receive <= 3; receive += 1) {
       await receiveOne(queue);
       clock.advance(30);
     }
     expect(await receiveBodies(queue)).toEqual([]);
-    expect(dead.ageOfOldestMessageSeconds()).toBe(0);
+    expect(deadLetterQueue.ageOfOldestMessageSeconds()).toBe(0);
     clock.advance(12);
-    expect(dead.ageOfOldestMessageSeconds()).toBe(12);
-    expect(dead.messages[0]?.sentAtMs).toBe(clock.now() - 102_000);
+    expect(deadLetterQueue.ageOfOldestMessageSeconds()).toBe(12);
+    expect(deadLetterQueue.messages[0]?.sentAtMs).toBe(clock.now() - 102_000);
   });
 });
 
@@ -82,13 +82,13 @@ describe('the totals of a queue', () => {
   });
 
   it('do not count messages moved to the dead-letter queue as sent', async () => {
-    const { clock, queue, dead } = queueWithDeadLetters(1);
+    const { clock, queue, deadLetterQueue } = queueWithDeadLetters(1);
     queue.send(message('a'));
     await receiveOne(queue);
     clock.advance(30);
     await queue.receive({ maxMessages: 1 });
-    expect(dead.counts.visible).toBe(1);
-    expect(dead.totals.sent).toBe(0);
+    expect(deadLetterQueue.counts.visible).toBe(1);
+    expect(deadLetterQueue.totals.sent).toBe(0);
     expect(queue.totals).toMatchObject({ sent: 1, received: 1, deleted: 0 });
   });
 });

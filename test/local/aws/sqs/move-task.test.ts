@@ -10,10 +10,10 @@ import { sqsService } from '../../../../bin/local/aws/sqs/protocol.ts';
 import { startEndpoint, type TestEndpoint } from '../support/endpoint.ts';
 import { queueOf, queueWithDeadLetters } from '../support/queues.ts';
 
-const { clock, queue, dead } = queueWithDeadLetters(2);
-const queues = [queue, dead];
+const { clock, queue, deadLetterQueue } = queueWithDeadLetters(2);
+const queues = [queue, deadLetterQueue];
 const QueueUrl = '/000000000000/jobs';
-const DeadUrl = '/000000000000/jobs-dead';
+const DeadLetterUrl = '/000000000000/jobs-dead';
 let local: TestEndpoint;
 let sqs: SQSClient;
 
@@ -27,7 +27,7 @@ afterAll(async () => {
 });
 beforeEach(() => {
   queue.purge();
-  dead.purge();
+  deadLetterQueue.purge();
 });
 
 const send = (QueueUrl: string, MessageBody: string) => sqs.send(new SendMessageCommand({ QueueUrl, MessageBody }));
@@ -44,11 +44,11 @@ const deadLetter = async (body: string) => {
 };
 
 describe('move tasks', () => {
-  const SourceArn = dead.settings.arn;
+  const SourceArn = deadLetterQueue.settings.arn;
 
   it('returns dead letters to their source queue as new messages', async () => {
     await deadLetter('a');
-    const [id] = dead.messages.map((message) => message.id);
+    const [id] = deadLetterQueue.messages.map((message) => message.id);
     const { TaskHandle } = await sqs.send(new StartMessageMoveTaskCommand({ SourceArn }));
     expect(TaskHandle).toBeDefined();
     expect(queue.messages).toMatchObject([{ body: 'a', receiveCount: 0 }]);
@@ -58,7 +58,7 @@ describe('move tasks', () => {
   });
 
   it('limits the rate to MaxNumberOfMessagesPerSecond', async () => {
-    for (const body of ['a', 'b', 'c']) await send(DeadUrl, body);
+    for (const body of ['a', 'b', 'c']) await send(DeadLetterUrl, body);
     const task = { SourceArn, DestinationArn: queue.settings.arn, MaxNumberOfMessagesPerSecond: 2 };
     await sqs.send(new StartMessageMoveTaskCommand(task));
     expect(queue.messages).toHaveLength(2);
@@ -70,11 +70,11 @@ describe('move tasks', () => {
   });
 
   it('fails for a message that was sent directly to the dead-letter queue', async () => {
-    await send(DeadUrl, 'a');
+    await send(DeadLetterUrl, 'a');
     await sqs.send(new StartMessageMoveTaskCommand({ SourceArn }));
     const { Results } = await sqs.send(new ListMessageMoveTasksCommand({ SourceArn }));
     expect(Results).toMatchObject([{ Status: 'FAILED', FailureReason: 'CouldNotDetermineMessageSource' }]);
-    expect(dead.messages).toHaveLength(1);
+    expect(deadLetterQueue.messages).toHaveLength(1);
   });
 
   it('rejects a source that is not a dead-letter queue', async () => {
@@ -87,13 +87,13 @@ describe('move tasks', () => {
 
   it('returns each message of a shared dead-letter queue to its source queue', async () => {
     const other = queueOf(clock, { name: 'other' });
-    other.redrive = { target: dead, maxReceiveCount: 1 };
+    other.redrive = { target: deadLetterQueue, maxReceiveCount: 1 };
     queues.push(other);
     const OtherUrl = '/000000000000/other';
     await send(OtherUrl, 'b');
     await receiveRepeatedly(OtherUrl, 2);
     await deadLetter('a');
-    expect(dead.messages).toHaveLength(2);
+    expect(deadLetterQueue.messages).toHaveLength(2);
     await sqs.send(new StartMessageMoveTaskCommand({ SourceArn }));
     expect(queue.messages).toMatchObject([{ body: 'a' }]);
     expect(other.messages).toMatchObject([{ body: 'b' }]);

@@ -21,10 +21,10 @@ import { sqsService } from '../../../../bin/local/aws/sqs/protocol.ts';
 import { startEndpoint, type TestEndpoint } from '../support/endpoint.ts';
 import { queueWithDeadLetters } from '../support/queues.ts';
 
-const { clock, queue, dead } = queueWithDeadLetters(2);
-const queues = [queue, dead];
+const { clock, queue, deadLetterQueue } = queueWithDeadLetters(2);
+const queues = [queue, deadLetterQueue];
 const QueueUrl = '/000000000000/jobs';
-const DeadUrl = '/000000000000/jobs-dead';
+const DeadLetterUrl = '/000000000000/jobs-dead';
 let local: TestEndpoint;
 let sqs: SQSClient;
 
@@ -38,7 +38,7 @@ afterAll(async () => {
 });
 beforeEach(() => {
   queue.purge();
-  dead.purge();
+  deadLetterQueue.purge();
 });
 
 const send = (MessageBody: string) => sqs.send(new SendMessageCommand({ QueueUrl, MessageBody }));
@@ -273,9 +273,9 @@ describe('queues', () => {
       QueueUrl: queue.settings.url,
     });
     expect((await sqs.send(new ListQueuesCommand({ QueueNamePrefix: 'jobs-' }))).QueueUrls).toEqual([
-      dead.settings.url,
+      deadLetterQueue.settings.url,
     ]);
-    expect((await sqs.send(new ListDeadLetterSourceQueuesCommand({ QueueUrl: DeadUrl }))).queueUrls).toEqual([
+    expect((await sqs.send(new ListDeadLetterSourceQueuesCommand({ QueueUrl: DeadLetterUrl }))).queueUrls).toEqual([
       queue.settings.url,
     ]);
     await sqs.send(new PurgeQueueCommand({ QueueUrl }));

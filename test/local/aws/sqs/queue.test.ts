@@ -121,40 +121,40 @@ describe('delay and retention', () => {
 
 describe('redrive', () => {
   it('moves a message at maxReceiveCount with its id, age and receive count', async () => {
-    const { clock, queue, dead } = queueWithDeadLetters(2);
+    const { clock, queue, deadLetterQueue } = queueWithDeadLetters(2);
     const id = queue.send(message('a', 'tenant'));
     const sentAtMs = clock.now();
     await receiveOne(queue);
     clock.advance(30);
     await receiveOne(queue);
     clock.advance(30);
-    expect(dead.messages).toEqual([]);
+    expect(deadLetterQueue.messages).toEqual([]);
     expect(await receiveBodies(queue)).toEqual([]);
-    expect(dead.messages).toMatchObject([
+    expect(deadLetterQueue.messages).toMatchObject([
       { id, body: 'a', groupId: 'tenant', sentAtMs, receiveCount: 2, deadLetterQueueSourceArn: queue.settings.arn },
     ]);
-    expect(await receiveBodies(dead)).toEqual(['a']);
+    expect(await receiveBodies(deadLetterQueue)).toEqual(['a']);
   });
 
   it('counts the retention period of a dead letter from its first send', async () => {
-    const { clock, queue, dead } = queueWithDeadLetters(1);
+    const { clock, queue, deadLetterQueue } = queueWithDeadLetters(1);
     queue.send(message('a'));
     await receiveOne(queue);
     clock.advance(3 * 86_400);
     await receiveBodies(queue);
-    expect(dead.messages).toHaveLength(1);
+    expect(deadLetterQueue.messages).toHaveLength(1);
     clock.advance(11 * 86_400);
-    expect(dead.messages).toEqual([]);
+    expect(deadLetterQueue.messages).toEqual([]);
   });
 
   it('returns the next message when one moves to the dead-letter queue', async () => {
-    const { clock, queue, dead } = queueWithDeadLetters(1);
+    const { clock, queue, deadLetterQueue } = queueWithDeadLetters(1);
     queue.send(message('old'));
     await receiveOne(queue);
     queue.send(message('new'));
     clock.advance(30);
     expect(await receiveBodies(queue)).toEqual(['new']);
-    expect(await receiveBodies(dead)).toEqual(['old']);
+    expect(await receiveBodies(deadLetterQueue)).toEqual(['old']);
   });
 });
 

@@ -30,10 +30,10 @@ export const queueOf = (
 /** Creates a queue `jobs` with the dead-letter queue `jobs-dead`. */
 export const queueWithDeadLetters = (maxReceiveCount: number) => {
   const clock = new ManualClock();
-  const dead = queueOf(clock, { name: 'jobs-dead', retentionSeconds: 1_209_600 });
+  const deadLetterQueue = queueOf(clock, { name: 'jobs-dead', retentionSeconds: 1_209_600 });
   const queue = queueOf(clock);
-  queue.redrive = { target: dead, maxReceiveCount };
-  return { clock, queue, dead };
+  queue.redrive = { target: deadLetterQueue, maxReceiveCount };
+  return { clock, queue, deadLetterQueue };
 };
 
 /** Returns a message without attributes. */

@@ -37,7 +37,10 @@ const route = (id: string, key: string, functionId: string) => ({
   },
 });
 
-/** A small template as CDK synthesizes it: an API, a queue with a dead-letter queue, a table, a topic and three functions. */
+/**
+ * A small template as CDK synthesizes it: an API, a queue with a dead-letter queue, a table, a topic and three
+ * functions.
+ */
 export const template = {
   Resources: {
     Role: { Type: 'AWS::IAM::Role', Properties: {} },
