@@ -64,7 +64,8 @@ export const startMonitoredStack = async (settings: Record<string, string> = {},
   const { queues, lambda } = world.stack;
 
   const isQuiet = () =>
-    lambda.busy() === 0 && [...queues.values()].every(({ counts, pendingReceives }) => pendingReceives === 0 || counts.visible === 0);
+    lambda.busy() === 0 &&
+    [...queues.values()].every(({ counts, pendingReceives }) => pendingReceives === 0 || counts.visible === 0);
 
   /** Resolves when nobody works and nothing can be received, for a moment. */
   const settled = async (): Promise<void> => {
