@@ -1,35 +1,40 @@
-/** `npm start`: runs the declared stack on this machine. Design and options: README, "On one machine". */
+/** `npm start`: runs the stack on this machine (CONTRIBUTING.md#local-stack). */
 import { Command, InvalidArgumentError } from 'commander';
 import type { LocalStack, Ready } from './local/stack.ts';
 
-// The functions ask for this size, but threads share one pool, which takes its size when it is first used.
+// Functions also set this, but worker threads share one thread pool, whose size is fixed at its first use.
 process.env.UV_THREADPOOL_SIZE ??= '64';
 
-/** How often to look whether the parent is still there, in ms. */
-const LOOK_FOR_PARENT = 250;
+const PARENT_CHECK_INTERVAL_MS = 250;
 
-interface Options {
+type Options = {
   port: number;
   basePath: string;
   strictEgress: boolean;
   partitionLimits: boolean;
   json: boolean;
   setting: Record<string, string>;
-}
+};
 
-const program = new Command('npm start --')
-  .description('Runs the declared stack on this machine, without an AWS account, until it is interrupted.')
-  .option('--port <number>', 'port of the API; 0 takes a free one', readPort, 3000)
-  .option('--base-path <path>', 'serve the API below a path, such as /v1.0/123456', readBasePath, '')
-  .option('--strict-egress', 'let no webhook go to a loopback address, as in the cloud', false)
-  .option('--no-partition-limits', 'let a partition key of DynamoDB take any load, for measurements')
-  .option('--json', 'print one line of JSON when ready, and everything else on stderr', false)
-  .option('-c, --setting <name=value>', 'a setting, exactly as cdk takes it; may be repeated', addSetting, {})
-  .action(start);
+const readPort = (text: string): number => {
+  const port = Number(text);
+  if (/^\d+$/.test(text) && port < 65_536) return port;
+  throw new InvalidArgumentError('It must be a number from 0 to 65535.');
+};
 
-await program.parseAsync();
+const readBasePath = (text: string): string => {
+  if (text === '/' || text === '') return '';
+  if (/^(\/[\w.~-]+)+\/?$/.test(text)) return text.replace(/\/$/, '');
+  throw new InvalidArgumentError('It must start with / and contain only letters, digits and . _ ~ - between slashes.');
+};
 
-async function start(options: Options): Promise<void> {
+const addSetting = (text: string, settings: Record<string, string>): Record<string, string> => {
+  const [, name, value] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
+  if (name !== undefined && value !== undefined) return { ...settings, [name]: value };
+  throw new InvalidArgumentError('It must have the form name=value.');
+};
+
+const start = async (options: Options): Promise<void> => {
   const { startLocalStack } = await import('./local/stack.ts');
   const starting = startLocalStack({
     port: options.port,
@@ -39,7 +44,7 @@ async function start(options: Options): Promise<void> {
     ...(options.partitionLimits ? {} : { partitionLimits: false }),
     log: (line) => process.stderr.write(`${line}\n`),
   });
-  stopWhenAsked(starting);
+  stopOnSignal(starting);
   try {
     const { ready, plan } = await starting;
     await announceUntilExit(ready, plan);
@@ -48,10 +53,10 @@ async function start(options: Options): Promise<void> {
     process.stderr.write(`${error instanceof Error ? error.message : error}\n`);
     process.exitCode = 1;
   }
-}
+};
 
-/** Lets the operators' command line find this stack (`npm run ops`). */
-async function announceUntilExit(ready: Ready, plan: LocalStack['plan']): Promise<void> {
+/** Announces the stack to `npm run ops` until the process exits. */
+const announceUntilExit = async (ready: Ready, plan: LocalStack['plan']): Promise<void> => {
   const { announce } = await import('./ops/local-stacks.ts');
   const { outputNames } = await import('./ops/deployment.ts');
   const remove = announce({
@@ -61,27 +66,26 @@ async function announceUntilExit(ready: Ready, plan: LocalStack['plan']): Promis
     outputs: Object.fromEntries(outputNames.map((name) => [name, plan.output(name)])),
   });
   process.once('exit', remove);
-}
+};
 
-/** The first signal stops everything, after which the process ends by itself; a second one ends it at once. */
-function stopWhenAsked(starting: Promise<LocalStack>): void {
+/** The first signal stops the stack, after which the process exits; a second signal terminates it immediately. */
+const stopOnSignal = (starting: Promise<LocalStack>): void => {
   const stop = () => starting.then((stack) => stack.stop()).catch(() => undefined);
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, stop);
   if (process.env.npm_lifecycle_event === 'start') stopWithParent(stop);
-}
+};
 
-/** npm starts us through a shell that passes no signal on: when the shell is gone, npm was told to stop. */
-function stopWithParent(stop: () => Promise<unknown>): void {
+/** npm runs this process in a shell that does not forward signals, so the stack stops when the shell exits. */
+const stopWithParent = (stop: () => Promise<unknown>): void => {
   const parent = process.ppid;
-  const look = setInterval(() => {
+  const check = setInterval(() => {
     if (process.ppid === parent) return;
-    clearInterval(look);
+    clearInterval(check);
     void stop();
-  }, LOOK_FOR_PARENT).unref();
-}
+  }, PARENT_CHECK_INTERVAL_MS).unref();
+};
 
-function description({ base_url, tokens, alarm_queue_url, aws_endpoint, inbox_url }: Ready): string {
-  return `
+const description = ({ base_url, tokens, alarm_queue_url, aws_endpoint, inbox_url }: Ready): string => `
 Monitoring Notifications is ready.
 
   API            ${base_url}
@@ -100,24 +104,17 @@ Try it
 
   curl -i -H 'X-Auth-Token: ${tokens.admin}' ${base_url}/notifications
 
-Ctrl-C stops it.
+Press Ctrl-C to stop.
 `;
-}
 
-function readPort(text: string): number {
-  const port = Number(text);
-  if (/^\d+$/.test(text) && port < 65_536) return port;
-  throw new InvalidArgumentError('It is a number from 0 to 65535.');
-}
+const program = new Command('npm start --')
+  .description('Runs the stack on this machine, without an AWS account, until interrupted.')
+  .option('--port <number>', 'port of the API; 0 selects a free port', readPort, 3000)
+  .option('--base-path <path>', 'base path of the API, such as /v1.0/123456', readBasePath, '')
+  .option('--strict-egress', 'block webhooks to loopback addresses, as in AWS', false)
+  .option('--no-partition-limits', 'disable the capacity limits of DynamoDB partition keys, for measurements')
+  .option('--json', 'print one line of JSON when ready, and everything else to stderr', false)
+  .option('-c, --setting <name=value>', 'a setting, as for cdk; repeatable', addSetting, {})
+  .action(start);
 
-function readBasePath(text: string): string {
-  if (text === '/' || text === '') return '';
-  if (/^(\/[\w.~-]+)+\/?$/.test(text)) return text.replace(/\/$/, '');
-  throw new InvalidArgumentError('It starts with / and consists of letters, digits and . _ ~ - between slashes.');
-}
-
-function addSetting(text: string, settings: Record<string, string>): Record<string, string> {
-  const [, name, value] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
-  if (name !== undefined && value !== undefined) return { ...settings, [name]: value };
-  throw new InvalidArgumentError('It has the form name=value.');
-}
+await program.parseAsync();

@@ -1,10 +1,10 @@
 import { escapeXml } from './aws/aws-service.ts';
-import type { Kept } from './inbox.ts';
+import type { InboxMessage } from './inbox.ts';
 
-const mostShown = 200;
-const mostCharacters = 65_536;
+const MAX_SHOWN = 200;
+const MAX_CHARACTERS = 65_536;
 
-const style = `
+const STYLE = `
   body { margin: 2rem auto; max-width: 72rem; padding: 0 1rem; font: 15px/1.5 system-ui, sans-serif; color: #1c2024; }
   h1 { font-size: 1.4rem; margin: 0; }
   p { color: #60646c; margin: .25rem 0 1.5rem; }
@@ -17,24 +17,24 @@ const style = `
   @media (prefers-color-scheme: dark) { body { background: #111113; color: #edeef0; } th, td { border-color: #363a3f; } nav a { color: #70b8ff; } }
 `;
 
-const kinds = ['email', 'sms', 'managed', 'incidentpager', 'incidentrouter', 'atomfeed'];
+const KINDS = ['email', 'sms', 'managed', 'incidentpager', 'incidentrouter', 'atomfeed'];
 
-/** The inbox for a person: what was sent, newest first, as a page that renews itself. */
-export function inboxPage(sent: readonly Kept[]): string {
-  const links = kinds.map((kind) => `<a href="/?kind=${kind}">${kind}</a>`).join('');
-  const shown = sent.slice(0, mostShown);
+/** Returns the messages as an HTML page that reloads itself. */
+export const inboxPage = (messages: readonly InboxMessage[]): string => {
+  const links = KINDS.map((kind) => `<a href="/?kind=${kind}">${kind}</a>`).join('');
+  const shown = messages.slice(0, MAX_SHOWN);
   return `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta http-equiv="refresh" content="3">
-<title>Inbox (${sent.length})</title>
-<style>${style}</style>
+<title>Inbox (${messages.length})</title>
+<style>${STYLE}</style>
 </head>
 <body>
 <h1>Inbox</h1>
-<p>What the local stack has sent, newest first: ${shown.length} of ${sent.length}.</p>
+<p>Messages sent by the local stack, newest first: ${shown.length} of ${messages.length}.</p>
 <nav><a href="/">all</a>${links}</nav>
 <table>
 <thead><tr><th>Time</th><th>Kind</th><th>To</th><th>Message</th></tr></thead>
@@ -45,17 +45,19 @@ ${shown.map(row).join('\n')}
 </body>
 </html>
 `;
-}
+};
 
-function row(sent: Kept): string {
-  const { to, title, text } = described(sent);
-  const cells = [sent.sent_at.slice(11, 23), sent.kind, to].map((cell) => `<td>${escapeXml(cell)}</td>`);
-  return `<tr>${cells.join('')}<td><strong>${escapeXml(title)}</strong><pre>${escapeXml(text.slice(0, mostCharacters))}</pre></td></tr>`;
-}
+const row = (message: InboxMessage): string => {
+  const { to, title, text } = summary(message);
+  const cells = [message.sent_at.slice(11, 23), message.kind, to].map((cell) => `<td>${escapeXml(cell)}</td>`);
+  return `<tr>${cells.join('')}<td><strong>${escapeXml(title)}</strong><pre>${escapeXml(text.slice(0, MAX_CHARACTERS))}</pre></td></tr>`;
+};
 
-function described(sent: Kept): { to: string; title: string; text: string } {
-  if (sent.kind === 'email') return { to: sent.to.join(', '), title: sent.subject, text: sent.text || sent.html };
-  if (sent.kind === 'sms') return { to: sent.to, title: '', text: sent.text };
-  if (sent.kind === 'managed') return { to: sent.topic, title: sent.subject ?? '', text: sent.text };
-  return { to: sent.path, title: '', text: sent.body };
-}
+const summary = (message: InboxMessage): { to: string; title: string; text: string } => {
+  if (message.kind === 'email') {
+    return { to: message.to.join(', '), title: message.subject, text: message.text || message.html };
+  }
+  if (message.kind === 'sms') return { to: message.to, title: '', text: message.text };
+  if (message.kind === 'managed') return { to: message.topic, title: message.subject ?? '', text: message.text };
+  return { to: message.path, title: '', text: message.body };
+};

@@ -2,25 +2,25 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';
 import { createTokenRepository } from '../../shared/adapters/tokens/token-repository.ts';
-import { local } from './aws/aws-service.ts';
+import { LOCAL_ENV } from './aws/aws-service.ts';
 import { createTable } from './aws/dynamodb.ts';
 import type { Plan } from './aws/template.ts';
 
-/** Tokens that are ready for use: one of each role of tenant `acme`, and an admin of tenant `globex`. */
-export interface Tokens {
+/** Tokens for each role of tenant `acme`, and an admin token of tenant `globex`. */
+export type Tokens = {
   admin: string;
   creator: string;
   observer: string;
   other_admin: string;
-}
+};
 
-const tokenSeconds = 365 * 24 * 3600;
+const TOKEN_LIFETIME_SECONDS = 365 * 24 * 3600;
 
-/** Creates the tables, issues the tokens, and gives `acme` technical contacts. */
-export async function seed(plan: Plan, endpoint: string): Promise<Tokens> {
+/** Creates the tables, issues the tokens and sets the technical contacts of `acme`. */
+export const seed = async (plan: Plan, endpoint: string): Promise<Tokens> => {
   const client = new DynamoDBClient({
     endpoint,
-    region: local.region,
+    region: LOCAL_ENV.region,
     credentials: { accessKeyId: 'local', secretAccessKey: 'local' },
   });
   try {
@@ -30,7 +30,7 @@ export async function seed(plan: Plan, endpoint: string): Promise<Tokens> {
     await accounts.setTechnicalContacts('acme', ['oncall@acme.example', 'lead@acme.example']);
     const tokens = createTokenRepository(documents, plan.output('TokensTable'));
     const issue = (tenant: string, role: 'admin' | 'creator' | 'observer') =>
-      tokens.issue({ tenant, role, label: `local ${role}`, expiresInSeconds: tokenSeconds });
+      tokens.issue({ tenant, role, label: `local ${role}`, expiresInSeconds: TOKEN_LIFETIME_SECONDS });
     return {
       admin: await issue('acme', 'admin'),
       creator: await issue('acme', 'creator'),
@@ -40,4 +40,4 @@ export async function seed(plan: Plan, endpoint: string): Promise<Tokens> {
   } finally {
     client.destroy();
   }
-}
+};

@@ -1,64 +1,68 @@
+/**
+ * Runs the synthesized stack on the local AWS in `aws/`, because fauxqs, LocalStack and MiniStack do not combine a
+ * movable clock, fault injection, the deployed bundles, and Node.js as the only dependency.
+ */
 import type { Server } from 'node:http';
 import { availableParallelism } from 'node:os';
-import { type Assembly, synthesize } from './aws/assembly.ts';
-import { type Clock, ShiftableClock } from './aws/clock.ts';
-import { type LimitedDynamoDb, limitedDynamoDb } from './aws/dynamodb/limited-service.ts';
-import { type PartitionLimits, partitionLimitsOfAws } from './aws/dynamodb/partition-capacity.ts';
+import { type Assembly, synthesize } from './assembly.ts';
+import { type Clock, MovableClock } from './aws/clock.ts';
+import { type LimitedDynamoDb, limitDynamoDb } from './aws/dynamodb/limited-dynamodb.ts';
+import { AWS_PARTITION_LIMITS, type PartitionLimits } from './aws/dynamodb/partition-capacity.ts';
 import { dynamoDbService } from './aws/dynamodb.ts';
 import { createEndpoint, type Endpoint } from './aws/endpoint.ts';
+import type { RequestReport } from './aws/gateway/gateway.ts';
 import { createGateway } from './aws/gateway/gateway.ts';
-import type { RequestReport } from './aws/gateway/request-report.ts';
 import { close, listen, origin, StartError } from './aws/http.ts';
-import type { InvocationReport } from './aws/lambda/invocation-report.ts';
-import { invokeService } from './aws/lambda/invoke-api.ts';
+import { lambdaService } from './aws/lambda/invoke-api.ts';
+import type { InvocationReport } from './aws/lambda/lambda.ts';
+import { createLambda, type Lambda } from './aws/lambda/lambda.ts';
 import { poll } from './aws/lambda/poller.ts';
-import { createLambda, type Lambda } from './aws/lambda/runtime.ts';
 import { startSes } from './aws/ses.ts';
-import { snsService } from './aws/sns.ts';
+import { type PublishedMessage, snsService } from './aws/sns.ts';
 import { sqsService } from './aws/sqs/protocol.ts';
 import { Queue } from './aws/sqs/queue.ts';
 import { type Plan, readTemplate } from './aws/template.ts';
-import { createInbox, type Inbox } from './inbox.ts';
+import { createInbox, type Inbox, type SentMessage } from './inbox.ts';
 import { seed, type Tokens } from './seed.ts';
 import { localSettings } from './settings.ts';
 
-/** How the stack is started. */
-export interface LocalStackOptions {
-  /** The API's port; 0 (the default) takes a free one. */
+/** Options of the local stack. */
+export type LocalStackOptions = {
+  /** The port of the API; 0 (the default) selects a free port. */
   port?: number;
-  /** The path below which the API is served, such as `/v1.0/123456`. */
+  /** The base path of the API, such as `/v1.0/123456`. */
   basePath?: string;
-  /** Whether webhooks may not go to loopback addresses, as in the cloud. */
+  /** Whether to block webhooks to loopback addresses, as in AWS. */
   strictEgress?: boolean;
-  /** Settings of the CDK app. */
+  /** Settings (CDK context) of the app. */
   settings?: Record<string, string>;
-  /** The probability (0 to 1) that a received message is received once more. */
+  /** The probability (0 to 1) that SQS delivers a message twice. */
   duplicateReceives?: number;
-  /** What a partition key value of DynamoDB may consume in a second: as in AWS unless it is given; `false` for no limit. */
+  /** The DynamoDB capacity of a partition key value; the default is that of AWS, `false` disables the limit. */
   partitionLimits?: PartitionLimits | false;
-  /** Takes the lines that functions print. */
+  /** Called with each line that a function prints, formatted for reading. */
   log?: (line: string) => void;
-  /** Takes the same lines as CloudWatch would keep them. */
+  /** Called with each line as CloudWatch Logs stores it. */
   rawLog?: (line: string, functionName: string) => void;
-  /** Takes a report of each invocation of a function when it has ended or was throttled. */
+  /** Called when an invocation ends or is throttled. */
   onInvocation?: (report: InvocationReport) => void;
-  /** Takes a report of each request that the API answered. */
+  /** Called after each response of the API. */
   onRequest?: (report: RequestReport) => void;
-  /** Makes the assembly to run, of the CDK app unless a test has one of its own. */
+  /** Synthesizes the assembly to run; the default synthesizes the CDK app. */
   synthesize?: (settings: Record<string, string>) => Assembly;
-}
+};
 
-/** What a user needs to know: where everything is, and tokens of each role. */
-export interface Ready {
+/** The addresses of the running stack and a token for each role. */
+export type Ready = {
   base_url: string;
   tokens: Tokens;
   aws_endpoint: string;
   alarm_queue_url: string;
   inbox_url: string;
-}
+};
 
-/** The running stack; what stands after `ready` is for tests. */
-export interface LocalStack {
+/** The running stack. All members except `ready` are for tests. */
+export type LocalStack = {
   ready: Ready;
   plan: Plan;
   endpoint: Endpoint;
@@ -68,23 +72,23 @@ export interface LocalStack {
   lambda: Lambda;
   /** The queues, by name. */
   queues: Map<string, Queue>;
-  /** The time of queues and functions. */
+  /** The clock of queues and functions. */
   clock: Clock;
-  /** Moves the time of queues and functions forward, in ms; resolves when all that became due has happened, in order. */
+  /** Moves the clock forward by `ms`; resolves when all timers that became due have fired, in order. */
   advance(ms: number): Promise<void>;
   stop(): Promise<void>;
-}
+};
 
-/** Starts the declared stack on this machine; it answers when everything is ready for use. */
-export async function startLocalStack(options: LocalStackOptions = {}): Promise<LocalStack> {
+/** Starts the stack; resolves when it is ready for use. Throws a `StartError` if the stack or an option is invalid. */
+export const startLocalStack = async (options: LocalStackOptions = {}): Promise<LocalStack> => {
   const { log = () => {}, basePath = '' } = options;
-  const undo: (() => unknown)[] = [];
+  const cleanups: (() => unknown)[] = [];
   const stop = async () => {
-    for (const step of undo.splice(0).reverse()) await step();
+    for (const cleanUp of cleanups.splice(0).reverse()) await cleanUp();
   };
   const open = async (server: Server, port?: number): Promise<string> => {
     const url = origin(await listen(server, port));
-    undo.push(() => close(server));
+    cleanups.push(() => close(server));
     return url;
   };
   try {
@@ -97,31 +101,34 @@ export async function startLocalStack(options: LocalStackOptions = {}): Promise<
 
     const { settings = {}, strictEgress = false } = options;
     const assembly = (options.synthesize ?? synthesize)(localSettings({ settings, strictEgress, inboxUrl }));
-    undo.push(() => assembly.remove());
+    cleanups.push(() => assembly.remove());
     const plan = readTemplate(assembly.template, { endpointUrl, bundle: assembly.bundle });
 
-    const clock = new ShiftableClock();
+    const clock = new MovableClock();
     const queues = createQueues(plan, clock, options.duplicateReceives ?? 0);
     const lambda = createLambda({
       functions: plan.functions,
-      concurrency: concurrencyOf(plan),
+      concurrency: functionConcurrency(plan),
       endpointUrl,
       clock,
       log,
       ...(options.rawLog && { rawLog: options.rawLog }),
       ...(options.onInvocation && { onInvocation: options.onInvocation }),
     });
-    undo.push(() => lambda.stop());
-    const ses = await startSes(inbox.keep);
-    undo.push(() => ses.close());
-    const { partitionLimits = partitionLimitsOfAws } = options;
-    const dynamodb = limitedDynamoDb({ inner: dynamoDbService(), clock, partitionLimits });
+    cleanups.push(() => lambda.stop());
+    const ses = await startSes((email) => inbox.add({ kind: 'email', ...email }));
+    cleanups.push(() => ses.close());
+    const { partitionLimits = AWS_PARTITION_LIMITS } = options;
+    const dynamodb = limitDynamoDb({ inner: dynamoDbService(), clock, partitionLimits });
     endpoint.services
       .set('dynamodb', dynamodb.service)
       .set('sqs', sqsService([...queues.values()], clock))
-      .set('sns', snsService(plan.topicArns, inbox.keep))
+      .set(
+        'sns',
+        snsService(plan.topicArns, (message) => inbox.add(fromSns(message))),
+      )
       .set('ses', ses.service)
-      .set('lambda', invokeService(lambda));
+      .set('lambda', lambdaService(lambda));
 
     const tokens = await seed(plan, endpointUrl);
     gateway.serve({
@@ -129,7 +136,7 @@ export async function startLocalStack(options: LocalStackOptions = {}): Promise<
       invoke: lambda.invoke,
       ...(options.onRequest && { onRequest: options.onRequest }),
     });
-    undo.push(() => close(gateway.server), startPollers(plan, queues, clock, lambda));
+    cleanups.push(() => close(gateway.server), startPollers(plan, queues, clock, lambda));
     const ready: Ready = {
       base_url: apiUrl + basePath,
       tokens,
@@ -142,39 +149,46 @@ export async function startLocalStack(options: LocalStackOptions = {}): Promise<
     await stop();
     throw error;
   }
-}
+};
 
-function createQueues(plan: Plan, clock: Clock, duplicateReceives: number): Map<string, Queue> {
-  const mischief = { duplicateReceives, random: Math.random };
-  const queues = plan.queues.map((settings) => new Queue(settings, clock, mischief));
+const fromSns = (message: PublishedMessage): SentMessage => {
+  const { text } = message;
+  if (message.to === 'phone') return { kind: 'sms', to: message.phoneNumber, text, attributes: message.attributes };
+  return { kind: 'managed', topic: message.topicArn, subject: message.subject, text };
+};
+
+const createQueues = (plan: Plan, clock: Clock, duplicateReceives: number): Map<string, Queue> => {
+  const faultInjection = { duplicateReceives, random: Math.random };
+  const queues = plan.queues.map((settings) => new Queue(settings, clock, faultInjection));
   plan.queues.forEach(({ logicalId, redrive }, index) => {
     const queue = queues[index];
     if (!queue || !redrive) return;
     const target = queues.find(({ settings }) => settings.arn === redrive.targetArn);
-    if (!target) throw new StartError(`The dead-letter queue of ${logicalId} is not in the stack.`);
-    queue.redrive = { target, maximumReceives: redrive.maximumReceives };
+    if (!target) throw new StartError(`The stack does not contain the dead-letter queue of ${logicalId}.`);
+    queue.redrive = { target, maxReceiveCount: redrive.maxReceiveCount };
   });
   return new Map(queues.map((queue) => [queue.settings.name, queue]));
-}
+};
 
 /**
- * Sandboxes for direct invokes, by the API or another function: these are not to wait for the batches of a queue. Each compiles
- * for itself, so more than the machine can run at one time would only be colder; some wait, for a destination that is tested.
+ * The number of additional sandboxes for direct invocations by the API or another function, so that they do not wait
+ * for the batches of a queue. Each sandbox compiles its bundle, so more than the machine can run concurrently would
+ * only add cold starts. Twice the parallelism, because some sandboxes wait for a destination under test.
  */
-const directConcurrency = Math.max(4, 2 * availableParallelism());
+const DIRECT_CONCURRENCY = Math.max(4, 2 * availableParallelism());
 
-function concurrencyOf({ eventSources }: Plan): (functionName: string) => number {
-  return (functionName) =>
+const functionConcurrency =
+  ({ eventSources }: Plan): ((functionName: string) => number) =>
+  (functionName) =>
     eventSources
       .filter((source) => source.functionName === functionName)
-      .reduce((total, source) => total + source.maximumConcurrency, directConcurrency);
-}
+      .reduce((total, source) => total + source.maxConcurrency, DIRECT_CONCURRENCY);
 
-function startPollers(plan: Plan, queues: Map<string, Queue>, clock: Clock, lambda: Lambda): () => Promise<void> {
+const startPollers = (plan: Plan, queues: Map<string, Queue>, clock: Clock, lambda: Lambda): (() => Promise<void>) => {
   const controller = new AbortController();
   const polling = plan.eventSources.map((source) => {
     const queue = [...queues.values()].find(({ settings }) => settings.arn === source.queueArn);
-    if (!queue) throw new StartError(`The source of ${source.functionName} is not in the stack.`);
+    if (!queue) throw new StartError(`The stack does not contain the event source of ${source.functionName}.`);
     const invoke = (event: string) => lambda.invoke(source.functionName, event);
     return poll({ source, queue, clock, invoke }, controller.signal);
   });
@@ -182,4 +196,4 @@ function startPollers(plan: Plan, queues: Map<string, Queue>, clock: Clock, lamb
     controller.abort();
     await Promise.all(polling);
   };
-}
+};

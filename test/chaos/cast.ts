@@ -1,4 +1,4 @@
-import type { Kept } from '../../bin/local/inbox.ts';
+import type { InboxMessage } from '../../bin/local/inbox.ts';
 import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';
 import { type NotificationTypeId, notificationTypeIds } from '../../shared/contracts/notification-types.ts';
 import type { Client, connectApi } from '../support/api.ts';
@@ -85,7 +85,7 @@ export const makeEvent = (
 };
 
 /** The deliveries that something in the inbox is. */
-export const takenByInbox = (one: Kept): Taken[] => {
+export const takenByInbox = (one: InboxMessage): Taken[] => {
   const text = 'text' in one ? one.text : '';
   const number = /#(\d+)#/.exec(text)?.[1] ?? '';
   const at = Date.parse(one.sent_at);

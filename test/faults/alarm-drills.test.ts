@@ -170,7 +170,7 @@ describe('an outage', () => {
     const refused = (call: AwsCall) => {
       if (!from('Delivery-send-sms', 'dynamodb')(call) || !recordsDelivered(call)) return false;
       // The sender writes again while it has time: this is how it runs out of it without a wait.
-      world.stack.lambda.spend('Delivery-send-sms', 6_000);
+      world.stack.lambda.reduceRemainingTime('Delivery-send-sms', 6_000);
       return true;
     };
     const found = await drill(
@@ -309,7 +309,7 @@ describe('an outage', () => {
     const recover = world.stack.lambda.throttle('Delivery-send-webhook');
     await world.sendEvents([newEvent(['webhook'])]);
     const [message] = await until(async () => (queue.counts.inFlight === 1 ? queue.messages : undefined));
-    if (message) message.receives = 100;
+    if (message) message.receiveCount = 100;
     recover();
     const redrive = () =>
       world.sqs.send(new StartMessageMoveTaskCommand({ SourceArn: 'arn:aws:sqs:us-east-1:000000000000:CrashedQueue' }));

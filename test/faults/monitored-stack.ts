@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import * as z from 'zod';
-import { synthesize } from '../../bin/local/aws/assembly.ts';
+import { synthesize } from '../../bin/local/assembly.ts';
 import { readMonitoring } from '../../bin/local/aws/cloudwatch/alarm-definition.ts';
 import { CloudWatch } from '../../bin/local/aws/cloudwatch/cloudwatch.ts';
 import { MINUTE_MS } from '../../bin/local/aws/cloudwatch/metric-store.ts';
@@ -64,7 +64,8 @@ export const startMonitoredStack = async (settings: Record<string, string> = {},
   const { queues, lambda } = world.stack;
 
   const isQuiet = () =>
-    lambda.busy() === 0 && [...queues.values()].every(({ counts, waiting }) => waiting === 0 || counts.visible === 0);
+    lambda.busy() === 0 &&
+    [...queues.values()].every(({ counts, pendingReceives }) => pendingReceives === 0 || counts.visible === 0);
 
   /** Resolves when nobody works and nothing can be received, for a moment. */
   const settled = async (): Promise<void> => {

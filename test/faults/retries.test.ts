@@ -116,7 +116,7 @@ describe('the queue of retries', () => {
     const id = await client.create({ ...webhook, details: { url: sink.url } });
     await world.sendEvents([alarmEvent(client.tenant, [id])]);
     const held = await until(async () => queue(RETRIES).messages.find(({ body }) => body.includes(id)));
-    held.receives = 100;
+    held.receiveCount = 100;
     await world.hurried(until(async () => queue('CrashedQueue').messages.find(({ body }) => body.includes(id))));
     await world.drained(QUEUE);
     expect(sink.received).toHaveLength(1);

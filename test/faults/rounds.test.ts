@@ -33,7 +33,7 @@ describe('a round of attempts', () => {
   const crashed = async (name: string, part: string): Promise<void> => {
     await world.hurried(
       until(async () => {
-        for (const message of queue(name).messages) if (message.body.includes(part)) message.receives = 100;
+        for (const message of queue(name).messages) if (message.body.includes(part)) message.receiveCount = 100;
         return queue('CrashedQueue').messages.some(({ body }) => body.includes(part)) || undefined;
       }),
     );

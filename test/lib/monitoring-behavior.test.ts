@@ -121,7 +121,7 @@ describe('alarms of the template over hours', () => {
   it('fire for late messages if SQS reports a minute late and the retry queue reports nothing', () => {
     const queue = sampledQueue({
       settings: { name: 'Delivery-webhook' },
-      waiting: 1,
+      pendingReceives: 1,
       ageOfOldestMessageSeconds: () => 301,
     });
     for (let minute = 0; minute < 6; minute++) {

@@ -7,8 +7,8 @@ let url: string;
 
 beforeAll(async () => {
   url = origin(await listen(inbox.server));
-  inbox.keep({ kind: 'email', from: 'us@example.com', to: ['a@example.org'], subject: 'One', text: 'first', html: '' });
-  inbox.keep({ kind: 'sms', to: '+14155550100', text: 'second', attributes: {} });
+  inbox.add({ kind: 'email', from: 'us@example.com', to: ['a@example.org'], subject: 'One', text: 'first', html: '' });
+  inbox.add({ kind: 'sms', to: '+14155550100', text: 'second', attributes: {} });
 });
 afterAll(() => close(inbox.server));
 
@@ -17,7 +17,7 @@ const post = (path: string, body: string, type = 'application/json') =>
   fetch(url + path, { method: 'POST', headers: { 'content-type': type }, body });
 
 describe('the inbox', () => {
-  it('lists what was sent, newest first', async () => {
+  it('lists messages, newest first', async () => {
     expect(await list()).toEqual([
       {
         kind: 'sms',
@@ -33,10 +33,10 @@ describe('the inbox', () => {
   it('filters by kind and by recipient', async () => {
     expect(await list('?kind=email')).toMatchObject([{ kind: 'email' }]);
     expect(await list('?to=%2B14155550100')).toMatchObject([{ kind: 'sms' }]);
-    expect(await list('?to=nobody')).toEqual([]);
+    expect(await list('?to=unknown')).toEqual([]);
   });
 
-  it('answers as the pager does, and keeps what it was sent', async () => {
+  it('simulates the pager and stores its messages', async () => {
     const response = await post('/pager', '{"incident_key":"key 1"}');
     expect([response.status, await response.json()]).toEqual([
       200,
@@ -47,7 +47,7 @@ describe('the inbox', () => {
     ]);
   });
 
-  it('answers as the router and the feed do', async () => {
+  it('simulates the router and the feed', async () => {
     const routed = await post('/router/api-key/routing-key', '{"entity_id":"en"}');
     expect([routed.status, await routed.json()]).toEqual([200, { result: 'success', entity_id: 'en' }]);
     expect(await list('?kind=incidentrouter')).toMatchObject([{ path: '/router/api-key/routing-key' }]);
@@ -56,13 +56,13 @@ describe('the inbox', () => {
     expect(await list('?kind=atomfeed')).toMatchObject([{ body: '<entry/>' }]);
   });
 
-  it('knows no other paths', async () => {
+  it('returns 404 for other paths', async () => {
     expect((await post('/constructor', '{}')).status).toBe(404);
     expect((await fetch(`${url}/other`)).status).toBe(404);
   });
 
-  it('shows a person a page, in which nothing that was sent is markup', async () => {
-    inbox.keep({
+  it('returns a page with escaped messages to browsers', async () => {
+    inbox.add({
       kind: 'managed',
       topic: 'arn:aws:sns:x',
       subject: '<b>&',
@@ -77,11 +77,11 @@ describe('the inbox', () => {
     expect(page).not.toContain('x'.repeat(65_537));
   });
 
-  it('keeps the newest 10,000', () => {
-    for (let n = 0; n < 25_000; n += 1) inbox.keep({ kind: 'sms', to: '+1', text: String(n), attributes: {} });
-    const kept = inbox.list();
-    expect(kept).toHaveLength(10_000);
-    expect(kept[0]).toMatchObject({ text: '24999' });
-    expect(kept.at(-1)).toMatchObject({ text: '15000' });
+  it('keeps the newest 10,000 messages', () => {
+    for (let n = 0; n < 25_000; n += 1) inbox.add({ kind: 'sms', to: '+1', text: String(n), attributes: {} });
+    const messages = inbox.list();
+    expect(messages).toHaveLength(10_000);
+    expect(messages[0]).toMatchObject({ text: '24999' });
+    expect(messages.at(-1)).toMatchObject({ text: '15000' });
   });
 });

@@ -2,16 +2,16 @@ import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { DynamoDBClient, PutItemCommand, ThrottlingException } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { RequestReport } from '../../bin/local/aws/gateway/request-report.ts';
+import type { RequestReport } from '../../bin/local/aws/gateway/gateway.ts';
 import { close, listen } from '../../bin/local/aws/http.ts';
-import type { InvocationReport } from '../../bin/local/aws/lambda/invocation-report.ts';
+import type { InvocationReport } from '../../bin/local/aws/lambda/lambda.ts';
 import { localSettings } from '../../bin/local/settings.ts';
 import { type LocalStack, startLocalStack } from '../../bin/local/stack.ts';
 import { writeBundles } from './aws/support/bundles.ts';
 import { parseRaw, sendRaw } from './aws/support/raw-http.ts';
 import { template } from './aws/support/template.ts';
 
-/** Functions without an SDK: they reach the endpoint as any HTTP client does. */
+/** Calls AWS without an SDK, to keep the bundles small. */
 const aws = `
   const aws = async (target, body) => {
     const headers = {
@@ -79,7 +79,7 @@ const enqueue = (kind: string, body: string) =>
   fetch(`${stack.ready.base_url}/jobs/${kind}`, { method: 'POST', headers: { 'content-type': 'text/plain' }, body });
 const jobs = () => {
   const queue = stack.queues.get('Jobs');
-  if (!queue) throw new Error('There is no queue.');
+  if (!queue) throw new Error('There is no queue Jobs.');
   return queue;
 };
 const until = async (done: () => boolean) => {
@@ -87,7 +87,7 @@ const until = async (done: () => boolean) => {
 };
 
 describe('the local stack', () => {
-  it('tells everything that a user needs', () => {
+  it('reports its addresses and tokens when ready', () => {
     const token = expect.stringMatching(/^mnt_/);
     expect(stack.ready).toEqual({
       base_url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/v1\.0\/1$/),
@@ -98,7 +98,7 @@ describe('the local stack', () => {
     });
   });
 
-  it('runs the way of a request from the gateway by a function, a queue and its consumer into a table', async () => {
+  it('processes a request from the gateway through a function, a queue and its consumer to a table', async () => {
     const response = await enqueue('good', 'one');
     expect(response.status).toBe(202);
     expect(await response.text()).toMatch(/^[0-9a-f-]{36} 127\.0\.0\.1:\d+$/);
@@ -106,7 +106,7 @@ describe('the local stack', () => {
     await until(() => jobs().messages.length === 0);
   });
 
-  it('reports requests and invocations, and leaves what a throttled function was to get to its visibility', async () => {
+  it('reports requests and invocations, and leaves a throttled batch in flight', async () => {
     const release = stack.lambda.throttle('work');
     invocations.length = 0;
     requests.length = 0;
@@ -122,19 +122,19 @@ describe('the local stack', () => {
     expect(invocations.at(-1)).toMatchObject({ functionName: 'work', result: 'success' });
   });
 
-  it('leaves a failed message in flight, and then among the dead letters, once its time has come', async () => {
+  it('moves a failed message to the dead-letter queue after its visibility timeouts', async () => {
     await enqueue('bad', 'one');
-    for (const receives of [1, 2]) {
+    for (const receiveCount of [1, 2]) {
       await until(() =>
-        jobs().messages.some((message) => message.receives === receives && message.state === 'inFlight'),
+        jobs().messages.some((message) => message.receiveCount === receiveCount && message.state === 'inFlight'),
       );
       stack.advance(30_000);
     }
     await until(() => stack.queues.get('Jobs-Dead')?.messages.length === 1);
-    expect(stack.queues.get('Jobs-Dead')?.messages).toMatchObject([{ body: 'bad:one', receives: 2 }]);
+    expect(stack.queues.get('Jobs-Dead')?.messages).toMatchObject([{ body: 'bad:one', receiveCount: 2 }]);
   });
 
-  it('gives a message back when the function that has it is killed', async () => {
+  it('keeps a message in the queue if its function is killed', async () => {
     await enqueue('slow', 'one');
     await until(() => jobs().counts.inFlight === 1);
     await until(() => stack.lambda.killOne('work'));
@@ -142,7 +142,7 @@ describe('the local stack', () => {
     jobs().purge();
   });
 
-  it('limits the load of a partition key as AWS does, and throttles tables on demand', async () => {
+  it('limits the capacity of a partition key and throttles tables on demand', async () => {
     const client = new DynamoDBClient({
       endpoint: stack.ready.aws_endpoint,
       region: 'us-east-1',
@@ -165,7 +165,7 @@ describe('the local stack', () => {
     client.destroy();
   });
 
-  it('serves nothing beside its base path', async () => {
+  it('returns 404 outside its base path', async () => {
     const { origin } = new URL(stack.ready.base_url);
     expect(await (await fetch(`${stack.ready.base_url}/other`)).text()).toBe('/v1.0/1/other');
     expect(parseRaw(await sendRaw(origin, 'GET /jobs/a HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n')).status).toBe(
@@ -173,14 +173,14 @@ describe('the local stack', () => {
     );
   });
 
-  it('says in one sentence that its port is taken, and leaves nothing open', async () => {
-    const taken = createServer();
-    const port = await listen(taken, 0);
+  it('rejects if its port is in use', async () => {
+    const other = createServer();
+    const port = await listen(other, 0);
     await expect(start({ port })).rejects.toThrow(`Port ${port} is already in use; choose another.`);
-    await close(taken);
+    await close(other);
   });
 
-  it('stops completely', async () => {
+  it('closes its ports and removes its files when stopped', async () => {
     const before = removed;
     const other = await start();
     await other.stop();
@@ -192,12 +192,12 @@ describe('the local stack', () => {
 });
 
 describe('the settings of the local stack', () => {
-  it('point the services outside at the inbox, which the functions may reach', () => {
+  it('use the inbox as pager, router and feed, and allow loopback addresses', () => {
     expect(settings).toMatchObject({ linkScheme: 'http', egressAllow: expect.stringContaining('127.0.0.0/8') });
     expect(settings.pagerEndpoint).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/pager$/);
   });
 
-  it('give way to those of the user, and to strict egress', () => {
+  it('are overridden by settings of the user and by strict egress', () => {
     const given = localSettings({ settings: { linkScheme: 'https' }, strictEgress: true, inboxUrl: 'http://inbox' });
     expect(given.linkScheme).toBe('https');
     expect(given).not.toHaveProperty('egressAllow');

@@ -16,7 +16,7 @@ afterEach(() => {
   running.clear();
 });
 
-/** Where the stack may keep files while it runs. */
+/** The directory for temporary files of the stack. */
 const temporary = mkdtempSync(join(tmpdir(), 'local-stack-test-'));
 afterAll(() => rmSync(temporary, { recursive: true }));
 
@@ -26,7 +26,7 @@ const start = (...options: string[]) => {
   running.add(child);
   return child;
 };
-/** How a start ended that was expected to fail. */
+/** Returns the output and exit code of a start that fails. */
 const failure = async (...options: string[]) => {
   const child = start(...options);
   const [output, errors, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
@@ -34,7 +34,7 @@ const failure = async (...options: string[]) => {
 };
 
 describe('npm start', () => {
-  it('prints one line of JSON when everything is ready, and stops cleanly when it is told to', async () => {
+  it('prints one line of JSON when ready and removes its files on SIGTERM', async () => {
     const child = start('--json', '--port', '0', '--base-path', '/v1.0/123456/', '-c', 'testsPerTenantPerDay=5');
     const ended = once(child, 'close');
     const output = text(child.stdout);
@@ -49,7 +49,7 @@ describe('npm start', () => {
     expect(readdirSync(temporary)).toEqual([]);
   });
 
-  it('lets a partition key take any load on request', async () => {
+  it('disables the capacity limits with --no-partition-limits', async () => {
     const child = start('--json', '--port', '0', '--no-partition-limits');
     await once(child.stdout, 'readable');
     const { aws_endpoint: endpoint } = JSON.parse(String(child.stdout.read()));
@@ -64,11 +64,11 @@ describe('npm start', () => {
     client.destroy();
   });
 
-  it('explains in one sentence that its port is taken', async () => {
-    const taken = createServer();
-    const port = await listen(taken);
+  it('prints one sentence if its port is in use', async () => {
+    const other = createServer();
+    const port = await listen(other);
     const { output, errors, code } = await failure('--port', String(port));
-    await close(taken);
+    await close(other);
     expect({ output, errors, code }).toEqual({
       output: '',
       errors: `Port ${port} is already in use; choose another.\n`,
@@ -78,12 +78,12 @@ describe('npm start', () => {
 
   it.each([
     [['-c', 'mispelt=1', '--port', '0'], /^Invalid setting: "mispelt" is not a setting;.*\n$/],
-    [['-c', 'nothing'], /has the form name=value\.\n$/],
-    [['--port', 'many'], /number from 0 to 65535\.\n$/],
-    [['--base-path', 'v1'], /starts with \/.*\n$/],
-  ])('explains what is wrong with %j', async (options, sentence) => {
+    [['-c', 'nothing'], /must have the form name=value\.\n$/],
+    [['--port', 'many'], /must be a number from 0 to 65535\.\n$/],
+    [['--base-path', 'v1'], /must start with \/.*\n$/],
+  ])('prints why %j is invalid', async (options, message) => {
     const { output, errors, code } = await failure(...options);
-    expect(errors).toMatch(sentence);
+    expect(errors).toMatch(message);
     expect([output, code]).toEqual(['', 1]);
   });
 });

@@ -12,7 +12,7 @@ const webhook = queueOf(systemClock, { name: 'webhook' });
 const email = queueOf(systemClock, { name: 'email' });
 const crashed = queueOf(systemClock, { name: 'crashed' });
 const queues = [deadLetters, webhook, email, crashed];
-for (const queue of [webhook, email]) queue.redrive = { target: crashed, maximumReceives: 1 };
+for (const queue of [webhook, email]) queue.redrive = { target: crashed, maxReceiveCount: 1 };
 const urls = { from: '/000000000000/webhook-dead', to: '/000000000000/webhook' };
 
 const service = sqsService(queues, systemClock);
@@ -128,8 +128,8 @@ describe('returning crashed messages', () => {
       [email, 'mail'],
     ] as const) {
       queue.send(message(body));
-      await queue.receive({ maximum: 1, visibilitySeconds: 0 });
-      expect(await queue.receive({ maximum: 1 })).toEqual([]);
+      await queue.receive({ maxMessages: 1, visibilitySeconds: 0 });
+      expect(await queue.receive({ maxMessages: 1 })).toEqual([]);
     }
     expect(bodiesIn(crashed)).toEqual(['hook', 'mail']);
     expect(await returnToSources(sqs, crashed.settings.arn, () => {})).toBe(2);

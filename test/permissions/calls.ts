@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { type AwsCall, local } from '../../bin/local/aws/aws-service.ts';
+import { type AwsCall, LOCAL_ENV } from '../../bin/local/aws/aws-service.ts';
 
 /** A request as IAM evaluates it. */
 export type Call = {
@@ -13,7 +13,7 @@ export type Call = {
 };
 
 const arn = (service: string, resource: string): string =>
-  `arn:aws:${service}:${local.region}:${local.account}:${resource}`;
+  `arn:aws:${service}:${LOCAL_ENV.region}:${LOCAL_ENV.account}:${resource}`;
 
 const json = (body: Buffer): unknown => JSON.parse(body.toString('utf8'));
 const singleTable = z.object({ TableName: z.string() }).transform(({ TableName }) => [TableName]);

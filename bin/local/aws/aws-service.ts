@@ -1,62 +1,59 @@
-/** One call that came to the local AWS endpoint, its body read. */
-export interface AwsCall {
-  /** The service by its signing name: `dynamodb`, `sqs`, `sns`, `ses`, `lambda`. */
+/** A request to the local AWS endpoint, with its body read. */
+export type AwsCall = {
+  /** The signing name of the service: `dynamodb`, `sqs`, `sns`, `ses`, `lambda`. */
   service: string;
   action: string;
-  /** The access key that signed it: `local-<function name>` for a Lambda of the stack. */
+  /** The access key that signed the request: `local-<function name>` for a Lambda function of the stack. */
   caller: string;
   path: string;
   headers: Record<string, string>;
   body: Buffer;
-  /** Aborted when the caller hangs up. */
+  /** Aborted when the caller disconnects. */
   signal: AbortSignal;
-}
+};
 
-/** What a service answers. */
-export interface AwsAnswer {
+/** The response of a service. */
+export type AwsResponse = {
   status: number;
   headers: Record<string, string>;
   body: string | Buffer;
-}
+};
 
-/** A service of the endpoint. It answers errors in its own protocol; what it throws becomes a 500. */
-export type AwsService = (call: AwsCall) => Promise<AwsAnswer> | AwsAnswer;
+/** A service of the endpoint. It returns errors in its protocol; if it throws, the endpoint responds with 500. */
+export type AwsService = (call: AwsCall) => Promise<AwsResponse> | AwsResponse;
 
-/** An error to answer with: `type` as the SDK knows it (`ThrottlingException`, `Throttling`, ...). */
-export interface AwsFault {
+/** An error response; `type` is the name that SDKs use (`ThrottlingException`, `Throttling`, ...). */
+export type AwsFault = {
   status: number;
   type: string;
   message: string;
   headers?: Record<string, string>;
   /** Further members of the error, in the JSON protocols. */
   members?: Record<string, unknown>;
-}
+};
 
-/** The account and region that everything local claims to be in. */
-export const local = { account: '000000000000', region: 'us-east-1' } as const;
+/** The account and region of all local resources. */
+export const LOCAL_ENV = { account: '000000000000', region: 'us-east-1' } as const;
 
-/** An error in the form of the JSON protocols (DynamoDB, SQS, Lambda). */
-export function jsonFault({ status, type, message, headers, members }: AwsFault): AwsAnswer {
-  return {
-    status,
-    headers: { 'content-type': 'application/x-amz-json-1.0', 'x-amzn-errortype': type, ...headers },
-    body: JSON.stringify({ __type: type, message, Message: message, ...members }),
-  };
-}
+/** Returns an error in the JSON protocols (DynamoDB, SQS, Lambda). */
+export const jsonFault = ({ status, type, message, headers, members }: AwsFault): AwsResponse => ({
+  status,
+  headers: { 'content-type': 'application/x-amz-json-1.0', 'x-amzn-errortype': type, ...headers },
+  body: JSON.stringify({ __type: type, message, Message: message, ...members }),
+});
 
-/** An error in the form of the query protocol (SNS, SES). */
-export function xmlFault({ status, type, message, headers }: AwsFault): AwsAnswer {
+/** Returns an error in the query protocol (SNS, SES). */
+export const xmlFault = ({ status, type, message, headers }: AwsFault): AwsResponse => {
   const sender = status < 500 ? 'Sender' : 'Receiver';
   return {
     status,
     headers: { 'content-type': 'text/xml', ...headers },
     body: `<ErrorResponse><Error><Type>${sender}</Type><Code>${escapeXml(type)}</Code><Message>${escapeXml(message)}</Message></Error><RequestId>${crypto.randomUUID()}</RequestId></ErrorResponse>`,
   };
-}
+};
 
-const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
+const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
 
-/** Text as it may stand in XML and HTML, between tags or in a quoted attribute. */
-export function escapeXml(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => entities[character] ?? character);
-}
+/** Escapes text for XML and HTML, both between tags and in a quoted attribute. */
+export const escapeXml = (text: string): string =>
+  text.replace(/[&<>"']/g, (character) => ENTITIES[character] ?? character);

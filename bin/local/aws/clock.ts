@@ -1,15 +1,18 @@
-/** Undoes what `Clock.after` planned; harmless when that has already happened. */
+/** Cancels a timer; has no effect after the timer has fired. */
 export type Cancel = () => void;
 
-/** The time a queue lives by: real in the local stack, moved by hand in tests, so that no test sleeps. */
-export interface Clock {
+/** The time of queues and functions: real in the local stack, manual in tests, so that no test waits for a timeout. */
+export type Clock = {
   /** Milliseconds since the epoch. */
   now(): number;
-  /** Runs `act` once, `ms` milliseconds from now. */
+  /** Runs `act` once after `ms` milliseconds. */
   after(ms: number, act: () => void): Cancel;
-}
+};
 
-/** Real time. Its timers never keep the process alive: the open ports do. */
+/** The maximum delay of a Node.js timer. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
+/** Real time. Its timers do not keep the process running. */
 export const systemClock: Clock = {
   now: Date.now,
   after(ms, act) {
@@ -18,25 +21,25 @@ export const systemClock: Clock = {
   },
 };
 
-interface Timer {
+type Timer = {
   dueMs: number;
   act: () => void;
   cancelReal: Cancel;
-}
+};
 
-/** Real time that can be moved forward, for tests of what takes hours. Sandboxes live by the same time through `shift`. */
-export class ShiftableClock implements Clock {
-  /** Milliseconds that this time is ahead, as one double that threads share. */
-  readonly shift = new SharedArrayBuffer(Float64Array.BYTES_PER_ELEMENT);
-  readonly #ahead = new Float64Array(this.shift);
+/** Real time that tests can move forward. Sandboxes read the same time through `offsetMs`. */
+export class MovableClock implements Clock {
+  /** The lead over real time in ms: one double, shared with the threads of the sandboxes. */
+  readonly offsetMs = new SharedArrayBuffer(Float64Array.BYTES_PER_ELEMENT);
+  readonly #offset = new Float64Array(this.offsetMs);
   readonly #timers = new Set<Timer>();
-  /** How far ahead this time is when it has been moved, in milliseconds. */
-  #target = 0;
+  /** The lead over real time in ms after the current move. */
+  #targetMs = 0;
   #isMoving = false;
   #moved: Promise<void> = Promise.resolve();
 
   now(): number {
-    return Date.now() + (this.#ahead[0] ?? 0);
+    return Date.now() + (this.#offset[0] ?? 0);
   }
 
   after(ms: number, act: () => void): Cancel {
@@ -47,12 +50,12 @@ export class ShiftableClock implements Clock {
   }
 
   /**
-   * Moves time forward. What becomes due happens in the order of its due times, while the clock shows each of them, and
-   * all pending microtasks run before the next. So a batch that is being gathered goes to its function when its window
-   * ends, before the visibility timeouts of its messages do. No I/O happens until time has been moved.
+   * Moves time forward. Timers fire in the order of their due times, each with the clock at its due time, and all
+   * pending microtasks run before the next timer fires: a batch reaches its function when its batching window ends,
+   * before the visibility timeouts of its messages expire. No I/O runs until the move is complete.
    */
   advance(ms: number): Promise<void> {
-    this.#target += ms;
+    this.#targetMs += ms;
     if (!this.#isMoving) this.#moved = this.#move();
     return this.#moved;
   }
@@ -60,27 +63,27 @@ export class ShiftableClock implements Clock {
   async #move(): Promise<void> {
     this.#isMoving = true;
     for (let next = this.#nextDue(); next; next = this.#nextDue()) {
-      this.#ahead[0] = Math.max(this.#ahead[0] ?? 0, next.dueMs - Date.now());
+      this.#offset[0] = Math.max(this.#offset[0] ?? 0, next.dueMs - Date.now());
       this.#fire(next);
       await microtasksDone();
     }
-    this.#ahead[0] = this.#target;
+    this.#offset[0] = this.#targetMs;
     this.#isMoving = false;
     for (const timer of this.#timers) this.#arm(timer);
   }
 
-  /** The timer that is due first, if the time to move to has come for one. */
+  /** Returns the first timer that is due at or before the target time. */
   #nextDue(): Timer | undefined {
     let first: Timer | undefined;
     for (const timer of this.#timers) {
       if (!first || timer.dueMs < first.dueMs) first = timer;
     }
-    return first && first.dueMs <= Date.now() + this.#target ? first : undefined;
+    return first && first.dueMs <= Date.now() + this.#targetMs ? first : undefined;
   }
 
   #arm(timer: Timer): void {
     timer.cancelReal();
-    const waitMs = Math.min(Math.max(timer.dueMs - this.now(), 0), longestTimer);
+    const waitMs = Math.min(Math.max(timer.dueMs - this.now(), 0), MAX_TIMER_MS);
     timer.cancelReal = systemClock.after(waitMs, () => {
       if (timer.dueMs <= this.now()) this.#fire(timer);
       else this.#arm(timer);
@@ -98,10 +101,5 @@ export class ShiftableClock implements Clock {
   }
 }
 
-/** The longest wait that a timer of Node.js can do, in ms. */
-const longestTimer = 2 ** 31 - 1;
-
-/** Resolves when no microtask is left, before any I/O: Node.js runs a tick only then. */
-function microtasksDone(): Promise<void> {
-  return new Promise((resolve) => process.nextTick(resolve));
-}
+/** Resolves when no microtasks are pending, before any I/O. */
+const microtasksDone = (): Promise<void> => new Promise((resolve) => process.nextTick(resolve));

@@ -1,4 +1,4 @@
-/** dynalite has no types: this is the part of it that the local stack uses. */
+/** dynalite has no type declarations; these cover what this folder uses. */
 declare module 'dynalite' {
   import type { Server } from 'node:http';
 

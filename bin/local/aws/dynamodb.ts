@@ -8,27 +8,27 @@ import {
   type LocalSecondaryIndex,
 } from '@aws-sdk/client-dynamodb';
 import dynalite from 'dynalite';
-import type { AwsAnswer, AwsService } from './aws-service.ts';
+import type { AwsResponse, AwsService } from './aws-service.ts';
 
-/** A table to create, in the words of `CreateTable`. */
-export interface TableSettings {
+/** A table to create; the types are those of `CreateTable`. */
+export type TableSettings = {
   name: string;
   keys: KeySchemaElement[];
   attributes: AttributeDefinition[];
   globalIndexes?: GlobalSecondaryIndex[] | undefined;
   localIndexes?: LocalSecondaryIndex[] | undefined;
-}
+};
 
-/** The part of a response that dynalite writes to. */
-class Capture {
+/** The part of an HTTP response that dynalite uses. */
+class CapturedResponse {
   statusCode = 200;
   contentType = '';
   readonly headers: Record<string, string> = {};
-  readonly answer: Promise<AwsAnswer>;
-  #resolve: (answer: AwsAnswer) => void = () => {};
+  readonly result: Promise<AwsResponse>;
+  #resolve: (response: AwsResponse) => void = () => {};
 
   constructor() {
-    this.answer = new Promise((resolve) => {
+    this.result = new Promise((resolve) => {
       this.#resolve = resolve;
     });
   }
@@ -44,23 +44,23 @@ class Capture {
 }
 
 /**
- * DynamoDB, in memory, by dynalite. It is handed the requests that the endpoint has read already, never a socket: a
- * caller who hangs up halfway would otherwise be an error that dynalite throws, and the end of the process.
+ * Creates an in-memory DynamoDB with dynalite. It gets the requests that the endpoint has read, not the sockets:
+ * dynalite throws when a caller disconnects early, which would end the process.
  */
-export function dynamoDbService(): AwsService {
+export const dynamoDbService = (): AwsService => {
   const database = dynalite({ createTableMs: 0 });
   return ({ headers, path, body }) => {
     const request = Object.assign(new EventEmitter(), { method: 'POST', url: path, headers });
-    const response = new Capture();
+    const response = new CapturedResponse();
     database.emit('request', request, response);
     request.emit('data', body);
     request.emit('end');
-    return response.answer;
+    return response.result;
   };
-}
+};
 
-/** Creates a table; it is ready at once. */
-export async function createTable(client: DynamoDBClient, table: TableSettings): Promise<void> {
+/** Creates a table, which is active immediately. */
+export const createTable = async (client: DynamoDBClient, table: TableSettings): Promise<void> => {
   await client.send(
     new CreateTableCommand({
       TableName: table.name,
@@ -71,4 +71,4 @@ export async function createTable(client: DynamoDBClient, table: TableSettings):
       LocalSecondaryIndexes: table.localIndexes,
     }),
   );
-}
+};

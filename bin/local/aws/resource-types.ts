@@ -1,17 +1,20 @@
 import { z } from 'zod';
 
-/** A kind of resource, and the properties of it that matter here. */
-export interface ResourceType<Properties extends z.ZodType> {
+/** A kind of resource with its relevant properties. */
+export type ResourceType<Properties extends z.ZodType> = {
   types: readonly string[];
   properties: Properties;
-}
+};
 
-const kind = <Properties extends z.ZodType>(properties: Properties, ...types: string[]): ResourceType<Properties> => ({
+const resource = <Properties extends z.ZodType>(
+  properties: Properties,
+  ...types: string[]
+): ResourceType<Properties> => ({
   types,
   properties,
 });
 
-const lambdaFunction = kind(
+const lambdaFunction = resource(
   z.object({
     Code: z.object({ S3Key: z.unknown() }),
     Handler: z.string(),
@@ -22,7 +25,7 @@ const lambdaFunction = kind(
   'AWS::Lambda::Function',
 );
 
-const queue = kind(
+const queue = resource(
   z.object({
     FifoQueue: z.literal(false).optional(),
     VisibilityTimeout: z.number().default(30),
@@ -44,7 +47,7 @@ const projection = z.object({
 });
 const indexes = z.array(z.object({ IndexName: z.string(), KeySchema: keySchema, Projection: projection })).optional();
 
-const table = kind(
+const table = resource(
   z.object({
     KeySchema: keySchema,
     AttributeDefinitions: z.array(z.object({ AttributeName: z.string(), AttributeType: z.enum(['S', 'N', 'B']) })),
@@ -55,9 +58,9 @@ const table = kind(
   'AWS::DynamoDB::GlobalTable',
 );
 
-const topic = kind(z.object({}), 'AWS::SNS::Topic');
+const topic = resource(z.object({}), 'AWS::SNS::Topic');
 
-const eventSource = kind(
+const eventSource = resource(
   z.object({
     FunctionName: z.unknown(),
     EventSourceArn: z.unknown(),
@@ -69,9 +72,9 @@ const eventSource = kind(
   'AWS::Lambda::EventSourceMapping',
 );
 
-const route = kind(z.object({ RouteKey: z.string(), Target: z.unknown() }), 'AWS::ApiGatewayV2::Route');
+const route = resource(z.object({ RouteKey: z.string(), Target: z.unknown() }), 'AWS::ApiGatewayV2::Route');
 
-const integration = kind(
+const integration = resource(
   z.object({
     IntegrationUri: z.unknown(),
     PayloadFormatVersion: z.literal('2.0'),
@@ -80,5 +83,5 @@ const integration = kind(
   'AWS::ApiGatewayV2::Integration',
 );
 
-/** The resources that the local stack runs, with CloudFormation's defaults. */
-export const declared = { lambdaFunction, queue, table, topic, eventSource, route, integration };
+/** The resources that run locally, with CloudFormation's defaults. */
+export const resourceTypes = { lambdaFunction, queue, table, topic, eventSource, route, integration };

@@ -1,82 +1,90 @@
 import { z } from 'zod';
-import { local } from './aws-service.ts';
+import { LOCAL_ENV } from './aws-service.ts';
 import type { References } from './intrinsics.ts';
 
 /** A resource of a template. */
-export interface Resource {
+export type Resource = {
   Type: string;
   Properties: Record<string, unknown>;
-  /** CDK tells here from which construct a resource comes. */
+  /** CDK stores the construct path of a resource here. */
   Metadata: { 'aws:cdk:path'?: string | undefined };
-}
+};
 
 /** The resources of a template, by logical id. */
 export type Resources = Record<string, Resource>;
 
-interface StandIn {
+type ResolvedResource = {
   ref: string;
   attributes: Record<string, string>;
-}
+};
 
-/** Makes a stand-in of a resource's own name, which `property` may hold. */
-interface Names {
+/** How to resolve a resource by its name; `property` is the property with an explicit name. */
+type Resolver = {
   property?: string;
-  standIn: (name: string) => StandIn;
-}
+  resolve: (name: string) => ResolvedResource;
+};
 
-const arn = (service: string, resource: string) => `arn:aws:${service}:${local.region}:${local.account}:${resource}`;
+const arn = (service: string, resource: string) =>
+  `arn:aws:${service}:${LOCAL_ENV.region}:${LOCAL_ENV.account}:${resource}`;
 
-/** What `Ref` and `Fn::GetAtt` give for the resources that are run, as the documentation of each type says. */
-function standIns(endpointUrl: string): Map<string, Names> {
-  const table: Names = {
+/** The `Ref` and `Fn::GetAtt` values of the supported types, as CloudFormation documents them. */
+const resolvers = (endpointUrl: string): Map<string, Resolver> => {
+  const table: Resolver = {
     property: 'TableName',
-    standIn: (name) => ({ ref: name, attributes: { Arn: arn('dynamodb', `table/${name}`) } }),
+    resolve: (name) => ({ ref: name, attributes: { Arn: arn('dynamodb', `table/${name}`) } }),
   };
-  const queue = (name: string): StandIn => {
-    const url = `${endpointUrl}/${local.account}/${name}`;
+  const queue = (name: string): ResolvedResource => {
+    const url = `${endpointUrl}/${LOCAL_ENV.account}/${name}`;
     return { ref: url, attributes: { Arn: arn('sqs', name), QueueName: name, QueueUrl: url } };
   };
-  const topic = (name: string): StandIn => ({
+  const topic = (name: string): ResolvedResource => ({
     ref: arn('sns', name),
     attributes: { TopicArn: arn('sns', name), TopicName: name },
   });
-  const lambda = (name: string): StandIn => ({ ref: name, attributes: { Arn: arn('lambda', `function:${name}`) } });
-  const insightRule = (name: string): StandIn => ({ ref: name, attributes: { RuleName: name } });
-  const api = (id: string): StandIn => ({ ref: id, attributes: { ApiId: id, ApiEndpoint: `https://${id}.local` } });
-  return new Map<string, Names>([
-    ['AWS::SQS::Queue', { property: 'QueueName', standIn: queue }],
-    ['AWS::SNS::Topic', { property: 'TopicName', standIn: topic }],
-    ['AWS::Lambda::Function', { property: 'FunctionName', standIn: lambda }],
+  const lambda = (name: string): ResolvedResource => ({
+    ref: name,
+    attributes: { Arn: arn('lambda', `function:${name}`) },
+  });
+  const insightRule = (name: string): ResolvedResource => ({ ref: name, attributes: { RuleName: name } });
+  const api = (id: string): ResolvedResource => ({
+    ref: id,
+    attributes: { ApiId: id, ApiEndpoint: `https://${id}.local` },
+  });
+  return new Map<string, Resolver>([
+    ['AWS::SQS::Queue', { property: 'QueueName', resolve: queue }],
+    ['AWS::SNS::Topic', { property: 'TopicName', resolve: topic }],
+    ['AWS::Lambda::Function', { property: 'FunctionName', resolve: lambda }],
     ['AWS::DynamoDB::Table', table],
     ['AWS::DynamoDB::GlobalTable', table],
-    ['AWS::CloudWatch::InsightRule', { property: 'RuleName', standIn: insightRule }],
-    ['AWS::ApiGatewayV2::Api', { standIn: api }],
+    ['AWS::CloudWatch::InsightRule', { property: 'RuleName', resolve: insightRule }],
+    ['AWS::ApiGatewayV2::Api', { resolve: api }],
   ]);
-}
+};
 
 /**
- * Resolves references between resources. CloudFormation makes up a name for a resource that declares none; here it is
- * the path of its construct, or else its logical id. Types that are not run (a configuration set) are their logical id.
+ * Resolves references between resources. CloudFormation generates a name for a resource without one; here the name is
+ * the path of its construct, or its logical id. Resources of other types (a configuration set) resolve to their logical
+ * id.
  */
-export function referencesOf(resources: Resources, endpointUrl: string): References {
-  const known = standIns(endpointUrl);
-  const standIn = (id: string): StandIn | undefined => {
+export const referencesOf = (resources: Resources, endpointUrl: string): References => {
+  const resolverByType = resolvers(endpointUrl);
+  const resolve = (id: string): ResolvedResource | undefined => {
     const resource = resources[id];
     if (!resource) return undefined;
-    const names = known.get(resource.Type);
-    if (!names) return { ref: id, attributes: {} };
-    const given = z.string().safeParse(names.property && resource.Properties[names.property]);
-    return names.standIn(given.data ?? nameByPath(resource) ?? id);
+    const resolver = resolverByType.get(resource.Type);
+    if (!resolver) return { ref: id, attributes: {} };
+    const given = z.string().safeParse(resolver.property && resource.Properties[resolver.property]);
+    return resolver.resolve(given.data ?? nameByPath(resource) ?? id);
   };
   return {
-    ref: (id) => standIn(id)?.ref,
-    attribute: (id, attribute) => standIn(id)?.attributes[attribute],
+    ref: (id) => resolve(id)?.ref,
+    attribute: (id, attribute) => resolve(id)?.attributes[attribute],
   };
-}
+};
 
-/** `Stack/Delivery/send-webhook/Function/Resource` is called `Delivery-send-webhook`. */
-function nameByPath({ Metadata, Type }: Resource): string | undefined {
+/** Returns `Orders-worker` for `Stack/Orders/worker/Function/Resource`. */
+const nameByPath = ({ Metadata, Type }: Resource): string | undefined => {
   const segments = Metadata['aws:cdk:path']?.split('/').slice(1, -1) ?? [];
   if (segments.length > 1 && segments.at(-1) === Type.split('::').at(-1)) segments.pop();
   return segments.length > 0 ? segments.join('-') : undefined;
-}
+};

@@ -1,61 +1,58 @@
-/** Why SES refuses a request, as its error says. */
-export interface SesProblem {
+/** An error response of SES. */
+export type SesError = {
   type: string;
   message: string;
-}
+};
 
-/** The most that SES v1 takes for a message, encoded for its transport (service quotas of Amazon SES). */
-const maximumMessageBytes = 10 * 1024 * 1024;
-const maximumTags = 50;
-const tagText = /^[A-Za-z0-9_-]{1,256}$/;
+/** The maximum size of an encoded message in SES v1 (service quotas of Amazon SES). */
+const MAX_MESSAGE_BYTES = 10 * 1024 * 1024;
+const MAX_TAGS = 50;
+const TAG_TEXT = /^[A-Za-z0-9_-]{1,256}$/;
 
-/** Checks the tags of a `SendEmail` or `SendRawEmail`: https://docs.aws.amazon.com/ses/latest/APIReference/API_MessageTag.html. */
-export function problemOfTags(form: URLSearchParams): SesProblem | undefined {
+/** RFC 2045: a line has at most 76 characters, including the `=` at its end. */
+const QUOTED_PRINTABLE_LINE = 75;
+const SOFT_LINE_BREAK_BYTES = '=\r\n'.length;
+
+/**
+ * Checks the tags of a `SendEmail` or `SendRawEmail`:
+ * https://docs.aws.amazon.com/ses/latest/APIReference/API_MessageTag.html.
+ */
+export const tagError = (form: URLSearchParams): SesError | undefined => {
   const texts = [...form].filter(([name]) => /^Tags\.member\.\d+\.(Name|Value)$/.test(name));
-  const wrong = texts.find(([, text]) => !tagText.test(text));
-  if (wrong) {
-    const part = wrong[0].endsWith('.Name') ? 'name' : 'value';
+  const invalidText = texts.find(([, text]) => !TAG_TEXT.test(text));
+  if (invalidText) {
+    const part = invalidText[0].endsWith('.Name') ? 'name' : 'value';
     return invalid(
-      `Invalid tag ${part} <${wrong[1]}>, only alphanumeric ASCII characters, '_', and '-' are allowed, 256 at most.`,
+      `Invalid tag ${part} <${invalidText[1]}>, only alphanumeric ASCII characters, '_', and '-' are allowed, 256 at most.`,
     );
   }
   const names = texts.filter(([name]) => name.endsWith('.Name')).map(([, text]) => text);
-  const values = texts.length - names.length;
-  if (values !== names.length) return invalid('A tag has a name and a value.');
+  const valueCount = texts.length - names.length;
+  if (valueCount !== names.length) return invalid('A tag must have a name and a value.');
   if (new Set(names).size < names.length) return invalid('Duplicate message tag names are not allowed.');
-  return names.length > maximumTags ? invalid(`The number of tags exceeds ${maximumTags}.`) : undefined;
-}
+  return names.length > MAX_TAGS ? invalid(`The number of tags exceeds ${MAX_TAGS}.`) : undefined;
+};
 
-/** Checks the size of a message, given as the texts that SES encodes. */
-export function problemOfSize(...texts: string[]): SesProblem | undefined {
-  const bytes = texts.reduce((sum, text) => sum + encodedBytes(text), 0);
-  return tooLarge(bytes);
-}
+/** Checks the size of a message from its texts, which SES encodes. */
+export const sizeError = (...texts: string[]): SesError | undefined =>
+  bytesError(texts.reduce((sum, text) => sum + encodedBytes(text), 0));
 
-/** Checks the size of a message that was encoded by the sender. */
-export function problemOfRawSize(base64: string): SesProblem | undefined {
-  return tooLarge(Buffer.byteLength(base64, 'base64'));
-}
+/** Checks the size of a message that the sender encoded. */
+export const rawSizeError = (base64: string): SesError | undefined => bytesError(Buffer.byteLength(base64, 'base64'));
 
-function tooLarge(bytes: number): SesProblem | undefined {
-  if (bytes <= maximumMessageBytes) return undefined;
-  return invalid(`Message length is more than ${maximumMessageBytes} bytes long: '${bytes}'.`);
-}
+const bytesError = (bytes: number): SesError | undefined => {
+  if (bytes <= MAX_MESSAGE_BYTES) return undefined;
+  return invalid(`Message length is more than ${MAX_MESSAGE_BYTES} bytes long: '${bytes}'.`);
+};
 
-/** ASCII goes as it is; anything else as quoted-printable, three characters for each byte above ASCII and each `=`. */
-function encodedBytes(text: string): number {
+/** ASCII text is not encoded. Other text is quoted-printable: three bytes for each non-ASCII byte and each `=`. */
+const encodedBytes = (text: string): number => {
   const bytes = Buffer.from(text);
   const isAscii = bytes.length === text.length;
   if (isAscii) return bytes.length;
   const escaped = bytes.reduce((count, byte) => count + (byte > 126 || byte === 61 ? 1 : 0), 0);
   const encoded = bytes.length + 2 * escaped;
-  return encoded + Math.floor(encoded / quotedPrintableLine) * softLineBreak;
-}
+  return encoded + Math.floor(encoded / QUOTED_PRINTABLE_LINE) * SOFT_LINE_BREAK_BYTES;
+};
 
-/** RFC 2045: a line has at most 76 characters, `=` at its end included. */
-const quotedPrintableLine = 75;
-const softLineBreak = '=\r\n'.length;
-
-function invalid(message: string): SesProblem {
-  return { type: 'InvalidParameterValue', message };
-}
+const invalid = (message: string): SesError => ({ type: 'InvalidParameterValue', message });

@@ -1,68 +1,71 @@
 import sesLocal from 'aws-ses-v2-local';
 import { getStoreReadonly } from 'aws-ses-v2-local/dist/store.js';
-import type { Sent } from '../inbox.ts';
 import { type AwsService, xmlFault } from './aws-service.ts';
 import { close, origin } from './http.ts';
-import { problemOfRawSize, problemOfSize, problemOfTags, type SesProblem } from './ses-limits.ts';
+import { rawSizeError, type SesError, sizeError, tagError } from './ses-limits.ts';
 
-/** Amazon SES and the port it keeps open until it is closed. */
-export interface Ses {
+/** An email that SES sent. */
+export type SentEmail = { from: string; to: string[]; subject: string; text: string; html: string };
+
+/** Amazon SES and its local port. */
+export type Ses = {
   service: AwsService;
   close(): Promise<void>;
-}
+};
 
 /**
- * Amazon SES v1 (`SendEmail`, `SendRawEmail`) by aws-ses-v2-local, on a port of its own behind the endpoint. Mails are
- * moved from its store, which would grow for ever, to the inbox. What it would refuse in a form of its own, or never
- * answer, is refused here as SES does.
+ * Starts Amazon SES v1 (`SendEmail`, `SendRawEmail`) with aws-ses-v2-local, on a separate port behind the endpoint.
+ * Passes each email to `onEmail` and removes it from the store, which would otherwise grow without limit. Invalid
+ * requests that aws-ses-v2-local accepts or never answers are rejected here as SES rejects them.
  */
-export async function startSes(keep: (sent: Sent) => void): Promise<Ses> {
+export const startSes = async (onEmail: (email: SentEmail) => void): Promise<Ses> => {
   const server = await sesLocal.default({ host: '127.0.0.1', port: 0 });
   const address = server.address();
   const url = origin(typeof address === 'object' && address ? address.port : 0);
   return {
     service: async ({ action, body, headers }) => {
       const form = new URLSearchParams(body.toString());
-      const problem = whyRefused(action, form);
-      if (problem) return xmlFault({ status: 400, ...problem });
+      const error = validationError(action, form);
+      if (error) return xmlFault({ status: 400, ...error });
       const { authorization = 'AWS4-HMAC-SHA256', 'content-type': type = 'application/x-www-form-urlencoded' } =
         headers;
-      const sent = await fetch(url, { method: 'POST', headers: { authorization, 'content-type': type }, body });
-      const answer = await sent.text();
-      const mail = takeMail(answer, recipientsOf(form));
-      if (mail) keep(mail);
-      return { status: sent.status, headers: { 'content-type': 'text/xml' }, body: answer };
+      const response = await fetch(url, { method: 'POST', headers: { authorization, 'content-type': type }, body });
+      const responseBody = await response.text();
+      const email = removeEmail(responseBody, recipientsOf(form));
+      if (email) onEmail(email);
+      return { status: response.status, headers: { 'content-type': 'text/xml' }, body: responseBody };
     },
     close: () => close(server),
   };
-}
+};
 
 /**
- * Takes the mail of an answer out of the store, which several requests, and stacks of one process, share. Of several
- * recipients it holds only the first: the request knows them all, but for a raw mail.
+ * Removes the email of a response from the store, which concurrent requests and all stacks of the process share. The
+ * store has only the first recipient, so `recipients` come from the request; for a raw email they are empty.
  */
-function takeMail(answer: string, recipients: string[]): Sent | undefined {
-  const id = /<MessageId>(.+)<\/MessageId>/.exec(answer)?.[1];
+const removeEmail = (responseBody: string, recipients: string[]): SentEmail | undefined => {
+  const id = /<MessageId>(.+)<\/MessageId>/.exec(responseBody)?.[1];
   const { emails } = getStoreReadonly();
   const index = emails.findIndex(({ messageId }) => messageId === id);
-  const [mail] = index < 0 ? [] : emails.splice(index, 1);
-  if (!mail) return undefined;
-  const { from, destination, subject, body } = mail;
+  const [email] = index < 0 ? [] : emails.splice(index, 1);
+  if (!email) return undefined;
+  const { from, destination, subject, body } = email;
   const to = recipients.length > 0 ? recipients : destination.to;
-  return { kind: 'email', from, to, subject, text: body.text ?? '', html: body.html ?? '' };
-}
+  return { from, to, subject, text: body.text ?? '', html: body.html ?? '' };
+};
 
-function recipientsOf(form: URLSearchParams): string[] {
-  return [...form].filter(([name]) => /^Destination\..*\.member\./.test(name)).map(([, address]) => address);
-}
+const recipientsOf = (form: URLSearchParams): string[] =>
+  [...form].filter(([name]) => /^Destination\..*\.member\./.test(name)).map(([, address]) => address);
 
-function whyRefused(action: string, form: URLSearchParams): SesProblem | undefined {
+const validationError = (action: string, form: URLSearchParams): SesError | undefined => {
   const missing = (name: string) => ({ type: 'ValidationError', message: `Value null at '${name}' is not allowed.` });
   if (action === 'SendRawEmail') {
     const data = form.get('RawMessage.Data');
-    return data ? (problemOfTags(form) ?? problemOfRawSize(data)) : missing('rawMessage.data');
+    return data ? (tagError(form) ?? rawSizeError(data)) : missing('rawMessage.data');
   }
-  if (action !== 'SendEmail') return { type: 'InvalidAction', message: `The local SES has no action ${action}.` };
+  if (action !== 'SendEmail') {
+    return { type: 'InvalidAction', message: `The local SES does not support the action ${action}.` };
+  }
   const recipients = recipientsOf(form);
   if (!form.get('Source')) return missing('source');
   if (!form.get('Message.Subject.Data')) return missing('message.subject.data');
@@ -72,9 +75,8 @@ function whyRefused(action: string, form: URLSearchParams): SesProblem | undefin
   if (recipients.some((address) => !/@[^@\s]+$/.test(address.replace(/>$/, '')))) {
     return { type: 'InvalidParameterValue', message: "Missing final '@domain'" };
   }
-  return problemOfTags(form) ?? problemOfSize(...textsOf(form));
-}
+  return tagError(form) ?? sizeError(...contentOf(form));
+};
 
-function textsOf(form: URLSearchParams): string[] {
-  return ['Subject', 'Body.Text', 'Body.Html'].map((part) => form.get(`Message.${part}.Data`) ?? '');
-}
+const contentOf = (form: URLSearchParams): string[] =>
+  ['Subject', 'Body.Text', 'Body.Html'].map((part) => form.get(`Message.${part}.Data`) ?? '');

@@ -5,35 +5,35 @@ import { StartError } from './http.ts';
 import { textOf } from './intrinsics.ts';
 import type { FunctionSettings } from './lambda/environment.ts';
 import type { EventSourceSettings } from './lambda/event-source.ts';
-import { declared, type ResourceType } from './resource-types.ts';
+import { type ResourceType, resourceTypes } from './resource-types.ts';
 import { type Resources, referencesOf } from './resources.ts';
 import type { QueueSettings } from './sqs/queue.ts';
 
-/** A queue to run, with what it does with messages that are received too often. */
-export interface QueuePlan extends QueueSettings {
+/** A queue to create, with its redrive policy. */
+export type QueuePlan = QueueSettings & {
   logicalId: string;
-  redrive?: { targetArn: string; maximumReceives: number };
-}
+  redrive?: { targetArn: string; maxReceiveCount: number };
+};
 
-/** What the local stack runs: the template with every reference resolved. */
-export interface Plan {
+/** The resources to create, with every reference resolved. */
+export type Plan = {
   functions: FunctionSettings[];
   queues: QueuePlan[];
   tables: (TableSettings & { logicalId: string })[];
   topicArns: string[];
   eventSources: EventSourceSettings[];
   routes: RouteSettings[];
-  /** The value of a stack output, by name. */
+  /** Returns a stack output by name. Throws a `StartError` if there is none. */
   output(name: string): string;
-}
+};
 
-/** Where the plan's references lead to. */
-export interface Surroundings {
+/** The values that a template references outside itself. */
+export type TemplateContext = {
   /** The address of the local AWS endpoint. */
   endpointUrl: string;
   /** The directory of a function's bundle, by the key of its code asset. */
   bundle: (codeKey: string) => string;
-}
+};
 
 const templateSchema = z.object({
   Resources: z.record(
@@ -47,22 +47,23 @@ const templateSchema = z.object({
   Outputs: z.record(z.string(), z.object({ Value: z.unknown() })).default({}),
 });
 
-/** The resources of a synthesized CloudFormation template, by logical id. */
-export function templateResources(template: unknown): Resources {
-  return templateSchema.parse(template).Resources;
-}
+/** Returns the resources of a synthesized CloudFormation template, by logical id. */
+export const templateResources = (template: unknown): Resources => templateSchema.parse(template).Resources;
 
-/** Reads a synthesized CloudFormation template; resource types that nothing here runs are passed over. */
-export function readTemplate(template: unknown, { endpointUrl, bundle }: Surroundings): Plan {
+/**
+ * Reads a synthesized CloudFormation template. Skips unsupported resource types; throws a `StartError` for unsupported
+ * properties.
+ */
+export const readTemplate = (template: unknown, { endpointUrl, bundle }: TemplateContext): Plan => {
   const { Resources: resources, Outputs: outputs } = templateSchema.parse(template);
   const references = referencesOf(resources, endpointUrl);
   const text = (value: unknown) => textOf(value, references);
-  const functions = each(
+  const functions = readEach(
     resources,
-    declared.lambdaFunction,
+    resourceTypes.lambdaFunction,
     (id, properties): FunctionSettings => ({
-      name: name(references.ref(id)),
-      arn: name(references.attribute(id, 'Arn')),
+      name: required(references.ref(id)),
+      arn: required(references.attribute(id, 'Arn')),
       directory: bundle(text(properties.Code.S3Key)),
       handler: properties.Handler,
       timeoutSeconds: properties.Timeout,
@@ -76,42 +77,46 @@ export function readTemplate(template: unknown, { endpointUrl, bundle }: Surroun
 
   return {
     functions,
-    queues: each(resources, declared.queue, (id, properties) => ({
+    queues: readEach(resources, resourceTypes.queue, (id, properties) => ({
       logicalId: id,
-      name: name(references.attribute(id, 'QueueName')),
-      arn: name(references.attribute(id, 'Arn')),
-      url: name(references.ref(id)),
+      name: required(references.attribute(id, 'QueueName')),
+      arn: required(references.attribute(id, 'Arn')),
+      url: required(references.ref(id)),
       visibilitySeconds: properties.VisibilityTimeout,
       delaySeconds: properties.DelaySeconds,
       retentionSeconds: properties.MessageRetentionPeriod,
       waitSeconds: properties.ReceiveMessageWaitTimeSeconds,
-      maximumBytes: properties.MaximumMessageSize,
+      maxBytes: properties.MaximumMessageSize,
       ...(properties.RedrivePolicy && {
         redrive: {
           targetArn: text(properties.RedrivePolicy.deadLetterTargetArn),
-          maximumReceives: properties.RedrivePolicy.maxReceiveCount,
+          maxReceiveCount: properties.RedrivePolicy.maxReceiveCount,
         },
       }),
     })),
-    tables: each(resources, declared.table, (id, properties) => ({
+    tables: readEach(resources, resourceTypes.table, (id, properties) => ({
       logicalId: id,
-      name: name(references.ref(id)),
+      name: required(references.ref(id)),
       keys: properties.KeySchema,
       attributes: properties.AttributeDefinitions,
       globalIndexes: properties.GlobalSecondaryIndexes,
       localIndexes: properties.LocalSecondaryIndexes,
     })),
-    topicArns: each(resources, declared.topic, (id) => name(references.ref(id))),
-    eventSources: each(resources, declared.eventSource, (_, properties) => ({
+    topicArns: readEach(resources, resourceTypes.topic, (id) => required(references.ref(id))),
+    eventSources: readEach(resources, resourceTypes.eventSource, (_, properties) => ({
       functionName: functionNamed(properties.FunctionName).name,
       queueArn: text(properties.EventSourceArn),
       batchSize: properties.BatchSize,
       windowSeconds: properties.MaximumBatchingWindowInSeconds,
-      maximumConcurrency: properties.ScalingConfig.MaximumConcurrency,
+      maxConcurrency: properties.ScalingConfig.MaximumConcurrency,
       reportsFailures: properties.FunctionResponseTypes.includes('ReportBatchItemFailures'),
     })),
-    routes: each(resources, declared.route, (_, { RouteKey, Target }) => {
-      const integration = propertiesOf(resources, declared.integration, text(Target).replace(/^integrations\//, ''));
+    routes: readEach(resources, resourceTypes.route, (_, { RouteKey, Target }) => {
+      const integration = propertiesOf(
+        resources,
+        resourceTypes.integration,
+        text(Target).replace(/^integrations\//, ''),
+      );
       return {
         key: RouteKey,
         functionName: functionNamed(integration.IntegrationUri).name,
@@ -123,37 +128,36 @@ export function readTemplate(template: unknown, { endpointUrl, bundle }: Surroun
       return text(outputs[key].Value);
     },
   };
-}
+};
 
-/** What `read` makes of each resource of a kind, in the order of the template. */
-function each<Properties extends z.ZodType, Result>(
+/** Returns the result of `read` for each resource of a type, in template order. */
+const readEach = <Properties extends z.ZodType, Result>(
   resources: Resources,
-  kind: ResourceType<Properties>,
+  type: ResourceType<Properties>,
   read: (logicalId: string, properties: z.infer<Properties>) => Result,
-): Result[] {
-  return Object.entries(resources)
-    .filter(([, { Type }]) => kind.types.includes(Type))
-    .map(([id]) => read(id, propertiesOf(resources, kind, id)));
-}
+): Result[] =>
+  Object.entries(resources)
+    .filter(([, { Type }]) => type.types.includes(Type))
+    .map(([id]) => read(id, propertiesOf(resources, type, id)));
 
-function propertiesOf<Properties extends z.ZodType>(
+const propertiesOf = <Properties extends z.ZodType>(
   resources: Resources,
-  kind: ResourceType<Properties>,
+  type: ResourceType<Properties>,
   id: string,
-): z.infer<Properties> {
-  const parsed = kind.properties.safeParse(resources[id]?.Properties);
+): z.infer<Properties> => {
+  const parsed = type.properties.safeParse(resources[id]?.Properties);
   if (parsed.success) return parsed.data;
-  throw new StartError(`The local stack cannot run ${id} (${kind.types[0]}): ${z.prettifyError(parsed.error)}`);
-}
+  throw new StartError(`The local stack does not support ${id} (${type.types[0]}): ${z.prettifyError(parsed.error)}`);
+};
 
-/** The function that an ARN, an integration's address or a name means. */
-function functionIn(functions: readonly FunctionSettings[], reference: string): FunctionSettings {
+/** Finds a function by name, ARN or integration URI. */
+const functionIn = (functions: readonly FunctionSettings[], reference: string): FunctionSettings => {
   const found = functions.find(({ name, arn }) => reference === name || reference.split('/').includes(arn));
-  if (!found) throw new StartError(`The template calls ${reference}, which is no function of the stack.`);
+  if (!found) throw new StartError(`The template refers to ${reference}, which is not a function of the stack.`);
   return found;
-}
+};
 
-function name(value: string | undefined): string {
-  if (value === undefined) throw new Error('A resource that is run has no name.');
+const required = (value: string | undefined): string => {
+  if (value === undefined) throw new Error('The resource has no name.');
   return value;
-}
+};

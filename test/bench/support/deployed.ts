@@ -1,4 +1,4 @@
-import { synthesize } from '../../../bin/local/aws/assembly.ts';
+import { synthesize } from '../../../bin/local/assembly.ts';
 import { type FunctionSettings, lambdaEnvironment } from '../../../bin/local/aws/lambda/environment.ts';
 import { readTemplate } from '../../../bin/local/aws/template.ts';
 import { functionNames } from '../../../lib/bundles.ts';

@@ -17,13 +17,13 @@ import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createTable, dynamoDbService } from '../../../bin/local/aws/dynamodb.ts';
 import type { Fault } from '../../../bin/local/aws/endpoint.ts';
-import { type Ses, startSes } from '../../../bin/local/aws/ses.ts';
-import { snsService } from '../../../bin/local/aws/sns.ts';
-import type { Sent } from '../../../bin/local/inbox.ts';
+import { type SentEmail, type Ses, startSes } from '../../../bin/local/aws/ses.ts';
+import { type PublishedMessage, snsService } from '../../../bin/local/aws/sns.ts';
 import { startEndpoint, type TestEndpoint } from './support/endpoint.ts';
 
 const topic = 'arn:aws:sns:us-east-1:000000000000:alarms';
-const sent: Sent[] = [];
+const emails: SentEmail[] = [];
+const published: PublishedMessage[] = [];
 let local: TestEndpoint;
 let sesLocal: Ses;
 let dynamodb: DynamoDBClient;
@@ -32,9 +32,12 @@ let sns: SNSClient;
 let sqs: SQSClient;
 
 beforeAll(async () => {
-  const keep = (one: Sent) => void sent.push(one);
-  sesLocal = await startSes(keep);
-  local = await startEndpoint({ dynamodb: dynamoDbService(), ses: sesLocal.service, sns: snsService([topic], keep) });
+  sesLocal = await startSes((email) => void emails.push(email));
+  local = await startEndpoint({
+    dynamodb: dynamoDbService(),
+    ses: sesLocal.service,
+    sns: snsService([topic], (message) => void published.push(message)),
+  });
   dynamodb = new DynamoDBClient(local.client);
   ses = new SESClient(local.client);
   sns = new SNSClient(local.client);
@@ -46,7 +49,8 @@ afterAll(async () => {
   await local.stop();
 });
 beforeEach(() => {
-  sent.length = 0;
+  emails.length = 0;
+  published.length = 0;
 });
 afterEach(() => {
   local.endpoint.fault = () => undefined;
@@ -59,7 +63,7 @@ describe('DynamoDB', () => {
       new PutItemCommand({ TableName, Item: { pk: { S: id } }, ConditionExpression: 'attribute_not_exists(pk)' }),
     );
 
-  it('keeps items and checks conditions', async () => {
+  it('stores items and checks conditions', async () => {
     const keys = [{ AttributeName: 'pk', KeyType: 'HASH' as const }];
     await createTable(dynamodb, { name: TableName, keys, attributes: [{ AttributeName: 'pk', AttributeType: 'S' }] });
     await put('a');
@@ -87,11 +91,10 @@ describe('SES', () => {
     return ses.send(new SendEmailCommand({ Source, Destination: { ToAddresses }, Message, Tags }));
   };
 
-  it('takes a mail and puts it in the inbox', async () => {
+  it('sends an email', async () => {
     expect((await email()).MessageId).toEqual(expect.any(String));
-    expect(sent).toEqual([
+    expect(emails).toEqual([
       {
-        kind: 'email',
         from: 'us@example.com',
         to: ['a@example.org', 'b@example.org'],
         subject: 'Grüße',
@@ -101,34 +104,34 @@ describe('SES', () => {
     ]);
   });
 
-  it('keeps mails that are sent at the same time apart', async () => {
+  it('separates emails that are sent concurrently', async () => {
     const recipients = Array.from({ length: 20 }, (_, n) => `a${n}@example.org`);
     await Promise.all(recipients.map((address) => email({ ToAddresses: [address], Subject: address })));
-    expect(sent.map((mail) => mail.kind === 'email' && [mail.to, mail.subject])).toEqual(
+    expect(emails.map(({ to, subject }) => [to, subject])).toEqual(
       expect.arrayContaining(recipients.map((address) => [[address], address])),
     );
   });
 
-  it('takes a raw mail', async () => {
+  it('sends a raw email', async () => {
     const Data = Buffer.from('From: us@example.com\r\nTo: a@example.org\r\nSubject: Raw\r\n\r\nbody\r\n');
     await ses.send(new SendRawEmailCommand({ RawMessage: { Data } }));
-    expect(sent).toMatchObject([{ kind: 'email', subject: 'Raw', text: 'body\n' }]);
+    expect(emails).toMatchObject([{ subject: 'Raw', text: 'body\n' }]);
   });
 
-  it('refuses what it cannot send, as SES does', async () => {
+  it('rejects invalid requests as SES does', async () => {
     await expect(email({ Subject: '' })).rejects.toMatchObject({ name: 'ValidationError' });
     await expect(email({ ToAddresses: [] })).rejects.toMatchObject({ name: 'ValidationError' });
-    await expect(email({ ToAddresses: ['nobody'] })).rejects.toMatchObject({ name: 'InvalidParameterValue' });
+    await expect(email({ ToAddresses: ['invalid'] })).rejects.toMatchObject({ name: 'InvalidParameterValue' });
     const verify = new VerifyEmailIdentityCommand({ EmailAddress: 'a@example.org' });
     await expect(ses.send(verify)).rejects.toMatchObject({ name: 'InvalidAction' });
-    expect(sent).toEqual([]);
+    expect(emails).toEqual([]);
   });
 
   const tags = (count: number) => Array.from({ length: count }, (_, index) => ({ Name: `t${index}`, Value: 'v' }));
 
-  it('takes 50 tags of letters, digits, underscores and dashes, 256 at most', async () => {
+  it('accepts 50 tags of up to 256 letters, digits, underscores and dashes', async () => {
     await email({ Tags: [...tags(49), { Name: 'N_-9'.repeat(64), Value: 'v'.repeat(256) }] });
-    expect(sent).toHaveLength(1);
+    expect(emails).toHaveLength(1);
   });
 
   it.each([
@@ -138,37 +141,37 @@ describe('SES', () => {
     ['a value with a colon', [{ Name: 'n', Value: 'a:b' }]],
     ['a value with an umlaut', [{ Name: 'n', Value: 'ä' }]],
     ['an empty value', [{ Name: 'n', Value: '' }]],
-    ['two tags of one name', [...tags(1), ...tags(1)]],
-  ])('refuses %s', async (_, Tags) => {
+    ['two tags with the same name', [...tags(1), ...tags(1)]],
+  ])('rejects %s', async (_, Tags) => {
     await expect(email({ Tags })).rejects.toMatchObject({ name: 'InvalidParameterValue' });
-    expect(sent).toEqual([]);
+    expect(emails).toEqual([]);
   });
 
-  it('takes a message of 10 MB once it is encoded, and no larger one', async () => {
+  it('accepts an encoded message of up to 10 MB', async () => {
     const megabytes = 1024 * 1024;
     await email({ Text: 'x'.repeat(9.9 * megabytes) });
     const tooLarge = { name: 'InvalidParameterValue', message: expect.stringContaining('more than 10485760 bytes') };
     await expect(email({ Text: 'x'.repeat(10 * megabytes) })).rejects.toMatchObject(tooLarge);
-    // 3.6 MB of UTF-8, three characters for each byte.
+    // 3.6 MB of UTF-8, encoded as three characters per byte.
     await expect(email({ Text: 'ä'.repeat(1.8 * megabytes) })).rejects.toMatchObject(tooLarge);
-    expect(sent).toHaveLength(1);
+    expect(emails).toHaveLength(1);
   });
 });
 
 describe('SNS', () => {
-  it('takes a text with its attributes and a message to a topic', async () => {
+  it('publishes an SMS with its attributes and a message to a topic', async () => {
     const smsType = { DataType: 'String', StringValue: 'Transactional' };
     const MessageAttributes = { 'AWS.SNS.SMS.SMSType': smsType };
     await sns.send(new PublishCommand({ PhoneNumber: '+14155550100', Message: 'hello & <you>', MessageAttributes }));
     await sns.send(new PublishCommand({ TopicArn: topic, Subject: 'Subject', Message: 'text' }));
-    expect(sent).toEqual([
+    expect(published).toEqual([
       {
-        kind: 'sms',
-        to: '+14155550100',
+        to: 'phone',
+        phoneNumber: '+14155550100',
         text: 'hello & <you>',
         attributes: { 'AWS.SNS.SMS.SMSType': 'Transactional' },
       },
-      { kind: 'managed', topic, subject: 'Subject', text: 'text' },
+      { to: 'topic', topicArn: topic, subject: 'Subject', text: 'text' },
     ]);
   });
 
@@ -179,23 +182,23 @@ describe('SNS', () => {
     ['a subject with a line break', { TopicArn: topic, Subject: 'a\nb', Message: 'a' }, 'InvalidParameterException'],
     ['no destination', { Message: 'a' }, 'InvalidParameterException'],
     ['an unknown topic', { TopicArn: `${topic}2`, Message: 'a' }, 'NotFoundException'],
-  ])('refuses %s', async (_, request, name) => {
+  ])('rejects %s', async (_, request, name) => {
     await expect(sns.send(new PublishCommand(request))).rejects.toMatchObject({ name });
-    expect(sent).toEqual([]);
+    expect(published).toEqual([]);
   });
 
-  it('names an action that it does not have', async () => {
+  it('rejects an unsupported action', async () => {
     await expect(sns.send(new ListTopicsCommand({}))).rejects.toMatchObject({ name: 'InvalidAction' });
   });
 });
 
 describe('the endpoint', () => {
-  it('says so when it has no such service', async () => {
+  it('returns an error for an unknown service', async () => {
     const send = sqs.send(new SendMessageCommand({ QueueUrl: `${local.client.endpoint}/1/a`, MessageBody: 'a' }));
     await expect(send).rejects.toThrow('The local endpoint has no service for POST');
   });
 
-  it('answers unsigned and unreadable requests with an error too', async () => {
+  it('returns 400 for unsigned and malformed requests', async () => {
     for (const init of [
       {},
       { method: 'POST', body: 'nonsense' },
@@ -211,7 +214,7 @@ describe('the endpoint', () => {
     expect([...local.endpoint.calls]).toEqual([['local-test sns.Publish', 1]]);
   });
 
-  it('fails calls on request, in the form of their protocol', async () => {
+  it('injects errors in the protocol of the service', async () => {
     local.endpoint.fault = ({ service }) =>
       service === 'sns'
         ? { status: 400, type: 'Throttled', message: 'Rate exceeded' }
@@ -226,12 +229,12 @@ describe('the endpoint', () => {
     });
   });
 
-  describe('when only the response fails', () => {
+  describe('with a fault of the response', () => {
     const TableName = 'responses';
     const Item = { pk: { S: 'a' } };
     const stored = async () => (await dynamodb.send(new GetItemCommand({ TableName, Key: Item }))).Item;
     const put = (client = dynamodb) => client.send(new PutItemCommand({ TableName, Item }));
-    const impatient = (maxAttempts: number) =>
+    const clientWithTimeout = (maxAttempts: number) =>
       new DynamoDBClient({
         ...local.client,
         maxAttempts,
@@ -251,18 +254,18 @@ describe('the endpoint', () => {
       ({ action }) =>
         action === 'PutItem' ? fault : undefined;
 
-    it('applies the call and sends its response late', async () => {
+    it('applies the call and delays its response', async () => {
       local.endpoint.fault = puts({ response: 'late', delayMs: 60 });
-      const begun = performance.now();
+      const startedAtMs = performance.now();
       const putting = put();
       while (!(await stored())) await new Promise(setImmediate);
       await putting;
-      expect(performance.now() - begun).toBeGreaterThanOrEqual(55);
+      expect(performance.now() - startedAtMs).toBeGreaterThanOrEqual(55);
     });
 
-    it('applies the call again when the SDK repeats it, since the response did not come in time', async () => {
+    it('applies the call again when the SDK retries it after a timeout', async () => {
       local.endpoint.calls.clear();
-      const client = impatient(6);
+      const client = clientWithTimeout(6);
       let calls = 0;
       local.endpoint.fault = ({ action }) =>
         action === 'PutItem' && ++calls < 3 ? { response: 'late', delayMs: 5_000 } : undefined;
@@ -272,8 +275,8 @@ describe('the endpoint', () => {
       expect(await stored()).toEqual(Item);
     });
 
-    it('never answers where the delay is infinite', async () => {
-      const client = impatient(1);
+    it('never responds if the delay is infinite', async () => {
+      const client = clientWithTimeout(1);
       local.endpoint.fault = puts({ response: 'late', delayMs: Number.POSITIVE_INFINITY });
       await expect(put(client)).rejects.toMatchObject({ name: 'TimeoutError' });
       client.destroy();

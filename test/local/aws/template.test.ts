@@ -3,11 +3,11 @@ import { type References, textOf } from '../../../bin/local/aws/intrinsics.ts';
 import { readTemplate } from '../../../bin/local/aws/template.ts';
 import { sub, template } from './support/template.ts';
 
-const surroundings = { endpointUrl: 'http://127.0.0.1:4566', bundle: (key: string) => `/bundles/${key}` };
-const plan = readTemplate(template, surroundings);
+const context = { endpointUrl: 'http://127.0.0.1:4566', bundle: (key: string) => `/bundles/${key}` };
+const plan = readTemplate(template, context);
 
 describe('the plan of a template', () => {
-  it('has functions with their resolved environment, called by their construct', () => {
+  it('has functions with resolved environments, named after their constructs', () => {
     expect(plan.functions).toHaveLength(3);
     expect(plan.functions[0]).toEqual({
       name: 'enqueue',
@@ -24,7 +24,7 @@ describe('the plan of a template', () => {
     });
   });
 
-  it("has queues with CloudFormation's defaults and their redrive", () => {
+  it("has queues with CloudFormation's defaults and their redrive policies", () => {
     expect(plan.queues).toMatchObject([
       { logicalId: 'Dead', name: 'Jobs-Dead', visibilitySeconds: 30, retentionSeconds: 1_209_600 },
       {
@@ -33,8 +33,8 @@ describe('the plan of a template', () => {
         arn: 'arn:aws:sqs:us-east-1:000000000000:Jobs',
         delaySeconds: 0,
         retentionSeconds: 345_600,
-        maximumBytes: 1_048_576,
-        redrive: { targetArn: 'arn:aws:sqs:us-east-1:000000000000:Jobs-Dead', maximumReceives: 2 },
+        maxBytes: 1_048_576,
+        redrive: { targetArn: 'arn:aws:sqs:us-east-1:000000000000:Jobs-Dead', maxReceiveCount: 2 },
       },
     ]);
   });
@@ -48,7 +48,7 @@ describe('the plan of a template', () => {
         queueArn: 'arn:aws:sqs:us-east-1:000000000000:Jobs',
         batchSize: 10,
         windowSeconds: 0,
-        maximumConcurrency: 2,
+        maxConcurrency: 2,
         reportsFailures: true,
       },
     ]);
@@ -59,9 +59,9 @@ describe('the plan of a template', () => {
     expect(plan.output('Described')).toBe('StorageTokens in us-east-1');
   });
 
-  it('says which output is missing or cannot be resolved, when it is asked for', () => {
+  it('rejects reading an output that is missing or cannot be resolved', () => {
     expect(() => plan.output('Other')).toThrow('The stack has no output Other.');
-    expect(() => plan.output('Unresolvable')).toThrow('refers to Role.Arn, which has no local stand-in');
+    expect(() => plan.output('Unresolvable')).toThrow('refers to Role.Arn, which does not exist locally');
   });
 
   const changed = (id: string, Type: string, Properties: object) => ({
@@ -70,32 +70,32 @@ describe('the plan of a template', () => {
   });
 
   it.each([
-    ['a FIFO queue', changed('Jobs', 'AWS::SQS::Queue', { FifoQueue: true }), 'cannot run Jobs (AWS::SQS::Queue)'],
     [
-      'a function without code',
-      changed('DeliveryJob', 'AWS::Lambda::Function', { Handler: 'a.b' }),
-      'cannot run DeliveryJob',
+      'a FIFO queue',
+      changed('Jobs', 'AWS::SQS::Queue', { FifoQueue: true }),
+      'does not support Jobs (AWS::SQS::Queue)',
     ],
+    ['a function without code', changed('Work', 'AWS::Lambda::Function', { Handler: 'a.b' }), 'does not support Work'],
     [
-      'a route to nowhere',
+      'a route without an integration',
       changed('EnqueueRoute', 'AWS::ApiGatewayV2::Route', { RouteKey: 'GET /', Target: 'integrations/none' }),
-      'cannot run none (AWS::ApiGatewayV2::Integration)',
+      'does not support none (AWS::ApiGatewayV2::Integration)',
     ],
     [
-      'a variable that nothing here stands for',
+      'a variable with an unsupported intrinsic function',
       changed('Fallback', 'AWS::Lambda::Function', {
         Code: { S3Key: 'a.zip' },
         Handler: 'a.b',
         Environment: { Variables: { A: { 'Fn::ImportValue': 'x' } } },
       }),
-      'uses Fn::ImportValue, which the local stack does not know',
+      'uses Fn::ImportValue, which the local stack does not support',
     ],
-  ])('refuses %s in one sentence', (_, wrong, sentence) => {
-    expect(() => readTemplate(wrong, surroundings)).toThrow(sentence);
+  ])('rejects %s', (_, invalid, message) => {
+    expect(() => readTemplate(invalid, context)).toThrow(message);
   });
 });
 
-describe('a value of a template', () => {
+describe('a template value', () => {
   const references: References = {
     ref: (id) => (id === 'Thing' ? 'thing' : undefined),
     attribute: (id, name) => (id === 'Thing' && name === 'Sub.Name' ? 'nested' : undefined),
@@ -117,7 +117,7 @@ describe('a value of a template', () => {
     [{ 'Fn::Sub': [sub('x'), { x: { Ref: 'Thing' } }] }, 'thing'],
     [{ 'Fn::Select': [1, { 'Fn::Split': ['/', 'a/b'] }] }, 'b'],
     [{ 'Fn::Select': ['0', ['a', 'b']] }, 'a'],
-  ])('%j is %s', (value, text) => {
+  ])('%j resolves to %s', (value, text) => {
     expect(textOf(value, references)).toBe(text);
   });
 
@@ -125,12 +125,12 @@ describe('a value of a template', () => {
     [{ Ref: 'Other' }, 'refers to Other'],
     [{ 'Fn::GetAtt': ['Thing', 'Arn'] }, 'refers to Thing.Arn'],
     [{ 'Fn::Sub': sub('Other') }, 'refers to Other'],
-    [{ 'Fn::Select': [2, ['a']] }, 'selects part 2 of a shorter list'],
+    [{ 'Fn::Select': [2, ['a']] }, 'selects item 2 of a shorter list'],
     [{ 'Fn::If': ['a', 'b', 'c'] }, 'uses Fn::If'],
-    [{ Ref: 'Thing', more: 1 }, 'where a text belongs'],
+    [{ Ref: 'Thing', more: 1 }, 'where text is required'],
     [{ Ref: ['Thing'] }, 'malformed Ref'],
-    [null, 'where a text belongs'],
-  ])('%j is an error that says why', (value, sentence) => {
-    expect(() => textOf(value, references)).toThrow(sentence);
+    [null, 'where text is required'],
+  ])('%j is rejected', (value, message) => {
+    expect(() => textOf(value, references)).toThrow(message);
   });
 });

@@ -6,28 +6,28 @@ import { InsightRule } from './insight-rule.ts';
 import { type Expression, parseExpression } from './metric-math-syntax.ts';
 import type { MetricIdentity } from './metric-store.ts';
 
-/** A metric or an expression that an alarm names by an id. */
+/** A metric or an expression of an alarm, with its id. */
 export type AlarmQuery =
   | { id: string; metric: MetricIdentity; statistic: string; periodMs: number }
   | { id: string; expression: Expression };
 
-/** What CloudWatch does with periods without data. */
+/** How CloudWatch treats periods without data. */
 export type TreatMissingData = z.infer<typeof treatMissingData>;
 
 /** A metric alarm with every reference resolved. */
-export interface AlarmDefinition {
-  /** Its construct: `InternalErrors-webhook`. */
+export type AlarmDefinition = {
+  /** The id of its construct, such as `Throttles-worker`. */
   name: string;
   queries: readonly AlarmQuery[];
   /** The id of the query whose data points are compared with the threshold. */
-  watchedId: string;
+  returnedId: string;
   periodMs: number;
   evaluationPeriods: number;
   datapointsToAlarm: number;
   threshold: number;
   comparison: z.infer<typeof comparison>;
   treatMissingData: TreatMissingData;
-}
+};
 
 const treatMissingData = z.enum(['missing', 'ignore', 'breaching', 'notBreaching']);
 const comparison = z.enum([
@@ -38,7 +38,7 @@ const comparison = z.enum([
 ]);
 const periodSeconds = z.number().int().multipleOf(60).min(60);
 const dimensions = z.array(z.strictObject({ Name: z.string(), Value: z.unknown() })).default([]);
-const rules = {
+const alarmRules = {
   ComparisonOperator: comparison,
   EvaluationPeriods: z.number().int().min(1),
   DatapointsToAlarm: z.number().int().min(1).optional(),
@@ -49,8 +49,8 @@ const rules = {
   OKActions: z.unknown().optional(),
   Tags: z.unknown().optional(),
 };
-const ofOneMetric = z.strictObject({
-  ...rules,
+const singleMetricAlarm = z.strictObject({
+  ...alarmRules,
   Namespace: z.string(),
   MetricName: z.string(),
   Dimensions: dimensions,
@@ -78,21 +78,28 @@ const query = z.union([
     ReturnData: z.boolean().optional(),
   }),
 ]);
-// CloudWatch takes ten metrics in an alarm at most, and as many expressions.
-const ofQueries = z.strictObject({ ...rules, Metrics: z.array(query).min(1).max(20) });
-const alarm = z.union([ofOneMetric, ofQueries]);
+/** CloudWatch allows ten metrics and ten expressions in an alarm. */
+const MAX_METRICS = 10;
+const metricMathAlarm = z.strictObject({
+  ...alarmRules,
+  Metrics: z
+    .array(query)
+    .min(1)
+    .max(2 * MAX_METRICS),
+});
+const alarm = z.union([singleMetricAlarm, metricMathAlarm]);
 
-/** The metric alarms and the Contributor Insights rules of a synthesized template. */
-export interface MonitoringPlan {
+/** The metric alarms and Contributor Insights rules of a synthesized template. */
+export type MonitoringPlan = {
   alarms: AlarmDefinition[];
   insightRules: InsightRule[];
-  /** The function whose lines a log group holds, by the group's name. */
+  /** The function that writes to a log group, by the name of the log group. */
   functionOfLogGroup: Map<string, string>;
   /** The ids of the HTTP APIs. */
   apiIds: string[];
-  /** The names of the queues that a schedule keeps active, so that SQS reports their metrics without a pause. */
+  /** The names of the queues that a schedule keeps active, so that SQS never stops reporting their metrics. */
   queuesKeptActive: Set<string>;
-}
+};
 
 const loggingFunction = z.looseObject({ LoggingConfig: z.looseObject({ LogGroup: z.unknown() }) });
 const insightRule = z.looseObject({ RuleName: z.unknown(), RuleBody: z.unknown() });
@@ -100,11 +107,11 @@ const schedule = z.looseObject({ Target: z.looseObject({ Arn: z.unknown(), Input
 const queueCall = z.object({ QueueUrl: z.string() });
 
 /**
- * Reads what of a template watches the stack.
+ * Reads the monitoring resources of a template.
  *
- * @throws Error where an alarm uses what is not known here
+ * @throws Error if an alarm uses an unsupported feature
  */
-export function readMonitoring(template: unknown): MonitoringPlan {
+export const readMonitoring = (template: unknown): MonitoringPlan => {
   const resources = templateResources(template);
   const references = referencesOf(resources, '');
   const text = (value: unknown) => textOf(value, references);
@@ -135,38 +142,44 @@ export function readMonitoring(template: unknown): MonitoringPlan {
       }),
     ),
   };
-}
+};
 
-/** `Stack/Monitoring/Throttles-send-sms/Alarm/Resource` is called `Throttles-send-sms`. */
-function nameOf(id: string, resources: Resources): string {
+/** Returns `Throttles-worker` for `Stack/Monitoring/Throttles-worker/Alarm/Resource`. */
+const nameOf = (id: string, resources: Resources): string => {
   const path = resources[id]?.Metadata['aws:cdk:path'];
   const name = path?.split('/').at(-3);
-  if (name === undefined) throw new Error(`The alarm ${id} has no path of a construct.`);
+  if (name === undefined) throw new Error(`The alarm ${id} has no construct path.`);
   return name;
-}
+};
 
-function definition(
+const definition = (
   name: string,
   properties: z.infer<typeof alarm>,
   text: (value: unknown) => string,
-): AlarmDefinition {
+): AlarmDefinition => {
   const queries =
-    'Metrics' in properties ? properties.Metrics.map((each) => queryOf(each, text)) : [onlyQuery(properties, text)];
-  const watchedId = 'Metrics' in properties ? watched(name, properties.Metrics) : ONLY_ID;
-  const periods = queries.flatMap((each) => ('metric' in each ? each.periodMs : []));
-  const declared =
     'Metrics' in properties
-      ? properties.Metrics.flatMap((each) =>
-          'Expression' in each && each.Period !== undefined ? each.Period * 1000 : [],
+      ? properties.Metrics.map((declared) => queryOf(declared, text))
+      : [singleQuery(properties, text)];
+  const returnedId = 'Metrics' in properties ? returnedQueryId(name, properties.Metrics) : SINGLE_QUERY_ID;
+  const metricPeriodsMs = queries.flatMap((alarmQuery) => ('metric' in alarmQuery ? alarmQuery.periodMs : []));
+  const expressionPeriodsMs =
+    'Metrics' in properties
+      ? properties.Metrics.flatMap((declared) =>
+          'Expression' in declared && declared.Period !== undefined ? declared.Period * 1000 : [],
         )
       : [];
-  const [periodMs, ...others] = new Set([...periods, ...declared]);
-  if (periodMs === undefined || others.length > 0) throw new Error(`The alarm ${name} has not exactly one period.`);
-  if (periods.length > 10) throw new Error(`The alarm ${name} has ${periods.length} metrics; CloudWatch takes 10.`);
+  const [periodMs, ...otherPeriods] = new Set([...metricPeriodsMs, ...expressionPeriodsMs]);
+  if (periodMs === undefined || otherPeriods.length > 0) {
+    throw new Error(`The alarm ${name} does not have exactly one period.`);
+  }
+  if (metricPeriodsMs.length > MAX_METRICS) {
+    throw new Error(`The alarm ${name} has ${metricPeriodsMs.length} metrics; CloudWatch allows ${MAX_METRICS}.`);
+  }
   return {
     name,
     queries,
-    watchedId,
+    returnedId,
     periodMs,
     evaluationPeriods: properties.EvaluationPeriods,
     datapointsToAlarm: properties.DatapointsToAlarm ?? properties.EvaluationPeriods,
@@ -174,32 +187,31 @@ function definition(
     comparison: properties.ComparisonOperator,
     treatMissingData: properties.TreatMissingData,
   };
-}
+};
 
-const ONLY_ID = 'only';
+const SINGLE_QUERY_ID = 'single';
 
-function onlyQuery(properties: z.infer<typeof ofOneMetric>, text: (value: unknown) => string): AlarmQuery {
+const singleQuery = (properties: z.infer<typeof singleMetricAlarm>, text: (value: unknown) => string): AlarmQuery => {
   const { Namespace, MetricName, Dimensions, Period, Statistic, ExtendedStatistic } = properties;
   const statistic = Statistic ?? ExtendedStatistic;
   if (statistic === undefined) throw new Error(`An alarm of ${MetricName} has no statistic.`);
   const metric = { namespace: Namespace, name: MetricName, dimensions: dimensionsOf(Dimensions, text) };
-  return { id: ONLY_ID, metric, statistic, periodMs: Period * 1000 };
-}
+  return { id: SINGLE_QUERY_ID, metric, statistic, periodMs: Period * 1000 };
+};
 
-function queryOf(each: z.infer<typeof query>, text: (value: unknown) => string): AlarmQuery {
-  if (!('MetricStat' in each)) return { id: each.Id, expression: parseExpression(text(each.Expression)) };
-  const { Metric, Period, Stat } = each.MetricStat;
+const queryOf = (declared: z.infer<typeof query>, text: (value: unknown) => string): AlarmQuery => {
+  if (!('MetricStat' in declared)) return { id: declared.Id, expression: parseExpression(text(declared.Expression)) };
+  const { Metric, Period, Stat } = declared.MetricStat;
   const { Namespace, MetricName, Dimensions } = Metric;
   const metric = { namespace: Namespace, name: MetricName, dimensions: dimensionsOf(Dimensions, text) };
-  return { id: each.Id, metric, statistic: Stat, periodMs: Period * 1000 };
-}
+  return { id: declared.Id, metric, statistic: Stat, periodMs: Period * 1000 };
+};
 
-function dimensionsOf(list: z.infer<typeof dimensions>, text: (value: unknown) => string): Record<string, string> {
-  return Object.fromEntries(list.map(({ Name, Value }) => [Name, text(Value)]));
-}
+const dimensionsOf = (list: z.infer<typeof dimensions>, text: (value: unknown) => string): Record<string, string> =>
+  Object.fromEntries(list.map(({ Name, Value }) => [Name, text(Value)]));
 
-function watched(name: string, queries: z.infer<typeof query>[]): string {
+const returnedQueryId = (name: string, queries: z.infer<typeof query>[]): string => {
   const [only, ...others] = queries.filter(({ ReturnData = true }) => ReturnData);
-  if (!only || others.length > 0) throw new Error(`The alarm ${name} returns not exactly one time series.`);
+  if (!only || others.length > 0) throw new Error(`The alarm ${name} does not return exactly one time series.`);
   return only.Id;
-}
+};

@@ -5,30 +5,30 @@ import { type MetricIdentity, MINUTE_MS } from './metric-store.ts';
 /** The states of a metric alarm. */
 export type AlarmState = 'OK' | 'ALARM' | 'INSUFFICIENT_DATA';
 
-/** What alarms look at. */
-export interface AlarmData {
+/** The data that alarms evaluate. */
+export type AlarmData = {
   statistic(metric: MetricIdentity, statistic: string, startMs: number, endMs: number): number | undefined;
   insightRule(ruleName: string, metric: string, startMs: number, endMs: number): number | undefined;
-}
+};
 
 /**
- * CloudWatch looks back further than the evaluation periods, so that data that is late or sparse can still be evaluated. How
- * much further it does not say; in the examples of its documentation it is two periods.
+ * CloudWatch evaluates more data points than the evaluation periods, to account for late or sparse data. AWS does not
+ * document how many more; the examples of its documentation have two.
  */
 const EXTRA_PERIODS = 2;
 
 /**
- * The data points of an alarm at a time, the oldest first. The window slides: its last period ends with the last whole minute.
+ * Returns the data points of an alarm, oldest first. The last period ends with the last whole minute before `nowMs`.
  */
-export function dataPoints(definition: AlarmDefinition, data: AlarmData, nowMs: number): DataPoint[] {
-  const lastEnd = Math.floor(nowMs / MINUTE_MS) * MINUTE_MS;
+export const dataPoints = (definition: AlarmDefinition, data: AlarmData, nowMs: number): DataPoint[] => {
+  const lastEndMs = Math.floor(nowMs / MINUTE_MS) * MINUTE_MS;
   return Array.from({ length: definition.evaluationPeriods + EXTRA_PERIODS }, (_, index) => {
-    const endMs = lastEnd - (definition.evaluationPeriods + EXTRA_PERIODS - 1 - index) * definition.periodMs;
-    return dataPoint(definition, definition.watchedId, data, endMs);
+    const endMs = lastEndMs - (definition.evaluationPeriods + EXTRA_PERIODS - 1 - index) * definition.periodMs;
+    return dataPoint(definition, definition.returnedId, data, endMs);
   });
-}
+};
 
-function dataPoint(definition: AlarmDefinition, id: string, data: AlarmData, endMs: number): DataPoint {
+const dataPoint = (definition: AlarmDefinition, id: string, data: AlarmData, endMs: number): DataPoint => {
   const startMs = endMs - definition.periodMs;
   const found = definition.queries.find((query) => query.id === id);
   if (!found) throw new Error(`The alarm ${definition.name} has no metric ${id}.`);
@@ -41,58 +41,54 @@ function dataPoint(definition: AlarmDefinition, id: string, data: AlarmData, end
       ),
     insightRule: (name, metric) => data.insightRule(name, metric, startMs, endMs),
   });
-}
+};
 
-/** The rules of an alarm that its state follows from. */
+/** The properties of an alarm that determine its state. */
 export type EvaluationRules = Pick<
   AlarmDefinition,
   'evaluationPeriods' | 'datapointsToAlarm' | 'threshold' | 'comparison' | 'treatMissingData'
 >;
 
 /**
- * The state that follows from data points, the oldest first, by the rules of the CloudWatch documentation ("Configuring how
- * CloudWatch alarms treat missing data"): real data points count before missing ones, from as far back as was looked; what is
- * missing then is filled as the alarm says.
+ * Returns the next state of an alarm from its data points, oldest first, as CloudWatch documents it ("Configuring how
+ * CloudWatch alarms treat missing data"): existing data points of the whole range count first; only then are missing
+ * ones filled in.
  */
-export function nextState(rules: EvaluationRules, points: readonly DataPoint[], current: AlarmState): AlarmState {
+export const nextState = (rules: EvaluationRules, points: readonly DataPoint[], current: AlarmState): AlarmState => {
   const { evaluationPeriods, datapointsToAlarm, treatMissingData } = rules;
   const breaching = points.filter((point) => point !== undefined).map((point) => isBreaching(rules, point));
   const filledCount = Math.max(0, evaluationPeriods - breaching.length);
   const recent = breaching.slice(-evaluationPeriods);
   if (filledCount === 0) return stateOf(count(recent) >= datapointsToAlarm);
   if (treatMissingData === 'breaching' || treatMissingData === 'notBreaching') {
-    const filled = treatMissingData === 'breaching' ? filledCount : 0;
-    return stateOf(count(recent) + filled >= datapointsToAlarm);
+    const filledBreaching = treatMissingData === 'breaching' ? filledCount : 0;
+    return stateOf(count(recent) + filledBreaching >= datapointsToAlarm);
   }
-  return withGaps(rules, points, treatMissingData, current);
-}
+  return stateWithGaps(rules, points, treatMissingData, current);
+};
 
-/** Too few real data points, and nothing to fill the gaps with: they decide alone, unless all of them are breaching. */
-function withGaps(
+/** Evaluates fewer data points than evaluation periods without filling the gaps. */
+const stateWithGaps = (
   rules: EvaluationRules,
   points: readonly DataPoint[],
   treatMissingData: Extract<TreatMissingData, 'missing' | 'ignore'>,
   current: AlarmState,
-): AlarmState {
+): AlarmState => {
   const present = points.filter((point) => point !== undefined).map((point) => isBreaching(rules, point));
   if (present.length === 0) return treatMissingData === 'ignore' ? current : 'INSUFFICIENT_DATA';
   if (count(present) >= rules.datapointsToAlarm) return 'ALARM';
   if (present.includes(false)) return 'OK';
   if (treatMissingData === 'ignore') return current;
-  // Nothing but breaching since this many periods: CloudWatch takes that for an alarm, and anything shorter for premature.
+  // All data points breach: CloudWatch changes to ALARM only if the oldest is at least `datapointsToAlarm` periods old.
   const agePeriods = points.length - points.findIndex((point) => point !== undefined);
   return stateOf(agePeriods >= rules.datapointsToAlarm);
-}
+};
 
-function count(breaching: readonly boolean[]): number {
-  return breaching.filter(Boolean).length;
-}
+const count = (breaching: readonly boolean[]): number => breaching.filter(Boolean).length;
 
-function stateOf(isAlarm: boolean): AlarmState {
-  return isAlarm ? 'ALARM' : 'OK';
-}
+const stateOf = (isAlarm: boolean): AlarmState => (isAlarm ? 'ALARM' : 'OK');
 
-function isBreaching({ comparison, threshold }: EvaluationRules, value: number): boolean {
+const isBreaching = ({ comparison, threshold }: EvaluationRules, value: number): boolean => {
   switch (comparison) {
     case 'GreaterThanOrEqualToThreshold':
       return value >= threshold;
@@ -103,4 +99,4 @@ function isBreaching({ comparison, threshold }: EvaluationRules, value: number):
     case 'LessThanOrEqualToThreshold':
       return value <= threshold;
   }
-}
+};

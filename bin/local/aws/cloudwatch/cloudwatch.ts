@@ -1,44 +1,44 @@
 import { z } from 'zod';
-import type { RequestReport } from '../gateway/request-report.ts';
-import type { InvocationReport } from '../lambda/invocation-report.ts';
+import type { RequestReport } from '../gateway/gateway.ts';
+import type { InvocationReport } from '../lambda/lambda.ts';
 import type { MonitoringPlan } from './alarm-definition.ts';
 import { type AlarmData, type AlarmState, dataPoints, nextState } from './alarm-evaluation.ts';
-import { maximumConcurrency, type RunningTime } from './concurrency.ts';
+import { maxConcurrency, type RunningTime } from './concurrency.ts';
 import { embeddedMeasurements } from './embedded-metrics.ts';
 import { MetricStore, MINUTE_MS } from './metric-store.ts';
 import { QueueSampler, type SampledQueue } from './queue-sampler.ts';
 
-/** A change of an alarm's state. */
-export interface AlarmTransition {
+/** A state change of an alarm. */
+export type AlarmTransition = {
   alarm: string;
   state: AlarmState;
   /** Milliseconds since the epoch. */
   atMs: number;
-}
+};
 
-/** How CloudWatch is told about the stack. */
-export interface CloudWatchOptions {
+/** Options of CloudWatch. */
+export type CloudWatchOptions = {
   plan: MonitoringPlan;
-  /** Milliseconds since the epoch, by the stack's time. */
+  /** Returns the time of the stack's clock, in ms since the epoch. */
   now: () => number;
-  /** How long after the end of its minute a value can be seen: AWS services publish once a minute. */
+  /** The delay until the values of a minute are visible: AWS services publish once a minute. */
   publicationDelayMs?: number;
-}
+};
 
 const jsonObject = z.record(z.string(), z.unknown());
 
 /**
- * CloudWatch for a local stack: it collects the metrics that functions log and that AWS services report, and evaluates the
- * alarms of the synthesized template over them once a minute.
+ * Collects the metrics that functions log and that AWS services report, and evaluates the alarms of a template once a
+ * minute.
  */
 export class CloudWatch {
-  /** Every change of state, the oldest first. */
+  /** All state changes, oldest first. */
   readonly transitions: AlarmTransition[] = [];
   readonly #options: Required<CloudWatchOptions>;
   readonly #store = new MetricStore();
   readonly #sampler: QueueSampler;
   readonly #states: Map<string, AlarmState>;
-  /** The invocations of the minute, by function. */
+  /** The invocations of the current minute, by function. */
   readonly #runs = new Map<string, RunningTime[]>();
 
   constructor({ plan, now, publicationDelayMs = MINUTE_MS }: CloudWatchOptions) {
@@ -47,7 +47,7 @@ export class CloudWatch {
     this.#states = new Map(plan.alarms.map(({ name }) => [name, 'INSUFFICIENT_DATA']));
   }
 
-  /** The state of an alarm; throws where there is none of this name. */
+  /** Returns the state of an alarm. Throws if there is no alarm with this name. */
   state(alarm: string): AlarmState {
     const state = this.#states.get(alarm);
     if (state === undefined) throw new Error(`There is no alarm ${alarm}.`);
@@ -59,18 +59,18 @@ export class CloudWatch {
     return [...this.#states].filter(([, state]) => state === 'ALARM').map(([name]) => name);
   }
 
-  /** Takes a line that a function logged; throws where its metrics break the rules of EMF. */
+  /** Records a log line of a function. Throws if its embedded metrics are invalid. */
   readonly log = (text: string, functionName: string): void => {
     const line = parsed(text);
     if (!line) return;
     for (const measurement of embeddedMeasurements(line)) this.#store.put(measurement);
     const { plan, now } = this.#options;
     for (const [group, owner] of plan.functionOfLogGroup) {
-      if (owner === functionName) for (const rule of plan.insightRules) rule.read(group, line, now());
+      if (owner === functionName) for (const rule of plan.insightRules) rule.add(group, line, now());
     }
   };
 
-  /** Takes a report of an invocation: a throttled one counts neither as an invocation nor as an error. */
+  /** Records an invocation. A throttled invocation counts neither as an invocation nor as an error. */
   readonly invocation = ({ functionName, endedAtMs, result, durationMs }: InvocationReport): void => {
     const values: Record<string, number> =
       result === 'throttle'
@@ -84,7 +84,7 @@ export class CloudWatch {
     runs.push(run);
   };
 
-  /** Takes a report of a request to the HTTP API. */
+  /** Records a request to the HTTP API. */
   readonly request = ({ status, latencyMs }: RequestReport): void => {
     const values = {
       Count: 1,
@@ -96,7 +96,7 @@ export class CloudWatch {
     for (const ApiId of plan.apiIds) this.#put('AWS/ApiGateway', values, { ApiId }, now());
   };
 
-  /** Ends a minute: measures the queues, and evaluates every alarm. To be called once for each minute of the stack's time. */
+  /** Ends a minute: measures the queues and evaluates all alarms. Call it once per minute of the stack's clock. */
   endMinute(queues: Iterable<SampledQueue>): void {
     const { plan, now } = this.#options;
     const nowMs = now();
@@ -105,7 +105,7 @@ export class CloudWatch {
       for (const measurement of this.#sampler.sample(queue, minuteEndMs - 1)) this.#store.put(measurement);
     }
     this.#measureConcurrency(minuteEndMs - 1);
-    const data = this.#published(minuteEndMs);
+    const data = this.#visibleData(minuteEndMs);
     for (const alarm of plan.alarms) {
       const before = this.state(alarm.name);
       const state = nextState(alarm, dataPoints(alarm, data, minuteEndMs), before);
@@ -116,24 +116,24 @@ export class CloudWatch {
 
   #measureConcurrency(timestampMs: number): void {
     for (const [FunctionName, runs] of this.#runs) {
-      this.#put('AWS/Lambda', { ConcurrentExecutions: maximumConcurrency(runs) }, { FunctionName }, timestampMs);
+      this.#put('AWS/Lambda', { ConcurrentExecutions: maxConcurrency(runs) }, { FunctionName }, timestampMs);
     }
-    const ofAccount = maximumConcurrency([...this.#runs.values()].flat());
-    this.#put('AWS/Lambda', { ClaimedAccountConcurrency: ofAccount }, {}, timestampMs);
+    const accountConcurrency = maxConcurrency([...this.#runs.values()].flat());
+    this.#put('AWS/Lambda', { ClaimedAccountConcurrency: accountConcurrency }, {}, timestampMs);
     this.#runs.clear();
   }
 
-  /** What can be seen at a time: the newest values are not there yet. */
-  #published(nowMs: number): AlarmData {
+  /** Returns the data that is visible at `nowMs`, without the values that are not published yet. */
+  #visibleData(nowMs: number): AlarmData {
     const { plan, publicationDelayMs } = this.#options;
-    const visibleEnd = (endMs: number) => Math.min(endMs, nowMs - publicationDelayMs);
+    const visibleEndMs = (endMs: number) => Math.min(endMs, nowMs - publicationDelayMs);
     return {
       statistic: (metric, statistic, startMs, endMs) =>
-        this.#store.statistic(metric, statistic, startMs, visibleEnd(endMs)),
+        this.#store.statistic(metric, statistic, startMs, visibleEndMs(endMs)),
       insightRule: (ruleName, metric, startMs, endMs) => {
         const rule = plan.insightRules.find(({ name }) => name === ruleName);
         if (!rule) throw new Error(`There is no insight rule ${ruleName}.`);
-        return rule.metric(metric, startMs, visibleEnd(endMs));
+        return rule.metric(metric, startMs, visibleEndMs(endMs));
       },
     };
   }
@@ -145,11 +145,11 @@ export class CloudWatch {
   }
 }
 
-function parsed(text: string): Record<string, unknown> | undefined {
+const parsed = (text: string): Record<string, unknown> | undefined => {
   if (!text.startsWith('{')) return undefined;
   try {
     return jsonObject.safeParse(JSON.parse(text)).data;
   } catch {
     return undefined;
   }
-}
+};

@@ -1,23 +1,23 @@
-/** When an invocation ran, in milliseconds since the epoch. */
-export interface RunningTime {
+/** The run time of an invocation, in ms since the epoch. */
+export type RunningTime = {
   startMs: number;
   endMs: number;
-}
+};
 
-/** How many invocations ran at one moment, at most. */
-export function maximumConcurrency(runs: readonly RunningTime[]): number {
+/** Returns the maximum number of concurrent invocations. */
+export const maxConcurrency = (runs: readonly RunningTime[]): number => {
   const changes = runs
     .flatMap(({ startMs, endMs }) => [
-      { atMs: startMs, by: 1 },
-      { atMs: endMs, by: -1 },
+      { atMs: startMs, change: 1 },
+      { atMs: endMs, change: -1 },
     ])
-    // One that ends makes room for one that starts at the same moment.
-    .toSorted((one, other) => one.atMs - other.atMs || one.by - other.by);
+    // If one invocation ends when another starts, they do not overlap.
+    .toSorted((a, b) => a.atMs - b.atMs || a.change - b.change);
   let running = 0;
-  let most = 0;
-  for (const { by } of changes) {
-    running += by;
-    most = Math.max(most, running);
+  let max = 0;
+  for (const { change } of changes) {
+    running += change;
+    max = Math.max(max, running);
   }
-  return most;
-}
+  return max;
+};

@@ -14,11 +14,11 @@ const values = z.union([z.number().transform((value) => [value]), z.array(z.numb
 const dimensionValue = z.string().min(1).max(1024);
 
 /**
- * The measurements in a log line of the embedded metric format (EMF), none in any other line.
+ * Returns the measurements of a log line in the embedded metric format (EMF), or none for other lines.
  *
- * @throws ZodError where CloudWatch Logs would count an `EMFValidationErrors` or `EMFParsingErrors` and drop the metrics
+ * @throws ZodError if CloudWatch Logs would drop the metrics and count `EMFValidationErrors` or `EMFParsingErrors`
  */
-export function embeddedMeasurements(line: Record<string, unknown>): Measurement[] {
+export const embeddedMeasurements = (line: Record<string, unknown>): Measurement[] => {
   if (!('_aws' in line)) return [];
   const root = embedded.parse(line);
   const { Timestamp: timestampMs, CloudWatchMetrics: directives } = root._aws;
@@ -32,4 +32,4 @@ export function embeddedMeasurements(line: Record<string, unknown>): Measurement
       );
     }),
   );
-}
+};

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** A JSON field of a log line, such as `$.tenant_id`. */
+/** A JSON field of a log line, such as `$.user_id`. */
 const field = z.string().regex(/^\$\.\w+$/);
 const filter = z.union([
   z.strictObject({ Match: field, In: z.array(z.string()).max(10) }),
@@ -20,54 +20,58 @@ const ruleBody = z.strictObject({
 type RuleBody = z.infer<typeof ruleBody>;
 type Line = Readonly<Record<string, unknown>>;
 
-/** A Contributor Insights rule that counts log lines by contributor. */
+/** A Contributor Insights rule that counts log lines per contributor. */
 export class InsightRule {
   readonly name: string;
   readonly #body: RuleBody;
   readonly #contributions: { timestampMs: number; contributor: string }[] = [];
 
   /**
-   * @param body the rule's JSON
-   * @throws ZodError where the rule uses what is not known here
+   * @param body the rule as JSON
+   * @throws ZodError if the rule uses an unsupported feature
    */
   constructor(name: string, body: string) {
     this.name = name;
     this.#body = ruleBody.parse(JSON.parse(body));
   }
 
-  /** Takes a log line into account, if it comes from a log group of the rule and passes its filters. */
-  read(logGroupName: string, line: Line, timestampMs: number): void {
+  /** Counts a log line if it is from a log group of the rule and matches the filters. */
+  add(logGroupName: string, line: Line, timestampMs: number): void {
     const { LogGroupNames, Contribution } = this.#body;
-    if (!LogGroupNames.includes(logGroupName) || !Contribution.Filters.every((each) => passes(each, line))) return;
+    if (!LogGroupNames.includes(logGroupName) || !Contribution.Filters.every((filter) => matches(filter, line))) return;
     const keys = Contribution.Keys.map((key) => valueAt(key, line));
-    // CloudWatch leaves out lines without one of the keys.
+    // CloudWatch ignores lines that lack one of the keys.
     if (keys.includes(undefined)) return;
     this.#contributions.push({ timestampMs, contributor: JSON.stringify(keys) });
   }
 
   /**
-   * A metric of the rule from `startMs` until before `endMs`; undefined where no line contributed.
+   * Returns a metric of the rule from `startMs` (inclusive) to `endMs` (exclusive), or undefined if no line contributed.
    *
-   * @throws Error for a metric that is not known here
+   * @throws Error for an unsupported metric
    */
   metric(name: string, startMs: number, endMs: number): number | undefined {
-    const inside = this.#contributions.filter(({ timestampMs }) => timestampMs >= startMs && timestampMs < endMs);
-    const counts = [...Map.groupBy(inside, ({ contributor }) => contributor).values()].map(({ length }) => length);
+    const contributions = this.#contributions.filter(
+      ({ timestampMs }) => timestampMs >= startMs && timestampMs < endMs,
+    );
+    const counts = [...Map.groupBy(contributions, ({ contributor }) => contributor).values()].map(
+      ({ length }) => length,
+    );
     if (name !== 'UniqueContributors' && name !== 'MaxContributorValue') {
-      throw new Error(`The metric ${name} of an insight rule is not known here.`);
+      throw new Error(`The metric ${name} of an insight rule is not supported.`);
     }
     if (counts.length === 0) return undefined;
     return name === 'UniqueContributors' ? counts.length : Math.max(...counts);
   }
 }
 
-function valueAt(path: string, line: Line): string | undefined {
+const valueAt = (path: string, line: Line): string | undefined => {
   const value = line[path.slice('$.'.length)];
   return value === undefined || value === null ? undefined : String(value);
-}
+};
 
-function passes(condition: z.infer<typeof filter>, line: Line): boolean {
+const matches = (condition: z.infer<typeof filter>, line: Line): boolean => {
   const value = valueAt(condition.Match, line);
   if ('In' in condition) return value !== undefined && condition.In.includes(value);
   return value === undefined || !condition.NotIn.includes(value);
-}
+};

@@ -10,8 +10,8 @@ export type Expression =
 /** The binary operators of metric math. */
 export type Operator = '+' | '-' | '*' | '/' | '^' | '==' | '!=' | '<=' | '>=' | '<' | '>' | 'AND' | 'OR';
 
-/** From the weakest to the strongest. */
-const precedence: readonly (readonly Operator[])[] = [
+/** Lowest precedence first. */
+const PRECEDENCE: readonly (readonly Operator[])[] = [
   ['OR'],
   ['AND'],
   ['==', '!=', '<=', '>=', '<', '>'],
@@ -20,42 +20,44 @@ const precedence: readonly (readonly Operator[])[] = [
   ['^'],
 ];
 
-const words = new Map<string, Operator>([
+const OPERATOR_WORDS = new Map<string, Operator>([
   ['AND', 'AND'],
   ['OR', 'OR'],
   ['&&', 'AND'],
   ['||', 'OR'],
 ]);
 
-const token = /\s*(?:(\d+(?:\.\d+)?)|([A-Za-z]\w*)|("[^"]*"|'[^']*')|(&&|\|\||==|!=|<=|>=|[-+*/^<>()[\],]))\s*/y;
+const TOKEN = /\s*(?:(\d+(?:\.\d+)?)|([A-Za-z]\w*)|("[^"]*"|'[^']*')|(&&|\|\||==|!=|<=|>=|[-+*/^<>()[\],]))\s*/y;
 
 /**
- * Reads a metric math expression.
+ * Parses a metric math expression.
  *
- * @throws SyntaxError where it is none
+ * @throws SyntaxError if it is invalid
  */
-export function parseExpression(text: string): Expression {
+export const parseExpression = (text: string): Expression => {
   const tokens = tokensOf(text);
   let position = 0;
   const fail = (): never => {
     throw new SyntaxError(`Metric math: unexpected ${tokens[position] ?? 'end'} in ${text}`);
   };
-  const take = (expected: string): void => {
+  const expectToken = (expected: string): void => {
     if (tokens[position] !== expected) fail();
     position += 1;
   };
-  const takeOperator = (operators: readonly Operator[]): Operator | undefined => {
-    const found = operators.find((operator) => operator === (words.get(tokens[position] ?? '') ?? tokens[position]));
+  const readOperator = (operators: readonly Operator[]): Operator | undefined => {
+    const found = operators.find(
+      (operator) => operator === (OPERATOR_WORDS.get(tokens[position] ?? '') ?? tokens[position]),
+    );
     if (found) position += 1;
     return found;
   };
   const list = (end: string): Expression[] => {
     const items: Expression[] = [];
     while (tokens[position] !== end) {
-      if (items.length > 0) take(',');
+      if (items.length > 0) expectToken(',');
       items.push(operation(0));
     }
-    take(end);
+    expectToken(end);
     return items;
   };
   const primary = (): Expression => {
@@ -67,10 +69,10 @@ export function parseExpression(text: string): Expression {
     if (next === '-') return { kind: 'operation', operator: '-', left: { kind: 'number', value: 0 }, right: primary() };
     if (next === '(') {
       const inner = operation(0);
-      take(')');
+      expectToken(')');
       return inner;
     }
-    if (!/^[A-Za-z]/.test(next) || words.has(next)) {
+    if (!/^[A-Za-z]/.test(next) || OPERATOR_WORDS.has(next)) {
       position -= 1;
       return fail();
     }
@@ -79,10 +81,10 @@ export function parseExpression(text: string): Expression {
     return { kind: 'call', name: next, args: list(')') };
   };
   const operation = (level: number): Expression => {
-    const operators = precedence[level];
+    const operators = PRECEDENCE[level];
     if (!operators) return primary();
     let left = operation(level + 1);
-    for (let operator = takeOperator(operators); operator; operator = takeOperator(operators)) {
+    for (let operator = readOperator(operators); operator; operator = readOperator(operators)) {
       left = { kind: 'operation', operator, left, right: operation(level + 1) };
     }
     return left;
@@ -90,15 +92,15 @@ export function parseExpression(text: string): Expression {
   const expression = operation(0);
   if (position < tokens.length) fail();
   return expression;
-}
+};
 
-function tokensOf(text: string): string[] {
+const tokensOf = (text: string): string[] => {
   const tokens: string[] = [];
-  token.lastIndex = 0;
-  for (let end = 0; end < text.length; end = token.lastIndex) {
-    const match = token.exec(text);
+  TOKEN.lastIndex = 0;
+  for (let end = 0; end < text.length; end = TOKEN.lastIndex) {
+    const match = TOKEN.exec(text);
     if (!match) throw new SyntaxError(`Metric math: unexpected character at ${end} in ${text}`);
     tokens.push(match[0].trim());
   }
   return tokens;
-}
+};

@@ -1,45 +1,43 @@
 import type { Expression, Operator } from './metric-math-syntax.ts';
 
-/** A data point of one period: undefined where it is missing. */
+/** The data point of one period; undefined if it is missing. */
 export type DataPoint = number | undefined;
 
-/** Where an expression gets its data points of the period that is evaluated. */
-export interface MathSource {
-  /** The data point of the metric or expression with this id; throws where there is none. */
+/** The source of an expression's data points for the evaluated period. */
+export type MathSource = {
+  /** Returns the data point of the metric or expression with this id. Throws if there is none. */
   reference(id: string): DataPoint;
-  /** The data points of all metrics that the alarm names, without its expressions. */
+  /** Returns the data points of all metrics of the alarm, without its expressions. */
   metrics(): DataPoint[];
-  /** A metric of a Contributor Insights rule. */
+  /** Returns a metric of a Contributor Insights rule. */
   insightRule(ruleName: string, metric: string): DataPoint;
-}
+};
 
 type Value = DataPoint | DataPoint[];
 
 /**
- * The data point of an expression for one period. All functions that the stack uses work period by period, so no time series
- * is needed: those that look across periods, and all others, are unknown here.
+ * Returns the data point of an expression for one period. Supports only functions that work on single periods.
  *
- * @throws Error for an unknown function or a wrong argument
+ * @throws Error for an unsupported function or an invalid argument
  */
-export function evaluateExpression(expression: Expression, source: MathSource): DataPoint {
-  return single(resolve(expression, source));
-}
+export const evaluateExpression = (expression: Expression, source: MathSource): DataPoint =>
+  single(resolve(expression, source));
 
-function resolve(expression: Expression, source: MathSource): Value {
+const resolve = (expression: Expression, source: MathSource): Value => {
   if (expression.kind === 'number') return expression.value;
-  if (expression.kind === 'text') throw new Error(`Metric math: the text "${expression.value}" is no value.`);
+  if (expression.kind === 'text') throw new Error(`Metric math: the text "${expression.value}" is not a value.`);
   if (expression.kind === 'reference') return source.reference(expression.id);
   if (expression.kind === 'array') return expression.items.flatMap((item) => resolve(item, source));
   if (expression.kind === 'call') return call(expression.name, expression.args, source);
   const left = resolve(expression.left, source);
   const right = resolve(expression.right, source);
   return operate(expression.operator, single(left), single(right));
-}
+};
 
-function call(name: string, args: Expression[], source: MathSource): Value {
+const call = (name: string, args: Expression[], source: MathSource): Value => {
   const [first, second, third, ...others] = args;
   if (name === 'METRICS' && args.length === 0) return source.metrics();
-  if (name === 'SUM' && first && !second) return aggregate(name, resolve(first, source), (one, other) => one + other);
+  if (name === 'SUM' && first && !second) return aggregate(name, resolve(first, source), (a, b) => a + b);
   if (name === 'MAX' && first && !second) return aggregate(name, resolve(first, source), Math.max);
   if (name === 'FILL' && first && second && !third) return fill(resolve(first, source), constant(second));
   if (name === 'IF' && first && second && third && others.length === 0) {
@@ -50,38 +48,37 @@ function call(name: string, args: Expression[], source: MathSource): Value {
   if (name === 'INSIGHT_RULE_METRIC' && first?.kind === 'text' && second?.kind === 'text' && !third) {
     return source.insightRule(first.value, second.value);
   }
-  throw new Error(`Metric math: ${name} with ${args.length} arguments is not known here.`);
-}
+  throw new Error(`Metric math: ${name} with ${args.length} arguments is not supported.`);
+};
 
-/** Of an array: missing data points are left out. Of one time series it would be a single number for all periods. */
-function aggregate(name: string, value: Value, combine: (one: number, other: number) => number): DataPoint {
-  if (!Array.isArray(value)) throw new Error(`Metric math: ${name} of a single time series is not known here.`);
+/** Aggregates an array without its missing data points. For a single time series, CloudWatch aggregates all periods. */
+const aggregate = (name: string, value: Value, combine: (a: number, b: number) => number): DataPoint => {
+  if (!Array.isArray(value)) throw new Error(`Metric math: ${name} of a single time series is not supported.`);
   const present = value.filter((point) => point !== undefined);
-  return present.length === 0 ? undefined : present.reduce((one, other) => combine(one, other));
-}
+  return present.length === 0 ? undefined : present.reduce((a, b) => combine(a, b));
+};
 
-function fill(value: Value, filler: number): Value {
-  return Array.isArray(value) ? value.map((point) => point ?? filler) : (value ?? filler);
-}
+const fill = (value: Value, filler: number): Value =>
+  Array.isArray(value) ? value.map((point) => point ?? filler) : (value ?? filler);
 
-function constant(expression: Expression): number {
-  if (expression.kind !== 'number') throw new Error('Metric math: FILL is known here with a number only.');
+const constant = (expression: Expression): number => {
+  if (expression.kind !== 'number') throw new Error('Metric math: FILL is supported only with a number.');
   return expression.value;
-}
+};
 
-function single(value: Value): DataPoint {
-  if (Array.isArray(value)) throw new Error('Metric math: an array stands where one time series belongs.');
+const single = (value: Value): DataPoint => {
+  if (Array.isArray(value)) throw new Error('Metric math: an array is used where a single time series is required.');
   return value;
-}
+};
 
-/** A data point that is missing on either side is missing in the result, and so is the result of a division by zero. */
-function operate(operator: Operator, left: DataPoint, right: DataPoint): DataPoint {
+/** The result is missing if an operand is missing or on division by zero. */
+const operate = (operator: Operator, left: DataPoint, right: DataPoint): DataPoint => {
   if (left === undefined || right === undefined) return undefined;
-  const result = operations[operator](left, right);
+  const result = OPERATIONS[operator](left, right);
   return Number.isFinite(result) ? result : undefined;
-}
+};
 
-const operations: Record<Operator, (left: number, right: number) => number> = {
+const OPERATIONS: Record<Operator, (left: number, right: number) => number> = {
   '+': (left, right) => left + right,
   '-': (left, right) => left - right,
   '*': (left, right) => left * right,

@@ -1,22 +1,22 @@
-/** What names a metric: CloudWatch treats each set of dimensions as a metric of its own. */
-export interface MetricIdentity {
+/** The identity of a metric: CloudWatch treats each set of dimensions as a separate metric. */
+export type MetricIdentity = {
   namespace: string;
   name: string;
   dimensions: Readonly<Record<string, string>>;
-}
+};
 
-/** One measured value of a metric. */
-export interface Measurement {
+/** A value of a metric. */
+export type Measurement = {
   metric: MetricIdentity;
   value: number;
   /** Milliseconds since the epoch. */
   timestampMs: number;
-}
+};
 
-/** The resolution of every metric here, as of all AWS services and of EMF without `StorageResolution`. */
+/** The resolution of all metrics: that of AWS services and of EMF without `StorageResolution`. */
 export const MINUTE_MS = 60_000;
 
-/** The values of metrics, minute by minute, and their statistics. */
+/** Stores the values of metrics per minute and computes statistics. */
 export class MetricStore {
   readonly #metrics = new Map<string, Map<number, number[]>>();
 
@@ -29,7 +29,7 @@ export class MetricStore {
     values.push(value);
   }
 
-  /** A statistic of the whole minutes from `startMs` until before `endMs`; undefined where nothing was measured. */
+  /** Returns a statistic of the whole minutes between `startMs` and `endMs`, or undefined if there are no values. */
   statistic(metric: MetricIdentity, statistic: string, startMs: number, endMs: number): number | undefined {
     const compute = statisticNamed(statistic);
     const minutes = this.#metrics.get(keyOf(metric));
@@ -42,37 +42,37 @@ export class MetricStore {
   }
 }
 
-function keyOf({ namespace, name, dimensions }: MetricIdentity): string {
-  return JSON.stringify([namespace, name, Object.entries(dimensions).toSorted(byName)]);
-}
+const keyOf = ({ namespace, name, dimensions }: MetricIdentity): string =>
+  JSON.stringify([namespace, name, Object.entries(dimensions).toSorted(byName)]);
 
-function byName([one]: [string, string], [other]: [string, string]): number {
-  return one < other ? -1 : 1;
-}
+const byName = ([a]: [string, string], [b]: [string, string]): number => (a < b ? -1 : 1);
 
 type Compute = (values: readonly number[]) => number;
 
 const sum: Compute = (values) => values.reduce((total, value) => total + value, 0);
 
-const statistics = new Map<string, Compute>([
+const STATISTICS = new Map<string, Compute>([
   ['Sum', sum],
   ['SampleCount', (values) => values.length],
   ['Average', (values) => sum(values) / values.length],
-  ['Maximum', (values) => values.reduce((one, other) => Math.max(one, other))],
-  ['Minimum', (values) => values.reduce((one, other) => Math.min(one, other))],
+  ['Maximum', (values) => values.reduce((a, b) => Math.max(a, b))],
+  ['Minimum', (values) => values.reduce((a, b) => Math.min(a, b))],
 ]);
 
-function statisticNamed(name: string): Compute {
+const statisticNamed = (name: string): Compute => {
   const percent = /^p(\d+(?:\.\d+)?)$/.exec(name)?.[1];
-  const found = percent === undefined ? statistics.get(name) : percentile(Number(percent));
-  if (!found) throw new Error(`CloudWatch has no statistic ${name} here.`);
+  const found = percent === undefined ? STATISTICS.get(name) : percentile(Number(percent));
+  if (!found) throw new Error(`The statistic ${name} is not supported.`);
   return found;
-}
+};
 
-/** By the nearest rank: CloudWatch estimates, but never by more than the distance of two values. */
-function percentile(percent: number): Compute {
-  return (values) => {
-    const sorted = values.toSorted((one, other) => one - other);
+/**
+ * Uses the nearest rank. CloudWatch estimates percentiles, with an error of at most the distance of two neighboring
+ * values.
+ */
+const percentile =
+  (percent: number): Compute =>
+  (values) => {
+    const sorted = values.toSorted((a, b) => a - b);
     return sorted[Math.max(0, Math.ceil((percent / 100) * sorted.length) - 1)] ?? Number.NaN;
   };
-}

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
-/** Attributes in DynamoDB's JSON: name to `{ S: 'text' }` and the like. */
+/** Attributes in DynamoDB JSON: names and typed values such as `{ S: 'text' }`. */
 export type Attributes = Record<string, Record<string, unknown>>;
 
-/** Reads attributes from a request or a response. */
+/** The schema of attributes in a request or response. */
 export const attributesSchema = z.record(z.string(), z.record(z.string(), z.unknown()));

@@ -1,79 +1,78 @@
-import type { AwsAnswer } from '../aws-service.ts';
+import type { AwsResponse } from '../aws-service.ts';
 import type { Attributes } from './attributes.ts';
-import { readUnits } from './capacity-units.ts';
 import { accessOf, type Context } from './context.ts';
+import { readUnits } from './partition-capacity.ts';
 import { parsed, sendWith, success } from './protocol.ts';
 import { type BatchGet, requests, responses } from './requests.ts';
 import { type ThrottlingReason, throttlingException } from './throttling.ts';
 
-/** The most that DynamoDB returns at once; the keys of what would exceed it are returned as unprocessed. */
-const maximumResponseBytes = 16 * 1024 * 1024;
+/** The maximum size of a response; the keys of items that would exceed it are returned as unprocessed. */
+const MAX_RESPONSE_BYTES = 16 * 1024 * 1024;
 
-/** dynalite returns 1 MB and one item more at most: what is larger is read in several requests to it. */
-const bytesPerRequest = 1024 * 1024;
+/** dynalite returns at most about 1 MB, so larger reads are split into several requests to it. */
+const BYTES_PER_REQUEST = 1024 * 1024;
 
-interface Read {
+type Read = {
   table: string;
   key: Attributes;
   bytes: number;
-}
+};
 
 /**
- * Reads up to 100 items. What is throttled or exceeds the size of a response is returned as unprocessed; only if every key
- * is throttled does the request fail.
+ * Reads up to 100 items. Returns keys as unprocessed if they are throttled or if the response would be too large; fails
+ * only if every key is throttled.
  */
-export async function batchGet(context: Context): Promise<AwsAnswer> {
+export const batchGet = async (context: Context): Promise<AwsResponse> => {
   const request = parsed(requests.BatchGetItem, context.call.body);
   if (!request || isInvalid(request)) return context.inner(context.call);
   const { admitted, unprocessed, reasons } = admit(context, request);
   if (admitted.length === 0 && reasons.length > 0) return throttlingException(reasons);
-  const groups = bySize(admitted);
+  const groups = groupBySize(admitted);
   if (unprocessed.length === 0 && groups.length <= 1) return context.inner(context.call);
   return collect(context, request, groups, unprocessed);
-}
+};
 
-function admit(context: Context, request: BatchGet) {
+const admit = (context: Context, request: BatchGet) => {
   const { items, throttling } = context;
   const admitted: Read[] = [];
   const unprocessed: Read[] = [];
   const reasons: ThrottlingReason[] = [];
-  let total = 0;
+  let totalBytes = 0;
   for (const read of readsOf(context, request)) {
     const { table, key, bytes } = read;
     const access = accessOf(context, 'read', table, items.partitionKey(table, key));
     const reason = throttling.reason(access);
     if (reason) reasons.push(reason);
-    if (reason || total + bytes > maximumResponseBytes) {
+    if (reason || totalBytes + bytes > MAX_RESPONSE_BYTES) {
       unprocessed.push(read);
       continue;
     }
-    total += bytes;
+    totalBytes += bytes;
     throttling.consume(access, readUnits(bytes, request.RequestItems[table]?.ConsistentRead ?? false));
     admitted.push(read);
   }
   return { admitted, unprocessed, reasons };
-}
+};
 
-function readsOf({ items }: Context, { RequestItems }: BatchGet): Read[] {
-  return Object.entries(RequestItems).flatMap(([table, { Keys }]) =>
+const readsOf = ({ items }: Context, { RequestItems }: BatchGet): Read[] =>
+  Object.entries(RequestItems).flatMap(([table, { Keys }]) =>
     Keys.map((key) => ({ table, key, bytes: items.bytes(table, key) })),
   );
-}
 
-/** Too many keys or repeated ones, which dynalite refuses as a whole. */
-function isInvalid({ RequestItems }: BatchGet): boolean {
+/** Returns whether the request has no keys, too many keys or repeated keys, which dynalite rejects as a whole. */
+const isInvalid = ({ RequestItems }: BatchGet): boolean => {
   const keys = Object.entries(RequestItems).flatMap(([table, { Keys }]) =>
     Keys.map((key) => JSON.stringify([table, Object.entries(key).toSorted(([a], [b]) => (a < b ? -1 : 1))])),
   );
   return keys.length === 0 || keys.length > 100 || new Set(keys).size < keys.length;
-}
+};
 
-function bySize(reads: readonly Read[]): Read[][] {
+const groupBySize = (reads: readonly Read[]): Read[][] => {
   const groups: Read[][] = [];
   let bytes = 0;
   for (const read of reads) {
     const last = groups.at(-1);
-    if (last && bytes + read.bytes <= bytesPerRequest) last.push(read);
+    if (last && bytes + read.bytes <= BYTES_PER_REQUEST) last.push(read);
     else {
       groups.push([read]);
       bytes = 0;
@@ -81,35 +80,35 @@ function bySize(reads: readonly Read[]): Read[][] {
     bytes += read.bytes;
   }
   return groups;
-}
+};
 
-async function collect(
+const collect = async (
   context: Context,
   request: BatchGet,
   groups: readonly Read[][],
   unprocessed: readonly Read[],
-): Promise<AwsAnswer> {
+): Promise<AwsResponse> => {
   const items = new Map<string, unknown[]>(Object.keys(request.RequestItems).map((table) => [table, []]));
   const capacity: unknown[] = [];
   for (const group of groups) {
-    const answer = await sendWith(context, { ...request, RequestItems: askingFor(request, group) });
-    const response = answer.status === 200 ? parsed(responses.BatchGetItem, answer.body) : undefined;
-    if (!response) return answer;
+    const result = await sendWith(context, { ...request, RequestItems: requestItems(request, group) });
+    const response = result.status === 200 ? parsed(responses.BatchGetItem, result.body) : undefined;
+    if (!response) return result;
     for (const [table, found] of Object.entries(response.Responses)) items.get(table)?.push(...found);
     capacity.push(...(response.ConsumedCapacity ?? []));
   }
   return success({
     Responses: Object.fromEntries(items),
-    UnprocessedKeys: askingFor(request, unprocessed),
+    UnprocessedKeys: requestItems(request, unprocessed),
     ...(capacity.length > 0 && { ConsumedCapacity: capacity }),
   });
-}
+};
 
-/** The request for some of its keys, with everything else that it says of their tables. */
-function askingFor(request: BatchGet, reads: readonly Read[]): BatchGet['RequestItems'] {
+/** Returns `RequestItems` for some of the keys, with the other parameters of their tables unchanged. */
+const requestItems = (request: BatchGet, reads: readonly Read[]): BatchGet['RequestItems'] => {
   const tables = Object.entries(request.RequestItems).map(([table, rest]) => {
     const Keys = reads.filter((read) => read.table === table).map(({ key }) => key);
     return [table, { ...rest, Keys }] as const;
   });
   return Object.fromEntries(tables.filter(([, { Keys }]) => Keys.length > 0));
-}
+};

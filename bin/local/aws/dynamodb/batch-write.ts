@@ -1,77 +1,75 @@
-import type { AwsAnswer } from '../aws-service.ts';
+import type { AwsResponse } from '../aws-service.ts';
 import type { Attributes } from './attributes.ts';
-import { writeUnits } from './capacity-units.ts';
 import { accessOf, type Context } from './context.ts';
-import { itemBytes, maximumItemBytes } from './item-size.ts';
+import { itemBytes, MAX_ITEM_BYTES } from './item-size.ts';
+import { writeUnits } from './partition-capacity.ts';
 import { parsed, sendWith, success, validationException } from './protocol.ts';
 import { type BatchWrite, requests, type Write } from './requests.ts';
 import { type Access, type ThrottlingReason, throttlingException } from './throttling.ts';
 
-interface TableWrite {
+type TableWrite = {
   table: string;
   write: Write;
-  /** The item, or the key of the one to delete. */
+  /** The item to put, or the key to delete. */
   item: Attributes;
-  /** The size afterwards. */
+  /** The size of the item after the write. */
   bytes: number;
-}
+};
 
-/**
- * Writes up to 25 items. What is throttled is returned as unprocessed; only if every write is throttled does the request
- * fail.
- */
-export async function batchWrite(context: Context): Promise<AwsAnswer> {
+/** Writes up to 25 items. Returns throttled writes as unprocessed; fails only if every write is throttled. */
+export const batchWrite = async (context: Context): Promise<AwsResponse> => {
   const { call, inner } = context;
   const request = parsed(requests.BatchWriteItem, call.body);
   if (!request) return inner(call);
   const writes = writesOf(request);
-  if (writes.some(({ bytes }) => bytes > maximumItemBytes)) {
+  if (writes.some(({ bytes }) => bytes > MAX_ITEM_BYTES)) {
     return validationException('Item size has exceeded the maximum allowed size');
   }
   const { admitted, unprocessed, reasons } = admit(context, writes);
   if (admitted.length === 0 && reasons.length > 0) return throttlingException(reasons);
-  const answer =
-    unprocessed.length === 0 ? await inner(call) : await sendWith(context, { ...request, RequestItems: of(admitted) });
-  if (answer.status !== 200) return answer;
+  const result =
+    unprocessed.length === 0
+      ? await inner(call)
+      : await sendWith(context, { ...request, RequestItems: requestItems(admitted) });
+  if (result.status !== 200) return result;
   for (const { table, item, bytes } of admitted) context.items.setBytes(table, item, bytes);
-  return unprocessed.length === 0 ? answer : success({ UnprocessedItems: of(unprocessed) });
-}
+  return unprocessed.length === 0 ? result : success({ UnprocessedItems: requestItems(unprocessed) });
+};
 
-function writesOf({ RequestItems }: BatchWrite): TableWrite[] {
-  return Object.entries(RequestItems).flatMap(([table, writes]) =>
+const writesOf = ({ RequestItems }: BatchWrite): TableWrite[] =>
+  Object.entries(RequestItems).flatMap(([table, writes]) =>
     writes.map((write) => {
       if ('DeleteRequest' in write) return { table, write, item: write.DeleteRequest.Key, bytes: 0 };
       const { Item: item } = write.PutRequest;
       return { table, write, item, bytes: itemBytes(item) };
     }),
   );
-}
 
-function admit(context: Context, writes: readonly TableWrite[]) {
+const admit = (context: Context, writes: readonly TableWrite[]) => {
   const { items, throttling } = context;
   const admitted: TableWrite[] = [];
   const unprocessed: TableWrite[] = [];
   const reasons: ThrottlingReason[] = [];
-  for (const each of writes) {
-    const { table, item, bytes } = each;
+  for (const write of writes) {
+    const { table, item, bytes } = write;
     const access: Access = accessOf(context, 'write', table, items.partitionKey(table, item));
     const reason = throttling.reason(access);
     if (reason) {
       reasons.push(reason);
-      unprocessed.push(each);
+      unprocessed.push(write);
     } else {
       throttling.consume(access, writeUnits(Math.max(bytes, items.bytes(table, item))));
-      admitted.push(each);
+      admitted.push(write);
     }
   }
   return { admitted, unprocessed, reasons };
-}
+};
 
-function of(writes: readonly TableWrite[]): BatchWrite['RequestItems'] {
+const requestItems = (writes: readonly TableWrite[]): BatchWrite['RequestItems'] => {
   const grouped: BatchWrite['RequestItems'] = {};
   for (const { table, write } of writes) {
     grouped[table] ??= [];
     grouped[table].push(write);
   }
   return grouped;
-}
+};

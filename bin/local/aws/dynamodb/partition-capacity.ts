@@ -1,28 +1,38 @@
 import type { Clock } from '../clock.ts';
 
-/** What one partition key value may consume in a second. */
-export interface PartitionLimits {
+const READ_UNIT_BYTES = 4096;
+const WRITE_UNIT_BYTES = 1024;
+
+/** Returns the read units of a read; an eventually consistent read consumes half as much. */
+export const readUnits = (bytes: number, isConsistent: boolean): number =>
+  Math.max(1, Math.ceil(bytes / READ_UNIT_BYTES)) * (isConsistent ? 1 : 0.5);
+
+/** Returns the write units of a write; `bytes` is the larger size of the old and the new item. */
+export const writeUnits = (bytes: number): number => Math.max(1, Math.ceil(bytes / WRITE_UNIT_BYTES));
+
+/** The capacity of one partition key value. */
+export type PartitionLimits = {
   readUnitsPerSecond: number;
   writeUnitsPerSecond: number;
-}
+};
 
-/** The limits of a partition in AWS, which a partition key value with all its items cannot exceed. */
-export const partitionLimitsOfAws: PartitionLimits = { readUnitsPerSecond: 3000, writeUnitsPerSecond: 1000 };
+/** The limits of a partition in AWS: the maximum for all items of a partition key value. */
+export const AWS_PARTITION_LIMITS: PartitionLimits = { readUnitsPerSecond: 3000, writeUnitsPerSecond: 1000 };
 
-/** What is done to a partition: the two have limits of their own. */
+/** Reads and writes have separate limits. */
 export type Operation = 'read' | 'write';
 
-interface Bucket {
+type Bucket = {
   units: number;
-  /** When it held so many units, in milliseconds since the epoch. */
-  atMs: number;
-}
+  /** When `units` was computed, in ms since the epoch. */
+  updatedAtMs: number;
+};
 
-const bucketsBeforePruning = 10_000;
+const MAX_BUCKETS = 10_000;
 
 /**
- * Capacity of each partition key value as a worst case, with neither burst nor adaptive capacity: a token bucket of one
- * second. A request is admitted while anything is left, so a single large one may overdraw.
+ * The capacity of each partition key value, without burst or adaptive capacity: a token bucket of one second. A request
+ * is admitted while any units are left, so a single large request may overdraw the bucket.
  */
 export class PartitionCapacity {
   readonly #limits: PartitionLimits;
@@ -34,8 +44,8 @@ export class PartitionCapacity {
     this.#clock = clock;
   }
 
-  /** Whether the key can be read or written now. */
-  has(table: string, partitionKey: string, operation: Operation): boolean {
+  /** Returns whether the key has capacity now. */
+  hasCapacity(table: string, partitionKey: string, operation: Operation): boolean {
     return this.#refilled(table, partitionKey, operation).units > 0;
   }
 
@@ -48,24 +58,24 @@ export class PartitionCapacity {
     const id = `${operation} ${table} ${partitionKey}`;
     const rate = this.#rate(operation);
     const now = this.#clock.now();
-    const bucket = this.#buckets.get(id) ?? this.#added(id, { units: rate, atMs: now });
-    bucket.units = Math.min(rate, bucket.units + (rate * (now - bucket.atMs)) / 1000);
-    bucket.atMs = now;
+    const bucket = this.#buckets.get(id) ?? this.#add(id, { units: rate, updatedAtMs: now });
+    bucket.units = Math.min(rate, bucket.units + (rate * (now - bucket.updatedAtMs)) / 1000);
+    bucket.updatedAtMs = now;
     return bucket;
   }
 
-  #added(id: string, bucket: Bucket): Bucket {
-    if (this.#buckets.size >= bucketsBeforePruning) this.#prune();
+  #add(id: string, bucket: Bucket): Bucket {
+    if (this.#buckets.size >= MAX_BUCKETS) this.#prune();
     this.#buckets.set(id, bucket);
     return bucket;
   }
 
-  /** Forgets buckets of keys that were not used for long enough to be full again: a new bucket is full. */
+  /** Removes full buckets: a new bucket is full as well. */
   #prune(): void {
     const now = this.#clock.now();
-    for (const [id, { units, atMs }] of this.#buckets) {
+    for (const [id, { units, updatedAtMs }] of this.#buckets) {
       const rate = this.#rate(id.startsWith('read ') ? 'read' : 'write');
-      if (units + (rate * (now - atMs)) / 1000 >= rate) this.#buckets.delete(id);
+      if (units + (rate * (now - updatedAtMs)) / 1000 >= rate) this.#buckets.delete(id);
     }
   }
 

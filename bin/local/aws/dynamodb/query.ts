@@ -1,4 +1,4 @@
-import type { AwsAnswer } from '../aws-service.ts';
+import type { AwsResponse } from '../aws-service.ts';
 import { accessOf, type Context } from './context.ts';
 import { parsed, sendWith, success } from './protocol.ts';
 import { type Query, requests, responses } from './requests.ts';
@@ -6,10 +6,11 @@ import { keyText } from './stored-items.ts';
 import { throttlingException } from './throttling.ts';
 
 /**
- * Reads the items of a partition key value: for the sum of what was read, before filter and projection. The sum is
- * dynalite's, which counts text in UTF-16 units. An index has keys of its own and is not limited here.
+ * Reads the items of a partition key value. Consumes units for all items read, before filter and projection, as counted
+ * by dynalite, which measures text in UTF-16 code units. Queries of an index have other partition keys and are not
+ * limited.
  */
-export async function query(context: Context): Promise<AwsAnswer> {
+export const query = async (context: Context): Promise<AwsResponse> => {
   const { call, inner, items, throttling } = context;
   const request = parsed(requests.Query, call.body);
   if (!request) return inner(call);
@@ -19,27 +20,27 @@ export async function query(context: Context): Promise<AwsAnswer> {
   const reason = throttling.reason(access);
   if (reason) return throttlingException([reason]);
   if (access.partitionKey === undefined) return inner(call);
-  const answer = await sendWith(context, { ...request, ReturnConsumedCapacity: 'TOTAL' });
-  const response = answer.status === 200 ? parsed(responses.Query, answer.body) : undefined;
-  if (!response) return answer;
+  const result = await sendWith(context, { ...request, ReturnConsumedCapacity: 'TOTAL' });
+  const response = result.status === 200 ? parsed(responses.Query, result.body) : undefined;
+  if (!response) return result;
   const { ConsumedCapacity, ...body } = response;
   throttling.consume(access, ConsumedCapacity?.CapacityUnits ?? 0);
   if (request.ReturnConsumedCapacity === 'TOTAL') return success(response);
   return request.ReturnConsumedCapacity === 'INDEXES' ? inner(call) : success(body);
-}
+};
 
-/** Reads a table: throttled on demand only, since what it reads spreads over partition keys. */
-export async function scan(context: Context): Promise<AwsAnswer> {
+/** Reads a table. Throttled by rules only, because a scan covers many partition keys. */
+export const scan = async (context: Context): Promise<AwsResponse> => {
   const request = parsed(requests.Scan, context.call.body);
   const reason = request && context.throttling.reason(accessOf(context, 'read', request.TableName, undefined));
   return reason ? throttlingException([reason]) : context.inner(context.call);
-}
+};
 
-/** The value that the condition `partition = :value` of a query compares with. */
-function queriedKey(request: Query, partitionName: string): string | undefined {
+/** Returns the value of the key condition `partition = :value`. */
+const queriedKey = (request: Query, partitionName: string): string | undefined => {
   const { KeyConditionExpression = '', ExpressionAttributeNames: names = {} } = request;
   for (const [, name = '', value = ''] of KeyConditionExpression.matchAll(/(#?[\w.-]+)\s*=\s*(:\w+)/g)) {
     if ((names[name] ?? name) === partitionName) return keyText(request.ExpressionAttributeValues?.[value]);
   }
   return undefined;
-}
+};

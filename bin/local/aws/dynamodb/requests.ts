@@ -36,7 +36,7 @@ const query = z.looseObject({
 /** A request to read the items of one partition key value. */
 export type Query = z.infer<typeof query>;
 
-/** The parts of each action's request that decide what it consumes; what does not parse is left to dynalite to refuse. */
+/** The parameters of each request that determine its consumption. dynalite rejects the requests that do not parse. */
 export const requests = {
   CreateTable: table.extend({
     KeySchema: z.array(z.object({ AttributeName: z.string(), KeyType: z.enum(['HASH', 'RANGE']) })),
@@ -52,7 +52,7 @@ export const requests = {
   Scan: table,
 };
 
-/** The parts of each action's response that are needed here. */
+/** The parameters of each response that determine its consumption. */
 export const responses = {
   GetItem: z.object({ Item: attributesSchema.optional() }),
   BatchGetItem: z.looseObject({

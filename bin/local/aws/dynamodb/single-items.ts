@@ -1,14 +1,14 @@
-import type { AwsAnswer } from '../aws-service.ts';
+import type { AwsResponse } from '../aws-service.ts';
 import type { Attributes } from './attributes.ts';
-import { readUnits, writeUnits } from './capacity-units.ts';
 import { accessOf, type Context } from './context.ts';
-import { itemBytes, maximumItemBytes } from './item-size.ts';
+import { itemBytes, MAX_ITEM_BYTES } from './item-size.ts';
+import { readUnits, writeUnits } from './partition-capacity.ts';
 import { parsed, sendWith, validationException } from './protocol.ts';
 import { requests, responses } from './requests.ts';
 import { throttlingException } from './throttling.ts';
 
-/** Reads an item: for what it holds, whatever part of it the projection asks for. */
-export async function getItem(context: Context): Promise<AwsAnswer> {
+/** Reads an item. Consumes units for the whole item, regardless of the projection. */
+export const getItem = async (context: Context): Promise<AwsResponse> => {
   const { call, inner, items, throttling } = context;
   const request = parsed(requests.GetItem, call.body);
   if (!request) return inner(call);
@@ -18,26 +18,25 @@ export async function getItem(context: Context): Promise<AwsAnswer> {
   if (reason) return throttlingException([reason]);
   throttling.consume(access, readUnits(items.bytes(table, key), ConsistentRead));
   return inner(call);
-}
+};
 
-/** Writes an item. */
-export async function putItem(context: Context): Promise<AwsAnswer> {
+export const putItem = async (context: Context): Promise<AwsResponse> => {
   const request = parsed(requests.PutItem, context.call.body);
   if (!request) return context.inner(context.call);
   const bytes = itemBytes(request.Item);
-  if (bytes > maximumItemBytes) return validationException('Item size has exceeded the maximum allowed size');
+  if (bytes > MAX_ITEM_BYTES) return validationException('Item size has exceeded the maximum allowed size');
   return writeItem(context, request.TableName, request.Item, () => bytes);
-}
+};
 
-/** Deletes an item: for the size that it had. */
-export async function deleteItem(context: Context): Promise<AwsAnswer> {
+/** Deletes an item. Consumes units for its size before the deletion. */
+export const deleteItem = async (context: Context): Promise<AwsResponse> => {
   const request = parsed(requests.DeleteItem, context.call.body);
   if (!request) return context.inner(context.call);
   return writeItem(context, request.TableName, request.Key, () => 0);
-}
+};
 
-/** Changes an item: for the larger of what it was and what it became. */
-export async function updateItem(context: Context): Promise<AwsAnswer> {
+/** Updates an item. Consumes units for the larger of its sizes before and after the update. */
+export const updateItem = async (context: Context): Promise<AwsResponse> => {
   const request = parsed(requests.UpdateItem, context.call.body);
   if (!request) return context.inner(context.call);
   const { TableName, Key } = request;
@@ -45,25 +44,25 @@ export async function updateItem(context: Context): Promise<AwsAnswer> {
     const { body } = await sendWith(context, { TableName, Key, ConsistentRead: true }, 'GetItem');
     return itemBytes(parsed(responses.GetItem, body)?.Item ?? {});
   });
-}
+};
 
-/** A failed condition consumes what the present item costs, a write the larger of the old and the new item. */
-async function writeItem(
+/** A failed condition consumes units for the existing item, a write for the larger of the old and the new item. */
+const writeItem = async (
   context: Context,
   table: string,
   item: Attributes,
   newBytes: () => number | Promise<number>,
-): Promise<AwsAnswer> {
+): Promise<AwsResponse> => {
   const { call, inner, items, throttling } = context;
   const access = accessOf(context, 'write', table, items.partitionKey(table, item));
   const reason = throttling.reason(access);
   if (reason) return throttlingException([reason]);
-  const before = writeUnits(items.bytes(table, item));
-  throttling.consume(access, before);
-  const answer = await inner(call);
-  if (answer.status !== 200) return answer;
+  const unitsBefore = writeUnits(items.bytes(table, item));
+  throttling.consume(access, unitsBefore);
+  const response = await inner(call);
+  if (response.status !== 200) return response;
   const bytes = await newBytes();
   items.setBytes(table, item, bytes);
-  throttling.consume(access, Math.max(0, writeUnits(bytes) - before));
-  return answer;
-}
+  throttling.consume(access, Math.max(0, writeUnits(bytes) - unitsBefore));
+  return response;
+};

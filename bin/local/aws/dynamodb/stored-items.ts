@@ -1,12 +1,12 @@
 import type { Attributes } from './attributes.ts';
 
 /** The names of a table's key attributes. */
-export interface TableKey {
+export type TableKey = {
   partition: string;
   sort: string | undefined;
-}
+};
 
-/** The keys of the tables, and the size of each stored item, from the requests that made them. */
+/** The keys of the tables and the sizes of their items, derived from the requests. */
 export class StoredItems {
   readonly #tables = new Map<string, { key: TableKey; bytes: Map<string, number> }>();
 
@@ -22,18 +22,18 @@ export class StoredItems {
     return this.#tables.get(table)?.key;
   }
 
-  /** The partition key value of an item or a key. */
+  /** Returns the partition key value of an item or a key. */
   partitionKey(table: string, attributes: Attributes): string | undefined {
     const key = this.keyOf(table);
     return key && keyText(attributes[key.partition]);
   }
 
-  /** How many bytes the item with this key has; 0 where there is none. */
+  /** Returns the size of the item with this key in bytes, 0 if there is none. */
   bytes(table: string, attributes: Attributes): number {
     return this.#tables.get(table)?.bytes.get(this.#id(table, attributes)) ?? 0;
   }
 
-  /** Remembers the size of an item; 0 bytes for one that no longer exists. */
+  /** Sets the size of an item; 0 removes it. */
   setBytes(table: string, attributes: Attributes, bytes: number): void {
     const sizes = this.#tables.get(table)?.bytes;
     if (bytes === 0) sizes?.delete(this.#id(table, attributes));
@@ -48,8 +48,8 @@ export class StoredItems {
   }
 }
 
-/** The value of a key attribute, which is text in all three types. */
-export function keyText(value: Record<string, unknown> | undefined): string | undefined {
+/** Returns the value of a key attribute, which is text in all three key types. */
+export const keyText = (value: Record<string, unknown> | undefined): string | undefined => {
   const [text] = Object.values(value ?? {});
   return typeof text === 'string' ? text : undefined;
-}
+};

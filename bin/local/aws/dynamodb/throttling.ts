@@ -1,89 +1,85 @@
-import { type AwsAnswer, jsonFault, local } from '../aws-service.ts';
+import { type AwsResponse, jsonFault, LOCAL_ENV } from '../aws-service.ts';
 import type { Operation, PartitionCapacity } from './partition-capacity.ts';
 
-/** One access to one partition key value of a table; a scan has no key. */
-export interface Access {
+/** An access to one partition key value of a table; a scan has no key. */
+export type Access = {
   table: string;
   partitionKey: string | undefined;
   operation: Operation;
-  /** The name of the function that asks, or another caller's access key. */
+  /** The name of the calling function, or the access key of another caller. */
   caller: string;
-}
+};
 
-/** What to throttle on demand: an access is refused when everything that is given fits. */
-export interface ThrottlingRule {
-  /** The name of a table; without it, every table. */
+/** Which accesses to throttle: those that match all given conditions. */
+export type ThrottlingRule = {
+  /** The name of a table; every table if absent. */
   table?: string;
   /**
-   * Refuses only the keys that this accepts, as DynamoDB does with hot keys. Without it, the whole table is refused, as
-   * when the account's quota is reached.
+   * Throttles only the keys for which this returns true, as DynamoDB throttles hot keys. If absent, throttles the whole
+   * table, as DynamoDB does when the account reaches its quota.
    */
   partitionKey?: (value: string) => boolean;
   operation?: Operation;
-  /** The name of a function, which alone is refused. */
+  /** The name of the only function to throttle. */
   caller?: string;
-}
+};
 
-/** Why an access was refused, in the words of DynamoDB. */
-export interface ThrottlingReason {
+/** A throttling reason with the values that DynamoDB uses. */
+export type ThrottlingReason = {
   reason: `Table${'Read' | 'Write'}${'KeyRangeThroughputExceeded' | 'AccountLimitExceeded'}`;
   /** The ARN of the table. */
   resource: string;
-}
+};
 
-/** Decides which accesses are refused: by the rules that tests add, and by the capacity of each key. */
+/** Throttles accesses by the rules that tests add and by the capacity of each key. */
 export class Throttling {
   readonly #capacity: PartitionCapacity | undefined;
   readonly #rules = new Set<ThrottlingRule>();
 
-  /** Without `capacity`, only the rules refuse. */
+  /** If `capacity` is undefined, only rules throttle. */
   constructor(capacity: PartitionCapacity | undefined) {
     this.#capacity = capacity;
   }
 
-  /** Refuses what fits the rule until the returned function is called. */
+  /** Throttles the accesses that match the rule until the returned function is called. */
   add(rule: ThrottlingRule): () => void {
     const added = { ...rule };
     this.#rules.add(added);
     return () => this.#rules.delete(added);
   }
 
-  /** Why an access is refused now, or undefined where it is admitted. */
+  /** Returns why an access is throttled now, or undefined if it is admitted. */
   reason(access: Access): ThrottlingReason | undefined {
-    const rule = [...this.#rules].find((candidate) => fits(candidate, access));
+    const rule = [...this.#rules].find((candidate) => matches(candidate, access));
     if (rule) return reasonOf(access, rule.partitionKey ? 'KeyRangeThroughputExceeded' : 'AccountLimitExceeded');
     const { table, partitionKey, operation } = access;
-    if (partitionKey === undefined || !this.#capacity || this.#capacity.has(table, partitionKey, operation)) return;
+    if (partitionKey === undefined || !this.#capacity || this.#capacity.hasCapacity(table, partitionKey, operation))
+      return;
     return reasonOf(access, 'KeyRangeThroughputExceeded');
   }
 
-  /** Counts what an access consumed. */
+  /** Consumes units of the capacity of the access's key. */
   consume({ table, partitionKey, operation }: Access, units: number): void {
     if (partitionKey !== undefined) this.#capacity?.consume(table, partitionKey, operation, units);
   }
 }
 
-function fits({ table, partitionKey, operation, caller }: ThrottlingRule, access: Access): boolean {
-  return (
-    (table === undefined || table === access.table) &&
-    (operation === undefined || operation === access.operation) &&
-    (caller === undefined || caller === access.caller) &&
-    (partitionKey === undefined || (access.partitionKey !== undefined && partitionKey(access.partitionKey)))
-  );
-}
+const matches = ({ table, partitionKey, operation, caller }: ThrottlingRule, access: Access): boolean =>
+  (table === undefined || table === access.table) &&
+  (operation === undefined || operation === access.operation) &&
+  (caller === undefined || caller === access.caller) &&
+  (partitionKey === undefined || (access.partitionKey !== undefined && partitionKey(access.partitionKey)));
 
-function reasonOf(
+const reasonOf = (
   { table, operation }: Access,
   limit: 'KeyRangeThroughputExceeded' | 'AccountLimitExceeded',
-): ThrottlingReason {
-  return {
-    reason: `Table${operation === 'read' ? 'Read' : 'Write'}${limit}`,
-    resource: `arn:aws:dynamodb:${local.region}:${local.account}:table/${table}`,
-  };
-}
+): ThrottlingReason => ({
+  reason: `Table${operation === 'read' ? 'Read' : 'Write'}${limit}`,
+  resource: `arn:aws:dynamodb:${LOCAL_ENV.region}:${LOCAL_ENV.account}:table/${table}`,
+});
 
-/** The exception of an on-demand table, with each reason once. */
-export function throttlingException(reasons: readonly ThrottlingReason[]): AwsAnswer {
+/** Returns the exception of an on-demand table, with each reason once. */
+export const throttlingException = (reasons: readonly ThrottlingReason[]): AwsResponse => {
   const distinct = new Map(reasons.map((reason) => [`${reason.reason} ${reason.resource}`, reason]));
   return jsonFault({
     status: 400,
@@ -92,4 +88,4 @@ export function throttlingException(reasons: readonly ThrottlingReason[]): AwsAn
       'Throughput exceeds the current capacity of your table or index. DynamoDB is automatically scaling your table or index so please try again shortly. If exceptions persist, check if you have a hot key.',
     members: { throttlingReasons: [...distinct.values()] },
   });
-}
+};

@@ -1,27 +1,27 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
-import { local } from '../aws-service.ts';
+import { LOCAL_ENV } from '../aws-service.ts';
 import type { Match } from './routes.ts';
 
-/** A request as the gateway has taken it in. */
-export interface TakenRequest {
+/** A request that matched a route, with its body read. */
+export type GatewayRequest = {
   request: IncomingMessage;
-  /** The path as it was sent, encoded, the base path included. */
+  /** The raw path (percent-encoded), including the base path. */
   path: string;
-  /** What follows the first `?`, as it was sent. */
+  /** The raw query string, without `?`. */
   query: string;
   body: Buffer;
   match: Match;
-}
+};
 
-/** Where the API listens, as `host:port`: what links are built from. */
+/** The address of the API as `host:port`. */
 export type Authority = string;
 
-/** The event of an HTTP API, payload format 2.0. */
-export function httpApiEvent({ request, path, query, body, match }: TakenRequest, authority: Authority): object {
-  const { cookies, headers } = readHeaders(request, authority);
+/** Returns the event of an HTTP API in payload format 2.0. */
+export const httpApiEvent = ({ request, path, query, body, match }: GatewayRequest, authority: Authority): object => {
+  const { cookies, headers } = eventHeaders(request, authority);
   const rawPath = decodeURIComponent(path);
-  const { routeKey, ...content } = { routeKey: match.route.key, ...encoded(body, headers['content-type']) };
+  const { routeKey, ...content } = { routeKey: match.route.key, ...encodedBody(body, headers['content-type']) };
   return {
     version: '2.0',
     routeKey,
@@ -34,12 +34,12 @@ export function httpApiEvent({ request, path, query, body, match }: TakenRequest
     requestContext: context(request, rawPath, routeKey, authority),
     ...content,
   };
-}
+};
 
-function context(request: IncomingMessage, path: string, routeKey: string, authority: Authority): object {
+const context = (request: IncomingMessage, path: string, routeKey: string, authority: Authority): object => {
   const now = new Date();
   return {
-    accountId: local.account,
+    accountId: LOCAL_ENV.account,
     apiId: 'local',
     domainName: authority,
     domainPrefix: authority.split('.')[0],
@@ -56,52 +56,55 @@ function context(request: IncomingMessage, path: string, routeKey: string, autho
     time: commonLogTime(now),
     timeEpoch: now.getTime(),
   };
-}
+};
 
-/** Names in lower case, repeated ones joined by commas; cookies stand apart. The gateway adds the `x-forwarded-*` ones. */
-function readHeaders({ rawHeaders, socket }: IncomingMessage, authority: Authority) {
+/**
+ * Header names are lower case, repeated headers are joined with commas, and cookies are separate. Adds the
+ * `x-forwarded-*` headers.
+ */
+const eventHeaders = ({ rawHeaders, socket }: IncomingMessage, authority: Authority) => {
   const headers: Record<string, string> = {};
   const cookies: string[] = [];
-  for (let at = 0; at < rawHeaders.length; at += 2) {
-    const name = (rawHeaders[at] ?? '').toLowerCase();
-    const value = rawHeaders[at + 1] ?? '';
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = (rawHeaders[index] ?? '').toLowerCase();
+    const value = rawHeaders[index + 1] ?? '';
     if (name === 'cookie') cookies.push(...value.split(/;\s*/));
-    else put(headers, name, Object.hasOwn(headers, name) ? `${headers[name]},${value}` : value);
+    else setProperty(headers, name, Object.hasOwn(headers, name) ? `${headers[name]},${value}` : value);
   }
   const forwardedFor = [headers['x-forwarded-for'], socket.remoteAddress].filter(Boolean).join(', ');
   headers['x-forwarded-for'] = forwardedFor;
   headers['x-forwarded-port'] = authority.split(':')[1] ?? '';
   headers['x-forwarded-proto'] = 'http';
   return { headers, cookies };
-}
+};
 
-function parameters(query: string): Record<string, string> {
+const parameters = (query: string): Record<string, string> => {
   const joined: Record<string, string> = {};
   for (const [name, value] of new URLSearchParams(query)) {
-    put(joined, name, Object.hasOwn(joined, name) ? `${joined[name]},${value}` : value);
+    setProperty(joined, name, Object.hasOwn(joined, name) ? `${joined[name]},${value}` : value);
   }
   return joined;
-}
+};
 
-/** Sets an own property, whatever its name: a client may well send `__proto__`. */
-function put(target: Record<string, string>, name: string, value: string): void {
+/** Sets an own property of any name: a client may send `__proto__`. */
+const setProperty = (target: Record<string, string>, name: string, value: string): void => {
   if (name === '__proto__') Object.defineProperty(target, name, { value, enumerable: true, configurable: true });
   else target[name] = value;
-}
+};
 
-const textType = /^(text\/[^;]*|application\/(json|javascript|xml)|[^;/]+\/[^;]+\+(json|xml))\s*(;|$)/i;
+const TEXT_TYPE = /^(text\/[^;]*|application\/(json|javascript|xml)|[^;/]+\/[^;]+\+(json|xml))\s*(;|$)/i;
 
-/** The body is text where its type says so and it is valid UTF-8, base64 otherwise, absent when there is none. */
-function encoded(body: Buffer, contentType: string | undefined): { body?: string; isBase64Encoded: boolean } {
+/** The body is text if it has a text type and is valid UTF-8, otherwise base64; an empty body is absent. */
+const encodedBody = (body: Buffer, contentType: string | undefined): { body?: string; isBase64Encoded: boolean } => {
   if (body.length === 0) return { isBase64Encoded: false };
-  const isText = contentType !== undefined && textType.test(contentType.trim()) && isUtf8(body);
+  const isText = contentType !== undefined && TEXT_TYPE.test(contentType.trim()) && isUtf8(body);
   return { body: body.toString(isText ? 'utf8' : 'base64'), isBase64Encoded: !isText };
-}
+};
 
-const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
+const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 
-/** `12/Mar/2026:19:03:58 +0000` */
-function commonLogTime(time: Date): string {
+/** Formats a time as `12/Mar/2026:19:03:58 +0000`. */
+const commonLogTime = (time: Date): string => {
   const day = String(time.getUTCDate()).padStart(2, '0');
-  return `${day}/${months[time.getUTCMonth()]}/${time.getUTCFullYear()}:${time.toISOString().slice(11, 19)} +0000`;
-}
+  return `${day}/${MONTHS[time.getUTCMonth()]}/${time.getUTCFullYear()}:${time.toISOString().slice(11, 19)} +0000`;
+};

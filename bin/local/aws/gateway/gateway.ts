@@ -1,58 +1,69 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { BodyTooLargeError, readBody } from '../http.ts';
-import { maximumPayloadBytes, type Outcome } from '../lambda/pool.ts';
+import { type InvocationResult, MAX_PAYLOAD_BYTES } from '../lambda/pool.ts';
 import { httpApiEvent } from './event.ts';
-import type { RequestReport } from './request-report.ts';
-import { functionFailed, gatewayMessage, type HttpResponse, httpResponse } from './response.ts';
+import { gatewayMessage, type HttpResponse, httpResponse, INTERNAL_SERVER_ERROR } from './response.ts';
 import { createRouter, type Match, type RouteSettings } from './routes.ts';
 
-/** What the gateway serves. */
-export interface Api {
+/** A request to the API, as the `AWS/ApiGateway` metrics count it. */
+export type RequestReport = {
+  /** The key of the matched route (`GET /things/{id}`); undefined if none matched. */
+  routeKey: string | undefined;
+  status: number;
+  /** Real time from the request line to the response. */
+  latencyMs: number;
+};
+
+/** The API to serve. */
+export type Api = {
   routes: readonly RouteSettings[];
-  invoke: (functionName: string, event: string) => Promise<Outcome>;
-  /** Takes a report of each request that was answered. */
+  invoke: (functionName: string, event: string) => Promise<InvocationResult>;
+  /** Called after each response. */
   onRequest?: (report: RequestReport) => void;
-}
+};
 
-/** An HTTP API that can take its port before it is known what it serves. */
-export interface Gateway {
+/** An HTTP API that can listen before its routes are known. */
+export type Gateway = {
   server: Server;
-  /** From now on requests go to `api`; before, they are answered 503. */
+  /** Serves `api`. Before this call, all responses are 503. */
   serve(api: Api): void;
-}
+};
 
-/** Request line and headers together, as HTTP APIs count them. */
-const maximumHeaderBytes = 10_240;
-const maximumBodyBytes = 10 * 1024 * 1024;
-/** Node's own limit, well above ours, so that requests between the two get the right answer. */
-const parserHeaderBytes = 64 * 1024;
-const patienceMs = 60_000;
-const unavailable = gatewayMessage(503, 'Service Unavailable');
+/** HTTP APIs limit the request line and the headers together. */
+const MAX_HEADER_BYTES = 10_240;
+const MAX_BODY_BYTES = 10 * 1024 * 1024;
+/**
+ * The limit of the Node.js parser exceeds `MAX_HEADER_BYTES` so that requests in between get the response of an HTTP
+ * API.
+ */
+const PARSER_HEADER_BYTES = 64 * 1024;
+const IDLE_TIMEOUT_MS = 60_000;
+const SERVICE_UNAVAILABLE = gatewayMessage(503, 'Service Unavailable');
 
 /**
- * An HTTP API: routes requests to functions, with the limits and the answers of the real one. `basePath` is the path of
- * an API mapping, such as `/v1.0/123456`, below which all routes live; empty for none.
+ * Creates an HTTP API that routes requests to functions, with the limits and error responses of API Gateway. `basePath`
+ * is the path of an API mapping, such as `/v1.0/123456`; empty for none.
  */
-export function createGateway(basePath: string): Gateway {
-  let respond: Respond = async () => unavailable;
+export const createGateway = (basePath: string): Gateway => {
+  let respond: Respond = async () => SERVICE_UNAVAILABLE;
   let report = (_: RequestReport): void => {};
   const limits = {
-    maxHeaderSize: parserHeaderBytes,
+    maxHeaderSize: PARSER_HEADER_BYTES,
     requireHostHeader: false,
-    keepAliveTimeout: patienceMs,
-    requestTimeout: patienceMs,
+    keepAliveTimeout: IDLE_TIMEOUT_MS,
+    requestTimeout: IDLE_TIMEOUT_MS,
   };
   const server = createServer(limits, async (request, response) => {
-    const begunAt = performance.now();
+    const startedAtMs = performance.now();
     let routeKey: string | undefined;
     const matched = ({ route }: Match) => {
       routeKey = route.key;
     };
-    write(request, response, await respond(request, matched).catch(refusal));
-    report({ routeKey, status: response.statusCode, latencyMs: performance.now() - begunAt });
+    write(request, response, await respond(request, matched).catch(errorResponse));
+    report({ routeKey, status: response.statusCode, latencyMs: performance.now() - startedAtMs });
   });
-  server.on('clientError', refuse);
+  server.on('clientError', rejectMalformed);
   return {
     server,
     serve(api) {
@@ -60,83 +71,86 @@ export function createGateway(basePath: string): Gateway {
       report = api.onRequest ?? report;
     },
   };
-}
+};
 
-/** Answers a request, having told which route it took. */
+/** Responds to a request; calls `matched` with its route first. */
 type Respond = (request: IncomingMessage, matched: (match: Match) => void) => Promise<HttpResponse>;
 
-function responder(basePath: string, api: Api): Respond {
+const responder = (basePath: string, api: Api): Respond => {
   const route = createRouter(api.routes);
   return async (request, matched) => {
-    if (headerBytes(request) > maximumHeaderBytes) return gatewayMessage(431, 'Request Header Fields Too Large');
-    const { path, query } = target(request);
-    const inside = below(basePath, path);
-    const match = inside === undefined ? undefined : route(request.method ?? '', inside);
+    if (headerBytes(request) > MAX_HEADER_BYTES) return gatewayMessage(431, 'Request Header Fields Too Large');
+    const { path, query } = requestTarget(request);
+    const relativePath = withoutBasePath(basePath, path);
+    const match = relativePath === undefined ? undefined : route(request.method ?? '', relativePath);
     if (!match) return gatewayMessage(404, 'Not Found');
     matched(match);
-    const body = await readBody(request, maximumBodyBytes);
+    const body = await readBody(request, MAX_BODY_BYTES);
     const { localAddress, localPort } = request.socket;
     const event = JSON.stringify(httpApiEvent({ request, path, query, body, match }, `${localAddress}:${localPort}`));
-    if (Buffer.byteLength(event) > maximumPayloadBytes) throw new BodyTooLargeError();
-    const outcome = await withTimeout(api.invoke(match.route.functionName, event), match.route.timeoutMs);
-    if (outcome === undefined || outcome.throttled) return unavailable;
-    return outcome.failed ? functionFailed : httpResponse(outcome.payload);
+    if (Buffer.byteLength(event) > MAX_PAYLOAD_BYTES) throw new BodyTooLargeError();
+    const result = await withTimeout(api.invoke(match.route.functionName, event), match.route.timeoutMs);
+    if (result === undefined || result.throttled) return SERVICE_UNAVAILABLE;
+    return result.failed ? INTERNAL_SERVER_ERROR : httpResponse(result.payload);
   };
-}
+};
 
-/** The path and the query of the request line; a proxy's client names the whole address there. */
-function target({ url = '/', headers, httpVersion }: IncomingMessage): { path: string; query: string } {
-  if (httpVersion === '1.1' && headers.host === undefined) throw new URIError('The host is missing.');
+/**
+ * Returns the path and query of the request line, which may contain an absolute URL. Throws a `URIError` if it is
+ * malformed.
+ */
+const requestTarget = ({ url = '/', headers, httpVersion }: IncomingMessage): { path: string; query: string } => {
+  if (httpVersion === '1.1' && headers.host === undefined) throw new URIError('The Host header is missing.');
   const [beforeQuery = '', ...query] = url.replace(/^https?:\/\/[^/?]*/i, '').split('?');
   const path = beforeQuery === '' ? '/' : beforeQuery;
-  if (!path.startsWith('/')) throw new URIError('The target is no path.');
+  if (!path.startsWith('/')) throw new URIError('The request target is not a path.');
   decodeURIComponent(path);
   return { path, query: query.join('?') };
-}
+};
 
-/** The path below the base path, or undefined where the request is not meant for this API. */
-function below(basePath: string, path: string): string | undefined {
+/** Returns the path relative to the base path, or undefined if the path is outside it. */
+const withoutBasePath = (basePath: string, path: string): string | undefined => {
   if (path === basePath) return '/';
   return path.startsWith(`${basePath}/`) ? path.slice(basePath.length) : undefined;
-}
+};
 
-function headerBytes({ method = '', url = '', rawHeaders }: IncomingMessage): number {
+const headerBytes = ({ method = '', url = '', rawHeaders }: IncomingMessage): number => {
   const line = method.length + url.length + ' '.length + ' HTTP/1.1\r\n'.length;
   return rawHeaders.reduce((total, part) => total + part.length + ': '.length, line);
-}
+};
 
-async function withTimeout(outcome: Promise<Outcome>, ms: number): Promise<Outcome | undefined> {
+const withTimeout = async (result: Promise<InvocationResult>, ms: number): Promise<InvocationResult | undefined> => {
   let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<undefined>((resolve) => {
+  const timeout = new Promise<undefined>((resolve) => {
     timer = setTimeout(() => resolve(undefined), ms);
   });
-  return Promise.race([outcome, late]).finally(() => clearTimeout(timer));
-}
+  return Promise.race([result, timeout]).finally(() => clearTimeout(timer));
+};
 
-function refusal(error: unknown): HttpResponse {
+const errorResponse = (error: unknown): HttpResponse => {
   if (error instanceof URIError) return gatewayMessage(400, 'Bad Request');
   if (error instanceof BodyTooLargeError) return gatewayMessage(413, 'Request Entity Too Large');
-  return functionFailed;
-}
+  return INTERNAL_SERVER_ERROR;
+};
 
-function write(request: IncomingMessage, response: ServerResponse, answer: HttpResponse): void {
+const write = (request: IncomingMessage, response: ServerResponse, result: HttpResponse): void => {
   try {
-    send(request, response, answer);
+    send(request, response, result);
   } catch {
-    send(request, response, functionFailed);
+    send(request, response, INTERNAL_SERVER_ERROR);
   }
-}
+};
 
-/** Throws, having sent nothing, where a header of the answer cannot be sent. */
-function send({ method }: IncomingMessage, response: ServerResponse, { status, headers, body }: HttpResponse): void {
+/** Throws without sending anything if a header is invalid. */
+const send = ({ method }: IncomingMessage, response: ServerResponse, { status, headers, body }: HttpResponse): void => {
   const mayHaveBody = status !== 204 && status !== 304;
   const length = mayHaveBody ? { 'content-length': Buffer.byteLength(body) } : {};
   response.writeHead(status, { ...headers, ...length, 'apigw-requestid': crypto.randomUUID() });
   response.end(mayHaveBody && method !== 'HEAD' ? body : undefined);
-}
+};
 
-/** Answers what Node's parser could not read: no request exists yet, only the connection. */
-function refuse(error: NodeJS.ErrnoException, socket: Duplex): void {
+/** Responds to a request that the Node.js parser rejected. Only the socket exists at this point. */
+const rejectMalformed = (error: NodeJS.ErrnoException, socket: Duplex): void => {
   if (!socket.writable) return void socket.destroy();
   const { status, body } =
     error.code === 'HPE_HEADER_OVERFLOW'
@@ -146,4 +160,4 @@ function refuse(error: NodeJS.ErrnoException, socket: Duplex): void {
   socket.end(
     `HTTP/1.1 ${status} ${reason}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\nconnection: close\r\n\r\n${body}`,
   );
-}
+};

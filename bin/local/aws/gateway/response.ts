@@ -1,11 +1,11 @@
 import { z } from 'zod';
 
-/** What goes back to the client. */
-export interface HttpResponse {
+/** A response to the client. */
+export type HttpResponse = {
   status: number;
   headers: Record<string, string | string[]>;
   body: string | Buffer;
-}
+};
 
 const headerValue = z.union([z.string(), z.number(), z.boolean()]).transform(String);
 const proxyResponse = z.object({
@@ -16,41 +16,43 @@ const proxyResponse = z.object({
   isBase64Encoded: z.boolean().nullish(),
 });
 
-/** An answer of the gateway's own, in its shape `{"message"}`, which no HTTP API can change. */
-export function gatewayMessage(status: number, message: string): HttpResponse {
-  return { status, headers: { 'content-type': 'application/json' }, body: JSON.stringify({ message }) };
-}
+/** Returns an error response of the gateway, `{"message"}`, a format that an HTTP API cannot change. */
+export const gatewayMessage = (status: number, message: string): HttpResponse => ({
+  status,
+  headers: { 'content-type': 'application/json' },
+  body: JSON.stringify({ message }),
+});
 
-/** The gateway's answer to a function that fails, or answers what no gateway can send on. */
-export const functionFailed = gatewayMessage(500, 'Internal Server Error');
+/** The response if a function fails or returns an invalid response. */
+export const INTERNAL_SERVER_ERROR = gatewayMessage(500, 'Internal Server Error');
 
 /**
- * Reads what a function returned (JSON text), payload format 2.0: an object with a `statusCode` is the response; anything
- * else is the body of a 200.
+ * Converts the return value of a function (JSON text) in payload format 2.0: an object with a `statusCode` is the
+ * response; any other value is the body of a 200.
  */
-export function httpResponse(payload: string): HttpResponse {
+export const httpResponse = (payload: string): HttpResponse => {
   const returned: unknown = JSON.parse(payload);
   if (typeof returned !== 'object' || returned === null || !('statusCode' in returned)) {
     return { status: 200, headers: { 'content-type': 'application/json' }, body: payload };
   }
   const parsed = proxyResponse.safeParse(returned);
-  if (!parsed.success) return functionFailed;
+  if (!parsed.success) return INTERNAL_SERVER_ERROR;
   const { statusCode, headers, cookies, body, isBase64Encoded } = parsed.data;
   return {
     status: statusCode,
     headers: {
       ...(body ? { 'content-type': 'text/plain; charset=utf-8' } : {}),
-      ...lowerCase(headers ?? {}),
+      ...forwardedHeaders(headers ?? {}),
       ...(cookies?.length ? { 'set-cookie': cookies } : {}),
     },
     body: isBase64Encoded ? Buffer.from(body ?? '', 'base64') : (body ?? ''),
   };
-}
+};
 
-/** What only the gateway may say about the connection and the length. */
-const ofTheConnection = ['connection', 'content-length', 'keep-alive', 'transfer-encoding', 'upgrade'];
+/** Headers that only the gateway sets. */
+const CONNECTION_HEADERS = ['connection', 'content-length', 'keep-alive', 'transfer-encoding', 'upgrade'];
 
-function lowerCase(headers: Record<string, string>): Record<string, string> {
-  const named = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value] as const);
-  return Object.fromEntries(named.filter(([name]) => !ofTheConnection.includes(name)));
-}
+const forwardedHeaders = (headers: Record<string, string>): Record<string, string> => {
+  const entries = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value] as const);
+  return Object.fromEntries(entries.filter(([name]) => !CONNECTION_HEADERS.includes(name)));
+};

@@ -1,32 +1,32 @@
 import { z } from 'zod';
-import { local } from '../aws-service.ts';
-import { bodyDigest, type MessageAttribute } from '../sqs/message.ts';
+import { LOCAL_ENV } from '../aws-service.ts';
+import { systemAttributes } from '../sqs/attributes.ts';
 import type { Receipt } from '../sqs/queued-message.ts';
-import { systemAttributes } from '../sqs/receiving.ts';
-import { maximumPayloadBytes, type Outcome } from './pool.ts';
+import { bodyDigest, type MessageAttribute } from '../sqs/queued-message.ts';
+import { type InvocationResult, MAX_PAYLOAD_BYTES } from './pool.ts';
 
-/** An SQS event source as the template declares it. */
-export interface EventSourceSettings {
+/** An SQS event source of the template. */
+export type EventSourceSettings = {
   functionName: string;
   queueArn: string;
   batchSize: number;
-  /** How long a batch may be gathered. */
+  /** The batching window. */
   windowSeconds: number;
-  /** How many batches may be with the function at once. */
-  maximumConcurrency: number;
-  /** Whether the function names the messages of a batch that failed (`ReportBatchItemFailures`). */
+  /** The maximum number of concurrent batches. */
+  maxConcurrency: number;
+  /** Whether the function returns partial batch responses (`ReportBatchItemFailures`). */
   reportsFailures: boolean;
-}
+};
 
-/** Cuts received messages into batches whose event fits into one invocation. */
-export function intoEvents(receipts: readonly Receipt[], queueArn: string): { event: string; receipts: Receipt[] }[] {
+/** Splits received messages into batches whose events fit into the invocation payload. */
+export const toEvents = (receipts: readonly Receipt[], queueArn: string): { event: string; receipts: Receipt[] }[] => {
   const batches: { records: string[]; receipts: Receipt[]; bytes: number }[] = [];
   for (const receipt of receipts) {
     const record = JSON.stringify(eventRecord(receipt, queueArn));
     const bytes = Buffer.byteLength(record) + 1;
     let last = batches.at(-1);
-    if (!last || last.bytes + bytes > maximumPayloadBytes) {
-      last = { records: [], receipts: [], bytes: envelopeBytes };
+    if (!last || last.bytes + bytes > MAX_PAYLOAD_BYTES) {
+      last = { records: [], receipts: [], bytes: ENVELOPE_BYTES };
       batches.push(last);
     }
     last.records.push(record);
@@ -34,12 +34,12 @@ export function intoEvents(receipts: readonly Receipt[], queueArn: string): { ev
     last.bytes += bytes;
   }
   return batches.map((batch) => ({ event: `{"Records":[${batch.records.join(',')}]}`, receipts: batch.receipts }));
-}
+};
 
-const envelopeBytes = '{"Records":[]}'.length;
+const ENVELOPE_BYTES = '{"Records":[]}'.length;
 
-/** A message as Lambda hands it to a function. */
-function eventRecord({ message, handle }: Receipt, queueArn: string): object {
+/** Returns the event record of a message. */
+const eventRecord = ({ message, handle }: Receipt, queueArn: string): object => {
   const attributes = [...message.attributes].map(([name, value]) => [name, eventAttribute(value)]);
   return {
     messageId: message.id,
@@ -50,29 +50,33 @@ function eventRecord({ message, handle }: Receipt, queueArn: string): object {
     md5OfBody: bodyDigest(message.body),
     eventSource: 'aws:sqs',
     eventSourceARN: queueArn,
-    awsRegion: local.region,
+    awsRegion: LOCAL_ENV.region,
   };
-}
+};
 
-function eventAttribute({ dataType, value }: MessageAttribute): object {
-  const given = typeof value === 'string' ? { stringValue: value } : { binaryValue: value.toString('base64') };
-  return { ...given, stringListValues: [], binaryListValues: [], dataType };
-}
+const eventAttribute = ({ dataType, value }: MessageAttribute): object => {
+  const typed = typeof value === 'string' ? { stringValue: value } : { binaryValue: value.toString('base64') };
+  return { ...typed, stringListValues: [], binaryListValues: [], dataType };
+};
 
 const batchResponse = z
   .object({ batchItemFailures: z.array(z.object({ itemIdentifier: z.string().min(1) })).nullish() })
   .nullable();
 
 /**
- * The messages of a batch that are done, by the rules of Lambda: a failed invocation does none; without partial
- * responses, or with an empty one, all are done; one that cannot be read, or names a message that is not in the batch, does none.
+ * Returns the messages of a batch that Lambda deletes: none after a failed invocation, or if the partial batch response
+ * is malformed or names a message outside the batch; all if the function does not report failures or reports none.
  */
-export function doneReceipts(receipts: readonly Receipt[], outcome: Outcome, reportsFailures: boolean): Receipt[] {
-  if (outcome.failed) return [];
+export const processedReceipts = (
+  receipts: readonly Receipt[],
+  result: InvocationResult,
+  reportsFailures: boolean,
+): Receipt[] => {
+  if (result.failed) return [];
   if (!reportsFailures) return [...receipts];
-  const response = batchResponse.safeParse(JSON.parse(outcome.payload));
+  const response = batchResponse.safeParse(JSON.parse(result.payload));
   if (!response.success) return [];
   const failed = new Set(response.data?.batchItemFailures?.map(({ itemIdentifier }) => itemIdentifier));
-  const done = receipts.filter(({ message }) => !failed.has(message.id));
-  return done.length === receipts.length - failed.size ? done : [];
-}
+  const processed = receipts.filter(({ message }) => !failed.has(message.id));
+  return processed.length === receipts.length - failed.size ? processed : [];
+};

@@ -10,8 +10,8 @@ const metricDefinitions = z.object({
   ),
 });
 
-/** What stands in every Powertools line and says nothing here. */
-const left = new Set([
+/** Powertools fields to omit, because every line has them. */
+const OMITTED = new Set([
   'level',
   'message',
   'timestamp',
@@ -26,44 +26,42 @@ const left = new Set([
 ]);
 
 /**
- * One line that a function printed, for a person: JSON logs become `time function LEVEL message key=value ...`, metrics
- * (embedded metric format) `time function metric name=value dimension=value ...`; anything else stays as it is.
+ * Formats a line that a function printed: JSON logs as `time function LEVEL message key=value ...`, metrics (embedded
+ * metric format) as `time function metric name=value dimension=value ...`. Other lines only get the time and the
+ * function.
  */
-export function logLine(functionName: string, line: string, now = new Date()): string {
-  const lead = `${now.toISOString().slice(11, 23)} ${functionName}`;
+export const logLine = (functionName: string, line: string, now = new Date()): string => {
+  const prefix = `${now.toISOString().slice(11, 23)} ${functionName}`;
   const parsed = parse(line);
-  if (!parsed) return `${lead} ${line}`;
-  if ('_aws' in parsed) return `${lead} metric ${pairs(metrics(parsed))}`;
+  if (!parsed) return `${prefix} ${line}`;
+  if ('_aws' in parsed) return `${prefix} metric ${pairs(metrics(parsed))}`;
   const { level, message } = parsed;
-  if (typeof message !== 'string') return `${lead} ${line}`;
-  const others = Object.entries(parsed).filter(([key]) => !left.has(key));
-  return [lead, level, message, pairs(others)].filter(Boolean).join(' ');
-}
+  if (typeof message !== 'string') return `${prefix} ${line}`;
+  const others = Object.entries(parsed).filter(([key]) => !OMITTED.has(key));
+  return [prefix, level, message, pairs(others)].filter(Boolean).join(' ');
+};
 
-function parse(line: string): Record<string, unknown> | undefined {
+const parse = (line: string): Record<string, unknown> | undefined => {
   if (!line.startsWith('{')) return undefined;
   try {
     return record.safeParse(JSON.parse(line)).data;
   } catch {
     return undefined;
   }
-}
+};
 
-function metrics(line: Record<string, unknown>): [string, unknown][] {
+const metrics = (line: Record<string, unknown>): [string, unknown][] => {
   const definitions = metricDefinitions.safeParse(line._aws).data?.CloudWatchMetrics ?? [];
   const names = definitions.flatMap(({ Metrics, Dimensions }) => [
     ...Metrics.map(({ Name }) => Name),
     ...Dimensions.flat(),
   ]);
   return [...new Set(names)].filter((name) => name !== 'service').map((name) => [name, line[name]]);
-}
+};
 
-function pairs(entries: [string, unknown][]): string {
-  return entries
+const pairs = (entries: [string, unknown][]): string =>
+  entries
     .map(([key, value]) => `${key}=${typeof value === 'string' ? quoted(value) : JSON.stringify(value)}`)
     .join(' ');
-}
 
-function quoted(text: string): string {
-  return /^[^\s"=]+$/.test(text) ? text : JSON.stringify(text);
-}
+const quoted = (text: string): string => (/^[^\s"=]+$/.test(text) ? text : JSON.stringify(text));

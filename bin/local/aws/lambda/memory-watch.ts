@@ -1,42 +1,42 @@
 import type { Worker } from 'node:worker_threads';
 
-/** What a Node.js process takes besides its heap; on Lambda it counts toward the memory of the function. */
-const runtimeMb = 40;
-const megabyte = 1024 * 1024;
+/** The memory of a Node.js process outside its heap, which counts toward the memory of a Lambda function. */
+const RUNTIME_MB = 40;
+const MEGABYTE = 1024 * 1024;
 
-/** Short invocations are never looked at, so the watch costs them nothing. */
-const intervalMs = 200;
+/** Invocations shorter than this are never checked, so they have no overhead. */
+const CHECK_INTERVAL_MS = 200;
 
 /**
- * Looks at the memory of a thread every 200 ms, and calls `exceeded` once when its heap and its buffers do not fit into
- * `memoryMb`; in two looks in a row, since the first may see garbage. Ends when the returned function is called.
+ * Calls `onExceeded` once when the heap and the buffers of a thread exceed `memoryMb` in two consecutive checks,
+ * because one check may include garbage. Stops when the returned function is called.
  */
-export function watchMemory(worker: Worker, memoryMb: number, exceeded: () => void): () => void {
+export const watchMemory = (worker: Worker, memoryMb: number, onExceeded: () => void): (() => void) => {
   let hasEnded = false;
   let wasOver = false;
   const end = () => {
     hasEnded = true;
     clearInterval(timer);
   };
-  const look = async () => {
+  const check = async () => {
     const usedMb = await usedMegabytes(worker);
-    const isOver = usedMb + runtimeMb > memoryMb;
+    const isOver = usedMb + RUNTIME_MB > memoryMb;
     if (!hasEnded && isOver && wasOver) {
       end();
-      exceeded();
+      onExceeded();
     }
     wasOver = isOver;
   };
-  const timer = setInterval(() => void look(), intervalMs).unref();
+  const timer = setInterval(() => void check(), CHECK_INTERVAL_MS).unref();
   return end;
-}
+};
 
-async function usedMegabytes(worker: Worker): Promise<number> {
+const usedMegabytes = async (worker: Worker): Promise<number> => {
   try {
     const { used_heap_size, external_memory } = await worker.getHeapStatistics();
-    return (used_heap_size + external_memory) / megabyte;
+    return (used_heap_size + external_memory) / MEGABYTE;
   } catch {
     // The thread has ended.
     return 0;
   }
-}
+};

@@ -2,69 +2,70 @@ import { setTimeout } from 'node:timers/promises';
 import type { Clock } from '../clock.ts';
 import type { Queue } from '../sqs/queue.ts';
 import type { Receipt } from '../sqs/queued-message.ts';
-import { doneReceipts, type EventSourceSettings, intoEvents } from './event-source.ts';
-import type { Outcome } from './pool.ts';
+import { type EventSourceSettings, processedReceipts, toEvents } from './event-source.ts';
+import type { InvocationResult } from './pool.ts';
 
-/** What a poller works with. */
-export interface PollerOptions {
+/** Options of a poller. */
+export type PollerOptions = {
   source: EventSourceSettings;
   queue: Queue;
-  /** The time that the queue lives by. */
+  /** The clock of the queue. */
   clock: Clock;
-  invoke: (event: string) => Promise<Outcome>;
-}
+  invoke: (event: string) => Promise<InvocationResult>;
+};
 
-/** How long to leave a queue alone that refuses receives, since too much of it is in flight. */
-const overLimitPauseMs = 1000;
+/** The delay after a queue rejects a receive because too many messages are in flight. */
+const OVER_LIMIT_DELAY_MS = 1000;
 
-/** Lambda starts with five batches at once, and while there is more to do adds five a second (300 a minute). */
-const firstBatches = 5;
-const batchesPerSecond = 5;
+/** Lambda starts with five concurrent batches and, while messages remain, adds five per second (300 per minute). */
+const INITIAL_BATCHES = 5;
+const BATCHES_PER_SECOND = 5;
 
 /**
- * Polls a queue for a function until `signal` aborts: it receives only while the function may take another batch, so
- * that waiting costs no receive; deletes what is done; and leaves what failed to its visibility timeout.
+ * Polls a queue for a function until `signal` aborts. Receives only if the function has capacity for another batch, so
+ * that waiting does not increase receive counts. Deletes processed messages and leaves failed ones to their visibility
+ * timeout.
  */
-export async function poll({ source, queue, clock, invoke }: PollerOptions, signal: AbortSignal): Promise<void> {
+export const poll = async ({ source, queue, clock, invoke }: PollerOptions, signal: AbortSignal): Promise<void> => {
   const running = new Set<Promise<void>>();
-  let busySince = 0;
-  const mayRun = () => {
-    const busySeconds = (performance.now() - busySince) / 1000;
-    return Math.min(source.maximumConcurrency, firstBatches + Math.floor(busySeconds * batchesPerSecond));
+  let busySinceMs = 0;
+  const maxRunning = () => {
+    const busySeconds = (performance.now() - busySinceMs) / 1000;
+    return Math.min(source.maxConcurrency, INITIAL_BATCHES + Math.floor(busySeconds * BATCHES_PER_SECOND));
   };
   const run = async (event: string, receipts: Receipt[]) => {
-    const release = queue.holdInFlight(receipts);
-    const outcome = await invoke(event);
-    for (const { handle } of doneReceipts(receipts, outcome, source.reportsFailures)) queue.delete(handle);
-    release();
+    const endDeferral = queue.deferVisibilityTimeouts(receipts);
+    const result = await invoke(event);
+    for (const { handle } of processedReceipts(receipts, result, source.reportsFailures)) queue.delete(handle);
+    endDeferral();
   };
   while (!signal.aborted) {
-    while (!signal.aborted && running.size > 0 && running.size >= mayRun()) {
-      await Promise.race([...running, setTimeout(1000 / batchesPerSecond, undefined, { ref: false })]);
+    while (!signal.aborted && running.size > 0 && running.size >= maxRunning()) {
+      await Promise.race([...running, setTimeout(1000 / BATCHES_PER_SECOND, undefined, { ref: false })]);
     }
-    for (const { event, receipts } of intoEvents(await gather({ source, queue, clock }, signal), source.queueArn)) {
-      if (running.size === 0) busySince = performance.now();
+    for (const { event, receipts } of toEvents(await receiveBatch({ source, queue, clock }, signal), source.queueArn)) {
+      if (running.size === 0) busySinceMs = performance.now();
       const batch = run(event, receipts).finally(() => running.delete(batch));
       running.add(batch);
     }
   }
-}
+};
 
-/** Waits for messages, and with a window gathers more until the batch or the window is full. */
-async function gather(
+/** Waits for messages. With a batching window, receives more until the batch is full or the window ends. */
+const receiveBatch = async (
   { source, queue, clock }: Pick<PollerOptions, 'source' | 'queue' | 'clock'>,
   signal: AbortSignal,
-): Promise<Receipt[]> {
-  const refused = () => setTimeout<Receipt[]>(overLimitPauseMs, [], { ref: false });
-  const receive = (maximum: number, waitSeconds: number) =>
-    queue.receive({ maximum, waitSeconds, signal }).catch(refused);
-  // Lambda polls again and again; one poll without an end gets the same messages, whatever time is moved to.
-  const gathered = await receive(source.batchSize, Number.POSITIVE_INFINITY);
-  const windowEnds = clock.now() + source.windowSeconds * 1000;
-  while (gathered.length > 0 && gathered.length < source.batchSize && !signal.aborted) {
-    const waitMs = Math.ceil(windowEnds - clock.now());
+): Promise<Receipt[]> => {
+  const afterDelay = () => setTimeout<Receipt[]>(OVER_LIMIT_DELAY_MS, [], { ref: false });
+  const receive = (maxMessages: number, waitSeconds: number) =>
+    queue.receive({ maxMessages, waitSeconds, signal }).catch(afterDelay);
+  // Lambda polls repeatedly; one endless poll gets the same messages and does not depend on the clock.
+  const batch = await receive(source.batchSize, Number.POSITIVE_INFINITY);
+  const windowEndsMs = clock.now() + source.windowSeconds * 1000;
+  while (batch.length > 0 && batch.length < source.batchSize && !signal.aborted) {
+    const waitMs = Math.ceil(windowEndsMs - clock.now());
     if (waitMs <= 0) break;
-    gathered.push(...(await receive(source.batchSize - gathered.length, waitMs / 1000)));
+    batch.push(...(await receive(source.batchSize - batch.length, waitMs / 1000)));
   }
-  return gathered;
-}
+  return batch;
+};

@@ -2,96 +2,96 @@ import type { Worker } from 'node:worker_threads';
 import { watchMemory } from './memory-watch.ts';
 import { type FromSandbox, type RunningSandbox, type SandboxOptions, startSandbox } from './sandbox.ts';
 
-/** How an invocation ended: `payload` is JSON text, the function's answer or, when `failed`, its error. */
-export interface Outcome {
+/** The result of an invocation: `payload` is the return value as JSON text or, if `failed`, the error. */
+export type InvocationResult = {
   requestId: string;
   payload: string;
   failed: boolean;
-  /** Set where the function did not run, since its concurrency was used up. */
+  /** Set if the function did not run because it was throttled. */
   throttled?: boolean;
-}
+};
 
-/** An outcome with the time that the function ran, without its initialization, in milliseconds. */
-export interface TimedOutcome extends Outcome {
+/** A result with the run time of the function, without its initialization. */
+export type TimedInvocationResult = InvocationResult & {
   durationMs: number;
-}
+};
 
-/** A pool of sandboxes of one function. */
-export interface PoolOptions extends SandboxOptions {
-  /** How many sandboxes may run at once; further invocations wait their turn. */
+/** Options of a pool. */
+export type PoolOptions = SandboxOptions & {
+  /** The maximum number of sandboxes; further invocations wait. */
   size: number;
   timeoutSeconds: number;
   memoryMb: number;
-  /** Takes what sandboxes print, line by line. */
+  /** Called with each line that a sandbox prints. */
   print: (line: string) => void;
-}
+};
 
-interface Invocation {
+type Invocation = {
   requestId: string;
   event: string;
-  resolve: (outcome: TimedOutcome) => void;
-}
+  resolve: (result: TimedInvocationResult) => void;
+};
 
-/** The invocation that a sandbox is busy with. */
-interface Run {
+/** A running invocation. */
+type Run = {
   requestId: string;
   event: string;
-  /** When the function got the event, by `performance.now()`. */
-  begunAt?: number;
-  end: (outcome: Outcome) => void;
-}
+  /** The `performance.now()` at which the function got the event. */
+  startedAtMs?: number;
+  end: (result: InvocationResult) => void;
+};
 
-/** The most that a Lambda takes and gives in one invocation, in bytes. */
-export const maximumPayloadBytes = 6 * 1024 * 1024;
+/** The maximum size of an event and of a return value, in bytes. */
+export const MAX_PAYLOAD_BYTES = 6 * 1024 * 1024;
 
-const initSeconds = 10;
+const INIT_TIMEOUT_SECONDS = 10;
 
 /**
- * The sandboxes of one function. They start when they are needed (a cold start), handle one event at a time, are used
- * again, the warmest first, and are replaced when they crash or are killed at the function's timeout.
+ * The sandboxes of one function. They start on demand (a cold start), handle one event at a time and are reused, the
+ * most recently used one first. Sandboxes that crash or exceed the timeout are replaced.
  */
 export class Pool {
   readonly #options: PoolOptions;
   readonly #idle: Sandbox[] = [];
   readonly #all = new Set<Sandbox>();
   readonly #waiting: Invocation[] = [];
-  #stopped = false;
+  #isStopped = false;
 
   constructor(options: PoolOptions) {
     this.#options = options;
   }
 
-  /** Runs the function on `event` (JSON text). Never rejects: a failure is an outcome. */
-  invoke(event: string): Promise<TimedOutcome> {
+  /** Runs the function with `event` (JSON text). Never rejects: a failure is a result. */
+  invoke(event: string): Promise<TimedInvocationResult> {
     return new Promise((resolve) => {
       this.#waiting.push({ requestId: crypto.randomUUID(), event, resolve });
       this.#dispatch();
     });
   }
 
-  /** How many sandboxes are at work. */
+  /** The number of busy sandboxes. */
   get busy(): number {
-    return [...this.#all].filter(({ busy }) => busy).length;
+    return [...this.#all].filter(({ isBusy }) => isBusy).length;
   }
 
-  /** Kills a sandbox, a busy one if there is any, as a crash would; tells whether one was running. */
+  /** Kills a sandbox, preferably a busy one, as a crash would. Returns whether there was one. */
   killOne(): boolean {
     const sandboxes = [...this.#all];
-    const victim = sandboxes.find(({ busy }) => busy) ?? sandboxes[0];
-    victim?.kill('Runtime.ExitError', 'Runtime exited with error: signal: killed');
-    return victim !== undefined;
+    const sandbox = sandboxes.find(({ isBusy }) => isBusy) ?? sandboxes[0];
+    sandbox?.kill('Runtime.ExitError', 'Runtime exited with error: signal: killed');
+    return sandbox !== undefined;
   }
 
-  /** Takes so many ms from the time that each running invocation has left, as slow calls would. */
-  spend(ms: number): void {
-    for (const sandbox of this.#all) sandbox.spend(ms);
+  /** Reduces the remaining time of the running invocations. */
+  reduceRemainingTime(ms: number): void {
+    for (const sandbox of this.#all) sandbox.reduceRemainingTime(ms);
   }
 
-  /** Ends every sandbox; what still waits fails. */
+  /** Stops all sandboxes. Waiting invocations fail. */
   async stop(): Promise<void> {
-    this.#stopped = true;
+    this.#isStopped = true;
     for (const { requestId, resolve } of this.#waiting.splice(0)) {
-      resolve({ ...failedOutcome(requestId, 'Runtime.ExitError', 'The local stack is stopping.'), durationMs: 0 });
+      resolve({ ...failedResult(requestId, 'Runtime.ExitError', 'The local stack is stopping.'), durationMs: 0 });
     }
     await Promise.all(
       [...this.#all].map((sandbox) => sandbox.kill('Runtime.ExitError', 'The local stack is stopping.')),
@@ -99,12 +99,12 @@ export class Pool {
   }
 
   #dispatch(): void {
-    while (this.#waiting.length > 0 && !this.#stopped) {
+    while (this.#waiting.length > 0 && !this.#isStopped) {
       const sandbox = this.#idle.pop() ?? this.#start();
       const next = sandbox && this.#waiting.shift();
       if (!next) return;
       void sandbox.run(next).then(() => {
-        if (sandbox.alive) this.#idle.push(sandbox);
+        if (sandbox.isAlive) this.#idle.push(sandbox);
         this.#dispatch();
       });
     }
@@ -123,60 +123,60 @@ export class Pool {
   }
 }
 
-/** One worker thread and the invocation it is busy with. */
+/** A worker thread and its running invocation. */
 class Sandbox {
-  alive = true;
+  isAlive = true;
   readonly #options: PoolOptions;
   readonly #sandbox: RunningSandbox;
-  readonly #gone: () => void;
-  #ready = false;
-  /** When the invocation is killed, in milliseconds since the epoch in real time. */
+  readonly #onEnd: () => void;
+  #isReady = false;
+  /** When the invocation times out, in ms since the epoch of real time. */
   #deadlineMs = 0;
   #current: Run | undefined;
   #timer: NodeJS.Timeout | undefined;
   #endMemoryWatch: () => void = () => {};
 
-  constructor(options: PoolOptions, gone: () => void) {
+  constructor(options: PoolOptions, onEnd: () => void) {
     this.#options = options;
-    this.#gone = gone;
+    this.#onEnd = onEnd;
     this.#sandbox = startSandbox(options);
     const { worker } = this.#sandbox;
     printLines(worker, options.print);
     worker.on('message', (message: FromSandbox) => this.#receive(message));
     worker.on('error', (error: Error) => {
-      if (!this.busy) options.print(`a sandbox crashed after it had answered: ${error.stack}`);
+      if (!this.isBusy) options.print(`a sandbox crashed between invocations: ${error.stack}`);
       this.#end(error.name, error.message);
     });
     worker.on('exit', (code) => this.#end('Runtime.ExitError', `Runtime exited with error: exit status ${code}`));
   }
 
-  get busy(): boolean {
+  get isBusy(): boolean {
     return this.#current !== undefined;
   }
 
-  run({ requestId, event, resolve: answer }: Invocation): Promise<void> {
+  run({ requestId, event, resolve: onResult }: Invocation): Promise<void> {
     return new Promise((resolve) => {
       const run: Run = {
         requestId,
         event,
-        end: (outcome) => {
+        end: (result) => {
           clearTimeout(this.#timer);
           this.#endMemoryWatch();
           this.#current = undefined;
-          const durationMs = run.begunAt === undefined ? 0 : performance.now() - run.begunAt;
-          answer({ ...outcome, durationMs });
+          const durationMs = run.startedAtMs === undefined ? 0 : performance.now() - run.startedAtMs;
+          onResult({ ...result, durationMs });
           resolve();
         },
       };
       this.#current = run;
-      if (this.#ready) this.#begin();
-      else this.#killAfter(initSeconds);
+      if (this.#isReady) this.#startInvocation();
+      else this.#killAfter(INIT_TIMEOUT_SECONDS);
     });
   }
 
-  spend(ms: number): void {
-    if (this.#current?.begunAt === undefined) return;
-    this.#sandbox.spend(ms);
+  reduceRemainingTime(ms: number): void {
+    if (this.#current?.startedAtMs === undefined) return;
+    this.#sandbox.reduceRemainingTime(ms);
     this.#deadlineMs -= ms;
     this.#killAfter(this.#options.timeoutSeconds, this.#deadlineMs - Date.now());
   }
@@ -188,17 +188,17 @@ class Sandbox {
 
   #receive(message: FromSandbox): void {
     if (message === 'ready') {
-      this.#ready = true;
-      if (this.#current) this.#begin();
+      this.#isReady = true;
+      if (this.#current) this.#startInvocation();
     } else if (message.requestId === this.#current?.requestId) {
       this.#current.end(message);
     }
   }
 
-  #begin(): void {
+  #startInvocation(): void {
     if (!this.#current) return;
     const { requestId, event } = this.#current;
-    this.#current.begunAt = performance.now();
+    this.#current.startedAtMs = performance.now();
     const { memoryMb, timeoutSeconds } = this.#options;
     this.#deadlineMs = Date.now() + timeoutSeconds * 1000;
     this.#killAfter(timeoutSeconds);
@@ -217,19 +217,19 @@ class Sandbox {
   }
 
   #end(errorType: string, errorMessage: string): void {
-    if (!this.alive) return;
-    this.alive = false;
-    this.#current?.end(failedOutcome(this.#current.requestId, errorType, errorMessage));
-    this.#gone();
+    if (!this.isAlive) return;
+    this.isAlive = false;
+    this.#current?.end(failedResult(this.#current.requestId, errorType, errorMessage));
+    this.#onEnd();
   }
 }
 
-function failedOutcome(requestId: string, errorType: string, errorMessage: string): Outcome {
+const failedResult = (requestId: string, errorType: string, errorMessage: string): InvocationResult => {
   const payload = JSON.stringify({ errorType, errorMessage: `RequestId: ${requestId} Error: ${errorMessage}` });
   return { requestId, payload, failed: true };
-}
+};
 
-function printLines(worker: Worker, print: (line: string) => void): void {
+const printLines = (worker: Worker, print: (line: string) => void): void => {
   for (const stream of [worker.stdout, worker.stderr]) {
     let rest = '';
     stream.setEncoding('utf8').on('data', (text: string) => {
@@ -239,4 +239,4 @@ function printLines(worker: Worker, print: (line: string) => void): void {
     });
     stream.on('end', () => rest && print(rest));
   }
-}
+};

@@ -1,4 +1,4 @@
-/** An answer of SQS that refuses a request: `code` is the error's name in the JSON protocol. */
+/** An error response of SQS; `code` is the error's name in the JSON protocol. */
 export class SqsError extends Error {
   readonly code: SqsErrorCode;
 
@@ -7,13 +7,13 @@ export class SqsError extends Error {
     this.code = code;
   }
 
-  /** The name that older SDKs know the error by; the JSON protocol sends it along in `x-amzn-query-error`. */
+  /** The error's name in the query protocol, which the JSON protocol adds in `x-amzn-query-error`. */
   get queryCode(): string {
-    return queryCodes[this.code];
+    return QUERY_CODES[this.code];
   }
 }
 
-const queryCodes = {
+const QUERY_CODES = {
   BatchEntryIdsNotDistinct: 'AWS.SimpleQueueService.BatchEntryIdsNotDistinct',
   BatchRequestTooLong: 'AWS.SimpleQueueService.BatchRequestTooLong',
   EmptyBatchRequest: 'AWS.SimpleQueueService.EmptyBatchRequest',
@@ -30,13 +30,9 @@ const queryCodes = {
   UnsupportedOperation: 'AWS.SimpleQueueService.UnsupportedOperation',
 } as const;
 
-/** The errors of SQS that the local one gives. */
-export type SqsErrorCode = keyof typeof queryCodes;
+/** The SQS errors that the local SQS returns. */
+export type SqsErrorCode = keyof typeof QUERY_CODES;
 
-/** The error for a value that SQS does not take. */
-export function invalidValue(parameter: string, reason: string): SqsError {
-  return new SqsError(
-    'InvalidParameterValueException',
-    `Value for parameter ${parameter} is invalid. Reason: ${reason}`,
-  );
-}
+/** Returns the error for an invalid parameter value. */
+export const invalidValue = (parameter: string, reason: string): SqsError =>
+  new SqsError('InvalidParameterValueException', `Value for parameter ${parameter} is invalid. Reason: ${reason}`);

@@ -1,100 +1,102 @@
 import type { QueuedMessage } from './queued-message.ts';
 
-/** The visible messages of one tenant (message group), oldest first, and how many of the tenant are in flight. */
-interface Tenant {
+/** The visible messages of a tenant, oldest first, and its number of messages in flight. */
+type Tenant = {
   id: string;
   waiting: QueuedMessage[];
-  /** Where the line begins: what lies before was taken. */
+  /** The index of the first message in `waiting` that may still be visible. */
   head: number;
   inFlight: number;
-}
+};
 
-const compactAt = 1024;
+const COMPACT_AT = 1024;
 
 /**
- * The visible messages of a standard queue, in the order in which SQS fair queues hand them out: the tenant with the
- * fewest messages in flight goes first, so that one busy tenant does not hold up the others; among equals, the one that
- * has waited longest. A message group is a tenant, and so is each message without a group
+ * Orders the visible messages of a standard queue as an SQS fair queue does: the tenant with the fewest messages in
+ * flight is next, so a busy tenant does not delay the others; tenants with equal counts take turns. A message group is
+ * a tenant, and so is each message without a group
  * (https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-fair-queues.html).
  */
 export class FairScheduler {
   readonly #tenants = new Map<string, Tenant>();
-  /** The tenants with a message that waits, by how many messages they have in flight. */
-  readonly #levels = new Map<number, Set<Tenant>>();
+  /** The tenants with waiting messages, by their number of messages in flight. */
+  readonly #tenantsByInFlight = new Map<number, Set<Tenant>>();
 
-  /** Puts a message that became visible at the end of its tenant's line. */
-  join(message: QueuedMessage): void {
+  /** Adds a message that became visible. */
+  add(message: QueuedMessage): void {
     const tenant = this.#tenant(message);
     tenant.waiting.push(message);
-    this.#level(tenant.inFlight).add(tenant);
+    this.#tenantsWith(tenant.inFlight).add(tenant);
   }
 
-  /** Tells that `change` more (or less) messages of the tenant of `message` are in flight. */
+  /** Changes the number of messages in flight of the message's tenant. */
   countInFlight(message: QueuedMessage, change: number): void {
     if (change === 0) return;
     const tenant = this.#tenant(message);
-    this.#leave(tenant);
+    this.#unschedule(tenant);
     tenant.inFlight += change;
-    if (skipTaken(tenant)) this.#level(tenant.inFlight).add(tenant);
-    else if (tenant.inFlight === 0) this.#tenants.delete(tenant.id);
+    this.#schedule(tenant);
   }
 
-  /** Takes the next message out of the line. */
+  /** Removes and returns the next message, or returns undefined if none is visible. */
   next(): QueuedMessage | undefined {
-    for (let tenant = this.#fairest(); tenant; tenant = this.#fairest()) {
-      this.#leave(tenant);
-      const message = skipTaken(tenant) ? tenant.waiting[tenant.head] : undefined;
+    for (let tenant = this.#nextTenant(); tenant; tenant = this.#nextTenant()) {
+      this.#unschedule(tenant);
+      const message = skipRemoved(tenant) ? tenant.waiting[tenant.head] : undefined;
       if (message) tenant.head += 1;
-      if (skipTaken(tenant)) this.#level(tenant.inFlight).add(tenant);
-      else if (tenant.inFlight === 0) this.#tenants.delete(tenant.id);
+      this.#schedule(tenant);
       if (message) return message;
     }
     return undefined;
   }
 
-  #fairest(): Tenant | undefined {
+  #nextTenant(): Tenant | undefined {
     let fewest: number | undefined;
-    for (const inFlight of this.#levels.keys()) {
+    for (const inFlight of this.#tenantsByInFlight.keys()) {
       if (fewest === undefined || inFlight < fewest) fewest = inFlight;
     }
-    const [first] = fewest === undefined ? [] : this.#level(fewest);
+    const [first] = fewest === undefined ? [] : this.#tenantsWith(fewest);
     return first;
   }
 
-  #leave(tenant: Tenant): void {
-    const level = this.#levels.get(tenant.inFlight);
-    level?.delete(tenant);
-    if (level?.size === 0) this.#levels.delete(tenant.inFlight);
+  #schedule(tenant: Tenant): void {
+    if (skipRemoved(tenant)) this.#tenantsWith(tenant.inFlight).add(tenant);
+    else if (tenant.inFlight === 0) this.#tenants.delete(tenant.id);
   }
 
-  #level(inFlight: number): Set<Tenant> {
-    const known = this.#levels.get(inFlight);
-    if (known) return known;
+  #unschedule(tenant: Tenant): void {
+    const tenants = this.#tenantsByInFlight.get(tenant.inFlight);
+    tenants?.delete(tenant);
+    if (tenants?.size === 0) this.#tenantsByInFlight.delete(tenant.inFlight);
+  }
+
+  #tenantsWith(inFlight: number): Set<Tenant> {
+    const existing = this.#tenantsByInFlight.get(inFlight);
+    if (existing) return existing;
     const created = new Set<Tenant>();
-    this.#levels.set(inFlight, created);
+    this.#tenantsByInFlight.set(inFlight, created);
     return created;
   }
 
   #tenant(message: QueuedMessage): Tenant {
-    const id = idOf(message);
-    const known = this.#tenants.get(id);
-    if (known) return known;
+    const id = tenantId(message);
+    const existing = this.#tenants.get(id);
+    if (existing) return existing;
     const created: Tenant = { id, waiting: [], head: 0, inFlight: 0 };
     this.#tenants.set(id, created);
     return created;
   }
 }
 
-function idOf({ id, groupId }: QueuedMessage): string {
-  return groupId === undefined ? `message ${id}` : `group ${groupId}`;
-}
+const tenantId = ({ id, groupId }: QueuedMessage): string =>
+  groupId === undefined ? `message ${id}` : `group ${groupId}`;
 
-/** Steps over messages that left while they waited (deleted or expired); tells whether one is left. */
-function skipTaken(tenant: Tenant): boolean {
+/** Skips messages that were deleted or expired while they waited. Returns whether a visible message is left. */
+const skipRemoved = (tenant: Tenant): boolean => {
   while (tenant.head < tenant.waiting.length && tenant.waiting[tenant.head]?.state !== 'visible') tenant.head += 1;
-  if (tenant.head >= compactAt && tenant.head * 2 >= tenant.waiting.length) {
+  if (tenant.head >= COMPACT_AT && tenant.head * 2 >= tenant.waiting.length) {
     tenant.waiting.splice(0, tenant.head);
     tenant.head = 0;
   }
   return tenant.head < tenant.waiting.length;
-}
+};

@@ -3,23 +3,24 @@ import type { Cancel, Clock } from '../clock.ts';
 import { SqsError } from './errors.ts';
 import type { Queue } from './queue.ts';
 
-/** A redrive of a dead-letter queue, as `ListMessageMoveTasks` reports it. */
-export interface MoveTask {
+/** A message move task: a redrive of a dead-letter queue. */
+export type MoveTask = {
   handle: string;
   source: Queue;
-  /** Where everything goes; without it each message returns to the queue that it died on. */
+  /** If undefined, each message returns to its source queue. */
   destination: Queue | undefined;
-  perSecond: number;
-  startedAt: number;
+  messagesPerSecond: number;
+  /** Milliseconds since the epoch. */
+  startedAtMs: number;
   toMove: number;
   moved: number;
   status: 'RUNNING' | 'COMPLETED' | 'CANCELLED' | 'FAILED';
-  failure?: 'CouldNotDetermineMessageSource';
+  failureReason?: 'CouldNotDetermineMessageSource';
   cancelNext?: Cancel;
-}
+};
 
-/** SQS moves at most this many messages a second. */
-export const maximumMovesPerSecond = 500;
+/** The maximum rate of a move task. */
+export const MAX_MOVES_PER_SECOND = 500;
 
 /** The move tasks of all queues, newest first. */
 export class MoveTasks {
@@ -32,8 +33,8 @@ export class MoveTasks {
     this.#queueByArn = queueByArn;
   }
 
-  /** Starts to move what is visible in `source`; one task per queue at a time. */
-  start(source: Queue, destination: Queue | undefined, perSecond: number): MoveTask {
+  /** Starts to move the visible messages of `source`. Throws an `SqsError` if a task of the queue is running. */
+  start(source: Queue, destination: Queue | undefined, messagesPerSecond: number): MoveTask {
     if (this.tasks.some((task) => task.source === source && task.status === 'RUNNING')) {
       throw new SqsError(
         'UnsupportedOperation',
@@ -44,18 +45,18 @@ export class MoveTasks {
       handle: Buffer.from(JSON.stringify({ taskId: randomUUID(), sourceArn: source.settings.arn })).toString('base64'),
       source,
       destination,
-      perSecond,
-      startedAt: this.#clock.now(),
+      messagesPerSecond,
+      startedAtMs: this.#clock.now(),
       toMove: source.counts.visible,
       moved: 0,
       status: 'RUNNING',
     };
     this.tasks.unshift(task);
-    this.#moveSome(task);
+    this.#moveBatch(task);
     return task;
   }
 
-  /** Stops a running task; what was moved stays moved. */
+  /** Cancels a running task; messages already moved stay moved. Throws an `SqsError` if there is no such task. */
   cancel(handle: string): MoveTask {
     const task = this.tasks.find((candidate) => candidate.handle === handle && candidate.status === 'RUNNING');
     if (!task) throw new SqsError('ResourceNotFoundException', 'Task does not exist.');
@@ -64,20 +65,33 @@ export class MoveTasks {
     return task;
   }
 
-  /** A moved message is a new one to SQS: new id, new age, no receives. */
-  #moveSome(task: MoveTask): void {
-    for (const message of task.source.drain(task.perSecond)) {
+  /** SQS treats a moved message as new: new id, new age, receive count 0. */
+  #moveBatch(task: MoveTask): void {
+    for (const message of task.source.removeVisible(task.messagesPerSecond)) {
       const destination = task.destination ?? this.#queueByArn(message.deadLetterQueueSourceArn ?? '');
       if (destination) {
         destination.send(message, 0);
         task.moved += 1;
       } else {
-        task.source.adopt(message);
-        task.failure = 'CouldNotDetermineMessageSource';
+        task.source.add(message);
+        task.failureReason = 'CouldNotDetermineMessageSource';
       }
     }
-    if (task.failure) task.status = 'FAILED';
+    if (task.failureReason) task.status = 'FAILED';
     else if (task.moved >= task.toMove || task.source.counts.visible === 0) task.status = 'COMPLETED';
-    else task.cancelNext = this.#clock.after(1000, () => this.#moveSome(task));
+    else task.cancelNext = this.#clock.after(1000, () => this.#moveBatch(task));
   }
 }
+
+/** Returns a task as `ListMessageMoveTasks` does. */
+export const moveTaskResult = (task: MoveTask): object => ({
+  ...(task.status === 'RUNNING' ? { TaskHandle: task.handle } : {}),
+  Status: task.status,
+  SourceArn: task.source.settings.arn,
+  ...(task.destination ? { DestinationArn: task.destination.settings.arn } : {}),
+  MaxNumberOfMessagesPerSecond: task.messagesPerSecond,
+  ApproximateNumberOfMessagesMoved: task.moved,
+  ApproximateNumberOfMessagesToMove: task.toMove,
+  ...(task.failureReason ? { FailureReason: task.failureReason } : {}),
+  StartedTimestamp: task.startedAtMs,
+});

@@ -1,29 +1,34 @@
 import type { z } from 'zod';
-import { type AwsCall, type AwsService, jsonFault } from '../aws-service.ts';
+import { type AwsCall, type AwsResponse, type AwsService, jsonFault } from '../aws-service.ts';
 import type { Clock } from '../clock.ts';
-import { checkBatch, eachEntry } from './batch.ts';
-import { invalidValue, SqsError } from './errors.ts';
-import { maximumMessageBytes } from './message.ts';
-import { MoveTasks, maximumMovesPerSecond } from './move-task.ts';
+import { queueAttributes, receivedMessage } from './attributes.ts';
+import { SqsError } from './errors.ts';
+import { MAX_MOVES_PER_SECOND, MoveTasks, moveTaskResult } from './move-task.ts';
 import type { Queue } from './queue.ts';
-import { receivedMessage } from './receiving.ts';
-import { queueAttributes, taskReport } from './reports.ts';
-import { outgoingBytes, sendOne } from './sending.ts';
-import { requests, visibilitySeconds } from './shapes.ts';
+import { attributesDigest, bodyDigest, MAX_MESSAGE_BYTES } from './queued-message.ts';
+import {
+  assertValidBatch,
+  assertValidVisibility,
+  type OutgoingMessage,
+  outgoingBytes,
+  parseRequest,
+  readMessage,
+  requests,
+} from './requests.ts';
 
 type Action = (call: AwsCall) => object | Promise<object>;
 
-/** Amazon SQS over its JSON protocol (`x-amz-target: AmazonSQS.<Action>`), for the queues of the stack. */
-export function sqsService(queues: readonly Queue[], clock: Clock): AwsService {
+/** Creates Amazon SQS with its JSON protocol (`x-amz-target: AmazonSQS.<Action>`) for the given queues. */
+export const sqsService = (queues: readonly Queue[], clock: Clock): AwsService => {
   const moves = new MoveTasks(clock, (arn) => queues.find((queue) => queue.settings.arn === arn));
 
-  const named = (name: string): Queue => {
+  const queueNamed = (name: string): Queue => {
     const queue = queues.find((candidate) => candidate.settings.name === name);
     if (!queue) throw new SqsError('QueueDoesNotExist', 'The specified queue does not exist.');
     return queue;
   };
-  const at = (request: { QueueUrl: string }): Queue => named(request.QueueUrl.split('/').at(-1) ?? '');
-  const withArn = (parameter: 'SourceArn' | 'DestinationArn', arn: string): Queue => {
+  const queueOf = (request: { QueueUrl: string }): Queue => queueNamed(request.QueueUrl.split('/').at(-1) ?? '');
+  const queueWithArn = (parameter: 'SourceArn' | 'DestinationArn', arn: string): Queue => {
     const queue = queues.find((candidate) => candidate.settings.arn === arn);
     if (!queue) {
       const message = `The resource that you specified for the ${parameter} parameter doesn't exist.`;
@@ -31,23 +36,23 @@ export function sqsService(queues: readonly Queue[], clock: Clock): AwsService {
     }
     return queue;
   };
-  const feeding = (target: Queue): Queue[] => queues.filter((queue) => queue.redrive?.target === target);
+  const sourceQueues = (target: Queue): Queue[] => queues.filter((queue) => queue.redrive?.target === target);
 
   const actions: Record<string, Action> = {
-    SendMessage: action(requests.SendMessage, (request, { caller }) => sendOne(at(request), request, caller)),
+    SendMessage: action(requests.SendMessage, (request, { caller }) => sendMessage(queueOf(request), request, caller)),
 
     SendMessageBatch: action(requests.SendMessageBatch, (request, { caller }) => {
-      checkBatch(request.Entries);
+      assertValidBatch(request.Entries);
       const total = request.Entries.reduce((bytes, entry) => bytes + outgoingBytes(entry), 0);
-      if (total > maximumMessageBytes) {
-        throw new SqsError('BatchRequestTooLong', `Batch requests cannot be longer than ${maximumMessageBytes} bytes.`);
+      if (total > MAX_MESSAGE_BYTES) {
+        throw new SqsError('BatchRequestTooLong', `Batch requests cannot be longer than ${MAX_MESSAGE_BYTES} bytes.`);
       }
-      return eachEntry(request.Entries, (entry) => sendOne(at(request), entry, caller));
+      return runEntries(request.Entries, (entry) => sendMessage(queueOf(request), entry, caller));
     }),
 
     ReceiveMessage: action(requests.ReceiveMessage, async (request, { signal }) => {
-      const receipts = await at(request).receive({
-        maximum: request.MaxNumberOfMessages,
+      const receipts = await queueOf(request).receive({
+        maxMessages: request.MaxNumberOfMessages,
         visibilitySeconds: request.VisibilityTimeout,
         waitSeconds: request.WaitTimeSeconds,
         signal,
@@ -56,43 +61,41 @@ export function sqsService(queues: readonly Queue[], clock: Clock): AwsService {
     }),
 
     DeleteMessage: action(requests.DeleteMessage, (request) => {
-      at(request).delete(request.ReceiptHandle);
+      queueOf(request).delete(request.ReceiptHandle);
       return {};
     }),
 
     DeleteMessageBatch: action(requests.DeleteMessageBatch, (request) => {
-      checkBatch(request.Entries);
-      return eachEntry(request.Entries, (entry) => {
-        at(request).delete(entry.ReceiptHandle);
+      assertValidBatch(request.Entries);
+      return runEntries(request.Entries, (entry) => {
+        queueOf(request).delete(entry.ReceiptHandle);
         return {};
       });
     }),
 
     ChangeMessageVisibility: action(requests.ChangeMessageVisibility, (request) => {
-      at(request).changeVisibility(request.ReceiptHandle, request.VisibilityTimeout);
+      queueOf(request).changeVisibility(request.ReceiptHandle, request.VisibilityTimeout);
       return {};
     }),
 
     ChangeMessageVisibilityBatch: action(requests.ChangeMessageVisibilityBatch, (request) => {
-      checkBatch(request.Entries);
-      return eachEntry(request.Entries, (entry) => {
-        if (!visibilitySeconds.safeParse(entry.VisibilityTimeout).success) {
-          throw invalidValue('VisibilityTimeout', 'Must be between 0 and 43200.');
-        }
-        at(request).changeVisibility(entry.ReceiptHandle, entry.VisibilityTimeout);
+      assertValidBatch(request.Entries);
+      return runEntries(request.Entries, (entry) => {
+        assertValidVisibility(entry.VisibilityTimeout);
+        queueOf(request).changeVisibility(entry.ReceiptHandle, entry.VisibilityTimeout);
         return {};
       });
     }),
 
     GetQueueAttributes: action(requests.GetQueueAttributes, (request) => {
-      const wanted = request.AttributeNames;
-      const all = Object.entries(queueAttributes(at(request)));
+      const requested = request.AttributeNames;
+      const all = Object.entries(queueAttributes(queueOf(request)));
       return {
-        Attributes: Object.fromEntries(all.filter(([name]) => wanted.includes('All') || wanted.includes(name))),
+        Attributes: Object.fromEntries(all.filter(([name]) => requested.includes('All') || requested.includes(name))),
       };
     }),
 
-    GetQueueUrl: action(requests.GetQueueUrl, ({ QueueName }) => ({ QueueUrl: named(QueueName).settings.url })),
+    GetQueueUrl: action(requests.GetQueueUrl, ({ QueueName }) => ({ QueueUrl: queueNamed(QueueName).settings.url })),
 
     ListQueues: action(requests.ListQueues, ({ QueueNamePrefix }) => ({
       QueueUrls: queues
@@ -102,34 +105,34 @@ export function sqsService(queues: readonly Queue[], clock: Clock): AwsService {
     })),
 
     PurgeQueue: action(requests.PurgeQueue, (request) => {
-      at(request).purge();
+      queueOf(request).purge();
       return {};
     }),
 
     ListDeadLetterSourceQueues: action(requests.ListDeadLetterSourceQueues, (request) => ({
-      queueUrls: feeding(at(request)).map(({ settings }) => settings.url),
+      queueUrls: sourceQueues(queueOf(request)).map(({ settings }) => settings.url),
     })),
 
     StartMessageMoveTask: action(requests.StartMessageMoveTask, (request) => {
-      const source = withArn('SourceArn', request.SourceArn);
-      if (feeding(source).length === 0) {
+      const source = queueWithArn('SourceArn', request.SourceArn);
+      if (sourceQueues(source).length === 0) {
         const message = 'Source queue must be configured as a Dead Letter Queue.';
         throw new SqsError('InvalidParameterValueException', message);
       }
       const { DestinationArn } = request;
-      const destination = DestinationArn === undefined ? undefined : withArn('DestinationArn', DestinationArn);
+      const destination = DestinationArn === undefined ? undefined : queueWithArn('DestinationArn', DestinationArn);
       if (destination === source) {
         const message = 'Source queue arn and destination queue arn cannot be the same.';
         throw new SqsError('InvalidParameterValueException', message);
       }
-      const task = moves.start(source, destination, request.MaxNumberOfMessagesPerSecond ?? maximumMovesPerSecond);
+      const task = moves.start(source, destination, request.MaxNumberOfMessagesPerSecond ?? MAX_MOVES_PER_SECOND);
       return { TaskHandle: task.handle };
     }),
 
     ListMessageMoveTasks: action(requests.ListMessageMoveTasks, (request) => {
-      const source = withArn('SourceArn', request.SourceArn);
+      const source = queueWithArn('SourceArn', request.SourceArn);
       const tasks = moves.tasks.filter((task) => task.source === source).slice(0, request.MaxResults);
-      return { Results: tasks.map(taskReport) };
+      return { Results: tasks.map(moveTaskResult) };
     }),
 
     CancelMessageMoveTask: action(requests.CancelMessageMoveTask, ({ TaskHandle }) => ({
@@ -140,43 +143,49 @@ export function sqsService(queues: readonly Queue[], clock: Clock): AwsService {
   return async (call) => {
     try {
       const run = Object.hasOwn(actions, call.action) ? actions[call.action] : undefined;
-      if (!run) throw new SqsError('UnsupportedOperation', `The local SQS has no action ${call.action}.`);
+      if (!run) throw new SqsError('UnsupportedOperation', `The local SQS does not support the action ${call.action}.`);
       const headers = { 'content-type': 'application/x-amz-json-1.0' };
       return { status: 200, headers, body: JSON.stringify(await run(call)) };
     } catch (error) {
-      if (error instanceof SqsError) return sqsFault(error);
+      if (error instanceof SqsError) return errorResponse(error);
       throw error;
     }
   };
-}
+};
 
-function sqsFault(error: SqsError) {
+const errorResponse = (error: SqsError): AwsResponse => {
   const headers = { 'x-amzn-query-error': `${error.queryCode};Sender` };
   return jsonFault({ status: 400, type: `com.amazonaws.sqs#${error.code}`, message: error.message, headers });
-}
+};
 
-function action<Schema extends z.ZodType>(
-  schema: Schema,
-  run: (request: z.infer<Schema>, call: AwsCall) => object | Promise<object>,
-): Action {
-  return (call) => run(parse(schema, call.body), call);
-}
+const action =
+  <Schema extends z.ZodType>(
+    schema: Schema,
+    run: (request: z.infer<Schema>, call: AwsCall) => object | Promise<object>,
+  ): Action =>
+  (call) =>
+    run(parseRequest(schema, call.body), call);
 
-function parse<Schema extends z.ZodType>(schema: Schema, body: Buffer): z.infer<Schema> {
-  const result = schema.safeParse(json(body));
-  if (result.success) return result.data;
-  const [{ path, message } = { path: [], message: '' }] = result.error.issues;
-  const parameter = path.join('.');
-  if (message.endsWith('received undefined')) {
-    throw new SqsError('MissingRequiredParameterException', `The request must contain the parameter ${parameter}.`);
+const sendMessage = (queue: Queue, outgoing: OutgoingMessage, senderId: string): object => {
+  const message = readMessage(outgoing, queue.settings.maxBytes, senderId);
+  return {
+    MessageId: queue.send(message, outgoing.DelaySeconds),
+    MD5OfMessageBody: bodyDigest(message.body),
+    MD5OfMessageAttributes: attributesDigest(message.attributes),
+  };
+};
+
+/** Runs a batch. An `SqsError` of an entry fails that entry only. */
+const runEntries = <Entry extends { Id: string }>(entries: readonly Entry[], run: (entry: Entry) => object): object => {
+  const Successful: object[] = [];
+  const Failed: object[] = [];
+  for (const entry of entries) {
+    try {
+      Successful.push({ Id: entry.Id, ...run(entry) });
+    } catch (error) {
+      if (!(error instanceof SqsError) || error.code === 'QueueDoesNotExist') throw error;
+      Failed.push({ Id: entry.Id, SenderFault: true, Code: error.queryCode, Message: error.message });
+    }
   }
-  throw invalidValue(parameter, message);
-}
-
-function json(body: Buffer): unknown {
-  try {
-    return JSON.parse(body.toString());
-  } catch {
-    throw invalidValue('body', 'It is not JSON.');
-  }
-}
+  return { Successful, ...(Failed.length > 0 ? { Failed } : {}) };
+};

@@ -1,135 +1,143 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../clock.ts';
+import { ageOfOldestMessageSeconds, type QueueTotals } from './attributes.ts';
 import { SqsError } from './errors.ts';
 import { FairScheduler } from './fair-scheduler.ts';
-import type { NewMessage } from './message.ts';
-import { ageOfOldestMessageSeconds, type QueueTotals } from './queue-metrics.ts';
-import type { QueuedMessage, Receipt } from './queued-message.ts';
+import type { NewMessage, QueuedMessage, Receipt } from './queued-message.ts';
 
-/** What a queue is declared with. Times are in seconds. */
-export interface QueueSettings {
+/** The settings of a queue. */
+export type QueueSettings = {
   name: string;
   arn: string;
   url: string;
   visibilitySeconds: number;
   delaySeconds: number;
   retentionSeconds: number;
-  /** How long a receive waits for a message unless it says otherwise. */
+  /** How long a receive waits for a message by default. */
   waitSeconds: number;
-  maximumBytes: number;
-}
+  maxBytes: number;
+};
 
-/** Where a message goes that was received `maximumReceives` times and would be received once more. */
-export interface Redrive {
+/**
+ * A redrive policy: a message that was received `maxReceiveCount` times moves to `target` instead of being received
+ * again.
+ */
+export type Redrive = {
   target: Queue;
-  maximumReceives: number;
-}
+  maxReceiveCount: number;
+};
 
-/** What a receive asks for; times in seconds. */
-export interface ReceiveRequest {
-  maximum: number;
+/** A request to receive messages. */
+export type ReceiveRequest = {
+  maxMessages: number;
   visibilitySeconds?: number | undefined;
-  /** How long to wait for a message; `Infinity` for until one comes. */
+  /** How long to wait for a message; `Infinity` for no limit. */
   waitSeconds?: number | undefined;
-  /** Ends a wait early, so that no message goes to someone who has left. */
+  /** Ends the wait when the caller disconnects, so that no message is lost in flight. */
   signal?: AbortSignal | undefined;
-}
+};
 
-/** How a queue misbehaves on purpose: `duplicateReceives` is the probability that a received message stays visible. */
-export interface FaultInjection {
+/** Faults to inject: `duplicateReceives` is the probability (0 to 1) that a received message stays visible. */
+export type FaultInjection = {
   duplicateReceives: number;
   random: () => number;
-}
+};
 
-interface Waiter {
+type Waiter = {
   request: ReceiveRequest;
   resolve: (receipts: Receipt[]) => void;
-}
+};
 
-/** SQS allows this many messages of a queue in flight, then refuses receives with `OverLimit`. */
-const maximumInFlight = 120_000;
+/** Above this number of messages in flight, SQS rejects receives with `OverLimit`. */
+const MAX_IN_FLIGHT = 120_000;
 
-/** A standard queue with the semantics of SQS: at-least-once, visibility, redrive, delay, retention, fair groups. */
+/**
+ * A standard queue: at-least-once delivery, visibility timeouts, redrive, delays, retention and fair message groups.
+ */
 export class Queue {
   readonly settings: QueueSettings;
-  readonly createdAt: number;
+  /** Milliseconds since the epoch. */
+  readonly createdAtMs: number;
   redrive: Redrive | undefined;
   readonly #clock: Clock;
-  readonly #mischief: FaultInjection;
+  readonly #faultInjection: FaultInjection;
   readonly #messages = new Map<string, QueuedMessage>();
-  readonly #line = new FairScheduler();
-  readonly #counts = { delayed: 0, visible: 0, inFlight: 0, gone: 0 };
+  readonly #scheduler = new FairScheduler();
+  readonly #counts = { delayed: 0, visible: 0, inFlight: 0, removed: 0 };
   readonly #totals: QueueTotals = { sent: 0, received: 0, deleted: 0, emptyReceives: 0 };
   #waiters: Waiter[] = [];
-  #servePlanned = false;
+  #isServingScheduled = false;
 
-  constructor(settings: QueueSettings, clock: Clock, mischief: FaultInjection) {
+  constructor(settings: QueueSettings, clock: Clock, faultInjection: FaultInjection) {
     this.settings = settings;
     this.#clock = clock;
-    this.#mischief = mischief;
-    this.createdAt = clock.now();
+    this.#faultInjection = faultInjection;
+    this.createdAtMs = clock.now();
   }
 
-  /** How many messages can be received, wait for their delay, and are in flight. */
+  /** The numbers of visible, delayed and in-flight messages. */
   get counts(): Readonly<{ visible: number; delayed: number; inFlight: number }> {
     return this.#counts;
   }
 
-  /** Sums since the queue was created: what CloudWatch's `NumberOf...` metrics add up to. */
+  /** Counts since the queue was created: the sums of its `NumberOf...` metrics. */
   get totals(): Readonly<QueueTotals> {
     return this.#totals;
   }
 
-  /** `ApproximateAgeOfOldestMessage` in seconds; undefined while CloudWatch would report no value. */
+  /** Returns `ApproximateAgeOfOldestMessage` in seconds, or undefined if CloudWatch reports no value. */
   ageOfOldestMessageSeconds(): number | undefined {
     return ageOfOldestMessageSeconds(this.#messages.values(), this.#clock.now());
   }
 
-  /** How many receives wait for a message. */
-  get waiting(): number {
+  /** The number of receives that wait for a message. */
+  get pendingReceives(): number {
     return this.#waiters.length;
   }
 
-  /** Every message that the queue holds now, in the order of arrival. */
+  /** All messages in the queue, in order of arrival. */
   get messages(): QueuedMessage[] {
     return [...this.#messages.values()];
   }
 
-  /** Puts a message in; `delaySeconds` overrides the queue's own delay. Answers its id. */
+  /** Sends a message and returns its id; `delaySeconds` overrides the delay of the queue. */
   send(message: NewMessage, delaySeconds = this.settings.delaySeconds): string {
     const { body, attributes, groupId, traceHeader, senderId } = message;
-    const held: QueuedMessage = {
+    const queued: QueuedMessage = {
       body,
       attributes,
       groupId,
       traceHeader,
       senderId,
       id: randomUUID(),
-      sentAt: this.#clock.now(),
-      arrivedAt: this.#clock.now(),
-      receives: 0,
-      receivesAtArrival: 0,
-      state: 'gone',
+      sentAtMs: this.#clock.now(),
+      arrivedAtMs: this.#clock.now(),
+      receiveCount: 0,
+      receiveCountAtArrival: 0,
+      state: 'removed',
     };
     this.#totals.sent += 1;
-    this.adopt(held, delaySeconds);
-    return held.id;
+    this.add(queued, delaySeconds);
+    return queued.id;
   }
 
-  /** Takes over a message as it is, with its id, its age and its count of receives. */
-  adopt(message: QueuedMessage, delaySeconds = 0): void {
+  /** Adds a message and keeps its id, age and receive count. */
+  add(message: QueuedMessage, delaySeconds = 0): void {
     this.#messages.set(message.id, message);
-    const age = this.#clock.now() - message.sentAt;
-    message.cancelExpiry = this.#clock.after(Math.max(0, this.settings.retentionSeconds * 1000 - age), () =>
+    const ageMs = this.#clock.now() - message.sentAtMs;
+    message.cancelExpiry = this.#clock.after(Math.max(0, this.settings.retentionSeconds * 1000 - ageMs), () =>
       this.#remove(message),
     );
     if (delaySeconds > 0) this.#hide(message, 'delayed', delaySeconds);
     else this.#show(message);
   }
 
-  /** Up to `maximum` messages, at once if there are any, else as soon as one comes, else none when the wait is over. */
+  /**
+   * Returns up to `maxMessages` messages: immediately if any are visible, otherwise when one becomes visible or the
+   * wait ends.
+   */
   async receive(request: ReceiveRequest): Promise<Receipt[]> {
-    if (this.#counts.inFlight >= maximumInFlight) {
+    if (this.#counts.inFlight >= MAX_IN_FLIGHT) {
       throw new SqsError('OverLimit', 'Too many messages in flight.');
     }
     const receipts = await this.#receiveOrWait(request);
@@ -138,41 +146,41 @@ export class Queue {
   }
 
   async #receiveOrWait(request: ReceiveRequest): Promise<Receipt[]> {
-    const receipts = this.#take(request);
+    const receipts = this.#receiveVisible(request);
     const waitSeconds = request.waitSeconds ?? this.settings.waitSeconds;
     if (receipts.length > 0 || waitSeconds === 0 || request.signal?.aborted) return receipts;
     return new Promise((resolve) => {
-      const leave = () => {
+      const stopWaiting = () => {
         this.#waiters = this.#waiters.filter((other) => other !== waiter);
         waiter.resolve([]);
       };
-      const cancel = Number.isFinite(waitSeconds) ? this.#clock.after(waitSeconds * 1000, leave) : () => {};
+      const cancel = Number.isFinite(waitSeconds) ? this.#clock.after(waitSeconds * 1000, stopWaiting) : () => {};
       const waiter: Waiter = {
         request,
-        resolve(found) {
+        resolve(received) {
           cancel();
-          request.signal?.removeEventListener('abort', leave);
-          resolve(found);
+          request.signal?.removeEventListener('abort', stopWaiting);
+          resolve(received);
         },
       };
       this.#waiters.push(waiter);
-      request.signal?.addEventListener('abort', leave, { once: true });
+      request.signal?.addEventListener('abort', stopWaiting, { once: true });
     });
   }
 
   /**
-   * Ends a message. As in SQS this succeeds for one that is gone already, and does nothing with the handle of an earlier
-   * receive once the message was received again.
+   * Deletes a message. As in SQS, this succeeds if the message is already deleted, and has no effect if the message was
+   * received again since the handle was issued.
    */
   delete(handle: string): void {
-    const message = this.#latest(handle);
+    const message = this.#messageOf(handle);
     this.#totals.deleted += 1;
     if (message) this.#remove(message);
   }
 
-  /** Lets a message in flight come back `seconds` from now. */
+  /** Makes a message in flight visible again after `seconds`. Throws an `SqsError` if it is not in flight. */
   changeVisibility(handle: string, seconds: number): void {
-    const message = this.#latest(handle);
+    const message = this.#messageOf(handle);
     if (!message) {
       throw new SqsError(
         'InvalidParameterValueException',
@@ -188,18 +196,18 @@ export class Queue {
   }
 
   /**
-   * Keeps the visibility timeouts of received messages from ending while an invocation has them, until the returned function
-   * is called. AWS asks for a visibility timeout of six times the function's, so only a clock that is moved can end it
-   * earlier. A message whose visibility was changed meanwhile is no longer kept.
+   * Defers the end of visibility timeouts while an invocation processes the messages, until the returned function is
+   * called. AWS recommends a visibility timeout of six times the function timeout, so only a clock moved by a test can
+   * end it earlier. Changing the visibility of a message ends the deferral for that message.
    */
-  holdInFlight(receipts: readonly Receipt[]): () => void {
-    const held = receipts.map(({ message }) => {
+  deferVisibilityTimeouts(receipts: readonly Receipt[]): () => void {
+    const deferred = receipts.map(({ message }) => {
       const invocation = { isOverdue: false };
       message.invocation = invocation;
       return { message, invocation };
     });
     return () => {
-      for (const { message, invocation } of held) {
+      for (const { message, invocation } of deferred) {
         if (message.invocation !== invocation) continue;
         message.invocation = undefined;
         if (invocation.isOverdue && message.state === 'inFlight') this.#show(message);
@@ -207,76 +215,79 @@ export class Queue {
     };
   }
 
-  /** Throws every message away. */
+  /** Deletes all messages. */
   purge(): void {
     for (const message of this.messages) this.#remove(message);
   }
 
-  /** Takes up to `maximum` visible messages out for good: how a move task reads a dead-letter queue. */
-  drain(maximum: number): QueuedMessage[] {
-    const drained: QueuedMessage[] = [];
-    while (drained.length < maximum) {
-      const message = this.#line.next();
+  /** Removes and returns up to `maxMessages` visible messages, for a move task. */
+  removeVisible(maxMessages: number): QueuedMessage[] {
+    const removed: QueuedMessage[] = [];
+    while (removed.length < maxMessages) {
+      const message = this.#scheduler.next();
       if (!message) break;
       this.#remove(message);
-      drained.push(message);
+      removed.push(message);
     }
-    return drained;
+    return removed;
   }
 
-  #take({ maximum, visibilitySeconds = this.settings.visibilitySeconds }: ReceiveRequest): Receipt[] {
+  #receiveVisible({ maxMessages, visibilitySeconds = this.settings.visibilitySeconds }: ReceiveRequest): Receipt[] {
     const receipts: Receipt[] = [];
-    while (receipts.length < maximum) {
-      const message = this.#line.next();
+    while (receipts.length < maxMessages) {
+      const message = this.#scheduler.next();
       if (!message) break;
-      if (this.redrive && message.receives >= this.redrive.maximumReceives) this.#die(message, this.redrive.target);
+      if (this.redrive && message.receiveCount >= this.redrive.maxReceiveCount)
+        this.#deadLetter(message, this.redrive.target);
       else receipts.push(this.#receiveOne(message, visibilitySeconds));
     }
     return receipts;
   }
 
   #receiveOne(message: QueuedMessage, visibilitySeconds: number): Receipt {
-    message.receives += 1;
+    message.receiveCount += 1;
     this.#totals.received += 1;
-    message.firstReceivedAt ??= this.#clock.now();
-    const stays = this.#mischief.duplicateReceives > 0 && this.#mischief.random() < this.#mischief.duplicateReceives;
-    if (visibilitySeconds === 0 || stays) this.#show(message);
+    message.firstReceivedAtMs ??= this.#clock.now();
+    const staysVisible =
+      this.#faultInjection.duplicateReceives > 0 &&
+      this.#faultInjection.random() < this.#faultInjection.duplicateReceives;
+    if (visibilitySeconds === 0 || staysVisible) this.#show(message);
     else this.#hide(message, 'inFlight', visibilitySeconds);
     return { message, handle: this.#handle(message) };
   }
 
-  #die(message: QueuedMessage, target: Queue): void {
+  #deadLetter(message: QueuedMessage, target: Queue): void {
     this.#remove(message);
-    const arrivedAt = this.#clock.now();
-    target.adopt({
+    target.add({
       ...message,
       deadLetterQueueSourceArn: this.settings.arn,
-      arrivedAt,
-      receivesAtArrival: message.receives,
+      arrivedAtMs: this.#clock.now(),
+      receiveCountAtArrival: message.receiveCount,
     });
   }
 
   #handle(message: QueuedMessage): string {
-    return Buffer.from(`${this.settings.name}/${message.id}/${message.receives}`).toString('base64');
+    return Buffer.from(`${this.settings.name}/${message.id}/${message.receiveCount}`).toString('base64');
   }
 
-  #latest(handle: string): QueuedMessage | undefined {
-    const [queue, id = '', receive] = Buffer.from(handle, 'base64').toString().split('/');
-    if (queue !== this.settings.name || !receive) {
+  /** Returns the message of its most recent receipt handle. */
+  #messageOf(handle: string): QueuedMessage | undefined {
+    const [queue, id = '', receiveCount] = Buffer.from(handle, 'base64').toString().split('/');
+    if (queue !== this.settings.name || !receiveCount) {
       throw new SqsError('ReceiptHandleIsInvalid', 'The input receipt handle is invalid.');
     }
     const message = this.#messages.get(id);
-    return message?.receives === Number(receive) ? message : undefined;
+    return message?.receiveCount === Number(receiveCount) ? message : undefined;
   }
 
   #show(message: QueuedMessage): void {
-    this.#enter(message, 'visible');
-    this.#line.join(message);
-    this.#planServing();
+    this.#setState(message, 'visible');
+    this.#scheduler.add(message);
+    this.#scheduleServing();
   }
 
   #hide(message: QueuedMessage, state: 'delayed' | 'inFlight', seconds: number): void {
-    this.#enter(message, state);
+    this.#setState(message, state);
     message.cancelDue = this.#clock.after(seconds * 1000, () => {
       if (message.invocation) message.invocation.isOverdue = true;
       else this.#show(message);
@@ -284,25 +295,25 @@ export class Queue {
   }
 
   #remove(message: QueuedMessage): void {
-    this.#enter(message, 'gone');
+    this.#setState(message, 'removed');
     message.cancelExpiry?.();
     this.#messages.delete(message.id);
   }
 
-  #enter(message: QueuedMessage, state: QueuedMessage['state']): void {
+  #setState(message: QueuedMessage, state: QueuedMessage['state']): void {
     message.cancelDue?.();
     this.#counts[message.state] -= 1;
     this.#counts[state] += 1;
-    this.#line.countInFlight(message, Number(state === 'inFlight') - Number(message.state === 'inFlight'));
+    this.#scheduler.countInFlight(message, Number(state === 'inFlight') - Number(message.state === 'inFlight'));
     message.state = state;
   }
 
-  /** Serves those who wait once per turn of the event loop, so that a batch that was sent is received as a batch. */
-  #planServing(): void {
-    if (this.#servePlanned || this.#waiters.length === 0) return;
-    this.#servePlanned = true;
+  /** Serves waiting receives in a microtask, so that a message batch is received as a batch. */
+  #scheduleServing(): void {
+    if (this.#isServingScheduled || this.#waiters.length === 0) return;
+    this.#isServingScheduled = true;
     queueMicrotask(() => {
-      this.#servePlanned = false;
+      this.#isServingScheduled = false;
       while (this.#waiters.length > 0 && this.#counts.visible > 0) this.#serveFirst();
     });
   }
@@ -310,7 +321,7 @@ export class Queue {
   #serveFirst(): void {
     const [first, ...others] = this.#waiters;
     if (!first) return;
-    const receipts = this.#take(first.request);
+    const receipts = this.#receiveVisible(first.request);
     if (receipts.length === 0) return;
     this.#waiters = others;
     first.resolve(receipts);

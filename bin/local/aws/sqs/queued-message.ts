@@ -1,29 +1,90 @@
+import { createHash } from 'node:crypto';
 import type { Cancel } from '../clock.ts';
-import type { NewMessage } from './message.ts';
 
-/** A message that a queue holds. Times are in milliseconds since the epoch. */
-export interface QueuedMessage extends NewMessage {
+/** A message attribute: types `String` and `Number` have text values, type `Binary` has bytes. */
+export type MessageAttribute = {
+  dataType: string;
+  value: string | Buffer;
+};
+
+/** A message to send. */
+export type NewMessage = {
+  body: string;
+  attributes: ReadonlyMap<string, MessageAttribute>;
+  /** `MessageGroupId`; on a standard queue, the tenant of a fair queue. */
+  groupId?: string | undefined;
+  /** `AWSTraceHeader`, the only system attribute that a sender may set. */
+  traceHeader?: string | undefined;
+  /** The principal of the call. */
+  senderId: string;
+};
+
+/** A message in a queue. */
+export type QueuedMessage = NewMessage & {
   readonly id: string;
-  readonly sentAt: number;
-  /** When the queue that holds it got it: on a dead-letter queue, when it was moved there. */
-  arrivedAt: number;
-  /** How often it had been received when the queue that holds it got it. */
-  receivesAtArrival: number;
-  firstReceivedAt?: number;
-  receives: number;
-  /** On a dead-letter queue: the ARN of the queue that the message died on. */
+  /** Milliseconds since the epoch. */
+  readonly sentAtMs: number;
+  /** When the message arrived in this queue, in ms since the epoch: for a dead letter, when SQS moved it. */
+  arrivedAtMs: number;
+  /** The value of `receiveCount` when the message arrived in this queue. */
+  receiveCountAtArrival: number;
+  /** Milliseconds since the epoch. */
+  firstReceivedAtMs?: number;
+  receiveCount: number;
+  /** For a dead letter: the ARN of its source queue. */
   deadLetterQueueSourceArn?: string;
-  /**
-   * Set while an invocation has the message by its latest receive: whether its visibility timeout has ended meanwhile.
-   */
+  /** Set while an invocation processes the message; `isOverdue` once its visibility timeout has expired. */
   invocation?: { isOverdue: boolean } | undefined;
-  state: 'delayed' | 'visible' | 'inFlight' | 'gone';
+  state: 'delayed' | 'visible' | 'inFlight' | 'removed';
   cancelDue?: Cancel;
   cancelExpiry?: Cancel;
-}
+};
 
-/** One receive of a message: the handle is good for this receive only. */
-export interface Receipt {
+/** A received message and the handle of this receive. */
+export type Receipt = {
   message: QueuedMessage;
   handle: string;
-}
+};
+
+/** The maximum size of a message with its attributes, and of a batch in total, in bytes. */
+export const MAX_MESSAGE_BYTES = 1_048_576;
+
+const OUTSIDE_XML = /[^\t\n\r\u0020-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/u;
+
+/** Returns whether SQS accepts the text: all characters must be valid in XML 1.0. */
+export const isValidContent = (text: string): boolean => !OUTSIDE_XML.test(text);
+
+/** Returns the size that SQS counts: the body and the name, type and value of each attribute, in UTF-8 bytes. */
+export const messageBytes = (message: Pick<NewMessage, 'body' | 'attributes'>): number => {
+  let total = Buffer.byteLength(message.body);
+  for (const [name, { dataType, value }] of message.attributes) {
+    total += Buffer.byteLength(name) + Buffer.byteLength(dataType) + Buffer.byteLength(value);
+  }
+  return total;
+};
+
+/** Returns `MD5OfMessageBody`. */
+export const bodyDigest = (body: string): string => createHash('md5').update(body).digest('hex');
+
+/**
+ * Returns `MD5OfMessageAttributes`, computed as the SQS developer guide specifies: for each attribute in name order,
+ * its name, type and value, each prefixed with its length in four bytes; a transport byte (1 text, 2 binary) precedes
+ * the value.
+ */
+export const attributesDigest = (attributes: ReadonlyMap<string, MessageAttribute>): string | undefined => {
+  if (attributes.size === 0) return undefined;
+  const hash = createHash('md5');
+  const add = (part: string | Buffer) => {
+    const length = Buffer.alloc(4);
+    length.writeUInt32BE(Buffer.byteLength(part));
+    hash.update(length).update(part);
+  };
+  const inNameOrder = [...attributes].sort(([a], [b]) => (a < b ? -1 : 1));
+  for (const [name, { dataType, value }] of inNameOrder) {
+    add(name);
+    add(dataType);
+    hash.update(Buffer.of(typeof value === 'string' ? 1 : 2));
+    add(value);
+  }
+  return hash.digest('hex');
+};

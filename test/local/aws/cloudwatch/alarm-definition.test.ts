@@ -17,7 +17,7 @@ const metric = (Id: string, Period = 60) => ({
 
 const template = (properties: Record<string, unknown>) => ({
   Resources: {
-    Queue: { Type: 'AWS::SQS::Queue', Metadata: { 'aws:cdk:path': 'Stack/DeliveryJob/Resource' } },
+    Queue: { Type: 'AWS::SQS::Queue', Metadata: { 'aws:cdk:path': 'Stack/Work/Resource' } },
     Rule: { Type: 'AWS::CloudWatch::InsightRule', Properties: { RuleName: 'Stack-Tenants', RuleBody: ruleBody } },
     Alarm: {
       Type: 'AWS::CloudWatch::Alarm',
@@ -41,7 +41,7 @@ const ruleBody = JSON.stringify({
 });
 
 describe('an alarm of a template', () => {
-  it('on one metric is read with its references resolved and the defaults of CloudWatch', () => {
+  it('on one metric has resolved references and the defaults of CloudWatch', () => {
     const { alarms } = readMonitoring(
       template({
         Namespace: 'AWS/SQS',
@@ -56,17 +56,17 @@ describe('an alarm of a template', () => {
         name: 'Age-work',
         queries: [
           {
-            id: 'only',
+            id: 'single',
             metric: {
               namespace: 'AWS/SQS',
               name: 'ApproximateAgeOfOldestMessage',
-              dimensions: { QueueName: 'DeliveryJob' },
+              dimensions: { QueueName: 'Work' },
             },
             statistic: 'Maximum',
             periodMs: 60_000,
           },
         ],
-        watchedId: 'only',
+        returnedId: 'single',
         periodMs: 60_000,
         evaluationPeriods: 3,
         datapointsToAlarm: 3,
@@ -77,7 +77,7 @@ describe('an alarm of a template', () => {
     ]);
   });
 
-  it('on an expression watches what returns data, also of an insight rule', () => {
+  it('on metric math evaluates the query that returns data, including insight rules', () => {
     const Expression = {
       'Fn::Join': ['', ['INSIGHT_RULE_METRIC("', { 'Fn::GetAtt': ['Rule', 'RuleName'] }, '", "UniqueContributors")']],
     };
@@ -87,7 +87,7 @@ describe('an alarm of a template', () => {
       { Id: 'tenants', Expression, Period: 60, ReturnData: false },
     ];
     const { alarms, insightRules } = readMonitoring(template({ Metrics, DatapointsToAlarm: 2 }));
-    expect(alarms).toMatchObject([{ watchedId: 'sum', periodMs: 60_000, datapointsToAlarm: 2 }]);
+    expect(alarms).toMatchObject([{ returnedId: 'sum', periodMs: 60_000, datapointsToAlarm: 2 }]);
     expect(alarms[0]?.queries[2]).toMatchObject({
       expression: { args: [{ value: 'Stack-Tenants' }, { value: 'UniqueContributors' }] },
     });
@@ -99,7 +99,7 @@ describe('an alarm of a template', () => {
     [
       'eleven metrics',
       [{ Id: 'e', Expression: 'SUM(METRICS())' }, ...Array.from({ length: 11 }, (_, index) => metric(`m${index}`))],
-      'CloudWatch takes 10',
+      'CloudWatch allows 10',
     ],
     [
       'two results',
@@ -110,11 +110,11 @@ describe('an alarm of a template', () => {
       'exactly one time series',
     ],
     ['no expression', [{ Id: 'e', Expression: 'a +' }, metric('a')], 'Metric math'],
-  ])('is refused where it has %s', (_, Metrics, message) => {
+  ])('is rejected if it has %s', (_, Metrics, message) => {
     expect(() => readMonitoring(template({ Metrics }))).toThrow(message);
   });
 
-  it('is refused where it has a property that is not known here', () => {
+  it('is rejected if it has an unsupported property', () => {
     expect(() =>
       readMonitoring(template({ Metrics: [metric('a')], EvaluateLowSampleCountPercentile: 'ignore' })),
     ).toThrow();

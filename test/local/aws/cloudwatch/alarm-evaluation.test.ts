@@ -8,10 +8,10 @@ import {
 } from '../../../../bin/local/aws/cloudwatch/alarm-evaluation.ts';
 import { MetricStore } from '../../../../bin/local/aws/cloudwatch/metric-store.ts';
 
-const KEPT = 'state before';
+const UNCHANGED = 'unchanged';
 
-/** Data points as the CloudWatch documentation writes them: `X` breaches, `0` does not, `-` is missing. */
-const points = (text: string) => text.split(' ').map((one) => ({ X: 1, '0': 0, '-': undefined })[one]);
+/** Parses data points in the notation of the CloudWatch documentation: `X` breaches, `0` does not, `-` is missing. */
+const points = (text: string) => text.split(' ').map((symbol) => ({ X: 1, '0': 0, '-': undefined })[symbol]);
 
 const rules = (datapointsToAlarm: number, treatMissingData: EvaluationRules['treatMissingData']): EvaluationRules => ({
   evaluationPeriods: 3,
@@ -24,12 +24,12 @@ const rules = (datapointsToAlarm: number, treatMissingData: EvaluationRules['tre
 const treatments = ['missing', 'ignore', 'breaching', 'notBreaching'] as const;
 const states: readonly AlarmState[] = ['OK', 'ALARM', 'INSUFFICIENT_DATA'];
 
-/** The state by each treatment of missing data: what stays whatever it was is `KEPT`. */
+/** Returns the next state for each treatment of missing data; `UNCHANGED` if it depends on the current state. */
 const byTreatment = (datapointsToAlarm: number, text: string) =>
   treatments.map((treatment) => {
-    const found = states.map((current) => nextState(rules(datapointsToAlarm, treatment), points(text), current));
-    if (found.every((state, index) => state === states[index])) return KEPT;
-    const [state, ...others] = new Set(found);
+    const nextStates = states.map((current) => nextState(rules(datapointsToAlarm, treatment), points(text), current));
+    if (nextStates.every((state, index) => state === states[index])) return UNCHANGED;
+    const [state, ...others] = new Set(nextStates);
     expect(others).toEqual([]);
     return state;
   });
@@ -38,9 +38,9 @@ describe('the state of an alarm', () => {
   it.each([
     ['0 - X - X', ['OK', 'OK', 'OK', 'OK']],
     ['- - - - 0', ['OK', 'OK', 'OK', 'OK']],
-    ['- - - - -', ['INSUFFICIENT_DATA', KEPT, 'ALARM', 'OK']],
+    ['- - - - -', ['INSUFFICIENT_DATA', UNCHANGED, 'ALARM', 'OK']],
     ['0 X X - X', ['ALARM', 'ALARM', 'ALARM', 'ALARM']],
-    ['- - X - -', ['ALARM', KEPT, 'ALARM', 'OK']],
+    ['- - X - -', ['ALARM', UNCHANGED, 'ALARM', 'OK']],
   ])('follows the documentation of CloudWatch for three of three periods: %s', (text, expected) => {
     expect(byTreatment(3, text)).toEqual(expected);
   });
@@ -50,24 +50,24 @@ describe('the state of an alarm', () => {
     ['0 0 X 0 X', ['ALARM', 'ALARM', 'ALARM', 'ALARM']],
     ['0 - X - -', ['OK', 'OK', 'ALARM', 'OK']],
     ['- - - - 0', ['OK', 'OK', 'ALARM', 'OK']],
-    ['- - - X -', ['ALARM', KEPT, 'ALARM', 'OK']],
+    ['- - - X -', ['ALARM', UNCHANGED, 'ALARM', 'OK']],
   ])('follows the documentation of CloudWatch for two of three periods: %s', (text, expected) => {
     expect(byTreatment(2, text)).toEqual(expected);
   });
 
-  it('follows from the newest real data points alone where there are enough of them, however gaps are treated', () => {
+  it('depends only on the newest existing data points if there are enough of them', () => {
     const point = fc.constantFrom(0, 1, undefined);
     fc.assert(
       fc.property(
         fc
           .array(point, { minLength: 5, maxLength: 5 })
-          .filter((all) => all.filter((one) => one !== undefined).length >= 3),
+          .filter((all) => all.filter((value) => value !== undefined).length >= 3),
         fc.constantFrom(...treatments),
         fc.constantFrom(...states),
         fc.integer({ min: 1, max: 3 }),
         (all, treatment, current, datapointsToAlarm) => {
-          const newest = all.filter((one) => one !== undefined).slice(-3);
-          const isAlarm = newest.filter((one) => one === 1).length >= datapointsToAlarm;
+          const newest = all.filter((value) => value !== undefined).slice(-3);
+          const isAlarm = newest.filter((value) => value === 1).length >= datapointsToAlarm;
           expect(nextState(rules(datapointsToAlarm, treatment), all, current)).toBe(isAlarm ? 'ALARM' : 'OK');
         },
       ),
@@ -80,8 +80,8 @@ describe('the state of an alarm', () => {
     ['LessThanThreshold', [1, 0, 0]],
     ['LessThanOrEqualToThreshold', [1, 1, 0]],
   ] as const)('compares values with the threshold: %s', (comparison, expected) => {
-    const one = { ...rules(1, 'missing'), evaluationPeriods: 1, comparison };
-    expect([0, 1, 2].map((value) => Number(nextState(one, [value], 'OK') === 'ALARM'))).toEqual(expected);
+    const singlePeriod = { ...rules(1, 'missing'), evaluationPeriods: 1, comparison };
+    expect([0, 1, 2].map((value) => Number(nextState(singlePeriod, [value], 'OK') === 'ALARM'))).toEqual(expected);
   });
 });
 
@@ -92,7 +92,7 @@ describe('the data points of an alarm', () => {
   const alarm = {
     name: 'a',
     queries: [{ id: 'm', metric, statistic: 'Sum', periodMs: minute(2) }],
-    watchedId: 'm',
+    returnedId: 'm',
     periodMs: minute(2),
     datapointsToAlarm: 1,
     evaluationPeriods: 1,
@@ -101,7 +101,7 @@ describe('the data points of an alarm', () => {
     treatMissingData: 'missing',
   } as const;
 
-  it('come from a window that slides from minute to minute', () => {
+  it('are from a window that slides by one minute', () => {
     const store = new MetricStore();
     for (const [index, value] of [1, 2, 4, 8, 16, 32, 64].entries()) {
       store.put({ metric, value, timestampMs: minute(index) + 30_000 });
@@ -111,7 +111,7 @@ describe('the data points of an alarm', () => {
     expect(dataPoints(alarm, data, minute(7) + 1)).toEqual([6, 24, 96]);
   });
 
-  it('of an expression are computed for each period', () => {
+  it('are computed per period for an expression', () => {
     const store = new MetricStore();
     store.put({ metric, value: 5, timestampMs: minute(5) });
     const data = { statistic: store.statistic.bind(store), insightRule: () => undefined };
@@ -124,7 +124,7 @@ describe('the data points of an alarm', () => {
       ],
     } as const;
     const expression = { ...call, args: [...call.args] };
-    const computed = { ...alarm, queries: [...alarm.queries, { id: 'e', expression }], watchedId: 'e' };
+    const computed = { ...alarm, queries: [...alarm.queries, { id: 'e', expression }], returnedId: 'e' };
     expect(dataPoints(computed, data, minute(6))).toEqual([9, 9, 5]);
   });
 });

@@ -54,10 +54,10 @@ const plan = readMonitoring({
   },
 });
 
-describe('CloudWatch on one machine', () => {
+describe('the local CloudWatch', () => {
   let nowMs: number;
   let cloudWatch: CloudWatch;
-  const queue = sampledQueue({ waiting: 1, ageOfOldestMessageSeconds: () => 90 });
+  const queue = sampledQueue({ pendingReceives: 1, ageOfOldestMessageSeconds: () => 90 });
   const endMinutes = (minutes: number) => {
     for (let index = 0; index < minutes; index++) {
       nowMs += MINUTE;
@@ -69,12 +69,12 @@ describe('CloudWatch on one machine', () => {
     cloudWatch = new CloudWatch({ plan, now: () => nowMs });
   });
 
-  it('has every alarm without data at first, and knows no others', () => {
+  it('starts every alarm in INSUFFICIENT_DATA and rejects unknown names', () => {
     expect(cloudWatch.state('Errors')).toBe('INSUFFICIENT_DATA');
     expect(() => cloudWatch.state('Other')).toThrow('There is no alarm Other.');
   });
 
-  it('sees a value a minute after the minute that it belongs to, and tells when the state changes', () => {
+  it('publishes values one minute late and records state changes', () => {
     cloudWatch.invocation({ functionName: 'f', endedAtMs: 1, result: 'error', durationMs: 1 });
     endMinutes(1);
     expect(cloudWatch.firing).toEqual([]);
@@ -96,7 +96,7 @@ describe('CloudWatch on one machine', () => {
     expect(cloudWatch.firing).toEqual(['Throttles']);
   });
 
-  it('measures how many invocations ran at one time', () => {
+  it('measures concurrent invocations', () => {
     for (const functionName of ['f', 'g']) {
       cloudWatch.invocation({ functionName, endedAtMs: 100, result: 'success', durationMs: 50 });
     }
@@ -104,7 +104,7 @@ describe('CloudWatch on one machine', () => {
     expect(cloudWatch.firing).toEqual(['Concurrency']);
   });
 
-  it('counts the answers of the API by the class of their status', () => {
+  it('counts API responses by status class', () => {
     for (const status of [200, 404, 429]) cloudWatch.request({ routeKey: undefined, status, latencyMs: 1 });
     endMinutes(2);
     expect(cloudWatch.firing).toEqual([]);
@@ -120,7 +120,7 @@ describe('CloudWatch on one machine', () => {
     expect(cloudWatch.firing).toEqual(['Age']);
   });
 
-  it('takes metrics from logs, passes over other lines, and refuses metrics that CloudWatch would drop', () => {
+  it('extracts metrics from logs, ignores other lines and rejects metrics that CloudWatch would drop', () => {
     const directive = { Namespace: 'N', Dimensions: [[]], Metrics: [{ Name: 'failed' }] };
     const line = { _aws: { Timestamp: 1, CloudWatchMetrics: [directive] } };
     for (const text of ['START', '{"level":"INFO"}', '{broken', JSON.stringify({ ...line, failed: 2 })]) {

@@ -25,7 +25,7 @@ const line = (rest: Record<string, unknown>, Dimensions = [['service', 'type']])
 const metric = (name: string, dimensions: Record<string, string>) => ({ namespace: 'N', name, dimensions });
 
 describe('a log line in the embedded metric format', () => {
-  it('gives each value of each metric, for each set of dimensions', () => {
+  it('contains each value of each metric for each set of dimensions', () => {
     const both = { service: 's', type: 'sms' };
     expect(embeddedMeasurements(line({}, [['service', 'type'], ['service']]))).toEqual([
       { metric: metric('count', both), value: 3, timestampMs: 5 },
@@ -37,17 +37,17 @@ describe('a log line in the embedded metric format', () => {
     ]);
   });
 
-  it('is any that has the directive, and no other', () => {
+  it('contains no measurements without the _aws directive', () => {
     expect(embeddedMeasurements({ level: 'INFO', count: 3 })).toEqual([]);
   });
 
   it.each([
     ['a metric without a value', { count: undefined }],
-    ['a metric that is no number', { count: '3' }],
+    ['a metric that is not a number', { count: '3' }],
     ['more than 100 values of a metric', { latency: Array.from({ length: 101 }, () => 1) }],
     ['a dimension without a value', { type: undefined }],
-    ['a dimension that is no text', { type: 3 }],
-  ])('is refused as CloudWatch refuses it: %s', (_, rest) => {
+    ['a dimension that is not text', { type: 3 }],
+  ])('is rejected with %s', (_, rest) => {
     expect(() => embeddedMeasurements(line(rest))).toThrow();
   });
 });

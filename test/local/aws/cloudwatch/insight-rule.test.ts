@@ -23,7 +23,7 @@ const failed = (tenant_id: string, rest = {}) => ({
 });
 
 describe('a Contributor Insights rule', () => {
-  it('counts contributors, and the lines of the greatest, in a period', () => {
+  it('counts contributors and the lines of the largest contributor in a period', () => {
     const rule = new InsightRule('rule', JSON.stringify(body));
     for (const [tenant, timestampMs] of [
       ['a', 1],
@@ -31,7 +31,7 @@ describe('a Contributor Insights rule', () => {
       ['b', 3],
       ['a', 10],
     ] as const) {
-      rule.read('group', failed(tenant), timestampMs);
+      rule.add('group', failed(tenant), timestampMs);
     }
     expect(rule.metric('UniqueContributors', 0, 10)).toBe(2);
     expect(rule.metric('MaxContributorValue', 0, 10)).toBe(2);
@@ -39,16 +39,16 @@ describe('a Contributor Insights rule', () => {
     expect(rule.metric('UniqueContributors', 20, 30)).toBeUndefined();
   });
 
-  it('passes over lines of another group, without a key, and that a filter excludes', () => {
+  it('ignores lines of other log groups, without a key, or excluded by a filter', () => {
     const rule = new InsightRule('rule', JSON.stringify(body));
-    rule.read('other', failed('a'), 1);
-    rule.read('group', failed('a', { tenant_id: undefined }), 1);
-    rule.read('group', failed('a', { message: 'batch done' }), 1);
-    rule.read('group', failed('a', { reason: 'expired' }), 1);
+    rule.add('other', failed('a'), 1);
+    rule.add('group', failed('a', { tenant_id: undefined }), 1);
+    rule.add('group', failed('a', { message: 'batch done' }), 1);
+    rule.add('group', failed('a', { reason: 'expired' }), 1);
     expect(rule.metric('UniqueContributors', 0, 10)).toBeUndefined();
   });
 
-  it('is refused where it uses what is not known here', () => {
+  it('is rejected if it uses an unsupported feature', () => {
     const filters = [{ Match: '$.message', StartsWith: ['delivery'] }];
     const other = { ...body, Contribution: { ...body.Contribution, Filters: filters } };
     expect(() => new InsightRule('rule', JSON.stringify(other))).toThrow();

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { maximumConcurrency } from '../../../../bin/local/aws/cloudwatch/concurrency.ts';
+import { maxConcurrency } from '../../../../bin/local/aws/cloudwatch/concurrency.ts';
 import { MetricStore, MINUTE_MS } from '../../../../bin/local/aws/cloudwatch/metric-store.ts';
 
 const metric = { namespace: 'N', name: 'm', dimensions: { a: '1', b: '2' } };
@@ -19,11 +19,11 @@ describe('the statistics of a metric', () => {
     ['Minimum', 1],
     ['p50', 2],
     ['p99', 4],
-  ])('are over all values of the period: %s', (statistic, expected) => {
+  ])('include all values of the period: %s', (statistic, expected) => {
     expect(storeOf(3, 1, 4, 2)(statistic)).toBe(expected);
   });
 
-  it('are nothing where nothing was measured, also of a metric that differs in a dimension alone', () => {
+  it('are undefined without values of the same dimensions', () => {
     const store = new MetricStore();
     store.put({ metric, value: 1, timestampMs: 0 });
     expect(store.statistic(metric, 'Sum', MINUTE_MS, 2 * MINUTE_MS)).toBeUndefined();
@@ -31,27 +31,27 @@ describe('the statistics of a metric', () => {
     expect(store.statistic({ ...metric, dimensions: { b: '2', a: '1' } }, 'Sum', 0, MINUTE_MS)).toBe(1);
   });
 
-  it('leave out a minute that is not over', () => {
+  it('exclude an incomplete minute', () => {
     const store = new MetricStore();
     store.put({ metric, value: 1, timestampMs: 0 });
     store.put({ metric, value: 2, timestampMs: MINUTE_MS });
     expect(store.statistic(metric, 'Sum', 0, 2 * MINUTE_MS - 1)).toBe(1);
   });
 
-  it('refuse a statistic that is not known', () => {
-    expect(() => storeOf(1)('TM(10%:90%)')).toThrow('no statistic TM(10%:90%)');
+  it('reject an unsupported statistic', () => {
+    expect(() => storeOf(1)('TM(10%:90%)')).toThrow('statistic TM(10%:90%) is not supported');
   });
 });
 
 describe('the concurrency of invocations', () => {
-  it('is the most that ran at one moment', () => {
+  it('is the maximum number of overlapping invocations', () => {
     expect(
-      maximumConcurrency([
+      maxConcurrency([
         { startMs: 0, endMs: 10 },
         { startMs: 5, endMs: 15 },
         { startMs: 10, endMs: 20 },
       ]),
     ).toBe(2);
-    expect(maximumConcurrency([])).toBe(0);
+    expect(maxConcurrency([])).toBe(0);
   });
 });

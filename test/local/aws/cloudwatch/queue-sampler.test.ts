@@ -11,9 +11,9 @@ const values = (sampler: QueueSampler, sampled: SampledQueue, atMs: number) =>
 const oneMessage = queue({ counts: { visible: 1, delayed: 0, inFlight: 0 }, ageOfOldestMessageSeconds: () => 30 });
 
 describe('the metrics of a queue', () => {
-  it('tell what it holds, and what was sent, received and deleted in the minute', () => {
+  it('report its messages and the sends, receives and deletions of the minute', () => {
     const sampler = new QueueSampler();
-    const polled = { waiting: 1 };
+    const polled = { pendingReceives: 1 };
     sampler.sample(queue({ ...polled, totals: { sent: 5, received: 3, deleted: 1, emptyReceives: 1 } }), 0);
     const later = queue({
       ...polled,
@@ -33,18 +33,20 @@ describe('the metrics of a queue', () => {
     });
   });
 
-  it('have no age while no message counts', () => {
-    expect(values(new QueueSampler(), queue({ waiting: 1 }), 0)).not.toHaveProperty('ApproximateAgeOfOldestMessage');
+  it('have no age of the oldest message while there is none', () => {
+    expect(values(new QueueSampler(), queue({ pendingReceives: 1 }), 0)).not.toHaveProperty(
+      'ApproximateAgeOfOldestMessage',
+    );
   });
 
-  it('stop six hours after the last use, although the queue still holds a message', () => {
+  it('stop six hours after the last use, even if the queue contains a message', () => {
     const sampler = new QueueSampler(new Set());
     sampler.sample(oneMessage, 24 * HOUR);
     expect(values(sampler, oneMessage, 30 * HOUR)).toMatchObject({ ApproximateNumberOfMessagesVisible: 1 });
     expect(values(sampler, oneMessage, 30 * HOUR + MINUTE)).toEqual({});
   });
 
-  it('start 15 minutes late when an inactive queue is used', () => {
+  it('resume 15 minutes after an inactive queue is used', () => {
     const sampler = new QueueSampler();
     expect(values(sampler, queue(), 24 * HOUR)).toEqual({});
     expect(values(sampler, oneMessage, 24 * HOUR + MINUTE)).toEqual({});
@@ -54,7 +56,7 @@ describe('the metrics of a queue', () => {
     });
   });
 
-  it('never stop where something keeps the queue active', () => {
+  it('never stop while API calls keep the queue active', () => {
     const sampler = new QueueSampler(new Set(['q']));
     expect(values(sampler, oneMessage, 0)).toMatchObject({ ApproximateNumberOfMessagesVisible: 1 });
     expect(values(sampler, oneMessage, 48 * HOUR)).toMatchObject({ ApproximateNumberOfMessagesVisible: 1 });

@@ -2,18 +2,18 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** Bundles as CDK makes them, `<name>/index.js`, in a directory that a test removes. */
-export interface Bundles {
+/** Bundles with the layout of CDK, `<name>/index.js`, in a temporary directory. */
+export type Bundles = {
   directory: string;
   remove(): void;
-}
+};
 
-/** Writes CommonJS bundles; each text is the body of `index.js`. */
-export function writeBundles(codes: Record<string, string>): Bundles {
+/** Writes CommonJS bundles from the text of their `index.js`. */
+export const writeBundles = (codes: Record<string, string>): Bundles => {
   const directory = mkdtempSync(join(tmpdir(), 'local-stack-test-'));
   for (const [name, code] of Object.entries(codes)) {
     mkdirSync(join(directory, name));
     writeFileSync(join(directory, name, 'index.js'), code);
   }
   return { directory, remove: () => rmSync(directory, { recursive: true, force: true }) };
-}
+};

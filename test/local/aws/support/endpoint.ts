@@ -2,8 +2,8 @@ import type { AwsService } from '../../../../bin/local/aws/aws-service.ts';
 import { createEndpoint, type Endpoint } from '../../../../bin/local/aws/endpoint.ts';
 import { close, listen, origin } from '../../../../bin/local/aws/http.ts';
 
-/** An endpoint that serves some services, and how an SDK client reaches it. */
-export interface TestEndpoint {
+/** An endpoint and the SDK client settings to reach it. */
+export type TestEndpoint = {
   endpoint: Endpoint;
   client: {
     endpoint: string;
@@ -12,10 +12,10 @@ export interface TestEndpoint {
     maxAttempts: number;
   };
   stop(): Promise<void>;
-}
+};
 
 /** Starts an endpoint on a free port. */
-export async function startEndpoint(services: Record<string, AwsService>): Promise<TestEndpoint> {
+export const startEndpoint = async (services: Record<string, AwsService>): Promise<TestEndpoint> => {
   const endpoint = createEndpoint();
   for (const [name, service] of Object.entries(services)) endpoint.services.set(name, service);
   const url = origin(await listen(endpoint.server));
@@ -29,4 +29,4 @@ export async function startEndpoint(services: Record<string, AwsService>): Promi
     },
     stop: () => close(endpoint.server),
   };
-}
+};

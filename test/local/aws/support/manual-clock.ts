@@ -1,34 +1,34 @@
 import type { Cancel, Clock } from '../../../../bin/local/aws/clock.ts';
 
-/** Time that passes only when a test lets it. */
+/** A clock that only tests move. */
 export class ManualClock implements Clock {
-  #now = Date.UTC(2026, 0, 1);
-  #timers: { at: number; act: () => void }[] = [];
+  #nowMs = Date.UTC(2026, 0, 1);
+  #timers: { atMs: number; act: () => void }[] = [];
 
   now(): number {
-    return this.#now;
+    return this.#nowMs;
   }
 
   after(ms: number, act: () => void): Cancel {
-    const timer = { at: this.#now + ms, act };
+    const timer = { atMs: this.#nowMs + ms, act };
     this.#timers.push(timer);
     return () => {
       this.#timers = this.#timers.filter((other) => other !== timer);
     };
   }
 
-  /** Lets `seconds` pass and does what is due meanwhile, in order. */
+  /** Moves time forward and fires the timers that become due, in order. */
   advance(seconds: number): void {
-    const end = this.#now + seconds * 1000;
-    for (let next = this.#nextUntil(end); next; next = this.#nextUntil(end)) {
+    const endMs = this.#nowMs + seconds * 1000;
+    for (let next = this.#nextUntil(endMs); next; next = this.#nextUntil(endMs)) {
       this.#timers = this.#timers.filter((timer) => timer !== next);
-      this.#now = next.at;
+      this.#nowMs = next.atMs;
       next.act();
     }
-    this.#now = end;
+    this.#nowMs = endMs;
   }
 
-  #nextUntil(end: number) {
-    return this.#timers.filter(({ at }) => at <= end).sort((a, b) => a.at - b.at)[0];
+  #nextUntil(endMs: number) {
+    return this.#timers.filter(({ atMs }) => atMs <= endMs).sort((a, b) => a.atMs - b.atMs)[0];
   }
 }

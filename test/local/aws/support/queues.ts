@@ -1,14 +1,14 @@
 import type { Clock } from '../../../../bin/local/aws/clock.ts';
-import type { NewMessage } from '../../../../bin/local/aws/sqs/message.ts';
 import { type FaultInjection, Queue, type QueueSettings } from '../../../../bin/local/aws/sqs/queue.ts';
+import type { NewMessage } from '../../../../bin/local/aws/sqs/queued-message.ts';
 import { ManualClock } from './manual-clock.ts';
 
-/** A queue with CloudFormation's defaults, but for what a test says. */
-export function queueOf(
+/** Creates a queue with CloudFormation's defaults except for `changes`. */
+export const queueOf = (
   clock: Clock,
   changes: Partial<QueueSettings> = {},
-  mischief: Partial<FaultInjection> = {},
-): Queue {
+  faultInjection: Partial<FaultInjection> = {},
+): Queue => {
   const name = changes.name ?? 'jobs';
   return new Queue(
     {
@@ -19,36 +19,38 @@ export function queueOf(
       delaySeconds: 0,
       retentionSeconds: 345_600,
       waitSeconds: 0,
-      maximumBytes: 1_048_576,
+      maxBytes: 1_048_576,
       ...changes,
     },
     clock,
-    { duplicateReceives: 0, random: () => 0.5, ...mischief },
+    { duplicateReceives: 0, random: () => 0.5, ...faultInjection },
   );
-}
+};
 
-/** A queue `jobs` whose messages die on `jobs-dead` when they would be received once more than `maximumReceives`. */
-export function queueWithDeadLetters(maximumReceives: number) {
+/** Creates a queue `jobs` with the dead-letter queue `jobs-dead`. */
+export const queueWithDeadLetters = (maxReceiveCount: number) => {
   const clock = new ManualClock();
-  const dead = queueOf(clock, { name: 'jobs-dead', retentionSeconds: 1_209_600 });
+  const deadLetterQueue = queueOf(clock, { name: 'jobs-dead', retentionSeconds: 1_209_600 });
   const queue = queueOf(clock);
-  queue.redrive = { target: dead, maximumReceives };
-  return { clock, queue, dead };
-}
+  queue.redrive = { target: deadLetterQueue, maxReceiveCount };
+  return { clock, queue, deadLetterQueue };
+};
 
-/** A message with this body. */
-export function message(body: string, groupId?: string): NewMessage {
-  return { body, attributes: new Map(), groupId, senderId: 'test' };
-}
+/** Returns a message without attributes. */
+export const message = (body: string, groupId?: string): NewMessage => ({
+  body,
+  attributes: new Map(),
+  groupId,
+  senderId: 'test',
+});
 
-/** The bodies of what can be received now, up to ten. */
-export async function receiveBodies(queue: Queue, maximum = 10): Promise<string[]> {
-  return (await queue.receive({ maximum })).map((receipt) => receipt.message.body);
-}
+/** Receives the visible messages and returns their bodies. */
+export const receiveBodies = async (queue: Queue, maxMessages = 10): Promise<string[]> =>
+  (await queue.receive({ maxMessages })).map((receipt) => receipt.message.body);
 
-/** Receives the one message that is there. */
-export async function receiveOne(queue: Queue) {
-  const [receipt] = await queue.receive({ maximum: 1 });
-  if (!receipt) throw new Error('Nothing can be received.');
+/** Receives one message. Throws if none is visible. */
+export const receiveOne = async (queue: Queue) => {
+  const [receipt] = await queue.receive({ maxMessages: 1 });
+  if (!receipt) throw new Error('No message is visible.');
   return receipt;
-}
+};

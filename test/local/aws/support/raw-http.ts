@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 
-/** Sends bytes as they are and answers everything that comes back until the other side closes or `until` is seen. */
-export function sendRaw(url: string, bytes: string, until?: string): Promise<string> {
+/** Sends raw bytes and returns the response, which ends when the server closes the connection or `until` arrives. */
+export const sendRaw = (url: string, bytes: string, until?: string): Promise<string> => {
   const { hostname, port } = new URL(url);
   return new Promise((resolve, reject) => {
     const socket = connect(Number(port), hostname, () => socket.write(bytes));
@@ -14,9 +14,10 @@ export function sendRaw(url: string, bytes: string, until?: string): Promise<str
     socket.on('error', reject);
     socket.on('close', () => resolve(received));
   });
-}
+};
 
-/** The status and the body of a raw answer. */
-export function parseRaw(answer: string): { status: number; body: string } {
-  return { status: Number(answer.split(' ')[1]), body: answer.slice(answer.indexOf('\r\n\r\n') + 4) };
-}
+/** Returns the status and body of a raw response. */
+export const parseRaw = (response: string): { status: number; body: string } => ({
+  status: Number(response.split(' ')[1]),
+  body: response.slice(response.indexOf('\r\n\r\n') + 4),
+});

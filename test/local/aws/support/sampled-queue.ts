@@ -5,7 +5,7 @@ export const sampledQueue = (properties: Partial<SampledQueue> = {}): SampledQue
   settings: { name: 'q' },
   counts: { visible: 0, delayed: 0, inFlight: 0 },
   totals: { sent: 0, received: 0, deleted: 0, emptyReceives: 0 },
-  waiting: 0,
+  pendingReceives: 0,
   ageOfOldestMessageSeconds: () => undefined,
   ...properties,
 });

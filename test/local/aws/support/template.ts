@@ -1,4 +1,4 @@
-/** A reference in the text of an `Fn::Sub`. */
+/** Returns a reference for the text of an `Fn::Sub`. */
 export const sub = (name: string) => `\${${name}}`;
 
 const metadata = (path: string) => ({ Metadata: { 'aws:cdk:path': `Test/${path}/Resource` } });
@@ -37,7 +37,10 @@ const route = (id: string, key: string, functionId: string) => ({
   },
 });
 
-/** A small stack as CDK synthesizes it: an API, a queue with dead letters, a table, a topic, three functions. */
+/**
+ * A small template as CDK synthesizes it: an API, a queue with a dead-letter queue, a table, a topic and three
+ * functions.
+ */
 export const template = {
   Resources: {
     Role: { Type: 'AWS::IAM::Role', Properties: {} },
@@ -61,14 +64,14 @@ export const template = {
     Alarms: { Type: 'AWS::SNS::Topic', Properties: { TopicName: 'alarms' } },
     Api: { Type: 'AWS::ApiGatewayV2::Api', Properties: { Name: 'test' } },
     Enqueue: lambda('enqueue', { QUEUE: { Ref: 'Jobs' }, SCHEME: 'http' }),
-    DeliveryJob: lambda('work', { TABLE: { Ref: 'StorageTokens' }, TOPIC: { Ref: 'Alarms' } }),
+    Work: lambda('work', { TABLE: { Ref: 'StorageTokens' }, TOPIC: { Ref: 'Alarms' } }),
     Fallback: lambda('fallback'),
     WorkSource: {
       Type: 'AWS::Lambda::EventSourceMapping',
       Properties: {
         BatchSize: 10,
         EventSourceArn: { 'Fn::GetAtt': ['Jobs', 'Arn'] },
-        FunctionName: { Ref: 'DeliveryJob' },
+        FunctionName: { Ref: 'Work' },
         FunctionResponseTypes: ['ReportBatchItemFailures'],
         ScalingConfig: { MaximumConcurrency: 2 },
       },

@@ -2,33 +2,33 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { notificationsApp } from '../../../lib/app.ts';
-import { StartError } from './http.ts';
+import { notificationsApp } from '../../lib/app.ts';
+import { StartError } from './aws/http.ts';
 
-/** A synthesized stack: its template, and where the bundles of its functions lie. */
-export interface Assembly {
+/** A synthesized stack: its template and the bundles of its functions. */
+export type Assembly = {
   template: unknown;
-  /** The directory of a function's bundle, by the key of its code asset. */
+  /** Returns the directory of a function's bundle, by the key of its code asset. */
   bundle: (codeKey: string) => string;
-  /** Takes the files away. */
+  /** Deletes the files. */
   remove(): void;
-}
+};
 
 const assetManifest = z.object({ files: z.record(z.string(), z.object({ source: z.object({ path: z.string() }) })) });
 
-/** What a deploy wants and nobody reads here; the built-in check of the template alone takes seconds. */
-const fastSynthesis = { builtinCloudFormationValidation: false, stackTraces: false, treeMetadata: false };
+/** Skips outputs that only a deployment uses; validating the template alone takes seconds. */
+const FAST_SYNTHESIS = { builtinCloudFormationValidation: false, stackTraces: false, treeMetadata: false };
 
-/** CDK's setting that writes each resource's construct into the template: resources are called by it here. */
-const pathsInTemplate = 'aws:cdk:enable-path-metadata';
+/** The CDK setting that adds construct paths to the template; local resource names derive from them. */
+const PATH_METADATA = 'aws:cdk:enable-path-metadata';
 
-/** Synthesizes the CDK app into a directory of its own. */
-export function synthesize(settings: Record<string, string>): Assembly {
+/** Synthesizes the CDK app into a temporary directory. Throws a `StartError` if a function has no bundle. */
+export const synthesize = (settings: Record<string, string>): Assembly => {
   const directory = mkdtempSync(join(tmpdir(), 'monitoring-notifications-'));
   const remove = () => rmSync(directory, { recursive: true, force: true });
   try {
-    const context = { ...settings, [pathsInTemplate]: true };
-    const [stack] = notificationsApp({ context, outdir: directory, ...fastSynthesis }).synth().stacks;
+    const context = { ...settings, [PATH_METADATA]: true };
+    const [stack] = notificationsApp({ context, outdir: directory, ...FAST_SYNTHESIS }).synth().stacks;
     if (!stack) throw new StartError('The CDK app has no stack.');
     const manifest: unknown = JSON.parse(readFileSync(join(directory, `${stack.id}.assets.json`), 'utf8'));
     const { files } = assetManifest.parse(manifest);
@@ -45,4 +45,4 @@ export function synthesize(settings: Record<string, string>): Assembly {
     remove();
     throw error;
   }
-}
+};

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { ManualClock } from './support/manual-clock.ts';
-import { message, queueOf, queueWithDeadLetters, receiveBodies, receiveOne } from './support/queues.ts';
+import { ManualClock } from '../support/manual-clock.ts';
+import { message, queueOf, queueWithDeadLetters, receiveBodies, receiveOne } from '../support/queues.ts';
 
 describe('the age of the oldest message', () => {
-  it('is reported only while the queue holds a message', async () => {
+  it('is undefined while the queue is empty', async () => {
     const queue = queueOf(new ManualClock());
     expect(queue.ageOfOldestMessageSeconds()).toBeUndefined();
     queue.send(message('a'));
@@ -12,7 +12,7 @@ describe('the age of the oldest message', () => {
     expect(queue.ageOfOldestMessageSeconds()).toBeUndefined();
   });
 
-  it('counts from when the message was sent, while it is delayed, visible or in flight', async () => {
+  it('counts from the send time, whether the message is delayed, visible or in flight', async () => {
     const clock = new ManualClock();
     const queue = queueOf(clock);
     queue.send(message('delayed'), 20);
@@ -25,12 +25,12 @@ describe('the age of the oldest message', () => {
     expect(queue.ageOfOldestMessageSeconds()).toBe(30);
   });
 
-  it('leaves out a message from its third receive on, and reports the next one, or nothing', async () => {
+  it('ignores a message from its third receive on', async () => {
     const clock = new ManualClock();
     const queue = queueOf(clock);
-    queue.send(message('poison pill'));
-    for (const receives of [1, 2]) {
-      expect((await receiveOne(queue)).message.receives).toBe(receives);
+    queue.send(message('received three times'));
+    for (const receiveCount of [1, 2]) {
+      expect((await receiveOne(queue)).message.receiveCount).toBe(receiveCount);
       clock.advance(30);
     }
     expect(queue.ageOfOldestMessageSeconds()).toBe(60);
@@ -41,54 +41,54 @@ describe('the age of the oldest message', () => {
     expect(queue.ageOfOldestMessageSeconds()).toBe(7);
   });
 
-  it('starts again on a dead-letter queue, where earlier receives no longer count', async () => {
-    const { clock, queue, dead } = queueWithDeadLetters(3);
+  it('restarts in a dead-letter queue, without earlier receives', async () => {
+    const { clock, queue, deadLetterQueue } = queueWithDeadLetters(3);
     queue.send(message('a'));
     for (let receive = 1; receive <= 3; receive += 1) {
       await receiveOne(queue);
       clock.advance(30);
     }
     expect(await receiveBodies(queue)).toEqual([]);
-    expect(dead.ageOfOldestMessageSeconds()).toBe(0);
+    expect(deadLetterQueue.ageOfOldestMessageSeconds()).toBe(0);
     clock.advance(12);
-    expect(dead.ageOfOldestMessageSeconds()).toBe(12);
-    expect(dead.messages[0]?.sentAt).toBe(clock.now() - 102_000);
+    expect(deadLetterQueue.ageOfOldestMessageSeconds()).toBe(12);
+    expect(deadLetterQueue.messages[0]?.sentAtMs).toBe(clock.now() - 102_000);
   });
 });
 
 describe('the totals of a queue', () => {
-  it('count what is sent, every receive, every deletion, and receives that find nothing', async () => {
+  it('count sends, receives, deletions and empty receives', async () => {
     const clock = new ManualClock();
     const queue = queueOf(clock);
     for (const body of ['a', 'b']) queue.send(message(body));
-    await queue.receive({ maximum: 10 });
+    await queue.receive({ maxMessages: 10 });
     clock.advance(30);
-    const [first] = await queue.receive({ maximum: 10 });
+    const [first] = await queue.receive({ maxMessages: 10 });
     if (!first) throw new Error('Nothing was received.');
     queue.delete(first.handle);
     queue.delete(first.handle);
-    expect(await queue.receive({ maximum: 1 })).toEqual([]);
+    expect(await queue.receive({ maxMessages: 1 })).toEqual([]);
     expect(queue.totals).toEqual({ sent: 2, received: 4, deleted: 2, emptyReceives: 1 });
   });
 
   it('count a long poll that ends without a message as an empty receive', async () => {
     const clock = new ManualClock();
     const queue = queueOf(clock);
-    const polling = queue.receive({ maximum: 1, waitSeconds: 20 });
+    const polling = queue.receive({ maxMessages: 1, waitSeconds: 20 });
     expect(queue.totals.emptyReceives).toBe(0);
     clock.advance(20);
     await polling;
     expect(queue.totals.emptyReceives).toBe(1);
   });
 
-  it('do not count what SQS itself moves to the dead-letter queue as sent', async () => {
-    const { clock, queue, dead } = queueWithDeadLetters(1);
+  it('do not count messages moved to the dead-letter queue as sent', async () => {
+    const { clock, queue, deadLetterQueue } = queueWithDeadLetters(1);
     queue.send(message('a'));
     await receiveOne(queue);
     clock.advance(30);
-    await queue.receive({ maximum: 1 });
-    expect(dead.counts.visible).toBe(1);
-    expect(dead.totals.sent).toBe(0);
+    await queue.receive({ maxMessages: 1 });
+    expect(deadLetterQueue.counts.visible).toBe(1);
+    expect(deadLetterQueue.totals.sent).toBe(0);
     expect(queue.totals).toMatchObject({ sent: 1, received: 1, deleted: 0 });
   });
 });

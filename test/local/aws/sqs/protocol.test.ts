@@ -6,7 +6,6 @@ import {
   GetQueueUrlCommand,
   InvalidMessageContents,
   ListDeadLetterSourceQueuesCommand,
-  ListMessageMoveTasksCommand,
   ListQueuesCommand,
   PurgeQueueCommand,
   QueueDoesNotExist,
@@ -16,17 +15,16 @@ import {
   SendMessageCommand,
   SetQueueAttributesCommand,
   SQSClient,
-  StartMessageMoveTaskCommand,
 } from '@aws-sdk/client-sqs';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { sqsService } from '../../../bin/local/aws/sqs/protocol.ts';
-import { startEndpoint, type TestEndpoint } from './support/endpoint.ts';
-import { queueOf, queueWithDeadLetters } from './support/queues.ts';
+import { sqsService } from '../../../../bin/local/aws/sqs/protocol.ts';
+import { startEndpoint, type TestEndpoint } from '../support/endpoint.ts';
+import { queueWithDeadLetters } from '../support/queues.ts';
 
-const { clock, queue, dead } = queueWithDeadLetters(2);
-const queues = [queue, dead];
+const { clock, queue, deadLetterQueue } = queueWithDeadLetters(2);
+const queues = [queue, deadLetterQueue];
 const QueueUrl = '/000000000000/jobs';
-const DeadUrl = '/000000000000/jobs-dead';
+const DeadLetterUrl = '/000000000000/jobs-dead';
 let local: TestEndpoint;
 let sqs: SQSClient;
 
@@ -40,7 +38,7 @@ afterAll(async () => {
 });
 beforeEach(() => {
   queue.purge();
-  dead.purge();
+  deadLetterQueue.purge();
 });
 
 const send = (MessageBody: string) => sqs.send(new SendMessageCommand({ QueueUrl, MessageBody }));
@@ -57,8 +55,8 @@ const receive = async (QueueUrl: string, options = {}) => {
 };
 const kibibytes = (count: number) => 'x'.repeat(count * 1024);
 
-describe('sending and receiving by the SDK', () => {
-  it('keeps body, attributes and group', async () => {
+describe('sending and receiving with the SDK', () => {
+  it('preserves the body, attributes and message group', async () => {
     await sqs.send(
       new SendMessageCommand({
         QueueUrl,
@@ -83,54 +81,54 @@ describe('sending and receiving by the SDK', () => {
     });
   });
 
-  it('gives only the attributes that were asked for', async () => {
+  it('returns only the requested attributes', async () => {
     await sqs.send(
       new SendMessageCommand({
         QueueUrl,
         MessageBody: 'a',
         MessageAttributes: {
-          one: { DataType: 'String', StringValue: '1' },
-          two: { DataType: 'String', StringValue: '2' },
+          first: { DataType: 'String', StringValue: '1' },
+          second: { DataType: 'String', StringValue: '2' },
         },
       }),
     );
     const [message] = await receive(QueueUrl, {
-      MessageAttributeNames: ['tw.*', 'two'],
+      MessageAttributeNames: ['sec.*', 'second'],
       MessageSystemAttributeNames: ['SentTimestamp'],
     });
-    expect(Object.keys(message?.MessageAttributes ?? {})).toEqual(['two']);
+    expect(Object.keys(message?.MessageAttributes ?? {})).toEqual(['second']);
     expect(message?.Attributes).toEqual({ SentTimestamp: String(clock.now()) });
   });
 
-  it('waits for a message as long as it is told to', async () => {
+  it('waits for a message for up to WaitTimeSeconds', async () => {
     const waiting = receive(QueueUrl, { WaitTimeSeconds: 20 });
-    while (queue.waiting === 0) await new Promise(setImmediate);
+    while (queue.pendingReceives === 0) await new Promise(setImmediate);
     await send('late');
     expect(await waiting).toHaveLength(1);
   });
 
-  it('keeps a message for others when the one who waits hangs up', async () => {
+  it('does not deliver a message to a receiver that disconnected', async () => {
     const controller = new AbortController();
     const command = new ReceiveMessageCommand({ QueueUrl, WaitTimeSeconds: 20 });
     const waiting = sqs.send(command, { abortSignal: controller.signal }).catch(() => 'aborted');
-    while (queue.waiting === 0) await new Promise(setImmediate);
+    while (queue.pendingReceives === 0) await new Promise(setImmediate);
     controller.abort();
     expect(await waiting).toBe('aborted');
-    while (queue.waiting > 0) await new Promise(setImmediate);
+    while (queue.pendingReceives > 0) await new Promise(setImmediate);
     await send('a');
     expect(await receive(QueueUrl)).toHaveLength(1);
   });
 });
 
-describe('refusals of a message', () => {
-  it('takes the characters of XML 1.0 only', async () => {
+describe('message validation', () => {
+  it('accepts only the characters of XML 1.0', async () => {
     for (const body of ['\u0000', 'a\u000bb', '\ufffe', '\ud800']) {
       await expect(send(body)).rejects.toBeInstanceOf(InvalidMessageContents);
     }
     await expect(send('\ud83d\udc4b \ue000 \ufffd\r')).resolves.toMatchObject({ MessageId: expect.any(String) });
   });
 
-  it('takes 1 MiB and not a byte more, attributes included', async () => {
+  it('accepts at most 1 MiB including attributes', async () => {
     await expect(send(kibibytes(1024))).resolves.toBeDefined();
     await expect(send(`${kibibytes(1024)}x`)).rejects.toMatchObject({ name: 'InvalidParameterValue' });
     const MessageAttributes = { name: { DataType: 'String', StringValue: 'value' } };
@@ -148,25 +146,25 @@ describe('refusals of a message', () => {
       'an attribute with a reserved name',
       { MessageBody: 'a', MessageAttributes: { 'AWS.a': { DataType: 'String', StringValue: 'v' } } },
     ],
-    ['a number that is none', { MessageBody: 'a', MessageAttributes: { a: { DataType: 'Number', StringValue: 'v' } } }],
-  ])('refuses %s', async (_, request) => {
+    ['an invalid number', { MessageBody: 'a', MessageAttributes: { a: { DataType: 'Number', StringValue: 'v' } } }],
+  ])('rejects %s', async (_, request) => {
     await expect(sqs.send(new SendMessageCommand({ QueueUrl, ...request }))).rejects.toMatchObject({
       $metadata: { httpStatusCode: 400 },
     });
   });
 
-  it('does not know other queues', async () => {
+  it('returns QueueDoesNotExist for an unknown queue', async () => {
     await expect(receive('/000000000000/other')).rejects.toBeInstanceOf(QueueDoesNotExist);
   });
 
-  it('names an action that it does not have', async () => {
+  it('returns an error that names an unsupported action', async () => {
     const command = new SetQueueAttributesCommand({ QueueUrl, Attributes: {} });
-    await expect(sqs.send(command)).rejects.toThrow('The local SQS has no action SetQueueAttributes.');
+    await expect(sqs.send(command)).rejects.toThrow('The local SQS does not support the action SetQueueAttributes.');
   });
 });
 
 describe('batches', () => {
-  it('fails single entries and takes the others', async () => {
+  it('rejects invalid entries and accepts the others', async () => {
     const { Successful = [], Failed = [] } = await sendBatch([
       { Id: 'good', MessageBody: 'a' },
       { Id: 'delay', MessageBody: 'b', DelaySeconds: 1000 },
@@ -180,14 +178,14 @@ describe('batches', () => {
   });
 
   it.each([
-    ['none', [], 'EmptyBatchRequest'],
+    ['no entries', [], 'EmptyBatchRequest'],
     [
-      'eleven',
+      'eleven entries',
       Array.from({ length: 11 }, (_, n) => ({ Id: String(n), MessageBody: 'a' })),
       'TooManyEntriesInBatchRequest',
     ],
     [
-      'the same id twice',
+      'a repeated id',
       [
         { Id: 'a', MessageBody: 'a' },
         { Id: 'a', MessageBody: 'b' },
@@ -203,12 +201,12 @@ describe('batches', () => {
       ],
       'BatchRequestTooLong',
     ],
-  ])('refuses entries that are %s', async (_, entries, name) => {
+  ])('rejects a batch with %s', async (_, entries, name) => {
     await expect(sendBatch(entries)).rejects.toMatchObject({ name });
     expect(queue.messages).toEqual([]);
   });
 
-  it('deletes and changes visibility entry by entry', async () => {
+  it('deletes and changes the visibility of each entry separately', async () => {
     await sendBatch(['a', 'b', 'c'].map((Id) => ({ Id, MessageBody: Id })));
     const [a, b, c] = await receive(QueueUrl);
     const deleted = await sqs.send(
@@ -228,7 +226,7 @@ describe('batches', () => {
       new ChangeMessageVisibilityBatchCommand({
         QueueUrl,
         Entries: [
-          { Id: 'gone', ReceiptHandle: a?.ReceiptHandle, VisibilityTimeout: 0 },
+          { Id: 'deleted', ReceiptHandle: a?.ReceiptHandle, VisibilityTimeout: 0 },
           { Id: 'b', ReceiptHandle: b?.ReceiptHandle, VisibilityTimeout: 0 },
           { Id: 'long', ReceiptHandle: c?.ReceiptHandle, VisibilityTimeout: 43_201 },
         ],
@@ -236,12 +234,12 @@ describe('batches', () => {
     );
     expect(changed.Successful?.map(({ Id }) => Id)).toEqual(['b']);
     expect(changed.Failed?.map(({ Id, Code }) => [Id, Code])).toEqual([
-      ['gone', 'InvalidParameterValue'],
+      ['deleted', 'InvalidParameterValue'],
       ['long', 'InvalidParameterValue'],
     ]);
   });
 
-  it('says when a message is not in flight', async () => {
+  it('returns MessageNotInflight for a visible message', async () => {
     await send('a');
     const [message] = await receive(QueueUrl);
     const change = new ChangeMessageVisibilityCommand({
@@ -255,7 +253,7 @@ describe('batches', () => {
 });
 
 describe('queues', () => {
-  it('tells its addresses, its settings and how many messages it holds', async () => {
+  it('return their URLs, settings and message counts', async () => {
     await sendBatch([
       { Id: 'a', MessageBody: 'a' },
       { Id: 'b', MessageBody: 'b' },
@@ -275,91 +273,12 @@ describe('queues', () => {
       QueueUrl: queue.settings.url,
     });
     expect((await sqs.send(new ListQueuesCommand({ QueueNamePrefix: 'jobs-' }))).QueueUrls).toEqual([
-      dead.settings.url,
+      deadLetterQueue.settings.url,
     ]);
-    expect((await sqs.send(new ListDeadLetterSourceQueuesCommand({ QueueUrl: DeadUrl }))).queueUrls).toEqual([
+    expect((await sqs.send(new ListDeadLetterSourceQueuesCommand({ QueueUrl: DeadLetterUrl }))).queueUrls).toEqual([
       queue.settings.url,
     ]);
     await sqs.send(new PurgeQueueCommand({ QueueUrl }));
     expect(queue.messages).toEqual([]);
-  });
-});
-
-describe('move tasks', () => {
-  const SourceArn = dead.settings.arn;
-
-  const killed = async (body: string) => {
-    await send(body);
-    for (let receives = 0; receives < 3; receives += 1) {
-      await receive(QueueUrl);
-      clock.advance(30);
-    }
-  };
-
-  it('returns dead letters to the queue that they died on, as new messages', async () => {
-    await killed('a');
-    const [id] = dead.messages.map((message) => message.id);
-    const { TaskHandle } = await sqs.send(new StartMessageMoveTaskCommand({ SourceArn }));
-    expect(TaskHandle).toBeDefined();
-    expect(queue.messages).toMatchObject([{ body: 'a', receives: 0 }]);
-    expect(queue.messages[0]?.id).not.toBe(id);
-    const { Results } = await sqs.send(new ListMessageMoveTasksCommand({ SourceArn }));
-    expect(Results).toMatchObject([{ Status: 'COMPLETED', ApproximateNumberOfMessagesMoved: 1 }]);
-  });
-
-  it('moves no faster than it is told to', async () => {
-    for (const MessageBody of ['a', 'b', 'c'])
-      await sqs.send(new SendMessageCommand({ QueueUrl: DeadUrl, MessageBody }));
-    const task = { SourceArn, DestinationArn: queue.settings.arn, MaxNumberOfMessagesPerSecond: 2 };
-    await sqs.send(new StartMessageMoveTaskCommand(task));
-    expect(queue.messages).toHaveLength(2);
-    await expect(sqs.send(new StartMessageMoveTaskCommand(task))).rejects.toMatchObject({
-      name: 'UnsupportedOperation',
-    });
-    clock.advance(1);
-    expect(queue.messages).toHaveLength(3);
-  });
-
-  it('cannot tell where a message belongs that was sent to the dead-letter queue directly', async () => {
-    await sqs.send(new SendMessageCommand({ QueueUrl: DeadUrl, MessageBody: 'a' }));
-    await sqs.send(new StartMessageMoveTaskCommand({ SourceArn }));
-    const { Results } = await sqs.send(new ListMessageMoveTasksCommand({ SourceArn }));
-    expect(Results).toMatchObject([{ Status: 'FAILED', FailureReason: 'CouldNotDetermineMessageSource' }]);
-    expect(dead.messages).toHaveLength(1);
-  });
-
-  it('moves only from a queue that some redrive policy names', async () => {
-    const start = new StartMessageMoveTaskCommand({ SourceArn: queue.settings.arn });
-    await expect(sqs.send(start)).rejects.toMatchObject({
-      name: 'InvalidParameterValue',
-      message: 'Source queue must be configured as a Dead Letter Queue.',
-    });
-  });
-
-  it('returns each message of a shared dead-letter queue to the queue that it came from', async () => {
-    const other = queueOf(clock, { name: 'other' });
-    other.redrive = { target: dead, maximumReceives: 1 };
-    queues.push(other);
-    const OtherUrl = '/000000000000/other';
-    await sqs.send(new SendMessageCommand({ QueueUrl: OtherUrl, MessageBody: 'b' }));
-    for (let receives = 0; receives < 2; receives += 1) {
-      await receive(OtherUrl);
-      clock.advance(30);
-    }
-    await killed('a');
-    expect(dead.messages).toHaveLength(2);
-    await sqs.send(new StartMessageMoveTaskCommand({ SourceArn }));
-    expect(queue.messages).toMatchObject([{ body: 'a' }]);
-    expect(other.messages).toMatchObject([{ body: 'b' }]);
-    queues.pop();
-  });
-
-  it.each([
-    ['a source that does not exist', { SourceArn: `${SourceArn}-none` }, 'ResourceNotFoundException'],
-    ['a destination that does not exist', { DestinationArn: `${SourceArn}-none` }, 'ResourceNotFoundException'],
-    ['itself as the destination', { DestinationArn: SourceArn }, 'InvalidParameterValue'],
-  ])('refuses %s', async (_, changes, name) => {
-    const start = new StartMessageMoveTaskCommand({ SourceArn, ...changes });
-    await expect(sqs.send(start)).rejects.toMatchObject({ name });
   });
 });

@@ -13,11 +13,11 @@ import {
   UpdateItemCommand,
 } from '@aws-sdk/client-dynamodb';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type LimitedDynamoDb, limitedDynamoDb } from '../../../bin/local/aws/dynamodb/limited-service.ts';
-import { partitionLimitsOfAws } from '../../../bin/local/aws/dynamodb/partition-capacity.ts';
-import { createTable, dynamoDbService } from '../../../bin/local/aws/dynamodb.ts';
-import { startEndpoint, type TestEndpoint } from './support/endpoint.ts';
-import { ManualClock } from './support/manual-clock.ts';
+import { type LimitedDynamoDb, limitDynamoDb } from '../../../../bin/local/aws/dynamodb/limited-dynamodb.ts';
+import { AWS_PARTITION_LIMITS } from '../../../../bin/local/aws/dynamodb/partition-capacity.ts';
+import { createTable, dynamoDbService } from '../../../../bin/local/aws/dynamodb.ts';
+import { startEndpoint, type TestEndpoint } from '../support/endpoint.ts';
+import { ManualClock } from '../support/manual-clock.ts';
 
 const TableName = 'things';
 const arn = `arn:aws:dynamodb:us-east-1:000000000000:table/${TableName}`;
@@ -27,9 +27,9 @@ let limited: LimitedDynamoDb;
 let local: TestEndpoint;
 let dynamodb: DynamoDBClient;
 
-const start = async (partitionLimits: typeof partitionLimitsOfAws | false) => {
+const start = async (partitionLimits: typeof AWS_PARTITION_LIMITS | false) => {
   clock = new ManualClock();
-  limited = limitedDynamoDb({ inner: dynamoDbService(), clock, partitionLimits });
+  limited = limitDynamoDb({ inner: dynamoDbService(), clock, partitionLimits });
   local = await startEndpoint({ dynamodb: limited.service });
   dynamodb = new DynamoDBClient(local.client);
   const names = ['pk', 'sk'];
@@ -39,14 +39,14 @@ const start = async (partitionLimits: typeof partitionLimitsOfAws | false) => {
     attributes: names.map((AttributeName) => ({ AttributeName, AttributeType: 'S' })),
   });
 };
-beforeEach(() => start(partitionLimitsOfAws));
+beforeEach(() => start(AWS_PARTITION_LIMITS));
 afterEach(async () => {
   dynamodb.destroy();
   await local.stop();
 });
 
 const keyOf = (pk: string, sk = 'a') => ({ pk: { S: pk }, sk: { S: sk } });
-/** An item of exactly so many KB. */
+/** Returns an item of an exact size. */
 const itemOf = (pk: string, sk: string, kilobytes: number): Record<string, AttributeValue> => {
   const overhead = 'pk'.length + pk.length + 'sk'.length + sk.length + 'text'.length;
   return { ...keyOf(pk, sk), text: { S: 'x'.repeat(kilobytes * 1024 - overhead) } };
@@ -56,9 +56,9 @@ const put = (pk: string, sk: string, kilobytes: number) =>
 const get = (pk: string, sk = 'a', ConsistentRead = true) =>
   dynamodb.send(new GetItemCommand({ TableName, Key: keyOf(pk, sk), ConsistentRead }));
 
-/** How often something can be done in a row before it is throttled, counted up to a limit. */
-const timesUntilThrottled = async (act: () => Promise<unknown>, most = 100): Promise<number> => {
-  for (let times = 0; times < most; times += 1) {
+/** Returns how many consecutive calls succeed before one is throttled, at most `max`. */
+const timesUntilThrottled = async (act: () => Promise<unknown>, max = 100): Promise<number> => {
+  for (let times = 0; times < max; times += 1) {
     try {
       await act();
     } catch (error) {
@@ -66,11 +66,11 @@ const timesUntilThrottled = async (act: () => Promise<unknown>, most = 100): Pro
       throw error;
     }
   }
-  return most;
+  return max;
 };
 
 describe('the write capacity of a partition key value', () => {
-  it('is 1,000 units a second: a write takes one for each KB, and the last may overdraw', async () => {
+  it('is 1,000 units per second, one per KB written, and the last write may overdraw it', async () => {
     expect(await timesUntilThrottled(() => put('a', 'a', 300))).toBe(4);
     clock.advance(0.2);
     await expect(put('a', 'a', 1)).rejects.toBeInstanceOf(ThrottlingException);
@@ -78,14 +78,14 @@ describe('the write capacity of a partition key value', () => {
     await put('a', 'a', 1);
   });
 
-  it('belongs to the key alone, whichever its sort key', async () => {
+  it('is shared by all sort keys but not with other keys or reads', async () => {
     await timesUntilThrottled(() => put('a', 'a', 300));
     await expect(put('a', 'b', 1)).rejects.toBeInstanceOf(ThrottlingException);
     await put('b', 'a', 1);
     await get('a');
   });
 
-  it('is refused as on-demand tables do, with the reason and the table', async () => {
+  it('is enforced with the reason and table of an on-demand table', async () => {
     await timesUntilThrottled(() => put('a', 'a', 300));
     await expect(put('a', 'a', 1)).rejects.toMatchObject({
       name: 'ThrottlingException',
@@ -93,19 +93,19 @@ describe('the write capacity of a partition key value', () => {
     });
   });
 
-  it('is consumed by the larger of the old and the new item, and by the old one in a deletion', async () => {
+  it('is consumed for the larger of the old and the new item, and for the old item in a deletion', async () => {
     await put('a', 'a', 300);
     clock.advance(1);
     const small = () => put('a', 'a', 1);
     await small();
-    // 700 units are left: the item is small now.
+    // 700 units remain, and the stored item is small.
     await put('a', 'a', 300);
     await put('a', 'a', 300);
     await dynamodb.send(new DeleteItemCommand({ TableName, Key: keyOf('a') }));
     await expect(small()).rejects.toBeInstanceOf(ThrottlingException);
   });
 
-  it('is consumed by an update for the whole item', async () => {
+  it('is consumed for the whole item in an update', async () => {
     await put('a', 'a', 300);
     clock.advance(1);
     const update = () =>
@@ -120,7 +120,7 @@ describe('the write capacity of a partition key value', () => {
     expect(await timesUntilThrottled(update)).toBe(4);
   });
 
-  it('is consumed by a write whose condition fails', async () => {
+  it('is consumed by a write with a failed condition', async () => {
     await put('a', 'a', 300);
     clock.advance(1);
     const condition = { ConditionExpression: 'attribute_not_exists(pk)' };
@@ -133,7 +133,7 @@ describe('the write capacity of a partition key value', () => {
 });
 
 describe('the read capacity of a partition key value', () => {
-  it('is 3,000 units a second: a consistent read takes one for each 4 KB', async () => {
+  it('is 3,000 units per second, one per 4 KB of a consistent read', async () => {
     await put('a', 'a', 400);
     expect(await timesUntilThrottled(() => get('a'))).toBe(30);
     await expect(get('a')).rejects.toMatchObject({
@@ -143,12 +143,12 @@ describe('the read capacity of a partition key value', () => {
     await get('a');
   });
 
-  it('lasts twice as long for eventually consistent reads', async () => {
+  it('is consumed half as fast by eventually consistent reads', async () => {
     await put('a', 'a', 400);
     expect(await timesUntilThrottled(() => get('a', 'a', false))).toBe(60);
   });
 
-  it('is not saved by a projection', async () => {
+  it('is consumed for the whole item despite a projection', async () => {
     await put('a', 'a', 400);
     const key = () =>
       dynamodb.send(
@@ -157,7 +157,7 @@ describe('the read capacity of a partition key value', () => {
     expect(await timesUntilThrottled(key)).toBe(30);
   });
 
-  it('is consumed by a query for all that it reads, whatever its filter and projection leave', async () => {
+  it('is consumed for all items that a query reads, before filter and projection', async () => {
     for (const sk of ['a', 'b', 'c']) await put('a', sk, 200);
     const query = () =>
       dynamodb.send(
@@ -171,14 +171,14 @@ describe('the read capacity of a partition key value', () => {
           ExpressionAttributeValues: { ':p': { S: 'a' }, ':none': { S: 'none' } },
         }),
       );
-    const { ConsumedCapacity, ...answer } = await query();
+    const { ConsumedCapacity, ...result } = await query();
     expect(ConsumedCapacity).toBeUndefined();
-    expect(answer).toMatchObject({ Count: 0, ScannedCount: 3, Items: [] });
-    // 600 KB are 150 units.
+    expect(result).toMatchObject({ Count: 0, ScannedCount: 3, Items: [] });
+    // 600 KB consume 150 units.
     expect(await timesUntilThrottled(query)).toBe(19);
   });
 
-  it('has no limit where the limits are switched off', async () => {
+  it('is unlimited if the limits are disabled', async () => {
     dynamodb.destroy();
     await local.stop();
     await start(false);
@@ -193,7 +193,7 @@ describe('BatchGetItem', () => {
       new BatchGetItemCommand({ RequestItems: { [TableName]: { Keys: keys, ConsistentRead: true, ...more } } }),
     );
 
-  it('returns the keys that are throttled as unprocessed, and the items of the others', async () => {
+  it('returns throttled keys as unprocessed and the items of the other keys', async () => {
     await put('a', 'a', 400);
     await put('b', 'a', 1);
     await timesUntilThrottled(() => get('a'));
@@ -203,7 +203,7 @@ describe('BatchGetItem', () => {
     expect(UnprocessedKeys).toEqual({ [TableName]: { Keys: [keyOf('a')], ConsistentRead: true, ...projection } });
   });
 
-  it('fails only when every key is throttled', async () => {
+  it('fails only if every key is throttled', async () => {
     await put('a', 'a', 400);
     await timesUntilThrottled(() => get('a'));
     await expect(read([keyOf('a'), keyOf('a', 'b')])).rejects.toMatchObject({
@@ -212,19 +212,19 @@ describe('BatchGetItem', () => {
     });
   });
 
-  it('counts each item by itself, so that one request can exhaust a key', async () => {
+  it('consumes units per item, so one request can exhaust a key', async () => {
     const keys = Array.from({ length: 40 }, (_, index) => keyOf('a', `s${index}`));
     for (const { sk } of keys) {
       await put('a', sk.S, 390);
       clock.advance(1);
     }
     const { Responses, UnprocessedKeys } = await read(keys);
-    // 98 units each: the 31st uses up the 3,000.
+    // Each item consumes 98 units, so the 31st exhausts the 3,000 units.
     expect(Responses?.[TableName]).toHaveLength(31);
     expect(UnprocessedKeys?.[TableName]?.Keys).toEqual(keys.slice(31));
   });
 
-  it('returns up to 16 MB, and the other keys as unprocessed', async () => {
+  it('returns up to 16 MB and the remaining keys as unprocessed', async () => {
     const keys = Array.from({ length: 45 }, (_, index) => keyOf(`p${index}`));
     for (const { pk } of keys) await put(pk.S, 'a', 400);
     const { Responses, UnprocessedKeys } = await read(keys);
@@ -232,7 +232,7 @@ describe('BatchGetItem', () => {
     expect(UnprocessedKeys?.[TableName]?.Keys).toEqual(keys.slice(40));
   });
 
-  it('still refuses a key that is named twice', async () => {
+  it('rejects a repeated key', async () => {
     await expect(read([keyOf('a'), keyOf('a')])).rejects.toMatchObject({ name: 'ValidationException' });
   });
 });
@@ -243,21 +243,21 @@ describe('BatchWriteItem', () => {
       new BatchWriteItemCommand({ RequestItems: { [TableName]: items.map((Item) => ({ PutRequest: { Item } })) } }),
     );
 
-  it('returns the writes to throttled keys as unprocessed, and does the others', async () => {
+  it('returns writes to throttled keys as unprocessed and applies the others', async () => {
     await timesUntilThrottled(() => put('a', 'a', 300));
-    const refused = itemOf('a', 'b', 1);
-    const { UnprocessedItems } = await write(refused, itemOf('b', 'a', 1));
-    expect(UnprocessedItems).toEqual({ [TableName]: [{ PutRequest: { Item: refused } }] });
+    const throttled = itemOf('a', 'b', 1);
+    const { UnprocessedItems } = await write(throttled, itemOf('b', 'a', 1));
+    expect(UnprocessedItems).toEqual({ [TableName]: [{ PutRequest: { Item: throttled } }] });
     expect((await get('b')).Item).toBeDefined();
     expect((await get('a', 'b')).Item).toBeUndefined();
   });
 
-  it('fails only when every write is throttled', async () => {
+  it('fails only if every write is throttled', async () => {
     await timesUntilThrottled(() => put('a', 'a', 300));
     await expect(write(itemOf('a', 'b', 1), itemOf('a', 'c', 1))).rejects.toBeInstanceOf(ThrottlingException);
   });
 
-  it('counts each write by the larger of the old and the new item', async () => {
+  it('consumes units for the larger of the old and the new item', async () => {
     await write(...['a', 'b', 'c'].map((sk) => itemOf('a', sk, 390)));
     clock.advance(2);
     const deletions = ['a', 'b', 'c', 'd'].map((sk) => ({ DeleteRequest: { Key: keyOf('a', sk) } }));
@@ -268,28 +268,28 @@ describe('BatchWriteItem', () => {
   });
 });
 
-describe('throttling on demand', () => {
-  it('refuses a whole table, for a reason that is not its keys', async () => {
+describe('a throttling rule', () => {
+  it('throttles a whole table with the reason AccountLimitExceeded', async () => {
     const release = limited.throttle({ table: TableName });
-    const refused = (reason: string) => ({
+    const throttled = (reason: string) => ({
       name: 'ThrottlingException',
       throttlingReasons: [{ reason, resource: arn }],
     });
-    await expect(get('a')).rejects.toMatchObject(refused('TableReadAccountLimitExceeded'));
-    await expect(put('a', 'a', 1)).rejects.toMatchObject(refused('TableWriteAccountLimitExceeded'));
+    await expect(get('a')).rejects.toMatchObject(throttled('TableReadAccountLimitExceeded'));
+    await expect(put('a', 'a', 1)).rejects.toMatchObject(throttled('TableWriteAccountLimitExceeded'));
     await expect(dynamodb.send(new ScanCommand({ TableName }))).rejects.toMatchObject(
-      refused('TableReadAccountLimitExceeded'),
+      throttled('TableReadAccountLimitExceeded'),
     );
     release();
     await put('a', 'a', 1);
   });
 
-  it('does not touch another table', async () => {
+  it('does not affect other tables', async () => {
     limited.throttle({ table: 'others' });
     await put('a', 'a', 1);
   });
 
-  it('refuses chosen keys, such as all of one tenant', async () => {
+  it('throttles matching keys, such as those of one tenant', async () => {
     await put('tenant-b', 'a', 1);
     limited.throttle({ partitionKey: (key) => key.startsWith('tenant-a') });
     await expect(get('tenant-a#1')).rejects.toMatchObject({
@@ -301,7 +301,7 @@ describe('throttling on demand', () => {
     expect(batch.UnprocessedKeys?.[TableName]?.Keys).toEqual([keyOf('tenant-a#1')]);
   });
 
-  it('can be narrowed to reads or writes, and to one function', async () => {
+  it('applies only to its operation and caller', async () => {
     limited.throttle({ operation: 'write', caller: 'test' });
     limited.throttle({ operation: 'read', caller: 'another' });
     await get('a');
@@ -309,21 +309,21 @@ describe('throttling on demand', () => {
   });
 });
 
-describe('what DynamoDB refuses', () => {
-  const lone = 'cut \ud83d';
+describe('DynamoDB validation', () => {
+  const loneSurrogate = 'cut \ud83d';
 
   it.each([
-    ['a value', { text: { S: lone } }],
-    ['a name', { [lone]: { S: '' } }],
-    ['a nested value', { list: { L: [{ M: { text: { S: lone } } }] } }],
-  ])('a lone surrogate in %s, which has no UTF-8 form', async (_, attributes) => {
+    ['a value', { text: { S: loneSurrogate } }],
+    ['a name', { [loneSurrogate]: { S: '' } }],
+    ['a nested value', { list: { L: [{ M: { text: { S: loneSurrogate } } }] } }],
+  ])('rejects a lone surrogate in %s', async (_, attributes) => {
     const writing = dynamodb.send(new PutItemCommand({ TableName, Item: { ...keyOf('a'), ...attributes } }));
     await expect(writing).rejects.toMatchObject({ name: 'SerializationException', $metadata: { httpStatusCode: 400 } });
   });
 
-  it('no pair of surrogates, however it is escaped', async () => {
+  it('accepts an escaped surrogate pair', async () => {
     await dynamodb.send(new PutItemCommand({ TableName, Item: { ...keyOf('a'), text: { S: '🔥' } } }));
-    const answer = await fetch(local.client.endpoint, {
+    const response = await fetch(local.client.endpoint, {
       method: 'POST',
       headers: {
         'content-type': 'application/x-amz-json-1.0',
@@ -333,15 +333,15 @@ describe('what DynamoDB refuses', () => {
       },
       body: JSON.stringify({ TableName, Item: { ...keyOf('b'), text: { S: '🔥' } } }).replace('🔥', '\\ud83d\\udd25'),
     });
-    expect(answer.status).toBe(200);
+    expect(response.status).toBe(200);
     expect((await get('b')).Item?.text).toEqual((await get('a')).Item?.text);
   });
 
-  it('an item of more than 400 KB in UTF-8', async () => {
+  it('rejects an item of more than 400 KB in UTF-8', async () => {
     const Item = { ...keyOf('a'), text: { S: 'ä'.repeat(250_000) } };
-    const refused = { name: 'ValidationException', message: 'Item size has exceeded the maximum allowed size' };
-    await expect(dynamodb.send(new PutItemCommand({ TableName, Item }))).rejects.toMatchObject(refused);
+    const rejected = { name: 'ValidationException', message: 'Item size has exceeded the maximum allowed size' };
+    await expect(dynamodb.send(new PutItemCommand({ TableName, Item }))).rejects.toMatchObject(rejected);
     const RequestItems = { [TableName]: [{ PutRequest: { Item } }] };
-    await expect(dynamodb.send(new BatchWriteItemCommand({ RequestItems }))).rejects.toMatchObject(refused);
+    await expect(dynamodb.send(new BatchWriteItemCommand({ RequestItems }))).rejects.toMatchObject(rejected);
   });
 });

@@ -1,12 +1,16 @@
 import { request } from 'node:http';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { createGateway } from '../../../bin/local/aws/gateway/gateway.ts';
-import type { RequestReport } from '../../../bin/local/aws/gateway/request-report.ts';
-import { close, listen, origin } from '../../../bin/local/aws/http.ts';
-import type { Outcome } from '../../../bin/local/aws/lambda/pool.ts';
-import { parseRaw, sendRaw } from './support/raw-http.ts';
+import type { RequestReport } from '../../../../bin/local/aws/gateway/gateway.ts';
+import { createGateway } from '../../../../bin/local/aws/gateway/gateway.ts';
+import { close, listen, origin } from '../../../../bin/local/aws/http.ts';
+import type { InvocationResult } from '../../../../bin/local/aws/lambda/pool.ts';
+import { parseRaw, sendRaw } from '../support/raw-http.ts';
 
-const success = (answer: unknown): Outcome => ({ requestId: 'r', payload: JSON.stringify(answer), failed: false });
+const success = (returned: unknown): InvocationResult => ({
+  requestId: 'r',
+  payload: JSON.stringify(returned),
+  failed: false,
+});
 const routes = [
   'GET /things',
   'POST /things',
@@ -18,7 +22,7 @@ const routes = [
 ].map((key) => ({ key, functionName: key, timeoutMs: 100 }));
 
 const reports: RequestReport[] = [];
-let answer: (functionName: string, event: string) => Promise<Outcome>;
+let invoke: (functionName: string, event: string) => Promise<InvocationResult>;
 const echo = async (functionName: string, event: string) =>
   success({ statusCode: 200, headers: { 'x-function': encodeURIComponent(functionName) }, body: event });
 
@@ -31,7 +35,7 @@ beforeAll(async () => {
   for (const each of [gateway, mapped]) {
     each.serve({
       routes,
-      invoke: (functionName, event) => answer(functionName, event),
+      invoke: (functionName, event) => invoke(functionName, event),
       onRequest: (report) => reports.push(report),
     });
   }
@@ -43,19 +47,19 @@ afterAll(async () => {
   await close(mapped.server);
 });
 beforeEach(() => {
-  answer = echo;
+  invoke = echo;
 });
 
-/** The event that the function got. */
+/** Returns the event that the function received. */
 const eventOf = async (path: string, init?: RequestInit): Promise<unknown> => (await fetch(base + path, init)).json();
-/** The route that a request took. */
+/** Returns the route of a request. */
 const routeOf = (path: string, method = 'GET') =>
   new Promise<string>((resolve, reject) => {
-    const sent = request(base + path, { method }, (response) => {
+    const clientRequest = request(base + path, { method }, (response) => {
       response.resume();
       resolve(decodeURIComponent(String(response.headers['x-function'])));
     });
-    sent.on('error', reject).end();
+    clientRequest.on('error', reject).end();
   });
 
 describe('routes', () => {
@@ -74,13 +78,13 @@ describe('routes', () => {
     ['OPTIONS', '/things', '$default'],
     ['PROPFIND', '/things', '$default'],
     ['TRACE', '/things', '$default'],
-  ])('takes %s %s to %s', async (method, path, route) => {
+  ])('match %s %s to %s', async (method, path, route) => {
     expect(await routeOf(path, method)).toBe(route);
   });
 });
 
 describe('the event', () => {
-  it('has the form of payload 2.0', async () => {
+  it('has payload format 2.0', async () => {
     const event = await eventOf('/things/a%2Fb%20c?id=1&id=2&name=x%20y+z&empty=', {
       headers: { 'X-Auth-Token': 'secret', 'user-agent': 'test' },
     });
@@ -114,14 +118,14 @@ describe('the event', () => {
     });
   });
 
-  it('leaves out what there is not: query, path parameters, cookies, body', async () => {
+  it('omits an absent query, path parameters, cookies and body', async () => {
     const event = await eventOf('/things?');
     expect(event).toMatchObject({ rawQueryString: '' });
     for (const key of ['queryStringParameters', 'pathParameters', 'cookies', 'body'])
       expect(event).not.toHaveProperty(key);
   });
 
-  it('never takes the name of the API from the Host header', async () => {
+  it('never uses the Host header as domain name', async () => {
     const raw = await sendRaw(base, 'GET /things HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n');
     const { requestContext, headers } = JSON.parse(parseRaw(raw).body);
     expect(requestContext.domainName).toBe(new URL(base).host);
@@ -148,12 +152,12 @@ describe('the event', () => {
     ['application/octet-stream', 'text', 'dGV4dA==', true],
     ['application/x-www-form-urlencoded', 'a=b', 'YT1i', true],
     ['application/json', Buffer.from([0xff, 0xfe]), '//4=', true],
-  ])('carries a body of type %s', async (type, body, carried, isBase64Encoded) => {
+  ])('contains a body of type %s', async (type, body, eventBody, isBase64Encoded) => {
     const init = { method: 'POST', headers: { 'content-type': type }, body: new Uint8Array(Buffer.from(body)) };
-    expect(await eventOf('/things', init)).toMatchObject({ body: carried, isBase64Encoded });
+    expect(await eventOf('/things', init)).toMatchObject({ body: eventBody, isBase64Encoded });
   });
 
-  it('carries a body without a type in base64', async () => {
+  it('contains a body without a type as base64', async () => {
     const raw = await sendRaw(
       base,
       'POST /things HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}',
@@ -163,14 +167,14 @@ describe('the event', () => {
 });
 
 describe('the response', () => {
-  const answered = async (returned: unknown, init?: RequestInit) => {
-    answer = async () => success(returned);
+  const respondWith = async (returned: unknown, init?: RequestInit) => {
+    invoke = async () => success(returned);
     const response = await fetch(`${base}/things`, init);
     return { status: response.status, headers: response.headers, body: await response.text() };
   };
 
-  it('is what the function returned', async () => {
-    const { status, headers, body } = await answered({
+  it('is the return value of the function', async () => {
+    const { status, headers, body } = await respondWith({
       statusCode: 201,
       headers: { Location: '/things/1', 'x-count': 3 },
       cookies: ['a=1', 'b=2'],
@@ -184,41 +188,41 @@ describe('the response', () => {
   });
 
   it('decodes base64, and has no body for a 204', async () => {
-    expect(await answered({ statusCode: 200, body: 'aGk=', isBase64Encoded: true })).toMatchObject({ body: 'hi' });
-    const { status, headers, body } = await answered({ statusCode: 204 });
+    expect(await respondWith({ statusCode: 200, body: 'aGk=', isBase64Encoded: true })).toMatchObject({ body: 'hi' });
+    const { status, headers, body } = await respondWith({ statusCode: 204 });
     expect([status, headers.get('content-length'), body]).toEqual([204, null, '']);
   });
 
-  it('is 200 with what the function returned where that has no status', async () => {
-    const { status, headers, body } = await answered({ hello: 'world' });
+  it('is 200 with the return value as body if it has no status', async () => {
+    const { status, headers, body } = await respondWith({ hello: 'world' });
     expect([status, headers.get('content-type'), body]).toEqual([200, 'application/json', '{"hello":"world"}']);
   });
 
-  it('does not let the function speak about the connection', async () => {
+  it('omits connection headers of the function', async () => {
     const headers = { 'Content-Length': '99', 'transfer-encoding': 'chunked', Connection: 'close' };
-    expect(await answered({ statusCode: 200, headers, body: 'ok' })).toMatchObject({ status: 200, body: 'ok' });
+    expect(await respondWith({ statusCode: 200, headers, body: 'ok' })).toMatchObject({ status: 200, body: 'ok' });
   });
 
   it.each([
     ['a status out of range', { statusCode: 99 }],
-    ['a status that is no number', { statusCode: 'fine' }],
-    ['a body that is no text', { statusCode: 200, body: { a: 1 } }],
-    ['a header that cannot be sent', { statusCode: 200, headers: { 'x-a': 'line\nbreak' } }],
-    ['a header name that cannot be sent', { statusCode: 200, headers: { 'x a': 'b' } }],
+    ['a status that is not a number', { statusCode: 'fine' }],
+    ['a body that is not text', { statusCode: 200, body: { a: 1 } }],
+    ['an invalid header value', { statusCode: 200, headers: { 'x-a': 'line\nbreak' } }],
+    ['an invalid header name', { statusCode: 200, headers: { 'x a': 'b' } }],
   ])('is 500 for %s', async (_, returned) => {
-    expect(await answered(returned)).toMatchObject({ status: 500, body: '{"message":"Internal Server Error"}' });
+    expect(await respondWith(returned)).toMatchObject({ status: 500, body: '{"message":"Internal Server Error"}' });
   });
 
-  it('is 500 where the function failed, and 503 where it takes too long', async () => {
-    answer = async () => ({ requestId: 'r', payload: '{}', failed: true });
+  it('is 500 if the function fails and 503 if it times out', async () => {
+    invoke = async () => ({ requestId: 'r', payload: '{}', failed: true });
     expect((await fetch(`${base}/things`)).status).toBe(500);
-    answer = () => new Promise(() => {});
+    invoke = () => new Promise(() => {});
     const late = await fetch(`${base}/things`);
     expect([late.status, await late.json()]).toEqual([503, { message: 'Service Unavailable' }]);
   });
 });
 
-describe('limits', () => {
+describe('the gateway', () => {
   const status = async (body: Uint8Array<ArrayBuffer>, type = 'application/json') => {
     const response = await fetch(`${base}/things`, { method: 'POST', headers: { 'content-type': type }, body });
     return [response.status, ((await response.json()) as { message?: string }).message];
@@ -226,24 +230,24 @@ describe('limits', () => {
   const tooLarge = [413, 'Request Entity Too Large'];
   const megabytes = (count: number) => new Uint8Array(count * 1024 * 1024).fill(0x61);
 
-  it('refuses a body over 10 MB and an event over 6 MB', async () => {
+  it('rejects a body over 10 MB and an event over 6 MB', async () => {
     expect(await status(megabytes(11))).toEqual(tooLarge);
     expect(await status(megabytes(6))).toEqual(tooLarge);
     expect(await status(megabytes(5), 'application/octet-stream')).toEqual(tooLarge);
     expect(await status(megabytes(5))).toEqual([200, undefined]);
   });
 
-  it('answers before the end of a body without a length that grows too large', async () => {
-    const sent = request(`${base}/things`, { method: 'POST', headers: { 'transfer-encoding': 'chunked' } });
-    const answered = new Promise<number | undefined>((resolve, reject) => {
-      sent.on('response', (response) => resolve(response.statusCode)).on('error', reject);
+  it('rejects a chunked body before its end once it is too large', async () => {
+    const clientRequest = request(`${base}/things`, { method: 'POST', headers: { 'transfer-encoding': 'chunked' } });
+    const status = new Promise<number | undefined>((resolve, reject) => {
+      clientRequest.on('response', (response) => resolve(response.statusCode)).on('error', reject);
     });
-    for (let sentMegabytes = 0; sentMegabytes < 11; sentMegabytes += 1) sent.write(megabytes(1));
-    expect(await answered).toBe(413);
-    sent.destroy();
+    for (let sentMegabytes = 0; sentMegabytes < 11; sentMegabytes += 1) clientRequest.write(megabytes(1));
+    expect(await status).toBe(413);
+    clientRequest.destroy();
   });
 
-  it('counts the request line and the headers: 10,240 bytes are allowed', async () => {
+  it('allows 10,240 bytes for the request line and the headers', async () => {
     const head = (size: number) => {
       const fixed = 'GET /things HTTP/1.1\r\nHost: a\r\nConnection: close\r\nX: \r\n'.length;
       return `GET /things HTTP/1.1\r\nHost: a\r\nConnection: close\r\nX: ${'x'.repeat(size - fixed)}\r\n\r\n`;
@@ -259,18 +263,18 @@ describe('limits', () => {
 
   it.each([
     ['nonsense', 'nonsense\r\n\r\n'],
-    ['a method that there is not', 'GREET / HTTP/1.1\r\nHost: a\r\n\r\n'],
+    ['an unknown method', 'GREET / HTTP/1.1\r\nHost: a\r\n\r\n'],
     ['a header without a name', 'GET / HTTP/1.1\r\nHost: a\r\n: x\r\n\r\n'],
     ['no Host', 'GET /things HTTP/1.1\r\nConnection: close\r\n\r\n'],
-    ['a path with broken escapes', 'GET /things/%zz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n'],
+    ['a path with invalid escapes', 'GET /things/%zz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n'],
     ['a path that is not UTF-8', 'GET /things/%ff HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n'],
-    ['a target that is no path', 'OPTIONS * HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n'],
+    ['a target that is not a path', 'OPTIONS * HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n'],
     ['two lengths', 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n'],
-  ])('answers 400 to %s', async (_, bytes) => {
+  ])('responds with 400 to %s', async (_, bytes) => {
     expect(parseRaw(await sendRaw(base, bytes))).toEqual({ status: 400, body: '{"message":"Bad Request"}' });
   });
 
-  it('takes the whole address as a target, as proxies send it', async () => {
+  it('accepts an absolute URL as request target, as proxies send it', async () => {
     const raw = await sendRaw(
       base,
       'GET http://evil.example/things?a=1 HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n',
@@ -278,13 +282,13 @@ describe('limits', () => {
     expect(JSON.parse(parseRaw(raw).body)).toMatchObject({ rawPath: '/things', rawQueryString: 'a=1' });
   });
 
-  it('serves 300 connections at once', async () => {
+  it('serves 300 concurrent connections', async () => {
     const statuses = await Promise.all(Array.from({ length: 300 }, async () => (await fetch(`${base}/things`)).status));
     expect(new Set(statuses)).toEqual(new Set([200]));
   });
 });
 
-it('answers 503 as long as it does not know what to serve', async () => {
+it('responds with 503 until the gateway has an API to serve', async () => {
   const early = createGateway('');
   const response = await fetch(origin(await listen(early.server)));
   expect([response.status, await response.json()]).toEqual([503, { message: 'Service Unavailable' }]);
@@ -292,7 +296,7 @@ it('answers 503 as long as it does not know what to serve', async () => {
 });
 
 describe('a base path', () => {
-  it('stands in the path of the event, and not in the route', async () => {
+  it('is part of the event path but not of the route', async () => {
     const event = await (await fetch(`${mappedBase}/v1.0/123456/things/1`)).json();
     expect(event).toMatchObject({
       routeKey: 'GET /things/{id}',
@@ -308,34 +312,34 @@ describe('a base path', () => {
   });
 });
 
-describe('what is reported of a request', () => {
+describe('the report of a request', () => {
   const reportOf = async (path: string): Promise<RequestReport[]> => {
     reports.length = 0;
     await (await fetch(base + path)).text();
     return [...reports];
   };
 
-  it('names its route, not its path, and its status', async () => {
-    answer = async () => success({ statusCode: 404, body: '' });
+  it('contains the route key and the status', async () => {
+    invoke = async () => success({ statusCode: 404, body: '' });
     expect(await reportOf('/things/nt1')).toEqual([
       { routeKey: 'GET /things/{id}', status: 404, latencyMs: expect.any(Number) },
     ]);
   });
 
-  it('holds the time that the function took', async () => {
-    answer = (functionName) => new Promise((resolve) => setTimeout(() => resolve(success(functionName)), 40));
+  it('contains the latency of the function', async () => {
+    invoke = (functionName) => new Promise((resolve) => setTimeout(() => resolve(success(functionName)), 40));
     const [report] = await reportOf('/things');
     expect(report?.latencyMs).toBeGreaterThanOrEqual(35);
   });
 
-  it('has no route where none matched', async () => {
+  it('has no route if none matched', async () => {
     reports.length = 0;
     await (await fetch(`${mappedBase}/elsewhere`)).text();
     expect(reports).toMatchObject([{ routeKey: undefined, status: 404 }]);
   });
 
-  it('is 503 where the function is throttled, as HTTP APIs answer it', async () => {
-    answer = async () => ({ requestId: 'r', payload: '{}', failed: true, throttled: true });
+  it('has status 503 if the function is throttled', async () => {
+    invoke = async () => ({ requestId: 'r', payload: '{}', failed: true, throttled: true });
     expect(await reportOf('/things')).toMatchObject([{ routeKey: 'GET /things', status: 503 }]);
   });
 });

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { attributesDigest, isValidContent, messageBytes } from '../../../bin/local/aws/sqs/message.ts';
+import { attributesDigest, isValidContent, messageBytes } from '../../../../bin/local/aws/sqs/queued-message.ts';
 
-describe('a message', () => {
-  it('has the digest of attributes that AWS answers', () => {
+describe('a queued message', () => {
+  it('has the attribute digest that AWS returns', () => {
     const timestamp = new Map([['timestamp', { dataType: 'Number', value: '1493147359900' }]]);
     expect(attributesDigest(timestamp)).toBe('235c5c510d26fb653d073faed50ae77c');
     const mixed = new Map([
@@ -15,12 +15,12 @@ describe('a message', () => {
     expect(attributesDigest(new Map())).toBeUndefined();
   });
 
-  it('weighs its body and each name, type and value, in UTF-8 bytes', () => {
+  it('has a size that counts its body and each attribute name, type and value in UTF-8 bytes', () => {
     const attributes = new Map([['ä', { dataType: 'String', value: '€' }]]);
     expect(messageBytes({ body: '👋', attributes })).toBe(4 + 2 + 6 + 3);
   });
 
-  it('consists of the characters of XML 1.0', () => {
+  it('may contain only the characters of XML 1.0', () => {
     expect(['', '\t\n\r ~', '\ud7ff\ue000\ufffd', '\u{10000}\u{10ffff}'].every(isValidContent)).toBe(true);
     expect(['\u0000', '\u0008', '\u000b', '\u001f', '\ud800', '\udfff', '\ufffe', '\uffff'].some(isValidContent)).toBe(
       false,

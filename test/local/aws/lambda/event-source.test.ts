@@ -1,39 +1,47 @@
 import { describe, expect, it } from 'vitest';
-import { ShiftableClock } from '../../../bin/local/aws/clock.ts';
-import { doneReceipts, type EventSourceSettings, intoEvents } from '../../../bin/local/aws/lambda/event-source.ts';
-import { poll } from '../../../bin/local/aws/lambda/poller.ts';
-import type { Outcome } from '../../../bin/local/aws/lambda/pool.ts';
-import { ManualClock } from './support/manual-clock.ts';
-import { message, queueOf, queueWithDeadLetters } from './support/queues.ts';
+import { MovableClock } from '../../../../bin/local/aws/clock.ts';
+import {
+  type EventSourceSettings,
+  processedReceipts,
+  toEvents,
+} from '../../../../bin/local/aws/lambda/event-source.ts';
+import { poll } from '../../../../bin/local/aws/lambda/poller.ts';
+import type { InvocationResult } from '../../../../bin/local/aws/lambda/pool.ts';
+import { ManualClock } from '../support/manual-clock.ts';
+import { message, queueOf, queueWithDeadLetters } from '../support/queues.ts';
 
 const settings = (changes: Partial<EventSourceSettings> = {}): EventSourceSettings => ({
   functionName: 'consume',
   queueArn: 'arn:aws:sqs:us-east-1:000000000000:jobs',
   batchSize: 10,
   windowSeconds: 0,
-  maximumConcurrency: 2,
+  maxConcurrency: 2,
   reportsFailures: true,
   ...changes,
 });
-const success = (answer: unknown): Outcome => ({ requestId: 'r', payload: JSON.stringify(answer), failed: false });
-const failure: Outcome = { requestId: 'r', payload: '{"errorType":"Error"}', failed: true };
+const success = (returned: unknown): InvocationResult => ({
+  requestId: 'r',
+  payload: JSON.stringify(returned),
+  failed: false,
+});
+const failure: InvocationResult = { requestId: 'r', payload: '{"errorType":"Error"}', failed: true };
 
 const receipts = async (...bodies: string[]) => {
   const queue = queueOf(new ManualClock());
   for (const body of bodies) queue.send(message(body));
-  return queue.receive({ maximum: 10 });
+  return queue.receive({ maxMessages: 10 });
 };
 
 describe('the event of a batch', () => {
-  it('holds records as Lambda gives them', async () => {
+  it('has the record format of Lambda', async () => {
     const clock = new ManualClock();
     const queue = queueOf(clock);
     const attributes = new Map([
       ['reason', { dataType: 'String', value: 'late' }],
       ['bytes', { dataType: 'Binary', value: Buffer.from([1]) }],
     ]);
-    const messageId = queue.send({ body: 'hello', attributes, groupId: 'acme', senderId: 'someone' });
-    const [batch] = intoEvents(await queue.receive({ maximum: 10 }), settings().queueArn);
+    const messageId = queue.send({ body: 'hello', attributes, groupId: 'acme', senderId: 'sender' });
+    const [batch] = toEvents(await queue.receive({ maxMessages: 10 }), settings().queueArn);
     const now = String(clock.now());
     expect(JSON.parse(batch?.event ?? '')).toEqual({
       Records: [
@@ -44,7 +52,7 @@ describe('the event of a batch', () => {
           attributes: {
             ApproximateReceiveCount: '1',
             SentTimestamp: now,
-            SenderId: 'someone',
+            SenderId: 'sender',
             ApproximateFirstReceiveTimestamp: now,
             MessageGroupId: 'acme',
           },
@@ -61,120 +69,122 @@ describe('the event of a batch', () => {
     });
   });
 
-  it('stays below 6 MB: a batch that would be larger becomes several', async () => {
+  it('has at most 6 MB: larger batches are split', async () => {
     const bodies = Array.from({ length: 10 }, () => 'x'.repeat(1_000_000));
-    const batches = intoEvents(await receipts(...bodies), settings().queueArn);
+    const batches = toEvents(await receipts(...bodies), settings().queueArn);
     expect(batches.map((batch) => batch.receipts.length)).toEqual([6, 4]);
     for (const { event } of batches) expect(Buffer.byteLength(event)).toBeLessThanOrEqual(6 * 1024 * 1024);
   });
 });
 
-describe('what is done after a batch', () => {
-  const done = async (answer: unknown, reportsFailures = true) =>
-    doneReceipts(await receipts('a', 'b'), success(answer), reportsFailures).map((receipt) => receipt.message.body);
+describe('the processed messages of a batch', () => {
+  const processedBodies = async (returned: unknown, reportsFailures = true) =>
+    processedReceipts(await receipts('a', 'b'), success(returned), reportsFailures).map(
+      (receipt) => receipt.message.body,
+    );
 
   it.each([
     ['nothing', null],
     ['an empty object', {}],
     ['no list', { batchItemFailures: null }],
     ['an empty list', { batchItemFailures: [] }],
-  ])('is everything where the function answers %s', async (_, answer) => {
-    expect(await done(answer)).toEqual(['a', 'b']);
+  ])('are all messages if the function returns %s', async (_, returned) => {
+    expect(await processedBodies(returned)).toEqual(['a', 'b']);
   });
 
   it.each([
     ['an empty identifier', { batchItemFailures: [{ itemIdentifier: '' }] }],
     ['a null identifier', { batchItemFailures: [{ itemIdentifier: null }] }],
     ['an unknown identifier', { batchItemFailures: [{ itemIdentifier: 'unknown' }] }],
-    ['a misspelt key', { batchItemFailures: [{ itemIdentifer: 'x' }] }],
-    ['a text', 'all went well'],
+    ['a misspelled key', { batchItemFailures: [{ itemIdentifer: 'x' }] }],
+    ['text', 'success'],
     ['a list', []],
-  ])('is nothing where the function answers %s', async (_, answer) => {
-    expect(await done(answer)).toEqual([]);
+  ])('are none if the function returns %s', async (_, returned) => {
+    expect(await processedBodies(returned)).toEqual([]);
   });
 
-  it('is what the function does not name', async () => {
+  it('are those that the function does not report as failed', async () => {
     const batch = await receipts('a', 'b', 'c');
     const batchItemFailures = [{ itemIdentifier: batch[1]?.message.id }];
-    const finished = doneReceipts(batch, success({ batchItemFailures }), true);
-    expect(finished.map((receipt) => receipt.message.body)).toEqual(['a', 'c']);
+    const processed = processedReceipts(batch, success({ batchItemFailures }), true);
+    expect(processed.map((receipt) => receipt.message.body)).toEqual(['a', 'c']);
   });
 
-  it('is nothing where the function failed, and everything where it does not report failures', async () => {
-    expect(doneReceipts(await receipts('a'), failure, false)).toEqual([]);
-    expect(await done({ batchItemFailures: [{ itemIdentifier: '' }] }, false)).toEqual(['a', 'b']);
+  it('are none if the function failed, and all if it does not report failures', async () => {
+    expect(processedReceipts(await receipts('a'), failure, false)).toEqual([]);
+    expect(await processedBodies({ batchItemFailures: [{ itemIdentifier: '' }] }, false)).toEqual(['a', 'b']);
   });
 });
 
 describe('polling', () => {
-  /** A function under the hand of a test: it answers when told to. */
-  const heldFunction = () => {
-    const held: { bodies: string[]; end: (outcome: Outcome) => void }[] = [];
+  /** A function whose invocations end when a test ends them. */
+  const controlledFunction = () => {
+    const invocations: { bodies: string[]; end: (result: InvocationResult) => void }[] = [];
     const invoke = (event: string) =>
-      new Promise<Outcome>((resolve) => {
+      new Promise<InvocationResult>((resolve) => {
         const bodies = JSON.parse(event).Records.map((record: { body: string }) => record.body);
-        held.push({ bodies, end: resolve });
+        invocations.push({ bodies, end: resolve });
       });
-    return { held, invoke };
+    return { invocations, invoke };
   };
   const turns = async () => {
     for (let turn = 0; turn < 5; turn += 1) await new Promise(setImmediate);
   };
 
-  it('hands over at once what comes, and deletes what is done', async () => {
+  it('invokes the function immediately and deletes processed messages', async () => {
     const controller = new AbortController();
     const clock = new ManualClock();
     const queue = queueOf(clock);
-    const { held, invoke } = heldFunction();
+    const { invocations, invoke } = controlledFunction();
     const polling = poll({ source: settings(), queue, clock, invoke }, controller.signal);
     queue.send(message('a'));
     queue.send(message('b'));
     await turns();
-    expect(held.map(({ bodies }) => bodies)).toEqual([['a', 'b']]);
-    held[0]?.end(success(null));
+    expect(invocations.map(({ bodies }) => bodies)).toEqual([['a', 'b']]);
+    invocations[0]?.end(success(null));
     await turns();
     expect(queue.messages).toEqual([]);
     controller.abort();
     await polling;
   });
 
-  it('receives only while the function may take another batch, so that waiting costs no receive', async () => {
+  it('receives only if the function has capacity for another batch', async () => {
     const controller = new AbortController();
     const clock = new ManualClock();
     const queue = queueOf(clock);
-    const { held, invoke } = heldFunction();
+    const { invocations, invoke } = controlledFunction();
     for (const body of ['a', 'b', 'c']) queue.send(message(body));
     const polling = poll({ source: settings({ batchSize: 1 }), queue, clock, invoke }, controller.signal);
     await turns();
-    expect(held.map(({ bodies }) => bodies)).toEqual([['a'], ['b']]);
+    expect(invocations.map(({ bodies }) => bodies)).toEqual([['a'], ['b']]);
     expect(queue.counts).toMatchObject({ visible: 1, inFlight: 2 });
-    held[0]?.end(success(null));
+    invocations[0]?.end(success(null));
     await turns();
-    expect(held.map(({ bodies }) => bodies)).toEqual([['a'], ['b'], ['c']]);
+    expect(invocations.map(({ bodies }) => bodies)).toEqual([['a'], ['b'], ['c']]);
     controller.abort();
-    for (const { end } of held) end(success(null));
+    for (const { end } of invocations) end(success(null));
     await polling;
   });
 
-  it('starts with five batches at once, however many are allowed', async () => {
+  it('starts with five concurrent batches, even if more are allowed', async () => {
     const controller = new AbortController();
     const clock = new ManualClock();
     const queue = queueOf(clock);
-    const { held, invoke } = heldFunction();
+    const { invocations, invoke } = controlledFunction();
     for (let n = 0; n < 20; n += 1) queue.send(message(String(n)));
-    const source = settings({ batchSize: 1, maximumConcurrency: 50 });
+    const source = settings({ batchSize: 1, maxConcurrency: 50 });
     const polling = poll({ source, queue, clock, invoke }, controller.signal);
     await turns();
-    expect(held).toHaveLength(5);
+    expect(invocations).toHaveLength(5);
     controller.abort();
     await polling;
   });
 
-  it('gathers a batch until it is full or its window ends, by the time that the queue lives by', async () => {
+  it('fills a batch until it is full or its batching window ends', async () => {
     const controller = new AbortController();
     const clock = new ManualClock();
     const queue = queueOf(clock);
-    const { held, invoke } = heldFunction();
+    const { invocations, invoke } = controlledFunction();
     const source = settings({ batchSize: 3, windowSeconds: 5 });
     const polling = poll({ source, queue, clock, invoke }, controller.signal);
     for (const body of ['a', 'b', 'c']) {
@@ -186,85 +196,85 @@ describe('polling', () => {
     clock.advance(4);
     queue.send(message('e'));
     await turns();
-    expect(held.map(({ bodies }) => bodies)).toEqual([['a', 'b', 'c']]);
+    expect(invocations.map(({ bodies }) => bodies)).toEqual([['a', 'b', 'c']]);
     clock.advance(1);
     await turns();
-    expect(held.map(({ bodies }) => bodies)).toEqual([
+    expect(invocations.map(({ bodies }) => bodies)).toEqual([
       ['a', 'b', 'c'],
       ['d', 'e'],
     ]);
     controller.abort();
-    for (const { end } of held) end(success(null));
+    for (const { end } of invocations) end(success(null));
     await polling;
   });
 
-  it('leaves what failed to its visibility timeout, until it dies', async () => {
+  it('leaves a failed message to its visibility timeout until it is dead-lettered', async () => {
     const controller = new AbortController();
-    const { clock, queue, dead } = queueWithDeadLetters(2);
-    const { held, invoke } = heldFunction();
+    const { clock, queue, deadLetterQueue } = queueWithDeadLetters(2);
+    const { invocations, invoke } = controlledFunction();
     const polling = poll({ source: settings(), queue, clock, invoke }, controller.signal);
     queue.send(message('a'));
     for (const attempt of [0, 1]) {
       await turns();
-      expect(held).toHaveLength(attempt + 1);
-      held[attempt]?.end(failure);
+      expect(invocations).toHaveLength(attempt + 1);
+      invocations[attempt]?.end(failure);
       await turns();
       clock.advance(30);
     }
     await turns();
-    expect(held).toHaveLength(2);
-    expect(dead.messages).toMatchObject([{ body: 'a', receives: 2 }]);
+    expect(invocations).toHaveLength(2);
+    expect(deadLetterQueue.messages).toMatchObject([{ body: 'a', receiveCount: 2 }]);
     controller.abort();
     await polling;
   });
 
-  describe('when time is moved beyond the visibility timeout', () => {
+  describe('when the clock moves beyond the visibility timeout', () => {
     const start = (visibilitySeconds: number) => {
       const controller = new AbortController();
-      const clock = new ShiftableClock();
+      const clock = new MovableClock();
       const queue = queueOf(clock, { visibilitySeconds });
-      const { held, invoke } = heldFunction();
+      const { invocations, invoke } = controlledFunction();
       const source = settings({ batchSize: 10, windowSeconds: 5 });
       const polling = poll({ source, queue, clock, invoke }, controller.signal);
       const stop = async () => {
         controller.abort();
-        for (const { end } of held) end(success(null));
+        for (const { end } of invocations) end(success(null));
         await polling;
       };
-      return { clock, queue, held, stop };
+      return { clock, queue, invocations, stop };
     };
 
-    it('hands over a batch that is being gathered, and none of its messages twice', async () => {
-      const { clock, queue, held, stop } = start(180);
+    it('delivers a pending batch once', async () => {
+      const { clock, queue, invocations, stop } = start(180);
       queue.send(message('a'));
       await turns();
-      expect(held).toEqual([]);
+      expect(invocations).toEqual([]);
       await clock.advance(1_000_000);
       await turns();
-      expect(held.map(({ bodies }) => bodies)).toEqual([['a']]);
+      expect(invocations.map(({ bodies }) => bodies)).toEqual([['a']]);
       expect(queue.counts).toMatchObject({ visible: 0, inFlight: 1 });
-      held[0]?.end(success(null));
+      invocations[0]?.end(success(null));
       await turns();
       expect(queue.messages).toEqual([]);
       expect(queue.totals).toMatchObject({ received: 1, deleted: 1 });
       await stop();
     });
 
-    it('returns a message to the queue when its invocation has failed', async () => {
-      const { clock, queue, held, stop } = start(180);
+    it('returns a message to the queue after its invocation fails', async () => {
+      const { clock, queue, invocations, stop } = start(180);
       queue.send(message('a'));
       await turns();
       await clock.advance(1_000_000);
-      held[0]?.end(failure);
+      invocations[0]?.end(failure);
       await turns();
       await clock.advance(5_000);
       await turns();
-      expect(held.map(({ bodies }) => bodies)).toEqual([['a'], ['a']]);
+      expect(invocations.map(({ bodies }) => bodies)).toEqual([['a'], ['a']]);
       await stop();
     });
 
-    it('returns a message at the time that the function itself has set, while it still runs', async () => {
-      const { clock, queue, held, stop } = start(180);
+    it('returns a message when its changed visibility timeout expires during the invocation', async () => {
+      const { clock, queue, invocations, stop } = start(180);
       queue.send(message('a'));
       await turns();
       await clock.advance(5_000);
@@ -274,7 +284,7 @@ describe('polling', () => {
       await clock.advance(2_000);
       await clock.advance(5_000);
       await turns();
-      expect(held.map(({ bodies }) => bodies)).toEqual([['a'], ['a']]);
+      expect(invocations.map(({ bodies }) => bodies)).toEqual([['a'], ['a']]);
       await stop();
     });
   });

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { logLine } from '../../../bin/local/aws/lambda/log-line.ts';
+import { logLine } from '../../../../bin/local/aws/lambda/log-line.ts';
 
 const now = new Date('2026-01-01T10:11:12.345Z');
 
@@ -32,11 +32,11 @@ it.each([
     'metric sent=3 type=sms',
   ],
   ['other JSON', { a: 1 }, '{"a":1}'],
-])('%s becomes readable', (_, line, readable) => {
-  expect(logLine('work', JSON.stringify(line), now)).toBe(`10:11:12.345 work ${readable}`);
+])('formats %s for reading', (_, line, formatted) => {
+  expect(logLine('work', JSON.stringify(line), now)).toBe(`10:11:12.345 work ${formatted}`);
 });
 
-it('other text stays as it is', () => {
+it('adds only the time and function to other text', () => {
   expect(logLine('work', '{ not json', now)).toBe('10:11:12.345 work { not json');
   expect(logLine('work', 'plain', now)).toBe('10:11:12.345 work plain');
 });

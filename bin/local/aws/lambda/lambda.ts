@@ -1,0 +1,155 @@
+import type { MovableClock } from '../clock.ts';
+import { type FunctionSettings, lambdaContext, lambdaEnvironment } from './environment.ts';
+import { logLine } from './log-line.ts';
+import { type InvocationResult, MAX_PAYLOAD_BYTES, Pool } from './pool.ts';
+
+/** An invocation, as the `AWS/Lambda` metrics count it. */
+export type InvocationReport = {
+  functionName: string;
+  /** When the invocation ended, by the clock of the stack, in ms since the epoch. */
+  endedAtMs: number;
+  /**
+   * `success` and `error` (thrown, timed out or crashed) count as `Invocations`, `error` also as `Errors`. `throttle`
+   * counts as `Throttles` only, because the function did not run.
+   */
+  result: 'success' | 'error' | 'throttle';
+  /** Real run time of the function without its initialization; 0 for a throttle. */
+  durationMs: number;
+};
+
+/** The functions of the stack, by name. */
+export type Lambda = {
+  /** Invokes a function synchronously with an event (JSON text). */
+  invoke(name: string, event: string): Promise<InvocationResult>;
+  /** Kills a sandbox of a function, preferably a busy one. Returns whether there was one. */
+  killOne(name: string): boolean;
+  /** Throttles all invocations of a function until the returned function is called. */
+  throttle(name: string): () => void;
+  /**
+   * Reduces the remaining time of the running invocations of a function, so that tests of its timeout need not wait.
+   */
+  reduceRemainingTime(name: string, ms: number): void;
+  has(name: string): boolean;
+  /** Returns the number of running invocations of one function or, without a name, of all. */
+  busy(name?: string): number;
+  stop(): Promise<void>;
+};
+
+/** Options of Lambda. */
+export type LambdaOptions = {
+  functions: readonly FunctionSettings[];
+  /** Returns the maximum number of sandboxes of a function. */
+  concurrency: (name: string) => number;
+  endpointUrl: string;
+  clock: MovableClock;
+  log: (line: string) => void;
+  /** Called with each line as CloudWatch Logs stores it. */
+  rawLog?: (line: string, functionName: string) => void;
+  /** Called when an invocation ends or is throttled. */
+  onInvocation?: (report: InvocationReport) => void;
+};
+
+/** Creates a Lambda that runs the given functions from their bundles. */
+export const createLambda = ({
+  functions,
+  concurrency,
+  endpointUrl,
+  clock,
+  log,
+  rawLog = () => {},
+  onInvocation = () => {},
+}: LambdaOptions): Lambda => {
+  const pools = new Map(
+    functions.map((settings) => [
+      settings.name,
+      new Pool({
+        size: concurrency(settings.name),
+        timeoutSeconds: settings.timeoutSeconds,
+        memoryMb: settings.memoryMb,
+        env: lambdaEnvironment(settings, endpointUrl),
+        settings: {
+          directory: settings.directory,
+          handler: settings.handler,
+          context: lambdaContext(settings),
+          offsetMs: clock.offsetMs,
+        },
+        print: (line) => {
+          rawLog(line, settings.name);
+          log(logLine(settings.name, line));
+        },
+      }),
+    ]),
+  );
+  const pool = (name: string): Pool => {
+    const found = pools.get(name);
+    if (!found) throw new Error(`The stack has no function ${name}.`);
+    return found;
+  };
+  const throttles = new Throttles();
+  const report = (functionName: string, result: InvocationReport['result'], durationMs: number) =>
+    onInvocation({ functionName, endedAtMs: clock.now(), result, durationMs });
+  let isStopping = false;
+  return {
+    async invoke(name, event) {
+      const target = pool(name);
+      if (throttles.has(name)) {
+        report(name, 'throttle', 0);
+        return throttledResult();
+      }
+      const { durationMs, ...returned } = await target.invoke(event);
+      const result = withPayloadLimit(returned);
+      report(name, result.failed ? 'error' : 'success', durationMs);
+      if (result.failed && !isStopping) log(logLine(name, failureLog(result)));
+      return result;
+    },
+    killOne: (name) => pool(name).killOne(),
+    throttle(name) {
+      pool(name);
+      return throttles.add(name);
+    },
+    reduceRemainingTime: (name, ms) => pool(name).reduceRemainingTime(ms),
+    has: (name) => pools.has(name),
+    busy: (name) => (name === undefined ? [...pools.values()] : [pool(name)]).reduce((sum, { busy }) => sum + busy, 0),
+    async stop() {
+      isStopping = true;
+      await Promise.all([...pools.values()].map((each) => each.stop()));
+    },
+  };
+};
+
+const withPayloadLimit = (result: InvocationResult): InvocationResult => {
+  if (Buffer.byteLength(result.payload) <= MAX_PAYLOAD_BYTES) return result;
+  const payload = JSON.stringify({
+    errorType: 'Function.ResponseSizeTooLarge',
+    errorMessage: `Response payload size exceeded maximum allowed payload size (${MAX_PAYLOAD_BYTES} bytes).`,
+  });
+  return { ...result, payload, failed: true };
+};
+
+const throttledResult = (): InvocationResult => {
+  const payload = JSON.stringify({ errorType: 'TooManyRequestsException', errorMessage: 'Rate Exceeded.' });
+  return { requestId: crypto.randomUUID(), payload, failed: true, throttled: true };
+};
+
+/** Returns the log line of a failed invocation, formatted like the log lines of functions. */
+const failureLog = ({ payload }: InvocationResult): string =>
+  `{"level":"ERROR","message":"invocation failed",${payload.slice(1)}`;
+
+/** The functions with active throttles. */
+class Throttles {
+  readonly #names: string[] = [];
+
+  /** Throttles a function until the returned function is called. */
+  add(name: string): () => void {
+    this.#names.push(name);
+    let isActive = true;
+    return () => {
+      if (isActive) this.#names.splice(this.#names.indexOf(name), 1);
+      isActive = false;
+    };
+  }
+
+  has(name: string): boolean {
+    return this.#names.includes(name);
+  }
+}

@@ -1,0 +1,111 @@
+import {
+  ListMessageMoveTasksCommand,
+  ReceiveMessageCommand,
+  SendMessageCommand,
+  SQSClient,
+  StartMessageMoveTaskCommand,
+} from '@aws-sdk/client-sqs';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { sqsService } from '../../../../bin/local/aws/sqs/protocol.ts';
+import { startEndpoint, type TestEndpoint } from '../support/endpoint.ts';
+import { queueOf, queueWithDeadLetters } from '../support/queues.ts';
+
+const { clock, queue, deadLetterQueue } = queueWithDeadLetters(2);
+const queues = [queue, deadLetterQueue];
+const QueueUrl = '/000000000000/jobs';
+const DeadLetterUrl = '/000000000000/jobs-dead';
+let local: TestEndpoint;
+let sqs: SQSClient;
+
+beforeAll(async () => {
+  local = await startEndpoint({ sqs: sqsService(queues, clock) });
+  sqs = new SQSClient({ ...local.client, useQueueUrlAsEndpoint: false });
+});
+afterAll(async () => {
+  sqs.destroy();
+  await local.stop();
+});
+beforeEach(() => {
+  queue.purge();
+  deadLetterQueue.purge();
+});
+
+const send = (QueueUrl: string, MessageBody: string) => sqs.send(new SendMessageCommand({ QueueUrl, MessageBody }));
+/** Receives the messages of a queue so often that the last receive moves them to the dead-letter queue. */
+const receiveRepeatedly = async (QueueUrl: string, count: number) => {
+  for (let index = 0; index < count; index += 1) {
+    await sqs.send(new ReceiveMessageCommand({ QueueUrl, MaxNumberOfMessages: 10 }));
+    clock.advance(30);
+  }
+};
+const deadLetter = async (body: string) => {
+  await send(QueueUrl, body);
+  await receiveRepeatedly(QueueUrl, 3);
+};
+
+describe('move tasks', () => {
+  const SourceArn = deadLetterQueue.settings.arn;
+
+  it('returns dead letters to their source queue as new messages', async () => {
+    await deadLetter('a');
+    const [id] = deadLetterQueue.messages.map((message) => message.id);
+    const { TaskHandle } = await sqs.send(new StartMessageMoveTaskCommand({ SourceArn }));
+    expect(TaskHandle).toBeDefined();
+    expect(queue.messages).toMatchObject([{ body: 'a', receiveCount: 0 }]);
+    expect(queue.messages[0]?.id).not.toBe(id);
+    const { Results } = await sqs.send(new ListMessageMoveTasksCommand({ SourceArn }));
+    expect(Results).toMatchObject([{ Status: 'COMPLETED', ApproximateNumberOfMessagesMoved: 1 }]);
+  });
+
+  it('limits the rate to MaxNumberOfMessagesPerSecond', async () => {
+    for (const body of ['a', 'b', 'c']) await send(DeadLetterUrl, body);
+    const task = { SourceArn, DestinationArn: queue.settings.arn, MaxNumberOfMessagesPerSecond: 2 };
+    await sqs.send(new StartMessageMoveTaskCommand(task));
+    expect(queue.messages).toHaveLength(2);
+    await expect(sqs.send(new StartMessageMoveTaskCommand(task))).rejects.toMatchObject({
+      name: 'UnsupportedOperation',
+    });
+    clock.advance(1);
+    expect(queue.messages).toHaveLength(3);
+  });
+
+  it('fails for a message that was sent directly to the dead-letter queue', async () => {
+    await send(DeadLetterUrl, 'a');
+    await sqs.send(new StartMessageMoveTaskCommand({ SourceArn }));
+    const { Results } = await sqs.send(new ListMessageMoveTasksCommand({ SourceArn }));
+    expect(Results).toMatchObject([{ Status: 'FAILED', FailureReason: 'CouldNotDetermineMessageSource' }]);
+    expect(deadLetterQueue.messages).toHaveLength(1);
+  });
+
+  it('rejects a source that is not a dead-letter queue', async () => {
+    const start = new StartMessageMoveTaskCommand({ SourceArn: queue.settings.arn });
+    await expect(sqs.send(start)).rejects.toMatchObject({
+      name: 'InvalidParameterValue',
+      message: 'Source queue must be configured as a Dead Letter Queue.',
+    });
+  });
+
+  it('returns each message of a shared dead-letter queue to its source queue', async () => {
+    const other = queueOf(clock, { name: 'other' });
+    other.redrive = { target: deadLetterQueue, maxReceiveCount: 1 };
+    queues.push(other);
+    const OtherUrl = '/000000000000/other';
+    await send(OtherUrl, 'b');
+    await receiveRepeatedly(OtherUrl, 2);
+    await deadLetter('a');
+    expect(deadLetterQueue.messages).toHaveLength(2);
+    await sqs.send(new StartMessageMoveTaskCommand({ SourceArn }));
+    expect(queue.messages).toMatchObject([{ body: 'a' }]);
+    expect(other.messages).toMatchObject([{ body: 'b' }]);
+    queues.pop();
+  });
+
+  it.each([
+    ['a source that does not exist', { SourceArn: `${SourceArn}-none` }, 'ResourceNotFoundException'],
+    ['a destination that does not exist', { DestinationArn: `${SourceArn}-none` }, 'ResourceNotFoundException'],
+    ['the source as destination', { DestinationArn: SourceArn }, 'InvalidParameterValue'],
+  ])('rejects %s', async (_, changes, name) => {
+    const start = new StartMessageMoveTaskCommand({ SourceArn, ...changes });
+    await expect(sqs.send(start)).rejects.toMatchObject({ name });
+  });
+});
