@@ -11,7 +11,7 @@ const sender = { caller: 'send-webhook' };
 const claim = { ...sender, service: 'dynamodb', action: 'PutItem' };
 const record = { ...sender, service: 'dynamodb', action: 'BatchWriteItem' };
 /** The write that ends a claim, and lets others claim the delivery. */
-const release = { ...claim, fits: (body: string) => body.includes('AND lease = :lease"') };
+const release = { ...claim, fits: (body: string) => body.includes('AND lease_until_ms = :lease_until_ms"') };
 const queueOf = (part: string) => (body: string) => body.includes(part);
 const retryMessage = {
   ...sender,
@@ -83,7 +83,7 @@ describe('a worker that dies', () => {
     },
     {
       name: 'after the record of the dead letter and before the ack',
-      point: { ...release, fits: (body) => body.includes('{"S":"dead"}'), when: 'after' },
+      point: { ...release, fits: (body) => body.includes('{"S":"failed"}'), when: 'after' },
       sends: 1,
       letters: 1,
     },

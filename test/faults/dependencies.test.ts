@@ -132,8 +132,8 @@ describe('when what the service depends on fails', () => {
       await until(async () => world.lines.find((line) => line.includes(id) && line.includes(reason)));
       stopFailing();
       await world.hurried(world.sent(1, (one) => one.kind === 'email' && one.to.includes(address)));
-      const { attempts } = await world.hurried(world.delivery(client.tenant, id, 'delivered'));
-      expect(attempts).toBeGreaterThan(1);
+      const { attempt_count } = await world.hurried(world.delivery(client.tenant, id, 'delivered'));
+      expect(attempt_count).toBeGreaterThan(1);
     },
   );
 

@@ -122,7 +122,7 @@ describe('an incident that is resolved stays resolved', () => {
     const id = await pagerAt(sink.url);
     let isLate = false;
     const recover = world.failing({ response: 'late', delayMs: 3_600 }, ({ caller, action, body }) => {
-      const isRelease = caller.includes('send-incidentpager') && action === 'UpdateItem' && body.includes(':free');
+      const isRelease = caller.includes('send-incidentpager') && action === 'UpdateItem' && body.includes('SET lease_until_ms = :now');
       if (!isRelease || isLate) return false;
       isLate = true;
       return true;

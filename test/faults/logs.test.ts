@@ -18,6 +18,6 @@ describe('the log of a delivery that fails', () => {
     const line = await until(async () =>
       world.lines.find((one) => one.includes('WARN delivery failed') && one.includes(id)),
     );
-    expect(line).toMatch(/ reason=network .*code=ECONNREFUSED( |$)/);
+    expect(line).toMatch(/ reason=network_error .*code=ECONNREFUSED( |$)/);
   });
 });
