@@ -98,11 +98,7 @@ const setUp = ({ timeLeft = 30_000, outcome = delivered }: { timeLeft?: number; 
     };
   };
   const target = { id: notificationId, type: 'incidentpager', details: {} } as const;
-  const run = (first: DeliveryJob, ...rest: DeliveryJob[]) =>
-    deliverInOrder([first, ...rest], Promise.resolve(target), async (one, settled) => ({
-      job: one,
-      settled: await settled.catch(() => ({ outcome: 'internal_error' as const, isReturned: true as const })),
-    }));
+  const run = (first: DeliveryJob, ...rest: DeliveryJob[]) => deliverInOrder([first, ...rest], Promise.resolve(target));
   const lock = claimedLock(alarmEvent(), notificationId, 'another', NOW);
   const outcomes = (results: Awaited<ReturnType<typeof run>>) => results.map(({ settled }) => settled.outcome);
   return { job, run, transport, sent, requests: () => requests, lock, outcomes };
