@@ -132,7 +132,7 @@ describe('a mail that bounced or was rejected', () => {
     const { claimed, tags } = await delivery('delivered');
     for (let time = 0; time < 3; time++) await record(mailEvent('Bounce', tags));
     expect(await deliveries.read(claimed)).toMatchObject({ status: 'bounced' });
-    expect(counted()).toEqual(['email_bounces', 'mail_events_repeated', 'mail_events_repeated']);
+    expect(counted()).toEqual(['email_bounces', 'email_events_repeated', 'email_events_repeated']);
   });
 
   it.each(['failed', 'superseded', 'cancelled', 'pending'] as const)(
@@ -253,7 +253,7 @@ describe('what is no event of a mail', () => {
     ['no tags', { source: 'aws.ses', detail: { eventType: 'Bounce', mail: { messageId: 'a' } } }],
   ])('is counted and deleted: %s', async (_, event) => {
     expect(await record(event)).toEqual([]);
-    expect(counted()).toEqual(['mail_events_ignored']);
+    expect(counted()).toEqual(['email_events_ignored']);
     expect(countedOfBatches()).toMatchObject([{ internal_errors: 0, handled: 1 }]);
     expect(written).not.toContain('secret');
   });
