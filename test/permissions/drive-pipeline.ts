@@ -69,15 +69,15 @@ export const drivePipeline = async (
       (call) => call.caller === `Delivery-${caller}` && call.action === action && call.resource.endsWith(resource),
     );
   const eachSender = (made: (type: NotificationTypeId) => boolean) =>
-    world.hurried(until(async () => (notificationTypeIds.every(made) ? true : undefined)));
+    world.advanceUntil(until(async () => (notificationTypeIds.every(made) ? true : undefined)));
 
   // The first read of everybody fails (`ownFailure`), so all of them put a message back before they deliver it.
   const event = alarmEvent(client.tenant, ids);
   await world.sendEvents([event, '{not an event']);
-  for (const id of ids) await world.hurried(world.ended(client.tenant, id, 1));
+  for (const id of ids) await world.advanceUntil(world.endedDeliveries(client.tenant, id, 1));
 
   // One queue does not take its message: the dispatch continues with what is left.
-  const stopFailing = world.failing(
+  const stopFailing = world.injectFault(
     { status: 500, type: 'InternalError', message: '' },
     ({ service, action, body }) =>
       service === 'sqs' &&
@@ -86,7 +86,7 @@ export const drivePipeline = async (
       !made('dispatch-alarm-events', 'sqs:SendMessage', 'Delivery-AlarmEvents'),
   );
   await world.sendEvents([alarmEvent(client.tenant, ids)]);
-  for (const id of ids) await world.hurried(world.ended(client.tenant, id, 2));
+  for (const id of ids) await world.advanceUntil(world.endedDeliveries(client.tenant, id, 2));
   stopFailing();
 
   // Another event with the same id is a conflict, which is noted beside each record.
@@ -120,7 +120,7 @@ export const drivePipeline = async (
   const QueueUrl = queues.get('EmailEvents-Queue')?.settings.url;
   for (let time = 0; time < 2; time++) await world.sqs.send(new SendMessageCommand({ QueueUrl, MessageBody: bounce }));
   const hasRead = () => calls.some(({ caller, action }) => caller === RECORDER && action === 'dynamodb:GetItem');
-  await world.hurried(until(async () => (hasRead() ? true : undefined)));
+  await world.advanceUntil(until(async () => (hasRead() ? true : undefined)));
 
   // Another worker holds the locks of the incidents, and releases them.
   const contended = alarmEvent(client.tenant, ids);
