@@ -166,9 +166,9 @@ describe('a dependency that fails', () => {
       const recover = harness.injectFault({ status: 400, type: code, message }, sendsTo(service));
       const event = alarmEvent(client.tenant, [id]);
       await harness.sendEvents([event]);
-      const dead = await harness.deadLetter(type, (body) => body.includes(event.event_id));
+      const deadLetter = await harness.deadLetter(type, (body) => body.includes(event.event_id));
       recover();
-      expect(dead.attributes).toMatchObject({ reason: 'rejected', cause: 'destination', attempts: '1' });
+      expect(deadLetter.attributes).toMatchObject({ reason: 'rejected', cause: 'destination', attempts: '1' });
     },
   );
 
@@ -184,8 +184,8 @@ describe('a dependency that fails', () => {
       sendsTo('ses'),
     );
     await harness.sendEvents([alarmEvent(owner.tenant, [id])]);
-    const dead = await harness.deadLetter('technicalContactsEmail', (body) => body.includes(`${id}:undelivered`));
+    const deadLetter = await harness.deadLetter('technicalContactsEmail', (body) => body.includes(`${id}:undelivered`));
     recover();
-    expect(dead.attributes).toMatchObject({ reason: 'rejected' });
+    expect(deadLetter.attributes).toMatchObject({ reason: 'rejected' });
   });
 });

@@ -142,8 +142,8 @@ describe('delivery to a faulty destination', () => {
     await harness.sendEvents([event]);
     await harness.advanceUntil(harness.delivery(client.tenant, id, 'failed'));
     expect(sink.received).toHaveLength(9);
-    const dead = await harness.deadLetter('webhook', (body) => body.includes(event.event_id));
-    expect(dead.attributes).toMatchObject({ reason: 'http_status', cause: 'destination', attempts: '9' });
+    const deadLetter = await harness.deadLetter('webhook', (body) => body.includes(event.event_id));
+    expect(deadLetter.attributes).toMatchObject({ reason: 'http_status', cause: 'destination', attempts: '9' });
     isDown = false;
     await harness.redrive('webhook');
     expect(await harness.advanceUntil(harness.delivery(client.tenant, id, 'delivered'))).toMatchObject({
@@ -165,7 +165,7 @@ describe('delivery to a faulty destination', () => {
     const id = await routerClient.create({ label: 'r', type: 'incidentrouter', details });
     const event = alarmEvent(routerClient.tenant, [id]);
     await routerHarness.sendEvents([event]);
-    const dead = await routerHarness.deadLetter('incidentrouter', (body) => body.includes(event.event_id));
-    expect(dead.attributes).toMatchObject({ reason: 'http_status', attempts: '1' });
+    const deadLetter = await routerHarness.deadLetter('incidentrouter', (body) => body.includes(event.event_id));
+    expect(deadLetter.attributes).toMatchObject({ reason: 'http_status', attempts: '1' });
   });
 });

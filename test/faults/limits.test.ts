@@ -20,13 +20,13 @@ describe('limits against abuse', async () => {
     expect((await tester.post('/test-notification', { type: 'webhook' })).status).toBe(400);
     expect((await tester.post('/notifications/nt01ARZ3NDEKTSV4RRFFQ69G5FAV/test')).status).toBe(404);
     for (let count = 0; count < 3; count++) expect((await tester.post(`/notifications/${id}/test`)).status).toBe(200);
-    const refused = await tester.post('/test-notification', { type: 'managed' });
-    expect(refused.body).toMatchObject({
+    const limited = await tester.post('/test-notification', { type: 'managed' });
+    expect(limited.body).toMatchObject({
       type: 'rateLimitReached',
       code: 429,
       details: 'at most 3 tests in a day (UTC)',
     });
-    const retryAfterSeconds = Number(refused.headers.get('retry-after'));
+    const retryAfterSeconds = Number(limited.headers.get('retry-after'));
     expect(retryAfterSeconds).toBeGreaterThan(0);
     expect(retryAfterSeconds).toBeLessThanOrEqual(86_400);
     expect((await (await harness.newClient()).post('/test-notification', { type: 'managed' })).status).toBe(200);
@@ -44,8 +44,8 @@ describe('limits against abuse', async () => {
     await harness.sendEvents(Array.from({ length: 4 }, () => alarmEvent(sender.tenant, [id])));
     const records = await harness.endedDeliveries(sender.tenant, id, 4);
     expect(records.filter(({ status }) => status === 'delivered')).toHaveLength(limit);
-    const dead = await harness.deadLetter(type, (body) => body.includes(sender.tenant));
-    expect(dead.attributes).toMatchObject({ reason: 'tenant_limit_exceeded', cause: 'destination' });
+    const deadLetter = await harness.deadLetter(type, (body) => body.includes(sender.tenant));
+    expect(deadLetter.attributes).toMatchObject({ reason: 'tenant_limit_exceeded', cause: 'destination' });
   });
 
   it('reject an SMS to a country that operators do not allow', async () => {
@@ -67,19 +67,22 @@ describe('the cost of a delivery', async () => {
   it.each([
     ['webhook', {}, 2],
     ['incidentpager', { service_key: 'k' }, 4],
-  ] as const)('is bounded in DynamoDB writes for a delivered %s attempt', async (type, fields, limit) => {
-    const sink = await openSink();
-    const client = await harness.newClient();
-    const details = type === 'webhook' ? { url: sink.url } : { ...fields, service_endpoint: sink.url };
-    const id = await client.create({ ...webhook, type, details });
-    // The first delivery of an account creates its credentials.
-    await harness.sendEvents([alarmEvent(client.tenant, [id])]);
-    await harness.endedDeliveries(client.tenant, id, 1);
-    const before = writeCount(`send-${type}`);
-    await harness.sendEvents([alarmEvent(client.tenant, [id])]);
-    await harness.endedDeliveries(client.tenant, id, 2);
-    expect(writeCount(`send-${type}`) - before).toBeLessThanOrEqual(limit);
-  });
+  ] as const)(
+    'includes a fixed number of DynamoDB writes for a delivered attempt by %s',
+    async (type, fields, limit) => {
+      const sink = await openSink();
+      const client = await harness.newClient();
+      const details = type === 'webhook' ? { url: sink.url } : { ...fields, service_endpoint: sink.url };
+      const id = await client.create({ ...webhook, type, details });
+      // The first delivery of an account creates its credentials.
+      await harness.sendEvents([alarmEvent(client.tenant, [id])]);
+      await harness.endedDeliveries(client.tenant, id, 1);
+      const before = writeCount(`send-${type}`);
+      await harness.sendEvents([alarmEvent(client.tenant, [id])]);
+      await harness.endedDeliveries(client.tenant, id, 2);
+      expect(writeCount(`send-${type}`) - before).toBeLessThanOrEqual(limit);
+    },
+  );
 
   it('is at most 0.4 AWS calls of the dispatch per delivery for ten events with one webhook each', async () => {
     const client = await harness.newClient();

@@ -51,7 +51,7 @@ describe('technical contacts, some of which cannot be reached', () => {
     'are retried if one fails permanently and the other temporarily: %s fails permanently',
     async (_, permanentIndex) => {
       const { tenant, addresses } = await newAccount('first', 'second');
-      const [rejected = '', throttledContact = ''] = permanentIndex === 0 ? addresses : addresses.toReversed();
+      const [rejected = '', unavailable = ''] = permanentIndex === 0 ? addresses : addresses.toReversed();
       let attempts = 0;
       const acceptRejected = harness.injectFault(
         { status: 400, type: 'MessageRejected', message: 'Address blacklisted.' },
@@ -59,18 +59,18 @@ describe('technical contacts, some of which cannot be reached', () => {
       );
       const acceptEmail = harness.injectFault(
         { status: 500, type: 'InternalFailure', message: '' },
-        (call) => call.service === 'ses' && isAddressedTo(throttledContact, call.body) && ++attempts <= 2,
+        (call) => call.service === 'ses' && isAddressedTo(unavailable, call.body) && ++attempts <= 2,
       );
       await sendEvent(tenant);
-      await harness.advanceUntil(until(async () => ((await emailCount(throttledContact)) > 0 ? true : undefined)));
-      const dead = await harness.advanceUntil(
+      await harness.advanceUntil(until(async () => ((await emailCount(unavailable)) > 0 ? true : undefined)));
+      const deadLetter = await harness.advanceUntil(
         harness.deadLetter('technicalContactsEmail', (body) => body.includes(tenant)),
       );
       acceptRejected();
       acceptEmail();
       // The third attempt reaches the second contact; only the permanent failure is left, so the delivery is dead-lettered.
-      expect(dead.attributes).toMatchObject({ reason: 'rejected', cause: 'destination', attempts: '3' });
-      expect([await emailCount(rejected), await emailCount(throttledContact)]).toEqual([0, 1]);
+      expect(deadLetter.attributes).toMatchObject({ reason: 'rejected', cause: 'destination', attempts: '3' });
+      expect([await emailCount(rejected), await emailCount(unavailable)]).toEqual([0, 1]);
     },
   );
 });
