@@ -41,7 +41,7 @@ const storedStatus = z.object({ status: z.string(), lease_until_ms: z.number() }
  * Creates the function that sets the status of a delivered record to `bounced`. It is safe to repeat. A pending record stays
  * unchanged: its next attempt may succeed, and its sender would overwrite the status.
  */
-const createBounceRecorder = (client: DynamoDBDocumentClient, table: string, now: Clock) => {
+const createBounceRecorder = (client: DynamoDBDocumentClient, table: string, clock: Clock) => {
   const readStatus = async ({ pk, sk }: DeliveryKey) => {
     const { Item } = await client.send(new GetCommand({ TableName: table, Key: { pk, sk }, ConsistentRead: true }));
     return Item && storedStatus.parse(Item);
@@ -66,7 +66,7 @@ const createBounceRecorder = (client: DynamoDBDocumentClient, table: string, now
       if (!found) return 'no_record';
       if (found.status === 'bounced') return 'already_bounced';
       // The sender still holds the claim, or recorded its result between the update and the read.
-      const isNotDue = found.status === 'delivered' || (found.status === 'pending' && found.lease_until_ms > now());
+      const isNotDue = found.status === 'delivered' || (found.status === 'pending' && found.lease_until_ms > clock());
       return isNotDue ? 'not_due' : 'not_delivered';
     }
   };
@@ -98,10 +98,10 @@ export const createEmailEventRecorder = (
   client: DynamoDBDocumentClient,
   queues: Pick<Queues, 'changeVisibility'>,
   environment: RecorderEnvironment,
-  now: Clock = Date.now,
+  clock: Clock = Date.now,
 ): ((event: SQSEvent, context?: Context) => Promise<SQSBatchResponse>) => {
-  const recordBounce = createBounceRecorder(client, environment.DELIVERIES_TABLE, now);
-  const isTenantThrottled = createThrottlingWatch(now);
+  const recordBounce = createBounceRecorder(client, environment.DELIVERIES_TABLE, clock);
+  const isTenantThrottled = createThrottlingWatch(clock);
 
   const handleEvent = async (body: string): Promise<MessageResult> => {
     const event = parseEmailEvent(body);
@@ -167,7 +167,7 @@ export const createEmailEventRecorder = (
       {
         handled: messages.length - returned.length,
         internalErrors: failed.length,
-        oldestUnprocessedSeconds: oldestAgeSeconds(sentAtMs, now()),
+        oldestUnprocessedSeconds: oldestAgeSeconds(sentAtMs, clock()),
       },
     );
     return { batchItemFailures: returned.map(({ messageId }) => ({ itemIdentifier: messageId })) };

@@ -29,7 +29,7 @@ describe('the retry queue', () => {
     return found;
   };
 
-  /** Watches the batches of the webhook sender. @returns a function that lists, per batch with a matching body, the queues of its messages */
+  /** Watches the webhook sender. @returns a function that lists the source queues of each batch with a matching body */
   const watchBatches = () => {
     const invoke = vi.spyOn(harness.stack.lambda, 'invoke');
     return (part: string): string[][] =>
@@ -57,7 +57,7 @@ describe('the retry queue', () => {
     return seen;
   };
 
-  it('gets a failed delivery, which is delivered from there', async () => {
+  it('receives a failed delivery, which is then delivered from it', async () => {
     const sink = await openSink((response, _request, index) => response.writeHead(index === 0 ? 500 : 200).end());
     const id = await client.create({ ...webhook, details: { url: sink.url } });
     const batches = watchBatches();
@@ -110,7 +110,7 @@ describe('the retry queue', () => {
     expect(sink.received).toHaveLength(2);
   });
 
-  it('loses a message to the Crashed queue after 100 receives', async () => {
+  it('moves a message to the Crashed queue after 100 receives', async () => {
     const sink = await openSink((response) => response.writeHead(500).end());
     const id = await client.create({ ...webhook, details: { url: sink.url } });
     await harness.sendEvents([alarmEvent(client.tenant, [id])]);

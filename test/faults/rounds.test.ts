@@ -112,7 +112,7 @@ describe('a round of attempts', () => {
     expect(deadLettersOf('webhook', id)).toEqual([]);
   });
 
-  it('expires after four days without an attempt for lack of SES quota, with the cause "service"', async () => {
+  it('expires with the cause "service" after four days without SES quota', async () => {
     const address = 'quota@example.com';
     const id = await client.create({ label: 'e', type: 'email', details: { address } });
     const recover = harness.injectFault(
@@ -144,7 +144,7 @@ describe('a round of attempts', () => {
     expect(deadLetter.attributes).toMatchObject({ reason: 'expired', cause: 'destination' });
   });
 
-  it('is started once per day for dead-letter notices of a tenant', async () => {
+  it('is made for one dead-letter notice per tenant and day', async () => {
     const owner = await harness.newClient();
     await createAccountRepository(harness.documents, harness.table('Accounts')).setTechnicalContacts(owner.tenant, [
       'gone@example.com',

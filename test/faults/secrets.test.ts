@@ -18,17 +18,17 @@ const userinfo = 'secretuser:secretpassword';
 it('logs, delivery records and dead-letter attributes contain no recipient, key, token, address or body', async () => {
   const healthySink = await openSink();
   const goneSink = await openSink((response) => response.writeHead(410).end('secret answer'));
-  const hook = (url: string) => ({
+  const webhookTo = (url: string) => ({
     type: 'webhook',
     details: { url: `${url.replace('//', `//${userinfo}@`)}/secret-path?key=secret-query` },
   });
   const accounts = createAccountRepository(harness.documents, harness.table('Accounts'));
   await accounts.setTechnicalContacts(client.tenant, [contact]);
   const destinations = [
-    hook(healthySink.url),
-    hook(goneSink.url),
-    hook('http://127.0.0.1:1'),
-    hook('http://169.254.169.254'),
+    webhookTo(healthySink.url),
+    webhookTo(goneSink.url),
+    webhookTo('http://127.0.0.1:1'),
+    webhookTo('http://169.254.169.254'),
     { type: 'email', details: { address: email } },
     { type: 'sms', details: { phone_number: phone } },
     { type: 'incidentpager', details: { service_key: serviceKey } },
@@ -92,7 +92,7 @@ it('logs, delivery records and dead-letter attributes contain no recipient, key,
   ];
   expect(written.logs.length).toBeGreaterThan(1_000);
   expect(Items.length).toBeGreaterThanOrEqual(ids.length);
-  for (const [where, text] of Object.entries(written)) {
-    for (const secret of secretsToFind) expect(text.includes(secret), `${secret} in the ${where}`).toBe(false);
+  for (const [source, text] of Object.entries(written)) {
+    for (const secret of secretsToFind) expect(text.includes(secret), `${secret} in the ${source}`).toBe(false);
   }
 });

@@ -21,28 +21,34 @@ describe('a tenant is unaffected by another tenant', () => {
     ]).flat();
 
   it('whose partition key DynamoDB throttles', async () => {
-    const [own, other] = [await openSink(), await openSink()];
-    const [ownId, otherId] = [await createWebhook(affected, own), await createWebhook(unaffected, other)];
+    const [affectedSink, unaffectedSink] = [await openSink(), await openSink()];
+    const [affectedId, unaffectedId] = [
+      await createWebhook(affected, affectedSink),
+      await createWebhook(unaffected, unaffectedSink),
+    ];
     const recover = harness.stack.dynamodb.throttle({
       table: harness.table('Notifications'),
       partitionKey: (key) => key.endsWith(affected.tenant),
     });
-    await harness.sendEvents(mixedEvents([ownId], otherId));
-    await other.wait(5);
-    expect(own.received).toEqual([]);
+    await harness.sendEvents(mixedEvents([affectedId], unaffectedId));
+    await unaffectedSink.wait(5);
+    expect(affectedSink.received).toEqual([]);
     expect(harness.lines.filter((line) => /internal_errors?=[1-9]/.test(line))).toEqual([]);
     await until(async () => harness.lines.find((line) => /throttled_keys=[1-9]/.test(line)));
     recover();
-    await harness.advanceUntil(own.wait(5));
+    await harness.advanceUntil(affectedSink.wait(5));
     await harness.drainQueue('Delivery-AlarmEvents');
     await harness.drainQueue('Delivery-webhook');
-    expect([own.received.length, other.received.length]).toEqual([5, 5]);
+    expect([affectedSink.received.length, unaffectedSink.received.length]).toEqual([5, 5]);
   });
 
   it('whose notification is unreadable', async () => {
-    const [own, other] = [await openSink(), await openSink()];
-    const [unreadable, readable] = [await createWebhook(affected, own), await createWebhook(affected, own)];
-    const otherId = await createWebhook(unaffected, other);
+    const [affectedSink, unaffectedSink] = [await openSink(), await openSink()];
+    const [unreadable, readable] = [
+      await createWebhook(affected, affectedSink),
+      await createWebhook(affected, affectedSink),
+    ];
+    const unaffectedId = await createWebhook(unaffected, unaffectedSink);
     const key = { pk: `notification#${affected.tenant}`, sk: unreadable };
     const setType = (type: string) =>
       harness.documents.send(
@@ -55,17 +61,17 @@ describe('a tenant is unaffected by another tenant', () => {
         }),
       );
     await setType('carrierpigeon');
-    await harness.sendEvents(mixedEvents([unreadable, readable], otherId));
-    await Promise.all([own.wait(5), other.wait(5)]);
+    await harness.sendEvents(mixedEvents([unreadable, readable], unaffectedId));
+    await Promise.all([affectedSink.wait(5), unaffectedSink.wait(5)]);
     await until(async () => harness.lines.find((line) => line.includes('unreadable_notifications=')));
     const listed = await affected.get('/notifications');
     expect(listed.status).toBe(200);
     expect(listed.text).toContain(readable);
     expect(listed.text).not.toContain(unreadable);
     await setType('webhook');
-    await harness.advanceUntil(own.wait(10));
+    await harness.advanceUntil(affectedSink.wait(10));
     await harness.drainQueue('Delivery-AlarmEvents');
     await harness.drainQueue('Delivery-webhook');
-    expect([own.received.length, other.received.length]).toEqual([10, 5]);
+    expect([affectedSink.received.length, unaffectedSink.received.length]).toEqual([10, 5]);
   });
 });

@@ -10,7 +10,7 @@ import { createDispatch } from '../../shared/pipeline/dispatch/dispatch.ts';
 import { alarmEvent } from '../support/events.ts';
 import { queueRecord } from '../support/queue-record.ts';
 
-const NOW = Date.UTC(2026, 0, 1);
+const NOW_MS = Date.UTC(2026, 0, 1);
 const SECOND_MS = 1_000;
 const queueUrl = (name: string) => `https://sqs.example.com/1/${name}`;
 const environment = {
@@ -42,7 +42,7 @@ type Reads = { isUnknown?: (id: string) => boolean; errorOf?: (id: string) => Er
 
 /** Creates a dispatch whose reads and sends advance its clock. */
 const setUp = ({ isUnknown = () => false, errorOf = () => undefined }: Reads = {}, { readMs = 0, sendMs = 0 } = {}) => {
-  let now = NOW;
+  let now = NOW_MS;
   const sent: { url: string; body: string }[] = [];
   const failingQueues = new Set<string>();
   const continuations: { body: string; messageGroupId: string; waitMs: number }[] = [];
@@ -95,7 +95,7 @@ const setUp = ({ isUnknown = () => false, errorOf = () => undefined }: Reads = {
 
 const eventMessage = (
   plan: readonly string[],
-  { messageId = 'm', sentAtMs = NOW, tenant = 'acme', paddingBytes = 0 } = {},
+  { messageId = 'm', sentAtMs = NOW_MS, tenant = 'acme', paddingBytes = 0 } = {},
 ): SQSRecord =>
   queueRecord({
     messageId,
@@ -113,7 +113,7 @@ const continuationMessage = (body: string, messageId = 'continuation'): SQSRecor
   queueRecord({
     messageId,
     body,
-    attributes: { ...queueRecord().attributes, SentTimestamp: String(NOW + 60 * SECOND_MS) },
+    attributes: { ...queueRecord().attributes, SentTimestamp: String(NOW_MS + 60 * SECOND_MS) },
   });
 
 describe('the dispatch', () => {
@@ -154,7 +154,7 @@ describe('the dispatch', () => {
 
   it('continues a plan with the failed notifications only, with the same siblings and event time', async () => {
     const first = setUp({ errorOf: (id) => (id === 'nt1' ? new Error('no response') : undefined) });
-    const message = eventMessage(notificationIds(3), { sentAtMs: NOW - 5 });
+    const message = eventMessage(notificationIds(3), { sentAtMs: NOW_MS - 5 });
     expect(await first.dispatch({ Records: [message] })).toEqual({ batchItemFailures: [] });
     expect(first.deliveries().map(({ notification_id }) => notification_id)).toEqual(['nt0', 'nt2']);
     const [next] = first.continuations;
@@ -220,7 +220,7 @@ describe('the dispatch of a large plan', () => {
       passCount++;
       const pass = setUp({}, { readMs: 500, sendMs: 1_500 });
       expect(await pass.dispatch({ Records: [message] })).toEqual({ batchItemFailures: [] });
-      expect(pass.now() - NOW).toBeLessThanOrEqual(15 * SECOND_MS + 2_000);
+      expect(pass.now() - NOW_MS).toBeLessThanOrEqual(15 * SECOND_MS + 2_000);
       delivered.push(...pass.deliveries().map(({ notification_id }) => notification_id));
       const [next] = pass.continuations;
       if (!next) break;

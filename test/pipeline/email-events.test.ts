@@ -15,7 +15,7 @@ const { client, connect, stop } = await startDatabase();
 afterAll(stop);
 const deliveries = createDeliveryRepository(client, 'deliveries');
 
-const NOW = Date.UTC(2026, 0, 1);
+const NOW_MS = Date.UTC(2026, 0, 1);
 const environment = { DELIVERIES_TABLE: 'deliveries', EMAIL_EVENTS_QUEUE: 'https://sqs/email-events' };
 
 /** The visibility changes of the recorder. */
@@ -28,7 +28,7 @@ const queues = {
 
 /** Invokes a recorder with a batch. @returns the IDs of the batch item failures */
 const recordBatch = async (messages: readonly Partial<SQSRecord>[], database = client, queue = queues) => {
-  const recorder = createEmailEventRecorder(database, queue, environment, () => NOW);
+  const recorder = createEmailEventRecorder(database, queue, environment, () => NOW_MS);
   const { batchItemFailures } = await recorder({ Records: messages.map(queueRecord) });
   return batchItemFailures.map(({ itemIdentifier }) => itemIdentifier);
 };
@@ -78,8 +78,8 @@ const recordDelivery = async (
   leaseUntilMs = 0,
 ) => {
   const id = newNotificationId();
-  const claimed = claimedBy(id, 'owner', NOW - 1_000);
-  await deliveries.claim(claimed, NOW - 1_000);
+  const claimed = claimedBy(id, 'owner', NOW_MS - 1_000);
+  await deliveries.claim(claimed, NOW_MS - 1_000);
   await deliveries.update(
     claimed,
     status === 'pending' ? { ...claimed, lease_until_ms: leaseUntilMs } : withStatus(claimed, status),
@@ -128,7 +128,7 @@ describe('a bounced or rejected email', () => {
   it('ends its delivery, so that a repeated alarm event is not delivered', async () => {
     const { id, tags } = await recordDelivery('delivered');
     await record(emailEvent('Bounce', tags));
-    expect(await deliveries.claim(claimedBy(id, 'other', NOW), NOW)).toMatchObject({ kind: 'ended' });
+    expect(await deliveries.claim(claimedBy(id, 'other', NOW_MS), NOW_MS)).toMatchObject({ kind: 'ended' });
   });
 
   it('counts repeated events separately', async () => {
@@ -149,7 +149,7 @@ describe('a bounced or rejected email', () => {
   );
 
   it('returns to the queue while the sender holds the claim, which is not an error', async () => {
-    const { claimed, tags } = await recordDelivery('pending', NOW + 1);
+    const { claimed, tags } = await recordDelivery('pending', NOW_MS + 1);
     expect(await record(emailEvent('Bounce', tags))).toEqual(['message-1']);
     expect(visibilityChanges).toEqual([['https://sqs/email-events', 'message-1', 2]]);
     expect(countedMetrics()).toEqual([]);
@@ -170,7 +170,7 @@ describe('a bounced or rejected email', () => {
     const id = newNotificationId();
     const tags = emailTags(alarmEvent(), id);
     await record(emailEvent('Bounce', tags));
-    const key = claimedBy(id, '', NOW);
+    const key = claimedBy(id, '', NOW_MS);
     expect(await deliveries.read(key)).toBeUndefined();
     expect(countedMetrics()).toEqual(['email_bounces']);
   });
@@ -179,7 +179,7 @@ describe('a bounced or rejected email', () => {
 describe('a batch of email events', () => {
   const attributes = (ageSeconds: number, receiveCount = 1) => ({
     ApproximateReceiveCount: String(receiveCount),
-    SentTimestamp: String(NOW - ageSeconds * 1_000),
+    SentTimestamp: String(NOW_MS - ageSeconds * 1_000),
     SenderId: 'events.amazonaws.com',
     ApproximateFirstReceiveTimestamp: '0',
   });

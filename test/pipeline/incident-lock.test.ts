@@ -25,7 +25,7 @@ beforeEach(() => {
 
 const deliveries = createDeliveryRepository(client, 'deliveries');
 
-const NOW = Date.UTC(2026, 0, 1);
+const NOW_MS = Date.UTC(2026, 0, 1);
 const queueUrl = (name: string) => `https://sqs.example.com/1/${name}`;
 const queueUrls = {
   email: queueUrl('email'),
@@ -88,13 +88,13 @@ const setUp = ({
     type: 'incidentpager',
     transport,
     deliveries,
-    queues: createQueues(sqs, () => NOW),
+    queues: createQueues(sqs, () => NOW_MS),
     queueUrls,
     retryQueueUrl: queueUrl('incidentpager-Retries'),
     deadLetterQueueUrl: queueUrl('incidentpager-DeadLetters'),
     retryDelayScale: 1,
     sendsDeadLetterEmail: false,
-    clock: () => NOW,
+    clock: () => NOW_MS,
     isTenantThrottled: () => false,
   };
   const notificationId = newNotificationId();
@@ -121,7 +121,7 @@ const setUp = ({
   };
   const target = { id: notificationId, type: 'incidentpager', details: {} } as const;
   const run = (first: DeliveryJob, ...rest: DeliveryJob[]) => deliverInOrder([first, ...rest], Promise.resolve(target));
-  const otherClaim = claimedLock(alarmEvent(), notificationId, 'other', NOW);
+  const otherClaim = claimedLock(alarmEvent(), notificationId, 'other', NOW_MS);
   const outcomes = (results: Awaited<ReturnType<typeof run>>) => results.map(({ settled }) => settled.outcome);
   return { job, run, transport, sent, visibilityTimeouts, requestCount: () => requestCount, otherClaim, outcomes };
 };
@@ -129,15 +129,15 @@ const setUp = ({
 describe('delivery of the events of one incident', () => {
   it('delivers a batch under one lock, oldest event first, and records the newest in the lock', async () => {
     const { job, run, transport, otherClaim, outcomes } = setUp();
-    expect(outcomes(await run(job(NOW - 3), job(NOW - 2), job(NOW - 1)))).toEqual(Array(3).fill('delivered'));
-    expect(transport.mock.calls.map(([{ eventTimeMs }]) => eventTimeMs)).toEqual([NOW - 3, NOW - 2, NOW - 1]);
-    expect(await deliveries.claimLock(otherClaim, NOW)).toMatchObject({ newest_event_at_ms: NOW - 1 });
+    expect(outcomes(await run(job(NOW_MS - 3), job(NOW_MS - 2), job(NOW_MS - 1)))).toEqual(Array(3).fill('delivered'));
+    expect(transport.mock.calls.map(([{ eventTimeMs }]) => eventTimeMs)).toEqual([NOW_MS - 3, NOW_MS - 2, NOW_MS - 1]);
+    expect(await deliveries.claimLock(otherClaim, NOW_MS)).toMatchObject({ newest_event_at_ms: NOW_MS - 1 });
   });
 
   it('supersedes an event that is older than the last delivered event', async () => {
     const { job, run, transport, outcomes } = setUp();
-    await run(job(NOW));
-    expect(outcomes(await run(job(NOW - 1)))).toEqual(['superseded']);
+    await run(job(NOW_MS));
+    expect(outcomes(await run(job(NOW_MS - 1)))).toEqual(['superseded']);
     expect(transport).toHaveBeenCalledTimes(1);
   });
 
@@ -145,7 +145,7 @@ describe('delivery of the events of one incident', () => {
     'reschedules a message on its own queue, %s, if no time is left',
     async (name) => {
       const { job, run, transport, sent, outcomes } = setUp({ timeLeftMs: 16_999 });
-      expect(outcomes(await run(job(NOW, name)))).toEqual(['busy']);
+      expect(outcomes(await run(job(NOW_MS, name)))).toEqual(['busy']);
       expect(sent).toEqual([{ queue: queueUrl(name), delaySeconds: 2, waitCount: '1', isOlder: false }]);
       expect(transport).not.toHaveBeenCalled();
     },
@@ -153,9 +153,9 @@ describe('delivery of the events of one incident', () => {
 
   it('reschedules a batch in one request while another worker holds the lock, with short waits for the newest event only', async () => {
     const { job, run, transport, sent, requestCount, otherClaim, outcomes } = setUp();
-    await deliveries.claimLock(otherClaim, NOW);
+    await deliveries.claimLock(otherClaim, NOW_MS);
     const attributes = { lock_waits: '5' };
-    const [first = job(NOW), ...rest] = [NOW - 3, NOW - 2, NOW - 1].map((eventTimeMs) =>
+    const [first = job(NOW_MS), ...rest] = [NOW_MS - 3, NOW_MS - 2, NOW_MS - 1].map((eventTimeMs) =>
       job(eventTimeMs, 'incidentpager', attributes),
     );
     expect(outcomes(await run(first, ...rest))).toEqual(['busy', 'busy', 'busy']);
@@ -170,9 +170,9 @@ describe('delivery of the events of one incident', () => {
 
   it('reschedules an older event with long waits if a newer event waits in another batch', async () => {
     const { job, run, sent, otherClaim } = setUp();
-    await deliveries.claimLock(otherClaim, NOW);
-    await run(job(NOW));
-    await run(job(NOW - 1, 'incidentpager', { lock_waits: '3' }));
+    await deliveries.claimLock(otherClaim, NOW_MS);
+    await run(job(NOW_MS));
+    await run(job(NOW_MS - 1, 'incidentpager', { lock_waits: '3' }));
     expect(sent.map(({ delaySeconds, isOlder }) => [delaySeconds, isOlder])).toEqual([
       [2, false],
       [128, true],
@@ -182,16 +182,16 @@ describe('delivery of the events of one incident', () => {
   it('reschedules all events and releases the lock if the circuit is open', async () => {
     const circuitOpen = failed('throttled', 'circuit_open', '', { countsAsAttempt: false, retryAfterMs: 30_000 });
     const { job, run, transport, sent, otherClaim, outcomes } = setUp({ outcome: circuitOpen });
-    const [older, newest] = [job(NOW - 1), job(NOW)];
+    const [older, newest] = [job(NOW_MS - 1), job(NOW_MS)];
     expect(outcomes(await run(older, newest))).toEqual(['busy', 'busy']);
     expect(transport).toHaveBeenCalledTimes(1);
     expect(sent).toHaveLength(2);
-    expect(await deliveries.claimLock(otherClaim, NOW)).toMatchObject({ newest_event_at_ms: 0 });
+    expect(await deliveries.claimLock(otherClaim, NOW_MS)).toMatchObject({ newest_event_at_ms: 0 });
   });
 
   it('keeps the lock and returns the message if the lock cannot be advanced after a delivery', async () => {
     const { job, run, transport, visibilityTimeouts, outcomes } = setUp();
-    const working = job(NOW);
+    const working = job(NOW_MS);
     let timeLeftMs = 30_000;
     const failing: DeliveryJob = {
       ...working,
@@ -212,7 +212,7 @@ describe('delivery of the events of one incident', () => {
     };
     expect(outcomes(await run(failing))).toEqual(['internal_error']);
     expect(visibilityTimeouts).toEqual([2]);
-    expect(outcomes(await run(job(NOW - 1)))).toEqual(['busy']);
+    expect(outcomes(await run(job(NOW_MS - 1)))).toEqual(['busy']);
     expect(transport).toHaveBeenCalledTimes(1);
   });
 
@@ -243,31 +243,31 @@ describe('delivery of the events of one incident', () => {
         },
       };
     };
-    await run(watched(NOW - 1), watched(NOW));
+    await run(watched(NOW_MS - 1), watched(NOW_MS));
     expect(writes).toEqual(['advance', 'delivered', 'advance and release', 'delivered']);
   });
 
   it('continues with the next event after an internal error', async () => {
     const { job, run, transport, visibilityTimeouts, otherClaim, outcomes } = setUp();
     transport.mockRejectedValueOnce(new Error('no response'));
-    expect(outcomes(await run(job(NOW - 1), job(NOW)))).toEqual(['internal_error', 'delivered']);
+    expect(outcomes(await run(job(NOW_MS - 1), job(NOW_MS)))).toEqual(['internal_error', 'delivered']);
     expect(visibilityTimeouts).toEqual([2]);
-    expect(await deliveries.claimLock(otherClaim, NOW)).toMatchObject({ newest_event_at_ms: NOW });
+    expect(await deliveries.claimLock(otherClaim, NOW_MS)).toMatchObject({ newest_event_at_ms: NOW_MS });
   });
 
   it('advances the lock for a duplicate of a delivered event, because its worker may have crashed before', async () => {
     const { job, run, otherClaim, outcomes } = setUp();
-    await deliveries.complete(withStatus(claimedRecord(job(NOW).body, 'crashed', NOW), 'delivered'));
-    expect(outcomes(await run(job(NOW)))).toEqual(['duplicate']);
-    expect(await deliveries.claimLock(otherClaim, NOW)).toMatchObject({ newest_event_at_ms: NOW });
+    await deliveries.complete(withStatus(claimedRecord(job(NOW_MS).body, 'crashed', NOW_MS), 'delivered'));
+    expect(outcomes(await run(job(NOW_MS)))).toEqual(['duplicate']);
+    expect(await deliveries.claimLock(otherClaim, NOW_MS)).toMatchObject({ newest_event_at_ms: NOW_MS });
   });
 
   it('reschedules older events with long waits if the circuit is open', async () => {
     const circuitOpen = failed('throttled', 'circuit_open', '', { countsAsAttempt: false, retryAfterMs: 30_000 });
     const { job, run, sent } = setUp({ outcome: circuitOpen });
-    await run(job(NOW));
-    await run(job(NOW - 1));
-    await run(job(NOW - 2, 'incidentpager', { lock_waits: '9' }));
+    await run(job(NOW_MS));
+    await run(job(NOW_MS - 1));
+    await run(job(NOW_MS - 2, 'incidentpager', { lock_waits: '9' }));
     expect(sent.map(({ isOlder, delaySeconds }) => [isOlder, delaySeconds])).toEqual([
       [false, 2],
       [true, 2],
@@ -278,7 +278,7 @@ describe('delivery of the events of one incident', () => {
   it('returns the message if the calls before the send used up the time', async () => {
     const { job, run, visibilityTimeouts, outcomes } = setUp();
     let calls = 0;
-    const slow: DeliveryJob = { ...job(NOW), timeLeft: () => (calls++ < 3 ? 18_000 : 12_000) };
+    const slow: DeliveryJob = { ...job(NOW_MS), timeLeft: () => (calls++ < 3 ? 18_000 : 12_000) };
     expect(outcomes(await run(slow))).toEqual(['internal_error']);
     expect(visibilityTimeouts).toEqual([2]);
   });

@@ -20,8 +20,8 @@ export type DeadLetterCause = Pick<Failure, 'reason' | 'cause' | 'status'>;
 const notifyContacts = async ({ dependencies, body }: DeliveryJob): Promise<boolean> => {
   if (!dependencies.sendsDeadLetterEmail || dependencies.type === 'technicalContactsEmail') return false;
   const tenant = body.event.tenant_id;
-  const now = dependencies.clock();
-  const notice = noticeBody(DEFAULT_NOTIFICATION_ID, undeliveredNotice(tenant, body.notification_id, now), now);
+  const nowMs = dependencies.clock();
+  const notice = noticeBody(DEFAULT_NOTIFICATION_ID, undeliveredNotice(tenant, body.notification_id, nowMs), nowMs);
   try {
     await dependencies.queues.sendDelayed(
       dependencies.queueUrls.technicalContactsEmail,

@@ -64,10 +64,10 @@ export const createSender = (
   const runTest = async (input: unknown, timeLeft: () => number): Promise<TestResult> => {
     const { tenant, type: testedType, details } = testRequest.parse(input);
     if (testedType !== type) throw new Error(`The sender of ${type} was asked to test ${testedType}.`);
-    const now = Date.now();
+    const nowMs = Date.now();
     const alert = {
-      event: testEvent(tenant, now),
-      eventTimeMs: now,
+      event: testEvent(tenant, nowMs),
+      eventTimeMs: nowMs,
       deliveryId: ulid(),
       reachedRecipientHashes: [],
       timeLeft,
@@ -128,13 +128,13 @@ export const createSender = (
       body ? [{ dependencies, message, body, deliveryId: deliveryId(body.event, body.notification_id), timeLeft }] : [],
     );
     const malformed = parsed.flatMap(({ message, body }) => (body ? [] : [message]));
-    const now = dependencies.clock();
+    const nowMs = dependencies.clock();
     // SQS delays a message by at most 15 min: one that is due later is rescheduled without a read or write of the table.
-    const due = jobs.filter(({ message }) => dueTime(message) <= now);
-    const notDue = jobs.filter(({ message }) => dueTime(message) > now);
+    const due = jobs.filter(({ message }) => dueTime(message) <= nowMs);
+    const notDue = jobs.filter(({ message }) => dueTime(message) > nowMs);
     const [delivered, rescheduled, deadLettered] = await Promise.all([
       deliverAll(due, notifications.targets(due.map(targetKeyOf))),
-      Promise.all(notDue.map((job) => settledJob(job, reschedule(job, dueTime(job.message) - now)))),
+      Promise.all(notDue.map((job) => settledJob(job, reschedule(job, dueTime(job.message) - nowMs)))),
       Promise.all(
         malformed.map(async (message) => ({
           message,

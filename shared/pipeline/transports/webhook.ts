@@ -22,16 +22,15 @@ const signingKey = (secret: string): KeyObject => {
  * one per secret. A tenant has two secrets while one is being rotated.
  *
  * @param deliveryId letters and digits, the same for all retries
- * @param now in ms since the epoch
  */
 export const webhookHeaders = (
   { token, secrets }: WebhookCredentials,
   deliveryId: string,
-  now: number,
+  nowMs: number,
   body: string,
 ): Record<string, string> => {
   const id = `msg_${deliveryId}`;
-  const seconds = Math.floor(now / 1000);
+  const seconds = Math.floor(nowMs / 1000);
   const signatures = secrets.map(
     (secret) => `v1,${createHmac('sha256', signingKey(secret)).update(`${id}.${seconds}.${body}`).digest('base64')}`,
   );
