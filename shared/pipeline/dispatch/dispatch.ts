@@ -107,7 +107,11 @@ export const createDispatch = (
     return { ...result, isReturned: true, isInternalError: true };
   };
 
-  const report = (progress: readonly Progress[], results: readonly MessageResult[], invalidCount: number): void => {
+  const emitPassMetrics = (
+    progress: readonly Progress[],
+    results: readonly MessageResult[],
+    invalidCount: number,
+  ): void => {
     const unprocessed = results.filter(({ isInternalError }) => isInternalError);
     const returned = results.filter(({ isReturned }) => isReturned);
     const total = (amountOf: (progress: Progress) => number) =>
@@ -152,7 +156,7 @@ export const createDispatch = (
       ),
     ]);
     const results = [...deadLettered, ...(await Promise.all(progress.map(finishPass)))];
-    report(progress, results, invalid.length);
+    emitPassMetrics(progress, results, invalid.length);
     const returned = results.filter(({ isReturned }) => isReturned);
     return { batchItemFailures: returned.map(({ message }) => ({ itemIdentifier: message.messageId })) };
   };

@@ -102,7 +102,7 @@ export const createSender = (
     return (await Promise.all(settled)).flat();
   };
 
-  const report = (results: readonly { message: SQSRecord; settled: SettledMessage }[]): void => {
+  const emitBatchMetrics = (results: readonly { message: SQSRecord; settled: SettledMessage }[]): void => {
     const outcomes = tally(results.map(({ settled }) => settled.outcome));
     const unprocessed = results.filter(({ settled }) => settled.outcome === 'internal_error');
     const unrecorded = results.filter(({ settled }) => settled.outcome === 'unrecorded' && !settled.isTenantThrottled);
@@ -146,7 +146,7 @@ export const createSender = (
       ...[...delivered, ...rescheduled].map(({ job, settled }) => ({ message: job.message, settled })),
       ...deadLettered,
     ];
-    report(results);
+    emitBatchMetrics(results);
     const returned = results.filter(({ settled }) => settled.isReturned);
     return { batchItemFailures: returned.map(({ message }) => ({ itemIdentifier: message.messageId })) };
   };
