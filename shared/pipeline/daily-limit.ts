@@ -1,40 +1,41 @@
-import { setTimeout as pause } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { AccountRepository, DailyCounter } from '../adapters/accounts/account-repository.ts';
 import { type Failure, failed } from '../domain/attempt-outcome.ts';
 
-/** Counts one message of a tenant; the failure, where the tenant's limit of the day is reached. */
+/** Counts one message of a tenant. Returns a permanent failure if the tenant has reached its limit for the UTC day. */
 export type DailyLimit = (tenant: string) => Promise<Failure | undefined>;
 
-/** Messages within this time are counted in one write, in ms: a batch of one tenant costs one. */
-const GATHER = 2;
+/** Messages of a tenant within this time are counted in one write. */
+const GATHER_MS = 2;
 
 /**
- * Keeps tenants within a limit of messages by UTC day (design 3, Limits against abuse): these types cost money, and bother
- * people. Every attempt counts; over the limit is permanent.
+ * Creates a limit on messages per tenant and UTC day, for the types that cost money or could be used to spam
+ * (DECISIONS.md#limits-against-abuse). Every attempt counts.
  */
 export const createDailyLimit = (
   accounts: Pick<AccountRepository, 'count'>,
   counter: DailyCounter,
   limit: number,
 ): DailyLimit => {
-  const gathered = new Map<string, { amount: number; counted: Promise<boolean> }>();
+  const groups = new Map<string, { amount: number; isWithinLimit: Promise<boolean> }>();
 
-  const gather = (tenant: string) => {
-    const group = { amount: 0, counted: Promise.resolve(false) };
-    group.counted = pause(GATHER).then(() => {
-      gathered.delete(tenant);
+  const openGroup = (tenant: string) => {
+    const group = { amount: 0, isWithinLimit: Promise.resolve(false) };
+    group.isWithinLimit = sleep(GATHER_MS).then(() => {
+      groups.delete(tenant);
       return accounts.count(counter, tenant, group.amount, limit);
     });
-    gathered.set(tenant, group);
+    groups.set(tenant, group);
     return group;
   };
 
   return async (tenant) => {
-    const group = gathered.get(tenant) ?? gather(tenant);
+    const group = groups.get(tenant) ?? openGroup(tenant);
     group.amount++;
-    // What does not fit as a whole may fit in part.
-    const isWithin = (await group.counted) || (group.amount > 1 && (await accounts.count(counter, tenant, 1, limit)));
-    if (isWithin) return undefined;
+    // If the group as a whole exceeds the limit, some of its messages may still be within it.
+    const isWithinLimit =
+      (await group.isWithinLimit) || (group.amount > 1 && (await accounts.count(counter, tenant, 1, limit)));
+    if (isWithinLimit) return undefined;
     return failed(
       'permanent',
       'tenant_limit_exceeded',

@@ -11,14 +11,14 @@ import { type DeliveryKey, parseDeliveryPartition } from '../domain/delivery-key
 import { deliveryKeyFromTags, type EmailEventKind, emailEventKinds } from '../domain/email-event.ts';
 import { internalErrorDelayMs } from '../domain/retry-schedule.ts';
 
-/** The environment of the recorder, parsed. */
+/** The environment variables of the recorder, parsed. */
 export type RecorderEnvironment = { DELIVERIES_TABLE: string; EMAIL_EVENTS_QUEUE: string };
 
-/** A mail's tags have one value each. */
+/** SES sends tags as lists; each of this service's tags has one value. */
 const tag = z.optional(z.tuple([z.string()]));
 
-/** What is read of an event of SES on the event bus; recipients, subjects and answers of servers are not. */
-const mailEvent = z.object({
+/** The fields of an SES event that are read: no recipients, subjects or server responses. */
+const emailEvent = z.object({
   source: z.literal('aws.ses'),
   detail: z.object({
     eventType: z.enum(emailEventKinds),
@@ -30,24 +30,24 @@ const mailEvent = z.object({
 });
 
 /**
- * What an event did to the record: `marked` it; it was `known`; it is `untouched`; there is none, as of a test; or the event is
- * `early`: the sender has not recorded yet what it did.
+ * The effect of a bounce on a delivery record. `not_delivered` records stay unchanged, `no_record` is the email of a test, and
+ * `not_due` means that the sender has not recorded its result yet.
  */
-type Mark = 'marked' | 'known' | 'untouched' | 'no_record' | 'not_due';
+type BounceResult = 'recorded' | 'already_bounced' | 'not_delivered' | 'no_record' | 'not_due';
 
-const stored = z.object({ status: z.string(), lease_until_ms: z.number() });
+const storedStatus = z.object({ status: z.string(), lease_until_ms: z.number() });
 
 /**
- * Marks records of deliveries as bounced, by a write that may be repeated. A record that is still open is not touched: what it
- * waits for may arrive, and its sender would overwrite the mark.
+ * Creates the function that sets the status of a delivered record to `bounced`. It is safe to repeat. A pending record stays
+ * unchanged: its next attempt may succeed, and its sender would overwrite the status.
  */
-const createBounceMarks = (client: DynamoDBDocumentClient, table: string, now: Clock) => {
-  const read = async ({ pk, sk }: DeliveryKey) => {
+const createBounceRecorder = (client: DynamoDBDocumentClient, table: string, clock: Clock) => {
+  const readStatus = async ({ pk, sk }: DeliveryKey) => {
     const { Item } = await client.send(new GetCommand({ TableName: table, Key: { pk, sk }, ConsistentRead: true }));
-    return Item && stored.parse(Item);
+    return Item && storedStatus.parse(Item);
   };
 
-  return async (key: DeliveryKey): Promise<Mark> => {
+  return async (key: DeliveryKey): Promise<BounceResult> => {
     try {
       await client.send(
         new UpdateCommand({
@@ -59,56 +59,55 @@ const createBounceMarks = (client: DynamoDBDocumentClient, table: string, now: C
           ExpressionAttributeValues: { ':bounced': 'bounced', ':delivered': 'delivered' },
         }),
       );
-      return 'marked';
+      return 'recorded';
     } catch (error) {
       if (!(error instanceof ConditionalCheckFailedException)) throw error;
-      const found = await read(key);
+      const found = await readStatus(key);
       if (!found) return 'no_record';
-      if (found.status === 'bounced') return 'known';
-      // The sender is at work, or has recorded its result while we looked.
-      const isNotDue = found.status === 'delivered' || (found.status === 'pending' && found.lease_until_ms > now());
-      return isNotDue ? 'not_due' : 'untouched';
+      if (found.status === 'bounced') return 'already_bounced';
+      // The sender still holds the claim, or recorded its result between the update and the read.
+      const isNotDue = found.status === 'delivered' || (found.status === 'pending' && found.lease_until_ms > clock());
+      return isNotDue ? 'not_due' : 'not_delivered';
     }
   };
 };
 
-/** The metric of each kind. */
 const metricOf = {
   Bounce: 'email_bounces',
   Complaint: 'email_complaints',
   Reject: 'email_rejects',
 } as const satisfies Record<EmailEventKind, string>;
 
-const parseEvent = (body: string) => {
+const parseEmailEvent = (body: string) => {
   try {
-    return mailEvent.safeParse(JSON.parse(body)).data;
+    return emailEvent.safeParse(JSON.parse(body)).data;
   } catch {
     return undefined;
   }
 };
 
-/** What came of a message: `early` ones are received again later. */
+/** The result of a message. All but `handled` return to the queue. */
 type MessageResult = 'handled' | 'not_due' | 'throttled_keys' | 'internal_error';
 
 /**
- * Makes the Lambda handler that records what SES reports of emails it had accepted. A bounce or a reject marks the delivery as
- * `bounced`, once, however often the event is received; a complaint comes from a recipient whom the email has reached, and is
- * only counted. What is no such event is counted and deleted: receiving it again would not help.
+ * Creates the Lambda handler that records what SES reports about accepted emails (DECISIONS.md#bounces). A bounce or a reject
+ * sets the delivery to `bounced`. A complaint is only counted, because the email was delivered. Any other message is counted
+ * and acknowledged, because retrying would not help.
  */
 export const createEmailEventRecorder = (
   client: DynamoDBDocumentClient,
   queues: Pick<Queues, 'changeVisibility'>,
   environment: RecorderEnvironment,
-  now: Clock = Date.now,
+  clock: Clock = Date.now,
 ): ((event: SQSEvent, context?: Context) => Promise<SQSBatchResponse>) => {
-  const markBounced = createBounceMarks(client, environment.DELIVERIES_TABLE, now);
-  const isTenantThrottled = createThrottlingWatch(now);
+  const recordBounce = createBounceRecorder(client, environment.DELIVERIES_TABLE, clock);
+  const isTenantThrottled = createThrottlingWatch(clock);
 
-  const record = async (body: string): Promise<MessageResult> => {
-    const event = parseEvent(body);
+  const handleEvent = async (body: string): Promise<MessageResult> => {
+    const event = parseEmailEvent(body);
     if (!event) {
-      logger.warn('mail event ignored');
-      count({ mail_events_ignored: 1 });
+      logger.warn('email event ignored');
+      count({ email_events_ignored: 1 });
       return 'handled';
     }
     const { eventType: kind, mail } = event.detail;
@@ -119,29 +118,28 @@ export const createEmailEventRecorder = (
       event: tags.event?.[0],
     });
     const place = key && parseDeliveryPartition(key.pk);
-    const mark = key && kind !== 'Complaint' ? await markBounced(key) : undefined;
-    logger.warn('mail event', {
+    const result = key && kind !== 'Complaint' ? await recordBounce(key) : undefined;
+    logger.warn('email event', {
       kind,
-      mail_id: messageId,
-      mark,
+      ses_message_id: messageId,
+      result,
       tenant_id: place?.tenant,
       notification_id: place?.notificationId,
     });
-    if (mark === 'not_due') return 'not_due';
-    count(mark === 'known' ? { mail_events_repeated: 1 } : { [metricOf[kind]]: 1 });
+    if (result === 'not_due') return 'not_due';
+    count(result === 'already_bounced' ? { email_events_repeated: 1 } : { [metricOf[kind]]: 1 });
     return 'handled';
   };
 
-  const recordOrFail = ({ body, messageId }: SQSRecord): Promise<MessageResult> =>
-    record(body).catch((error: unknown) => {
-      const [tenant = messageId] = parseEvent(body)?.detail.mail.tags.tenant ?? [];
+  const handleMessage = ({ body, messageId }: SQSRecord): Promise<MessageResult> =>
+    handleEvent(body).catch((error: unknown) => {
+      const [tenant = messageId] = parseEmailEvent(body)?.detail.mail.tags.tenant ?? [];
       const result = isTenantThrottled(error, tenant) ? 'throttled_keys' : 'internal_error';
       logger.error('email event not recorded', { result, message_id: messageId, ...errorTrace(error) });
       return result;
     });
 
-  /** Makes a message visible again after a wait that grows with its receives. */
-  const receiveLater = (message: SQSRecord): Promise<void> =>
+  const returnToEmailEventQueue = (message: SQSRecord): Promise<void> =>
     queues
       .changeVisibility(
         environment.EMAIL_EVENTS_QUEUE,
@@ -150,28 +148,28 @@ export const createEmailEventRecorder = (
       )
       .catch((error: unknown) => logger.error('visibility change failed', errorTrace(error)));
 
-  return async ({ Records }, context) => {
+  return async ({ Records: messages }, context) => {
     logger.appendKeys({ request_id: context?.awsRequestId });
     const results = await Promise.all(
-      Records.map(async (message) => ({ message, result: await recordOrFail(message) })),
+      messages.map(async (message) => ({ message, result: await handleMessage(message) })),
     );
-    const withResult = (wanted: MessageResult) =>
+    const messagesWith = (wanted: MessageResult) =>
       results.filter(({ result }) => result === wanted).map(({ message }) => message);
-    const failed = withResult('internal_error');
-    const throttled = withResult('throttled_keys');
-    const unfinished = [...withResult('not_due'), ...throttled, ...failed];
-    await Promise.all(unfinished.map(receiveLater));
-    const sentAt = failed.map(({ attributes }) => Number(attributes.SentTimestamp));
+    const failed = messagesWith('internal_error');
+    const throttled = messagesWith('throttled_keys');
+    const returned = [...messagesWith('not_due'), ...throttled, ...failed];
+    await Promise.all(returned.map(returnToEmailEventQueue));
+    const sentAtMs = failed.map(({ attributes }) => Number(attributes.SentTimestamp));
     count(
       { throttled_keys: throttled.length },
       { function: 'record-email-events' },
       {},
       {
-        handled: Records.length - unfinished.length,
+        handled: messages.length - returned.length,
         internalErrors: failed.length,
-        oldestUnprocessedSeconds: oldestAgeSeconds(sentAt, now()),
+        oldestUnprocessedSeconds: oldestAgeSeconds(sentAtMs, clock()),
       },
     );
-    return { batchItemFailures: unfinished.map(({ messageId }) => ({ itemIdentifier: messageId })) };
+    return { batchItemFailures: returned.map(({ messageId }) => ({ itemIdentifier: messageId })) };
   };
 };

@@ -70,7 +70,7 @@ describe('a healthy service', () => {
     const attempts = tenant.sink.received.length;
     let isReturned = false;
     const denied = { status: 400, type: 'AccessDeniedException', message: 'Denied' };
-    const recover = world.failing(denied, ({ caller, service, action }) => {
+    const recover = world.injectFault(denied, ({ caller, service, action }) => {
       const isSender = caller === 'local-Delivery-send-webhook';
       isReturned ||= isSender && action === 'ChangeMessageVisibility';
       return isSender && service === 'dynamodb' && !isReturned;

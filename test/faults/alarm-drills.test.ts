@@ -151,9 +151,9 @@ describe('an outage', () => {
         'ApiErrors',
       ],
       () => [
-        world.failing(denied, from('Delivery-send-webhook', 'dynamodb')),
-        world.failing(denied, from('EmailEvents-record-email-events', 'dynamodb')),
-        world.failing(denied, from('Api-get-notification', 'dynamodb')),
+        world.injectFault(denied, from('Delivery-send-webhook', 'dynamodb')),
+        world.injectFault(denied, from('EmailEvents-record-email-events', 'dynamodb')),
+        world.injectFault(denied, from('Api-get-notification', 'dynamodb')),
       ],
       async (seconds) => {
         const lists = Array.from({ length: GOOD_REQUESTS }, () => client.get('/notifications'));
@@ -175,7 +175,7 @@ describe('an outage', () => {
     };
     const found = await drill(
       ['InternalErrors-send-sms'],
-      () => [world.failing(denied, refused)],
+      () => [world.injectFault(denied, refused)],
       traffic({ types: ['sms'] }),
     );
     await annotate(found);
@@ -184,7 +184,7 @@ describe('an outage', () => {
   it('of DynamoDB fires the alarms of the dispatch', async ({ annotate }) => {
     const found = await drill(
       ['InternalErrors-dispatch-alarm-events', 'MessagesAging-dispatch-alarm-events'],
-      () => [world.failing(denied, from('Delivery-dispatch-alarm-events', 'dynamodb'))],
+      () => [world.injectFault(denied, from('Delivery-dispatch-alarm-events', 'dynamodb'))],
       traffic({ types: ['webhook'] }),
     );
     await annotate(found);
@@ -193,7 +193,7 @@ describe('an outage', () => {
   it('of SQS fires the alarm of the dispatch', async ({ annotate }) => {
     const found = await drill(
       ['InternalErrors-dispatch-alarm-events'],
-      () => [world.failing(denied, sendsFrom('Delivery-dispatch-alarm-events'))],
+      () => [world.injectFault(denied, sendsFrom('Delivery-dispatch-alarm-events'))],
       traffic({ types: ['webhook'] }),
     );
     await annotate(found);
@@ -210,10 +210,10 @@ describe('an outage', () => {
         };
         return [
           recoverSink,
-          world.failing(denied, sendsFrom('Delivery-send-webhook')),
-          world.failing(failure, from('Delivery-send-email', 'ses')),
-          world.failing(failure, from('Delivery-send-sms', 'sns')),
-          world.failing(dailyQuota, from('Delivery-send-technicalContactsEmail', 'ses')),
+          world.injectFault(denied, sendsFrom('Delivery-send-webhook')),
+          world.injectFault(failure, from('Delivery-send-email', 'ses')),
+          world.injectFault(failure, from('Delivery-send-sms', 'sns')),
+          world.injectFault(dailyQuota, from('Delivery-send-technicalContactsEmail', 'ses')),
         ];
       },
       traffic({ types: ['webhook', 'email', 'sms', 'technicalContactsEmail'] }),
@@ -241,8 +241,8 @@ describe('an outage', () => {
           operation: 'write',
           partitionKey: () => true,
         }),
-        world.failing(throttling, from('Delivery-send-technicalContactsEmail', 'ses')),
-        world.failing(throttling, from('Delivery-send-managed', 'sns')),
+        world.injectFault(throttling, from('Delivery-send-technicalContactsEmail', 'ses')),
+        world.injectFault(throttling, from('Delivery-send-managed', 'sns')),
       ],
       // Sent once, and tried again once a minute: the SDK waits before it repeats a throttled call, in real time.
       async () => {
@@ -292,7 +292,12 @@ describe('an outage', () => {
     const found = await drill(
       ['Errors-send-atomfeed', 'Errors-record-email-events'],
       // Somebody finds the messages and deletes them.
-      () => [world.failing(denied, crash), hang(), () => purge('Delivery-atomfeed'), () => purge('EmailEvents-Queue')],
+      () => [
+        world.injectFault(denied, crash),
+        hang(),
+        () => purge('Delivery-atomfeed'),
+        () => purge('EmailEvents-Queue'),
+      ],
       async () => {
         if (!isSent) await Promise.all([world.sendEvents([event]), sendBounce(event)]);
         isSent = true;

@@ -1,19 +1,18 @@
 import { createServer } from 'node:net';
 import { gzipSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import type { Client } from '../support/api.ts';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { alarmEvent, until } from '../support/pipeline.ts';
 import { openSink } from '../support/sink-of-test.ts';
-import { type FaultyStack, startFaultyStack } from './support.ts';
+import { startFaultyStack, useFaultyStack } from './support.ts';
 
-/** A server that speaks raw TCP: what it answers need not be HTTP. */
-const openRaw = async (
-  answer: (write: (text: string) => void, end: () => void, reset: () => void) => void,
+/** Opens a TCP server whose response need not be HTTP. @returns its URL */
+const openTcpServer = async (
+  respond: (write: (text: string) => void, end: () => void, reset: () => void) => void,
 ): Promise<string> => {
   const server = createServer((socket) => {
     socket.on('error', () => undefined);
     socket.once('data', () =>
-      answer(
+      respond(
         (text) => socket.write(text),
         () => socket.end(),
         () => socket.resetAndDestroy(),
@@ -26,70 +25,65 @@ const openRaw = async (
   return `http://127.0.0.1:${typeof address === 'object' && address ? address.port : 0}/`;
 };
 
-describe('a destination that misbehaves', () => {
-  let world: FaultyStack;
-  let client: Client;
-  beforeAll(async () => {
-    world = await startFaultyStack();
-    client = await world.newClient();
-  });
-  afterAll(() => world.stack.stop());
+const harness = await useFaultyStack();
+const client = await harness.newClient();
 
-  const test = async (url: string) =>
+describe('delivery to a faulty destination', () => {
+  const runTest = async (url: string) =>
     (await client.post('/test-notification', { type: 'webhook', details: { url } })).body;
   const failure = (message: RegExp) => ({ status: 'failure', message: expect.stringMatching(message) });
   const success = { status: 'success', message: 'Success: Webhook successfully executed' };
 
-  it('refuses the connection: the test says so', async () => {
-    expect(await test('http://127.0.0.1:1/')).toEqual(failure(/^ECONNREFUSED /));
+  it('fails if the connection is refused, and the test result names the error', async () => {
+    expect(await runTest('http://127.0.0.1:1/')).toEqual(failure(/^ECONNREFUSED /));
   });
 
-  it('resets the connection before it answers', async () => {
-    expect(await test(await openRaw((_write, _end, reset) => reset()))).toEqual(failure(/^ECONNRESET /));
+  it('fails if the connection is reset before a response', async () => {
+    expect(await runTest(await openTcpServer((_write, _end, reset) => reset()))).toEqual(failure(/^ECONNRESET /));
   });
 
-  it('talks something else than HTTP', async () => {
-    expect(await test(await openRaw((write, end) => [write('SSH-2.0-OpenSSH\r\n'), end()]))).toEqual(
+  it('fails if the response is not HTTP', async () => {
+    expect(await runTest(await openTcpServer((write, end) => [write('SSH-2.0-OpenSSH\r\n'), end()]))).toEqual(
       failure(/^HPE_\w+ |^ECONNRESET /),
     );
   });
 
-  it('resets the connection in the middle of its body, after it took the alert: that is delivered', async () => {
-    const url = await openRaw((write, _end, reset) => {
+  it('succeeds if the connection is reset in the body of a 200 response', async () => {
+    const url = await openTcpServer((write, _end, reset) => {
       write('HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nhalf');
       setTimeout(reset, 20);
     });
-    expect(await test(url)).toEqual(success);
+    expect(await runTest(url)).toEqual(success);
   });
 
-  it('answers without an end, or with a bomb: its status decides, and nothing is unpacked', async () => {
-    const endless = await openRaw((write) => {
+  it('succeeds on a 200 response with an endless or compressed body, which is not read', async () => {
+    const endless = await openTcpServer((write) => {
       write('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n');
       const timer = setInterval(() => write(`10000\r\n${'x'.repeat(0x10000)}\r\n`), 1);
       onTestFinished(() => clearInterval(timer));
     });
-    expect(await test(endless)).toEqual(success);
+    expect(await runTest(endless)).toEqual(success);
     const bomb = await openSink((response) =>
       response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(Buffer.alloc(50_000_000))),
     );
-    expect(await test(bomb.url)).toEqual(success);
+    expect(await runTest(bomb.url)).toEqual(success);
   });
 
-  it('redirects to the metadata service: nobody follows', async () => {
+  it('fails on a redirect, which is not followed', async () => {
     const sink = await openSink((response) =>
       response.writeHead(307, { location: 'http://169.254.169.254/latest/meta-data/' }).end(),
     );
-    expect(await test(sink.url)).toEqual(failure(/"307"/));
+    expect(await runTest(sink.url)).toEqual(failure(/"307"/));
   });
 
-  it.each([200, 201, 204, 299])('answers %i: delivered', async (status) => {
+  it.each([200, 201, 204, 299])('succeeds on a response with status %i', async (status) => {
     const sink = await openSink((response) => response.writeHead(status).end());
-    expect(await test(sink.url)).toEqual(success);
+    expect(await runTest(sink.url)).toEqual(success);
   });
 
-  it('never answers, or drips its headers: each costs its own deadline of 15 s, while its neighbours arrive', async () => {
-    const silent = await openRaw(() => undefined);
-    const drip = await openRaw((write) => {
+  it('times out after 15 s without delaying other destinations if the response or its headers never end', async () => {
+    const silent = await openTcpServer(() => undefined);
+    const drip = await openTcpServer((write) => {
       write('HTTP/1.1 200 OK\r\n');
       const timer = setInterval(() => write('x: y\r\n'), 1_000);
       onTestFinished(() => clearInterval(timer));
@@ -98,76 +92,80 @@ describe('a destination that misbehaves', () => {
     const [slow, other, good] = await Promise.all(
       [silent, drip, healthy.url].map((url) => client.create({ label: 'w', type: 'webhook', details: { url } })),
     );
-    const started = Date.now();
-    await world.sendEvents([alarmEvent(client.tenant, [slow ?? '', other ?? '', good ?? ''])]);
+    const startedAtMs = Date.now();
+    await harness.sendEvents([alarmEvent(client.tenant, [slow ?? '', other ?? '', good ?? ''])]);
     await healthy.wait(1);
-    expect(Date.now() - started).toBeLessThan(5_000);
-    const records = await Promise.all([slow, other].map((id) => world.attempted(client.tenant, id ?? '')));
+    expect(Date.now() - startedAtMs).toBeLessThan(5_000);
+    const records = await Promise.all([slow, other].map((id) => harness.attemptedDelivery(client.tenant, id ?? '')));
     for (const { attempts } of records)
       expect(attempts[0]).toMatchObject({ result: 'transient', duration_ms: expect.closeTo(15_000, -3) });
-    await until(async () => world.lines.find((line) => line.includes('reason=timeout')));
+    await until(async () => harness.lines.find((line) => line.includes('reason=timeout')));
   });
 
   it.each([
     ['seconds', '7200'],
     ['a date', new Date(Date.now() + 7_200_000).toUTCString()],
-  ])('asks us by Retry-After in %s to wait: we wait as long, at most an hour', async (_kind, header) => {
+  ])('waits as long as Retry-After in %s requests, at most an hour', async (_kind, header) => {
     const sink = await openSink((response, _request, index) =>
       response.writeHead(index === 0 ? 429 : 200, { 'retry-after': header }).end(),
     );
     const id = await client.create({ label: 'w', type: 'webhook', details: { url: sink.url } });
-    await world.sendEvents([alarmEvent(client.tenant, [id])]);
-    const record = await world.attempted(client.tenant, id);
-    const sentAt = record.attempts[0]?.timestamp_ms ?? 0;
-    // An hour by the test's scale of a thousandth, and up to a fifth of jitter.
-    expect(record.next_attempt_at_ms - sentAt).toBeGreaterThanOrEqual(3_600);
-    expect(record.next_attempt_at_ms - sentAt).toBeLessThan(3_600 * 1.2 + 2_000);
-    await world.stack.advance(6_000);
-    expect(await world.hurried(world.delivery(client.tenant, id, 'delivered'))).toMatchObject({
+    await harness.sendEvents([alarmEvent(client.tenant, [id])]);
+    const record = await harness.attemptedDelivery(client.tenant, id);
+    const attemptedAtMs = record.attempts[0]?.timestamp_ms ?? 0;
+    // An hour at a retryDelayScale of 0.001, and up to 20 % of jitter.
+    expect(record.next_attempt_at_ms - attemptedAtMs).toBeGreaterThanOrEqual(3_600);
+    expect(record.next_attempt_at_ms - attemptedAtMs).toBeLessThan(3_600 * 1.2 + 2_000);
+    await harness.stack.advance(6_000);
+    expect(await harness.advanceUntil(harness.delivery(client.tenant, id, 'delivered'))).toMatchObject({
       attempt_count: 2,
       attempts: [{ result: 'throttled', status: 429 }, { result: 'delivered' }],
     });
   });
 
-  it('answers 429 with garbage in Retry-After: the schedule holds', async () => {
+  it('waits as the retry schedule says if Retry-After is invalid', async () => {
     const sink = await openSink((response, _request, index) =>
       response.writeHead(index === 0 ? 429 : 200, { 'retry-after': 'soon' }).end(),
     );
     const id = await client.create({ label: 'w', type: 'webhook', details: { url: sink.url } });
-    await world.sendEvents([alarmEvent(client.tenant, [id])]);
-    expect(await world.hurried(world.delivery(client.tenant, id, 'delivered'))).toMatchObject({ attempt_count: 2 });
+    await harness.sendEvents([alarmEvent(client.tenant, [id])]);
+    expect(await harness.advanceUntil(harness.delivery(client.tenant, id, 'delivered'))).toMatchObject({
+      attempt_count: 2,
+    });
   });
 
-  it('fails nine times: the alert is dead-lettered, and when it is redriven it gets a new round', async () => {
-    let broken = true;
-    const sink = await openSink((response) => response.writeHead(broken ? 503 : 200).end());
+  it('dead-letters an alert after nine attempts, and a redrive starts a new round', async () => {
+    let isDown = true;
+    const sink = await openSink((response) => response.writeHead(isDown ? 503 : 200).end());
     const id = await client.create({ label: 'w', type: 'webhook', details: { url: sink.url } });
     const event = alarmEvent(client.tenant, [id]);
-    await world.sendEvents([event]);
-    await world.hurried(world.delivery(client.tenant, id, 'failed'));
+    await harness.sendEvents([event]);
+    await harness.advanceUntil(harness.delivery(client.tenant, id, 'failed'));
     expect(sink.received).toHaveLength(9);
-    const dead = await world.deadLetter('webhook', (body) => body.includes(event.event_id));
-    expect(dead.attributes).toMatchObject({ reason: 'http_status', cause: 'destination', attempts: '9' });
-    broken = false;
-    await world.redrive('webhook');
-    expect(await world.hurried(world.delivery(client.tenant, id, 'delivered'))).toMatchObject({ attempt_count: 1 });
+    const deadLetter = await harness.deadLetter('webhook', (body) => body.includes(event.event_id));
+    expect(deadLetter.attributes).toMatchObject({ reason: 'http_status', cause: 'destination', attempts: '9' });
+    isDown = false;
+    await harness.redrive('webhook');
+    expect(await harness.advanceUntil(harness.delivery(client.tenant, id, 'delivered'))).toMatchObject({
+      attempt_count: 1,
+    });
     expect(sink.received).toHaveLength(10);
     expect(sink.received.at(-1)?.body).toBe(sink.received[0]?.body);
   });
 
-  it('a router that answers 200 with result failure has refused for good', async () => {
+  it('dead-letters an alert after one attempt if the incident router returns 200 with the result "failure"', async () => {
     const sink = await openSink((response) => response.end('{"result":"failure","message":"secret reason"}'));
-    const strange = await startFaultyStack({ routerEndpoint: sink.url });
-    const caller = await strange.newClient();
+    const routerHarness = await startFaultyStack({ routerEndpoint: sink.url });
+    onTestFinished(() => routerHarness.stack.stop());
+    const routerClient = await routerHarness.newClient();
     const details = { api_key: '7b9c1d1e-3f5a-4c2b-8d6e-0a1b2c3d4e5f' };
-    const answer = await caller.post('/test-notification', { type: 'incidentrouter', details });
-    expect(answer.body).toMatchObject({ status: 'failure' });
-    expect(answer.text).not.toContain('secret reason');
-    const id = await caller.create({ label: 'r', type: 'incidentrouter', details });
-    const event = alarmEvent(caller.tenant, [id]);
-    await strange.sendEvents([event]);
-    const dead = await strange.deadLetter('incidentrouter', (body) => body.includes(event.event_id));
-    expect(dead.attributes).toMatchObject({ reason: 'http_status', attempts: '1' });
-    await strange.stack.stop();
+    const response = await routerClient.post('/test-notification', { type: 'incidentrouter', details });
+    expect(response.body).toMatchObject({ status: 'failure' });
+    expect(response.text).not.toContain('secret reason');
+    const id = await routerClient.create({ label: 'r', type: 'incidentrouter', details });
+    const event = alarmEvent(routerClient.tenant, [id]);
+    await routerHarness.sendEvents([event]);
+    const deadLetter = await routerHarness.deadLetter('incidentrouter', (body) => body.includes(event.event_id));
+    expect(deadLetter.attributes).toMatchObject({ reason: 'http_status', attempts: '1' });
   });
 });

@@ -1,56 +1,52 @@
 import { SendMessageCommand } from '@aws-sdk/client-sqs';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { emailTags } from '../../shared/domain/email-event.ts';
 import { alarmEvent, until } from '../support/pipeline.ts';
-import { type FaultyStack, startFaultyStack, throttled } from './support.ts';
+import { throttled, useFaultyStack } from './support.ts';
 
 const RECORDER = 'EmailEvents-record-email-events';
 
-describe('a bounce that SES reports', () => {
-  let world: FaultyStack;
-  beforeAll(async () => {
-    world = await startFaultyStack();
-  });
-  afterAll(() => world.stack.stop());
+const harness = await useFaultyStack();
 
-  /** Delivers an email, and returns where its delivery is recorded and the event by which SES reports that it bounced. */
+describe('a bounce reported by SES', () => {
+  /** Delivers an email. @returns the tenant and the notification of its delivery, and the bounce event of SES */
   const deliveredEmail = async () => {
-    const client = await world.newClient();
+    const client = await harness.newClient();
     const id = await client.create({ label: 'e', type: 'email', details: { address: 'oncall@example.com' } });
     const event = alarmEvent(client.tenant, [id]);
-    await world.sendEvents([event]);
-    await world.delivery(client.tenant, id, 'delivered');
+    await harness.sendEvents([event]);
+    await harness.delivery(client.tenant, id, 'delivered');
     const tags = Object.fromEntries(Object.entries(emailTags(event, id)).map(([name, value]) => [name, [value]]));
-    const bounce = { source: 'aws.ses', detail: { eventType: 'Bounce', mail: { messageId: 'mail-1', tags } } };
+    const bounce = { source: 'aws.ses', detail: { eventType: 'Bounce', mail: { messageId: 'email-1', tags } } };
     return { tenant: client.tenant, id, bounce };
   };
 
-  const report = async (bounce: object) => {
-    const QueueUrl = world.stack.queues.get('EmailEvents-Queue')?.settings.url;
-    await world.sqs.send(new SendMessageCommand({ QueueUrl, MessageBody: JSON.stringify(bounce) }));
+  const sendBounce = async (bounce: object) => {
+    const QueueUrl = harness.stack.queues.get('EmailEvents-Queue')?.settings.url;
+    await harness.sqs.send(new SendMessageCommand({ QueueUrl, MessageBody: JSON.stringify(bounce) }));
   };
 
-  it('is recorded after the table has refused more writes than Lambda would retry an event without a queue', async () => {
+  it('is recorded after DynamoDB throttled more invocations than Lambda retries for asynchronous events', async () => {
     const { tenant, id, bounce } = await deliveredEmail();
-    let refused = 0;
-    const recover = world.failing(throttled, ({ caller, action }) => {
-      const isRefused = caller === `local-${RECORDER}` && action === 'UpdateItem';
-      if (isRefused) refused++;
-      return isRefused;
+    let throttledCount = 0;
+    const recover = harness.injectFault(throttled, ({ caller, action }) => {
+      const isThrottled = caller === `local-${RECORDER}` && action === 'UpdateItem';
+      if (isThrottled) throttledCount++;
+      return isThrottled;
     });
-    await report(bounce);
-    // The SDK sends each request up to three times: these are the requests of at least four invocations.
-    await world.hurried(until(async () => (refused > 3 * 3 ? true : undefined)));
+    await sendBounce(bounce);
+    // The SDK sends each request up to three times, so these are at least four invocations.
+    await harness.advanceUntil(until(async () => (throttledCount > 3 * 3 ? true : undefined)));
     recover();
-    await world.hurried(world.delivery(tenant, id, 'bounced'));
+    await harness.advanceUntil(harness.delivery(tenant, id, 'bounced'));
   });
 
-  it('is recorded after its function was killed at work', async () => {
+  it('is recorded after its function crashed', async () => {
     const { tenant, id, bounce } = await deliveredEmail();
-    const killed = world.crashOnce({ caller: RECORDER, service: 'dynamodb', action: 'UpdateItem', when: 'before' });
-    await report(bounce);
-    await killed;
-    expect((await world.deliveries(tenant, id)).map(({ status }) => status)).toEqual(['delivered']);
-    await world.hurried(world.delivery(tenant, id, 'bounced'));
+    const crash = harness.crashOnce({ caller: RECORDER, service: 'dynamodb', action: 'UpdateItem', when: 'before' });
+    await sendBounce(bounce);
+    await crash;
+    expect((await harness.deliveries(tenant, id)).map(({ status }) => status)).toEqual(['delivered']);
+    await harness.advanceUntil(harness.delivery(tenant, id, 'bounced'));
   });
 });

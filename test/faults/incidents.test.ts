@@ -1,60 +1,53 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { createDeliveryRepository } from '../../shared/adapters/deliveries/delivery-repository.ts';
 import { claimedLock } from '../../shared/domain/incident.ts';
-import type { Client } from '../support/api.ts';
 import { alarmEvent, until } from '../support/pipeline.ts';
 import { openSink, type Received } from '../support/sink-of-test.ts';
-import { type FaultyStack, startFaultyStack } from './support.ts';
+import { useFaultyStack } from './support.ts';
 
 const pagerEvent = z.object({ event_type: z.enum(['trigger', 'resolve']), incident_key: z.string() });
 const typesOf = (received: readonly Received[]): string[] =>
   received.map(({ body }) => pagerEvent.parse(JSON.parse(body)).event_type);
 
-/** When the alarm went off, and when it was over. */
-const raised = 1_700_000_000_000;
-const resolved = raised + 60_000;
-const DAY = 86_400_000;
-/** Beyond any time that the stack's is moved to, ms. */
-const FAR = Date.UTC(2100, 0);
+const RAISED_AT_MS = 1_700_000_000_000;
+const RESOLVED_AT_MS = RAISED_AT_MS + 60_000;
+const DAY_MS = 86_400_000;
+/** Later than any time to which the tests advance the clock. */
+const FAR_FUTURE_MS = Date.UTC(2100, 0);
 
-describe('an incident that is resolved stays resolved', () => {
-  let world: FaultyStack;
-  let client: Client;
-  beforeAll(async () => {
-    world = await startFaultyStack();
-    client = await world.newClient();
-  });
-  afterAll(() => world.stack.stop());
+const harness = await useFaultyStack();
+const client = await harness.newClient();
 
+describe('a resolved incident stays resolved', () => {
   const pagerAt = (url: string): Promise<string> =>
     client.create({ label: 'p', type: 'incidentpager', details: { service_key: 'k', service_endpoint: url } });
-  const critical = (id: string) => alarmEvent(client.tenant, [id], { state: 'CRITICAL', time: raised });
-  const ok = (id: string) => alarmEvent(client.tenant, [id], { state: 'OK', time: resolved });
+  const critical = (id: string) => alarmEvent(client.tenant, [id], { state: 'CRITICAL', time: RAISED_AT_MS });
+  const ok = (id: string) => alarmEvent(client.tenant, [id], { state: 'OK', time: RESOLVED_AT_MS });
 
-  it('when both events come in one batch, in either order', async () => {
-    for (const turned of [false, true]) {
+  it('if both events are in one batch, in either order', async () => {
+    for (const isReversed of [false, true]) {
       const sink = await openSink((response) => setTimeout(() => response.end(), 20));
       const id = await pagerAt(sink.url);
       const events = [critical(id), ok(id)];
-      await world.sendEvents(turned ? events.reverse() : events);
-      await world.hurried(world.delivery(client.tenant, id, 'delivered'));
-      await world.drained('Delivery-incidentpager');
+      await harness.sendEvents(isReversed ? events.reverse() : events);
+      await harness.advanceUntil(harness.delivery(client.tenant, id, 'delivered'));
+      await harness.drainQueue('Delivery-incidentpager');
       expect(typesOf(sink.received).at(-1)).toBe('resolve');
     }
   });
 
-  it('when they come in many batches at once, for many alarms', async () => {
+  it('if the events of many alarms arrive in many concurrent batches', async () => {
     const sink = await openSink((response) => setTimeout(() => response.end(), Math.random() * 30));
     const id = await pagerAt(sink.url);
     const alarms = Array.from({ length: 12 }, (_, index) => `al${index}`);
     const events = alarms.flatMap((alarm) => [
-      alarmEvent(client.tenant, [id], { state: 'CRITICAL', time: raised, alarm }),
-      alarmEvent(client.tenant, [id], { state: 'WARNING', time: raised + 1, alarm }),
-      alarmEvent(client.tenant, [id], { state: 'OK', time: resolved, alarm }),
+      alarmEvent(client.tenant, [id], { state: 'CRITICAL', time: RAISED_AT_MS, alarm }),
+      alarmEvent(client.tenant, [id], { state: 'WARNING', time: RAISED_AT_MS + 1, alarm }),
+      alarmEvent(client.tenant, [id], { state: 'OK', time: RESOLVED_AT_MS, alarm }),
     ]);
-    await Promise.all(events.toSorted(() => Math.random() - 0.5).map((event) => world.sendEvents([event])));
-    await world.hurried(world.settled(client.tenant, id, events.length));
+    await Promise.all(events.toSorted(() => Math.random() - 0.5).map((event) => harness.sendEvents([event])));
+    await harness.advanceUntil(harness.completedDeliveries(client.tenant, id, events.length));
     const last = new Map(
       sink.received.map(({ body }) => {
         const { incident_key, event_type } = pagerEvent.parse(JSON.parse(body));
@@ -64,130 +57,131 @@ describe('an incident that is resolved stays resolved', () => {
     expect([...last.values()]).toEqual(alarms.map(() => 'resolve'));
   });
 
-  it('when the alarm is tried again after its end has arrived', async () => {
+  it('if the trigger is retried after the resolve was delivered', async () => {
     const sink = await openSink((response, { body }) =>
       response.writeHead(body.includes('"trigger"') ? 500 : 200).end(),
     );
     const id = await pagerAt(sink.url);
-    await world.sendEvents([critical(id)]);
+    await harness.sendEvents([critical(id)]);
     await sink.wait(1);
-    await world.sendEvents([ok(id)]);
-    await world.hurried(world.delivery(client.tenant, id, 'superseded'));
-    await world.drained('Delivery-incidentpager');
+    await harness.sendEvents([ok(id)]);
+    await harness.advanceUntil(harness.delivery(client.tenant, id, 'superseded'));
+    await harness.drainQueue('Delivery-incidentpager');
     expect(typesOf(sink.received).at(-1)).toBe('resolve');
     expect(typesOf(sink.received).filter((type) => type === 'resolve')).toHaveLength(1);
   });
 
-  it('when the alarm is redriven from the dead-letter queue a day later', async () => {
-    let broken = true;
-    const sink = await openSink((response) => response.writeHead(broken ? 404 : 200).end());
+  it('if the trigger is redriven from the dead-letter queue a day later', async () => {
+    let isDown = true;
+    const sink = await openSink((response) => response.writeHead(isDown ? 404 : 200).end());
     const id = await pagerAt(sink.url);
     const event = critical(id);
-    await world.sendEvents([event]);
-    await world.deadLetter('incidentpager', (body) => body.includes(event.event_id));
-    broken = false;
-    await world.sendEvents([ok(id)]);
-    await world.hurried(world.delivery(client.tenant, id, 'delivered'));
+    await harness.sendEvents([event]);
+    await harness.deadLetter('incidentpager', (body) => body.includes(event.event_id));
+    isDown = false;
+    await harness.sendEvents([ok(id)]);
+    await harness.advanceUntil(harness.delivery(client.tenant, id, 'delivered'));
 
-    await world.stack.advance(DAY);
-    await world.redrive('incidentpager');
-    await world.hurried(world.delivery(client.tenant, id, 'superseded'));
+    await harness.stack.advance(DAY_MS);
+    await harness.redrive('incidentpager');
+    await harness.advanceUntil(harness.delivery(client.tenant, id, 'superseded'));
     expect(typesOf(sink.received)).toEqual(['trigger', 'resolve']);
   });
 
-  it('when the worker that sent its end dies before that is on record', async () => {
+  it('if the sender crashes after it sent the resolve and before it records the delivery', async () => {
     const sink = await openSink((response, { body }) =>
       response.writeHead(body.includes('"trigger"') ? 500 : 200).end(),
     );
     const id = await pagerAt(sink.url);
-    await world.sendEvents([critical(id)]);
+    await harness.sendEvents([critical(id)]);
     await sink.wait(1);
-    const dead = world.crashOnce({
+    const crash = harness.crashOnce({
       caller: 'send-incidentpager',
       service: 'dynamodb',
       action: 'UpdateItem',
       when: 'before',
-      fits: (body) => body.includes('newest_event_at_ms < :time'),
+      matchesBody: (body) => body.includes('newest_event_at_ms < :time'),
     });
-    await world.sendEvents([ok(id)]);
-    await dead;
-    await world.stack.advance(200_000);
-    await world.hurried(world.delivery(client.tenant, id, 'superseded'));
-    await world.hurried(world.delivery(client.tenant, id, 'delivered'));
+    await harness.sendEvents([ok(id)]);
+    await crash;
+    await harness.stack.advance(200_000);
+    await harness.advanceUntil(harness.delivery(client.tenant, id, 'superseded'));
+    await harness.advanceUntil(harness.delivery(client.tenant, id, 'delivered'));
     expect(typesOf(sink.received).at(-1)).toBe('resolve');
   });
 
-  it('when the response to the release of its lock is late, and the SDK repeats the release', async () => {
+  it('if the response to the release of the incident lock is late and the SDK repeats the release', async () => {
     const sink = await openSink();
     const id = await pagerAt(sink.url);
     let isLate = false;
-    const recover = world.failing({ response: 'late', delayMs: 3_600 }, ({ caller, action, body }) => {
-      const isRelease = caller.includes('send-incidentpager') && action === 'UpdateItem' && body.includes(':free');
+    const recover = harness.injectFault({ response: 'late', delayMs: 3_600 }, ({ caller, action, body }) => {
+      const isRelease =
+        caller.includes('send-incidentpager') && action === 'UpdateItem' && body.includes('SET lease_until_ms = :now');
       if (!isRelease || isLate) return false;
       isLate = true;
       return true;
     });
-    // The worker that delivers the first event is still waiting for its response when the second one comes.
-    await world.sendEvents([critical(id)]);
+    // The sender of the first event is still waiting for that response when the second event arrives.
+    await harness.sendEvents([critical(id)]);
     await sink.wait(1);
-    await world.sendEvents([ok(id)]);
-    await world.hurried(until(async () => (typesOf(sink.received).includes('resolve') ? true : undefined)));
+    await harness.sendEvents([ok(id)]);
+    await harness.advanceUntil(until(async () => (typesOf(sink.received).includes('resolve') ? true : undefined)));
     recover();
-    await world.sendEvents([alarmEvent(client.tenant, [id], { state: 'WARNING', time: raised + 1 })]);
-    await world.hurried(world.settled(client.tenant, id, 3));
+    await harness.sendEvents([alarmEvent(client.tenant, [id], { state: 'WARNING', time: RAISED_AT_MS + 1 })]);
+    await harness.advanceUntil(harness.completedDeliveries(client.tenant, id, 3));
     expect(typesOf(sink.received)).toEqual(['trigger', 'resolve']);
   });
 
-  it('when the alarm came from a producer whose clock is a day ahead', async () => {
+  it('if the clock of the producer is a day ahead', async () => {
     const sink = await openSink();
     const id = await pagerAt(sink.url);
-    const now = world.stack.clock.now();
-    await world.sendEvents([alarmEvent(client.tenant, [id], { state: 'CRITICAL', time: now + 23 * 3_600_000 })]);
-    await world.hurried(world.settled(client.tenant, id, 1));
-    await world.stack.advance(60_000);
-    await world.sendEvents([alarmEvent(client.tenant, [id], { state: 'OK', time: now + 59_000 })]);
-    await world.hurried(world.settled(client.tenant, id, 2));
+    const now = harness.stack.clock.now();
+    await harness.sendEvents([alarmEvent(client.tenant, [id], { state: 'CRITICAL', time: now + 23 * 3_600_000 })]);
+    await harness.advanceUntil(harness.completedDeliveries(client.tenant, id, 1));
+    await harness.stack.advance(60_000);
+    await harness.sendEvents([alarmEvent(client.tenant, [id], { state: 'OK', time: now + 59_000 })]);
+    await harness.advanceUntil(harness.completedDeliveries(client.tenant, id, 2));
     expect(typesOf(sink.received)).toEqual(['trigger', 'resolve']);
   });
 
-  it('when the alarm waits for its lock with many others, which costs at most ten messages and ten writes each', async () => {
+  it('if many events wait for the incident lock, at a cost of at most ten messages and ten writes each', async () => {
     const sink = await openSink();
     const id = await pagerAt(sink.url);
     const alerts = 60;
-    const start = Date.now();
+    const nowMs = Date.now();
     const events = Array.from({ length: alerts }, (_, index) =>
       alarmEvent(client.tenant, [id], {
         state: index === alerts - 1 ? 'OK' : 'CRITICAL',
-        time: start - 60_000 + index,
+        time: nowMs - 60_000 + index,
       }),
     );
     const [first] = events;
     if (!first) throw new Error('There is no event.');
-    const deliveries = createDeliveryRepository(world.documents, world.table('Deliveries'));
-    const lock = await deliveries.claimLock(claimedLock(first, id, 'another', FAR), FAR);
-    const count = (call: string) => world.stack.endpoint.calls.get(`local-Delivery-send-incidentpager ${call}`) ?? 0;
+    const deliveries = createDeliveryRepository(harness.documents, harness.table('Deliveries'));
+    const lock = await deliveries.claimLock(claimedLock(first, id, 'another', FAR_FUTURE_MS), FAR_FUTURE_MS);
+    const count = (call: string) => harness.stack.endpoint.calls.get(`local-Delivery-send-incidentpager ${call}`) ?? 0;
     const requests = () => ({
       sends: count('sqs.SendMessage') + count('sqs.SendMessageBatch'),
       writes: count('dynamodb.UpdateItem'),
     });
     const before = requests();
-    await world.sendEvents(events);
-    const pager = world.stack.queues.get('Delivery-incidentpager');
+    await harness.sendEvents(events);
+    const pager = harness.stack.queues.get('Delivery-incidentpager');
     await until(async () =>
       (pager?.counts.delayed ?? 0) + (pager?.counts.inFlight ?? 0) >= alerts ? true : undefined,
     );
     for (let seconds = 0; seconds < 3_000; seconds += 15) {
-      await world.stack.advance(15_000);
-      await until(async () => (world.stack.lambda.busy() === 0 ? true : undefined));
+      await harness.stack.advance(15_000);
+      await until(async () => (harness.stack.lambda.busy() === 0 ? true : undefined));
     }
     const after = requests();
     expect((after.sends - before.sends) / alerts).toBeLessThanOrEqual(10);
     expect((after.writes - before.writes) / alerts).toBeLessThanOrEqual(10);
     expect(sink.received).toEqual([]);
     if (lock) await deliveries.releaseLock(lock, 0);
-    await world.hurried(until(async () => (typesOf(sink.received).at(-1) === 'resolve' ? true : undefined)));
+    await harness.advanceUntil(until(async () => (typesOf(sink.received).at(-1) === 'resolve' ? true : undefined)));
     const delivered = sink.received.length;
-    await world.hurried(world.settled(client.tenant, id, alerts));
+    await harness.advanceUntil(harness.completedDeliveries(client.tenant, id, alerts));
     expect(sink.received).toHaveLength(delivered);
   });
 });

@@ -1,79 +1,66 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Client } from '../support/api.ts';
+import { describe, expect, it } from 'vitest';
 import { webhook } from '../support/api.ts';
 import { alarmEvent, until } from '../support/pipeline.ts';
 import { openSink } from '../support/sink-of-test.ts';
-import { type FaultyStack, startFaultyStack } from './support.ts';
+import { useFaultyStack } from './support.ts';
 
-describe('limits against abuse', () => {
-  let world: FaultyStack;
-  let client: Client;
-  beforeAll(async () => {
-    world = await startFaultyStack({
-      testsPerTenantPerDay: '3',
-      smsPerTenantPerDay: '2',
-      emailsPerTenantPerDay: '2',
-      managedPerTenantPerDay: '1',
-      smsCountries: '+1,+49',
-    });
-    client = await world.newClient();
+describe('limits against abuse', async () => {
+  const harness = await useFaultyStack({
+    testsPerTenantPerDay: '3',
+    smsPerTenantPerDay: '2',
+    emailsPerTenantPerDay: '2',
+    managedPerTenantPerDay: '1',
+    smsCountries: '+1,+49',
   });
-  afterAll(() => world.stack.stop());
+  const client = await harness.newClient();
 
-  it('let an account test so often in a day, and then answer 429 until the next one; bad requests count for nothing', async () => {
-    const tests = await world.newClient();
-    const id = await tests.create({ label: 'm', type: 'managed' });
-    expect((await tests.post('/test-notification', { type: 'webhook' })).status).toBe(400);
-    expect((await tests.post('/notifications/nt01ARZ3NDEKTSV4RRFFQ69G5FAV/test')).status).toBe(404);
-    for (let count = 0; count < 3; count++) expect((await tests.post(`/notifications/${id}/test`)).status).toBe(200);
-    const refused = await tests.post('/test-notification', { type: 'managed' });
-    expect(refused.body).toMatchObject({
+  it('return 429 after the daily number of tests until the next UTC day, and do not count invalid requests', async () => {
+    const tester = await harness.newClient();
+    const id = await tester.create({ label: 'm', type: 'managed' });
+    expect((await tester.post('/test-notification', { type: 'webhook' })).status).toBe(400);
+    expect((await tester.post('/notifications/nt01ARZ3NDEKTSV4RRFFQ69G5FAV/test')).status).toBe(404);
+    for (let count = 0; count < 3; count++) expect((await tester.post(`/notifications/${id}/test`)).status).toBe(200);
+    const limited = await tester.post('/test-notification', { type: 'managed' });
+    expect(limited.body).toMatchObject({
       type: 'rateLimitReached',
       code: 429,
       details: 'at most 3 tests in a day (UTC)',
     });
-    const wait = Number(refused.headers.get('retry-after'));
-    expect(wait).toBeGreaterThan(0);
-    expect(wait).toBeLessThanOrEqual(86_400);
-    expect((await (await world.newClient()).post('/test-notification', { type: 'managed' })).status).toBe(200);
-    await world.stack.advance(86_400_000);
-    expect((await tests.post(`/notifications/${id}/test`)).status).toBe(200);
+    const retryAfterSeconds = Number(limited.headers.get('retry-after'));
+    expect(retryAfterSeconds).toBeGreaterThan(0);
+    expect(retryAfterSeconds).toBeLessThanOrEqual(86_400);
+    expect((await (await harness.newClient()).post('/test-notification', { type: 'managed' })).status).toBe(200);
+    await harness.stack.advance(86_400_000);
+    expect((await tester.post(`/notifications/${id}/test`)).status).toBe(200);
   });
 
   it.each([
     ['sms', { phone_number: '+12025550155' }, 2],
     ['email', { address: 'limited@example.com' }, 2],
     ['managed', undefined, 1],
-  ] as const)(
-    'let an account send so many messages of type %s in a day, and dead-letter the rest',
-    async (type, details, limit) => {
-      const own = await world.newClient();
-      const id = await own.create({ label: 'l', type, details });
-      await world.sendEvents(Array.from({ length: 4 }, () => alarmEvent(own.tenant, [id])));
-      const records = await world.ended(own.tenant, id, 4);
-      expect(records.filter(({ status }) => status === 'delivered')).toHaveLength(limit);
-      const dead = await world.deadLetter(type, (body) => body.includes(own.tenant));
-      expect(dead.attributes).toMatchObject({ reason: 'tenant_limit_exceeded', cause: 'destination' });
-    },
-  );
+  ] as const)('dead-letter messages of type %s above the daily limit of the account', async (type, details, limit) => {
+    const sender = await harness.newClient();
+    const id = await sender.create({ label: 'l', type, details });
+    await harness.sendEvents(Array.from({ length: 4 }, () => alarmEvent(sender.tenant, [id])));
+    const records = await harness.endedDeliveries(sender.tenant, id, 4);
+    expect(records.filter(({ status }) => status === 'delivered')).toHaveLength(limit);
+    const deadLetter = await harness.deadLetter(type, (body) => body.includes(sender.tenant));
+    expect(deadLetter.attributes).toMatchObject({ reason: 'tenant_limit_exceeded', cause: 'destination' });
+  });
 
-  it('keep texts from countries that ops have not allowed', async () => {
+  it('reject an SMS to a country that operators do not allow', async () => {
     const details = { phone_number: '+882161234567' };
-    const answer = await client.post('/test-notification', { type: 'sms', details });
-    expect(answer.body).toEqual({ status: 'failure', message: 'Texts to this country are not allowed' });
+    const response = await client.post('/test-notification', { type: 'sms', details });
+    expect(response.body).toEqual({ status: 'failure', message: 'Texts to this country are not allowed' });
   });
 });
 
-describe('what a delivery costs', () => {
-  let world: FaultyStack;
-  beforeAll(async () => {
-    world = await startFaultyStack();
-  });
-  afterAll(() => world.stack.stop());
+describe('the cost of a delivery', async () => {
+  const harness = await useFaultyStack();
 
-  /** Writes to the database, by a function, since the calls were counted last. */
-  const writes = (caller: string): number =>
-    [...world.stack.endpoint.calls]
+  /** Returns how many DynamoDB writes a function has sent so far. */
+  const writeCount = (caller: string): number =>
+    [...harness.stack.endpoint.calls]
       .filter(([name]) => name.includes(caller) && /dynamodb\.(Put|Update|Delete|BatchWrite)/.test(name))
       .reduce((sum, [, count]) => sum + count, 0);
 
@@ -81,90 +68,90 @@ describe('what a delivery costs', () => {
     ['webhook', {}, 2],
     ['incidentpager', { service_key: 'k' }, 4],
   ] as const)(
-    'is at most so many writes of the database for a delivered attempt by %s',
+    'includes a fixed number of DynamoDB writes for a delivered attempt by %s',
     async (type, fields, limit) => {
       const sink = await openSink();
-      const client = await world.newClient();
+      const client = await harness.newClient();
       const details = type === 'webhook' ? { url: sink.url } : { ...fields, service_endpoint: sink.url };
       const id = await client.create({ ...webhook, type, details });
-      // The first call of an account makes its credentials.
-      await world.sendEvents([alarmEvent(client.tenant, [id])]);
-      await world.ended(client.tenant, id, 1);
-      const before = writes(`send-${type}`);
-      await world.sendEvents([alarmEvent(client.tenant, [id])]);
-      await world.ended(client.tenant, id, 2);
-      expect(writes(`send-${type}`) - before).toBeLessThanOrEqual(limit);
+      // The first delivery of an account creates its credentials.
+      await harness.sendEvents([alarmEvent(client.tenant, [id])]);
+      await harness.endedDeliveries(client.tenant, id, 1);
+      const before = writeCount(`send-${type}`);
+      await harness.sendEvents([alarmEvent(client.tenant, [id])]);
+      await harness.endedDeliveries(client.tenant, id, 2);
+      expect(writeCount(`send-${type}`) - before).toBeLessThanOrEqual(limit);
     },
   );
 
-  it('is at most 0.4 calls of AWS for a delivery in the dispatch of ten events with a webhook each', async () => {
-    const client = await world.newClient();
+  it('is at most 0.4 AWS calls of the dispatch per delivery for ten events with one webhook each', async () => {
+    const client = await harness.newClient();
     const id = await client.create(webhook);
-    const calls = () =>
-      [...world.stack.endpoint.calls]
+    const callCount = () =>
+      [...harness.stack.endpoint.calls]
         .filter(([name]) => name.includes('dispatch'))
         .reduce((sum, [, count]) => sum + count, 0);
-    const before = calls();
+    const before = callCount();
     const Records = Array.from({ length: 10 }, (_, index) => ({
       messageId: `m${index}`,
       body: JSON.stringify(alarmEvent(client.tenant, [id])),
       attributes: { ApproximateReceiveCount: '1' },
     }));
-    const { payload } = await world.stack.lambda.invoke('Delivery-dispatch-alarm-events', JSON.stringify({ Records }));
+    const { payload } = await harness.stack.lambda.invoke(
+      'Delivery-dispatch-alarm-events',
+      JSON.stringify({ Records }),
+    );
     expect(JSON.parse(payload)).toEqual({ batchItemFailures: [] });
-    expect(calls() - before).toBeGreaterThan(0);
-    expect((calls() - before) / 10).toBeLessThanOrEqual(0.4);
+    expect(callCount() - before).toBeGreaterThan(0);
+    expect((callCount() - before) / 10).toBeLessThanOrEqual(0.4);
   });
 });
 
-describe('an alert that waits for longer than SQS can delay it', () => {
-  let world: FaultyStack;
-  beforeAll(async () => {
-    world = await startFaultyStack({ retryDelayScale: '1' });
-  });
-  afterAll(() => world.stack.stop());
+describe('a retry that waits longer than SQS can delay a message', async () => {
+  const harness = await useFaultyStack({ retryDelayScale: '1' });
 
-  const QUARTER = 15 * 60_000;
+  const MAX_SQS_DELAY_MS = 15 * 60_000;
 
-  it('comes by every 15 minutes without a read or a write of the database, and is delivered when it is due', async () => {
+  it('is received every 15 minutes without a DynamoDB call, and is delivered when it is due', async () => {
     const sink = await openSink((response, _request, index) => {
       response.writeHead(index === 0 ? 429 : 200, { 'retry-after': '3000' }).end();
     });
-    const client = await world.newClient();
+    const client = await harness.newClient();
     const id = await client.create({ ...webhook, details: { url: sink.url } });
-    await world.sendEvents([alarmEvent(client.tenant, [id])]);
+    await harness.sendEvents([alarmEvent(client.tenant, [id])]);
     await sink.wait(1);
-    const sent = () => world.stack.endpoint.calls.get('local-Delivery-send-webhook sqs.SendMessage') ?? 0;
-    const [fresh, retries] = ['Delivery-webhook', 'Delivery-webhook-Retries'].map((name) =>
-      world.stack.queues.get(name),
+    const sentCount = () => harness.stack.endpoint.calls.get('local-Delivery-send-webhook sqs.SendMessage') ?? 0;
+    const [firstAttempts, retries] = ['Delivery-webhook', 'Delivery-webhook-Retries'].map((name) =>
+      harness.stack.queues.get(name),
     );
-    /** It is acked where it was, too: else it would be seen again. */
-    const untilItWaits = () =>
+    /** Resolves when the message is delayed in the retry queue and acknowledged in the other. */
+    const waitUntilDelayed = () =>
       until(
         async () =>
-          (fresh?.messages.length === 0 && retries?.counts.inFlight === 0 && retries.counts.delayed) || undefined,
+          (firstAttempts?.messages.length === 0 && retries?.counts.inFlight === 0 && retries.counts.delayed) ||
+          undefined,
       );
-    const comeBy = async () => {
-      await world.stack.advance(QUARTER);
+    const receiveOnce = async () => {
+      await harness.stack.advance(MAX_SQS_DELAY_MS);
       await until(async () => retries?.counts.inFlight || undefined);
-      // Its batch has been gathered.
-      await world.stack.advance(5_000);
+      // Longer than the batching window of the retry queue.
+      await harness.stack.advance(5_000);
     };
-    await untilItWaits();
-    const database = () =>
-      [...world.stack.endpoint.calls].filter(([name]) => name.includes('send-webhook dynamodb')).toSorted();
-    const before = database();
-    // 50 minutes, and up to 10 of jitter: three steps of 15 minutes, or four.
+    await waitUntilDelayed();
+    const databaseCalls = () =>
+      [...harness.stack.endpoint.calls].filter(([name]) => name.includes('send-webhook dynamodb')).toSorted();
+    const before = databaseCalls();
+    // 50 minutes, and up to 10 minutes of jitter: three or four delays of 15 minutes.
     for (let step = 1; step <= 3; step++) {
-      await comeBy();
-      await until(async () => sent() > step || undefined);
-      await untilItWaits();
+      await receiveOnce();
+      await until(async () => sentCount() > step || undefined);
+      await waitUntilDelayed();
     }
-    expect(sent()).toBe(4);
-    expect(database()).toEqual(before);
+    expect(sentCount()).toBe(4);
+    expect(databaseCalls()).toEqual(before);
     expect(sink.received).toHaveLength(1);
-    await comeBy();
+    await receiveOnce();
     await sink.wait(2);
-    expect(await world.delivery(client.tenant, id, 'delivered')).toMatchObject({ attempt_count: 2 });
+    expect(await harness.delivery(client.tenant, id, 'delivered')).toMatchObject({ attempt_count: 2 });
   });
 });

@@ -1,23 +1,19 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { alarmEvent, until } from '../support/pipeline.ts';
 import { closedPort } from '../support/servers.ts';
-import { type FaultyStack, startFaultyStack } from './support.ts';
+import { useFaultyStack } from './support.ts';
 
-describe('the log of a delivery that fails', () => {
-  let world: FaultyStack;
-  beforeAll(async () => {
-    world = await startFaultyStack();
-  });
-  afterAll(() => world.stack.stop());
+const harness = await useFaultyStack();
 
-  it('has the code of a connection that failed, by which operators tell a refusal from a name or a certificate', async () => {
-    const client = await world.newClient();
+describe('the log of a failed delivery', () => {
+  it('has the error code of the connection', async () => {
+    const client = await harness.newClient();
     const url = `http://127.0.0.1:${await closedPort()}`;
     const id = await client.create({ label: 'w', type: 'webhook', details: { url } });
-    await world.sendEvents([alarmEvent(client.tenant, [id])]);
+    await harness.sendEvents([alarmEvent(client.tenant, [id])]);
     const line = await until(async () =>
-      world.lines.find((one) => one.includes('WARN delivery failed') && one.includes(id)),
+      harness.lines.find((text) => text.includes('WARN delivery failed') && text.includes(id)),
     );
-    expect(line).toMatch(/ reason=network .*code=ECONNREFUSED( |$)/);
+    expect(line).toMatch(/ reason=network_error .*code=ECONNREFUSED( |$)/);
   });
 });

@@ -1,45 +1,37 @@
 import { QueryCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import type { AwsCall } from '../../bin/local/aws/aws-service.ts';
 import { type Client, webhook } from '../support/api.ts';
 import { entries } from '../support/notifications.ts';
-import { type FaultyStack, startFaultyStack } from './support.ts';
+import { useFaultyStack } from './support.ts';
 
 const LIMIT = 3;
-const large = { ...webhook, details: { ...webhook.details, ...entries(100, 'x'.repeat(4_000)) } };
+const largeWebhook = { ...webhook, details: { ...webhook.details, ...entries(100, 'x'.repeat(4_000)) } };
 
 const page = z.object({ values: z.array(z.object({ id: z.string() })) });
 
-describe('the notifications of an account', () => {
-  let world: FaultyStack;
-  let client: Client;
-  beforeAll(async () => {
-    world = await startFaultyStack({ notificationsPerTenant: String(LIMIT) });
-  });
-  afterAll(() => world.stack.stop());
+const harness = await useFaultyStack({ notificationsPerTenant: String(LIMIT) });
+let client: Client;
 
+describe('the notifications of an account', () => {
   const newClient = async () => {
-    client = await world.newClient();
+    client = await harness.newClient();
     return client;
   };
 
-  /** Applies the first call of DynamoDB that fits, and says that it failed, so that the SDK repeats it. */
-  const loseResponseOnce = (fits: (call: AwsCall) => boolean): void => {
-    const serve = world.stack.endpoint.services.get('dynamodb');
-    if (!serve) throw new Error('There is no DynamoDB.');
-    world.stack.endpoint.services.set('dynamodb', async (call) => {
-      if (!fits(call)) return serve(call);
-      world.stack.endpoint.services.set('dynamodb', serve);
+  /** Applies the first matching DynamoDB call and returns an error, so that the SDK repeats the call. */
+  const loseResponseOnce = (matches: (call: AwsCall) => boolean): void => {
+    harness.interceptOnce('dynamodb', matches, async (call, serve) => {
       await serve(call);
       return { status: 500, headers: { 'content-type': 'application/x-amz-json-1.0' }, body: '{}' };
     });
   };
 
-  const chunksOf = async (tenant: string) => {
-    const { Items = [] } = await world.documents.send(
+  const storedChunks = async (tenant: string) => {
+    const { Items = [] } = await harness.documents.send(
       new QueryCommand({
-        TableName: world.table('Notifications'),
+        TableName: harness.table('Notifications'),
         KeyConditionExpression: 'pk = :pk',
         ExpressionAttributeValues: { ':pk': `chunk#${tenant}` },
         ConsistentRead: true,
@@ -48,49 +40,46 @@ describe('the notifications of an account', () => {
     return Items;
   };
 
-  const listed = async (path = '/notifications?limit=1000') =>
+  const listIds = async (path = '/notifications?limit=1000') =>
     page.parse((await client.get(path)).body).values.map(({ id }) => id);
 
   it.each([
     ['small', webhook],
-    ['large', large],
-  ])(
-    'answer 204 to a DELETE whose first response was lost, keep no chunk, and answer 404 to the next: %s',
-    async (_, notification) => {
-      const { tenant } = await newClient();
-      const id = await client.create(notification);
-      loseResponseOnce(
-        ({ action, body, caller }) =>
-          caller.endsWith('delete-notification') &&
-          (action === 'DeleteItem' || action === 'PutItem') &&
-          body.includes(`"notification#${tenant}"`),
-      );
-      expect((await client.delete(`/notifications/${id}`)).status).toBe(204);
-      expect(await chunksOf(tenant)).toEqual([]);
-      expect((await client.delete(`/notifications/${id}`)).status).toBe(404);
-      expect((await client.get(`/notifications/${id}`)).status).toBe(404);
-    },
-  );
-
-  it('leave no chunk behind a create that failed, once the account writes again an hour later', async () => {
+    ['large', largeWebhook],
+  ])('are deleted once if the SDK repeats the delete: %s', async (_, notification) => {
     const { tenant } = await newClient();
-    const recover = world.failing(
+    const id = await client.create(notification);
+    loseResponseOnce(
+      ({ action, body, caller }) =>
+        caller.endsWith('delete-notification') &&
+        (action === 'DeleteItem' || action === 'PutItem') &&
+        body.includes(`"notification#${tenant}"`),
+    );
+    expect((await client.delete(`/notifications/${id}`)).status).toBe(204);
+    expect(await storedChunks(tenant)).toEqual([]);
+    expect((await client.delete(`/notifications/${id}`)).status).toBe(404);
+    expect((await client.get(`/notifications/${id}`)).status).toBe(404);
+  });
+
+  it('keep no chunk of a failed create once the account writes again an hour later', async () => {
+    const { tenant } = await newClient();
+    const recover = harness.injectFault(
       { status: 400, type: 'ThrottlingException', message: 'Rate exceeded' },
       ({ action, body }) => action === 'PutItem' && body.includes(`"notification#${tenant}"`),
     );
-    expect((await client.post('/notifications', large)).status).toBe(503);
+    expect((await client.post('/notifications', largeWebhook)).status).toBe(503);
     recover();
-    expect(await chunksOf(tenant)).not.toEqual([]);
-    world.stack.advance(3_600_000 + 60_000);
+    expect(await storedChunks(tenant)).not.toEqual([]);
+    harness.stack.advance(3_600_000 + 60_000);
     const id = await client.create(webhook);
-    // A cleanup has a second beside its write: on a busy machine it may take several writes.
-    for (let write = 0; write < 20 && (await chunksOf(tenant)).length > 0; write++) {
+    // A cleanup stops after a second, so it may take several writes on a busy machine.
+    for (let write = 0; write < 20 && (await storedChunks(tenant)).length > 0; write++) {
       await client.put(`/notifications/${id}`, { label: `changed ${write}` });
     }
-    expect(await chunksOf(tenant)).toEqual([]);
+    expect(await storedChunks(tenant)).toEqual([]);
   });
 
-  it('are at most as many as the limit: creating more is 403 and names it, until one is deleted', async () => {
+  it('are limited per account: creating more returns 403 until one is deleted', async () => {
     await newClient();
     const ids: string[] = [];
     while (ids.length < LIMIT) ids.push(await client.create(webhook));
@@ -104,32 +93,32 @@ describe('the notifications of an account', () => {
     expect((await client.put(`/notifications/${ids[0]}`, { label: 'changed' })).status).toBe(204);
     await client.delete(`/notifications/${ids[0]}`);
     const created = await client.create(webhook);
-    expect(await listed()).toEqual([...ids.slice(1), created, 'ntTechnicalContactsEmail']);
+    expect(await listIds()).toEqual([...ids.slice(1), created, 'ntTechnicalContactsEmail']);
     expect((await client.post('/notifications', webhook)).status).toBe(403);
     await newClient();
     await client.create(webhook);
   });
 
-  it('list without one that this version cannot read, which is 500 to read and can be deleted', async () => {
+  it('are listed without an unreadable one, which returns 500 to GET and can be deleted', async () => {
     const { tenant } = await newClient();
     const first = await client.create(webhook);
-    const unknown = await client.create(large);
+    const unreadable = await client.create(largeWebhook);
     const last = await client.create(webhook);
-    await world.documents.send(
+    await harness.documents.send(
       new UpdateCommand({
-        TableName: world.table('Notifications'),
-        Key: { pk: `notification#${tenant}`, sk: unknown },
+        TableName: harness.table('Notifications'),
+        Key: { pk: `notification#${tenant}`, sk: unreadable },
         UpdateExpression: 'SET #type = :type',
         ExpressionAttributeNames: { '#type': 'type' },
         ExpressionAttributeValues: { ':type': 'carrierpigeon' },
       }),
     );
-    expect(await listed()).toEqual([first, last, 'ntTechnicalContactsEmail']);
-    expect(await listed(`/notifications?id=${unknown}&id=${last}`)).toEqual([last]);
-    expect(world.lines.join('\n')).toContain(unknown);
-    expect((await client.get(`/notifications/${unknown}`)).status).toBe(500);
-    expect((await client.delete(`/notifications/${unknown}`)).status).toBe(204);
-    expect(await chunksOf(tenant)).toEqual([]);
-    expect((await client.get(`/notifications/${unknown}`)).status).toBe(404);
+    expect(await listIds()).toEqual([first, last, 'ntTechnicalContactsEmail']);
+    expect(await listIds(`/notifications?id=${unreadable}&id=${last}`)).toEqual([last]);
+    expect(harness.lines.join('\n')).toContain(unreadable);
+    expect((await client.get(`/notifications/${unreadable}`)).status).toBe(500);
+    expect((await client.delete(`/notifications/${unreadable}`)).status).toBe(204);
+    expect(await storedChunks(tenant)).toEqual([]);
+    expect((await client.get(`/notifications/${unreadable}`)).status).toBe(404);
   });
 });

@@ -1,57 +1,52 @@
 import { SendMessageCommand } from '@aws-sdk/client-sqs';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
 import { createDeliveryRepository } from '../../shared/adapters/deliveries/delivery-repository.ts';
 import { claimedLock } from '../../shared/domain/incident.ts';
-import { type Client, webhook } from '../support/api.ts';
+import { webhook } from '../support/api.ts';
 import { deliveryMessage } from '../support/events.ts';
 import { alarmEvent, until } from '../support/pipeline.ts';
 import { openSink } from '../support/sink-of-test.ts';
-import { type FaultyStack, startFaultyStack, throttled } from './support.ts';
+import { throttled, useFaultyStack } from './support.ts';
 
 const QUEUE = 'Delivery-webhook';
 const RETRIES = 'Delivery-webhook-Retries';
 const SENDER = 'Delivery-send-webhook';
 
-/** Beyond any time that the stack's is moved to, ms. */
-const FAR = Date.UTC(2100, 0);
+/** Later than any time to which the tests advance the clock. */
+const FAR_FUTURE_MS = Date.UTC(2100, 0);
 
-const batch = z.object({ Records: z.array(z.object({ eventSourceARN: z.string(), body: z.string() })) });
-const addressed = z.object({ QueueUrl: z.string() });
+const sqsEvent = z.object({ Records: z.array(z.object({ eventSourceARN: z.string(), body: z.string() })) });
+const sqsRequest = z.object({ QueueUrl: z.string() });
 
-describe('the queue of retries', () => {
-  let world: FaultyStack;
-  let client: Client;
-  beforeAll(async () => {
-    world = await startFaultyStack({ retryDelayScale: '1', senderConcurrencyByType: 'webhook=2' });
-    client = await world.newClient();
-  });
-  afterAll(() => world.stack.stop());
+const harness = await useFaultyStack({ retryDelayScale: '1', senderConcurrencyByType: 'webhook=2' });
+const client = await harness.newClient();
 
+describe('the retry queue', () => {
   const queue = (name: string) => {
-    const found = world.stack.queues.get(name);
+    const found = harness.stack.queues.get(name);
     if (!found) throw new Error(`There is no queue ${name}.`);
     return found;
   };
 
-  /** The batches that the sender of webhooks gets from now on: for each message, the queue that it came from. */
+  /** Watches the webhook sender. @returns a function that lists the source queues of each batch with a matching body */
   const watchBatches = () => {
-    const invoke = vi.spyOn(world.stack.lambda, 'invoke');
+    const invoke = vi.spyOn(harness.stack.lambda, 'invoke');
     return (part: string): string[][] =>
       invoke.mock.calls
         .filter(([name]) => name === SENDER)
-        .map(([, event]) => batch.parse(JSON.parse(event)).Records)
+        .map(([, event]) => sqsEvent.parse(JSON.parse(event)).Records)
         .filter((records) => records.some(({ body }) => body.includes(part)))
         .map((records) => records.map(({ eventSourceARN }) => eventSourceARN.split(':').at(-1) ?? ''));
   };
 
-  /** The queues that a function names in its calls of this action from now on. */
+  /** Collects the queues to which a function sends this action from now on. */
   const watchCalls = (caller: string, action: string): string[] => {
     const seen: string[] = [];
-    world.failing(throttled, (call) => {
+    harness.injectFault(throttled, (call) => {
       if (call.caller === `local-${caller}` && call.action === action) {
         seen.push(
-          addressed
+          sqsRequest
             .parse(JSON.parse(call.body.toString('utf8')))
             .QueueUrl.split('/')
             .at(-1) ?? '',
@@ -62,115 +57,119 @@ describe('the queue of retries', () => {
     return seen;
   };
 
-  it('takes what has failed, and it is delivered from there', async () => {
+  it('receives a failed delivery, which is then delivered from it', async () => {
     const sink = await openSink((response, _request, index) => response.writeHead(index === 0 ? 500 : 200).end());
     const id = await client.create({ ...webhook, details: { url: sink.url } });
     const batches = watchBatches();
-    await world.sendEvents([alarmEvent(client.tenant, [id])]);
+    await harness.sendEvents([alarmEvent(client.tenant, [id])]);
     await until(async () => queue(RETRIES).counts.delayed || undefined);
-    expect(await world.hurried(world.delivery(client.tenant, id, 'delivered'))).toMatchObject({ attempt_count: 2 });
+    expect(await harness.advanceUntil(harness.delivery(client.tenant, id, 'delivered'))).toMatchObject({
+      attempt_count: 2,
+    });
     expect(batches(id)).toEqual([[QUEUE], [RETRIES]]);
   });
 
-  it('keeps its message where a failure of ours puts it back: no attempt is used', async () => {
+  it('keeps a message after an internal error, without counting an attempt', async () => {
     const sink = await openSink((response, _request, index) => response.writeHead(index === 0 ? 500 : 200).end());
     const id = await client.create({ ...webhook, details: { url: sink.url } });
-    await world.sendEvents([alarmEvent(client.tenant, [id])]);
+    await harness.sendEvents([alarmEvent(client.tenant, [id])]);
     await until(async () => queue(RETRIES).counts.delayed || undefined);
-    const putBack = watchCalls(SENDER, 'ChangeMessageVisibility');
-    const stopFailing = world.failing(
+    const returnedTo = watchCalls(SENDER, 'ChangeMessageVisibility');
+    const recover = harness.injectFault(
       throttled,
       ({ action, caller }) => action === 'BatchGetItem' && caller.includes(SENDER),
     );
-    await world.hurried(until(async () => putBack[0]));
-    stopFailing();
-    expect(await world.hurried(world.delivery(client.tenant, id, 'delivered'))).toMatchObject({ attempt_count: 2 });
-    expect(new Set(putBack)).toEqual(new Set([RETRIES]));
+    await harness.advanceUntil(until(async () => returnedTo[0]));
+    recover();
+    expect(await harness.advanceUntil(harness.delivery(client.tenant, id, 'delivered'))).toMatchObject({
+      attempt_count: 2,
+    });
+    expect(new Set(returnedTo)).toEqual(new Set([RETRIES]));
   });
 
-  it('keeps its message while another worker has the claim', async () => {
-    let end: () => void = () => undefined;
+  it('keeps a message while another worker holds the claim', async () => {
+    let respond: () => void = () => undefined;
     const sink = await openSink((response, _request, index) => {
       if (index === 0) response.writeHead(500).end();
-      else end = () => response.end();
+      else respond = () => response.end();
     });
     const id = await client.create({ ...webhook, details: { url: sink.url } });
     const event = alarmEvent(client.tenant, [id]);
-    await world.sendEvents([event]);
-    await world.hurried(sink.wait(2));
-    const putBack = watchCalls(SENDER, 'ChangeMessageVisibility');
+    await harness.sendEvents([event]);
+    await harness.advanceUntil(sink.wait(2));
+    const returnedTo = watchCalls(SENDER, 'ChangeMessageVisibility');
     const MessageBody = deliveryMessage(id, event);
-    await world.sqs.send(new SendMessageCommand({ QueueUrl: queue(RETRIES).settings.url, MessageBody }));
+    await harness.sqs.send(new SendMessageCommand({ QueueUrl: queue(RETRIES).settings.url, MessageBody }));
     await until(async () => queue(RETRIES).counts.inFlight === 2 || undefined);
-    await world.stack.advance(5_000);
-    await until(async () => putBack[0]);
-    end();
-    await world.delivery(client.tenant, id, 'delivered');
-    await world.drained(QUEUE);
-    expect(putBack).toEqual([RETRIES]);
+    await harness.stack.advance(5_000);
+    await until(async () => returnedTo[0]);
+    respond();
+    await harness.delivery(client.tenant, id, 'delivered');
+    await harness.drainQueue(QUEUE);
+    expect(returnedTo).toEqual([RETRIES]);
     expect(sink.received).toHaveLength(2);
   });
 
-  it('gives a message that crashes its worker a hundred times to the queue of crashed ones', async () => {
+  it('moves a message to the Crashed queue after 100 receives', async () => {
     const sink = await openSink((response) => response.writeHead(500).end());
     const id = await client.create({ ...webhook, details: { url: sink.url } });
-    await world.sendEvents([alarmEvent(client.tenant, [id])]);
-    const held = await until(async () => queue(RETRIES).messages.find(({ body }) => body.includes(id)));
-    held.receiveCount = 100;
-    await world.hurried(until(async () => queue('CrashedQueue').messages.find(({ body }) => body.includes(id))));
-    await world.drained(QUEUE);
+    await harness.sendEvents([alarmEvent(client.tenant, [id])]);
+    const message = await until(async () => queue(RETRIES).messages.find(({ body }) => body.includes(id)));
+    message.receiveCount = 100;
+    await harness.advanceUntil(until(async () => queue('CrashedQueue').messages.find(({ body }) => body.includes(id))));
+    await harness.drainQueue(QUEUE);
     expect(sink.received).toHaveLength(1);
   });
 
-  it('lets a retry wait for the lock of its incident, while what is new waits on the queue of the type', async () => {
+  it('keeps a retry that waits for the incident lock, while a first attempt waits on the queue of the type', async () => {
     const sink = await openSink((response, _request, index) => response.writeHead(index === 0 ? 500 : 200).end());
     const details = { service_key: 'k', service_endpoint: sink.url };
     const id = await client.create({ label: 'p', type: 'incidentpager', details });
     const event = alarmEvent(client.tenant, [id]);
-    const deliveries = createDeliveryRepository(world.documents, world.table('Deliveries'));
+    const deliveries = createDeliveryRepository(harness.documents, harness.table('Deliveries'));
     const waits = watchCalls('Delivery-send-incidentpager', 'SendMessageBatch');
-    const whileLocked = async (happening: () => Promise<unknown>) => {
-      const lock = await deliveries.claimLock(claimedLock(event, id, 'another', FAR), FAR);
-      await happening();
+    const whileLocked = async (action: () => Promise<unknown>) => {
+      const lock = await deliveries.claimLock(claimedLock(event, id, 'another', FAR_FUTURE_MS), FAR_FUTURE_MS);
+      await action();
       if (lock) await deliveries.releaseLock(lock, 0);
     };
     await whileLocked(async () => {
-      await world.sendEvents([event]);
+      await harness.sendEvents([event]);
       await until(async () => waits[0]);
     });
-    // The sink tells of the first attempt at once: time must not go on to the second one while its record is looked for.
-    await world.hurried(sink.wait(1));
-    await world.attempted(client.tenant, id);
+    // The clock must not advance to the second attempt before the record of the first is read.
+    await harness.advanceUntil(sink.wait(1));
+    await harness.attemptedDelivery(client.tenant, id);
     const before = waits.length;
-    await whileLocked(() => world.hurried(until(async () => waits[before])));
-    await world.hurried(world.delivery(client.tenant, id, 'delivered'));
+    await whileLocked(() => harness.advanceUntil(until(async () => waits[before])));
+    await harness.advanceUntil(harness.delivery(client.tenant, id, 'delivered'));
     expect(new Set(waits.slice(0, before))).toEqual(new Set(['Delivery-incidentpager']));
     expect(new Set(waits.slice(before))).toEqual(new Set(['Delivery-incidentpager-Retries']));
   });
 
-  it('holds one sandbox for many destinations that hang, and an alert of the same tenant and type arrives at once', async () => {
+  it('uses one sandbox for many hanging destinations and does not delay a first attempt of the same tenant', async () => {
     const hanging = 60;
-    const dead = await openSink((response, _request, index) => {
+    const hangingSink = await openSink((response, _request, index) => {
       if (index < hanging) response.writeHead(500).end();
     });
-    const well = await openSink();
-    const slow = await client.create({ ...webhook, details: { url: dead.url } });
-    const quick = await client.create({ ...webhook, details: { url: well.url } });
+    const healthySink = await openSink();
+    const slow = await client.create({ ...webhook, details: { url: hangingSink.url } });
+    const quick = await client.create({ ...webhook, details: { url: healthySink.url } });
     const batches = watchBatches();
-    await world.sendEvents(Array.from({ length: hanging }, () => alarmEvent(client.tenant, [slow])));
+    await harness.sendEvents(Array.from({ length: hanging }, () => alarmEvent(client.tenant, [slow])));
     await until(async () => queue(RETRIES).counts.delayed === hanging || undefined);
-    // First they are due, then their batch has been gathered.
-    await world.stack.advance(10_000);
+    // The first step makes the messages visible, the second ends the batching window.
+    await harness.stack.advance(10_000);
     await until(async () => queue(RETRIES).counts.inFlight === hanging || undefined);
-    await world.stack.advance(5_000);
-    await dead.wait(2 * hanging);
-    await until(async () => world.stack.lambda.busy(SENDER) === 1 || undefined);
+    await harness.stack.advance(5_000);
+    await hangingSink.wait(2 * hanging);
+    await until(async () => harness.stack.lambda.busy(SENDER) === 1 || undefined);
 
-    const started = Date.now();
-    await world.sendEvents([alarmEvent(client.tenant, [quick])]);
-    await well.wait(1);
-    expect(Date.now() - started).toBeLessThan(5_000);
-    expect(world.stack.lambda.busy(SENDER)).toBeGreaterThan(0);
+    const startedAtMs = Date.now();
+    await harness.sendEvents([alarmEvent(client.tenant, [quick])]);
+    await healthySink.wait(1);
+    expect(Date.now() - startedAtMs).toBeLessThan(5_000);
+    expect(harness.stack.lambda.busy(SENDER)).toBeGreaterThan(0);
     expect(batches(slow).filter((sources) => sources.includes(RETRIES))).toEqual([Array(hanging).fill(RETRIES)]);
     expect(batches(quick)).toEqual([[QUEUE]]);
   });

@@ -1,37 +1,32 @@
 import { SendMessageCommand, StartMessageMoveTaskCommand } from '@aws-sdk/client-sqs';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';
 import { createDeliveryRepository } from '../../shared/adapters/deliveries/delivery-repository.ts';
-import { type Client, webhook } from '../support/api.ts';
+import { webhook } from '../support/api.ts';
 import { deliveryMessage } from '../support/events.ts';
 import { alarmEvent, until } from '../support/pipeline.ts';
 import { openSink } from '../support/sink-of-test.ts';
-import { type FaultyStack, startFaultyStack, throttled } from './support.ts';
+import { throttled, useFaultyStack } from './support.ts';
 
-const HOUR = 3_600_000;
-const DAY = 24 * HOUR;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+const harness = await useFaultyStack();
+const client = await harness.newClient();
 
 describe('a round of attempts', () => {
-  let world: FaultyStack;
-  let client: Client;
-  beforeAll(async () => {
-    world = await startFaultyStack();
-    client = await world.newClient();
-  });
-  afterAll(() => world.stack.stop());
-
   const queue = (name: string) => {
-    const found = world.stack.queues.get(name);
+    const found = harness.stack.queues.get(name);
     if (!found) throw new Error(`There is no queue ${name}.`);
     return found;
   };
-  const lettersOf = (type: string, part: string): string[] =>
+  const deadLettersOf = (type: string, part: string): string[] =>
     queue(`Delivery-${type}-DeadLetters`)
       .messages.map(({ body }) => body)
       .filter((body) => body.includes(part));
-  /** Resolves when SQS has moved a message, which comes to its hundredth receive, to the queue of crashed ones. */
-  const crashed = async (name: string, part: string): Promise<void> => {
-    await world.hurried(
+  /** Sets the receive count of a message to 100. Resolves when SQS has moved it to the Crashed queue. */
+  const moveToCrashedQueue = async (name: string, part: string): Promise<void> => {
+    await harness.advanceUntil(
       until(async () => {
         for (const message of queue(name).messages) if (message.body.includes(part)) message.receiveCount = 100;
         return queue('CrashedQueue').messages.some(({ body }) => body.includes(part)) || undefined;
@@ -41,185 +36,188 @@ describe('a round of attempts', () => {
   const webhookAt = (url: string) => client.create({ ...webhook, details: { url } });
 
   it.each([1, 2, 4])(
-    'is one of nine attempts and one dead letter to a destination that is down, however often its event comes: %i times',
+    'has nine attempts and one dead letter if the destination is down and the event is sent %i times',
     async (times) => {
       const sink = await openSink((response) => response.writeHead(500).end());
       const id = await webhookAt(sink.url);
-      await world.sendEvents(Array(times).fill(alarmEvent(client.tenant, [id])));
-      await world.hurried(world.delivery(client.tenant, id, 'failed'));
-      await world.drained('Delivery-webhook');
+      await harness.sendEvents(Array(times).fill(alarmEvent(client.tenant, [id])));
+      await harness.advanceUntil(harness.delivery(client.tenant, id, 'failed'));
+      await harness.drainQueue('Delivery-webhook');
       expect(sink.received).toHaveLength(9);
-      expect(lettersOf('webhook', id)).toHaveLength(1);
+      expect(deadLettersOf('webhook', id)).toHaveLength(1);
     },
   );
 
-  it('is followed by the next only for its dead letter: copies of the event and of the letter are duplicates', async () => {
+  it('is followed by another only for its redriven dead letter: other copies are duplicates', async () => {
     let status = 410;
     const sink = await openSink((response) => response.writeHead(status).end());
     const id = await webhookAt(sink.url);
     const event = alarmEvent(client.tenant, [id]);
-    await world.sendEvents([event]);
-    await world.hurried(world.delivery(client.tenant, id, 'failed'));
-    const [letter = ''] = lettersOf('webhook', id);
+    await harness.sendEvents([event]);
+    await harness.advanceUntil(harness.delivery(client.tenant, id, 'failed'));
+    const [letter = ''] = deadLettersOf('webhook', id);
     expect(JSON.parse(letter)).toMatchObject({ notification_id: id, round: 2 });
 
-    await world.sendEvents([event]);
-    await world.drained('Delivery-AlarmEvents');
-    await world.drained('Delivery-webhook');
+    await harness.sendEvents([event]);
+    await harness.drainQueue('Delivery-AlarmEvents');
+    await harness.drainQueue('Delivery-webhook');
     expect(sink.received).toHaveLength(1);
 
-    await world.redrive('webhook');
+    await harness.redrive('webhook');
     await until(async () => (sink.received.length === 2 ? true : undefined));
-    await world.hurried(until(async () => (lettersOf('webhook', id).length === 1 ? true : undefined)));
-    expect(JSON.parse(lettersOf('webhook', id)[0] ?? '')).toMatchObject({ round: 3 });
-    await world.sqs.send(
+    await harness.advanceUntil(until(async () => (deadLettersOf('webhook', id).length === 1 ? true : undefined)));
+    expect(JSON.parse(deadLettersOf('webhook', id)[0] ?? '')).toMatchObject({ round: 3 });
+    await harness.sqs.send(
       new SendMessageCommand({ QueueUrl: queue('Delivery-webhook').settings.url, MessageBody: letter }),
     );
-    await world.drained('Delivery-webhook');
+    await harness.drainQueue('Delivery-webhook');
     expect(sink.received).toHaveLength(2);
 
     status = 200;
-    await world.redrive('webhook');
-    await world.hurried(world.delivery(client.tenant, id, 'delivered'));
+    await harness.redrive('webhook');
+    await harness.advanceUntil(harness.delivery(client.tenant, id, 'delivered'));
     expect(sink.received).toHaveLength(3);
   });
 
-  it('has not begun while nothing could be attempted: what SQS moved a day ago is delivered at its first redrive', async () => {
+  it('does not start before the first attempt: a message that was in the Crashed queue for a day is delivered', async () => {
     const sink = await openSink();
     const id = await webhookAt(sink.url);
-    const recover = world.failing(
+    const recover = harness.injectFault(
       throttled,
       ({ service, caller }) => service === 'dynamodb' && caller.includes('send-webhook'),
     );
-    await world.sendEvents([alarmEvent(client.tenant, [id])]);
-    await crashed('Delivery-webhook', id);
+    await harness.sendEvents([alarmEvent(client.tenant, [id])]);
+    await moveToCrashedQueue('Delivery-webhook', id);
     recover();
-    await world.stack.advance(DAY);
-    await world.sqs.send(new StartMessageMoveTaskCommand({ SourceArn: queue('CrashedQueue').settings.arn }));
-    expect(await world.hurried(world.delivery(client.tenant, id, 'delivered'))).toMatchObject({ attempt_count: 1 });
+    await harness.stack.advance(DAY_MS);
+    await harness.sqs.send(new StartMessageMoveTaskCommand({ SourceArn: queue('CrashedQueue').settings.arn }));
+    expect(await harness.advanceUntil(harness.delivery(client.tenant, id, 'delivered'))).toMatchObject({
+      attempt_count: 1,
+    });
     expect(sink.received).toHaveLength(1);
   });
 
-  it('starts anew where SQS held the message of a retry until its time was over', async () => {
+  it('restarts if a retry message was in the Crashed queue until the round expired', async () => {
     const sink = await openSink((response, _request, index) => response.writeHead(index === 0 ? 500 : 200).end());
     const id = await webhookAt(sink.url);
-    await world.sendEvents([alarmEvent(client.tenant, [id])]);
+    await harness.sendEvents([alarmEvent(client.tenant, [id])]);
     await until(async () => queue('Delivery-webhook-Retries').messages.find(({ body }) => body.includes(id)));
-    await crashed('Delivery-webhook-Retries', id);
-    await world.stack.advance(DAY + HOUR);
-    await world.sqs.send(new StartMessageMoveTaskCommand({ SourceArn: queue('CrashedQueue').settings.arn }));
-    expect(await world.hurried(world.delivery(client.tenant, id, 'delivered'))).toMatchObject({
+    await moveToCrashedQueue('Delivery-webhook-Retries', id);
+    await harness.stack.advance(DAY_MS + HOUR_MS);
+    await harness.sqs.send(new StartMessageMoveTaskCommand({ SourceArn: queue('CrashedQueue').settings.arn }));
+    expect(await harness.advanceUntil(harness.delivery(client.tenant, id, 'delivered'))).toMatchObject({
       attempt_count: 1,
       round: 2,
     });
-    expect(lettersOf('webhook', id)).toEqual([]);
+    expect(deadLettersOf('webhook', id)).toEqual([]);
   });
 
-  it('ends after four days in which our own account had no quota, and that is our fault', async () => {
+  it('expires with the cause "service" after four days without SES quota', async () => {
     const address = 'quota@example.com';
-    const id = await client.create({ label: 'm', type: 'email', details: { address } });
-    const recover = world.failing(
+    const id = await client.create({ label: 'e', type: 'email', details: { address } });
+    const recover = harness.injectFault(
       { status: 400, type: 'Throttling', message: 'Daily message quota exceeded.' },
       ({ service, body }) => service === 'ses' && body.includes(encodeURIComponent(address)),
     );
-    const refused = () => world.lines.filter((line) => line.includes(id) && line.includes('aws_quota_exceeded')).length;
-    await world.sendEvents([alarmEvent(client.tenant, [id])]);
-    await until(async () => refused() || undefined);
-    await world.stack.advance(DAY + HOUR);
-    const before = refused();
-    await world.hurried(until(async () => (refused() > before ? true : undefined)));
-    expect(lettersOf('email', id)).toEqual([]);
-    await world.stack.advance(4 * DAY);
-    const dead = await world.hurried(world.deadLetter('email', (body) => body.includes(id)));
+    const failureCount = () =>
+      harness.lines.filter((line) => line.includes(id) && line.includes('aws_quota_exceeded')).length;
+    await harness.sendEvents([alarmEvent(client.tenant, [id])]);
+    await until(async () => failureCount() || undefined);
+    await harness.stack.advance(DAY_MS + HOUR_MS);
+    const before = failureCount();
+    await harness.advanceUntil(until(async () => (failureCount() > before ? true : undefined)));
+    expect(deadLettersOf('email', id)).toEqual([]);
+    await harness.stack.advance(4 * DAY_MS);
+    const deadLetter = await harness.advanceUntil(harness.deadLetter('email', (body) => body.includes(id)));
     recover();
-    expect(dead.attributes).toMatchObject({ reason: 'expired', cause: 'service', attempts: '0' });
+    expect(deadLetter.attributes).toMatchObject({ reason: 'expired', cause: 'service', attempts: '0' });
   });
 
-  it('that expires is the fault of whoever failed last', async () => {
+  it('expires with the cause of the last failure', async () => {
     const sink = await openSink((response) => response.writeHead(500).end());
     const id = await webhookAt(sink.url);
-    await world.sendEvents([alarmEvent(client.tenant, [id])]);
+    await harness.sendEvents([alarmEvent(client.tenant, [id])]);
     await sink.wait(1);
     await until(async () => queue('Delivery-webhook-Retries').messages.find(({ body }) => body.includes(id)));
-    await world.stack.advance(DAY + HOUR);
-    const dead = await world.hurried(world.deadLetter('webhook', (body) => body.includes(id)));
-    expect(dead.attributes).toMatchObject({ reason: 'expired', cause: 'destination' });
+    await harness.stack.advance(DAY_MS + HOUR_MS);
+    const deadLetter = await harness.advanceUntil(harness.deadLetter('webhook', (body) => body.includes(id)));
+    expect(deadLetter.attributes).toMatchObject({ reason: 'expired', cause: 'destination' });
   });
 
-  it('of a notice that fails is the only one of its day', async () => {
-    const owner = await world.newClient();
-    await createAccountRepository(world.documents, world.table('Accounts')).setTechnicalContacts(owner.tenant, [
+  it('is made for one dead-letter notice per tenant and day', async () => {
+    const owner = await harness.newClient();
+    await createAccountRepository(harness.documents, harness.table('Accounts')).setTechnicalContacts(owner.tenant, [
       'gone@example.com',
     ]);
     const sink = await openSink((response) => response.writeHead(410).end());
     const id = await owner.create({ ...webhook, details: { url: sink.url } });
-    let emails = 0;
-    const recover = world.failing(
+    let emailCount = 0;
+    const recover = harness.injectFault(
       { status: 400, type: 'MessageRejected', message: 'Address blacklisted.' },
-      ({ service, body }) => service === 'ses' && body.includes('gone%40example.com') && ++emails > 0,
+      ({ service, body }) => service === 'ses' && body.includes('gone%40example.com') && ++emailCount > 0,
     );
     for (let count = 1; count <= 10; count++) {
-      await world.sendEvents([alarmEvent(owner.tenant, [id])]);
-      await world.hurried(until(async () => (lettersOf('webhook', id).length === count ? true : undefined)));
-      await world.drained('Delivery-technicalContactsEmail');
+      await harness.sendEvents([alarmEvent(owner.tenant, [id])]);
+      await harness.advanceUntil(until(async () => (deadLettersOf('webhook', id).length === count ? true : undefined)));
+      await harness.drainQueue('Delivery-technicalContactsEmail');
     }
     recover();
-    expect(emails).toBe(1);
-    expect(lettersOf('technicalContactsEmail', id)).toHaveLength(1);
+    expect(emailCount).toBe(1);
+    expect(deadLettersOf('technicalContactsEmail', id)).toHaveLength(1);
   });
 
-  it('ends although its notice cannot be queued, which is counted', async () => {
+  it('ends even if its dead-letter notice cannot be queued, which is counted', async () => {
     const sink = await openSink((response) => response.writeHead(410).end());
     const id = await webhookAt(sink.url);
-    const recover = world.failing(
+    const recover = harness.injectFault(
       { status: 500, type: 'InternalError', message: '' },
       ({ service, caller, body }) =>
         service === 'sqs' && caller.includes('send-webhook') && body.includes('Delivery-technicalContactsEmail"'),
     );
-    await world.sendEvents([alarmEvent(client.tenant, [id])]);
-    await world.hurried(world.delivery(client.tenant, id, 'failed'));
-    await until(async () => world.lines.find((line) => line.includes('notices_not_queued=1')));
+    await harness.sendEvents([alarmEvent(client.tenant, [id])]);
+    await harness.advanceUntil(harness.delivery(client.tenant, id, 'failed'));
+    await until(async () => harness.lines.find((line) => line.includes('notices_not_queued=1')));
     recover();
-    expect(lettersOf('webhook', id)).toHaveLength(1);
+    expect(deadLettersOf('webhook', id)).toHaveLength(1);
   });
 
-  it('is not joined by another event with the same id, which is counted and noted on the record', async () => {
+  it('ignores another event with the same ID, which is counted and recorded as a conflict', async () => {
     const sink = await openSink();
     const id = await webhookAt(sink.url);
     const event = alarmEvent(client.tenant, [id]);
-    await world.sendEvents([event]);
-    await world.hurried(world.delivery(client.tenant, id, 'delivered'));
-    await world.sendEvents([{ ...event, notification_plan: { id: 'np', critical_state: [id, 'ntUnknown'] } }]);
-    await world.drained('Delivery-AlarmEvents');
-    await world.drained('Delivery-webhook');
-    const noted = () =>
-      createDeliveryRepository(world.documents, world.table('Deliveries')).listConflicts({
+    await harness.sendEvents([event]);
+    await harness.advanceUntil(harness.delivery(client.tenant, id, 'delivered'));
+    await harness.sendEvents([{ ...event, notification_plan: { id: 'np', critical_state: [id, 'ntUnknown'] } }]);
+    await harness.drainQueue('Delivery-AlarmEvents');
+    await harness.drainQueue('Delivery-webhook');
+    const conflicts = () =>
+      createDeliveryRepository(harness.documents, harness.table('Deliveries')).listConflicts({
         tenant: client.tenant,
         notificationId: id,
       });
-    expect((await noted()).size).toBe(0);
-    await world.sendEvents([{ ...event, check: { id: 'another' } }]);
-    await until(async () => world.lines.find((line) => line.includes('conflict=1')));
-    await world.drained('Delivery-webhook');
-    expect((await noted()).size).toBe(1);
-    expect((await world.deliveries(client.tenant, id))[0]).toMatchObject({ status: 'delivered' });
+    expect((await conflicts()).size).toBe(0);
+    await harness.sendEvents([{ ...event, check: { id: 'another' } }]);
+    await until(async () => harness.lines.find((line) => line.includes('conflict=1')));
+    await harness.drainQueue('Delivery-webhook');
+    expect((await conflicts()).size).toBe(1);
+    expect((await harness.deliveries(client.tenant, id))[0]).toMatchObject({ status: 'delivered' });
     expect(sink.received).toHaveLength(1);
   });
 
-  it('is of a message that carries neither the plan nor a destination, but the other notifications of its event', async () => {
+  it('starts with a message that has the other notifications of the event, but neither its plan nor a destination', async () => {
     const sink = await openSink();
     const ids = await Promise.all([webhookAt(sink.url), webhookAt(sink.url), webhookAt(sink.url)]);
-    const seen: string[] = [];
-    const watch = world.failing(undefined, ({ service, action, body }) => {
-      if (service === 'sqs' && action === 'SendMessageBatch') seen.push(body.toString('utf8'));
+    const requests: string[] = [];
+    const stopWatching = harness.injectFault(undefined, ({ service, action, body }) => {
+      if (service === 'sqs' && action === 'SendMessageBatch') requests.push(body.toString('utf8'));
       return false;
     });
     const event = alarmEvent(client.tenant, [...ids, 'nt01ARZ3NDEKTSV4RRFFQ69G5FAV']);
-    await world.sendEvents([event]);
+    await harness.sendEvents([event]);
     await sink.wait(3);
-    watch();
-    const bodies = seen.flatMap((text): { MessageBody: string }[] =>
-      JSON.parse(text).Entries.filter(({ MessageBody }: { MessageBody: string }) =>
+    stopWatching();
+    const bodies = requests.flatMap((request): { MessageBody: string }[] =>
+      JSON.parse(request).Entries.filter(({ MessageBody }: { MessageBody: string }) =>
         MessageBody.includes('notification_id'),
       ),
     );

@@ -1,18 +1,12 @@
 import { ScanCommand } from '@aws-sdk/lib-dynamodb';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';
-import type { Client } from '../support/api.ts';
 import { alarmEvent } from '../support/pipeline.ts';
 import { openSink } from '../support/sink-of-test.ts';
-import { type FaultyStack, startFaultyStack } from './support.ts';
+import { useFaultyStack } from './support.ts';
 
-let world: FaultyStack;
-let client: Client;
-beforeAll(async () => {
-  world = await startFaultyStack();
-  client = await world.newClient();
-});
-afterAll(() => world.stack.stop());
+const harness = await useFaultyStack();
+const client = await harness.newClient();
 
 const email = 'secret-recipient@example.com';
 const contact = 'secret-contact@example.com';
@@ -21,65 +15,65 @@ const serviceKey = 'SecretServiceKey1';
 const apiKey = '7b9c1d1e-3f5a-4c2b-8d6e-0a1b2c3d4e5f';
 const userinfo = 'secretuser:secretpassword';
 
-it('logs, records and the failureReasons of dead letters hold no recipient, key, token, address or body, whatever fails', async () => {
-  const fine = await openSink();
-  const gone = await openSink((response) => response.writeHead(410).end('secret answer'));
-  const hook = (url: string) => ({
+it('logs, delivery records and dead-letter attributes contain no recipient, key, token, address or body', async () => {
+  const healthySink = await openSink();
+  const goneSink = await openSink((response) => response.writeHead(410).end('secret answer'));
+  const webhookTo = (url: string) => ({
     type: 'webhook',
     details: { url: `${url.replace('//', `//${userinfo}@`)}/secret-path?key=secret-query` },
   });
-  const accounts = createAccountRepository(world.documents, world.table('Accounts'));
+  const accounts = createAccountRepository(harness.documents, harness.table('Accounts'));
   await accounts.setTechnicalContacts(client.tenant, [contact]);
-  const wanted = [
-    hook(fine.url),
-    hook(gone.url),
-    hook('http://127.0.0.1:1'),
-    hook('http://169.254.169.254'),
+  const destinations = [
+    webhookTo(healthySink.url),
+    webhookTo(goneSink.url),
+    webhookTo('http://127.0.0.1:1'),
+    webhookTo('http://169.254.169.254'),
     { type: 'email', details: { address: email } },
     { type: 'sms', details: { phone_number: phone } },
     { type: 'incidentpager', details: { service_key: serviceKey } },
-    { type: 'incidentpager', details: { service_key: serviceKey, service_endpoint: `${gone.url}/secret-path` } },
+    { type: 'incidentpager', details: { service_key: serviceKey, service_endpoint: `${goneSink.url}/secret-path` } },
     { type: 'incidentrouter', details: { api_key: apiKey, routing_key: 'secret-routing-key' } },
     { type: 'atomfeed', details: { category: 'secret-category' } },
     { type: 'technicalContactsEmail' },
     { type: 'managed' },
   ];
   const ids = await Promise.all(
-    wanted.map((destination) =>
+    destinations.map((destination) =>
       client.create({ label: 'secret-label', ...destination, metadata: { a: 'secret-metadata' } }),
     ),
   );
-  const tests = await Promise.all(wanted.map((destination) => client.post('/test-notification', destination)));
+  const tests = await Promise.all(destinations.map((destination) => client.post('/test-notification', destination)));
   expect(tests.every(({ status }) => status === 200)).toBe(true);
 
   const rejection = { status: 400, type: 'MessageRejected', message: `Address blacklisted: ${email} ${contact}` };
   const optedOut = { status: 400, type: 'OptedOut', message: `${phone} opted out` };
-  const mendMail = world.failing(rejection, ({ service }) => service === 'ses');
-  const mendTexts = world.failing(optedOut, ({ service }) => service === 'sns');
+  const acceptEmail = harness.injectFault(rejection, ({ service }) => service === 'ses');
+  const acceptSms = harness.injectFault(optedOut, ({ service }) => service === 'sns');
   const event = { ...alarmEvent(client.tenant, ids), details: { state: 'CRITICAL', status: 'secret-status' } };
-  await world.sendEvents([event, `{"secret-poison": "${email}"`]);
-  await world.deadLetter('email', (body) => body.includes(event.event_id));
-  await world.deadLetter('webhook', (body) => body.includes(event.event_id));
-  await world.deadLetter('sms', (body) => body.includes(event.event_id));
-  await world.deadLetter('AlarmEvents', (body) => body.includes('secret-poison'));
-  await world.delivery(client.tenant, ids[0] ?? '', 'delivered');
+  await harness.sendEvents([event, `{"secret-invalid-event": "${email}"`]);
+  await harness.deadLetter('email', (body) => body.includes(event.event_id));
+  await harness.deadLetter('webhook', (body) => body.includes(event.event_id));
+  await harness.deadLetter('sms', (body) => body.includes(event.event_id));
+  await harness.deadLetter('AlarmEvents', (body) => body.includes('secret-invalid-event'));
+  await harness.delivery(client.tenant, ids[0] ?? '', 'delivered');
   for (const queue of ['webhook', 'incidentpager', 'incidentrouter', 'atomfeed', 'managed'])
-    await world.drained(`Delivery-${queue}`);
-  mendMail();
-  mendTexts();
+    await harness.drainQueue(`Delivery-${queue}`);
+  acceptEmail();
+  acceptSms();
   await client.get('/notifications/secret-id?x=secret-query');
 
   const { token, secrets } = await accounts.webhookCredentials(client.tenant);
-  const { Items = [] } = await world.documents.send(new ScanCommand({ TableName: world.table('Deliveries') }));
-  const attributes = [...world.stack.queues.values()].flatMap(({ messages }) =>
+  const { Items = [] } = await harness.documents.send(new ScanCommand({ TableName: harness.table('Deliveries') }));
+  const attributes = [...harness.stack.queues.values()].flatMap(({ messages }) =>
     messages.map((message) => [...message.attributes]),
   );
   const written = {
-    logs: world.lines.join('\n'),
-    records: JSON.stringify(Items),
-    'failureReasons of dead letters': JSON.stringify(attributes),
+    logs: harness.lines.join('\n'),
+    'delivery records': JSON.stringify(Items),
+    'dead-letter attributes': JSON.stringify(attributes),
   };
-  const never = [
+  const secretsToFind = [
     email,
     contact,
     phone,
@@ -98,7 +92,7 @@ it('logs, records and the failureReasons of dead letters hold no recipient, key,
   ];
   expect(written.logs.length).toBeGreaterThan(1_000);
   expect(Items.length).toBeGreaterThanOrEqual(ids.length);
-  for (const [where, text] of Object.entries(written)) {
-    for (const secret of never) expect(text.includes(secret), `${secret} in the ${where}`).toBe(false);
+  for (const [source, text] of Object.entries(written)) {
+    for (const secret of secretsToFind) expect(text.includes(secret), `${secret} in the ${source}`).toBe(false);
   }
 });

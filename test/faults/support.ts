@@ -1,5 +1,6 @@
-import { setTimeout as pause } from 'node:timers/promises';
-import type { AwsCall } from '../../bin/local/aws/aws-service.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll } from 'vitest';
+import type { AwsCall, AwsService } from '../../bin/local/aws/aws-service.ts';
 import type { Fault } from '../../bin/local/aws/endpoint.ts';
 import { type LocalStack, type LocalStackOptions, startLocalStack } from '../../bin/local/stack.ts';
 import { moveMessages } from '../../bin/ops/redrive.ts';
@@ -8,27 +9,30 @@ import { connectApi } from '../support/api.ts';
 import { connectPipeline, until } from '../support/pipeline.ts';
 import { reachable } from '../support/running-stack.ts';
 
-/** A moment in the life of a call to AWS: the caller's Lambda is killed right before it is answered, or right after it was done. */
+/** An AWS call whose caller crashes: right before the call is applied, or right after. */
 export type CrashPoint = {
-  /** The function that dies, by a part of its name. */
+  /** Part of the name of the function that crashes. */
   caller: string;
   service: string;
   action: string;
   when: 'before' | 'after';
-  /** Looks into the request where the action alone does not tell. */
-  fits?: (body: string) => boolean;
+  /** Selects calls by their request body. */
+  matchesBody?: (body: string) => boolean;
 };
 
-/** Throttled, as each service says it. */
+/** A throttling error that all services use. */
 export const throttled = { status: 400, type: 'ThrottlingException', message: 'Rate exceeded' } as const;
 
-const called = (call: AwsCall, { caller, service, action, fits = () => true }: Omit<CrashPoint, 'when'>): boolean =>
+const matchesCall = (
+  call: AwsCall,
+  { caller, service, action, matchesBody = () => true }: Omit<CrashPoint, 'when'>,
+): boolean =>
   call.caller.includes(caller) &&
   call.service === service &&
   call.action === action &&
-  fits(call.body.toString('utf8'));
+  matchesBody(call.body.toString('utf8'));
 
-/** The declared stack in this process, with hands on its faults, its workers and its time. */
+/** Starts the local stack in this process, with control over faults, workers and time. */
 export const startFaultyStack = async (settings: Record<string, string> = {}, options: LocalStackOptions = {}) => {
   const lines: string[] = [];
   const stack: LocalStack = await startLocalStack({
@@ -44,77 +48,86 @@ export const startFaultyStack = async (settings: Record<string, string> = {}, op
   });
   const running = reachable(stack);
   const api = connectApi(running);
+  const pipeline = connectPipeline(running, api);
 
-  /** Makes the calls that fit fail, or their responses late or lost, until the result is called. */
-  const failing = (fault: ReturnType<Fault>, fits: (call: AwsCall) => boolean): (() => void) => {
-    const before = stack.endpoint.fault;
-    stack.endpoint.fault = (call) => (fits(call) ? fault : before(call));
+  /** Injects a fault into the matching AWS calls. @returns a function that removes the fault */
+  const injectFault = (fault: ReturnType<Fault>, matches: (call: AwsCall) => boolean): (() => void) => {
+    const previous = stack.endpoint.fault;
+    stack.endpoint.fault = (call) => (matches(call) ? fault : previous(call));
     return () => {
-      stack.endpoint.fault = before;
+      stack.endpoint.fault = previous;
     };
   };
 
-  /** Kills the caller at this point, once; the answer resolves when it is dead. */
-  const crashOnce = (point: CrashPoint): Promise<void> => {
-    const serve = stack.endpoint.services.get(point.service);
-    if (!serve) throw new Error(`There is no service ${point.service}.`);
-    return new Promise((resolve) => {
-      stack.endpoint.services.set(point.service, async (call) => {
-        if (!called(call, point)) return serve(call);
-        stack.endpoint.services.set(point.service, serve);
-        if (point.when === 'after') await serve(call);
-        stack.lambda.killOne(call.caller.replace(/^local-/, ''));
-        resolve();
-        return { status: 500, headers: {}, body: '' };
-      });
+  /** Replaces the handler of the first matching call of an AWS service. `serve` is the original handler. */
+  const interceptOnce = (
+    service: string,
+    matches: (call: AwsCall) => boolean,
+    handle: (call: AwsCall, serve: AwsService) => ReturnType<AwsService>,
+  ): void => {
+    const serve = stack.endpoint.services.get(service);
+    if (!serve) throw new Error(`There is no service ${service}.`);
+    stack.endpoint.services.set(service, async (call) => {
+      if (!matches(call)) return serve(call);
+      stack.endpoint.services.set(service, serve);
+      return handle(call, serve);
     });
   };
 
-  const pipeline = connectPipeline(running, api);
-
-  /** Brings forward whatever waits until this has happened; not while anybody works, or leases that are held would end. */
-  const hurried = async <Value>(happening: Promise<Value>): Promise<Value> => {
-    let hasHappened = false;
-    const done = happening.finally(() => {
-      hasHappened = true;
+  /** Crashes the caller at this point, once. Resolves after the crash. */
+  const crashOnce = (point: CrashPoint): Promise<void> =>
+    new Promise((resolve) => {
+      interceptOnce(
+        point.service,
+        (call) => matchesCall(call, point),
+        async (call, serve) => {
+          if (point.when === 'after') await serve(call);
+          stack.lambda.killOne(call.caller.replace(/^local-/, ''));
+          resolve();
+          return { status: 500, headers: {}, body: '' };
+        },
+      );
     });
-    while (!hasHappened) {
+
+  /**
+   * Advances the clock of the stack until the promise resolves, so that delayed messages become visible. Pauses while functions
+   * run, because their leases would expire.
+   */
+  const advanceUntil = async <Value>(promise: Promise<Value>): Promise<Value> => {
+    let isSettled = false;
+    const settled = promise.finally(() => {
+      isSettled = true;
+    });
+    while (!isSettled) {
       if (stack.lambda.busy() === 0) await stack.advance(5_000);
-      await pause(20);
+      await sleep(20);
     }
-    return done;
+    return settled;
   };
 
-  /** Resolves when a queue and its retries are empty, whatever waits in them being brought forward. */
-  const drained = (queueName: string): Promise<true> => {
+  /** Advances the clock until a queue and its retry queue are empty. */
+  const drainQueue = (queueName: string): Promise<true> => {
     const queues = [queueName, `${queueName}-Retries`].flatMap((name) => stack.queues.get(name) ?? []);
     if (queues.length === 0) throw new Error(`There is no queue ${queueName}.`);
-    // Both at one moment: a message goes from one to the other.
-    const isEmpty = () => queues.every(({ messages }) => messages.length === 0);
-    return hurried(until(async () => (isEmpty() ? true : undefined)));
+    // Both are checked at the same moment, because messages move between them.
+    const areEmpty = () => queues.every(({ messages }) => messages.length === 0);
+    return advanceUntil(until(async () => (areEmpty() ? true : undefined)));
   };
 
-  /** The record of a notification's one delivery after its first attempt. */
-  const attempted = (tenant: string, id: string) =>
-    until(async () => (await pipeline.deliveries(tenant, id)).find(({ attempt_count }) => attempt_count > 0));
+  /** Resolves with a delivery of the notification once it has an attempt. */
+  const attemptedDelivery = (tenant: string, notificationId: string) =>
+    until(async () =>
+      (await pipeline.deliveries(tenant, notificationId)).find(({ attempt_count }) => attempt_count > 0),
+    );
 
-  /** Resolves when so many deliveries of a notification are no longer open, the dead ones included. */
-  const ended = (tenant: string, id: string, amount: number) =>
+  const deliveriesExcept = (statuses: readonly string[]) => (tenant: string, notificationId: string, count: number) =>
     until(async () => {
-      const found = (await pipeline.deliveries(tenant, id)).filter(({ status }) => status !== 'pending');
-      return found.length === amount ? found : undefined;
+      const all = await pipeline.deliveries(tenant, notificationId);
+      const found = all.filter(({ status }) => !statuses.includes(status));
+      return found.length === count ? found : undefined;
     });
 
-  /** Resolves when so many deliveries of a notification have ended. */
-  const settled = (tenant: string, id: string, amount: number) =>
-    until(async () => {
-      const ended = (await pipeline.deliveries(tenant, id)).filter(
-        ({ status }) => !['pending', 'failed'].includes(status),
-      );
-      return ended.length === amount ? ended : undefined;
-    });
-
-  /** Moves a type's dead letters to its queue, as ops do. */
+  /** Moves the dead letters of a type to its queue, as operators do. */
   const redrive = async (type: NotificationTypeId): Promise<void> => {
     const to = stack.queues.get(`Delivery-${type}`)?.settings.url;
     if (to === undefined) throw new Error(`There is no queue of ${type}.`);
@@ -123,19 +136,30 @@ export const startFaultyStack = async (settings: Record<string, string> = {}, op
 
   return {
     stack,
+    /** The log lines of the stack so far. */
     lines,
-    failing,
+    injectFault,
+    interceptOnce,
     crashOnce,
-    drained,
-    attempted,
-    hurried,
-    ended,
-    settled,
+    advanceUntil,
+    drainQueue,
+    attemptedDelivery,
+    /** Resolves once `count` deliveries of the notification are no longer pending. */
+    endedDeliveries: deliveriesExcept(['pending']),
+    /** Resolves once `count` deliveries of the notification are neither pending nor failed. */
+    completedDeliveries: deliveriesExcept(['pending', 'failed']),
     redrive,
     ...api,
     ...pipeline,
   };
 };
 
-/** The declared stack, as tests of faults hold it. */
+/** A local stack with control over faults, workers and time. */
 export type FaultyStack = Awaited<ReturnType<typeof startFaultyStack>>;
+
+/** Starts the stack for a test file or an async describe, and stops it after the tests. */
+export const useFaultyStack = async (...options: Parameters<typeof startFaultyStack>): Promise<FaultyStack> => {
+  const harness = await startFaultyStack(...options);
+  afterAll(() => harness.stack.stop());
+  return harness;
+};

@@ -1,55 +1,59 @@
 import { UpdateCommand } from '@aws-sdk/lib-dynamodb';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { type Client, webhook } from '../support/api.ts';
 import { alarmEvent, until } from '../support/pipeline.ts';
 import { openSink, type Sink } from '../support/sink-of-test.ts';
-import { type FaultyStack, startFaultyStack } from './support.ts';
+import { useFaultyStack } from './support.ts';
 
-describe('one tenant does not stop another', () => {
-  let world: FaultyStack;
-  let greedy: Client;
-  let quiet: Client;
-  beforeAll(async () => {
-    world = await startFaultyStack();
-    [greedy, quiet] = [await world.newClient(), await world.newClient()];
-  });
-  afterAll(() => world.stack.stop());
+const harness = await useFaultyStack();
+const affected = await harness.newClient();
+const unaffected = await harness.newClient();
 
-  const webhookOf = (client: Client, sink: Sink, details = {}) =>
+describe('a tenant is unaffected by another tenant', () => {
+  const createWebhook = (client: Client, sink: Sink, details = {}) =>
     client.create({ ...webhook, details: { url: sink.url, ...details } });
 
-  /** Events of both tenants that the dispatch reads in one batch. */
-  const mixedEvents = (greedyIds: string[], quietId: string) =>
-    Array.from({ length: 5 }, () => [alarmEvent(greedy.tenant, greedyIds), alarmEvent(quiet.tenant, [quietId])]).flat();
+  /** Returns events of both tenants, which the dispatch receives in one batch. */
+  const mixedEvents = (affectedIds: string[], unaffectedId: string) =>
+    Array.from({ length: 5 }, () => [
+      alarmEvent(affected.tenant, affectedIds),
+      alarmEvent(unaffected.tenant, [unaffectedId]),
+    ]).flat();
 
-  it('whose notifications DynamoDB throttles: the other one is not delayed by a single return to a queue', async () => {
-    const [own, other] = [await openSink(), await openSink()];
-    const [ownId, otherId] = [await webhookOf(greedy, own), await webhookOf(quiet, other)];
-    const recover = world.stack.dynamodb.throttle({
-      table: world.table('Notifications'),
-      partitionKey: (key) => key.endsWith(greedy.tenant),
+  it('whose partition key DynamoDB throttles', async () => {
+    const [affectedSink, unaffectedSink] = [await openSink(), await openSink()];
+    const [affectedId, unaffectedId] = [
+      await createWebhook(affected, affectedSink),
+      await createWebhook(unaffected, unaffectedSink),
+    ];
+    const recover = harness.stack.dynamodb.throttle({
+      table: harness.table('Notifications'),
+      partitionKey: (key) => key.endsWith(affected.tenant),
     });
-    await world.sendEvents(mixedEvents([ownId], otherId));
-    await other.wait(5);
-    expect(own.received).toEqual([]);
-    expect(world.lines.filter((line) => /internal_errors?=[1-9]/.test(line))).toEqual([]);
-    await until(async () => world.lines.find((line) => /throttled_keys=[1-9]/.test(line)));
+    await harness.sendEvents(mixedEvents([affectedId], unaffectedId));
+    await unaffectedSink.wait(5);
+    expect(affectedSink.received).toEqual([]);
+    expect(harness.lines.filter((line) => /internal_errors?=[1-9]/.test(line))).toEqual([]);
+    await until(async () => harness.lines.find((line) => /throttled_keys=[1-9]/.test(line)));
     recover();
-    await world.hurried(own.wait(5));
-    await world.drained('Delivery-AlarmEvents');
-    await world.drained('Delivery-webhook');
-    expect([own.received.length, other.received.length]).toEqual([5, 5]);
+    await harness.advanceUntil(affectedSink.wait(5));
+    await harness.drainQueue('Delivery-AlarmEvents');
+    await harness.drainQueue('Delivery-webhook');
+    expect([affectedSink.received.length, unaffectedSink.received.length]).toEqual([5, 5]);
   });
 
-  it('whose notification this version cannot read: only its own deliveries wait', async () => {
-    const [own, other] = [await openSink(), await openSink()];
-    const [unreadable, readable] = [await webhookOf(greedy, own), await webhookOf(greedy, own)];
-    const otherId = await webhookOf(quiet, other);
-    const key = { pk: `notification#${greedy.tenant}`, sk: unreadable };
+  it('whose notification is unreadable', async () => {
+    const [affectedSink, unaffectedSink] = [await openSink(), await openSink()];
+    const [unreadable, readable] = [
+      await createWebhook(affected, affectedSink),
+      await createWebhook(affected, affectedSink),
+    ];
+    const unaffectedId = await createWebhook(unaffected, unaffectedSink);
+    const key = { pk: `notification#${affected.tenant}`, sk: unreadable };
     const setType = (type: string) =>
-      world.documents.send(
+      harness.documents.send(
         new UpdateCommand({
-          TableName: world.table('Notifications'),
+          TableName: harness.table('Notifications'),
           Key: key,
           UpdateExpression: 'SET #type = :type',
           ExpressionAttributeNames: { '#type': 'type' },
@@ -57,17 +61,17 @@ describe('one tenant does not stop another', () => {
         }),
       );
     await setType('carrierpigeon');
-    await world.sendEvents(mixedEvents([unreadable, readable], otherId));
-    await Promise.all([own.wait(5), other.wait(5)]);
-    await until(async () => world.lines.find((line) => line.includes('unreadable_notifications=')));
-    const listed = await greedy.get('/notifications');
+    await harness.sendEvents(mixedEvents([unreadable, readable], unaffectedId));
+    await Promise.all([affectedSink.wait(5), unaffectedSink.wait(5)]);
+    await until(async () => harness.lines.find((line) => line.includes('unreadable_notifications=')));
+    const listed = await affected.get('/notifications');
     expect(listed.status).toBe(200);
     expect(listed.text).toContain(readable);
     expect(listed.text).not.toContain(unreadable);
     await setType('webhook');
-    await world.hurried(own.wait(10));
-    await world.drained('Delivery-AlarmEvents');
-    await world.drained('Delivery-webhook');
-    expect([own.received.length, other.received.length]).toEqual([10, 5]);
+    await harness.advanceUntil(affectedSink.wait(10));
+    await harness.drainQueue('Delivery-AlarmEvents');
+    await harness.drainQueue('Delivery-webhook');
+    expect([affectedSink.received.length, unaffectedSink.received.length]).toEqual([10, 5]);
   });
 });

@@ -74,16 +74,16 @@ export const exercisePipeline = async (
       (call) => call.caller === `Delivery-${caller}` && call.action === action && call.resource.endsWith(resource),
     );
   const untilEverySender = (isDone: (type: NotificationTypeId) => boolean) =>
-    world.hurried(until(async () => (notificationTypeIds.every(isDone) ? true : undefined)));
+    world.advanceUntil(until(async () => (notificationTypeIds.every(isDone) ? true : undefined)));
 
   // The first call of every consumer fails (`throttleFirstCall`), so each returns a message to its queue before it
   // delivers.
   const event = alarmEvent(client.tenant, ids);
   await world.sendEvents([event, '{not an event']);
-  for (const id of ids) await world.hurried(world.ended(client.tenant, id, 1));
+  for (const id of ids) await world.advanceUntil(world.endedDeliveries(client.tenant, id, 1));
 
   // One queue rejects its message, so the dispatch continues in another message.
-  const stopFailing = world.failing(
+  const stopFailing = world.injectFault(
     { status: 500, type: 'InternalError', message: '' },
     ({ service, action, body }) =>
       service === 'sqs' &&
@@ -92,7 +92,7 @@ export const exercisePipeline = async (
       !hasCalled('dispatch-alarm-events', 'sqs:SendMessage', 'Delivery-AlarmEvents'),
   );
   await world.sendEvents([alarmEvent(client.tenant, ids)]);
-  for (const id of ids) await world.hurried(world.ended(client.tenant, id, 2));
+  for (const id of ids) await world.advanceUntil(world.endedDeliveries(client.tenant, id, 2));
   stopFailing();
 
   // Reusing an event ID with different content is a conflict, which each sender records.
@@ -128,7 +128,7 @@ export const exercisePipeline = async (
   const QueueUrl = queues.get('EmailEvents-Queue')?.settings.url;
   for (let time = 0; time < 2; time++) await world.sqs.send(new SendMessageCommand({ QueueUrl, MessageBody: bounce }));
   const hasRead = () => calls.some(({ caller, action }) => caller === RECORDER && action === 'dynamodb:GetItem');
-  await world.hurried(until(async () => (hasRead() ? true : undefined)));
+  await world.advanceUntil(until(async () => (hasRead() ? true : undefined)));
 
   // Another worker holds the incident locks, then releases them.
   const contended = alarmEvent(client.tenant, ids);

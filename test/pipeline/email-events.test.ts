@@ -15,46 +15,47 @@ const { client, connect, stop } = await startDatabase();
 afterAll(stop);
 const deliveries = createDeliveryRepository(client, 'deliveries');
 
-const NOW = Date.UTC(2026, 0, 1);
+const NOW_MS = Date.UTC(2026, 0, 1);
 const environment = { DELIVERIES_TABLE: 'deliveries', EMAIL_EVENTS_QUEUE: 'https://sqs/email-events' };
 
-/** The visibility changes that the recorder asks for: the queue, the message and the seconds. */
-let visibility: [url: string, messageId: string, seconds: number][] = [];
+/** The visibility changes of the recorder. */
+let visibilityChanges: [url: string, messageId: string, seconds: number][] = [];
 const queues = {
   changeVisibility: async (url: string, { messageId }: SQSRecord, seconds: number) => {
-    visibility.push([url, messageId, seconds]);
+    visibilityChanges.push([url, messageId, seconds]);
   },
 };
 
-/** Hands one batch of messages to a recorder, and returns the ids of those that are reported as failed. */
-const handBatch = async (messages: readonly Partial<SQSRecord>[], database = client, queue = queues) => {
-  const recorder = createEmailEventRecorder(database, queue, environment, () => NOW);
+/** Invokes a recorder with a batch. @returns the IDs of the batch item failures */
+const recordBatch = async (messages: readonly Partial<SQSRecord>[], database = client, queue = queues) => {
+  const recorder = createEmailEventRecorder(database, queue, environment, () => NOW_MS);
   const { batchItemFailures } = await recorder({ Records: messages.map(queueRecord) });
   return batchItemFailures.map(({ itemIdentifier }) => itemIdentifier);
 };
 
-/** Hands over one event of SES as the body of a message. */
-const record = (event: unknown) => handBatch([{ body: event === undefined ? '' : JSON.stringify(event) }]);
+const record = (event: unknown) => recordBatch([{ body: event === undefined ? '' : JSON.stringify(event) }]);
 
-/** What the function writes: its log and its metrics. */
+/** The logs and metrics of the recorder. */
 let written = '';
 beforeEach(() => {
   written = '';
-  visibility = [];
-  const keep = (text: string | Uint8Array) => {
+  visibilityChanges = [];
+  const append = (text: string | Uint8Array) => {
     written += text;
     return true;
   };
-  for (const stream of [process.stdout, process.stderr]) vi.spyOn(stream, 'write').mockImplementation(keep);
+  for (const stream of [process.stdout, process.stderr]) vi.spyOn(stream, 'write').mockImplementation(append);
   return () => vi.restoreAllMocks();
 });
 
-/** What is counted of a batch whatever is in it. */
-const ofBatches = ['internal_errors', 'handled', 'oldest_unprocessed_seconds'];
-const counted = () =>
-  (written.match(/"Name":"\w+"/g) ?? []).map((name) => name.slice(8, -1)).filter((name) => !ofBatches.includes(name));
+/** The metrics of every batch. */
+const batchMetricNames = ['internal_errors', 'handled', 'oldest_unprocessed_seconds'];
+const countedMetrics = () =>
+  (written.match(/"Name":"\w+"/g) ?? [])
+    .map((name) => name.slice(8, -1))
+    .filter((name) => !batchMetricNames.includes(name));
 
-const batchMetrics = z.object({
+const batchMetricsLine = z.object({
   service: z.string(),
   function: z.string(),
   internal_errors: z.number(),
@@ -62,38 +63,41 @@ const batchMetrics = z.object({
   oldest_unprocessed_seconds: z.number(),
 });
 /** The metrics of each batch, with their dimensions. */
-const countedOfBatches = () =>
+const batchMetrics = () =>
   written
     .split('\n')
     .filter((line) => line.includes('oldest_unprocessed_seconds'))
-    .map((line) => batchMetrics.parse(JSON.parse(line)));
+    .map((line) => batchMetricsLine.parse(JSON.parse(line)));
 
-const claimedBy = (notification_id: string, owner: string, now: number) =>
-  claimedRecord({ event: alarmEvent(), notification_id, event_time_ms: now, content_hash: 'hash' }, owner, now);
+const claimedBy = (notification_id: string, claimId: string, nowMs: number) =>
+  claimedRecord({ event: alarmEvent(), notification_id, event_time_ms: nowMs, content_hash: 'hash' }, claimId, nowMs);
 
-/** A delivery to a new notification, in this state. */
-const delivery = async (status: 'delivered' | 'failed' | 'superseded' | 'cancelled' | 'pending', lease = 0) => {
+/** Records a delivery to a new notification. */
+const recordDelivery = async (
+  status: 'delivered' | 'failed' | 'superseded' | 'cancelled' | 'pending',
+  leaseUntilMs = 0,
+) => {
   const id = newNotificationId();
-  const claimed = claimedBy(id, 'owner', NOW - 1_000);
-  await deliveries.claim(claimed, NOW - 1_000);
+  const claimed = claimedBy(id, 'owner', NOW_MS - 1_000);
+  await deliveries.claim(claimed, NOW_MS - 1_000);
   await deliveries.update(
     claimed,
-    status === 'pending' ? { ...claimed, lease_until_ms: lease } : withStatus(claimed, status),
+    status === 'pending' ? { ...claimed, lease_until_ms: leaseUntilMs } : withStatus(claimed, status),
   );
   return { id, claimed, tags: emailTags(alarmEvent(), id) };
 };
 
-const wrapped = (tags: Record<string, string>) =>
+const asLists = (tags: Record<string, string>) =>
   Object.fromEntries(Object.entries(tags).map(([name, value]) => [name, [value]]));
 
-/** An event as SES puts it on the bus. */
-const mailEvent = (eventType: EmailEventKind, tags: Record<string, string> = {}) => ({
+/** Returns an SES event as EventBridge delivers it. */
+const emailEvent = (eventType: EmailEventKind, tags: Record<string, string> = {}) => ({
   version: '0',
   id: '5e9c5f4e-0000-4000-8000-000000000000',
   'detail-type': 'Email Bounced',
   source: 'aws.ses',
   account: '111111111111',
-  resources: ['arn:aws:ses:eu-west-1:111111111111:configuration-set/ours'],
+  resources: ['arn:aws:ses:eu-west-1:111111111111:configuration-set/notifications'],
   detail: {
     eventType,
     bounce: {
@@ -105,145 +109,144 @@ const mailEvent = (eventType: EmailEventKind, tags: Record<string, string> = {})
       source: 'notifications@example.com',
       destination: ['secret@example.com'],
       commonHeaders: { subject: 'secret subject' },
-      tags: { 'ses:configuration-set': ['ours'], 'ses:from-domain': ['example.com'], ...wrapped(tags) },
+      tags: { 'ses:configuration-set': ['notifications'], 'ses:from-domain': ['example.com'], ...asLists(tags) },
     },
   },
 });
 
-describe('a mail that bounced or was rejected', () => {
+describe('a bounced or rejected email', () => {
   it.each([
     ['Bounce', 'email_bounces'],
     ['Reject', 'email_rejects'],
-  ] as const)('marks its delivery as bounced, and leaves all else of it: %s', async (kind, metric) => {
-    const { claimed, tags } = await delivery('delivered');
-    await record(mailEvent(kind, tags));
+  ] as const)('sets only the status of its delivery to bounced: %s', async (kind, metric) => {
+    const { claimed, tags } = await recordDelivery('delivered');
+    await record(emailEvent(kind, tags));
     expect(await deliveries.read(claimed)).toEqual({ ...withStatus(claimed, 'delivered'), status: 'bounced' });
-    expect(counted()).toEqual([metric]);
+    expect(countedMetrics()).toEqual([metric]);
   });
 
-  it('ends its delivery: the event that comes again is not sent again', async () => {
-    const { id, tags } = await delivery('delivered');
-    await record(mailEvent('Bounce', tags));
-    const again = claimedBy(id, 'other', NOW);
-    expect(await deliveries.claim(again, NOW)).toMatchObject({ kind: 'ended' });
+  it('ends its delivery, so that a repeated alarm event is not delivered', async () => {
+    const { id, tags } = await recordDelivery('delivered');
+    await record(emailEvent('Bounce', tags));
+    expect(await deliveries.claim(claimedBy(id, 'other', NOW_MS), NOW_MS)).toMatchObject({ kind: 'ended' });
   });
 
-  it('marks it once, however often the event comes', async () => {
-    const { claimed, tags } = await delivery('delivered');
-    for (let time = 0; time < 3; time++) await record(mailEvent('Bounce', tags));
+  it('counts repeated events separately', async () => {
+    const { claimed, tags } = await recordDelivery('delivered');
+    for (let count = 0; count < 3; count++) await record(emailEvent('Bounce', tags));
     expect(await deliveries.read(claimed)).toMatchObject({ status: 'bounced' });
-    expect(counted()).toEqual(['email_bounces', 'mail_events_repeated', 'mail_events_repeated']);
+    expect(countedMetrics()).toEqual(['email_bounces', 'email_events_repeated', 'email_events_repeated']);
   });
 
   it.each(['failed', 'superseded', 'cancelled', 'pending'] as const)(
-    'does not touch a delivery that is %s',
+    'does not change a delivery that is %s',
     async (status) => {
-      const { claimed, tags } = await delivery(status);
-      await record(mailEvent('Bounce', tags));
+      const { claimed, tags } = await recordDelivery(status);
+      await record(emailEvent('Bounce', tags));
       expect(await deliveries.read(claimed)).toMatchObject({ status });
-      expect(counted()).toEqual(['email_bounces']);
+      expect(countedMetrics()).toEqual(['email_bounces']);
     },
   );
 
-  it('is received again while its sender is still at job on the delivery, which is no error', async () => {
-    const { claimed, tags } = await delivery('pending', NOW + 1);
-    expect(await record(mailEvent('Bounce', tags))).toEqual(['message-1']);
-    expect(visibility).toEqual([['https://sqs/email-events', 'message-1', 2]]);
-    expect(counted()).toEqual([]);
-    expect(countedOfBatches()).toMatchObject([{ internal_errors: 0, handled: 0 }]);
+  it('returns to the queue while the sender holds the claim, which is not an error', async () => {
+    const { claimed, tags } = await recordDelivery('pending', NOW_MS + 1);
+    expect(await record(emailEvent('Bounce', tags))).toEqual(['message-1']);
+    expect(visibilityChanges).toEqual([['https://sqs/email-events', 'message-1', 2]]);
+    expect(countedMetrics()).toEqual([]);
+    expect(batchMetrics()).toMatchObject([{ internal_errors: 0, handled: 0 }]);
     await deliveries.complete(withStatus(claimed, 'delivered'));
-    expect(await record(mailEvent('Bounce', tags))).toEqual([]);
+    expect(await record(emailEvent('Bounce', tags))).toEqual([]);
     expect(await deliveries.read(claimed)).toMatchObject({ status: 'bounced' });
   });
 
-  it('is marked once where the answer of the write was lost and the SDK repeats it', async () => {
-    const { claimed, tags } = await delivery('delivered');
-    const body = JSON.stringify(mailEvent('Bounce', tags));
-    expect(await handBatch([{ body }], losingAnswer(connect({ maxAttempts: 2 }), 'UpdateItemCommand'))).toEqual([]);
+  it('sets the status if the response of the write is lost and the SDK repeats it', async () => {
+    const { claimed, tags } = await recordDelivery('delivered');
+    const body = JSON.stringify(emailEvent('Bounce', tags));
+    expect(await recordBatch([{ body }], losingAnswer(connect({ maxAttempts: 2 }), 'UpdateItemCommand'))).toEqual([]);
     expect(await deliveries.read(claimed)).toEqual({ ...withStatus(claimed, 'delivered'), status: 'bounced' });
   });
 
-  it('makes no record where there is none', async () => {
+  it('creates no record', async () => {
     const id = newNotificationId();
     const tags = emailTags(alarmEvent(), id);
-    await record(mailEvent('Bounce', tags));
-    const key = claimedBy(id, '', NOW);
+    await record(emailEvent('Bounce', tags));
+    const key = claimedBy(id, '', NOW_MS);
     expect(await deliveries.read(key)).toBeUndefined();
-    expect(counted()).toEqual(['email_bounces']);
+    expect(countedMetrics()).toEqual(['email_bounces']);
   });
 });
 
 describe('a batch of email events', () => {
-  const at = (seconds: number, receives = 1) => ({
-    ApproximateReceiveCount: String(receives),
-    SentTimestamp: String(NOW - seconds * 1_000),
+  const attributes = (ageSeconds: number, receiveCount = 1) => ({
+    ApproximateReceiveCount: String(receiveCount),
+    SentTimestamp: String(NOW_MS - ageSeconds * 1_000),
     SenderId: 'events.amazonaws.com',
     ApproximateFirstReceiveTimestamp: '0',
   });
   const throttledOnce = () => throttled(connect({ maxAttempts: 1 }), 'UpdateItemCommand', 1);
 
-  it('reports only the messages that the table did not answer for, and handles the others', async () => {
-    const [failing, fine] = [await delivery('delivered'), await delivery('delivered')];
-    const messages = [failing, fine].map(({ tags }, index) => ({
+  it('returns only the messages whose write failed', async () => {
+    const [throttledDelivery, healthyDelivery] = [await recordDelivery('delivered'), await recordDelivery('delivered')];
+    const messages = [throttledDelivery, healthyDelivery].map(({ tags }, index) => ({
       messageId: `message-${index}`,
-      body: JSON.stringify(mailEvent('Bounce', tags)),
-      attributes: at(300 - index, 7),
+      body: JSON.stringify(emailEvent('Bounce', tags)),
+      attributes: attributes(300 - index, 7),
     }));
-    expect(await handBatch(messages, throttledOnce())).toEqual(['message-0']);
-    expect(visibility).toEqual([['https://sqs/email-events', 'message-0', 90]]);
-    expect(await deliveries.read(fine.claimed)).toMatchObject({ status: 'bounced' });
-    expect(countedOfBatches()).toMatchObject([
+    expect(await recordBatch(messages, throttledOnce())).toEqual(['message-0']);
+    expect(visibilityChanges).toEqual([['https://sqs/email-events', 'message-0', 90]]);
+    expect(await deliveries.read(healthyDelivery.claimed)).toMatchObject({ status: 'bounced' });
+    expect(batchMetrics()).toMatchObject([
       { function: 'record-email-events', internal_errors: 1, handled: 1, oldest_unprocessed_seconds: 300 },
     ]);
   });
 
-  it('counts zeros where nothing fails, so that an alarm ends', async () => {
-    await record(mailEvent('Complaint'));
-    expect(countedOfBatches()).toMatchObject([{ internal_errors: 0, handled: 1, oldest_unprocessed_seconds: 0 }]);
+  it('emits zeros if nothing fails, so that alarms recover', async () => {
+    await record(emailEvent('Complaint'));
+    expect(batchMetrics()).toMatchObject([{ internal_errors: 0, handled: 1, oldest_unprocessed_seconds: 0 }]);
   });
 
-  it('reports a message whose visibility cannot be changed, too', async () => {
-    const { tags } = await delivery('delivered');
+  it('reports a message as failed even if its visibility cannot be changed', async () => {
+    const { tags } = await recordDelivery('delivered');
     const queue = { changeVisibility: () => Promise.reject(new Error('secret')) };
-    const body = JSON.stringify(mailEvent('Bounce', tags));
-    expect(await handBatch([{ body }], throttledOnce(), queue)).toEqual(['message-1']);
+    const body = JSON.stringify(emailEvent('Bounce', tags));
+    expect(await recordBatch([{ body }], throttledOnce(), queue)).toEqual(['message-1']);
     expect(written).toContain('visibility change failed');
     expect(written).not.toContain('secret');
   });
 });
 
-describe('a mail', () => {
-  it('that is complained of has arrived: its delivery stays as it is', async () => {
-    const { claimed, tags } = await delivery('delivered');
-    await record(mailEvent('Complaint', tags));
+describe('an email event', () => {
+  it('for a complaint does not change the delivery', async () => {
+    const { claimed, tags } = await recordDelivery('delivered');
+    await record(emailEvent('Complaint', tags));
     expect(await deliveries.read(claimed)).toMatchObject({ status: 'delivered' });
-    expect(counted()).toEqual(['email_complaints']);
+    expect(countedMetrics()).toEqual(['email_complaints']);
   });
 
-  it('of a test has no record, and is counted', async () => {
-    await record(mailEvent('Bounce'));
-    expect(counted()).toEqual(['email_bounces']);
+  it('for the email of a test is counted', async () => {
+    await record(emailEvent('Bounce'));
+    expect(countedMetrics()).toEqual(['email_bounces']);
   });
 
-  it('is logged by ids alone', async () => {
-    const { id, tags } = await delivery('delivered');
-    await record(mailEvent('Bounce', tags));
+  it('is logged without recipients, subjects or server responses', async () => {
+    const { id, tags } = await recordDelivery('delivered');
+    await record(emailEvent('Bounce', tags));
     expect(written).toContain(`"notification_id":"${id}"`);
     expect(written).toContain('"tenant_id":"acme"');
     expect(written).not.toContain('secret');
   });
 });
 
-describe('what is no event of a mail', () => {
-  const deep = JSON.parse('['.repeat(500) + ']'.repeat(500));
+describe('a message that is not an email event', () => {
+  const deeplyNested = JSON.parse('['.repeat(500) + ']'.repeat(500));
   it.each([
-    ['nothing', undefined],
-    ['a text', 'Bounce'],
-    ['deep nesting', deep],
-    ['another source', { ...mailEvent('Bounce'), source: 'secret' }],
-    ['another kind', { ...mailEvent('Bounce'), detail: { ...mailEvent('Bounce').detail, eventType: 'Send' } }],
+    ['an empty body', undefined],
+    ['a string', 'Bounce'],
+    ['deep nesting', deeplyNested],
+    ['an event of another source', { ...emailEvent('Bounce'), source: 'secret' }],
+    ['another event type', { ...emailEvent('Bounce'), detail: { ...emailEvent('Bounce').detail, eventType: 'Send' } }],
     [
-      'an id with a line break',
+      'an ID with a line break',
       { source: 'aws.ses', detail: { eventType: 'Bounce', mail: { messageId: 'a\nb', tags: {} } } },
     ],
     [
@@ -251,10 +254,10 @@ describe('what is no event of a mail', () => {
       { source: 'aws.ses', detail: { eventType: 'Bounce', mail: { messageId: 'a', tags: { tenant: ['a', 'b'] } } } },
     ],
     ['no tags', { source: 'aws.ses', detail: { eventType: 'Bounce', mail: { messageId: 'a' } } }],
-  ])('is counted and deleted: %s', async (_, event) => {
+  ])('is counted and acknowledged: %s', async (_, event) => {
     expect(await record(event)).toEqual([]);
-    expect(counted()).toEqual(['mail_events_ignored']);
-    expect(countedOfBatches()).toMatchObject([{ internal_errors: 0, handled: 1 }]);
+    expect(countedMetrics()).toEqual(['email_events_ignored']);
+    expect(batchMetrics()).toMatchObject([{ internal_errors: 0, handled: 1 }]);
     expect(written).not.toContain('secret');
   });
 });

@@ -1,7 +1,8 @@
 import { SQSClient } from '@aws-sdk/client-sqs';
-import { afterAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
 import { createDeliveryRepository } from '../../shared/adapters/deliveries/delivery-repository.ts';
+import { logger } from '../../shared/adapters/logger.ts';
 import { createQueues } from '../../shared/adapters/queues.ts';
 import { type AttemptOutcome, failed } from '../../shared/domain/attempt-outcome.ts';
 import { deliveryId } from '../../shared/domain/delivery-key.ts';
@@ -16,48 +17,65 @@ import { queueRecord } from '../support/queue-record.ts';
 
 const { client, stop } = await startDatabase();
 afterAll(stop);
+
+beforeEach(() => {
+  for (const level of ['warn', 'error'] as const) vi.spyOn(logger, level).mockImplementation(() => undefined);
+  return () => vi.restoreAllMocks();
+});
+
 const deliveries = createDeliveryRepository(client, 'deliveries');
 
-const NOW = Date.UTC(2026, 0, 1);
-const address = (name: string) => `https://sqs.example.com/1/${name}`;
+const NOW_MS = Date.UTC(2026, 0, 1);
+const queueUrl = (name: string) => `https://sqs.example.com/1/${name}`;
 const queueUrls = {
-  email: address('email'),
-  technicalContactsEmail: address('technicalContactsEmail'),
-  webhook: address('webhook'),
-  sms: address('sms'),
-  incidentpager: address('incidentpager'),
-  incidentrouter: address('incidentrouter'),
-  atomfeed: address('atomfeed'),
-  managed: address('managed'),
+  email: queueUrl('email'),
+  technicalContactsEmail: queueUrl('technicalContactsEmail'),
+  webhook: queueUrl('webhook'),
+  sms: queueUrl('sms'),
+  incidentpager: queueUrl('incidentpager'),
+  incidentrouter: queueUrl('incidentrouter'),
+  atomfeed: queueUrl('atomfeed'),
+  managed: queueUrl('managed'),
 };
 const delivered: AttemptOutcome = { result: 'delivered', explanation: '' };
 
-const batchInput = z.object({
+const sqsInput = z.object({
   QueueUrl: z.string(),
-  Entries: z.array(
-    z.object({
-      DelaySeconds: z.number(),
-      MessageAttributes: z.record(z.string(), z.object({ StringValue: z.string() })),
-    }),
-  ),
+  VisibilityTimeout: z.optional(z.number()),
+  Entries: z
+    .array(
+      z.object({
+        DelaySeconds: z.number(),
+        MessageAttributes: z.record(z.string(), z.object({ StringValue: z.string() })),
+      }),
+    )
+    .default([]),
 });
 
-type Sent = { queue: string; seconds: number; waits: string | undefined; isOlder: boolean };
+type SentMessage = { queue: string; delaySeconds: number; waitCount: string | undefined; isOlder: boolean };
 
-/** The sender of pagers, whose SQS keeps what it is given, for one notification. */
-const setUp = ({ timeLeft = 30_000, outcome = delivered }: { timeLeft?: number; outcome?: AttemptOutcome } = {}) => {
+/** Sets up the incident pager's sender for one notification, with an SQS client that records the requests. */
+const setUp = ({
+  timeLeftMs = 30_000,
+  outcome = delivered,
+}: {
+  timeLeftMs?: number;
+  outcome?: AttemptOutcome;
+} = {}) => {
   const sqs = new SQSClient({ region: 'local-1', credentials: { accessKeyId: 'none', secretAccessKey: 'none' } });
-  const sent: Sent[] = [];
-  let requests = 0;
+  const sent: SentMessage[] = [];
+  const visibilityTimeouts: number[] = [];
+  let requestCount = 0;
   sqs.middlewareStack.add(
     () => async (args) => {
-      requests++;
-      const { QueueUrl, Entries } = batchInput.parse(args.input);
+      requestCount++;
+      const { QueueUrl, VisibilityTimeout, Entries } = sqsInput.parse(args.input);
+      if (VisibilityTimeout !== undefined) visibilityTimeouts.push(VisibilityTimeout);
       sent.push(
         ...Entries.map(({ DelaySeconds, MessageAttributes }) => ({
           queue: QueueUrl,
-          seconds: DelaySeconds,
-          waits: MessageAttributes.lock_wait_count?.StringValue,
+          delaySeconds: DelaySeconds,
+          waitCount: MessageAttributes.lock_wait_count?.StringValue,
           isOlder: MessageAttributes.newer_event_waits !== undefined,
         })),
       );
@@ -70,157 +88,198 @@ const setUp = ({ timeLeft = 30_000, outcome = delivered }: { timeLeft?: number; 
     type: 'incidentpager',
     transport,
     deliveries,
-    queues: createQueues(sqs, () => NOW),
+    queues: createQueues(sqs, () => NOW_MS),
     queueUrls,
-    retryQueueUrl: address('incidentpager-Retries'),
-    deadLetterQueueUrl: address('incidentpager-DeadLetters'),
+    retryQueueUrl: queueUrl('incidentpager-Retries'),
+    deadLetterQueueUrl: queueUrl('incidentpager-DeadLetters'),
     retryDelayScale: 1,
     sendsDeadLetterEmail: false,
-    clock: () => NOW,
+    clock: () => NOW_MS,
     isTenantThrottled: () => false,
   };
   const notificationId = newNotificationId();
-  const job = (time: number, from = 'incidentpager', attributes: Record<string, string> = {}): DeliveryJob => {
-    const event = alarmEvent({ event_id: `e${time}` });
+  const job = (
+    eventTimeMs: number,
+    queueName = 'incidentpager',
+    attributes: Record<string, string> = {},
+  ): DeliveryJob => {
+    const event = alarmEvent({ event_id: `e${eventTimeMs}` });
     return {
       dependencies,
       message: queueRecord({
-        messageId: `m${time}`,
-        body: `text ${time}`,
-        eventSourceARN: `arn:aws:sqs:local-1:1:${from}`,
+        messageId: `m${eventTimeMs}`,
+        body: `body ${eventTimeMs}`,
+        eventSourceARN: `arn:aws:sqs:local-1:1:${queueName}`,
         messageAttributes: Object.fromEntries(
           Object.entries(attributes).map(([name, stringValue]) => [name, { stringValue, dataType: 'Number' }]),
         ),
       }),
-      body: { notification_id: notificationId, event, event_time_ms: time, content_hash: 'hash' },
+      body: { notification_id: notificationId, event, event_time_ms: eventTimeMs, content_hash: 'hash' },
       deliveryId: deliveryId(event, notificationId),
-      timeLeft: () => timeLeft,
+      timeLeft: () => timeLeftMs,
     };
   };
   const target = { id: notificationId, type: 'incidentpager', details: {} } as const;
-  const run = (first: DeliveryJob, ...rest: DeliveryJob[]) =>
-    deliverInOrder([first, ...rest], Promise.resolve(target), async (one, settled) => ({
-      job: one,
-      settled: await settled.catch(() => ({ outcome: 'internal_error' as const, isReturned: true as const })),
-    }));
-  const lock = claimedLock(alarmEvent(), notificationId, 'another', NOW);
+  const run = (first: DeliveryJob, ...rest: DeliveryJob[]) => deliverInOrder([first, ...rest], Promise.resolve(target));
+  const otherClaim = claimedLock(alarmEvent(), notificationId, 'other', NOW_MS);
   const outcomes = (results: Awaited<ReturnType<typeof run>>) => results.map(({ settled }) => settled.outcome);
-  return { job, run, transport, sent, requests: () => requests, lock, outcomes };
+  return { job, run, transport, sent, visibilityTimeouts, requestCount: () => requestCount, otherClaim, outcomes };
 };
 
-describe('messages of an incident', () => {
-  it('are delivered under one lock, oldest first, and the lock remembers the newest', async () => {
-    const { job, run, transport, lock, outcomes } = setUp();
-    expect(outcomes(await run(job(NOW - 3), job(NOW - 2), job(NOW - 1)))).toEqual(Array(3).fill('delivered'));
-    expect(transport.mock.calls.map(([{ eventTimeMs }]) => eventTimeMs)).toEqual([NOW - 3, NOW - 2, NOW - 1]);
-    expect(await deliveries.claimLock(lock, NOW)).toMatchObject({ newest_event_at_ms: NOW - 1 });
+describe('delivery of the events of one incident', () => {
+  it('delivers a batch under one lock, oldest event first, and records the newest in the lock', async () => {
+    const { job, run, transport, otherClaim, outcomes } = setUp();
+    expect(outcomes(await run(job(NOW_MS - 3), job(NOW_MS - 2), job(NOW_MS - 1)))).toEqual(Array(3).fill('delivered'));
+    expect(transport.mock.calls.map(([{ eventTimeMs }]) => eventTimeMs)).toEqual([NOW_MS - 3, NOW_MS - 2, NOW_MS - 1]);
+    expect(await deliveries.claimLock(otherClaim, NOW_MS)).toMatchObject({ newest_event_at_ms: NOW_MS - 1 });
   });
 
-  it('are superseded where a newer event was delivered before', async () => {
+  it('supersedes an event that is older than the last delivered event', async () => {
     const { job, run, transport, outcomes } = setUp();
-    await run(job(NOW));
-    expect(outcomes(await run(job(NOW - 1)))).toEqual(['superseded']);
+    await run(job(NOW_MS));
+    expect(outcomes(await run(job(NOW_MS - 1)))).toEqual(['superseded']);
     expect(transport).toHaveBeenCalledTimes(1);
   });
 
   it.each(['incidentpager', 'incidentpager-Retries'])(
-    'are sent anew to %s, from where they came, where no time is left for them',
+    'reschedules a message on its own queue, %s, if no time is left',
     async (name) => {
-      const { job, run, transport, sent, outcomes } = setUp({ timeLeft: 16_999 });
-      expect(outcomes(await run(job(NOW, name)))).toEqual(['busy']);
-      expect(sent).toEqual([{ queue: address(name), seconds: 2, waits: '1', isOlder: false }]);
+      const { job, run, transport, sent, outcomes } = setUp({ timeLeftMs: 16_999 });
+      expect(outcomes(await run(job(NOW_MS, name)))).toEqual(['busy']);
+      expect(sent).toEqual([{ queue: queueUrl(name), delaySeconds: 2, waitCount: '1', isOlder: false }]);
       expect(transport).not.toHaveBeenCalled();
     },
   );
 
-  it('wait in one request while another worker holds the lock, and only the newest asks often', async () => {
-    const { job, run, transport, sent, requests, lock, outcomes } = setUp();
-    await deliveries.claimLock(lock, NOW);
-    const waits = { lock_wait_count: '5' };
-    const line = [NOW - 3, NOW - 2, NOW - 1].map((time) => job(time, 'incidentpager', waits));
-    const [first = job(NOW), ...rest] = line;
+  it('reschedules a batch in one request while another worker holds the lock, with short waits for the newest event only', async () => {
+    const { job, run, transport, sent, requestCount, otherClaim, outcomes } = setUp();
+    await deliveries.claimLock(otherClaim, NOW_MS);
+    const attributes = { lock_wait_count: '5' };
+    const [first = job(NOW_MS), ...rest] = [NOW_MS - 3, NOW_MS - 2, NOW_MS - 1].map((eventTimeMs) =>
+      job(eventTimeMs, 'incidentpager', attributes),
+    );
     expect(outcomes(await run(first, ...rest))).toEqual(['busy', 'busy', 'busy']);
-    expect(sent.map(({ seconds, waits: asked, isOlder }) => [seconds, asked, isOlder])).toEqual([
+    expect(sent.map(({ delaySeconds, waitCount, isOlder }) => [delaySeconds, waitCount, isOlder])).toEqual([
       [900, '6', true],
       [900, '6', true],
       [35, '6', false],
     ]);
-    expect(requests()).toBe(1);
+    expect(requestCount()).toBe(1);
     expect(transport).not.toHaveBeenCalled();
   });
 
-  it('ask seldom once a newer one waits elsewhere', async () => {
-    const { job, run, sent, lock } = setUp();
-    await deliveries.claimLock(lock, NOW);
-    await run(job(NOW));
-    await run(job(NOW - 1, 'incidentpager', { lock_wait_count: '3' }));
-    expect(sent.map(({ seconds, isOlder }) => [seconds, isOlder])).toEqual([
+  it('reschedules an older event with long waits if a newer event waits in another batch', async () => {
+    const { job, run, sent, otherClaim } = setUp();
+    await deliveries.claimLock(otherClaim, NOW_MS);
+    await run(job(NOW_MS));
+    await run(job(NOW_MS - 1, 'incidentpager', { lock_wait_count: '3' }));
+    expect(sent.map(({ delaySeconds, isOlder }) => [delaySeconds, isOlder])).toEqual([
       [2, false],
       [128, true],
     ]);
   });
 
-  it('wait while their destination is not called, which uses no attempt and keeps nobody from the lock', async () => {
-    const paused = failed('throttled', 'circuit_open', '', { countsAsAttempt: false, retryAfterMs: 30_000 });
-    const { job, run, transport, sent, lock, outcomes } = setUp({ outcome: paused });
-    const [older, newest] = [job(NOW - 1), job(NOW)];
+  it('reschedules all events and releases the lock if the circuit is open', async () => {
+    const circuitOpen = failed('throttled', 'circuit_open', '', { countsAsAttempt: false, retryAfterMs: 30_000 });
+    const { job, run, transport, sent, otherClaim, outcomes } = setUp({ outcome: circuitOpen });
+    const [older, newest] = [job(NOW_MS - 1), job(NOW_MS)];
     expect(outcomes(await run(older, newest))).toEqual(['busy', 'busy']);
     expect(transport).toHaveBeenCalledTimes(1);
     expect(sent).toHaveLength(2);
-    expect(await deliveries.claimLock(lock, NOW)).toMatchObject({ newest_event_at_ms: 0 });
+    expect(await deliveries.claimLock(otherClaim, NOW_MS)).toMatchObject({ newest_event_at_ms: 0 });
   });
 
-  it('are kept from the lock where it could not be advanced after a delivery, and the message is received again', async () => {
-    const { job, run, transport, outcomes } = setUp();
-    const ok = job(NOW);
-    let left = 30_000;
-    const broken: DeliveryJob = {
-      ...ok,
-      timeLeft: () => left,
+  it('keeps the lock and returns the message if the lock cannot be advanced after a delivery', async () => {
+    const { job, run, transport, visibilityTimeouts, outcomes } = setUp();
+    const working = job(NOW_MS);
+    let timeLeftMs = 30_000;
+    const failing: DeliveryJob = {
+      ...working,
+      timeLeft: () => timeLeftMs,
       dependencies: {
-        ...ok.dependencies,
-        transport: (...given) => {
-          left = 12_000;
-          return transport(...given);
+        ...working.dependencies,
+        transport: (...args) => {
+          timeLeftMs = 12_000;
+          return transport(...args);
         },
         deliveries: {
           ...deliveries,
           advanceAndReleaseLock: async () => {
-            throw new Error('no answer');
+            throw new Error('no response');
           },
         },
       },
     };
-    expect(outcomes(await run(broken))).toEqual(['internal_error']);
-    expect(outcomes(await run(job(NOW - 1)))).toEqual(['busy']);
+    expect(outcomes(await run(failing))).toEqual(['internal_error']);
+    expect(visibilityTimeouts).toEqual([2]);
+    expect(outcomes(await run(job(NOW_MS - 1)))).toEqual(['busy']);
     expect(transport).toHaveBeenCalledTimes(1);
   });
 
-  it('advance the lock by a duplicate of what was delivered: its worker may have crashed before', async () => {
-    const { job, run, lock, outcomes } = setUp();
-    const delivered = claimedRecord(job(NOW).body, 'crashed', NOW);
-    await deliveries.complete(withStatus(delivered, 'delivered'));
-    expect(outcomes(await run(job(NOW)))).toEqual(['duplicate']);
-    expect(await deliveries.claimLock(lock, NOW)).toMatchObject({ newest_event_at_ms: NOW });
+  it('advances the lock before it records the delivery', async () => {
+    const { job, run } = setUp();
+    const writes: string[] = [];
+    const watched = (eventTimeMs: number): DeliveryJob => {
+      const original = job(eventTimeMs);
+      return {
+        ...original,
+        dependencies: {
+          ...original.dependencies,
+          deliveries: {
+            ...deliveries,
+            advanceLock: (...args) => {
+              writes.push('advance');
+              return deliveries.advanceLock(...args);
+            },
+            advanceAndReleaseLock: (...args) => {
+              writes.push('advance and release');
+              return deliveries.advanceAndReleaseLock(...args);
+            },
+            complete: (record) => {
+              writes.push(record.status);
+              return deliveries.complete(record);
+            },
+          },
+        },
+      };
+    };
+    await run(watched(NOW_MS - 1), watched(NOW_MS));
+    expect(writes).toEqual(['advance', 'delivered', 'advance and release', 'delivered']);
   });
 
-  it('ask seldom, one by one, for a destination that is not called for now, unless they are the newest', async () => {
-    const paused = failed('throttled', 'circuit_open', '', { countsAsAttempt: false, retryAfterMs: 30_000 });
-    const { job, run, sent } = setUp({ outcome: paused });
-    await run(job(NOW));
-    await run(job(NOW - 1));
-    await run(job(NOW - 2, 'incidentpager', { lock_wait_count: '9' }));
-    expect(sent.map(({ isOlder, seconds }) => [isOlder, seconds])).toEqual([
+  it('continues with the next event after an internal error', async () => {
+    const { job, run, transport, visibilityTimeouts, otherClaim, outcomes } = setUp();
+    transport.mockRejectedValueOnce(new Error('no response'));
+    expect(outcomes(await run(job(NOW_MS - 1), job(NOW_MS)))).toEqual(['internal_error', 'delivered']);
+    expect(visibilityTimeouts).toEqual([2]);
+    expect(await deliveries.claimLock(otherClaim, NOW_MS)).toMatchObject({ newest_event_at_ms: NOW_MS });
+  });
+
+  it('advances the lock for a duplicate of a delivered event, because its worker may have crashed before', async () => {
+    const { job, run, otherClaim, outcomes } = setUp();
+    await deliveries.complete(withStatus(claimedRecord(job(NOW_MS).body, 'crashed', NOW_MS), 'delivered'));
+    expect(outcomes(await run(job(NOW_MS)))).toEqual(['duplicate']);
+    expect(await deliveries.claimLock(otherClaim, NOW_MS)).toMatchObject({ newest_event_at_ms: NOW_MS });
+  });
+
+  it('reschedules older events with long waits if the circuit is open', async () => {
+    const circuitOpen = failed('throttled', 'circuit_open', '', { countsAsAttempt: false, retryAfterMs: 30_000 });
+    const { job, run, sent } = setUp({ outcome: circuitOpen });
+    await run(job(NOW_MS));
+    await run(job(NOW_MS - 1));
+    await run(job(NOW_MS - 2, 'incidentpager', { lock_wait_count: '9' }));
+    expect(sent.map(({ isOlder, delaySeconds }) => [isOlder, delaySeconds])).toEqual([
       [false, 2],
       [true, 2],
       [true, 900],
     ]);
   });
 
-  it('are a failure of ours where the calls before the send used up the time', async () => {
-    const { job, run, outcomes } = setUp();
+  it('returns the message if the calls before the send used up the time', async () => {
+    const { job, run, visibilityTimeouts, outcomes } = setUp();
     let calls = 0;
-    const slow: DeliveryJob = { ...job(NOW), timeLeft: () => (calls++ < 3 ? 18_000 : 12_000) };
+    const slow: DeliveryJob = { ...job(NOW_MS), timeLeft: () => (calls++ < 3 ? 18_000 : 12_000) };
     expect(outcomes(await run(slow))).toEqual(['internal_error']);
+    expect(visibilityTimeouts).toEqual([2]);
   });
 });

@@ -11,31 +11,31 @@ import { continuationBody, type PlannedEvent, planEvent } from '../../domain/pla
 import { internalErrorDelayMs } from '../../domain/retry-schedule.ts';
 import { createFanOut, type Progress } from './fan-out.ts';
 
-/** The environment of the dispatch, parsed. */
+/** The environment variables of the dispatch, parsed. */
 export type DispatchEnvironment = {
   ALARM_EVENTS_QUEUE: string;
   DEAD_LETTER_QUEUE: string;
   SENDER_QUEUES: Record<NotificationTypeId, string>;
 };
 
-/** How long one invocation sends deliveries, in ms: half of the function's timeout. What is left goes on in a new message. */
+/** How long one invocation sends deliveries: half of the function's timeout. A continuation message carries the rest. */
 const PASS_MS = 15_000;
 
-type EventMessage = PlannedEvent & { record: SQSRecord };
-type InvalidMessage = { record: SQSRecord; reason: FailureReason };
+type EventMessage = PlannedEvent & { message: SQSRecord };
+type InvalidMessage = { message: SQSRecord; reason: FailureReason };
 
-/** What became of a message. `again` leaves it on the queue, where its visibility has been set. */
-type Result = { record: SQSRecord; again: boolean; isInternalError: boolean; sentAtMs: number };
+/** The result of a message. `isReturned` keeps it on the queue, with its visibility timeout already set. */
+type MessageResult = { message: SQSRecord; isReturned: boolean; isInternalError: boolean; sentAtMs: number };
 
-const read = (record: SQSRecord, now: number): EventMessage | InvalidMessage => {
-  const sentAtMs = Number(record.attributes.SentTimestamp) || now;
-  const planned = planEvent(record.body, sentAtMs);
-  return typeof planned === 'string' ? { record, reason: planned } : { ...planned, record };
+const parseMessage = (message: SQSRecord, nowMs: number): EventMessage | InvalidMessage => {
+  const sentAtMs = Number(message.attributes.SentTimestamp) || nowMs;
+  const planned = planEvent(message.body, sentAtMs);
+  return typeof planned === 'string' ? { message, reason: planned } : { ...planned, message };
 };
 
-const isInvalid = (message: EventMessage | InvalidMessage): message is InvalidMessage => 'reason' in message;
+const isInvalid = (parsed: EventMessage | InvalidMessage): parsed is InvalidMessage => 'reason' in parsed;
 
-/** Makes the Lambda handler that fans alarm events out to the queues of the notification types. */
+/** Creates the Lambda handler that sends a delivery to the queue of its type for each notification of an alarm event. */
 export const createDispatch = (
   notifications: Pick<NotificationRepository, 'targets'>,
   queues: Queues,
@@ -47,30 +47,34 @@ export const createDispatch = (
   const delaySeconds = ({ attributes }: SQSRecord): number =>
     Math.ceil(internalErrorDelayMs(Number(attributes.ApproximateReceiveCount), 1) / 1_000);
 
-  const returnToQueue = (record: SQSRecord): Promise<void> =>
+  const returnToEventQueue = (message: SQSRecord): Promise<void> =>
     queues
-      .changeVisibility(environment.ALARM_EVENTS_QUEUE, record, delaySeconds(record))
+      .changeVisibility(environment.ALARM_EVENTS_QUEUE, message, delaySeconds(message))
       .catch((error: unknown) => logger.error('visibility change failed', errorTrace(error)));
 
-  const deadLetter = async ({ record, reason }: InvalidMessage): Promise<Result> => {
-    const { MessageGroupId: messageGroupId } = record.attributes;
-    const sentAtMs = Number(record.attributes.SentTimestamp);
+  const deadLetterInvalid = async ({ message, reason }: InvalidMessage): Promise<MessageResult> => {
+    const { MessageGroupId: messageGroupId } = message.attributes;
+    const sentAtMs = Number(message.attributes.SentTimestamp);
     try {
-      const why = { reason, cause: 'service', attempts: 0 } as const;
-      await queues.sendToDeadLetterQueue(environment.DEAD_LETTER_QUEUE, { body: record.body, messageGroupId }, why);
-      logger.error('invalid event', { message_id: record.messageId, reason });
-      return { record, again: false, isInternalError: false, sentAtMs };
+      const failure = { reason, cause: 'service', attempts: 0 } as const;
+      await queues.sendToDeadLetterQueue(
+        environment.DEAD_LETTER_QUEUE,
+        { body: message.body, messageGroupId },
+        failure,
+      );
+      logger.error('invalid event', { message_id: message.messageId, reason });
+      return { message, isReturned: false, isInternalError: false, sentAtMs };
     } catch (error) {
-      logger.error('internal error', { message_id: record.messageId, ...errorTrace(error) });
-      await returnToQueue(record);
-      return { record, again: true, isInternalError: true, sentAtMs };
+      logger.error('internal error', { message_id: message.messageId, ...errorTrace(error) });
+      await returnToEventQueue(message);
+      return { message, isReturned: true, isInternalError: true, sentAtMs };
     }
   };
 
   /**
-   * Sends what is left of a plan as a message of its own, so that deliveries which are on their way are not repeated.
+   * Sends the rest of a plan as a separate message, because returning the original would repeat the deliveries already sent.
    *
-   * @returns false where SQS did not take it
+   * @returns false if it was not sent
    */
   const sendContinuation = async ({ planned, failed, untried, known }: Progress<EventMessage>): Promise<boolean> => {
     const body = continuationBody(planned, [...failed, ...untried], known);
@@ -83,71 +87,77 @@ export const createDispatch = (
       );
       return true;
     } catch (error) {
-      logger.error('continuation not sent', { message_id: planned.record.messageId, ...errorTrace(error) });
+      logger.error('continuation not sent', { message_id: planned.message.messageId, ...errorTrace(error) });
       return false;
     }
   };
 
-  const settle = async (progress: Progress<EventMessage>): Promise<Result> => {
+  /** Acknowledges the message of an event, continues its plan in a new message, or returns the message to its queue. */
+  const finishPass = async (progress: Progress<EventMessage>): Promise<MessageResult> => {
     const { planned, failed, untried, sent, unknown, hasInternalError } = progress;
-    const { record, sentAtMs } = planned;
-    const result = { record, isInternalError: hasInternalError, sentAtMs };
-    if (failed.length + untried.length === 0) return { ...result, again: false };
-    if (sent + unknown > 0) {
-      if (await sendContinuation(progress)) return { ...result, again: false };
-      result.isInternalError = true;
+    const { message, sentAtMs } = planned;
+    const result = { message, isReturned: false, isInternalError: hasInternalError, sentAtMs };
+    if (failed.length + untried.length === 0) return result;
+    if (sent + unknown === 0) {
+      await returnToEventQueue(message);
+      return { ...result, isReturned: true };
     }
-    await returnToQueue(record);
-    return { ...result, again: true };
+    if (await sendContinuation(progress)) return result;
+    await returnToEventQueue(message);
+    return { ...result, isReturned: true, isInternalError: true };
   };
 
-  const report = (progress: readonly Progress[], results: readonly Result[], invalid: number): void => {
+  const emitPassMetrics = (
+    progress: readonly Progress[],
+    results: readonly MessageResult[],
+    invalidCount: number,
+  ): void => {
     const unprocessed = results.filter(({ isInternalError }) => isInternalError);
-    const again = results.filter((result) => result.again);
-    const sum = (of: (one: Progress) => number) => progress.reduce((total, one) => total + of(one), 0);
+    const returned = results.filter(({ isReturned }) => isReturned);
+    const total = (amountOf: (progress: Progress) => number) =>
+      progress.reduce((sum, event) => sum + amountOf(event), 0);
     const counts = {
       events: progress.length,
-      invalid_events: invalid,
-      deliveries: sum(({ sent }) => sent),
-      unknown_notifications: sum(({ unknown }) => unknown),
+      invalid_events: invalidCount,
+      deliveries: total(({ sent }) => sent),
+      unknown_notifications: total(({ unknown }) => unknown),
       throttled_keys: progress.filter(({ failed, hasInternalError }) => failed.length > 0 && !hasInternalError).length,
     };
-    const now = clock();
-    const handled = results.length - again.length;
+    const nowMs = clock();
     count(
       counts,
       { function: 'dispatch-alarm-events' },
       {
         [DISPATCH_LATENCY]: progress
           .filter(({ failed, untried }) => failed.length + untried.length === 0)
-          .map(({ planned }) => Math.max(0, now - planned.sentAtMs)),
+          .map(({ planned }) => Math.max(0, nowMs - planned.sentAtMs)),
       },
       {
-        handled,
+        handled: results.length - returned.length,
         internalErrors: unprocessed.length,
         oldestUnprocessedSeconds: oldestAgeSeconds(
           unprocessed.map(({ sentAtMs }) => sentAtMs),
-          now,
+          nowMs,
         ),
       },
     );
   };
 
-  return async ({ Records }: SQSEvent, context?: Context): Promise<SQSBatchResponse> => {
+  return async ({ Records: messages }: SQSEvent, context?: Context): Promise<SQSBatchResponse> => {
     logger.appendKeys({ request_id: context?.awsRequestId });
-    const startedAt = clock();
-    const messages = Records.map((record) => read(record, startedAt));
-    const invalid = messages.filter(isInvalid);
+    const startedAtMs = clock();
+    const parsed = messages.map((message) => parseMessage(message, startedAtMs));
+    const invalid = parsed.filter(isInvalid);
     const [deadLettered, progress] = await Promise.all([
-      Promise.all(invalid.map(deadLetter)),
+      Promise.all(invalid.map(deadLetterInvalid)),
       fanOut(
-        messages.filter((message): message is EventMessage => !isInvalid(message)),
-        startedAt + PASS_MS,
+        parsed.filter((message): message is EventMessage => !isInvalid(message)),
+        startedAtMs + PASS_MS,
       ),
     ]);
-    const results = [...deadLettered, ...(await Promise.all(progress.map(settle)))];
-    report(progress, results, invalid.length);
-    const again = results.filter((result) => result.again);
-    return { batchItemFailures: again.map(({ record }) => ({ itemIdentifier: record.messageId })) };
+    const results = [...deadLettered, ...(await Promise.all(progress.map(finishPass)))];
+    emitPassMetrics(progress, results, invalid.length);
+    const returned = results.filter(({ isReturned }) => isReturned);
+    return { batchItemFailures: returned.map(({ message }) => ({ itemIdentifier: message.messageId })) };
   };
 };

@@ -9,40 +9,41 @@ import { deliveryBody } from '../../domain/delivery-message.ts';
 import type { DeliveryTarget } from '../../domain/notification.ts';
 import type { PlannedEvent } from '../../domain/planned-event.ts';
 
-/** How far the dispatch of one event has come. */
+/** The progress of one event in this pass. */
 export type Progress<Event extends PlannedEvent = PlannedEvent> = {
   planned: Event;
-  /** The notifications that have not been tried in this pass. */
+  /** IDs of the notifications that this pass has not tried yet. */
   untried: readonly string[];
-  /** Those that failed: they could not be read, or their queue did not take the delivery. */
+  /** IDs of the notifications that could not be read or whose delivery could not be queued. */
   failed: string[];
-  /** True where something failed for another reason than that DynamoDB throttles the tenant's own key. */
+  /** True if anything failed for a reason other than a throttled partition key of the tenant. */
   hasInternalError: boolean;
-  /** The notifications that exist, where they are few enough to be named in each other's messages. */
+  /** IDs of the existing notifications; undefined if there are too many to list in each delivery. */
   known: readonly string[] | undefined;
+  /** Number of deliveries sent. */
   sent: number;
+  /** Number of notifications that do not exist. */
   unknown: number;
 };
 
-/** Ids that one slice of a plan has at most: one BatchGetItem. */
-const SLICE_IDS = 100;
-/** Bytes of messages that one slice makes at most; so its sending stays short of a second or two. */
-const SLICE_BYTES = 4 * 1024 * 1024;
-/** An event names its other notifications in each delivery where there are at most so many in all. */
+/** The most IDs in one slice of a plan: one BatchGetItem. */
+const MAX_SLICE_IDS = 100;
+/** The most bytes of messages in one slice, so that sending it takes at most a second or two. */
+const MAX_SLICE_BYTES = 4 * 1024 * 1024;
+/** Each delivery lists the event's other notifications if the event has at most this many in total. */
 const MAX_KNOWN = 26;
 
 const sliceSize = ({ shared }: PlannedEvent): number =>
-  Math.max(1, Math.min(SLICE_IDS, Math.floor(SLICE_BYTES / shared.bytes)));
+  Math.max(1, Math.min(MAX_SLICE_IDS, Math.floor(MAX_SLICE_BYTES / shared.bytes)));
 
-const isSmall = ({ planned }: Progress): boolean => planned.ids.length <= sliceSize(planned);
+const fitsInOneSlice = ({ planned }: Progress): boolean => planned.ids.length <= sliceSize(planned);
 
-/** A part of a plan: `ids` get their messages, `asked` are read. */
-type Slice = { progress: Progress; ids: readonly string[]; asked: readonly string[] };
+/** A part of a plan: deliveries go to `ids`, and `idsToRead` are read. */
+type Slice = { progress: Progress; ids: readonly string[]; idsToRead: readonly string[] };
 
-type Found = { id: string; target: DeliveryTarget | undefined };
-type Read = Found | { id: string; error: unknown };
+type ReadResult = { id: string; target: DeliveryTarget | undefined } | { id: string; error: unknown };
 
-const readOne = async (targets: TargetReads, tenant: string, id: string): Promise<Read> => {
+const readTarget = async (targets: TargetReads, tenant: string, id: string): Promise<ReadResult> => {
   try {
     return { id, target: await targets.find({ tenant, id }) };
   } catch (error) {
@@ -50,37 +51,35 @@ const readOne = async (targets: TargetReads, tenant: string, id: string): Promis
   }
 };
 
-/** Collects messages until the event loop turns, so that events which are read together share batches. */
-const createOutbox = (queues: Pick<Queues, 'sendAll'>, urls: Record<NotificationTypeId, string>) => {
-  const collected = new Map<
-    NotificationTypeId,
-    { messages: OutgoingMessage[]; refused: Promise<Set<OutgoingMessage>> }
-  >();
+const isUnknown = (result: ReadResult): boolean => 'target' in result && result.target === undefined;
 
-  const open = (type: NotificationTypeId) => {
+/** Collects messages until the next turn of the event loop, so that events that are read together share batches. */
+const createOutbox = (queues: Pick<Queues, 'sendAll'>, urls: Record<NotificationTypeId, string>) => {
+  const batches = new Map<NotificationTypeId, { messages: OutgoingMessage[]; unsent: Promise<Set<OutgoingMessage>> }>();
+
+  const openBatch = (type: NotificationTypeId) => {
     const messages: OutgoingMessage[] = [];
-    const refused = new Promise<void>((resolve) => setImmediate(resolve)).then(async () => {
-      collected.delete(type);
+    const unsent = new Promise<void>((resolve) => setImmediate(resolve)).then(async () => {
+      batches.delete(type);
       return new Set(await queues.sendAll(urls[type], messages));
     });
-    const batch = { messages, refused };
-    collected.set(type, batch);
+    const batch = { messages, unsent };
+    batches.set(type, batch);
     return batch;
   };
 
-  /** @returns false where the queue did not take the message */
+  /** @returns false if the message was not sent */
   return async (type: NotificationTypeId, message: OutgoingMessage): Promise<boolean> => {
-    const { messages, refused } = collected.get(type) ?? open(type);
+    const { messages, unsent } = batches.get(type) ?? openBatch(type);
     messages.push(message);
-    return !(await refused).has(message);
+    return !(await unsent).has(message);
   };
 };
 
 /**
- * Puts a delivery for each notification of a plan on the queue of its type. Small plans go first, whole; large ones take turns,
- * slice by slice, until the time is over. Each event goes on as soon as its own notifications were read.
- *
- * @param endsAt when to stop, ms since the epoch; what is left is `untried`
+ * Creates the function that queues a delivery for each notification of a plan. Plans that fit in one slice go first; larger
+ * plans proceed slice by slice, in parallel, until `endsAtMs`. An event's deliveries are sent as soon as its own notifications
+ * are read. IDs that were not reached stay in `untried` (DECISIONS.md#dispatch-in-passes).
  */
 export const createFanOut = (
   notifications: Pick<NotificationRepository, 'targets'>,
@@ -88,20 +87,24 @@ export const createFanOut = (
   urls: Record<NotificationTypeId, string>,
   clock: Clock,
 ) => {
-  const send = createOutbox(queues, urls);
+  const sendInBatch = createOutbox(queues, urls);
   const isTenantThrottled = createThrottlingWatch(clock);
 
-  const sendOne = async ({ planned, known }: Progress, target: DeliveryTarget): Promise<boolean> => {
+  const sendDelivery = async ({ planned, known }: Progress, target: DeliveryTarget): Promise<boolean> => {
     const siblings = known?.filter((id) => id !== target.id);
     const body = () => deliveryBody(target.id, planned.shared, siblings);
-    const overhead = Buffer.byteLength(deliveryBody(target.id, { tail: '' }, siblings));
-    return send(target.type, { body, bytes: overhead + planned.shared.bytes, messageGroupId: planned.event.tenant_id });
+    const overheadBytes = Buffer.byteLength(deliveryBody(target.id, { tail: '' }, siblings));
+    return sendInBatch(target.type, {
+      body,
+      bytes: overheadBytes + planned.shared.bytes,
+      messageGroupId: planned.event.tenant_id,
+    });
   };
 
-  /** Failed reads count as known: nobody can tell yet that these notifications do not exist. */
-  const knownOf = ({ planned, known }: Progress, reads: readonly Read[]): readonly string[] | undefined => {
-    if (known || planned.isContinuation || planned.ids.length > reads.length) return known;
-    const ids = reads.filter((read) => !('target' in read && read.target === undefined)).map(({ id }) => id);
+  /** Notifications whose read failed count as known, because they may exist. */
+  const knownIds = ({ planned, known }: Progress, results: readonly ReadResult[]): readonly string[] | undefined => {
+    if (known || planned.isContinuation || planned.ids.length > results.length) return known;
+    const ids = results.filter((result) => !isUnknown(result)).map(({ id }) => id);
     return ids.length <= MAX_KNOWN ? ids : undefined;
   };
 
@@ -110,33 +113,33 @@ export const createFanOut = (
     if (unknown > 0) logger.warn('unknown notifications', { tenant_id, event_id, unknown });
   };
 
-  /** @returns true where that is a failure of ours, and not the tenant's own key that DynamoDB throttles */
-  const reportUnread = ({ event }: PlannedEvent, id: string, error: unknown): boolean => {
+  /** @returns true for an internal error, false if DynamoDB throttles the tenant's partition key */
+  const logReadError = ({ event }: PlannedEvent, id: string, error: unknown): boolean => {
     const ids = { tenant_id: event.tenant_id, notification_id: id };
-    const isOwn = isTenantThrottled(error, event.tenant_id);
-    if (isOwn) logger.warn('partition key throttled', ids);
+    const isThrottled = isTenantThrottled(error, event.tenant_id);
+    if (isThrottled) logger.warn('partition key throttled', ids);
     else logger.error('notification not read', { ...ids, ...errorTrace(error) });
-    return !isOwn;
+    return !isThrottled;
   };
 
-  const sendSlice = async ({ progress, ids, asked }: Slice, targets: TargetReads): Promise<void> => {
+  const sendSlice = async ({ progress, ids, idsToRead }: Slice, targets: TargetReads): Promise<void> => {
     const { planned } = progress;
-    const all = await Promise.all(asked.map((id) => readOne(targets, planned.event.tenant_id, id)));
-    progress.known = knownOf(progress, all);
-    const reads = all.filter(({ id }) => ids.includes(id));
-    const unknown = reads.filter((read) => 'target' in read && read.target === undefined).length;
+    const allResults = await Promise.all(idsToRead.map((id) => readTarget(targets, planned.event.tenant_id, id)));
+    progress.known = knownIds(progress, allResults);
+    const results = allResults.filter(({ id }) => ids.includes(id));
+    const unknown = results.filter(isUnknown).length;
     progress.unknown += unknown;
     logUnknown(planned, unknown);
     await Promise.all(
-      reads.map(async (read) => {
-        if ('error' in read) {
-          progress.failed.push(read.id);
-          if (reportUnread(planned, read.id, read.error)) progress.hasInternalError = true;
-        } else if (read.target) {
-          if (await sendOne(progress, read.target)) {
+      results.map(async (result) => {
+        if ('error' in result) {
+          progress.failed.push(result.id);
+          if (logReadError(planned, result.id, result.error)) progress.hasInternalError = true;
+        } else if (result.target) {
+          if (await sendDelivery(progress, result.target)) {
             progress.sent++;
           } else {
-            progress.failed.push(read.id);
+            progress.failed.push(result.id);
             progress.hasInternalError = true;
           }
         }
@@ -144,22 +147,24 @@ export const createFanOut = (
     );
   };
 
-  const sendSlices = async (all: readonly Progress[]): Promise<void> => {
-    const slices = all.map((progress): Slice => {
+  const sendNextSlices = async (events: readonly Progress[]): Promise<void> => {
+    const slices = events.map((progress): Slice => {
       const { planned, untried } = progress;
       const ids = untried.slice(0, sliceSize(planned));
       progress.untried = untried.slice(ids.length);
-      // Which notifications of the event exist must be known before the first of them gets its message.
-      const isFirst = untried.length === planned.ids.length && planned.ids.length <= SLICE_IDS;
-      return { progress, ids, asked: isFirst ? planned.ids : ids };
+      // The first delivery already lists the other notifications, so all of them must be read before it is sent.
+      const isFirst = untried.length === planned.ids.length && planned.ids.length <= MAX_SLICE_IDS;
+      return { progress, ids, idsToRead: isFirst ? planned.ids : ids };
     });
     const targets = notifications.targets(
-      slices.flatMap(({ progress, asked }) => asked.map((id) => ({ tenant: progress.planned.event.tenant_id, id }))),
+      slices.flatMap(({ progress, idsToRead }) =>
+        idsToRead.map((id) => ({ tenant: progress.planned.event.tenant_id, id })),
+      ),
     );
     await Promise.all(slices.map((slice) => sendSlice(slice, targets)));
   };
 
-  return async <Event extends PlannedEvent>(events: readonly Event[], endsAt: number): Promise<Progress<Event>[]> => {
+  return async <Event extends PlannedEvent>(events: readonly Event[], endsAtMs: number): Promise<Progress<Event>[]> => {
     const all = events.map(
       (planned): Progress<Event> => ({
         planned,
@@ -171,9 +176,9 @@ export const createFanOut = (
         unknown: 0,
       }),
     );
-    await sendSlices(all.filter(isSmall));
+    await sendNextSlices(all.filter(fitsInOneSlice));
     const unfinished = () => all.filter(({ untried }) => untried.length > 0);
-    while (clock() < endsAt && unfinished().length > 0) await sendSlices(unfinished());
+    while (clock() < endsAtMs && unfinished().length > 0) await sendNextSlices(unfinished());
     return all;
   };
 };

@@ -8,19 +8,20 @@ import type { DeliveryJob, SettledMessage } from './delivery-job.ts';
 import { logFailure } from './failure-log.ts';
 import { persist } from './persist.ts';
 
-/** What logs, records and dead letters hold of a failure. */
+/** The part of a failure that goes into logs, records and dead letters. */
 export type DeadLetterCause = Pick<Failure, 'reason' | 'cause' | 'status'>;
 
 /**
- * Notifies the technical contacts by a delivery to them, whose record lets one a day through. There is no notice about a notice.
+ * Notifies the technical contacts of a dead-lettered alert, at most once per tenant per day. An undeliverable notice causes no
+ * further notice (DECISIONS.md#dead-letter-notices).
  *
- * @returns true where one was due and could not be queued
+ * @returns true if the notice could not be queued
  */
 const notifyContacts = async ({ dependencies, body }: DeliveryJob): Promise<boolean> => {
   if (!dependencies.sendsDeadLetterEmail || dependencies.type === 'technicalContactsEmail') return false;
   const tenant = body.event.tenant_id;
-  const now = dependencies.clock();
-  const notice = noticeBody(DEFAULT_NOTIFICATION_ID, undeliveredNotice(tenant, body.notification_id, now), now);
+  const nowMs = dependencies.clock();
+  const notice = noticeBody(DEFAULT_NOTIFICATION_ID, undeliveredNotice(tenant, body.notification_id, nowMs), nowMs);
   try {
     await dependencies.queues.sendDelayed(
       dependencies.queueUrls.technicalContactsEmail,
@@ -35,9 +36,9 @@ const notifyContacts = async ({ dependencies, body }: DeliveryJob): Promise<bool
 };
 
 /**
- * Gives a delivery up for this round, in an order that loses nothing if the worker crashes: the dead-letter queue has it, then
- * the record says so, then the contacts are notified, then the message is acknowledged. The claim holds until then, or a
- * duplicate would be sent meanwhile. The dead letter carries the number of the next round, which only it can start.
+ * Ends a round without delivery. The order prevents loss if the worker crashes: send the dead letter, update the record, notify
+ * the contacts, acknowledge the message. The claim is held throughout, so that no duplicate is delivered meanwhile. The dead
+ * letter carries the number of the next round, and no other message can start that round (DECISIONS.md#dead-letters).
  */
 export const deadLetter = async (
   job: DeliveryJob,
@@ -46,7 +47,7 @@ export const deadLetter = async (
 ): Promise<SettledMessage> => {
   const { dependencies, body } = job;
   const { deliveries, queues, deadLetterQueueUrl } = dependencies;
-  // What the attempt did, recipients reached above all, must be known even where one of the next steps fails.
+  // If a later step fails, the record must already include this attempt and the recipients it reached.
   await persist(job, () => deliveries.update(record, record));
   if (failure.reason === 'no_contacts' && isUndeliveredNotice(body.event)) {
     await deliveries.complete(withStatus(record, 'cancelled'));

@@ -14,24 +14,23 @@ import type { DeliveryTarget } from '../../domain/notification.ts';
 import { MAX_ATTEMPTS } from '../../domain/retry-schedule.ts';
 import { MIN_TIME_TO_SEND_MS } from '../../domain/transport.ts';
 import { deadLetter } from './dead-letter.ts';
-import {
-  type DeliveryJob,
-  reschedule,
-  returnToQueue,
-  type SettledMessage,
-  sameMessage,
-  sentAt,
-} from './delivery-job.ts';
+import type { DeliveryJob, SettledMessage } from './delivery-job.ts';
+import { sentAtMs } from './read-message.ts';
+import { copyOfMessage, reschedule, returnBusyMessage } from './requeue.ts';
 
-/** An attempt that was made: the record counts it already, and the claim still holds. */
-export type Attempted = { record: DeliveryRecord; attemptOutcome: AttemptOutcome };
+/** An attempt that is not yet settled. Its claim is still held, and `record` includes the attempt but is not yet written. */
+export type UnsettledAttempt = { record: DeliveryRecord; attemptOutcome: AttemptOutcome };
 
-/** The calls before the send took so long that it could not be finished: a failure of ours, which must be seen. */
+/** The calls before the send left too little time for it: an internal error. */
 class NoTimeLeftError extends Error {
   override readonly name = 'NoTimeLeftError';
 }
 
-const send = async (job: DeliveryJob, record: DeliveryRecord, { details }: DeliveryTarget): Promise<AttemptOutcome> => {
+const callTransport = async (
+  job: DeliveryJob,
+  record: DeliveryRecord,
+  { details }: DeliveryTarget,
+): Promise<AttemptOutcome> => {
   const { dependencies, body, deliveryId, timeLeft } = job;
   try {
     const { event, notification_id: notificationId, event_time_ms: eventTimeMs } = body;
@@ -45,7 +44,7 @@ const send = async (job: DeliveryJob, record: DeliveryRecord, { details }: Deliv
     };
     return await dependencies.transport(alert, details);
   } catch (error) {
-    // A failure of ours kept it from being tried. Where even this write fails, the lease ends by itself.
+    // An internal error: nothing was sent. If this write fails too, the lease expires.
     await dependencies.deliveries
       .update(record, withNextAttempt(record, record.next_attempt_at_ms))
       .catch(() => undefined);
@@ -53,12 +52,12 @@ const send = async (job: DeliveryJob, record: DeliveryRecord, { details }: Deliv
   }
 };
 
-const attemptClaimed = async (
+const attemptClaimedDelivery = async (
   job: DeliveryJob,
   record: DeliveryRecord,
   target: DeliveryTarget | undefined,
   isSuperseded: boolean,
-): Promise<SettledMessage | Attempted> => {
+): Promise<SettledMessage | UnsettledAttempt> => {
   const { deliveries, clock } = job.dependencies;
   if (!target || isSuperseded) {
     const outcome = target ? 'superseded' : 'cancelled';
@@ -66,16 +65,16 @@ const attemptClaimed = async (
     return { outcome };
   }
   if (isExpired(record, clock())) return deadLetter(job, record, { reason: 'expired', cause: causeOfExpiry(record) });
-  // A worker crashed after the last attempt was counted and before it was dead-lettered.
+  // A worker crashed after it recorded the last attempt and before it dead-lettered the delivery.
   if (record.attempt_count >= MAX_ATTEMPTS)
     return deadLetter(job, record, { reason: 'attempts_exhausted', cause: causeOfExpiry(record) });
   if (job.timeLeft() < MIN_TIME_TO_SEND_MS) {
     await deliveries.update(record, withNextAttempt(record, record.next_attempt_at_ms));
     throw new NoTimeLeftError();
   }
-  const at = clock();
-  const attemptOutcome = await send(job, record, target);
-  return { record: withAttempt(record, attemptOutcome, at, clock() - at), attemptOutcome };
+  const startedAtMs = clock();
+  const attemptOutcome = await callTransport(job, record, target);
+  return { record: withAttempt(record, attemptOutcome, startedAtMs, clock() - startedAtMs), attemptOutcome };
 };
 
 const reportConflict = async (
@@ -89,37 +88,39 @@ const reportConflict = async (
 };
 
 /**
- * Makes one attempt for a message: sends it on if the notification has another type now, claims the delivery, and delivers. A
- * failure of our own dependencies is thrown: it uses no attempt.
+ * Claims the delivery of a message and makes one attempt. If the notification's type has changed, forwards the message to the
+ * queue of the new type instead.
  *
- * @param isSuperseded true where a newer event of the incident was delivered
- * @returns what became of the message, or the attempt, which is still to be settled
+ * @param target the notification's target, or undefined if the notification was deleted
+ * @param isSuperseded true if a newer event of the incident was delivered
+ * @returns the attempt, which the caller must settle, or the result of the message if there was no attempt to settle
+ * @throws on an internal error, which counts no attempt
  */
 export const attemptDelivery = async (
   job: DeliveryJob,
   target: DeliveryTarget | undefined,
   isSuperseded = false,
-): Promise<SettledMessage | Attempted> => {
+): Promise<SettledMessage | UnsettledAttempt> => {
   const { dependencies, message, body } = job;
   const { deliveries, queues, queueUrls, type, clock } = dependencies;
   if (target && target.type !== type) {
-    await queues.sendDelayed(queueUrls[target.type], sameMessage(job), 0);
+    await queues.sendDelayed(queueUrls[target.type], copyOfMessage(job), 0);
     return { outcome: 'forwarded' };
   }
   if (job.timeLeft() < MIN_TIME_TO_SEND_MS) throw new NoTimeLeftError();
 
   const first = claimedRecord(body, randomUUID(), clock());
-  const claim = await deliveries.claim(first, clock(), sentAt(message));
+  const claim = await deliveries.claim(first, clock(), sentAtMs(message));
   switch (claim.kind) {
     case 'ended':
       return { outcome: 'duplicate', wasDelivered: claim.isDelivered };
     case 'conflict':
       return reportConflict(job, first);
     case 'busy':
-      return returnToQueue(job, 'busy', (claim.leaseUntilMs - clock()) / 1000 + 1);
+      return returnBusyMessage(job, (claim.leaseUntilMs - clock()) / 1000 + 1);
     case 'not_due':
       return reschedule(job, claim.nextAttemptAtMs - clock());
     case 'claimed':
-      return attemptClaimed(job, claim.record, target, isSuperseded);
+      return attemptClaimedDelivery(job, claim.record, target, isSuperseded);
   }
 };

@@ -3,12 +3,12 @@ import type { MessageOutcome } from '../../contracts/outcomes.ts';
 import type { Failure } from '../../domain/attempt-outcome.ts';
 import type { DeliveryJob } from './delivery-job.ts';
 
-/** Logs one line about an attempt that failed: ids, reason, status and error code, never what the destination said. */
+/** Logs a failed attempt: IDs, reason, status and error code, never the destination's response (DECISIONS.md#what-is-logged). */
 export const logFailure = (
   { dependencies, deliveryId, body }: DeliveryJob,
   outcome: MessageOutcome,
   { reason, cause, status, code }: Pick<Failure, 'reason' | 'cause' | 'status' | 'code'>,
-  attempts: number,
+  attemptCount: number,
 ): void => {
   const { notification_id, event } = body;
   logger.warn('delivery failed', {
@@ -22,6 +22,6 @@ export const logFailure = (
     cause,
     status,
     code,
-    attempts,
+    attempt_count: attemptCount,
   });
 };

@@ -5,26 +5,20 @@ import { withNextAttempt } from '../../domain/delivery-record.ts';
 import { claimedLock, type IncidentLock, lockRetryDelayMs } from '../../domain/incident.ts';
 import type { DeliveryTarget } from '../../domain/notification.ts';
 import { MIN_TIME_TO_SEND_MS } from '../../domain/transport.ts';
-import { type Attempted, attemptDelivery } from './delivery-attempt.ts';
-import { type DeliveryJob, queueOf, type SettledMessage } from './delivery-job.ts';
+import { attemptDelivery, type UnsettledAttempt } from './delivery-attempt.ts';
+import type { DeliveryJob, SettledJob, SettledMessage } from './delivery-job.ts';
 import { persist } from './persist.ts';
-import { settle } from './settlement.ts';
+import { queueUrlOf } from './read-message.ts';
+import { settledJob } from './requeue.ts';
+import { settleAttempt } from './settlement.ts';
 
-/** The messages about one incident for one notification, oldest event first. */
-export type IncidentLine = readonly [DeliveryJob, ...DeliveryJob[]];
+/** The jobs of a batch that belong to one incident of one notification, oldest event first. */
+export type IncidentJobs = readonly [DeliveryJob, ...DeliveryJob[]];
 
-/** A message and what became of it. */
-export type SettledJob = { job: DeliveryJob; settled: SettledMessage };
-
-/** Waits for what becomes of a message, be it a failure of ours; never rejects. */
-export type Contain = (job: DeliveryJob, settled: Promise<SettledMessage>) => Promise<SettledJob>;
-
-const newestOf = (line: readonly DeliveryJob[]): DeliveryJob | undefined => line.at(-1);
-
-const lockOf = ({ dependencies, body }: DeliveryJob): IncidentLock =>
+const newLockClaim = ({ dependencies, body }: DeliveryJob): IncidentLock =>
   claimedLock(body.event, body.notification_id, randomUUID(), dependencies.clock());
 
-/** The message once more, to ask later. It stays on its queue: a new one should not wait until retries are gathered. */
+/** The copy of a message that waits for the lock. It stays on its queue: batches of the retry queue are gathered for longer. */
 const waitingMessage = (job: DeliveryJob, newest: DeliveryJob | undefined): DelayedMessage & { job: DeliveryJob } => {
   const { waitCount, isOlder: wasOlder } = lockWait(job.message);
   const isOlder = wasOlder || job !== newest;
@@ -39,58 +33,67 @@ const waitingMessage = (job: DeliveryJob, newest: DeliveryJob | undefined): Dela
 };
 
 /**
- * Sends messages anew, so that they ask for the lock later: returning them to their queue would exhaust maxReceiveCount.
+ * Sends copies of messages that wait for the lock: returning the messages to their queue would exhaust maxReceiveCount.
  *
- * @param newest the one whose event is the newest of its incident, which asks more often than the others
- * @returns those that SQS did not take
+ * @param newest the job with the newest waiting event of the incident, which is retried more often than the others
+ * @returns the jobs whose copies were not sent
  */
-const sendToWait = async (
+const sendWaitingMessages = async (
   jobs: readonly DeliveryJob[],
   newest: DeliveryJob | undefined,
 ): Promise<ReadonlySet<DeliveryJob>> => {
-  const byQueue = Map.groupBy(jobs, ({ message, dependencies }) => queueOf(message, dependencies));
-  const refused = await Promise.all(
-    [...byQueue].map(([url, some]) =>
-      Promise.all(
-        some.slice(0, 1).map(({ dependencies }) =>
-          dependencies.queues.sendAllDelayed(
+  const byQueueUrl = Map.groupBy(jobs, ({ message, dependencies }) => queueUrlOf(message, dependencies));
+  const unsent = await Promise.all(
+    [...byQueueUrl].flatMap(([url, [first, ...others]]) =>
+      first
+        ? first.dependencies.queues.sendAllDelayed(
             url,
-            some.map((job) => waitingMessage(job, newest)),
-          ),
-        ),
-      ),
+            [first, ...others].map((job) => waitingMessage(job, newest)),
+          )
+        : [],
     ),
   );
-  return new Set(refused.flat(2).map(({ job }) => job));
-};
-
-const waiting = async (job: DeliveryJob, refused: Promise<ReadonlySet<DeliveryJob>>): Promise<SettledMessage> => {
-  if ((await refused).has(job)) throw new Error('The message could not be rescheduled.');
-  return { outcome: 'busy' };
+  return new Set(unsent.flat().map(({ job }) => job));
 };
 
 /**
- * Sends messages anew to ask for the lock later, whether another worker holds it, no time is left, or the destination is not
- * called for now. The newest event that waits is noted in the lock: all others of the incident ask seldom.
+ * Sends copies of messages that wait for the lock and records the newest waiting event in the lock, so that all older events of
+ * the incident are retried rarely. The jobs are sorted, oldest event first.
+ *
+ * @returns the jobs whose copies were not sent
  */
-const waitForTurn = async (jobs: readonly DeliveryJob[]): Promise<ReadonlySet<DeliveryJob>> => {
-  const newest = newestOf(jobs);
+const sendToWait = async (jobs: readonly DeliveryJob[]): Promise<ReadonlySet<DeliveryJob>> => {
+  const newest = jobs.at(-1);
   const isCandidate = newest && !lockWait(newest.message).isOlder;
   const isNewest =
-    isCandidate && (await newest.dependencies.deliveries.recordWaiting(lockOf(newest), newest.body.event_time_ms));
-  return sendToWait(jobs, isNewest ? newest : undefined);
+    isCandidate &&
+    (await newest.dependencies.deliveries.recordWaiting(newLockClaim(newest), newest.body.event_time_ms));
+  return sendWaitingMessages(jobs, isNewest ? newest : undefined);
 };
 
-const rescheduleAll = (jobs: readonly DeliveryJob[], contain: Contain): Promise<SettledJob[]> => {
-  const refused = waitForTurn(jobs);
-  return Promise.all(jobs.map((job) => contain(job, waiting(job, refused))));
+const waitingResult = async (job: DeliveryJob, unsent: Promise<ReadonlySet<DeliveryJob>>): Promise<SettledMessage> => {
+  if ((await unsent).has(job)) throw new Error('The message could not be rescheduled.');
+  return { outcome: 'busy' };
 };
 
-/** The destination does not answer, so it is not called for now: no other message of the incident would get further. */
-const isPaused = ({ attemptOutcome }: Attempted): boolean =>
-  attemptOutcome.result !== 'delivered' && attemptOutcome.reason === 'circuit_open';
+/** Reschedules jobs without counting an attempt: another worker holds the lock, no time is left, or the circuit is open. */
+const rescheduleAll = (
+  jobs: readonly DeliveryJob[],
+  unsent: Promise<ReadonlySet<DeliveryJob>> = sendToWait(jobs),
+): Promise<SettledJob[]> => Promise.all(jobs.map((job) => settledJob(job, waitingResult(job, unsent))));
 
-/** The lock does not say yet that an event was delivered: its message must be received again before an older one is sent. */
+/** Releases the claim of a delivery whose circuit is open, and reschedules it with the jobs after it. */
+const rescheduleForOpenCircuit = (
+  jobs: readonly DeliveryJob[],
+  job: DeliveryJob,
+  { record }: UnsettledAttempt,
+): Promise<SettledJob[]> => {
+  const { deliveries, clock } = job.dependencies;
+  const unsent = deliveries.update(record, withNextAttempt(record, clock())).then(() => sendToWait(jobs));
+  return rescheduleAll(jobs, unsent);
+};
+
+/** The event was delivered, but the lock does not record it: the message must be received again before an older one is sent. */
 class LockNotAdvancedError extends Error {
   override readonly name = 'LockNotAdvancedError';
 
@@ -99,131 +102,115 @@ class LockNotAdvancedError extends Error {
   }
 }
 
-/** A lock while a worker holds it. */
-const createHeldLock = (claimed: IncidentLock, { dependencies: { deliveries, clock } }: DeliveryJob) => {
-  let lock: IncidentLock | undefined = claimed;
-  let newest = claimed.newest_event_at_ms;
-  return {
-    isNewer: (time: number): boolean => time < newest,
-    /**
-     * Records that an event was delivered, and releases the lock with the last one. Where that fails, the lock is kept until its
-     * lease ends: nobody may send an older event.
-     *
-     * @throws LockNotAdvancedError
-     */
-    async advance(job: DeliveryJob, isLast: boolean): Promise<void> {
-      const held = lock ?? claimed;
-      const time = job.body.event_time_ms;
-      lock = undefined;
-      try {
-        if (isLast) {
-          await persist(job, () => deliveries.advanceAndReleaseLock(held, time, clock()));
-        } else {
-          lock = await persist(job, () => deliveries.advanceLock(held, time));
-          newest = lock.newest_event_at_ms;
-        }
-      } catch (error) {
-        throw new LockNotAdvancedError(error);
-      }
-    },
-    /** Releases the lock unless it was; where that fails, the lease ends by itself. */
-    async release(): Promise<void> {
-      if (!lock) return;
-      await deliveries
-        .releaseLock(lock, clock())
-        .catch((error: unknown) => logger.warn('incident lock not released', errorTrace(error)));
-    },
-  };
+/** The lock as a worker holds it, passed on from one job to the next. */
+type HeldLock = {
+  lock: IncidentLock;
+  /** False once it is released. Also false if it could not be advanced: then it stays locked until its lease expires. */
+  mustRelease: boolean;
 };
 
-type HeldLock = ReturnType<typeof createHeldLock>;
+type AdvancedLock = { held: HeldLock; error?: LockNotAdvancedError };
 
-/** What an attempt came to, settled; one that delivered is in the lock before it is on record, so that no crash lets an older follow. */
-const settleInOrder = async (
-  job: DeliveryJob,
-  result: SettledMessage | Attempted,
-  lock: HeldLock,
-  isLast: boolean,
-): Promise<SettledMessage> => {
-  if ('outcome' in result) {
-    // A worker that delivered it may have crashed before the lock said so.
-    if (result.wasDelivered) await lock.advance(job, isLast);
-    return result;
+/** Records in the lock that the event of a job was delivered, and releases the lock with the last job. Never rejects. */
+const advanceHeldLock = async ({ lock }: HeldLock, job: DeliveryJob, isLast: boolean): Promise<AdvancedLock> => {
+  const { deliveries, clock } = job.dependencies;
+  const eventTimeMs = job.body.event_time_ms;
+  try {
+    if (isLast) {
+      await persist(job, () => deliveries.advanceAndReleaseLock(lock, eventTimeMs, clock()));
+      return { held: { lock, mustRelease: false } };
+    }
+    return { held: { lock: await persist(job, () => deliveries.advanceLock(lock, eventTimeMs)), mustRelease: true } };
+  } catch (error) {
+    return { held: { lock, mustRelease: false }, error: new LockNotAdvancedError(error) };
   }
-  if (result.attemptOutcome.result !== 'delivered') return settle(job, result);
-  const advanced = lock.advance(job, isLast);
-  await advanced.catch(() => undefined);
-  const settled = await settle(job, result);
-  await advanced;
+};
+
+/** If the release fails, the lease expires. */
+const releaseHeldLock = async ({ lock, mustRelease }: HeldLock, { dependencies }: DeliveryJob): Promise<void> => {
+  const { deliveries, clock } = dependencies;
+  if (!mustRelease) return;
+  await deliveries
+    .releaseLock(lock, clock())
+    .catch((error: unknown) => logger.warn('incident lock not released', errorTrace(error)));
+};
+
+type AttemptResult = SettledMessage | UnsettledAttempt;
+
+/** True for a delivery, and for a duplicate of one: the worker that delivered it may have crashed before it advanced the lock. */
+const reachedDestination = (result: AttemptResult): boolean =>
+  'outcome' in result ? result.wasDelivered === true : result.attemptOutcome.result === 'delivered';
+
+const isCircuitOpen = (result: AttemptResult): result is UnsettledAttempt =>
+  !('outcome' in result) &&
+  result.attemptOutcome.result !== 'delivered' &&
+  result.attemptOutcome.reason === 'circuit_open';
+
+/** @throws LockNotAdvancedError after settling, so that the message is received again */
+const settleAfterAdvance = async (
+  job: DeliveryJob,
+  result: AttemptResult,
+  lockError: LockNotAdvancedError | undefined,
+): Promise<SettledMessage> => {
+  const settled = 'outcome' in result ? result : await settleAttempt(job, result);
+  if (lockError) throw lockError;
   return settled;
 };
 
-/** Gives up the claim of a delivery whose destination is not called for now, and lets it and those behind it wait. */
-const waitForDestination = async (
-  job: DeliveryJob,
-  { record }: Attempted,
-  waiters: readonly DeliveryJob[],
-): Promise<ReadonlySet<DeliveryJob>> => {
-  const { deliveries, clock } = job.dependencies;
-  await deliveries.update(record, withNextAttempt(record, clock()));
-  return waitForTurn(waiters);
-};
-
-/** Works on a line while its lock is held; the lock advances with each delivery. */
-const workUnderLock = async (
-  line: IncidentLine,
-  lock: HeldLock,
+/** Delivers the jobs one after the other while the lock is held, advancing it with each delivery, and releases it. */
+const deliverUnderLock = async (
+  jobs: IncidentJobs,
+  claimed: IncidentLock,
   target: DeliveryTarget | undefined,
-  contain: Contain,
 ): Promise<SettledJob[]> => {
   const done: SettledJob[] = [];
-  let waiters: Promise<SettledJob[]> | undefined;
-  for (const job of line) {
-    const rest = line.slice(done.length);
+  let held: HeldLock = { lock: claimed, mustRelease: true };
+  for (const [index, job] of jobs.entries()) {
+    const remaining = jobs.slice(index);
     if (job.timeLeft() < MIN_TIME_TO_SEND_MS) {
-      waiters = rescheduleAll(rest, contain);
+      done.push(...(await rescheduleAll(remaining)));
       break;
     }
-    const attempt = attemptDelivery(job, target, lock.isNewer(job.body.event_time_ms));
-    const paused = await attempt.then(
-      (result) => ('outcome' in result || !isPaused(result) ? undefined : result),
-      () => undefined,
-    );
-    if (paused) {
-      const refused = waitForDestination(job, paused, rest);
-      waiters = Promise.all(rest.map((one) => contain(one, waiting(one, refused))));
+    const isSuperseded = job.body.event_time_ms < held.lock.newest_event_at_ms;
+    const attempt = await attemptDelivery(job, target, isSuperseded).catch((error: unknown) => ({ error }));
+    if ('error' in attempt) {
+      done.push(await settledJob(job, Promise.reject(attempt.error)));
+      continue;
+    }
+    if (isCircuitOpen(attempt)) {
+      done.push(...(await rescheduleForOpenCircuit(remaining, job, attempt)));
       break;
     }
-    const settled = attempt.then((result) => settleInOrder(job, result, lock, job === newestOf(line)));
-    done.push(await contain(job, settled));
+    // The lock advances before the delivery is recorded: a crash in between must not let an older event follow.
+    const advanced: AdvancedLock = reachedDestination(attempt)
+      ? await advanceHeldLock(held, job, remaining.length === 1)
+      : { held };
+    held = advanced.held;
+    done.push(await settledJob(job, settleAfterAdvance(job, attempt, advanced.error)));
   }
-  const rescheduled = await waiters;
-  await lock.release();
-  return [...done, ...(rescheduled ?? [])];
+  await releaseHeldLock(held, jobs[0]);
+  return done;
 };
 
 /**
- * Delivers alerts about one incident: one worker at a time for each notification and alarm, and never an event older than one
- * that was delivered. So a late CRITICAL cannot open again what its OK has closed.
+ * Delivers the events of one incident to one notification: one worker at a time, and never an event older than one that was
+ * delivered. A late CRITICAL therefore cannot reopen an incident that its OK has resolved (DECISIONS.md#incident-order).
  *
- * @param target the notification's, undefined where it was deleted
+ * @param target the notification's target, or undefined if the notification was deleted
  */
 export const deliverInOrder = async (
-  line: IncidentLine,
+  jobs: IncidentJobs,
   target: Promise<DeliveryTarget | undefined>,
-  contain: Contain,
 ): Promise<SettledJob[]> => {
-  const [first] = line;
+  const [first] = jobs;
   const { deliveries, clock } = first.dependencies;
-  // The messages before it in its batch have used up the time.
-  if (first.timeLeft() < MIN_TIME_TO_SEND_MS) return rescheduleAll(line, contain);
+  // Earlier messages of the batch have used up the time.
+  if (first.timeLeft() < MIN_TIME_TO_SEND_MS) return rescheduleAll(jobs);
   try {
     const found = await target;
-    const claimed = await deliveries.claimLock(lockOf(first), clock());
-    return claimed
-      ? await workUnderLock(line, createHeldLock(claimed, first), found, contain)
-      : await rescheduleAll(line, contain);
+    const claimed = await deliveries.claimLock(newLockClaim(first), clock());
+    return claimed ? await deliverUnderLock(jobs, claimed, found) : await rescheduleAll(jobs);
   } catch (error) {
-    return Promise.all(line.map((job) => contain(job, Promise.reject(error))));
+    return Promise.all(jobs.map((job) => settledJob(job, Promise.reject(error))));
   }
 };

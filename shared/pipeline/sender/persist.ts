@@ -1,14 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DeliveryJob } from './delivery-job.ts';
 
-/** The last try of a write may take this long, in ms: three tries of 4 s (`awsConfig`) and their pauses. */
+/** How long the last try of a write may take: three SDK attempts of 4 s each (`awsConfig`), with backoff. */
 const MIN_TIME_TO_WRITE_MS = 13_000;
-/** Between two tries, in ms. */
-const PAUSE_MS = 250;
+const WAIT_BETWEEN_TRIES_MS = 250;
 
 /**
- * Writes what an attempt came to, again and again while time lasts: after a send, a lost record means that somebody receives
- * the alert twice.
+ * Repeats a write until it succeeds or no time is left: after a send, a lost record means that the recipient gets the alert
+ * twice.
  *
  * @throws the error of the last try
  */
@@ -18,7 +17,7 @@ export const persist = async <Result>({ timeLeft }: DeliveryJob, write: () => Pr
       return await write();
     } catch (error) {
       if (timeLeft() <= MIN_TIME_TO_WRITE_MS) throw error;
-      await sleep(PAUSE_MS);
+      await sleep(WAIT_BETWEEN_TRIES_MS);
     }
   }
 };

@@ -13,23 +13,16 @@ import { type NotificationTypeId, notificationTypes } from '../../contracts/noti
 import { deliveryId } from '../../domain/delivery-key.ts';
 import { DELIVERY_LATENCY, deliveryCounts } from '../../domain/delivery-metrics.ts';
 import { incidentKey } from '../../domain/incident.ts';
-import { internalErrorDelayMs } from '../../domain/retry-schedule.ts';
 import { testEvent } from '../../domain/test-event.ts';
 import type { Transport } from '../../domain/transport.ts';
 import { attemptDelivery } from './delivery-attempt.ts';
-import {
-  type DeliveryJob,
-  queueOf,
-  readDelivery,
-  reschedule,
-  type SenderDependencies,
-  type SettledMessage,
-  unprocessedSince,
-} from './delivery-job.ts';
-import { deliverInOrder, type IncidentLine, type SettledJob } from './incident-lock.ts';
-import { settle } from './settlement.ts';
+import type { DeliveryJob, SenderDependencies, SettledJob, SettledMessage } from './delivery-job.ts';
+import { deliverInOrder, type IncidentJobs } from './incident-lock.ts';
+import { parseDelivery, unprocessedSinceMs } from './read-message.ts';
+import { reschedule, settledJob, settledOrReturned } from './requeue.ts';
+import { settleAttempt } from './settlement.ts';
 
-/** The part of a sender's environment that all types share, parsed. */
+/** The environment variables that all senders share, parsed. */
 export type SenderEnvironment = {
   NOTIFICATIONS_TABLE: string;
   DELIVERIES_TABLE: string;
@@ -43,9 +36,8 @@ export type SenderEnvironment = {
 type Invocation = SQSEvent | { kind: 'test' };
 
 /**
- * Makes the Lambda handler of a type's sender. It is invoked with a batch of its queue or of its retries, whose messages it
- * processes concurrently and answers for one by one, or with a test request of the API, which it answers with a test
- * result.
+ * Creates the Lambda handler of a type's sender. It takes either a batch of the type's queue or retry queue, whose messages it
+ * processes concurrently, or a test request of the API, for which it returns the test result.
  */
 export const createSender = (
   type: NotificationTypeId,
@@ -70,41 +62,23 @@ export const createSender = (
   };
 
   const runTest = async (input: unknown, timeLeft: () => number): Promise<TestResult> => {
-    const { tenant, type: tested, details } = testRequest.parse(input);
-    if (tested !== type) throw new Error(`The sender of ${type} was asked to test ${tested}.`);
-    const now = Date.now();
+    const { tenant, type: testedType, details } = testRequest.parse(input);
+    if (testedType !== type) throw new Error(`The sender of ${type} was asked to test ${testedType}.`);
+    const nowMs = Date.now();
     const alert = {
-      event: testEvent(tenant, now),
-      eventTimeMs: now,
+      event: testEvent(tenant, nowMs),
+      eventTimeMs: nowMs,
       deliveryId: ulid(),
       reachedRecipientHashes: [],
       timeLeft,
     };
     const outcome = await transport(alert, details).catch((error: unknown) => {
       logger.error('internal error', { type, ...errorTrace(error) });
-      // Lambda logs what is thrown: this says nothing that the line above does not.
+      // Lambda logs the thrown error, so it must not carry the original text.
       throw new Error('The test did not run.');
     });
     count({ [`test_${outcome.result}`]: 1 }, { type });
     return { status: outcome.result === 'delivered' ? 'success' : 'failure', message: outcome.explanation };
-  };
-
-  /** A failure of ours: the message returns to its queue, the later the more often it was received; no attempt is used. */
-  const returnAfterFailure = async (message: SQSRecord, error: unknown): Promise<SettledMessage> => {
-    const receives = Number(message.attributes.ApproximateReceiveCount);
-    const { MessageGroupId: tenant_id } = message.attributes;
-    const outcome = dependencies.isTenantThrottled(error, tenant_id ?? '') ? 'throttled_keys' : 'internal_error';
-    const line = { type, outcome, message_id: message.messageId, tenant_id, receives, ...errorTrace(error) };
-    if (outcome === 'internal_error') logger.error('internal error', line);
-    else logger.warn('partition key throttled', line);
-    await dependencies.queues
-      .changeVisibility(
-        queueOf(message, dependencies),
-        message,
-        Math.ceil(internalErrorDelayMs(receives, environment.RETRY_DELAY_SCALE) / 1_000),
-      )
-      .catch((cause: unknown) => logger.error('visibility change failed', { type, ...errorTrace(cause) }));
-    return { outcome, isReturned: true };
   };
 
   const deadLetterMalformed = async (message: SQSRecord): Promise<SettledMessage> => {
@@ -116,90 +90,79 @@ export const createSender = (
     return { outcome: 'dead_lettered', cause: 'service' };
   };
 
-  const orFailure = (message: SQSRecord, settled: Promise<SettledMessage>): Promise<SettledMessage> =>
-    settled.catch((error: unknown) => returnAfterFailure(message, error));
-
-  const contain = async (job: DeliveryJob, settled: Promise<SettledMessage>): Promise<SettledJob> => ({
-    job,
-    settled: await orFailure(job.message, settled),
-  });
-
-  const deliverOne = async (job: DeliveryJob, targets: TargetReads): Promise<SettledMessage> => {
-    const result = await attemptDelivery(job, await targets.find(placeOf(job)));
-    return 'outcome' in result ? result : settle(job, result);
-  };
-
-  /** Messages that must be worked on one after the other; each line is worked on beside the others. */
-  const linesOf = (jobs: DeliveryJob[]): IncidentLine[] => {
-    const sorted = jobs.toSorted((one, other) => one.body.event_time_ms - other.body.event_time_ms);
-    const lines = Map.groupBy(sorted, ({ body }) => `${body.notification_id} ${incidentKey(body.event)}`);
-    return [...lines.values()].flatMap(([first, ...rest]): IncidentLine[] => (first ? [[first, ...rest]] : []));
+  const deliverIndependently = async (job: DeliveryJob, targets: TargetReads): Promise<SettledMessage> => {
+    const result = await attemptDelivery(job, await targets.find(targetKeyOf(job)));
+    return 'outcome' in result ? result : settleAttempt(job, result);
   };
 
   const deliverAll = async (jobs: DeliveryJob[], targets: TargetReads): Promise<SettledJob[]> => {
-    const lines = hasIncidents
-      ? linesOf(jobs).map((line) => deliverInOrder(line, targets.find(placeOf(line[0])), contain))
-      : jobs.map(async (job) => [await contain(job, deliverOne(job, targets))]);
-    return (await Promise.all(lines)).flat();
+    const settled = hasIncidents
+      ? groupByIncident(jobs).map((group) => deliverInOrder(group, targets.find(targetKeyOf(group[0]))))
+      : jobs.map(async (job) => [await settledJob(job, deliverIndependently(job, targets))]);
+    return (await Promise.all(settled)).flat();
   };
 
-  const report = (settled: readonly { message: SQSRecord; settled: SettledMessage }[]): void => {
-    const outcomes = tally(settled.map(({ settled: { outcome } }) => outcome));
-    const unprocessed = settled.filter(({ settled: { outcome } }) => outcome === 'internal_error');
-    const unrecorded = settled.filter(
-      ({ settled: { outcome, isTenantThrottled } }) => outcome === 'unrecorded' && !isTenantThrottled,
-    );
-    const returned = unprocessed.length + (outcomes.throttled_keys ?? 0);
+  const emitBatchMetrics = (results: readonly { message: SQSRecord; settled: SettledMessage }[]): void => {
+    const outcomes = tally(results.map(({ settled }) => settled.outcome));
+    const unprocessed = results.filter(({ settled }) => settled.outcome === 'internal_error');
+    const unrecorded = results.filter(({ settled }) => settled.outcome === 'unrecorded' && !settled.isTenantThrottled);
+    const unhandled = unprocessed.length + (outcomes.throttled_keys ?? 0);
     count(
-      { ...outcomes, ...tally(settled.flatMap(({ settled: one }) => deliveryCounts(one))) },
+      { ...outcomes, ...tally(results.flatMap(({ settled }) => deliveryCounts(settled))) },
       { type },
-      { [DELIVERY_LATENCY]: settled.flatMap(({ settled: { latencyMs } }) => latencyMs ?? []) },
+      { [DELIVERY_LATENCY]: results.flatMap(({ settled }) => settled.latencyMs ?? []) },
       {
-        handled: settled.length - returned,
+        handled: results.length - unhandled,
         internalErrors: unprocessed.length + unrecorded.length,
         oldestUnprocessedSeconds: oldestAgeSeconds(
-          unprocessed.map(({ message }) => unprocessedSince(message, dependencies)),
+          unprocessed.map(({ message }) => unprocessedSinceMs(message, dependencies)),
           dependencies.clock(),
         ),
       },
     );
   };
 
-  const runBatch = async ({ Records }: SQSEvent, timeLeft: () => number): Promise<SQSBatchResponse> => {
-    const messages = Records.map((message) => ({ message, body: readDelivery(message.body) }));
-    const jobs = messages.flatMap(({ message, body }): DeliveryJob[] =>
+  const runBatch = async ({ Records: messages }: SQSEvent, timeLeft: () => number): Promise<SQSBatchResponse> => {
+    const parsed = messages.map((message) => ({ message, body: parseDelivery(message.body) }));
+    const jobs = parsed.flatMap(({ message, body }): DeliveryJob[] =>
       body ? [{ dependencies, message, body, deliveryId: deliveryId(body.event, body.notification_id), timeLeft }] : [],
     );
-    const now = dependencies.clock();
-    /** A retry that waits for hours passes every 15 min: that costs no read and no write. */
-    const isDue = ({ message }: DeliveryJob): boolean => dueTime(message) <= now;
-    const due = jobs.filter(isDue);
-    const [delivered, notDue, malformed] = await Promise.all([
-      deliverAll(due, notifications.targets(due.map(placeOf))),
+    const malformed = parsed.flatMap(({ message, body }) => (body ? [] : [message]));
+    const nowMs = dependencies.clock();
+    // SQS delays a message by at most 15 min: one that is due later is rescheduled without a read or write of the table.
+    const due = jobs.filter(({ message }) => dueTime(message) <= nowMs);
+    const notDue = jobs.filter(({ message }) => dueTime(message) > nowMs);
+    const [delivered, rescheduled, deadLettered] = await Promise.all([
+      deliverAll(due, notifications.targets(due.map(targetKeyOf))),
+      Promise.all(notDue.map((job) => settledJob(job, reschedule(job, dueTime(job.message) - nowMs)))),
       Promise.all(
-        jobs.filter((job) => !isDue(job)).map((job) => contain(job, reschedule(job, dueTime(job.message) - now))),
-      ),
-      Promise.all(
-        messages
-          .filter(({ body }) => !body)
-          .map(async ({ message }) => ({ message, settled: await orFailure(message, deadLetterMalformed(message)) })),
+        malformed.map(async (message) => ({
+          message,
+          settled: await settledOrReturned(dependencies, message, deadLetterMalformed(message)),
+        })),
       ),
     ]);
-    const settled = [
-      ...[...delivered, ...notDue].map(({ job, settled: one }) => ({ message: job.message, settled: one })),
-      ...malformed,
+    const results = [
+      ...[...delivered, ...rescheduled].map(({ job, settled }) => ({ message: job.message, settled })),
+      ...deadLettered,
     ];
-    report(settled);
-    const returned = settled.filter(({ settled: one }) => one.isReturned);
+    emitBatchMetrics(results);
+    const returned = results.filter(({ settled }) => settled.isReturned);
     return { batchItemFailures: returned.map(({ message }) => ({ itemIdentifier: message.messageId })) };
   };
 
   return async (input: Invocation, context: Context): Promise<SQSBatchResponse | TestResult> => {
     logger.appendKeys({ request_id: context.awsRequestId });
-    return 'Records' in input ? runBatch(input, timeLeftOf(context)) : runTest(input, timeLeftOf(context));
+    const timeLeft = () => context.getRemainingTimeInMillis();
+    return 'Records' in input ? runBatch(input, timeLeft) : runTest(input, timeLeft);
   };
 };
 
-const timeLeftOf = (context: Context) => () => context.getRemainingTimeInMillis();
+const targetKeyOf = ({ body }: DeliveryJob) => ({ tenant: body.event.tenant_id, id: body.notification_id });
 
-const placeOf = ({ body }: DeliveryJob) => ({ tenant: body.event.tenant_id, id: body.notification_id });
+/** Groups the jobs that must be delivered one after the other, oldest event first. */
+const groupByIncident = (jobs: readonly DeliveryJob[]): IncidentJobs[] => {
+  const sorted = jobs.toSorted((first, second) => first.body.event_time_ms - second.body.event_time_ms);
+  const groups = Map.groupBy(sorted, ({ body }) => `${body.notification_id} ${incidentKey(body.event)}`);
+  return [...groups.values()].flatMap(([first, ...rest]): IncidentJobs[] => (first ? [[first, ...rest]] : []));
+};

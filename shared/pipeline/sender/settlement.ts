@@ -6,15 +6,17 @@ import { deliveryLatency } from '../../domain/delivery-metrics.ts';
 import { type DeliveryRecord, withNextAttempt, withStatus } from '../../domain/delivery-record.ts';
 import { retryDelayMs } from '../../domain/retry-schedule.ts';
 import { deadLetter } from './dead-letter.ts';
-import type { Attempted } from './delivery-attempt.ts';
-import { type DeliveryJob, type SettledMessage, sameMessage, sentAt } from './delivery-job.ts';
+import type { UnsettledAttempt } from './delivery-attempt.ts';
+import type { DeliveryJob, SettledMessage } from './delivery-job.ts';
 import { logFailure } from './failure-log.ts';
 import { persist } from './persist.ts';
+import { sentAtMs } from './read-message.ts';
+import { copyOfMessage } from './requeue.ts';
 
 /**
- * Schedules the next attempt as a new message on the queue of retries, sent before the old one is acknowledged. The record,
- * written first, says when the attempt is due. If another worker holds the record by now, or the SDK has applied this write
- * before, the message is sent all the same: it finds out by itself.
+ * Schedules the next attempt: updates the record, then sends a new message to the retry queue, before the old message is
+ * acknowledged. The message is sent even if the update finds that the claim is lost (to another worker, or because the SDK
+ * repeated an applied write): its own claim then decides (DECISIONS.md#retries-are-new-messages).
  */
 const scheduleRetry = async (
   job: DeliveryJob,
@@ -24,28 +26,28 @@ const scheduleRetry = async (
 ): Promise<SettledMessage> => {
   const { deliveries, queues, retryQueueUrl, clock } = job.dependencies;
   await persist(job, () => deliveries.update(record, withNextAttempt(record, clock() + waitMs)));
-  const message = sameMessage(job);
-  const isOfRound = roundOf(job.body) === record.round;
+  const copy = copyOfMessage(job);
+  const isSameRound = roundOf(job.body) === record.round;
   await queues.sendDelayed(
     retryQueueUrl,
-    isOfRound ? message : { ...message, body: bodyForRound(job.body, record.round) },
+    isSameRound ? copy : { ...copy, body: bodyForRound(job.body, record.round) },
     waitMs,
   );
   logFailure(job, 'retried', failure, record.attempt_count);
   return { outcome: 'retried' };
 };
 
-/** `bounced` may follow on `delivered`, so a second, late copy of that write must not undo it. */
+/** A bounce can change `delivered` to `bounced`, so a write that the SDK repeats late must be conditional. */
 const recordDelivered = async ({ dependencies }: DeliveryJob, record: DeliveryRecord): Promise<void> => {
   const delivered = withStatus(record, 'delivered');
   if (notificationTypes[dependencies.type].canBounce) await dependencies.deliveries.update(record, delivered);
   else await dependencies.deliveries.complete(delivered);
 };
 
-/** A delivery that cannot be recorded must not be repeated: it is written again while time lasts, then acknowledged. */
+/** Acknowledges the message even if the delivery cannot be recorded: returning it would send the alert twice. */
 const settleDelivered = async (job: DeliveryJob, record: DeliveryRecord): Promise<SettledMessage> => {
   const { dependencies, deliveryId, body } = job;
-  const latencyMs = deliveryLatency(record.round_started_at_ms, sentAt(job.message), dependencies.clock());
+  const latencyMs = deliveryLatency(record.round_started_at_ms, sentAtMs(job.message), dependencies.clock());
   try {
     await persist(job, () => recordDelivered(job, record));
     return { outcome: 'delivered', latencyMs };
@@ -57,16 +59,19 @@ const settleDelivered = async (job: DeliveryJob, record: DeliveryRecord): Promis
   }
 };
 
-const settleOutcome: typeof settle = async (job, { record, attemptOutcome }) => {
-  if (attemptOutcome.result === 'delivered') return settleDelivered(job, record);
-  const waitMs = retryDelayMs(record.attempt_count, attemptOutcome, job.dependencies.retryDelayScale);
-  return waitMs === undefined
-    ? deadLetter(job, record, attemptOutcome)
-    : scheduleRetry(job, record, attemptOutcome, waitMs);
+const settleFailed = (job: DeliveryJob, record: DeliveryRecord, failure: Failure): Promise<SettledMessage> => {
+  const waitMs = retryDelayMs(record.attempt_count, failure, job.dependencies.retryDelayScale);
+  return waitMs === undefined ? deadLetter(job, record, failure) : scheduleRetry(job, record, failure, waitMs);
 };
 
-/** Settles what came of an attempt, which its record counts already: it is recorded, tried again later, or dead-lettered. */
-export const settle = async (job: DeliveryJob, attempt: Attempted): Promise<SettledMessage> => ({
-  ...(await settleOutcome(job, attempt)),
-  attemptOutcome: attempt.attemptOutcome,
-});
+/** Records an attempt and schedules a retry or dead-letters the delivery if the attempt failed. */
+export const settleAttempt = async (
+  job: DeliveryJob,
+  { record, attemptOutcome }: UnsettledAttempt,
+): Promise<SettledMessage> => {
+  const settled =
+    attemptOutcome.result === 'delivered'
+      ? await settleDelivered(job, record)
+      : await settleFailed(job, record, attemptOutcome);
+  return { ...settled, attemptOutcome };
+};

@@ -5,9 +5,9 @@ import { sendTimeoutMs, type Transport } from '../../domain/transport.ts';
 import { sendByHttp } from './http-transport.ts';
 
 /**
- * Delivers to an `atomfeed` notification: posts an entry to the operators' collection (RFC 5023).
+ * Creates the transport of `atomfeed` notifications, which posts an entry to the operators' Atom collection (RFC 5023).
  *
- * @param endpoint the collection; undefined where the operators have none
+ * @param endpoint the URL of the collection, or undefined if the operators have none
  */
 export const createFeedTransport =
   (http: HttpClient, endpoint: string | undefined): Transport =>

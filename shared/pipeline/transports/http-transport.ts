@@ -7,8 +7,8 @@ import { type HttpType, httpOutcome } from '../../domain/http-outcome.ts';
 import { SEND_TIMEOUT_MS } from '../../domain/transport.ts';
 
 /**
- * The outcome of a request that got no answer. Its explanation is for the tester of the notification: it has the error's
- * code and the host that the tester gave, and never an address that a name was resolved to.
+ * Returns the outcome of a request without a response. The explanation is the message of a test result: it names the error code
+ * and the host, never an IP address that the host resolves to.
  */
 const failedRequest = (error: unknown, host: string): Failure => {
   if (error instanceof BlockedAddressError) {
@@ -29,12 +29,15 @@ const failedRequest = (error: unknown, host: string): Failure => {
   return failed('transient', 'network_error', `${code ?? 'ERROR'} while sending to ${host}`, { code });
 };
 
-/** Posts and judges what comes back by the rules of the type. Whatever a destination does is an outcome, never an exception. */
+/**
+ * Sends a request and maps the response to an outcome by the rules of the type. Never throws.
+ *
+ * @param host the destination's name in explanations; tenants must not see the operators' endpoints
+ */
 export const sendByHttp = async (
   type: HttpType,
   http: HttpClient,
   request: HttpPost,
-  /** What to call the other side in an explanation: an address of the operators is not for testers to see. */
   host: string = request.url.host,
 ): Promise<AttemptOutcome> => {
   try {

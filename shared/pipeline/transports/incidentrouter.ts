@@ -6,8 +6,8 @@ import { sendByHttp } from './http-transport.ts';
 import { webhookHeaders } from './webhook.ts';
 
 /**
- * Delivers to an `incidentrouter` notification: a webhook call (interface, Events 4) to the router's address, in which the
- * keys stand. The answer's body decides: the router says 200 to what it refuses, too.
+ * Creates the transport of `incidentrouter` notifications: a webhook call (API.md#what-arrives-where) to the router's endpoint
+ * with the keys in the path. It reads the response body, because the router also returns 200 for events it rejects.
  */
 export const createRouterTransport =
   (accounts: Pick<AccountRepository, 'webhookCredentials'>, http: HttpClient, endpoint: string): Transport =>

@@ -6,32 +6,31 @@ import { webhookPayload } from '../../contracts/alarm-event.ts';
 import { sendTimeoutMs, type Transport } from '../../domain/transport.ts';
 import { sendByHttp } from './http-transport.ts';
 
-/** Keys by their secrets: out of bytes, one is made anew for each signature, which takes four times as long as signing. */
+/** Signing keys by secret: creating a key takes four times as long as signing. */
 const keys = lru<KeyObject>(1_000);
 
 const signingKey = (secret: string): KeyObject => {
-  const known = keys.get(secret);
-  if (known) return known;
+  const cached = keys.get(secret);
+  if (cached) return cached;
   const key = createSecretKey(Buffer.from(secret.replace(/^whsec_/, ''), 'base64'));
   keys.set(secret, key);
   return key;
 };
 
 /**
- * The headers of a call as a webhook: the tenant's token (interface, Events 3), and the signature of Standard Webhooks 1.0.0,
- * one for each secret, two while one is replaced.
+ * Returns the headers of a webhook call: the tenant's token (API.md#webhook-headers) and the Standard Webhooks 1.0.0 signatures,
+ * one per secret. A tenant has two secrets while one is being rotated.
  *
- * @param deliveryId the same over retries; letters and digits
- * @param now ms since the epoch
+ * @param deliveryId letters and digits, the same for all retries
  */
 export const webhookHeaders = (
   { token, secrets }: WebhookCredentials,
   deliveryId: string,
-  now: number,
+  nowMs: number,
   body: string,
 ): Record<string, string> => {
   const id = `msg_${deliveryId}`;
-  const seconds = Math.floor(now / 1000);
+  const seconds = Math.floor(nowMs / 1000);
   const signatures = secrets.map(
     (secret) => `v1,${createHmac('sha256', signingKey(secret)).update(`${id}.${seconds}.${body}`).digest('base64')}`,
   );
@@ -45,7 +44,7 @@ export const webhookHeaders = (
   };
 };
 
-/** Delivers to a `webhook` notification: the payload, the tenant's token, and a signature that the receiver can check. */
+/** Creates the transport of `webhook` notifications, which posts the signed payload with the tenant's token. */
 export const createWebhookTransport =
   (accounts: Pick<AccountRepository, 'webhookCredentials'>, http: HttpClient): Transport =>
   async ({ event, deliveryId, timeLeft }, { url = '' }) => {

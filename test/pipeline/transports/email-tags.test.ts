@@ -5,10 +5,10 @@ import { createEmailTransport } from '../../../shared/pipeline/transports/email.
 import { alarmEvent, EVENT_TIME } from '../../support/events.ts';
 import { startHttp } from '../../support/servers.ts';
 
-describe('a mail that is sent', () => {
-  const environment = { EMAIL_FROM: 'notifications@example.com', CONFIGURATION_SET: 'ours' };
+describe('the tags of an email', () => {
+  const environment = { EMAIL_FROM: 'notifications@example.com', CONFIGURATION_SET: 'notifications' };
 
-  /** The tags that SES would get with a mail. */
+  /** Sends an email to a local SES endpoint. @returns the tags in the request */
   const tagsSent = async (notificationId?: string) => {
     let form = new URLSearchParams();
     const { url } = await startHttp(async (request, response) => {
@@ -21,7 +21,7 @@ describe('a mail that is sent', () => {
     vi.stubEnv('AWS_REGION', 'local-1');
     vi.stubEnv('AWS_ACCESS_KEY_ID', 'local');
     vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'local');
-    const deliver = createEmailTransport(environment, async () => undefined);
+    const transport = createEmailTransport(environment, async () => undefined);
     const alert = {
       event: alarmEvent(),
       eventTimeMs: EVENT_TIME,
@@ -29,7 +29,7 @@ describe('a mail that is sent', () => {
       reachedRecipientHashes: [],
       timeLeft: () => 30_000,
     };
-    const outcome = await deliver(
+    const outcome = await transport(
       { ...alert, ...(notificationId !== undefined && { notificationId }) },
       { address: 'a@example.com' },
     );
@@ -41,12 +41,12 @@ describe('a mail that is sent', () => {
     return Object.fromEntries(tag('Name').map((name, index) => [name, values[index]]));
   };
 
-  it('carries the ids of its delivery', async () => {
+  it('identify its delivery', async () => {
     const id = newNotificationId();
     expect(await tagsSent(id)).toEqual(emailTags(alarmEvent(), id));
   });
 
-  it('carries none as a test', async () => {
+  it('are absent for a test', async () => {
     expect(await tagsSent()).toEqual({});
   });
 });

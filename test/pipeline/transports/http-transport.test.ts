@@ -8,8 +8,8 @@ import { answering, closedPort, startHttp, startTcp } from '../../support/server
 const HOST = 'hooks.example.com';
 const ADDRESS = '127.0.0.1';
 
-/** Delivers to a name that leads to a loopback address, which the tester must never be told. */
-const deliver = (
+/** Sends to a host that resolves to a loopback address, which explanations must not contain. */
+const send = (
   port: number,
   options: { scheme?: string; allowed?: string[]; url?: string; timeoutMs?: number } = {},
 ) => {
@@ -26,12 +26,10 @@ const deliver = (
   return sendByHttp('webhook', http, { url: new URL(url), headers: {}, body: '{}', timeoutMs });
 };
 
-const everywhere = (outcome: AttemptOutcome): string => JSON.stringify(outcome);
-
-const failures: [what: string, run: () => Promise<AttemptOutcome>, expected: object][] = [
+const failures: [condition: string, run: () => Promise<AttemptOutcome>, expected: object][] = [
   [
-    'nobody listens',
-    async () => deliver(await closedPort()),
+    'the connection is refused',
+    async () => send(await closedPort()),
     {
       result: 'transient',
       reason: 'network_error',
@@ -41,7 +39,7 @@ const failures: [what: string, run: () => Promise<AttemptOutcome>, expected: obj
   ],
   [
     'the connection is reset',
-    async () => deliver((await startTcp((socket) => socket.once('data', () => socket.resetAndDestroy()))).port),
+    async () => send((await startTcp((socket) => socket.once('data', () => socket.resetAndDestroy()))).port),
     {
       result: 'transient',
       reason: 'network_error',
@@ -50,8 +48,8 @@ const failures: [what: string, run: () => Promise<AttemptOutcome>, expected: obj
     },
   ],
   [
-    'no answer comes in time',
-    async () => deliver((await startTcp(() => undefined)).port, { timeoutMs: 150 }),
+    'there is no response within the timeout',
+    async () => send((await startTcp(() => undefined)).port, { timeoutMs: 150 }),
     {
       result: 'transient',
       reason: 'timeout',
@@ -59,13 +57,13 @@ const failures: [what: string, run: () => Promise<AttemptOutcome>, expected: obj
     },
   ],
   [
-    'the name leads to an address that is not public',
-    async () => deliver(80, { allowed: [] }),
+    'the host resolves to a private address',
+    async () => send(80, { allowed: [] }),
     { result: 'transient', reason: 'blocked_address', explanation: expect.stringMatching(/^EGRESS_REFUSED hooks/) },
   ],
   [
-    'it speaks no HTTP',
-    async () => deliver((await startTcp((socket) => socket.end('SSH-2.0-x\r\n'))).port),
+    'the response is not HTTP',
+    async () => send((await startTcp((socket) => socket.end('SSH-2.0-x\r\n'))).port),
     {
       result: 'transient',
       reason: 'network_error',
@@ -73,13 +71,13 @@ const failures: [what: string, run: () => Promise<AttemptOutcome>, expected: obj
     },
   ],
   [
-    'it speaks no TLS',
-    async () => deliver((await startHttp(answering(200))).port, { scheme: 'https' }),
+    'the server does not support TLS',
+    async () => send((await startHttp(answering(200))).port, { scheme: 'https' }),
     { result: 'transient', reason: 'network_error', explanation: expect.stringMatching(/^\w+ while sending to hooks/) },
   ],
   [
-    'its status is wrong',
-    async () => deliver((await startHttp(answering(500, {}, 'secret of the other side'))).port),
+    'the status is 500',
+    async () => send((await startHttp(answering(500, {}, 'secret response'))).port),
     {
       result: 'transient',
       reason: 'http_status',
@@ -88,31 +86,31 @@ const failures: [what: string, run: () => Promise<AttemptOutcome>, expected: obj
   ],
 ];
 
-describe('a delivery by HTTP', () => {
-  it('that is taken says so', async () => {
+describe('sendByHttp', () => {
+  it('returns delivered for a 2xx status', async () => {
     const { port } = await startHttp(answering(204));
-    expect(await deliver(port)).toMatchObject({ result: 'delivered', status: 204 });
+    expect(await send(port)).toMatchObject({ result: 'delivered', status: 204 });
   });
 
-  it.each(failures)('says what went wrong where %s, and whose fault that is', async (_, run, expected) => {
+  it.each(failures)('returns the reason and the cause if %s', async (_, run, expected) => {
     expect(await run()).toMatchObject({ cause: 'destination', ...expected });
   });
 
-  it.each(failures)('never says what a name leads to, the rest of the URL, or the answer, where %s', async (_, run) => {
-    expect(everywhere(await run())).not.toMatch(/127\.0\.0|secret/);
+  it.each(failures)('does not reveal the resolved address, the URL or the response if %s', async (_, run) => {
+    expect(JSON.stringify(await run())).not.toMatch(/127\.0\.0|secret/);
   });
 
-  it('is refused for good where the URL itself holds an address that is not public', async () => {
+  it('returns a permanent failure if the URL contains a private address', async () => {
     const url = 'http://169.254.169.254/latest/meta-data/';
-    expect(await deliver(80, { allowed: [], url })).toMatchObject({
+    expect(await send(80, { allowed: [], url })).toMatchObject({
       result: 'permanent',
       reason: 'blocked_address',
       explanation: 'EGRESS_REFUSED 169.254.169.254 is, or resolves to, an address that is not public',
     });
   });
 
-  it('waits as long as the destination asks for', async () => {
+  it('returns the Retry-After of the destination', async () => {
     const { port } = await startHttp(answering(503, { 'retry-after': '120' }));
-    expect(await deliver(port)).toMatchObject({ result: 'throttled', reason: 'throttled', retryAfterMs: 120_000 });
+    expect(await send(port)).toMatchObject({ result: 'throttled', reason: 'throttled', retryAfterMs: 120_000 });
   });
 });

@@ -17,57 +17,57 @@ const alert = {
 const secrets = [`whsec_${Buffer.from('a'.repeat(32)).toString('base64')}`];
 const accounts = { webhookCredentials: async () => ({ token: 'token-of-acme', secrets }) };
 
-/** An HTTP client that answers as it is told, and what was posted by it. */
-const recording = (status = 200, body = '') => {
+/** Returns an HTTP client that records its requests and returns a fixed response. */
+const recordingClient = (status = 200, body = '') => {
   const post = vi.fn(async (_request: HttpPost) => ({ status, retryAfter: undefined, body }));
   const posted = () => {
     const [[request] = []] = post.mock.calls;
-    if (!request) throw new Error('Nothing was posted.');
+    if (!request) throw new Error('No request was sent.');
     return request;
   };
   return { post, posted };
 };
 
-describe('an incident pager', () => {
-  const OURS = 'https://pager.example.com/events';
+describe('the incident pager transport', () => {
+  const OPERATORS_ENDPOINT = 'https://pager.example.com/events';
 
-  it('is told as JSON at the operators’ address, by its key', async () => {
-    const [guarded, direct] = [recording(), recording()];
-    const outcome = await createPagerTransport(guarded, direct, OURS)(alert, goodDetails.incidentpager);
+  it('posts JSON with the service key to the operators’ endpoint', async () => {
+    const [guarded, direct] = [recordingClient(), recordingClient()];
+    const outcome = await createPagerTransport(guarded, direct, OPERATORS_ENDPOINT)(alert, goodDetails.incidentpager);
     expect(outcome).toMatchObject({ result: 'delivered' });
     expect(guarded.post).not.toHaveBeenCalled();
-    expect(direct.posted().url.href).toBe(OURS);
+    expect(direct.posted().url.href).toBe(OPERATORS_ENDPOINT);
     expect(JSON.parse(direct.posted().body)).toMatchObject({ service_key: 'abcDEF123', event_type: 'trigger' });
   });
 
-  it('is told at the user’s own address under the egress rule, and only there', async () => {
-    const [guarded, direct] = [recording(), recording()];
-    const details = { ...goodDetails.incidentpager, service_endpoint: 'https://own.example.com/x' };
-    await createPagerTransport(guarded, direct, OURS)(alert, details);
-    expect(guarded.posted().url.href).toBe('https://own.example.com/x');
+  it('posts to the tenant’s endpoint with the guarded client only', async () => {
+    const [guarded, direct] = [recordingClient(), recordingClient()];
+    const details = { ...goodDetails.incidentpager, service_endpoint: 'https://tenant.example.com/x' };
+    await createPagerTransport(guarded, direct, OPERATORS_ENDPOINT)(alert, details);
+    expect(guarded.posted().url.href).toBe('https://tenant.example.com/x');
     expect(direct.post).not.toHaveBeenCalled();
   });
 });
 
-describe('an incident router', () => {
+describe('the incident router transport', () => {
   const ENDPOINT = 'https://router.example.com/alert';
   const { api_key: apiKey } = goodDetails.incidentrouter;
-  const deliver = async (http: ReturnType<typeof recording>, details = {}, endpoint = ENDPOINT) =>
+  const send = async (http: ReturnType<typeof recordingClient>, details = {}, endpoint = ENDPOINT) =>
     createRouterTransport(accounts, http, endpoint)(alert, { ...goodDetails.incidentrouter, ...details });
 
   it.each([
     [{}, ENDPOINT, `${ENDPOINT}/${apiKey}`],
     [{ routing_key: 'team-1' }, ENDPOINT, `${ENDPOINT}/${apiKey}/team-1`],
     [{ routing_key: '...' }, `${ENDPOINT}/`, `${ENDPOINT}/${apiKey}/...`],
-  ])('is told at the address of its keys: %o', async (details, endpoint, url) => {
-    const http = recording(200, '{"result":"success"}');
-    expect(await deliver(http, details, endpoint)).toMatchObject({ result: 'delivered' });
+  ])('posts to the URL with its keys: %o', async (details, endpoint, url) => {
+    const http = recordingClient(200, '{"result":"success"}');
+    expect(await send(http, details, endpoint)).toMatchObject({ result: 'delivered' });
     expect(http.posted().url.href).toBe(url);
   });
 
-  it('is told by a webhook: with the tenant’s token and a signature that can be checked', async () => {
-    const http = recording(200, '{"result":"success"}');
-    await deliver(http);
+  it('posts a webhook payload with the tenant’s token and a valid signature', async () => {
+    const http = recordingClient(200, '{"result":"success"}');
+    await send(http);
     const { headers, body, readBody } = http.posted();
     expect(headers).toMatchObject({
       'content-type': 'application/json',
@@ -80,23 +80,25 @@ describe('an incident router', () => {
     expect(readBody).toBe(true);
   });
 
-  it('has refused for good where its answer says so, whatever its status says', async () => {
-    expect(await deliver(recording(200, '{"result":"failure","message":"no"}'))).toMatchObject({ result: 'permanent' });
+  it('returns a permanent failure if the response body reports a failure with status 200', async () => {
+    expect(await send(recordingClient(200, '{"result":"failure","message":"no"}'))).toMatchObject({
+      result: 'permanent',
+    });
   });
 
-  it('is never named with its key in what the tester is told', async () => {
-    for (const http of [recording(404), recording(200, '{"result":"failure"}')]) {
-      expect(JSON.stringify(await deliver(http))).not.toContain(apiKey);
+  it('does not reveal its key in explanations', async () => {
+    for (const http of [recordingClient(404), recordingClient(200, '{"result":"failure"}')]) {
+      expect(JSON.stringify(await send(http))).not.toContain(apiKey);
     }
-    const refusing = { post: () => Promise.reject(Object.assign(new Error('x'), { code: 'ECONNREFUSED' })) };
-    const outcome = await createRouterTransport(accounts, refusing, ENDPOINT)(alert, goodDetails.incidentrouter);
+    const failingClient = { post: () => Promise.reject(Object.assign(new Error('x'), { code: 'ECONNREFUSED' })) };
+    const outcome = await createRouterTransport(accounts, failingClient, ENDPOINT)(alert, goodDetails.incidentrouter);
     expect(JSON.stringify(outcome)).not.toContain(apiKey);
   });
 });
 
-describe('an Atom feed', () => {
-  it('is posted an entry at the operators’ collection', async () => {
-    const http = recording(201);
+describe('the Atom feed transport', () => {
+  it('posts an entry to the operators’ collection', async () => {
+    const http = recordingClient(201);
     const outcome = await createFeedTransport(http, 'https://feed.example.com/alerts')(alert, goodDetails.atomfeed);
     expect(outcome).toMatchObject({ result: 'delivered', status: 201 });
     expect(http.posted()).toMatchObject({
@@ -105,8 +107,8 @@ describe('an Atom feed', () => {
     });
   });
 
-  it('that nobody has configured is a permanent failure of ours', async () => {
-    const http = recording();
+  it('returns a permanent failure of the service if no feed is configured', async () => {
+    const http = recordingClient();
     expect(await createFeedTransport(http, undefined)(alert, goodDetails.atomfeed)).toMatchObject({
       result: 'permanent',
       reason: 'no_feed_configured',

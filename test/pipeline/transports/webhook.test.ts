@@ -19,29 +19,29 @@ const alert = {
   timeLeft: () => 30_000,
 };
 
-type Call = { headers: Record<string, string>; body: string; method: string };
+type ReceivedRequest = { headers: Record<string, string>; body: string; method: string };
 
-/** A receiver of webhooks, and a delivery to it. */
-const setUp = async (status = 200, given = credentials) => {
-  const calls: Call[] = [];
+/** Starts a webhook receiver. @returns a function that sends an alert to it */
+const setUp = async (status = 200, tenantCredentials = credentials) => {
+  const requests: ReceivedRequest[] = [];
   const { url } = await startHttp((request, response) => {
     let body = '';
-    request.setEncoding('utf8').on('data', (part) => {
-      body += part;
+    request.setEncoding('utf8').on('data', (chunk) => {
+      body += chunk;
     });
     request.on('end', () => {
       const headers = Object.fromEntries(Object.entries(request.headers).map(([name, value]) => [name, String(value)]));
-      calls.push({ headers, body, method: request.method ?? '' });
+      requests.push({ headers, body, method: request.method ?? '' });
       response.writeHead(status).end();
     });
   });
   const http = createHttpClient({ isAllowed: egressRule(['127.0.0.0/8']) });
-  const deliver = createWebhookTransport({ webhookCredentials: async () => given }, http);
+  const transport = createWebhookTransport({ webhookCredentials: async () => tenantCredentials }, http);
   const send = async (changes = {}) => {
-    const outcome = await deliver({ ...alert, ...changes }, { url: url().href });
-    const call = calls.at(-1);
-    if (!call) throw new Error('Nothing was received.');
-    return { outcome, ...call };
+    const outcome = await transport({ ...alert, ...changes }, { url: url().href });
+    const received = requests.at(-1);
+    if (!received) throw new Error('No request was received.');
+    return { outcome, ...received };
   };
   return { send };
 };
@@ -64,7 +64,7 @@ describe('a webhook', () => {
     expect(JSON.parse(body)).toMatchObject({ event_id: alarmEvent().event_id, tenant_id: 'acme' });
   });
 
-  it('has exactly the seven fields of the interface, though the event has more', async () => {
+  it('has exactly the seven fields of the API contract if the event has more', async () => {
     const event = alarmEvent({ notification_plan: { critical_state: ['ntA'] }, other: 1 });
     const { body } = await (await setUp()).send({ event });
     const payload: unknown = JSON.parse(body);
@@ -79,7 +79,7 @@ describe('a webhook', () => {
     ]);
   });
 
-  it('hands on numbers to the last digit', async () => {
+  it('keeps the precision of large numbers', async () => {
     const event = parseJson(JSON.stringify(alarmEvent()).replace('"data":153', '"data":18446744073709551615'));
     const { body } = await (await setUp()).send({ event });
     expect(isAlarmEvent(event)).toBe(true);
@@ -88,18 +88,18 @@ describe('a webhook', () => {
 });
 
 describe('the signature of a webhook', () => {
-  it('is verified by the reference library', async () => {
+  it('is accepted by the Standard Webhooks library', async () => {
     const { headers, body } = await (await setUp()).send();
     expect(new Webhook(secret('a')).verify(body, headers)).toEqual(JSON.parse(body));
   });
 
-  it('is verified with either secret while one is replaced', async () => {
+  it('is accepted with either secret during a rotation', async () => {
     const rotating = { ...credentials, secrets: [secret('b'), secret('a')] };
     const { headers, body } = await (await setUp(200, rotating)).send();
     for (const letter of ['a', 'b']) expect(() => new Webhook(secret(letter)).verify(body, headers)).not.toThrow();
   });
 
-  it('is not verified with another secret, another body, another time or another id', async () => {
+  it('is rejected with a different secret, body, timestamp or ID', async () => {
     const { headers, body } = await (await setUp()).send();
     const webhook = new Webhook(secret('a'));
     expect(() => new Webhook(secret('c')).verify(body, headers)).toThrow();
@@ -109,7 +109,7 @@ describe('the signature of a webhook', () => {
     expect(() => webhook.verify(body, { ...headers, 'webhook-id': 'msg_d2' })).toThrow();
   });
 
-  it('names the delivery by the same id over retries, without a dot, and another one by another', async () => {
+  it('has the same ID for all retries of a delivery, without a dot', async () => {
     const { send } = await setUp(500);
     const ids = [await send(), await send(), await send({ deliveryId: 'd2' })].map(
       ({ headers }) => headers['webhook-id'],
@@ -119,25 +119,28 @@ describe('the signature of a webhook', () => {
     for (const id of ids) expect(id).toMatch(/^[\w-]+$/);
   });
 
-  it('is of the time of the attempt, in seconds', async () => {
+  it('has the time of the attempt in epoch seconds', async () => {
     const { headers } = await (await setUp()).send();
     expect(Math.abs(Number(headers['webhook-timestamp']) - Date.now() / 1_000)).toBeLessThan(10);
   });
 });
 
-describe('a webhook that fails', () => {
+describe('a failed webhook', () => {
   it.each([
     [404, 'transient'],
     [410, 'permanent'],
     [500, 'transient'],
-  ])('is judged by its status: %i is %s', async (status, result) => {
+  ])('with status %i is a %s failure', async (status, result) => {
     const { outcome } = await (await setUp(status)).send();
     expect(outcome).toMatchObject({ result, status, reason: 'http_status', cause: 'destination' });
   });
 
-  it('fails as ours, and uses no attempt, where the credentials cannot be read', async () => {
+  it('throws if the credentials cannot be read, which counts no attempt', async () => {
     const http = createHttpClient({ isAllowed: egressRule([]) });
-    const deliver = createWebhookTransport({ webhookCredentials: () => Promise.reject(new Error('no table')) }, http);
-    await expect(deliver(alert, { url: 'https://hooks.example.com/' })).rejects.toThrow('no table');
+    const transport = createWebhookTransport(
+      { webhookCredentials: () => Promise.reject(new Error('no response')) },
+      http,
+    );
+    await expect(transport(alert, { url: 'https://hooks.example.com/' })).rejects.toThrow('no response');
   });
 });

@@ -1,0 +1,67 @@
+import type { SQSRecord } from 'aws-lambda';
+import { errorTrace, logger } from '../../adapters/logger.ts';
+import { lockWait, type Message } from '../../adapters/queues.ts';
+import { internalErrorDelayMs } from '../../domain/retry-schedule.ts';
+import type { DeliveryJob, SenderDependencies, SettledJob, SettledMessage } from './delivery-job.ts';
+import { queueUrlOf } from './read-message.ts';
+
+/** Returns a copy of the job's message to send: same body, message group and lock wait. */
+export const copyOfMessage = ({ message, body }: DeliveryJob): Message => ({
+  body: message.body,
+  messageGroupId: body.event.tenant_id,
+  lockWait: lockWait(message),
+});
+
+/** Sends a copy of the message to the retry queue, visible after `waitMs`. Counts no attempt. */
+export const reschedule = async (job: DeliveryJob, waitMs: number): Promise<SettledMessage> => {
+  await job.dependencies.queues.sendDelayed(job.dependencies.retryQueueUrl, copyOfMessage(job), waitMs);
+  return { outcome: 'not_due' };
+};
+
+/** Returns the message to its queue until another worker's claim ends. Counts no attempt. */
+export const returnBusyMessage = async (
+  { dependencies, message }: DeliveryJob,
+  seconds: number,
+): Promise<SettledMessage> => {
+  await dependencies.queues.changeVisibility(queueUrlOf(message, dependencies), message, seconds);
+  return { outcome: 'busy', isReturned: true };
+};
+
+/**
+ * Returns the message to its queue after an internal error, with a visibility timeout that grows with its receive count
+ * (DECISIONS.md#internal-errors). Counts no attempt and never rejects.
+ */
+const returnAfterError = async (
+  dependencies: SenderDependencies,
+  message: SQSRecord,
+  error: unknown,
+): Promise<SettledMessage> => {
+  const { type, queues, retryDelayScale, isTenantThrottled } = dependencies;
+  const receives = Number(message.attributes.ApproximateReceiveCount);
+  const { MessageGroupId: tenant_id } = message.attributes;
+  const outcome = isTenantThrottled(error, tenant_id ?? '') ? 'throttled_keys' : 'internal_error';
+  const fields = { type, outcome, message_id: message.messageId, tenant_id, receives, ...errorTrace(error) };
+  if (outcome === 'internal_error') logger.error('internal error', fields);
+  else logger.warn('partition key throttled', fields);
+  await queues
+    .changeVisibility(
+      queueUrlOf(message, dependencies),
+      message,
+      Math.ceil(internalErrorDelayMs(receives, retryDelayScale) / 1_000),
+    )
+    .catch((cause: unknown) => logger.error('visibility change failed', { type, ...errorTrace(cause) }));
+  return { outcome, isReturned: true };
+};
+
+/** Waits for the result of a message. If that rejects, returns the message to its queue. Never rejects. */
+export const settledOrReturned = (
+  dependencies: SenderDependencies,
+  message: SQSRecord,
+  settled: Promise<SettledMessage>,
+): Promise<SettledMessage> => settled.catch((error: unknown) => returnAfterError(dependencies, message, error));
+
+/** Waits for the result of a job. If that rejects, returns its message to its queue. Never rejects. */
+export const settledJob = async (job: DeliveryJob, settled: Promise<SettledMessage>): Promise<SettledJob> => ({
+  job,
+  settled: await settledOrReturned(job.dependencies, job.message, settled),
+});
