@@ -1,8 +1,8 @@
+import { startLocalStackProcess } from '../support/local-stack-process.ts';
 import { baseline, type Case, endpointCases } from './api/cases.ts';
 import { benchHandlers } from './api/handlers.ts';
 import { type Amount, type Load, load } from './api/load.ts';
 import { startChild } from './support/child.ts';
-import { startStackProcess } from './support/local-stack.ts';
 import { median, type Section } from './support/report.ts';
 
 /*
@@ -25,7 +25,10 @@ const isTest = ({ name }: Case) => name.startsWith('test-');
 
 const benchEndpoints = async (): Promise<Section> => {
   const sink = await startChild('./counting-sink.ts');
-  const stack = await startStackProcess({ testsPerTenantPerDay: '100000000', notificationsPerTenant: '100000000' });
+  const stack = await startLocalStackProcess({
+    testsPerTenantPerDay: '100000000',
+    notificationsPerTenant: '100000000',
+  });
   try {
     const { cases, deletable } = await endpointCases(stack, sink.url);
     const create = cases.find(({ name }) => name === 'create-notification');

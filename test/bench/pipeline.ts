@@ -1,10 +1,11 @@
 import * as z from 'zod';
 import { connectApi } from '../support/api.ts';
-import { alarmEvent, connectPipeline } from '../support/pipeline.ts';
+import { newAlarmEvent } from '../support/events.ts';
+import { startLocalStackProcess } from '../support/local-stack-process.ts';
+import { connectPipeline } from '../support/pipeline.ts';
 import { type Arrivals, openArrivals } from './pipeline/arrivals.ts';
 import { type Latency, measureLatency } from './pipeline/latency.ts';
 import { hasAlertmanager, startAlertmanager } from './sender/alertmanager.ts';
-import { startStackProcess } from './support/local-stack.ts';
 import { median, type Section } from './support/report.ts';
 
 /*
@@ -29,7 +30,7 @@ const middle = (figures: readonly Latency[], name: keyof Latency) => median(figu
 
 /** The whole stack, with one webhook of one tenant. */
 const startPipeline = async (arrivals: Arrivals) => {
-  const stack = await startStackProcess();
+  const stack = await startLocalStackProcess();
   const running = { ...stack, tables: [], queues: [] };
   const api = connectApi(running);
   const { sendEvents, sqs } = connectPipeline(running, api);
@@ -39,7 +40,7 @@ const startPipeline = async (arrivals: Arrivals) => {
   if (created.status !== 201 || !id) throw new Error(`not created: ${created.status} ${created.text}`);
 
   let alarms = 0;
-  const event = () => alarmEvent(TENANT, [id], { alarm: `al${++alarms}` });
+  const event = () => newAlarmEvent(TENANT, [id], { alarm: `al${++alarms}` });
   return {
     /** Puts one event on the queue. @returns its id */
     async send() {

@@ -1,9 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startLocalStack } from '../../bin/local/stack.ts';
 import { connectApi } from '../support/api.ts';
-import { alarmEvent, connectPipeline, until } from '../support/pipeline.ts';
+import { newAlarmEvent } from '../support/events.ts';
+import { connectPipeline } from '../support/pipeline.ts';
 import { reachable } from '../support/running-stack.ts';
-import { openSink, payload, type Received } from '../support/sink.ts';
+import { payload, type Received, startSink } from '../support/sink.ts';
+import { until } from '../support/until.ts';
 
 /** From the send of an event to its arrival, in ms. */
 export type Latencies = { p50: number; p99: number };
@@ -39,7 +41,7 @@ export const measureGreedyTenant = async (seconds: number): Promise<GreedyTenant
   const running = reachable(stack);
   const api = connectApi(running);
   const pipeline = connectPipeline(running, api);
-  const [greedySink, quietSink] = [await openSink(), await openSink()];
+  const [greedySink, quietSink] = [await startSink(), await startSink()];
   try {
     const [greedy, quiet] = [await api.newClient(), await api.newClient()];
     const greedyIds: string[] = [];
@@ -55,7 +57,7 @@ export const measureGreedyTenant = async (seconds: number): Promise<GreedyTenant
       const before = quietSink.received.length;
       const count = Math.round((seconds * 1_000) / QUIET_PAUSE);
       for (let index = 0; index < count; index++) {
-        const event = alarmEvent(quiet.tenant, [quietId]);
+        const event = newAlarmEvent(quiet.tenant, [quietId]);
         sentAt.set(event.event_id, Date.now());
         await pipeline.sendEvents([event]);
         await sleep(QUIET_PAUSE);
@@ -67,7 +69,7 @@ export const measureGreedyTenant = async (seconds: number): Promise<GreedyTenant
       return { p50: percentile(took, 0.5), p99: percentile(took, 0.99) };
     };
     const besideGreedyTenant = async (): Promise<Latencies> => {
-      const timer = setInterval(() => void pipeline.sendEvents([alarmEvent(greedy.tenant, greedyIds)]), 1_000);
+      const timer = setInterval(() => void pipeline.sendEvents([newAlarmEvent(greedy.tenant, greedyIds)]), 1_000);
       try {
         return await latencies();
       } finally {

@@ -1,9 +1,11 @@
 import { createServer } from 'node:net';
 import { startLocalStack } from '../../bin/local/stack.ts';
 import { connectApi } from '../support/api.ts';
-import { alarmEvent, connectPipeline, until } from '../support/pipeline.ts';
+import { newAlarmEvent } from '../support/events.ts';
+import { connectPipeline } from '../support/pipeline.ts';
 import { reachable } from '../support/running-stack.ts';
-import { openSink } from '../support/sink.ts';
+import { startSink } from '../support/sink.ts';
+import { until } from '../support/until.ts';
 
 /** How long ten alerts of a tenant take to arrive, from the first send to the last arrival, in ms. */
 export type Isolation = { alone: number; besideHanging: number; hanging: number };
@@ -36,7 +38,7 @@ export const measureIsolation = async (events: number, workers: number): Promise
   const api = connectApi(running);
   const pipeline = connectPipeline(running, api);
   const hanging = await openHanging();
-  const sink = await openSink();
+  const sink = await startSink();
   try {
     const [noisy, quiet] = [await api.newClient(), await api.newClient()];
     const slow = await noisy.create({ label: 'hangs', type: 'webhook', details: { url: hanging.url } });
@@ -44,13 +46,13 @@ export const measureIsolation = async (events: number, workers: number): Promise
     const tenAlerts = async () => {
       const before = sink.received.length;
       const started = Date.now();
-      await pipeline.sendEvents(Array.from({ length: 10 }, () => alarmEvent(quiet.tenant, [well])));
+      await pipeline.sendEvents(Array.from({ length: 10 }, () => newAlarmEvent(quiet.tenant, [well])));
       const received = await sink.wait(before + 10);
       return Math.max(...received.map(({ at }) => at)) - started;
     };
     await tenAlerts(); // Warms the workers, so that a cold start is in neither figure.
     const alone = await tenAlerts();
-    await pipeline.sendEvents(Array.from({ length: events }, () => alarmEvent(noisy.tenant, [slow])));
+    await pipeline.sendEvents(Array.from({ length: events }, () => newAlarmEvent(noisy.tenant, [slow])));
     await until(async () => hanging.connections() || undefined);
     const besideHanging = await tenAlerts();
     return { alone, besideHanging, hanging: hanging.connections() };

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { newClient } from '../end-to-end/support/api.ts';
-import { alarmEvent, deadLetter, delivery, sendEvents } from '../end-to-end/support/pipeline.ts';
+import { deadLetter, delivery, sendEvents } from '../end-to-end/support/pipeline.ts';
+import { newAlarmEvent } from '../support/events.ts';
 
 /** An address that no sender may call, wherever it runs: nobody hears of these tests. */
 const FORBIDDEN = 'http://169.254.169.254/latest';
@@ -9,7 +10,7 @@ describe('the deployed pipeline', () => {
   it('takes an alarm event through dispatch and sender to its record', async () => {
     const client = await newClient();
     const id = await client.create({ label: 'w', type: 'webhook', details: { url: FORBIDDEN } });
-    const event = alarmEvent(client.tenant, [id]);
+    const event = newAlarmEvent(client.tenant, [id]);
     await sendEvents([event]);
     const record = await delivery(client.tenant, id, 'failed');
     expect(record).toMatchObject({ event_id: event.event_id, attempt_count: 1, attempts: [{ result: 'permanent' }] });
@@ -29,7 +30,7 @@ describe('the deployed pipeline', () => {
   it('tells the operators by the topic, that all is well', async () => {
     const client = await newClient();
     const id = await client.create({ label: 'o', type: 'managed' });
-    await sendEvents([alarmEvent(client.tenant, [id], { state: 'OK' })]);
+    await sendEvents([newAlarmEvent(client.tenant, [id], { state: 'OK' })]);
     await delivery(client.tenant, id, 'delivered');
   });
 });

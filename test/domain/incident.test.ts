@@ -4,9 +4,9 @@ import { isAlarmEvent } from '../../shared/contracts/alarm-event.ts';
 import { parseJson } from '../../shared/contracts/json.ts';
 import { claimedLock, eventTime, incidentKey, lockRetryDelayMs } from '../../shared/domain/incident.ts';
 import { newNotificationId } from '../../shared/domain/notification-id.ts';
-import { alarmEvent, EVENT_TIME } from '../support/events.ts';
+import { alarmEvent, EVENT_TIME_MS } from '../support/events.ts';
 
-const NOW = EVENT_TIME + 500;
+const NOW = EVENT_TIME_MS + 500;
 const id = newNotificationId();
 const at = (timestamp: unknown, event_id = 'e') => alarmEvent({ event_id, details: { state: 'OK', timestamp } });
 
@@ -45,7 +45,7 @@ describe('when an event happened', () => {
   });
 
   it.each([undefined, null, '123', {}, -1])('is what its id says where its details say %o', (timestamp) => {
-    expect(eventTime(at(timestamp, alarmEvent().event_id), NOW)).toBe(EVENT_TIME);
+    expect(eventTime(at(timestamp, alarmEvent().event_id), NOW)).toBe(EVENT_TIME_MS);
   });
 
   it('is when SQS accepted it where it says nothing', () => {
@@ -53,7 +53,7 @@ describe('when an event happened', () => {
   });
 
   it.each([
-    ['its producer counts nanoseconds', EVENT_TIME * 1_000_000],
+    ['its producer counts nanoseconds', EVENT_TIME_MS * 1_000_000],
     ["its producer's clock is a day ahead", NOW + 86_400_000],
     ["its producer's clock is a second ahead", NOW + 1_000],
   ])('is never later than SQS accepted it, lest it silence what follows: %s', (_, timestamp) => {
@@ -65,7 +65,7 @@ describe('when an event happened', () => {
     const event = parseJson(
       '{"event_id":"e","tenant_id":"t","details":{"state":"OK","timestamp":1.7e12},"entity":{"id":"e"},"alarm":{"id":"a"}}',
     );
-    expect(isAlarmEvent(event) && eventTime(event, NOW)).toBe(EVENT_TIME);
+    expect(isAlarmEvent(event) && eventTime(event, NOW)).toBe(EVENT_TIME_MS);
   });
 });
 

@@ -1,9 +1,10 @@
 import { Webhook } from 'standardwebhooks';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';
-import { openSink, payload } from '../support/sink-of-test.ts';
+import { newAlarmEvent } from '../support/events.ts';
+import { openSink, payload } from '../support/test-sink.ts';
 import { type Client, documents, isLocal, newClient, table } from './support/api.ts';
-import { alarmEvent, deadLetter, deliveries, delivery, inbox, sendEvents, sent } from './support/pipeline.ts';
+import { deadLetter, deliveries, delivery, inbox, sendEvents, sent } from './support/pipeline.ts';
 
 const router = { api_key: '7b9c1d1e-3f5a-4c2b-8d6e-0a1b2c3d4e5f', routing_key: 'team' };
 
@@ -17,7 +18,7 @@ describe.runIf(isLocal)('an alarm event', () => {
   it('reaches a webhook, signed, with the seven fields of the payload and nothing else', async () => {
     const sink = await openSink();
     const id = await toWebhook(sink.url);
-    const event = { ...alarmEvent(client.tenant, [id]), txn: 'not for receivers' };
+    const event = { ...newAlarmEvent(client.tenant, [id]), txn: 'not for receivers' };
     await sendEvents([event]);
     const [received] = await sink.wait(1);
     const { event_id, log_entry_id, details, entity, check, alarm, tenant_id } = event;
@@ -45,7 +46,7 @@ describe.runIf(isLocal)('an alarm event', () => {
     const sink = await openSink();
     const id = await toWebhook(sink.url);
     const event = JSON.stringify({
-      ...alarmEvent(client.tenant, [id]),
+      ...newAlarmEvent(client.tenant, [id]),
       details: { state: 'CRITICAL', own: { deep: ['ü', 1.5] } },
     });
     await sendEvents([
@@ -71,7 +72,7 @@ describe.runIf(isLocal)('an alarm event', () => {
       await client.create({ label: 'o', type: 'managed' }),
       'ntTechnicalContactsEmail',
     ];
-    const event = alarmEvent(client.tenant, ids);
+    const event = newAlarmEvent(client.tenant, ids);
     await sendEvents([event]);
 
     const [mail] = await sent(1, (one) => one.kind === 'email' && one.to.includes(address));
@@ -104,11 +105,11 @@ describe.runIf(isLocal)('an alarm event', () => {
     const sink = await openSink();
     const [critical, ok] = [await toWebhook(`${sink.url}/critical`), await toWebhook(`${sink.url}/ok`)];
     const plan = { id: 'np', critical_state: [critical, critical], ok_state: [ok] };
-    const unchanged = alarmEvent(client.tenant, [], { notification_plan: plan, previous_state: 'CRITICAL' });
-    const changed = alarmEvent(client.tenant, [], { notification_plan: plan });
-    const recovered = alarmEvent(client.tenant, [], { notification_plan: plan, state: 'OK' });
-    const unplanned = alarmEvent(client.tenant, [], { notification_plan: plan, state: 'WARNING' });
-    const first = alarmEvent(client.tenant, [], { notification_plan: plan, previous_state: null });
+    const unchanged = newAlarmEvent(client.tenant, [], { notification_plan: plan, previous_state: 'CRITICAL' });
+    const changed = newAlarmEvent(client.tenant, [], { notification_plan: plan });
+    const recovered = newAlarmEvent(client.tenant, [], { notification_plan: plan, state: 'OK' });
+    const unplanned = newAlarmEvent(client.tenant, [], { notification_plan: plan, state: 'WARNING' });
+    const first = newAlarmEvent(client.tenant, [], { notification_plan: plan, previous_state: null });
     await sendEvents([unchanged, unplanned, changed, recovered, first]);
     await sink.wait(3);
     const got = sink.received.map(({ path, body }) => [path, payload.parse(JSON.parse(body)).event_id]);
@@ -126,8 +127,8 @@ describe.runIf(isLocal)('an alarm event', () => {
     const other = await newClient();
     const foreignId = await other.create({ label: 'f', type: 'webhook', details: { url: foreign.url } });
     const ownId = await toWebhook(own.url);
-    const mixed = alarmEvent(client.tenant, [foreignId, 'nt01ARZ3NDEKTSV4RRFFQ69G5FAV', '__proto__', ownId]);
-    const neighbour = alarmEvent(client.tenant, [ownId]);
+    const mixed = newAlarmEvent(client.tenant, [foreignId, 'nt01ARZ3NDEKTSV4RRFFQ69G5FAV', '__proto__', ownId]);
+    const neighbour = newAlarmEvent(client.tenant, [ownId]);
     await sendEvents([mixed, neighbour]);
     await own.wait(2);
     expect(foreign.received).toHaveLength(0);
@@ -138,8 +139,8 @@ describe.runIf(isLocal)('an alarm event', () => {
     const sink = await openSink();
     const id = await toWebhook(sink.url);
     const mark = `poison-${client.tenant}`;
-    const good = alarmEvent(client.tenant, [id]);
-    const { details: _details, ...withoutDetails } = alarmEvent(client.tenant, [id], { mark });
+    const good = newAlarmEvent(client.tenant, [id]);
+    const { details: _details, ...withoutDetails } = newAlarmEvent(client.tenant, [id], { mark });
     const poison = [
       `{not json ${mark}`,
       `"${mark}"`,
@@ -161,7 +162,7 @@ describe.runIf(isLocal)('an alarm event', () => {
     const sink = await openSink();
     const id = await toWebhook(sink.url);
     const sized = (bytes: number) => {
-      const event = alarmEvent(client.tenant, [id], { filler: '' });
+      const event = newAlarmEvent(client.tenant, [id], { filler: '' });
       return JSON.stringify({
         ...event,
         alarm: { ...event.alarm, filler: 'x'.repeat(bytes - JSON.stringify(event).length) },
@@ -181,11 +182,11 @@ describe.runIf(isLocal)('an alarm event', () => {
   it('sent many times reaches a notification once', async () => {
     const sink = await openSink();
     const id = await toWebhook(sink.url);
-    const event = alarmEvent(client.tenant, [id]);
+    const event = newAlarmEvent(client.tenant, [id]);
     await sendEvents(Array.from({ length: 20 }, () => event));
     await sink.wait(1);
     await delivery(client.tenant, id, 'delivered');
-    const last = alarmEvent(client.tenant, [id]);
+    const last = newAlarmEvent(client.tenant, [id]);
     await sendEvents([event, last]);
     await sink.wait(1, ({ body }) => body.includes(last.event_id));
     expect(sink.received.filter(({ body }) => body.includes(event.event_id))).toHaveLength(1);
@@ -194,7 +195,7 @@ describe.runIf(isLocal)('an alarm event', () => {
   it('is tried again after a failure, with the same webhook-id, and arrives once the receiver is back', async () => {
     const sink = await openSink((response, _request, index) => response.writeHead(index < 2 ? 500 : 200).end());
     const id = await toWebhook(sink.url);
-    await sendEvents([alarmEvent(client.tenant, [id])]);
+    await sendEvents([newAlarmEvent(client.tenant, [id])]);
     const attempts = await sink.wait(3);
     expect(new Set(attempts.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
     const record = await delivery(client.tenant, id, 'delivered');
@@ -211,7 +212,7 @@ describe.runIf(isLocal)('an alarm event', () => {
     await createAccountRepository(documents, table('Accounts')).setTechnicalContacts(client.tenant, [contact]);
     const sink = await openSink((response) => response.writeHead(410).end());
     const id = await toWebhook(sink.url);
-    const events = [alarmEvent(client.tenant, [id]), alarmEvent(client.tenant, [id])];
+    const events = [newAlarmEvent(client.tenant, [id]), newAlarmEvent(client.tenant, [id])];
     await sendEvents(events);
     for (const { event_id } of events) {
       const dead = await deadLetter('webhook', (text) => text.includes(event_id));
@@ -231,13 +232,13 @@ describe.runIf(isLocal)('an alarm event', () => {
     const fixed = await openSink();
     const broken = await openSink((response) => response.writeHead(500).end());
     const id = await toWebhook(broken.url);
-    await sendEvents([alarmEvent(client.tenant, [id])]);
+    await sendEvents([newAlarmEvent(client.tenant, [id])]);
     await broken.wait(1);
     await client.put(`/notifications/${id}`, { details: { url: fixed.url } });
     await fixed.wait(1);
 
     const gone = await toWebhook(broken.url);
-    const event = alarmEvent(client.tenant, [gone]);
+    const event = newAlarmEvent(client.tenant, [gone]);
     await sendEvents([event]);
     await broken.wait(1, ({ body }) => body.includes(event.event_id));
     await client.delete(`/notifications/${gone}`);
@@ -245,7 +246,7 @@ describe.runIf(isLocal)('an alarm event', () => {
 
     const address = `changed-${client.tenant.toLowerCase()}@example.com`;
     const changed = await toWebhook(broken.url);
-    const last = alarmEvent(client.tenant, [changed]);
+    const last = newAlarmEvent(client.tenant, [changed]);
     await sendEvents([last]);
     await broken.wait(1, ({ body }) => body.includes(last.event_id));
     await client.put(`/notifications/${changed}`, { type: 'email', details: { address } });

@@ -1,16 +1,12 @@
 import { beforeAll, describe, expect, inject, it } from 'vitest';
-import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
+import { type NotificationTypeId, notificationTypeIds } from '../../shared/contracts/notification-types.ts';
+import { destinationsAt, entries, goodDetails } from '../support/notifications.ts';
 import { type Client, newClient, webhook } from './support/api.ts';
 
-const valid: Record<(typeof notificationTypeIds)[number], object> = {
-  email: { address: 'ops@example.com' },
-  webhook: { url: 'https://example.com/hook?a=b' },
-  incidentpager: { service_key: 'a1B2', service_endpoint: 'https://pager.example.com/create' },
-  sms: { phone_number: '+12025550123' },
-  incidentrouter: { api_key: '7b9c1d1e-3f5a-4c2b-8d6e-0a1b2c3d4e5f', routing_key: 'team_a.b-c' },
-  atomfeed: { category: 'databases' },
-  technicalContactsEmail: {},
-  managed: {},
+/** A destination of each type with its optional fields. */
+const destinations: Record<NotificationTypeId, object> = {
+  ...destinationsAt('https://destinations.example.com'),
+  incidentrouter: { ...goodDetails.incidentrouter, routing_key: 'team_a.b-c' },
 };
 
 describe('creating a notification', () => {
@@ -30,7 +26,7 @@ describe('creating a notification', () => {
   });
 
   it.each(notificationTypeIds)('takes a notification of type %s and gives it back as it was', async (type) => {
-    const notification = { label: `A ${type}`, type, details: valid[type], metadata: { team: 'ops' } };
+    const notification = { label: `A ${type}`, type, details: destinations[type], metadata: { team: 'ops' } };
     const id = await client.create(notification);
     expect((await client.get(`/notifications/${id}`)).body).toEqual({ id, ...notification });
   });

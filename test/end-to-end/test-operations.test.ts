@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';
-import { openSink, payload } from '../support/sink-of-test.ts';
+import { openSink, payload } from '../support/test-sink.ts';
 import { type Client, documents, isLocal, newClient, newTenant, table, webhook } from './support/api.ts';
 import { inbox } from './support/pipeline.ts';
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { MINUTE_MS } from '../../bin/local/aws/cloudwatch/metric-store.ts';
-import { alarmEvent } from '../support/pipeline.ts';
-import { openSink, type Sink } from '../support/sink.ts';
+import { newAlarmEvent } from '../support/events.ts';
+import { type Sink, startSink } from '../support/sink.ts';
 import { type MonitoredStack, startMonitoredStack, type Traffic } from './monitored-stack.ts';
 
 describe('a healthy service', () => {
@@ -17,7 +17,7 @@ describe('a healthy service', () => {
 
   /** A tenant with a webhook at a destination that answers with this status, and how to send it events. */
   const newTenant = async (status: number) => {
-    const sink = await openSink((response) => response.writeHead(status).end());
+    const sink = await startSink((response) => response.writeHead(status).end());
     sinks.push(sink);
     const { tenant, create, get } = await world.newClient();
     const id = await create({ label: 'w', type: 'webhook', details: { url: sink.url } });
@@ -25,7 +25,7 @@ describe('a healthy service', () => {
     const events = (amount: number) =>
       Array.from({ length: amount }, () => {
         sequence++;
-        return alarmEvent(tenant, [id], { alarm: `al${sequence}`, time: Math.floor(world.now()) });
+        return newAlarmEvent(tenant, [id], { alarm: `al${sequence}`, timeMs: Math.floor(world.now()) });
       });
     return {
       tenant,

@@ -6,9 +6,10 @@ import { createAccountRepository } from '../../shared/adapters/accounts/account-
 import { type NotificationTypeId, notificationTypeIds } from '../../shared/contracts/notification-types.ts';
 import { emailTags } from '../../shared/domain/email-event.ts';
 import type { Client } from '../support/api.ts';
+import { newAlarmEvent } from '../support/events.ts';
 import { goodDetails } from '../support/notifications.ts';
-import { alarmEvent, until } from '../support/pipeline.ts';
-import { openSink, type Sink } from '../support/sink.ts';
+import { type Sink, startSink } from '../support/sink.ts';
+import { until } from '../support/until.ts';
 import { type MonitoredStack, startMonitoredStack, type Traffic } from './monitored-stack.ts';
 
 /** Within so many minutes an alarm must fire. */
@@ -50,7 +51,7 @@ describe('an outage', () => {
   let isSinkUp = true;
 
   beforeAll(async () => {
-    sink = await openSink((response) => response.writeHead(isSinkUp ? 200 : 500).end());
+    sink = await startSink((response) => response.writeHead(isSinkUp ? 200 : 500).end());
     world = await startMonitoredStack(unlimited, { 'record-email-events': 2 });
     client = await world.newClient();
     const accounts = createAccountRepository(world.documents, world.table('Accounts'));
@@ -87,10 +88,10 @@ describe('an outage', () => {
 
   const newEvent = (types: readonly NotificationTypeId[]) => {
     const timeMs = Math.floor(world.now());
-    return alarmEvent(
+    return newAlarmEvent(
       client.tenant,
       types.map((type) => ids[type]),
-      { alarm: `al${timeMs}`, time: timeMs },
+      { alarm: `al${timeMs}`, timeMs: timeMs },
     );
   };
 
@@ -229,7 +230,7 @@ describe('an outage', () => {
       Array.from({ length: 4 }, async () => {
         const { tenant, create } = await world.newClient();
         const id = await create({ label: 'feed', type: 'atomfeed', details: goodDetails.atomfeed });
-        return alarmEvent(tenant, [id], { time: Math.floor(world.now()) });
+        return newAlarmEvent(tenant, [id], { timeMs: Math.floor(world.now()) });
       }),
     );
     let isSent = false;

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Client, webhook } from '../support/api.ts';
-import { alarmEvent, until } from '../support/pipeline.ts';
-import { openSink } from '../support/sink-of-test.ts';
+import { newAlarmEvent } from '../support/events.ts';
+import { openSink } from '../support/test-sink.ts';
+import { until } from '../support/until.ts';
 import { type CrashPoint, type FaultyStack, startFaultyStack } from './support.ts';
 
 /** Longer than any lease or visibility timeout, so that whatever a dead worker held is free, in ms. */
@@ -47,7 +48,7 @@ describe('a worker that dies', () => {
     const sink = await openSink();
     const id = await client.create({ ...webhook, details: { url: sink.url } });
     const dead = world.crashOnce(point);
-    await world.sendEvents([alarmEvent(client.tenant, [id])]);
+    await world.sendEvents([newAlarmEvent(client.tenant, [id])]);
     await dead;
     await world.stack.advance(FORGOTTEN);
     await world.hurried(world.delivery(client.tenant, id, 'delivered'));
@@ -65,7 +66,7 @@ describe('a worker that dies', () => {
     const sink = await openSink((response, _request, index) => response.writeHead(index < sends - 1 ? 500 : 200).end());
     const id = await client.create({ ...webhook, details: { url: sink.url } });
     const dead = world.crashOnce(point);
-    await world.sendEvents([alarmEvent(client.tenant, [id])]);
+    await world.sendEvents([newAlarmEvent(client.tenant, [id])]);
     await dead;
     await world.stack.advance(FORGOTTEN);
     await world.hurried(world.delivery(client.tenant, id, 'delivered'));
@@ -96,7 +97,7 @@ describe('a worker that dies', () => {
       const id = await client.create({ ...webhook, details: { url: sink.url } });
       const before = await world.depth(world.deadLetterQueue('webhook'));
       const dead = world.crashOnce(point);
-      await world.sendEvents([alarmEvent(client.tenant, [id])]);
+      await world.sendEvents([newAlarmEvent(client.tenant, [id])]);
       await dead;
       await world.stack.advance(FORGOTTEN);
       await world.hurried(world.delivery(client.tenant, id, 'failed'));
@@ -109,7 +110,7 @@ describe('a worker that dies', () => {
   it('or only slowly buries an alert, is not overtaken by a duplicate of it', async () => {
     const sink = await openSink((response) => response.writeHead(410).end());
     const id = await client.create({ ...webhook, details: { url: sink.url } });
-    const event = alarmEvent(client.tenant, [id]);
+    const event = newAlarmEvent(client.tenant, [id]);
     const serve = world.stack.endpoint.services.get('sqs');
     if (!serve) throw new Error('There is no queue.');
     world.stack.endpoint.services.set('sqs', async (call) => {
@@ -147,7 +148,7 @@ describe('a worker that dies', () => {
       await client.create({ label: 'm', type: 'email', details: { address } }),
     ];
     const dead = world.crashOnce(point);
-    await world.sendEvents([alarmEvent(client.tenant, ids)]);
+    await world.sendEvents([newAlarmEvent(client.tenant, ids)]);
     await dead;
     await world.stack.advance(FORGOTTEN);
     for (const id of ids) await world.hurried(world.delivery(client.tenant, id, 'delivered'));

@@ -2,8 +2,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';
 import type { Client } from '../support/api.ts';
 import { webhook } from '../support/api.ts';
-import { alarmEvent, until } from '../support/pipeline.ts';
-import { openSink } from '../support/sink-of-test.ts';
+import { newAlarmEvent } from '../support/events.ts';
+import { openSink } from '../support/test-sink.ts';
+import { until } from '../support/until.ts';
 import { type FaultyStack, startFaultyStack, throttled } from './support.ts';
 
 describe('when what the service depends on fails', () => {
@@ -59,7 +60,7 @@ describe('when what the service depends on fails', () => {
       throttled,
       ({ service, caller }) => service === 'dynamodb' && caller.includes('send-webhook') && ++refusals < 9,
     );
-    await world.sendEvents([alarmEvent(client.tenant, [id])]);
+    await world.sendEvents([newAlarmEvent(client.tenant, [id])]);
     await world.hurried(sink.wait(1));
     stopFailing();
     expect(refusals).toBeGreaterThan(3);
@@ -75,7 +76,7 @@ describe('when what the service depends on fails', () => {
       throttled,
       ({ service, caller }) => service === 'dynamodb' && caller.includes('dispatch') && ++refusals < 5,
     );
-    await world.sendEvents([alarmEvent(client.tenant, [id])]);
+    await world.sendEvents([newAlarmEvent(client.tenant, [id])]);
     await world.hurried(sink.wait(1));
     stopFailing();
     expect(refusals).toBeGreaterThan(3);
@@ -103,7 +104,7 @@ describe('when what the service depends on fails', () => {
       }));
       return { ...answer, body: JSON.stringify({ ...taken, Failed }) };
     });
-    await world.sendEvents([alarmEvent(client.tenant, ids)]);
+    await world.sendEvents([newAlarmEvent(client.tenant, ids)]);
     await world.hurried(sink.wait(6));
     world.stack.endpoint.services.set('sqs', serve);
     for (const id of ids)
@@ -128,7 +129,7 @@ describe('when what the service depends on fails', () => {
       const address = `${type.toLowerCase()}@example.com`;
       const id = await client.create({ label: 'm', type: 'email', details: { address } });
       const stopFailing = world.failing({ status: 400, type, message }, service('ses'));
-      await world.sendEvents([alarmEvent(client.tenant, [id])]);
+      await world.sendEvents([newAlarmEvent(client.tenant, [id])]);
       await until(async () => world.lines.find((line) => line.includes(id) && line.includes(reason)));
       stopFailing();
       await world.hurried(world.sent(1, (one) => one.kind === 'email' && one.to.includes(address)));
@@ -148,7 +149,7 @@ describe('when what the service depends on fails', () => {
       { status: 400, type, message },
       (call) => service('ses')(call) && ++refusals <= 2,
     );
-    await world.sendEvents([alarmEvent(client.tenant, [id])]);
+    await world.sendEvents([newAlarmEvent(client.tenant, [id])]);
     await world.hurried(world.sent(1, (one) => one.kind === 'email' && one.to.includes(address)));
     stopFailing();
     expect(await world.hurried(world.delivery(client.tenant, id, 'delivered'))).toMatchObject({ attempt_count: 1 });
@@ -163,7 +164,7 @@ describe('when what the service depends on fails', () => {
   ])('an alert by %s to %o is dead-lettered when %s says %s (%s)', async (type, details, of, code, message) => {
     const id = await client.create({ label: 'd', type, details });
     const stopFailing = world.failing({ status: 400, type: code, message }, service(of));
-    const event = alarmEvent(client.tenant, [id]);
+    const event = newAlarmEvent(client.tenant, [id]);
     await world.sendEvents([event]);
     const queue = type === 'email' ? 'email' : 'sms';
     const dead = await world.deadLetter(queue, (body) => body.includes(event.event_id));
@@ -182,7 +183,7 @@ describe('when what the service depends on fails', () => {
       { status: 400, type: 'InvalidParameterValue', message: 'Illegal address' },
       service('ses'),
     );
-    await world.sendEvents([alarmEvent(owner.tenant, [id])]);
+    await world.sendEvents([newAlarmEvent(owner.tenant, [id])]);
     const dead = await world.deadLetter('technicalContactsEmail', (body) => body.includes(`${id}:undelivered`));
     stopFailing();
     expect(dead.attributes).toMatchObject({ reason: 'rejected' });

@@ -2,8 +2,9 @@ import { createServer } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import type { Client } from '../support/api.ts';
-import { alarmEvent, until } from '../support/pipeline.ts';
-import { openSink } from '../support/sink-of-test.ts';
+import { newAlarmEvent } from '../support/events.ts';
+import { openSink } from '../support/test-sink.ts';
+import { until } from '../support/until.ts';
 import { type FaultyStack, startFaultyStack } from './support.ts';
 
 /** A server that speaks raw TCP: what it answers need not be HTTP. */
@@ -99,7 +100,7 @@ describe('a destination that misbehaves', () => {
       [silent, drip, healthy.url].map((url) => client.create({ label: 'w', type: 'webhook', details: { url } })),
     );
     const started = Date.now();
-    await world.sendEvents([alarmEvent(client.tenant, [slow ?? '', other ?? '', good ?? ''])]);
+    await world.sendEvents([newAlarmEvent(client.tenant, [slow ?? '', other ?? '', good ?? ''])]);
     await healthy.wait(1);
     expect(Date.now() - started).toBeLessThan(5_000);
     const records = await Promise.all([slow, other].map((id) => world.attempted(client.tenant, id ?? '')));
@@ -116,7 +117,7 @@ describe('a destination that misbehaves', () => {
       response.writeHead(index === 0 ? 429 : 200, { 'retry-after': header }).end(),
     );
     const id = await client.create({ label: 'w', type: 'webhook', details: { url: sink.url } });
-    await world.sendEvents([alarmEvent(client.tenant, [id])]);
+    await world.sendEvents([newAlarmEvent(client.tenant, [id])]);
     const record = await world.attempted(client.tenant, id);
     const sentAt = record.attempts[0]?.timestamp_ms ?? 0;
     // An hour by the test's scale of a thousandth, and up to a fifth of jitter.
@@ -134,7 +135,7 @@ describe('a destination that misbehaves', () => {
       response.writeHead(index === 0 ? 429 : 200, { 'retry-after': 'soon' }).end(),
     );
     const id = await client.create({ label: 'w', type: 'webhook', details: { url: sink.url } });
-    await world.sendEvents([alarmEvent(client.tenant, [id])]);
+    await world.sendEvents([newAlarmEvent(client.tenant, [id])]);
     expect(await world.hurried(world.delivery(client.tenant, id, 'delivered'))).toMatchObject({ attempt_count: 2 });
   });
 
@@ -142,7 +143,7 @@ describe('a destination that misbehaves', () => {
     let broken = true;
     const sink = await openSink((response) => response.writeHead(broken ? 503 : 200).end());
     const id = await client.create({ label: 'w', type: 'webhook', details: { url: sink.url } });
-    const event = alarmEvent(client.tenant, [id]);
+    const event = newAlarmEvent(client.tenant, [id]);
     await world.sendEvents([event]);
     await world.hurried(world.delivery(client.tenant, id, 'failed'));
     expect(sink.received).toHaveLength(9);
@@ -164,7 +165,7 @@ describe('a destination that misbehaves', () => {
     expect(answer.body).toMatchObject({ status: 'failure' });
     expect(answer.text).not.toContain('secret reason');
     const id = await caller.create({ label: 'r', type: 'incidentrouter', details });
-    const event = alarmEvent(caller.tenant, [id]);
+    const event = newAlarmEvent(caller.tenant, [id]);
     await strange.sendEvents([event]);
     const dead = await strange.deadLetter('incidentrouter', (body) => body.includes(event.event_id));
     expect(dead.attributes).toMatchObject({ reason: 'http_status', attempts: '1' });

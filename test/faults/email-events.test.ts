@@ -1,7 +1,8 @@
 import { SendMessageCommand } from '@aws-sdk/client-sqs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { emailTags } from '../../shared/domain/email-event.ts';
-import { alarmEvent, until } from '../support/pipeline.ts';
+import { newAlarmEvent } from '../support/events.ts';
+import { until } from '../support/until.ts';
 import { type FaultyStack, startFaultyStack, throttled } from './support.ts';
 
 const RECORDER = 'EmailEvents-record-email-events';
@@ -17,7 +18,7 @@ describe('a bounce that SES reports', () => {
   const deliveredEmail = async () => {
     const client = await world.newClient();
     const id = await client.create({ label: 'e', type: 'email', details: { address: 'oncall@example.com' } });
-    const event = alarmEvent(client.tenant, [id]);
+    const event = newAlarmEvent(client.tenant, [id]);
     await world.sendEvents([event]);
     await world.delivery(client.tenant, id, 'delivered');
     const tags = Object.fromEntries(Object.entries(emailTags(event, id)).map(([name, value]) => [name, [value]]));

@@ -3,8 +3,9 @@ import * as z from 'zod';
 import { createDeliveryRepository } from '../../shared/adapters/deliveries/delivery-repository.ts';
 import { claimedLock } from '../../shared/domain/incident.ts';
 import type { Client } from '../support/api.ts';
-import { alarmEvent, until } from '../support/pipeline.ts';
-import { openSink, type Received } from '../support/sink-of-test.ts';
+import { newAlarmEvent } from '../support/events.ts';
+import { openSink, type Received } from '../support/test-sink.ts';
+import { until } from '../support/until.ts';
 import { type FaultyStack, startFaultyStack } from './support.ts';
 
 const pagerEvent = z.object({ event_type: z.enum(['trigger', 'resolve']), incident_key: z.string() });
@@ -29,8 +30,8 @@ describe('an incident that is resolved stays resolved', () => {
 
   const pagerAt = (url: string): Promise<string> =>
     client.create({ label: 'p', type: 'incidentpager', details: { service_key: 'k', service_endpoint: url } });
-  const critical = (id: string) => alarmEvent(client.tenant, [id], { state: 'CRITICAL', time: raised });
-  const ok = (id: string) => alarmEvent(client.tenant, [id], { state: 'OK', time: resolved });
+  const critical = (id: string) => newAlarmEvent(client.tenant, [id], { state: 'CRITICAL', timeMs: raised });
+  const ok = (id: string) => newAlarmEvent(client.tenant, [id], { state: 'OK', timeMs: resolved });
 
   it('when both events come in one batch, in either order', async () => {
     for (const turned of [false, true]) {
@@ -49,9 +50,9 @@ describe('an incident that is resolved stays resolved', () => {
     const id = await pagerAt(sink.url);
     const alarms = Array.from({ length: 12 }, (_, index) => `al${index}`);
     const events = alarms.flatMap((alarm) => [
-      alarmEvent(client.tenant, [id], { state: 'CRITICAL', time: raised, alarm }),
-      alarmEvent(client.tenant, [id], { state: 'WARNING', time: raised + 1, alarm }),
-      alarmEvent(client.tenant, [id], { state: 'OK', time: resolved, alarm }),
+      newAlarmEvent(client.tenant, [id], { state: 'CRITICAL', timeMs: raised, alarm }),
+      newAlarmEvent(client.tenant, [id], { state: 'WARNING', timeMs: raised + 1, alarm }),
+      newAlarmEvent(client.tenant, [id], { state: 'OK', timeMs: resolved, alarm }),
     ]);
     await Promise.all(events.toSorted(() => Math.random() - 0.5).map((event) => world.sendEvents([event])));
     await world.hurried(world.settled(client.tenant, id, events.length));
@@ -133,7 +134,7 @@ describe('an incident that is resolved stays resolved', () => {
     await world.sendEvents([ok(id)]);
     await world.hurried(until(async () => (typesOf(sink.received).includes('resolve') ? true : undefined)));
     recover();
-    await world.sendEvents([alarmEvent(client.tenant, [id], { state: 'WARNING', time: raised + 1 })]);
+    await world.sendEvents([newAlarmEvent(client.tenant, [id], { state: 'WARNING', timeMs: raised + 1 })]);
     await world.hurried(world.settled(client.tenant, id, 3));
     expect(typesOf(sink.received)).toEqual(['trigger', 'resolve']);
   });
@@ -142,10 +143,10 @@ describe('an incident that is resolved stays resolved', () => {
     const sink = await openSink();
     const id = await pagerAt(sink.url);
     const now = world.stack.clock.now();
-    await world.sendEvents([alarmEvent(client.tenant, [id], { state: 'CRITICAL', time: now + 23 * 3_600_000 })]);
+    await world.sendEvents([newAlarmEvent(client.tenant, [id], { state: 'CRITICAL', timeMs: now + 23 * 3_600_000 })]);
     await world.hurried(world.settled(client.tenant, id, 1));
     await world.stack.advance(60_000);
-    await world.sendEvents([alarmEvent(client.tenant, [id], { state: 'OK', time: now + 59_000 })]);
+    await world.sendEvents([newAlarmEvent(client.tenant, [id], { state: 'OK', timeMs: now + 59_000 })]);
     await world.hurried(world.settled(client.tenant, id, 2));
     expect(typesOf(sink.received)).toEqual(['trigger', 'resolve']);
   });
@@ -156,9 +157,9 @@ describe('an incident that is resolved stays resolved', () => {
     const alerts = 60;
     const start = Date.now();
     const events = Array.from({ length: alerts }, (_, index) =>
-      alarmEvent(client.tenant, [id], {
+      newAlarmEvent(client.tenant, [id], {
         state: index === alerts - 1 ? 'OK' : 'CRITICAL',
-        time: start - 60_000 + index,
+        timeMs: start - 60_000 + index,
       }),
     );
     const [first] = events;

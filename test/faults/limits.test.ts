@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Client } from '../support/api.ts';
 import { webhook } from '../support/api.ts';
-import { alarmEvent, until } from '../support/pipeline.ts';
-import { openSink } from '../support/sink-of-test.ts';
+import { newAlarmEvent } from '../support/events.ts';
+import { openSink } from '../support/test-sink.ts';
+import { until } from '../support/until.ts';
 import { type FaultyStack, startFaultyStack } from './support.ts';
 
 describe('limits against abuse', () => {
@@ -49,7 +50,7 @@ describe('limits against abuse', () => {
     async (type, details, limit) => {
       const own = await world.newClient();
       const id = await own.create({ label: 'l', type, details });
-      await world.sendEvents(Array.from({ length: 4 }, () => alarmEvent(own.tenant, [id])));
+      await world.sendEvents(Array.from({ length: 4 }, () => newAlarmEvent(own.tenant, [id])));
       const records = await world.ended(own.tenant, id, 4);
       expect(records.filter(({ status }) => status === 'delivered')).toHaveLength(limit);
       const dead = await world.deadLetter(type, (body) => body.includes(own.tenant));
@@ -88,10 +89,10 @@ describe('what a delivery costs', () => {
       const details = type === 'webhook' ? { url: sink.url } : { ...fields, service_endpoint: sink.url };
       const id = await client.create({ ...webhook, type, details });
       // The first call of an account makes its credentials.
-      await world.sendEvents([alarmEvent(client.tenant, [id])]);
+      await world.sendEvents([newAlarmEvent(client.tenant, [id])]);
       await world.ended(client.tenant, id, 1);
       const before = writes(`send-${type}`);
-      await world.sendEvents([alarmEvent(client.tenant, [id])]);
+      await world.sendEvents([newAlarmEvent(client.tenant, [id])]);
       await world.ended(client.tenant, id, 2);
       expect(writes(`send-${type}`) - before).toBeLessThanOrEqual(limit);
     },
@@ -107,7 +108,7 @@ describe('what a delivery costs', () => {
     const before = calls();
     const Records = Array.from({ length: 10 }, (_, index) => ({
       messageId: `m${index}`,
-      body: JSON.stringify(alarmEvent(client.tenant, [id])),
+      body: JSON.stringify(newAlarmEvent(client.tenant, [id])),
       attributes: { ApproximateReceiveCount: '1' },
     }));
     const { payload } = await world.stack.lambda.invoke('Delivery-dispatch-alarm-events', JSON.stringify({ Records }));
@@ -132,7 +133,7 @@ describe('an alert that waits for longer than SQS can delay it', () => {
     });
     const client = await world.newClient();
     const id = await client.create({ ...webhook, details: { url: sink.url } });
-    await world.sendEvents([alarmEvent(client.tenant, [id])]);
+    await world.sendEvents([newAlarmEvent(client.tenant, [id])]);
     await sink.wait(1);
     const sent = () => world.stack.endpoint.calls.get('local-Delivery-send-webhook sqs.SendMessage') ?? 0;
     const [fresh, retries] = ['Delivery-webhook', 'Delivery-webhook-Retries'].map((name) =>

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { alarmEvent, until } from '../support/pipeline.ts';
+import { newAlarmEvent } from '../support/events.ts';
 import { closedPort } from '../support/servers.ts';
+import { until } from '../support/until.ts';
 import { type FaultyStack, startFaultyStack } from './support.ts';
 
 describe('the log of a delivery that fails', () => {
@@ -14,7 +15,7 @@ describe('the log of a delivery that fails', () => {
     const client = await world.newClient();
     const url = `http://127.0.0.1:${await closedPort()}`;
     const id = await client.create({ label: 'w', type: 'webhook', details: { url } });
-    await world.sendEvents([alarmEvent(client.tenant, [id])]);
+    await world.sendEvents([newAlarmEvent(client.tenant, [id])]);
     const line = await until(async () =>
       world.lines.find((one) => one.includes('WARN delivery failed') && one.includes(id)),
     );

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';
 import type { Client } from '../support/api.ts';
-import { alarmEvent, until } from '../support/pipeline.ts';
+import { newAlarmEvent } from '../support/events.ts';
+import { until } from '../support/until.ts';
 import { type FaultyStack, startFaultyStack, throttled } from './support.ts';
 
 const DEFAULT_NOTIFICATION = 'ntTechnicalContactsEmail';
@@ -24,7 +25,7 @@ describe('technical contacts of whom some cannot be reached', () => {
   const emailsTo = async (address: string): Promise<number> =>
     (await world.inbox()).filter((one) => one.kind === 'email' && one.to.includes(address)).length;
   const isTo = (address: string, body: Buffer) => body.includes(encodeURIComponent(address));
-  const sendEvent = () => world.sendEvents([alarmEvent(client.tenant, [DEFAULT_NOTIFICATION])]);
+  const sendEvent = () => world.sendEvents([newAlarmEvent(client.tenant, [DEFAULT_NOTIFICATION])]);
 
   it('are each emailed once although DynamoDB refuses every write for four seconds after a mixed result', async () => {
     const [reached = '', later = ''] = await contacts('reached', 'later');

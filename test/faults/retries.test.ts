@@ -4,9 +4,9 @@ import * as z from 'zod';
 import { createDeliveryRepository } from '../../shared/adapters/deliveries/delivery-repository.ts';
 import { claimedLock } from '../../shared/domain/incident.ts';
 import { type Client, webhook } from '../support/api.ts';
-import { deliveryMessage } from '../support/events.ts';
-import { alarmEvent, until } from '../support/pipeline.ts';
-import { openSink } from '../support/sink-of-test.ts';
+import { deliveryMessage, newAlarmEvent } from '../support/events.ts';
+import { openSink } from '../support/test-sink.ts';
+import { until } from '../support/until.ts';
 import { type FaultyStack, startFaultyStack, throttled } from './support.ts';
 
 const QUEUE = 'Delivery-webhook';
@@ -66,7 +66,7 @@ describe('the queue of retries', () => {
     const sink = await openSink((response, _request, index) => response.writeHead(index === 0 ? 500 : 200).end());
     const id = await client.create({ ...webhook, details: { url: sink.url } });
     const batches = watchBatches();
-    await world.sendEvents([alarmEvent(client.tenant, [id])]);
+    await world.sendEvents([newAlarmEvent(client.tenant, [id])]);
     await until(async () => queue(RETRIES).counts.delayed || undefined);
     expect(await world.hurried(world.delivery(client.tenant, id, 'delivered'))).toMatchObject({ attempt_count: 2 });
     expect(batches(id)).toEqual([[QUEUE], [RETRIES]]);
@@ -75,7 +75,7 @@ describe('the queue of retries', () => {
   it('keeps its message where a failure of ours puts it back: no attempt is used', async () => {
     const sink = await openSink((response, _request, index) => response.writeHead(index === 0 ? 500 : 200).end());
     const id = await client.create({ ...webhook, details: { url: sink.url } });
-    await world.sendEvents([alarmEvent(client.tenant, [id])]);
+    await world.sendEvents([newAlarmEvent(client.tenant, [id])]);
     await until(async () => queue(RETRIES).counts.delayed || undefined);
     const putBack = watchCalls(SENDER, 'ChangeMessageVisibility');
     const stopFailing = world.failing(
@@ -95,7 +95,7 @@ describe('the queue of retries', () => {
       else end = () => response.end();
     });
     const id = await client.create({ ...webhook, details: { url: sink.url } });
-    const event = alarmEvent(client.tenant, [id]);
+    const event = newAlarmEvent(client.tenant, [id]);
     await world.sendEvents([event]);
     await world.hurried(sink.wait(2));
     const putBack = watchCalls(SENDER, 'ChangeMessageVisibility');
@@ -114,7 +114,7 @@ describe('the queue of retries', () => {
   it('gives a message that crashes its worker a hundred times to the queue of crashed ones', async () => {
     const sink = await openSink((response) => response.writeHead(500).end());
     const id = await client.create({ ...webhook, details: { url: sink.url } });
-    await world.sendEvents([alarmEvent(client.tenant, [id])]);
+    await world.sendEvents([newAlarmEvent(client.tenant, [id])]);
     const held = await until(async () => queue(RETRIES).messages.find(({ body }) => body.includes(id)));
     held.receives = 100;
     await world.hurried(until(async () => queue('Crashed').messages.find(({ body }) => body.includes(id))));
@@ -126,7 +126,7 @@ describe('the queue of retries', () => {
     const sink = await openSink((response, _request, index) => response.writeHead(index === 0 ? 500 : 200).end());
     const details = { service_key: 'k', service_endpoint: sink.url };
     const id = await client.create({ label: 'p', type: 'incidentpager', details });
-    const event = alarmEvent(client.tenant, [id]);
+    const event = newAlarmEvent(client.tenant, [id]);
     const deliveries = createDeliveryRepository(world.documents, world.table('Deliveries'));
     const waits = watchCalls('Delivery-send-incidentpager', 'SendMessageBatch');
     const whileLocked = async (happening: () => Promise<unknown>) => {
@@ -157,7 +157,7 @@ describe('the queue of retries', () => {
     const slow = await client.create({ ...webhook, details: { url: dead.url } });
     const quick = await client.create({ ...webhook, details: { url: well.url } });
     const batches = watchBatches();
-    await world.sendEvents(Array.from({ length: hanging }, () => alarmEvent(client.tenant, [slow])));
+    await world.sendEvents(Array.from({ length: hanging }, () => newAlarmEvent(client.tenant, [slow])));
     await until(async () => queue(RETRIES).counts.delayed === hanging || undefined);
     // First they are due, then their batch has been gathered.
     await world.stack.advance(10_000);
@@ -167,7 +167,7 @@ describe('the queue of retries', () => {
     await until(async () => world.stack.lambda.busy(SENDER) === 1 || undefined);
 
     const started = Date.now();
-    await world.sendEvents([alarmEvent(client.tenant, [quick])]);
+    await world.sendEvents([newAlarmEvent(client.tenant, [quick])]);
     await well.wait(1);
     expect(Date.now() - started).toBeLessThan(5_000);
     expect(world.stack.lambda.busy(SENDER)).toBeGreaterThan(0);

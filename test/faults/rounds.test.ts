@@ -3,9 +3,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';
 import { createDeliveryRepository } from '../../shared/adapters/deliveries/delivery-repository.ts';
 import { type Client, webhook } from '../support/api.ts';
-import { deliveryMessage } from '../support/events.ts';
-import { alarmEvent, until } from '../support/pipeline.ts';
-import { openSink } from '../support/sink-of-test.ts';
+import { deliveryMessage, newAlarmEvent } from '../support/events.ts';
+import { openSink } from '../support/test-sink.ts';
+import { until } from '../support/until.ts';
 import { type FaultyStack, startFaultyStack, throttled } from './support.ts';
 
 const HOUR = 3_600_000;
@@ -45,7 +45,7 @@ describe('a round of attempts', () => {
     async (times) => {
       const sink = await openSink((response) => response.writeHead(500).end());
       const id = await webhookAt(sink.url);
-      await world.sendEvents(Array(times).fill(alarmEvent(client.tenant, [id])));
+      await world.sendEvents(Array(times).fill(newAlarmEvent(client.tenant, [id])));
       await world.hurried(world.delivery(client.tenant, id, 'failed'));
       await world.drained('Delivery-webhook');
       expect(sink.received).toHaveLength(9);
@@ -57,7 +57,7 @@ describe('a round of attempts', () => {
     let status = 410;
     const sink = await openSink((response) => response.writeHead(status).end());
     const id = await webhookAt(sink.url);
-    const event = alarmEvent(client.tenant, [id]);
+    const event = newAlarmEvent(client.tenant, [id]);
     await world.sendEvents([event]);
     await world.hurried(world.delivery(client.tenant, id, 'failed'));
     const [letter = ''] = lettersOf('webhook', id);
@@ -91,7 +91,7 @@ describe('a round of attempts', () => {
       throttled,
       ({ service, caller }) => service === 'dynamodb' && caller.includes('send-webhook'),
     );
-    await world.sendEvents([alarmEvent(client.tenant, [id])]);
+    await world.sendEvents([newAlarmEvent(client.tenant, [id])]);
     await crashed('Delivery-webhook', id);
     recover();
     await world.stack.advance(DAY);
@@ -103,7 +103,7 @@ describe('a round of attempts', () => {
   it('starts anew where SQS held the message of a retry until its time was over', async () => {
     const sink = await openSink((response, _request, index) => response.writeHead(index === 0 ? 500 : 200).end());
     const id = await webhookAt(sink.url);
-    await world.sendEvents([alarmEvent(client.tenant, [id])]);
+    await world.sendEvents([newAlarmEvent(client.tenant, [id])]);
     await until(async () => queue('Delivery-webhook-Retries').messages.find(({ body }) => body.includes(id)));
     await crashed('Delivery-webhook-Retries', id);
     await world.stack.advance(DAY + HOUR);
@@ -123,7 +123,7 @@ describe('a round of attempts', () => {
       ({ service, body }) => service === 'ses' && body.includes(encodeURIComponent(address)),
     );
     const refused = () => world.lines.filter((line) => line.includes(id) && line.includes('aws_quota_exceeded')).length;
-    await world.sendEvents([alarmEvent(client.tenant, [id])]);
+    await world.sendEvents([newAlarmEvent(client.tenant, [id])]);
     await until(async () => refused() || undefined);
     await world.stack.advance(DAY + HOUR);
     const before = refused();
@@ -138,7 +138,7 @@ describe('a round of attempts', () => {
   it('that expires is the fault of whoever failed last', async () => {
     const sink = await openSink((response) => response.writeHead(500).end());
     const id = await webhookAt(sink.url);
-    await world.sendEvents([alarmEvent(client.tenant, [id])]);
+    await world.sendEvents([newAlarmEvent(client.tenant, [id])]);
     await sink.wait(1);
     await until(async () => queue('Delivery-webhook-Retries').messages.find(({ body }) => body.includes(id)));
     await world.stack.advance(DAY + HOUR);
@@ -159,7 +159,7 @@ describe('a round of attempts', () => {
       ({ service, body }) => service === 'ses' && body.includes('gone%40example.com') && ++emails > 0,
     );
     for (let count = 1; count <= 10; count++) {
-      await world.sendEvents([alarmEvent(owner.tenant, [id])]);
+      await world.sendEvents([newAlarmEvent(owner.tenant, [id])]);
       await world.hurried(until(async () => (lettersOf('webhook', id).length === count ? true : undefined)));
       await world.drained('Delivery-technicalContactsEmail');
     }
@@ -176,7 +176,7 @@ describe('a round of attempts', () => {
       ({ service, caller, body }) =>
         service === 'sqs' && caller.includes('send-webhook') && body.includes('Delivery-technicalContactsEmail"'),
     );
-    await world.sendEvents([alarmEvent(client.tenant, [id])]);
+    await world.sendEvents([newAlarmEvent(client.tenant, [id])]);
     await world.hurried(world.delivery(client.tenant, id, 'failed'));
     await until(async () => world.lines.find((line) => line.includes('notices_not_queued=1')));
     recover();
@@ -186,7 +186,7 @@ describe('a round of attempts', () => {
   it('is not joined by another event with the same id, which is counted and noted on the record', async () => {
     const sink = await openSink();
     const id = await webhookAt(sink.url);
-    const event = alarmEvent(client.tenant, [id]);
+    const event = newAlarmEvent(client.tenant, [id]);
     await world.sendEvents([event]);
     await world.hurried(world.delivery(client.tenant, id, 'delivered'));
     await world.sendEvents([{ ...event, notification_plan: { id: 'np', critical_state: [id, 'ntUnknown'] } }]);
@@ -214,7 +214,7 @@ describe('a round of attempts', () => {
       if (service === 'sqs' && action === 'SendMessageBatch') seen.push(body.toString('utf8'));
       return false;
     });
-    const event = alarmEvent(client.tenant, [...ids, 'nt01ARZ3NDEKTSV4RRFFQ69G5FAV']);
+    const event = newAlarmEvent(client.tenant, [...ids, 'nt01ARZ3NDEKTSV4RRFFQ69G5FAV']);
     await world.sendEvents([event]);
     await sink.wait(3);
     watch();

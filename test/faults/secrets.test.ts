@@ -2,8 +2,8 @@ import { ScanCommand } from '@aws-sdk/lib-dynamodb';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';
 import type { Client } from '../support/api.ts';
-import { alarmEvent } from '../support/pipeline.ts';
-import { openSink } from '../support/sink-of-test.ts';
+import { newAlarmEvent } from '../support/events.ts';
+import { openSink } from '../support/test-sink.ts';
 import { type FaultyStack, startFaultyStack } from './support.ts';
 
 let world: FaultyStack;
@@ -56,7 +56,7 @@ it('logs, records and the failureReasons of dead letters hold no recipient, key,
   const optedOut = { status: 400, type: 'OptedOut', message: `${phone} opted out` };
   const mendMail = world.failing(rejection, ({ service }) => service === 'ses');
   const mendTexts = world.failing(optedOut, ({ service }) => service === 'sns');
-  const event = { ...alarmEvent(client.tenant, ids), details: { state: 'CRITICAL', status: 'secret-status' } };
+  const event = { ...newAlarmEvent(client.tenant, ids), details: { state: 'CRITICAL', status: 'secret-status' } };
   await world.sendEvents([event, `{"secret-poison": "${email}"`]);
   await world.deadLetter('email', (body) => body.includes(event.event_id));
   await world.deadLetter('webhook', (body) => body.includes(event.event_id));

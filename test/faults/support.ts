@@ -5,8 +5,9 @@ import { type LocalStack, type LocalStackOptions, startLocalStack } from '../../
 import { moveMessages } from '../../bin/ops/redrive.ts';
 import type { NotificationTypeId } from '../../shared/contracts/notification-types.ts';
 import { connectApi } from '../support/api.ts';
-import { connectPipeline, until } from '../support/pipeline.ts';
+import { connectPipeline } from '../support/pipeline.ts';
 import { reachable } from '../support/running-stack.ts';
+import { until } from '../support/until.ts';
 
 /** A moment in the life of a call to AWS: the caller's Lambda is killed right before it is answered, or right after it was done. */
 export type CrashPoint = {

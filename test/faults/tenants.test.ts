@@ -1,8 +1,9 @@
 import { UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Client, webhook } from '../support/api.ts';
-import { alarmEvent, until } from '../support/pipeline.ts';
-import { openSink, type Sink } from '../support/sink-of-test.ts';
+import { newAlarmEvent } from '../support/events.ts';
+import { openSink, type Sink } from '../support/test-sink.ts';
+import { until } from '../support/until.ts';
 import { type FaultyStack, startFaultyStack } from './support.ts';
 
 describe('one tenant does not stop another', () => {
@@ -20,7 +21,10 @@ describe('one tenant does not stop another', () => {
 
   /** Events of both tenants that the dispatch reads in one batch. */
   const mixedEvents = (greedyIds: string[], quietId: string) =>
-    Array.from({ length: 5 }, () => [alarmEvent(greedy.tenant, greedyIds), alarmEvent(quiet.tenant, [quietId])]).flat();
+    Array.from({ length: 5 }, () => [
+      newAlarmEvent(greedy.tenant, greedyIds),
+      newAlarmEvent(quiet.tenant, [quietId]),
+    ]).flat();
 
   it('whose notifications DynamoDB throttles: the other one is not delayed by a single return to a queue', async () => {
     const [own, other] = [await openSink(), await openSink()];

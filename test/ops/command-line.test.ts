@@ -8,7 +8,7 @@ import * as z from 'zod';
 import { close, listen, origin } from '../../bin/local/aws/http.ts';
 import { announce } from '../../bin/ops/local-stacks.ts';
 import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
-import { commandLine, newDirectory } from './support.ts';
+import { commandLine, newDirectory } from './command-line.ts';
 
 const directory = newDirectory();
 const ops = commandLine(directory.path);

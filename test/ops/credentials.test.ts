@@ -1,10 +1,10 @@
 import { readdirSync } from 'node:fs';
 import { afterAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { startStack } from './support.ts';
+import { startStackWithCommandLine } from './command-line.ts';
 
-const stack = await startStack();
-const { ops, answer } = stack;
+const stack = await startStackWithCommandLine();
+const { ops, runJson } = stack;
 afterAll(async () => {
   await stack.stop();
   stack.directory.remove();
@@ -42,16 +42,16 @@ describe('token', () => {
   });
 
   it('issues a token for as many days as are asked for', async () => {
-    const { expires } = await answer(created, 'token create --tenant t2 --role observer --label x --days 3');
+    const { expires } = await runJson(created, 'token create --tenant t2 --role observer --label x --days 3');
     const days = (Date.parse(expires) - Date.now()) / 86_400_000;
     expect(days).toBeGreaterThan(2.99);
     expect(days).toBeLessThanOrEqual(3.01);
   });
 
   it('lists the tokens of the tenant alone, never the tokens themselves', async () => {
-    const { token, ...first } = await answer(created, 'token create --tenant t3 --role admin --label one');
-    await answer(created, 'token create --tenant t3x --role admin --label other');
-    const [found, ...others] = await answer(listed, 'token list --tenant t3');
+    const { token, ...first } = await runJson(created, 'token create --tenant t3 --role admin --label one');
+    await runJson(created, 'token create --tenant t3x --role admin --label other');
+    const [found, ...others] = await runJson(listed, 'token list --tenant t3');
     expect(found).toMatchObject({ id: first.id, role: 'admin', label: 'one', expired: false });
     expect(others).toEqual([]);
     const { out } = await ops('token list --tenant t3');
@@ -76,7 +76,7 @@ describe('token', () => {
   });
 
   it('revokes a token, which then is not there any more', async () => {
-    const { id, token } = await answer(created, 'token create --tenant t5 --role admin --label gone');
+    const { id, token } = await runJson(created, 'token create --tenant t5 --role admin --label gone');
     const revoked = await ops(`token revoke ${id} --tenant t5`);
     expect(revoked).toEqual({ code: 0, out: `Revoked token ${id} of tenant t5 (gone).\n`, err: '' });
     expect(await statusWith(token)).toBe(401);
@@ -85,7 +85,7 @@ describe('token', () => {
   });
 
   it('does not revoke another tenant’s token', async () => {
-    const { id, token } = await answer(created, 'token create --tenant t6 --role admin --label kept');
+    const { id, token } = await runJson(created, 'token create --tenant t6 --role admin --label kept');
     expect(await ops(`token revoke ${id} --tenant t7`)).toMatchObject({ code: 1, out: '' });
     expect(await statusWith(token)).toBe(200);
   });
@@ -110,8 +110,8 @@ describe('account', () => {
       signing_secrets: 0,
       retired_secrets: [],
     };
-    expect(await answer(account, 'account show a1')).toEqual(nothing);
-    expect(await answer(account, 'account show a1')).toEqual(nothing);
+    expect(await runJson(account, 'account show a1')).toEqual(nothing);
+    expect(await runJson(account, 'account show a1')).toEqual(nothing);
     expect((await ops('account show a1')).out).toMatch(
       /^contacts +none\nwebhook token +none yet.*\nsigning secret +none/,
     );
@@ -128,16 +128,16 @@ describe('account', () => {
     expect(out).toMatch(/webhook token +set\n/);
     expect(err).toBe('Senders use it within a minute.\n');
     expect((await ops('account show a3')).out).not.toContain('0123456789');
-    expect(await answer(account, 'account show a3 --secrets')).toMatchObject({ webhook_token: '0123456789' });
+    expect(await runJson(account, 'account show a3 --secrets')).toMatchObject({ webhook_token: '0123456789' });
   });
 
   it('rotates the signing secret: the old one is kept for a day', async () => {
     const rotated = z.object({ secret: z.string(), retired: z.array(z.string()) });
-    const { secret: first, retired: none } = await answer(rotated, 'account rotate-signing-secret a4');
+    const { secret: first, retired: none } = await runJson(rotated, 'account rotate-signing-secret a4');
     const { code, out, err } = await ops('account rotate-signing-secret a4');
     expect([code, none, out]).toEqual([0, [], expect.stringMatching(/^whsec_[\w+/]{43}=\n$/)]);
     expect(err).toMatch(/^The old one signs beside it until .*Z\. Senders use it within a minute\.\n$/);
-    const shown = await answer(account, 'account show a4 --secrets');
+    const shown = await runJson(account, 'account show a4 --secrets');
     expect(shown.secrets).toEqual([out.trim()]);
     expect(shown.retired_secrets).toEqual([{ secret: first, until: expect.stringMatching(/Z$/) }]);
     expect((await ops('account show a4')).out).not.toContain('whsec_');

@@ -1,13 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { openSink } from '../support/sink.ts';
-import { startStack, until } from './support.ts';
+import { startSink } from '../support/sink.ts';
+import { until } from '../support/until.ts';
+import { startStackWithCommandLine } from './command-line.ts';
 
-const stack = await startStack();
-const { ops, answer } = stack;
+const stack = await startStackWithCommandLine();
+const { ops, runJson } = stack;
 /** Answers what its path says, until it is mended. */
 const receiver = { isMended: false };
-const sink = await openSink((response, { path }) => {
+const sink = await startSink((response, { path }) => {
   response.writeHead(receiver.isMended ? 204 : Number(path.slice(1))).end('secret answer');
 });
 afterAll(async () => {
@@ -29,7 +30,7 @@ const sent = z.object({ message_id: z.string(), event_id: z.string(), notificati
 /** Sends an example event to these notifications, and answers its id. */
 const raise = async (...ids: string[]): Promise<string> => {
   const { out } = await ops(['event', 'example', '--notification', ...ids]);
-  return (await answer(sent, 'event send -', out)).event_id;
+  return (await runJson(sent, 'event send -', out)).event_id;
 };
 
 const deliveries = z.array(
@@ -51,6 +52,9 @@ const letters = z.array(
   }),
 );
 
+const deliveriesTo = (notificationId: string) =>
+  runJson(deliveries, `deliveries --tenant acme --notification ${notificationId}`);
+
 let gone = '';
 let mail = '';
 let event = '';
@@ -59,10 +63,10 @@ beforeAll(async () => {
   gone = await create('gone', 'webhook', { url: `${sink.url}/410` });
   mail = await create('mail', 'email', { address: 'oncall@example.com' });
   event = await raise(gone, mail);
-  await until(
-    () => answer(deliveries, 'deliveries --tenant acme --alarm alTest'),
-    (found) => found.length === 2 && found.every(({ status }) => status !== 'pending'),
-  );
+  await until(async () => {
+    const found = await runJson(deliveries, 'deliveries --tenant acme --alarm alTest');
+    return found.length === 2 && found.every(({ status }) => status !== 'pending');
+  });
 });
 
 describe('event', () => {
@@ -101,7 +105,7 @@ describe('event', () => {
 
 describe('deliveries', () => {
   it('shows what became of an alarm with each notification, newest first', async () => {
-    const found = await answer(deliveries, 'deliveries --tenant acme --alarm alTest');
+    const found = await runJson(deliveries, 'deliveries --tenant acme --alarm alTest');
     expect(found.find(({ notification }) => notification === gone)).toMatchObject({
       event,
       state: 'CRITICAL',
@@ -116,19 +120,19 @@ describe('deliveries', () => {
   });
 
   it('shows those of one notification', async () => {
-    const found = await answer(deliveries, `deliveries --tenant acme --notification ${mail}`);
+    const found = await runJson(deliveries, `deliveries --tenant acme --notification ${mail}`);
     expect(found.map(({ notification, status }) => [notification, status])).toEqual([[mail, 'delivered']]);
   });
 
   it('shows no more than are asked for, of the default notification too', async () => {
-    const all = await answer(deliveries, 'deliveries --tenant acme');
+    const all = await runJson(deliveries, 'deliveries --tenant acme');
     // The third is the notice to the technical contacts that an alert was given up.
     expect(all.map(({ notification }) => notification)).toContain('ntTechnicalContactsEmail');
-    expect(await answer(deliveries, 'deliveries --tenant acme --limit 1')).toEqual(all.slice(0, 1));
+    expect(await runJson(deliveries, 'deliveries --tenant acme --limit 1')).toEqual(all.slice(0, 1));
   });
 
   it('shows nothing of another tenant, nor of another alarm', async () => {
-    expect(await answer(deliveries, `deliveries --tenant other --notification ${mail}`)).toEqual([]);
+    expect(await runJson(deliveries, `deliveries --tenant other --notification ${mail}`)).toEqual([]);
     const { code, out } = await ops('deliveries --tenant acme --alarm alOther');
     expect([code, out]).toEqual([0, 'There are no such deliveries.\n']);
   });
@@ -145,7 +149,7 @@ describe('status', () => {
         is_complete: z.literal(true),
       }),
     });
-    const found = await answer(status, 'status');
+    const found = await runJson(status, 'status');
     expect(found.queues.map(({ queue }) => queue)).toEqual(
       expect.arrayContaining(['alarm-events', 'email', 'managed', 'email-events', 'crashed']),
     );
@@ -168,7 +172,7 @@ describe('dead-letters', () => {
         { reason: 'http_status', cause: 'destination', attempts: 1, tenant: 'acme', notification: gone, event },
       ],
     };
-    const all = await answer(letters, 'dead-letters list');
+    const all = await runJson(letters, 'dead-letters list');
     expect(all.filter(({ count }) => count > 0)).toMatchObject([expected]);
     const { out } = await ops('dead-letters list');
     expect(out).toMatch(/^webhook: 1 dead letter \(http_status ×1\)\n\ntime +type +reason +cause +attempts +tenant/);
@@ -188,24 +192,18 @@ describe('dead-letters', () => {
     receiver.isMended = true;
     const { code, out } = await ops('dead-letters redrive webhook');
     expect([code, out]).toEqual([0, 'Moved 1 dead letter to the queue of webhook.\n']);
-    await until(
-      () => answer(deliveries, `deliveries --tenant acme --notification ${gone}`),
-      ([only]) => only?.status === 'delivered',
-    );
+    await until(async () => (await deliveriesTo(gone))[0]?.status === 'delivered');
     const moved = z.strictObject({ type: z.literal('webhook'), moved: z.literal(0) });
-    expect(await answer(moved, 'dead-letters redrive webhook')).toEqual({ type: 'webhook', moved: 0 });
+    expect(await runJson(moved, 'dead-letters redrive webhook')).toEqual({ type: 'webhook', moved: 0 });
   });
 
   it('throws them away', async () => {
     receiver.isMended = false;
     await raise(gone);
-    await until(
-      () => answer(deliveries, `deliveries --tenant acme --notification ${gone}`),
-      ([newest]) => newest?.status === 'failed',
-    );
+    await until(async () => (await deliveriesTo(gone))[0]?.status === 'failed');
     const { code, out } = await ops('dead-letters purge webhook --yes');
     expect([code, out]).toEqual([0, expect.stringMatching(/^Threw away 1 dead letter of webhook in the local stack/)]);
-    expect(await answer(letters, 'dead-letters list webhook')).toMatchObject([{ count: 0, letters: [] }]);
+    expect(await runJson(letters, 'dead-letters list webhook')).toMatchObject([{ count: 0, letters: [] }]);
   });
 
   it('moves crashed messages to their queues, of which there are none here', async () => {
@@ -226,12 +224,12 @@ describe('an event id that is used again', () => {
   it('is shown beside the delivery of the first event', async () => {
     const own = await create('own', 'email', { address: 'own@example.com' });
     const { out } = await ops(['event', 'example', '--notification', own]);
-    const first = (await answer(sent, 'event send -', out)).event_id;
-    await answer(sent, 'event send -', JSON.stringify({ ...JSON.parse(out), check: { id: 'another' } }));
-    const found = await until(
-      () => answer(deliveries, `deliveries --tenant acme --notification ${own}`),
-      (all) => all.some(({ event: id, conflict }) => id === first && conflict !== null),
-    );
-    expect(found.filter(({ conflict }) => conflict !== null)).toHaveLength(1);
+    const first = (await runJson(sent, 'event send -', out)).event_id;
+    await runJson(sent, 'event send -', JSON.stringify({ ...JSON.parse(out), check: { id: 'another' } }));
+    const conflicting = await until(async () => {
+      const found = (await deliveriesTo(own)).filter(({ conflict }) => conflict !== null);
+      return found.length > 0 && found;
+    });
+    expect(conflicting.map(({ event: id }) => id)).toEqual([first]);
   });
 });

@@ -8,7 +8,7 @@ import {
 } from '../../shared/adapters/accounts/account-repository.ts';
 import { webhookHeaders } from '../../shared/pipeline/transports/webhook.ts';
 import { startDatabase } from '../support/dynamodb.ts';
-import { interrupted, losingAnswer, throttled } from '../support/dynamodb-faults.ts';
+import { withInterruption, withLostResponse, withThrottling } from '../support/dynamodb-faults.ts';
 
 const { client, connect, stop } = await startDatabase();
 afterAll(stop);
@@ -78,7 +78,7 @@ describe('a signing secret that is rotated', () => {
   it('is the one that is stored where the answer of the write was lost and the SDK repeats it', async () => {
     const { credentials } = setUp('seven');
     const [old] = (await credentials()).secrets;
-    const database = losingAnswer(connect({ maxAttempts: 2 }), 'UpdateItemCommand');
+    const database = withLostResponse(connect({ maxAttempts: 2 }), 'UpdateItemCommand');
     const secret = await createAccountRepository(database, 'accounts').rotateSecret('seven');
     expect((await credentials()).secrets).toEqual([secret, old]);
   });
@@ -86,7 +86,7 @@ describe('a signing secret that is rotated', () => {
   it('is the one that is stored where every response to the write was lost', async () => {
     const { credentials } = setUp('ten');
     const [old] = (await credentials()).secrets;
-    const database = losingAnswer(connect({ maxAttempts: 1 }), 'UpdateItemCommand');
+    const database = withLostResponse(connect({ maxAttempts: 1 }), 'UpdateItemCommand');
     const secret = await createAccountRepository(database, 'accounts').rotateSecret('ten');
     expect((await credentials()).secrets).toEqual([secret, old]);
   });
@@ -94,7 +94,7 @@ describe('a signing secret that is rotated', () => {
   it('stays the old one where the write failed and was not applied', async () => {
     const { credentials } = setUp('eleven');
     const { secrets } = await credentials();
-    const database = throttled(connect({ maxAttempts: 1 }), 'UpdateItemCommand');
+    const database = withThrottling(connect({ maxAttempts: 1 }), 'UpdateItemCommand');
     await expect(createAccountRepository(database, 'accounts').rotateSecret('eleven')).rejects.toMatchObject({
       name: 'ProvisionedThroughputExceededException',
     });
@@ -104,8 +104,8 @@ describe('a signing secret that is rotated', () => {
   it('is not known where every response was lost and the account cannot be read', async () => {
     const { credentials } = setUp('twelve');
     await credentials();
-    const losing = losingAnswer(connect({ maxAttempts: 1 }), 'UpdateItemCommand');
-    const database = throttled(losing, 'GetItemCommand', 1, 1);
+    const losing = withLostResponse(connect({ maxAttempts: 1 }), 'UpdateItemCommand');
+    const database = withThrottling(losing, 'GetItemCommand', 1, 1);
     await expect(createAccountRepository(database, 'accounts').rotateSecret('twelve')).rejects.toThrow(
       UnconfirmedChangeError,
     );
@@ -115,7 +115,7 @@ describe('a signing secret that is rotated', () => {
     const { credentials, rotate } = setUp('eight');
     await credentials();
     let newest = '';
-    const database = losingAnswer(connect({ maxAttempts: 2 }), 'UpdateItemCommand', {
+    const database = withLostResponse(connect({ maxAttempts: 2 }), 'UpdateItemCommand', {
       meanwhile: async () => {
         newest = await rotate();
       },
@@ -129,7 +129,7 @@ describe('a signing secret that is rotated', () => {
 
   it('does not replace one that a sender has made for its first webhook meanwhile', async () => {
     const { credentials } = setUp('nine');
-    const database = interrupted(connect(), 'UpdateItemCommand', credentials);
+    const database = withInterruption(connect(), 'UpdateItemCommand', credentials);
     await expect(createAccountRepository(database, 'accounts').rotateSecret('nine')).rejects.toThrow(
       ConcurrentChangeError,
     );
@@ -154,7 +154,7 @@ describe('a signing secret that is rotated', () => {
     const { rotate, credentials } = setUp('five');
     await credentials();
     let winner = '';
-    const database = interrupted(connect(), 'UpdateItemCommand', async () => {
+    const database = withInterruption(connect(), 'UpdateItemCommand', async () => {
       winner = await rotate();
     });
     const loser = createAccountRepository(database, 'accounts').rotateSecret('five');

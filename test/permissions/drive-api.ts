@@ -1,19 +1,8 @@
 import type { AwsCall } from '../../bin/local/aws/aws-service.ts';
-import { type NotificationTypeId, notificationTypeIds } from '../../shared/contracts/notification-types.ts';
+import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
 import type { FaultyStack } from '../faults/support.ts';
 import type { Client } from '../support/api.ts';
-
-/** A destination of each type, the HTTP ones at one sink. */
-export const destinationsAt = (sinkUrl: string): Record<NotificationTypeId, Record<string, string>> => ({
-  webhook: { url: `${sinkUrl}/webhook` },
-  email: { address: 'someone@example.com' },
-  incidentpager: { service_key: 'key1', service_endpoint: `${sinkUrl}/pager` },
-  sms: { phone_number: '+12025550123' },
-  incidentrouter: { api_key: '7b9c1d1e-3f5a-4c2b-8d6e-0a1b2c3d4e5f' },
-  atomfeed: { category: 'db' },
-  technicalContactsEmail: {},
-  managed: {},
-});
+import { destinationsAt } from '../support/notifications.ts';
 
 const large = Object.fromEntries(Array.from({ length: 250 }, (_, index) => [`key${index}`, 'x'.repeat(4_096)]));
 

@@ -13,9 +13,9 @@ import { newNotificationId } from '../../shared/domain/notification-id.ts';
 import { senderName } from '../../shared/environment.ts';
 import type { FaultyStack } from '../faults/support.ts';
 import type { Client } from '../support/api.ts';
-import { deliveryMessage } from '../support/events.ts';
-import { alarmEvent, until } from '../support/pipeline.ts';
+import { deliveryMessage, newAlarmEvent } from '../support/events.ts';
 import type { Received } from '../support/sink.ts';
+import { until } from '../support/until.ts';
 import type { Call } from './calls.ts';
 
 /** Beyond any time that the stack's is moved to, ms. */
@@ -72,7 +72,7 @@ export const drivePipeline = async (
     world.hurried(until(async () => (notificationTypeIds.every(made) ? true : undefined)));
 
   // The first read of everybody fails (`ownFailure`), so all of them put a message back before they deliver it.
-  const event = alarmEvent(client.tenant, ids);
+  const event = newAlarmEvent(client.tenant, ids);
   await world.sendEvents([event, '{not an event']);
   for (const id of ids) await world.hurried(world.ended(client.tenant, id, 1));
 
@@ -85,7 +85,7 @@ export const drivePipeline = async (
       body.includes('Delivery-sms"') &&
       !made('dispatch-alarm-events', 'sqs:SendMessage', 'Delivery-AlarmEvents'),
   );
-  await world.sendEvents([alarmEvent(client.tenant, ids)]);
+  await world.sendEvents([newAlarmEvent(client.tenant, ids)]);
   for (const id of ids) await world.hurried(world.ended(client.tenant, id, 2));
   stopFailing();
 
@@ -123,7 +123,7 @@ export const drivePipeline = async (
   await world.hurried(until(async () => (hasRead() ? true : undefined)));
 
   // Another worker holds the locks of the incidents, and releases them.
-  const contended = alarmEvent(client.tenant, ids);
+  const contended = newAlarmEvent(client.tenant, ids);
   const deliveries = createDeliveryRepository(world.documents, world.table('Deliveries'));
   const locks = await Promise.all(
     ids.map((id) => deliveries.claimLock(claimedLock(contended, id, 'another', FAR), FAR)),
@@ -135,7 +135,7 @@ export const drivePipeline = async (
   for (const lock of locks) if (lock) await deliveries.releaseLock(lock, 0);
 
   setMood('fail');
-  await world.sendEvents([alarmEvent(client.tenant, ids)]);
+  await world.sendEvents([newAlarmEvent(client.tenant, ids)]);
   await eachSender((type) => made(senderName(type), 'sqs:ChangeMessageVisibility', `:Delivery-${type}-Retries`));
   setMood('refuse');
   await eachSender((type) => made(senderName(type), 'sqs:SendMessage', `:Delivery-${type}-DeadLetters`));

@@ -3,7 +3,7 @@ import { synthesize } from '../../bin/local/aws/assembly.ts';
 import type { AwsCall, AwsFault } from '../../bin/local/aws/aws-service.ts';
 import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';
 import { type FaultyStack, startFaultyStack, throttled } from '../faults/support.ts';
-import { openSink, type Sink } from '../support/sink.ts';
+import { type Sink, startSink } from '../support/sink.ts';
 import { type Call, callsOf } from './calls.ts';
 import { driveApi } from './drive-api.ts';
 import { answerIn, drivePipeline, type Mood, outletFault } from './drive-pipeline.ts';
@@ -51,7 +51,7 @@ describe('the permissions of each function', () => {
 
   beforeAll(async () => {
     let mood: Mood = 'take';
-    sink = await openSink((response, request) => answerIn(mood)(response, request));
+    sink = await startSink((response, request) => answerIn(mood)(response, request));
     world = await startFaultyStack({ routerEndpoint: `${sink.url}/router`, feedEndpoint: `${sink.url}/feed` });
     world.stack.endpoint.fault = (call) => {
       calls.push(...callsOf(call));

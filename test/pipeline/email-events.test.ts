@@ -7,7 +7,7 @@ import { type EmailEventKind, emailTags } from '../../shared/domain/email-event.
 import { newNotificationId } from '../../shared/domain/notification-id.ts';
 import { createEmailEventRecorder } from '../../shared/pipeline/email-events.ts';
 import { startDatabase } from '../support/dynamodb.ts';
-import { losingAnswer, throttled } from '../support/dynamodb-faults.ts';
+import { withLostResponse, withThrottling } from '../support/dynamodb-faults.ts';
 import { alarmEvent } from '../support/events.ts';
 import { queueRecord } from '../support/queue-record.ts';
 
@@ -159,7 +159,7 @@ describe('a mail that bounced or was rejected', () => {
   it('is marked once where the answer of the write was lost and the SDK repeats it', async () => {
     const { claimed, tags } = await delivery('delivered');
     const body = JSON.stringify(mailEvent('Bounce', tags));
-    expect(await handBatch([{ body }], losingAnswer(connect({ maxAttempts: 2 }), 'UpdateItemCommand'))).toEqual([]);
+    expect(await handBatch([{ body }], withLostResponse(connect({ maxAttempts: 2 }), 'UpdateItemCommand'))).toEqual([]);
     expect(await deliveries.read(claimed)).toEqual({ ...withStatus(claimed, 'delivered'), status: 'bounced' });
   });
 
@@ -180,7 +180,7 @@ describe('a batch of email events', () => {
     SenderId: 'events.amazonaws.com',
     ApproximateFirstReceiveTimestamp: '0',
   });
-  const throttledOnce = () => throttled(connect({ maxAttempts: 1 }), 'UpdateItemCommand', 1);
+  const throttledOnce = () => withThrottling(connect({ maxAttempts: 1 }), 'UpdateItemCommand', 1);
 
   it('reports only the messages that the table did not answer for, and handles the others', async () => {
     const [failing, fine] = [await delivery('delivered'), await delivery('delivered')];

@@ -4,7 +4,7 @@ import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { ulid } from 'ulid';
 import { createTokenRepository } from '../../shared/adapters/tokens/token-repository.ts';
 import type { Role } from '../../shared/domain/authorization.ts';
-
+import { webhookNotification } from './notifications.ts';
 import type { RunningStack } from './running-stack.ts';
 
 /** An answer of the API. `body` is parsed JSON, or the text where it is none. */
@@ -31,7 +31,7 @@ const parsed = (text: string): unknown => {
 };
 
 /** A valid notification. */
-export const webhook = { label: 'My webhook', type: 'webhook', details: { url: 'https://example.com/hook' } };
+export const webhook = webhookNotification();
 
 /** A tenant that no other test uses, so that tests can run beside each other. */
 export const newTenant = (): string => `tenant-${ulid()}`;

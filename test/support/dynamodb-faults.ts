@@ -9,7 +9,7 @@ const firstOf = (times: number, skipped = 0) => {
 };
 
 /** Throttles the first requests of this kind, or all of them, after those that are skipped. */
-export const throttled = (
+export const withThrottling = (
   client: DynamoDBDocumentClient,
   command: string,
   times = Number.POSITIVE_INFINITY,
@@ -31,7 +31,7 @@ export const throttled = (
  * Does what a request of this kind asks for, the first one or the one of this number, and loses the response on its way back, so
  * that the SDK repeats it. What others do meanwhile is done before the repetition.
  */
-export const losingAnswer = (
+export const withLostResponse = (
   client: DynamoDBDocumentClient,
   command: string,
   { number = 1, meanwhile = async () => undefined }: { number?: number; meanwhile?: () => Promise<unknown> } = {},
@@ -51,7 +51,7 @@ export const losingAnswer = (
 };
 
 /** Lets something happen just before requests of this kind go out: before the first one, or those that are named. */
-export const interrupted = (
+export const withInterruption = (
   client: DynamoDBDocumentClient,
   command: string,
   act: () => Promise<unknown>,
@@ -70,7 +70,7 @@ export const interrupted = (
 };
 
 /** Counts the requests that go out, by kind. */
-export const counted = (client: DynamoDBDocumentClient): Record<string, number> => {
+export const countRequests = (client: DynamoDBDocumentClient): Record<string, number> => {
   const counts: Record<string, number> = {};
   client.middlewareStack.add(
     (next, { commandName = '' }) =>
@@ -95,7 +95,7 @@ const part = <Tables extends Requests>(requests: Tables, from: number, to: numbe
   );
 
 /** Answers the first batch requests with only so many of their items, the others unprocessed. */
-export const partlyDone = (client: DynamoDBDocumentClient, done: number, times = 1) => {
+export const withPartialBatches = (client: DynamoDBDocumentClient, done: number, times = 1) => {
   const isHit = firstOf(times);
   client.middlewareStack.add(
     (next, { commandName }) =>
@@ -124,7 +124,7 @@ const batchGetInput = z.object({
  * Throttles partitions in BatchGetItem as DynamoDB does: their keys stay unprocessed, and the request fails where no other key
  * is in it. Only the first `times` requests with such keys are throttled.
  */
-export const throttledPartitions = (
+export const withThrottledPartitions = (
   client: DynamoDBDocumentClient,
   isThrottledPartition: (pk: string) => boolean,
   times = Number.POSITIVE_INFINITY,
@@ -166,7 +166,7 @@ export type LateRequest = { command: string; land: () => Promise<unknown> };
 const isWrite = (command: string): boolean => /^(Put|Update|Delete|BatchWrite)/.test(command);
 
 /** Kills a worker at its request of this number (from 1): nothing that it sends afterwards goes out. */
-export const killedAt = (client: DynamoDBDocumentClient, number: number, fate: Fate, late: LateRequest[]) => {
+export const withKilledWorker = (client: DynamoDBDocumentClient, number: number, fate: Fate, late: LateRequest[]) => {
   let count = 0;
   client.middlewareStack.add(
     (next, { commandName: command = '' }) =>

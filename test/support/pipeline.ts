@@ -6,39 +6,10 @@ import {
 } from '@aws-sdk/client-sqs';
 import { QueryCommand } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod';
-import type { AlarmState } from '../../shared/contracts/alarm-event.ts';
 import type { NotificationTypeId } from '../../shared/contracts/notification-types.ts';
 import type { connectApi } from './api.ts';
 import type { RunningStack } from './running-stack.ts';
-
-let sequence = 0;
-
-/** An alarm event as the alarm pipeline makes it, for these notifications; each has an id of its own. */
-export const alarmEvent = (
-  tenant: string,
-  ids: readonly string[],
-  {
-    state = 'CRITICAL',
-    time = Date.now() + sequence,
-    alarm = 'alDisk',
-    ...rest
-  }: { state?: AlarmState; time?: number; alarm?: string; [field: string]: unknown } = {},
-) => {
-  sequence++;
-  const list = { OK: 'ok_state', WARNING: 'warning_state', CRITICAL: 'critical_state' }[state];
-  return {
-    event_id: `${tenant}:enWeb${sequence}:${alarm}:chDisk:${time}:${state}`,
-    log_entry_id: `log-${sequence}`,
-    tenant_id: tenant,
-    details: { target: 'web-1', timestamp: time, state, status: 'Disk is 97 % full', metrics: {}, observations: [] },
-    entity: { id: 'enWeb', label: 'web-1' },
-    check: { id: 'chDisk', label: 'Disk', type: 'agent.filesystem' },
-    alarm: { id: alarm, label: 'Disk space', criteria: 'secret criteria' },
-    previous_state: state === 'OK' ? 'CRITICAL' : 'OK',
-    notification_plan: { id: 'npOps', [list]: ids },
-    ...rest,
-  };
-};
+import { until } from './until.ts';
 
 const mail = z.object({
   kind: z.literal('email'),
@@ -58,15 +29,6 @@ const inboxSchema = z.array(z.union([mail, text, managed, posted]));
 
 /** Something that the local inbox keeps. */
 export type Sent = z.infer<typeof inboxSchema>[number];
-
-/** Looks again and again until a value is there. */
-export const until = async <Value>(look: () => Promise<Value | undefined>): Promise<Value> => {
-  while (true) {
-    const value = await look();
-    if (value !== undefined) return value;
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-};
 
 const record = z.looseObject({
   status: z.string(),

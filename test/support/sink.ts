@@ -16,8 +16,8 @@ export type Sink = {
 /** The payload of a webhook, as far as tests look into it. */
 export const payload = z.looseObject({ event_id: z.string(), details: z.looseObject({ state: z.string() }) });
 
-/** Opens a sink on a free port of loopback. Tests call `openSink` of `sink-of-test.ts`, which closes it. */
-export const openSink = async (
+/** Starts a sink on a free loopback port. In a test, `openSink` of `test-sink.ts` also closes it. */
+export const startSink = async (
   answer: (response: ServerResponse, request: Received, index: number) => void = (response) => response.end('ok'),
 ): Promise<Sink> => {
   const received: Received[] = [];

@@ -13,7 +13,7 @@ import {
 import { claimedLock } from '../../../shared/domain/incident.ts';
 import { newNotificationId } from '../../../shared/domain/notification-id.ts';
 import { startDatabase } from '../../support/dynamodb.ts';
-import { counted, interrupted, losingAnswer, throttled } from '../../support/dynamodb-faults.ts';
+import { countRequests, withInterruption, withLostResponse, withThrottling } from '../../support/dynamodb-faults.ts';
 import { alarmEvent } from '../../support/events.ts';
 
 const { client, connect, stop } = await startDatabase();
@@ -60,13 +60,13 @@ describe('a delivery that nobody works on', () => {
 
   it('goes to its worker even where the answer to the claim was lost', async () => {
     const by = delivery();
-    const losing = createDeliveryRepository(losingAnswer(connect(), 'PutItemCommand'), 'deliveries');
+    const losing = createDeliveryRepository(withLostResponse(connect(), 'PutItemCommand'), 'deliveries');
     expect(await losing.claim(by('a'), NOW)).toMatchObject({ kind: 'claimed', record: { claim_id: 'a' } });
   });
 
   it('costs one write and no read', async () => {
     const database = connect();
-    const counts = counted(database);
+    const counts = countRequests(database);
     await createDeliveryRepository(database, 'deliveries').claim(delivery()('a'), NOW);
     expect(counts).toEqual({ PutItemCommand: 1 });
   });
@@ -122,7 +122,7 @@ describe('a delivery that waits for its next attempt', () => {
   it('goes to its worker even where the answer to the claim was lost', async () => {
     const by = await waiting(NOW);
     // Its first write is refused, since there is a record: it is the second one's answer that is lost.
-    const losing = createDeliveryRepository(losingAnswer(connect(), 'PutItemCommand'), 'deliveries');
+    const losing = createDeliveryRepository(withLostResponse(connect(), 'PutItemCommand'), 'deliveries');
     expect(await losing.claim(by('b'), NOW)).toMatchObject({
       kind: 'claimed',
       record: { claim_id: 'b', attempt_count: 1 },
@@ -131,7 +131,7 @@ describe('a delivery that waits for its next attempt', () => {
 
   it('is another worker’s who claimed it after we had read that it was free', async () => {
     const by = await waiting(NOW);
-    const database = interrupted(
+    const database = withInterruption(
       connect(),
       'PutItemCommand',
       () => deliveries.claim(by('quick'), NOW),
@@ -148,7 +148,7 @@ describe('a delivery that waits for its next attempt', () => {
       await deliveries.claim(by('quick'), NOW);
       await deliveries.complete(withStatus(by('quick'), 'delivered'));
     };
-    const database = interrupted(connect(), 'PutItemCommand', deliver, (count) => count === 2);
+    const database = withInterruption(connect(), 'PutItemCommand', deliver, (count) => count === 2);
     const slow = createDeliveryRepository(database, 'deliveries');
     expect(await slow.claim(by('slow'), NOW)).toMatchObject({ kind: 'busy' });
     expect(await deliveries.claim(by('slow'), NOW)).toMatchObject({ kind: 'ended' });
@@ -181,7 +181,7 @@ describe('a delivery that has ended', () => {
     expect(await deliveries.claim(by('b'), NOW + 86_400_000)).toMatchObject({ kind: 'ended' });
   });
 
-  /** A dead delivery whose rounds so far are counted in its record. */
+  /** A dead delivery whose rounds so far are countRequests in its record. */
   const dead = async (round = 1) => {
     const by = delivery();
     await deliveries.claim(by('a', NOW, { round }), NOW);
@@ -275,7 +275,7 @@ describe('a write that lets others claim a delivery', () => {
   it('is applied once where its response was lost and the SDK repeats it', async () => {
     const by = delivery();
     await deliveries.claim(by('a'), NOW);
-    const losing = createDeliveryRepository(losingAnswer(connect(), 'PutItemCommand'), 'deliveries');
+    const losing = createDeliveryRepository(withLostResponse(connect(), 'PutItemCommand'), 'deliveries');
     expect(await losing.update(by('a'), withNextAttempt(by('a'), NOW + 5_000))).toBe(false);
     expect(await deliveries.read(by('a'))).toMatchObject({ next_attempt_at_ms: NOW + 5_000, lease_until_ms: 0 });
   });
@@ -323,7 +323,7 @@ describe('the lock of an incident', () => {
   });
 
   it('belongs to its worker even where the response to the claim was lost', async () => {
-    const losing = createDeliveryRepository(losingAnswer(connect(), 'UpdateItemCommand'), 'deliveries');
+    const losing = createDeliveryRepository(withLostResponse(connect(), 'UpdateItemCommand'), 'deliveries');
     expect(await losing.claimLock(lockOf()('a'), NOW)).toMatchObject({ claim_id: 'a' });
   });
 
@@ -408,7 +408,7 @@ describe('the lock of an incident', () => {
 describe('completing records', () => {
   it('writes several at once in one request, each whole', async () => {
     const database = connect();
-    const counts = counted(database);
+    const counts = countRequests(database);
     const repository = createDeliveryRepository(database, 'deliveries');
     const records = Array.from({ length: 10 }, () => withStatus(delivery()('a'), 'delivered'));
     await Promise.all(records.map(repository.complete));
@@ -430,7 +430,7 @@ describe('completing records', () => {
   });
 
   it('fails where the table does not take them, and works again afterwards', async () => {
-    const database = throttled(connect({ maxAttempts: 1 }), 'BatchWriteItemCommand', 1);
+    const database = withThrottling(connect({ maxAttempts: 1 }), 'BatchWriteItemCommand', 1);
     const repository = createDeliveryRepository(database, 'deliveries');
     const record = withStatus(delivery()('a'), 'delivered');
     const saved = await Promise.allSettled([
@@ -453,7 +453,10 @@ describe('completing records', () => {
 
 describe('a table that does not answer', () => {
   it('makes a claim fail, and is never taken for "busy" or "ended"', async () => {
-    const repository = createDeliveryRepository(throttled(connect({ maxAttempts: 1 }), 'PutItemCommand'), 'deliveries');
+    const repository = createDeliveryRepository(
+      withThrottling(connect({ maxAttempts: 1 }), 'PutItemCommand'),
+      'deliveries',
+    );
     await expect(repository.claim(delivery()('a'), NOW)).rejects.toMatchObject({
       name: 'ProvisionedThroughputExceededException',
     });

@@ -3,7 +3,13 @@ import { isDependencyFailure, isThrottled } from '../../../shared/adapters/aws-c
 import { batchGet, batchWrite, readEach } from '../../../shared/adapters/dynamodb/batches.ts';
 import { UnprocessedItemsError } from '../../../shared/adapters/dynamodb/errors.ts';
 import { startDatabase } from '../../support/dynamodb.ts';
-import { counted, interrupted, partlyDone, throttled, throttledPartitions } from '../../support/dynamodb-faults.ts';
+import {
+  countRequests,
+  withInterruption,
+  withPartialBatches,
+  withThrottledPartitions,
+  withThrottling,
+} from '../../support/dynamodb-faults.ts';
 
 const pauses = vi.hoisted((): number[] => []);
 vi.mock('node:timers/promises', () => ({
@@ -29,26 +35,26 @@ const numbers = (found: Record<string, unknown>[]) =>
 describe('reading many items', () => {
   it('gets them all, a hundred at a time', async () => {
     const database = connect();
-    const counts = counted(database);
+    const counts = countRequests(database);
     expect(numbers(await batchGet(database, 'tokens', keys))).toEqual(items.map(({ number }) => number));
     expect(counts).toEqual({ BatchGetItemCommand: 3 });
   });
 
   it('gets those that exist, without asking for nothing', async () => {
     const database = connect();
-    const counts = counted(database);
+    const counts = countRequests(database);
     expect(await batchGet(database, 'tokens', [{ pk: 'item1' }, { pk: 'nobody' }])).toEqual([items[1]]);
     expect(await batchGet(database, 'tokens', [])).toEqual([]);
     expect(counts).toEqual({ BatchGetItemCommand: 1 });
   });
 
   it('asks again for what was left open, until nothing is', async () => {
-    const found = await batchGet(partlyDone(connect(), 30, 3), 'tokens', keys.slice(0, 100));
+    const found = await batchGet(withPartialBatches(connect(), 30, 3), 'tokens', keys.slice(0, 100));
     expect(numbers(found)).toEqual(items.slice(0, 100).map(({ number }) => number));
   });
 
   it('waits longer each time before it asks again', async () => {
-    await batchGet(partlyDone(connect(), 1, 7), 'tokens', keys.slice(0, 20));
+    await batchGet(withPartialBatches(connect(), 1, 7), 'tokens', keys.slice(0, 20));
     expect(pauses).toHaveLength(7);
     for (const [round, wait] of pauses.entries()) {
       expect(wait).toBeLessThanOrEqual(Math.min(50 * 2 ** round, 1_000));
@@ -57,7 +63,7 @@ describe('reading many items', () => {
   });
 
   it('fails where something stays open, and never says that it is not there', async () => {
-    const stuck = partlyDone(connect(), 0, Number.POSITIVE_INFINITY);
+    const stuck = withPartialBatches(connect(), 0, Number.POSITIVE_INFINITY);
     await expect(batchGet(stuck, 'tokens', keys)).rejects.toMatchObject({ type: 'serviceUnavailable' });
   });
 
@@ -84,7 +90,7 @@ describe('reading items each for itself', () => {
 
   it('reads a hundred keys to a request, each key once', async () => {
     const database = connect();
-    const counts = counted(database);
+    const counts = countRequests(database);
     const find = readEach(database, 'notifications', [...own, ...own]);
     expect(results(await readAll(find, own))).toEqual(own);
     expect(counts).toEqual({ BatchGetItemCommand: 2 });
@@ -113,7 +119,7 @@ describe('reading items each for itself', () => {
 
   it('sends nothing for no keys', async () => {
     const database = connect();
-    const counts = counted(database);
+    const counts = countRequests(database);
     readEach(database, 'notifications', []);
     expect(counts).toEqual({});
   });
@@ -124,8 +130,8 @@ describe('reading items each for itself', () => {
 
   it('gives what the first read returned while unprocessed keys are being read again', async () => {
     const { promise: mayReadAgain, resolve } = Promise.withResolvers<void>();
-    const database = interrupted(
-      throttledPartitions(connect(), isOther, 1),
+    const database = withInterruption(
+      withThrottledPartitions(connect(), isOther, 1),
       'BatchGetItemCommand',
       () => mayReadAgain,
       (count) => count === 2,
@@ -137,9 +143,9 @@ describe('reading items each for itself', () => {
     expect(await find(key('other', '1'))).toEqual(key('other', '1'));
   });
 
-  it('fails for the keys of a throttled partition alone, after one second read', async () => {
+  it('fails for the keys of a withThrottling partition alone, after one second read', async () => {
     const isThrottledPartition = vi.fn(isOther);
-    const database = throttledPartitions(connect({ maxAttempts: 1 }), isThrottledPartition);
+    const database = withThrottledPartitions(connect({ maxAttempts: 1 }), isThrottledPartition);
     const keys = [...own.slice(0, 90), ...other];
     const find = readEach(database, 'notifications', keys);
     expect(results(await readAll(find, keys))).toEqual([
@@ -154,21 +160,21 @@ describe('reading items each for itself', () => {
 
   it('fails for keys that stay unprocessed in a request that does not fail', async () => {
     let readsOfOther = 0;
-    const database = throttledPartitions(connect(), (pk) => pk === 'own' || (isOther(pk) && readsOfOther++ === 0));
+    const database = withThrottledPartitions(connect(), (pk) => pk === 'own' || (isOther(pk) && readsOfOther++ === 0));
     const keys = [key('own', '1'), key('other', '1'), key('none', '1')];
     const settled = results(await readAll(readEach(database, 'notifications', keys), keys));
     expect(settled).toEqual(['UnprocessedKeyError', key('other', '1'), undefined]);
   });
 
   it('fails with the error of the request where the first read failed altogether', async () => {
-    const database = throttled(connect({ maxAttempts: 1 }), 'BatchGetItemCommand');
+    const database = withThrottling(connect({ maxAttempts: 1 }), 'BatchGetItemCommand');
     const settled = results(await readAll(readEach(database, 'notifications', other), other));
     expect(settled).toEqual(other.map(() => 'ProvisionedThroughputExceededException'));
   });
 
   it('fails with the error of the request where the second read failed for another reason than its rate', async () => {
-    const database = interrupted(
-      throttledPartitions(connect({ maxAttempts: 1 }), isOther, 1),
+    const database = withInterruption(
+      withThrottledPartitions(connect({ maxAttempts: 1 }), isOther, 1),
       'BatchGetItemCommand',
       () => Promise.reject(new TypeError('no connection')),
       (count) => count === 2,
@@ -181,7 +187,7 @@ describe('reading items each for itself', () => {
   it('failureCauses no unhandled rejection where a failure is not awaited', async () => {
     const unhandled = vi.fn();
     process.on('unhandledRejection', unhandled);
-    const database = throttled(connect({ maxAttempts: 1 }), 'BatchGetItemCommand');
+    const database = withThrottling(connect({ maxAttempts: 1 }), 'BatchGetItemCommand');
     const find = readEach(database, 'notifications', other);
     await expect(find(key('other', '1'))).rejects.toThrow();
     await new Promise((resolve) => setImmediate(resolve));
@@ -204,7 +210,7 @@ describe('writing many items', () => {
 
   it('writes them all, 25 at a time', async () => {
     const database = connect();
-    const counts = counted(database);
+    const counts = countRequests(database);
     await batchWrite(database, 'tokens', written('many', 60));
     expect(counts).toEqual({ BatchWriteItemCommand: 3 });
     expect(await stored('many', 60)).toBe(60);
@@ -221,14 +227,14 @@ describe('writing many items', () => {
       },
       { step: 'serialize', priority: 'high' },
     );
-    partlyDone(database, 10, 2);
+    withPartialBatches(database, 10, 2);
     await batchWrite(database, 'tokens', written('open', 25));
     expect(sizes).toEqual([25, 15, 5]);
     expect(await stored('open', 25)).toBe(25);
   });
 
   it('names the items that were never written', async () => {
-    const stuck = partlyDone(connect(), 10, Number.POSITIVE_INFINITY);
+    const stuck = withPartialBatches(connect(), 10, Number.POSITIVE_INFINITY);
     const failure = await batchWrite(stuck, 'tokens', written('stuck', 25), 2).catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(UnprocessedItemsError);
     expect(failure).toMatchObject({ requests: written('stuck', 25).slice(20) });
@@ -236,22 +242,22 @@ describe('writing many items', () => {
   });
 
   it('writes the other batches where one is left unprocessed', async () => {
-    const stuck = partlyDone(connect(), 0, 1);
+    const stuck = withPartialBatches(connect(), 0, 1);
     await expect(batchWrite(stuck, 'tokens', written('first', 50), 1)).rejects.toMatchObject({
       requests: written('first', 50).slice(0, 25),
     });
     expect(await stored('first', 50)).toBe(25);
   });
 
-  it('fails as a throttled dependency where items stay unprocessed', async () => {
-    const stuck = partlyDone(connect(), 0, Number.POSITIVE_INFINITY);
+  it('fails as a withThrottling dependency where items stay unprocessed', async () => {
+    const stuck = withPartialBatches(connect(), 0, Number.POSITIVE_INFINITY);
     const failure = await batchWrite(stuck, 'tokens', written('never', 1)).catch((error: unknown) => error);
     expect(isDependencyFailure(failure)).toBe(true);
     expect(isThrottled(failure)).toBe(true);
   });
 
   it('fails where the table throttles', async () => {
-    const slow = throttled(connect({ maxAttempts: 1 }), 'BatchWriteItemCommand');
+    const slow = withThrottling(connect({ maxAttempts: 1 }), 'BatchWriteItemCommand');
     await expect(batchWrite(slow, 'tokens', written('slow', 1))).rejects.toMatchObject({
       name: 'ProvisionedThroughputExceededException',
     });

@@ -8,14 +8,14 @@ import { createNotificationRepository } from '../../../shared/adapters/notificat
 import type { NotificationAttributes } from '../../../shared/contracts/notification.ts';
 import { startDatabase } from '../../support/dynamodb.ts';
 import {
-  counted,
+  countRequests,
   type Fate,
-  interrupted,
-  killedAt,
   type LateRequest,
-  losingAnswer,
-  throttled,
   withDelayedWrites,
+  withInterruption,
+  withKilledWorker,
+  withLostResponse,
+  withThrottling,
 } from '../../support/dynamodb-faults.ts';
 import { entries, goodDetails, webhookNotification } from '../../support/notifications.ts';
 import { recordMetrics } from '../../support/printed-metrics.ts';
@@ -95,7 +95,7 @@ describe('a large notification', () => {
   it('is written once, and its chunks never expire', async () => {
     const tenant = newTenant();
     const database = connect();
-    const counts = counted(database);
+    const counts = countRequests(database);
     await repositoryOn(database).create(tenant, large('a'));
     expect(counts).toMatchObject({ BatchWriteItemCommand: 1 });
     expect(await stored(`chunk#${tenant}`)).toEqual([expect.not.objectContaining({ ttl: expect.anything() })]);
@@ -105,7 +105,7 @@ describe('a large notification', () => {
   it('leaves no chunk when it is deleted, though the first response of the delete was lost', async () => {
     const tenant = newTenant();
     const key = await created(tenant, large('a'));
-    const losing = losingAnswer(connect(), 'DeleteItemCommand');
+    const losing = withLostResponse(connect(), 'DeleteItemCommand');
     expect(await repositoryOn(losing).delete(key)).toBe(true);
     expect(await chunksOf(tenant)).toEqual([]);
     expect(await notifications.delete(key)).toBe(false);
@@ -145,7 +145,7 @@ describe('a writer that is killed on the way', () => {
   it.each(crashes)('leaves nothing for good: create, request %i %s', async (number, fate) => {
     const tenant = newTenant();
     const late: LateRequest[] = [];
-    await repositoryOn(killedAt(connect(), number, fate, late))
+    await repositoryOn(withKilledWorker(connect(), number, fate, late))
       .create(tenant, large('a'))
       .catch(() => undefined);
     for (const { land } of late) await land();
@@ -158,7 +158,7 @@ describe('a writer that is killed on the way', () => {
     const tenant = newTenant();
     const key = await created(tenant, large('a'));
     const late: LateRequest[] = [];
-    const dying = repositoryOn(killedAt(connect(), number, fate, late));
+    const dying = repositoryOn(withKilledWorker(connect(), number, fate, late));
     await replaced(key, large('b'), dying).catch(() => undefined);
     for (const { land } of late) await land();
     await writeLater(tenant, 2 * HOUR_MS);
@@ -172,7 +172,7 @@ describe('a writer that is killed on the way', () => {
     const tenant = newTenant();
     const key = await created(tenant, large('a'));
     const late: LateRequest[] = [];
-    await repositoryOn(killedAt(connect(), number, fate, late))
+    await repositoryOn(withKilledWorker(connect(), number, fate, late))
       .delete(key)
       .catch(() => undefined);
     for (const { land } of late) await land();
@@ -187,7 +187,7 @@ describe('the cleanup beside a write', () => {
   /** A tenant with a chunk that no target points to. */
   const withOrphan = async () => {
     const tenant = newTenant();
-    const broken = throttled(connect({ maxAttempts: 1 }), 'PutItemCommand', 1, 1);
+    const broken = withThrottling(connect({ maxAttempts: 1 }), 'PutItemCommand', 1, 1);
     await expect(repositoryOn(broken).create(tenant, large('a'))).rejects.toThrow();
     expect(await orphansOf(tenant)).toHaveLength(1);
     return tenant;
@@ -214,7 +214,7 @@ describe('the cleanup beside a write', () => {
 
   it('leaves alone what a target points to', async () => {
     const tenant = newTenant();
-    const dying = throttled(connect({ maxAttempts: 1 }), 'DeleteItemCommand');
+    const dying = withThrottling(connect({ maxAttempts: 1 }), 'DeleteItemCommand');
     const id = await repositoryOn(dying).create(tenant, large('a'));
     expect(await cleanupItemsOf(tenant)).toHaveLength(1);
     await writeLater(tenant, 2 * HOUR_MS);
@@ -230,17 +230,17 @@ describe('the cleanup beside a write', () => {
 
   it('costs one small read where there is nothing to clean up', async () => {
     const database = connect();
-    const counts = counted(database);
+    const counts = countRequests(database);
     await repositoryOn(database).create(newTenant(), small('a'));
     expect(counts).toEqual({ PutItemCommand: 1, QueryCommand: 1 });
   });
 
   it.each(['QueryCommand', 'GetItemCommand', 'BatchWriteItemCommand', 'DeleteItemCommand'])(
-    'does not fail the write where it fails itself, is counted, and is done by the next write: %s',
+    'does not fail the write where it fails itself, is countRequests, and is done by the next write: %s',
     async (command) => {
       const tenant = await withOrphan();
       now += 2 * HOUR_MS;
-      const id = await repositoryOn(throttled(connect({ maxAttempts: 1 }), command)).create(tenant, small('b'));
+      const id = await repositoryOn(withThrottling(connect({ maxAttempts: 1 }), command)).create(tenant, small('b'));
       expect(metrics()).toEqual([expect.objectContaining({ chunk_cleanup_failures: 1 })]);
       expect(await notifications.get({ tenant, id })).toBeDefined();
       await writeLater(tenant, 0);
@@ -301,7 +301,7 @@ describe('the cleanup beside a write', () => {
     await putUnreadableItems(tenant, 120);
     now += 2 * HOUR_MS;
     const database = connect();
-    const counts = counted(database);
+    const counts = countRequests(database);
     await repositoryOn(database).create(tenant, small('b'));
     expect(counts.QueryCommand).toBeLessThanOrEqual(10);
     expect(await cleanupItemsOf(tenant)).toHaveLength(120);
@@ -310,7 +310,7 @@ describe('the cleanup beside a write', () => {
   it('does the other items where one fails', async () => {
     const tenant = await withOrphan();
     const [failed] = await cleanupItemsOf(tenant);
-    const broken = throttled(connect({ maxAttempts: 1 }), 'PutItemCommand', 1, 1);
+    const broken = withThrottling(connect({ maxAttempts: 1 }), 'PutItemCommand', 1, 1);
     await expect(repositoryOn(broken).create(tenant, large('c'))).rejects.toThrow();
     now += 2 * HOUR_MS;
     const failing = connect({ maxAttempts: 1 });
@@ -335,7 +335,7 @@ describe('the cleanup beside a write', () => {
     const tenant = await withOrphan();
     now += 2 * HOUR_MS;
     const { promise: never } = Promise.withResolvers<void>();
-    const silent = interrupted(connect(), 'QueryCommand', () => never);
+    const silent = withInterruption(connect(), 'QueryCommand', () => never);
     const id = await repositoryOn(silent).create(tenant, small('b'));
     expect(await notifications.get({ tenant, id })).toBeDefined();
     expect(metrics()).toEqual([expect.objectContaining({ chunk_cleanup_failures: 1 })]);
@@ -371,7 +371,7 @@ describe('whatever is written, killed, repeated and delayed', () => {
           const id = [...model.keys()][which];
           const key = { tenant, id: id ?? '' };
           const database = isSlow ? slowDatabase(late) : connect();
-          const worker = repositoryOn(kill ? killedAt(database, kill.number, kill.fate, late) : database);
+          const worker = repositoryOn(kill ? withKilledWorker(database, kill.number, kill.fate, late) : database);
           if (kind === 'create') {
             const made = await worker.create(tenant, attributes).catch(() => undefined);
             if (made !== undefined) model.set(made, [attributes]);
@@ -419,7 +419,7 @@ describe('whatever is written, killed, repeated and delayed', () => {
         const results = await scheduler.waitFor(
           Promise.allSettled(
             writes.map(async ({ isDelete, content, kill }) => {
-              const database = inTurn(kill === null ? connect() : killedAt(connect(), kill, 'applied', []));
+              const database = inTurn(kill === null ? connect() : withKilledWorker(connect(), kill, 'applied', []));
               const repository = repositoryOn(database);
               if (isDelete) return (await repository.delete(key)) ? 'deleted' : 'nothing';
               const found = await repository.get(key);

@@ -6,7 +6,7 @@ import type { Slice } from '../../../shared/contracts/collection.ts';
 import type { NotificationRecord } from '../../../shared/contracts/notification.ts';
 import { newNotificationId } from '../../../shared/domain/notification-id.ts';
 import { startDatabase } from '../../support/dynamodb.ts';
-import { counted, partlyDone, throttled } from '../../support/dynamodb-faults.ts';
+import { countRequests, withPartialBatches, withThrottling } from '../../support/dynamodb-faults.ts';
 import { entries, goodDetails, webhookNotification } from '../../support/notifications.ts';
 
 const { client, connect, stop } = await startDatabase();
@@ -103,14 +103,14 @@ describe('the list of a tenant’s notifications', () => {
   it('reads no more than it hands out', async () => {
     const { tenant } = await tenantWith(9);
     const database = connect();
-    const counts = counted(database);
+    const counts = countRequests(database);
     await takePage(createNotificationRepository(database, 'notifications').list(tenant, null, 3), 2);
     expect(counts).toEqual({ QueryCommand: 1 });
   });
 
   it('fails where the table throttles, and is never cut short', async () => {
     const repository = createNotificationRepository(
-      throttled(connect({ maxAttempts: 1 }), 'QueryCommand'),
+      withThrottling(connect({ maxAttempts: 1 }), 'QueryCommand'),
       'notifications',
     );
     await expect(Array.fromAsync(repository.list('anyone', null, 3))).rejects.toThrow();
@@ -155,7 +155,7 @@ describe('the list of the notifications that are asked for', () => {
 
   it('leaves out nothing that the table left open', async () => {
     const { tenant, ids } = await tenantWith(5);
-    expect(await byIds(tenant, ids, null, partlyDone(connect(), 2))).toEqual(ids);
+    expect(await byIds(tenant, ids, null, withPartialBatches(connect(), 2))).toEqual(ids);
   });
 });
 
@@ -206,7 +206,7 @@ describe('a list of notifications that are too large for their targets', () => {
   it('reads their contents at the same time, a hundred to a request', async () => {
     const { tenant, ids } = await tenantWithLarge(250, 9);
     const database = connect();
-    const counts = counted(database);
+    const counts = countRequests(database);
     let open = 0;
     const { promise: allOpen, resolve } = Promise.withResolvers<void>();
     database.middlewareStack.add(
@@ -243,7 +243,7 @@ describe('a list of notifications that are too large for their targets', () => {
 
   it('leaves out nothing whose chunks DynamoDB left unprocessed', async () => {
     const { tenant, ids } = await tenantWithLarge(6, 9);
-    const repository = createNotificationRepository(partlyDone(connect(), 2, 2), 'notifications');
+    const repository = createNotificationRepository(withPartialBatches(connect(), 2, 2), 'notifications');
     const found = await Array.fromAsync(repository.list(tenant, null, 1_000));
     expect(found.map(({ id }) => id)).toEqual([...ids, DEFAULT]);
   });
@@ -254,7 +254,7 @@ describe('a list of notifications that are too large for their targets', () => {
     expect(await listed(tenant)).toEqual([ids[0], ids[59], DEFAULT]);
     expect(await followed(tenant, 1)).toEqual([[ids[0]], [ids[59]], [DEFAULT]]);
     const database = connect();
-    const counts = counted(database);
+    const counts = countRequests(database);
     await takePage(createNotificationRepository(database, 'notifications').list(tenant, null, 3), 2);
     expect(counts).toEqual({ QueryCommand: 2 });
   });

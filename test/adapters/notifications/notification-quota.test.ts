@@ -5,12 +5,12 @@ import { createNotificationQuota } from '../../../shared/adapters/notifications/
 import { createNotificationRepository } from '../../../shared/adapters/notifications/notification-repository.ts';
 import { startDatabase } from '../../support/dynamodb.ts';
 import {
-  counted,
-  interrupted,
+  countRequests,
   type LateRequest,
-  losingAnswer,
-  throttled,
+  withInterruption,
   withLateCopies,
+  withLostResponse,
+  withThrottling,
 } from '../../support/dynamodb-faults.ts';
 import { webhookNotification } from '../../support/notifications.ts';
 
@@ -95,9 +95,9 @@ describe('the notifications that a tenant may have', () => {
     async (command) => {
       const tenant = newTenant();
       for (let number = 0; number < LIMIT; number++) {
-        await create(tenant, quotaOn(losingAnswer(connect(), command)));
+        await create(tenant, quotaOn(withLostResponse(connect(), command)));
       }
-      await expect(create(tenant, quotaOn(losingAnswer(connect(), command)))).rejects.toMatchObject(REFUSED);
+      await expect(create(tenant, quotaOn(withLostResponse(connect(), command)))).rejects.toMatchObject(REFUSED);
     },
   );
 
@@ -137,13 +137,13 @@ describe('the notifications that a tenant may have', () => {
 
   it('cost one request below the limit', async () => {
     const database = connect();
-    const counts = counted(database);
+    const counts = countRequests(database);
     await quotaOn(database).reserve(newTenant());
     expect(counts).toEqual({ UpdateItemCommand: 1 });
   });
 
   it('cannot be created where the counter cannot be written', async () => {
-    const failing = quotaOn(throttled(connect({ maxAttempts: 1 }), 'UpdateItemCommand'));
+    const failing = quotaOn(withThrottling(connect({ maxAttempts: 1 }), 'UpdateItemCommand'));
     await expect(failing.reserve(newTenant())).rejects.toMatchObject({
       name: 'ProvisionedThroughputExceededException',
     });
@@ -155,12 +155,12 @@ describe('the notifications that a tenant may have', () => {
     const fillUp = async () => {
       for (let reserved = 0; reserved < LIMIT; reserved++) await quota.reserve(tenant);
     };
-    const overtaken = quotaOn(interrupted(connect(), 'QueryCommand', fillUp, () => true));
+    const overtaken = quotaOn(withInterruption(connect(), 'QueryCommand', fillUp, () => true));
     await expect(overtaken.reserve(tenant)).rejects.toMatchObject({ type: 'serviceUnavailable' });
   });
 });
 
-describe('a tenant that was counted at its limit', () => {
+describe('a tenant that was countRequests at its limit', () => {
   /** A tenant that was refused once. */
   const fullTenant = async () => {
     const tenant = newTenant();
@@ -172,7 +172,7 @@ describe('a tenant that was counted at its limit', () => {
   it('is refused without counting its notifications again', async () => {
     const { tenant } = await fullTenant();
     const database = connect();
-    const counts = counted(database);
+    const counts = countRequests(database);
     await expect(create(tenant, quotaOn(database))).rejects.toMatchObject(REFUSED);
     expect(counts).toEqual({ UpdateItemCommand: 1, GetItemCommand: 1 });
   });
@@ -188,13 +188,13 @@ describe('a tenant that was counted at its limit', () => {
     const tenant = newTenant();
     const ids = await createMany(tenant, LIMIT);
     const isRecord = (count: number) => count === 2;
-    const overtaken = interrupted(connect(), 'UpdateItemCommand', () => remove(tenant, ids[0]), isRecord);
+    const overtaken = withInterruption(connect(), 'UpdateItemCommand', () => remove(tenant, ids[0]), isRecord);
     await expect(create(tenant, quotaOn(overtaken))).rejects.toMatchObject(REFUSED);
     await create(tenant);
     await expect(create(tenant)).rejects.toMatchObject(REFUSED);
   });
 
-  it('is counted again after 60 seconds, in case that a delete could not be recorded', async () => {
+  it('is countRequests again after 60 seconds, in case that a delete could not be recorded', async () => {
     const { tenant, ids } = await fullTenant();
     await notifications.delete({ tenant, id: ids[0] ?? '' });
     now += 59_999;
@@ -203,7 +203,7 @@ describe('a tenant that was counted at its limit', () => {
     await create(tenant);
   });
 
-  it('is counted again where the count is from a clock that is more than 60 seconds ahead', async () => {
+  it('is countRequests again where the count is from a clock that is more than 60 seconds ahead', async () => {
     const tenant = newTenant();
     const ids = await createMany(tenant, LIMIT);
     const ahead = quotaOn(client, LIMIT, () => now + 60_001);
@@ -212,7 +212,7 @@ describe('a tenant that was counted at its limit', () => {
     await create(tenant);
   });
 
-  it('is counted once more, and stays refused, where a copy of a delete’s record arrives late', async () => {
+  it('is countRequests once more, and stays refused, where a copy of a delete’s record arrives late', async () => {
     const { tenant, ids } = await fullTenant();
     await notifications.delete({ tenant, id: ids[0] ?? '' });
     const late: LateRequest[] = [];
@@ -223,7 +223,7 @@ describe('a tenant that was counted at its limit', () => {
     for (const { land } of late) await land();
     await expect(create(tenant)).rejects.toMatchObject(REFUSED);
     const database = connect();
-    const counts = counted(database);
+    const counts = countRequests(database);
     await expect(create(tenant, quotaOn(database))).rejects.toMatchObject(REFUSED);
     expect(counts).toEqual({ UpdateItemCommand: 1, GetItemCommand: 1 });
   });
@@ -232,7 +232,7 @@ describe('a tenant that was counted at its limit', () => {
     const tenant = newTenant();
     await createMany(tenant, LIMIT);
     const warn = vi.spyOn(logger, 'warn').mockImplementation(() => undefined);
-    const failing = quotaOn(throttled(connect({ maxAttempts: 1 }), 'UpdateItemCommand', 1, 1));
+    const failing = quotaOn(withThrottling(connect({ maxAttempts: 1 }), 'UpdateItemCommand', 1, 1));
     await expect(create(tenant, failing)).rejects.toMatchObject(REFUSED);
     expect(warn).toHaveBeenCalledWith(
       'notification quota: full account not recorded',
@@ -245,7 +245,7 @@ describe('the record of a delete', () => {
   it('fails nothing where it cannot be written, and is logged', async () => {
     const warn = vi.spyOn(logger, 'warn').mockImplementation(() => undefined);
     const tenant = newTenant();
-    const failing = throttled(connect({ maxAttempts: 1 }), 'UpdateItemCommand');
+    const failing = withThrottling(connect({ maxAttempts: 1 }), 'UpdateItemCommand');
     await createDeleteRecorder(failing, 'notifications')(tenant);
     expect(warn).toHaveBeenCalledWith(
       'notification quota: delete not recorded',

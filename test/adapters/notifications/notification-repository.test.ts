@@ -4,7 +4,7 @@ import { logger } from '../../../shared/adapters/logger.ts';
 import { createNotificationRepository } from '../../../shared/adapters/notifications/notification-repository.ts';
 import { newNotificationId } from '../../../shared/domain/notification-id.ts';
 import { startDatabase } from '../../support/dynamodb.ts';
-import { counted, losingAnswer, throttled } from '../../support/dynamodb-faults.ts';
+import { countRequests, withLostResponse, withThrottling } from '../../support/dynamodb-faults.ts';
 import { goodDetails, webhookNotification } from '../../support/notifications.ts';
 import { recordMetrics } from '../../support/printed-metrics.ts';
 
@@ -60,7 +60,7 @@ describe('a notification that was created', () => {
   it('is reported as created where it cannot be recorded that its put was repeated, which is logged and counted', async () => {
     const warn = vi.spyOn(logger, 'warn').mockImplementation(() => undefined);
     const metrics = recordMetrics();
-    const repeating = throttled(losingAnswer(connect(), 'PutItemCommand'), 'UpdateItemCommand');
+    const repeating = withThrottling(withLostResponse(connect(), 'PutItemCommand'), 'UpdateItemCommand');
     const id = await createNotificationRepository(repeating, 'notifications').create('acme', webhookNotification());
     expect((await notifications.get({ tenant: 'acme', id }))?.record).toEqual({ id, ...webhookNotification() });
     expect(warn).toHaveBeenCalledWith(
@@ -133,7 +133,7 @@ describe('an id that no stored notification can have', () => {
     '\0',
   ])('finds and deletes nothing, and costs no read: "%.30s"', async (id) => {
     const database = connect();
-    const counts = counted(database);
+    const counts = countRequests(database);
     const repository = createNotificationRepository(database, 'notifications');
     expect(await repository.get({ tenant: 'acme', id })).toBeUndefined();
     expect(await repository.delete({ tenant: 'acme', id })).toBe(false);
@@ -176,13 +176,16 @@ describe('a table that throttles', () => {
     ['deleting', 'DeleteItemCommand'],
   ])('makes %s fail (%s), and is never taken for "not there"', async (what, command) => {
     const key = { tenant: 'acme', id: await notifications.create('acme', webhookNotification()) };
-    const repository = createNotificationRepository(throttled(connect({ maxAttempts: 1 }), command), 'notifications');
+    const repository = createNotificationRepository(
+      withThrottling(connect({ maxAttempts: 1 }), command),
+      'notifications',
+    );
     const attempt = what === 'reading' ? repository.get(key) : repository.delete(key);
     await expect(attempt).rejects.toMatchObject({ name: 'ProvisionedThroughputExceededException' });
   });
 
   it('is asked again before it makes anything fail', async () => {
-    const repository = createNotificationRepository(throttled(connect(), 'PutItemCommand', 1), 'notifications');
+    const repository = createNotificationRepository(withThrottling(connect(), 'PutItemCommand', 1), 'notifications');
     const id = await repository.create('acme', webhookNotification());
     expect(await notifications.get({ tenant: 'acme', id })).toBeDefined();
   });

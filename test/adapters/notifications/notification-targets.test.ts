@@ -5,7 +5,12 @@ import { createNotificationRepository } from '../../../shared/adapters/notificat
 import { UnreadableNotificationError } from '../../../shared/adapters/notifications/unreadable-notification.ts';
 import { newNotificationId } from '../../../shared/domain/notification-id.ts';
 import { startDatabase } from '../../support/dynamodb.ts';
-import { counted, partlyDone, throttled, throttledPartitions } from '../../support/dynamodb-faults.ts';
+import {
+  countRequests,
+  withPartialBatches,
+  withThrottledPartitions,
+  withThrottling,
+} from '../../support/dynamodb-faults.ts';
 import { entries, goodDetails, webhookNotification } from '../../support/notifications.ts';
 import { recordMetrics } from '../../support/printed-metrics.ts';
 
@@ -33,14 +38,14 @@ describe('what a delivery needs of notifications', () => {
     const details = { ...goodDetails.webhook, ...entries(255, '😀'.repeat(4096)) };
     const key = { tenant: 'acme', id: await notifications.create('acme', webhookNotification({ details })) };
     const database = connect();
-    const counts = counted(database);
+    const counts = countRequests(database);
     expect((await repositoryOn(database).targets([key]).find(key))?.details).toEqual(goodDetails.webhook);
     expect(counts).toEqual({ BatchGetItemCommand: 1 });
   });
 
   it('is there for the default notification of every tenant, without a read', async () => {
     const database = connect();
-    const counts = counted(database);
+    const counts = countRequests(database);
     const key = { tenant: 'nobody', id: 'ntTechnicalContactsEmail' };
     expect(await repositoryOn(database).targets([key]).find(key)).toMatchObject({
       id: key.id,
@@ -86,13 +91,13 @@ describe('what a delivery needs of notifications', () => {
         id: await notifications.create('acme', webhookNotification()),
       })),
     );
-    const { find } = repositoryOn(partlyDone(connect(), 3)).targets(keys);
+    const { find } = repositoryOn(withPartialBatches(connect(), 3)).targets(keys);
     expect((await Promise.all(keys.map(find))).map((target) => target?.id)).toEqual(keys.map(({ id }) => id));
   });
 
   it('fails where the table throttles: nothing that was not read counts as not existing', async () => {
     const key = { tenant: 'acme', id: await notifications.create('acme', webhookNotification()) };
-    const repository = repositoryOn(throttled(connect({ maxAttempts: 1 }), 'BatchGetItemCommand'));
+    const repository = repositoryOn(withThrottling(connect({ maxAttempts: 1 }), 'BatchGetItemCommand'));
     await expect(repository.targets([key]).find(key)).rejects.toMatchObject({
       name: 'ProvisionedThroughputExceededException',
     });
@@ -127,7 +132,7 @@ describe('a target that cannot be read', () => {
 
   it('fails alone where its partition is throttled', async () => {
     const keys = [await created('greedy'), await created('modest'), await created('greedy')];
-    const database = throttledPartitions(connect({ maxAttempts: 1 }), (pk) => pk === 'notification#greedy');
+    const database = withThrottledPartitions(connect({ maxAttempts: 1 }), (pk) => pk === 'notification#greedy');
     const { find } = repositoryOn(database).targets(keys);
     const [one, other, third] = await Promise.allSettled(keys.map(find));
     expect(one).toMatchObject({ status: 'rejected', reason: { name: expect.stringMatching(/Throughput|Throttling/) } });
@@ -135,7 +140,7 @@ describe('a target that cannot be read', () => {
     expect(third).toMatchObject({ status: 'rejected' });
   });
 
-  it('fails alone where this version does not know its type, and is logged and counted once', async () => {
+  it('fails alone where this version does not know its type, and is logged and countRequests once', async () => {
     const logged = vi.spyOn(logger, 'error').mockImplementation(() => undefined);
     const metrics = recordMetrics();
     const unknown = await withUnknownType('acme');

@@ -2,7 +2,7 @@ import tls from 'node:tls';
 import { afterAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createHttpClient } from '../../../shared/adapters/outbound-http/http-client.ts';
 import { egressRule } from '../../../shared/domain/egress.ts';
-import { selfSigned } from '../../support/certificate.ts';
+import { selfSignedCertificate } from '../../support/certificate.ts';
 import { answering, closedPort, dripping, startHttp, startHttps, startTcp } from '../../support/servers.ts';
 
 const isAllowed = egressRule(['127.0.0.0/8', '::1/128']);
@@ -12,7 +12,7 @@ const client = (options: Partial<Parameters<typeof createHttpClient>[0]> = {}) =
 
 const message = { headers: { 'content-type': 'application/json' }, body: '{"a":"ä"}', deadline: 5_000 };
 
-const identity = selfSigned('hooks.example.com');
+const identity = await selfSignedCertificate('hooks.example.com');
 const ofTheSystem = tls.getCACertificates('default');
 tls.setDefaultCACertificates([...ofTheSystem, identity.cert]);
 afterAll(() => tls.setDefaultCACertificates(ofTheSystem));
@@ -146,7 +146,7 @@ describe('HTTPS', () => {
 
   it('sends nothing to a host whose certificate nobody vouches for', async () => {
     const answer = vi.fn(answering(200));
-    const { url } = await startHttps(selfSigned('hooks.example.com'), answer);
+    const { url } = await startHttps(await selfSignedCertificate('hooks.example.com'), answer);
     await expect(client().post({ url: url('hooks.example.com'), ...message })).rejects.toMatchObject({
       code: expect.stringMatching(/SELF_SIGNED|SIGNATURE|UNABLE_TO_VERIFY/),
     });

@@ -1,6 +1,6 @@
 import type { Request } from 'autocannon';
 import { type EndpointName, endpointNames, endpoints } from '../../../shared/contracts/endpoints.ts';
-import type { StackProcess } from '../support/local-stack.ts';
+import type { LocalStackProcess } from '../../support/local-stack-process.ts';
 
 /** A request that is made again and again, and the one status that is right. */
 export type Case = { name: string; status: number; request: Request };
@@ -44,7 +44,7 @@ const inTurns = (ids: readonly string[]): (() => string) => {
  *
  * @param hook where webhooks go
  */
-export const endpointCases = async ({ base_url, tokens }: StackProcess, hook: string) => {
+export const endpointCases = async ({ base_url, tokens }: LocalStackProcess, hook: string) => {
   const { admin: reader, other_admin: writer } = tokens;
   const notification = { label: 'Bench', type: 'webhook', details: { url: hook } };
   const body = JSON.stringify(notification);

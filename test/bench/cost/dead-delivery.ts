@@ -1,9 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { startLocalStack } from '../../../bin/local/stack.ts';
 import { connectApi, webhook } from '../../support/api.ts';
-import { alarmEvent, connectPipeline } from '../../support/pipeline.ts';
+import { newAlarmEvent } from '../../support/events.ts';
+import { connectPipeline } from '../../support/pipeline.ts';
 import { reachable } from '../../support/running-stack.ts';
-import { openSink } from '../../support/sink.ts';
+import { startSink } from '../../support/sink.ts';
 import { meter } from './meter.ts';
 import { noUnits, sum, type Units } from './prices.ts';
 
@@ -35,7 +36,7 @@ export const deadDelivery = async ({
       logged.bytes += Buffer.byteLength(line) + 1;
     },
   });
-  const sink = await openSink((response) => response.writeHead(500).end());
+  const sink = await startSink((response) => response.writeHead(500).end());
   const running = reachable(stack);
   const api = connectApi(running);
   const pipeline = connectPipeline(running, api);
@@ -56,7 +57,7 @@ export const deadDelivery = async ({
 
   try {
     const events = Array.from({ length: DELIVERIES }, (_, index) =>
-      alarmEvent(client.tenant, [id], { alarm: `al${index}` }),
+      newAlarmEvent(client.tenant, [id], { alarm: `al${index}` }),
     );
     await pipeline.sendEvents(events);
     const countDead = async () =>

@@ -4,12 +4,12 @@ import type { HttpPost } from '../../../shared/adapters/outbound-http/http-clien
 import { createFeedTransport } from '../../../shared/pipeline/transports/atomfeed.ts';
 import { createPagerTransport } from '../../../shared/pipeline/transports/incidentpager.ts';
 import { createRouterTransport } from '../../../shared/pipeline/transports/incidentrouter.ts';
-import { alarmEvent, EVENT_TIME } from '../../support/events.ts';
+import { alarmEvent, EVENT_TIME_MS } from '../../support/events.ts';
 import { goodDetails } from '../../support/notifications.ts';
 
 const alert = {
   event: alarmEvent(),
-  eventTimeMs: EVENT_TIME,
+  eventTimeMs: EVENT_TIME_MS,
   deliveryId: 'd1',
   reachedRecipientHashes: [],
   timeLeft: () => 30_000,
