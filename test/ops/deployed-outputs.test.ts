@@ -16,7 +16,7 @@ const outputs = {
 };
 
 describe('the outputs of a deployed stack', () => {
-  it('name its queues, by which tests find them whatever CloudFormation made of their names', () => {
+  it('contain the URLs of its queues, regardless of the generated names', () => {
     const stack = deployedStack(JSON.stringify({ Ours: outputs }));
     expect(stack.queues).toEqual(
       ['Ours-AlarmEvents', 'Ours-AlarmEv-1', 'Ours-webhook', 'Ours-webhook-2', 'Ours-webh-3', 'Ours-Crashed'].map(url),
@@ -31,7 +31,7 @@ describe('the outputs of a deployed stack', () => {
       'The file must hold the outputs of one stack, not of 2.',
     ],
     ['no stack', {}, 'The file must hold the outputs of one stack, not of 0.'],
-  ])('are refused where they are of %s', (_, content, message) => {
+  ])('are rejected if they contain %s', (_, content, message) => {
     expect(() => deployedStack(JSON.stringify(content))).toThrow(message);
   });
 });
