@@ -10,7 +10,7 @@ import {
 import { deliveryId, deliveryKey } from '../../shared/domain/delivery-key.ts';
 import { connectApi } from '../support/api.ts';
 import { connectPipeline } from '../support/pipeline.ts';
-import { reachable } from '../support/running-stack.ts';
+import { addressesOf } from '../support/running-stack.ts';
 import { makeEvent, makeTargets, type Target, takenByInbox } from './cast.ts';
 import { openDestinations, type Taken } from './destinations.ts';
 import { type StormCounts, startStorm } from './storm.ts';
@@ -157,7 +157,7 @@ export const runChaos = async ({ events, tenants, seed }: ChaosOptions): Promise
       feedEndpoint: `${destinations.url}/feed`,
     },
   });
-  const running = reachable(stack);
+  const running = addressesOf(stack);
   const api = connectApi(running);
   const pipeline = connectPipeline(running, api);
 

@@ -3,7 +3,7 @@ import { startLocalStack } from '../../bin/local/stack.ts';
 import { connectApi } from '../support/api.ts';
 import { newAlarmEvent } from '../support/events.ts';
 import { connectPipeline } from '../support/pipeline.ts';
-import { reachable } from '../support/running-stack.ts';
+import { addressesOf } from '../support/running-stack.ts';
 import { payload, type Received, startSink } from '../support/sink.ts';
 import { until } from '../support/until.ts';
 
@@ -38,7 +38,7 @@ export const measureGreedyTenant = async (seconds: number): Promise<GreedyTenant
   const stack = await startLocalStack({
     settings: { deadLetterEmail: 'false', senderConcurrencyByType: 'webhook=12' },
   });
-  const running = reachable(stack);
+  const running = addressesOf(stack);
   const api = connectApi(running);
   const pipeline = connectPipeline(running, api);
   const [greedySink, quietSink] = [await startSink(), await startSink()];

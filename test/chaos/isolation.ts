@@ -3,7 +3,7 @@ import { startLocalStack } from '../../bin/local/stack.ts';
 import { connectApi } from '../support/api.ts';
 import { newAlarmEvent } from '../support/events.ts';
 import { connectPipeline } from '../support/pipeline.ts';
-import { reachable } from '../support/running-stack.ts';
+import { addressesOf } from '../support/running-stack.ts';
 import { startSink } from '../support/sink.ts';
 import { until } from '../support/until.ts';
 
@@ -34,7 +34,7 @@ export const measureIsolation = async (events: number, workers: number): Promise
   const stack = await startLocalStack({
     settings: { senderConcurrencyByType: `webhook=${workers}`, dispatchConcurrency: '4', deadLetterEmail: 'false' },
   });
-  const running = reachable(stack);
+  const running = addressesOf(stack);
   const api = connectApi(running);
   const pipeline = connectPipeline(running, api);
   const hanging = await openHanging();

@@ -6,7 +6,7 @@ import { moveMessages } from '../../bin/ops/redrive.ts';
 import type { NotificationTypeId } from '../../shared/contracts/notification-types.ts';
 import { connectApi } from '../support/api.ts';
 import { connectPipeline } from '../support/pipeline.ts';
-import { reachable } from '../support/running-stack.ts';
+import { addressesOf } from '../support/running-stack.ts';
 import { until } from '../support/until.ts';
 
 /** A moment in the life of a call to AWS: the caller's Lambda is killed right before it is answered, or right after it was done. */
@@ -43,7 +43,7 @@ export const startFaultyStack = async (settings: Record<string, string> = {}, op
     log: (line) => lines.push(line),
     ...options,
   });
-  const running = reachable(stack);
+  const running = addressesOf(stack);
   const api = connectApi(running);
 
   /** Makes the calls that fit fail, or their responses late or lost, until the result is called. */

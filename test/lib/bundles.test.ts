@@ -16,7 +16,7 @@ import { apiRequest, lambdaContext } from '../support/api-request.ts';
 import { alarmEvent } from '../support/events.ts';
 import { goodDetails, webhookNotification } from '../support/notifications.ts';
 import { queueRecord } from '../support/queue-record.ts';
-import { answering, startHttp } from '../support/servers.ts';
+import { respondWith, startHttp } from '../support/servers.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'bundles-'));
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
@@ -179,7 +179,7 @@ const eventsOf = (name: FunctionName, url: string): unknown[] => {
 describe('a cold start and its first calls', () => {
   it('never load undici, which takes 10 to 20 ms', async () => {
     const callers = new Set<string>();
-    const answer = answering(200, { 'content-type': 'application/x-amz-json-1.0' }, ANSWER);
+    const answer = respondWith(200, { 'content-type': 'application/x-amz-json-1.0' }, ANSWER);
     const server = await startHttp((request, response) => {
       callers.add(request.url?.split('/')[1] ?? '');
       answer(request, response);

@@ -9,7 +9,7 @@ import type { NotificationAttributes } from '../../../shared/contracts/notificat
 import { startDatabase } from '../../support/dynamodb.ts';
 import {
   countRequests,
-  type Fate,
+  type KilledRequest,
   type LateRequest,
   withDelayedWrites,
   withInterruption,
@@ -120,7 +120,7 @@ describe('a large notification', () => {
     const key = { tenant, id: await repositoryOn(slowDatabase(late)).create(tenant, large('a')) };
     expect(await change(key)).toBe(true);
     expect(await notifications.delete(key)).toBe(true);
-    for (const { land } of late) await land();
+    for (const { send } of late) await send();
     expect(await notifications.get(key)).toBeUndefined();
     expect(await notifications.targets([key]).find(key)).toBeUndefined();
     expect((await Array.fromAsync(notifications.list(tenant, null, 10))).map(({ id }) => id)).not.toContain(key.id);
@@ -139,7 +139,7 @@ describe('a large notification', () => {
 
 describe('a writer that is killed on the way', () => {
   const requests = Array.from({ length: 8 }, (_, index) => index + 1);
-  const fates: Fate[] = ['lost', 'applied', 'delayed'];
+  const fates: KilledRequest[] = ['lost', 'applied', 'delayed'];
   const crashes = requests.flatMap((number) => fates.map((fate) => [number, fate] as const));
 
   it.each(crashes)('leaves nothing for good: create, request %i %s', async (number, fate) => {
@@ -148,7 +148,7 @@ describe('a writer that is killed on the way', () => {
     await repositoryOn(withKilledWorker(connect(), number, fate, late))
       .create(tenant, large('a'))
       .catch(() => undefined);
-    for (const { land } of late) await land();
+    for (const { send } of late) await send();
     await writeLater(tenant, 2 * HOUR_MS);
     expect(await orphansOf(tenant)).toEqual([]);
     expect(await cleanupItemsOf(tenant)).toEqual([]);
@@ -160,7 +160,7 @@ describe('a writer that is killed on the way', () => {
     const late: LateRequest[] = [];
     const dying = repositoryOn(withKilledWorker(connect(), number, fate, late));
     await replaced(key, large('b'), dying).catch(() => undefined);
-    for (const { land } of late) await land();
+    for (const { send } of late) await send();
     await writeLater(tenant, 2 * HOUR_MS);
     const { id: _, ...found } = (await notifications.get(key))?.record ?? { id: '' };
     expect([large('a'), large('b')]).toContainEqual(found);
@@ -175,7 +175,7 @@ describe('a writer that is killed on the way', () => {
     await repositoryOn(withKilledWorker(connect(), number, fate, late))
       .delete(key)
       .catch(() => undefined);
-    for (const { land } of late) await land();
+    for (const { send } of late) await send();
     await writeLater(tenant, 2 * HOUR_MS);
     expect([undefined, { id: key.id, ...large('a') }]).toContainEqual((await notifications.get(key))?.record);
     expect(await orphansOf(tenant)).toEqual([]);
@@ -349,7 +349,10 @@ describe('whatever is written, killed, repeated and delayed', () => {
     which: fc.nat({ max: 2 }),
     content,
     kill: fc.option(
-      fc.record({ number: fc.integer({ min: 1, max: 9 }), fate: fc.constantFrom<Fate>('lost', 'applied', 'delayed') }),
+      fc.record({
+        number: fc.integer({ min: 1, max: 9 }),
+        fate: fc.constantFrom<KilledRequest>('lost', 'applied', 'delayed'),
+      }),
     ),
     /** Whether the first copy of each write of this step is delayed. */
     isSlow: fc.boolean(),
@@ -366,7 +369,7 @@ describe('whatever is written, killed, repeated and delayed', () => {
         const model = new Map<string, (NotificationAttributes | undefined)[]>();
 
         for (const { kind, which, content, kill, isSlow, copiesArrive } of steps) {
-          if (copiesArrive) for (const { land } of late.splice(0)) await land();
+          if (copiesArrive) for (const { send } of late.splice(0)) await send();
           const attributes = content.isLarge ? large(content.letter) : small(content.letter);
           const id = [...model.keys()][which];
           const key = { tenant, id: id ?? '' };
@@ -385,7 +388,7 @@ describe('whatever is written, killed, repeated and delayed', () => {
             else model.set(id, [undefined]);
           }
         }
-        for (const { land } of late) await land();
+        for (const { send } of late) await send();
 
         await writeLater(tenant, 2 * HOUR_MS);
         for (const [id, possible] of model) {

@@ -110,7 +110,7 @@ describe('the notifications that a tenant may have', () => {
     await create(tenant, quotaOn(withLateCopies(connect(), late)));
     await create(tenant);
     expect(late.map(({ command }) => command)).toEqual(['UpdateItemCommand', 'UpdateItemCommand']);
-    for (const { land } of late) await land();
+    for (const { send } of late) await send();
     await expect(create(tenant)).rejects.toMatchObject(REFUSED);
   });
 
@@ -220,7 +220,7 @@ describe('a tenant that was countRequests at its limit', () => {
     await create(tenant);
     await expect(create(tenant)).rejects.toMatchObject(REFUSED);
     expect(late.map(({ command }) => command)).toEqual(['UpdateItemCommand']);
-    for (const { land } of late) await land();
+    for (const { send } of late) await send();
     await expect(create(tenant)).rejects.toMatchObject(REFUSED);
     const database = connect();
     const counts = countRequests(database);

@@ -3,7 +3,7 @@ import { afterAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createHttpClient } from '../../../shared/adapters/outbound-http/http-client.ts';
 import { egressRule } from '../../../shared/domain/egress.ts';
 import { selfSignedCertificate } from '../../support/certificate.ts';
-import { answering, closedPort, dripping, startHttp, startHttps, startTcp } from '../../support/servers.ts';
+import { closedPort, respondWith, startHttp, startHttps, startTcp, writeRepeatedly } from '../../support/servers.ts';
 
 const isAllowed = egressRule(['127.0.0.0/8', '::1/128']);
 const resolve = async () => [{ address: '127.0.0.1', family: 4 }];
@@ -39,19 +39,19 @@ describe('a request that is answered', () => {
   });
 
   it.each([200, 204, 301, 404, 410, 429, 500, 503, 599])('tells its status: %i', async (status) => {
-    const { url } = await startHttp(answering(status));
+    const { url } = await startHttp(respondWith(status));
     expect(await client().post({ url: url(), ...message })).toEqual({ status, retryAfter: undefined, body: '' });
   });
 
   it('tells Retry-After as it came', async () => {
-    const { url } = await startHttp(answering(429, { 'retry-after': 'Thu, 01 Jan 2026 00:00:00 GMT' }));
+    const { url } = await startHttp(respondWith(429, { 'retry-after': 'Thu, 01 Jan 2026 00:00:00 GMT' }));
     expect(await client().post({ url: url(), ...message })).toMatchObject({
       retryAfter: 'Thu, 01 Jan 2026 00:00:00 GMT',
     });
   });
 
   it('tells the body only where that is asked for', async () => {
-    const { url } = await startHttp(answering(200, {}, '{"result":"success"}'));
+    const { url } = await startHttp(respondWith(200, {}, '{"result":"success"}'));
     expect(await client().post({ url: url(), ...message })).toMatchObject({ body: '' });
     expect(await client().post({ url: url(), ...message, readBody: true })).toMatchObject({
       body: '{"result":"success"}',
@@ -61,82 +61,82 @@ describe('a request that is answered', () => {
   it('is answered by what comes after an interim answer', async () => {
     const { url } = await startHttp((request, response) => {
       response.writeEarlyHints({ link: '</a>; rel=preload' });
-      answering(202)(request, response);
+      respondWith(202)(request, response);
     });
     expect(await client().post({ url: url(), ...message })).toMatchObject({ status: 202 });
   });
 
   it('does not follow a redirect', async () => {
-    const elsewhere = await startHttp(answering(200));
-    const { url } = await startHttp(answering(307, { location: elsewhere.url().href }));
+    const elsewhere = await startHttp(respondWith(200));
+    const { url } = await startHttp(respondWith(307, { location: elsewhere.url().href }));
     expect(await client().post({ url: url(), ...message })).toMatchObject({ status: 307 });
-    expect(elsewhere.dialled).toEqual([]);
+    expect(elsewhere.connectedAddresses).toEqual([]);
   });
 
   it('does not go through a proxy of the environment', async () => {
-    const proxy = await startHttp(answering(200));
-    const { url } = await startHttp(answering(201));
+    const proxy = await startHttp(respondWith(200));
+    const { url } = await startHttp(respondWith(201));
     for (const name of ['HTTP_PROXY', 'http_proxy', 'HTTPS_PROXY', 'https_proxy', 'ALL_PROXY']) {
       vi.stubEnv(name, proxy.url().href);
     }
     vi.stubEnv('NODE_USE_ENV_PROXY', '1');
     onTestFinished(() => void vi.unstubAllEnvs());
     expect(await client().post({ url: url('hooks.example.com'), ...message })).toMatchObject({ status: 201 });
-    expect(proxy.dialled).toEqual([]);
+    expect(proxy.connectedAddresses).toEqual([]);
   });
 });
 
 describe('a connection', () => {
   it('is used again for the next request', async () => {
-    const { url, dialled } = await startHttp(answering(200, {}, 'short'));
+    const { url, connectedAddresses } = await startHttp(respondWith(200, {}, 'short'));
     const { post } = client();
     for (let count = 0; count < 3; count++) await post({ url: url(), ...message });
-    expect(dialled).toHaveLength(1);
+    expect(connectedAddresses).toHaveLength(1);
   });
 
   it('is not used again after more than 2 s: it may not have outlived a frozen sandbox', async () => {
     let now = 0;
-    const { url, dialled } = await startHttp(answering(200));
+    const { url, connectedAddresses } = await startHttp(respondWith(200));
     const { post } = client({ clock: () => now });
     await post({ url: url(), ...message });
     await vi.waitFor(async () => {
       now += 2_001;
       await post({ url: url(), ...message });
-      expect(dialled.length).toBeGreaterThan(1);
+      expect(connectedAddresses.length).toBeGreaterThan(1);
     });
   });
 
   it('is not used again after that time even while the answer of another one still comes in', async () => {
     let now = 0;
-    const quick = await startHttp(answering(200));
+    const quick = await startHttp(respondWith(200));
     const slow = await startTcp((socket) => {
       socket.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n');
-      dripping(socket, () => '1\r\nx\r\n');
+      writeRepeatedly(socket, () => '1\r\nx\r\n');
     });
     const { post } = client({ clock: () => now });
     await post({ url: quick.url(), ...message });
     await post({ url: slow.url(), ...message });
     now += 60_000;
     await post({ url: quick.url(), ...message });
-    expect(quick.dialled).toHaveLength(2);
+    expect(quick.connectedAddresses).toHaveLength(2);
   });
 
   it('is not shared by requests at the same time', async () => {
-    const { url, dialled } = await startHttp(answering(200));
+    const { url, connectedAddresses } = await startHttp(respondWith(200));
     const { post } = client();
     await Promise.all(Array.from({ length: 5 }, () => post({ url: url(), ...message })));
-    expect(dialled).toHaveLength(5);
+    expect(connectedAddresses).toHaveLength(5);
   });
 });
 
 describe('HTTPS', () => {
   it('reaches a host whose certificate is for its name', async () => {
-    const { url } = await startHttps(identity, answering(200));
+    const { url } = await startHttps(identity, respondWith(200));
     expect(await client().post({ url: url('hooks.example.com'), ...message })).toMatchObject({ status: 200 });
   });
 
   it('sends nothing to a host whose certificate is for another name', async () => {
-    const answer = vi.fn(answering(200));
+    const answer = vi.fn(respondWith(200));
     const { url } = await startHttps(identity, answer);
     await expect(client().post({ url: url('other.example.com'), ...message })).rejects.toMatchObject({
       code: 'ERR_TLS_CERT_ALTNAME_INVALID',
@@ -145,7 +145,7 @@ describe('HTTPS', () => {
   });
 
   it('sends nothing to a host whose certificate nobody vouches for', async () => {
-    const answer = vi.fn(answering(200));
+    const answer = vi.fn(respondWith(200));
     const { url } = await startHttps(await selfSignedCertificate('hooks.example.com'), answer);
     await expect(client().post({ url: url('hooks.example.com'), ...message })).rejects.toMatchObject({
       code: expect.stringMatching(/SELF_SIGNED|SIGNATURE|UNABLE_TO_VERIFY/),

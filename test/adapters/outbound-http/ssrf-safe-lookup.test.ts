@@ -2,7 +2,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { createHttpClient } from '../../../shared/adapters/outbound-http/http-client.ts';
 import type { ResolvedAddress } from '../../../shared/adapters/outbound-http/ssrf-safe-lookup.ts';
 import { egressRule } from '../../../shared/domain/egress.ts';
-import { answering, startHttp } from '../../support/servers.ts';
+import { respondWith, startHttp } from '../../support/servers.ts';
 
 const message = { headers: {}, body: '{}', deadline: 5_000 };
 const loopback: ResolvedAddress = { address: '127.0.0.1', family: 4 };
@@ -65,11 +65,11 @@ const otherLiterals = [
 
 describe('a URL whose host is an address', () => {
   it.each(loopbackNotations)('is refused without a dial where that is not public: %s', async (notation) => {
-    const server = await startHttp(answering(200));
+    const server = await startHttp(respondWith(200));
     const { post, resolve } = strict();
     const url = new URL(notation.replace('*', String(server.port)));
     await expect(post({ url, ...message })).rejects.toMatchObject(refused(true));
-    expect(server.dialled).toEqual([]);
+    expect(server.connectedAddresses).toEqual([]);
     expect(resolve).not.toHaveBeenCalled();
   });
 
@@ -80,12 +80,12 @@ describe('a URL whose host is an address', () => {
   });
 
   it('is reached where the settings allow it, in any notation', async () => {
-    const { port, dialled } = await startHttp(answering(200));
+    const { port, connectedAddresses } = await startHttp(respondWith(200));
     const { post } = createHttpClient({ isAllowed: egressRule(['127.0.0.0/8']) });
     for (const host of ['127.0.0.1', '127.1', '0x7f.1']) {
       expect(await post({ url: new URL(`http://${host}:${port}/`), ...message })).toMatchObject({ status: 200 });
     }
-    expect(dialled.every((address) => address === '127.0.0.1')).toBe(true);
+    expect(connectedAddresses.every((address) => address === '127.0.0.1')).toBe(true);
   });
 });
 
@@ -109,36 +109,36 @@ describe('a URL whose host is a name', () => {
   ];
 
   it.each(privates)('is refused without a dial where it leads to %s', async (_, addresses) => {
-    const server = await startHttp(answering(200));
+    const server = await startHttp(respondWith(200));
     const { post, resolve } = strict(vi.fn(async () => addresses));
     await expect(post({ url: server.url('hooks.example.com'), ...message })).rejects.toMatchObject(refused(false));
-    expect(server.dialled).toEqual([]);
+    expect(server.connectedAddresses).toEqual([]);
     expect(resolve).toHaveBeenCalledExactlyOnceWith('hooks.example.com');
   });
 
   it.each(['localhost', 'localhost.', 'LOCALHOST', 'a.localhost'])(
     'is refused where it is our own: %s',
     async (host) => {
-      const server = await startHttp(answering(200));
+      const server = await startHttp(respondWith(200));
       const { post } = createHttpClient({ isAllowed: egressRule([]) });
       await expect(post({ url: server.url(host), ...message })).rejects.toThrow();
-      expect(server.dialled).toEqual([]);
+      expect(server.connectedAddresses).toEqual([]);
     },
   );
 
-  it('is dialled at the address that was checked, whatever the next answer would be', async () => {
+  it('is connectedAddresses at the address that was checked, whatever the next answer would be', async () => {
     const answers = [loopback, { address: '127.0.0.2', family: 4 }];
     const resolve = vi.fn(async () => [answers.shift() ?? loopback]);
-    const { dialled, url } = await startHttp(answering(200));
+    const { connectedAddresses, url } = await startHttp(respondWith(200));
     const { post } = createHttpClient({ isAllowed: egressRule(['127.0.0.1/32']), resolve });
     expect(await post({ url: url('rebind.example.com'), ...message })).toMatchObject({ status: 200 });
     expect(resolve).toHaveBeenCalledTimes(1);
-    expect(dialled).toEqual(['127.0.0.1']);
+    expect(connectedAddresses).toEqual(['127.0.0.1']);
   });
 
   it('is checked anew with each connection', async () => {
     const answers = [[loopback], [{ address: '10.0.0.5', family: 4 }]];
-    const { url } = await startHttp(answering(200, { connection: 'close' }));
+    const { url } = await startHttp(respondWith(200, { connection: 'close' }));
     const { post } = createHttpClient({
       isAllowed: egressRule(['127.0.0.1/32']),
       resolve: async () => answers.shift() ?? [],
@@ -148,7 +148,7 @@ describe('a URL whose host is a name', () => {
   });
 
   it('is reached at its next address where the first does not answer', async () => {
-    const { url } = await startHttp(answering(200));
+    const { url } = await startHttp(respondWith(200));
     const { post } = createHttpClient({
       isAllowed: egressRule(['127.0.0.0/8', '::1/128']),
       resolve: async () => [{ address: '::1', family: 6 }, loopback],

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { describe, expect, it, vi } from 'vitest';
 import { createHttpClient, type HttpPost } from '../../../shared/adapters/outbound-http/http-client.ts';
 import { egressRule } from '../../../shared/domain/egress.ts';
-import { answering, dripping, startHttp, startTcp } from '../../support/servers.ts';
+import { respondWith, startHttp, startTcp, writeRepeatedly } from '../../support/servers.ts';
 
 const TIMEOUT_MS = 150;
 const isAllowed = egressRule(['127.0.0.0/8']);
@@ -26,7 +26,7 @@ describe('the deadline of a send', () => {
     const { url } = await startTcp((socket) => {
       socket.write('HTTP/1.1 200 OK\r\n');
       let count = 0;
-      dripping(socket, () => `x-${count++}: y\r\n`);
+      writeRepeatedly(socket, () => `x-${count++}: y\r\n`);
     });
     await expect(post({ url: url(), ...message })).rejects.toMatchObject(missed);
   });
@@ -50,7 +50,7 @@ describe('the deadline of a send', () => {
   it('holds where a body that decides comes drop by drop', async () => {
     const { url } = await startTcp((socket) => {
       socket.write(HEADERS);
-      dripping(socket, () => '1\r\nx\r\n');
+      writeRepeatedly(socket, () => '1\r\nx\r\n');
     });
     await expect(post({ url: url(), ...message, readBody: true })).rejects.toMatchObject(missed);
   });
@@ -64,7 +64,7 @@ describe('the deadline of a send', () => {
   });
 
   it('holds for each of many requests at once, and for none that is answered', async () => {
-    const [slow, quick] = [await startTcp(() => undefined), await startHttp(answering(200))];
+    const [slow, quick] = [await startTcp(() => undefined), await startHttp(respondWith(200))];
     const within = postWithin(1_000);
     const outcomes = await Promise.allSettled(
       Array.from({ length: 20 }, (_, index) => within({ url: index % 2 ? slow.url() : quick.url(), ...message })),
@@ -79,7 +79,7 @@ describe('the body of an answer', () => {
   it('does not hold up the answer, however slowly it comes', async () => {
     const { url } = await startTcp((socket) => {
       socket.write(HEADERS);
-      dripping(socket, () => '1\r\nx\r\n');
+      writeRepeatedly(socket, () => '1\r\nx\r\n');
     });
     expect(await patiently({ url: url(), ...message })).toMatchObject({ status: 200 });
   });
@@ -89,20 +89,20 @@ describe('the body of an answer', () => {
     const { url } = await startTcp((socket) => {
       socket.on('close', cutOff);
       socket.write(HEADERS);
-      dripping(socket, () => `8000\r\n${'x'.repeat(0x8000)}\r\n`);
+      writeRepeatedly(socket, () => `8000\r\n${'x'.repeat(0x8000)}\r\n`);
     });
     expect(await patiently({ url: url(), ...message })).toMatchObject({ status: 200 });
     await vi.waitFor(() => expect(cutOff).toHaveBeenCalled());
   });
 
   it('is read up to 64 KB where it decides', async () => {
-    const { url } = await startHttp(answering(200, {}, 'x'.repeat(1_000_000)));
+    const { url } = await startHttp(respondWith(200, {}, 'x'.repeat(1_000_000)));
     const { body } = await patiently({ url: url(), ...message, readBody: true });
     expect(body).toBe('x'.repeat(64 * 1024));
   });
 
   it('is not unpacked, whatever it says of itself', async () => {
-    const { url } = await startHttp(answering(200, { 'content-encoding': 'gzip' }, 'no gzip'));
+    const { url } = await startHttp(respondWith(200, { 'content-encoding': 'gzip' }, 'no gzip'));
     expect(await patiently({ url: url(), ...message, readBody: true })).toMatchObject({
       status: 200,
       body: 'no gzip',

@@ -3,7 +3,7 @@ import { startLocalStack } from '../../../bin/local/stack.ts';
 import { connectApi, webhook } from '../../support/api.ts';
 import { newAlarmEvent } from '../../support/events.ts';
 import { connectPipeline } from '../../support/pipeline.ts';
-import { reachable } from '../../support/running-stack.ts';
+import { addressesOf } from '../../support/running-stack.ts';
 import { startSink } from '../../support/sink.ts';
 import { meter } from './meter.ts';
 import { noUnits, sum, type Units } from './prices.ts';
@@ -37,7 +37,7 @@ export const deadDelivery = async ({
     },
   });
   const sink = await startSink((response) => response.writeHead(500).end());
-  const running = reachable(stack);
+  const running = addressesOf(stack);
   const api = connectApi(running);
   const pipeline = connectPipeline(running, api);
   const client = await api.newClient();

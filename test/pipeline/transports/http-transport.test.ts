@@ -3,7 +3,7 @@ import { createHttpClient } from '../../../shared/adapters/outbound-http/http-cl
 import type { AttemptOutcome } from '../../../shared/domain/attempt-outcome.ts';
 import { egressRule } from '../../../shared/domain/egress.ts';
 import { sendByHttp } from '../../../shared/pipeline/transports/http-transport.ts';
-import { answering, closedPort, startHttp, startTcp } from '../../support/servers.ts';
+import { closedPort, respondWith, startHttp, startTcp } from '../../support/servers.ts';
 
 const HOST = 'hooks.example.com';
 const ADDRESS = '127.0.0.1';
@@ -74,12 +74,12 @@ const failures: [what: string, run: () => Promise<AttemptOutcome>, expected: obj
   ],
   [
     'it speaks no TLS',
-    async () => deliver((await startHttp(answering(200))).port, { scheme: 'https' }),
+    async () => deliver((await startHttp(respondWith(200))).port, { scheme: 'https' }),
     { result: 'transient', reason: 'network_error', explanation: expect.stringMatching(/^\w+ while sending to hooks/) },
   ],
   [
     'its status is wrong',
-    async () => deliver((await startHttp(answering(500, {}, 'secret of the other side'))).port),
+    async () => deliver((await startHttp(respondWith(500, {}, 'secret of the other side'))).port),
     {
       result: 'transient',
       reason: 'http_status',
@@ -90,7 +90,7 @@ const failures: [what: string, run: () => Promise<AttemptOutcome>, expected: obj
 
 describe('a delivery by HTTP', () => {
   it('that is taken says so', async () => {
-    const { port } = await startHttp(answering(204));
+    const { port } = await startHttp(respondWith(204));
     expect(await deliver(port)).toMatchObject({ result: 'delivered', status: 204 });
   });
 
@@ -112,7 +112,7 @@ describe('a delivery by HTTP', () => {
   });
 
   it('waits as long as the destination asks for', async () => {
-    const { port } = await startHttp(answering(503, { 'retry-after': '120' }));
+    const { port } = await startHttp(respondWith(503, { 'retry-after': '120' }));
     expect(await deliver(port)).toMatchObject({ result: 'throttled', reason: 'throttled', retryAfterMs: 120_000 });
   });
 });
