@@ -1,4 +1,4 @@
-import { setTimeout as pause } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { startLocalStack } from '../../../bin/local/stack.ts';
 import { connectApi, webhook } from '../../support/api.ts';
 import { newAlarmEvent } from '../../support/events.ts';
@@ -9,27 +9,26 @@ import { meter } from './meter.ts';
 import { noUnits, sum, type Units } from './prices.ts';
 
 const DELIVERIES = 40;
-/** Dead ones travel among living ones. */
-const BATCH = 10;
-/** How far the stack's time is moved at once, in ms. */
-const STEP = 60_000;
+/** Failing deliveries share their batches with others. */
+const BATCH_SIZE = 10;
+/** How far to advance the clock of the stack when no function is running. */
+const ADVANCE_MS = 60_000;
 
-/** What one delivery to a destination that never takes anything costs, from its first attempt to its dead letter. */
-export type DeadDelivery = { units: Units; messages: number; attempts: number };
+/** The cost of a delivery that fails from its first attempt until it is dead-lettered. */
+export type FailedDelivery = { units: Units; messages: number; attempts: number };
 
 /**
- * Lets the whole stack give deliveries up by its real schedule, with its time moved forward, and counts what the senders call.
+ * Runs the real retry schedule of a local stack by advancing its clock, and meters the calls of the senders.
  *
- * @param perMessage what a message costs that is delivered at once: as long runs one of these, batched among the living
- * @param platformLog what Lambda logs of an invocation, in bytes
+ * @param perMessage the units of a message that is delivered at once: a failing one has the same duration
  */
-export const deadDelivery = async ({
+export const measureFailedDelivery = async ({
   perMessage,
-  platformLog,
+  platformLogBytes,
 }: {
   perMessage: Units;
-  platformLog: number;
-}): Promise<DeadDelivery> => {
+  platformLogBytes: number;
+}): Promise<FailedDelivery> => {
   const logged = { bytes: 0 };
   const stack = await startLocalStack({
     rawLog: (line) => {
@@ -43,14 +42,14 @@ export const deadDelivery = async ({
   const client = await api.newClient();
   const id = await client.create({ ...webhook, details: { url: sink.url } });
 
-  let called = noUnits;
+  let meteredUnits = noUnits;
   let messages = 0;
   stack.endpoint.fault = ({ caller, service, action, body }) => {
     if (!caller.includes('send-')) return undefined;
     const text = body.toString('utf8');
-    const speaksJson = service === 'dynamodb' || service === 'sqs';
-    const request: unknown = speaksJson ? JSON.parse(text) : Object.fromEntries(new URLSearchParams(text));
-    called = sum([called, 1], [meter(action, request), 1]);
+    const isJson = service === 'dynamodb' || service === 'sqs';
+    const request: unknown = isJson ? JSON.parse(text) : Object.fromEntries(new URLSearchParams(text));
+    meteredUnits = sum([meteredUnits, 1], [meter(action, request), 1]);
     if (action === 'SendMessage') messages++;
     return undefined;
   };
@@ -60,24 +59,24 @@ export const deadDelivery = async ({
       newAlarmEvent(client.tenant, [id], { alarm: `al${index}` }),
     );
     await pipeline.sendEvents(events);
-    const countDead = async () =>
+    const countFailed = async () =>
       (await pipeline.deliveries(client.tenant, id)).filter(({ status }) => status === 'failed').length;
-    while ((await countDead()) < DELIVERIES) {
-      // Not while anybody works: leases that are held would end.
-      if (stack.lambda.busy() === 0) stack.advance(STEP);
-      await pause(20);
+    while ((await countFailed()) < DELIVERIES) {
+      // Advancing the clock while a function runs would expire its leases.
+      if (stack.lambda.busy() === 0) stack.advance(ADVANCE_MS);
+      await sleep(20);
     }
     const attempts = sink.received.length / DELIVERIES;
-    // Each message that a sender sent is received by one, but for the dead letters; the first ones came from the dispatch.
+    // The first message comes from dispatch, and the last one is the dead letter: as many are received as sent.
     const received = messages / DELIVERIES;
-    const invocations = received / BATCH;
+    const invocations = received / BATCH_SIZE;
     return {
       messages: received,
       attempts,
       units: sum(
-        [called, 1 / DELIVERIES],
+        [meteredUnits, 1 / DELIVERIES],
         [{ lambdaGbSeconds: perMessage.lambdaGbSeconds }, received],
-        [{ lambdaRequests: 1, sqsRequests: 2, logBytes: platformLog }, invocations],
+        [{ lambdaRequests: 1, sqsRequests: 2, logBytes: platformLogBytes }, invocations],
         [{ logBytes: logged.bytes }, 1 / DELIVERIES],
       ),
     };
