@@ -106,7 +106,7 @@ export const benchSender = async (profile?: string): Promise<Section[]> => {
     const withoutClaims = cpu('sender, batches of 10') - cpu('claims alone (SDK)');
     rows.push(['sender without claims', '', withoutClaims.toFixed(3), ratio('', withoutClaims), '']);
     return {
-      title: 'SenderProcess webhooks of 2.5 KB to a receiver that answers at once',
+      title: 'Webhooks of 2.5 KB to a receiver that responds immediately',
       columns: ['', 'webhooks/s', 'CPU s per 1,000', 'relative to Alertmanager', 'peak MB'],
       rows,
       note: `AWS calls per webhook in batches of 10: ${calls.join(', ')}. ${ROUNDS} rounds of ${MESSAGES}, medians, in turns.`,
