@@ -54,28 +54,28 @@ const queueStatuses = async (session: Session): Promise<QueueStatus[]> => {
     Promise.all(
       queueNames.map(async (name) => {
         const { queue, retries, deadLetters } = QueueUrls[name];
-        const [depths, dead] = await Promise.all([
+        const [depths, deadLetterDepth] = await Promise.all([
           Promise.all([queue, retries ?? []].flat().map((url) => inspect(sqs, url))),
           inspect(sqs, deadLetters),
         ]);
-        return { name, depth: sum(depths), dead };
+        return { name, depth: sum(depths), deadLetterDepth };
       }),
     ),
     Promise.all(
       otherQueueNames.map(async (name) => ({
         name,
         depth: await inspect(sqs, QueueUrls[name].queue),
-        dead: undefined,
+        deadLetterDepth: undefined,
       })),
     ),
   ]);
-  return [...queues, ...others].map(({ name, depth: { visible, in_flight, delayed }, dead }) => ({
+  return [...queues, ...others].map(({ name, depth: { visible, in_flight, delayed }, deadLetterDepth }) => ({
     queue: name,
     visible,
     in_flight,
     delayed,
     oldest_seconds: ages.get(name) ?? null,
-    dead_letters: dead?.total ?? null,
+    dead_letters: deadLetterDepth?.total ?? null,
   }));
 };
 

@@ -3,6 +3,7 @@ import { startLocalStack } from '../../bin/local/stack.ts';
 import { connectApi } from '../support/api.ts';
 import { newAlarmEvent } from '../support/events.ts';
 import { entries } from '../support/notifications.ts';
+import { percentile } from '../support/percentile.ts';
 import { connectPipeline } from '../support/pipeline.ts';
 import { addressesOf } from '../support/running-stack.ts';
 import { payload, type Received, startSink } from '../support/sink.ts';
@@ -28,9 +29,6 @@ const QUIET_INTERVAL_MS = 200;
 const CREATE_INTERVAL_MS = 350;
 
 const large = entries(ENTRIES, 'x'.repeat(4_096));
-
-const percentile = (values: readonly number[], share: number): number =>
-  values.toSorted((left, right) => left - right)[Math.min(values.length - 1, Math.floor(values.length * share))] ?? 0;
 
 /**
  * Measures how much a tenant with 100 notifications of 340 KB and one event per second delays another tenant. The local DynamoDB

@@ -159,8 +159,8 @@ describe.runIf(isLocal)('an alarm event', () => {
     await sendEvents([...invalid, valid]);
     await sink.wait(1);
     for (const body of invalid) {
-      const dead = await deadLetter('AlarmEvents', (text) => text === body);
-      expect(dead.attributes).toMatchObject({ reason: 'malformed', cause: 'service' });
+      const letter = await deadLetter('AlarmEvents', (text) => text === body);
+      expect(letter.attributes).toMatchObject({ reason: 'malformed', cause: 'service' });
     }
     expect(sink.received).toHaveLength(1);
   });
@@ -222,8 +222,8 @@ describe.runIf(isLocal)('an alarm event', () => {
     const events = [newAlarmEvent(client.tenant, [id]), newAlarmEvent(client.tenant, [id])];
     await sendEvents(events);
     for (const { event_id } of events) {
-      const dead = await deadLetter('webhook', (text) => text.includes(event_id));
-      expect(dead.attributes).toMatchObject({ reason: 'http_status', cause: 'destination', attempts: '1' });
+      const letter = await deadLetter('webhook', (text) => text.includes(event_id));
+      expect(letter.attributes).toMatchObject({ reason: 'http_status', cause: 'destination', attempts: '1' });
     }
     expect(sink.received).toHaveLength(2);
     const [notice] = await sent(

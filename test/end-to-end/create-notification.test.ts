@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, inject, it } from 'vitest';
 import { type NotificationTypeId, notificationTypeIds } from '../../shared/contracts/notification-types.ts';
-import { destinationsAt, goodDetails } from '../support/notifications.ts';
+import { destinationsAt, entries, goodDetails } from '../support/notifications.ts';
 import { type Client, newClient, webhook } from './support/api.ts';
 
 /** A destination of each type with its optional fields. */
@@ -101,13 +101,11 @@ describe('creating a notification', () => {
   });
 
   it('stores the largest allowed notification: 256 entries of 4,096 four-byte characters', async () => {
-    const entries = (amount: number, name: string, value: string) =>
-      Object.fromEntries(Array.from({ length: amount }, (_, index) => [`${name}${index}`, value]));
     const notification = {
       label: '😀'.repeat(255),
       type: 'webhook',
-      details: { url: 'https://example.com/', ...entries(255, 'key', '😀'.repeat(4_096)) },
-      metadata: entries(256, 'm', 'é'.repeat(255)),
+      details: { url: 'https://example.com/', ...entries(255, '😀'.repeat(4_096)) },
+      metadata: entries(256, 'é'.repeat(255)),
     };
     const id = await client.create(notification);
     expect((await client.get(`/notifications/${id}`)).body).toEqual({ id, ...notification });

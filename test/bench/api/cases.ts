@@ -53,9 +53,9 @@ export const endpointCases = async ({ base_url, tokens }: LocalStackProcess, web
     if (response.status !== 201) throw new Error(`not created: ${response.status} ${await response.text()}`);
     return idIn(response.headers.get('location'));
   };
-  const createAll = async (token: string, amount: number) => {
+  const createAll = async (token: string, count: number) => {
     const ids: string[] = [];
-    while (ids.length < amount) ids.push(await create(token));
+    while (ids.length < count) ids.push(await create(token));
     return ids;
   };
 

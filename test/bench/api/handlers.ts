@@ -49,7 +49,7 @@ const start = async (
   await nextMessage();
   return {
     run() {
-      child.send({ amount: REQUESTS, request } satisfies Invocations);
+      child.send({ count: REQUESTS, request } satisfies Invocations);
       return nextMessage<Invoked>();
     },
     stop: () => child.kill(),

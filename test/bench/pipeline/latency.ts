@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { percentile } from '../../support/percentile.ts';
 import type { Arrivals } from './arrivals.ts';
 
 /** Latencies in ms. */
@@ -21,7 +22,5 @@ export const measureLatency = async (
   const sent = new Map(await Promise.all(sending));
   const arrived = await arrivals.of(sent.keys());
   const latenciesMs = [...sent].map(([name, at]) => (arrived.get(name) ?? Number.NaN) - at);
-  latenciesMs.sort((left, right) => left - right);
-  const percentile = (share: number) => latenciesMs[Math.ceil(latenciesMs.length * share) - 1] ?? Number.NaN;
-  return { p50: percentile(0.5), p99: percentile(0.99), max: percentile(1) };
+  return { p50: percentile(latenciesMs, 0.5), p99: percentile(latenciesMs, 0.99), max: percentile(latenciesMs, 1) };
 };
