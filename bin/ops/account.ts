@@ -11,7 +11,9 @@ import { connect } from './session.ts';
 
 /** Adds `account`: the technical contacts and webhook credentials of a tenant. */
 export const addAccountCommands = (program: Command): void => {
-  const account = program.command('account').description('technical contacts and webhook credentials of a tenant');
+  const account = program
+    .command('account')
+    .description('show or change the technical contacts and webhook credentials of a tenant');
   account
     .command('show')
     .description('show the technical contacts, and whether webhook credentials exist')

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
 import { logger } from '../../shared/adapters/logger.ts';
 import { createQueues, dueTime, type OutgoingMessage, packBatches } from '../../shared/adapters/queues.ts';
-import { queueRecord } from '../support/queue-record.ts';
+import { sqsMessage } from '../support/sqs-message.ts';
 
 const MIB = 1_048_576;
 const URL = 'https://sqs.example.com/queue';
@@ -141,9 +141,9 @@ describe('sending one for later', () => {
 
   it('is due at once where it does not say when, or says it in no way that we know', () => {
     const due = (stringValue: string) => ({ due: { stringValue, dataType: 'Number' } });
-    expect(dueTime(queueRecord())).toBe(0);
-    expect(dueTime(queueRecord({ messageAttributes: due('1790000000000') }))).toBe(1_790_000_000_000);
-    expect(dueTime(queueRecord({ messageAttributes: due('soon') }))).toBe(0);
+    expect(dueTime(sqsMessage())).toBe(0);
+    expect(dueTime(sqsMessage({ messageAttributes: due('1790000000000') }))).toBe(1_790_000_000_000);
+    expect(dueTime(sqsMessage({ messageAttributes: due('soon') }))).toBe(0);
   });
 });
 
@@ -176,6 +176,6 @@ describe('dead-lettering one', () => {
 
 it('a message that is returned to its queue is invisible for whole seconds', async () => {
   const { queues, asked } = setUp();
-  await queues.changeVisibility(URL, queueRecord(), 1.2);
+  await queues.changeVisibility(URL, sqsMessage(), 1.2);
   expect(asked).toHaveBeenCalledExactlyOnceWith({ QueueUrl: URL, ReceiptHandle: 'receipt-1', VisibilityTimeout: 2 });
 });

@@ -6,7 +6,7 @@ import { createQueues } from '../../shared/adapters/queues.ts';
 import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
 import { createDispatch } from '../../shared/pipeline/dispatch/dispatch.ts';
 import { alarmEvent } from '../support/events.ts';
-import { queueRecord } from '../support/queue-record.ts';
+import { sqsMessage } from '../support/sqs-message.ts';
 import { startChild } from './support/child.ts';
 import type { Section } from './support/report.ts';
 
@@ -32,10 +32,10 @@ const eventBody = (number: number): string => {
 };
 
 const messageOf = (body: string, index: number): SQSRecord =>
-  queueRecord({
+  sqsMessage({
     messageId: `m${index}`,
     body,
-    attributes: { ...queueRecord().attributes, SentTimestamp: String(Date.now()) },
+    attributes: { ...sqsMessage().attributes, SentTimestamp: String(Date.now()) },
   });
 
 type Measurement = { passes: number; longestPassSeconds: number; seconds: number; cpuSeconds: number; peakMb: number };

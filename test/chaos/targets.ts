@@ -3,7 +3,7 @@ import { createAccountRepository } from '../../shared/adapters/accounts/account-
 import { type NotificationTypeId, notificationTypeIds } from '../../shared/contracts/notification-types.ts';
 import type { Client, connectApi } from '../support/api.ts';
 import { newAlarmEvent } from '../support/events.ts';
-import { destinationsAt, goodDetails } from '../support/notifications.ts';
+import { destinationsAt, validDetails } from '../support/notifications.ts';
 import type { Receipt } from './destinations.ts';
 
 /** A notification to which the run sends events. `key` identifies it in the requests that its destination receives. */
@@ -32,13 +32,13 @@ const uniqueDestination = (
     case 'sms':
       return { key: phoneNumber(index), details: { phone_number: phoneNumber(index) } };
     case 'incidentrouter':
-      return { key, details: { ...goodDetails.incidentrouter, routing_key: key } };
+      return { key, details: { ...validDetails.incidentrouter, routing_key: key } };
     case 'atomfeed':
       return { key, details: { category: key } };
     case 'technicalContactsEmail':
-      return { key: contactAddress(index), details: goodDetails.technicalContactsEmail };
+      return { key: contactAddress(index), details: validDetails.technicalContactsEmail };
     case 'managed':
-      return { key: `tenant ${tenant}`, details: goodDetails.managed };
+      return { key: `tenant ${tenant}`, details: validDetails.managed };
   }
 };
 

@@ -5,16 +5,16 @@ import {
   notificationTypeIds,
   notificationTypeRecord,
 } from '../../shared/contracts/notification-types.ts';
-import { goodDetails } from '../support/notifications.ts';
-import { refusal } from '../support/refusal.ts';
+import { validDetails } from '../support/notifications.ts';
+import { rejectionDetails } from '../support/rejection.ts';
 
 /** An address of this many characters, with labels as long as DNS allows. */
 const addressOf = (length: number): string => `ops@${`${'d'.repeat(62)}.`.repeat(4).slice(0, length - 8)}.com`;
 
-const key = goodDetails.incidentrouter.api_key;
+const key = validDetails.incidentrouter.api_key;
 
 const good: [type: string, details: Record<string, string>][] = [
-  ...Object.entries(goodDetails),
+  ...Object.entries(validDetails),
   ['email', { address: 'first.last+tag@mail.example.co.uk' }],
   ['email', { address: "o'brien@example.com" }],
   ['email', { address: 'list-owner+night=shift@example.com' }],
@@ -78,36 +78,38 @@ const bad: [type: string, details: Record<string, string>, field: string][] = [
 
 describe('the details of each type', () => {
   it.each(good)('%s takes %j', (type, details) => {
-    expect(refusal(parseNotification({ label: 'l', type, details }))).toBeUndefined();
+    expect(rejectionDetails(parseNotification({ label: 'l', type, details }))).toBeUndefined();
   });
 
   it.each(bad)('%s refuses %j and names the field', (type, details, field) => {
-    expect(refusal(parseNotification({ label: 'l', type, details }))).toMatch(
+    expect(rejectionDetails(parseNotification({ label: 'l', type, details }))).toMatch(
       new RegExp(`^details\\.${field}: [^;]+$`),
     );
   });
 
   it('may hold an address of 254 characters and no more (RFC 5321)', () => {
     const told = (length: number) =>
-      refusal(parseNotification({ label: 'l', type: 'email', details: { address: addressOf(length) } }));
+      rejectionDetails(parseNotification({ label: 'l', type: 'email', details: { address: addressOf(length) } }));
     expect(told(254)).toBeUndefined();
     expect(told(255)).toBe('details.address: must be an email address of at most 254 characters');
   });
 
   it('may hold a URL of 4096 characters', () => {
     const details = { url: 'https://example.com/'.padEnd(4096, 'p') };
-    expect(refusal(parseNotification({ label: 'l', type: 'webhook', details }))).toBeUndefined();
+    expect(rejectionDetails(parseNotification({ label: 'l', type: 'webhook', details }))).toBeUndefined();
   });
 
   it('refuses an empty value once, by its length', () => {
-    expect(refusal(parseNotification({ label: 'l', type: 'email', details: { address: '' } }))).toBe(
+    expect(rejectionDetails(parseNotification({ label: 'l', type: 'email', details: { address: '' } }))).toBe(
       'details.address: must be 1 to 4096 characters long',
     );
   });
 
   it('does not take a field from the prototype of the details', () => {
     const details: unknown = JSON.parse('{"__proto__":{"address":"ops@example.com"}}');
-    expect(refusal(parseNotification({ label: 'l', type: 'email', details }))).toMatch(/details\.address: is required/);
+    expect(rejectionDetails(parseNotification({ label: 'l', type: 'email', details }))).toMatch(
+      /details\.address: is required/,
+    );
   });
 });
 

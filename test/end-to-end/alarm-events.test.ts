@@ -2,12 +2,12 @@ import { Webhook } from 'standardwebhooks';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';
 import { newAlarmEvent } from '../support/events.ts';
-import { goodDetails } from '../support/notifications.ts';
+import { validDetails } from '../support/notifications.ts';
 import { openSink, payload } from '../support/test-sink.ts';
 import { type Client, documents, isLocal, newClient, table } from './support/api.ts';
 import { deadLetter, deliveries, delivery, inbox, sendEvents, sent } from './support/pipeline.ts';
 
-const router = { ...goodDetails.incidentrouter, routing_key: 'team' };
+const router = { ...validDetails.incidentrouter, routing_key: 'team' };
 
 describe.runIf(isLocal)('an alarm event', () => {
   let client: Client;
@@ -67,9 +67,9 @@ describe.runIf(isLocal)('an alarm event', () => {
     const ids = [
       await client.create({ label: 'e', type: 'email', details: { address } }),
       await client.create({ label: 's', type: 'sms', details: { phone_number: phone } }),
-      await client.create({ label: 'p', type: 'incidentpager', details: goodDetails.incidentpager }),
+      await client.create({ label: 'p', type: 'incidentpager', details: validDetails.incidentpager }),
       await client.create({ label: 'r', type: 'incidentrouter', details: router }),
-      await client.create({ label: 'f', type: 'atomfeed', details: goodDetails.atomfeed }),
+      await client.create({ label: 'f', type: 'atomfeed', details: validDetails.atomfeed }),
       await client.create({ label: 'o', type: 'managed' }),
       'ntTechnicalContactsEmail',
     ];
@@ -89,7 +89,7 @@ describe.runIf(isLocal)('an alarm event', () => {
       (message) => message.kind === 'incidentpager' && message.body.includes(event.event_id),
     );
     expect(JSON.parse(page && 'body' in page ? page.body : '')).toMatchObject({
-      service_key: goodDetails.incidentpager.service_key,
+      service_key: validDetails.incidentpager.service_key,
       event_type: 'trigger',
     });
     const [routerEvent] = await sent(

@@ -1,12 +1,12 @@
 import { beforeAll, describe, expect, inject, it } from 'vitest';
 import { type NotificationTypeId, notificationTypeIds } from '../../shared/contracts/notification-types.ts';
-import { destinationsAt, entries, goodDetails } from '../support/notifications.ts';
+import { destinationsAt, entries, validDetails } from '../support/notifications.ts';
 import { type Client, newClient, webhook } from './support/api.ts';
 
 /** A destination of each type with its optional fields. */
 const destinations: Record<NotificationTypeId, object> = {
   ...destinationsAt('https://destinations.example.com'),
-  incidentrouter: { ...goodDetails.incidentrouter, routing_key: 'team_a.b-c' },
+  incidentrouter: { ...validDetails.incidentrouter, routing_key: 'team_a.b-c' },
 };
 
 describe('creating a notification', () => {

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';
-import { goodDetails } from '../support/notifications.ts';
+import { validDetails } from '../support/notifications.ts';
 import { openSink, payload } from '../support/test-sink.ts';
 import { type Client, documents, isLocal, newClient, newTenant, table, webhook } from './support/api.ts';
 import { inbox } from './support/pipeline.ts';
@@ -71,11 +71,11 @@ describe.runIf(isLocal)('testing a notification', () => {
   });
 
   it.each([
-    ['email', goodDetails.email],
-    ['sms', goodDetails.sms],
-    ['incidentpager', goodDetails.incidentpager],
-    ['incidentrouter', { ...goodDetails.incidentrouter, routing_key: 'team' }],
-    ['atomfeed', goodDetails.atomfeed],
+    ['email', validDetails.email],
+    ['sms', validDetails.sms],
+    ['incidentpager', validDetails.incidentpager],
+    ['incidentrouter', { ...validDetails.incidentrouter, routing_key: 'team' }],
+    ['atomfeed', validDetails.atomfeed],
     ['managed', undefined],
   ])('tests a notification of type %s', async (type, details) => {
     const before = (await inbox()).length;

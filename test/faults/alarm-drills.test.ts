@@ -7,7 +7,7 @@ import { type NotificationTypeId, notificationTypeIds } from '../../shared/contr
 import { emailTags } from '../../shared/domain/email-event.ts';
 import type { Client } from '../support/api.ts';
 import { newAlarmEvent } from '../support/events.ts';
-import { goodDetails } from '../support/notifications.ts';
+import { validDetails } from '../support/notifications.ts';
 import { type Sink, startSink } from '../support/sink.ts';
 import { until } from '../support/until.ts';
 import { type MonitoredStack, startMonitoredStack, type Traffic } from './monitored-stack.ts';
@@ -56,7 +56,7 @@ describe('the alarm drill', () => {
     client = await world.newClient();
     const accounts = createAccountRepository(world.documents, world.table('Accounts'));
     await accounts.setTechnicalContacts(client.tenant, ['contact@example.com']);
-    const details = { ...goodDetails, webhook: { url: sink.url } };
+    const details = { ...validDetails, webhook: { url: sink.url } };
     const created = notificationTypeIds.map(
       async (type) => [type, await client.create({ label: type, type, details: details[type] })] as const,
     );
@@ -233,7 +233,7 @@ describe('the alarm drill', () => {
     const tenantEvents = await Promise.all(
       Array.from({ length: 4 }, async () => {
         const { tenant, create } = await world.newClient();
-        const id = await create({ label: 'feed', type: 'atomfeed', details: goodDetails.atomfeed });
+        const id = await create({ label: 'feed', type: 'atomfeed', details: validDetails.atomfeed });
         return newAlarmEvent(tenant, [id], { timeMs: Math.floor(world.now()) });
       }),
     );

@@ -14,9 +14,9 @@ import { newToken } from '../../shared/domain/token.ts';
 import { environments, type FunctionName, senderName } from '../../shared/environment.ts';
 import { apiRequest, lambdaContext } from '../support/api-request.ts';
 import { alarmEvent } from '../support/events.ts';
-import { goodDetails, webhookNotification } from '../support/notifications.ts';
-import { queueRecord } from '../support/queue-record.ts';
+import { validDetails, webhookNotification } from '../support/notifications.ts';
 import { respondWith, startHttp } from '../support/servers.ts';
+import { sqsMessage } from '../support/sqs-message.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'bundles-'));
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
@@ -159,10 +159,10 @@ const ANSWER = (() => {
 
 /** Events by which a function calls all that it calls: a sender takes messages, and tests, which go out at once. */
 const eventsOf = (name: FunctionName, url: string): unknown[] => {
-  const messages = { Records: [queueRecord()] };
+  const messages = { Records: [sqsMessage()] };
   const type = notificationTypeIds.find((id) => senderName(id) === name);
   if (type) {
-    const details = { ...goodDetails[type], ...(type === 'webhook' && { url }) };
+    const details = { ...validDetails[type], ...(type === 'webhook' && { url }) };
     return [messages, { kind: 'test', tenant: 'acme', type, details }];
   }
   if (name === 'dispatch-alarm-events') return [messages];
@@ -170,7 +170,7 @@ const eventsOf = (name: FunctionName, url: string): unknown[] => {
     const { notification, tenant, event } = emailTags(alarmEvent(), DEFAULT_NOTIFICATION_ID);
     const mail = { messageId: 'message-1', tags: { notification: [notification], tenant: [tenant], event: [event] } };
     const body = JSON.stringify({ source: 'aws.ses', detail: { eventType: 'Bounce', mail } });
-    return [{ Records: [queueRecord({ body })] }];
+    return [{ Records: [sqsMessage({ body })] }];
   }
   const headers = { 'content-type': 'application/json', 'x-auth-token': newToken() };
   return [apiRequest({ headers, body: JSON.stringify(webhookNotification()) })];

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { goodDetails } from '../support/notifications.ts';
+import { validDetails } from '../support/notifications.ts';
 import { startSink } from '../support/sink.ts';
 import { until } from '../support/until.ts';
 import { startStackWithCommandLine } from './command-line.ts';
@@ -62,7 +62,7 @@ let event = '';
 
 beforeAll(async () => {
   gone = await create('gone', 'webhook', { url: `${sink.url}/410` });
-  email = await create('email', 'email', goodDetails.email);
+  email = await create('email', 'email', validDetails.email);
   event = await sendExample(gone, email);
   await until(async () => {
     const found = await runJson(deliveries, 'deliveries --tenant acme --alarm alTest');

@@ -8,7 +8,7 @@ import { parseJson } from '../../shared/contracts/json.ts';
 import { continuation, delivery } from '../../shared/contracts/messages.ts';
 import { createDispatch } from '../../shared/pipeline/dispatch/dispatch.ts';
 import { alarmEvent } from '../support/events.ts';
-import { queueRecord } from '../support/queue-record.ts';
+import { sqsMessage } from '../support/sqs-message.ts';
 
 const NOW = Date.UTC(2026, 0, 1);
 const SECOND = 1_000;
@@ -87,7 +87,7 @@ const eventMessage = (
   plan: readonly string[],
   { messageId = 'm', sentAt = NOW, tenant = 'acme', pad = 0 } = {},
 ): SQSRecord =>
-  queueRecord({
+  sqsMessage({
     messageId,
     body: JSON.stringify(
       alarmEvent({
@@ -96,14 +96,14 @@ const eventMessage = (
         check: { id: 'ch', text: 'x'.repeat(pad) },
       }),
     ),
-    attributes: { ...queueRecord().attributes, SentTimestamp: String(sentAt), ApproximateReceiveCount: '3' },
+    attributes: { ...sqsMessage().attributes, SentTimestamp: String(sentAt), ApproximateReceiveCount: '3' },
   });
 
 const continuationMessage = (body: string, messageId = 'again'): SQSRecord =>
-  queueRecord({
+  sqsMessage({
     messageId,
     body,
-    attributes: { ...queueRecord().attributes, SentTimestamp: String(NOW + 60 * SECOND) },
+    attributes: { ...sqsMessage().attributes, SentTimestamp: String(NOW + 60 * SECOND) },
   });
 
 describe('the dispatch of a plan', () => {

@@ -9,7 +9,7 @@ import { createEmailEventRecorder } from '../../shared/pipeline/email-events.ts'
 import { startDatabase } from '../support/dynamodb.ts';
 import { withLostResponse, withThrottling } from '../support/dynamodb-faults.ts';
 import { alarmEvent } from '../support/events.ts';
-import { queueRecord } from '../support/queue-record.ts';
+import { sqsMessage } from '../support/sqs-message.ts';
 
 const { client, connect, stop } = await startDatabase();
 afterAll(stop);
@@ -29,7 +29,7 @@ const queues = {
 /** Hands one batch of messages to a recorder, and returns the ids of those that are reported as failed. */
 const handBatch = async (messages: readonly Partial<SQSRecord>[], database = client, queue = queues) => {
   const recorder = createEmailEventRecorder(database, queue, environment, () => NOW);
-  const { batchItemFailures } = await recorder({ Records: messages.map(queueRecord) });
+  const { batchItemFailures } = await recorder({ Records: messages.map(sqsMessage) });
   return batchItemFailures.map(({ itemIdentifier }) => itemIdentifier);
 };
 

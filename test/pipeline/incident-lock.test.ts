@@ -12,7 +12,7 @@ import type { DeliveryJob, SenderDependencies } from '../../shared/pipeline/send
 import { deliverInOrder } from '../../shared/pipeline/sender/incident-lock.ts';
 import { startDatabase } from '../support/dynamodb.ts';
 import { alarmEvent } from '../support/events.ts';
-import { queueRecord } from '../support/queue-record.ts';
+import { sqsMessage } from '../support/sqs-message.ts';
 
 const { client, stop } = await startDatabase();
 afterAll(stop);
@@ -84,7 +84,7 @@ const setUp = ({ timeLeft = 30_000, outcome = delivered }: { timeLeft?: number; 
     const event = alarmEvent({ event_id: `e${time}` });
     return {
       dependencies,
-      message: queueRecord({
+      message: sqsMessage({
         messageId: `m${time}`,
         body: `text ${time}`,
         eventSourceARN: `arn:aws:sqs:local-1:1:${from}`,

@@ -2,7 +2,7 @@ import type { NotificationAttributes } from '../../shared/contracts/notification
 import type { NotificationTypeId } from '../../shared/contracts/notification-types.ts';
 
 /** A valid destination of each type, with the required fields only. */
-export const goodDetails = {
+export const validDetails = {
   email: { address: 'ops@example.com' },
   webhook: { url: 'https://hooks.example.com/alerts' },
   incidentpager: { service_key: 'abcDEF123' },
@@ -15,16 +15,16 @@ export const goodDetails = {
 
 /** A valid destination of each type. Webhooks and pagers lead to paths of this URL. */
 export const destinationsAt = (url: string): Record<NotificationTypeId, Record<string, string>> => ({
-  ...goodDetails,
+  ...validDetails,
   webhook: { url: `${url}/webhook` },
-  incidentpager: { ...goodDetails.incidentpager, service_endpoint: `${url}/pager` },
+  incidentpager: { ...validDetails.incidentpager, service_endpoint: `${url}/pager` },
 });
 
 /** Returns the attributes of a webhook notification, with changes. */
 export const webhookNotification = (changes: Partial<NotificationAttributes> = {}): NotificationAttributes => ({
   label: 'Night shift',
   type: 'webhook',
-  details: goodDetails.webhook,
+  details: validDetails.webhook,
   ...changes,
 });
 

@@ -17,7 +17,7 @@ import {
   withLostResponse,
   withThrottling,
 } from '../../support/dynamodb-faults.ts';
-import { entries, goodDetails, webhookNotification } from '../../support/notifications.ts';
+import { entries, validDetails, webhookNotification } from '../../support/notifications.ts';
 import { recordMetrics } from '../../support/printed-metrics.ts';
 
 const { client, connect, stop } = await startDatabase();
@@ -46,7 +46,7 @@ const newTenant = (): string => `cleanup${tenants++}`;
 const small = (letter: string) => webhookNotification({ label: letter });
 /** Too large for a target, and of one chunk. */
 const large = (letter: string) =>
-  webhookNotification({ label: letter, details: { ...goodDetails.webhook, ...entries(3, letter.repeat(4_000)) } });
+  webhookNotification({ label: letter, details: { ...validDetails.webhook, ...entries(3, letter.repeat(4_000)) } });
 
 const stored = async (partition: string): Promise<Record<string, unknown>[]> => {
   const { Items = [] } = await client.send(

@@ -8,7 +8,7 @@ import {
 } from '../../../shared/adapters/notifications/notification-repository.ts';
 import { startDatabase } from '../../support/dynamodb.ts';
 import { withInterruption, withLostResponse, withThrottling } from '../../support/dynamodb-faults.ts';
-import { entries, goodDetails, webhookNotification } from '../../support/notifications.ts';
+import { entries, validDetails, webhookNotification } from '../../support/notifications.ts';
 
 const { client, connect, stop } = await startDatabase();
 afterAll(stop);
@@ -19,7 +19,7 @@ const newTenant = (): string => `large${tenants++}`;
 
 /** A notification of about 4 KB an entry, each value of one letter, so that a mixture of two can be told. */
 const large = (letter: string, count = 100) =>
-  webhookNotification({ details: { ...goodDetails.webhook, ...entries(count, letter.repeat(4096)) } });
+  webhookNotification({ details: { ...validDetails.webhook, ...entries(count, letter.repeat(4096)) } });
 
 const lettersOf = (details: Readonly<Record<string, string>> = {}): string[] => [
   ...new Set(

@@ -7,7 +7,7 @@ import type { NotificationRecord } from '../../../shared/contracts/notification.
 import { newNotificationId } from '../../../shared/domain/notification-id.ts';
 import { startDatabase } from '../../support/dynamodb.ts';
 import { countRequests, withPartialBatches, withThrottling } from '../../support/dynamodb-faults.ts';
-import { entries, goodDetails, webhookNotification } from '../../support/notifications.ts';
+import { entries, validDetails, webhookNotification } from '../../support/notifications.ts';
 
 const { client, connect, stop } = await startDatabase();
 afterAll(stop);
@@ -163,7 +163,7 @@ describe('a list of notifications that are too large for their targets', () => {
   const large = (label: string, kilobytes: number) =>
     webhookNotification({
       label,
-      details: { ...goodDetails.webhook, ...entries(Math.ceil(kilobytes / 4), 'x'.repeat(4_000)) },
+      details: { ...validDetails.webhook, ...entries(Math.ceil(kilobytes / 4), 'x'.repeat(4_000)) },
     });
 
   const tenantWithLarge = async (count: number, kilobytes: number) => {

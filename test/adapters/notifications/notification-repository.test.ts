@@ -5,7 +5,7 @@ import { createNotificationRepository } from '../../../shared/adapters/notificat
 import { newNotificationId } from '../../../shared/domain/notification-id.ts';
 import { startDatabase } from '../../support/dynamodb.ts';
 import { countRequests, withLostResponse, withThrottling } from '../../support/dynamodb-faults.ts';
-import { goodDetails, webhookNotification } from '../../support/notifications.ts';
+import { validDetails, webhookNotification } from '../../support/notifications.ts';
 import { recordMetrics } from '../../support/printed-metrics.ts';
 
 const { client, connect, stop } = await startDatabase();
@@ -25,7 +25,7 @@ const byDefault = {
 const noVersion = { version: '', chunks: 0 };
 
 const list = async (tenant: string) => Array.fromAsync(notifications.list(tenant, null, 10));
-const changed = webhookNotification({ label: 'Day shift', type: 'sms', details: goodDetails.sms });
+const changed = webhookNotification({ label: 'Day shift', type: 'sms', details: validDetails.sms });
 
 describe('a notification that was created', () => {
   it('is read back as it was given, with an id and nothing else', async () => {

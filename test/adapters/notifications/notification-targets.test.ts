@@ -11,7 +11,7 @@ import {
   withThrottledPartitions,
   withThrottling,
 } from '../../support/dynamodb-faults.ts';
-import { entries, goodDetails, webhookNotification } from '../../support/notifications.ts';
+import { entries, validDetails, webhookNotification } from '../../support/notifications.ts';
 import { recordMetrics } from '../../support/printed-metrics.ts';
 
 const { client, connect, stop } = await startDatabase();
@@ -24,7 +24,7 @@ const repositoryOn = (database: typeof client) => createNotificationRepository(d
 
 describe('what a delivery needs of notifications', () => {
   it('is their type and the fields of that type, without the client’s own entries', async () => {
-    const details = { ...goodDetails.incidentpager, service_endpoint: 'https://a.example', own: 'x' };
+    const details = { ...validDetails.incidentpager, service_endpoint: 'https://a.example', own: 'x' };
     const id = await notifications.create('acme', webhookNotification({ type: 'incidentpager', details }));
     const target = await notifications.targets([{ tenant: 'acme', id }]).find({ tenant: 'acme', id });
     expect(target).toEqual({
@@ -35,11 +35,11 @@ describe('what a delivery needs of notifications', () => {
   });
 
   it('is read without their content, however large that is', async () => {
-    const details = { ...goodDetails.webhook, ...entries(255, '😀'.repeat(4096)) };
+    const details = { ...validDetails.webhook, ...entries(255, '😀'.repeat(4096)) };
     const key = { tenant: 'acme', id: await notifications.create('acme', webhookNotification({ details })) };
     const database = connect();
     const counts = countRequests(database);
-    expect((await repositoryOn(database).targets([key]).find(key))?.details).toEqual(goodDetails.webhook);
+    expect((await repositoryOn(database).targets([key]).find(key))?.details).toEqual(validDetails.webhook);
     expect(counts).toEqual({ BatchGetItemCommand: 1 });
   });
 

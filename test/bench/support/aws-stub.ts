@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import * as z from 'zod';
 import { notificationTypeIds } from '../../../shared/contracts/notification-types.ts';
-import { goodDetails } from '../../support/notifications.ts';
+import { validDetails } from '../../support/notifications.ts';
 import { meter } from '../cost/meter.ts';
 import { childOptions, serveAsChild } from './child.ts';
 
@@ -33,7 +33,7 @@ type Key = z.infer<typeof keySchema>;
 /** The valid fields of all types together. */
 const fields: Item = {
   ...Object.fromEntries(
-    Object.values(goodDetails)
+    Object.values(validDetails)
       .flatMap((details) => Object.entries(details))
       .map(([name, value]) => [name, text(value)]),
   ),

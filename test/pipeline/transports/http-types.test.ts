@@ -5,7 +5,7 @@ import { createFeedTransport } from '../../../shared/pipeline/transports/atomfee
 import { createPagerTransport } from '../../../shared/pipeline/transports/incidentpager.ts';
 import { createRouterTransport } from '../../../shared/pipeline/transports/incidentrouter.ts';
 import { alarmEvent, EVENT_TIME_MS } from '../../support/events.ts';
-import { goodDetails } from '../../support/notifications.ts';
+import { validDetails } from '../../support/notifications.ts';
 
 const alert = {
   event: alarmEvent(),
@@ -33,7 +33,7 @@ describe('an incident pager', () => {
 
   it('is told as JSON at the operators’ address, by its key', async () => {
     const [guarded, direct] = [recording(), recording()];
-    const outcome = await createPagerTransport(guarded, direct, OURS)(alert, goodDetails.incidentpager);
+    const outcome = await createPagerTransport(guarded, direct, OURS)(alert, validDetails.incidentpager);
     expect(outcome).toMatchObject({ result: 'delivered' });
     expect(guarded.post).not.toHaveBeenCalled();
     expect(direct.posted().url.href).toBe(OURS);
@@ -42,7 +42,7 @@ describe('an incident pager', () => {
 
   it('is told at the user’s own address under the egress rule, and only there', async () => {
     const [guarded, direct] = [recording(), recording()];
-    const details = { ...goodDetails.incidentpager, service_endpoint: 'https://own.example.com/x' };
+    const details = { ...validDetails.incidentpager, service_endpoint: 'https://own.example.com/x' };
     await createPagerTransport(guarded, direct, OURS)(alert, details);
     expect(guarded.posted().url.href).toBe('https://own.example.com/x');
     expect(direct.post).not.toHaveBeenCalled();
@@ -51,9 +51,9 @@ describe('an incident pager', () => {
 
 describe('an incident router', () => {
   const ENDPOINT = 'https://router.example.com/alert';
-  const { api_key: apiKey } = goodDetails.incidentrouter;
+  const { api_key: apiKey } = validDetails.incidentrouter;
   const deliver = async (http: ReturnType<typeof recording>, details = {}, endpoint = ENDPOINT) =>
-    createRouterTransport(accounts, http, endpoint)(alert, { ...goodDetails.incidentrouter, ...details });
+    createRouterTransport(accounts, http, endpoint)(alert, { ...validDetails.incidentrouter, ...details });
 
   it.each([
     [{}, ENDPOINT, `${ENDPOINT}/${apiKey}`],
@@ -89,7 +89,7 @@ describe('an incident router', () => {
       expect(JSON.stringify(await deliver(http))).not.toContain(apiKey);
     }
     const refusing = { post: () => Promise.reject(Object.assign(new Error('x'), { code: 'ECONNREFUSED' })) };
-    const outcome = await createRouterTransport(accounts, refusing, ENDPOINT)(alert, goodDetails.incidentrouter);
+    const outcome = await createRouterTransport(accounts, refusing, ENDPOINT)(alert, validDetails.incidentrouter);
     expect(JSON.stringify(outcome)).not.toContain(apiKey);
   });
 });
@@ -97,7 +97,7 @@ describe('an incident router', () => {
 describe('an Atom feed', () => {
   it('is posted an entry at the operators’ collection', async () => {
     const http = recording(201);
-    const outcome = await createFeedTransport(http, 'https://feed.example.com/alerts')(alert, goodDetails.atomfeed);
+    const outcome = await createFeedTransport(http, 'https://feed.example.com/alerts')(alert, validDetails.atomfeed);
     expect(outcome).toMatchObject({ result: 'delivered', status: 201 });
     expect(http.posted()).toMatchObject({
       headers: { 'content-type': 'application/atom+xml;type=entry;charset=utf-8' },
@@ -107,7 +107,7 @@ describe('an Atom feed', () => {
 
   it('that nobody has configured is a permanent failure of ours', async () => {
     const http = recording();
-    expect(await createFeedTransport(http, undefined)(alert, goodDetails.atomfeed)).toMatchObject({
+    expect(await createFeedTransport(http, undefined)(alert, validDetails.atomfeed)).toMatchObject({
       result: 'permanent',
       reason: 'no_feed_configured',
       cause: 'service',

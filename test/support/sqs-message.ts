@@ -1,7 +1,7 @@
 import type { SQSRecord } from 'aws-lambda';
 
 /** Returns an SQS message as Lambda passes it to a function, with changes. */
-export const queueRecord = (changes: Partial<SQSRecord> = {}): SQSRecord => ({
+export const sqsMessage = (changes: Partial<SQSRecord> = {}): SQSRecord => ({
   messageId: 'message-1',
   receiptHandle: 'receipt-1',
   body: '{}',
