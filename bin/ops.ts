@@ -1,4 +1,4 @@
-/** `npm run -s ops -- …`: the operators' command line. Each group of commands is a file in `ops/`. */
+/** `npm run -s ops -- …`: the command line for operators. Each group of commands has a file in `ops/`. */
 import { Command, CommanderError } from 'commander';
 import { addAccountCommands } from './ops/account.ts';
 import { examples, readNumber } from './ops/arguments.ts';
@@ -6,24 +6,29 @@ import { addDeadLettersCommands } from './ops/dead-letters.ts';
 import { addDeliveriesCommand } from './ops/deliveries.ts';
 import { DEFAULT_STACK } from './ops/deployment.ts';
 import { addEventCommands } from './ops/event.ts';
-import { sentence, UsageFailure } from './ops/failure.ts';
+import { errorSummary, UsageFailure } from './ops/failure.ts';
 import { addStatusCommand } from './ops/status.ts';
 import { addTokenCommands } from './ops/token.ts';
 
-/** Commands inherit what is set here when they are added, so it comes first. */
+const exitCodeOf = (error: unknown): 0 | 1 | 2 => {
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+  return error instanceof UsageFailure ? 2 : 1;
+};
+
+// Commands inherit the configuration of the program when they are added, so it comes first.
 const program = new Command('npm run -s ops --')
-  .description('Operates a running stack: the local one where there is one, else the deployed one.')
-  .option('--json', 'answer with one line of JSON on standard output')
-  .option('--outputs <file>', 'the stack whose outputs `cdk deploy --outputs-file` wrote')
-  .option('--stack <name>', `a deployed stack (of several in the file of --outputs, too); else ${DEFAULT_STACK}`)
-  .option('--local <port>', 'the local stack whose API has this port, where several run', readNumber(65_535))
+  .description('Operates the running local stack, or the deployed stack if no local one runs.')
+  .option('--json', 'print one line of JSON on standard output')
+  .option('--outputs <file>', 'use the stack whose outputs `cdk deploy --outputs-file` wrote to this file')
+  .option('--stack <name>', `use the deployed stack with this name (default: ${DEFAULT_STACK})`)
+  .option('--local <port>', 'use the local stack whose API has this port, if several run', readNumber(65_535))
   .configureHelp({ showGlobalOptions: true })
   .exitOverride()
   .addHelpText(
     'after',
     `${examples('status', 'token create --help')}
 
-Exit codes: 0 done, 1 failed, 2 not understood.`,
+Exit codes: 0 success, 1 failure, 2 invalid arguments.`,
   );
 
 addTokenCommands(program);
@@ -33,18 +38,13 @@ addDeliveriesCommand(program);
 addDeadLettersCommands(program);
 addStatusCommand(program);
 
-// Whoever reads the output may have seen enough (`… | head`).
+// The reader of a pipe may close it early (`… | head`).
 process.stdout.on('error', () => process.exit());
 
 try {
   await program.parseAsync();
 } catch (error) {
-  process.exitCode = exitCode(error);
-  // Commander has explained its own errors already.
-  if (!(error instanceof CommanderError)) process.stderr.write(`${sentence(error)}\n`);
-}
-
-function exitCode(error: unknown): 0 | 1 | 2 {
-  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-  return error instanceof UsageFailure ? 2 : 1;
+  process.exitCode = exitCodeOf(error);
+  // Commander prints its own errors.
+  if (!(error instanceof CommanderError)) process.stderr.write(`${errorSummary(error)}\n`);
 }

@@ -2,42 +2,42 @@ import { InvalidArgumentError } from 'commander';
 import { tenantId } from '../../shared/contracts/alarm-event.ts';
 import { fieldsOf } from '../../shared/contracts/notification-types.ts';
 
-/** A tenant's id. */
-export function readTenant(text: string): string {
+/** Parses a tenant ID. @throws InvalidArgumentError */
+export const readTenant = (text: string): string => {
   if (tenantId.safeParse(text).success) return text;
-  throw new InvalidArgumentError('A tenant is 1 to 128 printable ASCII characters without spaces.');
-}
+  throw new InvalidArgumentError('A tenant ID is 1 to 128 printable ASCII characters without spaces.');
+};
 
-/** A whole number from 1 up to a limit. */
+/** Parses a whole number from 1 to a maximum. @throws InvalidArgumentError */
 export const readNumber =
   (maximum: number) =>
   (text: string): number => {
     const number = Number(text);
     if (/^\d+$/.test(text) && number >= 1 && number <= maximum) return number;
-    throw new InvalidArgumentError(`It is a whole number from 1 to ${maximum}.`);
+    throw new InvalidArgumentError(`It must be a whole number from 1 to ${maximum}.`);
   };
 
-/** A text of so many characters at least and at most. */
+/** Checks the length of a text in code points. @throws InvalidArgumentError */
 export const readText =
-  (minimum: number, maximum: number) =>
+  (minLength: number, maxLength: number) =>
   (text: string): string => {
     const length = [...text].length;
-    if (length >= minimum && length <= maximum) return text;
-    throw new InvalidArgumentError(`It has ${minimum} to ${maximum} characters.`);
+    if (length >= minLength && length <= maxLength) return text;
+    throw new InvalidArgumentError(`It must have ${minLength} to ${maxLength} characters.`);
   };
 
-/** One of several e-mail addresses. */
-export function readAddress(text: string, before: string[] = []): string[] {
-  if (fieldsOf('email').address?.allows(text)) return [...before, text];
-  throw new InvalidArgumentError('It is an e-mail address.');
-}
+/** Appends one of several email addresses. @throws InvalidArgumentError */
+export const readEmailAddress = (text: string, previous: string[] = []): string[] => {
+  if (fieldsOf('email').address?.allows(text)) return [...previous, text];
+  throw new InvalidArgumentError('It must be an email address.');
+};
 
-/** A token that webhooks carry in a header. */
-export function readWebhookToken(text: string): string {
+/** Parses a webhook token. @throws InvalidArgumentError */
+export const readWebhookToken = (text: string): string => {
   if (/^[\x21-\x7e]{10,64}$/.test(text)) return text;
   throw new InvalidArgumentError('A webhook token is 10 to 64 printable ASCII characters without spaces.');
-}
+};
 
-/** The part of a help page that shows how a command is used. */
-export const examples = (...lines: string[]): string =>
-  ['', 'Examples:', ...lines.map((line) => `  npm run -s ops -- ${line}`)].join('\n');
+/** Returns the examples section of a help page. */
+export const examples = (...commands: string[]): string =>
+  ['', 'Examples:', ...commands.map((command) => `  npm run -s ops -- ${command}`)].join('\n');

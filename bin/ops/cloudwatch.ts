@@ -1,139 +1,138 @@
 import type { CloudWatchClient, MetricDataQuery } from '@aws-sdk/client-cloudwatch';
 import { inBatches } from '../../shared/adapters/dynamodb/batches.ts';
 import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
-import type { MessageOutcome } from '../../shared/contracts/outcomes.ts';
+import { messageOutcomes } from '../../shared/contracts/outcomes.ts';
 import { METRICS_NAMESPACE } from '../../shared/domain/delivery-metrics.ts';
 import { type OtherQueueName, otherQueueNames, type QueueName, queueNames } from './deployment.ts';
 import type { OutcomeCount } from './recorded-deliveries.ts';
 import type { Session } from './session.ts';
 
-/** What is counted for each type (`shared/adapters/metrics.ts`): each is the name of a metric. */
-const outcomes = Object.keys({
-  delivered: true,
-  retried: true,
-  dead_lettered: true,
-  superseded: true,
-  cancelled: true,
-  forwarded: true,
-  duplicate: true,
-  conflict: true,
-  not_due: true,
-  busy: true,
-  unrecorded: true,
-  throttled_keys: true,
-  internal_error: true,
-} satisfies Record<MessageOutcome, true>);
-
-/** An alarm of the stack. */
+/** An alarm of a stack, in a CloudWatch state, since an ISO 8601 time. */
 export type Alarm = { name: string; state: string; since: string | null };
 
-/** The client is loaded where it is needed: not for a local stack. */
-const load = async ({ target }: Session) => {
+/** Loads the client on demand: a local stack has no CloudWatch. */
+const loadCloudWatch = async ({ deployment }: Session) => {
   const { CloudWatchClient, ...sdk } = await import('@aws-sdk/client-cloudwatch');
-  return { client: new CloudWatchClient(target.aws), sdk };
+  return { client: new CloudWatchClient(deployment.aws), sdk };
 };
 
-/** Names in one request, and alarms in one page of the response (CloudWatch). */
+/** The CloudWatch maximum, both for names in a request and alarms in a response. */
 const MAX_ALARMS = 100;
 
-/** The alarms of a deployed stack; undefined for a local one. */
-export async function alarmsOf(session: Session): Promise<Alarm[] | undefined> {
-  const { stackName } = session.target;
+/** Returns the alarms of a deployed stack, or undefined for a local stack. */
+export const alarmsOf = async (session: Session): Promise<Alarm[] | undefined> => {
+  const { stackName } = session.deployment;
   if (stackName === undefined) return undefined;
-  const [{ client, sdk }, names] = await Promise.all([load(session), alarmNamesOf(session, stackName)]);
-  const described = async (AlarmNames: string[]) => {
+  const [{ client, sdk }, names] = await Promise.all([loadCloudWatch(session), alarmNamesOf(session, stackName)]);
+  const describeAlarms = async (AlarmNames: string[]) => {
     const pages = sdk.paginateDescribeAlarms({ client, pageSize: MAX_ALARMS }, { AlarmNames });
     return (await Array.fromAsync(pages)).flatMap(({ MetricAlarms = [] }) => MetricAlarms);
   };
-  const alarms = await Promise.all(inBatches(names, MAX_ALARMS).map(described));
+  const alarms = await Promise.all(inBatches(names, MAX_ALARMS).map(describeAlarms));
   return alarms.flat().map(({ AlarmName = '', StateValue = '', StateUpdatedTimestamp }) => ({
     name: AlarmName,
     state: StateValue,
     since: StateUpdatedTimestamp?.toISOString() ?? null,
   }));
-}
+};
 
-/** The names of a stack's alarms, as CloudFormation lists them: by their beginning, another stack's would be among them. */
-async function alarmNamesOf({ target }: Session, stackName: string): Promise<string[]> {
+/** Returns the names that CloudFormation lists. A name prefix would also match the alarms of other stacks. */
+const alarmNamesOf = async ({ deployment }: Session, stackName: string): Promise<string[]> => {
   const { CloudFormationClient, paginateListStackResources } = await import('@aws-sdk/client-cloudformation');
   const names: string[] = [];
-  const pages = paginateListStackResources({ client: new CloudFormationClient(target.aws) }, { StackName: stackName });
-  for await (const { StackResourceSummaries = [] } of pages) {
+  const client = new CloudFormationClient(deployment.aws);
+  for await (const { StackResourceSummaries = [] } of paginateListStackResources(
+    { client },
+    { StackName: stackName },
+  )) {
     for (const { ResourceType, PhysicalResourceId } of StackResourceSummaries) {
       if (ResourceType === 'AWS::CloudWatch::Alarm' && PhysicalResourceId) names.push(PhysicalResourceId);
     }
   }
   return names;
-}
+};
 
-/** A metric that is asked for, and what it tells about. */
-type Asked<About> = { about: About; namespace: string; name: string; dimensions: Record<string, string>; stat: string };
+/** A metric to read, with the subject that its values are returned for. */
+type MetricRequest<Subject> = {
+  subject: Subject;
+  namespace: string;
+  name: string;
+  dimensions: Record<string, string>;
+  stat: string;
+};
 
-/** Seconds that one value of a metric stands for. */
-const PERIOD = 300;
+const PERIOD_SECONDS = 300;
 
-/** The values of metrics since a time (ms), newest first. */
-async function read<About>(session: Session, asked: readonly Asked<About>[], since: number) {
-  const { client, sdk } = await load(session);
-  const queries = asked.map(({ namespace, name, dimensions, stat }, index): MetricDataQuery => {
+/** Returns the values of metrics since a time, newest first. */
+const readMetrics = async <Subject>(
+  session: Session,
+  requests: readonly MetricRequest<Subject>[],
+  sinceMs: number,
+): Promise<{ subject: Subject; values: number[] }[]> => {
+  const { client, sdk } = await loadCloudWatch(session);
+  const queries = requests.map(({ namespace, name, dimensions, stat }, index): MetricDataQuery => {
     const Dimensions = Object.entries(dimensions).map(([Name, Value]) => ({ Name, Value }));
     return {
       Id: `m${index}`,
-      MetricStat: { Metric: { Namespace: namespace, MetricName: name, Dimensions }, Period: PERIOD, Stat: stat },
+      MetricStat: {
+        Metric: { Namespace: namespace, MetricName: name, Dimensions },
+        Period: PERIOD_SECONDS,
+        Stat: stat,
+      },
     };
   });
-  const values = await valuesById(client, sdk, queries, since);
-  return asked.map(({ about }, index) => ({ about, values: values.get(`m${index}`) ?? [] }));
-}
+  const values = await readValuesById(client, sdk, queries, sinceMs);
+  return requests.map(({ subject }, index) => ({ subject, values: values.get(`m${index}`) ?? [] }));
+};
 
-async function valuesById(
+const readValuesById = async (
   client: CloudWatchClient,
   sdk: Pick<typeof import('@aws-sdk/client-cloudwatch'), 'paginateGetMetricData'>,
   queries: MetricDataQuery[],
-  since: number,
-): Promise<Map<string, number[]>> {
+  sinceMs: number,
+): Promise<Map<string, number[]>> => {
   const values = new Map<string, number[]>();
-  const span = { StartTime: new Date(since), EndTime: new Date(), ScanBy: 'TimestampDescending' } as const;
-  for await (const page of sdk.paginateGetMetricData({ client }, { MetricDataQueries: queries, ...span })) {
+  const range = { StartTime: new Date(sinceMs), EndTime: new Date(), ScanBy: 'TimestampDescending' } as const;
+  for await (const page of sdk.paginateGetMetricData({ client }, { MetricDataQueries: queries, ...range })) {
     for (const { Id = '', Values = [] } of page.MetricDataResults ?? []) {
       values.set(Id, [...(values.get(Id) ?? []), ...Values]);
     }
   }
   return values;
-}
+};
 
-/** The age of the oldest message of each queue, in seconds; of a local stack there is none. */
-export async function oldestAges(session: Session): Promise<Map<QueueName | OtherQueueName, number>> {
-  const { stackName, outputs } = session.target;
+/** Returns the age of the oldest message of each queue in seconds; nothing for a local stack. */
+export const oldestMessageAges = async (session: Session): Promise<Map<QueueName | OtherQueueName, number>> => {
+  const { stackName, outputs } = session.deployment;
   if (stackName === undefined) return new Map();
-  const asked = [...queueNames, ...otherQueueNames].map((about) => ({
-    about,
+  const requests = [...queueNames, ...otherQueueNames].map((subject) => ({
+    subject,
     namespace: 'AWS/SQS',
     name: 'ApproximateAgeOfOldestMessage',
-    dimensions: { QueueName: outputs.QueueUrls[about].queue.split('/').at(-1) ?? '' },
+    dimensions: { QueueName: outputs.QueueUrls[subject].queue.split('/').at(-1) ?? '' },
     stat: 'Maximum',
   }));
-  const found = await read(session, asked, Date.now() - 2 * PERIOD * 1000);
-  return new Map(found.flatMap(({ about, values: [newest] }) => (newest === undefined ? [] : [[about, newest]])));
-}
+  const found = await readMetrics(session, requests, Date.now() - 2 * PERIOD_SECONDS * 1000);
+  return new Map(found.flatMap(({ subject, values: [newest] }) => (newest === undefined ? [] : [[subject, newest]])));
+};
 
-/** What became of messages of a deployed stack since a time (ms), as its senders have counted it. */
-export async function deliveriesByMetric(
+/** Counts the message outcomes of a deployed stack since a time, from the metrics of its senders. */
+export const outcomesFromMetrics = async (
   session: Session,
   stackName: string,
-  since: number,
-): Promise<{ counts: OutcomeCount[]; isComplete: boolean }> {
-  const asked = notificationTypeIds.flatMap((type) =>
-    outcomes.map((outcome) => ({
-      about: { type, outcome },
+  sinceMs: number,
+): Promise<{ counts: OutcomeCount[]; isComplete: boolean }> => {
+  const requests = notificationTypeIds.flatMap((type) =>
+    messageOutcomes.map((outcome) => ({
+      subject: { type, outcome },
       namespace: METRICS_NAMESPACE,
       name: outcome,
       dimensions: { service: stackName, type },
       stat: 'Sum',
     })),
   );
-  const counts = (await read(session, asked, since))
-    .map(({ about, values }) => ({ ...about, deliveries: values.reduce((sum, value) => sum + value, 0) }))
+  const counts = (await readMetrics(session, requests, sinceMs))
+    .map(({ subject, values }) => ({ ...subject, deliveries: values.reduce((sum, value) => sum + value, 0) }))
     .filter(({ deliveries }) => deliveries > 0);
   return { counts, isComplete: true };
-}
+};

@@ -5,73 +5,77 @@ import { examples, readNumber } from './arguments.ts';
 import { type DeadLetter, deadLetter } from './dead-letter.ts';
 import { CRASHED, type Outputs, type QueueName, queueNames } from './deployment.ts';
 import { UsageFailure } from './failure.ts';
-import { amount, type Column, coloured, foreign, table } from './print.ts';
+import { type Column, colorize, pluralize, sanitize, table } from './print.ts';
 import { inspect, peek } from './queues.ts';
 import { moveMessages, type Progress, returnToSources } from './redrive.ts';
 import { connect, type Session } from './session.ts';
 
-/** Whose dead letters are meant: those of a queue, or the messages that SQS itself moved from any queue. */
-type LetterQueue = QueueName | typeof CRASHED;
-const letterQueues = [...queueNames, CRASHED] as const satisfies readonly LetterQueue[];
+/** A queue with dead letters: that of a type or of the alarm events, or the queue to which SQS moves messages. */
+type DeadLetterQueueName = QueueName | typeof CRASHED;
+const deadLetterQueueNames = [...queueNames, CRASHED] as const satisfies readonly DeadLetterQueueName[];
 
-const urlOf = ({ QueueUrls }: Outputs, name: LetterQueue): string =>
+const urlOf = ({ QueueUrls }: Outputs, name: DeadLetterQueueName): string =>
   name === CRASHED ? QueueUrls[name].queue : QueueUrls[name].deadLetters;
 
-/** `dead-letters`: what was given up, and what becomes of it. */
-export function addDeadLettersCommands(program: Command): void {
-  const letters = program.command('dead-letters').description('what was given up: list, send again, throw away');
-  const type = () =>
+/** Adds `dead-letters`: list, redrive and purge. */
+export const addDeadLettersCommands = (program: Command): void => {
+  const deadLetters = program.command('dead-letters').description('list, redrive or purge dead letters');
+  const typeArgument = () =>
     new Argument(
       '<type>',
-      'a notification type, alarm-events, or crashed: what SQS moved from any queue after 100 receives',
-    ).choices(letterQueues);
-  letters
+      'a notification type, alarm-events, or crashed: messages that SQS moved from any queue after 100 receives',
+    ).choices(deadLetterQueueNames);
+  deadLetters
     .command('list')
-    .description('list dead letters with the reasons, without what is in them')
-    .addArgument(type().argOptional())
-    .option('--limit <number>', 'how many of each type', readNumber(1_000), 100)
+    .description('list dead letters with their reasons, never their contents')
+    .addArgument(typeArgument().argOptional())
+    .option('--limit <number>', 'maximum per type', readNumber(1_000), 100)
     .addHelpText('after', examples('dead-letters list', 'dead-letters list webhook --limit 500'))
     .action(list);
-  letters
+  deadLetters
     .command('redrive')
     .description(
-      'move all dead letters of a type to its queue, where each gets a new round of attempts, or each crashed message to the queue it came from',
+      'move all dead letters of a type to its queue, where each gets a new round of attempts; crashed messages return to the queues they came from',
     )
-    .addArgument(type())
+    .addArgument(typeArgument())
     .addHelpText(
       'after',
-      `\nNo message is lost where this command is interrupted: run it again.\n${examples('dead-letters redrive webhook', 'dead-letters redrive crashed')}`,
+      `\nAn interruption loses no message: run the command again.\n${examples('dead-letters redrive webhook', 'dead-letters redrive crashed')}`,
     )
     .action(redrive);
-  letters
+  deadLetters
     .command('purge')
-    .description('throw away all dead letters of a type, for good')
-    .addArgument(type())
-    .option('--yes', 'really do it', false)
+    .description('delete all dead letters of a type')
+    .addArgument(typeArgument())
+    .option('--yes', 'confirm the deletion', false)
     .addHelpText('after', examples('dead-letters purge sms --yes'))
     .action(purge);
-}
+};
 
-type Listed = { type: LetterQueue; count: number; letters: DeadLetter[] };
+type Listing = { type: DeadLetterQueueName; count: number; letters: DeadLetter[] };
 
-async function list(type: LetterQueue | undefined, { limit }: { limit: number }, command: Command): Promise<void> {
-  const { sqs, target, answer } = await connect(command);
-  const listed = await Promise.all(
-    (type === undefined ? letterQueues : [type]).map(async (name): Promise<Listed> => {
-      const url = urlOf(target.outputs, name);
-      const { waiting } = await inspect(sqs, url);
+const list = async (
+  type: DeadLetterQueueName | undefined,
+  { limit }: { limit: number },
+  command: Command,
+): Promise<void> => {
+  const { sqs, deployment, print } = await connect(command);
+  const listings = await Promise.all(
+    (type === undefined ? deadLetterQueueNames : [type]).map(async (name): Promise<Listing> => {
+      const url = urlOf(deployment.outputs, name);
+      const { total } = await inspect(sqs, url);
       const letters = (await peek(sqs, url, limit)).map(deadLetter);
-      return { type: name, count: Math.max(waiting, letters.length), letters: letters.toSorted(byTime) };
+      return { type: name, count: Math.max(total, letters.length), letters: letters.toSorted(byTime) };
     }),
   );
-  const some = listed.filter(({ count }) => count > 0);
-  answer(listed, described(some, queueNamesByArnEnd(target.outputs)));
-}
+  const nonEmpty = listings.filter(({ count }) => count > 0);
+  print(listings, listingText(nonEmpty, queueLabels(deployment.outputs)));
+};
 
-const byTime = (one: DeadLetter, other: DeadLetter) => one.time.localeCompare(other.time);
+const byTime = (left: DeadLetter, right: DeadLetter) => left.time.localeCompare(right.time);
 
-/** The names of all queues by the last part of their URLs, which is that of their ARNs, too. */
-const queueNamesByArnEnd = ({ QueueUrls }: Outputs): ReadonlyMap<string, string> =>
+/** Maps the last part of each queue URL, which is also the last part of the queue ARN, to a label. */
+const queueLabels = ({ QueueUrls }: Outputs): ReadonlyMap<string, string> =>
   new Map(
     Object.entries(QueueUrls).flatMap(([name, urls]) =>
       Object.entries(urls).map(([kind, url = '']): [string, string] => [
@@ -81,78 +85,84 @@ const queueNamesByArnEnd = ({ QueueUrls }: Outputs): ReadonlyMap<string, string>
     ),
   );
 
-function described(listed: Listed[], nameByArnEnd: ReadonlyMap<string, string>): string {
-  if (listed.length === 0) return 'There are no dead letters.';
-  const totals = listed.map(({ type, count, letters }) => {
-    const reasons = [...Map.groupBy(letters, ({ reason }) => reason)].map(([word, some]) => `${word} ×${some.length}`);
-    const shown = count > letters.length ? `, of which ${letters.length} are listed` : '';
-    return `${coloured('bold', type)}: ${amount(count, 'dead letter')}${shown} (${reasons.join(', ') || 'busy'})`;
+const listingText = (listings: Listing[], labels: ReadonlyMap<string, string>): string => {
+  if (listings.length === 0) return 'There are no dead letters.';
+  const totals = listings.map(({ type, count, letters }) => {
+    const byReason = [...Map.groupBy(letters, ({ reason }) => reason)];
+    const reasons = byReason.map(([reason, { length }]) => `${reason} ×${length}`);
+    const shown = count > letters.length ? `, ${letters.length} shown` : '';
+    return `${colorize('bold', type)}: ${pluralize(count, 'dead letter')}${shown} (${reasons.join(', ') || 'in flight'})`;
   });
-  const rows = listed.flatMap(({ type, letters }) => letters.map((letter) => ({ type, ...letter })));
-  const sourceOf = ({ source_arn: arn = '' }: DeadLetter) => nameByArnEnd.get(arn.split(':').at(-1) ?? '') ?? arn;
-  const letters = table(rows, [
+  const rows = listings.flatMap(({ type, letters }) => letters.map((letter) => ({ type, ...letter })));
+  const sourceOf = ({ source_arn: arn = '' }: DeadLetter) => labels.get(arn.split(':').at(-1) ?? '') ?? arn;
+  const rowsText = table(rows, [
     ['time', ({ time }) => time],
     ['type', (row) => row.type],
-    ['reason', ({ reason }) => foreign(reason)],
-    ['cause', ({ cause }) => coloured(cause === 'service' ? 'red' : 'yellow', foreign(cause))],
+    ['reason', ({ reason }) => sanitize(reason)],
+    ['cause', ({ cause }) => colorize(cause === 'service' ? 'red' : 'yellow', sanitize(cause))],
     ['attempts', ({ attempts }) => attempts ?? '–'],
-    ['tenant', ({ tenant }) => foreign(tenant ?? '–')],
-    ['notification', ({ notification }) => foreign(notification ?? '–')],
-    ['event', ({ event }) => foreign(event ?? '–')],
+    ['tenant', ({ tenant }) => sanitize(tenant ?? '–')],
+    ['notification', ({ notification }) => sanitize(notification ?? '–')],
+    ['event', ({ event }) => sanitize(event ?? '–')],
     ...(rows.some(({ source_arn: arn }) => arn !== undefined)
-      ? ([['source', (row) => foreign(sourceOf(row) || '–')]] satisfies Column<DeadLetter>[])
+      ? ([['source', (row) => sanitize(sourceOf(row) || '–')]] satisfies Column<DeadLetter>[])
       : []),
   ]);
-  return `${totals.join('\n')}\n\n${letters}`;
-}
+  return `${totals.join('\n')}\n\n${rowsText}`;
+};
 
-async function redrive(type: LetterQueue, _: object, command: Command): Promise<void> {
+const redrive = async (type: DeadLetterQueueName, _: object, command: Command): Promise<void> => {
   const session = await connect(command);
   const bar = progressBar(session);
-  const moved = await move(session, type, bar.show).finally(bar.stop);
-  const where =
+  const moved = await move(session, type, bar.update).finally(bar.stop);
+  const what =
     type === CRASHED
-      ? `${amount(moved, 'crashed message')} to their queues`
-      : `${amount(moved, 'dead letter')} to the queue of ${type}`;
-  session.answer({ type, moved }, `Moved ${where}.`);
-}
+      ? `${pluralize(moved, 'crashed message')} to their queues`
+      : `${pluralize(moved, 'dead letter')} to the queue of ${type}`;
+  session.print({ type, moved }, `Moved ${what}.`);
+};
 
-async function move({ sqs, target }: Session, type: LetterQueue, onProgress: (progress: Progress) => void) {
+const move = async (
+  { sqs, deployment }: Session,
+  type: DeadLetterQueueName,
+  onProgress: (progress: Progress) => void,
+): Promise<number> => {
+  const { QueueUrls } = deployment.outputs;
   if (type === CRASHED) {
-    const { arn } = await inspect(sqs, target.outputs.QueueUrls[type].queue);
+    const { arn } = await inspect(sqs, QueueUrls[type].queue);
     return returnToSources(sqs, arn, onProgress);
   }
-  const { queue: to, deadLetters: from } = target.outputs.QueueUrls[type];
+  const { queue: to, deadLetters: from } = QueueUrls[type];
   return moveMessages(sqs, { from, to }, onProgress);
-}
+};
 
-function progressBar({ isWatched }: Session) {
+const progressBar = ({ showsProgress }: Session) => {
   const bar = new SingleBar({
     format: '[{bar}] {value} of about {total}',
     stream: process.stderr,
     clearOnComplete: true,
-    // Nothing is done to the terminal that would have to be undone when the command is interrupted.
+    // Changes no terminal settings that an interruption would leave behind.
     gracefulExit: false,
     linewrap: true,
   });
-  if (isWatched) bar.start(0, 0);
+  if (showsProgress) bar.start(0, 0);
   return {
-    show({ moved, total }: Progress): void {
+    update: ({ moved, total }: Progress): void => {
       bar.setTotal(total);
       bar.update(moved);
     },
     stop: () => bar.stop(),
   };
-}
+};
 
-async function purge(type: LetterQueue, { yes }: { yes: boolean }, command: Command): Promise<void> {
-  const { sqs, target, answer } = await connect(command);
-  const url = urlOf(target.outputs, type);
-  const { waiting } = await inspect(sqs, url);
+const purge = async (type: DeadLetterQueueName, { yes }: { yes: boolean }, command: Command): Promise<void> => {
+  const { sqs, deployment, print } = await connect(command);
+  const url = urlOf(deployment.outputs, type);
+  const { total } = await inspect(sqs, url);
   const messages =
-    type === CRASHED ? amount(waiting, 'crashed message') : `${amount(waiting, 'dead letter')} of ${type}`;
-  const what = `${messages} in the ${target.name}`;
-  if (!yes) throw new UsageFailure(`This would throw away ${what} for good: say --yes.`);
+    type === CRASHED ? pluralize(total, 'crashed message') : `${pluralize(total, 'dead letter')} of ${type}`;
+  const what = `${messages} in the ${deployment.name}`;
+  if (!yes) throw new UsageFailure(`This would permanently delete ${what}: confirm with --yes.`);
   await sqs.send(new PurgeQueueCommand({ QueueUrl: url }));
-  answer({ type, purged: waiting }, `Threw away ${what}.`);
-}
+  print({ type, purged: total }, `Deleted ${what}.`);
+};

@@ -8,37 +8,37 @@ import { DEFAULT_NOTIFICATION_ID } from '../../shared/domain/notification-id.ts'
 import { plannedNotifications } from '../../shared/domain/routing.ts';
 import { testEvent } from '../../shared/domain/test-event.ts';
 import { examples, readTenant } from './arguments.ts';
-import { Failure, sentence } from './failure.ts';
-import { amount } from './print.ts';
+import { errorSummary, Failure } from './failure.ts';
+import { pluralize } from './print.ts';
 import { connect } from './session.ts';
 
-/** Dispatch dead-letters events above this size, in bytes. */
+/** Dispatch dead-letters larger events. */
 const MAX_EVENT_BYTES = 900 * 1024;
 
-/** `event`: what the alarm pipeline sends. */
-export function addEventCommands(program: Command): void {
-  const event = program.command('event').description('alarm events, as the alarm pipeline sends them');
+/** Adds `event`: example alarm events, and sending events. */
+export const addEventCommands = (program: Command): void => {
+  const event = program.command('event').description('print or send alarm events');
   event
     .command('example')
     .description('print a valid alarm event')
-    .option('--tenant <tenant>', 'whose alarm it is', readTenant, 'acme')
-    .option('--notification <ids...>', 'who is to hear of it', [DEFAULT_NOTIFICATION_ID])
+    .option('--tenant <tenant>', 'the tenant of the alarm', readTenant, 'acme')
+    .option('--notification <ids...>', 'the notifications in its plan', [DEFAULT_NOTIFICATION_ID])
     .addOption(new Option('--state <state>', 'the state of the alarm').choices(alarmStates).default('CRITICAL'))
     .addHelpText('after', examples('event example > event.json', 'event example | npm run -s ops -- event send -'))
     .action(example);
   event
     .command('send')
-    .description('check an alarm event and put it on the queue of the alarm events')
-    .argument('<file>', 'a file with one event as JSON; - is standard input')
+    .description('validate an alarm event and send it to the alarm-events queue')
+    .argument('<file>', 'a file with one event as JSON, or - for standard input')
     .addHelpText('after', examples('event send event.json', 'event send - < event.json'))
     .action(send);
-}
+};
 
 type ExampleOptions = { tenant: string; notification: string[]; state: AlarmState };
 
-const planLists = { OK: 'ok_state', WARNING: 'warning_state', CRITICAL: 'critical_state' } as const;
+const PLAN_LISTS = { OK: 'ok_state', WARNING: 'warning_state', CRITICAL: 'critical_state' } as const;
 
-function example({ tenant, notification, state }: ExampleOptions): void {
+const example = ({ tenant, notification, state }: ExampleOptions): void => {
   const now = Date.now();
   const { details, ...rest } = testEvent(tenant, now);
   const event: AlarmEvent = {
@@ -46,51 +46,51 @@ function example({ tenant, notification, state }: ExampleOptions): void {
     event_id: `${tenant}:enTest:alTest:chTest:${now}:${state}`,
     details: { ...details, state, status: 'This is an example of an alarm event.' },
     previous_state: state === 'OK' ? 'CRITICAL' : 'OK',
-    notification_plan: { id: 'npTest', [planLists[state]]: notification },
+    notification_plan: { id: 'npTest', [PLAN_LISTS[state]]: notification },
   };
   process.stdout.write(`${JSON.stringify(event, null, 2)}\n`);
-}
+};
 
-async function send(file: string, _: object, command: Command): Promise<void> {
+const send = async (file: string, _: object, command: Command): Promise<void> => {
   const body = await read(file);
-  const { event, ids } = check(body, file === '-' ? 'Standard input' : file);
-  const { sqs, target, answer } = await connect(command);
+  const { event, ids } = validate(body, file === '-' ? 'Standard input' : file);
+  const { sqs, deployment, print } = await connect(command);
   const { MessageId } = await sqs.send(
     new SendMessageCommand({
-      QueueUrl: target.outputs.QueueUrls['alarm-events'].queue,
+      QueueUrl: deployment.outputs.QueueUrls['alarm-events'].queue,
       MessageBody: body,
       MessageGroupId: event.tenant_id,
     }),
   );
-  const heard = `Its plan names ${amount(ids.length, 'notification')} for this change of state.`;
-  answer({ message_id: MessageId, event_id: event.event_id, notifications: ids }, `Sent as ${MessageId}. ${heard}`);
-}
+  const planned = `Its plan lists ${pluralize(ids.length, 'notification')} for this state change.`;
+  print({ message_id: MessageId, event_id: event.event_id, notifications: ids }, `Sent as ${MessageId}. ${planned}`);
+};
 
-async function read(file: string): Promise<string> {
+const read = async (file: string): Promise<string> => {
   try {
     return file === '-' ? await readAll(process.stdin) : readFileSync(file, 'utf8');
   } catch (error) {
-    throw new Failure(`${file} cannot be read: ${sentence(error)}`);
+    throw new Failure(`${file} cannot be read: ${errorSummary(error)}`);
   }
-}
+};
 
-/** The event in the text, and the notifications that its plan names. @throws Failure for an event that dispatch would dead-letter */
-function check(text: string, source: string): { event: AlarmEvent; ids: string[] } {
-  const wrong = (what: string) => new Failure(`${source} is no alarm event: ${what}.`);
+/** Returns the event and the notifications in its plan. @throws Failure for an event that dispatch would dead-letter */
+const validate = (text: string, source: string): { event: AlarmEvent; ids: string[] } => {
+  const invalid = (reason: string) => new Failure(`${source} is not a valid alarm event: ${reason}.`);
   const parsed = alarmEvent.safeParse(parse(text, source));
   if (!parsed.success) {
-    throw wrong(parsed.error.issues.map(({ path, message }) => `${path.join('.') || 'it'} ${message}`).join('; '));
+    throw invalid(parsed.error.issues.map(({ path, message }) => `${path.join('.') || 'it'} ${message}`).join('; '));
   }
   const ids = plannedNotifications(parsed.data);
-  if (!ids) throw wrong('notification_plan must be an object whose lists hold ids of notifications');
-  if (Buffer.byteLength(text) > MAX_EVENT_BYTES) throw wrong('it is larger than 900 KiB');
+  if (!ids) throw invalid('notification_plan must be an object with lists of notification IDs');
+  if (Buffer.byteLength(text) > MAX_EVENT_BYTES) throw invalid('it is larger than 900 KiB');
   return { event: parsed.data, ids };
-}
+};
 
-function parse(text: string, source: string): unknown {
+const parse = (text: string, source: string): unknown => {
   try {
     return parseJson(text);
   } catch (error) {
     throw new Failure(`${source} is not JSON: ${error instanceof Error ? error.message.split('\n', 1)[0] : error}.`);
   }
-}
+};

@@ -3,31 +3,30 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
 
-const localStack = z.object({
+const announcedStack = z.object({
   pid: z.int().positive(),
-  /** The port of its API. */
+  /** The port of the API. */
   port: z.int(),
-  /** Its AWS endpoint. */
+  /** The URL of the local AWS. */
   endpoint: z.url(),
-  /** The stack's outputs, by name. */
   outputs: z.record(z.string(), z.string()),
 });
 
 /** A local stack that runs on this machine (`npm start`). */
-export type LocalStack = z.infer<typeof localStack>;
+export type AnnouncedStack = z.infer<typeof announcedStack>;
 
-const fileName = /^monitoring-notifications-\d+\.json$/;
+const FILE_NAME = /^monitoring-notifications-\d+\.json$/;
 
-/** Writes the file by which a running local stack is found. @returns what removes it */
-export function announce(stack: LocalStack): () => void {
+/** Writes the file through which the command line finds a local stack. @returns a function that removes the file */
+export const announce = (stack: AnnouncedStack): (() => void) => {
   const file = join(tmpdir(), `monitoring-notifications-${stack.pid}.json`);
   writeFileSync(file, JSON.stringify(stack), { mode: 0o600 });
   return () => rmSync(file, { force: true });
-}
+};
 
-/** The local stacks that this user runs now; the files of those that died without a word are removed. */
-export function runningStacks(): LocalStack[] {
-  const files = readdirSync(tmpdir()).filter((name) => fileName.test(name));
+/** Returns the running local stacks of this user, and removes the files of stacks that no longer run. */
+export const runningStacks = (): AnnouncedStack[] => {
+  const files = readdirSync(tmpdir()).filter((name) => FILE_NAME.test(name));
   return files.flatMap((name) => {
     const file = join(tmpdir(), name);
     const stack = read(file);
@@ -36,22 +35,22 @@ export function runningStacks(): LocalStack[] {
     rmSync(file, { force: true });
     return [];
   });
-}
+};
 
-/** Another user's file is passed over: what it says is not ours to believe. */
-function read(file: string): LocalStack | undefined {
+/** Ignores the files of other users, which are not trusted. */
+const read = (file: string): AnnouncedStack | undefined => {
   try {
     if (statSync(file).uid !== process.getuid?.()) return undefined;
-    return localStack.safeParse(JSON.parse(readFileSync(file, 'utf8'))).data;
+    return announcedStack.safeParse(JSON.parse(readFileSync(file, 'utf8'))).data;
   } catch {
     return undefined;
   }
-}
+};
 
-function isRunning(pid: number): boolean {
+const isRunning = (pid: number): boolean => {
   try {
     return process.kill(pid, 0);
   } catch {
     return false;
   }
-}
+};

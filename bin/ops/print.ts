@@ -1,13 +1,13 @@
 import { styleText } from 'node:util';
 import Table from 'cli-table3';
 
-/** A colour by which a word is seen at once. */
-export type Colour = 'red' | 'green' | 'yellow' | 'dim' | 'bold';
+/** A color or text style. */
+export type Color = 'red' | 'green' | 'yellow' | 'dim' | 'bold';
 
-/** Colours a text where standard output is a terminal that wants colours (NO_COLOR is heeded). */
-export const coloured = (colour: Colour, text: string): string => styleText(colour, text, { stream: process.stdout });
+/** Colors a text if standard output is a terminal and NO_COLOR is not set. */
+export const colorize = (color: Color, text: string): string => styleText(color, text, { stream: process.stdout });
 
-const borderless = {
+const BORDERLESS = {
   top: '',
   'top-mid': '',
   'top-left': '',
@@ -25,30 +25,30 @@ const borderless = {
   middle: '   ',
 };
 
-/** A column of a table: its heading, and what a row shows there. Numbers stand at its right edge. */
-export type Column<Row> = readonly [heading: string, cell: (row: Row) => string | number, side?: 'right'];
+/** A column of a table. Numbers are aligned right. */
+export type Column<Row> = readonly [heading: string, cell: (row: Row) => string | number, align?: 'right'];
 
-/** Rows in columns, without lines, so that it can be searched and cut; ends with a line break. */
-export function table<Row>(rows: readonly Row[], columns: readonly Column<Row>[]): string {
+/** Formats a table without borders, suitable for grep and cut. It ends with a line break. */
+export const table = <Row>(rows: readonly Row[], columns: readonly Column<Row>[]): string => {
   const cells = rows.map((row) => columns.map(([, cell]) => cell(row)));
-  const made = new Table({
-    head: columns.map(([heading]) => coloured('bold', heading)),
-    chars: borderless,
+  const output = new Table({
+    head: columns.map(([heading]) => colorize('bold', heading)),
+    chars: BORDERLESS,
     style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0 },
-    colAligns: columns.map(([, , side], index) => side ?? (typeof cells[0]?.[index] === 'number' ? 'right' : 'left')),
+    colAligns: columns.map(([, , align], index) => align ?? (typeof cells[0]?.[index] === 'number' ? 'right' : 'left')),
   });
-  made.push(...cells);
-  return `${made.toString().replace(/ +$/gm, '')}\n`;
-}
+  output.push(...cells);
+  return `${output.toString().replace(/ +$/gm, '')}\n`;
+};
 
-/** Text that others wrote (an id, a label), so that it cannot steer the terminal, nor fill it. */
-export function foreign(text: string): string {
+/** Replaces control characters in untrusted text, such as IDs and labels, and truncates it to 100 characters. */
+export const sanitize = (text: string): string => {
   const clean = text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '\u{fffd}');
   return clean.length > 100 ? `${clean.slice(0, 99)}…` : clean;
-}
+};
 
-/** A moment as everybody reads it, to the second. */
-export const moment = (milliseconds: number): string => `${new Date(milliseconds).toISOString().slice(0, 19)}Z`;
+/** Formats a timestamp in ms as ISO 8601 in UTC, to the second. */
+export const formatTime = (timestampMs: number): string => `${new Date(timestampMs).toISOString().slice(0, 19)}Z`;
 
-/** `1 message`, `2 messages`. */
-export const amount = (number: number, word: string): string => `${number} ${word}${number === 1 ? '' : 's'}`;
+/** Returns `1 message`, `2 messages` and so on. */
+export const pluralize = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;

@@ -7,11 +7,11 @@ import {
 } from '@aws-sdk/client-sqs';
 import { inBatches } from '../../shared/adapters/dynamodb/batches.ts';
 
-/** How full a queue is, by SQS's own estimate. */
+/** The approximate number of messages in a queue, by state. */
 export type Depth = { visible: number; in_flight: number; delayed: number };
 
-/** Reads how full a queue is, and what it is called. */
-export async function inspect(sqs: SQSClient, url: string): Promise<Depth & { arn: string; waiting: number }> {
+/** Returns the ARN of a queue and its approximate number of messages. */
+export const inspect = async (sqs: SQSClient, url: string): Promise<Depth & { arn: string; total: number }> => {
   const { Attributes = {} } = await sqs.send(
     new GetQueueAttributesCommand({
       QueueUrl: url,
@@ -26,25 +26,25 @@ export async function inspect(sqs: SQSClient, url: string): Promise<Depth & { ar
   const visible = Number(Attributes.ApproximateNumberOfMessages ?? 0);
   const in_flight = Number(Attributes.ApproximateNumberOfMessagesNotVisible ?? 0);
   const delayed = Number(Attributes.ApproximateNumberOfMessagesDelayed ?? 0);
-  return { arn: Attributes.QueueArn ?? '', visible, in_flight, delayed, waiting: visible + in_flight + delayed };
-}
+  return { arn: Attributes.QueueArn ?? '', visible, in_flight, delayed, total: visible + in_flight + delayed };
+};
 
-/** Messages of one receive, and of one change of visibility (SQS). */
-const BATCH = 10;
-/** How long messages stay away from others where looking at them breaks off, in seconds. */
-const PEEK_SECONDS = 60;
+/** The SQS maximum for a receive and for a change of visibility. */
+const BATCH_SIZE = 10;
+/** Messages become visible again after this time if the command is interrupted. */
+const PEEK_VISIBILITY_SECONDS = 60;
 
-/** Looks at up to `limit` messages of a queue, each once, and gives them back. */
-export async function peek(sqs: SQSClient, url: string, limit: number): Promise<Message[]> {
+/** Reads up to `limit` messages of a queue, each once, and makes them visible again. */
+export const peek = async (sqs: SQSClient, url: string, limit: number): Promise<Message[]> => {
   const seen = new Map<string, Message>();
   try {
     while (seen.size < limit) {
       const { Messages = [] } = await sqs.send(
         new ReceiveMessageCommand({
           QueueUrl: url,
-          MaxNumberOfMessages: Math.min(BATCH, limit - seen.size),
-          VisibilityTimeout: PEEK_SECONDS,
-          // A short poll asks a part of the servers only, and may find nothing in a queue that has messages.
+          MaxNumberOfMessages: Math.min(BATCH_SIZE, limit - seen.size),
+          VisibilityTimeout: PEEK_VISIBILITY_SECONDS,
+          // Short polling queries only some servers and may miss messages.
           WaitTimeSeconds: 1,
           MessageAttributeNames: ['All'],
           MessageSystemAttributeNames: ['SentTimestamp', 'MessageGroupId', 'DeadLetterQueueSourceArn'],
@@ -55,7 +55,7 @@ export async function peek(sqs: SQSClient, url: string, limit: number): Promise<
     }
     return [...seen.values()];
   } finally {
-    for (const batch of inBatches([...seen.values()], BATCH)) {
+    for (const batch of inBatches([...seen.values()], BATCH_SIZE)) {
       const Entries = batch.map(({ ReceiptHandle }, index) => ({
         Id: String(index),
         ReceiptHandle,
@@ -64,4 +64,4 @@ export async function peek(sqs: SQSClient, url: string, limit: number): Promise<
       await sqs.send(new ChangeMessageVisibilityBatchCommand({ QueueUrl: url, Entries }));
     }
   }
-}
+};

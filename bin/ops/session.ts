@@ -16,35 +16,37 @@ const globalOptions = z.object({
   local: z.number().optional(),
 });
 
-/** Operators may sit far from the region; they can wait longer than a function. */
-const patience = { requestHandler: { connectionTimeout: 5_000, requestTimeout: 30_000, throwOnRequestTimeout: true } };
+/** Longer timeouts than those of the functions: operators may be far from the region. */
+const HTTP_OPTIONS = {
+  requestHandler: { connectionTimeout: 5_000, requestTimeout: 30_000, throwOnRequestTimeout: true },
+};
 
-/** What a command works with: the stack, its parts, and how it answers. */
+/** The stack that a command operates, clients for it, and the output of the command. */
 export type Session = Awaited<ReturnType<typeof connect>>;
 
-/** Finds the stack that the command's options name. @throws Failure where there is none */
-export async function connect(command: Command) {
+/** Connects to the stack that the options of a command select. @throws Failure if there is none */
+export const connect = async (command: Command) => {
   const { json, ...options } = globalOptions.parse(command.optsWithGlobals());
-  const target = await findDeployment(options);
-  const client = { ...target.aws, ...patience };
+  const deployment = await findDeployment(options);
+  const client = { ...deployment.aws, ...HTTP_OPTIONS };
   const documents = DynamoDBDocumentClient.from(new DynamoDBClient(client));
-  const { outputs } = target;
+  const { outputs } = deployment;
   return {
-    target,
+    deployment,
     sqs: new SQSClient(client),
     tokens: createTokenRepository(documents, outputs.TokensTable),
     accounts: createAccountRepository(documents, outputs.AccountsTable),
     notifications: createNotificationRepository(documents, outputs.NotificationsTable),
     deliveries: createDeliveryRepository(documents, outputs.DeliveriesTable),
-    /** Whether a bar of progress may be shown. */
-    isWatched: !json && process.stderr.isTTY,
+    /** Whether a progress bar may be shown. */
+    showsProgress: !json && process.stderr.isTTY,
 
-    /** Answers: a value to machines (`--json`), a text to people, who may get a note beside it. */
-    answer(value: unknown, text: string, note = ''): void {
-      process.stdout.write(json ? `${JSON.stringify(value)}\n` : ended(text));
-      if (!json && note !== '') process.stderr.write(ended(note));
+    /** Prints the value with `--json`, otherwise the text, and a note on standard error. */
+    print: (value: unknown, text: string, note = ''): void => {
+      process.stdout.write(json ? `${JSON.stringify(value)}\n` : withNewline(text));
+      if (!json && note !== '') process.stderr.write(withNewline(note));
     },
   };
-}
+};
 
-const ended = (text: string): string => (text.endsWith('\n') ? text : `${text}\n`);
+const withNewline = (text: string): string => (text.endsWith('\n') ? text : `${text}\n`);

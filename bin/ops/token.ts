@@ -4,86 +4,84 @@ import type { Role } from '../../shared/domain/authorization.ts';
 import { tokenHash } from '../../shared/domain/token.ts';
 import { examples, readNumber, readTenant, readText } from './arguments.ts';
 import { Failure } from './failure.ts';
-import { coloured, foreign, moment, table } from './print.ts';
+import { colorize, formatTime, sanitize, table } from './print.ts';
 import { connect } from './session.ts';
 
-const DAY = 86_400;
+const DAY_SECONDS = 86_400;
 const ID_LENGTH = 8;
-const roles = ['admin', 'creator', 'observer'] as const satisfies readonly Role[];
+const ROLES = ['admin', 'creator', 'observer'] as const satisfies readonly Role[];
 
-/** `token`: what clients of the API authenticate with. */
-export function addTokenCommands(program: Command): void {
-  const token = program.command('token').description('issue, list and revoke the tokens of the API');
+/** Adds `token`: the API tokens of a tenant. */
+export const addTokenCommands = (program: Command): void => {
+  const token = program.command('token').description('issue, list and revoke API tokens');
   token
     .command('create')
-    .description('issue a token; it is printed once and cannot be read again')
-    .requiredOption('--tenant <tenant>', 'whose token it is', readTenant)
-    .addOption(new Option('--role <role>', 'what it may do').choices(roles).makeOptionMandatory())
-    .requiredOption('--label <text>', 'what it is for', readText(1, 255))
-    .option('--days <number>', 'how long it is valid', readNumber(3_650), 365)
+    .description('issue a token, which is shown only once')
+    .requiredOption('--tenant <tenant>', 'the tenant of the token', readTenant)
+    .addOption(new Option('--role <role>', 'the role of the token').choices(ROLES).makeOptionMandatory())
+    .requiredOption('--label <text>', 'a description of its use', readText(1, 255))
+    .option('--days <number>', 'days until it expires', readNumber(3_650), 365)
     .addHelpText('after', examples('token create --tenant acme --role admin --label "console of Acme"'))
     .action(create);
   token
     .command('list')
-    .description('list the tokens of a tenant, without the tokens themselves')
-    .requiredOption('--tenant <tenant>', 'whose tokens', readTenant)
+    .description('list the tokens of a tenant without their secrets')
+    .requiredOption('--tenant <tenant>', 'the tenant of the tokens', readTenant)
     .addHelpText('after', examples('token list --tenant acme'))
     .action(list);
   token
     .command('revoke')
-    .description('revoke a token; functions that remember it go on for up to a minute (setting tokenCacheSeconds)')
-    .argument('<id>', 'as `token list` shows it', readId)
-    .requiredOption('--tenant <tenant>', 'whose token it is', readTenant)
+    .description('revoke a token; it takes effect within the setting tokenCacheSeconds, a minute by default')
+    .argument('<id>', 'an ID that `token list` shows', readId)
+    .requiredOption('--tenant <tenant>', 'the tenant of the token', readTenant)
     .addHelpText('after', examples('token revoke 1f0a92c4 --tenant acme'))
     .action(revoke);
-}
+};
 
 type CreateOptions = { tenant: string; role: Role; label: string; days: number };
 
-async function create({ tenant, role, label, days }: CreateOptions, command: Command): Promise<void> {
-  const { tokens, answer } = await connect(command);
-  const token = await tokens.issue({ tenant, role, label, expiresInSeconds: days * DAY });
-  const expires = moment(Date.now() + days * DAY * 1000);
+const create = async ({ tenant, role, label, days }: CreateOptions, command: Command): Promise<void> => {
+  const { tokens, print } = await connect(command);
+  const token = await tokens.issue({ tenant, role, label, expiresInSeconds: days * DAY_SECONDS });
+  const expires = formatTime(Date.now() + days * DAY_SECONDS * 1000);
   const id = tokenHash(token).slice(0, ID_LENGTH);
-  const note = `${id}: ${role} of ${tenant} until ${expires}. This token is not shown again.`;
-  answer({ id, tenant, role, label, expires, token }, token, note);
-}
+  const note = `Token ${id}: ${role} of tenant ${tenant}, expires ${expires}. It is not shown again.`;
+  print({ id, tenant, role, label, expires, token }, token, note);
+};
 
-async function list({ tenant }: { tenant: string }, command: Command): Promise<void> {
-  const { tokens, answer } = await connect(command);
-  const found = (await tokens.list(tenant)).map(described);
+const list = async ({ tenant }: { tenant: string }, command: Command): Promise<void> => {
+  const { tokens, print } = await connect(command);
+  const found = (await tokens.list(tenant)).map(tokenJson);
   const text = table(found, [
     ['id', ({ id }) => id],
     ['role', ({ role }) => role],
     ['created', ({ created }) => created],
-    ['expires', ({ expires, expired }) => (expired ? coloured('dim', `${expires} (expired)`) : expires)],
-    ['label', ({ label }) => foreign(label)],
+    ['expires', ({ expires, expired }) => (expired ? colorize('dim', `${expires} (expired)`) : expires)],
+    ['label', ({ label }) => sanitize(label)],
   ]);
-  answer(found, found.length > 0 ? text : `Tenant ${tenant} has no tokens.`);
-}
+  print(found, found.length > 0 ? text : `Tenant ${tenant} has no tokens.`);
+};
 
-async function revoke(id: string, { tenant }: { tenant: string }, command: Command): Promise<void> {
-  const { tokens, answer } = await connect(command);
+const revoke = async (id: string, { tenant }: { tenant: string }, command: Command): Promise<void> => {
+  const { tokens, print } = await connect(command);
   const [found, another] = (await tokens.list(tenant)).filter(({ hash }) => hash.startsWith(id));
   if (!found) throw new Failure(`Tenant ${tenant} has no token ${id}.`);
-  if (another) throw new Failure(`Several tokens of tenant ${tenant} begin with ${id}: give more of the hash.`);
+  if (another) throw new Failure(`Several tokens of tenant ${tenant} start with ${id}: pass more digits of the hash.`);
   await tokens.revoke(found.hash);
-  answer({ revoked: described(found) }, `Revoked token ${id} of tenant ${tenant} (${foreign(found.label)}).`);
-}
+  print({ revoked: tokenJson(found) }, `Revoked token ${id} of tenant ${tenant} (${sanitize(found.label)}).`);
+};
 
-function described({ hash, role, label, createdAtMs, expiresAtMs }: TokenDescription) {
-  return {
-    id: hash.slice(0, ID_LENGTH),
-    hash,
-    role,
-    label,
-    created: moment(createdAtMs),
-    expires: moment(expiresAtMs),
-    expired: expiresAtMs <= Date.now(),
-  };
-}
+const tokenJson = ({ hash, role, label, createdAtMs, expiresAtMs }: TokenDescription) => ({
+  id: hash.slice(0, ID_LENGTH),
+  hash,
+  role,
+  label,
+  created: formatTime(createdAtMs),
+  expires: formatTime(expiresAtMs),
+  expired: expiresAtMs <= Date.now(),
+});
 
-function readId(text: string): string {
+const readId = (text: string): string => {
   if (/^[0-9a-f]{8,64}$/.test(text)) return text;
-  throw new InvalidArgumentError('An id is the first 8 hexadecimal digits of the hash of a token, or more.');
-}
+  throw new InvalidArgumentError('An ID is at least the first 8 hexadecimal digits of the hash of a token.');
+};

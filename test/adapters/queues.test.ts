@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
 import { logger } from '../../shared/adapters/logger.ts';
 import { createQueues, dueTime, type OutgoingMessage, packBatches } from '../../shared/adapters/queues.ts';
-import { queueRecord } from '../support/queue-record.ts';
+import { sqsMessage } from '../support/sqs-message.ts';
 
 const MIB = 1_048_576;
 const URL = 'https://sqs.example.com/queue';
@@ -143,9 +143,9 @@ describe('sendDelayed', () => {
 describe('dueTime', () => {
   it('returns 0 if the attribute is missing or malformed', () => {
     const dueAt = (stringValue: string) => ({ next_attempt_at_ms: { stringValue, dataType: 'Number' } });
-    expect(dueTime(queueRecord())).toBe(0);
-    expect(dueTime(queueRecord({ messageAttributes: dueAt('1790000000000') }))).toBe(1_790_000_000_000);
-    expect(dueTime(queueRecord({ messageAttributes: dueAt('soon') }))).toBe(0);
+    expect(dueTime(sqsMessage())).toBe(0);
+    expect(dueTime(sqsMessage({ messageAttributes: dueAt('1790000000000') }))).toBe(1_790_000_000_000);
+    expect(dueTime(sqsMessage({ messageAttributes: dueAt('soon') }))).toBe(0);
   });
 });
 
@@ -178,6 +178,6 @@ describe('sendToDeadLetterQueue', () => {
 
 it('changes the visibility timeout by whole seconds, rounded up', async () => {
   const { queues, requests } = setUp();
-  await queues.changeVisibility(URL, queueRecord(), 1.2);
+  await queues.changeVisibility(URL, sqsMessage(), 1.2);
   expect(requests).toHaveBeenCalledExactlyOnceWith({ QueueUrl: URL, ReceiptHandle: 'receipt-1', VisibilityTimeout: 2 });
 });

@@ -4,7 +4,7 @@ import { createTokenRepository } from '../../shared/adapters/tokens/token-reposi
 import { cachedAuthentication } from '../../shared/api/authentication.ts';
 import { newToken, tokenHash } from '../../shared/domain/token.ts';
 import { startDatabase } from '../support/dynamodb.ts';
-import { throttled } from '../support/dynamodb-faults.ts';
+import { withThrottling } from '../support/dynamodb-faults.ts';
 
 const { client, connect, stop } = await startDatabase();
 afterAll(stop);
@@ -101,11 +101,11 @@ describe('cached authentication', () => {
     },
   );
 
-  it('fails if the table is throttled, and succeeds on the next request', async () => {
+  it('fails if the table is withThrottling, and succeeds on the next request', async () => {
     const { tokens } = setUp();
     const token = await tokens.issue(grant);
     const broken = createTokenRepository(
-      throttled(connect({ maxAttempts: 1 }), 'GetItemCommand', 1),
+      withThrottling(connect({ maxAttempts: 1 }), 'GetItemCommand', 1),
       'tokens',
       () => START,
     );

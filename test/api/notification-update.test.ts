@@ -4,7 +4,7 @@ import { createNotificationUpdate } from '../../shared/api/notification-update.t
 import { parseChanges } from '../../shared/contracts/notification.ts';
 import { newNotificationId } from '../../shared/domain/notification-id.ts';
 import { startDatabase } from '../support/dynamodb.ts';
-import { goodDetails, webhookNotification } from '../support/notifications.ts';
+import { validDetails, webhookNotification } from '../support/notifications.ts';
 
 const { client, stop } = await startDatabase();
 afterAll(stop);
@@ -30,7 +30,7 @@ describe('an update', () => {
   });
 
   it('replaces details and metadata completely', async () => {
-    const key = await create({ details: { ...goodDetails.webhook, old: 'x' }, metadata: { old: 'x' } });
+    const key = await create({ details: { ...validDetails.webhook, old: 'x' }, metadata: { old: 'x' } });
     await put(key, { details: { url: 'https://new.example' }, metadata: { fresh: 'y' } });
     expect(await read(key)).toMatchObject({ details: { url: 'https://new.example' }, metadata: { fresh: 'y' } });
     expect(JSON.stringify(await read(key))).not.toContain('old');
@@ -38,8 +38,8 @@ describe('an update', () => {
 
   it('can change the type together with its details', async () => {
     const key = await create();
-    await put(key, { type: 'sms', details: goodDetails.sms });
-    expect(await read(key)).toMatchObject({ type: 'sms', details: goodDetails.sms });
+    await put(key, { type: 'sms', details: validDetails.sms });
+    expect(await read(key)).toMatchObject({ type: 'sms', details: validDetails.sms });
   });
 
   it('rejects a new type that does not match the old details', async () => {
@@ -54,7 +54,7 @@ describe('an update', () => {
   it('can change only the type if the old details match', async () => {
     const key = await create();
     await put(key, { type: 'managed' });
-    expect(await read(key)).toMatchObject({ type: 'managed', details: goodDetails.webhook });
+    expect(await read(key)).toMatchObject({ type: 'managed', details: validDetails.webhook });
   });
 
   it('reports all invalid fields', async () => {
@@ -112,9 +112,9 @@ describe('concurrent updates', () => {
   it('do not mix their types and details', async () => {
     const key = await create();
     const changes = [
-      { type: 'sms', details: goodDetails.sms },
-      { type: 'email', details: goodDetails.email },
-      { type: 'atomfeed', details: goodDetails.atomfeed },
+      { type: 'sms', details: validDetails.sms },
+      { type: 'email', details: validDetails.email },
+      { type: 'atomfeed', details: validDetails.atomfeed },
     ];
     await Promise.all(changes.map((change) => put(key, change)));
     const found = await read(key);

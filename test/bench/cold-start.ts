@@ -7,33 +7,33 @@ import * as z from 'zod';
 import { bundledInputs, bundling } from '../../lib/bundles.ts';
 import { endpointNames } from '../../shared/contracts/endpoints.ts';
 import type { FunctionName } from '../../shared/environment.ts';
-import { firstEvent, refusedRequest } from './cold-start/first-event.ts';
+import { firstEvent, requestWithoutToken } from './cold-start/first-event.ts';
 import type { FirstReturn } from './cold-start/first-return.ts';
 import { buildFloor, clientsIn, clientsOf } from './cold-start/floor.ts';
 import { type ChildServer, startChild } from './support/child.ts';
-import { type Deployed, deployedFunctions } from './support/deployed.ts';
+import { type DeployedFunction, deployedFunctions } from './support/deployed.ts';
 import { median, type Section } from './support/report.ts';
-import { takeTurns } from './support/turns.ts';
+import { runRounds } from './support/rounds.ts';
 
 /*
- * From the start of a fresh process to the first return of a function, for every bundle that deploys, beside an empty function
- * and the SDK-only floor of each: a bundle of the same AWS clients that makes one call by each that the function calls.
+ * The time from the start of a process to the first return of a function, for every deployed bundle, beside an empty function
+ * and the function's floor: a bundle with the same AWS clients that makes one call with each client that the function uses.
  */
 
 const ROUNDS = 15;
 
-/** Something to start: a bundle, its environment and its first event; what it must return is `answer`. */
-type Start = { bundle: string; environment: Record<string, string>; event: unknown; answer: z.ZodType };
+/** A bundle, its environment, its first event and its expected result. */
+type Start = { bundle: string; environment: Record<string, string>; event: unknown; result: z.ZodType };
 
 const status = (code: number) => z.object({ statusCode: z.literal(code) });
 const served = z.union([
   z.object({ statusCode: z.union([z.literal(200), z.literal(201), z.literal(204)]) }),
   z.object({ batchItemFailures: z.tuple([]) }),
-  // The function that hears of mails returns nothing.
+  // `record-email-events` returns nothing.
   z.null(),
 ]);
-/** What a function answers to its first event. */
-const answerOf = (name: FunctionName): z.ZodType => (name === 'handle-unknown-route' ? status(404) : served);
+/** Returns the expected result of a function's first event. */
+const resultOf = (name: FunctionName): z.ZodType => (name === 'handle-unknown-route' ? status(404) : served);
 
 /** A function and its floor. */
 type Pair = { name: FunctionName; start: Start; floor: Start };
@@ -49,23 +49,23 @@ const createStarter = (directory: string) => {
   });
   const eventFile = join(directory, 'event.json');
 
-  /** Milliseconds from the start of a process to the first return. */
-  return ({ bundle, environment, event, answer }: Start): Promise<number> => {
+  /** Returns the ms from the start of a process to the first return. */
+  return ({ bundle, environment, event, result: expected }: Start): Promise<number> => {
     writeFileSync(eventFile, JSON.stringify(event));
     return new Promise((resolve, reject) => {
-      const started = process.hrtime.bigint();
+      const startNs = process.hrtime.bigint();
       const child = fork(runner, [bundle, eventFile], {
         env: environment,
         execArgv: [],
         stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
       });
-      let told: { milliseconds: number; result: unknown } | undefined;
+      let first: { milliseconds: number; result: unknown } | undefined;
       child.once('message', ({ at, result }: FirstReturn) => {
-        told = { milliseconds: Number(BigInt(at) - started) / 1e6, result };
+        first = { milliseconds: Number(BigInt(at) - startNs) / 1e6, result };
       });
       child.once('exit', () => {
-        if (told && answer.safeParse(told.result).success) resolve(told.milliseconds);
-        else reject(new Error(`${bundle} returned ${JSON.stringify(told?.result)}.`));
+        if (first && expected.safeParse(first.result).success) resolve(first.milliseconds);
+        else reject(new Error(`${bundle} returned ${JSON.stringify(first?.result)}.`));
       });
     });
   };
@@ -77,7 +77,7 @@ const emptyFunction = (directory: string): string => {
   return bundle;
 };
 
-/** Runs it. */
+/** Runs the benchmark. */
 export const benchColdStart = async (): Promise<Section[]> => {
   const directory = mkdtempSync(join(tmpdir(), 'bench-cold-start-'));
   const run = createStarter(directory);
@@ -90,10 +90,14 @@ export const benchColdStart = async (): Promise<Section[]> => {
     feedEndpoint: sink.url,
   });
 
-  /** A function beside a floor that calls what the function calls: it is run once, to see what that is. */
-  const pairOf = async ({ name, bundle, environment }: Deployed, event: unknown, answer: z.ZodType): Promise<Pair> => {
+  /** Runs a function once to find its AWS calls, and builds its floor. */
+  const pairOf = async (
+    { name, bundle, environment }: DeployedFunction,
+    event: unknown,
+    result: z.ZodType,
+  ): Promise<Pair> => {
     await aws.counts();
-    const start = { bundle, environment, event, answer };
+    const start = { bundle, environment, event, result };
     await run(start);
     const actions = Object.keys(await aws.counts());
     if (actions.includes('SendMessage')) throw new Error(`${name} did not deliver.`);
@@ -105,7 +109,7 @@ export const benchColdStart = async (): Promise<Section[]> => {
     return {
       name,
       start,
-      floor: used.length > 0 ? { bundle: floor, environment, event: {}, answer: status(204) } : empty,
+      floor: used.length > 0 ? { bundle: floor, environment, event: {}, result: status(204) } : empty,
     };
   };
 
@@ -115,54 +119,64 @@ export const benchColdStart = async (): Promise<Section[]> => {
     bundle: emptyFunction(directory),
     environment: first.environment,
     event: {},
-    answer: status(204),
+    result: status(204),
   };
 
   const section = async (title: string, pairs: Pair[], note: string): Promise<Section> => {
     const starts = new Map<string, Start>([['', empty]]);
     for (const { name, start, floor } of pairs) starts.set(name, start).set(floor.bundle, floor);
     const cases = new Map([...starts].map(([key, start]) => [key, () => run(start)]));
-    const given = await takeTurns(cases, ROUNDS);
-    const milliseconds = (key: string) => median(given(key));
-    const nothing = milliseconds('');
+    const resultsOf = await runRounds(cases, ROUNDS);
+    const medianMs = (key: string) => median(resultsOf(key));
+    const emptyMs = medianMs('');
     const rows = pairs.map(({ name, start, floor }) => {
-      const [own, least] = [milliseconds(name), floor.bundle === empty.bundle ? nothing : milliseconds(floor.bundle)];
+      const functionMs = medianMs(name);
+      const floorMs = floor.bundle === empty.bundle ? emptyMs : medianMs(floor.bundle);
       return [
         name,
         kilobytes(start).toFixed(0),
         kilobytes(floor).toFixed(0),
         floor.bundle === empty.bundle ? '–' : (kilobytes(start) / kilobytes(floor)).toFixed(2),
-        own.toFixed(1),
-        least.toFixed(1),
-        (own - nothing).toFixed(1),
-        (own / least).toFixed(2),
+        functionMs.toFixed(1),
+        floorMs.toFixed(1),
+        (functionMs - emptyMs).toFixed(1),
+        (functionMs / floorMs).toFixed(2),
       ];
     });
     return {
       title,
-      columns: ['function', 'KB', 'floor', 'ratio', 'ms', 'floor', 'added to an empty one', 'ratio'],
+      columns: [
+        'function',
+        'KB',
+        'floor, KB',
+        'relative to floor',
+        'ms',
+        'floor, ms',
+        'above an empty function, ms',
+        'relative to floor',
+      ],
       rows,
-      note: `An empty function: ${nothing.toFixed(1)} ms. ${note} ${ROUNDS} fresh processes of each, medians, taking turns.`,
+      note: `An empty function takes ${emptyMs.toFixed(1)} ms. ${note} ${ROUNDS} processes of each, medians, in turns.`,
     };
   };
 
   try {
     const pairs: Pair[] = [];
-    for (const one of functions) pairs.push(await pairOf(one, firstEvent(one.name, sink.url), answerOf(one.name)));
-    const refused: Pair[] = [];
+    for (const each of functions) pairs.push(await pairOf(each, firstEvent(each.name, sink.url), resultOf(each.name)));
+    const unauthenticated: Pair[] = [];
     const isEndpoint = (name: string) => endpointNames.some((known) => known === name);
-    for (const one of functions.filter(({ name }) => isEndpoint(name)))
-      refused.push(await pairOf(one, refusedRequest(), status(401)));
+    for (const each of functions.filter(({ name }) => isEndpoint(name)))
+      unauthenticated.push(await pairOf(each, requestWithoutToken(), status(401)));
     return [
       await section(
-        'Cold start: process start to first return, one request or message served in full',
+        'Cold start: from process start to the first response or message',
         pairs,
-        'The floor makes one call by each AWS client that the function calls, the function all that it needs.',
+        'The floor makes one call with each AWS client that the function uses.',
       ),
       await section(
-        'Cold start without any call of AWS: a request without a token is refused',
-        refused,
-        'The floor makes its clients and returns.',
+        'Cold start without AWS calls: a request without a token',
+        unauthenticated,
+        'The floor creates its clients and returns.',
       ),
     ];
   } finally {

@@ -6,39 +6,42 @@ import { createQueues } from '../../shared/adapters/queues.ts';
 import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
 import { createDispatch } from '../../shared/pipeline/dispatch/dispatch.ts';
 import { alarmEvent } from '../support/events.ts';
-import { queueRecord } from '../support/queue-record.ts';
+import { sqsMessage } from '../support/sqs-message.ts';
 import { startChild } from './support/child.ts';
 import type { Section } from './support/report.ts';
 
 /*
- * What plans of 10,000 notifications take: events of 350 KB, the plan included, pass by pass until every notification has its
- * delivery. AWS is a counting stub in a process of its own.
+ * Dispatch of events with 10,000 notifications: events of 350 KB including the plan, in as many passes as they need. AWS is a stub
+ * in its own process.
  */
 
-const IDS = 10_000;
+const NOTIFICATIONS = 10_000;
 const EVENT_BYTES = 350 * 1024;
 
-const plan = Array.from({ length: IDS }, (_, index) => `nt01M7W36KGQDJ8S2D76FCW${String(index).padStart(5, '0')}`);
+const plan = Array.from(
+  { length: NOTIFICATIONS },
+  (_, index) => `nt01M7W36KGQDJ8S2D76FCW${String(index).padStart(5, '0')}`,
+);
 
 const eventBody = (number: number): string => {
-  const make = (text: string) =>
+  const eventWith = (text: string) =>
     JSON.stringify(
       alarmEvent({ event_id: `e${number}`, check: { id: 'ch', text }, notification_plan: { critical_state: plan } }),
     );
-  return make('x'.repeat(EVENT_BYTES - Buffer.byteLength(make(''))));
+  return eventWith('x'.repeat(EVENT_BYTES - Buffer.byteLength(eventWith(''))));
 };
 
 const messageOf = (body: string, index: number): SQSRecord =>
-  queueRecord({
+  sqsMessage({
     messageId: `m${index}`,
     body,
-    attributes: { ...queueRecord().attributes, SentTimestamp: String(Date.now()) },
+    attributes: { ...sqsMessage().attributes, SentTimestamp: String(Date.now()) },
   });
 
-type Measured = { passes: number; longestPass: number; seconds: number; cpuSeconds: number; peakMb: number };
+type Measurement = { passes: number; longestPassSeconds: number; seconds: number; cpuSeconds: number; peakMb: number };
 
-/** Runs one batch of so many events, and then what continues them, one batch after the other. */
-const measure = async (events: number): Promise<Measured> => {
+/** Dispatches one batch of events, and then the messages that continue it, batch after batch. */
+const measure = async (events: number): Promise<Measurement> => {
   const aws = await startChild('./aws-stub.ts', { destination: 'http://127.0.0.1/' });
   const connection = { endpoint: aws.url, region: 'local-1', credentials: { accessKeyId: 'a', secretAccessKey: 'b' } };
   Object.assign(process.env, {
@@ -75,22 +78,22 @@ const measure = async (events: number): Promise<Measured> => {
     },
   );
   let bodies = Array.from({ length: events }, (_, index) => eventBody(index));
-  const measured: Measured = { passes: 0, longestPass: 0, seconds: 0, cpuSeconds: 0, peakMb: 0 };
+  const measured: Measurement = { passes: 0, longestPassSeconds: 0, seconds: 0, cpuSeconds: 0, peakMb: 0 };
   const write = process.stdout.write;
   const sampling = setInterval(() => {
     measured.peakMb = Math.max(measured.peakMb, process.memoryUsage.rss() / 2 ** 20);
   }, 50);
   const before = process.cpuUsage();
   while (bodies.length > 0) {
-    const started = performance.now();
+    const startMs = performance.now();
     process.stdout.write = () => true;
     const { batchItemFailures } = await dispatch({ Records: bodies.map(messageOf) });
     process.stdout.write = write;
     if (batchItemFailures.length > 0) throw new Error('An event was not dispatched.');
-    const took = (performance.now() - started) / 1_000;
+    const passSeconds = (performance.now() - startMs) / 1_000;
     measured.passes++;
-    measured.seconds += took;
-    measured.longestPass = Math.max(measured.longestPass, took);
+    measured.seconds += passSeconds;
+    measured.longestPassSeconds = Math.max(measured.longestPassSeconds, passSeconds);
     bodies = continued;
     continued = [];
   }
@@ -99,19 +102,19 @@ const measure = async (events: number): Promise<Measured> => {
   measured.cpuSeconds = (user + system) / 1e6;
   const { SendMessageBatch = 0 } = await aws.counts();
   aws.stop();
-  if (SendMessageBatch * 10 < events * IDS) throw new Error('Not every delivery was sent.');
+  if (SendMessageBatch * 10 < events * NOTIFICATIONS) throw new Error('Not every delivery was sent.');
   return measured;
 };
 
-/** `npm run bench dispatch` */
+/** Runs the benchmark. */
 export const benchDispatch = async (): Promise<Section[]> => {
   const rows: string[][] = [];
   for (const events of [1, 10]) {
-    const { passes, longestPass, seconds, cpuSeconds, peakMb } = await measure(events);
+    const { passes, longestPassSeconds, seconds, cpuSeconds, peakMb } = await measure(events);
     rows.push([
-      `${events} in a batch`,
+      `${events} per batch`,
       String(passes),
-      longestPass.toFixed(1),
+      longestPassSeconds.toFixed(1),
       seconds.toFixed(1),
       cpuSeconds.toFixed(1),
       peakMb.toFixed(0),
@@ -119,7 +122,7 @@ export const benchDispatch = async (): Promise<Section[]> => {
   }
   return [
     {
-      title: `Events of 350 KB for ${IDS} notifications of ${notificationTypeIds.length} types`,
+      title: `Events of 350 KB for ${NOTIFICATIONS} notifications of ${notificationTypeIds.length} types`,
       columns: ['events', 'passes', 'longest pass, s', 'all passes, s', 'CPU s', 'peak MB'],
       rows,
     },

@@ -5,39 +5,41 @@ import { benchCost } from './cost.ts';
 import { benchDispatch } from './dispatch.ts';
 import { benchPipeline } from './pipeline.ts';
 import { benchSender } from './sender.ts';
-import { machine, printed, type Section } from './support/report.ts';
+import { describeMachine, type Section, toMarkdown } from './support/report.ts';
 
-type Options = { picture?: string; profile?: string };
+type Options = { chart?: string; profile?: string };
 
-/** The benchmarks, by the names that `npm run bench` takes. */
-const benches = {
+/** The benchmarks by name. */
+const BENCHMARKS = {
   'cold-start': benchColdStart,
   sender: ({ profile }: Options) => benchSender(profile),
   dispatch: benchDispatch,
   pipeline: benchPipeline,
   api: benchApi,
-  cost: ({ picture }: Options) => benchCost(picture),
+  cost: ({ chart }: Options) => benchCost(chart),
 } as const satisfies Record<string, (options: Options) => Promise<Section[]>>;
 
-type Name = keyof typeof benches;
-const names: readonly Name[] = ['cold-start', 'sender', 'dispatch', 'pipeline', 'api', 'cost'];
+type Name = keyof typeof BENCHMARKS;
+const NAMES: readonly Name[] = ['cold-start', 'sender', 'dispatch', 'pipeline', 'api', 'cost'];
 
 const print = (text: string): void => {
   process.stdout.write(`${text}\n\n`);
 };
 
-/** One after the other: each has the machine for itself. */
+/** Runs the benchmarks one after another, because they would slow each other down. */
 const run = async (chosen: readonly Name[], options: Options): Promise<void> => {
-  print(`Measured on ${machine()}, ${new Date().toISOString().slice(0, 10)}.`);
-  for (const name of chosen.length > 0 ? chosen : names) {
-    for (const section of await benches[name](options)) print(printed(section));
+  print(`Measured on ${describeMachine()}, ${new Date().toISOString().slice(0, 10)}.`);
+  for (const name of chosen.length > 0 ? chosen : NAMES) {
+    for (const section of await BENCHMARKS[name](options)) print(toMarkdown(section));
   }
 };
 
 await new Command('npm run bench')
-  .description('Measures what the README claims, each case beside a baseline of the same run; prints Markdown.')
-  .addArgument(new Argument('[bench...]', 'what to measure; all by default').choices(names))
-  .addOption(new Option('--picture <file>', 'writes the bills of `cost` as an SVG'))
-  .addOption(new Option('--profile <folder>', 'writes a CPU profile of `sender`, which then is slower'))
+  .description(
+    'Measures the figures of BENCHMARKS.md, each beside a baseline in the same run, and prints them as Markdown.',
+  )
+  .addArgument(new Argument('[benchmark...]', 'the benchmarks to run (default: all)').choices(NAMES))
+  .addOption(new Option('--chart <file>', 'write the costs of `cost` as an SVG chart'))
+  .addOption(new Option('--profile <folder>', 'write a CPU profile of `sender`, which slows it down'))
   .action(run)
   .parseAsync();

@@ -1,35 +1,37 @@
 import * as z from 'zod';
 import { connectApi } from '../support/api.ts';
-import { alarmEvent, connectPipeline } from '../support/pipeline.ts';
+import { newAlarmEvent } from '../support/events.ts';
+import { startLocalStackProcess } from '../support/local-stack-process.ts';
+import { connectPipeline } from '../support/pipeline.ts';
 import { type Arrivals, openArrivals } from './pipeline/arrivals.ts';
 import { type Latency, measureLatency } from './pipeline/latency.ts';
 import { hasAlertmanager, startAlertmanager } from './sender/alertmanager.ts';
-import { startStackProcess } from './support/local-stack.ts';
 import { median, type Section } from './support/report.ts';
 
 /*
- * The pipeline of the local stack, from the queue of alarm events to a webhook: events a second, and the latency at a steady
- * pace, beside that of Prometheus Alertmanager. The stack runs in a process of its own; events leave and webhooks arrive in
- * this one, so that there is one clock.
+ * The pipeline of the local stack, from the alarm-events queue to a webhook: events per second, and the latency at a steady rate
+ * beside that of Prometheus Alertmanager. The stack runs in its own process. This process sends events and receives webhooks, so
+ * that both use one clock.
  */
 
 const ROUNDS = 3;
 const EVENTS = 2_000;
-const WARM_UP = 200;
-const PACE = { perSecond: 50, seconds: 20 };
-/** Requests that put events on the queue at once: one alone would be what is measured. */
-const LANES = 4;
-/** The tenant of the first token in the stack's ready line. */
+const WARM_UP_EVENTS = 200;
+const RATE = { perSecond: 50, seconds: 20 };
+/** Concurrent producers: a single one would be the bottleneck. */
+const PRODUCERS = 4;
+/** The tenant of the admin token of a local stack. */
 const TENANT = 'acme';
 
 const eventPayload = z.object({ event_id: z.string() });
 const alertPayload = z.object({ alerts: z.tuple([z.object({ labels: z.object({ alertname: z.string() }) })]) });
 
-const middle = (figures: readonly Latency[], name: keyof Latency) => median(figures.map((figure) => figure[name]));
+const medianOf = (latencies: readonly Latency[], name: keyof Latency) =>
+  median(latencies.map((latency) => latency[name]));
 
-/** The whole stack, with one webhook of one tenant. */
+/** Starts a local stack with one webhook. */
 const startPipeline = async (arrivals: Arrivals) => {
-  const stack = await startStackProcess();
+  const stack = await startLocalStackProcess();
   const running = { ...stack, tables: [], queues: [] };
   const api = connectApi(running);
   const { sendEvents, sqs } = connectPipeline(running, api);
@@ -39,24 +41,24 @@ const startPipeline = async (arrivals: Arrivals) => {
   if (created.status !== 201 || !id) throw new Error(`not created: ${created.status} ${created.text}`);
 
   let alarms = 0;
-  const event = () => alarmEvent(TENANT, [id], { alarm: `al${++alarms}` });
+  const event = () => newAlarmEvent(TENANT, [id], { alarm: `al${++alarms}` });
   return {
-    /** Puts one event on the queue. @returns its id */
+    /** Sends one event. @returns its ID */
     async send() {
-      const one = event();
-      await sendEvents([one]);
-      return one.event_id;
+      const sent = event();
+      await sendEvents([sent]);
+      return sent.event_id;
     },
-    /** Puts events on the queue as fast as it takes them, and waits for their webhooks. @returns seconds */
-    async burst(amount: number) {
-      const events = Array.from({ length: amount }, event);
-      const started = performance.now();
-      const lane = Math.ceil(amount / LANES);
-      const lanes = Array.from({ length: LANES }, (_, index) => events.slice(index * lane, (index + 1) * lane));
-      await Promise.all(lanes.map(sendEvents));
-      const put = performance.now();
-      const arrived = await arrivals.of(events.map((one) => one.event_id));
-      return { put: (put - started) / 1_000, arrived: (Math.max(...arrived.values()) - started) / 1_000 };
+    /** Sends events as fast as possible and waits for their webhooks. @returns the seconds until all were queued and delivered */
+    async burst(count: number) {
+      const events = Array.from({ length: count }, event);
+      const startMs = performance.now();
+      const share = Math.ceil(count / PRODUCERS);
+      const shares = Array.from({ length: PRODUCERS }, (_, index) => events.slice(index * share, (index + 1) * share));
+      await Promise.all(shares.map(sendEvents));
+      const queuedMs = performance.now();
+      const arrivedMs = await arrivals.of(events.map(({ event_id }) => event_id));
+      return { queued: (queuedMs - startMs) / 1_000, delivered: (Math.max(...arrivedMs.values()) - startMs) / 1_000 };
     },
     async stop() {
       sqs.destroy();
@@ -65,7 +67,7 @@ const startPipeline = async (arrivals: Arrivals) => {
   };
 };
 
-/** Alertmanager that sends to arrivals. */
+/** Starts Alertmanager with its own receiver. */
 const startBaseline = async () => {
   const arrivals = await openArrivals((body) => alertPayload.parse(JSON.parse(body)).alerts[0].labels.alertname);
   const { post, stop } = await startAlertmanager({ url: arrivals.url, counts: async () => ({}) });
@@ -83,50 +85,51 @@ const startBaseline = async () => {
   };
 };
 
-/** Runs it. */
+/** Runs the benchmark. */
 export const benchPipeline = async (): Promise<Section[]> => {
   const arrivals = await openArrivals((body) => eventPayload.parse(JSON.parse(body)).event_id);
   const pipeline = await startPipeline(arrivals);
   const alertmanager = hasAlertmanager() ? await startBaseline() : undefined;
   try {
-    await pipeline.burst(WARM_UP);
-    const short = { ...PACE, seconds: WARM_UP / PACE.perSecond };
-    await measureLatency(arrivals, pipeline.send, short);
-    if (alertmanager) await measureLatency(alertmanager.arrivals, alertmanager.send, short);
+    await pipeline.burst(WARM_UP_EVENTS);
+    const warmUp = { ...RATE, seconds: WARM_UP_EVENTS / RATE.perSecond };
+    await measureLatency(arrivals, pipeline.send, warmUp);
+    if (alertmanager) await measureLatency(alertmanager.arrivals, alertmanager.send, warmUp);
 
-    const bursts: { put: number; arrived: number }[] = [];
+    const bursts: { queued: number; delivered: number }[] = [];
     const latencies: Latency[] = [];
     const baselines: Latency[] = [];
     for (let round = 0; round < ROUNDS; round++) {
       bursts.push(await pipeline.burst(EVENTS));
-      latencies.push(await measureLatency(arrivals, pipeline.send, PACE));
-      if (alertmanager) baselines.push(await measureLatency(alertmanager.arrivals, alertmanager.send, PACE));
+      latencies.push(await measureLatency(arrivals, pipeline.send, RATE));
+      if (alertmanager) baselines.push(await measureLatency(alertmanager.arrivals, alertmanager.send, RATE));
     }
 
-    const row = (name: string, figures: readonly Latency[]) => [
+    const row = (name: string, rounds: readonly Latency[]) => [
       name,
-      ...(['p50', 'p99', 'max'] as const).map((figure) => middle(figures, figure).toFixed(1)),
+      ...(['p50', 'p99', 'max'] as const).map((statistic) => medianOf(rounds, statistic).toFixed(1)),
     ];
-    const ratio = (figure: keyof Latency) => (middle(latencies, figure) / middle(baselines, figure)).toFixed(2);
+    const ratio = (statistic: keyof Latency) =>
+      (medianOf(latencies, statistic) / medianOf(baselines, statistic)).toFixed(2);
     return [
       {
         title: 'A burst of alarm events through the local stack',
-        columns: ['', 'events/s', 'all on the queue after, s', 'all arrived after, s'],
+        columns: ['', 'events/s', 'all queued after, s', 'all delivered after, s'],
         rows: [
           [
-            `${EVENTS} events, a webhook each`,
-            median(bursts.map(({ arrived }) => EVENTS / arrived)).toFixed(0),
-            median(bursts.map(({ put }) => put)).toFixed(2),
-            median(bursts.map(({ arrived }) => arrived)).toFixed(2),
+            `${EVENTS} events, one webhook each`,
+            median(bursts.map(({ delivered }) => EVENTS / delivered)).toFixed(0),
+            median(bursts.map(({ queued }) => queued)).toFixed(2),
+            median(bursts.map(({ delivered }) => delivered)).toFixed(2),
           ],
         ],
-        note: `${ROUNDS} rounds, medians. Each event is of an alarm of its own; each webhook arrived once.`,
+        note: `${ROUNDS} rounds, medians. Each event has its own alarm. Each webhook arrived once.`,
       },
       {
-        title: `From an alarm event to its webhook, ${PACE.perSecond} events/s`,
+        title: `From an alarm event to its webhook, ${RATE.perSecond} events/s`,
         columns: ['', 'p50 ms', 'p99 ms', 'max ms'],
         rows: [
-          row('the local stack, from before SendMessage', latencies),
+          row('local stack, from before SendMessage', latencies),
           ...(alertmanager
             ? [
                 row('Alertmanager, from before its POST', baselines),
@@ -134,7 +137,7 @@ export const benchPipeline = async (): Promise<Section[]> => {
               ]
             : []),
         ],
-        note: `${ROUNDS} rounds of ${PACE.seconds} s, medians, taking turns. Each webhook arrived once.`,
+        note: `${ROUNDS} rounds of ${RATE.seconds} s, medians, in turns. Each webhook arrived once.`,
       },
     ];
   } finally {

@@ -1,4 +1,4 @@
-import { setTimeout as pause } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { paginateScan } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod';
 import { startLocalStack } from '../../bin/local/stack.ts';
@@ -10,48 +10,48 @@ import {
 import { deliveryId, deliveryKey } from '../../shared/domain/delivery-key.ts';
 import { connectApi } from '../support/api.ts';
 import { connectPipeline } from '../support/pipeline.ts';
-import { reachable } from '../support/running-stack.ts';
-import { makeEvent, makeTargets, type Target, takenByInbox } from './cast.ts';
-import { openDestinations, type Taken } from './destinations.ts';
-import { type StormCounts, startStorm } from './storm.ts';
+import { addressesOf } from '../support/running-stack.ts';
+import { type AwsFaultCounts, startAwsFaults } from './aws-faults.ts';
+import { openDestinations, type Receipt } from './destinations.ts';
+import { type ChaosTarget, createTargets, numberedEvent, receiptsInInbox } from './targets.ts';
 
-/** How much chaos. */
+/** The size of a run, and the seed of its random numbers. */
 export type ChaosOptions = { events: number; tenants: number; seed: number };
 
-/** What became of the deliveries of a type. */
+/** The outcomes of all deliveries of a type. */
 export type ChaosRow = {
   type: NotificationTypeId;
   planned: number;
   delivered: number;
   superseded: number;
   cancelled: number;
-  /** Taken, and the record could not be written while time lasted: acked all the same (design 3, Claim). */
+  /** Delivered, but the record could not be written before the function timed out (DECISIONS.md#claims-and-leases). */
   unrecorded: number;
-  dead: number;
-  /** Planned, and nowhere to be found. */
+  deadLettered: number;
+  /** Planned, but with none of these outcomes. */
   lost: number;
-  /** Taken twice, where a worker was killed between the two. */
-  doubledByKill: number;
-  /** Taken twice for no such reason. */
-  doubled: number;
+  /** Delivered twice because a worker was killed between send and record. */
+  duplicatedByKill: number;
+  /** Delivered twice for another reason. */
+  duplicated: number;
 };
 
-/** What became of everything. */
-export type ChaosResult = StormCounts & {
+/** The result of a run. */
+export type ChaosResult = AwsFaultCounts & {
   rows: ChaosRow[];
   events: number;
   duplicates: number;
-  malformed: number;
-  malformedBuried: number;
+  invalid: number;
+  invalidDeadLettered: number;
   unknownIds: number;
   kills: number;
-  /** Incidents of which an older alarm reached the destination after its end. */
+  /** Incidents whose destination received an older alarm after the OK. */
   incidentsLeftOpen: number;
   seconds: number;
 };
 
-/** Mulberry32: a seed makes the same chaos, as far as timing lets it. */
-const randomOf = (seed: number) => {
+/** Mulberry32, so that a seed repeats the same random choices. Timing still differs. */
+const seededRandom = (seed: number) => {
   let state = seed;
   return (): number => {
     state = (state + 0x6d2b79f5) | 0;
@@ -61,10 +61,10 @@ const randomOf = (seed: number) => {
   };
 };
 
-/** How far time is moved when nobody is at work, in ms. */
-const LEAP = 30_000;
-/** A request that a killed worker had sent may still arrive, in ms. */
-const ON_THE_WIRE = 5_000;
+/** How far to advance the clock of the stack when no function is running. */
+const ADVANCE_MS = 30_000;
+/** A request that a worker sent before it was killed may arrive within this time. */
+const IN_TRANSIT_MS = 5_000;
 
 const storedRecord = z.object({
   pk: z.string(),
@@ -75,33 +75,30 @@ const storedRecord = z.object({
 
 type StoredRecord = z.infer<typeof storedRecord>;
 
-/**
- * True where the worker that sent at this time lived to record that its attempt had failed: then no kill excuses that the
- * destination took it.
- */
-const isOnRecord = (sentAt: number, attempts: StoredRecord['attempts'] = []): boolean =>
+/** Returns whether the worker that sent at this time recorded a failed attempt: then it was not killed before the record. */
+const recordedFailure = (sentAtMs: number, attempts: StoredRecord['attempts'] = []): boolean =>
   attempts.some(
-    ({ timestamp_ms: at, duration_ms, result }) =>
-      result !== 'delivered' && sentAt >= at - 100 && sentAt <= at + duration_ms + 100,
+    ({ timestamp_ms, duration_ms, result }) =>
+      result !== 'delivered' && sentAtMs >= timestamp_ms - 100 && sentAtMs <= timestamp_ms + duration_ms + 100,
   );
 
-const shuffled = <Item>(items: readonly Item[], random: () => number): Item[] =>
+const shuffle = <Item>(items: readonly Item[], random: () => number): Item[] =>
   items
-    .map((item) => ({ item, place: random() }))
-    .sort((one, other) => one.place - other.place)
+    .map((item) => ({ item, rank: random() }))
+    .sort((left, right) => left.rank - right.rank)
     .map(({ item }) => item);
 
-type Planned = { event: ReturnType<typeof makeEvent>; target: Target };
+type Planned = { event: ReturnType<typeof numberedEvent>; target: ChaosTarget };
 
-/** Incidents whose newest event that arrived was an OK, and whose last arrival was not. */
-const incidentsLeftOpen = (planned: readonly Planned[], taken: readonly Taken[]): number => {
-  const lasting = planned.filter(({ target }) => notificationTypes[target.type].hasIncidents);
-  const byIncident = Map.groupBy(lasting, ({ event, target }) => `${target.id} ${event.alarm.id}`);
+/** Counts the incidents whose newest delivered event is an OK, but whose last delivered event is not. */
+const countIncidentsLeftOpen = (planned: readonly Planned[], receipts: readonly Receipt[]): number => {
+  const withIncidents = planned.filter(({ target }) => notificationTypes[target.type].hasIncidents);
+  const byIncident = Map.groupBy(withIncidents, ({ event, target }) => `${target.id} ${event.alarm.id}`);
   return [...byIncident.values()].filter((events) => {
     const numbers = new Map(events.map(({ event, target }) => [`${event.number} ${target.key}`, event]));
-    const arrived = taken
+    const arrived = receipts
       .filter(({ delivery }) => numbers.has(delivery))
-      .toSorted((one, other) => one.at - other.at)
+      .toSorted((left, right) => left.atMs - right.atMs)
       .map(({ delivery }) => numbers.get(delivery));
     const newest = Math.max(...arrived.map((event) => event?.number ?? 0));
     const last = arrived.at(-1);
@@ -110,8 +107,8 @@ const incidentsLeftOpen = (planned: readonly Planned[], taken: readonly Taken[])
   }).length;
 };
 
-/** The records of all deliveries, by key. */
-const allRecords = async ({ documents, table }: ReturnType<typeof connectApi>) => {
+/** Returns all delivery records by `<pk> <sk>`. */
+const readRecords = async ({ documents, table }: ReturnType<typeof connectApi>) => {
   const records = new Map<string, StoredRecord>();
   const pages = paginateScan({ client: documents }, { TableName: table('Deliveries'), ConsistentRead: true });
   for await (const { Items = [] } of pages) {
@@ -124,28 +121,28 @@ const allRecords = async ({ documents, table }: ReturnType<typeof connectApi>) =
 };
 
 /**
- * Lets events loose on the declared stack while destinations fail, queues repeat themselves, AWS throttles and workers are
- * killed, all at random; and then accounts for every delivery that was planned.
+ * Sends events through a local stack while destinations fail, SQS delivers duplicates, AWS throttles and workers are killed at
+ * random. Then accounts for every planned delivery.
  */
 export const runChaos = async ({ events, tenants, seed }: ChaosOptions): Promise<ChaosResult> => {
-  const started = Date.now();
-  const random = randomOf(seed);
+  const startMs = Date.now();
+  const random = seededRandom(seed);
   const pick = <Item>(items: readonly Item[]): Item => {
     const item = items[Math.floor(random() * items.length)];
-    if (item === undefined) throw new Error('There is nothing to pick from.');
+    if (item === undefined) throw new Error('The list is empty.');
     return item;
   };
-  const taken: Taken[] = [];
+  const receipts: Receipt[] = [];
   const unrecorded: string[] = [];
-  const kills: { name: string; at: number }[] = [];
-  const destinations = await openDestinations(random, taken);
+  const kills: { name: string; atMs: number }[] = [];
+  const destinations = await openDestinations(random, receipts);
   const stack = await startLocalStack({
     duplicateReceives: 0.03,
     log: (line) => {
       if (line.includes('delivered but not recorded')) unrecorded.push(line);
-      // A sandbox that runs out of time is killed as well, by Lambda itself.
+      // Lambda kills a sandbox that times out.
       const [, name = ''] = line.split(' ');
-      if (line.includes('Sandbox.Timedout')) kills.push({ name, at: Date.now() });
+      if (line.includes('Sandbox.Timedout')) kills.push({ name, atMs: Date.now() });
     },
     settings: {
       retryDelayScale: '0.001',
@@ -157,23 +154,23 @@ export const runChaos = async ({ events, tenants, seed }: ChaosOptions): Promise
       feedEndpoint: `${destinations.url}/feed`,
     },
   });
-  const running = reachable(stack);
+  const running = addressesOf(stack);
   const api = connectApi(running);
   const pipeline = connectPipeline(running, api);
 
   try {
-    const targets = await makeTargets(api, tenants, destinations.url);
-    const unknown: Target = { ...pick([...targets.values()].flat()), id: 'nt01ARZ3NDEKTSV4RRFFQ69G5FAV' };
+    const targets = await createTargets(api, tenants, destinations.url);
+    const unknown: ChaosTarget = { ...pick([...targets.values()].flat()), id: 'nt01ARZ3NDEKTSV4RRFFQ69G5FAV' };
     const deleted = new Set<string>();
 
     const planned: Planned[] = [];
     const messages: string[] = [];
-    let [duplicates, malformed, unknownIds] = [0, 0, 0];
+    let [duplicates, invalid, unknownIds] = [0, 0, 0];
     for (let number = 0; number < events; number++) {
       const tenant = pick([...targets.keys()]);
-      const own = targets.get(tenant) ?? [];
-      const chosen = [...new Set([pick(own), pick(own), ...(random() < 0.05 ? [unknown] : [])])];
-      const event = makeEvent(
+      const ofTenant = targets.get(tenant) ?? [];
+      const chosen = [...new Set([pick(ofTenant), pick(ofTenant), ...(random() < 0.05 ? [unknown] : [])])];
+      const event = numberedEvent(
         tenant,
         number,
         pick(['OK', 'WARNING', 'CRITICAL'] as const),
@@ -188,57 +185,58 @@ export const runChaos = async ({ events, tenants, seed }: ChaosOptions): Promise
         messages.push(JSON.stringify(event));
       }
       if (random() < 0.05) {
-        malformed++;
+        invalid++;
         messages.push(
           pick(['{', '[]', JSON.stringify({ ...event, tenant_id: '' }), JSON.stringify({ ...event, details: {} })]),
         );
       }
     }
 
-    const storm = startStorm(stack, random);
-    const leaps: number[] = [];
+    const awsFaults = startAwsFaults(stack, random);
+    const advancedAtMs: number[] = [];
     const workers = stack.plan.functions.map(({ name }) => name).filter((name) => /send-|dispatch/.test(name));
-    let raging = true;
-    const rage = (async () => {
-      while (raging) {
-        await pause(20 + random() * 80);
+    let isKilling = true;
+    const killing = (async () => {
+      while (isKilling) {
+        await sleep(20 + random() * 80);
         const name = pick(workers);
-        if (stack.lambda.busy(name) > 0 && stack.lambda.killOne(name)) kills.push({ name, at: Date.now() });
+        if (stack.lambda.busy(name) > 0 && stack.lambda.killOne(name)) kills.push({ name, atMs: Date.now() });
       }
     })();
 
     for (let start = 0; start < messages.length; start += 200) {
-      await pipeline.sendEvents(shuffled(messages.slice(start, start + 200), random));
-      // In the middle of it, one notification of the first tenant is deleted.
-      const [victim] = start === 200 ? ([...targets.values()][0] ?? []) : [];
-      if (victim) {
-        await victim.owner.delete(`/notifications/${victim.id}`);
-        deleted.add(victim.id);
+      await pipeline.sendEvents(shuffle(messages.slice(start, start + 200), random));
+      // One notification is deleted during the run.
+      const [target] = start === 200 ? ([...targets.values()][0] ?? []) : [];
+      if (target) {
+        await target.owner.delete(`/notifications/${target.id}`);
+        deleted.add(target.id);
       }
     }
-    const work = [...stack.queues].filter(([name]) => !name.includes('DeadLetters')).map(([, queue]) => queue);
-    // All at one moment: messages go from one to the other.
-    const isEmpty = () => work.every(({ messages }) => messages.length === 0);
-    const rageUntil = Date.now() + events * 15;
+    const queues = [...stack.queues].filter(([name]) => !name.includes('DeadLetters')).map(([, queue]) => queue);
+    // Checked together, because messages move between queues.
+    const isEmpty = () => queues.every(({ messages }) => messages.length === 0);
+    const killUntilMs = Date.now() + events * 15;
     while (!isEmpty()) {
-      if (Date.now() > rageUntil) raging = false;
+      if (Date.now() > killUntilMs) isKilling = false;
       if (stack.lambda.busy() === 0) {
-        await stack.advance(LEAP);
-        leaps.push(Date.now());
+        await stack.advance(ADVANCE_MS);
+        advancedAtMs.push(Date.now());
       }
-      await pause(20);
+      await sleep(20);
     }
-    raging = false;
-    await rage;
-    storm.end();
+    isKilling = false;
+    await killing;
+    awsFaults.stop();
 
-    const records = await allRecords(api);
+    const records = await readRecords(api);
     const bodiesIn = (queue: string) => stack.queues.get(queue)?.messages.map(({ body }) => body) ?? [];
-    const letters = new Map<string, string[]>();
-    for (const type of notificationTypeIds) letters.set(type, bodiesIn(`Delivery-${type}-DeadLetters`));
-    taken.push(...stack.inbox.list().flatMap(takenByInbox));
-    const stackTime = (at: number) => at + LEAP * leaps.filter((leap) => leap <= at).length;
-    const numbers = Map.groupBy(taken, ({ delivery }) => delivery);
+    const deadLetters = new Map<string, string[]>();
+    for (const type of notificationTypeIds) deadLetters.set(type, bodiesIn(`Delivery-${type}-DeadLetters`));
+    receipts.push(...stack.inbox.list().flatMap(receiptsInInbox));
+    const toStackTimeMs = (realMs: number) =>
+      realMs + ADVANCE_MS * advancedAtMs.filter((advancedMs) => advancedMs <= realMs).length;
+    const receiptsByDelivery = Map.groupBy(receipts, ({ delivery }) => delivery);
 
     const rows = notificationTypeIds.map((type) => {
       const row: ChaosRow = {
@@ -248,10 +246,10 @@ export const runChaos = async ({ events, tenants, seed }: ChaosOptions): Promise
         superseded: 0,
         cancelled: 0,
         unrecorded: 0,
-        dead: 0,
+        deadLettered: 0,
         lost: 0,
-        doubledByKill: 0,
-        doubled: 0,
+        duplicatedByKill: 0,
+        duplicated: 0,
       };
       for (const { event, target } of planned.filter(({ target }) => target.type === type)) {
         row.planned++;
@@ -259,22 +257,24 @@ export const runChaos = async ({ events, tenants, seed }: ChaosOptions): Promise
         const isUnrecorded = unrecorded.some((line) => line.includes(deliveryId(event, target.id)));
         const record = records.get(`${pk} ${sk}`);
         const status = record?.status;
-        const isBuried = letters.get(type)?.some((body) => body.includes(event.event_id) && body.includes(target.id));
+        const isDeadLettered = deadLetters
+          .get(type)
+          ?.some((body) => body.includes(event.event_id) && body.includes(target.id));
         if (status === 'delivered' || status === 'superseded' || status === 'cancelled') row[status]++;
-        else if (status === 'failed' && isBuried) row.dead++;
+        else if (status === 'failed' && isDeadLettered) row.deadLettered++;
         else if (deleted.has(target.id)) row.cancelled++;
         else if (isUnrecorded) row.unrecorded++;
         else row.lost++;
-        const times = (numbers.get(`${event.number} ${target.key}`) ?? [])
-          .map(({ at }) => at)
-          .sort((one, other) => one - other);
+        const times = (receiptsByDelivery.get(`${event.number} ${target.key}`) ?? [])
+          .map(({ atMs }) => atMs)
+          .sort((left, right) => left - right);
         for (let index = 1; index < times.length; index++) {
           const [from = 0, to = 0] = [times[index - 1], times[index]];
           const wasKilled = kills.some(
-            ({ name, at }) => name.includes(`send-${type}`) && at >= from - ON_THE_WIRE && at <= to,
+            ({ name, atMs }) => name.includes(`send-${type}`) && atMs >= from - IN_TRANSIT_MS && atMs <= to,
           );
-          const isExcused = isUnrecorded || (wasKilled && !isOnRecord(stackTime(from), record?.attempts));
-          row[isExcused ? 'doubledByKill' : 'doubled']++;
+          const isExplained = isUnrecorded || (wasKilled && !recordedFailure(toStackTimeMs(from), record?.attempts));
+          row[isExplained ? 'duplicatedByKill' : 'duplicated']++;
         }
       }
       return row;
@@ -283,13 +283,13 @@ export const runChaos = async ({ events, tenants, seed }: ChaosOptions): Promise
       rows,
       events,
       duplicates,
-      malformed,
-      malformedBuried: bodiesIn('Delivery-AlarmEvents-DeadLetters').length,
+      invalid,
+      invalidDeadLettered: bodiesIn('Delivery-AlarmEvents-DeadLetters').length,
       unknownIds,
       kills: kills.length,
-      ...storm.counts,
-      incidentsLeftOpen: incidentsLeftOpen(planned, taken),
-      seconds: Math.round((Date.now() - started) / 1000),
+      ...awsFaults.counts,
+      incidentsLeftOpen: countIncidentsLeftOpen(planned, receipts),
+      seconds: Math.round((Date.now() - startMs) / 1000),
     };
   } finally {
     destinations.close();

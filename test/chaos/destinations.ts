@@ -1,25 +1,25 @@
 import { createServer } from 'node:http';
 
-/** A delivery that a destination took. */
-export type Taken = { delivery: string; at: number };
+/** A delivery that a destination accepted, at a time in ms. */
+export type Receipt = { delivery: string; atMs: number };
 
-const eventIn = (body: string): string => /#(\d+)#/.exec(body)?.[1] ?? '';
+const eventNumberIn = (body: string): string => /#(\d+)#/.exec(body)?.[1] ?? '';
 
 /**
- * The destinations of all types that speak HTTP: about a third of their answers is a failure of some kind. What they took is
- * kept as `<event number> <notification>`; the notification is the last part of the address, or of the key in it.
+ * Starts the destinations of all types with HTTP. They fail 28% of all requests, and record what they accept as
+ * `<event number> <notification key>`. The key is in the Atom category or the last part of the path.
  */
-export const openDestinations = async (random: () => number, taken: Taken[]) => {
+export const openDestinations = async (random: () => number, receipts: Receipt[]) => {
   const server = createServer((request, response) => {
     const parts: Buffer[] = [];
     request.on('data', (part: Buffer) => parts.push(part));
     request.on('error', () => undefined);
     request.on('end', () => {
       const body = Buffer.concat(parts).toString('utf8');
-      const address = request.url ?? '';
-      const notification =
+      const path = request.url ?? '';
+      const key =
         /monitoring\.alerts\.([\w-]+)/.exec(body)?.[1] ??
-        address
+        path
           .replace(/^\/router/, '')
           .split('/')
           .filter(Boolean)
@@ -28,13 +28,13 @@ export const openDestinations = async (random: () => number, taken: Taken[]) => 
       const chance = random();
       if (chance < 0.15) return response.writeHead(500).end();
       if (chance < 0.2) return response.writeHead(429, { 'retry-after': '1' }).end();
-      if (chance < 0.22) return response.writeHead(address.startsWith('/hook') ? 410 : 404).end();
+      if (chance < 0.22) return response.writeHead(path.startsWith('/hook') ? 410 : 404).end();
       if (chance < 0.26) return response.destroy();
       if (chance < 0.28) return response.writeHead(302, { location: 'http://169.254.169.254/' }).end();
-      taken.push({ delivery: `${eventIn(body)} ${notification}`, at: Date.now() });
-      const answer = () =>
-        response.writeHead(address.startsWith('/feed') ? 201 : 200).end('{"result":"success","status":"success"}');
-      return setTimeout(answer, random() * 20);
+      receipts.push({ delivery: `${eventNumberIn(body)} ${key}`, atMs: Date.now() });
+      const respond = () =>
+        response.writeHead(path.startsWith('/feed') ? 201 : 200).end('{"result":"success","status":"success"}');
+      return setTimeout(respond, random() * 20);
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

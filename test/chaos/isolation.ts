@@ -1,15 +1,17 @@
 import { createServer } from 'node:net';
 import { startLocalStack } from '../../bin/local/stack.ts';
 import { connectApi } from '../support/api.ts';
-import { alarmEvent, connectPipeline, until } from '../support/pipeline.ts';
-import { reachable } from '../support/running-stack.ts';
-import { openSink } from '../support/sink.ts';
+import { newAlarmEvent } from '../support/events.ts';
+import { connectPipeline } from '../support/pipeline.ts';
+import { addressesOf } from '../support/running-stack.ts';
+import { startSink } from '../support/sink.ts';
+import { until } from '../support/until.ts';
 
-/** How long ten alerts of a tenant take to arrive, from the first send to the last arrival, in ms. */
-export type Isolation = { alone: number; besideHanging: number; hanging: number };
+/** The time until ten alerts of a tenant are delivered, and the number of alerts of the other tenant that hang. */
+export type IsolationResult = { aloneMs: number; besideHangingMs: number; hanging: number };
 
-/** A server that takes connections and never answers. */
-const openHanging = async () => {
+/** Starts a server that accepts connections and never responds. */
+const startHangingServer = async () => {
   let connections = 0;
   const server = createServer((socket) => {
     connections++;
@@ -25,35 +27,36 @@ const openHanging = async () => {
 };
 
 /**
- * Measures what one tenant's alerts to an endpoint that hangs cost another tenant, whose endpoint is well: the same ten
- * alerts alone, and right after `events` of the other were queued, in one run.
+ * Measures how much one tenant's alerts to an endpoint that hangs delay another tenant: ten alerts alone, and ten right after
+ * `events` alerts of the other tenant were queued.
  */
-export const measureIsolation = async (events: number, workers: number): Promise<Isolation> => {
+export const measureIsolation = async (events: number, workers: number): Promise<IsolationResult> => {
   const stack = await startLocalStack({
     settings: { senderConcurrencyByType: `webhook=${workers}`, dispatchConcurrency: '4', deadLetterEmail: 'false' },
   });
-  const running = reachable(stack);
+  const running = addressesOf(stack);
   const api = connectApi(running);
   const pipeline = connectPipeline(running, api);
-  const hanging = await openHanging();
-  const sink = await openSink();
+  const hanging = await startHangingServer();
+  const sink = await startSink();
   try {
     const [noisy, quiet] = [await api.newClient(), await api.newClient()];
-    const slow = await noisy.create({ label: 'hangs', type: 'webhook', details: { url: hanging.url } });
-    const well = await quiet.create({ label: 'well', type: 'webhook', details: { url: sink.url } });
+    const hangingId = await noisy.create({ label: 'hangs', type: 'webhook', details: { url: hanging.url } });
+    const quietId = await quiet.create({ label: 'quiet', type: 'webhook', details: { url: sink.url } });
     const tenAlerts = async () => {
       const before = sink.received.length;
-      const started = Date.now();
-      await pipeline.sendEvents(Array.from({ length: 10 }, () => alarmEvent(quiet.tenant, [well])));
+      const startMs = Date.now();
+      await pipeline.sendEvents(Array.from({ length: 10 }, () => newAlarmEvent(quiet.tenant, [quietId])));
       const received = await sink.wait(before + 10);
-      return Math.max(...received.map(({ at }) => at)) - started;
+      return Math.max(...received.map(({ at }) => at)) - startMs;
     };
-    await tenAlerts(); // Warms the workers, so that a cold start is in neither figure.
-    const alone = await tenAlerts();
-    await pipeline.sendEvents(Array.from({ length: events }, () => alarmEvent(noisy.tenant, [slow])));
-    await until(async () => hanging.connections() || undefined);
-    const besideHanging = await tenAlerts();
-    return { alone, besideHanging, hanging: hanging.connections() };
+    // Warms up the sandboxes, so that neither measurement contains a cold start.
+    await tenAlerts();
+    const aloneMs = await tenAlerts();
+    await pipeline.sendEvents(Array.from({ length: events }, () => newAlarmEvent(noisy.tenant, [hangingId])));
+    await until(() => hanging.connections() > 0);
+    const besideHangingMs = await tenAlerts();
+    return { aloneMs, besideHangingMs, hanging: hanging.connections() };
   } finally {
     hanging.close();
     sink.close();

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { delivery, testRequest, testResult } from '../../shared/contracts/messages.ts';
 import { alarmEvent } from '../support/events.ts';
-import { goodDetails } from '../support/notifications.ts';
+import { validDetails } from '../support/notifications.ts';
 
-const request = { kind: 'test', tenant: 'acme', type: 'webhook', details: goodDetails.webhook };
+const request = { kind: 'test', tenant: 'acme', type: 'webhook', details: validDetails.webhook };
 
 describe('a delivery message', () => {
   const shared = { event_time_ms: 1, content_hash: 'hash', event: alarmEvent() };

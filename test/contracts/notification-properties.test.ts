@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parseChanges, parseDestination, parseNotification } from '../../shared/contracts/notification.ts';
 import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
-import { goodDetails } from '../support/notifications.ts';
-import { refusal } from '../support/refusal.ts';
+import { validDetails } from '../support/notifications.ts';
+import { rejectionDetails } from '../support/rejection.ts';
 
 /** Text of 1 to `max` code points, except NUL. */
 const text = (max: number) =>
@@ -22,7 +22,7 @@ const notification = fc.constantFrom(...notificationTypeIds).chain((type) =>
     {
       label: text(255),
       type: fc.constant(type),
-      details: stringMap(4096).map((more) => ({ ...more, ...goodDetails[type] })),
+      details: stringMap(4096).map((more) => ({ ...more, ...validDetails[type] })),
       metadata: stringMap(255),
     },
     { requiredKeys: ['label', 'type', 'details'] },
@@ -71,7 +71,7 @@ describe('any JSON value', () => {
     fc.assert(
       fc.property(anyBody, (body) => {
         for (const result of [parseNotification(body), parseDestination(body), parseChanges(body)]) {
-          expect(result.success || refusal(result)).toBeTruthy();
+          expect(result.success || rejectionDetails(result)).toBeTruthy();
         }
       }),
       { numRuns: 300 },

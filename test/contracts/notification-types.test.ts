@@ -5,16 +5,16 @@ import {
   notificationTypeIds,
   notificationTypeRecord,
 } from '../../shared/contracts/notification-types.ts';
-import { goodDetails } from '../support/notifications.ts';
-import { refusal } from '../support/refusal.ts';
+import { validDetails } from '../support/notifications.ts';
+import { rejectionDetails } from '../support/rejection.ts';
 
 /** An email address of this length, with DNS labels of valid lengths. */
 const addressOf = (length: number): string => `ops@${`${'d'.repeat(62)}.`.repeat(4).slice(0, length - 8)}.com`;
 
-const key = goodDetails.incidentrouter.api_key;
+const key = validDetails.incidentrouter.api_key;
 
 const valid: [type: string, details: Record<string, string>][] = [
-  ...Object.entries(goodDetails),
+  ...Object.entries(validDetails),
   ['email', { address: 'first.last+tag@mail.example.co.uk' }],
   ['email', { address: "o'brien@example.com" }],
   ['email', { address: 'list-owner+night=shift@example.com' }],
@@ -78,36 +78,38 @@ const invalid: [type: string, details: Record<string, string>, field: string][] 
 
 describe('the details of each type', () => {
   it.each(valid)('accept %s with %j', (type, details) => {
-    expect(refusal(parseNotification({ label: 'l', type, details }))).toBeUndefined();
+    expect(rejectionDetails(parseNotification({ label: 'l', type, details }))).toBeUndefined();
   });
 
   it.each(invalid)('reject %s with %j and name the field', (type, details, field) => {
-    expect(refusal(parseNotification({ label: 'l', type, details }))).toMatch(
+    expect(rejectionDetails(parseNotification({ label: 'l', type, details }))).toMatch(
       new RegExp(`^details\\.${field}: [^;]+$`),
     );
   });
 
   it('accept an email address of up to 254 characters (RFC 5321)', () => {
     const issuesFor = (length: number) =>
-      refusal(parseNotification({ label: 'l', type: 'email', details: { address: addressOf(length) } }));
+      rejectionDetails(parseNotification({ label: 'l', type: 'email', details: { address: addressOf(length) } }));
     expect(issuesFor(254)).toBeUndefined();
     expect(issuesFor(255)).toBe('details.address: must be an email address of at most 254 characters');
   });
 
   it('accept a URL of 4,096 characters', () => {
     const details = { url: 'https://example.com/'.padEnd(4096, 'p') };
-    expect(refusal(parseNotification({ label: 'l', type: 'webhook', details }))).toBeUndefined();
+    expect(rejectionDetails(parseNotification({ label: 'l', type: 'webhook', details }))).toBeUndefined();
   });
 
   it('report an empty value once, by its length', () => {
-    expect(refusal(parseNotification({ label: 'l', type: 'email', details: { address: '' } }))).toBe(
+    expect(rejectionDetails(parseNotification({ label: 'l', type: 'email', details: { address: '' } }))).toBe(
       'details.address: must be 1 to 4096 characters long',
     );
   });
 
   it('ignore fields in the prototype of the details', () => {
     const details: unknown = JSON.parse('{"__proto__":{"address":"ops@example.com"}}');
-    expect(refusal(parseNotification({ label: 'l', type: 'email', details }))).toMatch(/details\.address: is required/);
+    expect(rejectionDetails(parseNotification({ label: 'l', type: 'email', details }))).toMatch(
+      /details\.address: is required/,
+    );
   });
 });
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { parseChanges, parseDestination, parseNotification } from '../../shared/contracts/notification.ts';
-import { goodDetails, webhookNotification } from '../support/notifications.ts';
-import { refusal } from '../support/refusal.ts';
+import { validDetails, webhookNotification } from '../support/notifications.ts';
+import { rejectionDetails } from '../support/rejection.ts';
 
 const create = (changes: object) => parseNotification({ ...webhookNotification(), ...changes });
 
@@ -17,7 +17,7 @@ describe('a new notification', () => {
     ['255 characters outside the basic plane, which are 510 UTF-16 units', '😀'.repeat(255)],
     ['a space', ' '],
   ])('may have a label of %s', (_, label) => {
-    expect(refusal(create({ label }))).toBeUndefined();
+    expect(rejectionDetails(create({ label }))).toBeUndefined();
   });
 
   it.each([
@@ -34,7 +34,7 @@ describe('a new notification', () => {
     ['missing', undefined, 'label: is required'],
     ['null', null, 'label: is required'],
   ])('is rejected if its label is %s', (_, label, message) => {
-    expect(refusal(create({ label }))).toBe(message);
+    expect(rejectionDetails(create({ label }))).toBe(message);
   });
 
   it.each([
@@ -45,11 +45,11 @@ describe('a new notification', () => {
     ['a number', 1],
     ['a list of one type', ['webhook']],
   ])('is rejected if its type is %s', (_, type) => {
-    expect(refusal(create({ type }))).toMatch(/^type: must be one of email, webhook, .*managed$/);
+    expect(rejectionDetails(create({ type }))).toMatch(/^type: must be one of email, webhook, .*managed$/);
   });
 
   it.each([[undefined], [null]])('is rejected if its type is %s', (type) => {
-    expect(refusal(create({ type }))).toBe('type: is required');
+    expect(rejectionDetails(create({ type }))).toBe('type: is required');
   });
 
   it.each([
@@ -60,7 +60,7 @@ describe('a new notification', () => {
     ['a number', 1, 'details: must be an object of strings'],
     ['empty', {}, 'details.url: is required'],
   ])('is rejected if its details are %s and its type has required fields', (_, details, message) => {
-    expect(refusal(create({ details }))).toBe(message);
+    expect(rejectionDetails(create({ details }))).toBe(message);
   });
 
   it.each([[undefined], [null], [{}]])('of a type without fields may have the details %o', (details) => {
@@ -75,7 +75,7 @@ describe('a new notification', () => {
   });
 
   it('keeps additional entries in its details', () => {
-    const details = { ...goodDetails.webhook, ticket_queue: 'ops' };
+    const details = { ...validDetails.webhook, ticket_queue: 'ops' };
     expect(create({ details })).toMatchObject({ success: true, data: { details } });
   });
 
@@ -85,7 +85,7 @@ describe('a new notification', () => {
   });
 
   it('is rejected with all invalid fields', () => {
-    const message = refusal(
+    const message = rejectionDetails(
       parseNotification({ label: '', type: 'incidentpager', details: { extra: 1 }, metadata: { team: '' } }),
     );
     expect(message?.split('; ').toSorted()).toEqual([
@@ -97,24 +97,26 @@ describe('a new notification', () => {
   });
 
   it('is rejected with the invalid fields of its details even if its type is unknown', () => {
-    const message = refusal(parseNotification({ type: 'pigeon', details: { speed: 3 } }));
+    const message = rejectionDetails(parseNotification({ type: 'pigeon', details: { speed: 3 } }));
     expect(message?.split('; ').map((issue) => issue.split(':')[0])).toEqual(['label', 'type', 'details.speed']);
   });
 
   it.each([[[]], ['text'], [7], [true], [null], [undefined]])('is rejected if the body is %o', (body) => {
-    expect(refusal(parseNotification(body))).toBe('body: must be a JSON object');
+    expect(rejectionDetails(parseNotification(body))).toBe('body: must be a JSON object');
   });
 });
 
 describe('a destination in a test request', () => {
   it('requires type and details, but no label', () => {
-    const body = { type: 'sms', details: goodDetails.sms };
+    const body = { type: 'sms', details: validDetails.sms };
     expect(parseDestination(body)).toMatchObject({ success: true, data: body });
   });
 
   it('is rejected with all invalid fields', () => {
-    expect(refusal(parseDestination({}))).toBe('type: is required; details: is required');
-    expect(refusal(parseDestination({ type: 'email', details: { address: 'nobody' } }))).toMatch(/^details\.address: /);
+    expect(rejectionDetails(parseDestination({}))).toBe('type: is required; details: is required');
+    expect(rejectionDetails(parseDestination({ type: 'email', details: { address: 'nobody' } }))).toMatch(
+      /^details\.address: /,
+    );
   });
 });
 
@@ -129,6 +131,6 @@ describe('an update', () => {
   });
 
   it.each([[[]], ['text'], [7], [null]])('is rejected if the body is %o', (body) => {
-    expect(refusal(parseChanges(body))).toBe('body: must be a JSON object');
+    expect(rejectionDetails(parseChanges(body))).toBe('body: must be a JSON object');
   });
 });

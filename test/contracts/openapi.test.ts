@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { endpointNames, endpoints } from '../../shared/contracts/endpoints.ts';
 import { parseNotification } from '../../shared/contracts/notification.ts';
 import { openApiDocument } from '../../shared/contracts/openapi.ts';
-import { entries, goodDetails, webhookNotification } from '../support/notifications.ts';
+import { entries, validDetails, webhookNotification } from '../support/notifications.ts';
 
 describe('the OpenAPI document', () => {
   it('is valid', async () => {
@@ -47,7 +47,7 @@ describe('the schema NewNotification', () => {
   const isValid = new Ajv2020({ strict: false })
     .addSchema({ $id: 'openapi', components: openApiDocument().components })
     .compile({ $ref: 'openapi#/components/schemas/NewNotification' });
-  const { url } = goodDetails.webhook;
+  const { url } = validDetails.webhook;
 
   it.each([
     ['all attributes', { metadata: { team: 'storage' } }],

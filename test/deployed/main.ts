@@ -3,8 +3,8 @@ import { Command } from 'commander';
 import { startVitest } from 'vitest/node';
 
 const { outputs } = new Command('npm run test:deployed --')
-  .description('Runs the end-to-end tests against a deployed stack, with the AWS credentials of the environment.')
-  .requiredOption('--outputs <file>', 'what `cdk deploy --outputs-file` has written')
+  .description('Runs the end-to-end tests against a deployed stack, with the AWS credentials in the environment.')
+  .requiredOption('--outputs <file>', 'the file that `cdk deploy --outputs-file` wrote')
   .parse()
   .opts<{ outputs: string }>();
 

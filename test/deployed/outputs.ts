@@ -13,23 +13,23 @@ const outputs = z.record(
   }),
 );
 
-/** The output `QueueUrls`: for each queue its URL, and those of its retries and dead letters where it has them. */
+/** The output `QueueUrls`: the URL of each queue, and of its queues of retries and dead letters if it has them. */
 const queueUrls = z.record(
   z.string(),
   z.object({ queue: z.url(), retries: z.url().optional(), deadLetters: z.url().optional() }),
 );
 
 /**
- * How tests reach the one stack of a file that `cdk deploy --outputs-file` wrote. Its queues are those that it names itself: by
- * the beginning of their names, another stack's would be among them.
+ * Returns the addresses of the one stack in a file that `cdk deploy --outputs-file` wrote. Queues come from the outputs: a name
+ * prefix would also match the queues of other stacks.
  *
- * @throws Error where there is not exactly one stack
+ * @throws Error if the file does not contain exactly one stack
  */
-export const deployedStack = (text: string): RunningStack => {
+export const deployedAddresses = (text: string): RunningStack => {
   const stacks = Object.values(outputs.parse(JSON.parse(text)));
   const [stack, ...others] = stacks;
   if (stack === undefined || others.length > 0) {
-    throw new Error(`The file must hold the outputs of one stack, not of ${stacks.length}.`);
+    throw new Error(`The file must contain the outputs of one stack, not of ${stacks.length}.`);
   }
   const queues = Object.entries(queueUrls.parse(JSON.parse(stack.QueueUrls)));
   return {

@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config';
 
-/** The end-to-end tests against a deployed stack, without those that need a stack on this machine. */
+/** End-to-end tests against a deployed stack. Those that need a local stack are skipped. */
 export default defineConfig({
   test: {
     root: '.',
@@ -8,7 +8,7 @@ export default defineConfig({
     globalSetup: 'test/deployed/deployed-stack.ts',
     testTimeout: 120_000,
     hookTimeout: 60_000,
-    // The stack throttles its API, and is not alone in its account.
+    // The stack throttles its API and shares account quotas.
     fileParallelism: false,
     env: { GENERATED_REQUESTS: process.env.GENERATED_REQUESTS ?? '200' },
     deps: { interopDefault: false },

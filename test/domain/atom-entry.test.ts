@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import type { AlarmEvent } from '../../shared/contracts/alarm-event.ts';
 import { webhookPayload } from '../../shared/contracts/alarm-event.ts';
 import { atomEntry } from '../../shared/domain/atom-entry.ts';
-import { alarmEvent, EVENT_TIME } from '../support/events.ts';
+import { alarmEvent, EVENT_TIME_MS } from '../support/events.ts';
 
 const ATOM = 'http://www.w3.org/2005/Atom';
 
@@ -15,7 +15,10 @@ const read = (event: AlarmEvent = alarmEvent(), category = 'databases', delivery
       if (level !== 'warning') throw new Error(message);
     },
   });
-  const entry = parser.parseFromString(atomEntry(event, category, deliveryId, EVENT_TIME), 'text/xml').documentElement;
+  const entry = parser.parseFromString(
+    atomEntry(event, category, deliveryId, EVENT_TIME_MS),
+    'text/xml',
+  ).documentElement;
   const elements = (name: string): Element[] => [...(entry?.getElementsByTagNameNS(ATOM, name) ?? [])];
   return {
     root: entry?.localName,
@@ -46,7 +49,7 @@ describe('an Atom entry', () => {
   });
 
   it('has the time of the event as its update time, in RFC 3339 format', () => {
-    expect(read().text('updated')).toEqual([new Date(EVENT_TIME).toISOString()]);
+    expect(read().text('updated')).toEqual([new Date(EVENT_TIME_MS).toISOString()]);
   });
 
   it('contains the webhook payload as text', () => {

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { deliveryId, deliveryKey } from '../../shared/domain/delivery-key.ts';
 import { newNotificationId } from '../../shared/domain/notification-id.ts';
-import { alarmEvent, EVENT_TIME } from '../support/events.ts';
+import { alarmEvent, EVENT_TIME_MS } from '../support/events.ts';
 
 const id = newNotificationId();
 const keyText = (event: ReturnType<typeof alarmEvent>, notificationId: string) => {
@@ -17,7 +17,7 @@ const tenant = fc.oneof(
 );
 const eventId = fc.oneof(
   fc.string({ unit: 'binary', minLength: 1 }),
-  fc.constantFrom(`a:b:${EVENT_TIME}:OK`, `a:${EVENT_TIME}:OK`),
+  fc.constantFrom(`a:b:${EVENT_TIME_MS}:OK`, `a:${EVENT_TIME_MS}:OK`),
 );
 
 describe('the key of a delivery record', () => {
@@ -49,13 +49,13 @@ describe('the key of a delivery record', () => {
 
   it('has the partition of its notification, and sorts by the time of the event', () => {
     const at = (time: number) => deliveryKey(alarmEvent({ event_id: `acme:en:al:ch:${time}:OK` }), id);
-    const [early, late] = [at(EVENT_TIME), at(EVENT_TIME + 1)];
+    const [early, late] = [at(EVENT_TIME_MS), at(EVENT_TIME_MS + 1)];
     expect(early.pk).toBe(late.pk);
     expect(early.sk < late.sk).toBe(true);
   });
 
   it('sorts first if the event id contains no time', () => {
-    for (const event_id of ['e', 'a:b:12:OK', `${EVENT_TIME}`, 'a:99999999999999:OK']) {
+    for (const event_id of ['e', 'a:b:12:OK', `${EVENT_TIME_MS}`, 'a:99999999999999:OK']) {
       expect(deliveryKey(alarmEvent({ event_id }), id).sk).toMatch(/^0{13}#/);
     }
   });

@@ -5,22 +5,22 @@ import { isAlarmEvent } from '../../shared/contracts/alarm-event.ts';
 import { parseJson } from '../../shared/contracts/json.ts';
 import { type Delivery, delivery } from '../../shared/contracts/messages.ts';
 import { bodyForRound, deliveryBody, roundOf, sharedBody } from '../../shared/domain/delivery-message.ts';
-import { alarmEvent, EVENT_TIME } from '../support/events.ts';
+import { alarmEvent, EVENT_TIME_MS } from '../support/events.ts';
 
 const parse = (body: string): Delivery => delivery.parse(parseJson(body));
 const plan = { id: 'np', critical_state: ['ntA', 'ntB'] };
-const hashOf = (event = alarmEvent(), time = EVENT_TIME) =>
+const hashOf = (event = alarmEvent(), time = EVENT_TIME_MS) =>
   parse(deliveryBody('ntA', sharedBody(event, time))).content_hash;
 
 describe('the message of a delivery', () => {
   it('parses to the event without its plan, for any ids', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), fc.array(fc.string(), { maxLength: 3 }), (id, siblings) => {
-        const shared = sharedBody(alarmEvent({ notification_plan: plan }), EVENT_TIME);
+        const shared = sharedBody(alarmEvent({ notification_plan: plan }), EVENT_TIME_MS);
         expect(parse(deliveryBody(id, shared, siblings))).toEqual({
           notification_id: id,
           ...(siblings.length > 0 && { siblings }),
-          event_time_ms: EVENT_TIME,
+          event_time_ms: EVENT_TIME_MS,
           content_hash: hashOf(),
           event: alarmEvent(),
         });
@@ -32,27 +32,27 @@ describe('the message of a delivery', () => {
     const text = JSON.stringify(alarmEvent()).replace('{', '{"big":18446744073709551615,"__proto__":{"a":1},');
     const event = parseJson(text);
     if (!isAlarmEvent(event)) throw new Error('not an alarm event');
-    const body = deliveryBody('ntA', sharedBody(event, EVENT_TIME));
+    const body = deliveryBody('ntA', sharedBody(event, EVENT_TIME_MS));
     expect(body).toContain('"big":18446744073709551615,"__proto__":{"a":1}');
     expect(bodyForRound(parse(body), 2)).toContain('"big":18446744073709551615,"__proto__":{"a":1}');
   });
 
   it('escapes the characters that SQS rejects', () => {
     const event = alarmEvent({ alarm: { id: 'a', label: '\ufffe\uffff\u0000\ud800😀' } });
-    const body = deliveryBody('ntA', sharedBody(event, EVENT_TIME));
+    const body = deliveryBody('ntA', sharedBody(event, EVENT_TIME_MS));
     expect(isValidContent(body)).toBe(true);
     expect(parse(body).event).toEqual(event);
   });
 
   it('has the declared length in bytes', () => {
-    const shared = sharedBody(alarmEvent({ alarm: { id: 'ä😀' } }), EVENT_TIME);
+    const shared = sharedBody(alarmEvent({ alarm: { id: 'ä😀' } }), EVENT_TIME_MS);
     expect(Buffer.byteLength(deliveryBody('ntA', shared))).toBe(
       shared.bytes + Buffer.byteLength(deliveryBody('ntA', { tail: '' })),
     );
   });
 
   it('is for the first round by default, and contains the round of a dead letter', () => {
-    const first = parse(deliveryBody('ntA', sharedBody(alarmEvent(), EVENT_TIME), ['ntB']));
+    const first = parse(deliveryBody('ntA', sharedBody(alarmEvent(), EVENT_TIME_MS), ['ntB']));
     expect(roundOf(first)).toBe(1);
     const second = parse(bodyForRound(first, 2));
     expect(second).toEqual({ ...first, round: 2 });
@@ -63,7 +63,7 @@ describe('the message of a delivery', () => {
 describe('the digest of an event', () => {
   it('does not depend on the plan, the event time or white space', () => {
     expect(hashOf(alarmEvent({ notification_plan: plan }))).toBe(hashOf());
-    expect(hashOf(alarmEvent(), EVENT_TIME + 1)).toBe(hashOf());
+    expect(hashOf(alarmEvent(), EVENT_TIME_MS + 1)).toBe(hashOf());
     const spaced: unknown = JSON.parse(JSON.stringify(alarmEvent(), undefined, 2));
     expect(isAlarmEvent(spaced) && hashOf(spaced)).toBe(hashOf());
   });

@@ -11,14 +11,14 @@ import {
   withStatus,
 } from '../../shared/domain/delivery-record.ts';
 import { newNotificationId } from '../../shared/domain/notification-id.ts';
-import { alarmEvent, EVENT_TIME } from '../support/events.ts';
+import { alarmEvent, EVENT_TIME_MS } from '../support/events.ts';
 
-const NOW = EVENT_TIME + 1_234;
+const NOW = EVENT_TIME_MS + 1_234;
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const initial = (changes = {}, content_hash = 'hash') =>
   claimedRecord(
-    { event: alarmEvent(changes), notification_id: newNotificationId(), event_time_ms: EVENT_TIME, content_hash },
+    { event: alarmEvent(changes), notification_id: newNotificationId(), event_time_ms: EVENT_TIME_MS, content_hash },
     'claim1',
     NOW,
   );

@@ -4,9 +4,9 @@ import { isAlarmEvent } from '../../shared/contracts/alarm-event.ts';
 import { parseJson } from '../../shared/contracts/json.ts';
 import { claimedLock, eventTime, incidentKey, lockRetryDelayMs } from '../../shared/domain/incident.ts';
 import { newNotificationId } from '../../shared/domain/notification-id.ts';
-import { alarmEvent, EVENT_TIME } from '../support/events.ts';
+import { alarmEvent, EVENT_TIME_MS } from '../support/events.ts';
 
-const NOW = EVENT_TIME + 500;
+const NOW = EVENT_TIME_MS + 500;
 const id = newNotificationId();
 const at = (timestamp: unknown, event_id = 'e') => alarmEvent({ event_id, details: { state: 'OK', timestamp } });
 
@@ -45,7 +45,7 @@ describe('the time of an event', () => {
   });
 
   it.each([undefined, null, '123', {}, -1])('is the timestamp in its id if its details have %o', (timestamp) => {
-    expect(eventTime(at(timestamp, alarmEvent().event_id), NOW)).toBe(EVENT_TIME);
+    expect(eventTime(at(timestamp, alarmEvent().event_id), NOW)).toBe(EVENT_TIME_MS);
   });
 
   it('is when SQS accepted it if it has no timestamp', () => {
@@ -53,7 +53,7 @@ describe('the time of an event', () => {
   });
 
   it.each([
-    ['the producer uses nanoseconds', EVENT_TIME * 1_000_000],
+    ['the producer uses nanoseconds', EVENT_TIME_MS * 1_000_000],
     ['the clock of the producer is a day ahead', NOW + 86_400_000],
     ['the clock of the producer is a second ahead', NOW + 1_000],
   ])('is never later than SQS accepted it: %s', (_, timestamp) => {
@@ -65,7 +65,7 @@ describe('the time of an event', () => {
     const event = parseJson(
       '{"event_id":"e","tenant_id":"t","details":{"state":"OK","timestamp":1.7e12},"entity":{"id":"e"},"alarm":{"id":"a"}}',
     );
-    expect(isAlarmEvent(event) && eventTime(event, NOW)).toBe(EVENT_TIME);
+    expect(isAlarmEvent(event) && eventTime(event, NOW)).toBe(EVENT_TIME_MS);
   });
 });
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { continuationBody, type PlannedEvent, planEvent } from '../../shared/domain/planned-event.ts';
-import { alarmEvent, EVENT_TIME } from '../support/events.ts';
+import { alarmEvent, EVENT_TIME_MS } from '../support/events.ts';
 
-const SENT_AT_MS = EVENT_TIME + 1_000;
+const SENT_AT_MS = EVENT_TIME_MS + 1_000;
 const ids = Array.from({ length: 26 }, (_, index) => `nt${index}`);
 const body = (changes = {}) => JSON.stringify(alarmEvent({ notification_plan: { critical_state: ids }, ...changes }));
 const planned = (text: string): PlannedEvent => {
@@ -16,7 +16,7 @@ describe('a planned event', () => {
     expect(planned(body())).toMatchObject({
       ids,
       isContinuation: false,
-      eventTimeMs: EVENT_TIME,
+      eventTimeMs: EVENT_TIME_MS,
       sentAtMs: SENT_AT_MS,
     });
   });

@@ -1,11 +1,13 @@
 import { Webhook } from 'standardwebhooks';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';
-import { openSink, payload } from '../support/sink-of-test.ts';
+import { newAlarmEvent } from '../support/events.ts';
+import { validDetails } from '../support/notifications.ts';
+import { openSink, payload } from '../support/test-sink.ts';
 import { type Client, documents, isLocal, newClient, table } from './support/api.ts';
-import { alarmEvent, deadLetter, deliveries, delivery, inbox, sendEvents, sent } from './support/pipeline.ts';
+import { deadLetter, deliveries, delivery, inbox, sendEvents, sent } from './support/pipeline.ts';
 
-const router = { api_key: '7b9c1d1e-3f5a-4c2b-8d6e-0a1b2c3d4e5f', routing_key: 'team' };
+const router = { ...validDetails.incidentrouter, routing_key: 'team' };
 
 describe.runIf(isLocal)('an alarm event', () => {
   let client: Client;
@@ -14,10 +16,10 @@ describe.runIf(isLocal)('an alarm event', () => {
   });
   const toWebhook = (url: string) => client.create({ label: 'w', type: 'webhook', details: { url } });
 
-  it('reaches a webhook, signed, with the seven fields of the payload and nothing else', async () => {
+  it('reaches a webhook as a signed request with exactly the seven payload fields', async () => {
     const sink = await openSink();
     const id = await toWebhook(sink.url);
-    const event = { ...alarmEvent(client.tenant, [id]), txn: 'not for receivers' };
+    const event = newAlarmEvent(client.tenant, [id], { txn: 'not part of the payload' });
     await sendEvents([event]);
     const [received] = await sink.wait(1);
     const { event_id, log_entry_id, details, entity, check, alarm, tenant_id } = event;
@@ -41,11 +43,11 @@ describe.runIf(isLocal)('an alarm event', () => {
     await delivery(client.tenant, id, 'delivered');
   });
 
-  it('passes on what it does not know, to the last digit', async () => {
+  it('reaches a webhook with unknown fields and large numbers unchanged', async () => {
     const sink = await openSink();
     const id = await toWebhook(sink.url);
     const event = JSON.stringify({
-      ...alarmEvent(client.tenant, [id]),
+      ...newAlarmEvent(client.tenant, [id]),
       details: { state: 'CRITICAL', own: { deep: ['ü', 1.5] } },
     });
     await sendEvents([
@@ -57,58 +59,64 @@ describe.runIf(isLocal)('an alarm event', () => {
     );
   });
 
-  it('reaches an inbox, a phone, a pager, a router, a feed, the technical contacts and the operators', async () => {
+  it('reaches email, SMS, pager, router, feed, technical contacts and operators', async () => {
     const contact = `contact-${client.tenant.toLowerCase()}@example.com`;
     await createAccountRepository(documents, table('Accounts')).setTechnicalContacts(client.tenant, [contact]);
-    const address = `mail-${client.tenant.toLowerCase()}@example.com`;
+    const address = `email-${client.tenant.toLowerCase()}@example.com`;
     const phone = `+1202${String(Date.now()).slice(-7)}`;
     const ids = [
-      await client.create({ label: 'm', type: 'email', details: { address } }),
+      await client.create({ label: 'e', type: 'email', details: { address } }),
       await client.create({ label: 's', type: 'sms', details: { phone_number: phone } }),
-      await client.create({ label: 'p', type: 'incidentpager', details: { service_key: 'key1' } }),
+      await client.create({ label: 'p', type: 'incidentpager', details: validDetails.incidentpager }),
       await client.create({ label: 'r', type: 'incidentrouter', details: router }),
-      await client.create({ label: 'f', type: 'atomfeed', details: { category: 'db' } }),
+      await client.create({ label: 'f', type: 'atomfeed', details: validDetails.atomfeed }),
       await client.create({ label: 'o', type: 'managed' }),
       'ntTechnicalContactsEmail',
     ];
-    const event = alarmEvent(client.tenant, ids);
+    const event = newAlarmEvent(client.tenant, ids);
     await sendEvents([event]);
 
-    const [mail] = await sent(1, (one) => one.kind === 'email' && one.to.includes(address));
-    expect(mail).toMatchObject({
+    const [email] = await sent(1, (message) => message.kind === 'email' && message.to.includes(address));
+    expect(email).toMatchObject({
       subject: '[CRITICAL] web-1: Disk space',
-      text: expect.stringContaining('Disk is 97 % full'),
+      text: expect.stringContaining('Disk is full'),
     });
-    await sent(1, (one) => one.kind === 'email' && one.to.includes(contact));
-    const [text] = await sent(1, (one) => one.kind === 'sms' && one.to === phone);
-    expect(text).toMatchObject({ text: '[CRITICAL] web-1: Disk space: Disk is 97 % full' });
-    const [page] = await sent(1, (one) => one.kind === 'incidentpager' && one.body.includes(event.event_id));
+    await sent(1, (message) => message.kind === 'email' && message.to.includes(contact));
+    const [sms] = await sent(1, (message) => message.kind === 'sms' && message.to === phone);
+    expect(sms).toMatchObject({ text: '[CRITICAL] web-1: Disk space: Disk is full' });
+    const [page] = await sent(
+      1,
+      (message) => message.kind === 'incidentpager' && message.body.includes(event.event_id),
+    );
     expect(JSON.parse(page && 'body' in page ? page.body : '')).toMatchObject({
-      service_key: 'key1',
+      service_key: validDetails.incidentpager.service_key,
       event_type: 'trigger',
     });
-    const [routed] = await sent(1, (one) => one.kind === 'incidentrouter' && one.body.includes(event.event_id));
-    expect(routed).toMatchObject({ path: `/router/${router.api_key}/${router.routing_key}` });
-    expect(JSON.parse(routed && 'body' in routed ? routed.body : '')).toMatchObject({
+    const [routerEvent] = await sent(
+      1,
+      (message) => message.kind === 'incidentrouter' && message.body.includes(event.event_id),
+    );
+    expect(routerEvent).toMatchObject({ path: `/router/${router.api_key}/${router.routing_key}` });
+    expect(JSON.parse(routerEvent && 'body' in routerEvent ? routerEvent.body : '')).toMatchObject({
       message_type: 'CRITICAL',
       event_id: event.event_id,
     });
-    const [entry] = await sent(1, (one) => one.kind === 'atomfeed' && one.body.includes(event.event_id));
-    expect(entry).toMatchObject({ body: expect.stringContaining('term="monitoring.alerts.db"') });
-    const [told] = await sent(1, (one) => one.kind === 'managed' && one.text.includes(event.event_id));
-    expect(told).toMatchObject({ text: expect.stringMatching(new RegExp(`^Tenant: ${client.tenant}\n`)) });
+    const [entry] = await sent(1, (message) => message.kind === 'atomfeed' && message.body.includes(event.event_id));
+    expect(entry).toMatchObject({ body: expect.stringContaining('term="monitoring.alerts.databases"') });
+    const [managed] = await sent(1, (message) => message.kind === 'managed' && message.text.includes(event.event_id));
+    expect(managed).toMatchObject({ text: expect.stringMatching(new RegExp(`^Tenant: ${client.tenant}\n`)) });
     for (const id of ids) await delivery(client.tenant, id, 'delivered');
   });
 
-  it('notifies only those that the plan lists for its state, once each, and only if the state changed', async () => {
+  it('goes once to each notification listed for the new state, and only when the state changes', async () => {
     const sink = await openSink();
     const [critical, ok] = [await toWebhook(`${sink.url}/critical`), await toWebhook(`${sink.url}/ok`)];
     const plan = { id: 'np', critical_state: [critical, critical], ok_state: [ok] };
-    const unchanged = alarmEvent(client.tenant, [], { notification_plan: plan, previous_state: 'CRITICAL' });
-    const changed = alarmEvent(client.tenant, [], { notification_plan: plan });
-    const recovered = alarmEvent(client.tenant, [], { notification_plan: plan, state: 'OK' });
-    const unplanned = alarmEvent(client.tenant, [], { notification_plan: plan, state: 'WARNING' });
-    const first = alarmEvent(client.tenant, [], { notification_plan: plan, previous_state: null });
+    const unchanged = newAlarmEvent(client.tenant, [], { notification_plan: plan, previous_state: 'CRITICAL' });
+    const changed = newAlarmEvent(client.tenant, [], { notification_plan: plan });
+    const recovered = newAlarmEvent(client.tenant, [], { notification_plan: plan, state: 'OK' });
+    const unplanned = newAlarmEvent(client.tenant, [], { notification_plan: plan, state: 'WARNING' });
+    const first = newAlarmEvent(client.tenant, [], { notification_plan: plan, previous_state: null });
     await sendEvents([unchanged, unplanned, changed, recovered, first]);
     await sink.wait(3);
     const got = sink.received.map(({ path, body }) => [path, payload.parse(JSON.parse(body)).event_id]);
@@ -121,47 +129,47 @@ describe.runIf(isLocal)('an alarm event', () => {
     );
   });
 
-  it("is not sent to another tenant's notification or to an unknown one, and its neighbours arrive", async () => {
-    const [own, foreign] = [await openSink(), await openSink()];
+  it("is not delivered to another tenant's or an unknown notification, and its other deliveries arrive", async () => {
+    const [ownSink, otherSink] = [await openSink(), await openSink()];
     const other = await newClient();
-    const foreignId = await other.create({ label: 'f', type: 'webhook', details: { url: foreign.url } });
-    const ownId = await toWebhook(own.url);
-    const mixed = alarmEvent(client.tenant, [foreignId, 'nt01ARZ3NDEKTSV4RRFFQ69G5FAV', '__proto__', ownId]);
-    const neighbour = alarmEvent(client.tenant, [ownId]);
-    await sendEvents([mixed, neighbour]);
-    await own.wait(2);
-    expect(foreign.received).toHaveLength(0);
-    expect(await deliveries(client.tenant, foreignId)).toEqual([]);
+    const otherId = await other.create({ label: 'f', type: 'webhook', details: { url: otherSink.url } });
+    const ownId = await toWebhook(ownSink.url);
+    const mixed = newAlarmEvent(client.tenant, [otherId, 'nt01ARZ3NDEKTSV4RRFFQ69G5FAV', '__proto__', ownId]);
+    const next = newAlarmEvent(client.tenant, [ownId]);
+    await sendEvents([mixed, next]);
+    await ownSink.wait(2);
+    expect(otherSink.received).toHaveLength(0);
+    expect(await deliveries(client.tenant, otherId)).toEqual([]);
   });
 
-  it('that is none goes to the dead-letter queue as it came, with the reason, and its neighbours arrive', async () => {
+  it('that is invalid is dead-lettered unchanged with a reason, and the valid events of its batch arrive', async () => {
     const sink = await openSink();
     const id = await toWebhook(sink.url);
-    const mark = `poison-${client.tenant}`;
-    const good = alarmEvent(client.tenant, [id]);
-    const { details: _details, ...withoutDetails } = alarmEvent(client.tenant, [id], { mark });
-    const poison = [
+    const mark = `invalid-${client.tenant}`;
+    const valid = newAlarmEvent(client.tenant, [id]);
+    const { details: _details, ...withoutDetails } = newAlarmEvent(client.tenant, [id], { mark });
+    const invalid = [
       `{not json ${mark}`,
       `"${mark}"`,
-      JSON.stringify({ ...good, tenant_id: 'has space', mark }),
-      JSON.stringify({ ...good, details: { state: 'UNKNOWN' }, mark }),
-      JSON.stringify({ ...good, notification_plan: { critical_state: 'nt1' }, mark }),
+      JSON.stringify({ ...valid, tenant_id: 'has space', mark }),
+      JSON.stringify({ ...valid, details: { state: 'UNKNOWN' }, mark }),
+      JSON.stringify({ ...valid, notification_plan: { critical_state: 'nt1' }, mark }),
       JSON.stringify(withoutDetails),
     ];
-    await sendEvents([...poison, good]);
+    await sendEvents([...invalid, valid]);
     await sink.wait(1);
-    for (const body of poison) {
-      const dead = await deadLetter('AlarmEvents', (text) => text === body);
-      expect(dead.attributes).toMatchObject({ reason: 'malformed', cause: 'service' });
+    for (const body of invalid) {
+      const letter = await deadLetter('AlarmEvents', (text) => text === body);
+      expect(letter.attributes).toMatchObject({ reason: 'malformed', cause: 'service' });
     }
     expect(sink.received).toHaveLength(1);
   });
 
-  it('of nearly a megabyte arrives, and one that is larger is dead-lettered', async () => {
+  it('of 890 KiB arrives, and one of 950 KiB is dead-lettered', async () => {
     const sink = await openSink();
     const id = await toWebhook(sink.url);
     const sized = (bytes: number) => {
-      const event = alarmEvent(client.tenant, [id], { filler: '' });
+      const event = newAlarmEvent(client.tenant, [id], { filler: '' });
       return JSON.stringify({
         ...event,
         alarm: { ...event.alarm, filler: 'x'.repeat(bytes - JSON.stringify(event).length) },
@@ -178,23 +186,23 @@ describe.runIf(isLocal)('an alarm event', () => {
     });
   });
 
-  it('sent many times reaches a notification once', async () => {
+  it('sent 20 times is delivered once', async () => {
     const sink = await openSink();
     const id = await toWebhook(sink.url);
-    const event = alarmEvent(client.tenant, [id]);
+    const event = newAlarmEvent(client.tenant, [id]);
     await sendEvents(Array.from({ length: 20 }, () => event));
     await sink.wait(1);
     await delivery(client.tenant, id, 'delivered');
-    const last = alarmEvent(client.tenant, [id]);
+    const last = newAlarmEvent(client.tenant, [id]);
     await sendEvents([event, last]);
     await sink.wait(1, ({ body }) => body.includes(last.event_id));
     expect(sink.received.filter(({ body }) => body.includes(event.event_id))).toHaveLength(1);
   });
 
-  it('is tried again after a failure, with the same webhook-id, and arrives once the receiver is back', async () => {
+  it('is retried with the same webhook-id until the receiver accepts it', async () => {
     const sink = await openSink((response, _request, index) => response.writeHead(index < 2 ? 500 : 200).end());
     const id = await toWebhook(sink.url);
-    await sendEvents([alarmEvent(client.tenant, [id])]);
+    await sendEvents([newAlarmEvent(client.tenant, [id])]);
     const attempts = await sink.wait(3);
     expect(new Set(attempts.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
     const record = await delivery(client.tenant, id, 'delivered');
@@ -206,49 +214,52 @@ describe.runIf(isLocal)('an alarm event', () => {
     ]);
   });
 
-  it('that a receiver refuses for good is dead-lettered with the reason, and its owner hears of it once a day', async () => {
+  it('rejected with 410 is dead-lettered with a reason, and the technical contacts get one notice per day', async () => {
     const contact = `owner-${client.tenant.toLowerCase()}@example.com`;
     await createAccountRepository(documents, table('Accounts')).setTechnicalContacts(client.tenant, [contact]);
     const sink = await openSink((response) => response.writeHead(410).end());
     const id = await toWebhook(sink.url);
-    const events = [alarmEvent(client.tenant, [id]), alarmEvent(client.tenant, [id])];
+    const events = [newAlarmEvent(client.tenant, [id]), newAlarmEvent(client.tenant, [id])];
     await sendEvents(events);
     for (const { event_id } of events) {
-      const dead = await deadLetter('webhook', (text) => text.includes(event_id));
-      expect(dead.attributes).toMatchObject({ reason: 'http_status', cause: 'destination', attempts: '1' });
+      const letter = await deadLetter('webhook', (text) => text.includes(event_id));
+      expect(letter.attributes).toMatchObject({ reason: 'http_status', cause: 'destination', attempts: '1' });
     }
     expect(sink.received).toHaveLength(2);
-    const [notice] = await sent(1, (one) => one.kind === 'email' && one.to.includes(contact) && one.text.includes(id));
+    const [notice] = await sent(
+      1,
+      (message) => message.kind === 'email' && message.to.includes(contact) && message.text.includes(id),
+    );
     expect(notice).toMatchObject({ subject: expect.stringContaining('Alerts could not be delivered') });
     await delivery(client.tenant, 'ntTechnicalContactsEmail', 'delivered');
     const notices = (await inbox()).filter(
-      (one) => one.kind === 'email' && one.to.includes(contact) && one.text.includes(id),
+      (message) => message.kind === 'email' && message.to.includes(contact) && message.text.includes(id),
     );
     expect(notices).toHaveLength(1);
   });
 
-  it('for a notification that was deleted or changed meanwhile follows what it is now', async () => {
-    const fixed = await openSink();
-    const broken = await openSink((response) => response.writeHead(500).end());
-    const id = await toWebhook(broken.url);
-    await sendEvents([alarmEvent(client.tenant, [id])]);
-    await broken.wait(1);
-    await client.put(`/notifications/${id}`, { details: { url: fixed.url } });
-    await fixed.wait(1);
+  it('waiting for a retry goes to the current destination of its notification, or is cancelled if that is deleted', async () => {
+    const working = await openSink();
+    const failing = await openSink((response) => response.writeHead(500).end());
+    const id = await toWebhook(failing.url);
+    await sendEvents([newAlarmEvent(client.tenant, [id])]);
+    await failing.wait(1);
+    await client.put(`/notifications/${id}`, { details: { url: working.url } });
+    await working.wait(1);
 
-    const gone = await toWebhook(broken.url);
-    const event = alarmEvent(client.tenant, [gone]);
+    const deleted = await toWebhook(failing.url);
+    const event = newAlarmEvent(client.tenant, [deleted]);
     await sendEvents([event]);
-    await broken.wait(1, ({ body }) => body.includes(event.event_id));
-    await client.delete(`/notifications/${gone}`);
-    await delivery(client.tenant, gone, 'cancelled');
+    await failing.wait(1, ({ body }) => body.includes(event.event_id));
+    await client.delete(`/notifications/${deleted}`);
+    await delivery(client.tenant, deleted, 'cancelled');
 
     const address = `changed-${client.tenant.toLowerCase()}@example.com`;
-    const changed = await toWebhook(broken.url);
-    const last = alarmEvent(client.tenant, [changed]);
+    const changed = await toWebhook(failing.url);
+    const last = newAlarmEvent(client.tenant, [changed]);
     await sendEvents([last]);
-    await broken.wait(1, ({ body }) => body.includes(last.event_id));
+    await failing.wait(1, ({ body }) => body.includes(last.event_id));
     await client.put(`/notifications/${changed}`, { type: 'email', details: { address } });
-    await sent(1, (one) => one.kind === 'email' && one.to.includes(address));
+    await sent(1, (message) => message.kind === 'email' && message.to.includes(address));
   });
 });

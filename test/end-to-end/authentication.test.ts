@@ -4,7 +4,7 @@ import { endpointNames, endpoints } from '../../shared/contracts/endpoints.ts';
 import { tokenHash } from '../../shared/domain/token.ts';
 import { call, documents, newClient, newTenant, table, tokenFor } from './support/api.ts';
 
-const addresses = endpointNames.map((name) => {
+const operations = endpointNames.map((name) => {
   const { method, path, permission } = endpoints[name];
   return {
     name,
@@ -15,8 +15,8 @@ const addresses = endpointNames.map((name) => {
 });
 
 describe('authentication', () => {
-  describe.each(addresses)('$name', ({ method, path, permission }) => {
-    it('answers 401 without a token, and with any that is not valid, whatever else is wrong', async () => {
+  describe.each(operations)('$name', ({ method, path, permission }) => {
+    it('returns 401 without a valid token, even if the body is invalid too', async () => {
       const valid = await tokenFor(newTenant());
       const tampered = valid.slice(0, -1) + (valid.endsWith('A') ? 'B' : 'A');
       for (const token of [
@@ -28,25 +28,25 @@ describe('authentication', () => {
         `${valid} `.trimEnd().toLowerCase(),
         'x'.repeat(5_000),
       ]) {
-        const answer = await call(method, path, { token, ...(method !== 'GET' && { body: '{not json' }) });
-        expect(answer.status, String(token)).toBe(401);
-        expect(answer.body).toMatchObject({ type: 'unauthorizedError', code: 401 });
+        const response = await call(method, path, { token, ...(method !== 'GET' && { body: '{not json' }) });
+        expect(response.status, String(token)).toBe(401);
+        expect(response.body).toMatchObject({ type: 'unauthorizedError', code: 401 });
       }
     });
 
-    it('asks for the permission before it looks at the request', async () => {
+    it('checks the role before it validates the request', async () => {
       for (const role of ['observer', 'creator', 'admin'] as const) {
         const token = await tokenFor(newTenant(), role);
-        const answer = await call(method, path, { token, ...(method !== 'GET' && { body: '{not json' }) });
+        const response = await call(method, path, { token, ...(method !== 'GET' && { body: '{not json' }) });
         const allowed = { admin: true, creator: permission !== 'delete', observer: permission === 'read' }[role];
-        // The default notification can be deleted by nobody: there the details tell who refused.
-        const refusedByRole = answer.status === 403 && answer.text.includes(`role ${role}`);
-        expect(refusedByRole, `${role} ${answer.status}`).toBe(!allowed);
+        // Deleting the default notification is 403 for every role: the details name the reason.
+        const refusedByRole = response.status === 403 && response.text.includes(`role ${role}`);
+        expect(refusedByRole, `${role} ${response.status}`).toBe(!allowed);
       }
     });
   });
 
-  it('refuses a token after it has expired, and one that was never issued', async () => {
+  it('rejects an expired token, and one that was never issued', async () => {
     const tokens = table('Tokens');
     const token = await tokenFor(newTenant());
     const key = { pk: tokenHash(token) };
@@ -61,7 +61,7 @@ describe('authentication', () => {
     expect((await call('GET', '/notifications', { token })).status).toBe(401);
   });
 
-  it('answers an unknown path or method with 404 in the shape of every error', async () => {
+  it('returns 404 in the common error format for an unknown path or method', async () => {
     const { token } = await newClient();
     for (const [method, path] of [
       ['GET', '/nothing'],
@@ -73,9 +73,9 @@ describe('authentication', () => {
       ['GET', '//notifications'],
       ['GET', '/notifications/a/b/c'],
     ] as const) {
-      const answer = await call(method, path, { token });
-      expect([path, answer.status]).toEqual([path, 404]);
-      expect(answer.body).toEqual({
+      const response = await call(method, path, { token });
+      expect([path, response.status]).toEqual([path, 404]);
+      expect(response.body).toEqual({
         type: 'notFoundError',
         code: 404,
         message: expect.any(String),

@@ -1,16 +1,12 @@
 import { beforeAll, describe, expect, inject, it } from 'vitest';
-import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
+import { type NotificationTypeId, notificationTypeIds } from '../../shared/contracts/notification-types.ts';
+import { destinationsAt, entries, validDetails } from '../support/notifications.ts';
 import { type Client, newClient, webhook } from './support/api.ts';
 
-const valid: Record<(typeof notificationTypeIds)[number], object> = {
-  email: { address: 'ops@example.com' },
-  webhook: { url: 'https://example.com/hook?a=b' },
-  incidentpager: { service_key: 'a1B2', service_endpoint: 'https://pager.example.com/create' },
-  sms: { phone_number: '+12025550123' },
-  incidentrouter: { api_key: '7b9c1d1e-3f5a-4c2b-8d6e-0a1b2c3d4e5f', routing_key: 'team_a.b-c' },
-  atomfeed: { category: 'databases' },
-  technicalContactsEmail: {},
-  managed: {},
+/** A destination of each type with its optional fields. */
+const destinations: Record<NotificationTypeId, object> = {
+  ...destinationsAt('https://destinations.example.com'),
+  incidentrouter: { ...validDetails.incidentrouter, routing_key: 'team_a.b-c' },
 };
 
 describe('creating a notification', () => {
@@ -19,23 +15,23 @@ describe('creating a notification', () => {
     client = await newClient('creator');
   });
 
-  it('answers 201 without a body, and the Location of what it made', async () => {
-    const answer = await client.post('/notifications', webhook);
-    expect(answer.status).toBe(201);
-    expect(answer.text).toBe('');
-    const location = answer.headers.get('location') ?? '';
+  it('returns 201 with an empty body and the Location of the notification', async () => {
+    const response = await client.post('/notifications', webhook);
+    expect(response.status).toBe(201);
+    expect(response.text).toBe('');
+    const location = response.headers.get('location') ?? '';
     expect(location).toMatch(new RegExp(`^${inject('stack').base_url}/notifications/nt[0-9A-Z]{26}$`));
     const read = await client.get(location);
     expect(read.body).toEqual({ id: location.split('/').at(-1), ...webhook });
   });
 
-  it.each(notificationTypeIds)('takes a notification of type %s and gives it back as it was', async (type) => {
-    const notification = { label: `A ${type}`, type, details: valid[type], metadata: { team: 'ops' } };
+  it.each(notificationTypeIds)('stores a notification of type %s unchanged', async (type) => {
+    const notification = { label: `A ${type}`, type, details: destinations[type], metadata: { team: 'ops' } };
     const id = await client.create(notification);
     expect((await client.get(`/notifications/${id}`)).body).toEqual({ id, ...notification });
   });
 
-  it('keeps what a client adds to details, keys such as __proto__ included', async () => {
+  it('keeps additional details and metadata, including keys such as __proto__', async () => {
     const details = '{"url":"https://example.com/","__proto__":"a","constructor":"b","toString":"c","own":"d"}';
     const metadata = '{"__proto__":"x","hasOwnProperty":"y"}';
     const { headers } = await client.post(
@@ -47,40 +43,47 @@ describe('creating a notification', () => {
     expect(text).toContain(`"metadata":${metadata}`);
   });
 
-  it('ignores keys that it does not know, and takes null for absent', async () => {
-    const id = await client.create({ ...webhook, id: 'mine', who: 'me', why: null, metadata: null, tenant: 'other' });
+  it('ignores unknown keys, and treats null as absent', async () => {
+    const id = await client.create({
+      ...webhook,
+      id: 'mine',
+      owner: 'me',
+      reason: null,
+      metadata: null,
+      tenant: 'other',
+    });
     expect(id).not.toBe('mine');
     expect((await client.get(`/notifications/${id}`)).body).toEqual({ id, ...webhook });
   });
 
-  it('takes a body without a content type, or with a charset', async () => {
+  it('accepts a body with any content type or none', async () => {
     const { call } = await import('./support/api.ts');
     for (const type of ['text/plain', 'application/json; charset=utf-8', 'application/octet-stream', '']) {
-      const answer = await call('POST', '/notifications', {
+      const response = await call('POST', '/notifications', {
         token: client.token,
         body: new TextEncoder().encode(JSON.stringify({ ...webhook, label: 'Größe 😀' })),
         headers: type === '' ? {} : { 'content-type': type },
       });
-      expect(answer.status).toBe(201);
-      expect((await client.get(answer.headers.get('location') ?? '')).body).toMatchObject({ label: 'Größe 😀' });
+      expect(response.status).toBe(201);
+      expect((await client.get(response.headers.get('location') ?? '')).body).toMatchObject({ label: 'Größe 😀' });
     }
   });
 
-  it('takes a type without fields with no details at all', async () => {
+  it('accepts a type without fields without details', async () => {
     const id = await client.create({ label: 'Ops', type: 'managed' });
     expect((await client.get(`/notifications/${id}`)).body).toEqual({ id, label: 'Ops', type: 'managed', details: {} });
   });
 
-  it('names every field that is wrong, with its rule', async () => {
-    const answer = await client.post('/notifications', {
+  it('returns 400 with every invalid field and its rule', async () => {
+    const response = await client.post('/notifications', {
       label: '',
       type: 'webhook',
       details: { url: 'ftp://example.com', empty: '' },
       metadata: { number: 7 },
     });
-    expect(answer.status).toBe(400);
-    expect(answer.headers.get('content-type')).toBe('application/json');
-    expect(answer.body).toEqual({
+    expect(response.status).toBe(400);
+    expect(response.headers.get('content-type')).toBe('application/json');
+    expect(response.body).toEqual({
       type: 'badRequest',
       code: 400,
       message: 'The request holds an invalid value.',
@@ -93,18 +96,16 @@ describe('creating a notification', () => {
       'details.empty: ',
       'metadata.number: must be a string',
     ]) {
-      expect(answer.text).toContain(field);
+      expect(response.text).toContain(field);
     }
   });
 
-  it('keeps the largest notification that the limits allow: 256 entries of 4096 characters of four bytes', async () => {
-    const entries = (amount: number, name: string, value: string) =>
-      Object.fromEntries(Array.from({ length: amount }, (_, index) => [`${name}${index}`, value]));
+  it('stores the largest allowed notification: 256 entries of 4,096 four-byte characters', async () => {
     const notification = {
       label: '😀'.repeat(255),
       type: 'webhook',
-      details: { url: 'https://example.com/', ...entries(255, 'key', '😀'.repeat(4_096)) },
-      metadata: entries(256, 'm', 'é'.repeat(255)),
+      details: { url: 'https://example.com/', ...entries(255, '😀'.repeat(4_096)) },
+      metadata: entries(256, 'é'.repeat(255)),
     };
     const id = await client.create(notification);
     expect((await client.get(`/notifications/${id}`)).body).toEqual({ id, ...notification });
@@ -113,17 +114,17 @@ describe('creating a notification', () => {
     expect((await client.get(`/notifications?id=${id}`)).body).toMatchObject({ values: [{ id }] });
   });
 
-  it('refuses with 413 what could never be read in one answer', async () => {
+  it('returns 413 for a notification that would not fit into a response', async () => {
     const details = Object.fromEntries(Array.from({ length: 255 }, (_, index) => [`k${index}`, '"'.repeat(4_096)]));
     const metadata = Object.fromEntries(
       Array.from({ length: 256 }, (_, index) => [`${'"'.repeat(250)}${index}`, '"'.repeat(255)]),
     );
-    const tooLarge = { label: 'l', type: 'webhook', details: { url: 'https://example.com/', ...details }, metadata };
-    // Each quote takes four bytes inside an answer: these are 4.7 MB, which fit, and with control characters they do not.
-    const fits = await client.post('/notifications', tooLarge);
+    const large = { label: 'l', type: 'webhook', details: { url: 'https://example.com/', ...details }, metadata };
+    // An escaped quote takes four bytes in a response: 4.7 MB fit. With control characters instead of quotes, they don't.
+    const fits = await client.post('/notifications', large);
     expect(fits.status).toBe(201);
-    const bursting = JSON.stringify(tooLarge).replaceAll('\\"', '\u007f').replaceAll('\u007f', '\\u0001');
-    const answer = await client.post('/notifications', bursting);
-    expect([413]).toContain(answer.status);
+    const tooLarge = JSON.stringify(large).replaceAll('\\"', '\u007f').replaceAll('\u007f', '\\u0001');
+    const response = await client.post('/notifications', tooLarge);
+    expect(response.status).toBe(413);
   });
 });

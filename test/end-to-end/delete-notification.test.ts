@@ -2,24 +2,24 @@ import { describe, expect, it } from 'vitest';
 import { newClient, webhook } from './support/api.ts';
 
 describe('deleting a notification', () => {
-  it('answers 204 without a body, and the notification is gone at once', async () => {
+  it('returns 204 with an empty body, and 404 from then on', async () => {
     const client = await newClient();
     const id = await client.create(webhook);
-    const answer = await client.delete(`/notifications/${id}`);
-    expect([answer.status, answer.text]).toEqual([204, '']);
+    const response = await client.delete(`/notifications/${id}`);
+    expect([response.status, response.text]).toEqual([204, '']);
     expect((await client.get(`/notifications/${id}`)).status).toBe(404);
     expect((await client.delete(`/notifications/${id}`)).status).toBe(404);
     expect((await client.get('/notifications')).body).toMatchObject({ metadata: { count: 1 } });
   });
 
-  it("answers 404 for another tenant's notification, which stays", async () => {
+  it("returns 404 for another tenant's notification and keeps it", async () => {
     const owner = await newClient();
     const id = await owner.create(webhook);
     expect((await (await newClient()).delete(`/notifications/${id}`)).status).toBe(404);
     expect((await owner.get(`/notifications/${id}`)).status).toBe(200);
   });
 
-  it('refuses to delete the default notification with 403', async () => {
+  it('returns 403 for the default notification', async () => {
     const client = await newClient();
     expect((await client.delete('/notifications/ntTechnicalContactsEmail')).status).toBe(403);
     expect((await client.get('/notifications/ntTechnicalContactsEmail')).status).toBe(200);

@@ -2,17 +2,17 @@ import { describe, expect, it } from 'vitest';
 import { newClient, webhook } from './support/api.ts';
 
 describe('reading a notification', () => {
-  it('gives back what was created, at once', async () => {
+  it('returns a notification right after it was created', async () => {
     const client = await newClient();
     const id = await client.create(webhook);
     const observer = await newClient('observer', client.tenant);
-    const answer = await observer.get(`/notifications/${id}`);
-    expect(answer.status).toBe(200);
-    expect(answer.headers.get('content-type')).toBe('application/json');
-    expect(answer.body).toEqual({ id, ...webhook });
+    const response = await observer.get(`/notifications/${id}`);
+    expect(response.status).toBe(200);
+    expect(response.headers.get('content-type')).toBe('application/json');
+    expect(response.body).toEqual({ id, ...webhook });
   });
 
-  it('finds the default notification in every account', async () => {
+  it('returns the default notification in every account', async () => {
     const client = await newClient('observer');
     expect((await client.get('/notifications/ntTechnicalContactsEmail')).body).toEqual({
       id: 'ntTechnicalContactsEmail',
@@ -22,25 +22,25 @@ describe('reading a notification', () => {
     });
   });
 
-  it('answers the same 404 for an unknown id and for the id of another tenant', async () => {
+  it('returns the same 404 for an unknown ID and for the ID of another tenant', async () => {
     const owner = await newClient();
     const id = await owner.create(webhook);
     const other = await newClient();
-    const foreign = await other.get(`/notifications/${id}`);
+    const otherTenants = await other.get(`/notifications/${id}`);
     const unknown = await other.get('/notifications/nt01ARZ3NDEKTSV4RRFFQ69G5FAV');
-    expect([foreign.status, unknown.status]).toEqual([404, 404]);
-    expect(foreign.body).toEqual({
+    expect([otherTenants.status, unknown.status]).toEqual([404, 404]);
+    expect(otherTenants.body).toEqual({
       type: 'notFoundError',
       code: 404,
       message: expect.any(String),
       details: expect.any(String),
       request_id: expect.any(String),
     });
-    expect({ ...Object(foreign.body), request_id: '' }).toEqual({ ...Object(unknown.body), request_id: '' });
+    expect({ ...Object(otherTenants.body), request_id: '' }).toEqual({ ...Object(unknown.body), request_id: '' });
   });
 
   it.each(['%00', '..%2F..%2Fetc', '%F0%9F%98%80', 'nt%2500', '%20', 'a'.repeat(3_000), '__proto__', 'nt%0d%0aX: y'])(
-    'answers 404 for the hostile id %s',
+    'returns 404 for the malformed ID %s',
     async (id) => {
       const client = await newClient('observer');
       expect((await client.get(`/notifications/${id}`)).status).toBe(404);

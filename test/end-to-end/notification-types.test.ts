@@ -7,7 +7,7 @@ describe('notification types', () => {
     client = await newClient('observer');
   });
 
-  it('lists the eight of them in one page', async () => {
+  it('are returned in one page', async () => {
     const { status, body } = await client.get('/notification_types');
     expect(status).toBe(200);
     expect(body).toMatchObject({
@@ -37,7 +37,7 @@ describe('notification types', () => {
     });
   });
 
-  it('pages them like any list', async () => {
+  it('are paged like any list', async () => {
     const first = await client.get('/notification_types?limit=5');
     expect(first.body).toMatchObject({ metadata: { count: 5, limit: 5, next_marker: 'sms' } });
     const second = await client.get(Object(first.body).metadata.next_href);
@@ -49,7 +49,7 @@ describe('notification types', () => {
     expect((await client.get('/notification_types?limit=0')).status).toBe(400);
   });
 
-  it('gives one by its id, and 404 for one that there is not', async () => {
+  it('are returned by ID, with 404 for an unknown one', async () => {
     expect((await client.get('/notification_types/managed')).body).toEqual({ id: 'managed', fields: null });
     for (const id of ['pager', '__proto__', 'constructor', '%00', 'Webhook']) {
       expect((await client.get(`/notification_types/${id}`)).status).toBe(404);

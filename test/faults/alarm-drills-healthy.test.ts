@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { MINUTE_MS } from '../../bin/local/aws/cloudwatch/metric-store.ts';
-import { alarmEvent } from '../support/pipeline.ts';
-import { openSink, type Sink } from '../support/sink.ts';
+import { newAlarmEvent } from '../support/events.ts';
+import { type Sink, startSink } from '../support/sink.ts';
 import { type MonitoredStack, startMonitoredStack, type Traffic } from './monitored-stack.ts';
 
 describe('a healthy service', () => {
@@ -15,43 +15,43 @@ describe('a healthy service', () => {
     await world.stack.stop();
   });
 
-  /** A tenant with a webhook at a destination that answers with this status, and how to send it events. */
+  /** Creates a tenant with a webhook whose destination responds with this status. */
   const newTenant = async (status: number) => {
-    const sink = await openSink((response) => response.writeHead(status).end());
+    const sink = await startSink((response) => response.writeHead(status).end());
     sinks.push(sink);
     const { tenant, create, get } = await world.newClient();
     const id = await create({ label: 'w', type: 'webhook', details: { url: sink.url } });
     let sequence = 0;
-    const events = (amount: number) =>
-      Array.from({ length: amount }, () => {
+    const events = (count: number) =>
+      Array.from({ length: count }, () => {
         sequence++;
-        return alarmEvent(tenant, [id], { alarm: `al${sequence}`, time: Math.floor(world.now()) });
+        return newAlarmEvent(tenant, [id], { alarm: `al${sequence}`, timeMs: Math.floor(world.now()) });
       });
     return {
       tenant,
       sink,
       poll: () => get(`/notifications/${id}`),
-      send: (amount = 1) => world.sendEvents(events(amount)),
+      send: (count = 1) => world.sendEvents(events(count)),
     };
   };
 
-  /** The alarms that have fired, ever. */
+  /** Returns all alarms that have fired. */
   const fired = () => world.watch.transitions.flatMap(({ alarm, state }) => (state === 'ALARM' ? alarm : []));
 
-  /** Each step of time is a minute here: nothing is expected to happen. */
+  /** Advances in steps of a minute, because no alarm is expected. */
   const pass = (minutes: number, traffic?: Traffic) => world.pass(minutes, traffic, MINUTE_MS);
 
-  it("fires no alarm in an hour with one tenant's destinations down, and some minutes of it with another throttled at its own key, which polls the API", async () => {
+  it("fires no alarm in an hour while one tenant's destination fails and DynamoDB throttles another tenant's partition key for some minutes", async () => {
     const [healthy, down, throttled] = await Promise.all([newTenant(200), newTenant(503), newTenant(200)]);
     const recover = world.stack.dynamodb.throttle({ partitionKey: (value) => value.includes(throttled.tenant) });
-    // Once: the SDK waits before it repeats a throttled call, and that takes real time.
+    // Only once, because the SDK waits in real time before it repeats a throttled call.
     await throttled.send();
-    const polled: number[] = [];
+    const pollStatuses: number[] = [];
     await pass(4, async () => {
-      const [answer] = await Promise.all([throttled.poll(), healthy.send(), down.send()]);
-      polled.push(answer.status);
+      const [response] = await Promise.all([throttled.poll(), healthy.send(), down.send()]);
+      pollStatuses.push(response.status);
     });
-    expect(polled).toEqual([503, 503, 503, 503]);
+    expect(pollStatuses).toEqual([503, 503, 503, 503]);
     expect(throttled.sink.received).toEqual([]);
     recover();
     await pass(56, async (seconds) => {
@@ -63,7 +63,7 @@ describe('a healthy service', () => {
     expect(fired()).toEqual([]);
   }, 120_000);
 
-  it('fires no alarm when DynamoDB fails once for a retry that has waited for ten minutes', async () => {
+  it('fires no alarm when DynamoDB fails once for a retry after ten minutes', async () => {
     const tenant = await newTenant(503);
     await tenant.send();
     await pass(9);
@@ -82,7 +82,7 @@ describe('a healthy service', () => {
     expect(fired()).toEqual([]);
   });
 
-  it('fires no alarm in a burst of ten times the events', async () => {
+  it('fires no alarm in a burst of ten times as many events', async () => {
     const tenant = await newTenant(200);
     await pass(5, () => tenant.send(5));
     await pass(3, () => tenant.send(50));

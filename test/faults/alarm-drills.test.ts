@@ -6,31 +6,32 @@ import { createAccountRepository } from '../../shared/adapters/accounts/account-
 import { type NotificationTypeId, notificationTypeIds } from '../../shared/contracts/notification-types.ts';
 import { emailTags } from '../../shared/domain/email-event.ts';
 import type { Client } from '../support/api.ts';
-import { goodDetails } from '../support/notifications.ts';
-import { alarmEvent, until } from '../support/pipeline.ts';
-import { openSink, type Sink } from '../support/sink.ts';
+import { newAlarmEvent } from '../support/events.ts';
+import { validDetails } from '../support/notifications.ts';
+import { type Sink, startSink } from '../support/sink.ts';
+import { until } from '../support/until.ts';
 import { type MonitoredStack, startMonitoredStack, type Traffic } from './monitored-stack.ts';
 
-/** Within so many minutes an alarm must fire. */
-const LIMIT_MINUTES = 10;
+/** Every alarm must fire within this time. */
+const FIRE_MINUTES = 10;
 
-/** Within so many minutes of the recovery every alarm must clear. */
+/** Every alarm must clear within this time after the recovery. */
 const CLEAR_MINUTES = 90;
 
-/** For so many minutes after the recovery traffic flows: what is firing after that clears without it. */
-const FLOW_MINUTES = 10;
+/** Traffic continues for this time after the recovery. Alarms that still fire then must clear without traffic. */
+const RECOVERY_TRAFFIC_MINUTES = 10;
 
-/** Requests that other functions of the API answer well, for each that fails. */
-const GOOD_REQUESTS = 10;
+/** Successful API requests for each one that fails. */
+const SUCCESSFUL_REQUESTS = 10;
 
-/** Limits of a day that no drill is to reach. */
-const unlimited = { smsPerTenantPerDay: '100000', emailsPerTenantPerDay: '100000', managedPerTenantPerDay: '100000' };
+/** Daily limits that no drill reaches. */
+const HIGH_LIMITS = { smsPerTenantPerDay: '100000', emailsPerTenantPerDay: '100000', managedPerTenantPerDay: '100000' };
 
-/** Refused for good: the SDK does not try again, so that a drill takes little time. */
-const denied = { status: 400, type: 'AccessDeniedException', message: 'Denied' };
-const failure = { status: 400, type: 'InternalFailure', message: 'Internal failure' };
-const dailyQuota = { status: 400, type: 'Throttling', message: 'Daily message quota exceeded.' };
-const throttling = { status: 400, type: 'ThrottlingException', message: 'Rate exceeded' };
+/** The SDK does not retry this error, so drills are fast. */
+const DENIED = { status: 400, type: 'AccessDeniedException', message: 'Denied' };
+const FAILED = { status: 400, type: 'InternalFailure', message: 'Internal failure' };
+const QUOTA_EXCEEDED = { status: 400, type: 'Throttling', message: 'Daily message quota exceeded.' };
+const THROTTLED = { status: 400, type: 'ThrottlingException', message: 'Rate exceeded' };
 
 const from = (caller: string, service: string) => (call: AwsCall) =>
   call.caller === `local-${caller}` && call.service === service;
@@ -38,11 +39,11 @@ const from = (caller: string, service: string) => (call: AwsCall) =>
 const sendsFrom = (caller: string) => (call: AwsCall) =>
   from(caller, 'sqs')(call) && call.action.startsWith('SendMessage');
 
-/** Whether a call records that a delivery is done: the last write of a delivery. */
+/** Returns whether a call records a delivery as delivered: the last write of a delivery. */
 const recordsDelivered = ({ action, body }: AwsCall) =>
   /^(PutItem|UpdateItem|BatchWriteItem)$/.test(action) && body.includes('"S":"delivered"');
 
-describe('an outage', () => {
+describe('the alarm drill', () => {
   let world: MonitoredStack;
   let client: Client;
   let sink: Sink;
@@ -50,12 +51,12 @@ describe('an outage', () => {
   let isSinkUp = true;
 
   beforeAll(async () => {
-    sink = await openSink((response) => response.writeHead(isSinkUp ? 200 : 500).end());
-    world = await startMonitoredStack(unlimited, { 'record-email-events': 2 });
+    sink = await startSink((response) => response.writeHead(isSinkUp ? 200 : 500).end());
+    world = await startMonitoredStack(HIGH_LIMITS, { 'record-email-events': 2 });
     client = await world.newClient();
     const accounts = createAccountRepository(world.documents, world.table('Accounts'));
     await accounts.setTechnicalContacts(client.tenant, ['contact@example.com']);
-    const details = { ...goodDetails, webhook: { url: sink.url } };
+    const details = { ...validDetails, webhook: { url: sink.url } };
     const created = notificationTypeIds.map(
       async (type) => [type, await client.create({ label: type, type, details: details[type] })] as const,
     );
@@ -68,7 +69,7 @@ describe('an outage', () => {
     await world.stack.stop();
   });
 
-  /** An alarm event, an email event and a request to the API at each step of time. */
+  /** Sends an alarm event, an email event and an API request at each step. */
   const traffic =
     ({
       everySeconds = 30,
@@ -87,31 +88,32 @@ describe('an outage', () => {
 
   const newEvent = (types: readonly NotificationTypeId[]) => {
     const timeMs = Math.floor(world.now());
-    return alarmEvent(
+    return newAlarmEvent(
       client.tenant,
       types.map((type) => ids[type]),
-      { alarm: `al${timeMs}`, time: timeMs },
+      { alarm: `al${timeMs}`, timeMs: timeMs },
     );
   };
 
-  /** An email event, of a delivery that was not made. */
+  /** Sends an email event for a delivery that does not exist. */
   const sendBounce = async (event: ReturnType<typeof newEvent>) => {
     const tags = Object.entries(emailTags(event, ids.email)).map(([name, value]) => [name, [value]]);
-    const mail = { messageId: 'mail-1', tags: Object.fromEntries(tags) };
+    const mail = { messageId: 'email-1', tags: Object.fromEntries(tags) };
     const MessageBody = JSON.stringify({ source: 'aws.ses', detail: { eventType: 'Bounce', mail } });
     const QueueUrl = world.stack.queues.get('EmailEvents-Queue')?.settings.url;
     await world.sqs.send(new SendMessageCommand({ QueueUrl, MessageBody }));
   };
 
   /**
-   * Lets an outage last until the alarms have fired, recovers, and waits until all are clear. No other alarm may fire before,
-   * meanwhile or after, and none twice: an alarm that clears and fires again does not tell how long an outage lasts. The result
-   * says how many minutes it took.
+   * Runs an outage until its alarms have fired, recovers, and waits until all have cleared. No other alarm may fire, and none may
+   * fire twice, because the duration of an alarm must match the duration of the outage.
+   *
+   * @returns a summary with the minutes until the alarms fired and cleared
    */
   const drill = async (
     alarms: readonly string[],
     outage: () => (() => unknown)[],
-    flow: Traffic = traffic(),
+    requests: Traffic = traffic(),
     stepMs?: number,
   ): Promise<string> => {
     const { watch } = world;
@@ -125,12 +127,13 @@ describe('an outage', () => {
         .map(({ alarm }) => alarm)
         .toSorted();
     const recoveries = outage();
-    while (fired().length < alarms.length && minutesSince(startMs) < LIMIT_MINUTES) await world.pass(1, flow, stepMs);
+    while (fired().length < alarms.length && minutesSince(startMs) < FIRE_MINUTES)
+      await world.pass(1, requests, stepMs);
     expect(firedNames()).toEqual(alarms.toSorted());
     for (const recover of recoveries.toReversed()) await recover();
     const recoveredMs = world.now();
     while (watch.firing.length > 0 && minutesSince(recoveredMs) < CLEAR_MINUTES) {
-      await world.pass(1, minutesSince(recoveredMs) < FLOW_MINUTES ? flow : undefined, MINUTE_MS);
+      await world.pass(1, minutesSince(recoveredMs) < RECOVERY_TRAFFIC_MINUTES ? requests : undefined, MINUTE_MS);
     }
     expect(watch.firing).toEqual([]);
     expect(firedNames()).toEqual(alarms.toSorted());
@@ -138,11 +141,11 @@ describe('an outage', () => {
     return `${minutes.join(', ')}; all clear ${minutesSince(recoveredMs)} min after the recovery`;
   };
 
-  it('of DynamoDB fires the alarms of a sender, of the email events, and of the API, where one function of many fails', async ({
+  it('fires the alarms of a sender, of email events and of the API when DynamoDB fails for their functions', async ({
     annotate,
   }) => {
     const events = traffic({ types: ['webhook'] });
-    const found = await drill(
+    const summary = await drill(
       [
         'InternalErrors-send-webhook',
         'MessagesAging-send-webhook',
@@ -151,89 +154,91 @@ describe('an outage', () => {
         'ApiErrors',
       ],
       () => [
-        world.injectFault(denied, from('Delivery-send-webhook', 'dynamodb')),
-        world.injectFault(denied, from('EmailEvents-record-email-events', 'dynamodb')),
-        world.injectFault(denied, from('Api-get-notification', 'dynamodb')),
+        world.injectFault(DENIED, from('Delivery-send-webhook', 'dynamodb')),
+        world.injectFault(DENIED, from('EmailEvents-record-email-events', 'dynamodb')),
+        world.injectFault(DENIED, from('Api-get-notification', 'dynamodb')),
       ],
       async (seconds) => {
-        const lists = Array.from({ length: GOOD_REQUESTS }, () => client.get('/notifications'));
-        const [, ...answers] = await Promise.all([events(seconds), ...lists]);
-        expect(answers.map(({ status }) => status)).toEqual(lists.map(() => 200));
+        const lists = Array.from({ length: SUCCESSFUL_REQUESTS }, () => client.get('/notifications'));
+        const [, ...responses] = await Promise.all([events(seconds), ...lists]);
+        expect(responses.map(({ status }) => status)).toEqual(lists.map(() => 200));
       },
     );
-    await annotate(found);
+    await annotate(summary);
   });
 
-  it('of DynamoDB for the last write alone fires the alarm of a sender: the alert is delivered, and not recorded', async ({
+  it('fires the alarm of a sender when DynamoDB fails only for the last write, so that deliveries are not recorded', async ({
     annotate,
   }) => {
-    const refused = (call: AwsCall) => {
+    const isLastWrite = (call: AwsCall) => {
       if (!from('Delivery-send-sms', 'dynamodb')(call) || !recordsDelivered(call)) return false;
-      // The sender writes again while it has time: this is how it runs out of it without a wait.
+      // The sender repeats the write until its time runs out. This spends the time without waiting.
       world.stack.lambda.reduceRemainingTime('Delivery-send-sms', 6_000);
       return true;
     };
-    const found = await drill(
+    const summary = await drill(
       ['InternalErrors-send-sms'],
-      () => [world.injectFault(denied, refused)],
+      () => [world.injectFault(DENIED, isLastWrite)],
       traffic({ types: ['sms'] }),
     );
-    await annotate(found);
+    await annotate(summary);
   });
 
-  it('of DynamoDB fires the alarms of the dispatch', async ({ annotate }) => {
-    const found = await drill(
+  it('fires the alarms of dispatch when DynamoDB fails', async ({ annotate }) => {
+    const summary = await drill(
       ['InternalErrors-dispatch-alarm-events', 'MessagesAging-dispatch-alarm-events'],
-      () => [world.injectFault(denied, from('Delivery-dispatch-alarm-events', 'dynamodb'))],
+      () => [world.injectFault(DENIED, from('Delivery-dispatch-alarm-events', 'dynamodb'))],
       traffic({ types: ['webhook'] }),
     );
-    await annotate(found);
+    await annotate(summary);
   });
 
-  it('of SQS fires the alarm of the dispatch', async ({ annotate }) => {
-    const found = await drill(
+  it('fires the alarm of dispatch when SQS fails', async ({ annotate }) => {
+    const summary = await drill(
       ['InternalErrors-dispatch-alarm-events'],
-      () => [world.injectFault(denied, sendsFrom('Delivery-dispatch-alarm-events'))],
+      () => [world.injectFault(DENIED, sendsFrom('Delivery-dispatch-alarm-events'))],
       traffic({ types: ['webhook'] }),
     );
-    await annotate(found);
+    await annotate(summary);
   });
 
-  it('of SQS, SES or SNS fires the alarms of a sender, and of the daily SES quota another', async ({ annotate }) => {
-    const found = await drill(
+  it('fires the alarms of senders when SQS, SES or SNS fails, and a separate alarm for the daily SES quota', async ({
+    annotate,
+  }) => {
+    const summary = await drill(
       ['InternalErrors-send-webhook', 'SendingFailures-email', 'SendingFailures-sms', 'AwsQuotaExceeded'],
       () => {
-        // Its destination fails, and its retries cannot be sent.
+        // The destination of the webhook fails, and the sender cannot queue retries.
         isSinkUp = false;
         const recoverSink = () => {
           isSinkUp = true;
         };
         return [
           recoverSink,
-          world.injectFault(denied, sendsFrom('Delivery-send-webhook')),
-          world.injectFault(failure, from('Delivery-send-email', 'ses')),
-          world.injectFault(failure, from('Delivery-send-sms', 'sns')),
-          world.injectFault(dailyQuota, from('Delivery-send-technicalContactsEmail', 'ses')),
+          world.injectFault(DENIED, sendsFrom('Delivery-send-webhook')),
+          world.injectFault(FAILED, from('Delivery-send-email', 'ses')),
+          world.injectFault(FAILED, from('Delivery-send-sms', 'sns')),
+          world.injectFault(QUOTA_EXCEEDED, from('Delivery-send-technicalContactsEmail', 'ses')),
         ];
       },
       traffic({ types: ['webhook', 'email', 'sms', 'technicalContactsEmail'] }),
     );
-    await annotate(found);
+    await annotate(summary);
   });
 
-  it('of DynamoDB, which throttles the keys of several tenants, or of SES or SNS by throttling, fires the alarms of a sender', async ({
+  it('fires the alarms of senders when DynamoDB throttles the keys of several tenants, or SES or SNS throttles', async ({
     annotate,
   }) => {
-    const ofContacts = newEvent(['technicalContactsEmail', 'managed']);
-    const ofTenants = await Promise.all(
+    const contactsEvent = newEvent(['technicalContactsEmail', 'managed']);
+    const tenantEvents = await Promise.all(
       Array.from({ length: 4 }, async () => {
         const { tenant, create } = await world.newClient();
-        const id = await create({ label: 'feed', type: 'atomfeed', details: goodDetails.atomfeed });
-        return alarmEvent(tenant, [id], { time: Math.floor(world.now()) });
+        const id = await create({ label: 'feed', type: 'atomfeed', details: validDetails.atomfeed });
+        return newAlarmEvent(tenant, [id], { timeMs: Math.floor(world.now()) });
       }),
     );
     let isSent = false;
-    const found = await drill(
+    const summary = await drill(
       ['InternalErrors-send-atomfeed', 'SendingFailures-technicalContactsEmail', 'SendingFailures-managed'],
       () => [
         world.stack.dynamodb.throttle({
@@ -241,24 +246,24 @@ describe('an outage', () => {
           operation: 'write',
           partitionKey: () => true,
         }),
-        world.injectFault(throttling, from('Delivery-send-technicalContactsEmail', 'ses')),
-        world.injectFault(throttling, from('Delivery-send-managed', 'sns')),
+        world.injectFault(THROTTLED, from('Delivery-send-technicalContactsEmail', 'ses')),
+        world.injectFault(THROTTLED, from('Delivery-send-managed', 'sns')),
       ],
-      // Sent once, and tried again once a minute: the SDK waits before it repeats a throttled call, in real time.
+      // Sent once and retried once a minute, because the SDK waits in real time before it repeats a throttled call.
       async () => {
-        if (!isSent) await world.sendEvents([ofContacts, ...ofTenants]);
+        if (!isSent) await world.sendEvents([contactsEvent, ...tenantEvents]);
         isSent = true;
       },
       MINUTE_MS,
     );
-    await annotate(found);
+    await annotate(summary);
   });
 
-  it('of Lambda fires the alarms of a sender that is throttled, and of the API, which tests by it', async ({
+  it('fires the alarms of a sender, and of the API for its tests, when Lambda throttles the sender', async ({
     annotate,
   }) => {
     const events = traffic({ types: ['webhook'] });
-    const found = await drill(
+    const summary = await drill(
       ['Throttles-send-webhook', 'QueueAge-webhook', 'ApiErrors'],
       () => [world.stack.lambda.throttle('Delivery-send-webhook')],
       async (seconds) => {
@@ -266,10 +271,10 @@ describe('an outage', () => {
         await client.post(`/notifications/${ids.webhook}/test`);
       },
     );
-    await annotate(found);
+    await annotate(summary);
   });
 
-  it('by one message that crashes its function, and by one that makes it time out, fires their alarms', async ({
+  it('fires an error alarm for a message that crashes its function, and for one that makes it time out', async ({
     annotate,
   }) => {
     const crash = (call: AwsCall) => {
@@ -289,11 +294,11 @@ describe('an outage', () => {
     const purge = (name: string) => world.stack.queues.get(name)?.purge();
     const event = newEvent(['atomfeed']);
     let isSent = false;
-    const found = await drill(
+    const summary = await drill(
       ['Errors-send-atomfeed', 'Errors-record-email-events'],
-      // Somebody finds the messages and deletes them.
+      // An operator deletes the messages.
       () => [
-        world.injectFault(denied, crash),
+        world.injectFault(DENIED, crash),
         hang(),
         () => purge('Delivery-atomfeed'),
         () => purge('EmailEvents-Queue'),
@@ -303,28 +308,28 @@ describe('an outage', () => {
         isSent = true;
       },
     );
-    await annotate(found);
+    await annotate(summary);
   });
 
-  it('that makes SQS move a message to the Crashed queue fires an alarm, which clears after the redrive', async ({
+  it('fires an alarm when SQS moves a message to the Crashed queue, which clears after a redrive', async ({
     annotate,
   }) => {
     const queue = world.stack.queues.get('Delivery-webhook');
     if (!queue) throw new Error('There is no queue of webhooks.');
     const recover = world.stack.lambda.throttle('Delivery-send-webhook');
     await world.sendEvents([newEvent(['webhook'])]);
-    const [message] = await until(async () => (queue.counts.inFlight === 1 ? queue.messages : undefined));
+    const [message] = await until(() => queue.counts.inFlight === 1 && queue.messages);
     if (message) message.receiveCount = 100;
     recover();
     const redrive = () =>
       world.sqs.send(new StartMessageMoveTaskCommand({ SourceArn: 'arn:aws:sqs:us-east-1:000000000000:CrashedQueue' }));
-    const found = await drill(
+    const summary = await drill(
       ['CrashedMessages'],
       () => [redrive],
       () => undefined,
     );
     expect(queue.messages).toEqual([]);
-    await annotate(found);
+    await annotate(summary);
   });
 });
 

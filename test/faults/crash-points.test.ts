@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { webhook } from '../support/api.ts';
-import { alarmEvent, until } from '../support/pipeline.ts';
-import { openSink } from '../support/sink-of-test.ts';
+import { newAlarmEvent } from '../support/events.ts';
+import { openSink } from '../support/test-sink.ts';
+import { until } from '../support/until.ts';
 import { type CrashPoint, useFaultyStack } from './support.ts';
 
 /** Longer than any lease or visibility timeout. */
@@ -50,7 +51,7 @@ describe('a sender that crashes', () => {
     const sink = await openSink();
     const id = await client.create({ ...webhook, details: { url: sink.url } });
     const crash = harness.crashOnce(point);
-    await harness.sendEvents([alarmEvent(client.tenant, [id])]);
+    await harness.sendEvents([newAlarmEvent(client.tenant, [id])]);
     await crash;
     await harness.stack.advance(RECOVERY_MS);
     await harness.advanceUntil(harness.delivery(client.tenant, id, 'delivered'));
@@ -72,7 +73,7 @@ describe('a sender that crashes', () => {
     const sink = await openSink((response, _request, index) => response.writeHead(index < sends - 1 ? 500 : 200).end());
     const id = await client.create({ ...webhook, details: { url: sink.url } });
     const crash = harness.crashOnce(point);
-    await harness.sendEvents([alarmEvent(client.tenant, [id])]);
+    await harness.sendEvents([newAlarmEvent(client.tenant, [id])]);
     await crash;
     await harness.stack.advance(RECOVERY_MS);
     await harness.advanceUntil(harness.delivery(client.tenant, id, 'delivered'));
@@ -103,7 +104,7 @@ describe('a sender that crashes', () => {
       const id = await client.create({ ...webhook, details: { url: sink.url } });
       const before = await harness.depth(harness.deadLetterQueue('webhook'));
       const crash = harness.crashOnce(point);
-      await harness.sendEvents([alarmEvent(client.tenant, [id])]);
+      await harness.sendEvents([newAlarmEvent(client.tenant, [id])]);
       await crash;
       await harness.stack.advance(RECOVERY_MS);
       await harness.advanceUntil(harness.delivery(client.tenant, id, 'failed'));
@@ -116,7 +117,7 @@ describe('a sender that crashes', () => {
   it('keeps its claim while it dead-letters an alert, so that a duplicate is not delivered', async () => {
     const sink = await openSink((response) => response.writeHead(410).end());
     const id = await client.create({ ...webhook, details: { url: sink.url } });
-    const event = alarmEvent(client.tenant, [id]);
+    const event = newAlarmEvent(client.tenant, [id]);
     harness.interceptOnce(
       'sqs',
       ({ caller, body }) => caller.includes('send-webhook') && body.includes('Delivery-webhook-DeadLetters"'),
@@ -158,7 +159,7 @@ describe('a sender that crashes', () => {
         await client.create({ label: 'e', type: 'email', details: { address } }),
       ];
       const crash = harness.crashOnce(point);
-      await harness.sendEvents([alarmEvent(client.tenant, ids)]);
+      await harness.sendEvents([newAlarmEvent(client.tenant, ids)]);
       await crash;
       await harness.stack.advance(RECOVERY_MS);
       for (const id of ids) await harness.advanceUntil(harness.delivery(client.tenant, id, 'delivered'));

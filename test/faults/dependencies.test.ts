@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';
 import { webhook } from '../support/api.ts';
-import { alarmEvent, until } from '../support/pipeline.ts';
-import { openSink } from '../support/sink-of-test.ts';
+import { newAlarmEvent } from '../support/events.ts';
+import { openSink } from '../support/test-sink.ts';
+import { until } from '../support/until.ts';
 import { throttled, useFaultyStack } from './support.ts';
 
 const harness = await useFaultyStack();
@@ -52,7 +53,7 @@ describe('a dependency that fails', () => {
       throttled,
       ({ service, caller }) => service === 'dynamodb' && caller.includes('send-webhook') && ++refusals < 9,
     );
-    await harness.sendEvents([alarmEvent(client.tenant, [id])]);
+    await harness.sendEvents([newAlarmEvent(client.tenant, [id])]);
     await harness.advanceUntil(sink.wait(1));
     recover();
     expect(refusals).toBeGreaterThan(3);
@@ -70,7 +71,7 @@ describe('a dependency that fails', () => {
       throttled,
       ({ service, caller }) => service === 'dynamodb' && caller.includes('dispatch') && ++refusals < 5,
     );
-    await harness.sendEvents([alarmEvent(client.tenant, [id])]);
+    await harness.sendEvents([newAlarmEvent(client.tenant, [id])]);
     await harness.advanceUntil(sink.wait(1));
     recover();
     expect(refusals).toBeGreaterThan(3);
@@ -99,7 +100,7 @@ describe('a dependency that fails', () => {
         return { ...response, body: JSON.stringify({ ...accepted, Failed }) };
       },
     );
-    await harness.sendEvents([alarmEvent(client.tenant, ids)]);
+    await harness.sendEvents([newAlarmEvent(client.tenant, ids)]);
     await harness.advanceUntil(sink.wait(6));
     for (const id of ids)
       expect(await harness.advanceUntil(harness.delivery(client.tenant, id, 'delivered'))).toMatchObject({
@@ -125,7 +126,7 @@ describe('a dependency that fails', () => {
       const address = `${type.toLowerCase()}@example.com`;
       const id = await client.create({ label: 'e', type: 'email', details: { address } });
       const recover = harness.injectFault({ status: 400, type, message }, sendsTo('ses'));
-      await harness.sendEvents([alarmEvent(client.tenant, [id])]);
+      await harness.sendEvents([newAlarmEvent(client.tenant, [id])]);
       await until(async () => harness.lines.find((line) => line.includes(id) && line.includes(reason)));
       recover();
       await harness.advanceUntil(harness.sent(1, (sent) => sent.kind === 'email' && sent.to.includes(address)));
@@ -145,7 +146,7 @@ describe('a dependency that fails', () => {
       { status: 400, type, message },
       (call) => sendsTo('ses')(call) && ++refusals <= 2,
     );
-    await harness.sendEvents([alarmEvent(client.tenant, [id])]);
+    await harness.sendEvents([newAlarmEvent(client.tenant, [id])]);
     await harness.advanceUntil(harness.sent(1, (sent) => sent.kind === 'email' && sent.to.includes(address)));
     recover();
     expect(await harness.advanceUntil(harness.delivery(client.tenant, id, 'delivered'))).toMatchObject({
@@ -164,7 +165,7 @@ describe('a dependency that fails', () => {
     async (type, details, service, code, message) => {
       const id = await client.create({ label: 'd', type, details });
       const recover = harness.injectFault({ status: 400, type: code, message }, sendsTo(service));
-      const event = alarmEvent(client.tenant, [id]);
+      const event = newAlarmEvent(client.tenant, [id]);
       await harness.sendEvents([event]);
       const deadLetter = await harness.deadLetter(type, (body) => body.includes(event.event_id));
       recover();
@@ -183,7 +184,7 @@ describe('a dependency that fails', () => {
       { status: 400, type: 'InvalidParameterValue', message: 'Illegal address' },
       sendsTo('ses'),
     );
-    await harness.sendEvents([alarmEvent(owner.tenant, [id])]);
+    await harness.sendEvents([newAlarmEvent(owner.tenant, [id])]);
     const deadLetter = await harness.deadLetter('technicalContactsEmail', (body) => body.includes(`${id}:undelivered`));
     recover();
     expect(deadLetter.attributes).toMatchObject({ reason: 'rejected' });

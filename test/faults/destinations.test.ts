@@ -1,8 +1,9 @@
 import { createServer } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { alarmEvent, until } from '../support/pipeline.ts';
-import { openSink } from '../support/sink-of-test.ts';
+import { newAlarmEvent } from '../support/events.ts';
+import { openSink } from '../support/test-sink.ts';
+import { until } from '../support/until.ts';
 import { startFaultyStack, useFaultyStack } from './support.ts';
 
 /** Opens a TCP server whose response need not be HTTP. @returns its URL */
@@ -93,7 +94,7 @@ describe('delivery to a faulty destination', () => {
       [silent, drip, healthy.url].map((url) => client.create({ label: 'w', type: 'webhook', details: { url } })),
     );
     const startedAtMs = Date.now();
-    await harness.sendEvents([alarmEvent(client.tenant, [slow ?? '', other ?? '', good ?? ''])]);
+    await harness.sendEvents([newAlarmEvent(client.tenant, [slow ?? '', other ?? '', good ?? ''])]);
     await healthy.wait(1);
     expect(Date.now() - startedAtMs).toBeLessThan(5_000);
     const records = await Promise.all([slow, other].map((id) => harness.attemptedDelivery(client.tenant, id ?? '')));
@@ -110,7 +111,7 @@ describe('delivery to a faulty destination', () => {
       response.writeHead(index === 0 ? 429 : 200, { 'retry-after': header }).end(),
     );
     const id = await client.create({ label: 'w', type: 'webhook', details: { url: sink.url } });
-    await harness.sendEvents([alarmEvent(client.tenant, [id])]);
+    await harness.sendEvents([newAlarmEvent(client.tenant, [id])]);
     const record = await harness.attemptedDelivery(client.tenant, id);
     const attemptedAtMs = record.attempts[0]?.timestamp_ms ?? 0;
     // An hour at a retryDelayScale of 0.001, and up to 20 % of jitter.
@@ -128,7 +129,7 @@ describe('delivery to a faulty destination', () => {
       response.writeHead(index === 0 ? 429 : 200, { 'retry-after': 'soon' }).end(),
     );
     const id = await client.create({ label: 'w', type: 'webhook', details: { url: sink.url } });
-    await harness.sendEvents([alarmEvent(client.tenant, [id])]);
+    await harness.sendEvents([newAlarmEvent(client.tenant, [id])]);
     expect(await harness.advanceUntil(harness.delivery(client.tenant, id, 'delivered'))).toMatchObject({
       attempt_count: 2,
     });
@@ -138,7 +139,7 @@ describe('delivery to a faulty destination', () => {
     let isDown = true;
     const sink = await openSink((response) => response.writeHead(isDown ? 503 : 200).end());
     const id = await client.create({ label: 'w', type: 'webhook', details: { url: sink.url } });
-    const event = alarmEvent(client.tenant, [id]);
+    const event = newAlarmEvent(client.tenant, [id]);
     await harness.sendEvents([event]);
     await harness.advanceUntil(harness.delivery(client.tenant, id, 'failed'));
     expect(sink.received).toHaveLength(9);
@@ -163,7 +164,7 @@ describe('delivery to a faulty destination', () => {
     expect(response.body).toMatchObject({ status: 'failure' });
     expect(response.text).not.toContain('secret reason');
     const id = await routerClient.create({ label: 'r', type: 'incidentrouter', details });
-    const event = alarmEvent(routerClient.tenant, [id]);
+    const event = newAlarmEvent(routerClient.tenant, [id]);
     await routerHarness.sendEvents([event]);
     const deadLetter = await routerHarness.deadLetter('incidentrouter', (body) => body.includes(event.event_id));
     expect(deadLetter.attributes).toMatchObject({ reason: 'http_status', attempts: '1' });

@@ -1,7 +1,8 @@
 import { SendMessageCommand } from '@aws-sdk/client-sqs';
 import { describe, expect, it } from 'vitest';
 import { emailTags } from '../../shared/domain/email-event.ts';
-import { alarmEvent, until } from '../support/pipeline.ts';
+import { newAlarmEvent } from '../support/events.ts';
+import { until } from '../support/until.ts';
 import { throttled, useFaultyStack } from './support.ts';
 
 const RECORDER = 'EmailEvents-record-email-events';
@@ -13,7 +14,7 @@ describe('a bounce reported by SES', () => {
   const deliveredEmail = async () => {
     const client = await harness.newClient();
     const id = await client.create({ label: 'e', type: 'email', details: { address: 'oncall@example.com' } });
-    const event = alarmEvent(client.tenant, [id]);
+    const event = newAlarmEvent(client.tenant, [id]);
     await harness.sendEvents([event]);
     await harness.delivery(client.tenant, id, 'delivered');
     const tags = Object.fromEntries(Object.entries(emailTags(event, id)).map(([name, value]) => [name, [value]]));

@@ -2,8 +2,9 @@ import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { createDeliveryRepository } from '../../shared/adapters/deliveries/delivery-repository.ts';
 import { claimedLock } from '../../shared/domain/incident.ts';
-import { alarmEvent, until } from '../support/pipeline.ts';
-import { openSink, type Received } from '../support/sink-of-test.ts';
+import { newAlarmEvent } from '../support/events.ts';
+import { openSink, type Received } from '../support/test-sink.ts';
+import { until } from '../support/until.ts';
 import { useFaultyStack } from './support.ts';
 
 const pagerEvent = z.object({ event_type: z.enum(['trigger', 'resolve']), incident_key: z.string() });
@@ -22,8 +23,8 @@ const client = await harness.newClient();
 describe('a resolved incident stays resolved', () => {
   const pagerAt = (url: string): Promise<string> =>
     client.create({ label: 'p', type: 'incidentpager', details: { service_key: 'k', service_endpoint: url } });
-  const critical = (id: string) => alarmEvent(client.tenant, [id], { state: 'CRITICAL', time: RAISED_AT_MS });
-  const ok = (id: string) => alarmEvent(client.tenant, [id], { state: 'OK', time: RESOLVED_AT_MS });
+  const critical = (id: string) => newAlarmEvent(client.tenant, [id], { state: 'CRITICAL', timeMs: RAISED_AT_MS });
+  const ok = (id: string) => newAlarmEvent(client.tenant, [id], { state: 'OK', timeMs: RESOLVED_AT_MS });
 
   it('if both events are in one batch, in either order', async () => {
     for (const isReversed of [false, true]) {
@@ -42,9 +43,9 @@ describe('a resolved incident stays resolved', () => {
     const id = await pagerAt(sink.url);
     const alarms = Array.from({ length: 12 }, (_, index) => `al${index}`);
     const events = alarms.flatMap((alarm) => [
-      alarmEvent(client.tenant, [id], { state: 'CRITICAL', time: RAISED_AT_MS, alarm }),
-      alarmEvent(client.tenant, [id], { state: 'WARNING', time: RAISED_AT_MS + 1, alarm }),
-      alarmEvent(client.tenant, [id], { state: 'OK', time: RESOLVED_AT_MS, alarm }),
+      newAlarmEvent(client.tenant, [id], { state: 'CRITICAL', timeMs: RAISED_AT_MS, alarm }),
+      newAlarmEvent(client.tenant, [id], { state: 'WARNING', timeMs: RAISED_AT_MS + 1, alarm }),
+      newAlarmEvent(client.tenant, [id], { state: 'OK', timeMs: RESOLVED_AT_MS, alarm }),
     ]);
     await Promise.all(events.toSorted(() => Math.random() - 0.5).map((event) => harness.sendEvents([event])));
     await harness.advanceUntil(harness.completedDeliveries(client.tenant, id, events.length));
@@ -127,7 +128,7 @@ describe('a resolved incident stays resolved', () => {
     await harness.sendEvents([ok(id)]);
     await harness.advanceUntil(until(async () => (typesOf(sink.received).includes('resolve') ? true : undefined)));
     recover();
-    await harness.sendEvents([alarmEvent(client.tenant, [id], { state: 'WARNING', time: RAISED_AT_MS + 1 })]);
+    await harness.sendEvents([newAlarmEvent(client.tenant, [id], { state: 'WARNING', timeMs: RAISED_AT_MS + 1 })]);
     await harness.advanceUntil(harness.completedDeliveries(client.tenant, id, 3));
     expect(typesOf(sink.received)).toEqual(['trigger', 'resolve']);
   });
@@ -136,10 +137,10 @@ describe('a resolved incident stays resolved', () => {
     const sink = await openSink();
     const id = await pagerAt(sink.url);
     const now = harness.stack.clock.now();
-    await harness.sendEvents([alarmEvent(client.tenant, [id], { state: 'CRITICAL', time: now + 23 * 3_600_000 })]);
+    await harness.sendEvents([newAlarmEvent(client.tenant, [id], { state: 'CRITICAL', timeMs: now + 23 * 3_600_000 })]);
     await harness.advanceUntil(harness.completedDeliveries(client.tenant, id, 1));
     await harness.stack.advance(60_000);
-    await harness.sendEvents([alarmEvent(client.tenant, [id], { state: 'OK', time: now + 59_000 })]);
+    await harness.sendEvents([newAlarmEvent(client.tenant, [id], { state: 'OK', timeMs: now + 59_000 })]);
     await harness.advanceUntil(harness.completedDeliveries(client.tenant, id, 2));
     expect(typesOf(sink.received)).toEqual(['trigger', 'resolve']);
   });
@@ -150,9 +151,9 @@ describe('a resolved incident stays resolved', () => {
     const alerts = 60;
     const nowMs = Date.now();
     const events = Array.from({ length: alerts }, (_, index) =>
-      alarmEvent(client.tenant, [id], {
+      newAlarmEvent(client.tenant, [id], {
         state: index === alerts - 1 ? 'OK' : 'CRITICAL',
-        time: nowMs - 60_000 + index,
+        timeMs: nowMs - 60_000 + index,
       }),
     );
     const [first] = events;

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { webhook } from '../support/api.ts';
-import { alarmEvent, until } from '../support/pipeline.ts';
-import { openSink } from '../support/sink-of-test.ts';
+import { newAlarmEvent } from '../support/events.ts';
+import { openSink } from '../support/test-sink.ts';
+import { until } from '../support/until.ts';
 import { useFaultyStack } from './support.ts';
 
 describe('limits against abuse', async () => {
@@ -41,7 +42,7 @@ describe('limits against abuse', async () => {
   ] as const)('dead-letter messages of type %s above the daily limit of the account', async (type, details, limit) => {
     const sender = await harness.newClient();
     const id = await sender.create({ label: 'l', type, details });
-    await harness.sendEvents(Array.from({ length: 4 }, () => alarmEvent(sender.tenant, [id])));
+    await harness.sendEvents(Array.from({ length: 4 }, () => newAlarmEvent(sender.tenant, [id])));
     const records = await harness.endedDeliveries(sender.tenant, id, 4);
     expect(records.filter(({ status }) => status === 'delivered')).toHaveLength(limit);
     const deadLetter = await harness.deadLetter(type, (body) => body.includes(sender.tenant));
@@ -75,10 +76,10 @@ describe('the cost of a delivery', async () => {
       const details = type === 'webhook' ? { url: sink.url } : { ...fields, service_endpoint: sink.url };
       const id = await client.create({ ...webhook, type, details });
       // The first delivery of an account creates its credentials.
-      await harness.sendEvents([alarmEvent(client.tenant, [id])]);
+      await harness.sendEvents([newAlarmEvent(client.tenant, [id])]);
       await harness.endedDeliveries(client.tenant, id, 1);
       const before = writeCount(`send-${type}`);
-      await harness.sendEvents([alarmEvent(client.tenant, [id])]);
+      await harness.sendEvents([newAlarmEvent(client.tenant, [id])]);
       await harness.endedDeliveries(client.tenant, id, 2);
       expect(writeCount(`send-${type}`) - before).toBeLessThanOrEqual(limit);
     },
@@ -94,7 +95,7 @@ describe('the cost of a delivery', async () => {
     const before = callCount();
     const Records = Array.from({ length: 10 }, (_, index) => ({
       messageId: `m${index}`,
-      body: JSON.stringify(alarmEvent(client.tenant, [id])),
+      body: JSON.stringify(newAlarmEvent(client.tenant, [id])),
       attributes: { ApproximateReceiveCount: '1' },
     }));
     const { payload } = await harness.stack.lambda.invoke(
@@ -118,7 +119,7 @@ describe('a retry that waits longer than SQS can delay a message', async () => {
     });
     const client = await harness.newClient();
     const id = await client.create({ ...webhook, details: { url: sink.url } });
-    await harness.sendEvents([alarmEvent(client.tenant, [id])]);
+    await harness.sendEvents([newAlarmEvent(client.tenant, [id])]);
     await sink.wait(1);
     const sentCount = () => harness.stack.endpoint.calls.get('local-Delivery-send-webhook sqs.SendMessage') ?? 0;
     const [firstAttempts, retries] = ['Delivery-webhook', 'Delivery-webhook-Retries'].map((name) =>

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { alarmEvent, until } from '../support/pipeline.ts';
+import { newAlarmEvent } from '../support/events.ts';
 import { closedPort } from '../support/servers.ts';
+import { until } from '../support/until.ts';
 import { useFaultyStack } from './support.ts';
 
 const harness = await useFaultyStack();
@@ -10,7 +11,7 @@ describe('the log of a failed delivery', () => {
     const client = await harness.newClient();
     const url = `http://127.0.0.1:${await closedPort()}`;
     const id = await client.create({ label: 'w', type: 'webhook', details: { url } });
-    await harness.sendEvents([alarmEvent(client.tenant, [id])]);
+    await harness.sendEvents([newAlarmEvent(client.tenant, [id])]);
     const line = await until(async () =>
       harness.lines.find((text) => text.includes('WARN delivery failed') && text.includes(id)),
     );

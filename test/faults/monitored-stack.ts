@@ -7,25 +7,25 @@ import { MINUTE_MS } from '../../bin/local/aws/cloudwatch/metric-store.ts';
 import type { LocalStack, LocalStackOptions } from '../../bin/local/stack.ts';
 import { startFaultyStack } from './support.ts';
 
-/** Traffic flows in steps of this many ms unless told otherwise. */
+/** The default interval between calls of the traffic. */
 const STEP_MS = 30_000;
 
-/** How long nothing must happen before time moves on, in ms of real time. */
-const QUIET_MS = 4;
+/** How long the stack must be idle, in real time, before its clock advances. */
+const IDLE_MS = 4;
 
-/** What a drill does at each step of time, given the seconds that have passed. */
+/** The requests of a drill, called at each step with the seconds since the start. */
 export type Traffic = (seconds: number) => Promise<unknown> | unknown;
 
-/** A change of the template before it is run: the timeout of a function, in seconds. */
-export type Timeouts = Readonly<Record<string, number>>;
+/** Timeouts of functions in seconds, which replace those of the template. */
+export type TimeoutsSeconds = Readonly<Record<string, number>>;
 
 const synthesized = z.looseObject({
   Resources: z.record(z.string(), z.looseObject({ Properties: z.record(z.string(), z.unknown()).optional() })),
 });
 const constructPath = z.looseObject({ Metadata: z.looseObject({ 'aws:cdk:path': z.string() }) });
 
-/** The template with shorter timeouts, so that a drill need not wait for the real ones. */
-const withTimeouts = (template: unknown, timeouts: Timeouts): unknown => {
+/** Replaces timeouts in the template, so that a drill does not wait for the real ones. */
+const withTimeouts = (template: unknown, timeouts: TimeoutsSeconds): unknown => {
   const { Resources, ...rest } = synthesized.parse(template);
   const changed = Object.entries(Resources).map(([id, resource]) => {
     const path = constructPath.safeParse(resource).data?.Metadata['aws:cdk:path'] ?? '';
@@ -35,15 +35,15 @@ const withTimeouts = (template: unknown, timeouts: Timeouts): unknown => {
   return { ...rest, Resources: Object.fromEntries(changed) };
 };
 
-/** The declared stack with CloudWatch: its metrics are collected, and the alarms of its own template evaluated over them. */
-export const startMonitoredStack = async (settings: Record<string, string> = {}, timeouts: Timeouts = {}) => {
+/** Starts a local stack with CloudWatch, which collects its metrics and evaluates the alarms of its template. */
+export const startMonitoredStack = async (settings: Record<string, string> = {}, timeouts: TimeoutsSeconds = {}) => {
   let cloudWatch: CloudWatch | undefined;
   let stack: LocalStack | undefined;
   const now = () => stack?.clock.now() ?? Date.now();
-  const problems: unknown[] = [];
+  const errors: unknown[] = [];
   const options: LocalStackOptions = {
-    synthesize(all) {
-      const assembly = synthesize(all);
+    synthesize(allSettings) {
+      const assembly = synthesize(allSettings);
       cloudWatch = new CloudWatch({ plan: readMonitoring(assembly.template), now });
       return { ...assembly, template: withTimeouts(assembly.template, timeouts) };
     },
@@ -51,7 +51,7 @@ export const startMonitoredStack = async (settings: Record<string, string> = {},
       try {
         cloudWatch?.log(line, functionName);
       } catch (error) {
-        problems.push(error);
+        errors.push(error);
       }
     },
     onInvocation: (report) => cloudWatch?.invocation(report),
@@ -59,40 +59,40 @@ export const startMonitoredStack = async (settings: Record<string, string> = {},
   };
   const world = await startFaultyStack({ retryDelayScale: '1', ...settings }, options);
   stack = world.stack;
-  if (!cloudWatch) throw new Error('The stack was started without its template.');
+  if (!cloudWatch) throw new Error('The stack did not synthesize its template.');
   const watch: CloudWatch = cloudWatch;
   const { queues, lambda } = world.stack;
 
-  const isQuiet = () =>
+  const isIdle = () =>
     lambda.busy() === 0 &&
     [...queues.values()].every(({ counts, pendingReceives }) => pendingReceives === 0 || counts.visible === 0);
 
-  /** Resolves when nobody works and nothing can be received, for a moment. */
-  const settled = async (): Promise<void> => {
-    for (let quietSince = performance.now(); performance.now() - quietSince < QUIET_MS; ) {
+  /** Resolves when no function is running and no message is visible, for `IDLE_MS`. */
+  const idle = async (): Promise<void> => {
+    for (let idleSince = performance.now(); performance.now() - idleSince < IDLE_MS; ) {
       await sleep(1);
-      if (!isQuiet()) quietSince = performance.now();
+      if (!isIdle()) idleSince = performance.now();
     }
   };
 
-  let endedMinute = Math.floor(now() / MINUTE_MS);
+  let evaluatedMinute = Math.floor(now() / MINUTE_MS);
 
-  /** Lets time pass while traffic flows; the alarms are evaluated at the end of each minute. */
+  /** Advances the clock with traffic at each step. Evaluates the alarms at the end of each minute. */
   const pass = async (minutes: number, traffic: Traffic = () => undefined, stepMs = STEP_MS): Promise<void> => {
     for (let passedMs = 0; passedMs < minutes * MINUTE_MS; passedMs += stepMs) {
       await traffic(passedMs / 1000);
-      await settled();
+      await idle();
       await world.stack.advance(stepMs);
-      await settled();
+      await idle();
       const minute = Math.floor(now() / MINUTE_MS);
-      if (minute > endedMinute) watch.endMinute(queues.values());
-      endedMinute = minute;
-      if (problems.length > 0) throw problems[0];
+      if (minute > evaluatedMinute) watch.endMinute(queues.values());
+      evaluatedMinute = minute;
+      if (errors.length > 0) throw errors[0];
     }
   };
 
   return { ...world, watch, pass, now };
 };
 
-/** The declared stack, as alarm drills hold it. */
+/** The local stack of alarm drills. */
 export type MonitoredStack = Awaited<ReturnType<typeof startMonitoredStack>>;

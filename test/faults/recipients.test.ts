@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';
 import { DEFAULT_NOTIFICATION_ID } from '../../shared/domain/notification-id.ts';
-import { alarmEvent, until } from '../support/pipeline.ts';
+import { newAlarmEvent } from '../support/events.ts';
+import { until } from '../support/until.ts';
 import { throttled, useFaultyStack } from './support.ts';
 
 const harness = await useFaultyStack();
@@ -17,7 +18,7 @@ describe('technical contacts, some of which cannot be reached', () => {
   const emailCount = async (address: string): Promise<number> =>
     (await harness.inbox()).filter((sent) => sent.kind === 'email' && sent.to.includes(address)).length;
   const isAddressedTo = (address: string, body: Buffer) => body.includes(encodeURIComponent(address));
-  const sendEvent = (tenant: string) => harness.sendEvents([alarmEvent(tenant, [DEFAULT_NOTIFICATION_ID])]);
+  const sendEvent = (tenant: string) => harness.sendEvents([newAlarmEvent(tenant, [DEFAULT_NOTIFICATION_ID])]);
 
   it('each receive one email if DynamoDB throttles every write for four seconds after a partial success', async () => {
     const { tenant, addresses } = await newAccount('reached', 'later');

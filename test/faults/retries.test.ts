@@ -4,9 +4,9 @@ import * as z from 'zod';
 import { createDeliveryRepository } from '../../shared/adapters/deliveries/delivery-repository.ts';
 import { claimedLock } from '../../shared/domain/incident.ts';
 import { webhook } from '../support/api.ts';
-import { deliveryMessage } from '../support/events.ts';
-import { alarmEvent, until } from '../support/pipeline.ts';
-import { openSink } from '../support/sink-of-test.ts';
+import { deliveryMessage, newAlarmEvent } from '../support/events.ts';
+import { openSink } from '../support/test-sink.ts';
+import { until } from '../support/until.ts';
 import { throttled, useFaultyStack } from './support.ts';
 
 const QUEUE = 'Delivery-webhook';
@@ -61,7 +61,7 @@ describe('the retry queue', () => {
     const sink = await openSink((response, _request, index) => response.writeHead(index === 0 ? 500 : 200).end());
     const id = await client.create({ ...webhook, details: { url: sink.url } });
     const batches = watchBatches();
-    await harness.sendEvents([alarmEvent(client.tenant, [id])]);
+    await harness.sendEvents([newAlarmEvent(client.tenant, [id])]);
     await until(async () => queue(RETRIES).counts.delayed || undefined);
     expect(await harness.advanceUntil(harness.delivery(client.tenant, id, 'delivered'))).toMatchObject({
       attempt_count: 2,
@@ -72,7 +72,7 @@ describe('the retry queue', () => {
   it('keeps a message after an internal error, without counting an attempt', async () => {
     const sink = await openSink((response, _request, index) => response.writeHead(index === 0 ? 500 : 200).end());
     const id = await client.create({ ...webhook, details: { url: sink.url } });
-    await harness.sendEvents([alarmEvent(client.tenant, [id])]);
+    await harness.sendEvents([newAlarmEvent(client.tenant, [id])]);
     await until(async () => queue(RETRIES).counts.delayed || undefined);
     const returnedTo = watchCalls(SENDER, 'ChangeMessageVisibility');
     const recover = harness.injectFault(
@@ -94,7 +94,7 @@ describe('the retry queue', () => {
       else respond = () => response.end();
     });
     const id = await client.create({ ...webhook, details: { url: sink.url } });
-    const event = alarmEvent(client.tenant, [id]);
+    const event = newAlarmEvent(client.tenant, [id]);
     await harness.sendEvents([event]);
     await harness.advanceUntil(sink.wait(2));
     const returnedTo = watchCalls(SENDER, 'ChangeMessageVisibility');
@@ -113,7 +113,7 @@ describe('the retry queue', () => {
   it('moves a message to the Crashed queue after 100 receives', async () => {
     const sink = await openSink((response) => response.writeHead(500).end());
     const id = await client.create({ ...webhook, details: { url: sink.url } });
-    await harness.sendEvents([alarmEvent(client.tenant, [id])]);
+    await harness.sendEvents([newAlarmEvent(client.tenant, [id])]);
     const message = await until(async () => queue(RETRIES).messages.find(({ body }) => body.includes(id)));
     message.receiveCount = 100;
     await harness.advanceUntil(until(async () => queue('CrashedQueue').messages.find(({ body }) => body.includes(id))));
@@ -125,7 +125,7 @@ describe('the retry queue', () => {
     const sink = await openSink((response, _request, index) => response.writeHead(index === 0 ? 500 : 200).end());
     const details = { service_key: 'k', service_endpoint: sink.url };
     const id = await client.create({ label: 'p', type: 'incidentpager', details });
-    const event = alarmEvent(client.tenant, [id]);
+    const event = newAlarmEvent(client.tenant, [id]);
     const deliveries = createDeliveryRepository(harness.documents, harness.table('Deliveries'));
     const waits = watchCalls('Delivery-send-incidentpager', 'SendMessageBatch');
     const whileLocked = async (action: () => Promise<unknown>) => {
@@ -156,7 +156,7 @@ describe('the retry queue', () => {
     const slow = await client.create({ ...webhook, details: { url: hangingSink.url } });
     const quick = await client.create({ ...webhook, details: { url: healthySink.url } });
     const batches = watchBatches();
-    await harness.sendEvents(Array.from({ length: hanging }, () => alarmEvent(client.tenant, [slow])));
+    await harness.sendEvents(Array.from({ length: hanging }, () => newAlarmEvent(client.tenant, [slow])));
     await until(async () => queue(RETRIES).counts.delayed === hanging || undefined);
     // The first step makes the messages visible, the second ends the batching window.
     await harness.stack.advance(10_000);
@@ -166,7 +166,7 @@ describe('the retry queue', () => {
     await until(async () => harness.stack.lambda.busy(SENDER) === 1 || undefined);
 
     const startedAtMs = Date.now();
-    await harness.sendEvents([alarmEvent(client.tenant, [quick])]);
+    await harness.sendEvents([newAlarmEvent(client.tenant, [quick])]);
     await healthySink.wait(1);
     expect(Date.now() - startedAtMs).toBeLessThan(5_000);
     expect(harness.stack.lambda.busy(SENDER)).toBeGreaterThan(0);

@@ -3,9 +3,9 @@ import { describe, expect, it } from 'vitest';
 import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';
 import { createDeliveryRepository } from '../../shared/adapters/deliveries/delivery-repository.ts';
 import { webhook } from '../support/api.ts';
-import { deliveryMessage } from '../support/events.ts';
-import { alarmEvent, until } from '../support/pipeline.ts';
-import { openSink } from '../support/sink-of-test.ts';
+import { deliveryMessage, newAlarmEvent } from '../support/events.ts';
+import { openSink } from '../support/test-sink.ts';
+import { until } from '../support/until.ts';
 import { throttled, useFaultyStack } from './support.ts';
 
 const HOUR_MS = 3_600_000;
@@ -40,7 +40,7 @@ describe('a round of attempts', () => {
     async (times) => {
       const sink = await openSink((response) => response.writeHead(500).end());
       const id = await webhookAt(sink.url);
-      await harness.sendEvents(Array(times).fill(alarmEvent(client.tenant, [id])));
+      await harness.sendEvents(Array(times).fill(newAlarmEvent(client.tenant, [id])));
       await harness.advanceUntil(harness.delivery(client.tenant, id, 'failed'));
       await harness.drainQueue('Delivery-webhook');
       expect(sink.received).toHaveLength(9);
@@ -52,7 +52,7 @@ describe('a round of attempts', () => {
     let status = 410;
     const sink = await openSink((response) => response.writeHead(status).end());
     const id = await webhookAt(sink.url);
-    const event = alarmEvent(client.tenant, [id]);
+    const event = newAlarmEvent(client.tenant, [id]);
     await harness.sendEvents([event]);
     await harness.advanceUntil(harness.delivery(client.tenant, id, 'failed'));
     const [letter = ''] = deadLettersOf('webhook', id);
@@ -86,7 +86,7 @@ describe('a round of attempts', () => {
       throttled,
       ({ service, caller }) => service === 'dynamodb' && caller.includes('send-webhook'),
     );
-    await harness.sendEvents([alarmEvent(client.tenant, [id])]);
+    await harness.sendEvents([newAlarmEvent(client.tenant, [id])]);
     await moveToCrashedQueue('Delivery-webhook', id);
     recover();
     await harness.stack.advance(DAY_MS);
@@ -100,7 +100,7 @@ describe('a round of attempts', () => {
   it('restarts if a retry message was in the Crashed queue until the round expired', async () => {
     const sink = await openSink((response, _request, index) => response.writeHead(index === 0 ? 500 : 200).end());
     const id = await webhookAt(sink.url);
-    await harness.sendEvents([alarmEvent(client.tenant, [id])]);
+    await harness.sendEvents([newAlarmEvent(client.tenant, [id])]);
     await until(async () => queue('Delivery-webhook-Retries').messages.find(({ body }) => body.includes(id)));
     await moveToCrashedQueue('Delivery-webhook-Retries', id);
     await harness.stack.advance(DAY_MS + HOUR_MS);
@@ -121,7 +121,7 @@ describe('a round of attempts', () => {
     );
     const failureCount = () =>
       harness.lines.filter((line) => line.includes(id) && line.includes('aws_quota_exceeded')).length;
-    await harness.sendEvents([alarmEvent(client.tenant, [id])]);
+    await harness.sendEvents([newAlarmEvent(client.tenant, [id])]);
     await until(async () => failureCount() || undefined);
     await harness.stack.advance(DAY_MS + HOUR_MS);
     const before = failureCount();
@@ -136,7 +136,7 @@ describe('a round of attempts', () => {
   it('expires with the cause of the last failure', async () => {
     const sink = await openSink((response) => response.writeHead(500).end());
     const id = await webhookAt(sink.url);
-    await harness.sendEvents([alarmEvent(client.tenant, [id])]);
+    await harness.sendEvents([newAlarmEvent(client.tenant, [id])]);
     await sink.wait(1);
     await until(async () => queue('Delivery-webhook-Retries').messages.find(({ body }) => body.includes(id)));
     await harness.stack.advance(DAY_MS + HOUR_MS);
@@ -157,7 +157,7 @@ describe('a round of attempts', () => {
       ({ service, body }) => service === 'ses' && body.includes('gone%40example.com') && ++emailCount > 0,
     );
     for (let count = 1; count <= 10; count++) {
-      await harness.sendEvents([alarmEvent(owner.tenant, [id])]);
+      await harness.sendEvents([newAlarmEvent(owner.tenant, [id])]);
       await harness.advanceUntil(until(async () => (deadLettersOf('webhook', id).length === count ? true : undefined)));
       await harness.drainQueue('Delivery-technicalContactsEmail');
     }
@@ -174,7 +174,7 @@ describe('a round of attempts', () => {
       ({ service, caller, body }) =>
         service === 'sqs' && caller.includes('send-webhook') && body.includes('Delivery-technicalContactsEmail"'),
     );
-    await harness.sendEvents([alarmEvent(client.tenant, [id])]);
+    await harness.sendEvents([newAlarmEvent(client.tenant, [id])]);
     await harness.advanceUntil(harness.delivery(client.tenant, id, 'failed'));
     await until(async () => harness.lines.find((line) => line.includes('notices_not_queued=1')));
     recover();
@@ -184,7 +184,7 @@ describe('a round of attempts', () => {
   it('ignores another event with the same ID, which is counted and recorded as a conflict', async () => {
     const sink = await openSink();
     const id = await webhookAt(sink.url);
-    const event = alarmEvent(client.tenant, [id]);
+    const event = newAlarmEvent(client.tenant, [id]);
     await harness.sendEvents([event]);
     await harness.advanceUntil(harness.delivery(client.tenant, id, 'delivered'));
     await harness.sendEvents([{ ...event, notification_plan: { id: 'np', critical_state: [id, 'ntUnknown'] } }]);
@@ -212,7 +212,7 @@ describe('a round of attempts', () => {
       if (service === 'sqs' && action === 'SendMessageBatch') requests.push(body.toString('utf8'));
       return false;
     });
-    const event = alarmEvent(client.tenant, [...ids, 'nt01ARZ3NDEKTSV4RRFFQ69G5FAV']);
+    const event = newAlarmEvent(client.tenant, [...ids, 'nt01ARZ3NDEKTSV4RRFFQ69G5FAV']);
     await harness.sendEvents([event]);
     await sink.wait(3);
     stopWatching();

@@ -1,8 +1,8 @@
 import { ScanCommand } from '@aws-sdk/lib-dynamodb';
 import { expect, it } from 'vitest';
 import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';
-import { alarmEvent } from '../support/pipeline.ts';
-import { openSink } from '../support/sink-of-test.ts';
+import { newAlarmEvent } from '../support/events.ts';
+import { openSink } from '../support/test-sink.ts';
 import { useFaultyStack } from './support.ts';
 
 const harness = await useFaultyStack();
@@ -50,7 +50,7 @@ it('logs, delivery records and dead-letter attributes contain no recipient, key,
   const optedOut = { status: 400, type: 'OptedOut', message: `${phone} opted out` };
   const acceptEmail = harness.injectFault(rejection, ({ service }) => service === 'ses');
   const acceptSms = harness.injectFault(optedOut, ({ service }) => service === 'sns');
-  const event = { ...alarmEvent(client.tenant, ids), details: { state: 'CRITICAL', status: 'secret-status' } };
+  const event = { ...newAlarmEvent(client.tenant, ids), details: { state: 'CRITICAL', status: 'secret-status' } };
   await harness.sendEvents([event, `{"secret-invalid-event": "${email}"`]);
   await harness.deadLetter('email', (body) => body.includes(event.event_id));
   await harness.deadLetter('webhook', (body) => body.includes(event.event_id));

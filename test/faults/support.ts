@@ -6,8 +6,9 @@ import { type LocalStack, type LocalStackOptions, startLocalStack } from '../../
 import { moveMessages } from '../../bin/ops/redrive.ts';
 import type { NotificationTypeId } from '../../shared/contracts/notification-types.ts';
 import { connectApi } from '../support/api.ts';
-import { connectPipeline, until } from '../support/pipeline.ts';
-import { reachable } from '../support/running-stack.ts';
+import { connectPipeline } from '../support/pipeline.ts';
+import { addressesOf } from '../support/running-stack.ts';
+import { until } from '../support/until.ts';
 
 /** An AWS call whose caller crashes: right before the call is applied, or right after. */
 export type CrashPoint = {
@@ -46,7 +47,7 @@ export const startFaultyStack = async (settings: Record<string, string> = {}, op
     log: (line) => lines.push(line),
     ...options,
   });
-  const running = reachable(stack);
+  const running = addressesOf(stack);
   const api = connectApi(running);
   const pipeline = connectPipeline(running, api);
 

@@ -1,8 +1,9 @@
 import { UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { describe, expect, it } from 'vitest';
 import { type Client, webhook } from '../support/api.ts';
-import { alarmEvent, until } from '../support/pipeline.ts';
-import { openSink, type Sink } from '../support/sink-of-test.ts';
+import { newAlarmEvent } from '../support/events.ts';
+import { openSink, type Sink } from '../support/test-sink.ts';
+import { until } from '../support/until.ts';
 import { useFaultyStack } from './support.ts';
 
 const harness = await useFaultyStack();
@@ -16,8 +17,8 @@ describe('a tenant is unaffected by another tenant', () => {
   /** Returns events of both tenants, which the dispatch receives in one batch. */
   const mixedEvents = (affectedIds: string[], unaffectedId: string) =>
     Array.from({ length: 5 }, () => [
-      alarmEvent(affected.tenant, affectedIds),
-      alarmEvent(unaffected.tenant, [unaffectedId]),
+      newAlarmEvent(affected.tenant, affectedIds),
+      newAlarmEvent(unaffected.tenant, [unaffectedId]),
     ]).flat();
 
   it('whose partition key DynamoDB throttles', async () => {

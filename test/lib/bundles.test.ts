@@ -16,9 +16,9 @@ import { newToken } from '../../shared/domain/token.ts';
 import { environments, type FunctionName, senderName } from '../../shared/environment.ts';
 import { apiRequest, lambdaContext } from '../support/api-request.ts';
 import { alarmEvent } from '../support/events.ts';
-import { goodDetails, webhookNotification } from '../support/notifications.ts';
-import { queueRecord } from '../support/queue-record.ts';
-import { answering, startHttp } from '../support/servers.ts';
+import { validDetails, webhookNotification } from '../support/notifications.ts';
+import { respondWith, startHttp } from '../support/servers.ts';
+import { sqsMessage } from '../support/sqs-message.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 
@@ -217,10 +217,10 @@ const RESPONSE_BODY = (() => {
 
 /** Returns events that make a function call all its dependencies. A sender gets messages and a test. */
 const eventsFor = (name: FunctionName, url: string): unknown[] => {
-  const messages = { Records: [queueRecord()] };
+  const messages = { Records: [sqsMessage()] };
   const type = notificationTypeIds.find((id) => senderName(id) === name);
   if (type) {
-    const details = { ...goodDetails[type], ...(type === 'webhook' && { url }) };
+    const details = { ...validDetails[type], ...(type === 'webhook' && { url }) };
     return [messages, { kind: 'test', tenant: 'acme', type, details }];
   }
   if (name === 'dispatch-alarm-events') return [messages];
@@ -228,7 +228,7 @@ const eventsFor = (name: FunctionName, url: string): unknown[] => {
     const { notification, tenant, event } = emailTags(alarmEvent(), DEFAULT_NOTIFICATION_ID);
     const mail = { messageId: 'message-1', tags: { notification: [notification], tenant: [tenant], event: [event] } };
     const body = JSON.stringify({ source: 'aws.ses', detail: { eventType: 'Bounce', mail } });
-    return [{ Records: [queueRecord({ body })] }];
+    return [{ Records: [sqsMessage({ body })] }];
   }
   const headers = { 'content-type': 'application/json', 'x-auth-token': newToken() };
   return [apiRequest({ headers, body: JSON.stringify(webhookNotification()) })];
@@ -237,7 +237,7 @@ const eventsFor = (name: FunctionName, url: string): unknown[] => {
 describe('cold starts and first calls', () => {
   it('do not load undici, which takes 10 to 20 ms', async () => {
     const callers = new Set<string>();
-    const respond = answering(200, { 'content-type': 'application/x-amz-json-1.0' }, RESPONSE_BODY);
+    const respond = respondWith(200, { 'content-type': 'application/x-amz-json-1.0' }, RESPONSE_BODY);
     const server = await startHttp((request, response) => {
       callers.add(request.url?.split('/')[1] ?? '');
       respond(request, response);

@@ -7,6 +7,7 @@ import { close, listen } from '../../bin/local/aws/http.ts';
 import type { InvocationReport } from '../../bin/local/aws/lambda/lambda.ts';
 import { localSettings } from '../../bin/local/settings.ts';
 import { type LocalStack, startLocalStack } from '../../bin/local/stack.ts';
+import { until } from '../support/until.ts';
 import { writeBundles } from './aws/support/bundles.ts';
 import { parseRaw, sendRaw } from './aws/support/raw-http.ts';
 import { template } from './aws/support/template.ts';
@@ -81,9 +82,6 @@ const jobs = () => {
   const queue = stack.queues.get('Jobs');
   if (!queue) throw new Error('There is no queue Jobs.');
   return queue;
-};
-const until = async (done: () => boolean) => {
-  while (!done()) await new Promise((resolve) => setTimeout(resolve, 5));
 };
 
 describe('the local stack', () => {

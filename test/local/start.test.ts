@@ -8,8 +8,8 @@ import { text } from 'node:stream/consumers';
 import { DescribeTableCommand, DynamoDBClient, ListTablesCommand, PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { close, listen } from '../../bin/local/aws/http.ts';
+import { localStackCommand } from '../support/local-stack-process.ts';
 
-const root = new URL('../..', import.meta.url);
 const running = new Set<ChildProcess>();
 afterEach(() => {
   for (const child of running) child.kill('SIGKILL');
@@ -21,8 +21,8 @@ const temporary = mkdtempSync(join(tmpdir(), 'local-stack-test-'));
 afterAll(() => rmSync(temporary, { recursive: true }));
 
 const start = (...options: string[]) => {
-  const env = { ...process.env, TMPDIR: temporary };
-  const child = spawn(process.execPath, ['bin/start.ts', ...options], { cwd: root, env });
+  const { file, args, options: spawnOptions } = localStackCommand(options, temporary);
+  const child = spawn(file, args, spawnOptions);
   running.add(child);
   return child;
 };

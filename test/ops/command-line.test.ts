@@ -8,7 +8,7 @@ import * as z from 'zod';
 import { close, listen, origin } from '../../bin/local/aws/http.ts';
 import { announce } from '../../bin/ops/local-stacks.ts';
 import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
-import { commandLine, newDirectory } from './support.ts';
+import { commandLine, newDirectory } from './command-line.ts';
 
 const directory = newDirectory();
 const ops = commandLine(directory.path);
@@ -19,24 +19,24 @@ const file = (name: string, content: unknown): string => {
   return path;
 };
 
-/** The alarms of an account with two stacks, of which the name of one begins with that of the other. */
+/** The alarms of an account with two stacks, Ours and Ours-Staging: one name is a prefix of the other. */
 const alarms = [
-  { AlarmName: 'Ours-Loud', StateValue: 'ALARM', StateUpdatedTimestamp: 1_800_000_000 },
-  ...Array.from({ length: 120 }, (_, index) => ({ AlarmName: `Ours-Quiet${index}`, StateValue: 'OK' })),
+  { AlarmName: 'Ours-First', StateValue: 'ALARM', StateUpdatedTimestamp: 1_800_000_000 },
+  ...Array.from({ length: 120 }, (_, index) => ({ AlarmName: `Ours-Ok${index}`, StateValue: 'OK' })),
   { AlarmName: 'Ours-Last', StateValue: 'ALARM', StateUpdatedTimestamp: 1_800_000_000 },
-  { AlarmName: 'Ours-Staging-Loud', StateValue: 'ALARM' },
+  { AlarmName: 'Ours-Staging-First', StateValue: 'ALARM' },
 ];
-/** CloudWatch takes 100 names and returns up to 100 alarms to a page, 50 by default. */
+/** CloudWatch accepts 100 names, and returns up to 100 alarms per page, 50 by default. */
 const alarmRequest = z.object({
   AlarmNamePrefix: z.string().optional(),
   AlarmNames: z.array(z.string()).max(100).optional(),
   MaxRecords: z.number().max(100).default(50),
   NextToken: z.string().optional(),
 });
-/** A page may also be shorter than what was asked for. */
-const LONGEST_PAGE = 60;
+/** A page may be shorter than requested. */
+const MAX_PAGE_SIZE = 60;
 
-/** A crashed message as SQS moved it from a queue, until it is received. */
+/** A message that SQS moved to the crashed queue. It can be received once. */
 const crashedBody = JSON.stringify({ notification_id: 'ntA', event: { tenant_id: 'acme', event_id: 'ev1' } });
 const crashedMessages = [
   {
@@ -52,13 +52,13 @@ const crashedMessages = [
   },
 ];
 
-/** An AWS with one stack: its outputs, an alarm that is loud and one that is not, and two deliveries of the last hour. */
-const region: string[] = [];
-const described = z.object({ MetricDataQueries: z.array(z.object({ Id: z.string(), MetricStat: z.unknown() })) });
-/** Accounts that were read once: AWS refuses to read them again. It also refuses to change the account `locked`. */
+/** The regions in the credentials of all requests. */
+const regions: string[] = [];
+const metricRequest = z.object({ MetricDataQueries: z.array(z.object({ Id: z.string(), MetricStat: z.unknown() })) });
+/** Accounts that were read once: the server denies reading them again. It also denies changing the account `locked`. */
 const accountsRead = new Set<string>();
 const accountRequest = z.object({ Key: z.object({ pk: z.object({ S: z.string() }) }) });
-const isRefused = (action: string, body: string): boolean => {
+const isDenied = (action: string, body: string): boolean => {
   if (action !== 'GetItem' && action !== 'UpdateItem') return false;
   const { S: account } = accountRequest.parse(JSON.parse(body)).Key.pk;
   if (action === 'UpdateItem') return account === 'account#locked';
@@ -66,12 +66,12 @@ const isRefused = (action: string, body: string): boolean => {
   accountsRead.add(account);
   return isRepeated;
 };
-const answers: Record<string, (body: string) => unknown> = {
+const responses: Record<string, (body: string) => unknown> = {
   DescribeAlarms: (body) => {
     const { AlarmNamePrefix: prefix = '', AlarmNames: names, ...page } = alarmRequest.parse(JSON.parse(body));
     const found = alarms.filter(({ AlarmName: name }) => names?.includes(name) ?? name.startsWith(prefix));
     const start = Number(page.NextToken ?? 0);
-    const end = start + Math.min(page.MaxRecords, LONGEST_PAGE);
+    const end = start + Math.min(page.MaxRecords, MAX_PAGE_SIZE);
     return { MetricAlarms: found.slice(start, end), ...(end < found.length && { NextToken: String(end) }) };
   },
   ReceiveMessage: (body) => ({ Messages: body.includes('/crashed"') ? crashedMessages.splice(0) : [] }),
@@ -79,11 +79,11 @@ const answers: Record<string, (body: string) => unknown> = {
   UpdateItem: () => ({}),
   ChangeMessageVisibilityBatch: () => ({ Successful: [], Failed: [] }),
   GetMetricData: (body) => ({
-    MetricDataResults: described.parse(JSON.parse(body)).MetricDataQueries.map(({ Id, MetricStat }) => {
+    MetricDataResults: metricRequest.parse(JSON.parse(body)).MetricDataQueries.map(({ Id, MetricStat }) => {
       const metric = JSON.stringify(MetricStat);
-      const isAsked = metric.includes('"delivered"') && metric.includes('"Ours"') && metric.includes('"sms"');
+      const isDelivered = metric.includes('"delivered"') && metric.includes('"Ours"') && metric.includes('"sms"');
       const isAge = metric.includes('ApproximateAgeOfOldestMessage') && metric.includes('"email"');
-      return { Id, Values: isAsked ? [1, 1] : isAge ? [42] : [] };
+      return { Id, Values: isDelivered ? [1, 1] : isAge ? [42] : [] };
     }),
   }),
   GetQueueAttributes: (body) => ({
@@ -92,16 +92,17 @@ const answers: Record<string, (body: string) => unknown> = {
       : { ApproximateNumberOfMessages: '7' },
   }),
 };
-const cloud = createServer(async (request, response) => {
+/** AWS with the stack Ours, which made two deliveries in the last hour. */
+const server = createServer(async (request, response) => {
   const body = await text(request);
-  region.push(/Credential=[^/]*\/[^/]*\/([^/]*)/.exec(request.headers.authorization ?? '')?.[1] ?? '');
+  regions.push(/Credential=[^/]*\/[^/]*\/([^/]*)/.exec(request.headers.authorization ?? '')?.[1] ?? '');
   const action = String(request.headers['x-amz-target']).split('.')[1] ?? '';
-  const answer = answers[action];
-  if (isRefused(action, body)) {
+  const respond = responses[action];
+  if (isDenied(action, body)) {
     response.statusCode = 400;
     return response.end(JSON.stringify({ __type: 'AccessDeniedException', message: 'not allowed' }));
   }
-  if (answer) return response.end(JSON.stringify(answer(body)));
+  if (respond) return response.end(JSON.stringify(respond(body)));
   const form = new URLSearchParams(body);
   if (form.get('Action') === 'ListStackResources') {
     const names = alarms.map(({ AlarmName }) => AlarmName).filter((name) => name.split('-').length === 2);
@@ -128,7 +129,7 @@ const cloud = createServer(async (request, response) => {
     `<DescribeStacksResponse><DescribeStacksResult><Stacks><member><StackName>Ours</StackName><CreationTime>2026-01-01T00:00:00Z</CreationTime><StackStatus>CREATE_COMPLETE</StackStatus><Outputs>${values}</Outputs></member></Stacks></DescribeStacksResult></DescribeStacksResponse>`,
   );
 });
-const aws = origin(await listen(cloud));
+const aws = origin(await listen(server));
 const env = {
   AWS_ENDPOINT_URL: aws,
   AWS_ACCESS_KEY_ID: 'test',
@@ -141,7 +142,7 @@ const queue = (name: string) => ({
   deadLetters: `${aws}/1/${name}-dead`,
   ...(name !== 'alarm-events' && { retries: `${aws}/1/${name}-retries` }),
 });
-/** The outputs of a stack that is deployed. */
+/** The outputs of the stack Ours. */
 const outputs = {
   AlarmEventsQueueArn: 'arn:aws:sqs:eu-west-1:000000000000:events',
   NotificationsTable: 'notifications',
@@ -157,11 +158,11 @@ const outputs = {
 };
 
 afterAll(async () => {
-  await close(cloud);
+  await close(server);
   directory.remove();
 });
 
-const commands = [
+const COMMANDS = [
   'token create',
   'token list',
   'token revoke',
@@ -178,33 +179,33 @@ const commands = [
 ];
 
 describe('the command line', () => {
-  it('explains itself', async () => {
+  it('prints help', async () => {
     const { code, out, err } = await ops('--help');
     expect([code, err]).toEqual([0, '']);
-    for (const word of ['token', 'account', 'event', 'deliveries', 'dead-letters', 'status', '--json', 'Exit codes']) {
-      expect(out).toContain(word);
+    for (const text of ['token', 'account', 'event', 'deliveries', 'dead-letters', 'status', '--json', 'Exit codes']) {
+      expect(out).toContain(text);
     }
   });
 
-  it('explains every command with an example', async () => {
-    const pages = await Promise.all(commands.map((command) => ops(`${command} --help`)));
+  it('prints help with an example for every command', async () => {
+    const pages = await Promise.all(COMMANDS.map((command) => ops(`${command} --help`)));
     for (const [index, { code, out }] of pages.entries()) {
       expect(code).toBe(0);
-      expect(out).toContain(`npm run -s ops -- ${commands[index]}`);
+      expect(out).toContain(`npm run -s ops -- ${COMMANDS[index]}`);
       expect(out).toContain('--outputs <file>');
     }
   });
 
   it.each([
-    ['unheard-of', "error: unknown command 'unheard-of'\n"],
+    ['unknown', "error: unknown command 'unknown'\n"],
     ['token revoke --tenant acme', "error: missing required argument 'id'\n"],
     ['token list', "error: required option '--tenant <tenant>' not specified\n"],
     ['token revoke 12 --tenant acme', /first 8 hexadecimal digits/],
     ['token create --tenant a --role king --label x', /Allowed choices are admin, creator, observer\.\n$/],
-    ['status --loud', "error: unknown option '--loud'\n"],
-  ])('ends with 2 and one sentence where it is not well asked: %s', async (command, sentence) => {
+    ['status --unknown', "error: unknown option '--unknown'\n"],
+  ])('exits with 2 and a one-line error for the invalid command %s', async (command, message) => {
     const { code, out, err } = await ops(command);
-    expect({ code, out, err }).toEqual({ code: 2, out: '', err: expect.stringMatching(sentence) });
+    expect({ code, out, err }).toEqual({ code: 2, out: '', err: expect.stringMatching(message) });
     expect(err.split('\n')).toHaveLength(2);
   });
 });
@@ -212,79 +213,82 @@ describe('the command line', () => {
 describe('the stack that a command works on', () => {
   const local = (pid: number, port: number) => announce({ pid, port, endpoint: 'http://127.0.0.1:1', outputs });
 
-  it('is, where no local one runs, the deployed one, to which there must be a way', async () => {
+  it('is the deployed stack if no local stack runs', async () => {
     const { code, out, err } = await ops('status');
     expect([code, out]).toEqual([1, '']);
-    expect(err).toMatch(/^No local stack runs, and there is no way to the deployed one: .+\n$/);
+    expect(err).toMatch(/^No local stack runs, and the deployed stack cannot be read: .+\n$/);
     expect(err.split('\n')).toHaveLength(2);
   });
 
-  it('is found by its name, with alarms and deliveries from CloudWatch', async () => {
-    region.length = 0;
+  it('is found by name, with alarms and deliveries from CloudWatch', async () => {
+    regions.length = 0;
     const { code, out, err } = await ops('status --stack Ours', { env });
     expect([code, err]).toEqual([0, '']);
     expect(out).toMatch(/^stack Ours\n/);
     expect(out).toMatch(/\nalarm-events +7 +0 +0 +– +7\n/);
-    // Its retries are counted with it: two are due, and five wait.
+    // Includes the retries: two visible, five delayed.
     expect(out).toMatch(/\nemail +9 +0 +5 +42 s +7\n/);
-    // Both have no dead-letter queue of their own.
+    // These have no dead-letter queue.
     expect(out).toMatch(/\nemail-events +7 +0 +0 +– +–\ncrashed +7 +0 +0 +– +–\n/);
     expect(out).toMatch(
-      /\nOurs-Loud +ALARM +2027-01-15T08:00:00Z\nOurs-Last +ALARM +2027-01-15T08:00:00Z\n120 alarms OK\n/,
+      /\nOurs-First +ALARM +2027-01-15T08:00:00Z\nOurs-Last +ALARM +2027-01-15T08:00:00Z\n120 alarms OK\n/,
     );
     expect(out).not.toContain('Staging');
     expect(out).toMatch(/\ntype +delivered\nsms +2\n$/);
-    expect(new Set(region)).toEqual(new Set(['eu-central-1', 'eu-west-1']));
+    expect(new Set(regions)).toEqual(new Set(['eu-central-1', 'eu-west-1']));
   });
 
-  it('has crashed messages, listed with the queues from which SQS moved them', async () => {
+  it('lists crashed messages with the queues from which SQS moved them', async () => {
     const { code, out, err } = await ops('dead-letters list crashed --stack Ours', { env });
     expect([code, err]).toEqual([0, '']);
-    expect(out).toMatch(/^crashed: 7 dead letters, of which 1 are listed \(received too often ×1\)\n/);
+    expect(out).toMatch(/^crashed: 7 dead letters, 1 shown \(received too often ×1\)\n/);
     expect(out).toMatch(/\ntime .* event +source\n2027-01-15T08:00:00Z +crashed +.* acme +ntA +ev1 +sms retries\n$/);
   });
 
-  it('is not found by a name that no stack has', async () => {
+  it('is not found by an unknown name', async () => {
     const err = 'ValidationError: Stack with id Other does not exist\n';
     expect(await ops('status --stack Other', { env })).toEqual({ code: 1, out: '', err });
   });
 
-  it('is found by a file of outputs, of several stacks by its name', async () => {
+  it('is found in an outputs file, by name if it contains several stacks', async () => {
     const path = file('outputs.json', { Other: {}, Ours: outputs });
     const { code, out } = await ops(`status --json --outputs ${path} --stack Ours`, { env });
     expect(code).toBe(0);
     expect(JSON.parse(out)).toMatchObject({ stack: 'stack Ours', queues: expect.arrayContaining([]) });
     const unnamed = await ops(`status --outputs ${path}`, { env });
-    expect(unnamed).toMatchObject({ code: 1, err: expect.stringMatching(/has no stack .*, only Other, Ours\.\n$/) });
+    expect(unnamed).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/does not contain stack .*, only Other, Ours\.\n$/),
+    });
   });
 
   it.each([
     [{ Ours: {} }, /^The outputs of stack Ours lack AlarmEventsQueueArn, .*QueueUrls: deploy this version/],
     [{ Ours: { ...outputs, QueueUrls: '{"sms":' } }, /^The outputs of stack Ours lack QueueUrls: deploy this version/],
-    [[1], /is no file of `cdk deploy --outputs-file`\.\n$/],
-  ])('is not found by a file that has something else', async (content, sentence) => {
+    [[1], /was not written by `cdk deploy --outputs-file`\.\n$/],
+  ])('is not found in an outputs file with other content', async (content, message) => {
     const path = file('wrong.json', content);
-    expect(await ops(`status --outputs ${path}`)).toEqual({ code: 1, out: '', err: expect.stringMatching(sentence) });
+    expect(await ops(`status --outputs ${path}`)).toEqual({ code: 1, out: '', err: expect.stringMatching(message) });
   });
 
-  it('is chosen among several local ones by the port of its API; those that are gone do not count', async () => {
+  it('is selected among several running local stacks by the port of its API', async () => {
     vi.stubEnv('TMPDIR', directory.path);
     const remove = [local(process.pid, 3000), local(process.ppid, 3001), local(2 ** 30, 3002)];
     vi.unstubAllEnvs();
     const many = await ops('status');
-    expect(many).toMatchObject({ code: 2, out: '', err: expect.stringMatching(/ports 300\d, 300\d: choose one/) });
+    expect(many).toMatchObject({ code: 2, out: '', err: expect.stringMatching(/ports 300\d, 300\d: select one/) });
     expect(await ops('status --local 3002')).toMatchObject({
       code: 1,
       err: 'No local stack runs with its API on port 3002.\n',
     });
-    // What is written there leads nowhere, but it is where the command goes.
+    // The endpoint is unreachable, but the command uses it.
     expect(await ops('status --local 3001')).toMatchObject({ code: 1, err: expect.stringMatching(/127\.0\.0\.1:1/) });
-    for (const one of remove) one();
+    for (const removeFile of remove) removeFile();
   });
 });
 
-describe('a change of an account', () => {
-  it('that failed, and after which the account cannot be read, ends with the command to run before it is repeated', async () => {
+describe('a change of an account whose result cannot be read', () => {
+  it('fails with the command to run before a repetition', async () => {
     expect(await ops('account rotate-signing-secret locked --stack Ours', { env })).toEqual({
       code: 1,
       out: '',
@@ -292,7 +296,7 @@ describe('a change of an account', () => {
     });
   });
 
-  it('that made a new secret, after which the account cannot be read, ends with the command that shows the secret', async () => {
+  it('fails with the command that shows the new secret', async () => {
     expect(await ops('account rotate-signing-secret acme --stack Ours', { env })).toEqual({
       code: 1,
       out: '',

@@ -1,10 +1,10 @@
 import { readdirSync } from 'node:fs';
 import { afterAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { startStack } from './support.ts';
+import { startStackWithCommandLine } from './command-line.ts';
 
-const stack = await startStack();
-const { ops, answer } = stack;
+const stack = await startStackWithCommandLine();
+const { ops, runJson } = stack;
 afterAll(async () => {
   await stack.stop();
   stack.directory.remove();
@@ -34,24 +34,24 @@ const listed = z.array(
 );
 
 describe('token', () => {
-  it('issues a token that works, alone on standard output, and tells the rest beside it', async () => {
+  it('issues a valid token on standard output, and describes it on standard error', async () => {
     const { code, out, err } = await ops(['token', 'create', '--tenant', 't1', '--role', 'admin', '--label', 'a b']);
     expect([code, out]).toEqual([0, expect.stringMatching(/^mnt_\w{49}\n$/)]);
-    expect(err).toMatch(/^[0-9a-f]{8}: admin of t1 until \d{4}-.*Z\. This token is not shown again\.\n$/);
+    expect(err).toMatch(/^Token [0-9a-f]{8}: admin of tenant t1, expires \d{4}-.*Z\. It is not shown again\.\n$/);
     expect(await statusWith(out.trim())).toBe(200);
   });
 
-  it('issues a token for as many days as are asked for', async () => {
-    const { expires } = await answer(created, 'token create --tenant t2 --role observer --label x --days 3');
+  it('issues a token that expires after --days', async () => {
+    const { expires } = await runJson(created, 'token create --tenant t2 --role observer --label x --days 3');
     const days = (Date.parse(expires) - Date.now()) / 86_400_000;
     expect(days).toBeGreaterThan(2.99);
     expect(days).toBeLessThanOrEqual(3.01);
   });
 
-  it('lists the tokens of the tenant alone, never the tokens themselves', async () => {
-    const { token, ...first } = await answer(created, 'token create --tenant t3 --role admin --label one');
-    await answer(created, 'token create --tenant t3x --role admin --label other');
-    const [found, ...others] = await answer(listed, 'token list --tenant t3');
+  it('lists only the tokens of the tenant, without secrets', async () => {
+    const { token, ...first } = await runJson(created, 'token create --tenant t3 --role admin --label one');
+    await runJson(created, 'token create --tenant t3x --role admin --label other');
+    const [found, ...others] = await runJson(listed, 'token list --tenant t3');
     expect(found).toMatchObject({ id: first.id, role: 'admin', label: 'one', expired: false });
     expect(others).toEqual([]);
     const { out } = await ops('token list --tenant t3');
@@ -60,32 +60,32 @@ describe('token', () => {
     expect(out).not.toContain(token);
   });
 
-  it('says that a tenant has no tokens', async () => {
-    expect(await ops('token list --tenant nobody')).toEqual({
+  it('reports that a tenant has no tokens', async () => {
+    expect(await ops('token list --tenant unknown')).toEqual({
       code: 0,
-      out: 'Tenant nobody has no tokens.\n',
+      out: 'Tenant unknown has no tokens.\n',
       err: '',
     });
   });
 
-  it('shows what others wrote without letting it steer the terminal', async () => {
+  it('replaces control characters in labels', async () => {
     await ops(['token', 'create', '--tenant', 't4', '--role', 'admin', '--label', 'a\u001b[2Jb']);
     const { out } = await ops('token list --tenant t4');
     expect(out).toContain('a\u{fffd}[2Jb');
     expect(out).not.toContain('\u001b');
   });
 
-  it('revokes a token, which then is not there any more', async () => {
-    const { id, token } = await answer(created, 'token create --tenant t5 --role admin --label gone');
+  it('revokes a token', async () => {
+    const { id, token } = await runJson(created, 'token create --tenant t5 --role admin --label gone');
     const revoked = await ops(`token revoke ${id} --tenant t5`);
     expect(revoked).toEqual({ code: 0, out: `Revoked token ${id} of tenant t5 (gone).\n`, err: '' });
     expect(await statusWith(token)).toBe(401);
-    const again = await ops(`token revoke ${id} --tenant t5`);
-    expect(again).toEqual({ code: 1, out: '', err: `Tenant t5 has no token ${id}.\n` });
+    const repeated = await ops(`token revoke ${id} --tenant t5`);
+    expect(repeated).toEqual({ code: 1, out: '', err: `Tenant t5 has no token ${id}.\n` });
   });
 
   it('does not revoke another tenant’s token', async () => {
-    const { id, token } = await answer(created, 'token create --tenant t6 --role admin --label kept');
+    const { id, token } = await runJson(created, 'token create --tenant t6 --role admin --label kept');
     expect(await ops(`token revoke ${id} --tenant t7`)).toMatchObject({ code: 1, out: '' });
     expect(await statusWith(token)).toBe(200);
   });
@@ -102,59 +102,59 @@ const account = z.strictObject({
 });
 
 describe('account', () => {
-  it('shows an account that has nothing yet, and makes nothing', async () => {
-    const nothing = {
+  it('shows an empty account without creating credentials', async () => {
+    const empty = {
       tenant: 'a1',
       contacts: [],
       has_webhook_token: false,
       signing_secrets: 0,
       retired_secrets: [],
     };
-    expect(await answer(account, 'account show a1')).toEqual(nothing);
-    expect(await answer(account, 'account show a1')).toEqual(nothing);
+    expect(await runJson(account, 'account show a1')).toEqual(empty);
+    expect(await runJson(account, 'account show a1')).toEqual(empty);
     expect((await ops('account show a1')).out).toMatch(
       /^contacts +none\nwebhook token +none yet.*\nsigning secret +none/,
     );
   });
 
-  it('replaces the contacts, each once', async () => {
+  it('replaces the contacts, without duplicates', async () => {
     await ops('account set a2 --contact old@example.com');
     const { code, out } = await ops('account set a2 --contact b@example.com a@example.com b@example.com');
     expect([code, out]).toEqual([0, expect.stringMatching(/^contacts +b@example\.com, a@example\.com\n/)]);
   });
 
-  it('sets the webhook token, and shows it only where secrets are asked for', async () => {
+  it('sets the webhook token, and shows it only with --secrets', async () => {
     const { out, err } = await ops('account set a3 --webhook-token 0123456789');
     expect(out).toMatch(/webhook token +set\n/);
     expect(err).toBe('Senders use it within a minute.\n');
     expect((await ops('account show a3')).out).not.toContain('0123456789');
-    expect(await answer(account, 'account show a3 --secrets')).toMatchObject({ webhook_token: '0123456789' });
+    expect(await runJson(account, 'account show a3 --secrets')).toMatchObject({ webhook_token: '0123456789' });
   });
 
-  it('rotates the signing secret: the old one is kept for a day', async () => {
+  it('rotates the signing secret, and keeps the previous one for a day', async () => {
     const rotated = z.object({ secret: z.string(), retired: z.array(z.string()) });
-    const { secret: first, retired: none } = await answer(rotated, 'account rotate-signing-secret a4');
+    const { secret: first, retired: none } = await runJson(rotated, 'account rotate-signing-secret a4');
     const { code, out, err } = await ops('account rotate-signing-secret a4');
     expect([code, none, out]).toEqual([0, [], expect.stringMatching(/^whsec_[\w+/]{43}=\n$/)]);
-    expect(err).toMatch(/^The old one signs beside it until .*Z\. Senders use it within a minute\.\n$/);
-    const shown = await answer(account, 'account show a4 --secrets');
+    expect(err).toMatch(/^The previous secret also signs until .*Z\. Senders use it within a minute\.\n$/);
+    const shown = await runJson(account, 'account show a4 --secrets');
     expect(shown.secrets).toEqual([out.trim()]);
     expect(shown.retired_secrets).toEqual([{ secret: first, until: expect.stringMatching(/Z$/) }]);
     expect((await ops('account show a4')).out).not.toContain('whsec_');
   });
 
   it.each([
-    ['account set a5', 'There is nothing to set: give --contact or --webhook-token.\n'],
+    ['account set a5', 'Nothing to set: pass --contact or --webhook-token.\n'],
     ['account set a5 --webhook-token 012345678', /10 to 64 printable ASCII characters/],
     ['account set a5 --webhook-token '.concat('x'.repeat(65)), /10 to 64 printable ASCII characters/],
-    ['account set a5 --contact nobody', /It is an e-mail address\.\n$/],
-  ])('explains what is wrong with %s', async (command, sentence) => {
-    expect(await ops(command)).toEqual({ code: 2, out: '', err: expect.stringMatching(sentence) });
+    ['account set a5 --contact invalid', /It must be an email address\.\n$/],
+  ])('rejects %s', async (command, message) => {
+    expect(await ops(command)).toEqual({ code: 2, out: '', err: expect.stringMatching(message) });
   });
 });
 
 describe('a local stack', () => {
-  it('is found as long as it runs, and leaves no file behind', async () => {
+  it('is found while it runs, and leaves no file behind', async () => {
     const files = () => readdirSync(stack.directory.path).filter((name) => name.endsWith('.json'));
     expect(files()).toHaveLength(1);
     await stack.stop();

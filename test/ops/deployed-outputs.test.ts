@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { deployedStack } from '../deployed/outputs.ts';
+import { deployedAddresses } from '../deployed/outputs.ts';
 
 const url = (name: string) => `https://sqs.eu-west-1.amazonaws.com/111111111111/${name}`;
 const outputs = {
@@ -16,8 +16,8 @@ const outputs = {
 };
 
 describe('the outputs of a deployed stack', () => {
-  it('name its queues, by which tests find them whatever CloudFormation made of their names', () => {
-    const stack = deployedStack(JSON.stringify({ Ours: outputs }));
+  it('contain the URLs of its queues, regardless of the generated names', () => {
+    const stack = deployedAddresses(JSON.stringify({ Ours: outputs }));
     expect(stack.queues).toEqual(
       ['Ours-AlarmEvents', 'Ours-AlarmEv-1', 'Ours-webhook', 'Ours-webhook-2', 'Ours-webh-3', 'Ours-Crashed'].map(url),
     );
@@ -28,10 +28,10 @@ describe('the outputs of a deployed stack', () => {
     [
       'two stacks',
       { Ours: outputs, 'Ours-Staging': outputs },
-      'The file must hold the outputs of one stack, not of 2.',
+      'The file must contain the outputs of one stack, not of 2.',
     ],
-    ['no stack', {}, 'The file must hold the outputs of one stack, not of 0.'],
-  ])('are refused where they are of %s', (_, content, message) => {
-    expect(() => deployedStack(JSON.stringify(content))).toThrow(message);
+    ['no stack', {}, 'The file must contain the outputs of one stack, not of 0.'],
+  ])('are rejected if they contain %s', (_, content, message) => {
+    expect(() => deployedAddresses(JSON.stringify(content))).toThrow(message);
   });
 });

@@ -1,14 +1,16 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { openSink } from '../support/sink.ts';
-import { startStack, until } from './support.ts';
+import { validDetails } from '../support/notifications.ts';
+import { startSink } from '../support/sink.ts';
+import { until } from '../support/until.ts';
+import { startStackWithCommandLine } from './command-line.ts';
 
-const stack = await startStack();
-const { ops, answer } = stack;
-/** Answers what its path says, until it is mended. */
-const receiver = { isMended: false };
-const sink = await openSink((response, { path }) => {
-  response.writeHead(receiver.isMended ? 204 : Number(path.slice(1))).end('secret answer');
+const stack = await startStackWithCommandLine();
+const { ops, runJson } = stack;
+/** Responds with the status in the path until `isFixed` is set. */
+const receiver = { isFixed: false };
+const sink = await startSink((response, { path }) => {
+  response.writeHead(receiver.isFixed ? 204 : Number(path.slice(1))).end('secret response');
 });
 afterAll(async () => {
   sink.close();
@@ -26,10 +28,10 @@ const create = async (label: string, type: string, details: Record<string, strin
 };
 
 const sent = z.object({ message_id: z.string(), event_id: z.string(), notifications: z.array(z.string()) });
-/** Sends an example event to these notifications, and answers its id. */
-const raise = async (...ids: string[]): Promise<string> => {
+/** Sends an example event to these notifications. @returns its ID */
+const sendExample = async (...ids: string[]): Promise<string> => {
   const { out } = await ops(['event', 'example', '--notification', ...ids]);
-  return (await answer(sent, 'event send -', out)).event_id;
+  return (await runJson(sent, 'event send -', out)).event_id;
 };
 
 const deliveries = z.array(
@@ -43,7 +45,7 @@ const deliveries = z.array(
     conflict: z.string().nullable(),
   }),
 );
-const letters = z.array(
+const deadLetterLists = z.array(
   z.strictObject({
     type: z.string(),
     count: z.number(),
@@ -51,22 +53,25 @@ const letters = z.array(
   }),
 );
 
+const deliveriesTo = (notificationId: string) =>
+  runJson(deliveries, `deliveries --tenant acme --notification ${notificationId}`);
+
 let gone = '';
-let mail = '';
+let email = '';
 let event = '';
 
 beforeAll(async () => {
   gone = await create('gone', 'webhook', { url: `${sink.url}/410` });
-  mail = await create('mail', 'email', { address: 'oncall@example.com' });
-  event = await raise(gone, mail);
-  await until(
-    () => answer(deliveries, 'deliveries --tenant acme --alarm alTest'),
-    (found) => found.length === 2 && found.every(({ status }) => status !== 'pending'),
-  );
+  email = await create('email', 'email', validDetails.email);
+  event = await sendExample(gone, email);
+  await until(async () => {
+    const found = await runJson(deliveries, 'deliveries --tenant acme --alarm alTest');
+    return found.length === 2 && found.every(({ status }) => status !== 'pending');
+  });
 });
 
 describe('event', () => {
-  it('prints a valid event, which arrives with those whom it names', async () => {
+  it('prints a valid event for the given tenant, notifications and state', async () => {
     const { out } = await ops(['event', 'example', '--tenant', 'globex', '--notification', 'ntX', '--state', 'OK']);
     expect(JSON.parse(out)).toMatchObject({
       event_id: expect.stringMatching(/^globex:.*:OK$/),
@@ -74,68 +79,74 @@ describe('event', () => {
       previous_state: 'CRITICAL',
       notification_plan: { ok_state: ['ntX'] },
     });
-    const answered = await ops('event send -', { input: out });
-    expect(answered.out).toMatch(/^Sent as [\w-]+\. Its plan names 1 notification for this change of state\.\n$/);
+    const sendResult = await ops('event send -', { input: out });
+    expect(sendResult.out).toMatch(/^Sent as [\w-]+\. Its plan lists 1 notification for this state change\.\n$/);
   });
 
   it.each([
-    ['{"event_id": 1}', /^Standard input is no alarm event: event_id must be a string; tenant_id .*; alarm .*\.\n$/],
-    ['[]', 'Standard input is no alarm event: it must be a JSON object.\n'],
+    [
+      '{"event_id": 1}',
+      /^Standard input is not a valid alarm event: event_id must be a string; tenant_id .*; alarm .*\.\n$/,
+    ],
+    ['[]', 'Standard input is not a valid alarm event: it must be a JSON object.\n'],
     ['{', /^Standard input is not JSON: .*\n$/],
-  ])('names what is wrong with %s, and sends nothing', async (input, sentence) => {
-    expect(await ops('event send -', { input })).toEqual({ code: 1, out: '', err: expect.stringMatching(sentence) });
+  ])('explains why %s is invalid, and sends nothing', async (input, message) => {
+    expect(await ops('event send -', { input })).toEqual({ code: 1, out: '', err: expect.stringMatching(message) });
   });
 
-  it('refuses a plan of which nobody can tell whom it names', async () => {
+  it('rejects an event with an invalid notification plan', async () => {
     const plan = { notification_plan: { critical_state: 'ntX' } };
     const input = JSON.stringify({ ...JSON.parse((await ops('event example')).out), ...plan });
     const { code, err } = await ops('event send -', { input });
-    expect([code, err]).toEqual([1, expect.stringMatching(/notification_plan must be an object whose lists hold ids/)]);
+    expect([code, err]).toEqual([
+      1,
+      expect.stringMatching(/notification_plan must be an object with lists of notification IDs/),
+    ]);
   });
 
-  it('names a file that is not there', async () => {
+  it('reports a file that does not exist', async () => {
     const { code, err } = await ops('event send nothing.json');
     expect([code, err]).toEqual([1, expect.stringMatching(/^nothing\.json cannot be read: ENOENT/)]);
   });
 });
 
 describe('deliveries', () => {
-  it('shows what became of an alarm with each notification, newest first', async () => {
-    const found = await answer(deliveries, 'deliveries --tenant acme --alarm alTest');
+  it('shows the deliveries of an alarm and their attempts', async () => {
+    const found = await runJson(deliveries, 'deliveries --tenant acme --alarm alTest');
     expect(found.find(({ notification }) => notification === gone)).toMatchObject({
       event,
       state: 'CRITICAL',
       status: 'failed',
       attempts: [{ outcome: 'permanent', http_status: 410 }],
     });
-    expect(found.find(({ notification }) => notification === mail)).toMatchObject({ status: 'delivered' });
+    expect(found.find(({ notification }) => notification === email)).toMatchObject({ status: 'delivered' });
     const { out } = await ops('deliveries --tenant acme --alarm alTest');
-    expect(out).toMatch(/^time +notification +event +state +status +attempts +id used again\n/);
+    expect(out).toMatch(/^time +notification +event +state +status +attempts +event ID reused\n/);
     expect(out).toMatch(/permanent 410 +–\n/);
     expect(out).not.toContain('\u001b');
   });
 
-  it('shows those of one notification', async () => {
-    const found = await answer(deliveries, `deliveries --tenant acme --notification ${mail}`);
-    expect(found.map(({ notification, status }) => [notification, status])).toEqual([[mail, 'delivered']]);
+  it('shows the deliveries of one notification', async () => {
+    const found = await runJson(deliveries, `deliveries --tenant acme --notification ${email}`);
+    expect(found.map(({ notification, status }) => [notification, status])).toEqual([[email, 'delivered']]);
   });
 
-  it('shows no more than are asked for, of the default notification too', async () => {
-    const all = await answer(deliveries, 'deliveries --tenant acme');
-    // The third is the notice to the technical contacts that an alert was given up.
+  it('shows the default notification too, up to the limit', async () => {
+    const all = await runJson(deliveries, 'deliveries --tenant acme');
+    // The third delivery is the notice of the dead letter to the technical contacts.
     expect(all.map(({ notification }) => notification)).toContain('ntTechnicalContactsEmail');
-    expect(await answer(deliveries, 'deliveries --tenant acme --limit 1')).toEqual(all.slice(0, 1));
+    expect(await runJson(deliveries, 'deliveries --tenant acme --limit 1')).toEqual(all.slice(0, 1));
   });
 
-  it('shows nothing of another tenant, nor of another alarm', async () => {
-    expect(await answer(deliveries, `deliveries --tenant other --notification ${mail}`)).toEqual([]);
+  it('shows no deliveries of another tenant or another alarm', async () => {
+    expect(await runJson(deliveries, `deliveries --tenant other --notification ${email}`)).toEqual([]);
     const { code, out } = await ops('deliveries --tenant acme --alarm alOther');
     expect([code, out]).toEqual([0, 'There are no such deliveries.\n']);
   });
 });
 
 describe('status', () => {
-  it('shows queues, dead letters, and what became of the deliveries of the last hour', async () => {
+  it('shows queues, dead letters, and the deliveries of the last hour', async () => {
     const status = z.strictObject({
       stack: z.string(),
       queues: z.array(z.looseObject({ queue: z.string(), visible: z.number(), dead_letters: z.number().nullable() })),
@@ -145,22 +156,22 @@ describe('status', () => {
         is_complete: z.literal(true),
       }),
     });
-    const found = await answer(status, 'status');
+    const found = await runJson(status, 'status');
     expect(found.queues.map(({ queue }) => queue)).toEqual(
       expect.arrayContaining(['alarm-events', 'email', 'managed', 'email-events', 'crashed']),
     );
     expect(found.queues.find(({ queue }) => queue === 'webhook')).toMatchObject({ visible: 0, dead_letters: 1 });
-    expect(found.deliveries.counts).toContainEqual({ type: 'webhook', outcome: 'dead_lettered', deliveries: 1 });
+    expect(found.deliveries.counts).toContainEqual({ type: 'webhook', outcome: 'failed', deliveries: 1 });
     expect(found.deliveries.counts).toContainEqual({ type: 'email', outcome: 'delivered', deliveries: 1 });
     const { code, out } = await ops('status');
-    expect([code, out]).toEqual([0, expect.stringMatching(/\nAlarms\nnot on one machine\n/)]);
+    expect([code, out]).toEqual([0, expect.stringMatching(/\nAlarms\nA local stack has no alarms\.\n/)]);
     expect(out).toMatch(/\nqueue +visible +in flight +delayed +oldest +dead letters\n/);
     expect(out).toMatch(/\nwebhook +0 +0 +0 +– +1\n/);
   });
 });
 
 describe('dead-letters', () => {
-  it('lists why they are there, again and again, without what is in them', async () => {
+  it('lists dead letters repeatedly with their reasons, never their contents', async () => {
     const expected = {
       type: 'webhook',
       count: 1,
@@ -168,47 +179,42 @@ describe('dead-letters', () => {
         { reason: 'http_status', cause: 'destination', attempts: 1, tenant: 'acme', notification: gone, event },
       ],
     };
-    const all = await answer(letters, 'dead-letters list');
+    const all = await runJson(deadLetterLists, 'dead-letters list');
     expect(all.filter(({ count }) => count > 0)).toMatchObject([expected]);
     const { out } = await ops('dead-letters list');
     expect(out).toMatch(/^webhook: 1 dead letter \(http_status ×1\)\n\ntime +type +reason +cause +attempts +tenant/);
-    expect(out).not.toMatch(/example of an alarm event|secret answer/);
+    expect(out).not.toMatch(/example of an alarm event|secret response/);
   });
 
-  it('says that there are none', async () => {
+  it('reports that there are no dead letters', async () => {
     expect(await ops('dead-letters list sms')).toEqual({ code: 0, out: 'There are no dead letters.\n', err: '' });
   });
 
-  it('throws none away without being told twice, and says how many there are', async () => {
-    const sentence = /^This would throw away 1 dead letter of webhook in the local stack .* for good: say --yes\.\n$/;
-    expect(await ops('dead-letters purge webhook')).toEqual({ code: 2, out: '', err: expect.stringMatching(sentence) });
+  it('does not purge without --yes, and reports the number of dead letters', async () => {
+    const message =
+      /^This would permanently delete 1 dead letter of webhook in the local stack .*: confirm with --yes\.\n$/;
+    expect(await ops('dead-letters purge webhook')).toEqual({ code: 2, out: '', err: expect.stringMatching(message) });
   });
 
-  it('moves them back to their queue, from which they are delivered where the destination is mended', async () => {
-    receiver.isMended = true;
+  it('redrives dead letters to their queue, from which they are delivered', async () => {
+    receiver.isFixed = true;
     const { code, out } = await ops('dead-letters redrive webhook');
     expect([code, out]).toEqual([0, 'Moved 1 dead letter to the queue of webhook.\n']);
-    await until(
-      () => answer(deliveries, `deliveries --tenant acme --notification ${gone}`),
-      ([only]) => only?.status === 'delivered',
-    );
+    await until(async () => (await deliveriesTo(gone))[0]?.status === 'delivered');
     const moved = z.strictObject({ type: z.literal('webhook'), moved: z.literal(0) });
-    expect(await answer(moved, 'dead-letters redrive webhook')).toEqual({ type: 'webhook', moved: 0 });
+    expect(await runJson(moved, 'dead-letters redrive webhook')).toEqual({ type: 'webhook', moved: 0 });
   });
 
-  it('throws them away', async () => {
-    receiver.isMended = false;
-    await raise(gone);
-    await until(
-      () => answer(deliveries, `deliveries --tenant acme --notification ${gone}`),
-      ([newest]) => newest?.status === 'failed',
-    );
+  it('purges dead letters with --yes', async () => {
+    receiver.isFixed = false;
+    await sendExample(gone);
+    await until(async () => (await deliveriesTo(gone))[0]?.status === 'failed');
     const { code, out } = await ops('dead-letters purge webhook --yes');
-    expect([code, out]).toEqual([0, expect.stringMatching(/^Threw away 1 dead letter of webhook in the local stack/)]);
-    expect(await answer(letters, 'dead-letters list webhook')).toMatchObject([{ count: 0, letters: [] }]);
+    expect([code, out]).toEqual([0, expect.stringMatching(/^Deleted 1 dead letter of webhook in the local stack/)]);
+    expect(await runJson(deadLetterLists, 'dead-letters list webhook')).toMatchObject([{ count: 0, letters: [] }]);
   });
 
-  it('moves crashed messages to their queues, of which there are none here', async () => {
+  it('returns crashed messages to their queues', async () => {
     expect(await ops('dead-letters redrive crashed')).toEqual({
       code: 0,
       out: 'Moved 0 crashed messages to their queues.\n',
@@ -216,22 +222,22 @@ describe('dead-letters', () => {
     });
   });
 
-  it('knows only the types that there are', async () => {
+  it('rejects an unknown type', async () => {
     const { code, err } = await ops('dead-letters redrive fax');
     expect([code, err]).toEqual([2, expect.stringMatching(/^error: .*fax.*alarm-events, email, webhook/)]);
   });
 });
 
-describe('an event id that is used again', () => {
-  it('is shown beside the delivery of the first event', async () => {
+describe('an event ID that is reused', () => {
+  it('is shown with the delivery of the first event', async () => {
     const own = await create('own', 'email', { address: 'own@example.com' });
     const { out } = await ops(['event', 'example', '--notification', own]);
-    const first = (await answer(sent, 'event send -', out)).event_id;
-    await answer(sent, 'event send -', JSON.stringify({ ...JSON.parse(out), check: { id: 'another' } }));
-    const found = await until(
-      () => answer(deliveries, `deliveries --tenant acme --notification ${own}`),
-      (all) => all.some(({ event: id, conflict }) => id === first && conflict !== null),
-    );
-    expect(found.filter(({ conflict }) => conflict !== null)).toHaveLength(1);
+    const first = (await runJson(sent, 'event send -', out)).event_id;
+    await runJson(sent, 'event send -', JSON.stringify({ ...JSON.parse(out), check: { id: 'another' } }));
+    const conflicting = await until(async () => {
+      const found = (await deliveriesTo(own)).filter(({ conflict }) => conflict !== null);
+      return found.length > 0 && found;
+    });
+    expect(conflicting.map(({ event: id }) => id)).toEqual([first]);
   });
 });

@@ -37,15 +37,15 @@ const batch = z.looseObject({ Entries: z.array(z.looseObject({ Id: z.string(), M
 const result = z.looseObject({});
 
 const bodiesIn = (queue: typeof webhook) => queue.messages.map(({ body }) => body).toSorted();
-const refused = { status: 403, type: 'AccessDenied', message: 'Not yours.' };
+const denied = { status: 403, type: 'AccessDenied', message: 'Not allowed.' };
 
-describe('moving the messages of a dead-letter queue of our own', () => {
-  it('moves all of them with body and message group, and tells how far it is', async () => {
+describe('moving messages from a dead-letter queue without a redrive policy', () => {
+  it('keeps body and message group, and reports progress', async () => {
     for (let number = 0; number < 25; number++) deadLetters.send(message(`"grüße" ${number}`, `tenant-${number % 3}`));
     deadLetters.send(message('without a group'));
     const before = deadLetters.messages.map(({ body, groupId }) => [body, groupId]);
     const progress: Progress[] = [];
-    expect(await moveMessages(sqs, urls, (one) => progress.push(one))).toBe(26);
+    expect(await moveMessages(sqs, urls, (step) => progress.push(step))).toBe(26);
     expect(webhook.messages.map(({ body, groupId }) => [body, groupId])).toEqual(expect.arrayContaining(before));
     expect([webhook.messages.length, deadLetters.messages.length]).toEqual([26, 0]);
     expect(progress.at(-1)).toEqual({ moved: 26, total: 26 });
@@ -63,17 +63,17 @@ describe('moving the messages of a dead-letter queue of our own', () => {
     expect(Math.max(...sizes)).toBeLessThan(1_048_576);
   });
 
-  it('moves nothing where there is nothing', async () => {
+  it('moves nothing from an empty queue', async () => {
     expect(await moveMessages(sqs, urls)).toBe(0);
   });
 
-  it('does not move again what fails again at once', async () => {
+  it('does not move messages again that fail again immediately', async () => {
     for (let number = 0; number < 12; number++) deadLetters.send(message(String(number)));
     local.endpoint.services.set('sqs', async (call) => {
       const response = await service(call);
-      // The consumer gives up each message as soon as it is sent.
+      // The consumer dead-letters each message immediately.
       if (call.action === 'SendMessageBatch') {
-        for (const { body } of webhook.messages) deadLetters.send(message(`${body}, again`));
+        for (const { body } of webhook.messages) deadLetters.send(message(`${body}, failed again`));
         webhook.purge();
       }
       return response;
@@ -82,16 +82,16 @@ describe('moving the messages of a dead-letter queue of our own', () => {
     expect(deadLetters.messages).toHaveLength(12);
   });
 
-  it('loses nothing where the queue does not accept messages', async () => {
+  it('loses no message when the queue rejects a batch', async () => {
     for (let number = 0; number < 12; number++) deadLetters.send(message(String(number)));
     const before = bodiesIn(deadLetters);
-    local.endpoint.fault = ({ action }) => (action === 'SendMessageBatch' ? refused : undefined);
-    await expect(moveMessages(sqs, urls)).rejects.toThrow('Not yours.');
+    local.endpoint.fault = ({ action }) => (action === 'SendMessageBatch' ? denied : undefined);
+    await expect(moveMessages(sqs, urls)).rejects.toThrow('Not allowed.');
     expect(bodiesIn(deadLetters)).toEqual(before);
     expect(webhook.messages).toEqual([]);
   });
 
-  it('keeps exactly the messages that the queue refused of a batch, and says why', async () => {
+  it('keeps exactly the messages of a batch that the queue rejects, and reports the reason', async () => {
     for (const body of ['fits', 'x'.repeat(100)]) deadLetters.send(message(body));
     local.endpoint.services.set('sqs', async (call) => {
       if (call.action !== 'SendMessageBatch') return service(call);
@@ -106,40 +106,38 @@ describe('moving the messages of a dead-letter queue of our own', () => {
       }));
       return { ...response, body: JSON.stringify({ ...result.parse(JSON.parse(response.body.toString())), Failed }) };
     });
-    await expect(moveMessages(sqs, urls)).rejects.toThrow(
-      'SQS did not accept 1 message, not moved: TooLong, Too long.',
-    );
+    await expect(moveMessages(sqs, urls)).rejects.toThrow('SQS did not accept 1 message: TooLong, Too long.');
     expect(bodiesIn(deadLetters)).toEqual(['x'.repeat(100)]);
     expect(bodiesIn(webhook)).toEqual(['fits']);
   });
 
-  it('duplicates messages, and loses none, where it is interrupted between sending and deleting', async () => {
+  it('leaves messages in both queues when it is interrupted between sending and deleting', async () => {
     deadLetters.send(message('a'));
-    local.endpoint.fault = ({ action }) => (action === 'DeleteMessageBatch' ? refused : undefined);
-    await expect(moveMessages(sqs, urls)).rejects.toThrow('Not yours.');
+    local.endpoint.fault = ({ action }) => (action === 'DeleteMessageBatch' ? denied : undefined);
+    await expect(moveMessages(sqs, urls)).rejects.toThrow('Not allowed.');
     expect([bodiesIn(deadLetters), bodiesIn(webhook)]).toEqual([['a'], ['a']]);
   });
 });
 
 describe('returning crashed messages', () => {
-  it('moves each to the queue that it came from', async () => {
+  it('moves each to the queue it came from', async () => {
     for (const [queue, body] of [
       [webhook, 'hook'],
-      [email, 'mail'],
+      [email, 'email'],
     ] as const) {
       queue.send(message(body));
       await queue.receive({ maxMessages: 1, visibilitySeconds: 0 });
       expect(await queue.receive({ maxMessages: 1 })).toEqual([]);
     }
-    expect(bodiesIn(crashed)).toEqual(['hook', 'mail']);
+    expect(bodiesIn(crashed)).toEqual(['email', 'hook']);
     expect(await returnToSources(sqs, crashed.settings.arn, () => {})).toBe(2);
-    expect([bodiesIn(webhook), bodiesIn(email), bodiesIn(crashed)]).toEqual([['hook'], ['mail'], []]);
+    expect([bodiesIn(webhook), bodiesIn(email), bodiesIn(crashed)]).toEqual([['hook'], ['email'], []]);
   });
 
-  it('says why it did not complete', async () => {
-    crashed.send(message('sent by hand'));
+  it('reports why it did not complete', async () => {
+    crashed.send(message('not moved by SQS'));
     await expect(returnToSources(sqs, crashed.settings.arn, () => {})).rejects.toThrow(
-      'The move is FAILED after 0 messages: CouldNotDetermineMessageSource.',
+      'The move has status FAILED after 0 messages: CouldNotDetermineMessageSource.',
     );
   });
 });

@@ -8,14 +8,14 @@ import {
 } from '../../shared/adapters/accounts/account-repository.ts';
 import { webhookHeaders } from '../../shared/pipeline/transports/webhook.ts';
 import { startDatabase } from '../support/dynamodb.ts';
-import { interrupted, losingAnswer, throttled } from '../support/dynamodb-faults.ts';
+import { withInterruption, withLostResponse, withThrottling } from '../support/dynamodb-faults.ts';
 
 const { client, connect, stop } = await startDatabase();
 afterAll(stop);
 
-const HOUR = 3_600_000;
+const HOUR_MS = 3_600_000;
 
-/** An account at a time of its own; each look at it is a sender that has read nothing before. */
+/** An account with its own clock. Every access uses a new repository, as a sender without a cache does. */
 const setUp = (tenant: string) => {
   const time = { now: Date.now() };
   const accounts = () => createAccountRepository(client, 'accounts', () => time.now);
@@ -26,8 +26,8 @@ const setUp = (tenant: string) => {
   };
 };
 
-/** Whether a receiver that knows this secret alone takes what the sender signs. */
-const isTakenBy = (secret: string, credentials: { token: string; secrets: string[] }): boolean => {
+/** Returns whether a receiver with only this secret accepts the signature. */
+const isVerifiedWith = (secret: string, credentials: { token: string; secrets: string[] }): boolean => {
   const headers = webhookHeaders(credentials, 'id', Date.now(), '{}');
   try {
     new Webhook(secret).verify('{}', headers);
@@ -37,85 +37,85 @@ const isTakenBy = (secret: string, credentials: { token: string; secrets: string
   }
 };
 
-describe('a signing secret that is rotated', () => {
-  it('signs at once, and the old one beside it for 24 hours', async () => {
+describe('rotating a signing secret', () => {
+  it('signs with the new secret immediately, and also with the previous one for 24 hours', async () => {
     const { time, rotate, credentials } = setUp('one');
     const [old = ''] = (await credentials()).secrets;
     const secret = await rotate();
     expect((await credentials()).secrets).toEqual([secret, old]);
-    time.now += 24 * HOUR - 1;
+    time.now += 24 * HOUR_MS - 1;
     const last = await credentials();
-    expect([isTakenBy(secret, last), isTakenBy(old, last)]).toEqual([true, true]);
+    expect([isVerifiedWith(secret, last), isVerifiedWith(old, last)]).toEqual([true, true]);
     time.now += 1;
     const after = await credentials();
     expect(after.secrets).toEqual([secret]);
-    expect([isTakenBy(secret, after), isTakenBy(old, after)]).toEqual([true, false]);
+    expect([isVerifiedWith(secret, after), isVerifiedWith(old, after)]).toEqual([true, false]);
   });
 
-  it('signs together with the newest of several old ones alone', async () => {
+  it('signs with only the newest of several previous secrets', async () => {
     const { time, rotate, credentials } = setUp('two');
     await credentials();
     const second = await rotate();
-    time.now += HOUR;
+    time.now += HOUR_MS;
     const third = await rotate();
     expect((await credentials()).secrets).toEqual([third, second]);
-    time.now += 24 * HOUR - 1;
+    time.now += 24 * HOUR_MS - 1;
     expect((await credentials()).secrets).toEqual([third, second]);
     time.now += 1;
     expect((await credentials()).secrets).toEqual([third]);
   });
 
-  it('drops expired old ones from the account', async () => {
+  it('removes expired secrets from the account', async () => {
     const { time, rotate } = setUp('six');
     for (let rotation = 0; rotation < 5; rotation++) {
       await rotate();
-      time.now += 25 * HOUR;
+      time.now += 25 * HOUR_MS;
     }
     const { Item } = await client.send(new GetCommand({ TableName: 'accounts', Key: { pk: 'account#six' } }));
     expect(Item?.retired_secrets).toHaveLength(1);
   });
 
-  it('is the one that is stored where the answer of the write was lost and the SDK repeats it', async () => {
+  it('returns the stored secret when the response to the write is lost and the SDK repeats it', async () => {
     const { credentials } = setUp('seven');
     const [old] = (await credentials()).secrets;
-    const database = losingAnswer(connect({ maxAttempts: 2 }), 'UpdateItemCommand');
+    const database = withLostResponse(connect({ maxAttempts: 2 }), 'UpdateItemCommand');
     const secret = await createAccountRepository(database, 'accounts').rotateSecret('seven');
     expect((await credentials()).secrets).toEqual([secret, old]);
   });
 
-  it('is the one that is stored where every response to the write was lost', async () => {
+  it('returns the stored secret when every response to the write is lost', async () => {
     const { credentials } = setUp('ten');
     const [old] = (await credentials()).secrets;
-    const database = losingAnswer(connect({ maxAttempts: 1 }), 'UpdateItemCommand');
+    const database = withLostResponse(connect({ maxAttempts: 1 }), 'UpdateItemCommand');
     const secret = await createAccountRepository(database, 'accounts').rotateSecret('ten');
     expect((await credentials()).secrets).toEqual([secret, old]);
   });
 
-  it('stays the old one where the write failed and was not applied', async () => {
+  it('keeps the previous secret when the write fails', async () => {
     const { credentials } = setUp('eleven');
     const { secrets } = await credentials();
-    const database = throttled(connect({ maxAttempts: 1 }), 'UpdateItemCommand');
+    const database = withThrottling(connect({ maxAttempts: 1 }), 'UpdateItemCommand');
     await expect(createAccountRepository(database, 'accounts').rotateSecret('eleven')).rejects.toMatchObject({
       name: 'ProvisionedThroughputExceededException',
     });
     expect((await credentials()).secrets).toEqual(secrets);
   });
 
-  it('is not known where every response was lost and the account cannot be read', async () => {
+  it('reports an unconfirmed change when every response is lost and the account cannot be read', async () => {
     const { credentials } = setUp('twelve');
     await credentials();
-    const losing = losingAnswer(connect({ maxAttempts: 1 }), 'UpdateItemCommand');
-    const database = throttled(losing, 'GetItemCommand', 1, 1);
+    const losing = withLostResponse(connect({ maxAttempts: 1 }), 'UpdateItemCommand');
+    const database = withThrottling(losing, 'GetItemCommand', 1, 1);
     await expect(createAccountRepository(database, 'accounts').rotateSecret('twelve')).rejects.toThrow(
       UnconfirmedChangeError,
     );
   });
 
-  it('is not reported as the new one where another operator replaced it before the repetition', async () => {
+  it('reports a concurrent change when another operator replaces the secret before the repetition', async () => {
     const { credentials, rotate } = setUp('eight');
     await credentials();
     let newest = '';
-    const database = losingAnswer(connect({ maxAttempts: 2 }), 'UpdateItemCommand', {
+    const database = withLostResponse(connect({ maxAttempts: 2 }), 'UpdateItemCommand', {
       meanwhile: async () => {
         newest = await rotate();
       },
@@ -127,16 +127,16 @@ describe('a signing secret that is rotated', () => {
     expect([secrets.length, secrets[0]]).toEqual([2, newest]);
   });
 
-  it('does not replace one that a sender has made for its first webhook meanwhile', async () => {
+  it('does not replace the first secret that a sender creates concurrently', async () => {
     const { credentials } = setUp('nine');
-    const database = interrupted(connect(), 'UpdateItemCommand', credentials);
+    const database = withInterruption(connect(), 'UpdateItemCommand', credentials);
     await expect(createAccountRepository(database, 'accounts').rotateSecret('nine')).rejects.toThrow(
       ConcurrentChangeError,
     );
     expect((await credentials()).secrets).toHaveLength(1);
   });
 
-  it('leaves the webhook token and the contacts as they were', async () => {
+  it('keeps the webhook token and the contacts', async () => {
     const accounts = createAccountRepository(client, 'accounts');
     await accounts.setTechnicalContacts('three', ['a@example.com']);
     const { token } = await accounts.webhookCredentials('three');
@@ -144,21 +144,21 @@ describe('a signing secret that is rotated', () => {
     expect(await accounts.describe('three')).toMatchObject({ token, contacts: ['a@example.com'] });
   });
 
-  it('is the first one of an account that had none', async () => {
+  it('creates the first secret of an account', async () => {
     const { rotate, credentials } = setUp('four');
     const secret = await rotate();
     expect((await credentials()).secrets).toEqual([secret]);
   });
 
-  it('is replaced once where two operators rotate at the same time', async () => {
+  it('succeeds for one of two concurrent operators', async () => {
     const { rotate, credentials } = setUp('five');
     await credentials();
     let winner = '';
-    const database = interrupted(connect(), 'UpdateItemCommand', async () => {
+    const database = withInterruption(connect(), 'UpdateItemCommand', async () => {
       winner = await rotate();
     });
     const loser = createAccountRepository(database, 'accounts').rotateSecret('five');
-    await expect(loser).rejects.toThrow('The account was changed at the same time');
+    await expect(loser).rejects.toThrow(ConcurrentChangeError);
     const { secrets } = await credentials();
     expect([secrets.length, secrets[0]]).toEqual([2, winner]);
   });

@@ -13,9 +13,9 @@ import { newNotificationId } from '../../shared/domain/notification-id.ts';
 import { senderName } from '../../shared/environment.ts';
 import type { FaultyStack } from '../faults/support.ts';
 import type { Client } from '../support/api.ts';
-import { deliveryMessage } from '../support/events.ts';
-import { alarmEvent, until } from '../support/pipeline.ts';
+import { deliveryMessage, newAlarmEvent } from '../support/events.ts';
 import type { Received } from '../support/sink.ts';
+import { until } from '../support/until.ts';
 import type { Call } from './calls.ts';
 
 /** Later than any time that the test advances the stack to. */
@@ -78,7 +78,7 @@ export const exercisePipeline = async (
 
   // The first call of every consumer fails (`throttleFirstCall`), so each returns a message to its queue before it
   // delivers.
-  const event = alarmEvent(client.tenant, ids);
+  const event = newAlarmEvent(client.tenant, ids);
   await world.sendEvents([event, '{not an event']);
   for (const id of ids) await world.advanceUntil(world.endedDeliveries(client.tenant, id, 1));
 
@@ -91,7 +91,7 @@ export const exercisePipeline = async (
       body.includes('Delivery-sms"') &&
       !hasCalled('dispatch-alarm-events', 'sqs:SendMessage', 'Delivery-AlarmEvents'),
   );
-  await world.sendEvents([alarmEvent(client.tenant, ids)]);
+  await world.sendEvents([newAlarmEvent(client.tenant, ids)]);
   for (const id of ids) await world.advanceUntil(world.endedDeliveries(client.tenant, id, 2));
   stopFailing();
 
@@ -131,7 +131,7 @@ export const exercisePipeline = async (
   await world.advanceUntil(until(async () => (hasRead() ? true : undefined)));
 
   // Another worker holds the incident locks, then releases them.
-  const contended = alarmEvent(client.tenant, ids);
+  const contended = newAlarmEvent(client.tenant, ids);
   const deliveries = createDeliveryRepository(world.documents, world.table('Deliveries'));
   const locks = await Promise.all(
     ids.map((id) => deliveries.claimLock(claimedLock(contended, id, 'another', FAR_FUTURE_MS), FAR_FUTURE_MS)),
@@ -144,7 +144,7 @@ export const exercisePipeline = async (
   for (const lock of locks) if (lock) await deliveries.releaseLock(lock, 0);
 
   setBehavior('fail');
-  await world.sendEvents([alarmEvent(client.tenant, ids)]);
+  await world.sendEvents([newAlarmEvent(client.tenant, ids)]);
   await untilEverySender((type) =>
     hasCalled(senderName(type), 'sqs:ChangeMessageVisibility', `:Delivery-${type}-Retries`),
   );

@@ -3,7 +3,7 @@ import { synthesize } from '../../bin/local/assembly.ts';
 import type { AwsCall, AwsFault } from '../../bin/local/aws/aws-service.ts';
 import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';
 import { type FaultyStack, startFaultyStack, throttled } from '../faults/support.ts';
-import { openSink, type Sink } from '../support/sink.ts';
+import { type Sink, startSink } from '../support/sink.ts';
 import { type Call, callsOf } from './calls.ts';
 import { exerciseApi } from './exercise-api.ts';
 import { awsFault, type Behavior, exercisePipeline, httpResponder } from './exercise-pipeline.ts';
@@ -51,7 +51,7 @@ describe('function permissions', () => {
 
   beforeAll(async () => {
     let behavior: Behavior = 'accept';
-    sink = await openSink((response, request) => httpResponder(behavior)(response, request));
+    sink = await startSink((response, request) => httpResponder(behavior)(response, request));
     world = await startFaultyStack({ routerEndpoint: `${sink.url}/router`, feedEndpoint: `${sink.url}/feed` });
     world.stack.endpoint.fault = (call) => {
       calls.push(...callsOf(call));

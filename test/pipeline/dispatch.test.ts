@@ -8,7 +8,7 @@ import { parseJson } from '../../shared/contracts/json.ts';
 import { continuation, delivery } from '../../shared/contracts/messages.ts';
 import { createDispatch } from '../../shared/pipeline/dispatch/dispatch.ts';
 import { alarmEvent } from '../support/events.ts';
-import { queueRecord } from '../support/queue-record.ts';
+import { sqsMessage } from '../support/sqs-message.ts';
 
 const NOW_MS = Date.UTC(2026, 0, 1);
 const SECOND_MS = 1_000;
@@ -97,7 +97,7 @@ const eventMessage = (
   plan: readonly string[],
   { messageId = 'm', sentAtMs = NOW_MS, tenant = 'acme', paddingBytes = 0 } = {},
 ): SQSRecord =>
-  queueRecord({
+  sqsMessage({
     messageId,
     body: JSON.stringify(
       alarmEvent({
@@ -106,14 +106,14 @@ const eventMessage = (
         check: { id: 'ch', text: 'x'.repeat(paddingBytes) },
       }),
     ),
-    attributes: { ...queueRecord().attributes, SentTimestamp: String(sentAtMs), ApproximateReceiveCount: '3' },
+    attributes: { ...sqsMessage().attributes, SentTimestamp: String(sentAtMs), ApproximateReceiveCount: '3' },
   });
 
 const continuationMessage = (body: string, messageId = 'continuation'): SQSRecord =>
-  queueRecord({
+  sqsMessage({
     messageId,
     body,
-    attributes: { ...queueRecord().attributes, SentTimestamp: String(NOW_MS + 60 * SECOND_MS) },
+    attributes: { ...sqsMessage().attributes, SentTimestamp: String(NOW_MS + 60 * SECOND_MS) },
   });
 
 describe('the dispatch', () => {

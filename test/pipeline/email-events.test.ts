@@ -7,9 +7,9 @@ import { type EmailEventKind, emailTags } from '../../shared/domain/email-event.
 import { newNotificationId } from '../../shared/domain/notification-id.ts';
 import { createEmailEventRecorder } from '../../shared/pipeline/email-events.ts';
 import { startDatabase } from '../support/dynamodb.ts';
-import { losingAnswer, throttled } from '../support/dynamodb-faults.ts';
+import { withLostResponse, withThrottling } from '../support/dynamodb-faults.ts';
 import { alarmEvent } from '../support/events.ts';
-import { queueRecord } from '../support/queue-record.ts';
+import { sqsMessage } from '../support/sqs-message.ts';
 
 const { client, connect, stop } = await startDatabase();
 afterAll(stop);
@@ -29,7 +29,7 @@ const queues = {
 /** Invokes a recorder with a batch. @returns the IDs of the batch item failures */
 const recordBatch = async (messages: readonly Partial<SQSRecord>[], database = client, queue = queues) => {
   const recorder = createEmailEventRecorder(database, queue, environment, () => NOW_MS);
-  const { batchItemFailures } = await recorder({ Records: messages.map(queueRecord) });
+  const { batchItemFailures } = await recorder({ Records: messages.map(sqsMessage) });
   return batchItemFailures.map(({ itemIdentifier }) => itemIdentifier);
 };
 
@@ -162,7 +162,9 @@ describe('a bounced or rejected email', () => {
   it('sets the status if the response of the write is lost and the SDK repeats it', async () => {
     const { claimed, tags } = await recordDelivery('delivered');
     const body = JSON.stringify(emailEvent('Bounce', tags));
-    expect(await recordBatch([{ body }], losingAnswer(connect({ maxAttempts: 2 }), 'UpdateItemCommand'))).toEqual([]);
+    expect(await recordBatch([{ body }], withLostResponse(connect({ maxAttempts: 2 }), 'UpdateItemCommand'))).toEqual(
+      [],
+    );
     expect(await deliveries.read(claimed)).toEqual({ ...withStatus(claimed, 'delivered'), status: 'bounced' });
   });
 
@@ -183,7 +185,7 @@ describe('a batch of email events', () => {
     SenderId: 'events.amazonaws.com',
     ApproximateFirstReceiveTimestamp: '0',
   });
-  const throttledOnce = () => throttled(connect({ maxAttempts: 1 }), 'UpdateItemCommand', 1);
+  const throttledOnce = () => withThrottling(connect({ maxAttempts: 1 }), 'UpdateItemCommand', 1);
 
   it('returns only the messages whose write failed', async () => {
     const [throttledDelivery, healthyDelivery] = [await recordDelivery('delivered'), await recordDelivery('delivered')];

@@ -13,7 +13,7 @@ import type { DeliveryJob, SenderDependencies } from '../../shared/pipeline/send
 import { deliverInOrder } from '../../shared/pipeline/sender/incident-lock.ts';
 import { startDatabase } from '../support/dynamodb.ts';
 import { alarmEvent } from '../support/events.ts';
-import { queueRecord } from '../support/queue-record.ts';
+import { sqsMessage } from '../support/sqs-message.ts';
 
 const { client, stop } = await startDatabase();
 afterAll(stop);
@@ -106,7 +106,7 @@ const setUp = ({
     const event = alarmEvent({ event_id: `e${eventTimeMs}` });
     return {
       dependencies,
-      message: queueRecord({
+      message: sqsMessage({
         messageId: `m${eventTimeMs}`,
         body: `body ${eventTimeMs}`,
         eventSourceARN: `arn:aws:sqs:local-1:1:${queueName}`,

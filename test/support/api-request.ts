@@ -1,7 +1,7 @@
 import type { Context } from 'aws-lambda';
 import type { ApiRequest } from '../../shared/api/request.ts';
 
-/** A request as the HTTP API hands it to a function (payload format 2.0), with changes. */
+/** Returns a request of the HTTP API (payload format 2.0), with changes. */
 export const apiRequest = (changes: Partial<ApiRequest> = {}): ApiRequest => ({
   version: '2.0',
   routeKey: 'GET /notifications',
@@ -24,7 +24,7 @@ export const apiRequest = (changes: Partial<ApiRequest> = {}): ApiRequest => ({
   ...changes,
 });
 
-/** What Lambda tells a function of its invocation. */
+/** The context of a Lambda invocation. */
 export const lambdaContext: Context = {
   callbackWaitsForEmptyEventLoop: false,
   functionName: 'function',

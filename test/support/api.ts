@@ -1,28 +1,28 @@
-import { setTimeout as pause } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { ulid } from 'ulid';
 import { createTokenRepository } from '../../shared/adapters/tokens/token-repository.ts';
 import type { Role } from '../../shared/domain/authorization.ts';
-
+import { webhookNotification } from './notifications.ts';
 import type { RunningStack } from './running-stack.ts';
 
-/** An answer of the API. `body` is parsed JSON, or the text where it is none. */
-export type ApiAnswer = { status: number; headers: Headers; text: string; body: unknown };
+/** A response of the API. `body` is the parsed JSON, or the text if it is not JSON. */
+export type ReceivedResponse = { status: number; headers: Headers; text: string; body: unknown };
 
-/** The API as one caller sees it. */
+/** A caller of the API with the token of a tenant. */
 export type Client = {
   tenant: string;
   token: string;
-  get: (path: string) => Promise<ApiAnswer>;
-  post: (path: string, body?: unknown) => Promise<ApiAnswer>;
-  put: (path: string, body?: unknown) => Promise<ApiAnswer>;
-  delete: (path: string) => Promise<ApiAnswer>;
-  /** Creates a notification and answers its id. */
+  get: (path: string) => Promise<ReceivedResponse>;
+  post: (path: string, body?: unknown) => Promise<ReceivedResponse>;
+  put: (path: string, body?: unknown) => Promise<ReceivedResponse>;
+  delete: (path: string) => Promise<ReceivedResponse>;
+  /** Creates a notification. @returns its ID */
   create: (notification: unknown) => Promise<string>;
 };
 
-const parsed = (text: string): unknown => {
+const parseJsonOrText = (text: string): unknown => {
   try {
     return JSON.parse(text);
   } catch {
@@ -31,14 +31,14 @@ const parsed = (text: string): unknown => {
 };
 
 /** A valid notification. */
-export const webhook = { label: 'My webhook', type: 'webhook', details: { url: 'https://example.com/hook' } };
+export const webhook = webhookNotification();
 
-/** A tenant that no other test uses, so that tests can run beside each other. */
+/** Returns a unique tenant ID, so that tests can run concurrently. */
 export const newTenant = (): string => `tenant-${ulid()}`;
 
-/** The API and the tables of a running stack, as tests use them. */
+/** Connects to the API and the tables of a running stack. */
 export const connectApi = (stack: RunningStack) => {
-  /** How the SDK reaches the local AWS, or nothing where it is the real one. */
+  /** Client options for the local AWS; none for AWS. */
   const awsOptions =
     stack.aws_endpoint === undefined
       ? {}
@@ -48,17 +48,16 @@ export const connectApi = (stack: RunningStack) => {
           credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
         };
 
-  /** The tables of the running stack. */
   const documents = DynamoDBDocumentClient.from(new DynamoDBClient(awsOptions));
 
-  /** The name of a table of the running stack, by a part of it. */
-  const table = (part: string): string => {
-    const found = stack.tables.find((name) => name.includes(part));
-    if (found === undefined) throw new Error(`There is no table ${part}.`);
+  /** Returns the name of the table that contains this text. */
+  const table = (namePart: string): string => {
+    const found = stack.tables.find((name) => name.includes(namePart));
+    if (found === undefined) throw new Error(`There is no table ${namePart}.`);
     return found;
   };
 
-  /** A token for a tenant. */
+  /** Issues a token for a tenant. */
   const tokenFor = (tenant: string, role: Role = 'admin'): Promise<string> =>
     createTokenRepository(documents, table('Tokens')).issue({
       tenant,
@@ -67,7 +66,7 @@ export const connectApi = (stack: RunningStack) => {
       expiresInSeconds: 1_000_000_000,
     });
 
-  /** Calls the API: `body` is sent as it is where it is a text or bytes, and as JSON otherwise. */
+  /** Calls the API. A string or bytes are sent unchanged, any other body as JSON. */
   const call = async (
     method: string,
     path: string,
@@ -76,24 +75,25 @@ export const connectApi = (stack: RunningStack) => {
       body,
       headers = {},
     }: { token?: string | undefined; body?: unknown; headers?: Record<string, string> } = {},
-  ): Promise<ApiAnswer> => {
-    const sent = typeof body === 'string' || body instanceof Uint8Array ? new Uint8Array(Buffer.from(body)) : undefined;
+  ): Promise<ReceivedResponse> => {
+    const rawBody =
+      typeof body === 'string' || body instanceof Uint8Array ? new Uint8Array(Buffer.from(body)) : undefined;
     const response = await fetch(path.startsWith('http') ? path : stack.base_url + path, {
       method,
       redirect: 'manual',
       headers: { ...(token !== undefined && { 'x-auth-token': token }), ...headers },
-      ...(body !== undefined && { body: sent ?? JSON.stringify(body) }),
+      ...(body !== undefined && { body: rawBody ?? JSON.stringify(body) }),
     });
     const text = await response.text();
-    // The gateway of a deployed stack throttles its API, and says so in words of its own.
+    // The gateway of a deployed stack throttles requests, with its own response format.
     if (response.status === 429 && !text.includes('"type"')) {
-      await pause(500);
+      await sleep(500);
       return call(method, path, { token, body, headers });
     }
-    return { status: response.status, headers: response.headers, text, body: parsed(text) };
+    return { status: response.status, headers: response.headers, text, body: parseJsonOrText(text) };
   };
 
-  /** A caller of a tenant of its own, or of the one given. */
+  /** Creates a caller for a new tenant, or for this one. */
   const newClient = async (role: Role = 'admin', tenant: string = newTenant()): Promise<Client> => {
     const token = await tokenFor(tenant, role);
     const post = (path: string, body?: unknown) => call('POST', path, { token, body });
@@ -105,9 +105,9 @@ export const connectApi = (stack: RunningStack) => {
       put: (path, body) => call('PUT', path, { token, body }),
       delete: (path) => call('DELETE', path, { token }),
       create: async (notification) => {
-        const answer = await post('/notifications', notification);
-        if (answer.status !== 201) throw new Error(`not created: ${answer.status} ${answer.text}`);
-        return answer.headers.get('location')?.split('/').at(-1) ?? '';
+        const { status, text, headers } = await post('/notifications', notification);
+        if (status !== 201) throw new Error(`not created: ${status} ${text}`);
+        return headers.get('location')?.split('/').at(-1) ?? '';
       },
     };
   };

@@ -2,20 +2,20 @@ import { ProvisionedThroughputExceededException } from '@aws-sdk/client-dynamodb
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod';
 
-/** True for the first `times` calls after those that are skipped. */
-const firstOf = (times: number, skipped = 0) => {
+/** Returns a function that returns true for `times` calls, after `skipped` calls. */
+const firstCalls = (times: number, skipped = 0) => {
   let calls = 0;
   return () => ++calls > skipped && calls <= skipped + times;
 };
 
-/** Throttles the first requests of this kind, or all of them, after those that are skipped. */
-export const throttled = (
+/** Throttles `times` requests of a command, after `skipped` ones. By default it throttles all. */
+export const withThrottling = (
   client: DynamoDBDocumentClient,
   command: string,
   times = Number.POSITIVE_INFINITY,
   skipped = 0,
 ) => {
-  const isHit = firstOf(times, skipped);
+  const isHit = firstCalls(times, skipped);
   client.middlewareStack.add(
     (next, { commandName }) =>
       (args) => {
@@ -28,20 +28,20 @@ export const throttled = (
 };
 
 /**
- * Does what a request of this kind asks for, the first one or the one of this number, and loses the response on its way back, so
- * that the SDK repeats it. What others do meanwhile is done before the repetition.
+ * Applies a request of a command, by default the first one, and loses its response, so that the SDK repeats it. `meanwhile` runs
+ * before the repetition.
  */
-export const losingAnswer = (
+export const withLostResponse = (
   client: DynamoDBDocumentClient,
   command: string,
   { number = 1, meanwhile = async () => undefined }: { number?: number; meanwhile?: () => Promise<unknown> } = {},
 ) => {
-  const isHit = firstOf(1, number - 1);
+  const isHit = firstCalls(1, number - 1);
   client.middlewareStack.add(
     (next, { commandName }) =>
       async (args) => {
-        const answer = await next(args);
-        if (commandName !== command || !isHit()) return answer;
+        const response = await next(args);
+        if (commandName !== command || !isHit()) return response;
         await meanwhile();
         throw Object.assign(new Error('the socket hung up'), { name: 'TimeoutError' });
       },
@@ -50,18 +50,18 @@ export const losingAnswer = (
   return client;
 };
 
-/** Lets something happen just before requests of this kind go out: before the first one, or those that are named. */
-export const interrupted = (
+/** Runs `act` before requests of a command are sent: before the first one, or those that `isSelected` selects by number. */
+export const withInterruption = (
   client: DynamoDBDocumentClient,
   command: string,
   act: () => Promise<unknown>,
-  isMeant: (count: number) => boolean = (count) => count === 1,
+  isSelected: (count: number) => boolean = (count) => count === 1,
 ) => {
   let count = 0;
   client.middlewareStack.add(
     (next, { commandName }) =>
       async (args) => {
-        if (commandName === command && isMeant(++count)) await act();
+        if (commandName === command && isSelected(++count)) await act();
         return next(args);
       },
     { step: 'build' },
@@ -69,8 +69,8 @@ export const interrupted = (
   return client;
 };
 
-/** Counts the requests that go out, by kind. */
-export const counted = (client: DynamoDBDocumentClient): Record<string, number> => {
+/** Counts the requests, by command. */
+export const countRequests = (client: DynamoDBDocumentClient): Record<string, number> => {
   const counts: Record<string, number> = {};
   client.middlewareStack.add(
     (next, { commandName = '' }) =>
@@ -85,31 +85,31 @@ export const counted = (client: DynamoDBDocumentClient): Record<string, number> 
 
 type Requests = Record<string, unknown[] | { Keys?: unknown[] | undefined }>;
 
-/** A part of every table's keys or writes. */
-const part = <Tables extends Requests>(requests: Tables, from: number, to: number) =>
+/** Returns a slice of every table's keys or writes. */
+const sliceOf = <Tables extends Requests>(requests: Tables, from: number, to: number) =>
   Object.fromEntries(
-    Object.entries(requests).map(([table, asked]) => [
+    Object.entries(requests).map(([table, request]) => [
       table,
-      Array.isArray(asked) ? asked.slice(from, to) : { ...asked, Keys: asked.Keys?.slice(from, to) },
+      Array.isArray(request) ? request.slice(from, to) : { ...request, Keys: request.Keys?.slice(from, to) },
     ]),
   );
 
-/** Answers the first batch requests with only so many of their items, the others unprocessed. */
-export const partlyDone = (client: DynamoDBDocumentClient, done: number, times = 1) => {
-  const isHit = firstOf(times);
+/** Processes only `processed` items of each of the first `times` batch requests. */
+export const withPartialBatches = (client: DynamoDBDocumentClient, processed: number, times = 1) => {
+  const isHit = firstCalls(times);
   client.middlewareStack.add(
     (next, { commandName }) =>
       async (args) => {
         const { input } = args;
         if (!('RequestItems' in input) || !input.RequestItems || !isHit()) return next(args);
-        const rest = part(input.RequestItems, done, Number.POSITIVE_INFINITY);
+        const rest = sliceOf(input.RequestItems, processed, Number.POSITIVE_INFINITY);
         const unprocessed =
           commandName === 'BatchGetItemCommand' ? { UnprocessedKeys: rest } : { UnprocessedItems: rest };
-        if (done === 0) return { response: {}, output: { $metadata: {}, ...unprocessed } };
-        Object.assign(input, { RequestItems: part(input.RequestItems, 0, done) });
-        const answer = await next(args);
-        Object.assign(answer.output, unprocessed);
-        return answer;
+        if (processed === 0) return { response: {}, output: { $metadata: {}, ...unprocessed } };
+        Object.assign(input, { RequestItems: sliceOf(input.RequestItems, 0, processed) });
+        const response = await next(args);
+        Object.assign(response.output, unprocessed);
+        return response;
       },
     { step: 'serialize', priority: 'high' },
   );
@@ -121,15 +121,15 @@ const batchGetInput = z.object({
 });
 
 /**
- * Throttles partitions in BatchGetItem as DynamoDB does: their keys stay unprocessed, and the request fails where no other key
- * is in it. Only the first `times` requests with such keys are throttled.
+ * Throttles partitions in BatchGetItem as DynamoDB does: their keys stay unprocessed, and a request with no other keys fails. It
+ * throttles only the first `times` requests with such keys.
  */
-export const throttledPartitions = (
+export const withThrottledPartitions = (
   client: DynamoDBDocumentClient,
   isThrottledPartition: (pk: string) => boolean,
   times = Number.POSITIVE_INFINITY,
 ) => {
-  const isHit = firstOf(times);
+  const isHit = firstCalls(times);
   client.middlewareStack.add(
     (next, { commandName }) =>
       async (args) => {
@@ -142,31 +142,36 @@ export const throttledPartitions = (
         if (others.length === 0)
           throw new ProvisionedThroughputExceededException({ message: 'too fast', $metadata: {} });
         Object.assign(args.input, { RequestItems: { [table]: { ...request, Keys: others } } });
-        const answer = await next(args);
-        Object.assign(answer.output, { UnprocessedKeys: { [table]: { ...request, Keys: throttledKeys } } });
-        return answer;
+        const response = await next(args);
+        Object.assign(response.output, { UnprocessedKeys: { [table]: { ...request, Keys: throttledKeys } } });
+        return response;
       },
     { step: 'serialize', priority: 'high' },
   );
   return client;
 };
 
-/** What becomes of the request at which a worker is killed. */
-export type Fate =
+/** What happens to the request during which a worker is killed. */
+export type KilledRequest =
   /** It is never sent. */
   | 'lost'
-  /** It is applied, and nobody sees its response. */
+  /** It is applied; its response is lost. */
   | 'applied'
-  /** It is applied later: by `land`. */
+  /** It is applied when a test calls `send`. */
   | 'delayed';
 
-/** A request that is sent again, or for the first time, when `land` is called. */
-export type LateRequest = { command: string; land: () => Promise<unknown> };
+/** A request that a test sends later, for the first or second time. */
+export type LateRequest = { command: string; send: () => Promise<unknown> };
 
 const isWrite = (command: string): boolean => /^(Put|Update|Delete|BatchWrite)/.test(command);
 
-/** Kills a worker at its request of this number (from 1): nothing that it sends afterwards goes out. */
-export const killedAt = (client: DynamoDBDocumentClient, number: number, fate: Fate, late: LateRequest[]) => {
+/** Kills a worker during its request with this number, counted from 1. Later requests are not sent. */
+export const withKilledWorker = (
+  client: DynamoDBDocumentClient,
+  number: number,
+  fate: KilledRequest,
+  late: LateRequest[],
+) => {
   let count = 0;
   client.middlewareStack.add(
     (next, { commandName: command = '' }) =>
@@ -175,7 +180,7 @@ export const killedAt = (client: DynamoDBDocumentClient, number: number, fate: F
         if (count < number) return next(args);
         if (count === number && fate === 'applied') await next(args);
         if (count === number && fate === 'delayed' && isWrite(command)) {
-          late.push({ command, land: () => next(args).catch(() => undefined) });
+          late.push({ command, send: () => next(args).catch(() => undefined) });
         }
         throw new Error('killed');
       },
@@ -184,17 +189,14 @@ export const killedAt = (client: DynamoDBDocumentClient, number: number, fate: F
   return client;
 };
 
-/**
- * Delays the first copy of each write: the SDK takes it for lost and repeats it, and the first copy arrives when a test lets it
- * land.
- */
+/** Delays the first copy of each write until a test sends it. The SDK times out and repeats the write. */
 export const withDelayedWrites = (client: DynamoDBDocumentClient, late: LateRequest[]) => {
   client.middlewareStack.add(
     (next, { commandName: command = '' }) => {
       let attempts = 0;
       return (args) => {
         if (!isWrite(command) || ++attempts > 1) return next(args);
-        late.push({ command, land: () => next(args).catch(() => undefined) });
+        late.push({ command, send: () => next(args).catch(() => undefined) });
         throw Object.assign(new Error('no response'), { name: 'TimeoutError' });
       };
     },
@@ -203,12 +205,12 @@ export const withDelayedWrites = (client: DynamoDBDocumentClient, late: LateRequ
   return client;
 };
 
-/** Records the writes that were sent, so that a test can let a second copy of each arrive later. */
+/** Records all writes, so that a test can send a second copy of each. */
 export const withLateCopies = (client: DynamoDBDocumentClient, late: LateRequest[]) => {
   client.middlewareStack.add(
     (next, { commandName: command = '' }) =>
       (args) => {
-        if (isWrite(command)) late.push({ command, land: () => next(args).catch(() => undefined) });
+        if (isWrite(command)) late.push({ command, send: () => next(args).catch(() => undefined) });
         return next(args);
       },
     { step: 'deserialize' },

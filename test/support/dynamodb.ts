@@ -4,7 +4,7 @@ import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import dynalite from 'dynalite';
 import { tableSchemas } from '../../shared/contracts/table-schemas.ts';
 
-const names = Object.keys(tableSchemas).filter((name): name is keyof typeof tableSchemas => name in tableSchemas);
+const tableNames = Object.keys(tableSchemas).filter((name): name is keyof typeof tableSchemas => name in tableSchemas);
 
 const createTable = (name: keyof typeof tableSchemas): CreateTableCommand => {
   const { partitionKey, sortKey } = tableSchemas[name];
@@ -17,7 +17,7 @@ const createTable = (name: keyof typeof tableSchemas): CreateTableCommand => {
   });
 };
 
-/** Starts a DynamoDB in this process with the tables of the service, empty, each under its own name in `tableSchemas`. */
+/** Starts dynalite in this process with the empty tables of `tableSchemas`. */
 export const startDatabase = async () => {
   const server = dynalite({ createTableMs: 0 });
   server.listen(0, '127.0.0.1');
@@ -26,7 +26,7 @@ export const startDatabase = async () => {
   const port = typeof address === 'object' && address !== null ? address.port : 0;
   const clients: DynamoDBClient[] = [];
 
-  /** A new client, as the service makes one. */
+  /** Creates a client with the options of the service. */
   const connect = (
     options: Pick<DynamoDBClientConfig, 'maxAttempts' | 'retryStrategy'> = {},
   ): DynamoDBDocumentClient => {
@@ -41,7 +41,7 @@ export const startDatabase = async () => {
   };
 
   const client = connect();
-  await Promise.all(names.map((name) => client.send(createTable(name))));
+  await Promise.all(tableNames.map((name) => client.send(createTable(name))));
 
   const stop = async (): Promise<void> => {
     for (const open of clients) open.destroy();

@@ -1,17 +1,17 @@
-import { type AlarmEvent, isAlarmEvent } from '../../shared/contracts/alarm-event.ts';
+import { type AlarmEvent, type AlarmState, isAlarmEvent } from '../../shared/contracts/alarm-event.ts';
 import { deliveryBody, sharedBody } from '../../shared/domain/delivery-message.ts';
 
-/** When the alarm of `alarmEvent` changed its state, ms. */
-export const EVENT_TIME = 1_700_000_000_000;
+/** The time of `alarmEvent()`, in ms. */
+export const EVENT_TIME_MS = 1_700_000_000_000;
 
-/** An alarm event as the pipeline sends it, with changes. */
+/** Creates an alarm event: always the same one, except for the changes. */
 export const alarmEvent = (changes: Partial<AlarmEvent> = {}): AlarmEvent => ({
-  event_id: `acme:enAAAA:alBBBB:chCCCC:${EVENT_TIME}:CRITICAL`,
+  event_id: `acme:enAAAA:alBBBB:chCCCC:${EVENT_TIME_MS}:CRITICAL`,
   log_entry_id: '6da55310-4200-11e6-9a3c-4b2f0d7f0a11',
   tenant_id: 'acme',
   details: {
     target: 'web-1.example.com',
-    timestamp: EVENT_TIME,
+    timestamp: EVENT_TIME_MS,
     metrics: { duration: { type: 'i', data: 153, unit: 'milliseconds' } },
     state: 'CRITICAL',
     status: 'Disk is full',
@@ -24,8 +24,35 @@ export const alarmEvent = (changes: Partial<AlarmEvent> = {}): AlarmEvent => ({
   ...changes,
 });
 
-/** The message of a delivery as the dispatch sends it for this event and notification. */
-export const deliveryMessage = (notificationId: string, event: unknown, eventTimeMs = EVENT_TIME): string => {
-  if (!isAlarmEvent(event)) throw new Error('This is no alarm event.');
+const PLAN_LISTS = { OK: 'ok_state', WARNING: 'warning_state', CRITICAL: 'critical_state' } as const;
+
+let sequence = 0;
+
+type NewAlarmEventOptions = { state?: AlarmState; timeMs?: number; alarm?: string; [field: string]: unknown };
+
+/** Creates an alarm event with a new ID whose plan lists these notifications for its state. */
+export const newAlarmEvent = (
+  tenant: string,
+  notificationIds: readonly string[],
+  { state = 'CRITICAL', timeMs = Date.now() + sequence, alarm = 'alDisk', ...changes }: NewAlarmEventOptions = {},
+): AlarmEvent => {
+  sequence++;
+  const { details, ...event } = alarmEvent();
+  return {
+    ...event,
+    event_id: `${tenant}:enWeb${sequence}:${alarm}:chDisk:${timeMs}:${state}`,
+    log_entry_id: `log-${sequence}`,
+    tenant_id: tenant,
+    details: { ...details, timestamp: timeMs, state },
+    alarm: { id: alarm, label: 'Disk space' },
+    previous_state: state === 'OK' ? 'CRITICAL' : 'OK',
+    notification_plan: { id: 'npOps', [PLAN_LISTS[state]]: notificationIds },
+    ...changes,
+  };
+};
+
+/** Returns the message body that dispatch sends for this event and notification. @throws Error if it is not an alarm event */
+export const deliveryMessage = (notificationId: string, event: unknown, eventTimeMs = EVENT_TIME_MS): string => {
+  if (!isAlarmEvent(event)) throw new Error('Not an alarm event.');
   return deliveryBody(notificationId, sharedBody(event, eventTimeMs));
 };

@@ -1,8 +1,8 @@
 import type { NotificationAttributes } from '../../shared/contracts/notification.ts';
 import type { NotificationTypeId } from '../../shared/contracts/notification-types.ts';
 
-/** Details that are valid for each type, required fields only. */
-export const goodDetails = {
+/** A valid destination of each type, with the required fields only. */
+export const validDetails = {
   email: { address: 'ops@example.com' },
   webhook: { url: 'https://hooks.example.com/alerts' },
   incidentpager: { service_key: 'abcDEF123' },
@@ -13,14 +13,21 @@ export const goodDetails = {
   managed: {},
 } as const satisfies Record<NotificationTypeId, Record<string, string>>;
 
-/** The attributes of a webhook notification, with changes. */
+/** A valid destination of each type. Webhooks and pagers lead to paths of this URL. */
+export const destinationsAt = (url: string): Record<NotificationTypeId, Record<string, string>> => ({
+  ...validDetails,
+  webhook: { url: `${url}/webhook` },
+  incidentpager: { ...validDetails.incidentpager, service_endpoint: `${url}/pager` },
+});
+
+/** Returns the attributes of a webhook notification, with changes. */
 export const webhookNotification = (changes: Partial<NotificationAttributes> = {}): NotificationAttributes => ({
   label: 'Night shift',
   type: 'webhook',
-  details: goodDetails.webhook,
+  details: validDetails.webhook,
   ...changes,
 });
 
-/** Entries by number: `count` of them, each with this value. */
+/** Returns this many entries, `key0`, `key1` and so on, with the same value. */
 export const entries = (count: number, value: string): Record<string, string> =>
   Object.fromEntries(Array.from({ length: count }, (_, index) => [`key${index}`, value]));

@@ -6,67 +6,29 @@ import {
 } from '@aws-sdk/client-sqs';
 import { QueryCommand } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod';
-import type { AlarmState } from '../../shared/contracts/alarm-event.ts';
 import type { NotificationTypeId } from '../../shared/contracts/notification-types.ts';
 import type { connectApi } from './api.ts';
 import type { RunningStack } from './running-stack.ts';
+import { until } from './until.ts';
 
-let sequence = 0;
-
-/** An alarm event as the alarm pipeline makes it, for these notifications; each has an id of its own. */
-export const alarmEvent = (
-  tenant: string,
-  ids: readonly string[],
-  {
-    state = 'CRITICAL',
-    time = Date.now() + sequence,
-    alarm = 'alDisk',
-    ...rest
-  }: { state?: AlarmState; time?: number; alarm?: string; [field: string]: unknown } = {},
-) => {
-  sequence++;
-  const list = { OK: 'ok_state', WARNING: 'warning_state', CRITICAL: 'critical_state' }[state];
-  return {
-    event_id: `${tenant}:enWeb${sequence}:${alarm}:chDisk:${time}:${state}`,
-    log_entry_id: `log-${sequence}`,
-    tenant_id: tenant,
-    details: { target: 'web-1', timestamp: time, state, status: 'Disk is 97 % full', metrics: {}, observations: [] },
-    entity: { id: 'enWeb', label: 'web-1' },
-    check: { id: 'chDisk', label: 'Disk', type: 'agent.filesystem' },
-    alarm: { id: alarm, label: 'Disk space', criteria: 'secret criteria' },
-    previous_state: state === 'OK' ? 'CRITICAL' : 'OK',
-    notification_plan: { id: 'npOps', [list]: ids },
-    ...rest,
-  };
-};
-
-const mail = z.object({
+const email = z.object({
   kind: z.literal('email'),
   to: z.array(z.string()),
   subject: z.string(),
   text: z.string(),
   html: z.string(),
 });
-const text = z.object({ kind: z.literal('sms'), to: z.string(), text: z.string() });
+const sms = z.object({ kind: z.literal('sms'), to: z.string(), text: z.string() });
 const managed = z.object({ kind: z.literal('managed'), subject: z.string(), text: z.string() });
-const posted = z.object({
+const httpRequest = z.object({
   kind: z.enum(['incidentpager', 'incidentrouter', 'atomfeed']),
   path: z.string(),
   body: z.string(),
 });
-const inboxSchema = z.array(z.union([mail, text, managed, posted]));
+const inboxSchema = z.array(z.union([email, sms, managed, httpRequest]));
 
-/** Something that the local inbox keeps. */
-export type Sent = z.infer<typeof inboxSchema>[number];
-
-/** Looks again and again until a value is there. */
-export const until = async <Value>(look: () => Promise<Value | undefined>): Promise<Value> => {
-  while (true) {
-    const value = await look();
-    if (value !== undefined) return value;
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-};
+/** A message in the inbox of the local stack. */
+export type InboxMessage = z.infer<typeof inboxSchema>[number];
 
 const record = z.looseObject({
   status: z.string(),
@@ -76,15 +38,14 @@ const record = z.looseObject({
   attempts: z.array(z.looseObject({ timestamp_ms: z.number(), result: z.string(), status: z.optional(z.number()) })),
 });
 
-/** The queues, records and inbox of a running stack, as tests use them. */
+/** Connects to the queues, delivery records and inbox of a running stack. */
 export const connectPipeline = (
   stack: RunningStack,
   { awsOptions, documents, table }: Pick<ReturnType<typeof connectApi>, 'awsOptions' | 'documents' | 'table'>,
 ) => {
-  /** The queues of the running stack. */
   const sqs = new SQSClient(awsOptions);
 
-  /** Puts messages on the alarm-events queue, ten to a batch; texts go as they are. */
+  /** Sends events to the alarm-events queue, in batches of ten. Strings are sent unchanged. */
   const sendEvents = async (events: readonly unknown[]): Promise<void> => {
     for (let start = 0; start < events.length; start += 10) {
       const batch = events.slice(start, start + 10).map((event, index) => ({
@@ -98,20 +59,20 @@ export const connectPipeline = (
     }
   };
 
-  /** What was sent so far, newest first. */
-  const inbox = async (): Promise<Sent[]> => {
+  /** Returns the messages in the inbox, newest first. */
+  const inbox = async (): Promise<InboxMessage[]> => {
     if (stack.inbox_url === undefined) throw new Error('The stack has no inbox.');
     return inboxSchema.parse(await (await fetch(stack.inbox_url)).json());
   };
 
-  /** What was sent and fits, as soon as there are `amount` of it. */
-  const sent = (amount: number, fits: (one: Sent) => boolean): Promise<Sent[]> =>
+  /** Waits until the inbox contains at least `count` matching messages. @returns all of them */
+  const sent = (count: number, matches: (message: InboxMessage) => boolean): Promise<InboxMessage[]> =>
     until(async () => {
-      const fitting = (await inbox()).filter(fits);
-      return fitting.length >= amount ? fitting : undefined;
+      const matching = (await inbox()).filter(matches);
+      return matching.length >= count ? matching : undefined;
     });
 
-  /** The records of a notification's deliveries. */
+  /** Returns the delivery records of a notification. */
   const deliveries = async (tenant: string, notificationId: string) => {
     const { Items = [] } = await documents.send(
       new QueryCommand({
@@ -125,31 +86,31 @@ export const connectPipeline = (
     return Items.map((item) => record.parse(item));
   };
 
-  /** The one record of a notification, once it has this status. */
+  /** Waits for a delivery record of a notification with this status. */
   const delivery = (tenant: string, notificationId: string, status: string) =>
     until(async () => (await deliveries(tenant, notificationId)).find((found) => found.status === status));
 
-  /** The address of a dead-letter queue: of the alarm events, or of a type. */
-  const deadLetterQueue = (of: 'AlarmEvents' | NotificationTypeId): string => {
+  /** Returns the URL of the dead-letter queue of a type or of the alarm events. */
+  const deadLetterQueue = (source: 'AlarmEvents' | NotificationTypeId): string => {
     const found =
-      stack.dead_letter_queues?.[of === 'AlarmEvents' ? 'alarm-events' : of] ??
-      stack.queues.find((url) => new RegExp(`${of}-?DeadLetters`).test(url));
-    if (found === undefined) throw new Error(`There is no dead-letter queue of ${of}.`);
+      stack.dead_letter_queues?.[source === 'AlarmEvents' ? 'alarm-events' : source] ??
+      stack.queues.find((url) => new RegExp(`${source}-?DeadLetters`).test(url));
+    if (found === undefined) throw new Error(`There is no dead-letter queue of ${source}.`);
     return found;
   };
 
-  /** A message of a dead-letter queue whose body fits, with its reason. */
-  const deadLetter = async (of: 'AlarmEvents' | NotificationTypeId, fits: (body: string) => boolean) =>
+  /** Waits for a dead letter with a matching body. @returns its body and attributes */
+  const deadLetter = async (source: 'AlarmEvents' | NotificationTypeId, matches: (body: string) => boolean) =>
     until(async () => {
       const { Messages = [] } = await sqs.send(
         new ReceiveMessageCommand({
-          QueueUrl: deadLetterQueue(of),
+          QueueUrl: deadLetterQueue(source),
           MaxNumberOfMessages: 10,
           VisibilityTimeout: 0,
           MessageAttributeNames: ['All'],
         }),
       );
-      const found = Messages.find(({ Body = '' }) => fits(Body));
+      const found = Messages.find(({ Body = '' }) => matches(Body));
       return (
         found && {
           body: found.Body ?? '',
@@ -160,7 +121,7 @@ export const connectPipeline = (
       );
     });
 
-  /** Messages that a queue holds, in whatever state. */
+  /** Returns the number of messages in a queue, in any state. */
   const depth = async (url: string): Promise<number> => {
     const { Attributes = {} } = await sqs.send(
       new GetQueueAttributesCommand({ QueueUrl: url, AttributeNames: ['All'] }),

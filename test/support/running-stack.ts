@@ -1,23 +1,23 @@
 import type { LocalStack } from '../../bin/local/stack.ts';
 
-/** How tests reach a running stack. */
+/** The addresses of a running stack. */
 export type RunningStack = {
   base_url: string;
-  /** The local AWS. A deployed stack is reached as the environment says (region, credentials). */
+  /** The URL of the local AWS. Undefined for a deployed stack: its clients are configured by the environment. */
   aws_endpoint?: string;
   alarm_queue_url: string;
-  /** Where all that is sent can be seen. A deployed stack has none, nor does it reach a test's own server. */
+  /** The URL of the inbox of a local stack. */
   inbox_url?: string;
-  /** Names of the tables. */
+  /** Table names. */
   tables: readonly string[];
-  /** URLs of the queues. */
+  /** Queue URLs. */
   queues: readonly string[];
-  /** URLs of the dead-letter queues by the names of the output `QueueUrls`; a local stack's queues are found by their names. */
+  /** Dead-letter queue URLs of a deployed stack, by the keys of the output `QueueUrls`. A local stack is searched by queue name. */
   dead_letter_queues?: Readonly<Record<string, string>>;
 };
 
-/** How tests reach a stack that runs in their own process. */
-export const reachable = ({ ready, plan }: Pick<LocalStack, 'ready' | 'plan'>): RunningStack => ({
+/** Returns the addresses of a local stack in this process. */
+export const addressesOf = ({ ready, plan }: Pick<LocalStack, 'ready' | 'plan'>): RunningStack => ({
   ...ready,
   tables: plan.tables.map(({ name }) => name),
   queues: plan.queues.map(({ url }) => url),

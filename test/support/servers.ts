@@ -4,23 +4,23 @@ import https from 'node:https';
 import net, { type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
 
-/** A server on loopback that lasts as long as the test which started it. */
+/** A server on loopback that closes when the test finishes. */
 export type TestServer = {
   port: number;
-  /** The address of a path of it by name or by number. */
+  /** Returns the URL of a path, for a host name or address. */
   url: (name?: string, path?: string) => URL;
-  /** The connections that were made to it, by the address that was dialled. */
-  dialled: string[];
+  /** The local address of each connection. */
+  connectedAddresses: string[];
 };
 
 const LOOPBACK = '127.0.0.1';
 
 const serve = async (server: net.Server, scheme: 'http' | 'https'): Promise<TestServer> => {
   const sockets = new Set<Socket>();
-  const dialled: string[] = [];
+  const connectedAddresses: string[] = [];
   server.on('connection', (socket) => {
     sockets.add(socket);
-    dialled.push(socket.localAddress ?? '');
+    connectedAddresses.push(socket.localAddress ?? '');
     socket.on('error', () => undefined);
     socket.on('close', () => sockets.delete(socket));
   });
@@ -33,24 +33,33 @@ const serve = async (server: net.Server, scheme: 'http' | 'https'): Promise<Test
   });
   const address = server.address();
   const port = typeof address === 'object' && address !== null ? address.port : 0;
-  return { port, dialled, url: (name = LOOPBACK, path = '/') => new URL(`${scheme}://${name}:${port}${path}`) };
+  return {
+    port,
+    connectedAddresses,
+    url: (name = LOOPBACK, path = '/') => new URL(`${scheme}://${name}:${port}${path}`),
+  };
 };
 
-/** Starts a server that speaks HTTP. */
-export const startHttp = (answer: RequestListener): Promise<TestServer> => serve(http.createServer(answer), 'http');
+/** Starts an HTTP server. */
+export const startHttp = (listener: RequestListener): Promise<TestServer> => serve(http.createServer(listener), 'http');
 
-/** Starts a server that speaks HTTPS. */
-export const startHttps = (identity: { key: string; cert: string }, answer: RequestListener): Promise<TestServer> =>
+/** Starts an HTTPS server. */
+export const startHttps = (
+  certificate: { key: string; cert: string },
+  listener: RequestListener,
+): Promise<TestServer> =>
   serve(
-    https.createServer(identity, answer).on('tlsClientError', () => undefined),
+    https.createServer(certificate, listener).on('tlsClientError', () => undefined),
     'https',
   );
 
-/** Starts a server that does what it likes with its sockets. */
-export const startTcp = (act: (socket: Socket) => void, scheme: 'http' | 'https' = 'http'): Promise<TestServer> =>
-  serve(net.createServer(act), scheme);
+/** Starts a TCP server. */
+export const startTcp = (
+  onConnection: (socket: Socket) => void,
+  scheme: 'http' | 'https' = 'http',
+): Promise<TestServer> => serve(net.createServer(onConnection), scheme);
 
-/** A port of loopback that nobody listens on. */
+/** Returns a loopback port on which nothing listens. */
 export const closedPort = async (): Promise<number> => {
   const server = net.createServer().listen(0, LOOPBACK);
   await once(server, 'listening');
@@ -60,16 +69,16 @@ export const closedPort = async (): Promise<number> => {
   return typeof address === 'object' && address !== null ? address.port : 0;
 };
 
-/** Answers with a status once the whole request has come. */
-export const answering =
+/** Returns a listener that responds after it has received the whole request. */
+export const respondWith =
   (status: number, headers: Record<string, string> = {}, body = ''): RequestListener =>
   (request, response) => {
     request.resume();
     request.on('end', () => response.writeHead(status, headers).end(body));
   };
 
-/** Writes again and again, every few milliseconds, until the other side has had enough. */
-export const dripping = (socket: Socket, text: () => string): void => {
+/** Writes a text every 10 ms until the connection closes. */
+export const writeRepeatedly = (socket: Socket, text: () => string): void => {
   const timer = setInterval(() => socket.write(text()), 10);
   socket.on('close', () => clearInterval(timer));
 };

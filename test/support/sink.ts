@@ -1,24 +1,24 @@
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import * as z from 'zod';
 
-/** A request that a sink has received. */
+/** A request that a sink received, at a time in ms. */
 export type Received = { path: string; headers: IncomingHttpHeaders; body: string; at: number };
 
-/** A destination of webhooks: it keeps what it receives, and answers as it is told. */
+/** An HTTP destination that records its requests. */
 export type Sink = {
   url: string;
   received: Received[];
-  /** The first `amount` requests that fit, as soon as they have come. */
-  wait: (amount: number, fits?: (request: Received) => boolean) => Promise<Received[]>;
+  /** Waits for at least `count` matching requests. @returns all of them */
+  wait: (count: number, matches?: (request: Received) => boolean) => Promise<Received[]>;
   close: () => void;
 };
 
-/** The payload of a webhook, as far as tests look into it. */
+/** The webhook payload fields that tests read. */
 export const payload = z.looseObject({ event_id: z.string(), details: z.looseObject({ state: z.string() }) });
 
-/** Opens a sink on a free port of loopback. Tests call `openSink` of `sink-of-test.ts`, which closes it. */
-export const openSink = async (
-  answer: (response: ServerResponse, request: Received, index: number) => void = (response) => response.end('ok'),
+/** Starts a sink on a free loopback port. In a test, `openSink` of `test-sink.ts` also closes it. */
+export const startSink = async (
+  respond: (response: ServerResponse, request: Received, index: number) => void = (response) => response.end('ok'),
 ): Promise<Sink> => {
   const received: Received[] = [];
   const waiting = new Set<() => void>();
@@ -27,9 +27,9 @@ export const openSink = async (
     request.on('data', (part: Buffer) => parts.push(part));
     request.on('end', () => {
       const { url: path = '', headers } = request;
-      const one = { path, headers, body: Buffer.concat(parts).toString('utf8'), at: Date.now() };
-      received.push(one);
-      answer(response, one, received.length - 1);
+      const receivedRequest = { path, headers, body: Buffer.concat(parts).toString('utf8'), at: Date.now() };
+      received.push(receivedRequest);
+      respond(response, receivedRequest, received.length - 1);
       for (const check of waiting) check();
     });
   });
@@ -43,13 +43,13 @@ export const openSink = async (
       server.closeAllConnections();
       server.close();
     },
-    wait: (amount, fits = () => true) =>
+    wait: (count, matches = () => true) =>
       new Promise((resolve) => {
         const check = () => {
-          const fitting = received.filter(fits);
-          if (fitting.length < amount) return;
+          const matching = received.filter(matches);
+          if (matching.length < count) return;
           waiting.delete(check);
-          resolve(fitting);
+          resolve(matching);
         };
         waiting.add(check);
         check();

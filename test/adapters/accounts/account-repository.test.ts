@@ -5,7 +5,7 @@ import {
   createAccountRepository,
 } from '../../../shared/adapters/accounts/account-repository.ts';
 import { startDatabase } from '../../support/dynamodb.ts';
-import { counted, losingAnswer, throttled } from '../../support/dynamodb-faults.ts';
+import { countRequests, withLostResponse, withThrottling } from '../../support/dynamodb-faults.ts';
 
 const { client, connect, stop } = await startDatabase();
 afterAll(stop);
@@ -53,7 +53,7 @@ describe('the webhook credentials of a tenant', () => {
 
   it('are read once a minute', async () => {
     const database = connect();
-    const counts = counted(database);
+    const counts = countRequests(database);
     const { accounts, advance } = setUp(database);
     const tenant = newTenant();
     await accounts.webhookCredentials(tenant);
@@ -90,7 +90,7 @@ describe('the technical contacts of a tenant', () => {
 
 describe('a change to an account', () => {
   const repeating = (meanwhile?: () => Promise<unknown>) =>
-    setUp(losingAnswer(connect({ maxAttempts: 2 }), 'UpdateItemCommand', meanwhile && { meanwhile })).accounts;
+    setUp(withLostResponse(connect({ maxAttempts: 2 }), 'UpdateItemCommand', meanwhile && { meanwhile })).accounts;
 
   it('succeeds if the response is lost and the SDK repeats the write', async () => {
     const tenant = newTenant();
@@ -125,7 +125,7 @@ describe('a change to an account', () => {
 describe('a daily counter', () => {
   it('counts once if the response is lost and the SDK repeats the write', async () => {
     const tenant = newTenant();
-    const repeating = () => setUp(losingAnswer(connect({ maxAttempts: 2 }), 'UpdateItemCommand')).accounts;
+    const repeating = () => setUp(withLostResponse(connect({ maxAttempts: 2 }), 'UpdateItemCommand')).accounts;
     expect(await repeating().count('email', tenant, 3, 5)).toBe(true);
     expect(await repeating().count('email', tenant, 2, 5)).toBe(true);
     expect(await setUp().accounts.count('email', tenant, 1, 5)).toBe(false);
@@ -136,7 +136,7 @@ describe('a daily counter', () => {
   it('counts once if other writes are applied before the repeated one', async () => {
     const tenant = newTenant();
     const others = setUp(client, () => 0).accounts;
-    const database = losingAnswer(connect({ maxAttempts: 2 }), 'UpdateItemCommand', {
+    const database = withLostResponse(connect({ maxAttempts: 2 }), 'UpdateItemCommand', {
       meanwhile: () => others.count('tests', tenant, 1, 3),
     });
     // The two writers use different slots.
@@ -147,7 +147,7 @@ describe('a daily counter', () => {
 
   it('enforces the limit if a throttled write is repeated', async () => {
     const tenant = newTenant();
-    const throttledOnce = () => setUp(throttled(connect({ maxAttempts: 2 }), 'UpdateItemCommand', 1)).accounts;
+    const throttledOnce = () => setUp(withThrottling(connect({ maxAttempts: 2 }), 'UpdateItemCommand', 1)).accounts;
     expect(await throttledOnce().count('tests', tenant, 1, 1)).toBe(true);
     expect(await throttledOnce().count('tests', tenant, 1, 1)).toBe(false);
   });
@@ -210,7 +210,7 @@ describe('a daily counter', () => {
   });
 
   it('fails if the write is throttled, instead of allowing or denying', async () => {
-    const { accounts } = setUp(throttled(connect({ maxAttempts: 1 }), 'UpdateItemCommand'));
+    const { accounts } = setUp(withThrottling(connect({ maxAttempts: 1 }), 'UpdateItemCommand'));
     await expect(accounts.count('tests', newTenant(), 1, 5)).rejects.toMatchObject({
       name: 'ProvisionedThroughputExceededException',
     });

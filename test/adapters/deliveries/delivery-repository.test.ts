@@ -11,7 +11,7 @@ import {
 } from '../../../shared/domain/delivery-record.ts';
 import { newNotificationId } from '../../../shared/domain/notification-id.ts';
 import { startDatabase } from '../../support/dynamodb.ts';
-import { counted, interrupted, losingAnswer, throttled } from '../../support/dynamodb-faults.ts';
+import { countRequests, withInterruption, withLostResponse, withThrottling } from '../../support/dynamodb-faults.ts';
 import { alarmEvent } from '../../support/events.ts';
 
 const { client, connect, stop } = await startDatabase();
@@ -56,13 +56,13 @@ describe('an unclaimed delivery', () => {
 
   it('goes to its worker even if the response to the claim was lost', async () => {
     const by = newDelivery();
-    const losing = createDeliveryRepository(losingAnswer(connect(), 'PutItemCommand'), 'deliveries');
+    const losing = createDeliveryRepository(withLostResponse(connect(), 'PutItemCommand'), 'deliveries');
     expect(await losing.claim(by('a'), NOW)).toMatchObject({ kind: 'claimed', record: { claim_id: 'a' } });
   });
 
   it('is claimed with one write and no read', async () => {
     const database = connect();
-    const counts = counted(database);
+    const counts = countRequests(database);
     await createDeliveryRepository(database, 'deliveries').claim(newDelivery()('a'), NOW);
     expect(counts).toEqual({ PutItemCommand: 1 });
   });
@@ -118,7 +118,7 @@ describe('a delivery with a scheduled retry', () => {
   it('goes to its worker even if the response to the claim was lost', async () => {
     const by = await retriedDelivery(NOW);
     // The first write fails its condition, since there is a record. The response to the second one is lost.
-    const losing = createDeliveryRepository(losingAnswer(connect(), 'PutItemCommand'), 'deliveries');
+    const losing = createDeliveryRepository(withLostResponse(connect(), 'PutItemCommand'), 'deliveries');
     expect(await losing.claim(by('b'), NOW)).toMatchObject({
       kind: 'claimed',
       record: { claim_id: 'b', attempt_count: 1 },
@@ -127,7 +127,7 @@ describe('a delivery with a scheduled retry', () => {
 
   it('is busy if another worker claims it after it was read', async () => {
     const by = await retriedDelivery(NOW);
-    const database = interrupted(
+    const database = withInterruption(
       connect(),
       'PutItemCommand',
       () => deliveries.claim(by('quick'), NOW),
@@ -144,7 +144,7 @@ describe('a delivery with a scheduled retry', () => {
       await deliveries.claim(by('quick'), NOW);
       await deliveries.complete(withStatus(by('quick'), 'delivered'));
     };
-    const database = interrupted(connect(), 'PutItemCommand', deliver, (count) => count === 2);
+    const database = withInterruption(connect(), 'PutItemCommand', deliver, (count) => count === 2);
     const slow = createDeliveryRepository(database, 'deliveries');
     expect(await slow.claim(by('slow'), NOW)).toMatchObject({ kind: 'busy' });
     expect(await deliveries.claim(by('slow'), NOW)).toMatchObject({ kind: 'ended' });
@@ -271,7 +271,7 @@ describe('a write that makes a delivery claimable', () => {
   it('is applied once if its response is lost and the SDK repeats it', async () => {
     const by = newDelivery();
     await deliveries.claim(by('a'), NOW);
-    const losing = createDeliveryRepository(losingAnswer(connect(), 'PutItemCommand'), 'deliveries');
+    const losing = createDeliveryRepository(withLostResponse(connect(), 'PutItemCommand'), 'deliveries');
     expect(await losing.update(by('a'), withNextAttempt(by('a'), NOW + 5_000))).toBe(false);
     expect(await deliveries.read(by('a'))).toMatchObject({ next_attempt_at_ms: NOW + 5_000, lease_until_ms: 0 });
   });
@@ -299,7 +299,7 @@ describe('a write that makes a delivery claimable', () => {
 describe('completed records', () => {
   it('are written in one request if they are concurrent', async () => {
     const database = connect();
-    const counts = counted(database);
+    const counts = countRequests(database);
     const repository = createDeliveryRepository(database, 'deliveries');
     const records = Array.from({ length: 10 }, () => withStatus(newDelivery()('a'), 'delivered'));
     await Promise.all(records.map(repository.complete));
@@ -321,7 +321,7 @@ describe('completed records', () => {
   });
 
   it('fail while the table is throttled, and are written afterwards', async () => {
-    const database = throttled(connect({ maxAttempts: 1 }), 'BatchWriteItemCommand', 1);
+    const database = withThrottling(connect({ maxAttempts: 1 }), 'BatchWriteItemCommand', 1);
     const repository = createDeliveryRepository(database, 'deliveries');
     const record = withStatus(newDelivery()('a'), 'delivered');
     const results = await Promise.allSettled([
@@ -344,7 +344,10 @@ describe('completed records', () => {
 
 describe('a delivery repository', () => {
   it('fails a claim while the table is throttled, instead of reporting a status', async () => {
-    const repository = createDeliveryRepository(throttled(connect({ maxAttempts: 1 }), 'PutItemCommand'), 'deliveries');
+    const repository = createDeliveryRepository(
+      withThrottling(connect({ maxAttempts: 1 }), 'PutItemCommand'),
+      'deliveries',
+    );
     await expect(repository.claim(newDelivery()('a'), NOW)).rejects.toMatchObject({
       name: 'ProvisionedThroughputExceededException',
     });

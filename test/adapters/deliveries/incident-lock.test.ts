@@ -5,7 +5,7 @@ import { LEASE_MS } from '../../../shared/domain/delivery-record.ts';
 import { claimedLock } from '../../../shared/domain/incident.ts';
 import { newNotificationId } from '../../../shared/domain/notification-id.ts';
 import { startDatabase } from '../../support/dynamodb.ts';
-import { losingAnswer } from '../../support/dynamodb-faults.ts';
+import { withLostResponse } from '../../support/dynamodb-faults.ts';
 import { alarmEvent } from '../../support/events.ts';
 
 const { client, connect, stop } = await startDatabase();
@@ -51,7 +51,7 @@ describe('the incident lock', () => {
   });
 
   it('belongs to its worker even if the response to the claim was lost', async () => {
-    const losing = createDeliveryRepository(losingAnswer(connect(), 'UpdateItemCommand'), 'deliveries');
+    const losing = createDeliveryRepository(withLostResponse(connect(), 'UpdateItemCommand'), 'deliveries');
     expect(await losing.claimLock(newLock()('a'), NOW)).toMatchObject({ claim_id: 'a' });
   });
 

@@ -4,7 +4,13 @@ import { isDependencyFailure, isThrottled } from '../../../shared/adapters/aws-c
 import { batchGet, batchWrite, inBatches, readEach } from '../../../shared/adapters/dynamodb/batches.ts';
 import { UnprocessedItemsError } from '../../../shared/adapters/dynamodb/errors.ts';
 import { startDatabase } from '../../support/dynamodb.ts';
-import { counted, interrupted, partlyDone, throttled, throttledPartitions } from '../../support/dynamodb-faults.ts';
+import {
+  countRequests,
+  withInterruption,
+  withPartialBatches,
+  withThrottledPartitions,
+  withThrottling,
+} from '../../support/dynamodb-faults.ts';
 
 const sleeps = vi.hoisted((): number[] => []);
 vi.mock('node:timers/promises', () => ({
@@ -30,26 +36,26 @@ const numbers = (found: Record<string, unknown>[]) =>
 describe('batchGet', () => {
   it('reads all items, 100 per request', async () => {
     const database = connect();
-    const counts = counted(database);
+    const counts = countRequests(database);
     expect(numbers(await batchGet(database, 'tokens', keys))).toEqual(items.map(({ number }) => number));
     expect(counts).toEqual({ BatchGetItemCommand: 3 });
   });
 
   it('returns existing items only, and sends no request for no keys', async () => {
     const database = connect();
-    const counts = counted(database);
+    const counts = countRequests(database);
     expect(await batchGet(database, 'tokens', [{ pk: 'item1' }, { pk: 'missing' }])).toEqual([items[1]]);
     expect(await batchGet(database, 'tokens', [])).toEqual([]);
     expect(counts).toEqual({ BatchGetItemCommand: 1 });
   });
 
   it('reads unprocessed keys again until all are processed', async () => {
-    const found = await batchGet(partlyDone(connect(), 30, 3), 'tokens', keys.slice(0, 100));
+    const found = await batchGet(withPartialBatches(connect(), 30, 3), 'tokens', keys.slice(0, 100));
     expect(numbers(found)).toEqual(items.slice(0, 100).map(({ number }) => number));
   });
 
   it('backs off exponentially before it reads again', async () => {
-    await batchGet(partlyDone(connect(), 1, 7), 'tokens', keys.slice(0, 20));
+    await batchGet(withPartialBatches(connect(), 1, 7), 'tokens', keys.slice(0, 20));
     expect(sleeps).toHaveLength(7);
     for (const [attempt, ms] of sleeps.entries()) {
       expect(ms).toBeLessThanOrEqual(Math.min(50 * 2 ** attempt, 1_000));
@@ -58,7 +64,7 @@ describe('batchGet', () => {
   });
 
   it('fails if keys stay unprocessed, instead of reporting missing items', async () => {
-    const stuck = partlyDone(connect(), 0, Number.POSITIVE_INFINITY);
+    const stuck = withPartialBatches(connect(), 0, Number.POSITIVE_INFINITY);
     await expect(batchGet(stuck, 'tokens', keys)).rejects.toMatchObject({ type: 'serviceUnavailable' });
   });
 
@@ -85,7 +91,7 @@ describe('readEach', () => {
 
   it('reads each key once, 100 per request', async () => {
     const database = connect();
-    const counts = counted(database);
+    const counts = countRequests(database);
     const find = readEach(database, 'notifications', [...own, ...own]);
     expect(results(await readAll(find, own))).toEqual(own);
     expect(counts).toEqual({ BatchGetItemCommand: 2 });
@@ -114,7 +120,7 @@ describe('readEach', () => {
 
   it('sends no request for no keys', async () => {
     const database = connect();
-    const counts = counted(database);
+    const counts = countRequests(database);
     readEach(database, 'notifications', []);
     expect(counts).toEqual({});
   });
@@ -127,8 +133,8 @@ describe('readEach', () => {
 
   it('resolves processed keys while unprocessed keys are read again', async () => {
     const { promise: mayReadAgain, resolve } = Promise.withResolvers<void>();
-    const database = interrupted(
-      throttledPartitions(connect(), isOther, 1),
+    const database = withInterruption(
+      withThrottledPartitions(connect(), isOther, 1),
       'BatchGetItemCommand',
       () => mayReadAgain,
       (count) => count === 2,
@@ -142,7 +148,7 @@ describe('readEach', () => {
 
   it('fails only for the keys of a throttled partition, after a second read', async () => {
     const isThrottledPartition = vi.fn(isOther);
-    const database = throttledPartitions(connect({ maxAttempts: 1 }), isThrottledPartition);
+    const database = withThrottledPartitions(connect({ maxAttempts: 1 }), isThrottledPartition);
     const keys = [...own.slice(0, 90), ...other];
     const find = readEach(database, 'notifications', keys);
     expect(results(await readAll(find, keys))).toEqual([
@@ -157,21 +163,21 @@ describe('readEach', () => {
 
   it('fails for keys that stay unprocessed in a successful request', async () => {
     let readsOfOther = 0;
-    const database = throttledPartitions(connect(), (pk) => pk === 'own' || (isOther(pk) && readsOfOther++ === 0));
+    const database = withThrottledPartitions(connect(), (pk) => pk === 'own' || (isOther(pk) && readsOfOther++ === 0));
     const keys = [key('own', '1'), key('other', '1'), key('none', '1')];
     const settled = results(await readAll(readEach(database, 'notifications', keys), keys));
     expect(settled).toEqual(['UnprocessedKeyError', key('other', '1'), undefined]);
   });
 
   it('fails with the error of a failed first request', async () => {
-    const database = throttled(connect({ maxAttempts: 1 }), 'BatchGetItemCommand');
+    const database = withThrottling(connect({ maxAttempts: 1 }), 'BatchGetItemCommand');
     const settled = results(await readAll(readEach(database, 'notifications', other), other));
     expect(settled).toEqual(other.map(() => 'ProvisionedThroughputExceededException'));
   });
 
   it('fails with the error of a failed second request', async () => {
-    const database = interrupted(
-      throttledPartitions(connect({ maxAttempts: 1 }), isOther, 1),
+    const database = withInterruption(
+      withThrottledPartitions(connect({ maxAttempts: 1 }), isOther, 1),
       'BatchGetItemCommand',
       () => Promise.reject(new TypeError('no connection')),
       (count) => count === 2,
@@ -184,7 +190,7 @@ describe('readEach', () => {
   it('causes no unhandled rejection if a failure is not awaited', async () => {
     const unhandled = vi.fn();
     process.on('unhandledRejection', unhandled);
-    const database = throttled(connect({ maxAttempts: 1 }), 'BatchGetItemCommand');
+    const database = withThrottling(connect({ maxAttempts: 1 }), 'BatchGetItemCommand');
     const find = readEach(database, 'notifications', other);
     await expect(find(key('other', '1'))).rejects.toThrow();
     await new Promise((resolve) => setImmediate(resolve));
@@ -207,7 +213,7 @@ describe('batchWrite', () => {
 
   it('writes all items, 25 per request', async () => {
     const database = connect();
-    const counts = counted(database);
+    const counts = countRequests(database);
     await batchWrite(database, 'tokens', written('many', 60));
     expect(counts).toEqual({ BatchWriteItemCommand: 3 });
     expect(await stored('many', 60)).toBe(60);
@@ -224,14 +230,14 @@ describe('batchWrite', () => {
       },
       { step: 'serialize', priority: 'high' },
     );
-    partlyDone(database, 10, 2);
+    withPartialBatches(database, 10, 2);
     await batchWrite(database, 'tokens', written('open', 25));
     expect(sizes).toEqual([25, 15, 5]);
     expect(await stored('open', 25)).toBe(25);
   });
 
   it('reports the unwritten items in its error', async () => {
-    const stuck = partlyDone(connect(), 10, Number.POSITIVE_INFINITY);
+    const stuck = withPartialBatches(connect(), 10, Number.POSITIVE_INFINITY);
     const failure = await batchWrite(stuck, 'tokens', written('stuck', 25), 2).catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(UnprocessedItemsError);
     expect(failure).toMatchObject({ requests: written('stuck', 25).slice(20) });
@@ -239,7 +245,7 @@ describe('batchWrite', () => {
   });
 
   it('writes the other batches if one stays unprocessed', async () => {
-    const stuck = partlyDone(connect(), 0, 1);
+    const stuck = withPartialBatches(connect(), 0, 1);
     await expect(batchWrite(stuck, 'tokens', written('first', 50), 1)).rejects.toMatchObject({
       requests: written('first', 50).slice(0, 25),
     });
@@ -247,14 +253,14 @@ describe('batchWrite', () => {
   });
 
   it('fails with a throttling error if items stay unprocessed', async () => {
-    const stuck = partlyDone(connect(), 0, Number.POSITIVE_INFINITY);
+    const stuck = withPartialBatches(connect(), 0, Number.POSITIVE_INFINITY);
     const failure = await batchWrite(stuck, 'tokens', written('never', 1)).catch((error: unknown) => error);
     expect(isDependencyFailure(failure)).toBe(true);
     expect(isThrottled(failure)).toBe(true);
   });
 
   it('fails if the table is throttled', async () => {
-    const slow = throttled(connect({ maxAttempts: 1 }), 'BatchWriteItemCommand');
+    const slow = withThrottling(connect({ maxAttempts: 1 }), 'BatchWriteItemCommand');
     await expect(batchWrite(slow, 'tokens', written('slow', 1))).rejects.toMatchObject({
       name: 'ProvisionedThroughputExceededException',
     });

@@ -3,7 +3,7 @@ import { ulid } from 'ulid';
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { logger } from '../../../shared/adapters/logger.ts';
 import { startDatabase } from '../../support/dynamodb.ts';
-import { counted, interrupted, throttled } from '../../support/dynamodb-faults.ts';
+import { countRequests, withInterruption, withThrottling } from '../../support/dynamodb-faults.ts';
 import { createChunkFixtures, HOUR_MS, large, small } from '../../support/notification-chunks.ts';
 import { recordMetrics } from '../../support/printed-metrics.ts';
 
@@ -36,7 +36,7 @@ describe('the cleanup during a write', () => {
   /** Creates a tenant with a chunk that no target points to. */
   const withOrphan = async () => {
     const tenant = newTenant();
-    const broken = throttled(connect({ maxAttempts: 1 }), 'PutItemCommand', 1, 1);
+    const broken = withThrottling(connect({ maxAttempts: 1 }), 'PutItemCommand', 1, 1);
     await expect(repositoryOn(broken).create(tenant, large('a'))).rejects.toThrow();
     expect(await orphansOf(tenant)).toHaveLength(1);
     return tenant;
@@ -63,7 +63,7 @@ describe('the cleanup during a write', () => {
 
   it('keeps chunks that a target points to', async () => {
     const tenant = newTenant();
-    const failing = throttled(connect({ maxAttempts: 1 }), 'DeleteItemCommand');
+    const failing = withThrottling(connect({ maxAttempts: 1 }), 'DeleteItemCommand');
     const id = await repositoryOn(failing).create(tenant, large('a'));
     expect(await cleanupItemsOf(tenant)).toHaveLength(1);
     await writeLater(tenant, 2 * HOUR_MS);
@@ -79,17 +79,17 @@ describe('the cleanup during a write', () => {
 
   it('costs one query if there is nothing to clean up', async () => {
     const database = connect();
-    const counts = counted(database);
+    const counts = countRequests(database);
     await repositoryOn(database).create(newTenant(), small('a'));
     expect(counts).toEqual({ PutItemCommand: 1, QueryCommand: 1 });
   });
 
   it.each(['QueryCommand', 'GetItemCommand', 'BatchWriteItemCommand', 'DeleteItemCommand'])(
-    'does not fail the write if it fails, is counted, and is done by the next write: %s',
+    'does not fail the write if it fails, is countRequests, and is done by the next write: %s',
     async (command) => {
       const tenant = await withOrphan();
       advance(2 * HOUR_MS);
-      const id = await repositoryOn(throttled(connect({ maxAttempts: 1 }), command)).create(tenant, small('b'));
+      const id = await repositoryOn(withThrottling(connect({ maxAttempts: 1 }), command)).create(tenant, small('b'));
       expect(metrics()).toEqual([expect.objectContaining({ chunk_cleanup_failures: 1 })]);
       expect(await notifications.get({ tenant, id })).toBeDefined();
       await writeLater(tenant, 0);
@@ -150,7 +150,7 @@ describe('the cleanup during a write', () => {
     await putUnreadableItems(tenant, 120);
     advance(2 * HOUR_MS);
     const database = connect();
-    const counts = counted(database);
+    const counts = countRequests(database);
     await repositoryOn(database).create(tenant, small('b'));
     expect(counts.QueryCommand).toBeLessThanOrEqual(10);
     expect(await cleanupItemsOf(tenant)).toHaveLength(120);
@@ -159,7 +159,7 @@ describe('the cleanup during a write', () => {
   it('processes the other items if one fails', async () => {
     const tenant = await withOrphan();
     const [failed] = await cleanupItemsOf(tenant);
-    const broken = throttled(connect({ maxAttempts: 1 }), 'PutItemCommand', 1, 1);
+    const broken = withThrottling(connect({ maxAttempts: 1 }), 'PutItemCommand', 1, 1);
     await expect(repositoryOn(broken).create(tenant, large('c'))).rejects.toThrow();
     advance(2 * HOUR_MS);
     const failing = connect({ maxAttempts: 1 });
@@ -184,7 +184,7 @@ describe('the cleanup during a write', () => {
     const tenant = await withOrphan();
     advance(2 * HOUR_MS);
     const { promise: never } = Promise.withResolvers<void>();
-    const unresponsive = interrupted(connect(), 'QueryCommand', () => never);
+    const unresponsive = withInterruption(connect(), 'QueryCommand', () => never);
     const id = await repositoryOn(unresponsive).create(tenant, small('b'));
     expect(await notifications.get({ tenant, id })).toBeDefined();
     expect(metrics()).toEqual([expect.objectContaining({ chunk_cleanup_failures: 1 })]);

@@ -5,12 +5,12 @@ import { logger } from '../../../shared/adapters/logger.ts';
 import type { NotificationAttributes } from '../../../shared/contracts/notification.ts';
 import { startDatabase } from '../../support/dynamodb.ts';
 import {
-  counted,
-  type Fate,
-  killedAt,
+  countRequests,
+  type KilledRequest,
   type LateRequest,
-  losingAnswer,
   withDelayedWrites,
+  withKilledWorker,
+  withLostResponse,
 } from '../../support/dynamodb-faults.ts';
 import { createChunkFixtures, HOUR_MS, large, small } from '../../support/notification-chunks.ts';
 import { recordMetrics } from '../../support/printed-metrics.ts';
@@ -46,7 +46,7 @@ describe('a large notification', () => {
   it('writes its chunks once, without an expiry', async () => {
     const tenant = newTenant();
     const database = connect();
-    const counts = counted(database);
+    const counts = countRequests(database);
     await repositoryOn(database).create(tenant, large('a'));
     expect(counts).toMatchObject({ BatchWriteItemCommand: 1 });
     expect(await stored(`chunk#${tenant}`)).toEqual([expect.not.objectContaining({ ttl: expect.anything() })]);
@@ -56,7 +56,7 @@ describe('a large notification', () => {
   it('leaves no chunk if the response to its delete is lost', async () => {
     const tenant = newTenant();
     const key = await create(tenant, large('a'));
-    const losing = losingAnswer(connect(), 'DeleteItemCommand');
+    const losing = withLostResponse(connect(), 'DeleteItemCommand');
     expect(await repositoryOn(losing).delete(key)).toBe(true);
     expect(await chunksOf(tenant)).toEqual([]);
     expect(await notifications.delete(key)).toBe(false);
@@ -71,7 +71,7 @@ describe('a large notification', () => {
     const key = { tenant, id: await repositoryOn(slowDatabase(late)).create(tenant, large('a')) };
     expect(await change(key)).toBe(true);
     expect(await notifications.delete(key)).toBe(true);
-    for (const { land } of late) await land();
+    for (const { send } of late) await send();
     expect(await notifications.get(key)).toBeUndefined();
     expect(await notifications.targets([key]).find(key)).toBeUndefined();
     expect((await Array.fromAsync(notifications.list(tenant, null, 10))).map(({ id }) => id)).not.toContain(key.id);
@@ -90,16 +90,16 @@ describe('a large notification', () => {
 
 describe('a writer that crashes', () => {
   const requests = Array.from({ length: 8 }, (_, index) => index + 1);
-  const fates: Fate[] = ['lost', 'applied', 'delayed'];
+  const fates: KilledRequest[] = ['lost', 'applied', 'delayed'];
   const crashes = requests.flatMap((number) => fates.map((fate) => [number, fate] as const));
 
   it.each(crashes)('leaves no chunk without a target: create, request %i %s', async (number, fate) => {
     const tenant = newTenant();
     const late: LateRequest[] = [];
-    await repositoryOn(killedAt(connect(), number, fate, late))
+    await repositoryOn(withKilledWorker(connect(), number, fate, late))
       .create(tenant, large('a'))
       .catch(() => undefined);
-    for (const { land } of late) await land();
+    for (const { send } of late) await send();
     await writeLater(tenant, 2 * HOUR_MS);
     expect(await orphansOf(tenant)).toEqual([]);
     expect(await cleanupItemsOf(tenant)).toEqual([]);
@@ -109,9 +109,9 @@ describe('a writer that crashes', () => {
     const tenant = newTenant();
     const key = await create(tenant, large('a'));
     const late: LateRequest[] = [];
-    const crashing = repositoryOn(killedAt(connect(), number, fate, late));
+    const crashing = repositoryOn(withKilledWorker(connect(), number, fate, late));
     await replace(key, large('b'), crashing).catch(() => undefined);
-    for (const { land } of late) await land();
+    for (const { send } of late) await send();
     await writeLater(tenant, 2 * HOUR_MS);
     const { id: _, ...found } = (await notifications.get(key))?.record ?? { id: '' };
     expect([large('a'), large('b')]).toContainEqual(found);
@@ -123,10 +123,10 @@ describe('a writer that crashes', () => {
     const tenant = newTenant();
     const key = await create(tenant, large('a'));
     const late: LateRequest[] = [];
-    await repositoryOn(killedAt(connect(), number, fate, late))
+    await repositoryOn(withKilledWorker(connect(), number, fate, late))
       .delete(key)
       .catch(() => undefined);
-    for (const { land } of late) await land();
+    for (const { send } of late) await send();
     await writeLater(tenant, 2 * HOUR_MS);
     expect([undefined, { id: key.id, ...large('a') }]).toContainEqual((await notifications.get(key))?.record);
     expect(await orphansOf(tenant)).toEqual([]);
@@ -141,7 +141,10 @@ describe('random writes with crashes, repeated and delayed requests', () => {
     which: fc.nat({ max: 2 }),
     content,
     kill: fc.option(
-      fc.record({ number: fc.integer({ min: 1, max: 9 }), fate: fc.constantFrom<Fate>('lost', 'applied', 'delayed') }),
+      fc.record({
+        number: fc.integer({ min: 1, max: 9 }),
+        fate: fc.constantFrom<KilledRequest>('lost', 'applied', 'delayed'),
+      }),
     ),
     /** Delays the first copy of each write of this step. */
     isSlow: fc.boolean(),
@@ -158,12 +161,12 @@ describe('random writes with crashes, repeated and delayed requests', () => {
         const model = new Map<string, (NotificationAttributes | undefined)[]>();
 
         for (const { kind, which, content, kill, isSlow, copiesArrive } of steps) {
-          if (copiesArrive) for (const { land } of late.splice(0)) await land();
+          if (copiesArrive) for (const { send } of late.splice(0)) await send();
           const attributes = content.isLarge ? large(content.letter) : small(content.letter);
           const id = [...model.keys()][which];
           const key = { tenant, id: id ?? '' };
           const database = isSlow ? slowDatabase(late) : connect();
-          const worker = repositoryOn(kill ? killedAt(database, kill.number, kill.fate, late) : database);
+          const worker = repositoryOn(kill ? withKilledWorker(database, kill.number, kill.fate, late) : database);
           if (kind === 'create') {
             const createdId = await worker.create(tenant, attributes).catch(() => undefined);
             if (createdId !== undefined) model.set(createdId, [attributes]);
@@ -177,7 +180,7 @@ describe('random writes with crashes, repeated and delayed requests', () => {
             else model.set(id, [undefined]);
           }
         }
-        for (const { land } of late) await land();
+        for (const { send } of late) await send();
 
         await writeLater(tenant, 2 * HOUR_MS);
         for (const [id, possible] of model) {
@@ -211,7 +214,7 @@ describe('random writes with crashes, repeated and delayed requests', () => {
         const results = await scheduler.waitFor(
           Promise.allSettled(
             writes.map(async ({ isDelete, content, kill }) => {
-              const database = inTurn(kill === null ? connect() : killedAt(connect(), kill, 'applied', []));
+              const database = inTurn(kill === null ? connect() : withKilledWorker(connect(), kill, 'applied', []));
               const repository = repositoryOn(database);
               if (isDelete) return (await repository.delete(key)) ? 'deleted' : 'nothing';
               const found = await repository.get(key);

@@ -7,8 +7,8 @@ import {
   type NotificationKey,
 } from '../../../shared/adapters/notifications/notification-repository.ts';
 import { startDatabase } from '../../support/dynamodb.ts';
-import { interrupted, losingAnswer, throttled } from '../../support/dynamodb-faults.ts';
-import { entries, goodDetails, webhookNotification } from '../../support/notifications.ts';
+import { withInterruption, withLostResponse, withThrottling } from '../../support/dynamodb-faults.ts';
+import { entries, validDetails, webhookNotification } from '../../support/notifications.ts';
 
 const { client, connect, stop } = await startDatabase();
 afterAll(stop);
@@ -19,7 +19,7 @@ const newTenant = (): string => `large${tenants++}`;
 
 /** A notification of `count` entries of 4 KB. All values repeat one letter, so that a mixture of versions is detected. */
 const large = (letter: string, count = 100) =>
-  webhookNotification({ details: { ...goodDetails.webhook, ...entries(count, letter.repeat(4096)) } });
+  webhookNotification({ details: { ...validDetails.webhook, ...entries(count, letter.repeat(4096)) } });
 
 const lettersOf = (details: Readonly<Record<string, string>> = {}): string[] => [
   ...new Set(
@@ -98,7 +98,7 @@ describe('a large notification', () => {
 
   it('is unchanged if its update fails', async () => {
     const { key, stored } = await created('a');
-    const broken = repositoryWith((database) => throttled(database, 'PutItemCommand'), { maxAttempts: 1 });
+    const broken = repositoryWith((database) => withThrottling(database, 'PutItemCommand'), { maxAttempts: 1 });
     await expect(broken.replace(key, stored, large('b'))).rejects.toThrow();
     expect(lettersOf((await notifications.get(key))?.record.details)).toEqual(['a']);
   });
@@ -106,7 +106,7 @@ describe('a large notification', () => {
   it('is replaced or deleted even if its old chunks cannot be deleted', async () => {
     const logWarning = vi.spyOn(logger, 'warn').mockImplementation(() => undefined);
     const { key, stored } = await created('a');
-    const broken = repositoryWith((database) => throttled(database, 'BatchWriteItemCommand'), { maxAttempts: 1 });
+    const broken = repositoryWith((database) => withThrottling(database, 'BatchWriteItemCommand'), { maxAttempts: 1 });
     expect(await broken.replace(key, stored, webhookNotification())).toBe(true);
     const { key: other } = await created('a');
     expect(await broken.delete(other)).toBe(true);
@@ -115,7 +115,7 @@ describe('a large notification', () => {
 });
 
 describe('a large notification after the response to its write was lost', () => {
-  const losing = () => repositoryWith((database) => losingAnswer(database, 'PutItemCommand'));
+  const losing = () => repositoryWith((database) => withLostResponse(database, 'PutItemCommand'));
 
   it('is complete if it was created', async () => {
     const tenant = newTenant();
@@ -135,7 +135,7 @@ describe('a read during a write', () => {
   it('returns the new version if the old one is replaced between the reads of target and chunks', async () => {
     const { key, stored } = await created('a');
     const replace = () => notifications.replace(key, stored, large('b'));
-    const reader = repositoryWith((database) => interrupted(database, 'BatchGetItemCommand', replace));
+    const reader = repositoryWith((database) => withInterruption(database, 'BatchGetItemCommand', replace));
     expect(lettersOf((await reader.get(key))?.record.details)).toEqual(['b']);
   });
 
@@ -143,7 +143,7 @@ describe('a read during a write', () => {
     const { key, stored } = await created('😀', 255);
     const replace = () => notifications.replace(key, stored, large('b', 255));
     const reader = repositoryWith((database) =>
-      interrupted(database, 'BatchGetItemCommand', replace, (count) => count === 2),
+      withInterruption(database, 'BatchGetItemCommand', replace, (count) => count === 2),
     );
     const details = (await reader.get(key))?.record.details;
     expect(lettersOf(details)).toEqual(['b']);
@@ -153,19 +153,19 @@ describe('a read during a write', () => {
   it('returns a small new version', async () => {
     const { key, stored } = await created('a');
     const replace = () => notifications.replace(key, stored, webhookNotification());
-    const reader = repositoryWith((database) => interrupted(database, 'BatchGetItemCommand', replace));
+    const reader = repositoryWith((database) => withInterruption(database, 'BatchGetItemCommand', replace));
     expect((await reader.get(key))?.record).toEqual({ id: key.id, ...webhookNotification() });
   });
 
   it('returns nothing if the notification is deleted, alone or in a list', async () => {
     const first = await created('a');
     const reader = repositoryWith((database) =>
-      interrupted(database, 'BatchGetItemCommand', () => notifications.delete(first.key)),
+      withInterruption(database, 'BatchGetItemCommand', () => notifications.delete(first.key)),
     );
     expect(await reader.get(first.key)).toBeUndefined();
     const { key, tenant } = await created('a');
     const lister = repositoryWith((database) =>
-      interrupted(database, 'BatchGetItemCommand', () => notifications.delete(key)),
+      withInterruption(database, 'BatchGetItemCommand', () => notifications.delete(key)),
     );
     expect((await Array.fromAsync(lister.list(tenant, null, 10))).map(({ id }) => id)).not.toContain(key.id);
   });
@@ -176,7 +176,7 @@ describe('a read during a write', () => {
       const { stored = noVersion } = (await notifications.get(key)) ?? {};
       await notifications.replace(key, stored, large('b'));
     };
-    const reader = repositoryWith((database) => interrupted(database, 'BatchGetItemCommand', replace, () => true));
+    const reader = repositoryWith((database) => withInterruption(database, 'BatchGetItemCommand', replace, () => true));
     await expect(reader.get(key)).rejects.toMatchObject({ type: 'serviceUnavailable' });
   });
 

@@ -6,8 +6,8 @@ import type { Slice } from '../../../shared/contracts/collection.ts';
 import type { NotificationRecord } from '../../../shared/contracts/notification.ts';
 import { newNotificationId } from '../../../shared/domain/notification-id.ts';
 import { startDatabase } from '../../support/dynamodb.ts';
-import { counted, partlyDone, throttled } from '../../support/dynamodb-faults.ts';
-import { entries, goodDetails, webhookNotification } from '../../support/notifications.ts';
+import { countRequests, withPartialBatches, withThrottling } from '../../support/dynamodb-faults.ts';
+import { entries, validDetails, webhookNotification } from '../../support/notifications.ts';
 
 const { client, connect, stop } = await startDatabase();
 afterAll(stop);
@@ -104,14 +104,14 @@ describe('a list of a tenant’s notifications', () => {
   it('reads no more notifications than its page needs', async () => {
     const { tenant } = await tenantWith(9);
     const database = connect();
-    const counts = counted(database);
+    const counts = countRequests(database);
     await takePage(createNotificationRepository(database, 'notifications').list(tenant, null, 3), 2);
     expect(counts).toEqual({ QueryCommand: 1 });
   });
 
   it('fails if the table is throttled, instead of being incomplete', async () => {
     const repository = createNotificationRepository(
-      throttled(connect({ maxAttempts: 1 }), 'QueryCommand'),
+      withThrottling(connect({ maxAttempts: 1 }), 'QueryCommand'),
       'notifications',
     );
     await expect(Array.fromAsync(repository.list('acme', null, 3))).rejects.toThrow();
@@ -156,7 +156,7 @@ describe('a list by ids', () => {
 
   it('is complete if DynamoDB leaves keys unprocessed', async () => {
     const { tenant, ids } = await tenantWith(5);
-    expect(await byIds(tenant, ids, null, partlyDone(connect(), 2))).toEqual(ids);
+    expect(await byIds(tenant, ids, null, withPartialBatches(connect(), 2))).toEqual(ids);
   });
 });
 
@@ -164,7 +164,7 @@ describe('a list of large notifications', () => {
   const large = (label: string, kilobytes: number) =>
     webhookNotification({
       label,
-      details: { ...goodDetails.webhook, ...entries(Math.ceil(kilobytes / 4), 'x'.repeat(4_000)) },
+      details: { ...validDetails.webhook, ...entries(Math.ceil(kilobytes / 4), 'x'.repeat(4_000)) },
     });
 
   const tenantWithLarge = async (count: number, kilobytes: number) => {
@@ -207,7 +207,7 @@ describe('a list of large notifications', () => {
   it('reads contents concurrently, 100 per request', async () => {
     const { tenant, ids } = await tenantWithLarge(250, 9);
     const database = connect();
-    const counts = counted(database);
+    const counts = countRequests(database);
     let open = 0;
     const { promise: allOpen, resolve } = Promise.withResolvers<void>();
     database.middlewareStack.add(
@@ -244,7 +244,7 @@ describe('a list of large notifications', () => {
 
   it('is complete if DynamoDB leaves chunks unprocessed', async () => {
     const { tenant, ids } = await tenantWithLarge(6, 9);
-    const repository = createNotificationRepository(partlyDone(connect(), 2, 2), 'notifications');
+    const repository = createNotificationRepository(withPartialBatches(connect(), 2, 2), 'notifications');
     const found = await Array.fromAsync(repository.list(tenant, null, 1_000));
     expect(found.map(({ id }) => id)).toEqual([...ids, DEFAULT]);
   });
@@ -255,7 +255,7 @@ describe('a list of large notifications', () => {
     expect(await listed(tenant)).toEqual([ids[0], ids[59], DEFAULT]);
     expect(await readPages(tenant, 1)).toEqual([[ids[0]], [ids[59]], [DEFAULT]]);
     const database = connect();
-    const counts = counted(database);
+    const counts = countRequests(database);
     await takePage(createNotificationRepository(database, 'notifications').list(tenant, null, 3), 2);
     expect(counts).toEqual({ QueryCommand: 2 });
   });

@@ -5,12 +5,12 @@ import { createNotificationQuota } from '../../../shared/adapters/notifications/
 import { createNotificationRepository } from '../../../shared/adapters/notifications/notification-repository.ts';
 import { startDatabase } from '../../support/dynamodb.ts';
 import {
-  counted,
-  interrupted,
+  countRequests,
   type LateRequest,
-  losingAnswer,
-  throttled,
+  withInterruption,
   withLateCopies,
+  withLostResponse,
+  withThrottling,
 } from '../../support/dynamodb-faults.ts';
 import { webhookNotification } from '../../support/notifications.ts';
 
@@ -98,9 +98,9 @@ describe('the notification quota', () => {
     async (command) => {
       const tenant = newTenant();
       for (let number = 0; number < LIMIT; number++) {
-        await create(tenant, quotaOn(losingAnswer(connect(), command)));
+        await create(tenant, quotaOn(withLostResponse(connect(), command)));
       }
-      await expect(create(tenant, quotaOn(losingAnswer(connect(), command)))).rejects.toMatchObject(QUOTA_EXCEEDED);
+      await expect(create(tenant, quotaOn(withLostResponse(connect(), command)))).rejects.toMatchObject(QUOTA_EXCEEDED);
     },
   );
 
@@ -113,7 +113,7 @@ describe('the notification quota', () => {
     await create(tenant, quotaOn(withLateCopies(connect(), late)));
     await create(tenant);
     expect(late.map(({ command }) => command)).toEqual(['UpdateItemCommand', 'UpdateItemCommand']);
-    for (const { land } of late) await land();
+    for (const { send } of late) await send();
     await expect(create(tenant)).rejects.toMatchObject(QUOTA_EXCEEDED);
   });
 
@@ -140,13 +140,13 @@ describe('the notification quota', () => {
 
   it('costs one request below the limit', async () => {
     const database = connect();
-    const counts = counted(database);
+    const counts = countRequests(database);
     await quotaOn(database).reserve(newTenant());
     expect(counts).toEqual({ UpdateItemCommand: 1 });
   });
 
   it('fails if the counter cannot be written', async () => {
-    const failing = quotaOn(throttled(connect({ maxAttempts: 1 }), 'UpdateItemCommand'));
+    const failing = quotaOn(withThrottling(connect({ maxAttempts: 1 }), 'UpdateItemCommand'));
     await expect(failing.reserve(newTenant())).rejects.toMatchObject({
       name: 'ProvisionedThroughputExceededException',
     });
@@ -158,7 +158,7 @@ describe('the notification quota', () => {
     const fillUp = async () => {
       for (let reserved = 0; reserved < LIMIT; reserved++) await quota.reserve(tenant);
     };
-    const overtaken = quotaOn(interrupted(connect(), 'QueryCommand', fillUp, () => true));
+    const overtaken = quotaOn(withInterruption(connect(), 'QueryCommand', fillUp, () => true));
     await expect(overtaken.reserve(tenant)).rejects.toMatchObject({ type: 'serviceUnavailable' });
   });
 });
@@ -175,7 +175,7 @@ describe('a tenant at its quota', () => {
   it('is rejected without counting its notifications again', async () => {
     const { tenant } = await fullTenant();
     const database = connect();
-    const counts = counted(database);
+    const counts = countRequests(database);
     await expect(create(tenant, quotaOn(database))).rejects.toMatchObject(QUOTA_EXCEEDED);
     expect(counts).toEqual({ UpdateItemCommand: 1, GetItemCommand: 1 });
   });
@@ -191,7 +191,7 @@ describe('a tenant at its quota', () => {
     const tenant = newTenant();
     const ids = await createMany(tenant, LIMIT);
     const isRecord = (count: number) => count === 2;
-    const overtaken = interrupted(connect(), 'UpdateItemCommand', () => deleteOne(tenant, ids[0]), isRecord);
+    const overtaken = withInterruption(connect(), 'UpdateItemCommand', () => deleteOne(tenant, ids[0]), isRecord);
     await expect(create(tenant, quotaOn(overtaken))).rejects.toMatchObject(QUOTA_EXCEEDED);
     await create(tenant);
     await expect(create(tenant)).rejects.toMatchObject(QUOTA_EXCEEDED);
@@ -223,10 +223,10 @@ describe('a tenant at its quota', () => {
     await create(tenant);
     await expect(create(tenant)).rejects.toMatchObject(QUOTA_EXCEEDED);
     expect(late.map(({ command }) => command)).toEqual(['UpdateItemCommand']);
-    for (const { land } of late) await land();
+    for (const { send } of late) await send();
     await expect(create(tenant)).rejects.toMatchObject(QUOTA_EXCEEDED);
     const database = connect();
-    const counts = counted(database);
+    const counts = countRequests(database);
     await expect(create(tenant, quotaOn(database))).rejects.toMatchObject(QUOTA_EXCEEDED);
     expect(counts).toEqual({ UpdateItemCommand: 1, GetItemCommand: 1 });
   });
@@ -235,7 +235,7 @@ describe('a tenant at its quota', () => {
     const tenant = newTenant();
     await createMany(tenant, LIMIT);
     const warn = vi.spyOn(logger, 'warn').mockImplementation(() => undefined);
-    const failing = quotaOn(throttled(connect({ maxAttempts: 1 }), 'UpdateItemCommand', 1, 1));
+    const failing = quotaOn(withThrottling(connect({ maxAttempts: 1 }), 'UpdateItemCommand', 1, 1));
     await expect(create(tenant, failing)).rejects.toMatchObject(QUOTA_EXCEEDED);
     expect(warn).toHaveBeenCalledWith(
       'notification quota: full account not recorded',
@@ -248,7 +248,7 @@ describe('the record of a delete', () => {
   it('does not reject if it cannot be written, and logs the failure', async () => {
     const warn = vi.spyOn(logger, 'warn').mockImplementation(() => undefined);
     const tenant = newTenant();
-    const failing = throttled(connect({ maxAttempts: 1 }), 'UpdateItemCommand');
+    const failing = withThrottling(connect({ maxAttempts: 1 }), 'UpdateItemCommand');
     await createDeleteRecorder(failing, 'notifications')(tenant);
     expect(warn).toHaveBeenCalledWith(
       'notification quota: delete not recorded',

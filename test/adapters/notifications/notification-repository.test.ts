@@ -4,8 +4,8 @@ import { logger } from '../../../shared/adapters/logger.ts';
 import { createNotificationRepository } from '../../../shared/adapters/notifications/notification-repository.ts';
 import { newNotificationId } from '../../../shared/domain/notification-id.ts';
 import { startDatabase } from '../../support/dynamodb.ts';
-import { counted, losingAnswer, throttled } from '../../support/dynamodb-faults.ts';
-import { goodDetails, webhookNotification } from '../../support/notifications.ts';
+import { countRequests, withLostResponse, withThrottling } from '../../support/dynamodb-faults.ts';
+import { validDetails, webhookNotification } from '../../support/notifications.ts';
 import { recordMetrics } from '../../support/printed-metrics.ts';
 
 const { client, connect, stop } = await startDatabase();
@@ -25,7 +25,7 @@ const defaultNotification = {
 const noVersion = { version: '', chunks: 0 };
 
 const list = async (tenant: string) => Array.fromAsync(notifications.list(tenant, null, 10));
-const changed = webhookNotification({ label: 'Day shift', type: 'sms', details: goodDetails.sms });
+const changed = webhookNotification({ label: 'Day shift', type: 'sms', details: validDetails.sms });
 
 describe('a created notification', () => {
   it('is returned unchanged, with an id', async () => {
@@ -60,7 +60,7 @@ describe('a created notification', () => {
   it('is logged and counted, and the create succeeds, if a repeated put cannot be recorded', async () => {
     const warn = vi.spyOn(logger, 'warn').mockImplementation(() => undefined);
     const metrics = recordMetrics();
-    const repeating = throttled(losingAnswer(connect(), 'PutItemCommand'), 'UpdateItemCommand');
+    const repeating = withThrottling(withLostResponse(connect(), 'PutItemCommand'), 'UpdateItemCommand');
     const id = await createNotificationRepository(repeating, 'notifications').create('acme', webhookNotification());
     expect((await notifications.get({ tenant: 'acme', id }))?.record).toEqual({ id, ...webhookNotification() });
     expect(warn).toHaveBeenCalledWith(
@@ -135,7 +135,7 @@ describe('a malformed notification id', () => {
     '\0',
   ])('is not found, without a request: "%.30s"', async (id) => {
     const database = connect();
-    const counts = counted(database);
+    const counts = countRequests(database);
     const repository = createNotificationRepository(database, 'notifications');
     expect(await repository.get({ tenant: 'acme', id })).toBeUndefined();
     expect(await repository.delete({ tenant: 'acme', id })).toBe(false);
@@ -178,13 +178,16 @@ describe('a throttled table', () => {
     ['deleting', 'DeleteItemCommand'],
   ])('fails %s (%s), instead of reporting a missing notification', async (operation, command) => {
     const key = { tenant: 'acme', id: await notifications.create('acme', webhookNotification()) };
-    const repository = createNotificationRepository(throttled(connect({ maxAttempts: 1 }), command), 'notifications');
+    const repository = createNotificationRepository(
+      withThrottling(connect({ maxAttempts: 1 }), command),
+      'notifications',
+    );
     const attempt = operation === 'reading' ? repository.get(key) : repository.delete(key);
     await expect(attempt).rejects.toMatchObject({ name: 'ProvisionedThroughputExceededException' });
   });
 
   it('is retried before a write fails', async () => {
-    const repository = createNotificationRepository(throttled(connect(), 'PutItemCommand', 1), 'notifications');
+    const repository = createNotificationRepository(withThrottling(connect(), 'PutItemCommand', 1), 'notifications');
     const id = await repository.create('acme', webhookNotification());
     expect(await notifications.get({ tenant: 'acme', id })).toBeDefined();
   });

@@ -5,8 +5,13 @@ import { createNotificationRepository } from '../../../shared/adapters/notificat
 import { UnreadableNotificationError } from '../../../shared/adapters/notifications/unreadable-notification.ts';
 import { newNotificationId } from '../../../shared/domain/notification-id.ts';
 import { startDatabase } from '../../support/dynamodb.ts';
-import { counted, partlyDone, throttled, throttledPartitions } from '../../support/dynamodb-faults.ts';
-import { entries, goodDetails, webhookNotification } from '../../support/notifications.ts';
+import {
+  countRequests,
+  withPartialBatches,
+  withThrottledPartitions,
+  withThrottling,
+} from '../../support/dynamodb-faults.ts';
+import { entries, validDetails, webhookNotification } from '../../support/notifications.ts';
 import { recordMetrics } from '../../support/printed-metrics.ts';
 
 const { client, connect, stop } = await startDatabase();
@@ -19,7 +24,7 @@ const repositoryOn = (database: typeof client) => createNotificationRepository(d
 
 describe('the target of a delivery', () => {
   it('has the type and its own fields, without other details', async () => {
-    const details = { ...goodDetails.incidentpager, service_endpoint: 'https://a.example', other: 'x' };
+    const details = { ...validDetails.incidentpager, service_endpoint: 'https://a.example', other: 'x' };
     const id = await notifications.create('acme', webhookNotification({ type: 'incidentpager', details }));
     const target = await notifications.targets([{ tenant: 'acme', id }]).find({ tenant: 'acme', id });
     expect(target).toEqual({
@@ -30,17 +35,17 @@ describe('the target of a delivery', () => {
   });
 
   it('is read without the content of the notification, however large', async () => {
-    const details = { ...goodDetails.webhook, ...entries(255, '😀'.repeat(4096)) };
+    const details = { ...validDetails.webhook, ...entries(255, '😀'.repeat(4096)) };
     const key = { tenant: 'acme', id: await notifications.create('acme', webhookNotification({ details })) };
     const database = connect();
-    const counts = counted(database);
-    expect((await repositoryOn(database).targets([key]).find(key))?.details).toEqual(goodDetails.webhook);
+    const counts = countRequests(database);
+    expect((await repositoryOn(database).targets([key]).find(key))?.details).toEqual(validDetails.webhook);
     expect(counts).toEqual({ BatchGetItemCommand: 1 });
   });
 
   it('exists for the default notification of every tenant, without a read', async () => {
     const database = connect();
-    const counts = counted(database);
+    const counts = countRequests(database);
     const key = { tenant: 'unknown', id: 'ntTechnicalContactsEmail' };
     expect(await repositoryOn(database).targets([key]).find(key)).toMatchObject({
       id: key.id,
@@ -86,13 +91,13 @@ describe('the target of a delivery', () => {
         id: await notifications.create('acme', webhookNotification()),
       })),
     );
-    const { find } = repositoryOn(partlyDone(connect(), 3)).targets(keys);
+    const { find } = repositoryOn(withPartialBatches(connect(), 3)).targets(keys);
     expect((await Promise.all(keys.map(find))).map((target) => target?.id)).toEqual(keys.map(({ id }) => id));
   });
 
   it('fails if the table is throttled, instead of being reported as missing', async () => {
     const key = { tenant: 'acme', id: await notifications.create('acme', webhookNotification()) };
-    const repository = repositoryOn(throttled(connect({ maxAttempts: 1 }), 'BatchGetItemCommand'));
+    const repository = repositoryOn(withThrottling(connect({ maxAttempts: 1 }), 'BatchGetItemCommand'));
     await expect(repository.targets([key]).find(key)).rejects.toMatchObject({
       name: 'ProvisionedThroughputExceededException',
     });
@@ -127,7 +132,7 @@ describe('a target that fails', () => {
 
   it('does not fail the targets of other partitions if its partition is throttled', async () => {
     const keys = [await created('busy'), await created('quiet'), await created('busy')];
-    const database = throttledPartitions(connect({ maxAttempts: 1 }), (pk) => pk === 'notification#busy');
+    const database = withThrottledPartitions(connect({ maxAttempts: 1 }), (pk) => pk === 'notification#busy');
     const { find } = repositoryOn(database).targets(keys);
     const [first, second, third] = await Promise.allSettled(keys.map(find));
     expect(first).toMatchObject({

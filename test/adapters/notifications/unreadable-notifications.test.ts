@@ -6,7 +6,7 @@ import {
   type NotificationKey,
 } from '../../../shared/adapters/notifications/notification-repository.ts';
 import { startDatabase } from '../../support/dynamodb.ts';
-import { entries, goodDetails, webhookNotification } from '../../support/notifications.ts';
+import { entries, validDetails, webhookNotification } from '../../support/notifications.ts';
 import { recordMetrics } from '../../support/printed-metrics.ts';
 
 const { client, stop } = await startDatabase();
@@ -25,7 +25,7 @@ let tenants = 0;
 const newTenant = (): string => `unreadable${tenants++}`;
 const DEFAULT = 'ntTechnicalContactsEmail';
 
-const large = webhookNotification({ details: { ...goodDetails.webhook, ...entries(3, 'x'.repeat(4_000)) } });
+const large = webhookNotification({ details: { ...validDetails.webhook, ...entries(3, 'x'.repeat(4_000)) } });
 
 const chunksOf = async (tenant: string) => {
   const { Items = [] } = await client.send(

@@ -2,8 +2,8 @@ import tls from 'node:tls';
 import { afterAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createHttpClient } from '../../../shared/adapters/outbound-http/http-client.ts';
 import { egressRule } from '../../../shared/domain/egress.ts';
-import { selfSigned } from '../../support/certificate.ts';
-import { answering, closedPort, dripping, startHttp, startHttps, startTcp } from '../../support/servers.ts';
+import { selfSignedCertificate } from '../../support/certificate.ts';
+import { closedPort, respondWith, startHttp, startHttps, startTcp, writeRepeatedly } from '../../support/servers.ts';
 
 const isAllowed = egressRule(['127.0.0.0/8', '::1/128']);
 const resolve = async () => [{ address: '127.0.0.1', family: 4 }];
@@ -12,7 +12,7 @@ const client = (options: Partial<Parameters<typeof createHttpClient>[0]> = {}) =
 
 const message = { headers: { 'content-type': 'application/json' }, body: '{"a":"ä"}', timeoutMs: 5_000 };
 
-const identity = selfSigned('hooks.example.com');
+const identity = await selfSignedCertificate('hooks.example.com');
 const systemCertificates = tls.getCACertificates('default');
 tls.setDefaultCACertificates([...systemCertificates, identity.cert]);
 afterAll(() => tls.setDefaultCACertificates(systemCertificates));
@@ -39,19 +39,19 @@ describe('the HTTP client', () => {
   });
 
   it.each([200, 204, 301, 404, 410, 429, 500, 503, 599])('returns the status %i', async (status) => {
-    const { url } = await startHttp(answering(status));
+    const { url } = await startHttp(respondWith(status));
     expect(await client().post({ url: url(), ...message })).toEqual({ status, retryAfter: undefined, body: '' });
   });
 
   it('returns Retry-After unchanged', async () => {
-    const { url } = await startHttp(answering(429, { 'retry-after': 'Thu, 01 Jan 2026 00:00:00 GMT' }));
+    const { url } = await startHttp(respondWith(429, { 'retry-after': 'Thu, 01 Jan 2026 00:00:00 GMT' }));
     expect(await client().post({ url: url(), ...message })).toMatchObject({
       retryAfter: 'Thu, 01 Jan 2026 00:00:00 GMT',
     });
   });
 
   it('returns the body only with readBody', async () => {
-    const { url } = await startHttp(answering(200, {}, '{"result":"success"}'));
+    const { url } = await startHttp(respondWith(200, {}, '{"result":"success"}'));
     expect(await client().post({ url: url(), ...message })).toMatchObject({ body: '' });
     expect(await client().post({ url: url(), ...message, readBody: true })).toMatchObject({
       body: '{"result":"success"}',
@@ -61,82 +61,82 @@ describe('the HTTP client', () => {
   it('ignores interim responses', async () => {
     const { url } = await startHttp((request, response) => {
       response.writeEarlyHints({ link: '</a>; rel=preload' });
-      answering(202)(request, response);
+      respondWith(202)(request, response);
     });
     expect(await client().post({ url: url(), ...message })).toMatchObject({ status: 202 });
   });
 
   it('does not follow a redirect', async () => {
-    const redirectTarget = await startHttp(answering(200));
-    const { url } = await startHttp(answering(307, { location: redirectTarget.url().href }));
+    const redirectTarget = await startHttp(respondWith(200));
+    const { url } = await startHttp(respondWith(307, { location: redirectTarget.url().href }));
     expect(await client().post({ url: url(), ...message })).toMatchObject({ status: 307 });
-    expect(redirectTarget.dialled).toEqual([]);
+    expect(redirectTarget.connectedAddresses).toEqual([]);
   });
 
   it('does not use a proxy of the environment', async () => {
-    const proxy = await startHttp(answering(200));
-    const { url } = await startHttp(answering(201));
+    const proxy = await startHttp(respondWith(200));
+    const { url } = await startHttp(respondWith(201));
     for (const name of ['HTTP_PROXY', 'http_proxy', 'HTTPS_PROXY', 'https_proxy', 'ALL_PROXY']) {
       vi.stubEnv(name, proxy.url().href);
     }
     vi.stubEnv('NODE_USE_ENV_PROXY', '1');
     onTestFinished(() => void vi.unstubAllEnvs());
     expect(await client().post({ url: url('hooks.example.com'), ...message })).toMatchObject({ status: 201 });
-    expect(proxy.dialled).toEqual([]);
+    expect(proxy.connectedAddresses).toEqual([]);
   });
 });
 
 describe('a connection', () => {
   it('is reused for the next request', async () => {
-    const { url, dialled } = await startHttp(answering(200, {}, 'short'));
+    const { url, connectedAddresses } = await startHttp(respondWith(200, {}, 'short'));
     const { post } = client();
     for (let count = 0; count < 3; count++) await post({ url: url(), ...message });
-    expect(dialled).toHaveLength(1);
+    expect(connectedAddresses).toHaveLength(1);
   });
 
   it('is not reused after more than 2 s, since the execution environment may have been frozen', async () => {
     let now = 0;
-    const { url, dialled } = await startHttp(answering(200));
+    const { url, connectedAddresses } = await startHttp(respondWith(200));
     const { post } = client({ clock: () => now });
     await post({ url: url(), ...message });
     await vi.waitFor(async () => {
       now += 2_001;
       await post({ url: url(), ...message });
-      expect(dialled.length).toBeGreaterThan(1);
+      expect(connectedAddresses.length).toBeGreaterThan(1);
     });
   });
 
   it('is not reused after more than 2 s even while another response is still arriving', async () => {
     let now = 0;
-    const quick = await startHttp(answering(200));
+    const quick = await startHttp(respondWith(200));
     const slow = await startTcp((socket) => {
       socket.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n');
-      dripping(socket, () => '1\r\nx\r\n');
+      writeRepeatedly(socket, () => '1\r\nx\r\n');
     });
     const { post } = client({ clock: () => now });
     await post({ url: quick.url(), ...message });
     await post({ url: slow.url(), ...message });
     now += 60_000;
     await post({ url: quick.url(), ...message });
-    expect(quick.dialled).toHaveLength(2);
+    expect(quick.connectedAddresses).toHaveLength(2);
   });
 
   it('is not shared by concurrent requests', async () => {
-    const { url, dialled } = await startHttp(answering(200));
+    const { url, connectedAddresses } = await startHttp(respondWith(200));
     const { post } = client();
     await Promise.all(Array.from({ length: 5 }, () => post({ url: url(), ...message })));
-    expect(dialled).toHaveLength(5);
+    expect(connectedAddresses).toHaveLength(5);
   });
 });
 
 describe('HTTPS', () => {
   it('accepts a certificate for the host name', async () => {
-    const { url } = await startHttps(identity, answering(200));
+    const { url } = await startHttps(identity, respondWith(200));
     expect(await client().post({ url: url('hooks.example.com'), ...message })).toMatchObject({ status: 200 });
   });
 
   it('sends nothing to a host with a certificate for another name', async () => {
-    const answer = vi.fn(answering(200));
+    const answer = vi.fn(respondWith(200));
     const { url } = await startHttps(identity, answer);
     await expect(client().post({ url: url('other.example.com'), ...message })).rejects.toMatchObject({
       code: 'ERR_TLS_CERT_ALTNAME_INVALID',
@@ -145,8 +145,8 @@ describe('HTTPS', () => {
   });
 
   it('sends nothing to a host with an untrusted certificate', async () => {
-    const answer = vi.fn(answering(200));
-    const { url } = await startHttps(selfSigned('hooks.example.com'), answer);
+    const answer = vi.fn(respondWith(200));
+    const { url } = await startHttps(await selfSignedCertificate('hooks.example.com'), answer);
     await expect(client().post({ url: url('hooks.example.com'), ...message })).rejects.toMatchObject({
       code: expect.stringMatching(/SELF_SIGNED|SIGNATURE|UNABLE_TO_VERIFY/),
     });

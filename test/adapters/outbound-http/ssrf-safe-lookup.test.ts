@@ -2,7 +2,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { createHttpClient } from '../../../shared/adapters/outbound-http/http-client.ts';
 import type { ResolvedAddress } from '../../../shared/adapters/outbound-http/ssrf-safe-lookup.ts';
 import { egressRule } from '../../../shared/domain/egress.ts';
-import { answering, startHttp } from '../../support/servers.ts';
+import { respondWith, startHttp } from '../../support/servers.ts';
 
 const message = { headers: {}, body: '{}', timeoutMs: 5_000 };
 const loopback: ResolvedAddress = { address: '127.0.0.1', family: 4 };
@@ -65,11 +65,11 @@ const otherLiterals = [
 
 describe('a URL with an IP address', () => {
   it.each(loopbackNotations)('is blocked without a connection if it means loopback: %s', async (notation) => {
-    const server = await startHttp(answering(200));
+    const server = await startHttp(respondWith(200));
     const { post, resolve } = publicOnly();
     const url = new URL(notation.replace('*', String(server.port)));
     await expect(post({ url, ...message })).rejects.toMatchObject(blocked(true));
-    expect(server.dialled).toEqual([]);
+    expect(server.connectedAddresses).toEqual([]);
     expect(resolve).not.toHaveBeenCalled();
   });
 
@@ -80,12 +80,12 @@ describe('a URL with an IP address', () => {
   });
 
   it('is allowed in any notation if the egress rule allows the address', async () => {
-    const { port, dialled } = await startHttp(answering(200));
+    const { port, connectedAddresses } = await startHttp(respondWith(200));
     const { post } = createHttpClient({ isAllowed: egressRule(['127.0.0.0/8']) });
     for (const host of ['127.0.0.1', '127.1', '0x7f.1']) {
       expect(await post({ url: new URL(`http://${host}:${port}/`), ...message })).toMatchObject({ status: 200 });
     }
-    expect(dialled.every((address) => address === '127.0.0.1')).toBe(true);
+    expect(connectedAddresses.every((address) => address === '127.0.0.1')).toBe(true);
   });
 });
 
@@ -109,36 +109,36 @@ describe('a URL with a host name', () => {
   ];
 
   it.each(blockedResults)('is blocked without a connection if it resolves to %s', async (_, addresses) => {
-    const server = await startHttp(answering(200));
+    const server = await startHttp(respondWith(200));
     const { post, resolve } = publicOnly(vi.fn(async () => addresses));
     await expect(post({ url: server.url('hooks.example.com'), ...message })).rejects.toMatchObject(blocked(false));
-    expect(server.dialled).toEqual([]);
+    expect(server.connectedAddresses).toEqual([]);
     expect(resolve).toHaveBeenCalledExactlyOnceWith('hooks.example.com');
   });
 
   it.each(['localhost', 'localhost.', 'LOCALHOST', 'a.localhost'])(
     'is blocked if it names the local host: %s',
     async (host) => {
-      const server = await startHttp(answering(200));
+      const server = await startHttp(respondWith(200));
       const { post } = createHttpClient({ isAllowed: egressRule([]) });
       await expect(post({ url: server.url(host), ...message })).rejects.toThrow();
-      expect(server.dialled).toEqual([]);
+      expect(server.connectedAddresses).toEqual([]);
     },
   );
 
   it('connects to the address that was checked, even if the next lookup returns another (DNS rebinding)', async () => {
     const lookups = [loopback, { address: '127.0.0.2', family: 4 }];
     const resolve = vi.fn(async () => [lookups.shift() ?? loopback]);
-    const { dialled, url } = await startHttp(answering(200));
+    const { connectedAddresses, url } = await startHttp(respondWith(200));
     const { post } = createHttpClient({ isAllowed: egressRule(['127.0.0.1/32']), resolve });
     expect(await post({ url: url('rebind.example.com'), ...message })).toMatchObject({ status: 200 });
     expect(resolve).toHaveBeenCalledTimes(1);
-    expect(dialled).toEqual(['127.0.0.1']);
+    expect(connectedAddresses).toEqual(['127.0.0.1']);
   });
 
   it('is checked for each connection', async () => {
     const lookups = [[loopback], [{ address: '10.0.0.5', family: 4 }]];
-    const { url } = await startHttp(answering(200, { connection: 'close' }));
+    const { url } = await startHttp(respondWith(200, { connection: 'close' }));
     const { post } = createHttpClient({
       isAllowed: egressRule(['127.0.0.1/32']),
       resolve: async () => lookups.shift() ?? [],
@@ -148,7 +148,7 @@ describe('a URL with a host name', () => {
   });
 
   it('connects to the next address if the first does not respond', async () => {
-    const { url } = await startHttp(answering(200));
+    const { url } = await startHttp(respondWith(200));
     const { post } = createHttpClient({
       isAllowed: egressRule(['127.0.0.0/8', '::1/128']),
       resolve: async () => [{ address: '::1', family: 6 }, loopback],

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { describe, expect, it, vi } from 'vitest';
 import { createHttpClient, type HttpPost } from '../../../shared/adapters/outbound-http/http-client.ts';
 import { egressRule } from '../../../shared/domain/egress.ts';
-import { answering, dripping, startHttp, startTcp } from '../../support/servers.ts';
+import { respondWith, startHttp, startTcp, writeRepeatedly } from '../../support/servers.ts';
 
 const TIMEOUT_MS = 150;
 const isAllowed = egressRule(['127.0.0.0/8']);
@@ -26,7 +26,7 @@ describe('the request timeout', () => {
     const { url } = await startTcp((socket) => {
       socket.write('HTTP/1.1 200 OK\r\n');
       let count = 0;
-      dripping(socket, () => `x-${count++}: y\r\n`);
+      writeRepeatedly(socket, () => `x-${count++}: y\r\n`);
     });
     await expect(post({ url: url(), ...message })).rejects.toMatchObject(timedOut);
   });
@@ -50,7 +50,7 @@ describe('the request timeout', () => {
   it('applies if a body that is read arrives slowly', async () => {
     const { url } = await startTcp((socket) => {
       socket.write(HEADERS);
-      dripping(socket, () => '1\r\nx\r\n');
+      writeRepeatedly(socket, () => '1\r\nx\r\n');
     });
     await expect(post({ url: url(), ...message, readBody: true })).rejects.toMatchObject(timedOut);
   });
@@ -64,7 +64,7 @@ describe('the request timeout', () => {
   });
 
   it('applies to each concurrent request without affecting those that are answered', async () => {
-    const [slow, quick] = [await startTcp(() => undefined), await startHttp(answering(200))];
+    const [slow, quick] = [await startTcp(() => undefined), await startHttp(respondWith(200))];
     const postWithinOneSecond = postWithin(1_000);
     const outcomes = await Promise.allSettled(
       Array.from({ length: 20 }, (_, index) =>
@@ -81,7 +81,7 @@ describe('the response body', () => {
   it('does not delay the status if it arrives slowly', async () => {
     const { url } = await startTcp((socket) => {
       socket.write(HEADERS);
-      dripping(socket, () => '1\r\nx\r\n');
+      writeRepeatedly(socket, () => '1\r\nx\r\n');
     });
     expect(await postSlowly({ url: url(), ...message })).toMatchObject({ status: 200 });
   });
@@ -91,20 +91,20 @@ describe('the response body', () => {
     const { url } = await startTcp((socket) => {
       socket.on('close', cutOff);
       socket.write(HEADERS);
-      dripping(socket, () => `8000\r\n${'x'.repeat(0x8000)}\r\n`);
+      writeRepeatedly(socket, () => `8000\r\n${'x'.repeat(0x8000)}\r\n`);
     });
     expect(await postSlowly({ url: url(), ...message })).toMatchObject({ status: 200 });
     await vi.waitFor(() => expect(cutOff).toHaveBeenCalled());
   });
 
   it('is read up to 64 KB', async () => {
-    const { url } = await startHttp(answering(200, {}, 'x'.repeat(1_000_000)));
+    const { url } = await startHttp(respondWith(200, {}, 'x'.repeat(1_000_000)));
     const { body } = await postSlowly({ url: url(), ...message, readBody: true });
     expect(body).toBe('x'.repeat(64 * 1024));
   });
 
   it('is not decompressed, whatever its content encoding', async () => {
-    const { url } = await startHttp(answering(200, { 'content-encoding': 'gzip' }, 'no gzip'));
+    const { url } = await startHttp(respondWith(200, { 'content-encoding': 'gzip' }, 'no gzip'));
     expect(await postSlowly({ url: url(), ...message, readBody: true })).toMatchObject({
       status: 200,
       body: 'no gzip',

@@ -2,10 +2,7 @@ import { GetCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import { createDocumentClient } from '../../../shared/adapters/aws-client.ts';
 
-/*
- * The calls of AWS that handlers make, and nothing else: what of a handler's CPU is the SDK's. The path tells which call, and
- * `/nothing` none.
- */
+/* The AWS calls that handlers make, without the handlers: the SDK's part of their CPU time. The path selects the call. */
 
 const client = createDocumentClient();
 const TableName = process.env.NOTIFICATIONS_TABLE;

@@ -1,16 +1,16 @@
 import type { Request } from 'autocannon';
 import { type EndpointName, endpointNames, endpoints } from '../../../shared/contracts/endpoints.ts';
-import type { StackProcess } from '../support/local-stack.ts';
+import type { LocalStackProcess } from '../../support/local-stack-process.ts';
 
-/** A request that is made again and again, and the one status that is right. */
+/** A request that is repeated, and its expected status. */
 export type Case = { name: string; status: number; request: Request };
 
-/** Notifications in the list that is read. */
+/** Notifications of the tenant whose list is read. */
 const LISTED = 20;
-/** Notifications that are updated in turns: more than connections, so that no two updates of one meet. */
+/** Notifications that are updated in turns: more than connections, so that no two updates conflict. */
 const UPDATED = 200;
 
-const answered: Record<EndpointName, number> = {
+const EXPECTED_STATUS: Record<EndpointName, number> = {
   'create-notification': 201,
   'list-notifications': 200,
   'get-notification': 200,
@@ -22,75 +22,72 @@ const answered: Record<EndpointName, number> = {
   'get-notification-type': 200,
 };
 
-/** The smallest function, behind the gateway's `$default` route: what is left is the cost of gateway and sandbox. */
+/** The smallest function, behind the `$default` route of the gateway: the cost of gateway and sandbox. */
 export const baseline: Case = { name: 'unknown route (baseline)', status: 404, request: { path: '/unknown' } };
 
-/** How to call an endpoint, but for its place and what it is told. */
+/** Returns a request to an endpoint without a body. */
 const request = (name: EndpointName, token: string, id = ''): Request => {
   const { method, path } = endpoints[name];
   const headers = { 'x-auth-token': token, ...(method !== 'GET' && { 'content-type': 'application/json' }) };
   return { method, path: path.replace(/\{\w+\}/, id), headers };
 };
 
-/** One after the other, again and again. */
-const inTurns = (ids: readonly string[]): (() => string) => {
-  let at = 0;
-  return () => ids[at++ % ids.length] ?? '';
+/** Returns a function that cycles through IDs. */
+const cycle = (ids: readonly string[]): (() => string) => {
+  let index = 0;
+  return () => ids[index++ % ids.length] ?? '';
 };
 
 /**
- * The nine endpoints. One tenant has a list that stays as it is and is read, the other all that is made and deleted: each
- * delete takes a notification that was made by a create before.
- *
- * @param hook where webhooks go
+ * Returns a case for each of the nine endpoints. One tenant only reads, the other creates and deletes: each delete removes a
+ * notification from an earlier create.
  */
-export const endpointCases = async ({ base_url, tokens }: StackProcess, hook: string) => {
+export const endpointCases = async ({ base_url, tokens }: LocalStackProcess, webhookUrl: string) => {
   const { admin: reader, other_admin: writer } = tokens;
-  const notification = { label: 'Bench', type: 'webhook', details: { url: hook } };
+  const notification = { label: 'Bench', type: 'webhook', details: { url: webhookUrl } };
   const body = JSON.stringify(notification);
 
   const create = async (token: string): Promise<string> => {
     const { method, path } = endpoints['create-notification'];
-    const answer = await fetch(base_url + path, { method, headers: { 'x-auth-token': token }, body });
-    if (answer.status !== 201) throw new Error(`not created: ${answer.status} ${await answer.text()}`);
-    return idIn(answer.headers.get('location'));
+    const response = await fetch(base_url + path, { method, headers: { 'x-auth-token': token }, body });
+    if (response.status !== 201) throw new Error(`not created: ${response.status} ${await response.text()}`);
+    return idIn(response.headers.get('location'));
   };
-  const createAll = async (token: string, amount: number) => {
+  const createAll = async (token: string, count: number) => {
     const ids: string[] = [];
-    while (ids.length < amount) ids.push(await create(token));
+    while (ids.length < count) ids.push(await create(token));
     return ids;
   };
 
   const listed = await createAll(reader, LISTED);
-  const updated = inTurns(await createAll(writer, UPDATED));
-  const [some = ''] = listed;
-  /** Notifications to delete. */
-  const made: string[] = [];
+  const updated = cycle(await createAll(writer, UPDATED));
+  const [listedId = ''] = listed;
+  const idsToDelete: string[] = [];
 
   const requests: Record<EndpointName, Request> = {
     'create-notification': {
       ...request('create-notification', writer),
       body,
       onResponse(_, __, ___, headers) {
-        made.push(idIn(headers?.location));
+        idsToDelete.push(idIn(headers?.location));
       },
     },
     'list-notifications': request('list-notifications', reader),
-    'get-notification': request('get-notification', reader, some),
+    'get-notification': request('get-notification', reader, listedId),
     'update-notification': {
       ...request('update-notification', writer),
       body: JSON.stringify({ label: 'Another' }),
-      setupRequest: (one) => ({ ...one, ...pathOf('update-notification', updated()) }),
+      setupRequest: (prepared) => ({ ...prepared, ...pathOf('update-notification', updated()) }),
     },
     'delete-notification': {
       ...request('delete-notification', writer),
-      setupRequest(one) {
-        const id = made.pop();
-        if (id === undefined) throw new Error('There is nothing left to delete.');
-        return { ...one, ...pathOf('delete-notification', id) };
+      setupRequest(prepared) {
+        const id = idsToDelete.pop();
+        if (id === undefined) throw new Error('There is no notification left to delete.');
+        return { ...prepared, ...pathOf('delete-notification', id) };
       },
     },
-    'test-notification': request('test-notification', reader, some),
+    'test-notification': request('test-notification', reader, listedId),
     'test-new-notification': {
       ...request('test-new-notification', reader),
       body: JSON.stringify({ type: notification.type, details: notification.details }),
@@ -99,20 +96,18 @@ export const endpointCases = async ({ base_url, tokens }: StackProcess, hook: st
     'get-notification-type': request('get-notification-type', reader, 'webhook'),
   };
   return {
-    cases: endpointNames.map((name): Case => ({ name, status: answered[name], request: requests[name] })),
-    /** How many notifications are there to delete. */
-    deletable: () => made.length,
+    cases: endpointNames.map((name): Case => ({ name, status: EXPECTED_STATUS[name], request: requests[name] })),
+    /** Returns the number of notifications that can be deleted. */
+    deletable: () => idsToDelete.length,
   };
 };
 
-/** Where an endpoint of one notification is. */
 const pathOf = (name: EndpointName, id: string): { path: string } => ({
   path: endpoints[name].path.replace(/\{\w+\}/, id),
 });
 
-/** The id at the end of an address. */
 const idIn = (location: string | null | undefined): string => {
   const id = location?.split('/').at(-1);
-  if (!id) throw new Error('A notification was created without an address.');
+  if (!id) throw new Error('A notification was created without a Location.');
   return id;
 };

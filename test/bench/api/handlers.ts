@@ -8,26 +8,26 @@ import { bundling } from '../../../lib/bundles.ts';
 import { type EndpointName, endpoints } from '../../../shared/contracts/endpoints.ts';
 import { newToken } from '../../../shared/domain/token.ts';
 import { type Counts, startChild } from '../support/child.ts';
-import { type Deployed, deployedFunctions } from '../support/deployed.ts';
+import { type DeployedFunction, deployedFunctions } from '../support/deployed.ts';
 import { median, type Section } from '../support/report.ts';
 import type { Invocations, Invoked } from './invoker.ts';
 
-/* CPU of handlers a request: of the bundles that deploy, in processes of their own, with and without the SDK's calls. */
+/* CPU time per request of the deployed handler bundles, each in its own process, with and without the calls of the AWS SDK. */
 
 const ROUNDS = 5;
-const AMOUNT = 2_000;
-/** The last digit is the place of its type in the list of types. */
+const REQUESTS = 2_000;
+/** The last digit is the index of its type. */
 const ID = 'nt01M7W36KGQDJ8S2D76FCWK3Z01';
 
-/** A handler in a process of its own, with the request that it gets. */
-type Invoking = { run: () => Promise<Invoked>; stop: () => void };
+/** A handler in its own process, with the request that invokes it. */
+type HandlerProcess = { run: () => Promise<Invoked>; stop: () => void };
 
-/** What a handler is invoked with, and what its last answer must hold. */
+/** The measured handlers, and the text that their last response must contain. */
 const measured = {
-  'list-notification-types': { holds: 'technicalContactsEmail' },
-  'get-notification': { holds: ID, pathParameters: { notificationId: ID } },
-  'list-notifications': { holds: ID },
-} satisfies Partial<Record<EndpointName, { holds: string; pathParameters?: Record<string, string> }>>;
+  'list-notification-types': { contains: 'technicalContactsEmail' },
+  'get-notification': { contains: ID, pathParameters: { notificationId: ID } },
+  'list-notifications': { contains: ID },
+} satisfies Partial<Record<EndpointName, { contains: string; pathParameters?: Record<string, string> }>>;
 
 const isMeasured = (name: string): name is keyof typeof measured => name in measured;
 const measuredNames = Object.keys(measured).filter(isMeasured);
@@ -37,20 +37,20 @@ const start = async (
   bundle: string,
   env: Record<string, string>,
   request: Invocations['request'],
-): Promise<Invoking> => {
+): Promise<HandlerProcess> => {
   const child = fork(invoker, [bundle], { env, execArgv: [], stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
-  const answer = <Answer>(): Promise<Answer> =>
+  const nextMessage = <Message>(): Promise<Message> =>
     Promise.race([
       once(child, 'message').then(([message]) => message),
       once(child, 'exit').then(() => {
-        throw new Error('The invoker died.');
+        throw new Error('The invoker exited.');
       }),
     ]);
-  await answer();
+  await nextMessage();
   return {
     run() {
-      child.send({ amount: AMOUNT, request } satisfies Invocations);
-      return answer<Invoked>();
+      child.send({ count: REQUESTS, request } satisfies Invocations);
+      return nextMessage<Invoked>();
     },
     stop: () => child.kill(),
   };
@@ -67,7 +67,7 @@ const requestOf = (name: keyof typeof measured): Invocations['request'] => {
   };
 };
 
-/** Runs it. */
+/** Runs the benchmark. */
 export const benchHandlers = async (): Promise<Section> => {
   const directory = mkdtempSync(join(tmpdir(), 'bench-handlers-'));
   buildSync({
@@ -78,70 +78,64 @@ export const benchHandlers = async (): Promise<Section> => {
   const [invoker, bareCalls] = [join(directory, 'invoker.js'), join(directory, 'bare-calls.js')];
   const aws = await startChild('./aws-stub.ts', { destination: 'https://example.com/hook' });
   const { functions, remove } = deployedFunctions(aws.url, {});
-  const undo: (() => void)[] = [aws.stop, remove, () => rmSync(directory, { recursive: true, force: true })];
-  const opened = (one: Invoking): Invoking => {
-    undo.unshift(one.stop);
-    return one;
+  const cleanup: (() => void)[] = [aws.stop, remove, () => rmSync(directory, { recursive: true, force: true })];
+  const stopAfterwards = (started: HandlerProcess): HandlerProcess => {
+    cleanup.unshift(started.stop);
+    return started;
   };
-  const deployed = (name: EndpointName): Deployed => {
-    const found = functions.find((one) => one.name === name);
+  const deployed = (name: EndpointName): DeployedFunction => {
+    const found = functions.find((each) => each.name === name);
     if (!found) throw new Error(`There is no function ${name}.`);
     return found;
   };
 
   try {
     const bare = async (rawPath: string) =>
-      opened(await start(invoker, bareCalls, deployed('get-notification').environment, { rawPath }));
-    const invoking = new Map<string, Invoking>();
+      stopAfterwards(await start(invoker, bareCalls, deployed('get-notification').environment, { rawPath }));
+    const processes = new Map<string, HandlerProcess>();
     for (const name of measuredNames) {
       const { bundle, environment } = deployed(name);
-      invoking.set(name, opened(await start(invoker, bundle, environment, requestOf(name))));
+      processes.set(name, stopAfterwards(await start(invoker, bundle, environment, requestOf(name))));
     }
-    for (const call of ['GetItem', 'Query', 'nothing']) invoking.set(call, await bare(`/${call}`));
+    for (const call of ['GetItem', 'Query', 'nothing']) processes.set(call, await bare(`/${call}`));
 
-    for (const one of invoking.values()) await one.run();
+    for (const { run } of processes.values()) await run();
     await aws.counts();
-    const cpus = new Map<string, number[]>([...invoking.keys()].map((name) => [name, []]));
+    const cpus = new Map<string, number[]>([...processes.keys()].map((name) => [name, []]));
     const calls = new Map<string, Counts>();
     for (let round = 0; round < ROUNDS; round++) {
-      for (const [name, one] of invoking) {
-        const { cpu, body } = await one.run();
-        if (isMeasured(name) && !body.includes(measured[name].holds)) throw new Error(`${name} answered ${body}`);
-        cpus.get(name)?.push(cpu / AMOUNT);
+      for (const [name, { run }] of processes) {
+        const { cpuMs, body } = await run();
+        if (isMeasured(name) && !body.includes(measured[name].contains)) throw new Error(`${name} responded ${body}`);
+        cpus.get(name)?.push(cpuMs / REQUESTS);
         calls.set(name, await aws.counts());
       }
     }
 
     const cpu = (name: string) => median(cpus.get(name) ?? []);
-    /** The SDK's part of a call, without the loop around it. */
+    /** The CPU time of the SDK in a call, without the loop around it. */
     const sdk = (call: string) => cpu(call) - cpu('nothing');
     const rows = measuredNames.map((name) => {
-      const made = Object.entries(calls.get(name) ?? {});
-      const spent = made.reduce((sum, [call, count]) => sum + (count / AMOUNT) * sdk(call), 0);
+      const handlerCalls = Object.entries(calls.get(name) ?? {});
+      const sdkMs = handlerCalls.reduce((sum, [call, count]) => sum + (count / REQUESTS) * sdk(call), 0);
       return [
         name,
-        made.map(([call, count]) => `${call} ${count / AMOUNT}`).join(', ') || '–',
+        handlerCalls.map(([call, count]) => `${call} ${count / REQUESTS}`).join(', ') || '–',
         cpu(name).toFixed(3),
-        spent.toFixed(3),
-        (cpu(name) - spent).toFixed(3),
+        sdkMs.toFixed(3),
+        (cpu(name) - sdkMs).toFixed(3),
       ];
     });
     if (rows.some((row) => row.includes('NaN'))) throw new Error('A handler makes a call that has no baseline.');
     return {
-      title: 'CPU of a warm handler',
-      columns: [
-        'handler',
-        'AWS calls a request',
-        'CPU ms',
-        'of it the SDK’s',
-        'handler CPU without the SDK’s, ms per request',
-      ],
+      title: 'CPU time of a warm handler',
+      columns: ['handler', 'AWS calls per request', 'CPU ms per request', 'of which SDK', 'without the SDK'],
       rows,
       note:
-        `${ROUNDS} rounds of ${AMOUNT} requests after as many to warm up, medians, taking turns. The SDK's part is measured as ` +
-        'the same calls alone, of an AWS that answers at once; the list has 10 notifications.',
+        `${ROUNDS} rounds of ${REQUESTS} requests after as many to warm up, medians, in turns. The part of the SDK is measured by ` +
+        'the same calls alone, to an AWS that responds immediately. The list has 10 notifications.',
     };
   } finally {
-    for (const step of undo) step();
+    for (const step of cleanup) step();
   }
 };

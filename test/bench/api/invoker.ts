@@ -2,34 +2,31 @@ import { createRequire } from 'node:module';
 import type { APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
 import { apiRequest, lambdaContext } from '../../support/api-request.ts';
 
-/*
- * Invokes a handler of the API, or something beside it, again and again, and tells the CPU that this took. It runs as built
- * JavaScript in a process of its own.
- */
+/* Invokes a handler repeatedly and measures the CPU time. It runs as built JavaScript in its own process. */
 
-/** What the invoker is told: how often, and for which request. */
-export type Invocations = { amount: number; request: Parameters<typeof apiRequest>[0] };
+/** The message to the invoker: the number of invocations and their request. */
+export type Invocations = { count: number; request: Parameters<typeof apiRequest>[0] };
 
-/** What it tells: CPU of the process in ms, for all invocations, and the body of the last answer. */
-export type Invoked = { cpu: number; body: string };
+/** The message from the invoker: the CPU time of all invocations, and the last response body. */
+export type Invoked = { cpuMs: number; body: string };
 
 type Handler = (event: unknown, context: object) => Promise<APIGatewayProxyStructuredResultV2>;
 
 const [bundle = ''] = process.argv.slice(2);
 const { handler }: { handler: Handler } = createRequire(bundle)(bundle);
 
-process.on('message', async ({ amount, request }: Invocations) => {
+process.on('message', async ({ count, request }: Invocations) => {
   const event = apiRequest(request);
   let body = '';
   const before = process.cpuUsage();
-  for (let count = 0; count < amount; count++) {
-    // The runtime of Lambda parses, too, but a handler may do with its event what it likes.
-    const answer = await handler({ ...event }, { ...lambdaContext });
-    if (answer.statusCode !== 200) throw new Error(`The handler answered ${answer.statusCode}: ${answer.body}`);
-    body = answer.body ?? '';
+  for (let invocation = 0; invocation < count; invocation++) {
+    // A copy, because a handler may change its event.
+    const response = await handler({ ...event }, { ...lambdaContext });
+    if (response.statusCode !== 200) throw new Error(`The handler responded ${response.statusCode}: ${response.body}`);
+    body = response.body ?? '';
   }
   const { user, system } = process.cpuUsage(before);
-  const invoked: Invoked = { cpu: (user + system) / 1_000, body };
+  const invoked: Invoked = { cpuMs: (user + system) / 1_000, body };
   process.send?.(invoked);
 });
 process.send?.('ready');

@@ -1,16 +1,14 @@
 import autocannon from 'autocannon';
+import { percentile } from '../../support/percentile.ts';
 import type { Case } from './cases.ts';
 
-/** What came of some seconds of requests. Times in ms. */
-export type Load = { answers: number; perSecond: number; p50: number; p99: number };
+/** The result of a load test. Latencies are in ms. */
+export type Load = { responses: number; perSecond: number; p50: number; p99: number };
 
-/** For how long, or for how many requests. */
+/** A duration in seconds, or a number of requests (the options of autocannon). */
 export type Amount = { duration: number } | { amount: number };
 
-const percentile = (sorted: readonly number[], share: number): number =>
-  sorted[Math.ceil(sorted.length * share) - 1] ?? Number.NaN;
-
-/** Makes requests of a case, one after the other on each connection. @throws Error where an answer was not the right one */
+/** Sends requests, one at a time on each connection. @throws Error if a response has another status than expected */
 export const load = (
   url: string,
   { name, status, request }: Case,
@@ -18,24 +16,25 @@ export const load = (
   amount: Amount,
 ): Promise<Load> =>
   new Promise((resolve, reject) => {
-    // autocannon's own histogram is in whole ms, which a read does not take, and its duration ends at a sample's end.
-    const times: number[] = [];
-    let [started, ended] = [0, 0];
+    // autocannon's histogram has a resolution of 1 ms, and its duration is rounded to samples.
+    const latenciesMs: number[] = [];
+    let [startMs, endMs] = [0, 0];
     const options = { url, connections, requests: [{ ...request }], sampleInt: 100, ...amount };
     const running = autocannon(options, (error, { statusCodeStats = {}, errors }) => {
       if (error) return reject(error);
-      const others = Object.keys(statusCodeStats).filter((code) => code !== String(status));
-      const answers = times.length;
-      if (others.length > 0 || errors > 0 || answers === 0) {
-        return reject(new Error(`${name}: ${answers} answers, ${errors} errors, ${JSON.stringify(statusCodeStats)}`));
+      const unexpected = Object.keys(statusCodeStats).filter((code) => code !== String(status));
+      const responses = latenciesMs.length;
+      if (unexpected.length > 0 || errors > 0 || responses === 0) {
+        return reject(
+          new Error(`${name}: ${responses} responses, ${errors} errors, ${JSON.stringify(statusCodeStats)}`),
+        );
       }
-      times.sort((one, other) => one - other);
-      const perSecond = (answers * 1_000) / (ended - started);
-      resolve({ answers, perSecond, p50: percentile(times, 0.5), p99: percentile(times, 0.99) });
+      const perSecond = (responses * 1_000) / (endMs - startMs);
+      resolve({ responses, perSecond, p50: percentile(latenciesMs, 0.5), p99: percentile(latenciesMs, 0.99) });
     });
     running.on('response', (_, __, ___, time) => {
-      ended = performance.now();
-      if (times.length === 0) started = ended - time;
-      times.push(time);
+      endMs = performance.now();
+      if (latenciesMs.length === 0) startMs = endMs - time;
+      latenciesMs.push(time);
     });
   });

@@ -5,9 +5,9 @@ import { type FunctionName, senderName } from '../../../shared/environment.ts';
 import { apiRequest } from '../../support/api-request.ts';
 import { alarmEvent, deliveryMessage } from '../../support/events.ts';
 
-/** A notification that the stub of AWS knows: its last digit is the place of its type in the list of types. */
-const notificationOf = (place: number): string => `nt01M7W36KGQDJ8S2D76FCWK3Z0${place}`;
-const webhook = notificationOf(notificationTypeIds.indexOf('webhook'));
+/** Returns the ID of a notification in the AWS stub: its last digit is the index of its type. */
+const notificationOf = (typeIndex: number): string => `nt01M7W36KGQDJ8S2D76FCWK3Z0${typeIndex}`;
+const webhookId = notificationOf(notificationTypeIds.indexOf('webhook'));
 
 const batch = (body: string) => ({
   Records: [
@@ -24,26 +24,26 @@ const batch = (body: string) => ({
 const request = (destination: string, token: string | undefined) =>
   apiRequest({
     headers: token === undefined ? {} : { 'x-auth-token': token },
-    pathParameters: { notificationId: webhook, notificationTypeId: 'webhook' },
+    pathParameters: { notificationId: webhookId, notificationTypeId: 'webhook' },
     body: JSON.stringify({ label: 'Bench', type: 'webhook', details: { url: destination } }),
   });
 
 const bounce = () => {
-  const tags = Object.entries(emailTags(alarmEvent(), webhook)).map(([name, value]) => [name, [value]]);
+  const tags = Object.entries(emailTags(alarmEvent(), webhookId)).map(([name, value]) => [name, [value]]);
   return {
     source: 'aws.ses',
-    detail: { eventType: 'Bounce', mail: { messageId: 'mail', tags: Object.fromEntries(tags) } },
+    detail: { eventType: 'Bounce', mail: { messageId: 'email', tags: Object.fromEntries(tags) } },
   };
 };
 
-/** The first event of a function, one that it can serve in full. */
+/** Returns the first event of a function, which it can process completely. */
 export const firstEvent = (name: FunctionName, destination: string): unknown => {
-  const place = notificationTypeIds.findIndex((type) => senderName(type) === name);
-  if (place >= 0) return batch(deliveryMessage(notificationOf(place), alarmEvent()));
+  const typeIndex = notificationTypeIds.findIndex((type) => senderName(type) === name);
+  if (typeIndex >= 0) return batch(deliveryMessage(notificationOf(typeIndex), alarmEvent()));
   if (name === 'dispatch-alarm-events')
-    return batch(JSON.stringify(alarmEvent({ notification_plan: { critical_state: [webhook] } })));
+    return batch(JSON.stringify(alarmEvent({ notification_plan: { critical_state: [webhookId] } })));
   return name === 'record-email-events' ? batch(JSON.stringify(bounce())) : request(destination, newToken());
 };
 
-/** A request without a token: refused before anything is asked of AWS. */
-export const refusedRequest = (): unknown => request('http://example.com', undefined);
+/** Returns a request without a token, which is rejected before any AWS call. */
+export const requestWithoutToken = (): unknown => request('http://example.com', undefined);

@@ -2,11 +2,11 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 
 /*
- * Loads a bundle as the runtime of Lambda does, invokes it once, and tells the machine's monotonic time of the return. Built to
- * JavaScript before it runs, so that a fresh process does nothing that Lambda would not.
+ * Loads a bundle as the Lambda runtime does, invokes it once, and sends the monotonic time of the return. It is built to
+ * JavaScript first, because Lambda does not strip types.
  */
 
-/** What it tells: nanoseconds, and what the handler returned. */
+/** The monotonic time in ns, and the result of the handler. */
 export type FirstReturn = { at: string; result: unknown };
 
 const [bundle = '', eventFile = ''] = process.argv.slice(2);
@@ -15,6 +15,6 @@ const context = { awsRequestId: 'invocation', functionName: 'function', getRemai
 const { handler }: { handler: (event: unknown, context: object) => Promise<unknown> } = createRequire(bundle)(bundle);
 
 handler(event, context).then((result = null) => {
-  const told: FirstReturn = { at: String(process.hrtime.bigint()), result };
-  process.send?.(told, () => process.exit());
+  const message: FirstReturn = { at: String(process.hrtime.bigint()), result };
+  process.send?.(message, () => process.exit());
 });

@@ -2,8 +2,8 @@ import * as z from 'zod';
 import type { Units } from './prices.ts';
 
 /*
- * What AWS charges for a call, by its request alone: tables by the size of what is written (1 KB a unit) and the number of what
- * is read (4 KB a unit, and none of ours is larger), queues by 64 KB.
+ * The units that AWS charges for a call, from its request: DynamoDB writes per 1 KB, reads per item (none is larger than a unit of
+ * 4 KB), SQS requests per 64 KB.
  */
 
 const itemSchema = z.record(z.string(), z.unknown());
@@ -13,17 +13,17 @@ const attribute = z.union([
   z.object({ B: z.string() }).transform(({ B }) => Buffer.byteLength(B, 'base64')),
   z
     .object({ L: z.array(z.unknown()) })
-    .transform(({ L }) => 3 + L.reduce<number>((sum, one) => sum + 1 + bytesOf(one), 0)),
+    .transform(({ L }) => 3 + L.reduce<number>((sum, element) => sum + 1 + bytesOf(element), 0)),
   z.object({ M: itemSchema }).transform(({ M }) => 3 + itemBytes(M)),
 ]);
 
-/** The size of a value as DynamoDB counts it; a boolean or null is one byte. */
+/** Returns the size of a value as DynamoDB counts it. A boolean or null is one byte. */
 const bytesOf = (value: unknown): number => {
   const parsed = attribute.safeParse(value);
   return parsed.success ? parsed.data : 1;
 };
 
-/** The size of an item as DynamoDB counts it, from its JSON form (its guide, "Item sizes and formats"). */
+/** Returns the size of an item in DynamoDB JSON (Amazon DynamoDB developer guide, "Item sizes and formats"). */
 export const itemBytes = (item: Record<string, unknown>): number =>
   Object.entries(item).reduce((sum, [name, value]) => sum + Buffer.byteLength(name) + bytesOf(value), 0);
 
@@ -40,14 +40,14 @@ const batchGet = z.object({ RequestItems: z.record(z.string(), z.object({ Keys: 
 const message = z.object({ MessageBody: z.string(), MessageGroupId: z.string().optional() });
 const messages = z.object({ Entries: z.array(message) });
 
-const sent = (all: z.infer<typeof message>[]): Partial<Units> => ({
+const sentUnits = (all: z.infer<typeof message>[]): Partial<Units> => ({
   sqsRequests: queueRequests(...all.map(({ MessageBody }) => MessageBody)),
   sqsFairMessages: all.filter(({ MessageGroupId }) => MessageGroupId !== undefined).length,
 });
 
 const meters: Record<string, (request: unknown) => Partial<Units>> = {
   PutItem: (request) => ({ dynamoWrites: writeUnits(put.parse(request).Item) }),
-  // Records, accounts and counters are below 1 KB, and so are their updates.
+  // Records, accounts and counters are smaller than 1 KB.
   UpdateItem: () => ({ dynamoWrites: 1 }),
   DeleteItem: () => ({ dynamoWrites: 1 }),
   BatchWriteItem(request) {
@@ -63,14 +63,14 @@ const meters: Record<string, (request: unknown) => Partial<Units>> = {
   BatchGetItem: (request) => ({
     dynamoReads: Object.values(batchGet.parse(request).RequestItems).reduce((sum, { Keys }) => sum + Keys.length, 0),
   }),
-  SendMessage: (request) => sent([message.parse(request)]),
-  SendMessageBatch: (request) => sent(messages.parse(request).Entries),
+  SendMessage: (request) => sentUnits([message.parse(request)]),
+  SendMessageBatch: (request) => sentUnits(messages.parse(request).Entries),
   ChangeMessageVisibility: () => ({ sqsRequests: 1 }),
-  SendEmail: () => ({ mails: 1 }),
+  SendEmail: () => ({ emails: 1 }),
 };
 
-/** What a call costs. @param request its body, parsed; of the query protocol (SES, SNS) its parameters */
+/** Returns the units of a call. @param request the parsed body, or the form parameters of SES and SNS */
 export const meter = (action: string, request: unknown): Partial<Units> => {
-  if (action === 'Publish') return z.object({ PhoneNumber: z.string() }).safeParse(request).success ? { texts: 1 } : {};
+  if (action === 'Publish') return z.object({ PhoneNumber: z.string() }).safeParse(request).success ? { sms: 1 } : {};
   return meters[action]?.(request) ?? {};
 };

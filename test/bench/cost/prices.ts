@@ -1,21 +1,21 @@
-/** us-east-1, USD, 2026. */
-export const prices = {
+/** Prices of us-east-1 in 2026, in USD. */
+export const PRICES = {
   lambdaGbSecond: 0.0000133334,
   lambdaRequest: 0.2 / 1e6,
   dynamoWriteUnit: 0.625 / 1e6,
   dynamoReadUnit: 0.125 / 1e6,
   sqsRequest: 0.4 / 1e6,
-  /** On top of a request, for a message with a group on a standard queue. */
+  /** In addition to a request, for a message with a group ID on a standard queue. */
   sqsFairQueue: 0.1 / 1e6,
   logsByte: 0.5 / 1e9,
-  /** Of a table for a month, with point-in-time recovery. */
+  /** Per month, with point-in-time recovery. */
   storedByte: (0.25 + 0.2) / 1e9,
-  mail: 0.1 / 1e3,
-  /** One part in the US, without carriers' fees. */
-  text: 0.0065,
+  email: 0.1 / 1e3,
+  /** One message part in the US, without carrier fees. */
+  sms: 0.0065,
 } as const;
 
-/** What is paid for, in units of the price list. */
+/** Usage in units of the price list. */
 export type Units = {
   lambdaRequests: number;
   lambdaGbSeconds: number;
@@ -24,13 +24,13 @@ export type Units = {
   sqsRequests: number;
   sqsFairMessages: number;
   logBytes: number;
-  /** Of records that stay for 30 days. */
+  /** Delivery records, kept for 30 days. */
   recordBytes: number;
-  mails: number;
-  texts: number;
+  emails: number;
+  sms: number;
 };
 
-/** Nothing used. */
+/** No usage. */
 export const noUnits: Units = {
   lambdaRequests: 0,
   lambdaGbSeconds: 0,
@@ -40,11 +40,11 @@ export const noUnits: Units = {
   sqsFairMessages: 0,
   logBytes: 0,
   recordBytes: 0,
-  mails: 0,
-  texts: 0,
+  emails: 0,
+  sms: 0,
 };
 
-/** The sum of units, each so many times. */
+/** Returns the weighted sum of units. */
 export const sum = (...parts: readonly (readonly [units: Partial<Units>, times: number])[]): Units => {
   const add = (name: keyof Units) => parts.reduce((total, [units, times]) => total + (units[name] ?? 0) * times, 0);
   return {
@@ -56,25 +56,25 @@ export const sum = (...parts: readonly (readonly [units: Partial<Units>, times: 
     sqsFairMessages: add('sqsFairMessages'),
     logBytes: add('logBytes'),
     recordBytes: add('recordBytes'),
-    mails: add('mails'),
-    texts: add('texts'),
+    emails: add('emails'),
+    sms: add('sms'),
   };
 };
 
-/** The parts of a bill, as the picture stacks them. */
+/** The parts of a bill, in the order of the chart. */
 export const billParts = ['tables', 'queues', 'functions', 'logs'] as const;
 
-/** Dollars by part of the bill; mails and texts stand apart. */
-export type Bill = Record<(typeof billParts)[number], number> & { outlets: number };
+/** Dollars by part of the bill. Email and SMS are separate. */
+export type Bill = Record<(typeof billParts)[number], number> & { emailAndSms: number };
 
-/** The bill of a million of what the units are of. */
+/** Returns the bill for a million times these units. */
 export const billPerMillion = (units: Units): Bill => ({
-  tables: 1e6 * (units.dynamoWrites * prices.dynamoWriteUnit + units.dynamoReads * prices.dynamoReadUnit),
-  queues: 1e6 * (units.sqsRequests * prices.sqsRequest + units.sqsFairMessages * prices.sqsFairQueue),
-  functions: 1e6 * (units.lambdaRequests * prices.lambdaRequest + units.lambdaGbSeconds * prices.lambdaGbSecond),
-  logs: 1e6 * units.logBytes * prices.logsByte,
-  outlets: 1e6 * (units.mails * prices.mail + units.texts * prices.text),
+  tables: 1e6 * (units.dynamoWrites * PRICES.dynamoWriteUnit + units.dynamoReads * PRICES.dynamoReadUnit),
+  queues: 1e6 * (units.sqsRequests * PRICES.sqsRequest + units.sqsFairMessages * PRICES.sqsFairQueue),
+  functions: 1e6 * (units.lambdaRequests * PRICES.lambdaRequest + units.lambdaGbSeconds * PRICES.lambdaGbSecond),
+  logs: 1e6 * units.logBytes * PRICES.logsByte,
+  emailAndSms: 1e6 * (units.emails * PRICES.email + units.sms * PRICES.sms),
 });
 
-/** The sum of a bill, without its mails and texts. */
+/** Returns the total of a bill without email and SMS. */
 export const total = (bill: Bill): number => billParts.reduce((sum, part) => sum + bill[part], 0);

@@ -1,20 +1,19 @@
 import { createServer } from 'node:http';
-import { setTimeout as pause } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 
-/** A receiver of webhooks in this process, which takes the time of each on the clock of `performance.now()`. */
+/** A receiver of webhooks in this process, which records their arrival by `performance.now()`. */
 export type Arrivals = {
   url: string;
-  /** Waits until all of these have come, and a moment for more. @returns when each came @throws Error where one did not come, or not once */
+  /** Waits for all of these, and for duplicates. @returns arrival times in ms @throws Error if one is missing or duplicated */
   of: (names: Iterable<string>) => Promise<Map<string, number>>;
   stop: () => void;
 };
 
-/** How long the last may take, in ms. */
-const PATIENCE = 60_000;
-/** How long to wait for one that comes twice, in ms. */
-const AFTERWARDS = 300;
+const TIMEOUT_MS = 60_000;
+/** How long to wait for duplicates. */
+const DUPLICATE_WAIT_MS = 300;
 
-/** Opens a receiver. @param nameOf what a webhook's body is told apart by */
+/** Starts a receiver. @param nameOf returns the identifier in a webhook body */
 export const openArrivals = async (nameOf: (body: string) => string): Promise<Arrivals> => {
   const arrived = new Map<string, number[]>();
   const server = createServer({ keepAliveTimeout: 60_000 }, (request, response) => {
@@ -32,14 +31,14 @@ export const openArrivals = async (nameOf: (body: string) => string): Promise<Ar
   return {
     url: `http://127.0.0.1:${typeof address === 'object' && address ? address.port : 0}`,
     async of(names) {
-      const wanted = [...names];
-      const until = performance.now() + PATIENCE;
-      const missing = () => wanted.filter((name) => !arrived.has(name)).length;
-      while (missing() > 0 && performance.now() < until) await pause(20);
-      if (missing() > 0) throw new Error(`${missing()} of ${wanted.length} did not arrive.`);
-      await pause(AFTERWARDS);
+      const expected = [...names];
+      const deadlineMs = performance.now() + TIMEOUT_MS;
+      const missing = () => expected.filter((name) => !arrived.has(name)).length;
+      while (missing() > 0 && performance.now() < deadlineMs) await sleep(20);
+      if (missing() > 0) throw new Error(`${missing()} of ${expected.length} did not arrive.`);
+      await sleep(DUPLICATE_WAIT_MS);
       return new Map(
-        wanted.map((name) => {
+        expected.map((name) => {
           const [at = Number.NaN, ...more] = arrived.get(name) ?? [];
           if (more.length > 0) throw new Error(`${name} arrived ${more.length + 1} times.`);
           return [name, at];

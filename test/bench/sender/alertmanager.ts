@@ -3,15 +3,15 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { ChildServer } from '../support/child.ts';
 
 const COMMAND = 'prometheus-alertmanager';
 
-/** True where Alertmanager is installed (Debian: `apt-get install prometheus-alertmanager`). */
+/** Returns whether Alertmanager is installed (Debian: `apt-get install prometheus-alertmanager`). */
 export const hasAlertmanager = (): boolean => spawnSync(COMMAND, ['--version']).status === 0;
 
-/** One webhook for each alert, at once. */
+/** Sends one webhook per alert, without grouping delay. */
 const configuration = (url: string) => `
 route:
   receiver: sink
@@ -32,10 +32,10 @@ const freePort = (): Promise<number> =>
     });
   });
 
-/** Clock ticks a second, in which Linux tells a process's CPU (`getconf CLK_TCK`). */
-const TICKS = 100;
+/** The unit of CPU times in /proc (`getconf CLK_TCK`). */
+const TICKS_PER_SECOND = 100;
 
-/** Prometheus Alertmanager with a webhook receiver: what it takes to send so many alerts. */
+/** Starts Prometheus Alertmanager with a webhook receiver. */
 export const startAlertmanager = async (sink: Pick<ChildServer, 'url' | 'counts'>) => {
   const directory = mkdtempSync(join(tmpdir(), 'alertmanager-'));
   const file = join(directory, 'alertmanager.yml');
@@ -58,47 +58,47 @@ export const startAlertmanager = async (sink: Pick<ChildServer, 'url' | 'counts'
       ({ ok }) => ok,
       () => false,
     );
-  while (!(await isReady())) await pause(50);
+  while (!(await isReady())) await sleep(50);
 
   const processFile = (name: string) => readFileSync(`/proc/${alertmanager.pid}/${name}`, 'utf8');
   const cpuSeconds = () => {
     const fields = processFile('stat').split(') ')[1]?.split(' ') ?? [];
-    return (Number(fields[11]) + Number(fields[12])) / TICKS;
+    return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
   };
 
   let sequence = 0;
-  /** Its webhook repeats labels and annotations: with this text it is 2.5 KB, too. */
+  /** The webhook contains labels and annotations twice: with this text it also has 2.5 KB. */
   const alert = () => ({
     labels: { alertname: `al${++sequence}`, tenant: 'tenant-1', entity: 'enWeb', severity: 'CRITICAL' },
-    annotations: { summary: 'Disk is 97 % full', text: 'x'.repeat(900) },
+    annotations: { summary: 'Disk is 97% full', text: 'x'.repeat(900) },
     startsAt: new Date().toISOString(),
   });
   /** Posts alerts in one request. @returns their names */
-  const post = async (amount: number): Promise<string[]> => {
-    const alerts = Array.from({ length: amount }, alert);
+  const post = async (count: number): Promise<string[]> => {
+    const alerts = Array.from({ length: count }, alert);
     const body = JSON.stringify(alerts);
-    const answer = await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body });
-    if (!answer.ok) throw new Error(`Alertmanager answered ${answer.status}.`);
-    await answer.arrayBuffer();
+    const response = await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body });
+    if (!response.ok) throw new Error(`Alertmanager responded ${response.status}.`);
+    await response.arrayBuffer();
     return alerts.map(({ labels }) => labels.alertname);
   };
 
-  /** Its CPU at the end of the last run: what it does afterwards belongs to what it was told before, or to what comes next. */
-  let counted = 0;
+  /** The CPU time at the end of the last run. Work between runs counts for the next one. */
+  let measuredCpuSeconds = 0;
 
   return {
     post,
-    /** Posts alerts in requests of a size, and waits until each has arrived at the sink. */
+    /** Posts alerts in batches, and waits until each arrives at the sink. */
     async run({ batchSize, messages }: { batchSize: number; messages: number }) {
       await sink.counts();
-      const [started, before] = [performance.now(), counted];
+      const [startMs, cpuSecondsBefore] = [performance.now(), measuredCpuSeconds];
       for (let sent = 0; sent < messages; sent += batchSize) await post(batchSize);
-      for (let arrived = 0; arrived < messages; await pause(5)) arrived += (await sink.counts()).requests ?? 0;
-      counted = cpuSeconds();
+      for (let arrived = 0; arrived < messages; await sleep(5)) arrived += (await sink.counts()).requests ?? 0;
+      measuredCpuSeconds = cpuSeconds();
       return {
-        seconds: (performance.now() - started) / 1000,
-        cpuSeconds: counted - before,
-        peakMemory: Number(/VmHWM:\s+(\d+)/.exec(processFile('status'))?.[1]) / 1024,
+        seconds: (performance.now() - startMs) / 1000,
+        cpuSeconds: measuredCpuSeconds - cpuSecondsBefore,
+        peakMb: Number(/VmHWM:\s+(\d+)/.exec(processFile('status'))?.[1]) / 1024,
       };
     },
     stop() {

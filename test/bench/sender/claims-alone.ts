@@ -2,10 +2,7 @@ import type { SQSEvent } from 'aws-lambda';
 import { createDocumentClient } from '../../../shared/adapters/aws-client.ts';
 import { createDeliveryRepository } from '../../../shared/adapters/deliveries/delivery-repository.ts';
 
-/*
- * The conditional writes of a batch alone: what of a sender's CPU goes to claims. The records are made by hand, so that nothing
- * but the SDK's call is left.
- */
+/* Only the conditional writes of a batch: the part of the sender's CPU time that claims use. */
 
 const deliveries = createDeliveryRepository(createDocumentClient(), 'Deliveries');
 

@@ -1,34 +1,31 @@
 import { createRequire } from 'node:module';
 import type { SQSBatchResponse } from 'aws-lambda';
-import { deliveryBody, sharedBody } from '../../../shared/domain/delivery-message.ts';
+import { alarmEvent, deliveryMessage } from '../../support/events.ts';
 
-/*
- * Invokes a sender, or something beside it, with SQS batches as Lambda does, one after the other, and tells what that took.
- * It runs as built JavaScript in a process of its own.
- */
+/* Invokes a sender with SQS batches, one after another, and measures it. It runs as built JavaScript in its own process. */
 
-/** What the driver is told: so many messages, in batches of a size. */
-export type Slice = {
+/** The message to the driver: a number of messages in batches. */
+export type Load = {
   batchSize: number;
   messages: number;
-  /** The last character of the notifications' ids, by which the stub of AWS knows their type: webhooks by default. */
-  place?: string;
-  /** True for alarm events as the dispatch gets them, instead of deliveries. */
+  /** The last character of the notification IDs, which is the index of their type in the AWS stub. Webhooks by default. */
+  typeIndex?: string;
+  /** Sends alarm events for dispatch instead of deliveries. */
   isForDispatch?: boolean;
 };
 
-/** What it tells. */
-export type Taken = {
-  /** Of wall time, for all batches. */
+/** The message from the driver. */
+export type Measurement = {
+  /** Wall time of all batches. */
   seconds: number;
   cpuSeconds: number;
-  /** The most memory that the process ever had, in MB. */
-  peakMemory: number;
-  /** Of log lines, with their ends. */
+  /** Peak memory of the process. */
+  peakMb: number;
+  /** Size of all log lines including line breaks. */
   logBytes: number;
 };
 
-/** What the functions read of an event. */
+/** An SQS event as far as the functions read it. */
 type Batch = { Records: ReturnType<typeof message>[] };
 type Handler = (event: Batch, context: object) => Promise<SQSBatchResponse>;
 
@@ -37,7 +34,7 @@ const { handler }: { handler: Handler } = createRequire(bundle)(bundle);
 
 const context = { awsRequestId: 'invocation', functionName: 'bench', getRemainingTimeInMillis: () => 30_000 };
 let logBytes = 0;
-/** What the functions log is counted, and not to be read here. */
+// Counts the log of the functions instead of printing it.
 process.stdout.write = (text: string | Uint8Array) => {
   logBytes += Buffer.byteLength(text);
   return true;
@@ -45,32 +42,23 @@ process.stdout.write = (text: string | Uint8Array) => {
 
 let sequence = 0;
 
-/** An alarm event of about 2.5 KB, of one of ten tenants, for one of a hundred notifications. */
-const message = ({ place = 'X', isForDispatch = false }: Slice) => {
+/** Creates an alarm event of about 2.5 KB, of one of ten tenants, for one of a hundred notifications. */
+const message = ({ typeIndex = 'X', isForDispatch = false }: Load) => {
   const number = ++sequence;
   const tenant = `tenant-${number % 10}`;
-  const time = 1_790_000_000_000 + number;
-  const event = {
-    event_id: `${tenant}:enWeb${number}:alDisk:chDisk:${time}:CRITICAL`,
-    log_entry_id: '6da55310-4200-11e6-9a3c-4b2f0d7f0a11',
+  const timeMs = 1_790_000_000_000 + number;
+  const { details } = alarmEvent();
+  const observations = Array.from({ length: 10 }, (_, zone) => ({ zone: `mz${zone}`, text: 'x'.repeat(160) }));
+  const event = alarmEvent({
+    event_id: `${tenant}:enWeb${number}:alDisk:chDisk:${timeMs}:CRITICAL`,
     tenant_id: tenant,
-    details: {
-      target: 'web-1.example.com',
-      timestamp: time,
-      state: 'CRITICAL' as const,
-      status: 'Disk is 97 % full',
-      metrics: { used: { type: 'n', data: 97.2, unit: 'percent' } },
-      observations: Array.from({ length: 10 }, (_, zone) => ({ zone: `mz${zone}`, text: 'x'.repeat(160) })),
-    },
+    details: { ...details, timestamp: timeMs, observations },
     entity: { id: `enWeb${number}`, label: 'web-1' },
-    check: { id: 'chDisk', label: 'Disk', type: 'agent.filesystem' },
-    alarm: { id: 'alDisk', label: 'Disk space' },
-    previous_state: 'OK',
-  };
-  const notification = `nt01M7W36KGQDJ8S2D76FCWK3${String(number % 100).padStart(2, '0')}${place}`;
+  });
+  const notification = `nt01M7W36KGQDJ8S2D76FCWK3${String(number % 100).padStart(2, '0')}${typeIndex}`;
   const body = isForDispatch
     ? JSON.stringify({ ...event, notification_plan: { id: 'npOps', critical_state: [notification] } })
-    : deliveryBody(notification, sharedBody(event, time));
+    : deliveryMessage(notification, event, timeMs);
   return {
     messageId: `message-${number}`,
     receiptHandle: 'handle',
@@ -80,23 +68,23 @@ const message = ({ place = 'X', isForDispatch = false }: Slice) => {
   };
 };
 
-/** Runs one batch, which is made before: what it takes alone is counted. */
-const runBatch = async (slice: Slice, taken: Taken): Promise<void> => {
-  const batch = { Records: Array.from({ length: slice.batchSize }, () => message(slice)) };
-  const [started, before, logged] = [performance.now(), process.cpuUsage(), logBytes];
+/** Measures one batch, excluding its creation. */
+const runBatch = async (load: Load, measurement: Measurement): Promise<void> => {
+  const batch = { Records: Array.from({ length: load.batchSize }, () => message(load)) };
+  const [startMs, cpuBefore, logBytesBefore] = [performance.now(), process.cpuUsage(), logBytes];
   const { batchItemFailures } = await handler(batch, context);
-  const { user, system } = process.cpuUsage(before);
-  taken.seconds += (performance.now() - started) / 1_000;
-  taken.cpuSeconds += (user + system) / 1e6;
-  taken.logBytes += logBytes - logged;
+  const { user, system } = process.cpuUsage(cpuBefore);
+  measurement.seconds += (performance.now() - startMs) / 1_000;
+  measurement.cpuSeconds += (user + system) / 1e6;
+  measurement.logBytes += logBytes - logBytesBefore;
   if (batchItemFailures.length > 0) throw new Error('A message was not delivered.');
 };
 
-process.on('message', async (slice: Slice) => {
-  const taken: Taken = { seconds: 0, cpuSeconds: 0, peakMemory: 0, logBytes: 0 };
-  for (let done = 0; done < slice.messages; done += slice.batchSize) await runBatch(slice, taken);
-  taken.peakMemory = process.resourceUsage().maxRSS / 1_024;
-  process.send?.(taken);
+process.on('message', async (load: Load) => {
+  const measurement: Measurement = { seconds: 0, cpuSeconds: 0, peakMb: 0, logBytes: 0 };
+  for (let sent = 0; sent < load.messages; sent += load.batchSize) await runBatch(load, measurement);
+  measurement.peakMb = process.resourceUsage().maxRSS / 1_024;
+  process.send?.(measurement);
 });
 process.on('disconnect', () => process.exit());
 process.send?.('ready');

@@ -1,7 +1,7 @@
 import { Agent, request } from 'node:http';
 import type { SQSEvent } from 'aws-lambda';
 
-/* The least that sending can cost: the same bodies posted by Node's own client with keep-alive, and nothing else. */
+/* The minimum cost of sending: posts the same bodies with Node's HTTP client and keep-alive. */
 
 const agent = new Agent({ keepAlive: true });
 const url = process.env.DESTINATION ?? '';

@@ -3,38 +3,38 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { buildSync } from 'esbuild';
 import { bundling } from '../../../lib/bundles.ts';
-import type { Slice, Taken } from './driver.ts';
+import type { Load, Measurement } from './driver.ts';
 
-/** Something that takes messages, in a process of its own. */
-export type Driven = { run: (slice: Slice) => Promise<Taken>; stop: () => void };
+/** A driver in its own process. */
+export type DriverProcess = { run: (load: Load) => Promise<Measurement>; stop: () => void };
 
-/** Starts a built driver on a bundle with an environment. @param profile the folder for its CPU profile, if it is to have one */
+/** Starts a built driver for a bundle. @param profile the folder for a CPU profile */
 export const startDriver = async (
   driver: string,
   bundle: string,
   env: Record<string, string>,
   profile?: string,
-): Promise<Driven> => {
+): Promise<DriverProcess> => {
   const execArgv = profile === undefined ? [] : ['--cpu-prof', '--cpu-prof-dir', profile];
   const child = fork(driver, [bundle], { env, execArgv, stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
   await once(child, 'message');
   return {
-    run: (slice) =>
+    run: (load) =>
       new Promise((resolve, reject) => {
-        const died = () => reject(new Error(`${bundle} died.`));
-        child.once('exit', died);
-        child.once('message', (taken: Taken) => {
-          child.off('exit', died);
-          resolve(taken);
+        const rejectOnExit = () => reject(new Error(`${bundle} exited.`));
+        child.once('exit', rejectOnExit);
+        child.once('message', (measurement: Measurement) => {
+          child.off('exit', rejectOnExit);
+          resolve(measurement);
         });
-        child.send(slice);
+        child.send(load);
       }),
-    // It ends by itself, so that a profile is written.
+    // The driver exits when it is disconnected, after it has written its profile.
     stop: () => child.disconnect(),
   };
 };
 
-/** Builds files of this folder by the same rules as what deploys. @returns where one lies, built */
+/** Builds files of this folder with the settings of the deployed bundles. @returns the path of a built file by its name */
 export const buildBeside = <Name extends string>(directory: string, names: readonly Name[]) => {
   buildSync({
     ...bundling,

@@ -2,21 +2,20 @@ import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import * as z from 'zod';
 import { notificationTypeIds } from '../../../shared/contracts/notification-types.ts';
+import { validDetails } from '../../support/notifications.ts';
 import { meter } from '../cost/meter.ts';
 import { childOptions, serveAsChild } from './child.ts';
 
 /*
- * AWS for benchmarks, in a process of its own: it answers every call of the functions at once, as if all were well and nothing
- * had been there before, and counts the calls by action, and what they cost in units of the price list. It keeps nothing, so
- * that what is measured is the caller.
+ * AWS for benchmarks, in its own process. It responds to every call with success, counts the calls by action and meters their
+ * units of the price list. It stores nothing, so that benchmarks measure only the caller.
  */
 
-const { destination, latency, metered } = childOptions(
+const { destination, latencyMs, metered } = childOptions(
   z.object({
     destination: z.string(),
-    /** How long an answer takes, in ms. */
-    latency: z.number().default(0),
-    /** Whether what calls cost is counted, too. */
+    latencyMs: z.number().default(0),
+    /** Whether to count the units of the price list too. */
     metered: z.boolean().default(false),
   }),
 );
@@ -31,21 +30,21 @@ const inAnHour = () => Math.floor(Date.now() / 1000) + 3_600;
 const keySchema = z.record(z.string(), z.object({ S: z.string() }));
 type Key = z.infer<typeof keySchema>;
 
-/** A type's own fields, all valid. */
+/** The valid fields of all types together. */
 const fields: Item = {
+  ...Object.fromEntries(
+    Object.values(validDetails)
+      .flatMap((details) => Object.entries(details))
+      .map(([name, value]) => [name, text(value)]),
+  ),
   url: text(destination),
-  address: text('a@example.com'),
-  service_key: text('key'),
   service_endpoint: text(destination),
-  phone_number: text('+12025550123'),
-  api_key: text('7b9c1d1e-3f5a-4c2b-8d6e-0a1b2c3d4e5f'),
-  category: text('bench'),
 };
 
 const content = Buffer.from(JSON.stringify({ label: 'Bench', details: { url: null } }));
 
-/** The target of a notification. The last character of its id tells its type, by the place in the list of types. */
-const head = (key: Key): Item => {
+/** Returns the target of a notification. The last digit of its ID is the index of its type. */
+const target = (key: Key): Item => {
   const type = notificationTypeIds[Number(key.sk?.S.at(-1))] ?? 'webhook';
   return {
     ...key,
@@ -79,8 +78,8 @@ const sendBatchInput = z.object({ Entries: z.array(z.object({ Id: z.string(), Me
 
 const assignment = /(#?\w+) = (?:if_not_exists\(#?\w+, )?(:\w+)/g;
 
-/** The attributes of an item that was not there before, after an update that sets some. */
-const updated = (input: unknown): Item => {
+/** Returns the attributes of a new item after an update. */
+const updatedItem = (input: unknown): Item => {
   const { Key, UpdateExpression, ExpressionAttributeNames, ExpressionAttributeValues } = updateInput.parse(input);
   const set = [...UpdateExpression.matchAll(assignment)].map(([, name = '', value = '']) => [
     ExpressionAttributeNames[name] ?? name,
@@ -92,7 +91,7 @@ const updated = (input: unknown): Item => {
 const itemOf = (table: string, key: Key): Item | undefined => {
   if (table.includes('Tokens')) return token();
   if (table.includes('Accounts')) return account;
-  return table.includes('Notifications') ? head(key) : undefined;
+  return table.includes('Notifications') ? target(key) : undefined;
 };
 
 const sentMessage = (body: string) => ({
@@ -100,21 +99,21 @@ const sentMessage = (body: string) => ({
   MD5OfMessageBody: createHash('md5').update(body).digest('hex'),
 });
 
-/** What an action of the JSON protocols (DynamoDB, SQS) answers. */
-const answers: Record<string, (input: unknown) => object> = {
+/** The responses to actions with a JSON protocol (DynamoDB, SQS). */
+const responses: Record<string, (input: unknown) => object> = {
   GetItem(input) {
     const { TableName, Key } = getInput.parse(input);
     return { Item: itemOf(TableName, Key) };
   },
   BatchGetItem: (input) => ({
     Responses: Object.fromEntries(
-      Object.entries(batchGetInput.parse(input).RequestItems).map(([table, { Keys }]) => [table, Keys.map(head)]),
+      Object.entries(batchGetInput.parse(input).RequestItems).map(([table, { Keys }]) => [table, Keys.map(target)]),
     ),
     UnprocessedKeys: {},
   }),
-  UpdateItem: (input) => ({ Attributes: updated(input) }),
+  UpdateItem: (input) => ({ Attributes: updatedItem(input) }),
   PutItem: () => ({}),
-  // What is deleted was there.
+  // A deleted item existed.
   DeleteItem(input) {
     const { TableName, Key } = getInput.parse(input);
     return { Attributes: itemOf(TableName, Key) };
@@ -122,7 +121,7 @@ const answers: Record<string, (input: unknown) => object> = {
   BatchWriteItem: () => ({ UnprocessedItems: {} }),
   Query: () => ({
     Items: Array.from({ length: 10 }, (_, index) =>
-      head({ pk: { S: 'notification#bench' }, sk: { S: `nt01M7W36KGQDJ8S2D76FCWK3Z0${index}` } }),
+      target({ pk: { S: 'notification#bench' }, sk: { S: `nt01M7W36KGQDJ8S2D76FCWK3Z0${index}` } }),
     ),
     Count: 10,
   }),
@@ -134,12 +133,12 @@ const answers: Record<string, (input: unknown) => object> = {
   ChangeMessageVisibility: () => ({}),
 };
 
-const MAIL_SENT = '<SendEmailResponse><SendEmailResult><MessageId>m</MessageId></SendEmailResult></SendEmailResponse>';
+const EMAIL_SENT = '<SendEmailResponse><SendEmailResult><MessageId>m</MessageId></SendEmailResult></SendEmailResponse>';
 const PUBLISHED = '<PublishResponse><PublishResult><MessageId>m</MessageId></PublishResult></PublishResponse>';
 const TESTED = JSON.stringify({ status: 'success', message: 'Success' });
 
-/** What a call asks for: by its target header (DynamoDB, SQS), its path (Lambda), or its form (SES, SNS). */
-const callOf = (request: IncomingMessage, body: string): { action: string; input: unknown } => {
+/** Returns the action of a call from its target header (DynamoDB, SQS), its path (Lambda) or its form (SES, SNS). */
+const parseCall = (request: IncomingMessage, body: string): { action: string; input: unknown } => {
   const target = request.headers['x-amz-target'];
   if (typeof target === 'string') return { action: target.split('.')[1] ?? '', input: JSON.parse(body) };
   if (request.url?.includes('/invocations')) return { action: 'Invoke', input: undefined };
@@ -147,9 +146,9 @@ const callOf = (request: IncomingMessage, body: string): { action: string; input
   return { action: form.Action ?? 'unknown', input: form };
 };
 
-const forms: Record<string, readonly [type: string, body: string]> = {
+const OTHER_RESPONSES: Record<string, readonly [type: string, body: string]> = {
   Invoke: ['application/json', TESTED],
-  SendEmail: ['text/xml', MAIL_SENT],
+  SendEmail: ['text/xml', EMAIL_SENT],
   Publish: ['text/xml', PUBLISHED],
 };
 
@@ -157,15 +156,15 @@ serveAsChild((count) => (request, response) => {
   const parts: Buffer[] = [];
   request.on('data', (part: Buffer) => parts.push(part));
   request.on('end', () => {
-    const { action, input } = callOf(request, Buffer.concat(parts).toString('utf8'));
+    const { action, input } = parseCall(request, Buffer.concat(parts).toString('utf8'));
     count(action);
     if (metered) for (const [unit, amount] of Object.entries(meter(action, input))) count(unit, amount);
-    const [type, body] = forms[action] ?? [
+    const [type, body] = OTHER_RESPONSES[action] ?? [
       'application/x-amz-json-1.0',
-      JSON.stringify(answers[action]?.(input) ?? {}),
+      JSON.stringify(responses[action]?.(input) ?? {}),
     ];
     response.setHeader('content-type', type);
-    if (latency > 0) setTimeout(() => response.end(body), latency);
+    if (latencyMs > 0) setTimeout(() => response.end(body), latencyMs);
     else response.end(body);
   });
 });

@@ -4,40 +4,40 @@ import { createServer, type RequestListener } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import * as z from 'zod';
 
-/** What a server in a process of its own has counted since it was asked last. */
+/** Counters by name. */
 export type Counts = Record<string, number>;
 
-/** A server in a process of its own, so that what it costs is not counted with what calls it. */
+/** A server in its own process, so that its CPU time is not measured with its caller's. */
 export type ChildServer = {
   url: string;
-  /** What was counted since the last time. */
+  /** Returns the counts since the previous call. */
   counts: () => Promise<Counts>;
   stop: () => void;
 };
 
 const ready = z.object({ url: z.string() });
-const counted = z.record(z.string(), z.number());
+const countsMessage = z.record(z.string(), z.number());
 
-/** Starts one of the servers of this folder. @param options what it is told, as JSON */
+/** Starts a server of this folder. @param options passed to it as JSON */
 export const startChild = async (file: `./${string}.ts`, options: unknown = {}): Promise<ChildServer> => {
   const child = fork(fileURLToPath(new URL(file, import.meta.url)), [JSON.stringify(options)]);
-  const answer = async () => (await once(child, 'message'))[0];
-  const { url } = ready.parse(await answer());
+  const nextMessage = async () => (await once(child, 'message'))[0];
+  const { url } = ready.parse(await nextMessage());
   return {
     url,
     async counts() {
       child.send('counts');
-      return counted.parse(await answer());
+      return countsMessage.parse(await nextMessage());
     },
     stop: () => child.kill(),
   };
 };
 
-/** What a server was started with. */
+/** Returns the options with which this server was started. */
 export const childOptions = <Options>(schema: z.ZodType<Options>): Options =>
   schema.parse(JSON.parse(process.argv[2] ?? '{}'));
 
-/** Serves in this process and tells the one that started it what was counted, whenever it asks. */
+/** Serves in this process, and sends the counts to the parent process when it requests them. */
 export const serveAsChild = (listener: (count: (name: string, amount?: number) => void) => RequestListener): void => {
   let counts: Counts = {};
   const count = (name: string, amount = 1) => {

@@ -1,15 +1,12 @@
 import * as z from 'zod';
 import { childOptions, serveAsChild } from './child.ts';
 
-/*
- * A receiver of webhooks in a process of its own: it counts, and answers 200 after a delay (ms). It takes Alertmanager's
- * batches, too: `alerts` are those inside.
- */
+/* A receiver of webhooks in its own process. It counts requests and bytes, and responds with 200 after a delay. */
 
-const { delay } = childOptions(z.object({ delay: z.number().default(0) }));
+const { delayMs } = childOptions(z.object({ delayMs: z.number().default(0) }));
 
-/** What each type takes for yes. */
-const ANSWER = JSON.stringify({ result: 'success', status: 'success' });
+/** A body that every notification type accepts as success. */
+const SUCCESS = JSON.stringify({ result: 'success', status: 'success' });
 
 serveAsChild((count) => (request, response) => {
   const parts: Buffer[] = [];
@@ -20,7 +17,7 @@ serveAsChild((count) => (request, response) => {
       'bytes',
       parts.reduce((sum, part) => sum + part.length, 0),
     );
-    if (delay > 0) setTimeout(() => response.end(ANSWER), delay);
-    else response.end(ANSWER);
+    if (delayMs > 0) setTimeout(() => response.end(SUCCESS), delayMs);
+    else response.end(SUCCESS);
   });
 });

@@ -4,23 +4,23 @@ import { readTemplate } from '../../../bin/local/aws/template.ts';
 import { functionNames } from '../../../lib/bundles.ts';
 import type { FunctionName } from '../../../shared/environment.ts';
 
-/** A function as the synthesized template declares it: where its bundle lies, and its whole environment. */
-export type Deployed = { name: FunctionName; bundle: string; environment: Record<string, string> };
+/** A function of the synthesized template, with the path of its bundle. */
+export type DeployedFunction = { name: FunctionName; bundle: string; environment: Record<string, string> };
 
 const nameOf = ({ name }: FunctionSettings): FunctionName => {
   const found = functionNames.find((known) => name.endsWith(`-${known}`));
-  if (!found) throw new Error(`The template has a function ${name} that the stack does not know.`);
+  if (!found) throw new Error(`The template has an unknown function ${name}.`);
   return found;
 };
 
-/** All functions as they would be deployed, set to call AWS at an address. */
+/** Returns all functions of the template, configured to call AWS at a URL. */
 export const deployedFunctions = (endpointUrl: string, settings: Record<string, string>) => {
   const { template, bundle, remove } = synthesize(settings);
   const functions = readTemplate(template, { endpointUrl, bundle }).functions.map(
-    (one): Deployed => ({
-      name: nameOf(one),
-      bundle: `${one.directory}/index.js`,
-      environment: lambdaEnvironment(one, endpointUrl),
+    (settingsOfFunction): DeployedFunction => ({
+      name: nameOf(settingsOfFunction),
+      bundle: `${settingsOfFunction.directory}/index.js`,
+      environment: lambdaEnvironment(settingsOfFunction, endpointUrl),
     }),
   );
   return { functions, remove };

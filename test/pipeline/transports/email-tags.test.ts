@@ -2,7 +2,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { emailTags } from '../../../shared/domain/email-event.ts';
 import { newNotificationId } from '../../../shared/domain/notification-id.ts';
 import { createEmailTransport } from '../../../shared/pipeline/transports/email.ts';
-import { alarmEvent, EVENT_TIME } from '../../support/events.ts';
+import { alarmEvent, EVENT_TIME_MS } from '../../support/events.ts';
 import { startHttp } from '../../support/servers.ts';
 
 describe('the tags of an email', () => {
@@ -24,7 +24,7 @@ describe('the tags of an email', () => {
     const transport = createEmailTransport(environment, async () => undefined);
     const alert = {
       event: alarmEvent(),
-      eventTimeMs: EVENT_TIME,
+      eventTimeMs: EVENT_TIME_MS,
       deliveryId: 'd1',
       reachedRecipientHashes: [],
       timeLeft: () => 30_000,

@@ -3,7 +3,7 @@ import { createHttpClient } from '../../../shared/adapters/outbound-http/http-cl
 import type { AttemptOutcome } from '../../../shared/domain/attempt-outcome.ts';
 import { egressRule } from '../../../shared/domain/egress.ts';
 import { sendByHttp } from '../../../shared/pipeline/transports/http-transport.ts';
-import { answering, closedPort, startHttp, startTcp } from '../../support/servers.ts';
+import { closedPort, respondWith, startHttp, startTcp } from '../../support/servers.ts';
 
 const HOST = 'hooks.example.com';
 const ADDRESS = '127.0.0.1';
@@ -72,12 +72,12 @@ const failures: [condition: string, run: () => Promise<AttemptOutcome>, expected
   ],
   [
     'the server does not support TLS',
-    async () => send((await startHttp(answering(200))).port, { scheme: 'https' }),
+    async () => send((await startHttp(respondWith(200))).port, { scheme: 'https' }),
     { result: 'transient', reason: 'network_error', explanation: expect.stringMatching(/^\w+ while sending to hooks/) },
   ],
   [
     'the status is 500',
-    async () => send((await startHttp(answering(500, {}, 'secret response'))).port),
+    async () => send((await startHttp(respondWith(500, {}, 'secret response'))).port),
     {
       result: 'transient',
       reason: 'http_status',
@@ -88,7 +88,7 @@ const failures: [condition: string, run: () => Promise<AttemptOutcome>, expected
 
 describe('sendByHttp', () => {
   it('returns delivered for a 2xx status', async () => {
-    const { port } = await startHttp(answering(204));
+    const { port } = await startHttp(respondWith(204));
     expect(await send(port)).toMatchObject({ result: 'delivered', status: 204 });
   });
 
@@ -110,7 +110,7 @@ describe('sendByHttp', () => {
   });
 
   it('returns the Retry-After of the destination', async () => {
-    const { port } = await startHttp(answering(503, { 'retry-after': '120' }));
+    const { port } = await startHttp(respondWith(503, { 'retry-after': '120' }));
     expect(await send(port)).toMatchObject({ result: 'throttled', reason: 'throttled', retryAfterMs: 120_000 });
   });
 });

@@ -4,12 +4,12 @@ import type { HttpPost } from '../../../shared/adapters/outbound-http/http-clien
 import { createFeedTransport } from '../../../shared/pipeline/transports/atomfeed.ts';
 import { createPagerTransport } from '../../../shared/pipeline/transports/incidentpager.ts';
 import { createRouterTransport } from '../../../shared/pipeline/transports/incidentrouter.ts';
-import { alarmEvent, EVENT_TIME } from '../../support/events.ts';
-import { goodDetails } from '../../support/notifications.ts';
+import { alarmEvent, EVENT_TIME_MS } from '../../support/events.ts';
+import { validDetails } from '../../support/notifications.ts';
 
 const alert = {
   event: alarmEvent(),
-  eventTimeMs: EVENT_TIME,
+  eventTimeMs: EVENT_TIME_MS,
   deliveryId: 'd1',
   reachedRecipientHashes: [],
   timeLeft: () => 30_000,
@@ -33,7 +33,7 @@ describe('the incident pager transport', () => {
 
   it('posts JSON with the service key to the operators’ endpoint', async () => {
     const [guarded, direct] = [recordingClient(), recordingClient()];
-    const outcome = await createPagerTransport(guarded, direct, OPERATORS_ENDPOINT)(alert, goodDetails.incidentpager);
+    const outcome = await createPagerTransport(guarded, direct, OPERATORS_ENDPOINT)(alert, validDetails.incidentpager);
     expect(outcome).toMatchObject({ result: 'delivered' });
     expect(guarded.post).not.toHaveBeenCalled();
     expect(direct.posted().url.href).toBe(OPERATORS_ENDPOINT);
@@ -42,7 +42,7 @@ describe('the incident pager transport', () => {
 
   it('posts to the tenant’s endpoint with the guarded client only', async () => {
     const [guarded, direct] = [recordingClient(), recordingClient()];
-    const details = { ...goodDetails.incidentpager, service_endpoint: 'https://tenant.example.com/x' };
+    const details = { ...validDetails.incidentpager, service_endpoint: 'https://tenant.example.com/x' };
     await createPagerTransport(guarded, direct, OPERATORS_ENDPOINT)(alert, details);
     expect(guarded.posted().url.href).toBe('https://tenant.example.com/x');
     expect(direct.post).not.toHaveBeenCalled();
@@ -51,9 +51,9 @@ describe('the incident pager transport', () => {
 
 describe('the incident router transport', () => {
   const ENDPOINT = 'https://router.example.com/alert';
-  const { api_key: apiKey } = goodDetails.incidentrouter;
+  const { api_key: apiKey } = validDetails.incidentrouter;
   const send = async (http: ReturnType<typeof recordingClient>, details = {}, endpoint = ENDPOINT) =>
-    createRouterTransport(accounts, http, endpoint)(alert, { ...goodDetails.incidentrouter, ...details });
+    createRouterTransport(accounts, http, endpoint)(alert, { ...validDetails.incidentrouter, ...details });
 
   it.each([
     [{}, ENDPOINT, `${ENDPOINT}/${apiKey}`],
@@ -91,7 +91,7 @@ describe('the incident router transport', () => {
       expect(JSON.stringify(await send(http))).not.toContain(apiKey);
     }
     const failingClient = { post: () => Promise.reject(Object.assign(new Error('x'), { code: 'ECONNREFUSED' })) };
-    const outcome = await createRouterTransport(accounts, failingClient, ENDPOINT)(alert, goodDetails.incidentrouter);
+    const outcome = await createRouterTransport(accounts, failingClient, ENDPOINT)(alert, validDetails.incidentrouter);
     expect(JSON.stringify(outcome)).not.toContain(apiKey);
   });
 });
@@ -99,7 +99,7 @@ describe('the incident router transport', () => {
 describe('the Atom feed transport', () => {
   it('posts an entry to the operators’ collection', async () => {
     const http = recordingClient(201);
-    const outcome = await createFeedTransport(http, 'https://feed.example.com/alerts')(alert, goodDetails.atomfeed);
+    const outcome = await createFeedTransport(http, 'https://feed.example.com/alerts')(alert, validDetails.atomfeed);
     expect(outcome).toMatchObject({ result: 'delivered', status: 201 });
     expect(http.posted()).toMatchObject({
       headers: { 'content-type': 'application/atom+xml;type=entry;charset=utf-8' },
@@ -109,7 +109,7 @@ describe('the Atom feed transport', () => {
 
   it('returns a permanent failure of the service if no feed is configured', async () => {
     const http = recordingClient();
-    expect(await createFeedTransport(http, undefined)(alert, goodDetails.atomfeed)).toMatchObject({
+    expect(await createFeedTransport(http, undefined)(alert, validDetails.atomfeed)).toMatchObject({
       result: 'permanent',
       reason: 'no_feed_configured',
       cause: 'service',

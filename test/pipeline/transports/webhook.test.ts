@@ -6,14 +6,14 @@ import { isAlarmEvent } from '../../../shared/contracts/alarm-event.ts';
 import { parseJson } from '../../../shared/contracts/json.ts';
 import { egressRule } from '../../../shared/domain/egress.ts';
 import { createWebhookTransport } from '../../../shared/pipeline/transports/webhook.ts';
-import { alarmEvent, EVENT_TIME } from '../../support/events.ts';
+import { alarmEvent, EVENT_TIME_MS } from '../../support/events.ts';
 import { startHttp } from '../../support/servers.ts';
 
 const secret = (letter: string) => `whsec_${Buffer.from(letter.repeat(32)).toString('base64')}`;
 const credentials: WebhookCredentials = { token: 'token-of-acme', secrets: [secret('a')] };
 const alert = {
   event: alarmEvent(),
-  eventTimeMs: EVENT_TIME,
+  eventTimeMs: EVENT_TIME_MS,
   deliveryId: 'd1',
   reachedRecipientHashes: [],
   timeLeft: () => 30_000,

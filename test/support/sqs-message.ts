@@ -1,7 +1,7 @@
 import type { SQSRecord } from 'aws-lambda';
 
-/** A message as Lambda hands it over from a queue, with changes. */
-export const queueRecord = (changes: Partial<SQSRecord> = {}): SQSRecord => ({
+/** Returns an SQS message as Lambda passes it to a function, with changes. */
+export const sqsMessage = (changes: Partial<SQSRecord> = {}): SQSRecord => ({
   messageId: 'message-1',
   receiptHandle: 'receipt-1',
   body: '{}',

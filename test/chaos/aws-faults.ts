@@ -1,0 +1,86 @@
+import type { AwsFault } from '../../bin/local/aws/aws-service.ts';
+import type { Fault } from '../../bin/local/aws/endpoint.ts';
+import type { LocalStack } from '../../bin/local/stack.ts';
+
+/** The number of injected AWS faults, by kind. */
+export type AwsFaultCounts = {
+  rejectedCalls: number;
+  lateResponses: number;
+  throttledKeys: number;
+  partialBatches: number;
+};
+
+const THROTTLED: AwsFault = { status: 400, type: 'ThrottlingException', message: 'chaos' };
+const FAILED: AwsFault = { status: 500, type: 'InternalFailure', message: 'chaos' };
+
+/** The probability that a call is rejected, by service. */
+const REJECTED = { dynamodb: 0.01, sqs: 0.01, ses: 0.05, sns: 0.05 };
+/** The probability that a DynamoDB write is applied, but its response arrives after the SDK timed out. */
+const LATE = 0.004;
+/** The SDK times out after 3 s. A late response may arrive before or after the one to the SDK's retry. */
+const LATE_DELAYS_MS = [3_050, 4_500];
+/** The probability that an access to a DynamoDB key is throttled. Batches leave such keys unprocessed. */
+const THROTTLED_KEYS = 0.01;
+/** The probability that SQS accepts only part of a batch. */
+const PARTIAL = 0.03;
+
+const isOfPipeline = (caller: string): boolean => /send-|dispatch/.test(caller);
+
+/** Lets SQS reject every second message of some batches. */
+const rejectHalfBatches = (stack: LocalStack, random: () => number, counts: AwsFaultCounts): void => {
+  const serve = stack.endpoint.services.get('sqs');
+  if (!serve) throw new Error('There is no SQS service.');
+  stack.endpoint.services.set('sqs', async (call) => {
+    if (call.action !== 'SendMessageBatch' || !isOfPipeline(call.caller) || random() >= PARTIAL) return serve(call);
+    const { QueueUrl, Entries }: { QueueUrl: string; Entries: { Id: string }[] } = JSON.parse(
+      call.body.toString('utf8'),
+    );
+    const accepted = Entries.filter((_, index) => index % 2 === 0);
+    const rejected = Entries.filter((_, index) => index % 2 === 1);
+    if (rejected.length > 0) counts.partialBatches++;
+    const response = await serve({ ...call, body: Buffer.from(JSON.stringify({ QueueUrl, Entries: accepted })) });
+    const Failed = rejected.map(({ Id }) => ({ Id, Code: 'InternalError', SenderFault: false }));
+    return { ...response, body: JSON.stringify({ ...JSON.parse(response.body.toString()), Failed }) };
+  });
+};
+
+/**
+ * Injects random AWS faults into the functions of the pipeline: rejected calls, late responses, throttled keys and partial
+ * batches.
+ *
+ * @returns the number of faults, and a function that stops injecting them
+ */
+export const startAwsFaults = (
+  stack: LocalStack,
+  random: () => number,
+): { counts: AwsFaultCounts; stop: () => void } => {
+  const counts: AwsFaultCounts = { rejectedCalls: 0, lateResponses: 0, throttledKeys: 0, partialBatches: 0 };
+  const before = stack.endpoint.fault;
+  const fault: Fault = ({ caller, service, action }) => {
+    if (!isOfPipeline(caller)) return undefined;
+    if (service === 'dynamodb' && /Put|Update|BatchWrite/.test(action) && random() < LATE) {
+      counts.lateResponses++;
+      return { response: 'late', delayMs: LATE_DELAYS_MS[Math.floor(random() * LATE_DELAYS_MS.length)] ?? 0 };
+    }
+    const rate = Object.entries(REJECTED).find(([name]) => name === service)?.[1] ?? 0;
+    if (random() >= rate) return undefined;
+    counts.rejectedCalls++;
+    return service === 'ses' || service === 'sns' ? FAILED : THROTTLED;
+  };
+  stack.endpoint.fault = fault;
+  const stopThrottling = stack.dynamodb.throttle({
+    partitionKey: () => {
+      const isHit = random() < THROTTLED_KEYS;
+      if (isHit) counts.throttledKeys++;
+      return isHit;
+    },
+  });
+  rejectHalfBatches(stack, random, counts);
+  return {
+    counts,
+    stop: () => {
+      stack.endpoint.fault = before;
+      stopThrottling();
+    },
+  };
+};

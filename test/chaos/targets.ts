@@ -1,0 +1,102 @@
+import type { InboxMessage } from '../../bin/local/inbox.ts';
+import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';
+import { type NotificationTypeId, notificationTypeIds } from '../../shared/contracts/notification-types.ts';
+import type { Client, connectApi } from '../support/api.ts';
+import { newAlarmEvent } from '../support/events.ts';
+import { destinationsAt, validDetails } from '../support/notifications.ts';
+import type { Receipt } from './destinations.ts';
+
+/** A notification to which the run sends events. `key` identifies it in the requests that its destination receives. */
+export type ChaosTarget = { id: string; tenant: string; type: NotificationTypeId; key: string; owner: Client };
+
+const phoneNumber = (index: number): string => `+1202555${String(1_000 + index)}`;
+const contactAddress = (index: number): string => `contact-${index}@example.com`;
+
+/** Returns the key of a notification, and details that contain the key. */
+const uniqueDestination = (
+  type: NotificationTypeId,
+  index: number,
+  destinationsUrl: string,
+  tenant: string,
+): { key: string; details: object } => {
+  const key = `n-${index}-${type}`;
+  switch (type) {
+    case 'email':
+      return { key: `${key}@example.com`, details: { address: `${key}@example.com` } };
+    case 'webhook':
+      return { key, details: { url: `${destinationsUrl}/hook/${key}` } };
+    case 'incidentpager': {
+      const { incidentpager } = destinationsAt(destinationsUrl);
+      return { key, details: { ...incidentpager, service_endpoint: `${destinationsUrl}/pager/${key}` } };
+    }
+    case 'sms':
+      return { key: phoneNumber(index), details: { phone_number: phoneNumber(index) } };
+    case 'incidentrouter':
+      return { key, details: { ...validDetails.incidentrouter, routing_key: key } };
+    case 'atomfeed':
+      return { key, details: { category: key } };
+    case 'technicalContactsEmail':
+      return { key: contactAddress(index), details: validDetails.technicalContactsEmail };
+    case 'managed':
+      return { key: `tenant ${tenant}`, details: validDetails.managed };
+  }
+};
+
+/** Creates tenants with a notification of each type. @returns the notifications by tenant */
+export const createTargets = async (
+  { newClient, documents, table }: ReturnType<typeof connectApi>,
+  tenantCount: number,
+  destinationsUrl: string,
+): Promise<Map<string, ChaosTarget[]>> => {
+  const targets = new Map<string, ChaosTarget[]>();
+  for (let index = 0; index < tenantCount; index++) {
+    const owner = await newClient();
+    const { tenant } = owner;
+    await createAccountRepository(documents, table('Accounts')).setTechnicalContacts(tenant, [contactAddress(index)]);
+    const ofTenant = await Promise.all(
+      notificationTypeIds.map(async (type): Promise<ChaosTarget> => {
+        const { key, details } = uniqueDestination(type, index, destinationsUrl, tenant);
+        return { id: await owner.create({ label: key, type, details }), tenant, type, key, owner };
+      }),
+    );
+    targets.set(tenant, ofTenant);
+  }
+  return targets;
+};
+
+/** Creates an alarm event whose number appears in everything that a destination receives. */
+export const numberedEvent = (
+  tenant: string,
+  number: number,
+  state: 'OK' | 'WARNING' | 'CRITICAL',
+  ids: readonly string[],
+  random: () => number,
+) => {
+  const alarm = `al${Math.floor(random() * 5)}`;
+  const timeMs = 1_700_000_000_000 + number * 1_000;
+  const event = newAlarmEvent(tenant, ids, { state, timeMs, alarm });
+  return {
+    ...event,
+    number,
+    event_id: `${tenant}:en:${alarm}:ch:${timeMs}:${state}`,
+    tenant_id: tenant,
+    details: { ...event.details, state, status: `#${number}#` },
+    entity: { ...event.entity, id: 'en' },
+    alarm: { id: alarm, label: `#${number}#` },
+    previous_state: null,
+    notification_plan: { id: 'np', ok_state: ids, warning_state: ids, critical_state: ids },
+  };
+};
+
+/** Returns the deliveries in a message of the inbox: one for each recipient. */
+export const receiptsInInbox = (message: InboxMessage): Receipt[] => {
+  const text = 'text' in message ? message.text : '';
+  const number = /#(\d+)#/.exec(text)?.[1] ?? '';
+  const atMs = Date.parse(message.sent_at);
+  if (message.kind === 'email') return message.to.map((address) => ({ delivery: `${number} ${address}`, atMs }));
+  if (message.kind === 'sms') return [{ delivery: `${number} ${message.to}`, atMs }];
+  if (message.kind === 'managed') {
+    return [{ delivery: `${number} tenant ${/^Tenant: (.*)$/m.exec(text)?.[1]}`, atMs }];
+  }
+  return [];
+};

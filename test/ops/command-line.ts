@@ -1,0 +1,64 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import type * as z from 'zod';
+import { startLocalStackProcess } from '../support/local-stack-process.ts';
+
+const REPOSITORY = new URL('../..', import.meta.url);
+
+/** The exit code and output of a command. */
+export type CommandResult = { code: number | null; out: string; err: string };
+
+/** Creates a directory for the files of a test. The command line finds only the local stacks announced in it. */
+export const newDirectory = () => {
+  const path = mkdtempSync(join(tmpdir(), 'ops-test-'));
+  return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
+};
+
+/** An environment without the caller's AWS credentials, stacks and colors. */
+const cleanEnvironment = (directory: string) => ({
+  PATH: process.env.PATH,
+  HOME: directory,
+  TMPDIR: directory,
+  AWS_EC2_METADATA_DISABLED: 'true',
+  // Without a cache, compiling the modules takes longer than running the commands.
+  NODE_COMPILE_CACHE: join(directory, 'compile-cache'),
+});
+
+/** Returns a function that runs the command line in its own process. @param directory where local stacks are announced */
+export const commandLine =
+  (directory: string) =>
+  async (
+    command: string | readonly string[],
+    { input = '', env = {} }: { input?: string; env?: Record<string, string> } = {},
+  ): Promise<CommandResult> => {
+    const args = typeof command === 'string' ? command.split(' ') : command;
+    const child = spawn(process.execPath, ['bin/ops.ts', ...args], {
+      cwd: REPOSITORY,
+      env: { ...cleanEnvironment(directory), ...env },
+    });
+    child.stdin.end(input);
+    const closed = once(child, 'close');
+    const [out, err] = await Promise.all([text(child.stdout), text(child.stderr)]);
+    await closed;
+    return { code: child.exitCode, out, err };
+  };
+
+/** Starts a local stack, and the command line that uses it. */
+export const startStackWithCommandLine = async () => {
+  const directory = newDirectory();
+  const stack = await startLocalStackProcess({ retryDelayScale: '0.001' }, directory.path);
+  const ops = commandLine(directory.path);
+
+  /** Runs a command with `--json`. @returns its parsed output @throws Error if the command fails */
+  const runJson = async <Output>(schema: z.ZodType<Output>, command: string, input = ''): Promise<Output> => {
+    const { code, out, err } = await ops(`--json ${command}`, { input });
+    if (code !== 0) throw new Error(`${command} exited with ${code}: ${err}`);
+    return schema.parse(JSON.parse(out));
+  };
+
+  return { ...stack, directory, ops, runJson };
+};
