@@ -215,7 +215,7 @@ describe('a long poll', () => {
 });
 
 describe('a queue', () => {
-  it('delivers duplicates if a test enables them, and deletes both', async () => {
+  it('delivers duplicates if a test enables them, and deletes by the newest handle only', async () => {
     const clock = new ManualClock();
     const queue = queueOf(clock, {}, { duplicateReceives: 0.3, random: () => 0.1 });
     queue.send(message('a'));
