@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { notificationsApp } from '../../lib/app.ts';
-import { StartError } from './aws/http.ts';
+import { StartError } from './aws/start-error.ts';
 
 /** A synthesized stack: its template and the bundles of its functions. */
 export type Assembly = {

@@ -1,7 +1,4 @@
-/**
- * Runs the synthesized stack on the local AWS in `aws/`, because fauxqs, LocalStack and MiniStack do not combine a
- * movable clock, fault injection, the deployed bundles, and Node.js as the only dependency.
- */
+/** Runs the synthesized stack on the local AWS in `aws/` (DECISIONS.md#local-stack). */
 import type { Server } from 'node:http';
 import { availableParallelism } from 'node:os';
 import { type Assembly, synthesize } from './assembly.ts';
@@ -10,17 +7,16 @@ import { type LimitedDynamoDb, limitDynamoDb } from './aws/dynamodb/limited-dyna
 import { AWS_PARTITION_LIMITS, type PartitionLimits } from './aws/dynamodb/partition-capacity.ts';
 import { dynamoDbService } from './aws/dynamodb.ts';
 import { createEndpoint, type Endpoint } from './aws/endpoint.ts';
-import type { RequestReport } from './aws/gateway/gateway.ts';
-import { createGateway } from './aws/gateway/gateway.ts';
-import { close, listen, origin, StartError } from './aws/http.ts';
+import { createGateway, type RequestReport } from './aws/gateway/gateway.ts';
+import { close, listen, origin } from './aws/http.ts';
 import { lambdaService } from './aws/lambda/invoke-api.ts';
-import type { InvocationReport } from './aws/lambda/lambda.ts';
-import { createLambda, type Lambda } from './aws/lambda/lambda.ts';
+import { createLambda, type InvocationReport, type Lambda } from './aws/lambda/lambda.ts';
 import { poll } from './aws/lambda/poller.ts';
 import { startSes } from './aws/ses.ts';
 import { type PublishedMessage, snsService } from './aws/sns.ts';
 import { sqsService } from './aws/sqs/protocol.ts';
 import { Queue } from './aws/sqs/queue.ts';
+import { StartError } from './aws/start-error.ts';
 import { type Plan, readTemplate } from './aws/template.ts';
 import { createInbox, type Inbox, type SentMessage } from './inbox.ts';
 import { seed, type Tokens } from './seed.ts';
@@ -40,7 +36,7 @@ export type LocalStackOptions = {
   duplicateReceives?: number;
   /** The DynamoDB capacity of a partition key value; the default is that of AWS, `false` disables the limit. */
   partitionLimits?: PartitionLimits | false;
-  /** Called with each line that a function prints, formatted for reading. */
+  /** Called with each line that a function prints, formatted for people. */
   log?: (line: string) => void;
   /** Called with each line as CloudWatch Logs stores it. */
   rawLog?: (line: string, functionName: string) => void;
@@ -52,7 +48,7 @@ export type LocalStackOptions = {
   synthesize?: (settings: Record<string, string>) => Assembly;
 };
 
-/** The addresses of the running stack and a token for each role. */
+/** The addresses and tokens of the running stack, as `npm start -- --json` prints them. */
 export type Ready = {
   base_url: string;
   tokens: Tokens;
@@ -61,7 +57,7 @@ export type Ready = {
   inbox_url: string;
 };
 
-/** The running stack. All members except `ready` are for tests. */
+/** The running stack. `npm start` uses `ready`, `plan` and `stop`; the other members are for tests. */
 export type LocalStack = {
   ready: Ready;
   plan: Plan;

@@ -36,7 +36,7 @@ describe('the inbox', () => {
     expect(await list('?to=unknown')).toEqual([]);
   });
 
-  it('simulates the pager and stores its messages', async () => {
+  it('simulates the pager and stores the events that it receives', async () => {
     const response = await post('/pager', '{"incident_key":"key 1"}');
     expect([response.status, await response.json()]).toEqual([
       200,

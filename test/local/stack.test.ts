@@ -171,7 +171,7 @@ describe('the local stack', () => {
     );
   });
 
-  it('rejects if its port is in use', async () => {
+  it('fails to start if its port is in use', async () => {
     const other = createServer();
     const port = await listen(other, 0);
     await expect(start({ port })).rejects.toThrow(`Port ${port} is already in use; choose another.`);

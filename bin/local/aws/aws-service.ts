@@ -28,7 +28,7 @@ export type AwsFault = {
   type: string;
   message: string;
   headers?: Record<string, string>;
-  /** Further members of the error, in the JSON protocols. */
+  /** Additional members of the error body, in the JSON protocols only. */
   members?: Record<string, unknown>;
 };
 

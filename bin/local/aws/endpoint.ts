@@ -1,7 +1,7 @@
 /**
- * The endpoint of a small local AWS. It exists next to fauxqs, LocalStack and MiniStack because none of them combines a
- * clock that tests can move, fault injection, functions that run from their deployed bundles, and Node.js as the only
- * dependency. Nothing in this folder depends on the service that runs on it.
+ * The endpoint of a local AWS. fauxqs, LocalStack and MiniStack do not combine a clock that tests can move, fault
+ * injection, the deployed bundles, and Node.js as the only dependency. Nothing in this folder depends on the service that
+ * runs on it.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -66,7 +66,10 @@ const write = (response: ServerResponse, { status, headers, body }: AwsResponse)
   response.end(body);
 };
 
-/** Returns the response when it is time to send it, or the fault that replaces it. */
+/**
+ * Runs a call. Resolves when its response is due: to the response, `lost` (close the connection) or `never` (do not
+ * respond).
+ */
 const run = async (
   endpoint: Endpoint,
   request: IncomingMessage,
@@ -97,7 +100,7 @@ const serve = async (endpoint: Endpoint, call: AwsCall, { method }: IncomingMess
   });
 };
 
-/** The target header, the path, or the signature and the `Action` parameter identify the service and action. */
+/** Identifies the service and action by the target header, by the path, or by the signature and the `Action` parameter. */
 const readCall = (request: IncomingMessage, response: ServerResponse, body: Buffer): AwsCall => {
   const [caller, signedService] = credential(request.headers.authorization);
   const path = request.url ?? '/';

@@ -1,9 +1,5 @@
 import type { IncomingMessage, Server } from 'node:http';
-
-/** An error that the user can fix. Its message is sufficient, so it is shown without a stack trace. */
-export class StartError extends Error {
-  override name = 'StartError';
-}
+import { StartError } from './start-error.ts';
 
 /** The request body exceeds the size limit. */
 export class BodyTooLargeError extends Error {

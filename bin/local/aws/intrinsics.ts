@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { LOCAL_ENV } from './aws-service.ts';
-import { StartError } from './http.ts';
+import { StartError } from './start-error.ts';
 
 /** Resolves the references of a template. Both functions return undefined for unknown resources and attributes. */
 export type References = {

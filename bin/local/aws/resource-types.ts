@@ -83,5 +83,5 @@ const integration = resource(
   'AWS::ApiGatewayV2::Integration',
 );
 
-/** The resources that run locally, with CloudFormation's defaults. */
+/** The resource types that run locally, and the properties that they use with CloudFormation's defaults. */
 export const resourceTypes = { lambdaFunction, queue, table, topic, eventSource, route, integration };

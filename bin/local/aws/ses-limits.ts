@@ -14,10 +14,10 @@ const QUOTED_PRINTABLE_LINE = 75;
 const SOFT_LINE_BREAK_BYTES = '=\r\n'.length;
 
 /**
- * Checks the tags of a `SendEmail` or `SendRawEmail`:
+ * Returns the error for the tags of a `SendEmail` or `SendRawEmail`, or undefined if they are valid:
  * https://docs.aws.amazon.com/ses/latest/APIReference/API_MessageTag.html.
  */
-export const tagError = (form: URLSearchParams): SesError | undefined => {
+export const findTagError = (form: URLSearchParams): SesError | undefined => {
   const texts = [...form].filter(([name]) => /^Tags\.member\.\d+\.(Name|Value)$/.test(name));
   const invalidText = texts.find(([, text]) => !TAG_TEXT.test(text));
   if (invalidText) {
@@ -33,12 +33,13 @@ export const tagError = (form: URLSearchParams): SesError | undefined => {
   return names.length > MAX_TAGS ? invalid(`The number of tags exceeds ${MAX_TAGS}.`) : undefined;
 };
 
-/** Checks the size of a message from its texts, which SES encodes. */
-export const sizeError = (...texts: string[]): SesError | undefined =>
+/** Returns the error for a message whose encoded texts exceed the limit, or undefined. */
+export const findSizeError = (...texts: string[]): SesError | undefined =>
   bytesError(texts.reduce((sum, text) => sum + encodedBytes(text), 0));
 
-/** Checks the size of a message that the sender encoded. */
-export const rawSizeError = (base64: string): SesError | undefined => bytesError(Buffer.byteLength(base64, 'base64'));
+/** Returns the error for a raw message that exceeds the limit, or undefined. */
+export const findRawSizeError = (base64: string): SesError | undefined =>
+  bytesError(Buffer.byteLength(base64, 'base64'));
 
 const bytesError = (bytes: number): SesError | undefined => {
   if (bytes <= MAX_MESSAGE_BYTES) return undefined;

@@ -2,7 +2,7 @@ import sesLocal from 'aws-ses-v2-local';
 import { getStoreReadonly } from 'aws-ses-v2-local/dist/store.js';
 import { type AwsService, xmlFault } from './aws-service.ts';
 import { close, origin } from './http.ts';
-import { rawSizeError, type SesError, sizeError, tagError } from './ses-limits.ts';
+import { findRawSizeError, findSizeError, findTagError, type SesError } from './ses-limits.ts';
 
 /** An email that SES sent. */
 export type SentEmail = { from: string; to: string[]; subject: string; text: string; html: string };
@@ -61,7 +61,7 @@ const validationError = (action: string, form: URLSearchParams): SesError | unde
   const missing = (name: string) => ({ type: 'ValidationError', message: `Value null at '${name}' is not allowed.` });
   if (action === 'SendRawEmail') {
     const data = form.get('RawMessage.Data');
-    return data ? (tagError(form) ?? rawSizeError(data)) : missing('rawMessage.data');
+    return data ? (findTagError(form) ?? findRawSizeError(data)) : missing('rawMessage.data');
   }
   if (action !== 'SendEmail') {
     return { type: 'InvalidAction', message: `The local SES does not support the action ${action}.` };
@@ -75,7 +75,7 @@ const validationError = (action: string, form: URLSearchParams): SesError | unde
   if (recipients.some((address) => !/@[^@\s]+$/.test(address.replace(/>$/, '')))) {
     return { type: 'InvalidParameterValue', message: "Missing final '@domain'" };
   }
-  return tagError(form) ?? sizeError(...contentOf(form));
+  return findTagError(form) ?? findSizeError(...contentOf(form));
 };
 
 const contentOf = (form: URLSearchParams): string[] =>

@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import type { TableSettings } from './dynamodb.ts';
 import type { RouteSettings } from './gateway/routes.ts';
-import { StartError } from './http.ts';
 import { textOf } from './intrinsics.ts';
 import type { FunctionSettings } from './lambda/environment.ts';
 import type { EventSourceSettings } from './lambda/event-source.ts';
 import { type ResourceType, resourceTypes } from './resource-types.ts';
 import { type Resources, referencesOf } from './resources.ts';
 import type { QueueSettings } from './sqs/queue.ts';
+import { StartError } from './start-error.ts';
 
 /** A queue to create, with its redrive policy. */
 export type QueuePlan = QueueSettings & {

@@ -104,7 +104,7 @@ describe('SES', () => {
     ]);
   });
 
-  it('separates emails that are sent concurrently', async () => {
+  it('stores concurrently sent emails separately', async () => {
     const recipients = Array.from({ length: 20 }, (_, n) => `a${n}@example.org`);
     await Promise.all(recipients.map((address) => email({ ToAddresses: [address], Subject: address })));
     expect(emails.map(({ to, subject }) => [to, subject])).toEqual(

@@ -1,9 +1,9 @@
-import { z } from 'zod';
 import type { RequestReport } from '../gateway/gateway.ts';
 import type { InvocationReport } from '../lambda/lambda.ts';
+import { parseLogLine } from '../lambda/log-line.ts';
 import type { MonitoringPlan } from './alarm-definition.ts';
 import { type AlarmData, type AlarmState, dataPoints, nextState } from './alarm-evaluation.ts';
-import { maxConcurrency, type RunningTime } from './concurrency.ts';
+import { peakConcurrency, type RunningTime } from './concurrency.ts';
 import { embeddedMeasurements } from './embedded-metrics.ts';
 import { MetricStore, MINUTE_MS } from './metric-store.ts';
 import { QueueSampler, type SampledQueue } from './queue-sampler.ts';
@@ -21,11 +21,10 @@ export type CloudWatchOptions = {
   plan: MonitoringPlan;
   /** Returns the time of the stack's clock, in ms since the epoch. */
   now: () => number;
-  /** The delay until the values of a minute are visible: AWS services publish once a minute. */
-  publicationDelayMs?: number;
 };
 
-const jsonObject = z.record(z.string(), z.unknown());
+/** The delay until a value is published: AWS services publish once a minute. */
+const PUBLICATION_DELAY_MS = MINUTE_MS;
 
 /**
  * Collects the metrics that functions log and that AWS services report, and evaluates the alarms of a template once a
@@ -34,15 +33,15 @@ const jsonObject = z.record(z.string(), z.unknown());
 export class CloudWatch {
   /** All state changes, oldest first. */
   readonly transitions: AlarmTransition[] = [];
-  readonly #options: Required<CloudWatchOptions>;
+  readonly #options: CloudWatchOptions;
   readonly #store = new MetricStore();
   readonly #sampler: QueueSampler;
   readonly #states: Map<string, AlarmState>;
   /** The invocations of the current minute, by function. */
   readonly #runs = new Map<string, RunningTime[]>();
 
-  constructor({ plan, now, publicationDelayMs = MINUTE_MS }: CloudWatchOptions) {
-    this.#options = { plan, now, publicationDelayMs };
+  constructor({ plan, now }: CloudWatchOptions) {
+    this.#options = { plan, now };
     this.#sampler = new QueueSampler(plan.queuesKeptActive);
     this.#states = new Map(plan.alarms.map(({ name }) => [name, 'INSUFFICIENT_DATA']));
   }
@@ -61,7 +60,7 @@ export class CloudWatch {
 
   /** Records a log line of a function. Throws if its embedded metrics are invalid. */
   readonly log = (text: string, functionName: string): void => {
-    const line = parsed(text);
+    const line = parseLogLine(text);
     if (!line) return;
     for (const measurement of embeddedMeasurements(line)) this.#store.put(measurement);
     const { plan, now } = this.#options;
@@ -105,7 +104,7 @@ export class CloudWatch {
       for (const measurement of this.#sampler.sample(queue, minuteEndMs - 1)) this.#store.put(measurement);
     }
     this.#measureConcurrency(minuteEndMs - 1);
-    const data = this.#visibleData(minuteEndMs);
+    const data = this.#publishedData(minuteEndMs);
     for (const alarm of plan.alarms) {
       const before = this.state(alarm.name);
       const state = nextState(alarm, dataPoints(alarm, data, minuteEndMs), before);
@@ -116,24 +115,24 @@ export class CloudWatch {
 
   #measureConcurrency(timestampMs: number): void {
     for (const [FunctionName, runs] of this.#runs) {
-      this.#put('AWS/Lambda', { ConcurrentExecutions: maxConcurrency(runs) }, { FunctionName }, timestampMs);
+      this.#put('AWS/Lambda', { ConcurrentExecutions: peakConcurrency(runs) }, { FunctionName }, timestampMs);
     }
-    const accountConcurrency = maxConcurrency([...this.#runs.values()].flat());
+    const accountConcurrency = peakConcurrency([...this.#runs.values()].flat());
     this.#put('AWS/Lambda', { ClaimedAccountConcurrency: accountConcurrency }, {}, timestampMs);
     this.#runs.clear();
   }
 
-  /** Returns the data that is visible at `nowMs`, without the values that are not published yet. */
-  #visibleData(nowMs: number): AlarmData {
-    const { plan, publicationDelayMs } = this.#options;
-    const visibleEndMs = (endMs: number) => Math.min(endMs, nowMs - publicationDelayMs);
+  /** Returns the data that is published by `nowMs`. */
+  #publishedData(nowMs: number): AlarmData {
+    const { plan } = this.#options;
+    const publishedEndMs = (endMs: number) => Math.min(endMs, nowMs - PUBLICATION_DELAY_MS);
     return {
       statistic: (metric, statistic, startMs, endMs) =>
-        this.#store.statistic(metric, statistic, startMs, visibleEndMs(endMs)),
+        this.#store.statistic(metric, statistic, startMs, publishedEndMs(endMs)),
       insightRule: (ruleName, metric, startMs, endMs) => {
         const rule = plan.insightRules.find(({ name }) => name === ruleName);
         if (!rule) throw new Error(`There is no insight rule ${ruleName}.`);
-        return rule.metric(metric, startMs, visibleEndMs(endMs));
+        return rule.metric(metric, startMs, publishedEndMs(endMs));
       },
     };
   }
@@ -144,12 +143,3 @@ export class CloudWatch {
     }
   }
 }
-
-const parsed = (text: string): Record<string, unknown> | undefined => {
-  if (!text.startsWith('{')) return undefined;
-  try {
-    return jsonObject.safeParse(JSON.parse(text)).data;
-  } catch {
-    return undefined;
-  }
-};

@@ -4,8 +4,8 @@ export type RunningTime = {
   endMs: number;
 };
 
-/** Returns the maximum number of concurrent invocations. */
-export const maxConcurrency = (runs: readonly RunningTime[]): number => {
+/** Returns the highest number of invocations that ran at the same time. */
+export const peakConcurrency = (runs: readonly RunningTime[]): number => {
   const changes = runs
     .flatMap(({ startMs, endMs }) => [
       { atMs: startMs, change: 1 },

@@ -1,4 +1,4 @@
-/** A metric math expression as a tree. */
+/** The syntax tree of a metric math expression. */
 export type Expression =
   | { kind: 'number'; value: number }
   | { kind: 'text'; value: string }

@@ -1,9 +1,9 @@
 import type { AwsResponse } from '../aws-service.ts';
 import type { Attributes } from './attributes.ts';
-import { accessOf, type Context } from './context.ts';
+import { accessOf, type CallContext } from './context.ts';
 import { readUnits } from './partition-capacity.ts';
 import { parsed, sendWith, success } from './protocol.ts';
-import { type BatchGet, requests, responses } from './requests.ts';
+import { type BatchGetRequest, requests, responses } from './requests.ts';
 import { type ThrottlingReason, throttlingException } from './throttling.ts';
 
 /** The maximum size of a response; the keys of items that would exceed it are returned as unprocessed. */
@@ -22,7 +22,7 @@ type Read = {
  * Reads up to 100 items. Returns keys as unprocessed if they are throttled or if the response would be too large; fails
  * only if every key is throttled.
  */
-export const batchGet = async (context: Context): Promise<AwsResponse> => {
+export const batchGet = async (context: CallContext): Promise<AwsResponse> => {
   const request = parsed(requests.BatchGetItem, context.call.body);
   if (!request || isInvalid(request)) return context.inner(context.call);
   const { admitted, unprocessed, reasons } = admit(context, request);
@@ -32,7 +32,7 @@ export const batchGet = async (context: Context): Promise<AwsResponse> => {
   return collect(context, request, groups, unprocessed);
 };
 
-const admit = (context: Context, request: BatchGet) => {
+const admit = (context: CallContext, request: BatchGetRequest) => {
   const { items, throttling } = context;
   const admitted: Read[] = [];
   const unprocessed: Read[] = [];
@@ -54,13 +54,13 @@ const admit = (context: Context, request: BatchGet) => {
   return { admitted, unprocessed, reasons };
 };
 
-const readsOf = ({ items }: Context, { RequestItems }: BatchGet): Read[] =>
+const readsOf = ({ items }: CallContext, { RequestItems }: BatchGetRequest): Read[] =>
   Object.entries(RequestItems).flatMap(([table, { Keys }]) =>
     Keys.map((key) => ({ table, key, bytes: items.bytes(table, key) })),
   );
 
 /** Returns whether the request has no keys, too many keys or repeated keys, which dynalite rejects as a whole. */
-const isInvalid = ({ RequestItems }: BatchGet): boolean => {
+const isInvalid = ({ RequestItems }: BatchGetRequest): boolean => {
   const keys = Object.entries(RequestItems).flatMap(([table, { Keys }]) =>
     Keys.map((key) => JSON.stringify([table, Object.entries(key).toSorted(([a], [b]) => (a < b ? -1 : 1))])),
   );
@@ -83,8 +83,8 @@ const groupBySize = (reads: readonly Read[]): Read[][] => {
 };
 
 const collect = async (
-  context: Context,
-  request: BatchGet,
+  context: CallContext,
+  request: BatchGetRequest,
   groups: readonly Read[][],
   unprocessed: readonly Read[],
 ): Promise<AwsResponse> => {
@@ -105,7 +105,7 @@ const collect = async (
 };
 
 /** Returns `RequestItems` for some of the keys, with the other parameters of their tables unchanged. */
-const requestItems = (request: BatchGet, reads: readonly Read[]): BatchGet['RequestItems'] => {
+const requestItems = (request: BatchGetRequest, reads: readonly Read[]): BatchGetRequest['RequestItems'] => {
   const tables = Object.entries(request.RequestItems).map(([table, rest]) => {
     const Keys = reads.filter((read) => read.table === table).map(({ key }) => key);
     return [table, { ...rest, Keys }] as const;

@@ -1,10 +1,10 @@
 import type { AwsResponse } from '../aws-service.ts';
 import type { Attributes } from './attributes.ts';
-import { accessOf, type Context } from './context.ts';
+import { accessOf, type CallContext } from './context.ts';
 import { itemBytes, MAX_ITEM_BYTES } from './item-size.ts';
 import { writeUnits } from './partition-capacity.ts';
 import { parsed, sendWith, success, validationException } from './protocol.ts';
-import { type BatchWrite, requests, type Write } from './requests.ts';
+import { type BatchWriteRequest, requests, type Write } from './requests.ts';
 import { type Access, type ThrottlingReason, throttlingException } from './throttling.ts';
 
 type TableWrite = {
@@ -17,7 +17,7 @@ type TableWrite = {
 };
 
 /** Writes up to 25 items. Returns throttled writes as unprocessed; fails only if every write is throttled. */
-export const batchWrite = async (context: Context): Promise<AwsResponse> => {
+export const batchWrite = async (context: CallContext): Promise<AwsResponse> => {
   const { call, inner } = context;
   const request = parsed(requests.BatchWriteItem, call.body);
   if (!request) return inner(call);
@@ -36,7 +36,7 @@ export const batchWrite = async (context: Context): Promise<AwsResponse> => {
   return unprocessed.length === 0 ? result : success({ UnprocessedItems: requestItems(unprocessed) });
 };
 
-const writesOf = ({ RequestItems }: BatchWrite): TableWrite[] =>
+const writesOf = ({ RequestItems }: BatchWriteRequest): TableWrite[] =>
   Object.entries(RequestItems).flatMap(([table, writes]) =>
     writes.map((write) => {
       if ('DeleteRequest' in write) return { table, write, item: write.DeleteRequest.Key, bytes: 0 };
@@ -45,7 +45,7 @@ const writesOf = ({ RequestItems }: BatchWrite): TableWrite[] =>
     }),
   );
 
-const admit = (context: Context, writes: readonly TableWrite[]) => {
+const admit = (context: CallContext, writes: readonly TableWrite[]) => {
   const { items, throttling } = context;
   const admitted: TableWrite[] = [];
   const unprocessed: TableWrite[] = [];
@@ -65,8 +65,8 @@ const admit = (context: Context, writes: readonly TableWrite[]) => {
   return { admitted, unprocessed, reasons };
 };
 
-const requestItems = (writes: readonly TableWrite[]): BatchWrite['RequestItems'] => {
-  const grouped: BatchWrite['RequestItems'] = {};
+const requestItems = (writes: readonly TableWrite[]): BatchWriteRequest['RequestItems'] => {
+  const grouped: BatchWriteRequest['RequestItems'] = {};
   for (const { table, write } of writes) {
     grouped[table] ??= [];
     grouped[table].push(write);

@@ -3,17 +3,17 @@ import type { Operation } from './partition-capacity.ts';
 import type { StoredItems } from './stored-items.ts';
 import type { Access, Throttling } from './throttling.ts';
 
-/** A call and the state that its limits depend on. */
-export type Context = {
+/** A call, DynamoDB without limits, and the state that the limits depend on. */
+export type CallContext = {
   call: AwsCall;
   inner: AwsService;
   items: StoredItems;
   throttling: Throttling;
 };
 
-/** Returns the access of a call to one partition key value of a table. */
+/** Returns the access to one partition key value that a call makes, for throttling. */
 export const accessOf = (
-  { call }: Context,
+  { call }: CallContext,
   operation: Operation,
   table: string,
   partitionKey: string | undefined,

@@ -2,7 +2,7 @@ import type { AwsCall, AwsResponse, AwsService } from '../aws-service.ts';
 import type { Clock } from '../clock.ts';
 import { batchGet } from './batch-get.ts';
 import { batchWrite } from './batch-write.ts';
-import type { Context } from './context.ts';
+import type { CallContext } from './context.ts';
 import { malformedTextError } from './malformed-text.ts';
 import { PartitionCapacity, type PartitionLimits } from './partition-capacity.ts';
 import { parsed } from './protocol.ts';
@@ -28,7 +28,7 @@ export type LimitedDynamoDb = {
   throttle(rule: ThrottlingRule): () => void;
 };
 
-const createTable = async ({ call, inner, items }: Context): Promise<AwsResponse> => {
+const createTable = async ({ call, inner, items }: CallContext): Promise<AwsResponse> => {
   const response = await inner(call);
   const request = parsed(requests.CreateTable, call.body);
   const named = (type: 'HASH' | 'RANGE') => request?.KeySchema.find(({ KeyType }) => KeyType === type)?.AttributeName;
@@ -39,14 +39,14 @@ const createTable = async ({ call, inner, items }: Context): Promise<AwsResponse
   return response;
 };
 
-const deleteTable = async ({ call, inner, items }: Context): Promise<AwsResponse> => {
+const deleteTable = async ({ call, inner, items }: CallContext): Promise<AwsResponse> => {
   const response = await inner(call);
   const request = parsed(requests.DeleteTable, call.body);
   if (response.status === 200 && request) items.removeTable(request.TableName);
   return response;
 };
 
-const HANDLERS = new Map<string, (context: Context) => Promise<AwsResponse>>([
+const HANDLERS = new Map<string, (context: CallContext) => Promise<AwsResponse>>([
   ['CreateTable', createTable],
   ['DeleteTable', deleteTable],
   ['GetItem', getItem],

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { type AwsCall, type AwsResponse, jsonFault } from '../aws-service.ts';
-import type { Context } from './context.ts';
+import type { CallContext } from './context.ts';
 
 /** Parses the body of a request or response. Returns undefined if it does not match the schema. */
 export const parsed = <Schema extends z.ZodType>(
@@ -15,7 +15,11 @@ export const parsed = <Schema extends z.ZodType>(
 };
 
 /** Forwards a call with another body and, optionally, another action. */
-export const sendWith = async ({ call, inner }: Context, body: object, action = call.action): Promise<AwsResponse> => {
+export const sendWith = async (
+  { call, inner }: CallContext,
+  body: object,
+  action = call.action,
+): Promise<AwsResponse> => {
   const headers = { ...call.headers, 'x-amz-target': `DynamoDB_20120810.${action}` };
   const changed: AwsCall = {
     ...call,

@@ -1,7 +1,7 @@
 import type { AwsResponse } from '../aws-service.ts';
-import { accessOf, type Context } from './context.ts';
+import { accessOf, type CallContext } from './context.ts';
 import { parsed, sendWith, success } from './protocol.ts';
-import { type Query, requests, responses } from './requests.ts';
+import { type QueryRequest, requests, responses } from './requests.ts';
 import { keyText } from './stored-items.ts';
 import { throttlingException } from './throttling.ts';
 
@@ -10,7 +10,7 @@ import { throttlingException } from './throttling.ts';
  * by dynalite, which measures text in UTF-16 code units. Queries of an index have other partition keys and are not
  * limited.
  */
-export const query = async (context: Context): Promise<AwsResponse> => {
+export const query = async (context: CallContext): Promise<AwsResponse> => {
   const { call, inner, items, throttling } = context;
   const request = parsed(requests.Query, call.body);
   if (!request) return inner(call);
@@ -30,14 +30,14 @@ export const query = async (context: Context): Promise<AwsResponse> => {
 };
 
 /** Reads a table. Throttled by rules only, because a scan covers many partition keys. */
-export const scan = async (context: Context): Promise<AwsResponse> => {
+export const scan = async (context: CallContext): Promise<AwsResponse> => {
   const request = parsed(requests.Scan, context.call.body);
   const reason = request && context.throttling.reason(accessOf(context, 'read', request.TableName, undefined));
   return reason ? throttlingException([reason]) : context.inner(context.call);
 };
 
 /** Returns the value of the key condition `partition = :value`. */
-const queriedKey = (request: Query, partitionName: string): string | undefined => {
+const queriedKey = (request: QueryRequest, partitionName: string): string | undefined => {
   const { KeyConditionExpression = '', ExpressionAttributeNames: names = {} } = request;
   for (const [, name = '', value = ''] of KeyConditionExpression.matchAll(/(#?[\w.-]+)\s*=\s*(:\w+)/g)) {
     if ((names[name] ?? name) === partitionName) return keyText(request.ExpressionAttributeValues?.[value]);

@@ -11,7 +11,7 @@ const batchGet = z.looseObject({
   ),
 });
 /** A request to read up to 100 items. */
-export type BatchGet = z.infer<typeof batchGet>;
+export type BatchGetRequest = z.infer<typeof batchGet>;
 
 const write = z.union([
   z.object({ PutRequest: z.object({ Item: attributesSchema }) }),
@@ -22,7 +22,7 @@ export type Write = z.infer<typeof write>;
 
 const batchWrite = z.looseObject({ RequestItems: z.record(z.string(), z.array(write)) });
 /** A request to write up to 25 items. */
-export type BatchWrite = z.infer<typeof batchWrite>;
+export type BatchWriteRequest = z.infer<typeof batchWrite>;
 
 const query = z.looseObject({
   TableName: z.string(),
@@ -34,7 +34,7 @@ const query = z.looseObject({
   ReturnConsumedCapacity: z.string().optional(),
 });
 /** A request to read the items of one partition key value. */
-export type Query = z.infer<typeof query>;
+export type QueryRequest = z.infer<typeof query>;
 
 /** The parameters of each request that determine its consumption. dynalite rejects the requests that do not parse. */
 export const requests = {

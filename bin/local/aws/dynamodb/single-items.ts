@@ -1,6 +1,6 @@
 import type { AwsResponse } from '../aws-service.ts';
 import type { Attributes } from './attributes.ts';
-import { accessOf, type Context } from './context.ts';
+import { accessOf, type CallContext } from './context.ts';
 import { itemBytes, MAX_ITEM_BYTES } from './item-size.ts';
 import { readUnits, writeUnits } from './partition-capacity.ts';
 import { parsed, sendWith, validationException } from './protocol.ts';
@@ -8,7 +8,7 @@ import { requests, responses } from './requests.ts';
 import { throttlingException } from './throttling.ts';
 
 /** Reads an item. Consumes units for the whole item, regardless of the projection. */
-export const getItem = async (context: Context): Promise<AwsResponse> => {
+export const getItem = async (context: CallContext): Promise<AwsResponse> => {
   const { call, inner, items, throttling } = context;
   const request = parsed(requests.GetItem, call.body);
   if (!request) return inner(call);
@@ -20,7 +20,7 @@ export const getItem = async (context: Context): Promise<AwsResponse> => {
   return inner(call);
 };
 
-export const putItem = async (context: Context): Promise<AwsResponse> => {
+export const putItem = async (context: CallContext): Promise<AwsResponse> => {
   const request = parsed(requests.PutItem, context.call.body);
   if (!request) return context.inner(context.call);
   const bytes = itemBytes(request.Item);
@@ -29,14 +29,14 @@ export const putItem = async (context: Context): Promise<AwsResponse> => {
 };
 
 /** Deletes an item. Consumes units for its size before the deletion. */
-export const deleteItem = async (context: Context): Promise<AwsResponse> => {
+export const deleteItem = async (context: CallContext): Promise<AwsResponse> => {
   const request = parsed(requests.DeleteItem, context.call.body);
   if (!request) return context.inner(context.call);
   return writeItem(context, request.TableName, request.Key, () => 0);
 };
 
 /** Updates an item. Consumes units for the larger of its sizes before and after the update. */
-export const updateItem = async (context: Context): Promise<AwsResponse> => {
+export const updateItem = async (context: CallContext): Promise<AwsResponse> => {
   const request = parsed(requests.UpdateItem, context.call.body);
   if (!request) return context.inner(context.call);
   const { TableName, Key } = request;
@@ -48,7 +48,7 @@ export const updateItem = async (context: Context): Promise<AwsResponse> => {
 
 /** A failed condition consumes units for the existing item, a write for the larger of the old and the new item. */
 const writeItem = async (
-  context: Context,
+  context: CallContext,
   table: string,
   item: Attributes,
   newBytes: () => number | Promise<number>,

@@ -48,7 +48,7 @@ export class StoredItems {
   }
 }
 
-/** Returns the value of a key attribute, which is text in all three key types. */
+/** Returns the value of a key attribute: DynamoDB JSON represents strings, numbers and binary keys as text. */
 export const keyText = (value: Record<string, unknown> | undefined): string | undefined => {
   const [text] = Object.values(value ?? {});
   return typeof text === 'string' ? text : undefined;

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { BodyTooLargeError, readBody } from '../http.ts';
-import { type InvocationResult, MAX_PAYLOAD_BYTES } from '../lambda/pool.ts';
+import { type InvocationResult, MAX_PAYLOAD_BYTES } from '../lambda/sandbox-pool.ts';
 import { httpApiEvent } from './event.ts';
 import { gatewayMessage, type HttpResponse, httpResponse, INTERNAL_SERVER_ERROR } from './response.ts';
 import { createRouter, type Match, type RouteSettings } from './routes.ts';

@@ -3,7 +3,7 @@ import { LOCAL_ENV } from '../aws-service.ts';
 import { systemAttributes } from '../sqs/attributes.ts';
 import type { Receipt } from '../sqs/queued-message.ts';
 import { bodyDigest, type MessageAttribute } from '../sqs/queued-message.ts';
-import { type InvocationResult, MAX_PAYLOAD_BYTES } from './pool.ts';
+import { type InvocationResult, MAX_PAYLOAD_BYTES } from './sandbox-pool.ts';
 
 /** An SQS event source of the template. */
 export type EventSourceSettings = {
@@ -38,7 +38,6 @@ export const toEvents = (receipts: readonly Receipt[], queueArn: string): { even
 
 const ENVELOPE_BYTES = '{"Records":[]}'.length;
 
-/** Returns the event record of a message. */
 const eventRecord = ({ message, handle }: Receipt, queueArn: string): object => {
   const attributes = [...message.attributes].map(([name, value]) => [name, eventAttribute(value)]);
   return {

@@ -1,6 +1,6 @@
 import { type AwsFault, type AwsResponse, type AwsService, jsonFault } from '../aws-service.ts';
 import type { Lambda } from './lambda.ts';
-import { MAX_PAYLOAD_BYTES } from './pool.ts';
+import { MAX_PAYLOAD_BYTES } from './sandbox-pool.ts';
 
 /** The maximum payload of an asynchronous invocation. */
 const MAX_EVENT_BYTES = 1024 * 1024;

@@ -1,7 +1,7 @@
 import type { MovableClock } from '../clock.ts';
 import { type FunctionSettings, lambdaContext, lambdaEnvironment } from './environment.ts';
 import { logLine } from './log-line.ts';
-import { type InvocationResult, MAX_PAYLOAD_BYTES, Pool } from './pool.ts';
+import { type InvocationResult, MAX_PAYLOAD_BYTES, SandboxPool } from './sandbox-pool.ts';
 
 /** An invocation, as the `AWS/Lambda` metrics count it. */
 export type InvocationReport = {
@@ -62,7 +62,7 @@ export const createLambda = ({
   const pools = new Map(
     functions.map((settings) => [
       settings.name,
-      new Pool({
+      new SandboxPool({
         size: concurrency(settings.name),
         timeoutSeconds: settings.timeoutSeconds,
         memoryMb: settings.memoryMb,
@@ -80,7 +80,7 @@ export const createLambda = ({
       }),
     ]),
   );
-  const pool = (name: string): Pool => {
+  const pool = (name: string): SandboxPool => {
     const found = pools.get(name);
     if (!found) throw new Error(`The stack has no function ${name}.`);
     return found;

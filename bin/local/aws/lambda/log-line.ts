@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-const record = z.record(z.string(), z.unknown());
+const jsonObject = z.record(z.string(), z.unknown());
 const metricDefinitions = z.object({
   CloudWatchMetrics: z.array(
     z.object({
@@ -32,7 +32,7 @@ const OMITTED = new Set([
  */
 export const logLine = (functionName: string, line: string, now = new Date()): string => {
   const prefix = `${now.toISOString().slice(11, 23)} ${functionName}`;
-  const parsed = parse(line);
+  const parsed = parseLogLine(line);
   if (!parsed) return `${prefix} ${line}`;
   if ('_aws' in parsed) return `${prefix} metric ${pairs(metrics(parsed))}`;
   const { level, message } = parsed;
@@ -41,10 +41,11 @@ export const logLine = (functionName: string, line: string, now = new Date()): s
   return [prefix, level, message, pairs(others)].filter(Boolean).join(' ');
 };
 
-const parse = (line: string): Record<string, unknown> | undefined => {
+/** Parses a structured log line. Returns undefined if the line is not a JSON object. */
+export const parseLogLine = (line: string): Record<string, unknown> | undefined => {
   if (!line.startsWith('{')) return undefined;
   try {
-    return record.safeParse(JSON.parse(line)).data;
+    return jsonObject.safeParse(JSON.parse(line)).data;
   } catch {
     return undefined;
   }

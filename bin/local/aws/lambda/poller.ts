@@ -1,9 +1,9 @@
-import { setTimeout } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '../clock.ts';
 import type { Queue } from '../sqs/queue.ts';
 import type { Receipt } from '../sqs/queued-message.ts';
 import { type EventSourceSettings, processedReceipts, toEvents } from './event-source.ts';
-import type { InvocationResult } from './pool.ts';
+import type { InvocationResult } from './sandbox-pool.ts';
 
 /** Options of a poller. */
 export type PollerOptions = {
@@ -14,7 +14,7 @@ export type PollerOptions = {
   invoke: (event: string) => Promise<InvocationResult>;
 };
 
-/** The delay after a queue rejects a receive because too many messages are in flight. */
+/** The delay before the next receive after a queue rejects one because too many messages are in flight. */
 const OVER_LIMIT_DELAY_MS = 1000;
 
 /** Lambda starts with five concurrent batches and, while messages remain, adds five per second (300 per minute). */
@@ -41,7 +41,7 @@ export const poll = async ({ source, queue, clock, invoke }: PollerOptions, sign
   };
   while (!signal.aborted) {
     while (!signal.aborted && running.size > 0 && running.size >= maxRunning()) {
-      await Promise.race([...running, setTimeout(1000 / BATCHES_PER_SECOND, undefined, { ref: false })]);
+      await Promise.race([...running, sleep(1000 / BATCHES_PER_SECOND, undefined, { ref: false })]);
     }
     for (const { event, receipts } of toEvents(await receiveBatch({ source, queue, clock }, signal), source.queueArn)) {
       if (running.size === 0) busySinceMs = performance.now();
@@ -56,9 +56,9 @@ const receiveBatch = async (
   { source, queue, clock }: Pick<PollerOptions, 'source' | 'queue' | 'clock'>,
   signal: AbortSignal,
 ): Promise<Receipt[]> => {
-  const afterDelay = () => setTimeout<Receipt[]>(OVER_LIMIT_DELAY_MS, [], { ref: false });
+  const noMessages = () => sleep<Receipt[]>(OVER_LIMIT_DELAY_MS, [], { ref: false });
   const receive = (maxMessages: number, waitSeconds: number) =>
-    queue.receive({ maxMessages, waitSeconds, signal }).catch(afterDelay);
+    queue.receive({ maxMessages, waitSeconds, signal }).catch(noMessages);
   // Lambda polls repeatedly; one endless poll gets the same messages and does not depend on the clock.
   const batch = await receive(source.batchSize, Number.POSITIVE_INFINITY);
   const windowEndsMs = clock.now() + source.windowSeconds * 1000;

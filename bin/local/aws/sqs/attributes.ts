@@ -6,7 +6,7 @@ import {
   type QueuedMessage,
   type Receipt,
 } from './queued-message.ts';
-import type { ReceiveMessage } from './requests.ts';
+import type { ReceiveMessageRequest } from './requests.ts';
 
 /** Counts since the queue was created: the sums of its CloudWatch metrics. */
 export type QueueTotals = {
@@ -77,7 +77,7 @@ export const systemAttributes = (message: QueuedMessage): Record<string, string>
 });
 
 /** Returns a message as `ReceiveMessage` does, with the requested attributes only. */
-export const receivedMessage = ({ message, handle }: Receipt, request: ReceiveMessage): object => {
+export const receivedMessage = ({ message, handle }: Receipt, request: ReceiveMessageRequest): object => {
   const requested = new Set([...request.AttributeNames, ...request.MessageSystemAttributeNames]);
   const system = Object.entries(systemAttributes(message)).filter(
     ([name]) => requested.has('All') || requested.has(name),

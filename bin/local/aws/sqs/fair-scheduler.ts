@@ -29,7 +29,7 @@ export class FairScheduler {
     this.#tenantsWith(tenant.inFlight).add(tenant);
   }
 
-  /** Changes the number of messages in flight of the message's tenant. */
+  /** Adds `change` to the number of messages in flight of the message's tenant. */
   countInFlight(message: QueuedMessage, change: number): void {
     if (change === 0) return;
     const tenant = this.#tenant(message);
@@ -91,7 +91,7 @@ export class FairScheduler {
 const tenantId = ({ id, groupId }: QueuedMessage): string =>
   groupId === undefined ? `message ${id}` : `group ${groupId}`;
 
-/** Skips messages that were deleted or expired while they waited. Returns whether a visible message is left. */
+/** Skips messages that were deleted or expired while they waited. Returns whether a visible message remains. */
 const skipRemoved = (tenant: Tenant): boolean => {
   while (tenant.head < tenant.waiting.length && tenant.waiting[tenant.head]?.state !== 'visible') tenant.head += 1;
   if (tenant.head >= COMPACT_AT && tenant.head * 2 >= tenant.waiting.length) {

@@ -90,7 +90,7 @@ export class Queue {
     return ageOfOldestMessageSeconds(this.#messages.values(), this.#clock.now());
   }
 
-  /** The number of receives that wait for a message. */
+  /** The number of long polls that are waiting for a message. */
   get pendingReceives(): number {
     return this.#waiters.length;
   }
@@ -308,7 +308,7 @@ export class Queue {
     message.state = state;
   }
 
-  /** Serves waiting receives in a microtask, so that a message batch is received as a batch. */
+  /** Serves waiting receives in a microtask, so that messages sent in one batch are received together. */
   #scheduleServing(): void {
     if (this.#isServingScheduled || this.#waiters.length === 0) return;
     this.#isServingScheduled = true;

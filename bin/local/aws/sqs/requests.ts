@@ -48,7 +48,7 @@ const receiveMessage = queueUrl.extend({
   MessageAttributeNames: z.array(z.string()).default([]),
 });
 /** A request to receive messages. */
-export type ReceiveMessage = z.infer<typeof receiveMessage>;
+export type ReceiveMessageRequest = z.infer<typeof receiveMessage>;
 
 /** The request of each action. */
 export const requests = {

@@ -120,7 +120,7 @@ describe('the local CloudWatch', () => {
     expect(cloudWatch.firing).toEqual(['Age']);
   });
 
-  it('extracts metrics from logs, ignores other lines and rejects metrics that CloudWatch would drop', () => {
+  it('extracts metrics from log lines, ignores other lines and rejects metrics that AWS would drop', () => {
     const directive = { Namespace: 'N', Dimensions: [[]], Metrics: [{ Name: 'failed' }] };
     const line = { _aws: { Timestamp: 1, CloudWatchMetrics: [directive] } };
     for (const text of ['START', '{"level":"INFO"}', '{broken', JSON.stringify({ ...line, failed: 2 })]) {

@@ -24,8 +24,8 @@ const line = (rest: Record<string, unknown>, Dimensions = [['service', 'type']])
 
 const metric = (name: string, dimensions: Record<string, string>) => ({ namespace: 'N', name, dimensions });
 
-describe('a log line in the embedded metric format', () => {
-  it('contains each value of each metric for each set of dimensions', () => {
+describe('a log line', () => {
+  it('yields a measurement for each value of each metric and each dimension set', () => {
     const both = { service: 's', type: 'sms' };
     expect(embeddedMeasurements(line({}, [['service', 'type'], ['service']]))).toEqual([
       { metric: metric('count', both), value: 3, timestampMs: 5 },
@@ -37,7 +37,7 @@ describe('a log line in the embedded metric format', () => {
     ]);
   });
 
-  it('contains no measurements without the _aws directive', () => {
+  it('yields no measurements without an _aws member', () => {
     expect(embeddedMeasurements({ level: 'INFO', count: 3 })).toEqual([]);
   });
 

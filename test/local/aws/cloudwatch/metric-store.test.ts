@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { maxConcurrency } from '../../../../bin/local/aws/cloudwatch/concurrency.ts';
+import { peakConcurrency } from '../../../../bin/local/aws/cloudwatch/concurrency.ts';
 import { MetricStore, MINUTE_MS } from '../../../../bin/local/aws/cloudwatch/metric-store.ts';
 
 const metric = { namespace: 'N', name: 'm', dimensions: { a: '1', b: '2' } };
@@ -46,12 +46,12 @@ describe('the statistics of a metric', () => {
 describe('the concurrency of invocations', () => {
   it('is the maximum number of overlapping invocations', () => {
     expect(
-      maxConcurrency([
+      peakConcurrency([
         { startMs: 0, endMs: 10 },
         { startMs: 5, endMs: 15 },
         { startMs: 10, endMs: 20 },
       ]),
     ).toBe(2);
-    expect(maxConcurrency([])).toBe(0);
+    expect(peakConcurrency([])).toBe(0);
   });
 });

@@ -85,7 +85,7 @@ describe('the write capacity of a partition key value', () => {
     await get('a');
   });
 
-  it('is enforced with the reason and table of an on-demand table', async () => {
+  it('is enforced by a ThrottlingException with the reason and the ARN of the table', async () => {
     await timesUntilThrottled(() => put('a', 'a', 300));
     await expect(put('a', 'a', 1)).rejects.toMatchObject({
       name: 'ThrottlingException',

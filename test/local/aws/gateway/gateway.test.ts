@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { RequestReport } from '../../../../bin/local/aws/gateway/gateway.ts';
 import { createGateway } from '../../../../bin/local/aws/gateway/gateway.ts';
 import { close, listen, origin } from '../../../../bin/local/aws/http.ts';
-import type { InvocationResult } from '../../../../bin/local/aws/lambda/pool.ts';
+import type { InvocationResult } from '../../../../bin/local/aws/lambda/sandbox-pool.ts';
 import { parseRaw, sendRaw } from '../support/raw-http.ts';
 
 const success = (returned: unknown): InvocationResult => ({
@@ -52,7 +52,7 @@ beforeEach(() => {
 
 /** Returns the event that the function received. */
 const eventOf = async (path: string, init?: RequestInit): Promise<unknown> => (await fetch(base + path, init)).json();
-/** Returns the route of a request. */
+/** Returns the key of the route that a request matches. */
 const routeOf = (path: string, method = 'GET') =>
   new Promise<string>((resolve, reject) => {
     const clientRequest = request(base + path, { method }, (response) => {
@@ -326,7 +326,7 @@ describe('the report of a request', () => {
     ]);
   });
 
-  it('contains the latency of the function', async () => {
+  it('includes the run time of the function in the latency', async () => {
     invoke = (functionName) => new Promise((resolve) => setTimeout(() => resolve(success(functionName)), 40));
     const [report] = await reportOf('/things');
     expect(report?.latencyMs).toBeGreaterThanOrEqual(35);

@@ -6,7 +6,7 @@ import {
   toEvents,
 } from '../../../../bin/local/aws/lambda/event-source.ts';
 import { poll } from '../../../../bin/local/aws/lambda/poller.ts';
-import type { InvocationResult } from '../../../../bin/local/aws/lambda/pool.ts';
+import type { InvocationResult } from '../../../../bin/local/aws/lambda/sandbox-pool.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { message, queueOf, queueWithDeadLetters } from '../support/queues.ts';
 
@@ -180,7 +180,7 @@ describe('polling', () => {
     await polling;
   });
 
-  it('fills a batch until it is full or its batching window ends', async () => {
+  it('gathers messages until the batch is full or its batching window ends', async () => {
     const controller = new AbortController();
     const clock = new ManualClock();
     const queue = queueOf(clock);
@@ -273,7 +273,7 @@ describe('polling', () => {
       await stop();
     });
 
-    it('returns a message when its changed visibility timeout expires during the invocation', async () => {
+    it('returns a message during its invocation if the function shortened its visibility timeout', async () => {
       const { clock, queue, invocations, stop } = start(180);
       queue.send(message('a'));
       await turns();

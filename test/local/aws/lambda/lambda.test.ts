@@ -217,7 +217,7 @@ describe('a sandbox', () => {
       { errorType: 'Sandbox.Timedout', errorMessage: expect.stringContaining('Task timed out after 1.00 seconds') },
     ],
     ['return too much', { errorType: 'Function.ResponseSizeTooLarge' }],
-  ])('fails its invocation and is replaced after: %s', async (how, error) => {
+  ])('fails one invocation, and the next succeeds: %s', async (how, error) => {
     const [failure, next] = await Promise.all([invoke('fail', { how }), invoke('fail', { how: 'done' })]);
     expect(failure).toMatchObject({ failed: true, returned: error });
     expect(next).toEqual({ failed: false, returned: 'done' });
@@ -273,8 +273,8 @@ describe('a sandbox between invocations', () => {
   });
 });
 
-describe('the memory of a function', () => {
-  it.each(['objects', 'arrays', 'buffers'])('is enforced for %s per sandbox', async (how) => {
+describe('the memory limit of a function', () => {
+  it.each(['objects', 'arrays', 'buffers'])('is enforced per sandbox: %s', async (how) => {
     const { failed, returned } = await invoke('consume', { how });
     expect({ failed, returned }).toMatchObject({
       failed: true,

@@ -18,7 +18,7 @@ describe('message groups', () => {
     expect(await receiveBodies(queue)).toEqual(['a0', 'b0', 'a1', 'b1', 'a2', 'b2']);
   });
 
-  it('no longer count messages in flight that are deleted', async () => {
+  it('no longer count a message in flight once it is deleted', async () => {
     const queue = queueOf(new ManualClock());
     for (const body of ['a', 'b']) queue.send(message(body, 'busy'));
     const receipts = await queue.receive({ maxMessages: 2 });
@@ -28,7 +28,7 @@ describe('message groups', () => {
     expect(await receiveBodies(queue, 2)).toContain('c');
   });
 
-  it('with 5,000 messages are received in order', async () => {
+  it('are received in order, even with 5,000 messages', async () => {
     const queue = queueOf(new ManualClock());
     for (let n = 0; n < 5000; n += 1) queue.send({ ...message(String(n)), groupId: 'g' }, 0);
     for (let received = 0; received < 5000; received += 10) {
@@ -61,7 +61,7 @@ describe('messages without a group', () => {
     ]);
   });
 
-  it('are received in order, 5,000 of them', async () => {
+  it('are received in order, even 5,000 of them', async () => {
     const queue = queueOf(new ManualClock());
     for (let n = 0; n < 5000; n += 1) queue.send(message(String(n)), 0);
     for (let received = 0; received < 5000; received += 10) {

@@ -31,7 +31,7 @@ beforeEach(() => {
 });
 
 const send = (QueueUrl: string, MessageBody: string) => sqs.send(new SendMessageCommand({ QueueUrl, MessageBody }));
-/** Receives the messages of a queue so often that the last receive moves them to the dead-letter queue. */
+/** Receives the messages of a queue `count` times, each time after their visibility timeouts have expired. */
 const receiveRepeatedly = async (QueueUrl: string, count: number) => {
   for (let index = 0; index < count; index += 1) {
     await sqs.send(new ReceiveMessageCommand({ QueueUrl, MaxNumberOfMessages: 10 }));
@@ -43,7 +43,7 @@ const deadLetter = async (body: string) => {
   await receiveRepeatedly(QueueUrl, 3);
 };
 
-describe('move tasks', () => {
+describe('a move task', () => {
   const SourceArn = deadLetterQueue.settings.arn;
 
   it('returns dead letters to their source queue as new messages', async () => {
@@ -57,7 +57,7 @@ describe('move tasks', () => {
     expect(Results).toMatchObject([{ Status: 'COMPLETED', ApproximateNumberOfMessagesMoved: 1 }]);
   });
 
-  it('limits the rate to MaxNumberOfMessagesPerSecond', async () => {
+  it('moves at most MaxNumberOfMessagesPerSecond, and is the only task of its source', async () => {
     for (const body of ['a', 'b', 'c']) await send(DeadLetterUrl, body);
     const task = { SourceArn, DestinationArn: queue.settings.arn, MaxNumberOfMessagesPerSecond: 2 };
     await sqs.send(new StartMessageMoveTaskCommand(task));
@@ -77,7 +77,7 @@ describe('move tasks', () => {
     expect(deadLetterQueue.messages).toHaveLength(1);
   });
 
-  it('rejects a source that is not a dead-letter queue', async () => {
+  it('cannot have a source that is not a dead-letter queue', async () => {
     const start = new StartMessageMoveTaskCommand({ SourceArn: queue.settings.arn });
     await expect(sqs.send(start)).rejects.toMatchObject({
       name: 'InvalidParameterValue',
@@ -104,7 +104,7 @@ describe('move tasks', () => {
     ['a source that does not exist', { SourceArn: `${SourceArn}-none` }, 'ResourceNotFoundException'],
     ['a destination that does not exist', { DestinationArn: `${SourceArn}-none` }, 'ResourceNotFoundException'],
     ['the source as destination', { DestinationArn: SourceArn }, 'InvalidParameterValue'],
-  ])('rejects %s', async (_, changes, name) => {
+  ])('cannot have %s', async (_, changes, name) => {
     const start = new StartMessageMoveTaskCommand({ SourceArn, ...changes });
     await expect(sqs.send(start)).rejects.toMatchObject({ name });
   });

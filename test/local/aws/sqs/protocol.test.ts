@@ -157,13 +157,13 @@ describe('message validation', () => {
     await expect(receive('/000000000000/other')).rejects.toBeInstanceOf(QueueDoesNotExist);
   });
 
-  it('returns an error that names an unsupported action', async () => {
+  it('returns an error that names the unsupported action', async () => {
     const command = new SetQueueAttributesCommand({ QueueUrl, Attributes: {} });
     await expect(sqs.send(command)).rejects.toThrow('The local SQS does not support the action SetQueueAttributes.');
   });
 });
 
-describe('batches', () => {
+describe('a batch', () => {
   it('rejects invalid entries and accepts the others', async () => {
     const { Successful = [], Failed = [] } = await sendBatch([
       { Id: 'good', MessageBody: 'a' },
@@ -201,12 +201,12 @@ describe('batches', () => {
       ],
       'BatchRequestTooLong',
     ],
-  ])('rejects a batch with %s', async (_, entries, name) => {
+  ])('is rejected with %s', async (_, entries, name) => {
     await expect(sendBatch(entries)).rejects.toMatchObject({ name });
     expect(queue.messages).toEqual([]);
   });
 
-  it('deletes and changes the visibility of each entry separately', async () => {
+  it('deletes messages and changes their visibility independently of each other', async () => {
     await sendBatch(['a', 'b', 'c'].map((Id) => ({ Id, MessageBody: Id })));
     const [a, b, c] = await receive(QueueUrl);
     const deleted = await sqs.send(
@@ -238,7 +238,9 @@ describe('batches', () => {
       ['long', 'InvalidParameterValue'],
     ]);
   });
+});
 
+describe('ChangeMessageVisibility', () => {
   it('returns MessageNotInflight for a visible message', async () => {
     await send('a');
     const [message] = await receive(QueueUrl);
@@ -252,8 +254,8 @@ describe('batches', () => {
   });
 });
 
-describe('queues', () => {
-  it('return their URLs, settings and message counts', async () => {
+describe('a queue', () => {
+  it('returns its URL, settings and message counts, and is listed and purged', async () => {
     await sendBatch([
       { Id: 'a', MessageBody: 'a' },
       { Id: 'b', MessageBody: 'b' },

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { ManualClock } from '../support/manual-clock.ts';
 import { message, queueOf, queueWithDeadLetters, receiveBodies, receiveOne } from '../support/queues.ts';
 
-describe('visibility', () => {
-  it('hides a received message until its visibility timeout expires', async () => {
+describe('a received message', () => {
+  it('is hidden until its visibility timeout expires', async () => {
     const clock = new ManualClock();
     const queue = queueOf(clock, { visibilitySeconds: 30 });
     queue.send(message('a'));
@@ -14,7 +14,7 @@ describe('visibility', () => {
     expect(await receiveBodies(queue)).toEqual(['a']);
   });
 
-  it('counts receives and records the time of the first', async () => {
+  it('has its receive count and the time of its first receive', async () => {
     const clock = new ManualClock();
     const queue = queueOf(clock);
     queue.send(message('a'));
@@ -25,7 +25,7 @@ describe('visibility', () => {
     expect(second.message).toMatchObject({ receiveCount: 2, firstReceivedAtMs: start });
   });
 
-  it('extends and ends a visibility timeout on request', async () => {
+  it('is hidden longer or shown immediately when its visibility timeout is changed', async () => {
     const clock = new ManualClock();
     const queue = queueOf(clock);
     queue.send(message('a'));
@@ -37,7 +37,7 @@ describe('visibility', () => {
     expect(await receiveBodies(queue)).toEqual(['a']);
   });
 
-  it('rejects a visibility change of a message that is visible or deleted', async () => {
+  it('cannot change its visibility timeout once it is visible or deleted', async () => {
     const clock = new ManualClock();
     const queue = queueOf(clock);
     queue.send(message('a'));
@@ -49,8 +49,8 @@ describe('visibility', () => {
   });
 });
 
-describe('deletion', () => {
-  it('succeeds for a message that is already deleted', async () => {
+describe('deleting a message', () => {
+  it('succeeds if the message is already deleted', async () => {
     const queue = queueOf(new ManualClock());
     queue.send(message('a'));
     const { handle } = await receiveOne(queue);
@@ -58,7 +58,7 @@ describe('deletion', () => {
     expect(() => queue.delete(handle)).not.toThrow();
   });
 
-  it('works after the visibility timeout if the message was not received again', async () => {
+  it('succeeds after the visibility timeout if the message was not received again', async () => {
     const clock = new ManualClock();
     const queue = queueOf(clock);
     queue.send(message('a'));
@@ -80,7 +80,7 @@ describe('deletion', () => {
     expect(await receiveBodies(queue)).toEqual(['a']);
   });
 
-  it('rejects invalid receipt handles and those of another queue', async () => {
+  it('fails with an invalid receipt handle or one of another queue', async () => {
     const clock = new ManualClock();
     const other = queueOf(clock, { name: 'other' });
     other.send(message('a'));
@@ -91,8 +91,8 @@ describe('deletion', () => {
   });
 });
 
-describe('delay and retention', () => {
-  it('shows a delayed message when its delay ends; its delay overrides that of the queue', async () => {
+describe('a queue with a delay or a retention period', () => {
+  it('hides a message for its own delay or, by default, for that of the queue', async () => {
     const clock = new ManualClock();
     const queue = queueOf(clock, { delaySeconds: 60 });
     queue.send(message('queue delay'));
@@ -105,7 +105,7 @@ describe('delay and retention', () => {
     expect(await receiveBodies(queue)).toContain('queue delay');
   });
 
-  it('removes a message when its retention period ends, in any state', async () => {
+  it('removes a message in any state when the retention period ends', async () => {
     const clock = new ManualClock();
     const queue = queueOf(clock, { retentionSeconds: 60, visibilitySeconds: 1000 });
     queue.send(message('in flight'));
@@ -119,7 +119,7 @@ describe('delay and retention', () => {
   });
 });
 
-describe('redrive', () => {
+describe('a queue with a redrive policy', () => {
   it('moves a message at maxReceiveCount with its id, age and receive count', async () => {
     const { clock, queue, deadLetterQueue } = queueWithDeadLetters(2);
     const id = queue.send(message('a', 'tenant'));
@@ -136,7 +136,7 @@ describe('redrive', () => {
     expect(await receiveBodies(deadLetterQueue)).toEqual(['a']);
   });
 
-  it('counts the retention period of a dead letter from its first send', async () => {
+  it('counts the retention period of a dead letter from its original send time', async () => {
     const { clock, queue, deadLetterQueue } = queueWithDeadLetters(1);
     queue.send(message('a'));
     await receiveOne(queue);
@@ -158,7 +158,7 @@ describe('redrive', () => {
   });
 });
 
-describe('long polling', () => {
+describe('a long poll', () => {
   it('returns as soon as a message is visible', async () => {
     const queue = queueOf(new ManualClock());
     const received = queue.receive({ maxMessages: 10, waitSeconds: 20 });
@@ -166,7 +166,7 @@ describe('long polling', () => {
     expect(await received).toHaveLength(1);
   });
 
-  it('returns messages that were sent together to one receiver', async () => {
+  it('returns messages sent together in one response', async () => {
     const queue = queueOf(new ManualClock());
     const received = queue.receive({ maxMessages: 10, waitSeconds: 20 });
     for (const body of ['a', 'b', 'c']) queue.send(message(body));
@@ -180,7 +180,7 @@ describe('long polling', () => {
     expect(await received).toEqual([]);
   });
 
-  it('returns no messages to an aborted receive', async () => {
+  it('returns no messages once it is aborted', async () => {
     const queue = queueOf(new ManualClock());
     const controller = new AbortController();
     const received = queue.receive({ maxMessages: 10, waitSeconds: 20, signal: controller.signal });
@@ -190,7 +190,7 @@ describe('long polling', () => {
     expect(queue.counts.visible).toBe(1);
   });
 
-  it('serves waiting receives in their order of arrival', async () => {
+  it('is served before later ones', async () => {
     const queue = queueOf(new ManualClock());
     const first = queue.receive({ maxMessages: 1, waitSeconds: 20 });
     const second = queue.receive({ maxMessages: 1, waitSeconds: 20 });
@@ -214,8 +214,8 @@ describe('long polling', () => {
   });
 });
 
-describe('queues', () => {
-  it('deliver duplicates on request, both of which can be deleted', async () => {
+describe('a queue', () => {
+  it('delivers duplicates if a test enables them, and deletes by the newest handle only', async () => {
     const clock = new ManualClock();
     const queue = queueOf(clock, {}, { duplicateReceives: 0.3, random: () => 0.1 });
     queue.send(message('a'));
@@ -228,14 +228,14 @@ describe('queues', () => {
     expect(queue.messages).toHaveLength(0);
   });
 
-  it('reject receives while 120,000 messages are in flight', async () => {
+  it('rejects receives while 120,000 messages are in flight', async () => {
     const queue = queueOf({ now: Date.now, after: () => () => {} });
     for (let n = 0; n < 120_001; n += 1) queue.send(message('a'));
     expect(await receiveBodies(queue, 120_000)).toHaveLength(120_000);
     await expect(queue.receive({ maxMessages: 1 })).rejects.toThrow('Too many messages in flight');
   });
 
-  it('delete all messages when purged', async () => {
+  it('deletes all messages when purged', async () => {
     const queue = queueOf(new ManualClock());
     queue.send(message('a'));
     queue.send(message('b'), 100);

@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 
-/** Sends raw bytes and returns the response, which ends when the server closes the connection or `until` arrives. */
+/** Sends raw bytes and returns everything received until the server closes the connection or sends `until`. */
 export const sendRaw = (url: string, bytes: string, until?: string): Promise<string> => {
   const { hostname, port } = new URL(url);
   return new Promise((resolve, reject) => {

@@ -17,7 +17,7 @@ export type TimedInvocationResult = InvocationResult & {
 };
 
 /** Options of a pool. */
-export type PoolOptions = SandboxOptions & {
+export type SandboxPoolOptions = SandboxOptions & {
   /** The maximum number of sandboxes; further invocations wait. */
   size: number;
   timeoutSeconds: number;
@@ -50,14 +50,14 @@ const INIT_TIMEOUT_SECONDS = 10;
  * The sandboxes of one function. They start on demand (a cold start), handle one event at a time and are reused, the
  * most recently used one first. Sandboxes that crash or exceed the timeout are replaced.
  */
-export class Pool {
-  readonly #options: PoolOptions;
+export class SandboxPool {
+  readonly #options: SandboxPoolOptions;
   readonly #idle: Sandbox[] = [];
   readonly #all = new Set<Sandbox>();
   readonly #waiting: Invocation[] = [];
   #isStopped = false;
 
-  constructor(options: PoolOptions) {
+  constructor(options: SandboxPoolOptions) {
     this.#options = options;
   }
 
@@ -126,7 +126,7 @@ export class Pool {
 /** A worker thread and its running invocation. */
 class Sandbox {
   isAlive = true;
-  readonly #options: PoolOptions;
+  readonly #options: SandboxPoolOptions;
   readonly #sandbox: RunningSandbox;
   readonly #onEnd: () => void;
   #isReady = false;
@@ -136,7 +136,7 @@ class Sandbox {
   #timer: NodeJS.Timeout | undefined;
   #endMemoryWatch: () => void = () => {};
 
-  constructor(options: PoolOptions, onEnd: () => void) {
+  constructor(options: SandboxPoolOptions, onEnd: () => void) {
     this.#options = options;
     this.#onEnd = onEnd;
     this.#sandbox = startSandbox(options);
