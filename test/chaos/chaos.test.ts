@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { runChaos } from './chaos.ts';
 
 describe('a short chaos run', () => {
-  it('loses no delivery, and duplicates one only if a worker is killed between send and record', async () => {
+  it('loses no delivery, and duplicates one only if a worker is killed between send and record or a send times out', async () => {
     const result = await runChaos({ events: 60, tenants: 3, seed: 20 });
     for (const row of result.rows) expect(row).toMatchObject({ lost: 0, duplicated: 0 });
     // More if dispatch is killed after it dead-letters one, or SQS delivers one twice.

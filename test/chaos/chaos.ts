@@ -13,6 +13,7 @@ import { connectPipeline } from '../support/pipeline.ts';
 import { addressesOf } from '../support/running-stack.ts';
 import { type AwsFaultCounts, startAwsFaults } from './aws-faults.ts';
 import { openDestinations, type Receipt } from './destinations.ts';
+import { duplicateCause, MAX_ARRIVAL_DELAY_MS } from './duplicates.ts';
 import { type ChaosTarget, createTargets, numberedEvent, receiptsInInbox } from './targets.ts';
 
 /** The size of a run, and the seed of its random numbers. */
@@ -32,6 +33,8 @@ export type ChaosRow = {
   lost: number;
   /** Delivered twice because a worker was killed between send and record. */
   duplicatedByKill: number;
+  /** Delivered twice because the sender received no response to the first send within its timeout. */
+  duplicatedByTimeout: number;
   /** Delivered twice for another reason. */
   duplicated: number;
 };
@@ -63,8 +66,6 @@ const seededRandom = (seed: number) => {
 
 /** How far to advance the clock of the stack when no function is running. */
 const ADVANCE_MS = 30_000;
-/** A request that a worker sent before it was killed may arrive within this time. */
-const IN_TRANSIT_MS = 5_000;
 
 const storedRecord = z.object({
   pk: z.string(),
@@ -73,14 +74,11 @@ const storedRecord = z.object({
   attempts: z.array(z.object({ timestamp_ms: z.number(), duration_ms: z.number(), result: z.string() })),
 });
 
-type StoredRecord = z.infer<typeof storedRecord>;
-
-/** Returns whether the worker that sent at this time recorded a failed attempt: then it was not killed before the record. */
-const recordedFailure = (sentAtMs: number, attempts: StoredRecord['attempts'] = []): boolean =>
-  attempts.some(
-    ({ timestamp_ms, duration_ms, result }) =>
-      result !== 'delivered' && sentAtMs >= timestamp_ms - 100 && sentAtMs <= timestamp_ms + duration_ms + 100,
-  );
+const DUPLICATE_COLUMNS = {
+  kill: 'duplicatedByKill',
+  timeout: 'duplicatedByTimeout',
+  unexplained: 'duplicated',
+} as const;
 
 const shuffle = <Item>(items: readonly Item[], random: () => number): Item[] =>
   items
@@ -249,6 +247,7 @@ export const runChaos = async ({ events, tenants, seed }: ChaosOptions): Promise
         deadLettered: 0,
         lost: 0,
         duplicatedByKill: 0,
+        duplicatedByTimeout: 0,
         duplicated: 0,
       };
       for (const { event, target } of planned.filter(({ target }) => target.type === type)) {
@@ -271,10 +270,10 @@ export const runChaos = async ({ events, tenants, seed }: ChaosOptions): Promise
         for (let index = 1; index < times.length; index++) {
           const [from = 0, to = 0] = [times[index - 1], times[index]];
           const wasKilled = kills.some(
-            ({ name, atMs }) => name.includes(`send-${type}`) && atMs >= from - IN_TRANSIT_MS && atMs <= to,
+            ({ name, atMs }) => name.includes(`send-${type}`) && atMs >= from - MAX_ARRIVAL_DELAY_MS && atMs <= to,
           );
-          const isExplained = isUnrecorded || (wasKilled && !recordedFailure(toStackTimeMs(from), record?.attempts));
-          row[isExplained ? 'duplicatedByKill' : 'duplicated']++;
+          const cause = isUnrecorded ? 'kill' : duplicateCause(toStackTimeMs(from), record?.attempts ?? [], wasKilled);
+          row[DUPLICATE_COLUMNS[cause]]++;
         }
       }
       return row;

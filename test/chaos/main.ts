@@ -17,14 +17,16 @@ const add = (left: Counts, right: Counts): Counts => ({
   deadLettered: left.deadLettered + right.deadLettered,
   lost: left.lost + right.lost,
   duplicatedByKill: left.duplicatedByKill + right.duplicatedByKill,
+  duplicatedByTimeout: left.duplicatedByTimeout + right.duplicatedByTimeout,
   duplicated: left.duplicated + right.duplicated,
 });
 
 /** The column headings of BENCHMARKS.md#chaos. */
-const labeled = ({ deadLettered, duplicatedByKill, duplicated, ...counts }: Counts) => ({
+const labeled = ({ deadLettered, duplicatedByKill, duplicatedByTimeout, duplicated, ...counts }: Counts) => ({
   ...counts,
   'dead-lettered': deadLettered,
   'duplicated by a kill': duplicatedByKill,
+  'duplicated by a timeout': duplicatedByTimeout,
   'duplicated otherwise': duplicated,
 });
 
