@@ -107,7 +107,7 @@ const countIncidentsLeftOpen = (planned: readonly Planned[], receipts: readonly 
 
 /** Returns all delivery records by `<pk> <sk>`. */
 const readRecords = async ({ documents, table }: ReturnType<typeof connectApi>) => {
-  const records = new Map<string, StoredRecord>();
+  const records = new Map<string, z.infer<typeof storedRecord>>();
   const pages = paginateScan({ client: documents }, { TableName: table('Deliveries'), ConsistentRead: true });
   for await (const { Items = [] } of pages) {
     for (const item of Items) {
