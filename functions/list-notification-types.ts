@@ -10,7 +10,7 @@ import { environments } from '../shared/environment.ts';
 
 const environment = environments['list-notification-types'].parse(process.env);
 
-/** GET /notification_types: 200 with a page of the types, sorted by id. */
+/** GET /notification_types: 200 with a page of the types, sorted by ID. */
 export const handler = endpoint(
   'list-notification-types',
   tokenAuthentication(createDocumentClient(), environment),

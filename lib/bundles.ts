@@ -60,7 +60,7 @@ const buildOnce = () => {
 /**
  * Bundles all functions into `<directory>/<name>/index.js`.
  *
- * @returns a function that gives the directory of a bundle
+ * @returns a function that returns the directory of a bundle
  */
 export const bundleFunctions = (directory: string): ((name: FunctionName) => string) => {
   for (const { path, contents } of buildOnce().outputFiles) {

@@ -15,7 +15,7 @@ export const hasDomain = (settings: Settings): settings is DomainSettings =>
 
 /**
  * The custom domain of the API, with an optional base path. The settings name the hosted zone by ID and name, so
- * synthesis looks up nothing.
+ * synthesis needs no lookups.
  */
 export class CustomDomain extends Construct {
   /** The URL of the API, without a trailing slash. */

@@ -102,24 +102,7 @@ export class Delivery extends Construct {
     for (const account of settings.producerAccounts) {
       this.alarmEvents.queue.grantSendMessages(new AccountPrincipal(account));
     }
-    const dispatch = new ServiceFunction(
-      this,
-      'dispatch-alarm-events',
-      defaults,
-      storage.notifications
-        .access('BatchGetItem')
-        .and(sendAccess(notificationTypeIds))
-        .and(this.alarmEvents.consumerAccess())
-        .and(
-          new ResourceAccess({ ALARM_EVENTS_QUEUE: this.alarmEvents.queue.queueUrl }, [
-            // A large plan continues in another message (DECISIONS.md#dispatch-in-passes).
-            new PolicyStatement({ actions: ['sqs:SendMessage'], resources: [this.alarmEvents.queue.queueArn] }),
-          ]),
-        ),
-      { sendsToItself: true },
-    );
-    this.dispatch = dispatch.lambda;
-    this.alarmEvents.addConsumer(dispatch.lambda, settings.dispatchConcurrency);
+    this.dispatch = this.#createDispatch(defaults, storage, sendAccess(notificationTypeIds));
 
     const senderAccess = this.#senderAccess(defaults, storage, resources);
     this.#senderFunctions = new PerType((type) => {
@@ -141,6 +124,32 @@ export class Delivery extends Construct {
       queue: queues.of(type),
       lambda: this.#senderFunctions.of(type).lambda,
     }));
+  }
+
+  /** Creates the dispatch function, which consumes the queue of alarm events. */
+  #createDispatch(
+    defaults: FunctionDefaults,
+    storage: Storage,
+    sendAccess: ResourceAccess<{ SENDER_QUEUES: string }>,
+  ): LambdaFunction {
+    const dispatch = new ServiceFunction(
+      this,
+      'dispatch-alarm-events',
+      defaults,
+      storage.notifications
+        .access('BatchGetItem')
+        .and(sendAccess)
+        .and(this.alarmEvents.consumerAccess())
+        .and(
+          new ResourceAccess({ ALARM_EVENTS_QUEUE: this.alarmEvents.queue.queueUrl }, [
+            // A large plan continues in another message (DECISIONS.md#dispatch-in-passes).
+            new PolicyStatement({ actions: ['sqs:SendMessage'], resources: [this.alarmEvents.queue.queueArn] }),
+          ]),
+        ),
+      { sendsToItself: true },
+    );
+    this.alarmEvents.addConsumer(dispatch.lambda, defaults.settings.dispatchConcurrency);
+    return dispatch.lambda;
   }
 
   /** Returns the access of each type's sender, except for queues. The compiler requires an entry for every type. */

@@ -4,8 +4,8 @@ import { Construct } from 'constructs';
 import type { Settings } from './settings.ts';
 
 /**
- * The SES identity of the sender's domain (setting `emailIdentity`). SES verifies it when the DNS has the records in
- * the outputs.
+ * The SES identity of the sender's domain (setting `emailIdentity`). SES verifies it once DNS contains the records
+ * in the outputs.
  */
 export class EmailIdentity extends Construct {
   constructor(scope: Construct, id: string, { emailFrom }: Settings) {

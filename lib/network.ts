@@ -12,7 +12,7 @@ import { CfnFunction, type Function as LambdaFunction } from 'aws-cdk-lib/aws-la
 import { Construct } from 'constructs';
 import type { Settings } from './settings.ts';
 
-/** Each availability zone has its own NAT gateway, so that the failure of one zone does not affect the other. */
+/** Two availability zones, each with its own NAT gateway, so that the failure of one does not affect the other. */
 const ZONES = ['1', '2'] as const;
 
 /**

@@ -9,7 +9,7 @@ import { Email } from './email.ts';
 import { EmailEvents } from './email-events.ts';
 import { EmailIdentity } from './email-identity.ts';
 import { ManagedTopic } from './managed-topic.ts';
-import { Monitoring } from './monitoring.ts';
+import { type MonitoredResources, Monitoring } from './monitoring.ts';
 import { Network } from './network.ts';
 import { PLACEHOLDER_SENDER, type Settings } from './settings.ts';
 import { Storage } from './storage.ts';
@@ -35,54 +35,65 @@ export class NotificationsStack extends Stack {
     const emailEvents = new EmailEvents(this, 'EmailEvents', defaults, storage, email, crashedQueue);
     const monitoring = new Monitoring(this, 'Monitoring', settings, { api, delivery, emailEvents });
 
-    const output = (name: string, value: string, description: string) =>
-      new CfnOutput(this, name, { value, description });
-    output('BaseUrl', api.baseUrl, 'Base URL of the API');
-    output('AlarmEventsQueueUrl', delivery.alarmEvents.queue.queueUrl, 'URL of the queue for alarm events');
-    output(
-      'AlarmEventsQueueArn',
-      delivery.alarmEvents.queue.queueArn,
-      'ARN of the queue for alarm events, for IAM policies of producers',
-    );
-    output(
-      'ManagedTopicArn',
-      managedTopic.topic.topicArn,
-      'SNS topic for notifications of type managed. Subscribe operators to it.',
-    );
-    output('AlarmsTopicArn', monitoring.topicArn, 'SNS topic for the CloudWatch alarms of the stack');
-    output('Dashboard', monitoring.dashboardName, 'Name of the CloudWatch dashboard');
-    output('TokensTable', storage.tokens.table.tableName, 'DynamoDB table of API tokens, stored as hashes');
-    output(
-      'DeliveriesTable',
-      storage.deliveries.table.tableName,
-      'DynamoDB table of delivery records, kept for 30 days',
-    );
-    output(
-      'AccountsTable',
-      storage.accounts.table.tableName,
-      'DynamoDB table of accounts: technical contacts and webhook credentials',
-    );
-    output('NotificationsTable', storage.notifications.table.tableName, 'DynamoDB table of notifications');
-    output(
-      'QueueUrls',
-      this.toJsonString(queueUrls(delivery, emailEvents)),
-      'URLs of all queues as JSON: work queues, retry queues, dead-letter queues and the crashed queue',
-    );
-
-    if (settings.feedEndpoint === undefined) {
-      Annotations.of(this).addWarningV2(
-        'notifications:feedEndpoint',
-        'Notifications of type atomfeed are not delivered until the setting feedEndpoint is the URL of an AtomPub collection.',
-      );
-    }
-    if (settings.emailFrom === PLACEHOLDER_SENDER) {
-      Annotations.of(this).addWarningV2(
-        'notifications:emailFrom',
-        `Emails are not delivered until the setting emailFrom is an address that SES has verified. It is ${PLACEHOLDER_SENDER}.`,
-      );
-    }
+    addOutputs(this, storage, managedTopic, { api, delivery, emailEvents }, monitoring);
+    addWarnings(this, settings);
   }
 }
+
+/** Adds the outputs that operators and the operations CLI need. */
+const addOutputs = (
+  stack: Stack,
+  storage: Storage,
+  managedTopic: ManagedTopic,
+  { api, delivery, emailEvents }: MonitoredResources,
+  monitoring: Monitoring,
+): void => {
+  const output = (name: string, value: string, description: string) =>
+    new CfnOutput(stack, name, { value, description });
+  output('BaseUrl', api.baseUrl, 'Base URL of the API');
+  output('AlarmEventsQueueUrl', delivery.alarmEvents.queue.queueUrl, 'URL of the queue for alarm events');
+  output(
+    'AlarmEventsQueueArn',
+    delivery.alarmEvents.queue.queueArn,
+    'ARN of the queue for alarm events, for IAM policies of producers',
+  );
+  output(
+    'ManagedTopicArn',
+    managedTopic.topic.topicArn,
+    'SNS topic for notifications of type managed. Subscribe operators to it.',
+  );
+  output('AlarmsTopicArn', monitoring.topicArn, 'SNS topic for the CloudWatch alarms of the stack');
+  output('Dashboard', monitoring.dashboardName, 'Name of the CloudWatch dashboard');
+  output('TokensTable', storage.tokens.table.tableName, 'DynamoDB table of API tokens, stored as hashes');
+  output('DeliveriesTable', storage.deliveries.table.tableName, 'DynamoDB table of delivery records, kept for 30 days');
+  output(
+    'AccountsTable',
+    storage.accounts.table.tableName,
+    'DynamoDB table of accounts: technical contacts and webhook credentials',
+  );
+  output('NotificationsTable', storage.notifications.table.tableName, 'DynamoDB table of notifications');
+  output(
+    'QueueUrls',
+    stack.toJsonString(queueUrls(delivery, emailEvents)),
+    'URLs of all queues as JSON: work queues, retry queues, dead-letter queues and the crashed queue',
+  );
+};
+
+/** Warns of settings whose defaults do not deliver. */
+const addWarnings = (stack: Stack, settings: Settings): void => {
+  if (settings.feedEndpoint === undefined) {
+    Annotations.of(stack).addWarningV2(
+      'notifications:feedEndpoint',
+      'Notifications of type atomfeed are not delivered until the setting feedEndpoint is the URL of an AtomPub collection.',
+    );
+  }
+  if (settings.emailFrom === PLACEHOLDER_SENDER) {
+    Annotations.of(stack).addWarningV2(
+      'notifications:emailFrom',
+      `Emails are not delivered until the setting emailFrom is an address that SES has verified. It is ${PLACEHOLDER_SENDER}.`,
+    );
+  }
+};
 
 /** Returns the URLs of all queues: by notification type, and under `alarm-events`, `email-events` and `crashed`. */
 const queueUrls = (

@@ -9,7 +9,7 @@ import type { ServiceMetrics } from './service-metrics.ts';
 /** A typical read takes tens of milliseconds. */
 const SLOW_MS = 2_000;
 
-/** A test takes as long as its destination, up to 15 s, so its latency says nothing about the API. */
+/** A test takes as long as its destination, up to 15 s, so its latency does not measure the API. */
 const isTest = (name: EndpointName): boolean => endpoints[name].permission === 'test';
 
 /** Returns the highest p99 duration among the functions of all operations except tests, in milliseconds. */
@@ -34,7 +34,7 @@ export const apiAlarms = (addAlarm: AddAlarm, api: Api, metrics: ServiceMetrics)
   addAlarm('ApiErrors', {
     metric: new MathExpression({
       // A count, because a rate would hide one failing operation among many requests. A request that DynamoDB throttles
-      // for the tenant's own partition key also returns 503, but is no outage.
+      // for the tenant's own partition key also returns 503, but is not an outage.
       expression: 'IF(FILL(errors, 0) - FILL(throttled, 0) >= 1, 1, 0)',
       usingMetrics: {
         errors: api.httpApi.metricServerError(options),

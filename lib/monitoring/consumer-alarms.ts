@@ -10,7 +10,7 @@ export type Consumer = { name: string; lambda: LambdaFunction; batches: BatchMet
 /** The metric period of all alarms on outages. */
 export const OUTAGE_PERIOD = Duration.minutes(2);
 
-/** A lower percentage of internal errors is no outage; `MessagesAging` covers messages that keep failing. */
+/** A lower percentage of internal errors is not an outage; `MessagesAging` covers messages that keep failing. */
 const INTERNAL_ERROR_PERCENT = 1;
 
 /** Longer than brief AWS failures, which last a minute or two. */

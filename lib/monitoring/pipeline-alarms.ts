@@ -113,7 +113,9 @@ const addDestinationAlarm = (
   });
 };
 
-/** Fires at one message. Missing data keeps the state, because SQS stops reporting metrics of an inactive queue. */
+/**
+ * Fires on a single message. Missing data keeps the state, because SQS stops reporting metrics of an inactive queue.
+ */
 const anyMessage = (queue: Queue) => ({
   metric: queue.metricApproximateNumberOfMessagesVisible(perMinute),
   threshold: 1,

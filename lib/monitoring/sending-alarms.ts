@@ -3,7 +3,7 @@ import { MathExpression } from 'aws-cdk-lib/aws-cloudwatch';
 import type { AddAlarm } from './service-alarm.ts';
 import { awsTypes, type ServiceMetrics } from './service-metrics.ts';
 
-/** A lower percentage of messages that SES or SNS fails is no outage, because retries deliver them. */
+/** If SES or SNS fails a lower percentage of attempts, it is not an outage, because retries deliver the messages. */
 const FAILURE_PERCENT = 1;
 
 /** Adds the alarms on failures, throttling and quotas of SES and SNS, and on daily limits of tenants. */
@@ -21,7 +21,7 @@ export const sendingAlarms = (addAlarm: AddAlarm, metrics: ServiceMetrics): void
       }),
       threshold: 1,
       // A single alert waits ten minutes between its fourth and fifth attempts. The period is one minute, because
-      // CloudWatch evaluates longer periods as sliding windows, which would contain two attempts only at times.
+      // CloudWatch evaluates longer periods as sliding windows, which would only sometimes contain two attempts.
       evaluationPeriods: 16,
       datapointsToAlarm: 2,
       impact: `SES or SNS fails or throttles alerts by ${type}. The service retries them for about 8 hours.`,

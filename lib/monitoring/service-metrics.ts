@@ -81,12 +81,12 @@ export class ServiceMetrics {
     return this.#metric(DELIVERY_LATENCY, { type }, { statistic, label: `${type} ${statistic}` });
   }
 
-  /** Returns the dispatch latency, in milliseconds. */
+  /** Returns the latency of dispatch, in milliseconds. */
   dispatchLatency(statistic: string): Metric {
     return this.#dispatch(DISPATCH_LATENCY, { statistic, label: `dispatch ${statistic}` });
   }
 
-  /** Returns a count of alarm events in the dispatch. */
+  /** Returns a count of alarm events in dispatch. */
   dispatchCount(name: 'events' | 'invalid_events' | 'unknown_notifications'): Metric {
     return this.#dispatch(name, {});
   }

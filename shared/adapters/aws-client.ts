@@ -8,8 +8,8 @@ import { isServerError, isThrottlingError, isTransientError } from '@smithy/core
 const agent = { maxSockets: 128 };
 
 /**
- * The configuration of every AWS client: 1 s to connect and 3 s for a response, so that a stuck dependency costs less than a
- * function's timeout (DECISIONS.md#timeouts).
+ * The configuration of every AWS client: 1 s to connect and 3 s for a response, so that a stuck dependency costs less
+ * than a function's timeout (DECISIONS.md#timeouts).
  */
 export const awsConfig = {
   maxAttempts: 3,
@@ -24,8 +24,9 @@ export const awsConfig = {
 
 /**
  * The configuration of clients whose calls must not be repeated by the SDK: SES, SNS and test invocations don't support
- * idempotency tokens. Each call uses a new connection, since one that was closed while the execution environment was frozen would
- * look like a failed call. Callers must set the request timeout: retrying after a timeout may send a message twice.
+ * idempotency tokens. Each call uses a new connection, since one that was closed while the execution environment was
+ * frozen would look like a failed call. Callers must set the request timeout: retrying after a timeout may send a
+ * message twice.
  */
 export const onceConfig = {
   maxAttempts: 1,
@@ -37,8 +38,8 @@ export const onceConfig = {
 };
 
 /**
- * Creates a DynamoDB document client. Undefined attributes are not written. The SDK's logger middleware is removed: it formats
- * data that must not be logged, and takes 5 % of a sender's CPU time.
+ * Creates a DynamoDB document client. Undefined attributes are not written. The SDK's logger middleware is removed: it
+ * formats data that must not be logged, and takes 5 % of a sender's CPU time.
  */
 export const createDocumentClient = (): DynamoDBDocumentClient => {
   const client = new DynamoDBClient(awsConfig);
@@ -51,7 +52,10 @@ type SdkError = Parameters<typeof isTransientError>[0];
 const isSdkError = (error: unknown): error is SdkError =>
   error instanceof Error && (error.cause === undefined || error.cause instanceof Error);
 
-/** Returns whether AWS throttled a request, failed with a 5xx, or could not be reached, as the AWS SDK classifies errors. */
+/**
+ * Returns whether AWS throttled a request, failed with a 5xx, or could not be reached, as the AWS SDK classifies
+ * errors.
+ */
 export const isDependencyFailure = (error: unknown): boolean =>
   isSdkError(error) && (isThrottlingError(error) || isTransientError(error) || isServerError(error));
 

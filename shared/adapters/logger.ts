@@ -2,8 +2,8 @@ import { Logger } from '@aws-lambda-powertools/logger';
 import { errorCode } from '../domain/error-code.ts';
 
 /**
- * The logger of all functions. Log fields are ids, outcome codes and status numbers, never bodies, recipients, keys, URLs or
- * error messages (DECISIONS.md#what-is-logged).
+ * The logger of all functions. Log fields are IDs, outcome codes and status numbers, never bodies, recipients, keys,
+ * URLs or error messages (DECISIONS.md#what-is-logged).
  */
 export const logger = new Logger({ serviceName: 'notifications' });
 

@@ -4,7 +4,9 @@ import { METRICS_NAMESPACE } from '../domain/delivery-metrics.ts';
 /** Values of a metric per log line. At 100, the limit of EMF, Powertools writes the line and drops its dimensions. */
 const MAX_VALUES = 99;
 
-/** The dimension `service` is the stack name, from the environment of the function: it separates stacks of one account. */
+/**
+ * The dimension `service` is the stack name, from the environment of the function: it separates stacks of one account.
+ */
 const metrics = new Metrics({ namespace: METRICS_NAMESPACE });
 
 /** The result of one batch of a queue consumer. Emitted for every batch, zeros included, so that alarms can recover. */
@@ -24,8 +26,8 @@ const addHealth = ({ handled, internalErrors, oldestUnprocessedSeconds }: BatchH
 };
 
 /**
- * Emits counts, durations in ms and the health of a batch as one log line in CloudWatch embedded metric format (EMF), without an
- * API call. Counts of 0 are omitted. Dimensions must have few values: a type or a function, never a tenant.
+ * Emits counts, durations in ms and the health of a batch as one log line in CloudWatch embedded metric format (EMF),
+ * without an API call. Counts of 0 are omitted. Dimensions must have few values: a type or a function, never a tenant.
  */
 export const count = (
   counts: Readonly<Record<string, number>>,
@@ -50,10 +52,10 @@ export const count = (
 };
 
 /** Returns the age of the oldest message in seconds, from send times in ms since the epoch; 0 for no messages. */
-export const oldestAgeSeconds = (sentAt: readonly number[], now: number): number =>
-  sentAt.length === 0 ? 0 : Math.max(0, Math.round((now - Math.min(...sentAt)) / 1000));
+export const oldestAgeSeconds = (sentAtMs: readonly number[], nowMs: number): number =>
+  sentAtMs.length === 0 ? 0 : Math.max(0, Math.round((nowMs - Math.min(...sentAtMs)) / 1000));
 
-/** Counts the occurrences of each name. */
+/** Returns the number of occurrences of each name. */
 export const tally = (names: readonly string[]): Record<string, number> => {
   const counts: Record<string, number> = {};
   for (const name of names) counts[name] = (counts[name] ?? 0) + 1;

@@ -12,7 +12,9 @@ import type { Clock } from '../domain/clock.ts';
 import { awsConfig } from './aws-client.ts';
 import { errorTrace, logger } from './logger.ts';
 
-/** A message to send. `messageGroupId` is the tenant, so that SQS fair queues limit the effect of its backlog on others. */
+/**
+ * A message to send. `messageGroupId` is the tenant, so that SQS fair queues limit the effect of its backlog on others.
+ */
 export type Message = {
   body: string;
   messageGroupId: string;
@@ -34,15 +36,15 @@ export type OutgoingMessage = { body: () => string; bytes: number; messageGroupI
 export type DelayedMessage = OutgoingMessage & { waitMs: number; lockWait: LockWait };
 
 /** Why a message is dead-lettered, sent as message attributes: the body stays unchanged. */
-export type DeadLetterReason = { reason: FailureReason; cause: FailureCause; attempts: number };
+export type DeadLetterReason = { reason: FailureReason; cause: FailureCause; attemptCount: number };
 
-/** The largest message and the largest batch, attributes included (AWS limit). */
+/** The maximum size of a message and of a batch, attributes included (AWS limit). */
 const MAX_BYTES = 1_048_576;
-/** The most entries of a batch (AWS limit). */
+/** The maximum number of entries in a batch (AWS limit). */
 const MAX_ENTRIES = 10;
 /** Reserved for message attributes and the message group ID. */
 const ATTRIBUTE_BYTES = 1_024;
-/** The longest delay of a message (AWS limit). */
+/** The maximum delay of a message (AWS limit). */
 const MAX_DELAY_SECONDS = 900;
 
 /** Message attribute: when the next attempt is due, for a message that must wait longer than SQS can delay it. */
@@ -58,9 +60,12 @@ const attributeNumber = ({ messageAttributes }: SQSRecord, name: string): number
   Number(messageAttributes[name]?.stringValue) || 0;
 
 /** Returns when the message is due, in ms since the epoch; 0 if it has no due time. */
-export const dueTime = (message: SQSRecord): number => attributeNumber(message, NEXT_ATTEMPT_AT_MS);
+export const dueTimeMs = (message: SQSRecord): number => attributeNumber(message, NEXT_ATTEMPT_AT_MS);
 
-/** Returns how long a message has waited for its incident lock. A redrive may drop the attributes; the count then restarts. */
+/**
+ * Returns how long a message has waited for its incident lock. A redrive may drop the attributes; the count then
+ * restarts.
+ */
 export const lockWait = (message: SQSRecord): LockWait => ({
   waitCount: attributeNumber(message, LOCK_WAIT_COUNT),
   isOlder: attributeNumber(message, NEWER_EVENT_WAITS) > 0,
@@ -93,12 +98,12 @@ export const packBatches = <Message extends OutgoingMessage>(messages: readonly 
   return packed;
 };
 
-/** Batches in flight at the same time, each of up to 1 MiB: they must fit into the memory of a small function. */
+/** The maximum number of concurrent batches, each of up to 1 MiB: they must fit into the memory of a small function. */
 const MAX_CONCURRENT_BATCHES = 8;
 const limitConcurrency = pLimit(MAX_CONCURRENT_BATCHES);
 
 /** Creates the SQS operations of the pipeline. */
-export const createQueues = (client: SQSClient = new SQSClient(awsConfig), now: Clock = Date.now) => {
+export const createQueues = (client: SQSClient = new SQSClient(awsConfig), clock: Clock = Date.now) => {
   const sendBatch = async <Message extends OutgoingMessage>(
     url: string,
     batch: Message[],
@@ -147,13 +152,13 @@ export const createQueues = (client: SQSClient = new SQSClient(awsConfig), now: 
       })),
 
     /**
-     * Sends a message that becomes visible after `waitMs`. SQS delays a message by at most 15 min, so one that waits longer
-     * carries its due time: a consumer that receives it early reschedules it without reading the table.
+     * Sends a message that becomes visible after `waitMs`. SQS delays a message by at most 15 min, so one that waits
+     * longer contains its due time: a consumer that receives it early reschedules it without reading the table.
      */
     async sendDelayed(url: string, { body, messageGroupId, lockWait: wait }: Message, waitMs: number): Promise<void> {
       const seconds = Math.max(Math.ceil(waitMs / 1000), 0);
       const attributes = {
-        ...(seconds > MAX_DELAY_SECONDS && numberAttribute(NEXT_ATTEMPT_AT_MS, Math.ceil(now() + waitMs))),
+        ...(seconds > MAX_DELAY_SECONDS && numberAttribute(NEXT_ATTEMPT_AT_MS, Math.ceil(clock() + waitMs))),
         ...(wait && lockWaitAttributes(wait)),
       };
       await client.send(
@@ -171,14 +176,14 @@ export const createQueues = (client: SQSClient = new SQSClient(awsConfig), now: 
     async sendToDeadLetterQueue(
       url: string,
       { body, messageGroupId }: { body: string; messageGroupId?: string | undefined },
-      { reason, cause, attempts }: DeadLetterReason,
+      { reason, cause, attemptCount }: DeadLetterReason,
     ): Promise<void> {
       const text = (StringValue: string) => ({ DataType: 'String', StringValue });
       const attributes = {
         reason: text(reason),
         cause: text(cause),
-        ...numberAttribute('attempts', attempts),
-        time: text(new Date(now()).toISOString()),
+        ...numberAttribute('attempts', attemptCount),
+        time: text(new Date(clock()).toISOString()),
       };
       // Attributes count toward the size limit, so the largest bodies are sent without them.
       const fits = Buffer.byteLength(body) + ATTRIBUTE_BYTES <= MAX_BYTES;
@@ -192,13 +197,16 @@ export const createQueues = (client: SQSClient = new SQSClient(awsConfig), now: 
       );
     },
 
-    /** Returns a received message to its queue after a number of seconds. The caller must also report it as a batch item failure. */
-    async changeVisibility(url: string, { receiptHandle }: SQSRecord, timeoutSeconds: number): Promise<void> {
+    /**
+     * Returns a received message to its queue after `timeoutMs`. The caller must also report it as a batch item
+     * failure.
+     */
+    async changeVisibility(url: string, { receiptHandle }: SQSRecord, timeoutMs: number): Promise<void> {
       await client.send(
         new ChangeMessageVisibilityCommand({
           QueueUrl: url,
           ReceiptHandle: receiptHandle,
-          VisibilityTimeout: Math.max(Math.ceil(timeoutSeconds), 0),
+          VisibilityTimeout: Math.max(Math.ceil(timeoutMs / 1000), 0),
         }),
       );
     },

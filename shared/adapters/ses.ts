@@ -17,8 +17,8 @@ export type OutgoingEmail = {
 const utf8 = (Data: string) => ({ Data, Charset: 'UTF-8' });
 
 /**
- * Creates a function that sends an email through SES without SDK retries: SES doesn't support idempotency tokens
- * (DECISIONS.md#aws-clients). It throws the errors of the SDK.
+ * Creates the SES client of the email transports, without SDK retries, because SES doesn't support idempotency tokens
+ * (DECISIONS.md#aws-clients). `sendEmail` throws the errors of the SDK.
  */
 export const createSesClient = (client: SESClient = new SESClient(onceConfig)) => ({
   sendEmail: async (email: OutgoingEmail, timeoutMs: number): Promise<void> => {

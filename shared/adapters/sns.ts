@@ -1,7 +1,7 @@
 import { PublishCommand, SNSClient } from '@aws-sdk/client-sns';
 import { onceConfig } from './aws-client.ts';
 
-/** Settings of an SMS; the account's defaults apply to those that are absent. */
+/** Settings of an SMS. The defaults of the account apply to absent settings. */
 export type SmsSettings = {
   senderId?: string | undefined;
   originationNumber?: string | undefined;
@@ -19,8 +19,8 @@ const smsAttributes = ({ senderId, originationNumber, maxPriceUsd }: SmsSettings
 });
 
 /**
- * Creates functions that publish through SNS without SDK retries: SNS doesn't support idempotency tokens
- * (DECISIONS.md#aws-clients). They throw the errors of the SDK.
+ * Creates the SNS client of the transports, without SDK retries, because SNS doesn't support idempotency tokens
+ * (DECISIONS.md#aws-clients). Its methods throw the errors of the SDK.
  */
 export const createSnsClient = (client: SNSClient = new SNSClient(onceConfig)) => ({
   publishSms: async (phoneNumber: string, text: string, settings: SmsSettings, timeoutMs: number): Promise<void> => {

@@ -5,15 +5,15 @@ import type { Caller } from '../domain/authorization.ts';
 import type { Clock } from '../domain/clock.ts';
 import { isWellFormedToken, tokenHash } from '../domain/token.ts';
 
-/** The most tokens that an execution environment caches. */
+/** The maximum number of tokens that an execution environment caches. */
 const CACHE_SIZE = 1_000;
 
 /** Returns the caller of a token, or undefined if the token is not valid. */
 export type Authenticate = (token: string) => Promise<Caller | undefined>;
 
 /**
- * Caches valid tokens for `cacheSeconds`, so that a revoked token stops working within that time. Invalid tokens are not cached,
- * so that a new token works at once (DECISIONS.md#tokens-and-roles).
+ * Caches valid tokens for `cacheSeconds`, so that a revoked token stops working within that time. Invalid tokens are
+ * not cached, so that a new token works at once (DECISIONS.md#tokens-and-roles).
  */
 export const cachedAuthentication = (
   repository: Pick<TokenRepository, 'find'>,

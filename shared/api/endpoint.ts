@@ -12,7 +12,7 @@ import { countThrottledRequests } from './throttled-requests.ts';
 type CallerContext = Context & { caller: Caller };
 type ApiMiddleware = MiddlewareObj<ApiRequest, ApiResponse, Error, CallerContext>;
 
-/** A failed authentication lookup is an error of the service: never 401 or 403. */
+/** If a token cannot be read, the response is 503, never 401 or 403. */
 const rethrowAsUnavailable = (cause: unknown): never => {
   throw unavailable(cause);
 };
@@ -41,8 +41,8 @@ const authorization = (permission: Permission): ApiMiddleware => ({
 });
 
 /**
- * Creates the Lambda handler of an operation. It authenticates (401), authorizes (403), parses (400) and acts, in this order
- * (DECISIONS.md#authentication-in-the-function).
+ * Creates the Lambda handler of an operation. It authenticates (401), authorizes (403), parses (400) and acts, in this
+ * order (DECISIONS.md#authentication-in-the-function).
  */
 export const endpoint = <Input>(
   name: EndpointName,

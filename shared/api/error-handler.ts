@@ -14,7 +14,10 @@ const toServiceError = (error: unknown): ServiceError => {
   return isDependencyFailure(error) ? unavailable(error) : internalError;
 };
 
-/** Responds to thrown errors, and logs those with a 5xx status. It must be the first middleware, to handle errors of all others. */
+/**
+ * Responds to thrown errors, and logs those with a 5xx status. It must be the first middleware, to handle errors of all
+ * others.
+ */
 export const errorHandler = (): MiddlewareObj<ApiRequest, ApiResponse> => ({
   onError: ({ event, error }) => {
     const serviceError = toServiceError(error);

@@ -5,12 +5,12 @@ import { assertChangeable, type Changes, withChanges } from '../domain/notificat
 import { valid } from './request.ts';
 import { assertFitsResponse } from './response.ts';
 
-/** Attempts of an update if the notification is changed at the same time. */
+/** The maximum number of attempts to update a notification that is changed at the same time. */
 const MAX_ATTEMPTS = 10;
 
 /**
- * Creates the update of a notification with optimistic concurrency: it reads the notification, merges the changes, validates the
- * result and writes it if the version has not changed. Concurrent updates are applied one after the other
+ * Creates the update of a notification with optimistic concurrency: it reads the notification, merges the changes,
+ * validates the result and writes it if the version has not changed. Concurrent updates are applied one after the other
  * (DECISIONS.md#partial-updates).
  *
  * @throws ServiceError 400, 403, 404, 413, or 503 if every attempt conflicts with another update

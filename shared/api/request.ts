@@ -17,7 +17,7 @@ const bodyText = ({ body = '', isBase64Encoded }: ApiRequest): string => {
   }
 };
 
-/** Parses the body as JSON, whatever its content type. @throws ServiceError 400 */
+/** Parses the body as JSON, regardless of its content type. @throws ServiceError 400 */
 export const jsonBody = (request: ApiRequest): unknown => {
   const text = bodyText(request);
   try {
@@ -40,8 +40,9 @@ export const pathParameter = (request: ApiRequest, name: string): string => requ
 export const query = (request: ApiRequest): URLSearchParams => new URLSearchParams(request.rawQueryString);
 
 /**
- * Returns the URL of the request without its query. It is built from the API Gateway request context, never from headers that a
- * client can set: links are correct behind an API mapping, and a client cannot redirect them (DECISIONS.md#links).
+ * Returns the URL of the request without its query. It is built from the API Gateway request context, never from
+ * headers that a client can set: links are correct behind an API mapping, and a client cannot redirect them
+ * (DECISIONS.md#links).
  */
 export const requestUrl = (request: ApiRequest, scheme: 'http' | 'https'): string =>
   `${scheme}://${request.requestContext.domainName}${encodeURI(request.rawPath)}`;

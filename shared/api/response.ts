@@ -5,7 +5,7 @@ import { ServiceError } from '../domain/errors.ts';
 /** A response of the HTTP API (payload format 2.0). */
 export type ApiResponse = APIGatewayProxyStructuredResultV2;
 
-/** The largest response body. Lambda returns at most 6 MB, headers and JSON escapes included (AWS limit). */
+/** The maximum size of a response body. Lambda returns at most 6 MB, headers and JSON escapes included (AWS limit). */
 export const MAX_BODY_BYTES = 5.5 * 1024 * 1024;
 
 /** Returns the size of a value in a Lambda response, which contains its JSON as a JSON string. */

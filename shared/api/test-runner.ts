@@ -19,7 +19,7 @@ const createInvokeClient = (): LambdaClient =>
     requestHandler: { ...onceConfig.requestHandler, requestTimeout: INVOKE_TIMEOUT_MS },
   });
 
-const secondsToNextDay = (now: number): number => 86_400 - (Math.floor(now / 1000) % 86_400);
+const secondsToNextDay = (nowMs: number): number => 86_400 - (Math.floor(nowMs / 1000) % 86_400);
 
 /** Sends a test message to a destination through the sender of its type, like a real alert. */
 export type RunTest = (tenant: string, destination: Destination) => Promise<TestResult>;

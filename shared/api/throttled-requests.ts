@@ -7,7 +7,10 @@ import { ServiceError } from '../domain/errors.ts';
 import type { ApiRequest } from './request.ts';
 import type { ApiResponse } from './response.ts';
 
-/** Counts requests that fail with 503 because DynamoDB throttles only the caller's partition, so that alarms can exclude them. */
+/**
+ * Counts requests that fail with 503 because DynamoDB throttles only the caller's partition, so that alarms can exclude
+ * them.
+ */
 export const countThrottledRequests = (): MiddlewareObj<
   ApiRequest,
   ApiResponse,

@@ -7,7 +7,7 @@ const ids = {
   description: 'Ids of the notifications for this state; duplicates are ignored',
 };
 
-/** Optional fields that the dispatch uses or forwards without validating them. */
+/** Optional fields that dispatch uses or forwards without validating them. */
 const unvalidatedFields = {
   previous_state: {
     description: 'The previous state; notifications are sent only if it differs from details.state or is absent',
@@ -22,7 +22,7 @@ const unvalidatedFields = {
   check: { description: 'Forwarded unchanged' },
 };
 
-/** Returns the JSON Schema of an alarm event, for teams that send events. */
+/** Returns the JSON Schema of an alarm event, for producers. */
 export const alarmEventJsonSchema = () => {
   const schema = z.toJSONSchema(alarmEvent);
   return {

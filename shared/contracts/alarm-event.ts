@@ -6,7 +6,7 @@ export const alarmStates = ['OK', 'WARNING', 'CRITICAL'] as const;
 /** A state of an alarm. */
 export type AlarmState = (typeof alarmStates)[number];
 
-/** A tenant id: 1 to 128 printable ASCII characters without spaces, the format of an SQS message group id. */
+/** A tenant ID: 1 to 128 printable ASCII characters without spaces, the format of an SQS message group ID. */
 export const tenantId = z
   .string('must be a string')
   .check(z.regex(/^[\x21-\x7e]{1,128}$/, 'must be 1 to 128 printable ASCII characters'));

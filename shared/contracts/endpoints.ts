@@ -24,5 +24,5 @@ export const endpoints = {
 /** The name of an operation of the API. */
 export type EndpointName = keyof typeof endpoints;
 
-/** The names of all operations. */
+/** The names of all operations, in the order of `endpoints`. */
 export const endpointNames = Object.keys(endpoints).filter((name): name is EndpointName => name in endpoints);

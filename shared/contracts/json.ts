@@ -1,4 +1,4 @@
-/** ES2026 features of Node.js 22 that the TypeScript library lacks. */
+/** Features of Node.js that the TypeScript library does not declare. */
 declare global {
   interface JSON {
     /** Returns a value that JSON.stringify serializes as this text. */
@@ -12,7 +12,7 @@ declare global {
 const LONG_NUMBER = /[\d.]{16,}|\d[eE][+-]?\d/;
 
 /**
- * Parses JSON without rounding numbers: `JSON.stringify` of the result returns them unchanged, for example 64-bit ids.
+ * Parses JSON without rounding numbers: `JSON.stringify` of the result returns them unchanged, for example 64-bit IDs.
  * The reviver is slow, so it runs only if there are long numbers.
  *
  * @throws SyntaxError if the text is not JSON
@@ -31,9 +31,9 @@ export const asNumber = (value: unknown): unknown => (JSON.isRawJSON(value) ? Nu
 const NOT_IN_XML = /[\ufffe\uffff]/g;
 
 /**
- * Serializes a value as JSON that SQS accepts as a message body.
+ * Serializes a value as JSON that is valid as the body of an SQS message.
  *
  * @throws RangeError if the value nests too deep
  */
-export const jsonText = (value: unknown): string =>
+export const messageBodyJson = (value: unknown): string =>
   JSON.stringify(value).replace(NOT_IN_XML, (character) => `\\u${character.charCodeAt(0).toString(16)}`);

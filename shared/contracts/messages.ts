@@ -7,11 +7,11 @@ export const delivery = z.object({
   notification_id: z.string(),
   /** The round of attempts that the message is for, by default the first. Dead letters contain the next round. */
   round: z.optional(z.int().check(z.positive())),
-  /** Ids of the event's other notifications; absent if there are none or more than 25. */
+  /** IDs of the event's other notifications; absent if there are none or more than 25. */
   siblings: z.optional(z.array(z.string())),
   /** When the alarm's state changed, ms since the epoch (DECISIONS.md#event-time). */
   event_time_ms: z.number(),
-  /** Digest of the event without its plan, to detect another event with the same id. */
+  /** Digest of the event without its plan, to detect another event with the same ID. */
   content_hash: z.string(),
   event: z.custom<AlarmEvent>(isAlarmEvent),
 });
@@ -20,14 +20,14 @@ export const delivery = z.object({
 export type Delivery = z.infer<typeof delivery>;
 
 /**
- * A message that the dispatch sends to the alarm-events queue if it did not send all deliveries of an event in one pass
+ * A message that dispatch sends to the alarm-events queue if it did not send all deliveries of an event in one pass
  * (DECISIONS.md#dispatch-in-passes).
  */
 export const continuation = z.object({
   continuation: z.object({
-    /** Ids of the remaining notifications. */
+    /** IDs of the remaining notifications. */
     ids: z.array(z.string()),
-    /** Ids of all notifications of the event, if they are few enough for `siblings`. */
+    /** IDs of all notifications of the event, if they are few enough for `siblings`. */
     known: z.optional(z.array(z.string())),
     event_time_ms: z.number(),
     /** When the message of the event was sent, ms since the epoch. */

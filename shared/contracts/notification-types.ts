@@ -52,8 +52,8 @@ const isEmailAddress = allowedBy(
 const isRoutingKey = (value: string): boolean => /^[a-zA-Z0-9\-_.]+$/.test(value) && value !== '.' && value !== '..';
 
 /**
- * The notification types (API.md#details-by-type). The schemas of `details`, the responses of `/notification_types`, the
- * dispatch, and the queues and senders of the stack derive from this list.
+ * The notification types (API.md#details-by-type). The schemas of `details`, the responses of `/notification_types`,
+ * the dispatch, and the queues and senders of the stack derive from this list.
  */
 export const notificationTypes = {
   email: {
@@ -144,14 +144,14 @@ export const notificationTypes = {
   managed: { hasIncidents: false, canBounce: false, fields: null },
 } as const satisfies Record<string, NotificationType>;
 
-/** The id of a notification type, for example `webhook`. */
+/** The ID of a notification type, for example `webhook`. */
 export type NotificationTypeId = keyof typeof notificationTypes;
 
-/** Returns whether a value is the id of a type. Inherited names such as `__proto__` are not. */
+/** Returns whether a value is the ID of a type. Inherited names such as `__proto__` are not. */
 export const isNotificationTypeId = (id: unknown): id is NotificationTypeId =>
   typeof id === 'string' && Object.hasOwn(notificationTypes, id);
 
-/** The ids of all types, in the order of `notificationTypes`. */
+/** The IDs of all types, in the order of `notificationTypes`. */
 export const notificationTypeIds = Object.keys(notificationTypes).filter(isNotificationTypeId);
 
 /** Returns the fields of a type by name, or an empty object. */

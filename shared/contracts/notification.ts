@@ -14,7 +14,7 @@ export const MAX_METADATA_VALUE_LENGTH = 255;
 /** `details` or `metadata`. Keys can be `__proto__`, so copy only with spread or `Object.fromEntries`. */
 export type StringMap = Readonly<Record<string, string>>;
 
-/** The valid attributes of a notification. */
+/** The attributes that clients set, after validation. */
 export type NotificationAttributes = {
   label: string;
   type: NotificationTypeId;

@@ -85,7 +85,7 @@ export const schemaReference = (name: string) => ({ $ref: `#/components/schemas/
 const registry = z.registry<{ id: string }>();
 for (const [id, schema] of Object.entries(components)) registry.add(schema, { id });
 
-// `$schema` and `$id` would make each schema a document of its own, and its references would not resolve.
+// With `$schema` and `$id`, each schema would be a separate document, and its references would not resolve.
 const embedded = ({ $schema, $id, ...schema }: z.core.JSONSchema.BaseSchema) => schema;
 
 /** The JSON Schemas of the OpenAPI document by name. */

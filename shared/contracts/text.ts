@@ -7,7 +7,9 @@ const codePointCount = (text: string): number => {
   return count;
 };
 
-/** Returns the rule that a string breaks: many receivers end strings at NUL, and lone surrogates have no UTF-8 encoding. */
+/**
+ * Returns the rule that a string breaks: many receivers end strings at NUL, and lone surrogates have no UTF-8 encoding.
+ */
 const brokenCharacterRule = (text: string): string | undefined => {
   if (text.includes('\0')) return 'must not contain the NUL character';
   if (!text.isWellFormed()) return 'must be well-formed Unicode, without lone surrogates';
@@ -17,7 +19,7 @@ const brokenCharacterRule = (text: string): string | undefined => {
 /** Returns the rule that a value breaks, as it follows a field name in an error message, or undefined. */
 export const brokenTextRule = (value: unknown, min: number, max: number): string | undefined => {
   if (typeof value !== 'string') return 'must be a string';
-  // A text has at least half as many code points as UTF-16 units, so longer ones need no count.
+  // A text has at least half as many code points as UTF-16 units, so one of more than 2 * max units is too long.
   const length = value.length > 2 * max ? value.length : codePointCount(value);
   if (length < min || length > max) return `must be ${min} to ${max} characters long`;
   return brokenCharacterRule(value);
@@ -46,8 +48,8 @@ const truncateKey = (key: string): string =>
 type CheckFields = (map: Readonly<Record<string, unknown>>, report: (field: string, message: string) => void) => void;
 
 /**
- * Returns the schema of `details` or `metadata`: an object of strings. It passes the parsed object on without copying it,
- * because a copy would lose the key `__proto__`.
+ * Returns the schema of `details` or `metadata`: an object of strings. It passes the parsed object on without copying
+ * it, because a copy would lose the key `__proto__`.
  *
  * @param maxValueLength in code points
  * @param checkFields additional rules, checked in the same pass

@@ -16,7 +16,7 @@ const oneLine = (text: string): string =>
     .replace(/[\s\p{Cc}]+/gu, ' ')
     .trim();
 
-/** The label of an entity, alarm or check, or its id if it has none. */
+/** The label of an entity, alarm or check, or its ID if it has none. */
 const nameOf = (record: unknown): string | undefined => {
   const name = scalar(property(record, 'label')) ?? scalar(property(record, 'id'));
   return name === undefined ? undefined : oneLine(name);

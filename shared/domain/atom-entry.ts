@@ -3,7 +3,7 @@ import { v5 as uuidFrom } from 'uuid';
 import { type AlarmEvent, webhookPayload } from '../contracts/alarm-event.ts';
 import { headline } from './alert-text.ts';
 
-/** Namespace of entry ids (RFC 9562, section 5.5). */
+/** Namespace of entry IDs (RFC 9562, section 5.5). */
 const ENTRY_NAMESPACE = '6f3b2f0e-6f0b-4c7f-9d6e-3c1a5a0c9b1e';
 
 /** Media type of an entry in a POST request (RFC 5023, section 9.2). */
@@ -22,7 +22,7 @@ const builder = new XMLBuilder({ ignoreAttributes: false, attributeNamePrefix: '
 const term = (text: string) => ({ '@term': xmlAttribute(text) });
 
 /**
- * Returns an Atom entry (RFC 4287) about an alarm event. Its id is the same in all attempts, so that the feed can
+ * Returns an Atom entry (RFC 4287) about an alarm event. Its ID is the same in all attempts, so that the feed can
  * deduplicate. The payload is text, because content of type `application/json` requires base64 (section 4.1.3.3).
  *
  * @param deliveryId identifies the event and the notification

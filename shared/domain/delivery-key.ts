@@ -10,7 +10,7 @@ export type DeliveryKey = { pk: string; sk: string };
 export const deliveryPartition = ({ tenant, notificationId }: { tenant: string; notificationId: string }): string =>
   `delivery#${notificationId}#${tenant}`;
 
-/** Returns the tenant and notification of a partition key. Notification ids contain no `#`. */
+/** Returns the tenant and notification of a partition key. Notification IDs contain no `#`. */
 export const parseDeliveryPartition = (pk: string): { tenant: string; notificationId: string } => {
   const [, notificationId = '', ...tenant] = pk.split('#');
   return { tenant: tenant.join('#'), notificationId };
@@ -25,8 +25,9 @@ export const eventIdTime = (eventId: string): number | undefined => {
 const sortableTime = (eventId: string): string => String(eventIdTime(eventId) ?? 0).padStart(13, '0');
 
 /**
- * Returns the key of the record for an event and a notification. It depends on the event's id only, so that another event
- * with the same id finds this record (DECISIONS.md#event-identity). The sort key starts with the time of the event.
+ * Returns the key of the record for an event and a notification. It depends on the event's ID only, so that another
+ * event with the same ID finds this record (DECISIONS.md#event-identity). The sort key starts with the time of the
+ * event.
  */
 export const deliveryKey = (
   { tenant_id: tenant, event_id: eventId }: AlarmEvent,
@@ -36,6 +37,6 @@ export const deliveryKey = (
   sk: `${sortableTime(eventId)}#${sha256(tenant, eventId)}`,
 });
 
-/** Returns the id of a delivery for destinations and logs; it is the same in all attempts. */
+/** Returns the ID of a delivery for destinations and logs; it is the same in all attempts. */
 export const deliveryId = (event: AlarmEvent, notificationId: string): string =>
   sha256(event.tenant_id, event.event_id, notificationId).slice(0, 32);

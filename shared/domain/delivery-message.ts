@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { AlarmEvent } from '../contracts/alarm-event.ts';
-import { asNumber, jsonText } from '../contracts/json.ts';
+import { asNumber, messageBodyJson } from '../contracts/json.ts';
 import type { Delivery } from '../contracts/messages.ts';
 
-/** The end of a message body, identical in all deliveries of an event and therefore serialized once. */
+/** The part of a message body that all deliveries of an event share. It is serialized once. */
 export type SharedBody = {
   /** The event without its notification plan, as JSON. */
   event: string;
@@ -23,7 +23,7 @@ const contentHash = (event: object): string =>
 /** Returns the part of a message body that depends on the event only. @param eventTimeMs ms since the epoch */
 export const sharedBody = (event: AlarmEvent, eventTimeMs: number): SharedBody => {
   const { notification_plan: _plan, ...rest } = event;
-  const text = jsonText(rest);
+  const text = messageBodyJson(rest);
   const tail = `"event_time_ms":${eventTimeMs},"content_hash":"${contentHash(rest)}","event":${text}}`;
   return { event: text, tail, bytes: Buffer.byteLength(tail) };
 };
@@ -43,7 +43,7 @@ export const noticeBody = (notificationId: string, event: AlarmEvent, nowMs: num
   deliveryBody(notificationId, sharedBody(event, nowMs));
 
 /** Returns the body of the same delivery for another round of attempts. */
-export const bodyForRound = (delivery: Delivery, round: number): string => jsonText({ ...delivery, round });
+export const bodyForRound = (delivery: Delivery, round: number): string => messageBodyJson({ ...delivery, round });
 
 /** Returns the round of a delivery message. */
 export const roundOf = ({ round = 1 }: Pick<Delivery, 'round'>): number => round;

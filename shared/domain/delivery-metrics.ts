@@ -68,8 +68,8 @@ export const deliveryCounts = ({ attemptOutcome, cause, noticeLost }: Settlement
 ];
 
 /**
- * Returns the latency of a delivery in ms: the time since its message was sent or, for a retry, since its round started.
- * It includes the delays between attempts, but not the dispatch (`DISPATCH_LATENCY`).
+ * Returns the latency of a delivery in ms: the time since its message was sent or, for a retry, since its round
+ * started. It includes the delays between attempts, but not the time in dispatch (`DISPATCH_LATENCY`).
  */
 export const deliveryLatency = (roundStartedAtMs: number, messageSentAtMs: number, nowMs: number): number =>
   Math.max(0, nowMs - Math.min(roundStartedAtMs, messageSentAtMs));

@@ -29,7 +29,7 @@ export type Attempt = {
 };
 
 /**
- * The record of a delivery (table Deliveries): ids, times and outcomes, never a destination. It is smaller than 1 KB up
+ * The record of a delivery (table Deliveries): IDs, times and outcomes, never a destination. It is smaller than 1 KB up
  * to the sixth attempt. All times except `ttl` are ms since the epoch.
  */
 export type DeliveryRecord = DeliveryKey & {
@@ -38,14 +38,14 @@ export type DeliveryRecord = DeliveryKey & {
   entity_id: string;
   alarm_id: string;
   state: AlarmState;
-  /** Digest of the event, to detect another event with the same id. */
+  /** Digest of the event, to detect another event with the same ID. */
   content_hash: string;
   /** Number of the current round of attempts, from 1. */
   round: number;
   /** Number of attempts in this round. */
   attempt_count: number;
   round_started_at_ms: number;
-  /** Start of the first attempt in this round; 0 before it. */
+  /** Start of the first attempt in this round; 0 if there was none. */
   first_attempt_at_ms: number;
   next_attempt_at_ms: number;
   /** Cause of the last failure in this round, including attempts that do not count. */
@@ -67,13 +67,13 @@ export const LEASE_MS = 35_000;
 /** Retention of delivery records. */
 export const RETENTION_SECONDS = 30 * 86_400;
 
-/** Only SQS delays or an operator can send a message this long after its attempt was due. */
-const HELD_MESSAGE_MS = 15 * 60_000;
+/** A message sent this long after its attempt was due was delayed by SQS or redriven by an operator. */
+const MAX_LATE_SEND_MS = 15 * 60_000;
 
-/** Ids of entities and alarms have no maximum length; records store this many code points. */
+/** IDs of entities and alarms have no maximum length; records store this many code points. */
 const MAX_ID_LENGTH = 128;
 
-/** Returns the id of an entity or alarm as stored. DynamoDB rejects lone surrogates. */
+/** Returns the ID of an entity or alarm as stored. DynamoDB rejects lone surrogates. */
 export const shortenedId = (id: string): string => truncate(id, MAX_ID_LENGTH).toWellFormed();
 
 /** Returns the initial record of a delivery, claimed by `claimId`. */
@@ -106,7 +106,7 @@ export type Claim =
   | { kind: 'claimed'; record: DeliveryRecord }
   /** The delivery is complete. */
   | { kind: 'ended'; isDelivered: boolean }
-  /** The record belongs to another event with the same id; the first event wins. */
+  /** The record belongs to another event with the same ID; the first event wins. */
   | { kind: 'conflict' }
   /** Another worker has a lease. */
   | { kind: 'busy'; leaseUntilMs: number }
@@ -125,22 +125,22 @@ const withNewRound = (record: DeliveryRecord, round: number, nowMs: number): Del
 });
 
 /** Returns whether the round has expired: 24 h after its first attempt, or after four days without an attempt. */
-export const isExpired = (
+export const isRoundExpired = (
   { attempt_count, round_started_at_ms, first_attempt_at_ms }: DeliveryRecord,
   nowMs: number,
 ): boolean =>
   attempt_count > 0 ? nowMs - first_attempt_at_ms > MAX_AGE_MS : nowMs - round_started_at_ms > MAX_WAIT_FOR_ATTEMPT_MS;
 
 /** Returns the cause of an expired round: that of its last failure, or `service` if there was no attempt. */
-export const causeOfExpiry = ({ attempt_count, last_cause }: DeliveryRecord): FailureCause =>
+export const roundExpiryCause = ({ attempt_count, last_cause }: DeliveryRecord): FailureCause =>
   attempt_count === 0 ? 'service' : (last_cause ?? 'destination');
 
 /**
  * Evaluates a claim on an existing record (DECISIONS.md#rounds).
  *
- * A failed delivery starts a new round only for a message of exactly that round, such as its redriven dead letter; other
- * messages are duplicates. A pending delivery also accepts messages of earlier rounds, because the record counts the
- * attempts. If the round expired while SQS or an operator held the message, a new round starts.
+ * A failed delivery starts a new round only for a message of exactly that round, such as its redriven dead letter;
+ * other messages are duplicates. A pending delivery also accepts messages of earlier rounds, because the record counts
+ * the attempts. If the round expired because SQS or an operator sent the message late, a new round starts.
  *
  * @param existing the stored record
  * @param initial the record of a first claim (`claimedRecord`)
@@ -165,8 +165,8 @@ export const evaluateClaim = (
   }
   if (existing.status !== 'pending') return { kind: 'ended', isDelivered: existing.status === 'delivered' };
   if (existing.next_attempt_at_ms > nowMs) return { kind: 'not_due', nextAttemptAtMs: existing.next_attempt_at_ms };
-  const wasHeld = sentAtMs - existing.next_attempt_at_ms > HELD_MESSAGE_MS;
-  return wasHeld && isExpired(existing, nowMs)
+  const isLate = sentAtMs - existing.next_attempt_at_ms > MAX_LATE_SEND_MS;
+  return isLate && isRoundExpired(existing, nowMs)
     ? { kind: 'claimed', record: withNewRound(claimed, existing.round + 1, nowMs) }
     : { kind: 'claimed', record: claimed };
 };

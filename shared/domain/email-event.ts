@@ -7,7 +7,7 @@ export const emailEventKinds = ['Bounce', 'Complaint', 'Reject'] as const;
 /** The type of an SES event. */
 export type EmailEventKind = (typeof emailEventKinds)[number];
 
-/** Message tags of an email: only ids, in the characters that SES allows (A-Z, a-z, 0-9, `_`, `-`; at most 256). */
+/** Message tags of an email: only IDs, in the characters that SES allows (A-Z, a-z, 0-9, `_`, `-`; at most 256). */
 export type EmailTags = { notification: string; tenant: string; event: string };
 
 /** Returns the tags that identify the delivery of an email in SES events. */

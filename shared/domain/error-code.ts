@@ -1,4 +1,6 @@
-/** An error code of Node.js or the AWS SDK, such as `ECONNREFUSED`. It excludes free text, which may be confidential. */
+/**
+ * An error code of Node.js or the AWS SDK, such as `ECONNREFUSED`. It excludes free text, which may be confidential.
+ */
 const CODE = /^[A-Za-z][\w.]{0,63}$/;
 
 /** Returns the code of an error, if it has one. It is safe to log. */

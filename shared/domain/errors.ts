@@ -1,6 +1,6 @@
 import type { ErrorType } from '../contracts/errors.ts';
 
-/** An error that the API reports to the client. `endpoint` turns it into a response. */
+/** An error that the API reports to the client. `errorHandler` converts it to a response. */
 export class ServiceError extends Error {
   override readonly name = 'ServiceError';
   readonly type: ErrorType;

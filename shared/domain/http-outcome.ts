@@ -52,8 +52,11 @@ const successMessages: Record<HttpType, string> = {
 /** Maximum delay that a destination can request. */
 const MAX_RETRY_AFTER_MS = 3_600_000;
 
-/** Returns the delay of a `Retry-After` header (RFC 9110, section 10.2.3) in ms, at most an hour, or undefined if it is invalid. */
-export const retryAfterMs = (header: string | undefined, nowMs: number): number | undefined => {
+/**
+ * Returns the delay of a `Retry-After` header (RFC 9110, section 10.2.3) in ms, at most an hour, or undefined if it is
+ * invalid.
+ */
+export const parseRetryAfterMs = (header: string | undefined, nowMs: number): number | undefined => {
   if (header === undefined) return undefined;
   const text = header.trim();
   // Date.parse accepts almost any text, such as "-1" or "5, 6".
@@ -90,6 +93,6 @@ export const httpOutcome = (type: HttpType, response: HttpResponse, nowMs: numbe
   if (result === 'delivered') return { result, status, explanation: successMessages[type] };
   return failed(result, result === 'throttled' ? 'throttled' : 'http_status', explanationOf(type, status), {
     status,
-    retryAfterMs: retryAfterMs(response.retryAfter, nowMs),
+    retryAfterMs: parseRetryAfterMs(response.retryAfter, nowMs),
   });
 };

@@ -5,8 +5,8 @@ import { type DeliveryKey, deliveryKey, eventIdTime } from './delivery-key.ts';
 import { LEASE_MS, RETENTION_SECONDS } from './delivery-record.ts';
 
 /**
- * Returns the key of an alarm's incident, the same from trigger to resolve. It is a hash, because ids can have any length
- * and characters, while PagerDuty Events API v1 limits keys to 255 characters.
+ * Returns the key of an alarm's incident, the same from trigger to resolve. It is a hash, because IDs can have any
+ * length and characters, while PagerDuty Events API v1 limits keys to 255 characters.
  */
 export const incidentKey = ({ tenant_id: tenant, entity, alarm }: AlarmEvent): string =>
   createHash('sha256')
@@ -16,8 +16,9 @@ export const incidentKey = ({ tenant_id: tenant, entity, alarm }: AlarmEvent): s
 const timestamp = (value: unknown): number | undefined => (typeof value === 'number' && value >= 0 ? value : undefined);
 
 /**
- * Returns when the alarm's state changed, in ms since the epoch: the event's timestamp or the one in its id, but at most
- * `sentAtMs`. Otherwise a producer with a wrong clock could make later events look outdated (DECISIONS.md#event-time).
+ * Returns when the alarm's state changed, in ms since the epoch: the event's timestamp or the one in its ID, but at
+ * most `sentAtMs`. Otherwise a producer with a wrong clock could make later events look outdated
+ * (DECISIONS.md#event-time).
  *
  * @param sentAtMs when SQS accepted the event (`SentTimestamp`)
  */
@@ -25,11 +26,11 @@ export const eventTime = ({ details, event_id: eventId }: AlarmEvent, sentAtMs: 
   Math.min(timestamp(asNumber(details.timestamp)) ?? eventIdTime(eventId) ?? sentAtMs, sentAtMs);
 
 /**
- * The lock that serializes deliveries about one incident to one notification, and the time of the newest delivered event
- * (DECISIONS.md#incident-order). It is stored in table Deliveries, in the partition of the notification.
+ * The lock that serializes deliveries about one incident to one notification, and the time of the newest delivered
+ * event (DECISIONS.md#incident-order). It is stored in table Deliveries, in the partition of the notification.
  */
 export type IncidentLock = DeliveryKey & {
-  /** Time of the newest delivered event, ms since the epoch; 0 before the first. It only increases. */
+  /** Time of the newest delivered event, ms since the epoch; 0 if there was none. It never decreases. */
   newest_event_at_ms: number;
   /** End of the current lease, ms since the epoch; 0 if the lock is free. */
   lease_until_ms: number;

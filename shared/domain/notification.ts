@@ -7,8 +7,8 @@ import { DEFAULT_NOTIFICATION_ID } from './notification-id.ts';
 export type NotificationKey = { tenant: string; id: string };
 
 /**
- * The parts of a notification that a delivery requires. `details` contains only the fields of the type, so the size does
- * not depend on additional entries.
+ * The parts of a notification that a delivery requires. `details` contains only the fields of the type, so the size
+ * does not depend on additional entries.
  */
 export type DeliveryTarget = { id: string } & Destination;
 
@@ -27,7 +27,9 @@ export const typeFields = ({ type, details }: Destination): Record<string, strin
 /** The attributes in an update request. Only the updated notification as a whole is validated. */
 export type Changes = Partial<Record<keyof NotificationAttributes, unknown>>;
 
-/** Returns the updated attributes: absent ones keep their value (DECISIONS.md#partial-updates). */
+/**
+ * Returns the attributes after an update. Those that the request omits are unchanged (DECISIONS.md#partial-updates).
+ */
 export const withChanges = ({ label, type, details, metadata }: NotificationAttributes, changes: Changes): Changes => ({
   label,
   type,
@@ -36,7 +38,7 @@ export const withChanges = ({ label, type, details, metadata }: NotificationAttr
   ...changes,
 });
 
-/** Rejects changes of the default notification. @throws ServiceError forbiddenError */
+/** Rejects changes to the default notification. @throws ServiceError forbiddenError */
 export const assertChangeable = (id: string): void => {
   if (id === DEFAULT_NOTIFICATION_ID) {
     throw new ServiceError('forbiddenError', 'The default notification cannot be withChanges.', {

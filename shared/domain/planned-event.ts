@@ -6,15 +6,15 @@ import { type SharedBody, sharedBody } from './delivery-message.ts';
 import { eventTime } from './incident.ts';
 import { plannedNotifications } from './routing.ts';
 
-/** An event with the notifications that it goes to. */
+/** An event and the notifications to deliver it to. */
 export type PlannedEvent = {
   event: AlarmEvent;
   shared: SharedBody;
-  /** Ids of the notifications without a delivery message so far. */
+  /** IDs of the notifications without a delivery message so far. */
   ids: readonly string[];
-  /** Ids of all existing notifications of the event, if an earlier pass determined them and they are few enough. */
+  /** IDs of all existing notifications of the event, if an earlier pass determined them and they are few enough. */
   known?: readonly string[] | undefined;
-  /** Whether an earlier pass sent a part of the deliveries. */
+  /** True if an earlier pass sent some of the deliveries. */
   isContinuation: boolean;
   eventTimeMs: number;
   /** When SQS accepted the event, ms since the epoch. */
@@ -51,8 +51,8 @@ const plan = (value: unknown, bytes: number, sentAtMs: number): PlannedEvent | F
 };
 
 /**
- * Parses and plans the message of an event or continuation. It never throws, because an invalid message must not fail the
- * rest of the batch.
+ * Parses and plans the message of an event or continuation. It never throws, because an invalid message must not fail
+ * the rest of the batch.
  *
  * @param sentAtMs when SQS accepted the message, ms since the epoch
  * @returns the planned event, or the reason why the message is invalid

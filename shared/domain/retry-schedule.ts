@@ -28,13 +28,13 @@ export const MAX_WAIT_FOR_ATTEMPT_MS = 4 * 24 * HOUR_MS;
 /** Maximum jitter as a fraction of the delay. It only adds, because `Retry-After` is a minimum. */
 const MAX_JITTER = 0.2;
 
-/** Adds jitter, so that deliveries which failed together are not retried together. */
+/** Adds jitter, so that deliveries that failed together are not retried together. */
 const withJitter = (delayMs: number, scale: number, random: () => number): number =>
   Math.ceil(delayMs * scale * (1 + MAX_JITTER * random()));
 
 /**
- * Returns the delay before the next attempt in ms: the scheduled delay, or the one that the destination requests if that
- * is longer. Returns undefined after a permanent failure and after the last attempt.
+ * Returns the delay before the next attempt in ms: the scheduled delay, or the one that the destination requests if
+ * that is longer. Returns undefined after a permanent failure and after the last attempt.
  *
  * @param attemptCount attempts of this round, including the failed one
  * @param scale factor for all delays; tests use a small one

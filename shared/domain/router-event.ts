@@ -7,7 +7,9 @@ const messageType = { OK: 'RECOVERY', WARNING: 'WARNING', CRITICAL: 'CRITICAL' }
 /** Limit of the VictorOps REST endpoint. */
 const MAX_STATE_MESSAGE_LENGTH = 20_480;
 
-/** A message of the VictorOps REST endpoint: the webhook payload and the fields of the router. Times are epoch seconds. */
+/**
+ * A message of the VictorOps REST endpoint: the webhook payload and the fields of the router. Times are epoch seconds.
+ */
 export type RouterEvent = WebhookPayload & {
   message_type: (typeof messageType)[keyof typeof messageType];
   entity_id: string;
@@ -18,7 +20,11 @@ export type RouterEvent = WebhookPayload & {
   monitoring_tool: string;
 };
 
-/** Returns the router event; `entity_id` is the same from trigger to recovery. @param eventTimeMs when the alarm's state changed */
+/**
+ * Returns the router event; `entity_id` is the same from trigger to recovery.
+ *
+ * @param eventTimeMs when the alarm's state changed
+ */
 export const routerEvent = (event: AlarmEvent, eventTimeMs: number): RouterEvent => {
   const seconds = Math.floor(eventTimeMs / 1000);
   return {

@@ -6,7 +6,7 @@ const planList = { OK: 'ok_state', WARNING: 'warning_state', CRITICAL: 'critical
 >;
 
 /**
- * Returns the ids that the notification plan lists for the event's state, without duplicates, or an empty list if the
+ * Returns the IDs that the notification plan lists for the event's state, without duplicates, or an empty list if the
  * state did not change (DECISIONS.md#routing). Returns undefined if the plan is malformed.
  */
 export const plannedNotifications = (event: AlarmEvent): string[] | undefined => {

@@ -18,8 +18,8 @@ export type Alert = {
 };
 
 /**
- * Makes one attempt to deliver an alert, within `sendTimeoutMs`. A failure of the destination is an outcome. A failure of
- * a dependency is thrown, and does not count as an attempt.
+ * Attempts once to deliver an alert, within `sendTimeoutMs`. Returns a failure of the destination as an outcome. Throws
+ * if a dependency such as DynamoDB fails, which does not count as an attempt.
  *
  * @param details valid fields of the type
  */
@@ -31,7 +31,9 @@ export const SEND_TIMEOUT_MS = 15_000;
 /** Reserved for writing the record after a send. */
 const TIME_TO_RECORD_MS = 2_000;
 
-/** Returns the timeout for a send that starts now, in ms: SEND_TIMEOUT_MS, or less if the function times out earlier. */
+/**
+ * Returns the timeout for a send that starts now, in ms: SEND_TIMEOUT_MS, or less if the function times out earlier.
+ */
 export const sendTimeoutMs = (timeLeft: () => number): number =>
   Math.max(0, Math.min(SEND_TIMEOUT_MS, timeLeft() - TIME_TO_RECORD_MS));
 

@@ -1,8 +1,9 @@
 import type { AlarmEvent } from '../contracts/alarm-event.ts';
 
 /**
- * Returns the notice that alerts of a notification were dead-lettered: an alarm event for the account's technical contacts.
- * Its id contains the day (UTC), so it is delivered at most once per notification per day (DECISIONS.md#dead-letter-notices).
+ * Returns the notice that alerts of a notification were dead-lettered: an alarm event for the account's technical
+ * contacts. Its ID contains the day (UTC), so it is delivered at most once per notification per day
+ * (DECISIONS.md#dead-letter-notices).
  *
  * @param nowMs ms since the epoch
  */
@@ -17,6 +18,6 @@ export const undeliveredNotice = (tenant: string, notificationId: string, nowMs:
   alarm: { id: 'undelivered', label: 'Alerts could not be delivered' },
 });
 
-/** Returns whether an event is such a notice. */
+/** Returns whether an event is a notice that `undeliveredNotice` created. */
 export const isUndeliveredNotice = ({ alarm, event_id, entity }: AlarmEvent): boolean =>
   alarm.id === 'undelivered' && event_id.includes(`:${entity.id}:undelivered:`);

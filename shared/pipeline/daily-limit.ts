@@ -5,7 +5,7 @@ import { type Failure, failed } from '../domain/attempt-outcome.ts';
 /** Counts one message of a tenant. Returns a permanent failure if the tenant has reached its limit for the UTC day. */
 export type DailyLimit = (tenant: string) => Promise<Failure | undefined>;
 
-/** Messages of a tenant within this time are counted in one write. */
+/** Messages of a tenant within this time are counted by one write. */
 const GATHER_MS = 2;
 
 /**
@@ -32,7 +32,7 @@ export const createDailyLimit = (
   return async (tenant) => {
     const group = groups.get(tenant) ?? openGroup(tenant);
     group.amount++;
-    // If the group as a whole exceeds the limit, some of its messages may still be within it.
+    // If the group as a whole exceeds the limit, some of its messages may still be within the limit.
     const isWithinLimit =
       (await group.isWithinLimit) || (group.amount > 1 && (await accounts.count(counter, tenant, 1, limit)));
     if (isWithinLimit) return undefined;

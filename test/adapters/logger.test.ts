@@ -4,7 +4,7 @@ import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { describe, expect, it } from 'vitest';
 import { errorTrace } from '../../shared/adapters/logger.ts';
 
-/** Nothing listens on port 1. */
+/** A port without a listener. */
 const CLOSED_PORT = 1;
 
 const rejection = (promise: Promise<unknown>): Promise<unknown> =>
@@ -14,7 +14,7 @@ const rejection = (promise: Promise<unknown>): Promise<unknown> =>
   );
 
 describe('the trace of an error', () => {
-  it('has its class and stack frames but not its message', () => {
+  it('has the class and the stack frames of the error, but not its message', () => {
     const { error, at, code } = errorTrace(new TypeError('secret'));
     expect([error, code]).toEqual(['TypeError', undefined]);
     expect(at[0]).toMatch(/logger\.test\.ts/);

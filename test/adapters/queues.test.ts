@@ -2,7 +2,7 @@ import { SQSClient } from '@aws-sdk/client-sqs';
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
 import { logger } from '../../shared/adapters/logger.ts';
-import { createQueues, dueTime, type OutgoingMessage, packBatches } from '../../shared/adapters/queues.ts';
+import { createQueues, dueTimeMs, type OutgoingMessage, packBatches } from '../../shared/adapters/queues.ts';
 import { sqsMessage } from '../support/sqs-message.ts';
 
 const MIB = 1_048_576;
@@ -140,17 +140,17 @@ describe('sendDelayed', () => {
   });
 });
 
-describe('dueTime', () => {
+describe('dueTimeMs', () => {
   it('returns 0 if the attribute is missing or malformed', () => {
     const dueAt = (stringValue: string) => ({ next_attempt_at_ms: { stringValue, dataType: 'Number' } });
-    expect(dueTime(sqsMessage())).toBe(0);
-    expect(dueTime(sqsMessage({ messageAttributes: dueAt('1790000000000') }))).toBe(1_790_000_000_000);
-    expect(dueTime(sqsMessage({ messageAttributes: dueAt('soon') }))).toBe(0);
+    expect(dueTimeMs(sqsMessage())).toBe(0);
+    expect(dueTimeMs(sqsMessage({ messageAttributes: dueAt('1790000000000') }))).toBe(1_790_000_000_000);
+    expect(dueTimeMs(sqsMessage({ messageAttributes: dueAt('soon') }))).toBe(0);
   });
 });
 
 describe('sendToDeadLetterQueue', () => {
-  const reason = { reason: 'http_status', cause: 'destination', attempts: 9 } as const;
+  const reason = { reason: 'http_status', cause: 'destination', attemptCount: 9 } as const;
 
   it('keeps the body unchanged and adds the reason as attributes', async () => {
     const { queues, requests } = setUp();
@@ -178,6 +178,6 @@ describe('sendToDeadLetterQueue', () => {
 
 it('changes the visibility timeout by whole seconds, rounded up', async () => {
   const { queues, requests } = setUp();
-  await queues.changeVisibility(URL, sqsMessage(), 1.2);
+  await queues.changeVisibility(URL, sqsMessage(), 1_200);
   expect(requests).toHaveBeenCalledExactlyOnceWith({ QueueUrl: URL, ReceiptHandle: 'receipt-1', VisibilityTimeout: 2 });
 });

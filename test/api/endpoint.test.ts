@@ -98,7 +98,7 @@ describe('the roles', () => {
     observer: ['list-notifications', 'get-notification', 'list-notification-types', 'get-notification-type'],
   } satisfies Record<Role, string[]>;
 
-  it.each(endpointNames)('%s is permitted to the right roles only', async (name) => {
+  it.each(endpointNames)('permit %s only if they have its permission', async (name) => {
     for (const role of ['admin', 'creator', 'observer'] as const) {
       const { call } = setUp(name, role);
       expect(await call()).toMatchObject({

@@ -97,7 +97,7 @@ describe('an error of a dependency', () => {
     expect(body).not.toContain(SECRET);
   });
 
-  it('is returned as 503 if the database cannot be reached, also during authentication', async () => {
+  it('is returned as 503 if the database cannot be reached, including during authentication', async () => {
     const unreachable = DynamoDBDocumentClient.from(
       new DynamoDBClient({
         region: 'local-1',
@@ -151,7 +151,7 @@ describe('an unexpected error', () => {
     expect(JSON.stringify(logError.mock.calls)).not.toContain(SECRET);
   });
 
-  it('is logged with the request id, its class and its stack frames', async () => {
+  it('is logged with the request ID, its class and its stack frames', async () => {
     await responseToError(new RangeError(SECRET));
     const [[, details] = []] = logError.mock.calls;
     expect(details).toMatchObject({

@@ -13,11 +13,11 @@ const page = async (texts: string[], limit = 50) => {
 const lambdaBytes = (response: unknown): number => Buffer.byteLength(JSON.stringify(response));
 
 describe('a page', () => {
-  it('has at most `limit` records and the id of the next one', async () => {
+  it('has at most `limit` records and the ID of the next one', async () => {
     expect(await page(['a', 'b', 'c'], 2)).toEqual({ ids: ['nt0', 'nt1'], next: 'nt2' });
   });
 
-  it('has no next id if it is the last one', async () => {
+  it('has no next ID if it is the last one', async () => {
     expect(await page(['a', 'b'], 2)).toEqual({ ids: ['nt0', 'nt1'], next: null });
     expect(await page(['a'], 2)).toEqual({ ids: ['nt0'], next: null });
     expect(await page([], 2)).toEqual({ ids: [], next: null });
@@ -37,14 +37,14 @@ describe('a page', () => {
     ['escaped twice', '"'],
     ['escaped', '\u0001'],
     ['line breaks', '\n'],
-  ])('fits into a Lambda response, whatever its characters: %s', async (_, character) => {
+  ])('fits into a Lambda response, regardless of its characters: %s', async (_, character) => {
     const texts = Array.from({ length: 60 }, () => character.repeat(100_000));
     const { values } = await takePage(records(texts), 1_000);
     expect(values.length).toBeGreaterThan(0);
     expect(lambdaBytes(ok({ values, metadata: {} }))).toBeLessThan(LAMBDA_LIMIT_BYTES);
   });
 
-  it('has one record even if that is too large', async () => {
+  it('has one record even if the record is too large', async () => {
     expect(await page(['x'.repeat(7_000_000), 'b'])).toEqual({ ids: ['nt0'], next: 'nt1' });
   });
 
@@ -87,7 +87,7 @@ describe('parsePage', () => {
     },
   );
 
-  it('accepts the id of a missing record as marker', () => {
+  it('accepts the ID of a missing record as marker', () => {
     expect(parse('marker=ntNever&limit=3')).toEqual({ limit: 3, marker: 'ntNever' });
   });
 

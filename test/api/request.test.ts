@@ -6,7 +6,7 @@ const base64 = (bytes: string | Uint8Array) =>
   apiRequest({ body: Buffer.from(bytes).toString('base64'), isBase64Encoded: true });
 
 describe('jsonBody', () => {
-  it('parses JSON whatever the content type', () => {
+  it('parses JSON regardless of the content type', () => {
     for (const type of [
       'application/json; charset=utf-8',
       'text/plain',

@@ -29,7 +29,7 @@ describe('the JSON Schema of an alarm event', () => {
     ['details', { state: 'UNKNOWN' }],
     ['entity', { id: 7 }],
     ['alarm', null],
-  ])('rejects %s %o, like the dispatch', (field, value) => {
+  ])('rejects %s %o, like dispatch', (field, value) => {
     const event = { ...alarmEvent(), [field]: value };
     expect(isValid(event)).toBe(false);
     expect(isAlarmEvent(event)).toBe(false);

@@ -19,7 +19,7 @@ const issuesOf = (event: unknown): string | undefined => {
 };
 
 describe('the schema of an alarm event', () => {
-  it('requires only an id, a tenant, a state, an entity and an alarm', () => {
+  it('requires only an ID, a tenant, a state, an entity and an alarm', () => {
     expect(issuesOf(minimalEvent)).toBeUndefined();
     expect(issuesOf(alarmEvent())).toBeUndefined();
   });

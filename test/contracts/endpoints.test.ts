@@ -16,7 +16,7 @@ describe('the table of endpoints', () => {
     ]);
   });
 
-  it('requires the permission that matches the operation', () => {
+  it('requires the permission for the operation', () => {
     expect(Object.fromEntries(endpointNames.map((name) => [name, endpoints[name].permission]))).toEqual({
       'create-notification': 'create',
       'list-notifications': 'read',

@@ -14,14 +14,14 @@ describe('the headline of an alert', () => {
   });
 
   it.each([undefined, null, '', '  ', '\u0000', '\r\n', {}, [], ['a']])(
-    'contains ids if the labels are %o',
+    'contains IDs if the labels are %o',
     (label) => {
       const event = alarmEvent({ entity: { id: 'enA', label }, alarm: { id: 'alB', label } });
       expect(headline(event)).toBe('[CRITICAL] enA: alB');
     },
   );
 
-  it('does not contain "undefined" for blank ids', () => {
+  it('does not contain "undefined" for blank IDs', () => {
     for (const id of [' ', '\t', '\u0000', '\u200b']) {
       expect(headline(alarmEvent({ entity: { id }, alarm: { id } }))).not.toContain('undefined');
     }
@@ -124,7 +124,7 @@ const hostileEvent = fc
     }),
   );
 
-it('any event is described in well-formed single lines, without exceptions', () => {
+it('any event is described in well-formed single lines, and never throws', () => {
   fc.assert(
     fc.property(hostileEvent, (event) => {
       const lines = [headline(event), statusText(event) ?? '-', ...facts(event).flat()];

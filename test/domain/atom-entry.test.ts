@@ -29,7 +29,7 @@ const read = (event: AlarmEvent = alarmEvent(), category = 'databases', delivery
 };
 
 describe('an Atom entry', () => {
-  it('has exactly one id, title, updated and content, and an author with a name (RFC 4287)', () => {
+  it('has exactly one ID, title, updated and content, and an author with a name (RFC 4287)', () => {
     const { root, elements, text } = read();
     expect(root).toBe('entry');
     for (const name of ['id', 'title', 'updated', 'content', 'author']) expect(elements(name)).toHaveLength(1);
@@ -41,7 +41,7 @@ describe('an Atom entry', () => {
     expect(read().terms).toEqual(['monitoring.alerts.databases', 'tenant:acme', 'entity:enAAAA', 'state:CRITICAL']);
   });
 
-  it('has the same id in all attempts, and a different id for another delivery', () => {
+  it('has the same ID in all attempts, and a different ID for another delivery', () => {
     const [first, retry, other] = ['d1', 'd1', 'd2'].map((id) => read(alarmEvent(), 'c', id).text('id')[0]);
     expect(first).toMatch(/^urn:uuid:[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
     expect(retry).toBe(first);

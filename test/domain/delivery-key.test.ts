@@ -10,7 +10,7 @@ const keyText = (event: ReturnType<typeof alarmEvent>, notificationId: string) =
   return `${pk} ${sk}`;
 };
 
-/** Tenant ids, including those that resemble parts of a key. */
+/** Tenant IDs, including those that resemble parts of a key. */
 const tenant = fc.oneof(
   fc.stringMatching(/^[!-~]{1,20}$/),
   fc.constantFrom('a', 'a#b', '#', `delivery#${id}`, `${id}#a`, 'a|b', '["a"]', 'a","b'),
@@ -21,7 +21,7 @@ const eventId = fc.oneof(
 );
 
 describe('the key of a delivery record', () => {
-  it('depends only on the ids of event and notification', () => {
+  it('depends only on the IDs of event and notification', () => {
     const changedEvent = alarmEvent({ details: { state: 'OK' }, entity: { id: 'other' }, alarm: { id: 'other' } });
     expect(deliveryKey(changedEvent, id)).toEqual(deliveryKey(alarmEvent(), id));
     expect(deliveryId(changedEvent, id)).toBe(deliveryId(alarmEvent(), id));
@@ -54,20 +54,20 @@ describe('the key of a delivery record', () => {
     expect(early.sk < late.sk).toBe(true);
   });
 
-  it('sorts first if the event id contains no time', () => {
+  it('sorts first if the event ID contains no time', () => {
     for (const event_id of ['e', 'a:b:12:OK', `${EVENT_TIME_MS}`, 'a:99999999999999:OK']) {
       expect(deliveryKey(alarmEvent({ event_id }), id).sk).toMatch(/^0{13}#/);
     }
   });
 
-  it('fits the limits of DynamoDB for the longest ids', () => {
+  it('stays within DynamoDB limits for the longest IDs', () => {
     const { pk, sk } = deliveryKey(alarmEvent({ tenant_id: 't'.repeat(128), event_id: '😀'.repeat(512) }), id);
     expect(Buffer.byteLength(pk)).toBeLessThanOrEqual(2_048);
     expect(Buffer.byteLength(sk)).toBeLessThanOrEqual(1_024);
   });
 });
 
-describe('the id of a delivery', () => {
+describe('the ID of a delivery', () => {
   it('consists of 32 hexadecimal digits, so it is valid in any header', () => {
     fc.assert(
       fc.property(tenant, eventId, (tenant_id, event_id) => {

@@ -13,7 +13,7 @@ const hashOf = (event = alarmEvent(), time = EVENT_TIME_MS) =>
   parse(deliveryBody('ntA', sharedBody(event, time))).content_hash;
 
 describe('the message of a delivery', () => {
-  it('parses to the event without its plan, for any ids', () => {
+  it('parses to the event without its plan, for any IDs', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), fc.array(fc.string(), { maxLength: 3 }), (id, siblings) => {
         const shared = sharedBody(alarmEvent({ notification_plan: plan }), EVENT_TIME_MS);

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { type AttemptOutcome, failed } from '../../shared/domain/attempt-outcome.ts';
 import {
-  causeOfExpiry,
   claimedRecord,
   type DeliveryRecord,
   evaluateClaim,
-  isExpired,
+  isRoundExpired,
   LEASE_MS,
+  roundExpiryCause,
   withAttempt,
   withStatus,
 } from '../../shared/domain/delivery-record.ts';
@@ -133,7 +133,7 @@ describe('the record of nine failed attempts', () => {
     expect(sizeOf(afterAttempts(initial(), nine))).toBeLessThan(2 * 1_024);
   });
 
-  it('fits the item limit of DynamoDB for the longest ids of entity and alarm', () => {
+  it('stays within the DynamoDB item limit for the longest IDs of entity and alarm', () => {
     const longId = 'x'.repeat(440_000);
     expect(sizeOf(afterAttempts(initial({ entity: { id: longId }, alarm: { id: longId } }), nine))).toBeLessThan(
       400 * 1_024,
@@ -147,14 +147,14 @@ describe('a round of attempts', () => {
 
   it('expires 24 h after its first attempt, regardless of its start', () => {
     const record = { ...withAttempt(initial(), transient, NOW + HOUR, 10), round_started_at_ms: NOW };
-    expect(isExpired(record, NOW + 25 * HOUR)).toBe(false);
-    expect(isExpired(record, NOW + 25 * HOUR + 1)).toBe(true);
+    expect(isRoundExpired(record, NOW + 25 * HOUR)).toBe(false);
+    expect(isRoundExpired(record, NOW + 25 * HOUR + 1)).toBe(true);
   });
 
   it('expires four days after its start if there was no attempt', () => {
     const record = afterAttempts(initial(), [quotaExceeded]);
-    expect(isExpired(record, NOW + 95 * HOUR)).toBe(false);
-    expect(isExpired(record, NOW + 97 * HOUR)).toBe(true);
+    expect(isRoundExpired(record, NOW + 95 * HOUR)).toBe(false);
+    expect(isRoundExpired(record, NOW + 97 * HOUR)).toBe(true);
   });
 
   it.each([
@@ -163,7 +163,7 @@ describe('a round of attempts', () => {
     ['the service if there was no attempt', [], 'service'],
     ['the service if only it failed', [quotaExceeded], 'service'],
   ])('that expires is caused by %s', (_, outcomes, cause) => {
-    expect(causeOfExpiry(afterAttempts(initial(), outcomes))).toBe(cause);
+    expect(roundExpiryCause(afterAttempts(initial(), outcomes))).toBe(cause);
   });
 });
 
@@ -176,7 +176,7 @@ describe('a claim on an existing record', () => {
     { round = 1, now = LATER, sentAt }: { round?: number; now?: number; sentAt?: number } = {},
   ) => evaluateClaim(record, { ...claim, round }, sentAt ?? now, now);
 
-  it('succeeds for a pending record that is due and not leased, and only replaces claim id, lease and ttl', () => {
+  it('succeeds for a pending record that is due and not leased, and only replaces claim ID, lease and ttl', () => {
     const tried = { ...withAttempt(existing, transient, NOW, 10), reached_recipient_hashes: ['p1'] };
     const { claim_id, lease_until_ms, ttl } = claim;
     expect(evaluate(tried)).toEqual({ kind: 'claimed', record: { ...tried, claim_id, lease_until_ms, ttl } });
@@ -211,7 +211,7 @@ describe('a claim on an existing record', () => {
     const expiredAt = NOW + 30 * HOUR;
     const tried = { ...withAttempt(existing, transient, NOW, 10), next_attempt_at_ms: NOW + 5_000, lease_until_ms: 0 };
 
-    it('starts a new round if the message was held', () => {
+    it('starts a new round if the message was sent late', () => {
       expect(evaluate(tried, { now: expiredAt })).toMatchObject({
         kind: 'claimed',
         record: {
@@ -229,7 +229,7 @@ describe('a claim on an existing record', () => {
       expect(claimed).toMatchObject({ kind: 'claimed', record: { round: 1, attempt_count: 1 } });
     });
 
-    it('continues a round that has not expired, even if the message was held', () => {
+    it('continues a round that has not expired, even if the message was sent late', () => {
       expect(evaluate(tried, { now: NOW + 23 * HOUR })).toMatchObject({ record: { round: 1, attempt_count: 1 } });
     });
   });
@@ -252,7 +252,7 @@ describe('a claim on an existing record', () => {
       expect(evaluate({ ...existing, status, content_hash: 'another' })).toEqual({ kind: 'conflict' });
   });
 
-  it('succeeds again if the record has its claim id', () => {
+  it('succeeds again if the record has its claim ID', () => {
     const own = { ...existing, claim_id: 'other', lease_until_ms: NOW + LEASE_MS };
     expect(evaluate(own)).toEqual({ kind: 'claimed', record: own });
   });

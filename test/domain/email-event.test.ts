@@ -10,7 +10,7 @@ const tenants = fc
   .map((codes) => String.fromCharCode(...codes));
 
 describe('the tags of an email', () => {
-  it('identify the delivery record, for any ids', () => {
+  it('identify the delivery record, for any IDs', () => {
     const ids = fc.constantFrom(newNotificationId(), DEFAULT_NOTIFICATION_ID);
     fc.assert(
       fc.property(tenants, ids, fc.string({ minLength: 1, maxLength: 512 }), (tenant_id, id, event_id) => {

@@ -41,7 +41,7 @@ describe('an email about an alert', () => {
     expect(subject).toBe('[CRITICAL] x Bcc: root@example.com body: x Bcc: root@example.com body');
   });
 
-  it('contains ids if there are no labels', () => {
+  it('contains IDs if there are no labels', () => {
     const { subject, text } = emailMessage(alarmEvent({ entity: { id: 'enA' }, alarm: { id: 'alB' }, check: null }));
     expect(subject).toBe('[CRITICAL] enA: alB');
     expect(text).not.toContain('undefined');

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { AttemptOutcome } from '../../shared/domain/attempt-outcome.ts';
-import { httpOutcome, retryAfterMs } from '../../shared/domain/http-outcome.ts';
+import { httpOutcome, parseRetryAfterMs } from '../../shared/domain/http-outcome.ts';
 
 const NOW = Date.UTC(2026, 0, 1, 12);
 const HOUR_MS = 3_600_000;
@@ -54,7 +54,7 @@ describe('the response of a webhook', () => {
   });
 });
 
-describe('the response of the other types', () => {
+describe('the response', () => {
   const results = (type: 'incidentpager' | 'incidentrouter' | 'atomfeed', body = '') =>
     Object.fromEntries(
       statuses.map((status) => [status, httpOutcome(type, { status, retryAfter: undefined, body }, NOW).result]),
@@ -85,7 +85,7 @@ describe('the response of the other types', () => {
     expect(results('atomfeed')).toEqual({ ...table(byClass), 409: 'delivered', 429: 'throttled' });
   });
 
-  it('is not part of the explanation', () => {
+  it('has a body that the explanation does not contain', () => {
     const body = '{"result":"failure","message":"secret"}';
     expect(
       JSON.stringify(httpOutcome('incidentrouter', { status: 200, retryAfter: undefined, body }, NOW)),
@@ -102,7 +102,7 @@ describe('Retry-After', () => {
     ['3601', HOUR_MS],
     ['9'.repeat(400), HOUR_MS],
   ])('accepts seconds, at most an hour: %s', (header, delayMs) => {
-    expect(retryAfterMs(header, NOW)).toBe(delayMs);
+    expect(parseRetryAfterMs(header, NOW)).toBe(delayMs);
   });
 
   it.each([
@@ -113,17 +113,17 @@ describe('Retry-After', () => {
     ['Thu, 01 Jan 2026 11:59:59 GMT', 0],
     ['Thu, 01 Jan 1970 00:00:00 GMT', 0],
   ])('accepts a date, at most an hour ahead: %s', (header, delayMs) => {
-    expect(retryAfterMs(header, NOW)).toBe(delayMs);
+    expect(parseRetryAfterMs(header, NOW)).toBe(delayMs);
   });
 
   it.each(['', ' ', 'soon', '1.5', '-1', '+5', '1e3', '0x10', '5, 6', '120 seconds', 'abc 2099', 'NaN', '٥'])(
     'is ignored if it is invalid: "%s"',
     (header) => {
-      expect(retryAfterMs(header, NOW)).toBeUndefined();
+      expect(parseRetryAfterMs(header, NOW)).toBeUndefined();
     },
   );
 
   it('is optional', () => {
-    expect(retryAfterMs(undefined, NOW)).toBeUndefined();
+    expect(parseRetryAfterMs(undefined, NOW)).toBeUndefined();
   });
 });

@@ -20,7 +20,7 @@ describe('the key of an incident', () => {
     expect(incidentKey(resolve)).toBe(incidentKey(alarmEvent()));
   });
 
-  it('differs for another tenant, entity or alarm, for any characters in their ids', () => {
+  it('differs for another tenant, entity or alarm, for any characters in their IDs', () => {
     const part = fc.oneof(fc.string({ minLength: 1, maxLength: 4 }), fc.constantFrom('a', 'a:b', 'a","b', 'b', ':'));
     fc.assert(
       fc.property(fc.tuple(part, part, part), fc.tuple(part, part, part), (left, right) => {
@@ -33,7 +33,7 @@ describe('the key of an incident', () => {
     );
   });
 
-  it('has at most 255 characters for the longest ids', () => {
+  it('has at most 255 characters for the longest IDs', () => {
     const longId = 'x'.repeat(100_000);
     expect(incidentKey(alarmEvent({ entity: { id: longId }, alarm: { id: longId } })).length).toBeLessThanOrEqual(255);
   });
@@ -44,7 +44,7 @@ describe('the time of an event', () => {
     expect(eventTime(at(123), NOW)).toBe(123);
   });
 
-  it.each([undefined, null, '123', {}, -1])('is the timestamp in its id if its details have %o', (timestamp) => {
+  it.each([undefined, null, '123', {}, -1])('is the timestamp in its ID if its details have %o', (timestamp) => {
     expect(eventTime(at(timestamp, alarmEvent().event_id), NOW)).toBe(EVENT_TIME_MS);
   });
 

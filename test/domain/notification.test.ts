@@ -36,8 +36,8 @@ describe('the default notification', () => {
   });
 });
 
-describe('a notification id', () => {
-  it('has the format of a stored id', () => {
+describe('a notification ID', () => {
+  it('has the format of a stored ID', () => {
     for (let count = 0; count < 100; count++) expect(isStoredNotificationId(newNotificationId())).toBe(true);
   });
 
@@ -52,7 +52,7 @@ describe('a notification id', () => {
     expect(isStoredNotificationId(id)).toBe(false);
   });
 
-  it('sorts by creation, and before the id of the default notification', () => {
+  it('sorts by creation, and before the ID of the default notification', () => {
     const ids = Array.from({ length: 1_000 }, newNotificationId);
     expect(ids.toSorted()).toEqual(ids);
     expect(new Set(ids).size).toBe(1_000);

@@ -7,7 +7,7 @@ import { alarmEvent } from '../support/events.ts';
 const inState = (state: 'OK' | 'WARNING' | 'CRITICAL', status?: string) => alarmEvent({ details: { state, status } });
 
 describe('an event for the incident pager', () => {
-  it.each(['CRITICAL', 'WARNING'] as const)('triggers the incident of its alarm: %s', (state) => {
+  it.each(['CRITICAL', 'WARNING'] as const)('triggers the incident of its alarm in state %s', (state) => {
     expect(pagerEvent(inState(state, 'Disk is full'), 'key1')).toEqual({
       service_key: 'key1',
       event_type: 'trigger',
@@ -18,7 +18,7 @@ describe('an event for the incident pager', () => {
     });
   });
 
-  it('resolves the same incident: OK', () => {
+  it('resolves the same incident in state OK', () => {
     const resolve = pagerEvent(inState('OK'), 'key1');
     expect(resolve).toMatchObject({
       event_type: 'resolve',

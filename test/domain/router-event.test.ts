@@ -22,7 +22,7 @@ describe('an event for the incident router', () => {
     ['OK', 'RECOVERY'],
     ['WARNING', 'WARNING'],
     ['CRITICAL', 'CRITICAL'],
-  ] as const)('has for state %s the type %s and the same incident', (state, type) => {
+  ] as const)('maps state %s to type %s, with the same incident', (state, type) => {
     expect(routerEvent(alarmEvent({ details: { state } }), EVENT_TIME_MS)).toMatchObject({
       message_type: type,
       entity_id: incidentKey(alarmEvent()),

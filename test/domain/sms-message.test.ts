@@ -33,7 +33,7 @@ describe('an SMS about an alert', () => {
     expect(encode(text)).toMatchObject({ encodingName: 'UCS-2', parts: 1 });
   });
 
-  it('replaces curly quotes, dashes and ellipses by GSM-7 characters', () => {
+  it('replaces curly quotes, dashes and ellipses with GSM-7 characters', () => {
     const text = smsOf('“web”‘1’–2—3…', 'y'.repeat(300));
     expect(text).toContain(`"web"'1'-2-3...`);
     expect(encode(text).encodingName).toBe('GSM-7');

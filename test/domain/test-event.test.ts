@@ -11,7 +11,7 @@ describe('the event of a test message', () => {
     expect(event).toMatchObject({ tenant_id: 'acme', event_id: `acme:enTest:alTest:chTest:${NOW}:OK` });
   });
 
-  it('is valid for the longest tenant id', () => {
+  it('is valid for the longest tenant ID', () => {
     expect(alarmEvent.safeParse(testEvent('~'.repeat(128), NOW)).success).toBe(true);
   });
 

@@ -9,7 +9,7 @@ const MORNING = Date.UTC(2026, 0, 1, 6);
 const notice = (now = MORNING, id = 'ntA') => undeliveredNotice('acme', id, now);
 
 describe('the notice of undelivered alerts', () => {
-  it('is a valid alarm event, for the longest tenant id too', () => {
+  it('is a valid alarm event, even for the longest tenant ID', () => {
     expect(schema.safeParse(notice()).success).toBe(true);
     const longest = undeliveredNotice('~'.repeat(128), `nt${'0'.repeat(26)}`, MORNING);
     expect(schema.safeParse(longest).success).toBe(true);
@@ -22,16 +22,16 @@ describe('the notice of undelivered alerts', () => {
     expect(sortKey(MORNING, 'ntB')).not.toBe(sortKey(MORNING));
   });
 
-  it('has the same content all day, so a second one is a duplicate and not a conflict', () => {
+  it('has the same content all day, so a second notice is a duplicate and not a conflict', () => {
     expect(notice(MORNING + 17 * 3_600_000)).toEqual(notice());
   });
 
-  it('contains the notification id and what to do', () => {
+  it('contains the notification ID and what to do', () => {
     const { text } = emailMessage(notice());
     for (const part of ['ntA', 'Test the notification']) expect(text).toContain(part);
   });
 
-  it('differs from other alerts', () => {
+  it('is distinguished from other alerts', () => {
     expect(isUndeliveredNotice(notice())).toBe(true);
     expect(isUndeliveredNotice(alarmEvent())).toBe(false);
     expect(isUndeliveredNotice(alarmEvent({ alarm: { id: 'undelivered' } }))).toBe(false);

@@ -66,7 +66,7 @@ describe('the alarm topic', () => {
     subscribed.hasResourceProperties('AWS::SNS::Subscription', { Protocol: 'email', Endpoint: 'ops@example.org' });
   });
 
-  it('is replaced by the topic in alarmTarget, and then the stack has no topic or key of its own', () => {
+  it('is replaced by the topic in alarmTarget, without a topic or key in the stack', () => {
     const { template: replaced, targets } = targetsOf({ alarmTarget: EXISTING });
     expect(targets).toEqual([EXISTING]);
     replaced.resourceCountIs('AWS::KMS::Key', 0);

@@ -101,7 +101,7 @@ describe('alarms', () => {
     }
   });
 
-  it('fire at one crashed message without delay, because a schedule keeps the metrics of the queue active', () => {
+  it('fire on a single crashed message without delay, because a schedule keeps the metrics of the queue active', () => {
     const queueName = { 'Fn::GetAtt': [expect.stringMatching(/^CrashedQueue/), 'QueueName'] };
     expect(alarm('CrashedMessages')).toMatchObject({
       MetricName: 'ApproximateNumberOfMessagesVisible',
@@ -121,7 +121,7 @@ describe('alarms', () => {
     template.hasResourceProperties('AWS::SQS::Queue', { Tags: [{ Key: 'MetricsKeptActive', Value: 'true' }] });
   });
 
-  it('fire at one dead letter caused by the service, and at one dead-lettered alarm event', () => {
+  it('fire on a single dead letter caused by the service, and on a single dead-lettered alarm event', () => {
     const { Metrics = [], Threshold } = alarm('ServiceDeadLetters');
     expect(Threshold).toBe(1);
     expect(JSON.stringify(Metrics).match(/"dead_lettered_service"/g)?.length).toBeGreaterThanOrEqual(

@@ -26,7 +26,7 @@ const acceptedFindings: readonly { rule: string; resource: RegExp; reason: strin
   {
     rule: 'AwsSolutions-SQS3',
     resource: /^Delivery\/\w+\/DeadLetters\/Resource$/,
-    reason: 'These are dead-letter queues. The senders and the dispatch send to them without a redrive policy.',
+    reason: 'These are dead-letter queues. The senders and dispatch send to them without a redrive policy.',
   },
   {
     rule: 'AwsSolutions-VPC7',

@@ -91,7 +91,7 @@ describe('the stack', () => {
       'AliasName',
       'Name',
     ];
-    /** Their names need not be unique, or refer to another resource. */
+    /** Resource types whose names need not be unique, or refer to another resource. */
     const exceptions = [
       'AWS::ApiGatewayV2::Api',
       'AWS::IAM::Policy',

@@ -102,7 +102,7 @@ describe('permissions of pipeline functions', () => {
     );
   const ownQueues = (name: string) => grantsOf(name).filter((grant) => grant.startsWith('sqs:'));
 
-  it('allow the dispatch to read notifications, send to the senders and continue a large plan', () => {
+  it('allow dispatch to read notifications, send to the senders and continue a large plan', () => {
     expect(grantsOf('dispatch-alarm-events')).toEqual(
       [
         ...onNotifications('BatchGetItem'),

@@ -46,7 +46,7 @@ describe('the stack name', () => {
     ],
     ['Stack_2', /^Invalid setting: stackName: must start with a letter and contain only letters, digits and hyphens$/],
     ['', /^Invalid setting: stackName: must start with a letter/],
-  ])('is rejected at synthesis if invalid: %s', (stackName, message) => {
+  ])('is rejected at synthesis if it is invalid: %s', (stackName, message) => {
     expect(() => synthesize({ stackName })).toThrow(message);
   });
 });

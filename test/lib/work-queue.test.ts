@@ -133,7 +133,7 @@ describe('every work queue', () => {
 });
 
 describe('each notification type', () => {
-  it('has a queue, a dead-letter queue and a sender that consumes it', () => {
+  it('has a queue, a dead-letter queue and a sender that consumes the queue', () => {
     expect(workQueues).toHaveLength(2 * notificationTypeIds.length + 2);
     for (const type of notificationTypeIds) {
       const source = sourceOf(senderName(type))?.EventSourceArn;
@@ -157,7 +157,7 @@ describe('each notification type', () => {
     }
   });
 
-  it('has a quarter of its concurrency in addition for retries, with the AWS minimum of 2', () => {
+  it('has an additional quarter of its concurrency for retries, with the AWS minimum of 2', () => {
     const { template: small, functionIds: ids } = synthesize({
       senderConcurrency: '2',
       senderConcurrencyByType: 'webhook=101',
@@ -180,7 +180,7 @@ describe('each notification type', () => {
 describe('the queue of alarm events', () => {
   const [id = ''] = workQueues.find(([queueId]) => queueId.includes('AlarmEvents')) ?? [];
 
-  it('is consumed by the dispatch with dispatchConcurrency', () => {
+  it('is consumed by dispatch with dispatchConcurrency', () => {
     expect(sourceOf('dispatch-alarm-events')).toMatchObject({
       EventSourceArn: id,
       ScalingConfig: { MaximumConcurrency: 5 },

@@ -42,8 +42,8 @@ export const awsFault = (behavior: Behavior, { service }: AwsCall): AwsFault | u
   behavior !== 'accept' && (service === 'ses' || service === 'sns') ? awsFaults[behavior][service] : undefined;
 
 /**
- * Returns a request handler for HTTP destinations. A webhook rejects permanently by 410 only, a pager and a router by
- * 404.
+ * Returns a request handler for HTTP destinations. Only 410 is permanent for a webhook; 404 is permanent for
+ * the other types.
  */
 export const httpResponder =
   (behavior: Behavior) =>
@@ -82,7 +82,7 @@ export const exercisePipeline = async (
   await world.sendEvents([event, '{not an event']);
   for (const id of ids) await world.advanceUntil(world.endedDeliveries(client.tenant, id, 1));
 
-  // One queue rejects its message, so the dispatch continues in another message.
+  // One queue rejects its message, so dispatch continues in another message.
   const stopFailing = world.injectFault(
     { status: 500, type: 'InternalError', message: '' },
     ({ service, action, body }) =>
@@ -113,7 +113,7 @@ export const exercisePipeline = async (
   );
   await untilEverySender((type) => hasCalled(senderName(type), 'dynamodb:GetItem', '/Storage-Deliveries'));
 
-  // The notification was deleted after the dispatch, so its deliveries are cancelled, recorded in batches.
+  // The notification was deleted after dispatch, so its deliveries are cancelled, recorded in batches.
   for (const type of notificationTypeIds) {
     const MessageBody = deliveryMessage(newNotificationId(), event);
     await world.sqs.send(new SendMessageCommand({ QueueUrl: queueUrl(type), MessageBody }));

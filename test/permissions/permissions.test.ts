@@ -87,7 +87,7 @@ describe('function permissions', () => {
     expect(unused.map(describeGrant)).toEqual([]);
   });
 
-  it('that Lambda uses belong to queue consumers only', () => {
+  it('that Lambda uses are granted to queue consumers only', () => {
     for (const { action } of usedByLambda) {
       const consumers = grants.filter((grant) => grant.action === action).map(({ functionName }) => functionName);
       expect(consumers.toSorted()).toEqual(

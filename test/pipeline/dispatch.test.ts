@@ -74,8 +74,8 @@ const setUp = ({ isUnknown = () => false, errorOf = () => undefined }: Reads = {
       continuations.push({ body, messageGroupId, waitMs });
     },
     sendToDeadLetterQueue: async () => undefined,
-    changeVisibility: async (_url, { messageId }, seconds) => {
-      returned.push([messageId, seconds]);
+    changeVisibility: async (_url, { messageId }, timeoutMs) => {
+      returned.push([messageId, timeoutMs]);
     },
   };
   const dispatch = createDispatch(notifications, queues, environment, () => now);
@@ -116,7 +116,7 @@ const continuationMessage = (body: string, messageId = 'continuation'): SQSRecor
     attributes: { ...sqsMessage().attributes, SentTimestamp: String(NOW_MS + 60 * SECOND_MS) },
   });
 
-describe('the dispatch', () => {
+describe('dispatch', () => {
   it('lists up to 25 other existing notifications of the event in each delivery', async () => {
     const { dispatch, deliveries } = setUp({ isUnknown: (id) => id === 'nt26' });
     await dispatch({ Records: [eventMessage(notificationIds(27))] });
@@ -149,7 +149,7 @@ describe('the dispatch', () => {
     ];
     expect(await dispatch({ Records })).toEqual({ batchItemFailures: [{ itemIdentifier: 'throttled' }] });
     expect(deliveries().map(({ notification_id }) => notification_id)).toEqual(['nt1']);
-    expect(returned).toEqual([['throttled', 8]]);
+    expect(returned).toEqual([['throttled', 8_000]]);
   });
 
   it('continues a plan with the failed notifications only, with the same siblings and event time', async () => {
@@ -192,7 +192,7 @@ describe('the dispatch', () => {
     expect(await dispatch({ Records: [eventMessage(notificationIds(3))] })).toEqual({
       batchItemFailures: [{ itemIdentifier: 'm' }],
     });
-    expect(returned).toEqual([['m', 8]]);
+    expect(returned).toEqual([['m', 8_000]]);
   });
 
   it('returns an event if none of its deliveries can be sent', async () => {
@@ -204,7 +204,7 @@ describe('the dispatch', () => {
     expect(continuations).toEqual([]);
   });
 
-  it('acknowledges an event without existing notifications', async () => {
+  it('acknowledges an event whose notifications do not exist', async () => {
     const { dispatch, continuations } = setUp({ isUnknown: () => true });
     expect(await dispatch({ Records: [eventMessage(notificationIds(3))] })).toEqual({ batchItemFailures: [] });
     expect(continuations).toEqual([]);

@@ -19,10 +19,10 @@ const NOW_MS = Date.UTC(2026, 0, 1);
 const environment = { DELIVERIES_TABLE: 'deliveries', EMAIL_EVENTS_QUEUE: 'https://sqs/email-events' };
 
 /** The visibility changes of the recorder. */
-let visibilityChanges: [url: string, messageId: string, seconds: number][] = [];
+let visibilityChanges: [url: string, messageId: string, timeoutMs: number][] = [];
 const queues = {
-  changeVisibility: async (url: string, { messageId }: SQSRecord, seconds: number) => {
-    visibilityChanges.push([url, messageId, seconds]);
+  changeVisibility: async (url: string, { messageId }: SQSRecord, timeoutMs: number) => {
+    visibilityChanges.push([url, messageId, timeoutMs]);
   },
 };
 
@@ -151,7 +151,7 @@ describe('a bounced or rejected email', () => {
   it('returns to the queue while the sender holds the claim, which is not an error', async () => {
     const { claimed, tags } = await recordDelivery('pending', NOW_MS + 1);
     expect(await record(emailEvent('Bounce', tags))).toEqual(['message-1']);
-    expect(visibilityChanges).toEqual([['https://sqs/email-events', 'message-1', 2]]);
+    expect(visibilityChanges).toEqual([['https://sqs/email-events', 'message-1', 2_000]]);
     expect(countedMetrics()).toEqual([]);
     expect(batchMetrics()).toMatchObject([{ internal_errors: 0, handled: 0 }]);
     await deliveries.complete(withStatus(claimed, 'delivered'));
@@ -195,7 +195,7 @@ describe('a batch of email events', () => {
       attributes: attributes(300 - index, 7),
     }));
     expect(await recordBatch(messages, throttledOnce())).toEqual(['message-0']);
-    expect(visibilityChanges).toEqual([['https://sqs/email-events', 'message-0', 90]]);
+    expect(visibilityChanges).toEqual([['https://sqs/email-events', 'message-0', 90_000]]);
     expect(await deliveries.read(healthyDelivery.claimed)).toMatchObject({ status: 'bounced' });
     expect(batchMetrics()).toMatchObject([
       { function: 'record-email-events', internal_errors: 1, handled: 1, oldest_unprocessed_seconds: 300 },

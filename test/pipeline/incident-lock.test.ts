@@ -255,7 +255,7 @@ describe('delivery of the events of one incident', () => {
     expect(await deliveries.claimLock(otherClaim, NOW_MS)).toMatchObject({ newest_event_at_ms: NOW_MS });
   });
 
-  it('advances the lock for a duplicate of a delivered event, because its worker may have crashed before', async () => {
+  it('advances the lock for a duplicate of a delivered event, because its worker may have crashed before it did so', async () => {
     const { job, run, otherClaim, outcomes } = setUp();
     await deliveries.complete(withStatus(claimedRecord(job(NOW_MS).body, 'crashed', NOW_MS), 'delivered'));
     expect(outcomes(await run(job(NOW_MS)))).toEqual(['duplicate']);
@@ -275,7 +275,7 @@ describe('delivery of the events of one incident', () => {
     ]);
   });
 
-  it('returns the message if the calls before the send used up the time', async () => {
+  it('returns the message if earlier calls leave too little time for the send', async () => {
     const { job, run, visibilityTimeouts, outcomes } = setUp();
     let calls = 0;
     const slow: DeliveryJob = { ...job(NOW_MS), timeLeft: () => (calls++ < 3 ? 18_000 : 12_000) };

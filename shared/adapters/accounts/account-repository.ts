@@ -5,7 +5,10 @@ import { lru } from 'tiny-lru';
 import * as z from 'zod/mini';
 import type { Clock } from '../../domain/clock.ts';
 
-/** The token and signing secrets of a tenant's webhooks. `secrets` has a second `whsec_…` while a rotated one still signs. */
+/**
+ * The token and signing secrets of a tenant's webhooks. `secrets` has a second `whsec_…` while a rotated one still
+ * signs.
+ */
 export type WebhookCredentials = { token: string; secrets: string[] };
 
 /** The item of an account. */
@@ -38,8 +41,8 @@ const CREDENTIALS_CACHE_MS = 60_000;
 const RETIREMENT_MS = 86_400_000;
 
 /**
- * Slots in which a counter stores the ids of its last writes, each in a random slot. A repeated write finds its own id unless
- * one of the few writes in between used the same slot. All slots fit into one write capacity unit (1 KB).
+ * Slots in which a counter stores the IDs of its last writes, each in a random slot. A repeated write finds its own ID
+ * unless another write has used the same slot since. All slots fit into one write capacity unit (1 KB).
  */
 const WRITE_SLOTS = 32;
 
@@ -94,7 +97,11 @@ export const createAccountRepository = (
   const stillSigning = ({ retired_secrets: retired = [] }: z.infer<typeof storedAccount>) =>
     retired.filter(({ until_ms }) => until_ms > clock()).slice(0, 1);
 
-  /** Returns whether a write is the account's last change. @throws UnconfirmedChangeError if the account cannot be read */
+  /**
+   * Returns whether a write is the account's last change.
+   *
+   * @throws UnconfirmedChangeError if the account cannot be read
+   */
   const isLastWrite = async (tenant: string, writeId: string): Promise<boolean> => {
     const { write_id: last } = await read(tenant).catch((error: unknown) => {
       throw new UnconfirmedChangeError(error);
@@ -103,8 +110,8 @@ export const createAccountRepository = (
   };
 
   /**
-   * Changes attributes of an account if it still has the version that was read. A failed write may have been applied, since only
-   * its response may be lost, so the account is read again to find out.
+   * Changes attributes of an account if it still has the version that was read. A failed write may have been applied,
+   * since only its response may be lost, so the account is read again to find out.
    *
    * @throws ConcurrentChangeError if the account has changed since it was read
    * @throws UnconfirmedChangeError if it is unknown whether the change was applied
@@ -208,8 +215,8 @@ export const createAccountRepository = (
     },
 
     /**
-     * Replaces the account's signing secret. The replaced secret also signs for 24 hours; an earlier one stops signing. Senders use
-     * the new secret within a minute, when their cache expires.
+     * Replaces the account's signing secret. The replaced secret also signs for 24 hours; an earlier one stops signing.
+     * Senders use the new secret within a minute, when their cache expires.
      *
      * @returns the new secret
      * @throws ConcurrentChangeError, UnconfirmedChangeError
@@ -232,11 +239,11 @@ export const createAccountRepository = (
      */
     async count(counter: DailyCounter, tenant: string, amount: number, limit: number): Promise<boolean> {
       if (amount > limit) return false;
-      const now = clock();
-      const day = new Date(now).toISOString().slice(0, 10);
+      const nowMs = clock();
+      const day = new Date(nowMs).toISOString().slice(0, 10);
       const slot = `w${Math.floor(random() * WRITE_SLOTS)}`;
       const writeId = randomBytes(6).toString('base64url');
-      const ttl = Math.floor(now / 1000) + 2 * 86_400;
+      const ttl = Math.floor(nowMs / 1000) + 2 * 86_400;
       const update = (expression: string, condition: string, values: Record<string, number>) =>
         client.send(
           new UpdateCommand({

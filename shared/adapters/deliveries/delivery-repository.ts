@@ -23,7 +23,7 @@ import {
 } from '../../domain/delivery-record.ts';
 import type { IncidentLock } from '../../domain/incident.ts';
 import { isDependencyFailure } from '../aws-client.ts';
-import { batchWrite } from '../dynamodb/batches.ts';
+import { batchWrite, MAX_BATCH_WRITES } from '../dynamodb/batches.ts';
 import { UnprocessedItemsError } from '../dynamodb/errors.ts';
 
 const attempt = z.object({
@@ -70,11 +70,11 @@ const storedConflict = z.object({ sk: z.string(), conflict_at_ms: z.number() });
 /** Sort key prefix of conflicts. Records start with digits, locks with `incident#`. */
 const CONFLICT_PREFIX = 'conflict#';
 
-/** Completed records within this time share one BatchWriteItem: a ninth of the CPU time of single writes. */
+/**
+ * Records completed within this time share a BatchWriteItem request, which takes a ninth of the CPU time of single
+ * writes.
+ */
 const GATHER_MS = 3;
-
-/** The most writes in one BatchWriteItem (AWS limit). */
-const MAX_BATCH_WRITES = 25;
 
 /** Page size of a query that filters by alarm, since most records don't match. */
 const FILTERED_PAGE_SIZE = 1_000;
@@ -97,7 +97,10 @@ const unlessConditionFailed = async <Output>(write: Promise<Output>): Promise<Ou
   }
 };
 
-/** Returns the condition that the claim still holds. Each claim has its own `claim_id`, and ending a claim changes `lease_until_ms`. */
+/**
+ * Returns the condition that the claim still holds. Each claim has its own `claim_id`, and ending a claim changes
+ * `lease_until_ms`.
+ */
 const heldBy = ({ claim_id, lease_until_ms }: { claim_id: string; lease_until_ms: number }) => ({
   ConditionExpression: 'claim_id = :claim_id AND lease_until_ms = :lease_until_ms',
   ExpressionAttributeValues: { ':claim_id': claim_id, ':lease_until_ms': lease_until_ms },
@@ -106,9 +109,9 @@ const heldBy = ({ claim_id, lease_until_ms }: { claim_id: string; lease_until_ms
 /**
  * Creates the reads and writes of delivery records, conflicts and incident locks (table Deliveries).
  *
- * The SDK repeats a request whose response is late, so any write may be applied twice, seconds apart. A write that lets another
- * worker claim an item is therefore conditional on the claim; only a final status is written unconditionally, since no later
- * write changes it (DECISIONS.md#conditional-writes).
+ * The SDK repeats a request whose response is late, so any write may be applied twice, seconds apart. A write that lets
+ * another worker claim an item is therefore conditional on the claim; only a final status is written unconditionally,
+ * since no later write changes it (DECISIONS.md#conditional-writes).
  */
 export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: string) => {
   let openBatch: { records: DeliveryRecord[]; unwrittenKeys: Promise<ReadonlySet<string>> } | undefined;
@@ -183,42 +186,43 @@ export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: 
       ExpressionAttributeValues: { ':time': eventTimeMs, ':ttl': lock.ttl },
     });
 
-  const release = async (lock: IncidentLock, now: number): Promise<void> => {
+  const release = async (lock: IncidentLock, nowMs: number): Promise<void> => {
     const held = heldBy(lock);
     await update(lock, {
       ...held,
       UpdateExpression: 'SET lease_until_ms = :now',
-      ExpressionAttributeValues: { ...held.ExpressionAttributeValues, ':now': now },
+      ExpressionAttributeValues: { ...held.ExpressionAttributeValues, ':now': nowMs },
     });
   };
 
   return {
     /**
-     * Claims a delivery for one attempt: no other worker can claim it until the lease ends. A new delivery costs one conditional
-     * write. An existing record is read and, if claimable, replaced on condition that it has not changed.
+     * Claims a delivery for one attempt: no other worker can claim it until the lease ends. A new delivery costs one
+     * conditional write. An existing record is read and, if claimable, replaced on condition that it has not changed.
      *
-     * @param now ms since the epoch
-     * @param sentAt when SQS accepted the message, ms since the epoch
+     * @param nowMs ms since the epoch
+     * @param sentAtMs when SQS accepted the message, ms since the epoch
      */
-    async claim(first: DeliveryRecord, now: number, sentAt: number = now): Promise<Claim> {
+    async claim(first: DeliveryRecord, nowMs: number, sentAtMs: number = nowMs): Promise<Claim> {
       if (await put(first, { ConditionExpression: 'attribute_not_exists(pk)' }))
         return { kind: 'claimed', record: first };
       const found = await read(first);
-      if (!found) return { kind: 'busy', leaseUntilMs: now };
-      const claim = evaluateClaim(found, first, sentAt, now);
+      if (!found) return { kind: 'busy', leaseUntilMs: nowMs };
+      const claim = evaluateClaim(found, first, sentAtMs, nowMs);
       if (claim.kind !== 'claimed' || found.claim_id === first.claim_id) return claim;
       if (await put(claim.record, unchanged(found))) return claim;
-      // Another worker won, or the SDK repeated this write because its first response was lost.
-      const winner = await read(first);
-      return winner?.claim_id === first.claim_id
+      // Another worker claimed the delivery, or the SDK repeated this write because its first response was lost.
+      const current = await read(first);
+      return current?.claim_id === first.claim_id
         ? claim
-        : { kind: 'busy', leaseUntilMs: winner?.lease_until_ms ?? now };
+        : { kind: 'busy', leaseUntilMs: current?.lease_until_ms ?? nowMs };
     },
 
     /**
      * Writes a claimed record if the claim still holds.
      *
-     * @returns false if another worker has claimed the delivery, or if the SDK repeated a write that was already applied
+     * @returns false if another worker has claimed the delivery, or if the SDK repeated a write that was already
+     * applied
      */
     update: (held: DeliveryRecord, next: DeliveryRecord): Promise<boolean> => put(next, heldBy(held)),
 
@@ -231,15 +235,18 @@ export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: 
     },
 
     /**
-     * Records that a different event with the same id was received. It is a separate item, since the worker that holds the claim
-     * overwrites the whole record.
+     * Records that a different event with the same ID was received. It is a separate item, since the worker that holds
+     * the claim overwrites the whole record.
      */
-    async recordConflict({ pk, sk, ttl }: DeliveryRecord, now: number): Promise<void> {
-      const Item = { pk, sk: `${CONFLICT_PREFIX}${sk}`, conflict_at_ms: now, ttl };
+    async recordConflict({ pk, sk, ttl }: DeliveryRecord, nowMs: number): Promise<void> {
+      const Item = { pk, sk: `${CONFLICT_PREFIX}${sk}`, conflict_at_ms: nowMs, ttl };
       await client.send(new PutCommand({ TableName: table, Item }));
     },
 
-    /** Returns when a different event with the same id was last received, in ms since the epoch, by sort key of the record. */
+    /**
+     * Returns when a different event with the same ID was last received, in ms since the epoch, by sort key of the
+     * record.
+     */
     async listConflicts(notification: NotificationOfTenant): Promise<ReadonlyMap<string, number>> {
       const conflicts = new Map<string, number>();
       const pages = paginateQuery(
@@ -260,12 +267,12 @@ export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: 
     },
 
     /** Claims the lock of an incident. @returns undefined if another worker holds it */
-    async claimLock(first: IncidentLock, now: number): Promise<IncidentLock | undefined> {
+    async claimLock(first: IncidentLock, nowMs: number): Promise<IncidentLock | undefined> {
       const claimed = await update(first, {
         UpdateExpression:
           'SET claim_id = :claim_id, lease_until_ms = :lease_until_ms, #ttl = :ttl, newest_event_at_ms = if_not_exists(newest_event_at_ms, :newest)',
-        // The last clause accepts an SDK retry whose first response was lost, since `claim_id` is unique. It rejects a copy that
-        // arrives after the release, since the release changed `lease_until_ms`.
+        // The last clause accepts an SDK retry whose first response was lost, since `claim_id` is unique. It rejects a
+        // copy that arrives after the release, since the release changed `lease_until_ms`.
         ConditionExpression:
           'attribute_not_exists(lease_until_ms) OR lease_until_ms <= :now OR (claim_id = :claim_id AND lease_until_ms = :lease_until_ms)',
         ExpressionAttributeNames: { '#ttl': 'ttl' },
@@ -274,7 +281,7 @@ export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: 
           ':lease_until_ms': first.lease_until_ms,
           ':ttl': first.ttl,
           ':newest': first.newest_event_at_ms,
-          ':now': now,
+          ':now': nowMs,
         },
       });
       return claimed && storedLock.parse(claimed);
@@ -291,17 +298,17 @@ export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: 
     },
 
     /** Records the time of a delivered event and releases the lock, usually in one write. */
-    async advanceAndReleaseLock(lock: IncidentLock, eventTimeMs: number, now: number): Promise<void> {
-      if (eventTimeMs <= lock.newest_event_at_ms) return release(lock, now);
+    async advanceAndReleaseLock(lock: IncidentLock, eventTimeMs: number, nowMs: number): Promise<void> {
+      if (eventTimeMs <= lock.newest_event_at_ms) return release(lock, nowMs);
       const held = heldBy(lock);
       const updated = await update(lock, {
         UpdateExpression: 'SET lease_until_ms = :now, newest_event_at_ms = :time',
         ConditionExpression: `${held.ConditionExpression} AND newest_event_at_ms < :time`,
-        ExpressionAttributeValues: { ...held.ExpressionAttributeValues, ':now': now, ':time': eventTimeMs },
+        ExpressionAttributeValues: { ...held.ExpressionAttributeValues, ':now': nowMs, ':time': eventTimeMs },
       });
       if (updated) return;
       await advanceNewestEventTime(lock, eventTimeMs);
-      await release(lock, now);
+      await release(lock, nowMs);
     },
 
     /** Releases a lock unless another worker has claimed it. */
@@ -346,7 +353,9 @@ export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: 
       return records.slice(0, limit);
     },
 
-    /** Returns deliveries whose round started at or after `sinceMs`. Scans the table, at most about `maxScanned` items. */
+    /**
+     * Returns deliveries whose round started at or after `sinceMs`. Scans the table, at most about `maxScanned` items.
+     */
     async listSince(sinceMs: number, maxScanned: number): Promise<{ records: DeliveryRecord[]; isComplete: boolean }> {
       const records: DeliveryRecord[] = [];
       let scanned = 0;

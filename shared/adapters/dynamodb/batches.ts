@@ -9,22 +9,24 @@ import {
 import { unavailable } from '../../domain/errors.ts';
 import { UnprocessedItemsError, UnprocessedKeyError, type WriteRequests } from './errors.ts';
 
-/** The most keys in one BatchGetItem (AWS limit). */
-const MAX_BATCH_KEYS = 100;
-/** The most writes in one BatchWriteItem (AWS limit). With items of 350 KB, they stay below its limit of 16 MB. */
-const MAX_BATCH_WRITES = 25;
-/** Attempts to process all keys or items, about 3 s in total. */
+/** The maximum number of keys in a BatchGetItem request (AWS limit). */
+export const MAX_BATCH_KEYS = 100;
+/**
+ * The maximum number of writes in a BatchWriteItem request (AWS limit). 25 items of 350 KB stay below its 16 MB limit.
+ */
+export const MAX_BATCH_WRITES = 25;
+/** The maximum number of attempts to process all keys or items, about 3 s in total. */
 const MAX_ATTEMPTS = 8;
-/** The longest wait before the second read of unprocessed keys. */
+/** The maximum delay before the second read of unprocessed keys. */
 const SECOND_READ_DELAY_MS = 50;
 
-/** The attributes of an item. */
+/** An item, by attribute name. */
 export type Item = Record<string, unknown>;
 
 /** The primary key of an item in a table with a sort key. */
 export type ItemKey = { pk: string; sk: string };
 
-/** The attributes to read; all by default. */
+/** The attributes to read. Default: all. */
 export type Projection = { ProjectionExpression?: string; ExpressionAttributeNames?: Record<string, string> };
 
 /** Splits a list into lists of at most `size` items, in order. */
@@ -61,14 +63,15 @@ export const batchGet = async (
   return found;
 };
 
-/** A key and its pending item. */
+/** A key and the promise of its item. */
 type Read = PromiseWithResolvers<Item | undefined> & { key: ItemKey };
 
 const keyText = ({ pk, sk }: Item): string => `${pk}\n${sk}`;
 
 /**
- * Starts to read any number of items by key, strongly consistent, with concurrent requests of 100 keys. Each key resolves
- * independently, so that a throttled partition neither delays nor fails the other items. Unprocessed keys are read once more.
+ * Starts to read any number of items by key, strongly consistent, with concurrent requests of 100 keys. Each key
+ * resolves independently, so that a throttled partition neither delays nor fails the other items. Unprocessed keys are
+ * read once more.
  *
  * @param projection must include `pk` and `sk`
  * @returns a function that resolves to the item of one of the keys, or undefined if there is no item. It rejects with

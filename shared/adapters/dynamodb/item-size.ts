@@ -1,4 +1,4 @@
-/** The largest size of a number in DynamoDB. */
+/** The maximum size of a number in DynamoDB. */
 const NUMBER_BYTES = 21;
 /** The overhead of a map, and of each of its entries. */
 const MAP_BYTES = 3;
@@ -14,8 +14,8 @@ const attributeBytes = (value: Exclude<Attribute, undefined>): number => {
 };
 
 /**
- * Returns the item size in bytes that DynamoDB bills and limits: attribute names and values in UTF-8 (AWS documentation,
- * "DynamoDB item sizes and formats"). Undefined attributes are not stored.
+ * Returns the item size in bytes that DynamoDB bills and limits: attribute names and values in UTF-8 (AWS
+ * documentation, "DynamoDB item sizes and formats"). Undefined attributes are not stored.
  */
 export const itemBytes = (item: Readonly<Record<string, Attribute>>): number =>
   Object.entries(item).reduce(

@@ -18,11 +18,11 @@ import { chunkKeys, isTombstone, targetKey, type Version } from './notification-
 
 /** The minimum age of a cleanup item. Older ones have no active writer and no delayed request. */
 const MIN_AGE_MS = 3_600_000;
-/** Cleanup items that are read and processed at a time. */
+/** The number of cleanup items that are read and processed together. */
 const PAGE_SIZE = 10;
-/** Pages that one cleanup reads if items of the page before were skipped. */
+/** The maximum number of pages in a cleanup. It reads another page only if it skipped items of the previous one. */
 const MAX_PAGES = 10;
-/** How long a cleanup may take, since it delays the response to a write. */
+/** The timeout of a cleanup, which delays the response to a write. */
 const TIMEOUT_MS = 1_000;
 
 const cleanupPartition = (tenant: string): string => `cleanup#${tenant}`;
@@ -42,8 +42,8 @@ const rejectOnAbort = (signal: AbortSignal): Promise<never> =>
   });
 
 /**
- * Deletes chunks that no target points to. Before a writer creates chunks or makes some obsolete, it writes a cleanup item with
- * their versions. If the writer fails, a later write of the tenant deletes the obsolete chunks.
+ * Deletes chunks that no target points to. Before a writer creates chunks or makes some obsolete, it writes a cleanup
+ * item with their versions. If the writer fails, a later write of the tenant deletes the obsolete chunks.
  */
 export const createChunkCleanup = (client: DynamoDBDocumentClient, table: string, clock: Clock) => {
   const deleteItem = (key: ItemKey, abortSignal?: AbortSignal) =>
@@ -109,7 +109,12 @@ export const createChunkCleanup = (client: DynamoDBDocumentClient, table: string
       { abortSignal },
     );
 
-  /** Processes items independently. @returns the number of skipped items @throws the first error, after all have finished */
+  /**
+   * Processes items independently.
+   *
+   * @returns the number of skipped items
+   * @throws the first error, after all have finished
+   */
   const cleanUpPage = async (tenant: string, items: readonly Item[], abortSignal: AbortSignal): Promise<number> => {
     const results = await Promise.allSettled(items.map((item) => cleanUp(tenant, item, abortSignal)));
     const failed = results.find(({ status }) => status === 'rejected');
@@ -125,7 +130,7 @@ export const createChunkCleanup = (client: DynamoDBDocumentClient, table: string
         const { Items = [], LastEvaluatedKey } = await readPage(tenant, startKey, abortSignal);
         const skippedOfPage = await cleanUpPage(tenant, Items, abortSignal);
         skipped += skippedOfPage;
-        // Skipped items stay in the table, so the next page is read only if there were any.
+        // Skipped items stay in the table and would fill the first page of every cleanup.
         if (skippedOfPage === 0 || !LastEvaluatedKey) break;
         startKey = LastEvaluatedKey;
       }
@@ -139,7 +144,7 @@ export const createChunkCleanup = (client: DynamoDBDocumentClient, table: string
 
   return {
     /** Writes a cleanup item with versions whose chunks may become obsolete. @returns its key */
-    async announce({ tenant, id }: NotificationKey, versions: readonly Version[]): Promise<ItemKey> {
+    async schedule({ tenant, id }: NotificationKey, versions: readonly Version[]): Promise<ItemKey> {
       const key = { pk: cleanupPartition(tenant), sk: ulid(clock()) };
       const Item = {
         ...key,
@@ -150,14 +155,16 @@ export const createChunkCleanup = (client: DynamoDBDocumentClient, table: string
       return key;
     },
 
-    /** Deletes a cleanup item whose versions are all in use. Never rejects: a later cleanup deletes the item otherwise. */
-    async withdraw(key: ItemKey): Promise<void> {
+    /**
+     * Deletes a cleanup item whose versions are all in use. Never rejects: a later cleanup deletes the item otherwise.
+     */
+    async cancel(key: ItemKey): Promise<void> {
       await deleteItem(key).catch((error: unknown) => logger.warn('cleanup item not deleted', errorTrace(error)));
     },
 
     /**
-     * Deletes obsolete chunks of the tenant's earlier writes, for at most 1 s. Never rejects: failures are logged and counted, and
-     * the tenant's next write tries again.
+     * Deletes obsolete chunks of the tenant's earlier writes, for at most 1 s. Never rejects: failures are logged and
+     * counted, and the tenant's next write tries again.
      */
     async run(tenant: string): Promise<void> {
       const timeout = AbortSignal.timeout(TIMEOUT_MS);

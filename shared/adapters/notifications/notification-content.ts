@@ -1,12 +1,9 @@
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
-import { batchGet, type ItemKey } from '../dynamodb/batches.ts';
+import { batchGet, type ItemKey, MAX_BATCH_KEYS } from '../dynamodb/batches.ts';
 import { CHUNK_BYTES, chunkKeys, parseChunk, type StoredTarget } from './notification-items.ts';
 
-/** Approximate size of one read of chunks: several small concurrent requests are faster than a large one. */
+/** The approximate size of a read of chunks: several small concurrent requests are faster than a large one. */
 const REQUEST_BYTES = 1024 * 1024;
-/** The most keys in one BatchGetItem (AWS limit). */
-const MAX_REQUEST_KEYS = 100;
-
 /** Splits a list into groups of at most `maxCount` elements. A group ends with the element that exceeds `maxWeight`. */
 export const weightedGroups = <Element>(
   elements: readonly Element[],
@@ -48,7 +45,7 @@ export const readContents = async (
   targets: readonly StoredTarget[],
 ): Promise<(Uint8Array | undefined)[]> => {
   const chunks = targets.map((target) => chunksOf(tenant, target));
-  const requests = weightedGroups(chunks.flat(), ({ bytes }) => bytes, REQUEST_BYTES, MAX_REQUEST_KEYS);
+  const requests = weightedGroups(chunks.flat(), ({ bytes }) => bytes, REQUEST_BYTES, MAX_BATCH_KEYS);
   const items = await Promise.all(
     requests.map((request) =>
       batchGet(

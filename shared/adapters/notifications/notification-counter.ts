@@ -19,8 +19,8 @@ export const storedCounter = z.object({
 });
 
 /**
- * Creates a function that records the delete of a notification, so that the tenant's next create at its quota counts the
- * notifications again. A late duplicate of the write only causes one more count. The function never rejects, since the
+ * Creates a function that records the delete of a notification, so that the tenant's next create at its quota counts
+ * the notifications again. A late copy of the write only causes another count. The function never rejects, since the
  * notification is already deleted: it logs the failure, and creates at the quota count again after 60 s.
  */
 export const createDeleteRecorder =

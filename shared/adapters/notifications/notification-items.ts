@@ -5,27 +5,30 @@ import { type DeliveryTarget, type NotificationKey, typeFields } from '../../dom
 import { itemBytes } from '../dynamodb/item-size.ts';
 
 /*
- * The items of the table Notifications. A notification may have 4.5 MB of UTF-8, an item at most 400 KB (AWS limit), so a large
- * notification is stored as a target and chunks (DECISIONS.md#large-notifications):
+ * The items of the table Notifications. A notification may have 4.5 MB of UTF-8, an item at most 400 KB (AWS limit), so
+ * a large notification is stored as a target and chunks (DECISIONS.md#large-notifications):
  *
- *   pk `notification#<tenant>`  sk <id>                      target: the type and its own fields, which a delivery needs, the
- *                                                            version, and the content if the item stays small;
- *                                                            or a tombstone, which expires: `notification-writer.ts`
+ *   pk `notification#<tenant>`  sk <id>                      target: the type and its own fields, which a delivery
+ *                                                            needs, the version, and the content if the item stays
+ *                                                            small; or a tombstone, which expires
+ *                                                            (`notification-writer.ts`)
  *   pk `chunk#<tenant>`         sk <id>#<version>#<number>   chunk of a large content
- *   pk `cleanup#<tenant>`       sk <ULID>                    versions whose chunks may have to be deleted: `chunk-cleanup.ts`
- *   pk `quota#<tenant>`         sk `notifications`           counter: `notification-counter.ts`
+ *   pk `cleanup#<tenant>`       sk <ULID>                    versions whose chunks may have to be deleted
+ *                                                            (`chunk-cleanup.ts`)
+ *   pk `quota#<tenant>`         sk `notifications`           counter (`notification-counter.ts`)
  *
- * The content is `label`, `details` and `metadata` as JSON in UTF-8. Bytes can be split anywhere, and JSON keeps the order of keys
- * and keys such as `__proto__`. Values of the type's own fields are stored in the target only; the content has null instead.
- * The tenant is the last part of every partition key, so that no tenant name can produce the key of another tenant's partition.
+ * The content is `label`, `details` and `metadata` as JSON in UTF-8. Bytes can be split anywhere, and JSON keeps the
+ * order of keys and keys such as `__proto__`. Values of the type's own fields are stored in the target only; the content
+ * has null instead. The tenant is the last part of every partition key, so that no tenant name can produce the key of
+ * another tenant's partition.
  */
 
-/** The most bytes of content in one chunk. The rest of its 400 KB is for its key. */
+/** The maximum size of the content in a chunk. The rest of the 400 KB item is for the key. */
 export const CHUNK_BYTES = 350 * 1024;
 
 /**
- * A target item that would reach this size stores its content in chunks. DynamoDB charges a read unit per 4 KB of the whole item,
- * whatever dispatch and senders project.
+ * A target item that would reach this size stores its content in chunks. DynamoDB charges a read unit per 4 KB of the
+ * whole item, regardless of the attributes that dispatch and senders project.
  */
 export const SMALL_TARGET_BYTES = 8 * 1024;
 

@@ -14,7 +14,7 @@ import { errorTrace, logger } from '../logger.ts';
 import { counterKey, storedCounter } from './notification-counter.ts';
 import { targetPartition } from './notification-items.ts';
 
-/** Attempts of a reservation if other requests correct the counter at the same time. */
+/** The maximum number of attempts at a reservation while other requests correct the counter. */
 const MAX_ATTEMPTS = 5;
 
 /** How long a count that found the tenant at its limit is valid, unless a delete is recorded. */
@@ -23,10 +23,10 @@ const MAX_COUNT_AGE_MS = 60_000;
 type Counter = z.infer<typeof storedCounter>;
 
 /**
- * Limits the notifications of each tenant (table Notifications). A counter is incremented before a create and never decremented,
- * since a repeated delete would decrement it twice. When it reaches the limit, the tenant's notifications are counted and the
- * counter is corrected. A count reads all targets of the tenant, so a count that finds the tenant at its limit is recorded and
- * stays valid until a delete, or for 60 s (DECISIONS.md#notification-quota).
+ * Limits the notifications of each tenant (table Notifications). A counter is incremented before a create and never
+ * decremented, since a repeated delete would decrement it twice. When it reaches the limit, the tenant's notifications
+ * are counted and the counter is corrected. A count reads all targets of the tenant, so a count that finds the tenant
+ * at its limit is recorded and stays valid until a delete, or for 60 s (DECISIONS.md#notification-quota).
  */
 export const createNotificationQuota = (
   client: DynamoDBDocumentClient,
@@ -97,18 +97,21 @@ export const createNotificationQuota = (
       },
     });
 
-  /** Returns whether a recent count found the tenant at its limit. `Math.abs` ignores a count by a clock that is far ahead. */
-  const isKnownFull = ({ counted_full_at_ms: countedAt }: Counter): boolean =>
-    countedAt !== undefined && Math.abs(clock() - countedAt) < MAX_COUNT_AGE_MS;
+  /**
+   * Returns whether a recent count found the tenant at its limit. Ignores a count that a clock far
+   * ahead recorded.
+   */
+  const isKnownFull = ({ counted_full_at_ms: countedAtMs }: Counter): boolean =>
+    countedAtMs !== undefined && Math.abs(clock() - countedAtMs) < MAX_COUNT_AGE_MS;
 
   /** Records that a count found the tenant at its limit, unless a delete was recorded since the counter was read. */
-  const recordFull = async (tenant: string, read: Counter, countedAt: number): Promise<void> => {
+  const recordFull = async (tenant: string, read: Counter, countedAtMs: number): Promise<void> => {
     const change = {
       UpdateExpression: 'SET counted_full_at_ms = :at',
       ConditionExpression:
         read.last_delete_id === undefined ? 'attribute_not_exists(last_delete_id)' : 'last_delete_id = :delete_id',
       ExpressionAttributeValues: {
-        ':at': countedAt,
+        ':at': countedAtMs,
         ...(read.last_delete_id !== undefined && { ':delete_id': read.last_delete_id }),
       },
     };
@@ -133,10 +136,10 @@ export const createNotificationQuota = (
         if (await increment(tenant)) return;
         const counter = await readCounter(tenant);
         if (isKnownFull(counter)) throw quotaExceeded();
-        const countedAt = clock();
+        const countedAtMs = clock();
         const stored = await countNotifications(tenant);
         if (stored >= limit) {
-          await recordFull(tenant, counter, countedAt);
+          await recordFull(tenant, counter, countedAtMs);
           throw quotaExceeded();
         }
         if (await correct(tenant, counter, stored + 1)) return;

@@ -3,7 +3,7 @@ import type { NotificationRecord } from '../../contracts/notification.ts';
 import { unavailable } from '../../domain/errors.ts';
 import { defaultNotification, type NotificationKey } from '../../domain/notification.ts';
 import { DEFAULT_NOTIFICATION_ID, isStoredNotificationId } from '../../domain/notification-id.ts';
-import { batchGet, type Item, inBatches } from '../dynamodb/batches.ts';
+import { batchGet, type Item, inBatches, MAX_BATCH_KEYS } from '../dynamodb/batches.ts';
 import { readContents, weightedGroups } from './notification-content.ts';
 import {
   isTombstone,
@@ -19,13 +19,13 @@ import { UnreadableNotificationError, unreadable } from './unreadable-notificati
 /** A notification and its stored version, which an update expects to be unchanged. */
 export type VersionedNotification = { record: NotificationRecord; stored: Version };
 
-/** Attempts to read a notification that is replaced during the read. */
+/** The maximum number of attempts to read a notification that is replaced during the read. */
 const MAX_READ_ATTEMPTS = 5;
-/** Content that one group of concurrent reads loads: as much as fits into one API response. */
+/** The maximum size of the content that concurrent reads load: as much as fits into one API response. */
 const MAX_GROUP_BYTES = 5.5 * 1024 * 1024;
-/** Targets that a list by ids reads at a time: one BatchGetItem. */
-const MAX_BATCH_IDS = 100;
-/** DynamoDB limits sort keys to 1,024 bytes. Ids are shorter than this, so a truncated marker sorts like the whole one. */
+/**
+ * DynamoDB limits sort keys to 1,024 bytes. IDs are shorter than this, so a truncated marker sorts like the whole one.
+ */
 const MARKER_LENGTH = 64;
 
 /** Returns a lower bound of the size of a record in a response. */
@@ -37,12 +37,12 @@ const omitUnreadable = (error: unknown): undefined => {
   if (!(error instanceof UnreadableNotificationError)) throw error;
 };
 
-/** Compares like DynamoDB: ids are ASCII, so UTF-16 order equals byte order. */
+/** Compares like DynamoDB: IDs are ASCII, so UTF-16 order equals byte order. */
 const isFrom = (id: string, from: string | null): boolean => from === null || id >= from;
 
 /** Creates the reads of whole notifications (table Notifications), all strongly consistent. */
 export const createNotificationReader = (client: DynamoDBDocumentClient, table: string) => {
-  /** Parses a target. @returns undefined for a tombstone @throws UnreadableNotificationError */
+  /** Parses a target, or returns undefined for a tombstone. @throws UnreadableNotificationError */
   const parse = (key: NotificationKey, item: Item): StoredTarget | undefined => {
     if (isTombstone(item)) return undefined;
     try {
@@ -66,8 +66,8 @@ export const createNotificationReader = (client: DynamoDBDocumentClient, table: 
   };
 
   /**
-   * Joins a target and its content. If a chunk is missing, the target is read again, since the chunks of a version are deleted
-   * only after the target points to another version.
+   * Joins a target and its content. If a chunk is missing, the target is read again, since the chunks of a version are
+   * deleted only after the target points to another version.
    *
    * @returns undefined if the notification has been deleted
    * @throws UnreadableNotificationError
@@ -92,8 +92,8 @@ export const createNotificationReader = (client: DynamoDBDocumentClient, table: 
   };
 
   /**
-   * Yields the records of targets in order, without unreadable ones. Contents of one page are read concurrently, those of the
-   * next page only when they are needed.
+   * Yields the records of targets in order, without unreadable ones. The contents of a page are read
+   * concurrently, those of the next page only when they are needed.
    */
   async function* records(
     tenant: string,
@@ -128,7 +128,7 @@ export const createNotificationReader = (client: DynamoDBDocumentClient, table: 
       return complete(key, target, content);
     },
 
-    /** Yields the tenant's notifications by id, starting with `from`, the default notification last. Reads lazily. */
+    /** Yields the tenant's notifications by ID, starting with `from`, the default notification last. Reads lazily. */
     async *list(tenant: string, from: string | null, pageSize: number): AsyncGenerator<NotificationRecord> {
       const start = from?.slice(0, MARKER_LENGTH).toWellFormed();
       let next: Item | undefined;
@@ -139,7 +139,7 @@ export const createNotificationReader = (client: DynamoDBDocumentClient, table: 
             KeyConditionExpression: start ? 'pk = :pk AND sk >= :start' : 'pk = :pk',
             ExpressionAttributeValues: { ':pk': targetPartition(tenant), ...(start && { ':start': start }) },
             ConsistentRead: true,
-            // A further query is needed only after tombstones, of which there may be many, so it has no limit.
+            // Another query is needed only after tombstones. There may be many, so it has no limit.
             ...(next ? { ExclusiveStartKey: next } : { Limit: pageSize }),
           }),
         );
@@ -149,10 +149,10 @@ export const createNotificationReader = (client: DynamoDBDocumentClient, table: 
       if (isFrom(DEFAULT_NOTIFICATION_ID, from)) yield defaultNotification;
     },
 
-    /** Yields the tenant's notifications among `ids` by id, starting with `from`. Reads lazily. */
+    /** Yields the tenant's notifications among `ids` by ID, starting with `from`. Reads lazily. */
     async *listByIds(tenant: string, ids: readonly string[], from: string | null): AsyncGenerator<NotificationRecord> {
       const sortedIds = [...new Set(ids)].filter((id) => isStoredNotificationId(id) && isFrom(id, from)).sort();
-      for (const batch of inBatches(sortedIds, MAX_BATCH_IDS)) {
+      for (const batch of inBatches(sortedIds, MAX_BATCH_KEYS)) {
         const items = await batchGet(
           client,
           table,
@@ -161,7 +161,7 @@ export const createNotificationReader = (client: DynamoDBDocumentClient, table: 
         yield* records(
           tenant,
           items.sort((a, b) => (String(a.sk) < String(b.sk) ? -1 : 1)),
-          MAX_BATCH_IDS,
+          MAX_BATCH_KEYS,
         );
       }
       if (ids.includes(DEFAULT_NOTIFICATION_ID) && isFrom(DEFAULT_NOTIFICATION_ID, from)) yield defaultNotification;

@@ -19,14 +19,14 @@ import { count } from '../metrics.ts';
 import { createChunkCleanup } from './chunk-cleanup.ts';
 import { chunkKeys, isTombstone, notificationItems, targetKey, tombstone, type Version } from './notification-items.ts';
 
-/** Attempts of a delete if the notification is replaced at the same time. */
+/** The maximum number of attempts to delete a notification that is replaced at the same time. */
 const MAX_DELETE_ATTEMPTS = 10;
 /**
- * Attempts to write or delete all chunks, about 8 s in total: 4.5 MB need 5 s of a partition's 1,000 write units per second (AWS
- * limit).
+ * The maximum number of attempts to write or delete all chunks, about 8 s in total: 4.5 MB need 5 s of a partition's
+ * 1,000 write units per second (AWS limit).
  */
 const MAX_CHUNK_ATTEMPTS = 14;
-/** How long a tombstone is kept: far longer than a late copy of a put can take. */
+/** The retention of tombstones: far longer than a copy of a put can be delayed. */
 const TOMBSTONE_SECONDS = 3_600;
 
 /** The condition of a write to a target. */
@@ -49,9 +49,9 @@ type WriteResult = {
 };
 
 /**
- * Creates the writes of notifications (table Notifications). The SDK repeats slow requests, so any request may be applied twice,
- * seconds apart. Therefore the condition of a target write fails for a second copy, versions are never reused, and a cleanup item
- * is kept until no copy of a put can arrive (DECISIONS.md#repeated-writes).
+ * Creates the writes of notifications (table Notifications). The SDK repeats slow requests, so any request may be
+ * applied twice, seconds apart. Therefore the condition of a target write fails for a second copy, versions are never
+ * reused, and a cleanup item is kept until no copy of a put can arrive (DECISIONS.md#repeated-writes).
  */
 export const createNotificationWriter = (client: DynamoDBDocumentClient, table: string, clock: Clock) => {
   const cleanup = createChunkCleanup(client, table, clock);
@@ -67,7 +67,7 @@ export const createNotificationWriter = (client: DynamoDBDocumentClient, table: 
     }
   };
 
-  /** Returns version and chunks of a target, unparsed, or undefined if the notification does not exist. */
+  /** Returns the version attributes of a target, unparsed, or undefined if the notification does not exist. */
   const readVersion = async (key: NotificationKey): Promise<Item | undefined> => {
     const { Item } = await client.send(
       new GetCommand({
@@ -89,8 +89,8 @@ export const createNotificationWriter = (client: DynamoDBDocumentClient, table: 
   };
 
   /**
-   * Writes a version: first a cleanup item for its chunks and those of the replaced version, then the chunks, then the target, on
-   * a condition. A writer that fails leaves the old version unchanged.
+   * Writes a version: first a cleanup item for its chunks and those of the replaced version, then the chunks, then the
+   * target, on a condition. A writer that fails leaves the old version unchanged.
    */
   const write = async (
     key: NotificationKey,
@@ -102,7 +102,7 @@ export const createNotificationWriter = (client: DynamoDBDocumentClient, table: 
     const { target, chunks } = notificationItems(key, version, attributes);
     const written = { version, chunks: chunks.length };
     const chunkedVersions = [written, ...(old ? [old] : [])].filter((candidate) => candidate.chunks > 0);
-    const cleanupKey = chunkedVersions.length > 0 ? await cleanup.announce(key, chunkedVersions) : undefined;
+    const cleanupKey = chunkedVersions.length > 0 ? await cleanup.schedule(key, chunkedVersions) : undefined;
     const puts = chunks.map((Item) => ({ PutRequest: { Item } }));
     await batchWrite(client, table, puts, MAX_CHUNK_ATTEMPTS);
 
@@ -114,13 +114,14 @@ export const createNotificationWriter = (client: DynamoDBDocumentClient, table: 
     }
     // If chunks were deleted, a late copy of a chunk put may still arrive, so the cleanup item stays for an hour.
     if (old && old.chunks > 0) await deleteChunks(key, old);
-    else if (cleanupKey) await cleanup.withdraw(cleanupKey);
+    else if (cleanupKey) await cleanup.cancel(cleanupKey);
     return { isWritten: true, isRepeated };
   };
 
   /**
-   * Records that a copy of the put that created a notification may still arrive. Never rejects, since the notification exists: a
-   * failure is logged and counted. In that case, a copy that arrives after a delete restores the notification.
+   * Records that a copy of the put that created a notification may still arrive. Never rejects, since the notification
+   * exists: a failure is logged and counted. In that case, a copy that arrives after a delete restores the
+   * notification.
    */
   const recordRepeatedCreate = async (key: NotificationKey): Promise<void> => {
     const update = new UpdateCommand({
@@ -142,22 +143,25 @@ export const createNotificationWriter = (client: DynamoDBDocumentClient, table: 
     });
   };
 
-  /** Returns the request that deletes a target, or replaces it by a tombstone if a late copy of the create may restore it. */
+  /**
+   * Returns the request that deletes a target, or replaces it by a tombstone if a late copy of the create may restore
+   * it.
+   */
   const deleteRequest = (key: NotificationKey, target: Item): PutCommand | DeleteCommand => {
     const condition = isUnchanged(target);
     if (target.create_repeated !== true) {
       return new DeleteCommand({ TableName: table, Key: targetKey(key), ...condition });
     }
-    const now = clock();
-    const ttl = Math.floor(now / 1000) + TOMBSTONE_SECONDS;
-    return new PutCommand({ TableName: table, Item: tombstone(key, now, ttl), ...condition });
+    const nowMs = clock();
+    const ttl = Math.floor(nowMs / 1000) + TOMBSTONE_SECONDS;
+    return new PutCommand({ TableName: table, Item: tombstone(key, nowMs, ttl), ...condition });
   };
 
   /** Deletes a version of a notification, even an unreadable one. @returns false if the notification has changed */
   const deleteVersion = async (key: NotificationKey, target: Item): Promise<boolean> => {
     const { data: stored } = versionOf.safeParse(target);
     const hasChunks = stored !== undefined && stored.chunks > 0;
-    if (hasChunks) await cleanup.announce(key, [stored]);
+    if (hasChunks) await cleanup.schedule(key, [stored]);
     const { isWritten } = await writeTarget(deleteRequest(key, target));
     // The condition also fails for an SDK retry after the response to the first request was lost.
     const isDeleted = isWritten || (await readVersion(key)) === undefined;
@@ -182,7 +186,7 @@ export const createNotificationWriter = (client: DynamoDBDocumentClient, table: 
   };
 
   return {
-    /** Creates a notification. @returns its id */
+    /** Creates a notification. @returns its ID */
     async create(tenant: string, attributes: NotificationAttributes): Promise<string> {
       const id = newNotificationId();
       const isNew = { ConditionExpression: 'attribute_not_exists(pk)' };

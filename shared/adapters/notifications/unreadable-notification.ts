@@ -2,7 +2,9 @@ import type { NotificationKey } from '../../domain/notification.ts';
 import { errorTrace, logger } from '../logger.ts';
 import { count } from '../metrics.ts';
 
-/** A stored notification cannot be read: its type is unknown to this version of the service, or its data is incomplete. */
+/**
+ * A stored notification cannot be read: its type is unknown to this version of the service, or its data is incomplete.
+ */
 export class UnreadableNotificationError extends Error {
   override readonly name = 'UnreadableNotificationError';
 

@@ -6,7 +6,7 @@ import { createHttpClient, type HttpClient, RequestTimeoutError } from './http-c
 /** The circuit of the origin is open: the request was not sent. */
 export class CircuitOpenError extends Error {
   override readonly name = 'CircuitOpenError';
-  /** Milliseconds until the circuit closes. */
+  /** Milliseconds until 30 s after the last timeout. */
   readonly retryAfterMs: number;
 
   constructor(retryAfterMs: number) {
@@ -15,27 +15,29 @@ export class CircuitOpenError extends Error {
   }
 }
 
-/** Timeouts within this time open the circuit, and it stays open for as long after the last one. */
+/** The period in which timeouts open the circuit. Earlier timeouts are ignored. */
 const WINDOW_MS = 30_000;
-/** Timeouts that open the circuit. */
+/** The number of timeouts that open the circuit. */
 const MAX_TIMEOUTS = 2;
 
 /**
- * Adds a circuit breaker per origin, kept by each execution environment. After two timeouts within 30 s the circuit is open:
- * requests fail at once, so that a hanging origin costs two timeouts instead of ten per batch. It closes 30 s after the last
- * timeout, or with any response to a request still in flight. There is no half-open state: two more timeouts open it again.
- * See DECISIONS.md#circuit-breaker.
+ * Adds a circuit breaker per origin, kept by each execution environment. Two timeouts within 30 s open the circuit:
+ * requests fail at once, so that a hanging origin costs two timeouts instead of ten per batch. The circuit closes once
+ * fewer than two timeouts are in the last 30 s, or with any response to a request still in flight. There is no
+ * half-open state. See DECISIONS.md#circuit-breaker.
  */
 export const withCircuitBreaker = (http: HttpClient, clock: Clock = Date.now): HttpClient => {
   const timeoutsByOrigin = lru<number[]>(1_000);
   return {
     async post(request) {
       const { origin } = request.url;
-      const windowStart = clock() - WINDOW_MS;
-      const recentTimeouts = (timeoutsByOrigin.get(origin) ?? []).filter((time) => time > windowStart);
-      const lastTimeout = recentTimeouts.at(-1);
-      if (lastTimeout !== undefined && recentTimeouts.length >= MAX_TIMEOUTS) {
-        throw new CircuitOpenError(lastTimeout - windowStart);
+      const windowStartMs = clock() - WINDOW_MS;
+      const recentTimeoutsMs = (timeoutsByOrigin.get(origin) ?? []).filter(
+        (timeoutAtMs) => timeoutAtMs > windowStartMs,
+      );
+      const lastTimeoutAtMs = recentTimeoutsMs.at(-1);
+      if (lastTimeoutAtMs !== undefined && recentTimeoutsMs.length >= MAX_TIMEOUTS) {
+        throw new CircuitOpenError(lastTimeoutAtMs - windowStartMs);
       }
       try {
         const response = await http.post(request);

@@ -7,18 +7,18 @@ import type { HttpResponse } from '../../domain/http-outcome.ts';
 import { SEND_TIMEOUT_MS } from '../../domain/transport.ts';
 import { BlockedAddressError, type Resolve, ssrfSafeLookup, systemResolve } from './ssrf-safe-lookup.ts';
 
-/** A POST request to a tenant's URL. */
+/** A POST request to a URL of a tenant or an operator. */
 export type HttpPost = {
   url: URL;
   headers: Record<string, string>;
   body: string;
-  /** True to read the response body. By default the promise resolves with the status, before the body arrives. */
+  /** True to wait for the response body. Default: false, and the promise resolves with the status and an empty body. */
   readBody?: boolean;
-  /** The longest time from the DNS lookup to the end of the response, in ms; the client's timeout by default. */
+  /** The maximum time from the DNS lookup to the end of the response. Default: the timeout of the client. */
   timeoutMs?: number;
 };
 
-/** The request was not answered within its timeout. */
+/** The request received no response within its timeout. */
 export class RequestTimeoutError extends Error {
   override readonly name = 'RequestTimeoutError';
 }
@@ -29,17 +29,20 @@ export class ConnectionClosedError extends Error {
   readonly code = 'ECONNCLOSED';
 }
 
-/** The most bytes of a response body that are read. */
+/** The maximum number of bytes that are read of a response body. */
 const MAX_BODY_BYTES = 64 * 1024;
 /**
- * How long an idle socket is kept, since receivers close theirs too. A frozen execution environment runs no timers, so the
- * agents are also replaced after a longer pause between requests.
+ * How long an idle socket is kept. It is short, because receivers close idle connections too. A frozen execution
+ * environment runs no timers, so the agents are also replaced after a longer pause between requests.
  */
 const MAX_IDLE_MS = 2_000;
 /** How long a connection attempt to one address may take before the next address is tried. */
 const CONNECT_ATTEMPT_TIMEOUT_MS = 3_000;
 
-/** Returns the host of a URL if it is an IP address. URL parsing normalizes IPv4 notations (WHATWG URL) and brackets IPv6. */
+/**
+ * Returns the host of a URL if it is an IP address. URL parsing normalizes IPv4 notations (WHATWG URL) and brackets
+ * IPv6.
+ */
 const literalAddress = ({ hostname }: URL): string | undefined => {
   const host = hostname.replace(/^\[|\]$/g, '');
   return isIP(host) ? host : undefined;
@@ -71,8 +74,9 @@ const discardBody = (response: http.IncomingMessage): void => {
 };
 
 /**
- * Creates the HTTP client for tenants' URLs. One timeout covers the whole request, and the egress rule applies to every address.
- * It follows no redirects, uses no proxy of the environment and decompresses no bodies (DECISIONS.md#outbound-http).
+ * Creates the HTTP client of the senders. One timeout covers the whole request, and the egress rule applies to every
+ * address. It follows no redirects, uses no proxy of the environment and decompresses no bodies
+ * (DECISIONS.md#outbound-http).
  */
 export const createHttpClient = ({
   isAllowed,
@@ -101,15 +105,15 @@ export const createHttpClient = ({
 
   /** Returns the agents, or new ones if their idle sockets may be stale. */
   const currentAgents = () => {
-    const now = clock();
-    if (now - lastRequestAtMs > MAX_IDLE_MS) {
+    const nowMs = clock();
+    if (nowMs - lastRequestAtMs > MAX_IDLE_MS) {
       // Destroys idle sockets only: another one may still be discarding a response body.
       for (const { freeSockets } of Object.values(agents)) {
         for (const socket of Object.values(freeSockets).flat()) socket?.destroy();
       }
       agents = createAgents();
     }
-    lastRequestAtMs = now;
+    lastRequestAtMs = nowMs;
     return agents;
   };
 
@@ -161,5 +165,5 @@ export const createHttpClient = ({
   return { post };
 };
 
-/** Sends requests to tenants' URLs. */
+/** Sends requests to destinations. */
 export type HttpClient = ReturnType<typeof createHttpClient>;

@@ -11,7 +11,7 @@ export type Resolve = (hostname: string) => Promise<ResolvedAddress[]>;
 /** The system's resolver. IPv4 comes first, since not every network of the service supports IPv6. */
 export const systemResolve: Resolve = (hostname) => dns.promises.lookup(hostname, { all: true, order: 'ipv4first' });
 
-/** The URL leads to an address that the egress rule does not allow. */
+/** The URL contains, or its host name resolves to, an address that the egress rule does not allow. */
 export class BlockedAddressError extends Error {
   override readonly name = 'BlockedAddressError';
   /** True if the URL contains the address; false if a host name resolved to it, which may change. */
@@ -24,8 +24,8 @@ export class BlockedAddressError extends Error {
 }
 
 /**
- * Creates a lookup for `net.connect` that fails if any address of the host name is not allowed. The socket connects to the
- * addresses that were checked, which prevents DNS rebinding (DECISIONS.md#ssrf-protection).
+ * Creates a lookup for `net.connect` that fails if any address of the host name is not allowed. The socket connects to
+ * the addresses that were checked, which prevents DNS rebinding (DECISIONS.md#ssrf-protection).
  */
 export const ssrfSafeLookup =
   (isAllowed: EgressRule, resolve: Resolve): LookupFunction =>

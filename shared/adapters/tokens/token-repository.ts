@@ -21,7 +21,7 @@ export const createTokenRepository = (client: DynamoDBDocumentClient, table: str
   /** Creates and stores a token. @returns the token, which cannot be read again */
   async issue(grant: { tenant: string; role: Role; label: string; expiresInSeconds: number }): Promise<string> {
     const token = newToken();
-    const now = clock();
+    const nowMs = clock();
     const { tenant, role, label, expiresInSeconds } = grant;
     await client.send(
       new PutCommand({
@@ -31,15 +31,18 @@ export const createTokenRepository = (client: DynamoDBDocumentClient, table: str
           tenant,
           role,
           label,
-          created_at_ms: now,
-          ttl: Math.floor(now / 1000) + expiresInSeconds,
+          created_at_ms: nowMs,
+          ttl: Math.floor(nowMs / 1000) + expiresInSeconds,
         },
       }),
     );
     return token;
   },
 
-  /** Returns the caller of a token, strongly consistent, or undefined if the token is unknown or expired. TTL deletes items late. */
+  /**
+   * Returns the caller of a token, strongly consistent, or undefined if the token is unknown or expired. TTL deletes
+   * items late.
+   */
   async find(token: string): Promise<(Caller & { ttl: number }) | undefined> {
     const { Item } = await client.send(
       new GetCommand({ TableName: table, Key: { pk: tokenHash(token) }, ConsistentRead: true }),

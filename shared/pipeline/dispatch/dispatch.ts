@@ -9,16 +9,19 @@ import type { Clock } from '../../domain/clock.ts';
 import { DISPATCH_LATENCY } from '../../domain/delivery-metrics.ts';
 import { continuationBody, type PlannedEvent, planEvent } from '../../domain/planned-event.ts';
 import { internalErrorDelayMs } from '../../domain/retry-schedule.ts';
+import { returnAfterInternalError } from '../return-after-error.ts';
 import { createFanOut, type Progress } from './fan-out.ts';
 
-/** The environment variables of the dispatch, parsed. */
+/** The environment variables of dispatch, parsed. */
 export type DispatchEnvironment = {
   ALARM_EVENTS_QUEUE: string;
   DEAD_LETTER_QUEUE: string;
   SENDER_QUEUES: Record<NotificationTypeId, string>;
 };
 
-/** How long one invocation sends deliveries: half of the function's timeout. A continuation message carries the rest. */
+/**
+ * How long one invocation sends deliveries: half of the function's timeout. A continuation message carries the rest.
+ */
 const PASS_MS = 15_000;
 
 type EventMessage = PlannedEvent & { message: SQSRecord };
@@ -35,7 +38,9 @@ const parseMessage = (message: SQSRecord, nowMs: number): EventMessage | Invalid
 
 const isInvalid = (parsed: EventMessage | InvalidMessage): parsed is InvalidMessage => 'reason' in parsed;
 
-/** Creates the Lambda handler that sends a delivery to the queue of its type for each notification of an alarm event. */
+/**
+ * Creates the Lambda handler that sends a delivery to the queue of its type for each notification of an alarm event.
+ */
 export const createDispatch = (
   notifications: Pick<NotificationRepository, 'targets'>,
   queues: Queues,
@@ -44,19 +49,14 @@ export const createDispatch = (
 ) => {
   const fanOut = createFanOut(notifications, queues, environment.SENDER_QUEUES, clock);
 
-  const delaySeconds = ({ attributes }: SQSRecord): number =>
-    Math.ceil(internalErrorDelayMs(Number(attributes.ApproximateReceiveCount), 1) / 1_000);
-
   const returnToEventQueue = (message: SQSRecord): Promise<void> =>
-    queues
-      .changeVisibility(environment.ALARM_EVENTS_QUEUE, message, delaySeconds(message))
-      .catch((error: unknown) => logger.error('visibility change failed', errorTrace(error)));
+    returnAfterInternalError(queues, environment.ALARM_EVENTS_QUEUE, message);
 
   const deadLetterInvalid = async ({ message, reason }: InvalidMessage): Promise<MessageResult> => {
     const { MessageGroupId: messageGroupId } = message.attributes;
     const sentAtMs = Number(message.attributes.SentTimestamp);
     try {
-      const failure = { reason, cause: 'service', attempts: 0 } as const;
+      const failure = { reason, cause: 'service', attemptCount: 0 } as const;
       await queues.sendToDeadLetterQueue(
         environment.DEAD_LETTER_QUEUE,
         { body: message.body, messageGroupId },
@@ -72,7 +72,8 @@ export const createDispatch = (
   };
 
   /**
-   * Sends the rest of a plan as a separate message, because returning the original would repeat the deliveries already sent.
+   * Sends the rest of a plan as a separate message, because returning the original would repeat the deliveries already
+   * sent.
    *
    * @returns false if it was not sent
    */

@@ -26,9 +26,9 @@ export type Progress<Event extends PlannedEvent = PlannedEvent> = {
   unknown: number;
 };
 
-/** The most IDs in one slice of a plan: one BatchGetItem. */
+/** The maximum number of IDs in one slice of a plan: one BatchGetItem request. */
 const MAX_SLICE_IDS = 100;
-/** The most bytes of messages in one slice, so that sending it takes at most a second or two. */
+/** The maximum total size of the messages in one slice, so that sending it takes at most a second or two. */
 const MAX_SLICE_BYTES = 4 * 1024 * 1024;
 /** Each delivery lists the event's other notifications if the event has at most this many in total. */
 const MAX_KNOWN = 26;
@@ -38,7 +38,7 @@ const sliceSize = ({ shared }: PlannedEvent): number =>
 
 const fitsInOneSlice = ({ planned }: Progress): boolean => planned.ids.length <= sliceSize(planned);
 
-/** A part of a plan: deliveries go to `ids`, and `idsToRead` are read. */
+/** A part of a plan. Deliveries are sent for `ids`; `idsToRead` can include other notifications of the event. */
 type Slice = { progress: Progress; ids: readonly string[]; idsToRead: readonly string[] };
 
 type ReadResult = { id: string; target: DeliveryTarget | undefined } | { id: string; error: unknown };
@@ -77,9 +77,9 @@ const createOutbox = (queues: Pick<Queues, 'sendAll'>, urls: Record<Notification
 };
 
 /**
- * Creates the function that queues a delivery for each notification of a plan. Plans that fit in one slice go first; larger
- * plans proceed slice by slice, in parallel, until `endsAtMs`. An event's deliveries are sent as soon as its own notifications
- * are read. IDs that were not reached stay in `untried` (DECISIONS.md#dispatch-in-passes).
+ * Creates the function that queues a delivery for each notification of a plan. Plans that fit in one slice go first;
+ * larger plans proceed slice by slice, in parallel, until `endsAtMs`. An event's deliveries are sent as soon as its own
+ * notifications are read. IDs that were not reached stay in `untried` (DECISIONS.md#dispatch-in-passes).
  */
 export const createFanOut = (
   notifications: Pick<NotificationRepository, 'targets'>,

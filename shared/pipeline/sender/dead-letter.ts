@@ -12,8 +12,8 @@ import { persist } from './persist.ts';
 export type DeadLetterCause = Pick<Failure, 'reason' | 'cause' | 'status'>;
 
 /**
- * Notifies the technical contacts of a dead-lettered alert, at most once per tenant per day. An undeliverable notice causes no
- * further notice (DECISIONS.md#dead-letter-notices).
+ * Notifies the technical contacts of a dead-lettered alert, at most once per notification per day. An undeliverable
+ * notice causes no further notice (DECISIONS.md#dead-letter-notices).
  *
  * @returns true if the notice could not be queued
  */
@@ -36,9 +36,10 @@ const notifyContacts = async ({ dependencies, body }: DeliveryJob): Promise<bool
 };
 
 /**
- * Ends a round without delivery. The order prevents loss if the worker crashes: send the dead letter, update the record, notify
- * the contacts, acknowledge the message. The claim is held throughout, so that no duplicate is delivered meanwhile. The dead
- * letter carries the number of the next round, and no other message can start that round (DECISIONS.md#dead-letters).
+ * Ends a round without delivery. The order prevents loss if the worker crashes: send the dead letter, update the
+ * record, notify the contacts, acknowledge the message. The claim is held throughout, so that no duplicate is
+ * delivered. The dead letter contains the number of the next round, and no other message can start that round
+ * (DECISIONS.md#dead-letters).
  */
 export const deadLetter = async (
   job: DeliveryJob,
@@ -54,7 +55,7 @@ export const deadLetter = async (
     return { outcome: 'cancelled' };
   }
   const letter = { body: bodyForRound(body, record.round + 1), messageGroupId: body.event.tenant_id };
-  await queues.sendToDeadLetterQueue(deadLetterQueueUrl, letter, { ...failure, attempts: record.attempt_count });
+  await queues.sendToDeadLetterQueue(deadLetterQueueUrl, letter, { ...failure, attemptCount: record.attempt_count });
   await persist(job, () => deliveries.update(record, withStatus(record, 'failed')));
   const noticeLost = await notifyContacts(job);
   logFailure(job, 'dead_lettered', failure, record.attempt_count);

@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { logger } from '../../adapters/logger.ts';
 import type { AttemptOutcome } from '../../domain/attempt-outcome.ts';
 import {
-  causeOfExpiry,
   claimedRecord,
   type DeliveryRecord,
-  isExpired,
+  isRoundExpired,
+  roundExpiryCause,
   withAttempt,
   withNextAttempt,
   withStatus,
@@ -18,10 +18,13 @@ import type { DeliveryJob, SettledMessage } from './delivery-job.ts';
 import { sentAtMs } from './read-message.ts';
 import { copyOfMessage, reschedule, returnBusyMessage } from './requeue.ts';
 
-/** An attempt that is not yet settled. Its claim is still held, and `record` includes the attempt but is not yet written. */
+/**
+ * An attempt that is not yet settled. Its claim is still held, and `record` includes the attempt but is not yet
+ * written.
+ */
 export type UnsettledAttempt = { record: DeliveryRecord; attemptOutcome: AttemptOutcome };
 
-/** The calls before the send left too little time for it: an internal error. */
+/** Earlier calls left too little time for the send. This is an internal error. */
 class NoTimeLeftError extends Error {
   override readonly name = 'NoTimeLeftError';
 }
@@ -64,10 +67,11 @@ const attemptClaimedDelivery = async (
     await deliveries.complete(withStatus(record, outcome));
     return { outcome };
   }
-  if (isExpired(record, clock())) return deadLetter(job, record, { reason: 'expired', cause: causeOfExpiry(record) });
+  if (isRoundExpired(record, clock()))
+    return deadLetter(job, record, { reason: 'expired', cause: roundExpiryCause(record) });
   // A worker crashed after it recorded the last attempt and before it dead-lettered the delivery.
   if (record.attempt_count >= MAX_ATTEMPTS)
-    return deadLetter(job, record, { reason: 'attempts_exhausted', cause: causeOfExpiry(record) });
+    return deadLetter(job, record, { reason: 'attempts_exhausted', cause: roundExpiryCause(record) });
   if (job.timeLeft() < MIN_TIME_TO_SEND_MS) {
     await deliveries.update(record, withNextAttempt(record, record.next_attempt_at_ms));
     throw new NoTimeLeftError();
@@ -88,13 +92,13 @@ const reportConflict = async (
 };
 
 /**
- * Claims the delivery of a message and makes one attempt. If the notification's type has changed, forwards the message to the
- * queue of the new type instead.
+ * Claims the delivery of a message and makes one attempt. If the notification's type has changed, forwards the message
+ * to the queue of the new type instead.
  *
  * @param target the notification's target, or undefined if the notification was deleted
  * @param isSuperseded true if a newer event of the incident was delivered
  * @returns the attempt, which the caller must settle, or the result of the message if there was no attempt to settle
- * @throws on an internal error, which counts no attempt
+ * @throws the error of a dependency, which does not count as an attempt
  */
 export const attemptDelivery = async (
   job: DeliveryJob,
@@ -117,7 +121,7 @@ export const attemptDelivery = async (
     case 'conflict':
       return reportConflict(job, first);
     case 'busy':
-      return returnBusyMessage(job, (claim.leaseUntilMs - clock()) / 1000 + 1);
+      return returnBusyMessage(job, claim.leaseUntilMs - clock() + 1_000);
     case 'not_due':
       return reschedule(job, claim.nextAttemptAtMs - clock());
     case 'claimed':

@@ -9,7 +9,7 @@ import type { Clock } from '../../domain/clock.ts';
 import type { Settlement } from '../../domain/delivery-metrics.ts';
 import type { Transport } from '../../domain/transport.ts';
 
-/** What a sender uses: its type, transport, repository, queues and settings. */
+/** The type, transport, repository, queues and settings of a sender. */
 export type SenderDependencies = {
   type: NotificationTypeId;
   transport: Transport;
@@ -41,11 +41,16 @@ export type DeliveryJob = {
 /** The result of processing a message. */
 export type SettledMessage = Settlement & {
   outcome: MessageOutcome;
-  /** True if the message stays on its queue, with its visibility timeout already set. All other messages are acknowledged. */
+  /**
+   * True if the message stays on its queue, with its visibility timeout already set. All other messages are
+   * acknowledged.
+   */
   isReturned?: true;
   /** How long the delivery took, in ms. */
   latencyMs?: number;
-  /** True if the delivery is unrecorded because DynamoDB throttles the tenant's partition key, which is not an outage. */
+  /**
+   * True if the delivery is unrecorded because DynamoDB throttles the tenant's partition key, which is not an outage.
+   */
   isTenantThrottled?: boolean;
   /** True for a duplicate of a message that was delivered. */
   wasDelivered?: boolean;

@@ -3,7 +3,10 @@ import type { MessageOutcome } from '../../contracts/outcomes.ts';
 import type { Failure } from '../../domain/attempt-outcome.ts';
 import type { DeliveryJob } from './delivery-job.ts';
 
-/** Logs a failed attempt: IDs, reason, status and error code, never the destination's response (DECISIONS.md#what-is-logged). */
+/**
+ * Logs a failed attempt: IDs, reason, status and error code, never the destination's response
+ * (DECISIONS.md#what-is-logged).
+ */
 export const logFailure = (
   { dependencies, deliveryId, body }: DeliveryJob,
   outcome: MessageOutcome,

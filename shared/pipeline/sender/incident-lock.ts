@@ -18,7 +18,10 @@ export type IncidentJobs = readonly [DeliveryJob, ...DeliveryJob[]];
 const newLockClaim = ({ dependencies, body }: DeliveryJob): IncidentLock =>
   claimedLock(body.event, body.notification_id, randomUUID(), dependencies.clock());
 
-/** The copy of a message that waits for the lock. It stays on its queue: batches of the retry queue are gathered for longer. */
+/**
+ * The copy of a message that waits for the lock. It stays on its queue: batches of the retry queue are gathered for
+ * longer.
+ */
 const waitingMessage = (job: DeliveryJob, newest: DeliveryJob | undefined): DelayedMessage & { job: DeliveryJob } => {
   const { waitCount, isOlder: wasOlder } = lockWait(job.message);
   const isOlder = wasOlder || job !== newest;
@@ -57,8 +60,8 @@ const sendWaitingMessages = async (
 };
 
 /**
- * Sends copies of messages that wait for the lock and records the newest waiting event in the lock, so that all older events of
- * the incident are retried rarely. The jobs are sorted, oldest event first.
+ * Sends copies of messages that wait for the lock and records the newest waiting event in the lock, so that all older
+ * events of the incident are retried rarely. The jobs are sorted, oldest event first.
  *
  * @returns the jobs whose copies were not sent
  */
@@ -76,7 +79,9 @@ const waitingResult = async (job: DeliveryJob, unsent: Promise<ReadonlySet<Deliv
   return { outcome: 'busy' };
 };
 
-/** Reschedules jobs without counting an attempt: another worker holds the lock, no time is left, or the circuit is open. */
+/**
+ * Reschedules jobs if another worker holds the lock, no time is left, or the circuit is open. Counts no attempt.
+ */
 const rescheduleAll = (
   jobs: readonly DeliveryJob[],
   unsent: Promise<ReadonlySet<DeliveryJob>> = sendToWait(jobs),
@@ -93,7 +98,10 @@ const rescheduleForOpenCircuit = (
   return rescheduleAll(jobs, unsent);
 };
 
-/** The event was delivered, but the lock does not record it: the message must be received again before an older one is sent. */
+/**
+ * The event was delivered, but the lock does not record it: the message must be received again before an older one is
+ * sent.
+ */
 class LockNotAdvancedError extends Error {
   override readonly name = 'LockNotAdvancedError';
 
@@ -102,16 +110,21 @@ class LockNotAdvancedError extends Error {
   }
 }
 
-/** The lock as a worker holds it, passed on from one job to the next. */
+/** A lock that this worker has claimed. Each job passes it to the next. */
 type HeldLock = {
   lock: IncidentLock;
-  /** False once it is released. Also false if it could not be advanced: then it stays locked until its lease expires. */
+  /**
+   * False once the lock is released, or if it could not be advanced. In that case it stays locked until its lease
+   * expires.
+   */
   mustRelease: boolean;
 };
 
 type AdvancedLock = { held: HeldLock; error?: LockNotAdvancedError };
 
-/** Records in the lock that the event of a job was delivered, and releases the lock with the last job. Never rejects. */
+/**
+ * Records in the lock that the event of a job was delivered, and releases the lock with the last job. Never rejects.
+ */
 const advanceHeldLock = async ({ lock }: HeldLock, job: DeliveryJob, isLast: boolean): Promise<AdvancedLock> => {
   const { deliveries, clock } = job.dependencies;
   const eventTimeMs = job.body.event_time_ms;
@@ -137,7 +150,10 @@ const releaseHeldLock = async ({ lock, mustRelease }: HeldLock, { dependencies }
 
 type AttemptResult = SettledMessage | UnsettledAttempt;
 
-/** True for a delivery, and for a duplicate of one: the worker that delivered it may have crashed before it advanced the lock. */
+/**
+ * True for a delivery, and for a duplicate of one: the worker that delivered it may have crashed before it advanced the
+ * lock.
+ */
 const reachedDestination = (result: AttemptResult): boolean =>
   'outcome' in result ? result.wasDelivered === true : result.attemptOutcome.result === 'delivered';
 
@@ -193,8 +209,9 @@ const deliverUnderLock = async (
 };
 
 /**
- * Delivers the events of one incident to one notification: one worker at a time, and never an event older than one that was
- * delivered. A late CRITICAL therefore cannot reopen an incident that its OK has resolved (DECISIONS.md#incident-order).
+ * Delivers the events of one incident to one notification: one worker at a time, and never an event older than one that
+ * was delivered. A late CRITICAL therefore cannot reopen an incident that its OK has resolved
+ * (DECISIONS.md#incident-order).
  *
  * @param target the notification's target, or undefined if the notification was deleted
  */

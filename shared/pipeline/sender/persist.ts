@@ -1,15 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DeliveryJob } from './delivery-job.ts';
 
-/** How long the last try of a write may take: three SDK attempts of 4 s each (`awsConfig`), with backoff. */
+/** The maximum duration of a write: three SDK attempts of 4 s each (`awsConfig`), with backoff. */
 const MIN_TIME_TO_WRITE_MS = 13_000;
-const WAIT_BETWEEN_TRIES_MS = 250;
+const RETRY_DELAY_MS = 250;
 
 /**
- * Repeats a write until it succeeds or no time is left: after a send, a lost record means that the recipient gets the alert
+ * Repeats a write until it succeeds or no time is left. Without the record of a send, the recipient would get the alert
  * twice.
  *
- * @throws the error of the last try
+ * @throws the error of the last write
  */
 export const persist = async <Result>({ timeLeft }: DeliveryJob, write: () => Promise<Result>): Promise<Result> => {
   while (true) {
@@ -17,7 +17,7 @@ export const persist = async <Result>({ timeLeft }: DeliveryJob, write: () => Pr
       return await write();
     } catch (error) {
       if (timeLeft() <= MIN_TIME_TO_WRITE_MS) throw error;
-      await sleep(WAIT_BETWEEN_TRIES_MS);
+      await sleep(RETRY_DELAY_MS);
     }
   }
 };

@@ -5,7 +5,10 @@ import type { SenderDependencies } from './delivery-job.ts';
 
 type QueueUrls = Pick<SenderDependencies, 'type' | 'queueUrls' | 'retryQueueUrl'>;
 
-/** Returns the delivery, or undefined if the body is invalid. Never throws: one bad body must not fail the rest of the batch. */
+/**
+ * Returns the delivery, or undefined if the body is invalid. Never throws: one bad body must not fail the rest of the
+ * batch.
+ */
 export const parseDelivery = (body: string): Delivery | undefined => {
   try {
     const parsed = delivery.safeParse(parseJson(body));
@@ -23,8 +26,8 @@ export const queueUrlOf = ({ eventSourceARN }: SQSRecord, { type, queueUrls, ret
   eventSourceARN.split(':').at(-1) === retryQueueUrl.split('/').at(-1) ? retryQueueUrl : queueUrls[type];
 
 /**
- * Returns since when the message has been unprocessed, in ms since the epoch: since it was sent, or for a retry since its first
- * receive, because a retry is delayed on purpose.
+ * Returns the time from which a message counts as unprocessed, in ms since the epoch: when it was sent or, for a retry,
+ * first received, because a retry is delayed intentionally.
  */
 export const unprocessedSinceMs = (message: SQSRecord, urls: QueueUrls): number =>
   queueUrlOf(message, urls) === urls.retryQueueUrl

@@ -1,11 +1,11 @@
 import type { SQSRecord } from 'aws-lambda';
 import { errorTrace, logger } from '../../adapters/logger.ts';
 import { lockWait, type Message } from '../../adapters/queues.ts';
-import { internalErrorDelayMs } from '../../domain/retry-schedule.ts';
+import { returnAfterInternalError } from '../return-after-error.ts';
 import type { DeliveryJob, SenderDependencies, SettledJob, SettledMessage } from './delivery-job.ts';
 import { queueUrlOf } from './read-message.ts';
 
-/** Returns a copy of the job's message to send: same body, message group and lock wait. */
+/** Returns a new message with the body, message group and lock wait of the job's message. */
 export const copyOfMessage = ({ message, body }: DeliveryJob): Message => ({
   body: message.body,
   messageGroupId: body.event.tenant_id,
@@ -18,19 +18,16 @@ export const reschedule = async (job: DeliveryJob, waitMs: number): Promise<Sett
   return { outcome: 'not_due' };
 };
 
-/** Returns the message to its queue until another worker's claim ends. Counts no attempt. */
+/** Returns the message to its queue for `timeoutMs`, until the claim of another worker ends. Counts no attempt. */
 export const returnBusyMessage = async (
   { dependencies, message }: DeliveryJob,
-  seconds: number,
+  timeoutMs: number,
 ): Promise<SettledMessage> => {
-  await dependencies.queues.changeVisibility(queueUrlOf(message, dependencies), message, seconds);
+  await dependencies.queues.changeVisibility(queueUrlOf(message, dependencies), message, timeoutMs);
   return { outcome: 'busy', isReturned: true };
 };
 
-/**
- * Returns the message to its queue after an internal error, with a visibility timeout that grows with its receive count
- * (DECISIONS.md#internal-errors). Counts no attempt and never rejects.
- */
+/** Logs an internal error and returns the message to its queue. Counts no attempt and never rejects. */
 const returnAfterError = async (
   dependencies: SenderDependencies,
   message: SQSRecord,
@@ -43,13 +40,7 @@ const returnAfterError = async (
   const fields = { type, outcome, message_id: message.messageId, tenant_id, receives, ...errorTrace(error) };
   if (outcome === 'internal_error') logger.error('internal error', fields);
   else logger.warn('partition key throttled', fields);
-  await queues
-    .changeVisibility(
-      queueUrlOf(message, dependencies),
-      message,
-      Math.ceil(internalErrorDelayMs(receives, retryDelayScale) / 1_000),
-    )
-    .catch((cause: unknown) => logger.error('visibility change failed', { type, ...errorTrace(cause) }));
+  await returnAfterInternalError(queues, queueUrlOf(message, dependencies), message, retryDelayScale, { type });
   return { outcome, isReturned: true };
 };
 

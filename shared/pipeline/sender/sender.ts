@@ -7,7 +7,7 @@ import { errorTrace, logger } from '../../adapters/logger.ts';
 import { count, oldestAgeSeconds, tally } from '../../adapters/metrics.ts';
 import { createNotificationRepository } from '../../adapters/notifications/notification-repository.ts';
 import type { TargetReads } from '../../adapters/notifications/notification-targets.ts';
-import { createQueues, dueTime } from '../../adapters/queues.ts';
+import { createQueues, dueTimeMs } from '../../adapters/queues.ts';
 import { type TestResult, testRequest } from '../../contracts/messages.ts';
 import { type NotificationTypeId, notificationTypes } from '../../contracts/notification-types.ts';
 import { deliveryId } from '../../domain/delivery-key.ts';
@@ -36,8 +36,8 @@ export type SenderEnvironment = {
 type Invocation = SQSEvent | { kind: 'test' };
 
 /**
- * Creates the Lambda handler of a type's sender. It takes either a batch of the type's queue or retry queue, whose messages it
- * processes concurrently, or a test request of the API, for which it returns the test result.
+ * Creates the Lambda handler of a type's sender. Its input is either a batch of the type's queue or retry queue, whose
+ * messages it processes concurrently, or a test request of the API, for which it returns the test result.
  */
 export const createSender = (
   type: NotificationTypeId,
@@ -63,7 +63,7 @@ export const createSender = (
 
   const runTest = async (input: unknown, timeLeft: () => number): Promise<TestResult> => {
     const { tenant, type: testedType, details } = testRequest.parse(input);
-    if (testedType !== type) throw new Error(`The sender of ${type} was asked to test ${testedType}.`);
+    if (testedType !== type) throw new Error(`The sender of ${type} received a test of ${testedType}.`);
     const nowMs = Date.now();
     const alert = {
       event: testEvent(tenant, nowMs),
@@ -74,7 +74,7 @@ export const createSender = (
     };
     const outcome = await transport(alert, details).catch((error: unknown) => {
       logger.error('internal error', { type, ...errorTrace(error) });
-      // Lambda logs the thrown error, so it must not carry the original text.
+      // Lambda logs the thrown error, so it must not contain the original message.
       throw new Error('The test did not run.');
     });
     count({ [`test_${outcome.result}`]: 1 }, { type });
@@ -83,7 +83,7 @@ export const createSender = (
 
   const deadLetterMalformed = async (message: SQSRecord): Promise<SettledMessage> => {
     const { body, attributes } = message;
-    const reason = { reason: 'malformed', cause: 'service', attempts: 0 } as const;
+    const reason = { reason: 'malformed', cause: 'service', attemptCount: 0 } as const;
     const letter = { body, messageGroupId: attributes.MessageGroupId };
     await dependencies.queues.sendToDeadLetterQueue(environment.DEAD_LETTER_QUEUE, letter, reason);
     logger.error('malformed delivery', { type, message_id: message.messageId });
@@ -129,12 +129,13 @@ export const createSender = (
     );
     const malformed = parsed.flatMap(({ message, body }) => (body ? [] : [message]));
     const nowMs = dependencies.clock();
-    // SQS delays a message by at most 15 min: one that is due later is rescheduled without a read or write of the table.
-    const due = jobs.filter(({ message }) => dueTime(message) <= nowMs);
-    const notDue = jobs.filter(({ message }) => dueTime(message) > nowMs);
+    // SQS delays a message by at most 15 min: one that is due later is rescheduled without a read or write of the
+    // table.
+    const due = jobs.filter(({ message }) => dueTimeMs(message) <= nowMs);
+    const notDue = jobs.filter(({ message }) => dueTimeMs(message) > nowMs);
     const [delivered, rescheduled, deadLettered] = await Promise.all([
       deliverAll(due, notifications.targets(due.map(targetKeyOf))),
-      Promise.all(notDue.map((job) => settledJob(job, reschedule(job, dueTime(job.message) - nowMs)))),
+      Promise.all(notDue.map((job) => settledJob(job, reschedule(job, dueTimeMs(job.message) - nowMs)))),
       Promise.all(
         malformed.map(async (message) => ({
           message,

@@ -14,9 +14,9 @@ import { sentAtMs } from './read-message.ts';
 import { copyOfMessage } from './requeue.ts';
 
 /**
- * Schedules the next attempt: updates the record, then sends a new message to the retry queue, before the old message is
- * acknowledged. The message is sent even if the update finds that the claim is lost (to another worker, or because the SDK
- * repeated an applied write): its own claim then decides (DECISIONS.md#retries-are-new-messages).
+ * Schedules the next attempt: updates the record, then sends a new message to the retry queue, before the old message
+ * is acknowledged. The message is sent even if the update finds that the claim is lost (to another worker, or because
+ * the SDK repeated an applied write): its own claim then decides (DECISIONS.md#retries-are-new-messages).
  */
 const scheduleRetry = async (
   job: DeliveryJob,

@@ -11,12 +11,12 @@ import type { DailyLimit } from '../daily-limit.ts';
 /** The environment variables of the senders that use SES, parsed. */
 export type EmailEnvironment = { EMAIL_FROM: string; EMAIL_REPLY_TO?: string | undefined; CONFIGURATION_SET: string };
 
-/** Sends an email to one recipient: if SES rejects one address of a call, it rejects the whole call. */
+/** Sends an email to one recipient, because SES rejects a whole call if it rejects one of its addresses. */
 type SendToRecipient = (alert: Alert, recipient: string, message: EmailMessage) => Promise<AttemptOutcome>;
 
 const accepted: AttemptOutcome = { result: 'delivered', explanation: 'Success: Email accepted for delivery' };
 
-/** The tags that assign a bounce to its delivery. The email of a test has none. */
+/** Returns the tags that identify the delivery in bounces. The email of a test has none. */
 const tagsOf = ({ event, notificationId }: Alert): Record<string, string> =>
   notificationId === undefined ? {} : emailTags(event, notificationId);
 
@@ -55,7 +55,10 @@ export const createEmailTransport = (environment: EmailEnvironment, dailyLimit: 
 const recipientHash = (deliveryId: string, contact: string): string =>
   createHash('sha256').update(`${deliveryId} ${contact}`).digest('base64url').slice(0, 16);
 
-/** The failure for a contact whose email could not be counted. Throwing instead would lose the hashes of the reached contacts. */
+/**
+ * The failure for a contact whose email could not be counted. Throwing instead would lose the hashes of the reached
+ * contacts.
+ */
 const notCounted = (): Failure =>
   failed('transient', 'network_error', 'The message could not be counted', {
     cause: 'service',
@@ -66,8 +69,8 @@ const notCounted = (): Failure =>
 const isFailure = (outcome: AttemptOutcome): outcome is Failure => outcome.result !== 'delivered';
 
 /**
- * Creates the transport to the account's technical contacts, which sends each of them a separate email. A retry goes only to
- * the contacts that were not reached.
+ * Creates the transport to the account's technical contacts, which sends each of them a separate email. A retry goes
+ * only to the contacts that were not reached.
  */
 export const createTechnicalContactsTransport = (
   environment: EmailEnvironment,
@@ -91,7 +94,7 @@ export const createTechnicalContactsTransport = (
     );
     const newlyReached = results.flatMap(({ hash, outcome }) => (isFailure(outcome) ? [] : [hash]));
     const failures = results.map(({ outcome }) => outcome).filter(isFailure);
-    // A retryable failure wins: a permanent failure of one contact must not prevent the retry for another.
+    // A retryable failure takes precedence: a permanent failure of one contact must not prevent the retry for another.
     const combined = failures.find(({ result }) => result !== 'permanent') ?? failures[0] ?? accepted;
     return { ...combined, reachedRecipientHashes: [...reachedRecipientHashes, ...newlyReached] };
   };

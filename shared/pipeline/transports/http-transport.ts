@@ -7,8 +7,8 @@ import { type HttpType, httpOutcome } from '../../domain/http-outcome.ts';
 import { SEND_TIMEOUT_MS } from '../../domain/transport.ts';
 
 /**
- * Returns the outcome of a request without a response. The explanation is the message of a test result: it names the error code
- * and the host, never an IP address that the host resolves to.
+ * Returns the failure for a request that received no response. The explanation is the message of a test result: it
+ * names the error code and the host, never an IP address that the host resolves to.
  */
 const failedRequest = (error: unknown, host: string): Failure => {
   if (error instanceof BlockedAddressError) {

@@ -6,8 +6,8 @@ import { sendByHttp } from './http-transport.ts';
 /**
  * Creates the transport of `incidentpager` notifications (PagerDuty Events API v1).
  *
- * @param guarded the client for endpoints that tenants set, with SSRF protection
- * @param direct the client for `endpoint`
+ * @param guarded the client with SSRF protection, for endpoints that tenants set
+ * @param direct the client without SSRF protection, for `endpoint`
  * @param endpoint the operators' endpoint, for notifications without an endpoint
  */
 export const createPagerTransport =

@@ -4,7 +4,10 @@ import { operatorMessage } from '../../domain/operator-message.ts';
 import { sendTimeoutMs, type Transport } from '../../domain/transport.ts';
 import type { DailyLimit } from '../daily-limit.ts';
 
-/** Creates the transport of `managed` notifications, which publishes to the operators' topic. Delivered means accepted by SNS. */
+/**
+ * Creates the transport of `managed` notifications, which publishes to the operators' topic. Delivered means accepted
+ * by SNS.
+ */
 export const createManagedTransport = (topicArn: string, dailyLimit: DailyLimit): Transport => {
   const { publishToTopic } = createSnsClient();
   return async ({ event, timeLeft }) => {

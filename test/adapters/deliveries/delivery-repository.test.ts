@@ -47,14 +47,14 @@ describe('an unclaimed delivery', () => {
     expect(await deliveries.read(by('a'))).toEqual(by('a'));
   });
 
-  it('goes to exactly one of twenty concurrent workers', async () => {
+  it('is claimed by exactly one of twenty concurrent workers', async () => {
     const by = newDelivery();
     const claims = await Promise.all(Array.from({ length: 20 }, (_, index) => deliveries.claim(by(`w${index}`), NOW)));
     expect(claims.filter(({ kind }) => kind === 'claimed')).toHaveLength(1);
     expect(claims.filter(({ kind }) => kind === 'busy')).toHaveLength(19);
   });
 
-  it('goes to its worker even if the response to the claim was lost', async () => {
+  it('is claimed even if the response to the claim was lost', async () => {
     const by = newDelivery();
     const losing = createDeliveryRepository(withLostResponse(connect(), 'PutItemCommand'), 'deliveries');
     expect(await losing.claim(by('a'), NOW)).toMatchObject({ kind: 'claimed', record: { claim_id: 'a' } });
@@ -115,7 +115,7 @@ describe('a delivery with a scheduled retry', () => {
     });
   });
 
-  it('goes to its worker even if the response to the claim was lost', async () => {
+  it('is claimed even if the response to the claim was lost', async () => {
     const by = await retriedDelivery(NOW);
     // The first write fails its condition, since there is a record. The response to the second one is lost.
     const losing = createDeliveryRepository(withLostResponse(connect(), 'PutItemCommand'), 'deliveries');
@@ -125,7 +125,7 @@ describe('a delivery with a scheduled retry', () => {
     });
   });
 
-  it('is busy if another worker claims it after it was read', async () => {
+  it('is busy for a worker that read it before another worker claimed it', async () => {
     const by = await retriedDelivery(NOW);
     const database = withInterruption(
       connect(),
@@ -138,7 +138,7 @@ describe('a delivery with a scheduled retry', () => {
     expect(await deliveries.read(by('slow'))).toMatchObject({ claim_id: 'quick', attempt_count: 1 });
   });
 
-  it('is not claimed if another worker delivers it after it was read', async () => {
+  it('is not claimed by a worker that read it before another worker delivered it', async () => {
     const by = await retriedDelivery(NOW);
     const deliver = async () => {
       await deliveries.claim(by('quick'), NOW);
@@ -150,7 +150,7 @@ describe('a delivery with a scheduled retry', () => {
     expect(await deliveries.claim(by('slow'), NOW)).toMatchObject({ kind: 'ended' });
   });
 
-  it('goes to exactly one of twenty concurrent workers', async () => {
+  it('is claimed by exactly one of twenty concurrent workers', async () => {
     const by = await retriedDelivery(NOW);
     const claims = await Promise.all(Array.from({ length: 20 }, (_, index) => deliveries.claim(by(`w${index}`), NOW)));
     expect(claims.filter(({ kind }) => kind === 'claimed')).toHaveLength(1);
@@ -225,10 +225,10 @@ describe('a delivery with a final status', () => {
   });
 });
 
-describe('a different event with the same id', () => {
+describe('a different event with the same ID', () => {
   const conflictOf = (by: ReturnType<typeof newDelivery>) => by('b', NOW, { content_hash: 'other' });
 
-  it('never replaces the first one, whether that is claimed, retried, delivered or failed', async () => {
+  it('never replaces the first event, whether that is claimed, retried, delivered or failed', async () => {
     const claimed = newDelivery();
     await deliveries.claim(claimed('a'), NOW);
     const retried = await retriedDelivery(NOW);
@@ -240,7 +240,7 @@ describe('a different event with the same id', () => {
     }
   });
 
-  it('is recorded in an item of its own, which updates of the record do not overwrite', async () => {
+  it('is recorded in a separate item, which updates of the record do not overwrite', async () => {
     const by = newDelivery();
     await deliveries.claim(by('a'), NOW);
     await deliveries.recordConflict(by('a'), NOW + 5);
@@ -320,7 +320,7 @@ describe('completed records', () => {
     expect(await deliveries.read(by('a'))).toMatchObject({ status: 'delivered' });
   });
 
-  it('fail while the table is throttled, and are written afterwards', async () => {
+  it('cannot be written while the table is throttled, and can be written afterwards', async () => {
     const database = withThrottling(connect({ maxAttempts: 1 }), 'BatchWriteItemCommand', 1);
     const repository = createDeliveryRepository(database, 'deliveries');
     const record = withStatus(newDelivery()('a'), 'delivered');

@@ -88,7 +88,7 @@ describe('the incident lock', () => {
     expect(await deliveries.claimLock(by('b', NOW + 2_000), NOW + 2_000)).toMatchObject({ claim_id: 'b' });
   });
 
-  it('only advances to newer events, however often and in whatever order writes are applied', async () => {
+  it('only advances to newer events, regardless of the number and order of writes', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(

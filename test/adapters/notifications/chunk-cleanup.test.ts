@@ -85,7 +85,7 @@ describe('the cleanup during a write', () => {
   });
 
   it.each(['QueryCommand', 'GetItemCommand', 'BatchWriteItemCommand', 'DeleteItemCommand'])(
-    'does not fail the write if it fails, is countRequests, and is done by the next write: %s',
+    'counts its failure without failing the write, and runs again with the next write: %s',
     async (command) => {
       const tenant = await withOrphan();
       advance(2 * HOUR_MS);
@@ -180,7 +180,7 @@ describe('the cleanup during a write', () => {
     expect(await cleanupItemsOf(tenant)).toEqual([failed]);
   });
 
-  it('does not delay the write if DynamoDB does not respond', async () => {
+  it('does not block the write if DynamoDB does not respond', async () => {
     const tenant = await withOrphan();
     advance(2 * HOUR_MS);
     const { promise: never } = Promise.withResolvers<void>();

@@ -17,7 +17,9 @@ const notifications = createNotificationRepository(client, 'notifications');
 let tenants = 0;
 const newTenant = (): string => `large${tenants++}`;
 
-/** A notification of `count` entries of 4 KB. All values repeat one letter, so that a mixture of versions is detected. */
+/**
+ * A notification of `count` entries of 4 KB. All values repeat one letter, so that a mixture of versions is detected.
+ */
 const large = (letter: string, count = 100) =>
   webhookNotification({ details: { ...validDetails.webhook, ...entries(count, letter.repeat(4096)) } });
 
@@ -89,7 +91,7 @@ describe('a large notification', () => {
     expect((await notifications.get(key))?.record).toEqual({ id: key.id, ...webhookNotification() });
   });
 
-  it('leaves no chunks of an update that lost to another one', async () => {
+  it('leaves no chunks of an update that conflicts with another one', async () => {
     const { key, tenant, stored } = await created('a');
     await notifications.replace(key, stored, webhookNotification());
     expect(await notifications.replace(key, stored, large('c'))).toBe(false);

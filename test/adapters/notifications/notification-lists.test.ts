@@ -15,7 +15,7 @@ const notifications = createNotificationRepository(client, 'notifications');
 const DEFAULT = 'ntTechnicalContactsEmail';
 
 let tenants = 0;
-/** Creates a tenant with `count` notifications. @returns their ids in order */
+/** Creates a tenant with `count` notifications. @returns their IDs in order */
 const tenantWith = async (count: number) => {
   const tenant = `lists${tenants++}`;
   const ids: string[] = [];
@@ -76,7 +76,7 @@ describe('a list of a tenant’s notifications', () => {
     expect(await listed(tenant, marker)).toHaveLength(count);
   });
 
-  it('has pages that contain each notification once, whatever their size', async () => {
+  it('has pages that contain each notification once, regardless of their size', async () => {
     const { tenant, ids } = await tenantWith(6);
     for (const limit of [1, 2, 3, 6, 7, 8]) {
       const pages = await readPages(tenant, limit);
@@ -118,26 +118,26 @@ describe('a list of a tenant’s notifications', () => {
   });
 });
 
-describe('a list by ids', () => {
+describe('a list by IDs', () => {
   const byIds = async (tenant: string, ids: string[], from: string | null = null, database = client) =>
     (await Array.fromAsync(createNotificationRepository(database, 'notifications').listByIds(tenant, ids, from))).map(
       ({ id }) => id,
     );
 
-  it('contains each notification once, in order, whatever the order of the ids', async () => {
+  it('contains each notification once, in order, regardless of the order of the IDs', async () => {
     const { tenant, ids } = await tenantWith(4);
     const [a = '', b = '', , d = ''] = ids;
     expect(await byIds(tenant, [d, a, DEFAULT, b, a, DEFAULT, d])).toEqual([a, b, d, DEFAULT]);
   });
 
-  it('omits ids that do not exist', async () => {
+  it('omits IDs that do not exist', async () => {
     const { tenant, ids } = await tenantWith(1);
     const [a = ''] = ids;
     expect(await byIds(tenant, ['', 'ntUnknown', newNotificationId(), a, '__proto__', 'x'.repeat(5_000)])).toEqual([a]);
     expect(await byIds(tenant, ['unknown'])).toEqual([]);
   });
 
-  it('contains the default notification only if its id is given', async () => {
+  it('contains the default notification only if its ID is given', async () => {
     const { tenant, ids } = await tenantWith(1);
     expect(await byIds(tenant, ids)).toEqual(ids);
     expect(await byIds(tenant, [DEFAULT])).toEqual([DEFAULT]);

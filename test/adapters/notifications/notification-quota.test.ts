@@ -77,7 +77,7 @@ describe('the notification quota', () => {
     await expect(create(tenant)).rejects.toMatchObject(QUOTA_EXCEEDED);
   });
 
-  it('allows any number of creates and deletes in turn', async () => {
+  it('allows any number of alternating creates and deletes', async () => {
     const tenant = newTenant();
     for (let round = 0; round < 4 * LIMIT; round++) {
       await deleteOne(tenant, await create(tenant));
@@ -138,7 +138,7 @@ describe('the notification quota', () => {
     await create(tenant, quotaOn(client, LIMIT + 2));
   });
 
-  it('costs one request below the limit', async () => {
+  it('needs one request while the tenant is below its limit', async () => {
     const database = connect();
     const counts = countRequests(database);
     await quotaOn(database).reserve(newTenant());
@@ -187,7 +187,7 @@ describe('a tenant at its quota', () => {
     await expect(create(tenant)).rejects.toMatchObject(QUOTA_EXCEEDED);
   });
 
-  it('can create after a delete between the count and its record', async () => {
+  it('can create after a delete that occurs between the count and its record', async () => {
     const tenant = newTenant();
     const ids = await createMany(tenant, LIMIT);
     const isRecord = (count: number) => count === 2;

@@ -28,7 +28,7 @@ const list = async (tenant: string) => Array.fromAsync(notifications.list(tenant
 const changed = webhookNotification({ label: 'Day shift', type: 'sms', details: validDetails.sms });
 
 describe('a created notification', () => {
-  it('is returned unchanged, with an id', async () => {
+  it('is returned unchanged, with an ID', async () => {
     const attributes = webhookNotification({ metadata: { team: 'storage' } });
     const id = await notifications.create('acme', attributes);
     expect(id).toMatch(/^nt[0-9A-HJKMNP-TV-Z]{26}$/);
@@ -51,7 +51,7 @@ describe('a created notification', () => {
     expect(JSON.stringify(found?.record.details)).toBe(JSON.stringify(JSON.parse(text)));
   });
 
-  it('has an id that sorts after earlier ids', async () => {
+  it('has an ID that sorts after earlier IDs', async () => {
     const ids = [];
     for (let count = 0; count < 20; count++) ids.push(await notifications.create('acme', webhookNotification()));
     expect(ids.toSorted()).toEqual(ids);
@@ -124,7 +124,7 @@ describe('the default notification', () => {
   });
 });
 
-describe('a malformed notification id', () => {
+describe('a malformed notification ID', () => {
   it.each([
     '',
     'nt',
@@ -165,18 +165,18 @@ describe('two tenants', () => {
     expect((await notifications.get({ tenant: owner, id }))?.record).toEqual({ id, ...webhookNotification() });
   });
 
-  it('are separate even if a tenant name contains a notification id of the other', async () => {
+  it('are separate even if a tenant name contains a notification ID of the other', async () => {
     const id = await notifications.create('g', webhookNotification());
     expect(await list(`g#${id}`)).toEqual([defaultNotification]);
   });
 });
 
-describe('a throttled table', () => {
+describe('an operation on a throttled table', () => {
   it.each([
     ['reading', 'GetItemCommand'],
     ['deleting', 'GetItemCommand'],
     ['deleting', 'DeleteItemCommand'],
-  ])('fails %s (%s), instead of reporting a missing notification', async (operation, command) => {
+  ])('fails instead of reporting a missing notification: %s (%s)', async (operation, command) => {
     const key = { tenant: 'acme', id: await notifications.create('acme', webhookNotification()) };
     const repository = createNotificationRepository(
       withThrottling(connect({ maxAttempts: 1 }), command),
@@ -186,7 +186,7 @@ describe('a throttled table', () => {
     await expect(attempt).rejects.toMatchObject({ name: 'ProvisionedThroughputExceededException' });
   });
 
-  it('is retried before a write fails', async () => {
+  it('is retried before it fails', async () => {
     const repository = createNotificationRepository(withThrottling(connect(), 'PutItemCommand', 1), 'notifications');
     const id = await repository.create('acme', webhookNotification());
     expect(await notifications.get({ tenant: 'acme', id })).toBeDefined();

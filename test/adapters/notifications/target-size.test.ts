@@ -15,7 +15,9 @@ const notifications = createNotificationRepository(client, 'notifications');
 /** The longest tenant name. */
 const tenant = 't'.repeat(128);
 
-/** Returns the size of an attribute by the AWS documentation, "DynamoDB item sizes and formats". */
+/**
+ * Returns the size of an attribute in bytes, as defined in the AWS documentation, "DynamoDB item sizes and formats".
+ */
 const attributeBytes = ({ S, N, B, M }: AttributeValue): number => {
   if (S !== undefined) return Buffer.byteLength(S);
   if (N !== undefined) return Math.ceil(N.length / 2) + 1;
@@ -27,7 +29,10 @@ const attributeBytes = ({ S, N, B, M }: AttributeValue): number => {
 const bytesOf = (item: Record<string, AttributeValue>): number =>
   Object.entries(item).reduce((sum, [name, value]) => sum + Buffer.byteLength(name) + attributeBytes(value), 0);
 
-/** Returns the read units of a strongly consistent read of the target. DynamoDB charges for the whole item, whatever is projected. */
+/**
+ * Returns the read units of a strongly consistent read of the target. DynamoDB charges for the whole item, regardless
+ * of the projection.
+ */
 const readUnits = async (attributes: NotificationAttributes): Promise<number> => {
   const id = await notifications.create(tenant, attributes);
   const { Item = {} } = await client.send(
@@ -77,7 +82,7 @@ describe('reading a target', () => {
       withOwnFields(16_300, entries(255, '😀'.repeat(4_096)), entries(256, '😀'.repeat(255))),
       5,
     ],
-  ])('costs read units for the own fields and small contents only: %s', async (_, attributes, units) => {
+  ])('costs read units only for the fields of the type and small content: %s', async (_, attributes, units) => {
     expect(await readUnits(attributes)).toBe(units);
   });
 });
@@ -87,7 +92,7 @@ describe('the content of a notification', () => {
   const itemsOf = (attributes: NotificationAttributes) =>
     notificationItems(key, '01M7W36KGQDJ8S2D76FCWK3Z00', attributes);
 
-  it('is in the target as long as the item is smaller than 8 KB', () => {
+  it('is in the target if the item is smaller than 8 KB', () => {
     const sizes = Array.from({ length: 400 }, (_, extra) =>
       itemsOf(withOwnFields(20, entries(2, 'x'.repeat(3_700 + extra)))),
     );
@@ -98,7 +103,7 @@ describe('the content of a notification', () => {
     expect(Math.max(...inline)).toBeGreaterThanOrEqual(8 * 1024 - 2);
   });
 
-  it('does not repeat the own fields of the target', () => {
+  it('does not repeat the fields that are in the target', () => {
     const { chunks } = itemsOf(withOwnFields(5_000, entries(2, 'x'.repeat(4_000))));
     const content = Buffer.concat(chunks.map(({ content }) => content ?? Buffer.alloc(0))).toString();
     expect(content).not.toContain('a.example');

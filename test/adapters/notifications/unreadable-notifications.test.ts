@@ -86,7 +86,7 @@ describe.each(faults)('an unreadable notification: %s', (_, makeUnreadable) => {
     return { tenant, key: { tenant, id }, others: [first, last] };
   };
 
-  it('is omitted from lists, counted, and logged with its id', async () => {
+  it('is omitted from lists, counted, and logged with its ID', async () => {
     const { tenant, key, others } = await prepared();
     const logError = vi.spyOn(logger, 'error').mockImplementation(() => undefined);
     const listed = await Array.fromAsync(notifications.list(tenant, null, 2));

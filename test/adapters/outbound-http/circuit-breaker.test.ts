@@ -42,7 +42,7 @@ describe('the circuit breaker', () => {
     expect(send).not.toHaveBeenCalled();
   });
 
-  it('closes 30 s after the last timeout', async () => {
+  it('closes 30 s after two simultaneous timeouts', async () => {
     const { post, send, advance } = await withOpenCircuit();
     advance(29);
     await expect(post(request())).rejects.toMatchObject({ ...circuitOpen, retryAfterMs: 1_000 });

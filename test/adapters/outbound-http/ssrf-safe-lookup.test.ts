@@ -64,7 +64,7 @@ const otherLiterals = [
 ];
 
 describe('a URL with an IP address', () => {
-  it.each(loopbackNotations)('is blocked without a connection if it means loopback: %s', async (notation) => {
+  it.each(loopbackNotations)('is blocked without a connection if it is a loopback address: %s', async (notation) => {
     const server = await startHttp(respondWith(200));
     const { post, resolve } = publicOnly();
     const url = new URL(notation.replace('*', String(server.port)));

@@ -55,7 +55,7 @@ describe('the request timeout', () => {
     await expect(post({ url: url(), ...message, readBody: true })).rejects.toMatchObject(timedOut);
   });
 
-  it('ends the request neither much earlier nor much later', async () => {
+  it('ends the request close to the configured time', async () => {
     const { url } = await startTcp(() => undefined);
     const start = performance.now();
     await expect(post({ url: url(), ...message })).rejects.toMatchObject(timedOut);
@@ -103,7 +103,7 @@ describe('the response body', () => {
     expect(body).toBe('x'.repeat(64 * 1024));
   });
 
-  it('is not decompressed, whatever its content encoding', async () => {
+  it('is not decompressed, regardless of its content encoding', async () => {
     const { url } = await startHttp(respondWith(200, { 'content-encoding': 'gzip' }, 'no gzip'));
     expect(await postSlowly({ url: url(), ...message, readBody: true })).toMatchObject({
       status: 200,
@@ -111,7 +111,7 @@ describe('the response body', () => {
     });
   });
 
-  it('fails the request if it breaks off while it is read, but not otherwise', async () => {
+  it('fails the request if it is truncated while it is read, but not if only the status is used', async () => {
     const { url } = await startTcp(async (socket) => {
       await once(socket, 'data');
       socket.end(`${HEADERS}5\r\nhe`);
