@@ -41,7 +41,7 @@ export const withChanges = ({ label, type, details, metadata }: NotificationAttr
 /** Rejects changes to the default notification. @throws ServiceError forbiddenError */
 export const assertChangeable = (id: string): void => {
   if (id === DEFAULT_NOTIFICATION_ID) {
-    throw new ServiceError('forbiddenError', 'The default notification cannot be withChanges.', {
+    throw new ServiceError('forbiddenError', 'The default notification cannot be changed.', {
       details: `id: ${DEFAULT_NOTIFICATION_ID} belongs to every account and can be neither updated nor deleted`,
     });
   }
