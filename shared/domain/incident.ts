@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { AlarmEvent } from '../contracts/alarm-event.ts';
 import { asNumber } from '../contracts/json.ts';
-import { type DeliveryKey, deliveryKey, eventIdTime } from './delivery-key.ts';
+import { type DeliveryKey, deliveryKey, eventIdTimeMs } from './delivery-key.ts';
 import { LEASE_MS, RETENTION_SECONDS } from './delivery-record.ts';
 
 /**
@@ -22,8 +22,8 @@ const timestamp = (value: unknown): number | undefined => (typeof value === 'num
  *
  * @param sentAtMs when SQS accepted the event (`SentTimestamp`)
  */
-export const eventTime = ({ details, event_id: eventId }: AlarmEvent, sentAtMs: number): number =>
-  Math.min(timestamp(asNumber(details.timestamp)) ?? eventIdTime(eventId) ?? sentAtMs, sentAtMs);
+export const eventTimeMs = ({ details, event_id: eventId }: AlarmEvent, sentAtMs: number): number =>
+  Math.min(timestamp(asNumber(details.timestamp)) ?? eventIdTimeMs(eventId) ?? sentAtMs, sentAtMs);
 
 /**
  * The lock that serializes deliveries about one incident to one notification, and the time of the newest delivered
