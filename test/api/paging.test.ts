@@ -3,7 +3,6 @@ import { parsePage, takePage } from '../../shared/api/paging.ts';
 import { ok } from '../../shared/api/response.ts';
 import { LAMBDA_LIMIT_BYTES, lambdaBytes } from '../support/lambda-response.ts';
 
-
 const records = (texts: string[]) => texts.map((text, index) => ({ id: `nt${index}`, text }));
 const page = async (texts: string[], limit = 50) => {
   const { values, next } = await takePage(records(texts), limit);

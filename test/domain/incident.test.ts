@@ -88,12 +88,12 @@ describe('the lock of an incident', () => {
     return claims;
   };
 
-  it('is retried at most every 35 s by the newest event', () => {
+  it('is retried after 2 s and then at least every 35 s for the newest event', () => {
     expect(lockRetryDelayMs(0, false)).toBe(2_000);
     expect(lockRetryDelayMs(1_000, false)).toBe(35_000);
   });
 
-  it('is retried at most eight times in 50 minutes by an older event, and every 15 minutes afterwards', () => {
+  it('is retried at most eight times in 50 minutes for an older event, and every 15 minutes afterwards', () => {
     expect(claimsWithin(true, 3_000)).toBeLessThanOrEqual(8);
     expect(lockRetryDelayMs(1_000, true)).toBe(900_000);
   });

@@ -65,11 +65,7 @@ export type AccountDescription = {
 };
 
 /** Reads and writes the accounts of tenants (table Accounts). */
-export const createAccountRepository = (
-  client: DynamoDBDocumentClient,
-  table: string,
-  clock: Clock = Date.now,
-) => {
+export const createAccountRepository = (client: DynamoDBDocumentClient, table: string, clock: Clock = Date.now) => {
   const credentialsCache = lru<{ credentials: Promise<WebhookCredentials>; untilMs: number }>(1_000);
 
   const read = async (tenant: string): Promise<z.infer<typeof storedAccount>> => {

@@ -4,7 +4,7 @@ import { type DynamoDBDocumentClient, UpdateCommand } from '@aws-sdk/lib-dynamod
 import type { Clock } from '../../domain/clock.ts';
 import { wasRepeated } from '../dynamodb/errors.ts';
 
-/** A counter per tenant and UTC day. Its item has `used`, `ttl` and the last writes, `w0` to `w31`. */
+/** What a counter counts. The item of a tenant and UTC day has `used`, `ttl` and the last writes, `w0` to `w31`. */
 export type DailyCounter = 'tests' | 'sms' | 'email' | 'managed';
 
 const counterKey = (counter: DailyCounter, tenant: string, day: string) => ({ pk: `${counter}#${day}#${tenant}` });
@@ -70,5 +70,5 @@ export const createDailyCounters = (
   },
 });
 
-/** The daily counters of tenants. */
+/** Counts messages per tenant and UTC day. */
 export type DailyCounters = ReturnType<typeof createDailyCounters>;

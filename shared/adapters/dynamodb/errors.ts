@@ -30,5 +30,8 @@ export class UnprocessedItemsError extends Error {
   }
 }
 
-/** Returns whether the SDK repeated the request. The first one may have been applied even if its response was lost. */
+/**
+ * Returns whether the SDK repeated a request whose condition failed. In that case, the first request may have been
+ * applied and its response lost.
+ */
 export const wasRepeated = ({ $metadata }: ConditionalCheckFailedException): boolean => ($metadata.attempts ?? 1) > 1;
