@@ -1,4 +1,4 @@
-import { createAccountRepository } from '../shared/adapters/accounts/account-repository.ts';
+import { createDailyCounters } from '../shared/adapters/accounts/daily-counter.ts';
 import { createDocumentClient } from '../shared/adapters/aws-client.ts';
 import { environments } from '../shared/environment.ts';
 import { createDailyLimit } from '../shared/pipeline/daily-limit.ts';
@@ -7,8 +7,8 @@ import { createManagedTransport } from '../shared/pipeline/transports/managed.ts
 
 const environment = environments['send-managed'].parse(process.env);
 const client = createDocumentClient();
-const accounts = createAccountRepository(client, environment.ACCOUNTS_TABLE);
-const dailyLimit = createDailyLimit(accounts, 'managed', environment.DAILY_LIMIT);
+const counters = createDailyCounters(client, environment.ACCOUNTS_TABLE);
+const dailyLimit = createDailyLimit(counters, 'managed', environment.DAILY_LIMIT);
 
 /** Sends alerts to the operators of the service. */
 export const handler = createSender(

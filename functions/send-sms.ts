@@ -1,4 +1,4 @@
-import { createAccountRepository } from '../shared/adapters/accounts/account-repository.ts';
+import { createDailyCounters } from '../shared/adapters/accounts/daily-counter.ts';
 import { createDocumentClient } from '../shared/adapters/aws-client.ts';
 import { environments } from '../shared/environment.ts';
 import { createDailyLimit } from '../shared/pipeline/daily-limit.ts';
@@ -7,8 +7,8 @@ import { createSmsTransport } from '../shared/pipeline/transports/sms.ts';
 
 const environment = environments['send-sms'].parse(process.env);
 const client = createDocumentClient();
-const accounts = createAccountRepository(client, environment.ACCOUNTS_TABLE);
-const dailyLimit = createDailyLimit(accounts, 'sms', environment.DAILY_LIMIT);
+const counters = createDailyCounters(client, environment.ACCOUNTS_TABLE);
+const dailyLimit = createDailyLimit(counters, 'sms', environment.DAILY_LIMIT);
 
 /** Sends alerts to `sms` notifications. */
 export const handler = createSender('sms', client, environment, createSmsTransport(environment, dailyLimit));

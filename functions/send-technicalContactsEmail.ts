@@ -1,4 +1,5 @@
 import { createAccountRepository } from '../shared/adapters/accounts/account-repository.ts';
+import { createDailyCounters } from '../shared/adapters/accounts/daily-counter.ts';
 import { createDocumentClient } from '../shared/adapters/aws-client.ts';
 import { environments } from '../shared/environment.ts';
 import { createDailyLimit } from '../shared/pipeline/daily-limit.ts';
@@ -8,7 +9,8 @@ import { createTechnicalContactsTransport } from '../shared/pipeline/transports/
 const environment = environments['send-technicalContactsEmail'].parse(process.env);
 const client = createDocumentClient();
 const accounts = createAccountRepository(client, environment.ACCOUNTS_TABLE);
-const dailyLimit = createDailyLimit(accounts, 'email', environment.DAILY_LIMIT);
+const counters = createDailyCounters(client, environment.ACCOUNTS_TABLE);
+const dailyLimit = createDailyLimit(counters, 'email', environment.DAILY_LIMIT);
 
 /** Sends alerts to the technical contacts of accounts. */
 export const handler = createSender(

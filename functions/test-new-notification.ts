@@ -1,4 +1,4 @@
-import { createAccountRepository } from '../shared/adapters/accounts/account-repository.ts';
+import { createDailyCounters } from '../shared/adapters/accounts/daily-counter.ts';
 import { createDocumentClient } from '../shared/adapters/aws-client.ts';
 import { tokenAuthentication } from '../shared/api/authentication.ts';
 import { endpoint } from '../shared/api/endpoint.ts';
@@ -10,7 +10,7 @@ import { environments } from '../shared/environment.ts';
 
 const environment = environments['test-new-notification'].parse(process.env);
 const client = createDocumentClient();
-const runTest = createTestRunner(createAccountRepository(client, environment.ACCOUNTS_TABLE), environment);
+const runTest = createTestRunner(createDailyCounters(client, environment.ACCOUNTS_TABLE), environment);
 
 /** POST /test-notification: 200 with the result of a test message to a destination that is not stored. */
 export const handler = endpoint(

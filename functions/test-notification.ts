@@ -1,4 +1,4 @@
-import { createAccountRepository } from '../shared/adapters/accounts/account-repository.ts';
+import { createDailyCounters } from '../shared/adapters/accounts/daily-counter.ts';
 import { createDocumentClient } from '../shared/adapters/aws-client.ts';
 import { createNotificationRepository } from '../shared/adapters/notifications/notification-repository.ts';
 import { tokenAuthentication } from '../shared/api/authentication.ts';
@@ -12,7 +12,7 @@ import { environments } from '../shared/environment.ts';
 const environment = environments['test-notification'].parse(process.env);
 const client = createDocumentClient();
 const notifications = createNotificationRepository(client, environment.NOTIFICATIONS_TABLE);
-const runTest = createTestRunner(createAccountRepository(client, environment.ACCOUNTS_TABLE), environment);
+const runTest = createTestRunner(createDailyCounters(client, environment.ACCOUNTS_TABLE), environment);
 
 /** POST /notifications/{notificationId}/test: 200 with the result of a test message. */
 export const handler = endpoint(

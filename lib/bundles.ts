@@ -71,7 +71,7 @@ export const bundleFunctions = (directory: string): ((name: FunctionName) => str
   return (name) => join(directory, name);
 };
 
-/** Returns the source files that a function's bundle contains code of, relative to the project directory. */
+/** Returns the source files with code in a function's bundle, relative to the project directory. */
 export const bundledInputs = (name: FunctionName): string[] => {
   const { inputs = {} } = buildOnce().metafile.outputs[relative(ROOT, join(VIRTUAL_OUTDIR, name, 'index.js'))] ?? {};
   return Object.keys(inputs).filter((input) => (inputs[input]?.bytesInOutput ?? 0) > 0);

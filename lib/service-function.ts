@@ -8,7 +8,7 @@ import type { Network } from './network.ts';
 import { ResourceAccess } from './resource-access.ts';
 import type { Settings } from './settings.ts';
 
-/** What all functions of the stack share. */
+/** The settings and bundles that all functions of the stack share. */
 export type FunctionDefaults = {
   settings: Settings;
   /** Returns the directory of a function's bundle. */

@@ -40,7 +40,7 @@ const perType = (value: z.ZodType<number, string | number>) =>
     .transform((pairs) => Object.fromEntries(pairs.map((pair) => pair.split('='))))
     .pipe(z.partialRecord(z.enum(notificationTypeIds), value));
 
-/** The memory range of Lambda. */
+/** The memory of a function in MB, within the limits of Lambda. */
 const memoryMb = number(z.number().int().min(128).max(10_240));
 
 /** The default sender address. SES sends no email from it. */

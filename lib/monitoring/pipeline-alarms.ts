@@ -74,7 +74,7 @@ const overdueSeconds = ({ type, queue: { queue, retries } }: Sender): IMetric =>
   return maxOfQueues(expression, age(queue), age(retries), `oldest message of ${type}, overdue by s`);
 };
 
-/** Returns the number of in-flight messages on the queue of a type that has more. */
+/** Returns the number of in-flight messages of a type, on the queue with more of them. */
 const maxInFlight = ({ type, queue: { queue, retries } }: Sender): IMetric => {
   const inFlight = (queue: Queue) => queue.metricApproximateNumberOfMessagesNotVisible(perMinute);
   const expression = 'MAX([FILL(first, 0), FILL(retries, 0)])';

@@ -95,7 +95,7 @@ export class ServiceMetrics {
     return this.#metric(name, { function: 'dispatch-alarm-events' }, options);
   }
 
-  /** Returns a count of the whole stack. */
+  /** Returns a count that has only the dimension `service`. */
   count(
     name: 'unreadable_notifications' | 'throttled_requests' | 'email_bounces' | 'email_complaints' | 'email_rejects',
     options: MetricOptions = {},

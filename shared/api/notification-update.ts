@@ -5,7 +5,7 @@ import { assertChangeable, type Changes, withChanges } from '../domain/notificat
 import { valid } from './request.ts';
 import { assertFitsResponse } from './response.ts';
 
-/** The maximum number of attempts to update a notification that is changed at the same time. */
+/** The maximum number of attempts to update a notification that other requests change concurrently. */
 const MAX_ATTEMPTS = 10;
 
 /**

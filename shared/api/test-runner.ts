@@ -1,5 +1,5 @@
 import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
-import type { AccountRepository } from '../adapters/accounts/account-repository.ts';
+import type { DailyCounters } from '../adapters/accounts/daily-counter.ts';
 import { onceConfig } from '../adapters/aws-client.ts';
 import { logger } from '../adapters/logger.ts';
 import { type TestRequest, type TestResult, testResult } from '../contracts/messages.ts';
@@ -31,13 +31,13 @@ export type RunTest = (tenant: string, destination: Destination) => Promise<Test
  */
 export const createTestRunner =
   (
-    accounts: Pick<AccountRepository, 'count'>,
+    counters: DailyCounters,
     environment: { TESTS_PER_TENANT_PER_DAY: number; SENDER_FUNCTIONS: Record<NotificationTypeId, string> },
     lambda: LambdaClient = createInvokeClient(),
     clock: Clock = Date.now,
   ): RunTest =>
   async (tenant, destination) => {
-    const isWithinLimit = await accounts
+    const isWithinLimit = await counters
       .count('tests', tenant, 1, environment.TESTS_PER_TENANT_PER_DAY)
       .catch((error: unknown) => {
         throw unavailable(error);

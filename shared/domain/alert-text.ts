@@ -31,7 +31,7 @@ export const truncate = (text: string, maxLength: number): string => {
 /** In code points; SES accepts more, but email clients truncate the subject. */
 const MAX_HEADLINE_LENGTH = 200;
 
-/** Returns one line without line breaks: `[CRITICAL] web-1: Disk space`. */
+/** Returns state, entity and alarm in one line: `[CRITICAL] web-1: Disk space`. */
 export const headline = ({ details, entity, alarm }: AlarmEvent): string =>
   truncate(`[${details.state}] ${nameOf(entity) ?? '?'}: ${nameOf(alarm) ?? '?'}`, MAX_HEADLINE_LENGTH);
 

@@ -17,12 +17,12 @@ export const parseDeliveryPartition = (pk: string): { tenant: string; notificati
 };
 
 /** Returns the timestamp in an `event_id`, in ms since the epoch, if it has one (API.md#webhook-payload). */
-export const eventIdTime = (eventId: string): number | undefined => {
+export const eventIdTimeMs = (eventId: string): number | undefined => {
   const digits = /:(\d{13}):[^:]*$/.exec(eventId)?.[1];
   return digits === undefined ? undefined : Number(digits);
 };
 
-const sortableTime = (eventId: string): string => String(eventIdTime(eventId) ?? 0).padStart(13, '0');
+const sortableTime = (eventId: string): string => String(eventIdTimeMs(eventId) ?? 0).padStart(13, '0');
 
 /**
  * Returns the key of the record for an event and a notification. It depends on the event's ID only, so that another

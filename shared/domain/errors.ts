@@ -4,7 +4,7 @@ import type { ErrorType } from '../contracts/errors.ts';
 export class ServiceError extends Error {
   override readonly name = 'ServiceError';
   readonly type: ErrorType;
-  /** What failed and which rule applies; the response contains it. */
+  /** What failed and the rule that applies, as the client receives it. */
   readonly details: string;
   /** Seconds until the client may retry, for 429 and 503. */
   readonly retryAfterSeconds: number | undefined;

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { AlarmEvent } from '../contracts/alarm-event.ts';
 import { asNumber } from '../contracts/json.ts';
-import { type DeliveryKey, deliveryKey, eventIdTime } from './delivery-key.ts';
+import { type DeliveryKey, deliveryKey, eventIdTimeMs } from './delivery-key.ts';
 import { LEASE_MS, RETENTION_SECONDS } from './delivery-record.ts';
 
 /**
@@ -22,8 +22,8 @@ const timestamp = (value: unknown): number | undefined => (typeof value === 'num
  *
  * @param sentAtMs when SQS accepted the event (`SentTimestamp`)
  */
-export const eventTime = ({ details, event_id: eventId }: AlarmEvent, sentAtMs: number): number =>
-  Math.min(timestamp(asNumber(details.timestamp)) ?? eventIdTime(eventId) ?? sentAtMs, sentAtMs);
+export const eventTimeMs = ({ details, event_id: eventId }: AlarmEvent, sentAtMs: number): number =>
+  Math.min(timestamp(asNumber(details.timestamp)) ?? eventIdTimeMs(eventId) ?? sentAtMs, sentAtMs);
 
 /**
  * The lock that serializes deliveries about one incident to one notification, and the time of the newest delivered
@@ -55,7 +55,7 @@ export const claimedLock = (
   ttl: Math.floor(nowMs / 1000) + RETENTION_SECONDS,
 });
 
-/** Delays of the newest event of an incident. The first ones are short, because most sends take less than a lease. */
+/** Delays of the newest event of an incident. The first are short, because most sends end long before the lease. */
 const NEWEST_EVENT_DELAYS_MS = [2_000, 4_000, 8_000, 16_000, 35_000] as const;
 /** Delays of older events, which are superseded once the newest is delivered. */
 const OLDER_EVENT_DELAYS_MS = [2_000, 8_000, 32_000, 128_000, 512_000, 900_000] as const;

@@ -4,7 +4,7 @@ import { incidentKey } from './incident.ts';
 
 /** PagerDuty Events API v1 limits bodies to 512 KB. */
 const MAX_DETAILS_BYTES = 500 * 1024;
-/** Limit of PagerDuty Events API v1. */
+/** The maximum length of a description, in code points (PagerDuty Events API v1). */
 const MAX_DESCRIPTION_LENGTH = 1_024;
 
 /** Returns the payload without its largest fields if it exceeds the limit. */

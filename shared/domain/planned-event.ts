@@ -3,7 +3,7 @@ import { parseJson } from '../contracts/json.ts';
 import { continuation } from '../contracts/messages.ts';
 import type { FailureReason } from '../contracts/outcomes.ts';
 import { type SharedBody, sharedBody } from './delivery-message.ts';
-import { eventTime } from './incident.ts';
+import { eventTimeMs } from './incident.ts';
 import { plannedNotifications } from './routing.ts';
 
 /** An event and the notifications to deliver it to. */
@@ -38,16 +38,16 @@ const plan = (value: unknown, bytes: number, sentAtMs: number): PlannedEvent | F
     if (bytes > MAX_EVENT_BYTES) return 'too_large';
     const ids = plannedNotifications(value);
     if (!ids) return 'malformed';
-    const eventTimeMs = eventTime(value, sentAtMs);
-    const shared = sharedBody(value, eventTimeMs);
-    return { event: value, shared, ids, isContinuation: false, eventTimeMs, sentAtMs };
+    const timeMs = eventTimeMs(value, sentAtMs);
+    const shared = sharedBody(value, timeMs);
+    return { event: value, shared, ids, isContinuation: false, eventTimeMs: timeMs, sentAtMs };
   }
   const parsed = continuation.safeParse(value);
   if (!parsed.success) return 'malformed';
   const { event } = parsed.data;
-  const { ids, known, event_time_ms: eventTimeMs, sent_at_ms } = parsed.data.continuation;
-  const shared = sharedBody(event, eventTimeMs);
-  return { event, shared, ids, known, isContinuation: true, eventTimeMs, sentAtMs: sent_at_ms };
+  const { ids, known, event_time_ms: timeMs, sent_at_ms } = parsed.data.continuation;
+  const shared = sharedBody(event, timeMs);
+  return { event, shared, ids, known, isContinuation: true, eventTimeMs: timeMs, sentAtMs: sent_at_ms };
 };
 
 /**
@@ -69,10 +69,10 @@ export const planEvent = (body: string, sentAtMs: number): PlannedEvent | Failur
 
 /** Returns the body of a continuation for the notifications `ids` (DECISIONS.md#dispatch-in-passes). */
 export const continuationBody = (
-  { shared, eventTimeMs, sentAtMs }: PlannedEvent,
+  { shared, eventTimeMs: timeMs, sentAtMs }: PlannedEvent,
   ids: readonly string[],
   known: readonly string[] | undefined,
 ): string => {
-  const rest = { ids, known, event_time_ms: eventTimeMs, sent_at_ms: sentAtMs };
+  const rest = { ids, known, event_time_ms: timeMs, sent_at_ms: sentAtMs };
   return `{"continuation":${JSON.stringify(rest)},"event":${shared.event}}`;
 };

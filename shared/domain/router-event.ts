@@ -4,7 +4,7 @@ import { incidentKey } from './incident.ts';
 
 const messageType = { OK: 'RECOVERY', WARNING: 'WARNING', CRITICAL: 'CRITICAL' } as const;
 
-/** Limit of the VictorOps REST endpoint. */
+/** The maximum length of a state message, in code points (VictorOps REST endpoint). */
 const MAX_STATE_MESSAGE_LENGTH = 20_480;
 
 /**

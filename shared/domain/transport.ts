@@ -37,5 +37,5 @@ const TIME_TO_RECORD_MS = 2_000;
 export const sendTimeoutMs = (timeLeft: () => number): number =>
   Math.max(0, Math.min(SEND_TIMEOUT_MS, timeLeft() - TIME_TO_RECORD_MS));
 
-/** No send starts with less time left until the function times out. */
+/** Minimum time before the function times out to start a send. */
 export const MIN_TIME_TO_SEND_MS = SEND_TIMEOUT_MS + TIME_TO_RECORD_MS;

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { AccountRepository, DailyCounter } from '../adapters/accounts/account-repository.ts';
+import type { DailyCounter, DailyCounters } from '../adapters/accounts/daily-counter.ts';
 import { type Failure, failed } from '../domain/attempt-outcome.ts';
 
 /** Counts one message of a tenant. Returns a permanent failure if the tenant has reached its limit for the UTC day. */
@@ -12,18 +12,14 @@ const GATHER_MS = 2;
  * Creates a limit on messages per tenant and UTC day, for the types that cost money or could be used to spam
  * (DECISIONS.md#limits-against-abuse). Every attempt counts.
  */
-export const createDailyLimit = (
-  accounts: Pick<AccountRepository, 'count'>,
-  counter: DailyCounter,
-  limit: number,
-): DailyLimit => {
+export const createDailyLimit = (counters: DailyCounters, counter: DailyCounter, limit: number): DailyLimit => {
   const groups = new Map<string, { amount: number; isWithinLimit: Promise<boolean> }>();
 
   const openGroup = (tenant: string) => {
     const group = { amount: 0, isWithinLimit: Promise.resolve(false) };
     group.isWithinLimit = sleep(GATHER_MS).then(() => {
       groups.delete(tenant);
-      return accounts.count(counter, tenant, group.amount, limit);
+      return counters.count(counter, tenant, group.amount, limit);
     });
     groups.set(tenant, group);
     return group;
@@ -34,7 +30,7 @@ export const createDailyLimit = (
     group.amount++;
     // If the group as a whole exceeds the limit, some of its messages may still be within the limit.
     const isWithinLimit =
-      (await group.isWithinLimit) || (group.amount > 1 && (await accounts.count(counter, tenant, 1, limit)));
+      (await group.isWithinLimit) || (group.amount > 1 && (await counters.count(counter, tenant, 1, limit)));
     if (isWithinLimit) return undefined;
     return failed(
       'permanent',

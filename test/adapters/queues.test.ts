@@ -176,7 +176,7 @@ describe('sendToDeadLetterQueue', () => {
   });
 });
 
-it('changes the visibility timeout by whole seconds, rounded up', async () => {
+it('changeVisibility rounds the timeout up to whole seconds', async () => {
   const { queues, requests } = setUp();
   await queues.changeVisibility(URL, sqsMessage(), 1_200);
   expect(requests).toHaveBeenCalledExactlyOnceWith({ QueueUrl: URL, ReceiptHandle: 'receipt-1', VisibilityTimeout: 2 });

@@ -101,7 +101,7 @@ describe('cached authentication', () => {
     },
   );
 
-  it('fails if the table is withThrottling, and succeeds on the next request', async () => {
+  it('fails if the table is throttled, and succeeds on the next request', async () => {
     const { tokens } = setUp();
     const token = await tokens.issue(grant);
     const broken = createTokenRepository(

@@ -1,16 +1,13 @@
 import { describe, expect, it, vi } from 'vitest';
 import { parsePage, takePage } from '../../shared/api/paging.ts';
 import { ok } from '../../shared/api/response.ts';
-
-const LAMBDA_LIMIT_BYTES = 6 * 1024 * 1024;
+import { LAMBDA_LIMIT_BYTES, lambdaBytes } from '../support/lambda-response.ts';
 
 const records = (texts: string[]) => texts.map((text, index) => ({ id: `nt${index}`, text }));
 const page = async (texts: string[], limit = 50) => {
   const { values, next } = await takePage(records(texts), limit);
   return { ids: values.map(({ id }) => id), next };
 };
-/** Returns the size of a response as Lambda returns it, with the body as a JSON string. */
-const lambdaBytes = (response: unknown): number => Buffer.byteLength(JSON.stringify(response));
 
 describe('a page', () => {
   it('has at most `limit` records and the ID of the next one', async () => {

@@ -1,11 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { assertFitsResponse, locationResponse, noContent, ok } from '../../shared/api/response.ts';
+import { LAMBDA_LIMIT_BYTES, lambdaBytes } from '../support/lambda-response.ts';
 import { entries, webhookNotification } from '../support/notifications.ts';
-
-const LAMBDA_LIMIT_BYTES = 6 * 1024 * 1024;
-
-/** Returns the size of a response as Lambda returns it, with the body as a JSON string. */
-const lambdaBytes = (response: unknown): number => Buffer.byteLength(JSON.stringify(response));
 
 describe('a response', () => {
   it('with a body is JSON', () => {

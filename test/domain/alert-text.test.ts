@@ -124,7 +124,7 @@ const hostileEvent = fc
     }),
   );
 
-it('any event is described in well-formed single lines, and never throws', () => {
+it('the texts of an alert are single, well-formed lines for any event', () => {
   fc.assert(
     fc.property(hostileEvent, (event) => {
       const lines = [headline(event), statusText(event) ?? '-', ...facts(event).flat()];

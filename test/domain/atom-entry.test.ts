@@ -56,7 +56,7 @@ describe('an Atom entry', () => {
     expect(JSON.parse(read().text('content')[0] ?? '')).toEqual(webhookPayload(alarmEvent()));
   });
 
-  it('is well-formed for any texts in the event and the category', () => {
+  it('is well-formed for any text in the event and the category', () => {
     const markup = [
       ']]>',
       '<!--',

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { isAlarmEvent } from '../../shared/contracts/alarm-event.ts';
 import { parseJson } from '../../shared/contracts/json.ts';
-import { claimedLock, eventTime, incidentKey, lockRetryDelayMs } from '../../shared/domain/incident.ts';
+import { claimedLock, eventTimeMs, incidentKey, lockRetryDelayMs } from '../../shared/domain/incident.ts';
 import { newNotificationId } from '../../shared/domain/notification-id.ts';
 import { alarmEvent, EVENT_TIME_MS } from '../support/events.ts';
 
@@ -41,15 +41,15 @@ describe('the key of an incident', () => {
 
 describe('the time of an event', () => {
   it('is the timestamp in its details', () => {
-    expect(eventTime(at(123), NOW)).toBe(123);
+    expect(eventTimeMs(at(123), NOW)).toBe(123);
   });
 
   it.each([undefined, null, '123', {}, -1])('is the timestamp in its ID if its details have %o', (timestamp) => {
-    expect(eventTime(at(timestamp, alarmEvent().event_id), NOW)).toBe(EVENT_TIME_MS);
+    expect(eventTimeMs(at(timestamp, alarmEvent().event_id), NOW)).toBe(EVENT_TIME_MS);
   });
 
   it('is when SQS accepted it if it has no timestamp', () => {
-    expect(eventTime(at(undefined), NOW)).toBe(NOW);
+    expect(eventTimeMs(at(undefined), NOW)).toBe(NOW);
   });
 
   it.each([
@@ -57,15 +57,15 @@ describe('the time of an event', () => {
     ['the clock of the producer is a day ahead', NOW + 86_400_000],
     ['the clock of the producer is a second ahead', NOW + 1_000],
   ])('is never later than SQS accepted it: %s', (_, timestamp) => {
-    expect(eventTime(at(timestamp, alarmEvent().event_id), NOW)).toBe(NOW);
-    expect(eventTime(at(undefined, `a:b:c:d:${NOW + 5}:OK`), NOW)).toBe(NOW);
+    expect(eventTimeMs(at(timestamp, alarmEvent().event_id), NOW)).toBe(NOW);
+    expect(eventTimeMs(at(undefined, `a:b:c:d:${NOW + 5}:OK`), NOW)).toBe(NOW);
   });
 
   it('is exact for a number in exponent notation', () => {
     const event = parseJson(
       '{"event_id":"e","tenant_id":"t","details":{"state":"OK","timestamp":1.7e12},"entity":{"id":"e"},"alarm":{"id":"a"}}',
     );
-    expect(isAlarmEvent(event) && eventTime(event, NOW)).toBe(EVENT_TIME_MS);
+    expect(isAlarmEvent(event) && eventTimeMs(event, NOW)).toBe(EVENT_TIME_MS);
   });
 });
 
@@ -88,12 +88,12 @@ describe('the lock of an incident', () => {
     return claims;
   };
 
-  it('is retried at most every 35 s by the newest event', () => {
+  it('is retried after 2 s and then at least every 35 s for the newest event', () => {
     expect(lockRetryDelayMs(0, false)).toBe(2_000);
     expect(lockRetryDelayMs(1_000, false)).toBe(35_000);
   });
 
-  it('is retried at most eight times in 50 minutes by an older event, and every 15 minutes afterwards', () => {
+  it('is retried at most eight times in 50 minutes for an older event, and every 15 minutes afterwards', () => {
     expect(claimsWithin(true, 3_000)).toBeLessThanOrEqual(8);
     expect(lockRetryDelayMs(1_000, true)).toBe(900_000);
   });

@@ -8,24 +8,15 @@ import { parseJson } from '../../shared/contracts/json.ts';
 import { continuation, delivery } from '../../shared/contracts/messages.ts';
 import { createDispatch } from '../../shared/pipeline/dispatch/dispatch.ts';
 import { alarmEvent } from '../support/events.ts';
+import { queueUrl, senderQueueUrls } from '../support/queue-urls.ts';
 import { sqsMessage } from '../support/sqs-message.ts';
 
 const NOW_MS = Date.UTC(2026, 0, 1);
 const SECOND_MS = 1_000;
-const queueUrl = (name: string) => `https://sqs.example.com/1/${name}`;
 const environment = {
   ALARM_EVENTS_QUEUE: queueUrl('AlarmEvents'),
   DEAD_LETTER_QUEUE: queueUrl('DeadLetters'),
-  SENDER_QUEUES: {
-    email: queueUrl('email'),
-    technicalContactsEmail: queueUrl('technicalContactsEmail'),
-    webhook: queueUrl('webhook'),
-    sms: queueUrl('sms'),
-    incidentpager: queueUrl('incidentpager'),
-    incidentrouter: queueUrl('incidentrouter'),
-    atomfeed: queueUrl('atomfeed'),
-    managed: queueUrl('managed'),
-  },
+  SENDER_QUEUES: senderQueueUrls,
 };
 
 beforeEach(() => {

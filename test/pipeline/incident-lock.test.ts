@@ -13,6 +13,7 @@ import type { DeliveryJob, SenderDependencies } from '../../shared/pipeline/send
 import { deliverInOrder } from '../../shared/pipeline/sender/incident-lock.ts';
 import { startDatabase } from '../support/dynamodb.ts';
 import { alarmEvent } from '../support/events.ts';
+import { queueUrl, senderQueueUrls } from '../support/queue-urls.ts';
 import { sqsMessage } from '../support/sqs-message.ts';
 
 const { client, stop } = await startDatabase();
@@ -26,17 +27,6 @@ beforeEach(() => {
 const deliveries = createDeliveryRepository(client, 'deliveries');
 
 const NOW_MS = Date.UTC(2026, 0, 1);
-const queueUrl = (name: string) => `https://sqs.example.com/1/${name}`;
-const queueUrls = {
-  email: queueUrl('email'),
-  technicalContactsEmail: queueUrl('technicalContactsEmail'),
-  webhook: queueUrl('webhook'),
-  sms: queueUrl('sms'),
-  incidentpager: queueUrl('incidentpager'),
-  incidentrouter: queueUrl('incidentrouter'),
-  atomfeed: queueUrl('atomfeed'),
-  managed: queueUrl('managed'),
-};
 const delivered: AttemptOutcome = { result: 'delivered', explanation: '' };
 
 const sqsInput = z.object({
@@ -89,7 +79,7 @@ const setUp = ({
     transport,
     deliveries,
     queues: createQueues(sqs, () => NOW_MS),
-    queueUrls,
+    queueUrls: senderQueueUrls,
     retryQueueUrl: queueUrl('incidentpager-Retries'),
     deadLetterQueueUrl: queueUrl('incidentpager-DeadLetters'),
     retryDelayScale: 1,

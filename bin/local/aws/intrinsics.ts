@@ -50,7 +50,7 @@ export const textOf = (value: unknown, references: References): string => {
   throw new StartError(`The template uses ${name}, which the local stack does not support.`);
 };
 
-/** Resolves a template list, which may be an `Fn::Split`, to texts. Throws a `StartError` if it cannot. */
+/** Resolves a template list, which may be an `Fn::Split`, to strings. Throws a `StartError` if it cannot. */
 export const listOf = (value: unknown, references: References): string[] => {
   if (Array.isArray(value)) return value.map((part) => textOf(part, references));
   const [name, argument] = singleEntry(value);

@@ -33,7 +33,7 @@ export const findTagError = (form: URLSearchParams): SesError | undefined => {
   return names.length > MAX_TAGS ? invalid(`The number of tags exceeds ${MAX_TAGS}.`) : undefined;
 };
 
-/** Returns the error for a message whose encoded texts exceed the limit, or undefined. */
+/** Returns the error for a message whose parts exceed the size limit when encoded, or undefined. */
 export const findSizeError = (...texts: string[]): SesError | undefined =>
   bytesError(texts.reduce((sum, text) => sum + encodedBytes(text), 0));
 

@@ -4,6 +4,7 @@ import { type DynamoDBDocumentClient, GetCommand, UpdateCommand } from '@aws-sdk
 import { lru } from 'tiny-lru';
 import * as z from 'zod/mini';
 import type { Clock } from '../../domain/clock.ts';
+import { wasRepeated } from '../dynamodb/errors.ts';
 
 /**
  * The token and signing secrets of a tenant's webhooks. `secrets` has a second `whsec_…` while a rotated one still
@@ -29,22 +30,11 @@ const storedAccount = z.object({
 
 const accountKey = (tenant: string) => ({ pk: `account#${tenant}` });
 
-/** A counter per tenant and UTC day. Its item has `used`, `ttl` and the last writes, `w0` to `w31`. */
-export type DailyCounter = 'tests' | 'sms' | 'email' | 'managed';
-
-const counterKey = (counter: DailyCounter, tenant: string, day: string) => ({ pk: `${counter}#${day}#${tenant}` });
-
 /** How long credentials are cached: a change takes effect within this time. */
 const CREDENTIALS_CACHE_MS = 60_000;
 
 /** How long a replaced secret keeps signing, so that receivers can switch to the new one. */
 const RETIREMENT_MS = 86_400_000;
-
-/**
- * Slots in which a counter stores the IDs of its last writes, each in a random slot. A repeated write finds its own ID
- * unless another write has used the same slot since. All slots fit into one write capacity unit (1 KB).
- */
-const WRITE_SLOTS = 32;
 
 /** The account was changed between the read and the write, or before the SDK repeated the write. */
 export class ConcurrentChangeError extends Error {
@@ -64,9 +54,6 @@ export class UnconfirmedChangeError extends Error {
   }
 }
 
-/** Returns whether the SDK repeated the request. The first one may have been applied even if its response was lost. */
-const wasRepeated = ({ $metadata }: ConditionalCheckFailedException): boolean => ($metadata.attempts ?? 1) > 1;
-
 const newSecret = (): string => `whsec_${randomBytes(32).toString('base64')}`;
 
 /** Account details for operators. A retired secret signs until `untilMs`, ms since the epoch. */
@@ -77,13 +64,8 @@ export type AccountDescription = {
   retired: { secret: string; untilMs: number }[];
 };
 
-/** Reads and writes the accounts of tenants and their daily counters (table Accounts). */
-export const createAccountRepository = (
-  client: DynamoDBDocumentClient,
-  table: string,
-  clock: Clock = Date.now,
-  random: () => number = Math.random,
-) => {
+/** Reads and writes the accounts of tenants (table Accounts). */
+export const createAccountRepository = (client: DynamoDBDocumentClient, table: string, clock: Clock = Date.now) => {
   const credentialsCache = lru<{ credentials: Promise<WebhookCredentials>; untilMs: number }>(1_000);
 
   const read = async (tenant: string): Promise<z.infer<typeof storedAccount>> => {
@@ -231,55 +213,8 @@ export const createAccountRepository = (
       });
       return secret;
     },
-
-    /**
-     * Adds `amount` to a tenant's counter of the current UTC day, exactly once even if the SDK repeats the request.
-     *
-     * @returns false, with nothing added, if the counter would exceed `limit`
-     */
-    async count(counter: DailyCounter, tenant: string, amount: number, limit: number): Promise<boolean> {
-      if (amount > limit) return false;
-      const nowMs = clock();
-      const day = new Date(nowMs).toISOString().slice(0, 10);
-      const slot = `w${Math.floor(random() * WRITE_SLOTS)}`;
-      const writeId = randomBytes(6).toString('base64url');
-      const ttl = Math.floor(nowMs / 1000) + 2 * 86_400;
-      const update = (expression: string, condition: string, values: Record<string, number>) =>
-        client.send(
-          new UpdateCommand({
-            TableName: table,
-            Key: counterKey(counter, tenant, day),
-            UpdateExpression: expression,
-            ConditionExpression: condition,
-            ExpressionAttributeNames: { '#slot': slot, '#ttl': 'ttl' },
-            ExpressionAttributeValues: { ':ttl': ttl, ':write': writeId, ...values },
-          }),
-        );
-      try {
-        await update(
-          'SET #ttl = :ttl, #slot = :write ADD used :amount',
-          '(attribute_not_exists(used) OR used <= :max_used) AND (attribute_not_exists(#slot) OR #slot <> :write)',
-          { ':amount': amount, ':max_used': limit - amount },
-        );
-        return true;
-      } catch (error) {
-        if (!(error instanceof ConditionalCheckFailedException)) throw error;
-        return wasRepeated(error) && (await wasApplied());
-      }
-
-      /** Returns whether the write was applied. Uses a no-op update, since not every sender may read the table. */
-      async function wasApplied(): Promise<boolean> {
-        try {
-          await update('SET #ttl = :ttl', '#slot = :write', {});
-          return true;
-        } catch (error) {
-          if (error instanceof ConditionalCheckFailedException) return false;
-          throw error;
-        }
-      }
-    },
   };
 };
 
-/** Reads and writes the table Accounts. */
+/** Reads and writes accounts. */
 export type AccountRepository = ReturnType<typeof createAccountRepository>;

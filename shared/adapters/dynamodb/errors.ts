@@ -1,3 +1,4 @@
+import type { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb';
 import type { BatchWriteCommandInput } from '@aws-sdk/lib-dynamodb';
 
 /** The puts and deletes of one table in a BatchWriteItem request. */
@@ -28,3 +29,9 @@ export class UnprocessedItemsError extends Error {
     this.requests = requests;
   }
 }
+
+/**
+ * Returns whether the SDK repeated a request whose condition failed. In that case, the first request may have been
+ * applied and its response lost.
+ */
+export const wasRepeated = ({ $metadata }: ConditionalCheckFailedException): boolean => ($metadata.attempts ?? 1) > 1;

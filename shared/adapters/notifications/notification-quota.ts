@@ -98,8 +98,7 @@ export const createNotificationQuota = (
     });
 
   /**
-   * Returns whether a recent count found the tenant at its limit. Ignores a count that a clock far
-   * ahead recorded.
+   * Returns whether a recent count found the tenant at its limit. Ignores a count from a clock more than 60 s ahead.
    */
   const isKnownFull = ({ counted_full_at_ms: countedAtMs }: Counter): boolean =>
     countedAtMs !== undefined && Math.abs(clock() - countedAtMs) < MAX_COUNT_AGE_MS;

@@ -19,7 +19,7 @@ import { count } from '../metrics.ts';
 import { createChunkCleanup } from './chunk-cleanup.ts';
 import { chunkKeys, isTombstone, notificationItems, targetKey, tombstone, type Version } from './notification-items.ts';
 
-/** The maximum number of attempts to delete a notification that is replaced at the same time. */
+/** The maximum number of attempts to delete a notification that other requests replace concurrently. */
 const MAX_DELETE_ATTEMPTS = 10;
 /**
  * The maximum number of attempts to write or delete all chunks, about 8 s in total: 4.5 MB need 5 s of a partition's
@@ -56,7 +56,7 @@ type WriteResult = {
 export const createNotificationWriter = (client: DynamoDBDocumentClient, table: string, clock: Clock) => {
   const cleanup = createChunkCleanup(client, table, clock);
 
-  /** Puts or deletes a target on a condition. */
+  /** Puts or deletes a target if the condition of the request is met. */
   const writeTarget = async (request: PutCommand | DeleteCommand): Promise<WriteResult> => {
     try {
       const { $metadata } = await (request instanceof PutCommand ? client.send(request) : client.send(request));
@@ -90,7 +90,7 @@ export const createNotificationWriter = (client: DynamoDBDocumentClient, table: 
 
   /**
    * Writes a version: first a cleanup item for its chunks and those of the replaced version, then the chunks, then the
-   * target, on a condition. A writer that fails leaves the old version unchanged.
+   * target, if the condition is met. A writer that fails leaves the old version unchanged.
    */
   const write = async (
     key: NotificationKey,

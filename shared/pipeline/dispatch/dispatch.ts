@@ -27,7 +27,7 @@ const PASS_MS = 15_000;
 type EventMessage = PlannedEvent & { message: SQSRecord };
 type InvalidMessage = { message: SQSRecord; reason: FailureReason };
 
-/** The result of a message. `isReturned` keeps it on the queue, with its visibility timeout already set. */
+/** The result of a message. If `isReturned`, it stays on the queue, with its visibility timeout already set. */
 type MessageResult = { message: SQSRecord; isReturned: boolean; isInternalError: boolean; sentAtMs: number };
 
 const parseMessage = (message: SQSRecord, nowMs: number): EventMessage | InvalidMessage => {

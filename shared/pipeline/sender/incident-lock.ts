@@ -19,8 +19,8 @@ const newLockClaim = ({ dependencies, body }: DeliveryJob): IncidentLock =>
   claimedLock(body.event, body.notification_id, randomUUID(), dependencies.clock());
 
 /**
- * The copy of a message that waits for the lock. It stays on its queue: batches of the retry queue are gathered for
- * longer.
+ * Returns a copy of a message that waits for the lock. It is sent to the queue of the original, because the retry queue
+ * has a longer batching window.
  */
 const waitingMessage = (job: DeliveryJob, newest: DeliveryJob | undefined): DelayedMessage & { job: DeliveryJob } => {
   const { waitCount, isOlder: wasOlder } = lockWait(job.message);

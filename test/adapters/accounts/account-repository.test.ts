@@ -1,11 +1,10 @@
-import { GetCommand } from '@aws-sdk/lib-dynamodb';
 import { afterAll, describe, expect, it } from 'vitest';
 import {
   ConcurrentChangeError,
   createAccountRepository,
 } from '../../../shared/adapters/accounts/account-repository.ts';
 import { startDatabase } from '../../support/dynamodb.ts';
-import { countRequests, withLostResponse, withThrottling } from '../../support/dynamodb-faults.ts';
+import { countRequests, withLostResponse } from '../../support/dynamodb-faults.ts';
 
 const { client, connect, stop } = await startDatabase();
 afterAll(stop);
@@ -14,12 +13,12 @@ const START = Date.UTC(2026, 0, 1, 23, 59, 59);
 let tenants = 0;
 const newTenant = (): string => `tenant${tenants++}`;
 
-const setUp = (database = client, random = Math.random) => {
+const setUp = (database = client) => {
   let now = START;
   const advance = (seconds: number) => {
     now += seconds * 1_000;
   };
-  return { advance, accounts: createAccountRepository(database, 'accounts', () => now, random) };
+  return { advance, accounts: createAccountRepository(database, 'accounts', () => now) };
 };
 
 describe('the webhook credentials of a tenant', () => {
@@ -119,100 +118,5 @@ describe('a change to an account', () => {
     const tenant = newTenant();
     const used = await repeating().webhookCredentials(tenant);
     expect(await setUp().accounts.webhookCredentials(tenant)).toEqual(used);
-  });
-});
-
-describe('a daily counter', () => {
-  it('counts once if the response is lost and the SDK repeats the write', async () => {
-    const tenant = newTenant();
-    const repeating = () => setUp(withLostResponse(connect({ maxAttempts: 2 }), 'UpdateItemCommand')).accounts;
-    expect(await repeating().count('email', tenant, 3, 5)).toBe(true);
-    expect(await repeating().count('email', tenant, 2, 5)).toBe(true);
-    expect(await setUp().accounts.count('email', tenant, 1, 5)).toBe(false);
-    expect(await repeating().count('email', tenant, 1, 6)).toBe(true);
-    expect(await setUp().accounts.count('email', tenant, 1, 6)).toBe(false);
-  });
-
-  it('counts once if other writes are applied before the repeated one', async () => {
-    const tenant = newTenant();
-    const others = setUp(client, () => 0).accounts;
-    const database = withLostResponse(connect({ maxAttempts: 2 }), 'UpdateItemCommand', {
-      meanwhile: () => others.count('tests', tenant, 1, 3),
-    });
-    // The two writers use different slots.
-    expect(await setUp(database, () => 0.5).accounts.count('tests', tenant, 1, 3)).toBe(true);
-    expect(await others.count('tests', tenant, 1, 3)).toBe(true);
-    expect(await others.count('tests', tenant, 1, 3)).toBe(false);
-  });
-
-  it('enforces the limit if a throttled write is repeated', async () => {
-    const tenant = newTenant();
-    const throttledOnce = () => setUp(withThrottling(connect({ maxAttempts: 2 }), 'UpdateItemCommand', 1)).accounts;
-    expect(await throttledOnce().count('tests', tenant, 1, 1)).toBe(true);
-    expect(await throttledOnce().count('tests', tenant, 1, 1)).toBe(false);
-  });
-
-  it('is exact under fifty concurrent calls', async () => {
-    const { accounts } = setUp();
-    const tenant = newTenant();
-    const allowed = await Promise.all(Array.from({ length: 50 }, () => accounts.count('tests', tenant, 1, 20)));
-    expect(allowed.filter(Boolean)).toHaveLength(20);
-    expect(await accounts.count('tests', tenant, 1, 20)).toBe(false);
-  });
-
-  it('restarts with the next UTC day', async () => {
-    const { accounts, advance } = setUp();
-    const tenant = newTenant();
-    expect(await accounts.count('tests', tenant, 1, 1)).toBe(true);
-    expect(await accounts.count('tests', tenant, 1, 1)).toBe(false);
-    advance(1);
-    expect(await accounts.count('tests', tenant, 1, 1)).toBe(true);
-    expect(await accounts.count('tests', tenant, 1, 1)).toBe(false);
-  });
-
-  it('allows nothing with a limit of 0', async () => {
-    expect(await setUp().accounts.count('tests', newTenant(), 1, 0)).toBe(false);
-  });
-
-  it('is separate for each tenant and each type of counter', async () => {
-    const { accounts } = setUp();
-    const [first, second] = [newTenant(), newTenant()];
-    expect(await accounts.count('tests', first, 1, 1)).toBe(true);
-    expect(await accounts.count('tests', second, 1, 1)).toBe(true);
-    expect(await accounts.count('sms', first, 1, 1)).toBe(true);
-    expect(await accounts.count('sms', first, 1, 1)).toBe(false);
-  });
-
-  it('adds an amount completely or not at all', async () => {
-    const { accounts } = setUp();
-    const tenant = newTenant();
-    expect(await accounts.count('email', tenant, 3, 5)).toBe(true);
-    expect(await accounts.count('email', tenant, 3, 5)).toBe(false);
-    expect(await accounts.count('email', tenant, 2, 5)).toBe(true);
-    expect(await accounts.count('email', tenant, 6, 5)).toBe(false);
-  });
-
-  it('continues from its value under a raised limit', async () => {
-    const { accounts } = setUp();
-    const tenant = newTenant();
-    await accounts.count('tests', tenant, 1, 1);
-    expect(await accounts.count('tests', tenant, 1, 2)).toBe(true);
-    expect(await accounts.count('tests', tenant, 1, 2)).toBe(false);
-  });
-
-  it('expires after its day is over', async () => {
-    const tenant = newTenant();
-    await setUp().accounts.count('tests', tenant, 1, 1);
-    const { Item } = await client.send(
-      new GetCommand({ TableName: 'accounts', Key: { pk: `tests#2026-01-01#${tenant}` } }),
-    );
-    expect(Item?.ttl).toBeGreaterThan(Date.UTC(2026, 0, 2) / 1_000);
-  });
-
-  it('fails if the write is throttled, instead of allowing or denying', async () => {
-    const { accounts } = setUp(withThrottling(connect({ maxAttempts: 1 }), 'UpdateItemCommand'));
-    await expect(accounts.count('tests', newTenant(), 1, 5)).rejects.toMatchObject({
-      name: 'ProvisionedThroughputExceededException',
-    });
   });
 });

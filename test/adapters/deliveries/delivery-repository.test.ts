@@ -252,7 +252,7 @@ describe('a different event with the same ID', () => {
 });
 
 describe('a delivery whose message is received after its round expired', () => {
-  it('can be claimed again by the same message if its worker did not send it', async () => {
+  it('can be claimed again by the same message if its worker made no attempt', async () => {
     const by = await retriedDelivery(NOW + 5_000);
     const redriven = NOW + 26 * 3_600_000;
     const claim = await deliveries.claim(by('b', redriven), redriven, redriven);

@@ -38,7 +38,7 @@ const {
   writeLater,
 } = createChunkFixtures({ client });
 
-/** A client whose writes are all repeated: the first copy of each arrives when its `late` request lands. */
+/** A client that repeats every write. DynamoDB receives the first copy when the test sends its `late` request. */
 const slowDatabase = (late: LateRequest[]) =>
   withDelayedWrites(connect({ retryStrategy: new ConfiguredRetryStrategy(3, () => 1) }), late);
 

@@ -55,7 +55,7 @@ const QUOTA_EXCEEDED = {
 };
 
 describe('the notification quota', () => {
-  it('allows as many notifications as its limit, which the error names', async () => {
+  it('allows as many notifications as its limit, and names the limit in its error', async () => {
     const tenant = newTenant();
     await createMany(tenant, LIMIT);
     await expect(create(tenant)).rejects.toMatchObject(QUOTA_EXCEEDED);

@@ -59,7 +59,7 @@ describe('the plan of a template', () => {
     expect(plan.output('Described')).toBe('StorageTokens in us-east-1');
   });
 
-  it('rejects reading an output that is missing or cannot be resolved', () => {
+  it('throws if an output is missing or cannot be resolved', () => {
     expect(() => plan.output('Other')).toThrow('The stack has no output Other.');
     expect(() => plan.output('Unresolvable')).toThrow('refers to Role.Arn, which does not exist locally');
   });

@@ -58,7 +58,7 @@ export class Throttling {
     return reasonOf(access, 'KeyRangeThroughputExceeded');
   }
 
-  /** Consumes units of the capacity of the access's key. */
+  /** Consumes capacity units of the partition key value; a scan consumes none. */
   consume({ table, partitionKey, operation }: Access, units: number): void {
     if (partitionKey !== undefined) this.#capacity?.consume(table, partitionKey, operation, units);
   }

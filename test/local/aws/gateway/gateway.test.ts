@@ -125,7 +125,7 @@ describe('the event', () => {
       expect(event).not.toHaveProperty(key);
   });
 
-  it('never uses the Host header as domain name', async () => {
+  it('never uses the Host header as the domain name', async () => {
     const raw = await sendRaw(base, 'GET /things HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n');
     const { requestContext, headers } = JSON.parse(parseRaw(raw).body);
     expect(requestContext.domainName).toBe(new URL(base).host);
@@ -274,7 +274,7 @@ describe('the gateway', () => {
     expect(parseRaw(await sendRaw(base, bytes))).toEqual({ status: 400, body: '{"message":"Bad Request"}' });
   });
 
-  it('accepts an absolute URL as request target, as proxies send it', async () => {
+  it('accepts an absolute URL as the request target, as proxies send it', async () => {
     const raw = await sendRaw(
       base,
       'GET http://evil.example/things?a=1 HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n',

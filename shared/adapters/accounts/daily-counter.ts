@@ -1,0 +1,74 @@
+import { randomBytes } from 'node:crypto';
+import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb';
+import { type DynamoDBDocumentClient, UpdateCommand } from '@aws-sdk/lib-dynamodb';
+import type { Clock } from '../../domain/clock.ts';
+import { wasRepeated } from '../dynamodb/errors.ts';
+
+/** What a counter counts. The item of a tenant and UTC day has `used`, `ttl` and the last writes, `w0` to `w31`. */
+export type DailyCounter = 'tests' | 'sms' | 'email' | 'managed';
+
+const counterKey = (counter: DailyCounter, tenant: string, day: string) => ({ pk: `${counter}#${day}#${tenant}` });
+
+/**
+ * Slots in which a counter stores the IDs of its last writes, each in a random slot. A repeated write finds its own ID
+ * unless another write has used the same slot since. All slots fit into one write capacity unit (1 KB).
+ */
+const WRITE_SLOTS = 32;
+
+/** Counts messages per tenant and UTC day (table Accounts). */
+export const createDailyCounters = (
+  client: DynamoDBDocumentClient,
+  table: string,
+  clock: Clock = Date.now,
+  random: () => number = Math.random,
+) => ({
+  /**
+   * Adds `amount` to a tenant's counter of the current UTC day, exactly once even if the SDK repeats the request.
+   *
+   * @returns false, with nothing added, if the counter would exceed `limit`
+   */
+  async count(counter: DailyCounter, tenant: string, amount: number, limit: number): Promise<boolean> {
+    if (amount > limit) return false;
+    const nowMs = clock();
+    const day = new Date(nowMs).toISOString().slice(0, 10);
+    const slot = `w${Math.floor(random() * WRITE_SLOTS)}`;
+    const writeId = randomBytes(6).toString('base64url');
+    const ttl = Math.floor(nowMs / 1000) + 2 * 86_400;
+    const update = (expression: string, condition: string, values: Record<string, number>) =>
+      client.send(
+        new UpdateCommand({
+          TableName: table,
+          Key: counterKey(counter, tenant, day),
+          UpdateExpression: expression,
+          ConditionExpression: condition,
+          ExpressionAttributeNames: { '#slot': slot, '#ttl': 'ttl' },
+          ExpressionAttributeValues: { ':ttl': ttl, ':write': writeId, ...values },
+        }),
+      );
+    try {
+      await update(
+        'SET #ttl = :ttl, #slot = :write ADD used :amount',
+        '(attribute_not_exists(used) OR used <= :max_used) AND (attribute_not_exists(#slot) OR #slot <> :write)',
+        { ':amount': amount, ':max_used': limit - amount },
+      );
+      return true;
+    } catch (error) {
+      if (!(error instanceof ConditionalCheckFailedException)) throw error;
+      return wasRepeated(error) && (await wasApplied());
+    }
+
+    /** Returns whether the write was applied. Uses a no-op update, since not every sender may read the table. */
+    async function wasApplied(): Promise<boolean> {
+      try {
+        await update('SET #ttl = :ttl', '#slot = :write', {});
+        return true;
+      } catch (error) {
+        if (error instanceof ConditionalCheckFailedException) return false;
+        throw error;
+      }
+    }
+  },
+});
+
+/** Counts messages per tenant and UTC day. */
+export type DailyCounters = ReturnType<typeof createDailyCounters>;

@@ -1,0 +1,115 @@
+import { GetCommand } from '@aws-sdk/lib-dynamodb';
+import { afterAll, describe, expect, it } from 'vitest';
+import { createDailyCounters } from '../../../shared/adapters/accounts/daily-counter.ts';
+import { startDatabase } from '../../support/dynamodb.ts';
+import { withLostResponse, withThrottling } from '../../support/dynamodb-faults.ts';
+
+const { client, connect, stop } = await startDatabase();
+afterAll(stop);
+
+const START = Date.UTC(2026, 0, 1, 23, 59, 59);
+let tenants = 0;
+const newTenant = (): string => `tenant${tenants++}`;
+
+const setUp = (database = client, random = Math.random) => {
+  let now = START;
+  const advance = (seconds: number) => {
+    now += seconds * 1_000;
+  };
+  return { advance, counters: createDailyCounters(database, 'accounts', () => now, random) };
+};
+
+describe('a daily counter', () => {
+  it('counts once if the response is lost and the SDK repeats the write', async () => {
+    const tenant = newTenant();
+    const repeating = () => setUp(withLostResponse(connect({ maxAttempts: 2 }), 'UpdateItemCommand')).counters;
+    expect(await repeating().count('email', tenant, 3, 5)).toBe(true);
+    expect(await repeating().count('email', tenant, 2, 5)).toBe(true);
+    expect(await setUp().counters.count('email', tenant, 1, 5)).toBe(false);
+    expect(await repeating().count('email', tenant, 1, 6)).toBe(true);
+    expect(await setUp().counters.count('email', tenant, 1, 6)).toBe(false);
+  });
+
+  it('counts once if other writes are applied before the repeated one', async () => {
+    const tenant = newTenant();
+    const others = setUp(client, () => 0).counters;
+    const database = withLostResponse(connect({ maxAttempts: 2 }), 'UpdateItemCommand', {
+      meanwhile: () => others.count('tests', tenant, 1, 3),
+    });
+    // The two writers use different slots.
+    expect(await setUp(database, () => 0.5).counters.count('tests', tenant, 1, 3)).toBe(true);
+    expect(await others.count('tests', tenant, 1, 3)).toBe(true);
+    expect(await others.count('tests', tenant, 1, 3)).toBe(false);
+  });
+
+  it('enforces the limit if a throttled write is repeated', async () => {
+    const tenant = newTenant();
+    const throttledOnce = () => setUp(withThrottling(connect({ maxAttempts: 2 }), 'UpdateItemCommand', 1)).counters;
+    expect(await throttledOnce().count('tests', tenant, 1, 1)).toBe(true);
+    expect(await throttledOnce().count('tests', tenant, 1, 1)).toBe(false);
+  });
+
+  it('is exact under fifty concurrent calls', async () => {
+    const { counters } = setUp();
+    const tenant = newTenant();
+    const allowed = await Promise.all(Array.from({ length: 50 }, () => counters.count('tests', tenant, 1, 20)));
+    expect(allowed.filter(Boolean)).toHaveLength(20);
+    expect(await counters.count('tests', tenant, 1, 20)).toBe(false);
+  });
+
+  it('restarts with the next UTC day', async () => {
+    const { counters, advance } = setUp();
+    const tenant = newTenant();
+    expect(await counters.count('tests', tenant, 1, 1)).toBe(true);
+    expect(await counters.count('tests', tenant, 1, 1)).toBe(false);
+    advance(1);
+    expect(await counters.count('tests', tenant, 1, 1)).toBe(true);
+    expect(await counters.count('tests', tenant, 1, 1)).toBe(false);
+  });
+
+  it('allows nothing with a limit of 0', async () => {
+    expect(await setUp().counters.count('tests', newTenant(), 1, 0)).toBe(false);
+  });
+
+  it('is separate for each tenant and each type of counter', async () => {
+    const { counters } = setUp();
+    const [first, second] = [newTenant(), newTenant()];
+    expect(await counters.count('tests', first, 1, 1)).toBe(true);
+    expect(await counters.count('tests', second, 1, 1)).toBe(true);
+    expect(await counters.count('sms', first, 1, 1)).toBe(true);
+    expect(await counters.count('sms', first, 1, 1)).toBe(false);
+  });
+
+  it('adds an amount completely or not at all', async () => {
+    const { counters } = setUp();
+    const tenant = newTenant();
+    expect(await counters.count('email', tenant, 3, 5)).toBe(true);
+    expect(await counters.count('email', tenant, 3, 5)).toBe(false);
+    expect(await counters.count('email', tenant, 2, 5)).toBe(true);
+    expect(await counters.count('email', tenant, 6, 5)).toBe(false);
+  });
+
+  it('continues from its value under a raised limit', async () => {
+    const { counters } = setUp();
+    const tenant = newTenant();
+    await counters.count('tests', tenant, 1, 1);
+    expect(await counters.count('tests', tenant, 1, 2)).toBe(true);
+    expect(await counters.count('tests', tenant, 1, 2)).toBe(false);
+  });
+
+  it('expires after its day is over', async () => {
+    const tenant = newTenant();
+    await setUp().counters.count('tests', tenant, 1, 1);
+    const { Item } = await client.send(
+      new GetCommand({ TableName: 'accounts', Key: { pk: `tests#2026-01-01#${tenant}` } }),
+    );
+    expect(Item?.ttl).toBeGreaterThan(Date.UTC(2026, 0, 2) / 1_000);
+  });
+
+  it('fails if the write is throttled, instead of allowing or denying', async () => {
+    const { counters } = setUp(withThrottling(connect({ maxAttempts: 1 }), 'UpdateItemCommand'));
+    await expect(counters.count('tests', newTenant(), 1, 5)).rejects.toMatchObject({
+      name: 'ProvisionedThroughputExceededException',
+    });
+  });
+});
