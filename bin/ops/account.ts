@@ -82,7 +82,7 @@ const rotateSigningSecret = async (tenant: string, _: object, command: Command):
 
 const showCommand = (tenant: string): string => `npm run -s ops -- account show ${tenant} --secrets`;
 
-/** Turns the errors of a concurrent or unconfirmed change into a failure that tells the operator what to do. */
+/** Converts the error of a concurrent or unconfirmed change to one that names the next step for the operator. */
 const explainChangeError =
   (tenant: string) =>
   (error: unknown): never => {

@@ -10,7 +10,7 @@ import { inspect, peek } from './queues.ts';
 import { moveMessages, type Progress, returnToSources } from './redrive.ts';
 import { connect, type Session } from './session.ts';
 
-/** A queue with dead letters: that of a type or of the alarm events, or the queue to which SQS moves messages. */
+/** A queue that these commands read: the dead-letter queue of a type or of alarm events, or the crashed queue. */
 type DeadLetterQueueName = QueueName | typeof CRASHED;
 const deadLetterQueueNames = [...queueNames, CRASHED] as const satisfies readonly DeadLetterQueueName[];
 

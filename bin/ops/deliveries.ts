@@ -7,7 +7,7 @@ import { connect, type Session } from './session.ts';
 
 /** Notifications whose deliveries are queried concurrently. */
 const CONCURRENT_QUERIES = 25;
-/** Notifications per query of the list, which also reads their contents. */
+/** Notifications per page of the list. Each page also reads their contents. */
 const PAGE_SIZE = 50;
 
 type Options = { tenant: string; notification?: string; alarm?: string; limit: number };

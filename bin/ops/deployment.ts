@@ -7,19 +7,19 @@ import { runningStacks } from './local-stacks.ts';
 /** The default stack name, as in `lib/app.ts`, which takes a second to load. */
 export const DEFAULT_STACK = 'MonitoringNotifications';
 
-/** The queues whose dead letters the service sends itself: alarm events, and one per notification type. */
+/** The queues with their own dead-letter queue, to which the service sends: alarm events, and one per notification type. */
 export const queueNames = ['alarm-events', ...notificationTypeIds] as const;
 
-/** The name of a queue whose dead letters the service sends itself. */
+/** The name of a queue with its own dead-letter queue. */
 export type QueueName = (typeof queueNames)[number];
 
 /** The queue to which SQS moves messages after too many receives. */
 export const CRASHED = 'crashed';
 
-/** The other queues. */
+/** The queues without their own dead-letter queue. */
 export const otherQueueNames = ['email-events', CRASHED] as const;
 
-/** The name of another queue. */
+/** The name of a queue without its own dead-letter queue. */
 export type OtherQueueName = (typeof otherQueueNames)[number];
 
 const parsedJson = z.string().transform((text, context): unknown => {
@@ -39,7 +39,7 @@ const outputs = z.object({
   DeliveriesTable: z.string(),
   QueueUrls: parsedJson.pipe(
     z.intersection(
-      // The alarm events have no queue of retries.
+      // Alarm events have no retry queue.
       z.looseRecord(
         z.enum(queueNames),
         z.object({ queue: z.string(), deadLetters: z.string(), retries: z.optional(z.string()) }),
@@ -72,7 +72,7 @@ export type DeploymentOptions = {
   local?: number | undefined;
 };
 
-/** Finds the stack by outputs file or by name, otherwise the running local stack or the default one. @throws Failure */
+/** Finds the stack by outputs file or by name, or else the running local stack or the default stack. @throws Failure */
 export const findDeployment = async (options: DeploymentOptions): Promise<Deployment> => {
   const { outputs: file, stack, local } = options;
   if (file !== undefined) return fromFile(file, stack);

@@ -74,7 +74,7 @@ const read = async (file: string): Promise<string> => {
   }
 };
 
-/** Returns the event and the notifications in its plan. @throws Failure for an event that dispatch would dead-letter */
+/** Returns the event and the IDs of its planned notifications. @throws Failure for an event that dispatch would dead-letter */
 const validate = (text: string, source: string): { event: AlarmEvent; ids: string[] } => {
   const invalid = (reason: string) => new Failure(`${source} is not a valid alarm event: ${reason}.`);
   const parsed = alarmEvent.safeParse(parse(text, source));

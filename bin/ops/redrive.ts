@@ -60,9 +60,10 @@ const WAIT_SECONDS = 2;
 const WORKERS = 4;
 
 /**
- * Moves messages from a dead-letter queue that is not the target of a redrive policy; SQS has no move task for such queues. It
- * keeps body and message group. It deletes a message only after sending it: an interruption may leave copies, but loses none. It
- * moves only as many messages as the queue contains at the start, so that those that fail again immediately are not moved twice.
+ * Moves messages from a dead-letter queue that is not the target of a redrive policy; SQS has no move task for such queues.
+ * Keeps the body and the message group of each message. Deletes a message only after sending it: an interruption may leave copies,
+ * but loses none. Moves only as many messages as the queue contains at the start, so that a message that fails again immediately
+ * is not moved twice.
  *
  * @param queues the URLs of both queues
  * @returns the number of moved messages
@@ -88,7 +89,7 @@ export const moveMessages = async (
       onProgress({ moved, total });
     }
   };
-  // Every worker finishes its batch before an error is reported, so that no message is left sent but not deleted.
+  // Waits for all workers before it reports an error, so that no worker stops between sending and deleting a batch.
   const results = await Promise.allSettled(
     Array.from({ length: Math.min(WORKERS, Math.ceil(total / BATCH_SIZE)) }, moveBatches),
   );

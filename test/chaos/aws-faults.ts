@@ -26,8 +26,8 @@ const PARTIAL = 0.03;
 
 const isOfPipeline = (caller: string): boolean => /send-|dispatch/.test(caller);
 
-/** Lets SQS reject every second message of some batches. */
-const rejectHalfBatches = (stack: LocalStack, random: () => number, counts: AwsFaultCounts): void => {
+/** Injects a fault into some batches: SQS rejects every second message. */
+const rejectHalfOfBatches = (stack: LocalStack, random: () => number, counts: AwsFaultCounts): void => {
   const serve = stack.endpoint.services.get('sqs');
   if (!serve) throw new Error('There is no SQS service.');
   stack.endpoint.services.set('sqs', async (call) => {
@@ -75,7 +75,7 @@ export const startAwsFaults = (
       return isHit;
     },
   });
-  rejectHalfBatches(stack, random, counts);
+  rejectHalfOfBatches(stack, random, counts);
   return {
     counts,
     stop: () => {

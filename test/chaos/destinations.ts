@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
 
-/** A delivery that a destination accepted, at a time in ms. */
+/** A delivery that a destination accepted, at a time in ms since the epoch. */
 export type Receipt = { delivery: string; atMs: number };
 
 const eventNumberIn = (body: string): string => /#(\d+)#/.exec(body)?.[1] ?? '';

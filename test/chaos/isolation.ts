@@ -48,7 +48,7 @@ export const measureIsolation = async (events: number, workers: number): Promise
       const startMs = Date.now();
       await pipeline.sendEvents(Array.from({ length: 10 }, () => newAlarmEvent(quiet.tenant, [quietId])));
       const received = await sink.wait(before + 10);
-      return Math.max(...received.map(({ at }) => at)) - startMs;
+      return Math.max(...received.map(({ atMs }) => atMs)) - startMs;
     };
     // Warms up the sandboxes, so that neither measurement contains a cold start.
     await tenAlerts();

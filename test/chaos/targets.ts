@@ -88,7 +88,7 @@ export const numberedEvent = (
   };
 };
 
-/** Returns the deliveries in a message of the inbox: one for each recipient. */
+/** Returns a receipt for each recipient of an inbox message. */
 export const receiptsInInbox = (message: InboxMessage): Receipt[] => {
   const text = 'text' in message ? message.text : '';
   const number = /#(\d+)#/.exec(text)?.[1] ?? '';

@@ -150,7 +150,7 @@ describe('a sender that crashes', () => {
   ];
 
   it.each(dispatchCases)(
-    'delivers an event once to each notification if the dispatch crashes $name',
+    'delivers an event once to each notification if dispatch crashes $name',
     async ({ point }) => {
       const sink = await openSink();
       const address = `crash-${point.when}-${point.action.toLowerCase()}@example.com`;

@@ -82,7 +82,7 @@ describe('delivery to a faulty destination', () => {
     expect(await runTest(sink.url)).toEqual(success);
   });
 
-  it('times out after 15 s without delaying other destinations if the response or its headers never end', async () => {
+  it('times out after 15 s without delaying other destinations if no response arrives or its headers never end', async () => {
     const silent = await openTcpServer(() => undefined);
     const drip = await openTcpServer((write) => {
       write('HTTP/1.1 200 OK\r\n');
@@ -124,7 +124,7 @@ describe('delivery to a faulty destination', () => {
     });
   });
 
-  it('waits as the retry schedule says if Retry-After is invalid', async () => {
+  it('follows the retry schedule if Retry-After is invalid', async () => {
     const sink = await openSink((response, _request, index) =>
       response.writeHead(index === 0 ? 429 : 200, { 'retry-after': 'soon' }).end(),
     );

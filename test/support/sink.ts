@@ -1,8 +1,8 @@
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import * as z from 'zod';
 
-/** A request that a sink received, at a time in ms. */
-export type Received = { path: string; headers: IncomingHttpHeaders; body: string; at: number };
+/** A request that a sink received, at a time in ms since the epoch. */
+export type Received = { path: string; headers: IncomingHttpHeaders; body: string; atMs: number };
 
 /** An HTTP destination that records its requests. */
 export type Sink = {
@@ -27,7 +27,7 @@ export const startSink = async (
     request.on('data', (part: Buffer) => parts.push(part));
     request.on('end', () => {
       const { url: path = '', headers } = request;
-      const receivedRequest = { path, headers, body: Buffer.concat(parts).toString('utf8'), at: Date.now() };
+      const receivedRequest = { path, headers, body: Buffer.concat(parts).toString('utf8'), atMs: Date.now() };
       received.push(receivedRequest);
       respond(response, receivedRequest, received.length - 1);
       for (const check of waiting) check();

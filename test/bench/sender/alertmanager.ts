@@ -67,7 +67,7 @@ export const startAlertmanager = async (sink: Pick<ChildServer, 'url' | 'counts'
   };
 
   let sequence = 0;
-  /** The webhook contains labels and annotations twice: with this text it also has 2.5 KB. */
+  /** The webhook contains labels and annotations twice: with this text it also has about 2.5 KB. */
   const alert = () => ({
     labels: { alertname: `al${++sequence}`, tenant: 'tenant-1', entity: 'enWeb', severity: 'CRITICAL' },
     annotations: { summary: 'Disk is 97% full', text: 'x'.repeat(900) },
@@ -83,7 +83,7 @@ export const startAlertmanager = async (sink: Pick<ChildServer, 'url' | 'counts'
     return alerts.map(({ labels }) => labels.alertname);
   };
 
-  /** The CPU time at the end of the last run. Work between runs counts for the next one. */
+  /** The CPU time at the end of the last run. Work between runs counts toward the next run. */
   let measuredCpuSeconds = 0;
 
   return {
