@@ -2,6 +2,7 @@ import { createServer } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { newAlarmEvent } from '../support/events.ts';
+import { listenOnLoopback } from '../support/listen.ts';
 import { openSink } from '../support/test-sink.ts';
 import { until } from '../support/until.ts';
 import { startFaultyStack, useFaultyStack } from './support.ts';
@@ -20,10 +21,9 @@ const openTcpServer = async (
       ),
     );
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
+  const port = await listenOnLoopback(server);
   onTestFinished(() => void server.close());
-  return `http://127.0.0.1:${typeof address === 'object' && address ? address.port : 0}/`;
+  return `http://127.0.0.1:${port}/`;
 };
 
 const harness = await useFaultyStack();

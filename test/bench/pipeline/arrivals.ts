@@ -1,5 +1,6 @@
 import { createServer } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { listenOnLoopback } from '../../support/listen.ts';
 
 /** A receiver of webhooks in this process. It records their arrival times, in ms of `performance.now()`. */
 export type Arrivals = {
@@ -26,10 +27,9 @@ export const openArrivals = async (nameOf: (body: string) => string): Promise<Ar
       arrived.set(name, [...(arrived.get(name) ?? []), atMs]);
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
+  const port = await listenOnLoopback(server);
   return {
-    url: `http://127.0.0.1:${typeof address === 'object' && address ? address.port : 0}`,
+    url: `http://127.0.0.1:${port}`,
     async of(names) {
       const expected = [...names];
       const deadlineMs = performance.now() + TIMEOUT_MS;
