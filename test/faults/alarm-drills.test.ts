@@ -133,7 +133,11 @@ describe('the alarm drill', () => {
     for (const recover of recoveries.toReversed()) await recover();
     const recoveredMs = harness.now();
     while (watch.firing.length > 0 && minutesSince(recoveredMs) < CLEAR_MINUTES) {
-      await harness.advanceMinutes(1, minutesSince(recoveredMs) < RECOVERY_TRAFFIC_MINUTES ? requests : undefined, MINUTE_MS);
+      await harness.advanceMinutes(
+        1,
+        minutesSince(recoveredMs) < RECOVERY_TRAFFIC_MINUTES ? requests : undefined,
+        MINUTE_MS,
+      );
     }
     expect(watch.firing).toEqual([]);
     expect(firedNames()).toEqual(alarms.toSorted());
@@ -322,7 +326,9 @@ describe('the alarm drill', () => {
     if (message) message.receiveCount = 100;
     recover();
     const redrive = () =>
-      harness.sqs.send(new StartMessageMoveTaskCommand({ SourceArn: 'arn:aws:sqs:us-east-1:000000000000:CrashedQueue' }));
+      harness.sqs.send(
+        new StartMessageMoveTaskCommand({ SourceArn: 'arn:aws:sqs:us-east-1:000000000000:CrashedQueue' }),
+      );
     const summary = await drill(
       ['CrashedMessages'],
       () => [redrive],

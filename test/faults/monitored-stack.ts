@@ -78,7 +78,11 @@ export const startMonitoredStack = async (settings: Record<string, string> = {},
   let evaluatedMinute = Math.floor(now() / MINUTE_MS);
 
   /** Advances the clock with traffic at each step. Evaluates the alarms at the end of each minute. */
-  const advanceMinutes = async (minutes: number, traffic: Traffic = () => undefined, stepMs = STEP_MS): Promise<void> => {
+  const advanceMinutes = async (
+    minutes: number,
+    traffic: Traffic = () => undefined,
+    stepMs = STEP_MS,
+  ): Promise<void> => {
     for (let passedMs = 0; passedMs < minutes * MINUTE_MS; passedMs += stepMs) {
       await traffic(passedMs / 1000);
       await idle();
