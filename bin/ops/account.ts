@@ -4,8 +4,8 @@ import {
   ConcurrentChangeError,
   UnconfirmedChangeError,
 } from '../../shared/adapters/accounts/account-repository.ts';
-import { examples, readEmailAddress, readTenant, readWebhookToken } from './arguments.ts';
-import { Failure, UsageFailure } from './failure.ts';
+import { examples, parseEmailAddress, parseTenant, parseWebhookToken } from './arguments.ts';
+import { OperationError, UsageError } from './errors.ts';
 import { colorize, formatTime, sanitize } from './print.ts';
 import { connect } from './session.ts';
 
@@ -17,16 +17,16 @@ export const addAccountCommands = (program: Command): void => {
   account
     .command('show')
     .description('show the technical contacts, and whether webhook credentials exist')
-    .argument('<tenant>', 'the tenant', readTenant)
+    .argument('<tenant>', 'the tenant', parseTenant)
     .option('--secrets', 'also show the webhook token and the signing secrets', false)
     .addHelpText('after', examples('account show acme', 'account show acme --secrets --json'))
     .action(show);
   account
     .command('set')
     .description('replace all technical contacts, or the webhook token')
-    .argument('<tenant>', 'the tenant', readTenant)
-    .option('--contact <addresses...>', 'the email addresses of all technical contacts', readEmailAddress)
-    .option('--webhook-token <token>', 'the value of the webhook header x-monitoring-webhook-token', readWebhookToken)
+    .argument('<tenant>', 'the tenant', parseTenant)
+    .option('--contact <addresses...>', 'the email addresses of all technical contacts', parseEmailAddress)
+    .option('--webhook-token <token>', 'the value of the webhook header x-monitoring-webhook-token', parseWebhookToken)
     .addHelpText('after', examples('account set acme --contact oncall@acme.example lead@acme.example'))
     .action(set);
   account
@@ -34,7 +34,7 @@ export const addAccountCommands = (program: Command): void => {
     .description(
       'create a new signing secret for webhooks; the previous one also signs for 24 hours, older ones do not',
     )
-    .argument('<tenant>', 'the tenant', readTenant)
+    .argument('<tenant>', 'the tenant', parseTenant)
     .addHelpText('after', examples('account rotate-signing-secret acme'))
     .action(rotateSigningSecret);
 };
@@ -49,7 +49,7 @@ type SetOptions = { contact?: string[]; webhookToken?: string };
 
 const set = async (tenant: string, { contact, webhookToken }: SetOptions, command: Command): Promise<void> => {
   if (contact === undefined && webhookToken === undefined) {
-    throw new UsageFailure('Nothing to set: pass --contact or --webhook-token.');
+    throw new UsageError('Nothing to set: pass --contact or --webhook-token.');
   }
   const { accounts, print } = await connect(command);
   if (contact) await accounts.setTechnicalContacts(tenant, [...new Set(contact)]).catch(explainChangeError(tenant));
@@ -68,7 +68,7 @@ const rotateSigningSecret = async (tenant: string, _: object, command: Command):
   const { accounts, print } = await connect(command);
   const secret = await accounts.rotateSecret(tenant).catch(explainChangeError(tenant));
   const { retired } = await accounts.describe(tenant).catch(() => {
-    throw new Failure(
+    throw new OperationError(
       `The signing secret was replaced, but the account cannot be read. Run \`${showCommand(tenant)}\` to see the new secret.`,
     );
   });
@@ -82,13 +82,13 @@ const rotateSigningSecret = async (tenant: string, _: object, command: Command):
 
 const showCommand = (tenant: string): string => `npm run -s ops -- account show ${tenant} --secrets`;
 
-/** Turns the errors of a concurrent or unconfirmed change into a failure that tells the operator what to do. */
+/** Converts the error of a concurrent or unconfirmed change to one that names the next step for the operator. */
 const explainChangeError =
   (tenant: string) =>
   (error: unknown): never => {
-    if (error instanceof ConcurrentChangeError) throw new Failure(error.message);
+    if (error instanceof ConcurrentChangeError) throw new OperationError(error.message);
     if (!(error instanceof UnconfirmedChangeError)) throw error;
-    throw new Failure(`${error.message} Run \`${showCommand(tenant)}\` before you repeat the command.`);
+    throw new OperationError(`${error.message} Run \`${showCommand(tenant)}\` before you repeat the command.`);
   };
 
 const EFFECTIVE_WITHIN = 'Senders use it within a minute.';

@@ -3,13 +3,13 @@ import { tenantId } from '../../shared/contracts/alarm-event.ts';
 import { fieldsOf } from '../../shared/contracts/notification-types.ts';
 
 /** Parses a tenant ID. @throws InvalidArgumentError */
-export const readTenant = (text: string): string => {
+export const parseTenant = (text: string): string => {
   if (tenantId.safeParse(text).success) return text;
   throw new InvalidArgumentError('A tenant ID is 1 to 128 printable ASCII characters without spaces.');
 };
 
 /** Parses a whole number from 1 to a maximum. @throws InvalidArgumentError */
-export const readNumber =
+export const parseNumber =
   (maximum: number) =>
   (text: string): number => {
     const number = Number(text);
@@ -18,7 +18,7 @@ export const readNumber =
   };
 
 /** Checks the length of a text in code points. @throws InvalidArgumentError */
-export const readText =
+export const parseText =
   (minLength: number, maxLength: number) =>
   (text: string): string => {
     const length = [...text].length;
@@ -27,13 +27,13 @@ export const readText =
   };
 
 /** Appends one of several email addresses. @throws InvalidArgumentError */
-export const readEmailAddress = (text: string, previous: string[] = []): string[] => {
+export const parseEmailAddress = (text: string, previous: string[] = []): string[] => {
   if (fieldsOf('email').address?.allows(text)) return [...previous, text];
   throw new InvalidArgumentError('It must be an email address.');
 };
 
 /** Parses a webhook token. @throws InvalidArgumentError */
-export const readWebhookToken = (text: string): string => {
+export const parseWebhookToken = (text: string): string => {
   if (/^[\x21-\x7e]{10,64}$/.test(text)) return text;
   throw new InvalidArgumentError('A webhook token is 10 to 64 printable ASCII characters without spaces.');
 };

@@ -16,7 +16,7 @@ const loadCloudWatch = async ({ deployment }: Session) => {
   return { client: new CloudWatchClient(deployment.aws), sdk };
 };
 
-/** The CloudWatch maximum, both for names in a request and alarms in a response. */
+/** The CloudWatch limit on names in a request and on alarms in a response. */
 const MAX_ALARMS = 100;
 
 /** Returns the alarms of a deployed stack, or undefined for a local stack. */

@@ -1,16 +1,16 @@
 import { PurgeQueueCommand } from '@aws-sdk/client-sqs';
 import { SingleBar } from 'cli-progress';
 import { Argument, type Command } from 'commander';
-import { examples, readNumber } from './arguments.ts';
+import { examples, parseNumber } from './arguments.ts';
 import { type DeadLetter, deadLetter } from './dead-letter.ts';
 import { CRASHED, type Outputs, type QueueName, queueNames } from './deployment.ts';
-import { UsageFailure } from './failure.ts';
+import { UsageError } from './errors.ts';
 import { type Column, colorize, pluralize, sanitize, table } from './print.ts';
 import { inspect, peek } from './queues.ts';
 import { moveMessages, type Progress, returnToSources } from './redrive.ts';
 import { connect, type Session } from './session.ts';
 
-/** A queue with dead letters: that of a type or of the alarm events, or the queue to which SQS moves messages. */
+/** A queue that these commands operate on: the dead-letter queue of a type or of alarm events, or the crashed queue. */
 type DeadLetterQueueName = QueueName | typeof CRASHED;
 const deadLetterQueueNames = [...queueNames, CRASHED] as const satisfies readonly DeadLetterQueueName[];
 
@@ -29,7 +29,7 @@ export const addDeadLettersCommands = (program: Command): void => {
     .command('list')
     .description('list dead letters with their reasons, never their contents')
     .addArgument(typeArgument().argOptional())
-    .option('--limit <number>', 'maximum per type', readNumber(1_000), 100)
+    .option('--limit <number>', 'maximum per type', parseNumber(1_000), 100)
     .addHelpText('after', examples('dead-letters list', 'dead-letters list webhook --limit 500'))
     .action(list);
   deadLetters
@@ -162,7 +162,7 @@ const purge = async (type: DeadLetterQueueName, { yes }: { yes: boolean }, comma
   const messages =
     type === CRASHED ? pluralize(total, 'crashed message') : `${pluralize(total, 'dead letter')} of ${type}`;
   const what = `${messages} in the ${deployment.name}`;
-  if (!yes) throw new UsageFailure(`This would permanently delete ${what}: confirm with --yes.`);
+  if (!yes) throw new UsageError(`This would permanently delete ${what}: confirm with --yes.`);
   await sqs.send(new PurgeQueueCommand({ QueueUrl: url }));
   print({ type, purged: total }, `Deleted ${what}.`);
 };

@@ -1,13 +1,13 @@
 import type { Command } from 'commander';
 import { parseDeliveryPartition } from '../../shared/domain/delivery-key.ts';
 import type { Attempt, DeliveryRecord, DeliveryStatus } from '../../shared/domain/delivery-record.ts';
-import { examples, readNumber, readTenant } from './arguments.ts';
+import { examples, parseNumber, parseTenant } from './arguments.ts';
 import { type Color, colorize, formatTime, sanitize, table } from './print.ts';
 import { connect, type Session } from './session.ts';
 
 /** Notifications whose deliveries are queried concurrently. */
 const CONCURRENT_QUERIES = 25;
-/** Notifications per query of the list, which also reads their contents. */
+/** Notifications per page of the list. Each page also reads their contents. */
 const PAGE_SIZE = 50;
 
 type Options = { tenant: string; notification?: string; alarm?: string; limit: number };
@@ -17,10 +17,10 @@ export const addDeliveriesCommand = (program: Command): void => {
   program
     .command('deliveries')
     .description('show the newest deliveries of a tenant and their attempts (records are kept for 30 days)')
-    .requiredOption('--tenant <tenant>', 'the tenant', readTenant)
+    .requiredOption('--tenant <tenant>', 'the tenant', parseTenant)
     .option('--notification <id>', 'only deliveries to this notification, which may be deleted')
     .option('--alarm <id>', 'only deliveries about this alarm')
-    .option('--limit <number>', 'maximum number of deliveries', readNumber(1_000), 20)
+    .option('--limit <number>', 'maximum number of deliveries', parseNumber(1_000), 20)
     .addHelpText(
       'after',
       examples('deliveries --tenant acme --alarm alDisk', 'deliveries --tenant acme --notification nt01… --limit 5'),

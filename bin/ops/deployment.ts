@@ -1,25 +1,25 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
-import { errorSummary, Failure, UsageFailure } from './failure.ts';
+import { errorSummary, OperationError, UsageError } from './errors.ts';
 import { runningStacks } from './local-stacks.ts';
 
 /** The default stack name, as in `lib/app.ts`, which takes a second to load. */
 export const DEFAULT_STACK = 'MonitoringNotifications';
 
-/** The queues whose dead letters the service sends itself: alarm events, and one per notification type. */
+/** The queues with their own dead-letter queue, to which the service sends: alarm events, and one per notification type. */
 export const queueNames = ['alarm-events', ...notificationTypeIds] as const;
 
-/** The name of a queue whose dead letters the service sends itself. */
+/** The name of a queue with its own dead-letter queue. */
 export type QueueName = (typeof queueNames)[number];
 
 /** The queue to which SQS moves messages after too many receives. */
 export const CRASHED = 'crashed';
 
-/** The other queues. */
+/** The queues without their own dead-letter queue. */
 export const otherQueueNames = ['email-events', CRASHED] as const;
 
-/** The name of another queue. */
+/** The name of a queue without its own dead-letter queue. */
 export type OtherQueueName = (typeof otherQueueNames)[number];
 
 const parsedJson = z.string().transform((text, context): unknown => {
@@ -39,7 +39,7 @@ const outputs = z.object({
   DeliveriesTable: z.string(),
   QueueUrls: parsedJson.pipe(
     z.intersection(
-      // The alarm events have no queue of retries.
+      // Alarm events have no retry queue.
       z.looseRecord(
         z.enum(queueNames),
         z.object({ queue: z.string(), deadLetters: z.string(), retries: z.optional(z.string()) }),
@@ -72,7 +72,7 @@ export type DeploymentOptions = {
   local?: number | undefined;
 };
 
-/** Finds the stack by outputs file or by name, otherwise the running local stack or the default one. @throws Failure */
+/** Finds the stack by outputs file or by name, or else the running local stack or the default stack. @throws OperationError */
 export const findDeployment = async (options: DeploymentOptions): Promise<Deployment> => {
   const { outputs: file, stack, local } = options;
   if (file !== undefined) return fromFile(file, stack);
@@ -82,17 +82,17 @@ export const findDeployment = async (options: DeploymentOptions): Promise<Deploy
   try {
     return deployedStack(DEFAULT_STACK, await describeStack(DEFAULT_STACK));
   } catch (error) {
-    throw new Failure(`No local stack runs, and the deployed stack cannot be read: ${errorSummary(error)}`);
+    throw new OperationError(`No local stack runs, and the deployed stack cannot be read: ${errorSummary(error)}`);
   }
 };
 
 const findLocal = (port: number | undefined): Deployment | undefined => {
   const running = runningStacks().filter((stack) => port === undefined || stack.port === port);
   const [stack, another] = running;
-  if (port !== undefined && !stack) throw new Failure(`No local stack runs with its API on port ${port}.`);
+  if (port !== undefined && !stack) throw new OperationError(`No local stack runs with its API on port ${port}.`);
   if (another) {
     const ports = running.map((each) => each.port).join(', ');
-    throw new UsageFailure(`Several local stacks run, with APIs on ports ${ports}: select one with --local PORT.`);
+    throw new UsageError(`Several local stacks run, with APIs on ports ${ports}: select one with --local PORT.`);
   }
   return (
     stack && {
@@ -112,11 +112,12 @@ const outputsFile = z.record(z.string(), z.record(z.string(), z.string()));
 
 const fromFile = (file: string, stack: string | undefined): Deployment => {
   const stacks = outputsFile.safeParse(readJson(file));
-  if (!stacks.success) throw new Failure(`${file} was not written by \`cdk deploy --outputs-file\`.`);
+  if (!stacks.success) throw new OperationError(`${file} was not written by \`cdk deploy --outputs-file\`.`);
   const names = Object.keys(stacks.data);
   const name = stack ?? (names.length === 1 ? names[0] : DEFAULT_STACK) ?? DEFAULT_STACK;
   const found = stacks.data[name];
-  if (!found) throw new Failure(`${file} does not contain stack ${name}, only ${names.join(', ') || 'no stacks'}.`);
+  if (!found)
+    throw new OperationError(`${file} does not contain stack ${name}, only ${names.join(', ') || 'no stacks'}.`);
   return deployedStack(name, found);
 };
 
@@ -124,7 +125,7 @@ const readJson = (file: string): unknown => {
   try {
     return JSON.parse(readFileSync(file, 'utf8'));
   } catch (error) {
-    throw new Failure(`${file} cannot be read: ${errorSummary(error)}`);
+    throw new OperationError(`${file} cannot be read: ${errorSummary(error)}`);
   }
 };
 
@@ -148,7 +149,7 @@ const parse = (values: Record<string, string>, stack: string): Outputs => {
   const parsed = outputs.safeParse(values);
   if (parsed.success) return parsed.data;
   const missing = [...new Set(parsed.error.issues.map(({ path }) => String(path[0])))];
-  throw new Failure(`The outputs of ${stack} lack ${missing.join(', ')}: deploy this version first.`);
+  throw new OperationError(`The outputs of ${stack} lack ${missing.join(', ')}: deploy this version first.`);
 };
 
 /** Returns the region of an ARN, so that no region needs to be configured. */

@@ -7,8 +7,8 @@ import { parseJson } from '../../shared/contracts/json.ts';
 import { DEFAULT_NOTIFICATION_ID } from '../../shared/domain/notification-id.ts';
 import { plannedNotifications } from '../../shared/domain/routing.ts';
 import { testEvent } from '../../shared/domain/test-event.ts';
-import { examples, readTenant } from './arguments.ts';
-import { errorSummary, Failure } from './failure.ts';
+import { examples, parseTenant } from './arguments.ts';
+import { errorSummary, OperationError } from './errors.ts';
 import { pluralize } from './print.ts';
 import { connect } from './session.ts';
 
@@ -21,7 +21,7 @@ export const addEventCommands = (program: Command): void => {
   event
     .command('example')
     .description('print a valid alarm event')
-    .option('--tenant <tenant>', 'the tenant of the alarm', readTenant, 'acme')
+    .option('--tenant <tenant>', 'the tenant of the alarm', parseTenant, 'acme')
     .option('--notification <ids...>', 'the notifications in its plan', [DEFAULT_NOTIFICATION_ID])
     .addOption(new Option('--state <state>', 'the state of the alarm').choices(alarmStates).default('CRITICAL'))
     .addHelpText('after', examples('event example > event.json', 'event example | npm run -s ops -- event send -'))
@@ -70,13 +70,13 @@ const read = async (file: string): Promise<string> => {
   try {
     return file === '-' ? await readAll(process.stdin) : readFileSync(file, 'utf8');
   } catch (error) {
-    throw new Failure(`${file} cannot be read: ${errorSummary(error)}`);
+    throw new OperationError(`${file} cannot be read: ${errorSummary(error)}`);
   }
 };
 
-/** Returns the event and the notifications in its plan. @throws Failure for an event that dispatch would dead-letter */
+/** Returns the event and the IDs of its planned notifications. @throws OperationError if dispatch would dead-letter it */
 const validate = (text: string, source: string): { event: AlarmEvent; ids: string[] } => {
-  const invalid = (reason: string) => new Failure(`${source} is not a valid alarm event: ${reason}.`);
+  const invalid = (reason: string) => new OperationError(`${source} is not a valid alarm event: ${reason}.`);
   const parsed = alarmEvent.safeParse(parse(text, source));
   if (!parsed.success) {
     throw invalid(parsed.error.issues.map(({ path, message }) => `${path.join('.') || 'it'} ${message}`).join('; '));
@@ -91,6 +91,8 @@ const parse = (text: string, source: string): unknown => {
   try {
     return parseJson(text);
   } catch (error) {
-    throw new Failure(`${source} is not JSON: ${error instanceof Error ? error.message.split('\n', 1)[0] : error}.`);
+    throw new OperationError(
+      `${source} is not JSON: ${error instanceof Error ? error.message.split('\n', 1)[0] : error}.`,
+    );
   }
 };

@@ -25,7 +25,7 @@ const BORDERLESS = {
   middle: '   ',
 };
 
-/** A column of a table. Numbers are aligned right. */
+/** A column of a table. Numbers are right-aligned. */
 export type Column<Row> = readonly [heading: string, cell: (row: Row) => string | number, align?: 'right'];
 
 /** Formats a table without borders, suitable for grep and cut. It ends with a line break. */

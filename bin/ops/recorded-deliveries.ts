@@ -4,7 +4,7 @@ import type { Session } from './session.ts';
 /** The number of deliveries of a type with an outcome: a message outcome, or a delivery status for a local stack. */
 export type OutcomeCount = { type: string; outcome: string; deliveries: number };
 
-/** A local stack delivers less in an hour, and reading them takes seconds. */
+/** More than a local stack delivers in an hour. Reading this many takes seconds. */
 const MAX_RECORDS = 20_000;
 
 /** Counts the deliveries whose round started since a time, by notification type and status. */

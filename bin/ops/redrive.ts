@@ -9,7 +9,7 @@ import {
   StartMessageMoveTaskCommand,
 } from '@aws-sdk/client-sqs';
 import { packBatches } from '../../shared/adapters/queues.ts';
-import { Failure } from './failure.ts';
+import { OperationError } from './errors.ts';
 import { pluralize } from './print.ts';
 import { inspect } from './queues.ts';
 
@@ -23,7 +23,7 @@ const POLL_INTERVAL_MS = 500;
  * command is interrupted.
  *
  * @returns the number of moved messages
- * @throws Failure if the move does not complete
+ * @throws OperationError if the move does not complete
  */
 export const returnToSources = async (
   sqs: SQSClient,
@@ -44,7 +44,7 @@ export const returnToSources = async (
       onProgress({ moved, total: Math.max(task.ApproximateNumberOfMessagesToMove ?? 0, moved) });
       if (Status === 'COMPLETED') return moved;
       if (Status !== 'RUNNING')
-        throw new Failure(`The move has status ${Status} after ${moved} messages: ${FailureReason}.`);
+        throw new OperationError(`The move has status ${Status} after ${moved} messages: ${FailureReason}.`);
     }
     await sleep(POLL_INTERVAL_MS);
   }
@@ -60,13 +60,14 @@ const WAIT_SECONDS = 2;
 const WORKERS = 4;
 
 /**
- * Moves messages from a dead-letter queue that is not the target of a redrive policy; SQS has no move task for such queues. It
- * keeps body and message group. It deletes a message only after sending it: an interruption may leave copies, but loses none. It
- * moves only as many messages as the queue contains at the start, so that those that fail again immediately are not moved twice.
+ * Moves messages from a dead-letter queue that is not the target of a redrive policy; SQS has no move task for such queues.
+ * Keeps the body and the message group of each message. Deletes a message only after sending it: an interruption may leave copies,
+ * but loses none. Moves only as many messages as the queue contains at the start, so that a message that fails again immediately
+ * is not moved twice.
  *
  * @param queues the URLs of both queues
  * @returns the number of moved messages
- * @throws Failure if SQS does not accept a message
+ * @throws OperationError if SQS does not accept a message
  */
 export const moveMessages = async (
   sqs: SQSClient,
@@ -88,7 +89,7 @@ export const moveMessages = async (
       onProgress({ moved, total });
     }
   };
-  // Every worker finishes its batch before an error is reported, so that no message is left sent but not deleted.
+  // Waits for all workers before it reports an error, so that no worker stops between sending and deleting a batch.
   const results = await Promise.allSettled(
     Array.from({ length: Math.min(WORKERS, Math.ceil(total / BATCH_SIZE)) }, moveBatches),
   );
@@ -139,7 +140,7 @@ const moveBatch = async (
     );
     if (unsent.length > 0) {
       const [{ Code, Message = 'no reason given' } = {}] = unsent;
-      throw new Failure(`SQS did not accept ${pluralize(unsent.length, 'message')}: ${Code}, ${Message}.`);
+      throw new OperationError(`SQS did not accept ${pluralize(unsent.length, 'message')}: ${Code}, ${Message}.`);
     }
   }
 };
@@ -149,7 +150,7 @@ const deleteAll = async (sqs: SQSClient, url: string, receipts: readonly string[
   const Entries = receipts.map((ReceiptHandle, index) => ({ Id: String(index), ReceiptHandle }));
   const { Failed = [] } = await sqs.send(new DeleteMessageBatchCommand({ QueueUrl: url, Entries }));
   if (Failed.length > 0) {
-    throw new Failure(
+    throw new OperationError(
       `Sent ${pluralize(Failed.length, 'message')} without deleting: another redrive would send duplicates, which the service discards.`,
     );
   }

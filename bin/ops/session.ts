@@ -24,7 +24,7 @@ const HTTP_OPTIONS = {
 /** The stack that a command operates, clients for it, and the output of the command. */
 export type Session = Awaited<ReturnType<typeof connect>>;
 
-/** Connects to the stack that the options of a command select. @throws Failure if there is none */
+/** Connects to the stack that the options of a command select. @throws OperationError if there is none */
 export const connect = async (command: Command) => {
   const { json, ...options } = globalOptions.parse(command.optsWithGlobals());
   const deployment = await findDeployment(options);

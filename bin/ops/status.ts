@@ -19,8 +19,8 @@ export const addStatusCommand = (program: Command): void => {
 };
 
 /**
- * A queue together with its retries. `oldest_seconds` excludes the retries, which may be delayed for hours. `dead_letters` is
- * null for a queue without its own dead-letter queue.
+ * The status of a queue, including its retry queue. `oldest_seconds` excludes retries, which may be delayed for hours.
+ * `dead_letters` is null for a queue without its own dead-letter queue.
  */
 type QueueStatus = Depth & {
   queue: QueueName | OtherQueueName;

@@ -2,8 +2,8 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { TokenDescription } from '../../shared/adapters/tokens/token-repository.ts';
 import type { Role } from '../../shared/domain/authorization.ts';
 import { tokenHash } from '../../shared/domain/token.ts';
-import { examples, readNumber, readTenant, readText } from './arguments.ts';
-import { Failure } from './failure.ts';
+import { examples, parseNumber, parseTenant, parseText } from './arguments.ts';
+import { OperationError } from './errors.ts';
 import { colorize, formatTime, sanitize, table } from './print.ts';
 import { connect } from './session.ts';
 
@@ -17,23 +17,23 @@ export const addTokenCommands = (program: Command): void => {
   token
     .command('create')
     .description('issue a token, which is shown only once')
-    .requiredOption('--tenant <tenant>', 'the tenant of the token', readTenant)
+    .requiredOption('--tenant <tenant>', 'the tenant of the token', parseTenant)
     .addOption(new Option('--role <role>', 'the role of the token').choices(ROLES).makeOptionMandatory())
-    .requiredOption('--label <text>', 'a description of its use', readText(1, 255))
-    .option('--days <number>', 'days until it expires', readNumber(3_650), 365)
+    .requiredOption('--label <text>', 'a description of its use', parseText(1, 255))
+    .option('--days <number>', 'days until it expires', parseNumber(3_650), 365)
     .addHelpText('after', examples('token create --tenant acme --role admin --label "console of Acme"'))
     .action(create);
   token
     .command('list')
     .description('list the tokens of a tenant without their secrets')
-    .requiredOption('--tenant <tenant>', 'the tenant of the tokens', readTenant)
+    .requiredOption('--tenant <tenant>', 'the tenant of the tokens', parseTenant)
     .addHelpText('after', examples('token list --tenant acme'))
     .action(list);
   token
     .command('revoke')
     .description('revoke a token; it takes effect within the setting tokenCacheSeconds, a minute by default')
-    .argument('<id>', 'an ID that `token list` shows', readId)
-    .requiredOption('--tenant <tenant>', 'the tenant of the token', readTenant)
+    .argument('<id>', 'an ID that `token list` shows', parseId)
+    .requiredOption('--tenant <tenant>', 'the tenant of the token', parseTenant)
     .addHelpText('after', examples('token revoke 1f0a92c4 --tenant acme'))
     .action(revoke);
 };
@@ -65,8 +65,9 @@ const list = async ({ tenant }: { tenant: string }, command: Command): Promise<v
 const revoke = async (id: string, { tenant }: { tenant: string }, command: Command): Promise<void> => {
   const { tokens, print } = await connect(command);
   const [found, another] = (await tokens.list(tenant)).filter(({ hash }) => hash.startsWith(id));
-  if (!found) throw new Failure(`Tenant ${tenant} has no token ${id}.`);
-  if (another) throw new Failure(`Several tokens of tenant ${tenant} start with ${id}: pass more digits of the hash.`);
+  if (!found) throw new OperationError(`Tenant ${tenant} has no token ${id}.`);
+  if (another)
+    throw new OperationError(`Several tokens of tenant ${tenant} start with ${id}: pass more digits of the hash.`);
   await tokens.revoke(found.hash);
   print({ revoked: tokenJson(found) }, `Revoked token ${id} of tenant ${tenant} (${sanitize(found.label)}).`);
 };
@@ -81,7 +82,7 @@ const tokenJson = ({ hash, role, label, createdAtMs, expiresAtMs }: TokenDescrip
   expired: expiresAtMs <= Date.now(),
 });
 
-const readId = (text: string): string => {
+const parseId = (text: string): string => {
   if (/^[0-9a-f]{8,64}$/.test(text)) return text;
   throw new InvalidArgumentError('An ID is at least the first 8 hexadecimal digits of the hash of a token.');
 };

@@ -6,8 +6,8 @@ import { startChild } from './support/child.ts';
 import { median, type Section } from './support/report.ts';
 
 /*
- * The API: requests per second and latencies of every endpoint of a local stack in its own process, beside those of gateway and
- * sandbox alone; and the CPU time of handlers with and without the AWS SDK.
+ * Requests per second and latencies of every endpoint of a local stack in its own process, compared with gateway and sandbox
+ * alone; and the CPU time of handlers with and without the AWS SDK.
  */
 
 const ROUNDS = 3;

@@ -10,7 +10,7 @@ import { median, type Section } from './support/report.ts';
 
 /*
  * The pipeline of the local stack, from the alarm-events queue to a webhook: events per second, and the latency at a steady rate
- * beside that of Prometheus Alertmanager. The stack runs in its own process. This process sends events and receives webhooks, so
+ * compared with that of Prometheus Alertmanager. The stack runs in its own process. This process sends events and receives webhooks, so
  * that both use one clock.
  */
 
@@ -18,7 +18,7 @@ const ROUNDS = 3;
 const EVENTS = 2_000;
 const WARM_UP_EVENTS = 200;
 const RATE = { perSecond: 50, seconds: 20 };
-/** Concurrent producers: a single one would be the bottleneck. */
+/** Concurrent producers. A single producer would be the bottleneck. */
 const PRODUCERS = 4;
 /** The tenant of the admin token of a local stack. */
 const TENANT = 'acme';

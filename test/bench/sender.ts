@@ -10,8 +10,8 @@ import { median, type Section } from './support/report.ts';
 import { runRounds } from './support/rounds.ts';
 
 /*
- * The bundle of the webhook sender: webhooks per second, CPU time and memory, beside the AWS SDK's part (claims alone), the minimum
- * (a raw HTTP client), and Prometheus Alertmanager.
+ * The bundle of the webhook sender: webhooks per second, CPU time and memory, compared with the AWS SDK's share (claims alone),
+ * the minimum (a raw HTTP client), and Prometheus Alertmanager.
  */
 
 const ROUNDS = 9;
@@ -19,7 +19,7 @@ const MESSAGES = 2_000;
 /** Messages until the code is compiled, which saves a third of the CPU time. A sandbox sends many more in its lifetime. */
 const WARM_UP_MESSAGES = 12_000;
 
-/** A process that sends webhooks, or does part of it. */
+/** A process that sends webhooks, or performs part of the work. */
 type SenderProcess = { run: (load: Load) => Promise<Omit<Measurement, 'logBytes'>>; stop: () => void };
 
 const perThousand = ({ cpuSeconds }: Pick<Measurement, 'cpuSeconds'>, messages: number) =>

@@ -1,6 +1,7 @@
 import type { AwsFault } from '../../bin/local/aws/aws-service.ts';
 import type { Fault } from '../../bin/local/aws/endpoint.ts';
 import type { LocalStack } from '../../bin/local/stack.ts';
+import type { Random } from './random.ts';
 
 /** The number of injected AWS faults, by kind. */
 export type AwsFaultCounts = {
@@ -26,8 +27,8 @@ const PARTIAL = 0.03;
 
 const isOfPipeline = (caller: string): boolean => /send-|dispatch/.test(caller);
 
-/** Lets SQS reject every second message of some batches. */
-const rejectHalfBatches = (stack: LocalStack, random: () => number, counts: AwsFaultCounts): void => {
+/** Injects a fault into some batches: SQS rejects every second message. */
+const rejectHalfOfBatches = (stack: LocalStack, random: Random, counts: AwsFaultCounts): void => {
   const serve = stack.endpoint.services.get('sqs');
   if (!serve) throw new Error('There is no SQS service.');
   stack.endpoint.services.set('sqs', async (call) => {
@@ -50,10 +51,7 @@ const rejectHalfBatches = (stack: LocalStack, random: () => number, counts: AwsF
  *
  * @returns the number of faults, and a function that stops injecting them
  */
-export const startAwsFaults = (
-  stack: LocalStack,
-  random: () => number,
-): { counts: AwsFaultCounts; stop: () => void } => {
+export const startAwsFaults = (stack: LocalStack, random: Random): { counts: AwsFaultCounts; stop: () => void } => {
   const counts: AwsFaultCounts = { rejectedCalls: 0, lateResponses: 0, throttledKeys: 0, partialBatches: 0 };
   const before = stack.endpoint.fault;
   const fault: Fault = ({ caller, service, action }) => {
@@ -75,7 +73,7 @@ export const startAwsFaults = (
       return isHit;
     },
   });
-  rejectHalfBatches(stack, random, counts);
+  rejectHalfOfBatches(stack, random, counts);
   return {
     counts,
     stop: () => {

@@ -1,6 +1,8 @@
 import { createServer } from 'node:http';
+import { listenOnLoopback } from '../support/listen.ts';
+import type { Random } from './random.ts';
 
-/** A delivery that a destination accepted, at a time in ms. */
+/** A delivery that a destination accepted, at a time in ms since the epoch. */
 export type Receipt = { delivery: string; atMs: number };
 
 const eventNumberIn = (body: string): string => /#(\d+)#/.exec(body)?.[1] ?? '';
@@ -9,7 +11,7 @@ const eventNumberIn = (body: string): string => /#(\d+)#/.exec(body)?.[1] ?? '';
  * Starts the destinations of all types with HTTP. They fail 28% of all requests, and record what they accept as
  * `<event number> <notification key>`. The key is in the Atom category or the last part of the path.
  */
-export const openDestinations = async (random: () => number, receipts: Receipt[]) => {
+export const openDestinations = async (random: Random, receipts: Receipt[]) => {
   const server = createServer((request, response) => {
     const parts: Buffer[] = [];
     request.on('data', (part: Buffer) => parts.push(part));
@@ -37,9 +39,7 @@ export const openDestinations = async (random: () => number, receipts: Receipt[]
       return setTimeout(respond, random() * 20);
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  const port = typeof address === 'object' && address ? address.port : 0;
+  const port = await listenOnLoopback(server);
   return {
     url: `http://127.0.0.1:${port}`,
     close: () => {

@@ -14,11 +14,12 @@ export type RecordedAttempt = { timestamp_ms: number; duration_ms: number; resul
 export type DuplicateCause = 'kill' | 'timeout' | 'unexplained';
 
 /**
- * Returns why a destination received an alert again.
+ * Returns why a destination received an alert again:
  *
- * `timeout`: it accepted the alert, but the sender received no response within the send timeout and recorded a failure. A
- * kill of another worker in the meantime changes nothing.
- * `kill`: a worker was killed, and no recorded failure covers the time.
+ * - `timeout`: it accepted the alert, but the sender received no response within the send timeout and recorded a failure. This
+ *   takes precedence over the kill of another worker at that time.
+ * - `kill`: a worker was killed, and no recorded failure covers the time.
+ * - `unexplained`: neither, or the sender recorded a failure although the destination accepted the alert in time.
  *
  * @param acceptedAtMs when the destination accepted the alert before, ms since the epoch
  * @param wasKilled whether a worker that may have sent it was killed

@@ -17,7 +17,7 @@ export type GreedyTenantResult = {
   alone: Latencies;
   besideGreedy: Latencies;
   besideThrottled: Latencies;
-  /** Deliveries to the greedy tenant during the measurement. */
+  /** Deliveries to the greedy tenant before DynamoDB throttles it, including the warm-up. */
   greedyDeliveries: number;
 };
 
@@ -54,19 +54,19 @@ export const measureGreedyTenant = async (seconds: number): Promise<GreedyTenant
     const quietId = await quiet.create({ label: 'quiet', type: 'webhook', details: { url: quietSink.url } });
 
     const latencies = async (): Promise<Latencies> => {
-      const sentAt = new Map<string, number>();
+      const sentAtMs = new Map<string, number>();
       const before = quietSink.received.length;
       const count = Math.round((seconds * 1_000) / QUIET_INTERVAL_MS);
       for (let index = 0; index < count; index++) {
         const event = newAlarmEvent(quiet.tenant, [quietId]);
-        sentAt.set(event.event_id, Date.now());
+        sentAtMs.set(event.event_id, Date.now());
         await pipeline.sendEvents([event]);
         await sleep(QUIET_INTERVAL_MS);
       }
       await quietSink.wait(before + count);
       const latenciesMs = quietSink.received
         .slice(before)
-        .map(({ body, at }: Received) => at - (sentAt.get(payload.parse(JSON.parse(body)).event_id) ?? at));
+        .map(({ body, atMs }: Received) => atMs - (sentAtMs.get(payload.parse(JSON.parse(body)).event_id) ?? atMs));
       return { p50: percentile(latenciesMs, 0.5), p99: percentile(latenciesMs, 0.99) };
     };
     const besideGreedyTenant = async (): Promise<Latencies> => {

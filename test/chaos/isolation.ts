@@ -2,6 +2,7 @@ import { createServer } from 'node:net';
 import { startLocalStack } from '../../bin/local/stack.ts';
 import { connectApi } from '../support/api.ts';
 import { newAlarmEvent } from '../support/events.ts';
+import { listenOnLoopback } from '../support/listen.ts';
 import { connectPipeline } from '../support/pipeline.ts';
 import { addressesOf } from '../support/running-stack.ts';
 import { startSink } from '../support/sink.ts';
@@ -17,10 +18,9 @@ const startHangingServer = async () => {
     connections++;
     socket.on('error', () => undefined).resume();
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
+  const port = await listenOnLoopback(server);
   return {
-    url: `http://127.0.0.1:${typeof address === 'object' && address ? address.port : 0}/`,
+    url: `http://127.0.0.1:${port}/`,
     connections: () => connections,
     close: () => server.close(),
   };
@@ -48,7 +48,7 @@ export const measureIsolation = async (events: number, workers: number): Promise
       const startMs = Date.now();
       await pipeline.sendEvents(Array.from({ length: 10 }, () => newAlarmEvent(quiet.tenant, [quietId])));
       const received = await sink.wait(before + 10);
-      return Math.max(...received.map(({ at }) => at)) - startMs;
+      return Math.max(...received.map(({ atMs }) => atMs)) - startMs;
     };
     // Warms up the sandboxes, so that neither measurement contains a cold start.
     await tenAlerts();

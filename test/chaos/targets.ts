@@ -5,6 +5,7 @@ import type { Client, connectApi } from '../support/api.ts';
 import { newAlarmEvent } from '../support/events.ts';
 import { destinationsAt, validDetails } from '../support/notifications.ts';
 import type { Receipt } from './destinations.ts';
+import type { Random } from './random.ts';
 
 /** A notification to which the run sends events. `key` identifies it in the requests that its destination receives. */
 export type ChaosTarget = { id: string; tenant: string; type: NotificationTypeId; key: string; owner: Client };
@@ -70,7 +71,7 @@ export const numberedEvent = (
   number: number,
   state: 'OK' | 'WARNING' | 'CRITICAL',
   ids: readonly string[],
-  random: () => number,
+  random: Random,
 ) => {
   const alarm = `al${Math.floor(random() * 5)}`;
   const timeMs = 1_700_000_000_000 + number * 1_000;
@@ -88,7 +89,7 @@ export const numberedEvent = (
   };
 };
 
-/** Returns the deliveries in a message of the inbox: one for each recipient. */
+/** Returns a receipt for each recipient of an inbox message. */
 export const receiptsInInbox = (message: InboxMessage): Receipt[] => {
   const text = 'text' in message ? message.text : '';
   const number = /#(\d+)#/.exec(text)?.[1] ?? '';

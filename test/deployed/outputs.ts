@@ -13,7 +13,7 @@ const outputs = z.record(
   }),
 );
 
-/** The output `QueueUrls`: the URL of each queue, and of its queues of retries and dead letters if it has them. */
+/** The output `QueueUrls`: the URL of each queue, and of its retry queue and dead-letter queue if it has them. */
 const queueUrls = z.record(
   z.string(),
   z.object({ queue: z.url(), retries: z.url().optional(), deadLetters: z.url().optional() }),

@@ -28,24 +28,27 @@ describe('an invalid request body', () => {
     ['257 metadata entries', JSON.stringify({ label: 'l', type: 'managed', metadata: entries(257, 'v') })],
   ];
 
-  it.each([...malformed, ...invalid])('is 400 when creating from %s, and stores nothing', async (_name, body) => {
-    const response = await client.post('/notifications', body);
-    expect(response.status, response.text).toBe(400);
-    expect(response.body).toMatchObject({ type: 'badRequest', code: 400 });
-    expect((await client.get('/notifications')).body).toMatchObject({ metadata: { count: 1 } });
-  });
+  it.each([...malformed, ...invalid])(
+    'is rejected with 400 when creating a notification from %s, and stores nothing',
+    async (_name, body) => {
+      const response = await client.post('/notifications', body);
+      expect(response.status, response.text).toBe(400);
+      expect(response.body).toMatchObject({ type: 'badRequest', code: 400 });
+      expect((await client.get('/notifications')).body).toMatchObject({ metadata: { count: 1 } });
+    },
+  );
 
   const defaultNotification = '/notifications/ntTechnicalContactsEmail';
 
-  it.each(malformed)('is 400 when updating the default notification with %s', async (_name, body) => {
+  it.each(malformed)('is rejected with 400 when updating the default notification with %s', async (_name, body) => {
     expect((await client.put(defaultNotification, body)).status).toBe(400);
   });
 
-  it.each(invalid)('is 403 when updating the default notification with %s', async (_name, body) => {
+  it.each(invalid)('is rejected with 403 when updating the default notification with %s', async (_name, body) => {
     expect((await client.put(defaultNotification, body)).status).toBe(403);
   });
 
-  it('is 413 above the size limit of the gateway', async () => {
+  it('is rejected with 413 above the size limit of the gateway', async () => {
     for (const size of [7, 11]) {
       const response = await client.post(
         '/notifications',

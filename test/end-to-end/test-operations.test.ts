@@ -99,7 +99,7 @@ describe.runIf(isLocal)('testing a notification', () => {
 });
 
 describe('an invalid test request', () => {
-  it('is 400 for an invalid notification, and 404 for an unknown one', async () => {
+  it('is rejected with 400 for an invalid notification, and with 404 for an unknown one', async () => {
     const client = await newClient('creator');
     const invalid = await client.post('/test-notification', { type: 'webhook', details: { url: 'nowhere' } });
     expect([invalid.status, invalid.text]).toEqual([400, expect.stringContaining('details.url: ')]);

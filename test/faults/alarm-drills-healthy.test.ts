@@ -5,56 +5,56 @@ import { type Sink, startSink } from '../support/sink.ts';
 import { type MonitoredStack, startMonitoredStack, type Traffic } from './monitored-stack.ts';
 
 describe('a healthy service', () => {
-  let world: MonitoredStack;
+  let harness: MonitoredStack;
   const sinks: Sink[] = [];
   beforeAll(async () => {
-    world = await startMonitoredStack();
+    harness = await startMonitoredStack();
   });
   afterAll(async () => {
     for (const sink of sinks) sink.close();
-    await world.stack.stop();
+    await harness.stack.stop();
   });
 
   /** Creates a tenant with a webhook whose destination responds with this status. */
   const newTenant = async (status: number) => {
     const sink = await startSink((response) => response.writeHead(status).end());
     sinks.push(sink);
-    const { tenant, create, get } = await world.newClient();
+    const { tenant, create, get } = await harness.newClient();
     const id = await create({ label: 'w', type: 'webhook', details: { url: sink.url } });
     let sequence = 0;
     const events = (count: number) =>
       Array.from({ length: count }, () => {
         sequence++;
-        return newAlarmEvent(tenant, [id], { alarm: `al${sequence}`, timeMs: Math.floor(world.now()) });
+        return newAlarmEvent(tenant, [id], { alarm: `al${sequence}`, timeMs: Math.floor(harness.now()) });
       });
     return {
       tenant,
       sink,
       poll: () => get(`/notifications/${id}`),
-      send: (count = 1) => world.sendEvents(events(count)),
+      send: (count = 1) => harness.sendEvents(events(count)),
     };
   };
 
   /** Returns all alarms that have fired. */
-  const fired = () => world.watch.transitions.flatMap(({ alarm, state }) => (state === 'ALARM' ? alarm : []));
+  const fired = () => harness.watch.transitions.flatMap(({ alarm, state }) => (state === 'ALARM' ? alarm : []));
 
   /** Advances in steps of a minute, because no alarm is expected. */
-  const pass = (minutes: number, traffic?: Traffic) => world.pass(minutes, traffic, MINUTE_MS);
+  const advanceMinutes = (minutes: number, traffic?: Traffic) => harness.advanceMinutes(minutes, traffic, MINUTE_MS);
 
   it("fires no alarm in an hour while one tenant's destination fails and DynamoDB throttles another tenant's partition key for some minutes", async () => {
     const [healthy, down, throttled] = await Promise.all([newTenant(200), newTenant(503), newTenant(200)]);
-    const recover = world.stack.dynamodb.throttle({ partitionKey: (value) => value.includes(throttled.tenant) });
+    const recover = harness.stack.dynamodb.throttle({ partitionKey: (value) => value.includes(throttled.tenant) });
     // Only once, because the SDK waits in real time before it repeats a throttled call.
     await throttled.send();
     const pollStatuses: number[] = [];
-    await pass(4, async () => {
+    await advanceMinutes(4, async () => {
       const [response] = await Promise.all([throttled.poll(), healthy.send(), down.send()]);
       pollStatuses.push(response.status);
     });
     expect(pollStatuses).toEqual([503, 503, 503, 503]);
     expect(throttled.sink.received).toEqual([]);
     recover();
-    await pass(56, async (seconds) => {
+    await advanceMinutes(56, async (seconds) => {
       if (seconds % 240 === 0) await Promise.all([healthy.send(), down.send()]);
     });
     expect(healthy.sink.received).toHaveLength(4 + 56 / 4);
@@ -63,30 +63,30 @@ describe('a healthy service', () => {
     expect(fired()).toEqual([]);
   }, 120_000);
 
-  it('fires no alarm when DynamoDB fails once for a retry after ten minutes', async () => {
+  it('fires no alarm when DynamoDB fails once during a retry that is ten minutes old', async () => {
     const tenant = await newTenant(503);
     await tenant.send();
-    await pass(9);
+    await advanceMinutes(9);
     const attempts = tenant.sink.received.length;
     let isReturned = false;
     const denied = { status: 400, type: 'AccessDeniedException', message: 'Denied' };
-    const recover = world.injectFault(denied, ({ caller, service, action }) => {
+    const recover = harness.injectFault(denied, ({ caller, service, action }) => {
       const isSender = caller === 'local-Delivery-send-webhook';
       isReturned ||= isSender && action === 'ChangeMessageVisibility';
       return isSender && service === 'dynamodb' && !isReturned;
     });
-    for (let minutes = 0; tenant.sink.received.length === attempts && minutes < 20; minutes++) await pass(1);
+    for (let minutes = 0; tenant.sink.received.length === attempts && minutes < 20; minutes++) await advanceMinutes(1);
     recover();
     expect(isReturned).toBe(true);
     expect(tenant.sink.received).toHaveLength(attempts + 1);
     expect(fired()).toEqual([]);
   });
 
-  it('fires no alarm in a burst of ten times as many events', async () => {
+  it('fires no alarm in a burst of ten times the usual number of events', async () => {
     const tenant = await newTenant(200);
-    await pass(5, () => tenant.send(5));
-    await pass(3, () => tenant.send(50));
-    await pass(5, () => tenant.send(5));
+    await advanceMinutes(5, () => tenant.send(5));
+    await advanceMinutes(3, () => tenant.send(50));
+    await advanceMinutes(5, () => tenant.send(5));
     expect(tenant.sink.received).toHaveLength(5 * 5 + 50 * 3 + 5 * 5);
     expect(fired()).toEqual([]);
   });

@@ -21,13 +21,13 @@ const CLEAR_MINUTES = 90;
 /** Traffic continues for this time after the recovery. Alarms that still fire then must clear without traffic. */
 const RECOVERY_TRAFFIC_MINUTES = 10;
 
-/** Successful API requests for each one that fails. */
+/** The successful API requests at each step, besides the request that fails. */
 const SUCCESSFUL_REQUESTS = 10;
 
 /** Daily limits that no drill reaches. */
 const HIGH_LIMITS = { smsPerTenantPerDay: '100000', emailsPerTenantPerDay: '100000', managedPerTenantPerDay: '100000' };
 
-/** The SDK does not retry this error, so drills are fast. */
+/** The SDK retries neither this error nor `FAILED`, so drills are fast. */
 const DENIED = { status: 400, type: 'AccessDeniedException', message: 'Denied' };
 const FAILED = { status: 400, type: 'InternalFailure', message: 'Internal failure' };
 const QUOTA_EXCEEDED = { status: 400, type: 'Throttling', message: 'Daily message quota exceeded.' };
@@ -44,7 +44,7 @@ const recordsDelivered = ({ action, body }: AwsCall) =>
   /^(PutItem|UpdateItem|BatchWriteItem)$/.test(action) && body.includes('"S":"delivered"');
 
 describe('the alarm drill', () => {
-  let world: MonitoredStack;
+  let harness: MonitoredStack;
   let client: Client;
   let sink: Sink;
   let ids: Record<NotificationTypeId, string>;
@@ -52,21 +52,21 @@ describe('the alarm drill', () => {
 
   beforeAll(async () => {
     sink = await startSink((response) => response.writeHead(isSinkUp ? 200 : 500).end());
-    world = await startMonitoredStack(HIGH_LIMITS, { 'record-email-events': 2 });
-    client = await world.newClient();
-    const accounts = createAccountRepository(world.documents, world.table('Accounts'));
+    harness = await startMonitoredStack(HIGH_LIMITS, { 'record-email-events': 2 });
+    client = await harness.newClient();
+    const accounts = createAccountRepository(harness.documents, harness.table('Accounts'));
     await accounts.setTechnicalContacts(client.tenant, ['contact@example.com']);
     const details = { ...validDetails, webhook: { url: sink.url } };
     const created = notificationTypeIds.map(
       async (type) => [type, await client.create({ label: type, type, details: details[type] })] as const,
     );
     ids = idsByType(await Promise.all(created));
-    await world.pass(2, traffic());
-    expect(world.watch.firing).toEqual([]);
+    await harness.advanceMinutes(2, traffic());
+    expect(harness.watch.firing).toEqual([]);
   });
   afterAll(async () => {
     sink.close();
-    await world.stack.stop();
+    await harness.stack.stop();
   });
 
   /** Sends an alarm event, an email event and an API request at each step. */
@@ -81,17 +81,17 @@ describe('the alarm drill', () => {
     async (seconds) => {
       if (seconds % everySeconds !== 0) return;
       const event = newEvent(types);
-      await world.sendEvents([event]);
+      await harness.sendEvents([event]);
       await sendBounce(event);
       await client.get(`/notifications/${ids.webhook}`);
     };
 
   const newEvent = (types: readonly NotificationTypeId[]) => {
-    const timeMs = Math.floor(world.now());
+    const timeMs = Math.floor(harness.now());
     return newAlarmEvent(
       client.tenant,
       types.map((type) => ids[type]),
-      { alarm: `al${timeMs}`, timeMs: timeMs },
+      { alarm: `al${timeMs}`, timeMs },
     );
   };
 
@@ -100,8 +100,8 @@ describe('the alarm drill', () => {
     const tags = Object.entries(emailTags(event, ids.email)).map(([name, value]) => [name, [value]]);
     const mail = { messageId: 'email-1', tags: Object.fromEntries(tags) };
     const MessageBody = JSON.stringify({ source: 'aws.ses', detail: { eventType: 'Bounce', mail } });
-    const QueueUrl = world.stack.queues.get('EmailEvents-Queue')?.settings.url;
-    await world.sqs.send(new SendMessageCommand({ QueueUrl, MessageBody }));
+    const QueueUrl = harness.stack.queues.get('EmailEvents-Queue')?.settings.url;
+    await harness.sqs.send(new SendMessageCommand({ QueueUrl, MessageBody }));
   };
 
   /**
@@ -116,10 +116,10 @@ describe('the alarm drill', () => {
     requests: Traffic = traffic(),
     stepMs?: number,
   ): Promise<string> => {
-    const { watch } = world;
+    const { watch } = harness;
     expect(watch.firing).toEqual([]);
-    const startMs = world.now();
-    const minutesSince = (sinceMs: number) => Math.round((world.now() - sinceMs) / MINUTE_MS);
+    const startMs = harness.now();
+    const minutesSince = (sinceMs: number) => Math.round((harness.now() - sinceMs) / MINUTE_MS);
     const before = watch.transitions.length;
     const fired = () => watch.transitions.slice(before).filter(({ state }) => state === 'ALARM');
     const firedNames = () =>
@@ -128,12 +128,16 @@ describe('the alarm drill', () => {
         .toSorted();
     const recoveries = outage();
     while (fired().length < alarms.length && minutesSince(startMs) < FIRE_MINUTES)
-      await world.pass(1, requests, stepMs);
+      await harness.advanceMinutes(1, requests, stepMs);
     expect(firedNames()).toEqual(alarms.toSorted());
     for (const recover of recoveries.toReversed()) await recover();
-    const recoveredMs = world.now();
+    const recoveredMs = harness.now();
     while (watch.firing.length > 0 && minutesSince(recoveredMs) < CLEAR_MINUTES) {
-      await world.pass(1, minutesSince(recoveredMs) < RECOVERY_TRAFFIC_MINUTES ? requests : undefined, MINUTE_MS);
+      await harness.advanceMinutes(
+        1,
+        minutesSince(recoveredMs) < RECOVERY_TRAFFIC_MINUTES ? requests : undefined,
+        MINUTE_MS,
+      );
     }
     expect(watch.firing).toEqual([]);
     expect(firedNames()).toEqual(alarms.toSorted());
@@ -154,9 +158,9 @@ describe('the alarm drill', () => {
         'ApiErrors',
       ],
       () => [
-        world.injectFault(DENIED, from('Delivery-send-webhook', 'dynamodb')),
-        world.injectFault(DENIED, from('EmailEvents-record-email-events', 'dynamodb')),
-        world.injectFault(DENIED, from('Api-get-notification', 'dynamodb')),
+        harness.injectFault(DENIED, from('Delivery-send-webhook', 'dynamodb')),
+        harness.injectFault(DENIED, from('EmailEvents-record-email-events', 'dynamodb')),
+        harness.injectFault(DENIED, from('Api-get-notification', 'dynamodb')),
       ],
       async (seconds) => {
         const lists = Array.from({ length: SUCCESSFUL_REQUESTS }, () => client.get('/notifications'));
@@ -173,12 +177,12 @@ describe('the alarm drill', () => {
     const isLastWrite = (call: AwsCall) => {
       if (!from('Delivery-send-sms', 'dynamodb')(call) || !recordsDelivered(call)) return false;
       // The sender repeats the write until its time runs out. This spends the time without waiting.
-      world.stack.lambda.reduceRemainingTime('Delivery-send-sms', 6_000);
+      harness.stack.lambda.reduceRemainingTime('Delivery-send-sms', 6_000);
       return true;
     };
     const summary = await drill(
       ['InternalErrors-send-sms'],
-      () => [world.injectFault(DENIED, isLastWrite)],
+      () => [harness.injectFault(DENIED, isLastWrite)],
       traffic({ types: ['sms'] }),
     );
     await annotate(summary);
@@ -187,7 +191,7 @@ describe('the alarm drill', () => {
   it('fires the alarms of dispatch when DynamoDB fails', async ({ annotate }) => {
     const summary = await drill(
       ['InternalErrors-dispatch-alarm-events', 'MessagesAging-dispatch-alarm-events'],
-      () => [world.injectFault(DENIED, from('Delivery-dispatch-alarm-events', 'dynamodb'))],
+      () => [harness.injectFault(DENIED, from('Delivery-dispatch-alarm-events', 'dynamodb'))],
       traffic({ types: ['webhook'] }),
     );
     await annotate(summary);
@@ -196,29 +200,29 @@ describe('the alarm drill', () => {
   it('fires the alarm of dispatch when SQS fails', async ({ annotate }) => {
     const summary = await drill(
       ['InternalErrors-dispatch-alarm-events'],
-      () => [world.injectFault(DENIED, sendsFrom('Delivery-dispatch-alarm-events'))],
+      () => [harness.injectFault(DENIED, sendsFrom('Delivery-dispatch-alarm-events'))],
       traffic({ types: ['webhook'] }),
     );
     await annotate(summary);
   });
 
-  it('fires the alarms of senders when SQS, SES or SNS fails, and a separate alarm for the daily SES quota', async ({
+  it('fires the alarms of senders when SQS, SES or SNS fails, and a separate alarm when the daily SES quota is exceeded', async ({
     annotate,
   }) => {
     const summary = await drill(
       ['InternalErrors-send-webhook', 'SendingFailures-email', 'SendingFailures-sms', 'AwsQuotaExceeded'],
       () => {
-        // The destination of the webhook fails, and the sender cannot queue retries.
+        // The webhook destination fails, and the sender cannot send retries to SQS.
         isSinkUp = false;
         const recoverSink = () => {
           isSinkUp = true;
         };
         return [
           recoverSink,
-          world.injectFault(DENIED, sendsFrom('Delivery-send-webhook')),
-          world.injectFault(FAILED, from('Delivery-send-email', 'ses')),
-          world.injectFault(FAILED, from('Delivery-send-sms', 'sns')),
-          world.injectFault(QUOTA_EXCEEDED, from('Delivery-send-technicalContactsEmail', 'ses')),
+          harness.injectFault(DENIED, sendsFrom('Delivery-send-webhook')),
+          harness.injectFault(FAILED, from('Delivery-send-email', 'ses')),
+          harness.injectFault(FAILED, from('Delivery-send-sms', 'sns')),
+          harness.injectFault(QUOTA_EXCEEDED, from('Delivery-send-technicalContactsEmail', 'ses')),
         ];
       },
       traffic({ types: ['webhook', 'email', 'sms', 'technicalContactsEmail'] }),
@@ -232,26 +236,26 @@ describe('the alarm drill', () => {
     const contactsEvent = newEvent(['technicalContactsEmail', 'managed']);
     const tenantEvents = await Promise.all(
       Array.from({ length: 4 }, async () => {
-        const { tenant, create } = await world.newClient();
+        const { tenant, create } = await harness.newClient();
         const id = await create({ label: 'feed', type: 'atomfeed', details: validDetails.atomfeed });
-        return newAlarmEvent(tenant, [id], { timeMs: Math.floor(world.now()) });
+        return newAlarmEvent(tenant, [id], { timeMs: Math.floor(harness.now()) });
       }),
     );
     let isSent = false;
     const summary = await drill(
       ['InternalErrors-send-atomfeed', 'SendingFailures-technicalContactsEmail', 'SendingFailures-managed'],
       () => [
-        world.stack.dynamodb.throttle({
+        harness.stack.dynamodb.throttle({
           caller: 'Delivery-send-atomfeed',
           operation: 'write',
           partitionKey: () => true,
         }),
-        world.injectFault(THROTTLED, from('Delivery-send-technicalContactsEmail', 'ses')),
-        world.injectFault(THROTTLED, from('Delivery-send-managed', 'sns')),
+        harness.injectFault(THROTTLED, from('Delivery-send-technicalContactsEmail', 'ses')),
+        harness.injectFault(THROTTLED, from('Delivery-send-managed', 'sns')),
       ],
       // Sent once and retried once a minute, because the SDK waits in real time before it repeats a throttled call.
       async () => {
-        if (!isSent) await world.sendEvents([contactsEvent, ...tenantEvents]);
+        if (!isSent) await harness.sendEvents([contactsEvent, ...tenantEvents]);
         isSent = true;
       },
       MINUTE_MS,
@@ -265,7 +269,7 @@ describe('the alarm drill', () => {
     const events = traffic({ types: ['webhook'] });
     const summary = await drill(
       ['Throttles-send-webhook', 'QueueAge-webhook', 'ApiErrors'],
-      () => [world.stack.lambda.throttle('Delivery-send-webhook')],
+      () => [harness.stack.lambda.throttle('Delivery-send-webhook')],
       async (seconds) => {
         await events(seconds);
         await client.post(`/notifications/${ids.webhook}/test`);
@@ -279,50 +283,52 @@ describe('the alarm drill', () => {
   }) => {
     const crash = (call: AwsCall) => {
       if (call.caller !== 'local-Delivery-send-atomfeed') return false;
-      return world.stack.lambda.killOne('Delivery-send-atomfeed');
+      return harness.stack.lambda.killOne('Delivery-send-atomfeed');
     };
     const hang = () => {
-      const before = world.stack.endpoint.fault;
-      world.stack.endpoint.fault = (call) =>
+      const before = harness.stack.endpoint.fault;
+      harness.stack.endpoint.fault = (call) =>
         from('EmailEvents-record-email-events', 'dynamodb')(call)
           ? { response: 'late', delayMs: Number.POSITIVE_INFINITY }
           : before(call);
       return () => {
-        world.stack.endpoint.fault = before;
+        harness.stack.endpoint.fault = before;
       };
     };
-    const purge = (name: string) => world.stack.queues.get(name)?.purge();
+    const purge = (name: string) => harness.stack.queues.get(name)?.purge();
     const event = newEvent(['atomfeed']);
     let isSent = false;
     const summary = await drill(
       ['Errors-send-atomfeed', 'Errors-record-email-events'],
       // An operator deletes the messages.
       () => [
-        world.injectFault(DENIED, crash),
+        harness.injectFault(DENIED, crash),
         hang(),
         () => purge('Delivery-atomfeed'),
         () => purge('EmailEvents-Queue'),
       ],
       async () => {
-        if (!isSent) await Promise.all([world.sendEvents([event]), sendBounce(event)]);
+        if (!isSent) await Promise.all([harness.sendEvents([event]), sendBounce(event)]);
         isSent = true;
       },
     );
     await annotate(summary);
   });
 
-  it('fires an alarm when SQS moves a message to the Crashed queue, which clears after a redrive', async ({
+  it('fires an alarm when SQS moves a message to the crashed queue, which clears after a redrive', async ({
     annotate,
   }) => {
-    const queue = world.stack.queues.get('Delivery-webhook');
+    const queue = harness.stack.queues.get('Delivery-webhook');
     if (!queue) throw new Error('There is no queue of webhooks.');
-    const recover = world.stack.lambda.throttle('Delivery-send-webhook');
-    await world.sendEvents([newEvent(['webhook'])]);
+    const recover = harness.stack.lambda.throttle('Delivery-send-webhook');
+    await harness.sendEvents([newEvent(['webhook'])]);
     const [message] = await until(() => queue.counts.inFlight === 1 && queue.messages);
     if (message) message.receiveCount = 100;
     recover();
     const redrive = () =>
-      world.sqs.send(new StartMessageMoveTaskCommand({ SourceArn: 'arn:aws:sqs:us-east-1:000000000000:CrashedQueue' }));
+      harness.sqs.send(
+        new StartMessageMoveTaskCommand({ SourceArn: 'arn:aws:sqs:us-east-1:000000000000:CrashedQueue' }),
+      );
     const summary = await drill(
       ['CrashedMessages'],
       () => [redrive],

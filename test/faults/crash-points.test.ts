@@ -149,26 +149,23 @@ describe('a sender that crashes', () => {
     },
   ];
 
-  it.each(dispatchCases)(
-    'delivers an event once to each notification if the dispatch crashes $name',
-    async ({ point }) => {
-      const sink = await openSink();
-      const address = `crash-${point.when}-${point.action.toLowerCase()}@example.com`;
-      const ids = [
-        await client.create({ ...webhook, details: { url: sink.url } }),
-        await client.create({ label: 'e', type: 'email', details: { address } }),
-      ];
-      const crash = harness.crashOnce(point);
-      await harness.sendEvents([newAlarmEvent(client.tenant, ids)]);
-      await crash;
-      await harness.stack.advance(RECOVERY_MS);
-      for (const id of ids) await harness.advanceUntil(harness.delivery(client.tenant, id, 'delivered'));
-      await harness.drainQueue('Delivery-AlarmEvents');
-      await harness.drainQueue('Delivery-webhook');
-      await harness.drainQueue('Delivery-email');
-      expect(sink.received).toHaveLength(1);
-      const emails = (await harness.inbox()).filter((sent) => sent.kind === 'email' && sent.to.includes(address));
-      expect(emails).toHaveLength(1);
-    },
-  );
+  it.each(dispatchCases)('delivers an event once to each notification if dispatch crashes $name', async ({ point }) => {
+    const sink = await openSink();
+    const address = `crash-${point.when}-${point.action.toLowerCase()}@example.com`;
+    const ids = [
+      await client.create({ ...webhook, details: { url: sink.url } }),
+      await client.create({ label: 'e', type: 'email', details: { address } }),
+    ];
+    const crash = harness.crashOnce(point);
+    await harness.sendEvents([newAlarmEvent(client.tenant, ids)]);
+    await crash;
+    await harness.stack.advance(RECOVERY_MS);
+    for (const id of ids) await harness.advanceUntil(harness.delivery(client.tenant, id, 'delivered'));
+    await harness.drainQueue('Delivery-AlarmEvents');
+    await harness.drainQueue('Delivery-webhook');
+    await harness.drainQueue('Delivery-email');
+    expect(sink.received).toHaveLength(1);
+    const emails = (await harness.inbox()).filter((sent) => sent.kind === 'email' && sent.to.includes(address));
+    expect(emails).toHaveLength(1);
+  });
 });

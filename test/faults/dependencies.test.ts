@@ -9,8 +9,8 @@ import { throttled, useFaultyStack } from './support.ts';
 const harness = await useFaultyStack();
 const client = await harness.newClient();
 
-describe('a dependency that fails', () => {
-  it('causes 503 with Retry-After for every operation if DynamoDB throttles or fails, also during authentication', async () => {
+describe('when a dependency fails, the service', () => {
+  it('returns 503 with Retry-After for every operation if DynamoDB throttles or fails, also during authentication', async () => {
     const id = await client.create(webhook);
     const failures = [throttled, { status: 500, type: 'InternalServerError', message: 'secret text' }];
     for (const fault of failures) {
@@ -35,7 +35,7 @@ describe('a dependency that fails', () => {
     expect((await client.get(`/notifications/${id}`)).body).toEqual({ id, ...webhook });
   });
 
-  it('causes 503 for a test if the sender cannot be invoked', async () => {
+  it('returns 503 for a test if the sender cannot be invoked', async () => {
     const recover = harness.injectFault(
       { status: 500, type: 'ServiceException', message: '' },
       ({ service }) => service === 'lambda',
@@ -63,7 +63,7 @@ describe('a dependency that fails', () => {
     expect(sink.received).toHaveLength(1);
   });
 
-  it('delays an alert while DynamoDB throttles the dispatch', async () => {
+  it('delays an alert while DynamoDB throttles dispatch', async () => {
     const sink = await openSink();
     const id = await client.create({ ...webhook, details: { url: sink.url } });
     let refusals = 0;
@@ -77,7 +77,7 @@ describe('a dependency that fails', () => {
     expect(refusals).toBeGreaterThan(3);
   });
 
-  it('neither loses nor repeats deliveries if SQS rejects a part of a batch', async () => {
+  it('neither loses nor repeats deliveries if SQS rejects part of a batch', async () => {
     const sink = await openSink();
     const ids = await Promise.all(
       Array.from({ length: 6 }, () => client.create({ ...webhook, details: { url: sink.url } })),

@@ -7,7 +7,7 @@ import { useFaultyStack } from './support.ts';
 const harness = await useFaultyStack();
 
 describe('the log of a failed delivery', () => {
-  it('has the error code of the connection', async () => {
+  it('contains the error code of the connection', async () => {
     const client = await harness.newClient();
     const url = `http://127.0.0.1:${await closedPort()}`;
     const id = await client.create({ label: 'w', type: 'webhook', details: { url } });

@@ -57,11 +57,11 @@ export const startMonitoredStack = async (settings: Record<string, string> = {},
     onInvocation: (report) => cloudWatch?.invocation(report),
     onRequest: (report) => cloudWatch?.request(report),
   };
-  const world = await startFaultyStack({ retryDelayScale: '1', ...settings }, options);
-  stack = world.stack;
+  const harness = await startFaultyStack({ retryDelayScale: '1', ...settings }, options);
+  stack = harness.stack;
   if (!cloudWatch) throw new Error('The stack did not synthesize its template.');
   const watch: CloudWatch = cloudWatch;
-  const { queues, lambda } = world.stack;
+  const { queues, lambda } = harness.stack;
 
   const isIdle = () =>
     lambda.busy() === 0 &&
@@ -78,11 +78,15 @@ export const startMonitoredStack = async (settings: Record<string, string> = {},
   let evaluatedMinute = Math.floor(now() / MINUTE_MS);
 
   /** Advances the clock with traffic at each step. Evaluates the alarms at the end of each minute. */
-  const pass = async (minutes: number, traffic: Traffic = () => undefined, stepMs = STEP_MS): Promise<void> => {
+  const advanceMinutes = async (
+    minutes: number,
+    traffic: Traffic = () => undefined,
+    stepMs = STEP_MS,
+  ): Promise<void> => {
     for (let passedMs = 0; passedMs < minutes * MINUTE_MS; passedMs += stepMs) {
       await traffic(passedMs / 1000);
       await idle();
-      await world.stack.advance(stepMs);
+      await harness.stack.advance(stepMs);
       await idle();
       const minute = Math.floor(now() / MINUTE_MS);
       if (minute > evaluatedMinute) watch.endMinute(queues.values());
@@ -91,7 +95,7 @@ export const startMonitoredStack = async (settings: Record<string, string> = {},
     }
   };
 
-  return { ...world, watch, pass, now };
+  return { ...harness, watch, advanceMinutes, now };
 };
 
 /** The local stack of alarm drills. */

@@ -110,7 +110,7 @@ describe('the retry queue', () => {
     expect(sink.received).toHaveLength(2);
   });
 
-  it('moves a message to the Crashed queue after 100 receives', async () => {
+  it('moves a message to the crashed queue after 100 receives', async () => {
     const sink = await openSink((response) => response.writeHead(500).end());
     const id = await client.create({ ...webhook, details: { url: sink.url } });
     await harness.sendEvents([newAlarmEvent(client.tenant, [id])]);

@@ -24,7 +24,7 @@ describe('a round of attempts', () => {
     queue(`Delivery-${type}-DeadLetters`)
       .messages.map(({ body }) => body)
       .filter((body) => body.includes(part));
-  /** Sets the receive count of a message to 100. Resolves when SQS has moved it to the Crashed queue. */
+  /** Sets the receive count of a message to 100, and waits until SQS has moved it to the crashed queue. */
   const moveToCrashedQueue = async (name: string, part: string): Promise<void> => {
     await harness.advanceUntil(
       until(async () => {
@@ -79,7 +79,7 @@ describe('a round of attempts', () => {
     expect(sink.received).toHaveLength(3);
   });
 
-  it('does not start before the first attempt: a message that was in the Crashed queue for a day is delivered', async () => {
+  it('does not start before the first attempt: a message that was in the crashed queue for a day is delivered', async () => {
     const sink = await openSink();
     const id = await webhookAt(sink.url);
     const recover = harness.injectFault(
@@ -97,7 +97,7 @@ describe('a round of attempts', () => {
     expect(sink.received).toHaveLength(1);
   });
 
-  it('restarts if a retry message was in the Crashed queue until the round expired', async () => {
+  it('restarts if a retry message was in the crashed queue until the round expired', async () => {
     const sink = await openSink((response, _request, index) => response.writeHead(index === 0 ? 500 : 200).end());
     const id = await webhookAt(sink.url);
     await harness.sendEvents([newAlarmEvent(client.tenant, [id])]);
@@ -144,7 +144,7 @@ describe('a round of attempts', () => {
     expect(deadLetter.attributes).toMatchObject({ reason: 'expired', cause: 'destination' });
   });
 
-  it('is made for one dead-letter notice per tenant and day', async () => {
+  it('starts for at most one dead-letter notice per notification per day', async () => {
     const owner = await harness.newClient();
     await createAccountRepository(harness.documents, harness.table('Accounts')).setTechnicalContacts(owner.tenant, [
       'gone@example.com',
@@ -204,7 +204,7 @@ describe('a round of attempts', () => {
     expect(sink.received).toHaveLength(1);
   });
 
-  it('starts with a message that has the other notifications of the event, but neither its plan nor a destination', async () => {
+  it('starts with a message that contains the IDs of the other notifications of the event, but neither its plan nor a destination', async () => {
     const sink = await openSink();
     const ids = await Promise.all([webhookAt(sink.url), webhookAt(sink.url), webhookAt(sink.url)]);
     const requests: string[] = [];

@@ -14,7 +14,7 @@ describe('a tenant is unaffected by another tenant', () => {
   const createWebhook = (client: Client, sink: Sink, details = {}) =>
     client.create({ ...webhook, details: { url: sink.url, ...details } });
 
-  /** Returns events of both tenants, which the dispatch receives in one batch. */
+  /** Returns events of both tenants, which dispatch receives in one batch. */
   const mixedEvents = (affectedIds: string[], unaffectedId: string) =>
     Array.from({ length: 5 }, () => [
       newAlarmEvent(affected.tenant, affectedIds),

@@ -19,12 +19,12 @@ const file = (name: string, content: unknown): string => {
   return path;
 };
 
-/** The alarms of an account with two stacks, Ours and Ours-Staging: one name is a prefix of the other. */
+/** The alarms of an account with two stacks, Prod and Prod-Staging: one name is a prefix of the other. */
 const alarms = [
-  { AlarmName: 'Ours-First', StateValue: 'ALARM', StateUpdatedTimestamp: 1_800_000_000 },
-  ...Array.from({ length: 120 }, (_, index) => ({ AlarmName: `Ours-Ok${index}`, StateValue: 'OK' })),
-  { AlarmName: 'Ours-Last', StateValue: 'ALARM', StateUpdatedTimestamp: 1_800_000_000 },
-  { AlarmName: 'Ours-Staging-First', StateValue: 'ALARM' },
+  { AlarmName: 'Prod-First', StateValue: 'ALARM', StateUpdatedTimestamp: 1_800_000_000 },
+  ...Array.from({ length: 120 }, (_, index) => ({ AlarmName: `Prod-Ok${index}`, StateValue: 'OK' })),
+  { AlarmName: 'Prod-Last', StateValue: 'ALARM', StateUpdatedTimestamp: 1_800_000_000 },
+  { AlarmName: 'Prod-Staging-First', StateValue: 'ALARM' },
 ];
 /** CloudWatch accepts 100 names, and returns up to 100 alarms per page, 50 by default. */
 const alarmRequest = z.object({
@@ -81,7 +81,7 @@ const responses: Record<string, (body: string) => unknown> = {
   GetMetricData: (body) => ({
     MetricDataResults: metricRequest.parse(JSON.parse(body)).MetricDataQueries.map(({ Id, MetricStat }) => {
       const metric = JSON.stringify(MetricStat);
-      const isDelivered = metric.includes('"delivered"') && metric.includes('"Ours"') && metric.includes('"sms"');
+      const isDelivered = metric.includes('"delivered"') && metric.includes('"Prod"') && metric.includes('"sms"');
       const isAge = metric.includes('ApproximateAgeOfOldestMessage') && metric.includes('"email"');
       return { Id, Values: isDelivered ? [1, 1] : isAge ? [42] : [] };
     }),
@@ -92,7 +92,7 @@ const responses: Record<string, (body: string) => unknown> = {
       : { ApproximateNumberOfMessages: '7' },
   }),
 };
-/** AWS with the stack Ours, which made two deliveries in the last hour. */
+/** A stub of AWS with one deployed stack, Prod. Its metrics count two deliveries in the last hour. */
 const server = createServer(async (request, response) => {
   const body = await text(request);
   regions.push(/Credential=[^/]*\/[^/]*\/([^/]*)/.exec(request.headers.authorization ?? '')?.[1] ?? '');
@@ -106,7 +106,7 @@ const server = createServer(async (request, response) => {
   const form = new URLSearchParams(body);
   if (form.get('Action') === 'ListStackResources') {
     const names = alarms.map(({ AlarmName }) => AlarmName).filter((name) => name.split('-').length === 2);
-    const members = [...names.map((name) => ['AWS::CloudWatch::Alarm', name]), ['AWS::SQS::Queue', 'Ours-Queue']]
+    const members = [...names.map((name) => ['AWS::CloudWatch::Alarm', name]), ['AWS::SQS::Queue', 'Prod-Queue']]
       .map(
         ([type, name]) =>
           `<member><ResourceType>${type}</ResourceType><PhysicalResourceId>${name}</PhysicalResourceId></member>`,
@@ -119,14 +119,14 @@ const server = createServer(async (request, response) => {
   const values = Object.entries(outputs)
     .map(([key, value]) => `<member><OutputKey>${key}</OutputKey><OutputValue>${value}</OutputValue></member>`)
     .join('');
-  if (form.get('StackName') !== 'Ours') {
+  if (form.get('StackName') !== 'Prod') {
     response.statusCode = 400;
     return response.end(
       '<ErrorResponse><Error><Code>ValidationError</Code><Message>Stack with id Other does not exist</Message></Error></ErrorResponse>',
     );
   }
   return response.end(
-    `<DescribeStacksResponse><DescribeStacksResult><Stacks><member><StackName>Ours</StackName><CreationTime>2026-01-01T00:00:00Z</CreationTime><StackStatus>CREATE_COMPLETE</StackStatus><Outputs>${values}</Outputs></member></Stacks></DescribeStacksResult></DescribeStacksResponse>`,
+    `<DescribeStacksResponse><DescribeStacksResult><Stacks><member><StackName>Prod</StackName><CreationTime>2026-01-01T00:00:00Z</CreationTime><StackStatus>CREATE_COMPLETE</StackStatus><Outputs>${values}</Outputs></member></Stacks></DescribeStacksResult></DescribeStacksResponse>`,
   );
 });
 const aws = origin(await listen(server));
@@ -142,7 +142,7 @@ const queue = (name: string) => ({
   deadLetters: `${aws}/1/${name}-dead`,
   ...(name !== 'alarm-events' && { retries: `${aws}/1/${name}-retries` }),
 });
-/** The outputs of the stack Ours. */
+/** The outputs of the stack Prod. */
 const outputs = {
   AlarmEventsQueueArn: 'arn:aws:sqs:eu-west-1:000000000000:events',
   NotificationsTable: 'notifications',
@@ -210,7 +210,7 @@ describe('the command line', () => {
   });
 });
 
-describe('the stack that a command works on', () => {
+describe('the stack that a command operates on', () => {
   const local = (pid: number, port: number) => announce({ pid, port, endpoint: 'http://127.0.0.1:1', outputs });
 
   it('is the deployed stack if no local stack runs', async () => {
@@ -222,27 +222,20 @@ describe('the stack that a command works on', () => {
 
   it('is found by name, with alarms and deliveries from CloudWatch', async () => {
     regions.length = 0;
-    const { code, out, err } = await ops('status --stack Ours', { env });
+    const { code, out, err } = await ops('status --stack Prod', { env });
     expect([code, err]).toEqual([0, '']);
-    expect(out).toMatch(/^stack Ours\n/);
+    expect(out).toMatch(/^stack Prod\n/);
     expect(out).toMatch(/\nalarm-events +7 +0 +0 +– +7\n/);
-    // Includes the retries: two visible, five delayed.
+    // Includes the retry queue: two visible, five delayed.
     expect(out).toMatch(/\nemail +9 +0 +5 +42 s +7\n/);
-    // These have no dead-letter queue.
+    // These have no dead-letter queue of their own.
     expect(out).toMatch(/\nemail-events +7 +0 +0 +– +–\ncrashed +7 +0 +0 +– +–\n/);
     expect(out).toMatch(
-      /\nOurs-First +ALARM +2027-01-15T08:00:00Z\nOurs-Last +ALARM +2027-01-15T08:00:00Z\n120 alarms OK\n/,
+      /\nProd-First +ALARM +2027-01-15T08:00:00Z\nProd-Last +ALARM +2027-01-15T08:00:00Z\n120 alarms OK\n/,
     );
     expect(out).not.toContain('Staging');
     expect(out).toMatch(/\ntype +delivered\nsms +2\n$/);
     expect(new Set(regions)).toEqual(new Set(['eu-central-1', 'eu-west-1']));
-  });
-
-  it('lists crashed messages with the queues from which SQS moved them', async () => {
-    const { code, out, err } = await ops('dead-letters list crashed --stack Ours', { env });
-    expect([code, err]).toEqual([0, '']);
-    expect(out).toMatch(/^crashed: 7 dead letters, 1 shown \(received too often ×1\)\n/);
-    expect(out).toMatch(/\ntime .* event +source\n2027-01-15T08:00:00Z +crashed +.* acme +ntA +ev1 +sms retries\n$/);
   });
 
   it('is not found by an unknown name', async () => {
@@ -251,22 +244,22 @@ describe('the stack that a command works on', () => {
   });
 
   it('is found in an outputs file, by name if it contains several stacks', async () => {
-    const path = file('outputs.json', { Other: {}, Ours: outputs });
-    const { code, out } = await ops(`status --json --outputs ${path} --stack Ours`, { env });
+    const path = file('outputs.json', { Other: {}, Prod: outputs });
+    const { code, out } = await ops(`status --json --outputs ${path} --stack Prod`, { env });
     expect(code).toBe(0);
-    expect(JSON.parse(out)).toMatchObject({ stack: 'stack Ours', queues: expect.arrayContaining([]) });
+    expect(JSON.parse(out)).toMatchObject({ stack: 'stack Prod', queues: expect.arrayContaining([]) });
     const unnamed = await ops(`status --outputs ${path}`, { env });
     expect(unnamed).toMatchObject({
       code: 1,
-      err: expect.stringMatching(/does not contain stack .*, only Other, Ours\.\n$/),
+      err: expect.stringMatching(/does not contain stack .*, only Other, Prod\.\n$/),
     });
   });
 
   it.each([
-    [{ Ours: {} }, /^The outputs of stack Ours lack AlarmEventsQueueArn, .*QueueUrls: deploy this version/],
-    [{ Ours: { ...outputs, QueueUrls: '{"sms":' } }, /^The outputs of stack Ours lack QueueUrls: deploy this version/],
+    [{ Prod: {} }, /^The outputs of stack Prod lack AlarmEventsQueueArn, .*QueueUrls: deploy this version/],
+    [{ Prod: { ...outputs, QueueUrls: '{"sms":' } }, /^The outputs of stack Prod lack QueueUrls: deploy this version/],
     [[1], /was not written by `cdk deploy --outputs-file`\.\n$/],
-  ])('is not found in an outputs file with other content', async (content, message) => {
+  ])('is not found in an outputs file without its outputs', async (content, message) => {
     const path = file('wrong.json', content);
     expect(await ops(`status --outputs ${path}`)).toEqual({ code: 1, out: '', err: expect.stringMatching(message) });
   });
@@ -287,17 +280,26 @@ describe('the stack that a command works on', () => {
   });
 });
 
-describe('a change of an account whose result cannot be read', () => {
-  it('fails with the command to run before a repetition', async () => {
-    expect(await ops('account rotate-signing-secret locked --stack Ours', { env })).toEqual({
+describe('dead-letters list', () => {
+  it('lists crashed messages with the queues from which SQS moved them', async () => {
+    const { code, out, err } = await ops('dead-letters list crashed --stack Prod', { env });
+    expect([code, err]).toEqual([0, '']);
+    expect(out).toMatch(/^crashed: 7 dead letters, 1 shown \(received too often ×1\)\n/);
+    expect(out).toMatch(/\ntime .* event +source\n2027-01-15T08:00:00Z +crashed +.* acme +ntA +ev1 +sms retries\n$/);
+  });
+});
+
+describe('a rotation of a signing secret whose result cannot be read', () => {
+  it('fails, and names the command to run before a repetition', async () => {
+    expect(await ops('account rotate-signing-secret locked --stack Prod', { env })).toEqual({
       code: 1,
       out: '',
       err: 'It is unknown whether the account was changed. Run `npm run -s ops -- account show locked --secrets` before you repeat the command.\n',
     });
   });
 
-  it('fails with the command that shows the new secret', async () => {
-    expect(await ops('account rotate-signing-secret acme --stack Ours', { env })).toEqual({
+  it('fails, and names the command that shows the new secret', async () => {
+    expect(await ops('account rotate-signing-secret acme --stack Prod', { env })).toEqual({
       code: 1,
       out: '',
       err: 'The signing secret was replaced, but the account cannot be read. Run `npm run -s ops -- account show acme --secrets` to see the new secret.\n',

@@ -18,7 +18,7 @@ export const newDirectory = () => {
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
 };
 
-/** An environment without the caller's AWS credentials, stacks and colors. */
+/** Returns an environment without the AWS credentials, local stacks and color settings of the test process. */
 const cleanEnvironment = (directory: string) => ({
   PATH: process.env.PATH,
   HOME: directory,

@@ -4,30 +4,30 @@ import { deployedAddresses } from '../deployed/outputs.ts';
 const url = (name: string) => `https://sqs.eu-west-1.amazonaws.com/111111111111/${name}`;
 const outputs = {
   BaseUrl: 'https://api.example.org',
-  AlarmEventsQueueUrl: url('Ours-AlarmEvents'),
+  AlarmEventsQueueUrl: url('Prod-AlarmEvents'),
   TokensTable: 'tokens',
   AccountsTable: 'accounts',
   DeliveriesTable: 'deliveries',
   QueueUrls: JSON.stringify({
-    'alarm-events': { queue: url('Ours-AlarmEvents'), deadLetters: url('Ours-AlarmEv-1') },
-    webhook: { queue: url('Ours-webhook'), retries: url('Ours-webhook-2'), deadLetters: url('Ours-webh-3') },
-    crashed: { queue: url('Ours-Crashed') },
+    'alarm-events': { queue: url('Prod-AlarmEvents'), deadLetters: url('Prod-AlarmEv-1') },
+    webhook: { queue: url('Prod-webhook'), retries: url('Prod-webhook-2'), deadLetters: url('Prod-webh-3') },
+    crashed: { queue: url('Prod-Crashed') },
   }),
 };
 
 describe('the outputs of a deployed stack', () => {
   it('contain the URLs of its queues, regardless of the generated names', () => {
-    const stack = deployedAddresses(JSON.stringify({ Ours: outputs }));
+    const stack = deployedAddresses(JSON.stringify({ Prod: outputs }));
     expect(stack.queues).toEqual(
-      ['Ours-AlarmEvents', 'Ours-AlarmEv-1', 'Ours-webhook', 'Ours-webhook-2', 'Ours-webh-3', 'Ours-Crashed'].map(url),
+      ['Prod-AlarmEvents', 'Prod-AlarmEv-1', 'Prod-webhook', 'Prod-webhook-2', 'Prod-webh-3', 'Prod-Crashed'].map(url),
     );
-    expect(stack.dead_letter_queues).toEqual({ 'alarm-events': url('Ours-AlarmEv-1'), webhook: url('Ours-webh-3') });
+    expect(stack.dead_letter_queues).toEqual({ 'alarm-events': url('Prod-AlarmEv-1'), webhook: url('Prod-webh-3') });
   });
 
   it.each([
     [
       'two stacks',
-      { Ours: outputs, 'Ours-Staging': outputs },
+      { Prod: outputs, 'Prod-Staging': outputs },
       'The file must contain the outputs of one stack, not of 2.',
     ],
     ['no stack', {}, 'The file must contain the outputs of one stack, not of 0.'],

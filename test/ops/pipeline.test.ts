@@ -214,7 +214,7 @@ describe('dead-letters', () => {
     expect(await runJson(deadLetterLists, 'dead-letters list webhook')).toMatchObject([{ count: 0, letters: [] }]);
   });
 
-  it('returns crashed messages to their queues', async () => {
+  it('reports that there are no crashed messages to redrive', async () => {
     expect(await ops('dead-letters redrive crashed')).toEqual({
       code: 0,
       out: 'Moved 0 crashed messages to their queues.\n',

@@ -39,8 +39,8 @@ const result = z.looseObject({});
 const bodiesIn = (queue: typeof webhook) => queue.messages.map(({ body }) => body).toSorted();
 const denied = { status: 403, type: 'AccessDenied', message: 'Not allowed.' };
 
-describe('moving messages from a dead-letter queue without a redrive policy', () => {
-  it('keeps body and message group, and reports progress', async () => {
+describe('moving messages from a queue that is not the target of a redrive policy', () => {
+  it('keeps the body and the message group, and reports progress', async () => {
     for (let number = 0; number < 25; number++) deadLetters.send(message(`"grüße" ${number}`, `tenant-${number % 3}`));
     deadLetters.send(message('without a group'));
     const before = deadLetters.messages.map(({ body, groupId }) => [body, groupId]);
@@ -67,7 +67,7 @@ describe('moving messages from a dead-letter queue without a redrive policy', ()
     expect(await moveMessages(sqs, urls)).toBe(0);
   });
 
-  it('does not move messages again that fail again immediately', async () => {
+  it('moves each message once, even if it fails again immediately', async () => {
     for (let number = 0; number < 12; number++) deadLetters.send(message(String(number)));
     local.endpoint.services.set('sqs', async (call) => {
       const response = await service(call);
@@ -134,7 +134,7 @@ describe('returning crashed messages', () => {
     expect([bodiesIn(webhook), bodiesIn(email), bodiesIn(crashed)]).toEqual([['hook'], ['email'], []]);
   });
 
-  it('reports why it did not complete', async () => {
+  it('fails with the reason if SQS does not complete the move', async () => {
     crashed.send(message('not moved by SQS'));
     await expect(returnToSources(sqs, crashed.settings.arn, () => {})).rejects.toThrow(
       'The move has status FAILED after 0 messages: CouldNotDetermineMessageSource.',

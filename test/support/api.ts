@@ -10,7 +10,7 @@ import type { RunningStack } from './running-stack.ts';
 /** A response of the API. `body` is the parsed JSON, or the text if it is not JSON. */
 export type ReceivedResponse = { status: number; headers: Headers; text: string; body: unknown };
 
-/** A caller of the API with the token of a tenant. */
+/** A client of the API with the token of a tenant. */
 export type Client = {
   tenant: string;
   token: string;
@@ -30,7 +30,7 @@ const parseJsonOrText = (text: string): unknown => {
   }
 };
 
-/** A valid notification. */
+/** A valid notification of type webhook. */
 export const webhook = webhookNotification();
 
 /** Returns a unique tenant ID, so that tests can run concurrently. */
@@ -38,7 +38,7 @@ export const newTenant = (): string => `tenant-${ulid()}`;
 
 /** Connects to the API and the tables of a running stack. */
 export const connectApi = (stack: RunningStack) => {
-  /** Client options for the local AWS; none for AWS. */
+  /** Options of the AWS clients for a local stack. The environment configures them for a deployed stack. */
   const awsOptions =
     stack.aws_endpoint === undefined
       ? {}
@@ -93,7 +93,7 @@ export const connectApi = (stack: RunningStack) => {
     return { status: response.status, headers: response.headers, text, body: parseJsonOrText(text) };
   };
 
-  /** Creates a caller for a new tenant, or for this one. */
+  /** Creates a client for a new tenant, or for the given one. */
   const newClient = async (role: Role = 'admin', tenant: string = newTenant()): Promise<Client> => {
     const token = await tokenFor(tenant, role);
     const post = (path: string, body?: unknown) => call('POST', path, { token, body });

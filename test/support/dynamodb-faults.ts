@@ -169,7 +169,7 @@ const isWrite = (command: string): boolean => /^(Put|Update|Delete|BatchWrite)/.
 export const withKilledWorker = (
   client: DynamoDBDocumentClient,
   number: number,
-  fate: KilledRequest,
+  effect: KilledRequest,
   late: LateRequest[],
 ) => {
   let count = 0;
@@ -178,8 +178,8 @@ export const withKilledWorker = (
       async (args) => {
         count++;
         if (count < number) return next(args);
-        if (count === number && fate === 'applied') await next(args);
-        if (count === number && fate === 'delayed' && isWrite(command)) {
+        if (count === number && effect === 'applied') await next(args);
+        if (count === number && effect === 'delayed' && isWrite(command)) {
           late.push({ command, send: () => next(args).catch(() => undefined) });
         }
         throw new Error('killed');

@@ -26,7 +26,7 @@ export const startDatabase = async () => {
   const port = typeof address === 'object' && address !== null ? address.port : 0;
   const clients: DynamoDBClient[] = [];
 
-  /** Creates a client with the options of the service. */
+  /** Creates a client that omits undefined attributes, as the service does. */
   const connect = (
     options: Pick<DynamoDBClientConfig, 'maxAttempts' | 'retryStrategy'> = {},
   ): DynamoDBDocumentClient => {

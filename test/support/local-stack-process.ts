@@ -43,7 +43,7 @@ export const startLocalStackProcess = async (
   const ownDirectory = mkdtempSync(join(tmpdir(), 'local-stack-'));
   const logFile = join(ownDirectory, 'stderr.log');
   const settingOptions = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
-  // Reading the log from a pipe would use the CPU of the process that measures.
+  // A pipe would cost CPU time in this process, which may be measuring.
   const { file, args, options } = localStackCommand(
     ['--json', '--port', '0', ...settingOptions],
     directory ?? ownDirectory,

@@ -3,7 +3,7 @@ import type { LocalStack } from '../../bin/local/stack.ts';
 /** The addresses of a running stack. */
 export type RunningStack = {
   base_url: string;
-  /** The URL of the local AWS. Undefined for a deployed stack: its clients are configured by the environment. */
+  /** The URL of the local AWS. Undefined for a deployed stack: the environment configures its clients. */
   aws_endpoint?: string;
   alarm_queue_url: string;
   /** The URL of the inbox of a local stack. */
@@ -12,7 +12,7 @@ export type RunningStack = {
   tables: readonly string[];
   /** Queue URLs. */
   queues: readonly string[];
-  /** Dead-letter queue URLs of a deployed stack, by the keys of the output `QueueUrls`. A local stack is searched by queue name. */
+  /** Dead-letter queue URLs of a deployed stack, by key of the output `QueueUrls`. Those of a local stack are found by name. */
   dead_letter_queues?: Readonly<Record<string, string>>;
 };
 

@@ -3,6 +3,7 @@ import http, { type RequestListener } from 'node:http';
 import https from 'node:https';
 import net, { type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
+import { listenOnLoopback } from './listen.ts';
 
 /** A server on loopback that closes when the test finishes. */
 export type TestServer = {
@@ -24,15 +25,12 @@ const serve = async (server: net.Server, scheme: 'http' | 'https'): Promise<Test
     socket.on('error', () => undefined);
     socket.on('close', () => sockets.delete(socket));
   });
-  server.listen(0, LOOPBACK);
-  await once(server, 'listening');
+  const port = await listenOnLoopback(server);
   onTestFinished(async () => {
     for (const socket of sockets) socket.destroy();
     server.close();
     await once(server, 'close');
   });
-  const address = server.address();
-  const port = typeof address === 'object' && address !== null ? address.port : 0;
   return {
     port,
     connectedAddresses,
@@ -61,12 +59,11 @@ export const startTcp = (
 
 /** Returns a loopback port on which nothing listens. */
 export const closedPort = async (): Promise<number> => {
-  const server = net.createServer().listen(0, LOOPBACK);
-  await once(server, 'listening');
-  const address = server.address();
+  const server = net.createServer();
+  const port = await listenOnLoopback(server);
   server.close();
   await once(server, 'close');
-  return typeof address === 'object' && address !== null ? address.port : 0;
+  return port;
 };
 
 /** Returns a listener that responds after it has received the whole request. */

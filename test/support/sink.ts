@@ -1,8 +1,9 @@
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import * as z from 'zod';
+import { listenOnLoopback } from './listen.ts';
 
-/** A request that a sink received, at a time in ms. */
-export type Received = { path: string; headers: IncomingHttpHeaders; body: string; at: number };
+/** A request that a sink received, at a time in ms since the epoch. */
+export type Received = { path: string; headers: IncomingHttpHeaders; body: string; atMs: number };
 
 /** An HTTP destination that records its requests. */
 export type Sink = {
@@ -16,7 +17,7 @@ export type Sink = {
 /** The webhook payload fields that tests read. */
 export const payload = z.looseObject({ event_id: z.string(), details: z.looseObject({ state: z.string() }) });
 
-/** Starts a sink on a free loopback port. In a test, `openSink` of `test-sink.ts` also closes it. */
+/** Starts a sink on a free loopback port. The caller closes it; `openSink` in `test-sink.ts` closes it when the test finishes. */
 export const startSink = async (
   respond: (response: ServerResponse, request: Received, index: number) => void = (response) => response.end('ok'),
 ): Promise<Sink> => {
@@ -27,15 +28,13 @@ export const startSink = async (
     request.on('data', (part: Buffer) => parts.push(part));
     request.on('end', () => {
       const { url: path = '', headers } = request;
-      const receivedRequest = { path, headers, body: Buffer.concat(parts).toString('utf8'), at: Date.now() };
+      const receivedRequest = { path, headers, body: Buffer.concat(parts).toString('utf8'), atMs: Date.now() };
       received.push(receivedRequest);
       respond(response, receivedRequest, received.length - 1);
       for (const check of waiting) check();
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  const port = typeof address === 'object' && address !== null ? address.port : 0;
+  const port = await listenOnLoopback(server);
   return {
     url: `http://127.0.0.1:${port}`,
     received,

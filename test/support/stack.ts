@@ -15,7 +15,7 @@ vi.doMock(import('../../lib/bundles.ts'), async (original) => ({
 }));
 const { notificationsApp, STACK_NAME } = await import('../../lib/app.ts');
 
-/** Calls `use` with a temporary directory for a cloud assembly, and deletes the directory. */
+/** Calls `use` with a temporary directory for a cloud assembly, then deletes it. */
 export const withOutputDirectory = <Result>(use: (outdir: string) => Result): Result => {
   const outdir = mkdtempSync(join(tmpdir(), 'monitoring-notifications-'));
   try {

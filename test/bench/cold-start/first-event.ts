@@ -36,7 +36,7 @@ const bounce = () => {
   };
 };
 
-/** Returns the first event of a function, which it can process completely. */
+/** Returns an event that the function processes completely and without errors. */
 export const firstEvent = (name: FunctionName, destination: string): unknown => {
   const typeIndex = notificationTypeIds.findIndex((type) => senderName(type) === name);
   if (typeIndex >= 0) return batch(deliveryMessage(notificationOf(typeIndex), alarmEvent()));

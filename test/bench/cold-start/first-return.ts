@@ -7,7 +7,7 @@ import { createRequire } from 'node:module';
  */
 
 /** The monotonic time in ns, and the result of the handler. */
-export type FirstReturn = { at: string; result: unknown };
+export type FirstReturn = { atNs: string; result: unknown };
 
 const [bundle = '', eventFile = ''] = process.argv.slice(2);
 const event: unknown = JSON.parse(readFileSync(eventFile, 'utf8'));
@@ -15,6 +15,6 @@ const context = { awsRequestId: 'invocation', functionName: 'function', getRemai
 const { handler }: { handler: (event: unknown, context: object) => Promise<unknown> } = createRequire(bundle)(bundle);
 
 handler(event, context).then((result = null) => {
-  const message: FirstReturn = { at: String(process.hrtime.bigint()), result };
+  const message: FirstReturn = { atNs: String(process.hrtime.bigint()), result };
   process.send?.(message, () => process.exit());
 });

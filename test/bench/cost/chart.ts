@@ -36,7 +36,7 @@ const legend = billParts
   })
   .join('');
 
-/** Draws bills as stacked bars in an SVG. */
+/** Returns an SVG chart with a stacked bar for each bill. */
 export const stackedBars = (bills: readonly Named[]): string => {
   const scale = BAR_WIDTH / Math.max(...bills.map(({ bill }) => total(bill)));
   const [width, height] = [LABEL_WIDTH + BAR_WIDTH + MARGIN, LEGEND_HEIGHT + bills.length * ROW_HEIGHT];

@@ -20,7 +20,7 @@ export type FailedDelivery = { units: Units; messages: number; attempts: number 
 /**
  * Runs the real retry schedule of a local stack by advancing its clock, and meters the calls of the senders.
  *
- * @param perMessage the units of a message that is delivered at once: a failing one has the same duration
+ * @param perMessage the units of a delivered message; a failed attempt is assumed to have the same duration
  */
 export const measureFailedDelivery = async ({
   perMessage,

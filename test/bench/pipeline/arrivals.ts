@@ -1,7 +1,8 @@
 import { createServer } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { listenOnLoopback } from '../../support/listen.ts';
 
-/** A receiver of webhooks in this process, which records their arrival by `performance.now()`. */
+/** A receiver of webhooks in this process. It records their arrival times, in ms of `performance.now()`. */
 export type Arrivals = {
   url: string;
   /** Waits for all of these, and for duplicates. @returns arrival times in ms @throws Error if one is missing or duplicated */
@@ -20,16 +21,15 @@ export const openArrivals = async (nameOf: (body: string) => string): Promise<Ar
     const parts: Buffer[] = [];
     request.on('data', (part: Buffer) => parts.push(part));
     request.on('end', () => {
-      const at = performance.now();
+      const atMs = performance.now();
       response.end('ok');
       const name = nameOf(Buffer.concat(parts).toString('utf8'));
-      arrived.set(name, [...(arrived.get(name) ?? []), at]);
+      arrived.set(name, [...(arrived.get(name) ?? []), atMs]);
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
+  const port = await listenOnLoopback(server);
   return {
-    url: `http://127.0.0.1:${typeof address === 'object' && address ? address.port : 0}`,
+    url: `http://127.0.0.1:${port}`,
     async of(names) {
       const expected = [...names];
       const deadlineMs = performance.now() + TIMEOUT_MS;
@@ -39,9 +39,9 @@ export const openArrivals = async (nameOf: (body: string) => string): Promise<Ar
       await sleep(DUPLICATE_WAIT_MS);
       return new Map(
         expected.map((name) => {
-          const [at = Number.NaN, ...more] = arrived.get(name) ?? [];
+          const [atMs = Number.NaN, ...more] = arrived.get(name) ?? [];
           if (more.length > 0) throw new Error(`${name} arrived ${more.length + 1} times.`);
-          return [name, at];
+          return [name, atMs];
         }),
       );
     },

@@ -12,15 +12,15 @@ export const measureLatency = async (
   { perSecond, seconds }: { perSecond: number; seconds: number },
 ): Promise<Latency> => {
   const startMs = performance.now();
-  const sending: Promise<[name: string, at: number]>[] = [];
+  const sending: Promise<[name: string, sentAtMs: number]>[] = [];
   for (let count = 0; count < perSecond * seconds; count++) {
     const delayMs = startMs + (count * 1_000) / perSecond - performance.now();
     if (delayMs > 0) await sleep(delayMs);
-    const at = performance.now();
-    sending.push(send().then((name) => [name, at]));
+    const sentAtMs = performance.now();
+    sending.push(send().then((name) => [name, sentAtMs]));
   }
   const sent = new Map(await Promise.all(sending));
   const arrived = await arrivals.of(sent.keys());
-  const latenciesMs = [...sent].map(([name, at]) => (arrived.get(name) ?? Number.NaN) - at);
+  const latenciesMs = [...sent].map(([name, sentAtMs]) => (arrived.get(name) ?? Number.NaN) - sentAtMs);
   return { p50: percentile(latenciesMs, 0.5), p99: percentile(latenciesMs, 0.99), max: percentile(latenciesMs, 1) };
 };

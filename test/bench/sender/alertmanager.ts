@@ -1,9 +1,11 @@
 import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { listenOnLoopback } from '../../support/listen.ts';
 import type { ChildServer } from '../support/child.ts';
 
 const COMMAND = 'prometheus-alertmanager';
@@ -24,13 +26,13 @@ receivers:
     webhook_configs: [{ url: '${url}', send_resolved: false }]
 `;
 
-const freePort = (): Promise<number> =>
-  new Promise((resolve) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === 'object' && address ? address.port : 0));
-    });
-  });
+const freePort = async (): Promise<number> => {
+  const server = createServer();
+  const port = await listenOnLoopback(server);
+  server.close();
+  await once(server, 'close');
+  return port;
+};
 
 /** The unit of CPU times in /proc (`getconf CLK_TCK`). */
 const TICKS_PER_SECOND = 100;
@@ -67,7 +69,7 @@ export const startAlertmanager = async (sink: Pick<ChildServer, 'url' | 'counts'
   };
 
   let sequence = 0;
-  /** The webhook contains labels and annotations twice: with this text it also has 2.5 KB. */
+  /** The webhook contains labels and annotations twice: with this text it also has about 2.5 KB. */
   const alert = () => ({
     labels: { alertname: `al${++sequence}`, tenant: 'tenant-1', entity: 'enWeb', severity: 'CRITICAL' },
     annotations: { summary: 'Disk is 97% full', text: 'x'.repeat(900) },
@@ -83,7 +85,7 @@ export const startAlertmanager = async (sink: Pick<ChildServer, 'url' | 'counts'
     return alerts.map(({ labels }) => labels.alertname);
   };
 
-  /** The CPU time at the end of the last run. Work between runs counts for the next one. */
+  /** The CPU time at the end of the last run. Work between runs counts toward the next run. */
   let measuredCpuSeconds = 0;
 
   return {

@@ -2,7 +2,7 @@ import type { SQSEvent } from 'aws-lambda';
 import { createDocumentClient } from '../../../shared/adapters/aws-client.ts';
 import { createDeliveryRepository } from '../../../shared/adapters/deliveries/delivery-repository.ts';
 
-/* Only the conditional writes of a batch: the part of the sender's CPU time that claims use. */
+/* Only the conditional writes of a batch: the share of the sender's CPU time that claims use. */
 
 const deliveries = createDeliveryRepository(createDocumentClient(), 'Deliveries');
 

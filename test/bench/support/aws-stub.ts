@@ -30,7 +30,7 @@ const inAnHour = () => Math.floor(Date.now() / 1000) + 3_600;
 const keySchema = z.record(z.string(), z.object({ S: z.string() }));
 type Key = z.infer<typeof keySchema>;
 
-/** The valid fields of all types together. */
+/** Valid values for the fields of all types. */
 const fields: Item = {
   ...Object.fromEntries(
     Object.values(validDetails)

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import * as z from 'zod';
+import { listenOnLoopback } from '../../support/listen.ts';
 
 /** Counters by name. */
 export type Counts = Record<string, number>;
@@ -44,10 +45,7 @@ export const serveAsChild = (listener: (count: (name: string, amount?: number) =
     counts[name] = (counts[name] ?? 0) + amount;
   };
   const server = createServer({ keepAliveTimeout: 60_000 }, listener(count));
-  server.listen(0, '127.0.0.1', () => {
-    const address = server.address();
-    if (typeof address === 'object' && address) process.send?.({ url: `http://127.0.0.1:${address.port}` });
-  });
+  void listenOnLoopback(server).then((port) => process.send?.({ url: `http://127.0.0.1:${port}` }));
   process.on('message', () => {
     process.send?.(counts);
     counts = {};

@@ -1,18 +1,18 @@
-/** A failure whose message is the complete explanation. The command exits with 1. */
-export class Failure extends Error {
-  override name = 'Failure';
+/** An expected error whose message is a complete explanation. The command exits with 1. */
+export class OperationError extends Error {
+  override name = 'OperationError';
 }
 
-/** A command with invalid arguments. It exits with 2. */
-export class UsageFailure extends Error {
-  override name = 'UsageFailure';
+/** Invalid arguments. The command exits with 2. */
+export class UsageError extends Error {
+  override name = 'UsageError';
 }
 
 /** Returns the first line of an error message, after the name of the error unless that is generic. */
 export const errorSummary = (error: unknown): string => {
   if (!(error instanceof Error)) return String(error);
   const text = messageOf(error).split('\n', 1)[0]?.trim() ?? '';
-  const hasGenericName = error instanceof Failure || error instanceof UsageFailure || error.name === 'Error';
+  const hasGenericName = error instanceof OperationError || error instanceof UsageError || error.name === 'Error';
   return hasGenericName ? text : `${error.name}: ${text || 'no message.'}`;
 };
 
