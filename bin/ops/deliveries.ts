@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { parseDeliveryPartition } from '../../shared/domain/delivery-key.ts';
+import { type DeliveryKey, parseDeliveryPartition } from '../../shared/domain/delivery-key.ts';
 import type { Attempt, DeliveryRecord, DeliveryStatus } from '../../shared/domain/delivery-record.ts';
 import { examples, parseNumber, parseTenant } from './arguments.ts';
 import { type Color, colorize, formatTime, sanitize, table } from './print.ts';
@@ -32,7 +32,10 @@ const show = async (options: Options, command: Command): Promise<void> => {
   const session = await connect(command);
   const records = await newestRecords(session, options);
   const conflicts = await conflictTimes(session, records);
-  const found = records.map((record) => ({ ...deliveryJson(record), conflict: conflicts.get(record.sk) ?? null }));
+  const found = records.map((record) => ({
+    ...deliveryJson(record),
+    conflict: conflicts.get(recordKey(record)) ?? null,
+  }));
   const text = table(found, [
     ['time', ({ time }) => time],
     ['notification', ({ notification }) => sanitize(notification)],
@@ -54,14 +57,21 @@ const STATUS_COLORS: Record<DeliveryStatus, Color> = {
   cancelled: 'dim',
 };
 
-/** Returns when a different event with the same ID arrived, by the sort key of the delivery record. */
+const recordKey = ({ pk, sk }: DeliveryKey): string => `${pk} ${sk}`;
+
+/** Returns when a different event with the same ID arrived, by the key of the delivery record. */
 const conflictTimes = async (
   { deliveries }: Session,
   records: readonly DeliveryRecord[],
 ): Promise<Map<string, string>> => {
-  const partitions = [...new Set(records.map(({ pk }) => pk))].map(parseDeliveryPartition);
-  const conflicts = await Promise.all(partitions.map((partition) => deliveries.listConflicts(partition)));
-  return new Map(conflicts.flatMap((times) => [...times].map(([sk, timeMs]) => [sk, formatTime(timeMs)] as const)));
+  const partitions = [...new Set(records.map(({ pk }) => pk))];
+  const conflicts = await Promise.all(
+    partitions.map(async (pk) => {
+      const times = await deliveries.listConflicts(parseDeliveryPartition(pk));
+      return [...times].map(([sk, timeMs]) => [recordKey({ pk, sk }), formatTime(timeMs)] as const);
+    }),
+  );
+  return new Map(conflicts.flat());
 };
 
 /** Queries each notification, and returns the newest records of all, newest first. */

@@ -229,15 +229,18 @@ describe('dead-letters', () => {
 });
 
 describe('an event ID that is reused', () => {
-  it('is shown with the delivery of the first event', async () => {
-    const own = await create('own', 'email', { address: 'own@example.com' });
-    const { out } = await ops(['event', 'example', '--notification', own]);
+  it('is shown with the first event’s delivery to that notification, and with no other', async () => {
+    const both = await create('both events', 'email', { address: 'both@example.com' });
+    const one = await create('first event', 'email', { address: 'one@example.com' });
+    const { out } = await ops(['event', 'example', '--notification', both, one]);
     const first = (await runJson(sent, 'event send -', out)).event_id;
-    await runJson(sent, 'event send -', JSON.stringify({ ...JSON.parse(out), check: { id: 'another' } }));
+    await until(async () => (await deliveriesTo(one)).some(({ status }) => status === 'delivered'));
+    const different = { ...JSON.parse(out), check: { id: 'another' }, notification_plan: { critical_state: [both] } };
+    await runJson(sent, 'event send -', JSON.stringify(different));
     const conflicting = await until(async () => {
-      const found = (await deliveriesTo(own)).filter(({ conflict }) => conflict !== null);
+      const found = (await runJson(deliveries, 'deliveries --tenant acme')).filter(({ conflict }) => conflict !== null);
       return found.length > 0 && found;
     });
-    expect(conflicting.map(({ event: id }) => id)).toEqual([first]);
+    expect(conflicting.map(({ event: id, notification }) => [id, notification])).toEqual([[first, both]]);
   });
 });
