@@ -5,15 +5,13 @@ import { type Command, Option } from 'commander';
 import { type AlarmEvent, type AlarmState, alarmEvent, alarmStates } from '../../shared/contracts/alarm-event.ts';
 import { parseJson } from '../../shared/contracts/json.ts';
 import { DEFAULT_NOTIFICATION_ID } from '../../shared/domain/notification-id.ts';
+import { MAX_EVENT_BYTES } from '../../shared/domain/planned-event.ts';
 import { plannedNotifications } from '../../shared/domain/routing.ts';
 import { testEvent } from '../../shared/domain/test-event.ts';
 import { examples, parseTenant } from './arguments.ts';
 import { errorSummary, OperationError } from './errors.ts';
 import { pluralize } from './print.ts';
 import { connect } from './session.ts';
-
-/** Dispatch dead-letters larger events. */
-const MAX_EVENT_BYTES = 900 * 1024;
 
 /** Adds `event`: example alarm events, and sending events. */
 export const addEventCommands = (program: Command): void => {

@@ -21,8 +21,8 @@ export type PlannedEvent = {
   sentAtMs: number;
 };
 
-/** Leaves room in a message of 1 MiB for the fields that the pipeline adds. */
-const MAX_EVENT_BYTES = 900 * 1024;
+/** Maximum size of an alarm event. It leaves room in a message of 1 MiB for the fields that the pipeline adds. */
+export const MAX_EVENT_BYTES = 900 * 1024;
 
 const parseBody = (body: string): unknown => {
   try {
