@@ -2,7 +2,8 @@
 import { Command, InvalidArgumentError } from 'commander';
 import type { LocalStack, Ready } from './local/stack.ts';
 
-// Functions also set this, but worker threads share one thread pool, whose size is fixed at its first use.
+// The environment of each function also sets this, but all worker threads share the pool, whose size is fixed at first
+// use.
 process.env.UV_THREADPOOL_SIZE ??= '64';
 
 const PARENT_CHECK_INTERVAL_MS = 250;
@@ -55,7 +56,7 @@ const start = async (options: Options): Promise<void> => {
   }
 };
 
-/** Announces the stack to `npm run ops` until the process exits. */
+/** Lets `npm run ops` find the stack until the process exits. */
 const announceUntilExit = async (ready: Ready, plan: LocalStack['plan']): Promise<void> => {
   const { announce } = await import('./ops/local-stacks.ts');
   const { outputNames } = await import('./ops/deployment.ts');

@@ -5,7 +5,7 @@ export const localSettings = (options: {
   inboxUrl: string;
 }): Record<string, string> => ({
   linkScheme: 'http',
-  // Sandboxes are threads: enough to expose race conditions, few enough for a small machine.
+  // Sandboxes are threads: this many expose race conditions and still run on a small machine.
   senderConcurrency: '8',
   senderConcurrencyByType: 'webhook=64,incidentpager=16,incidentrouter=16',
   dispatchConcurrency: '4',

@@ -26,7 +26,7 @@ export const parseText =
     throw new InvalidArgumentError(`It must have ${minLength} to ${maxLength} characters.`);
   };
 
-/** Appends one of several email addresses. @throws InvalidArgumentError */
+/** Parses an email address and appends it to the previous ones. @throws InvalidArgumentError */
 export const parseEmailAddress = (text: string, previous: string[] = []): string[] => {
   if (fieldsOf('email').address?.allows(text)) return [...previous, text];
   throw new InvalidArgumentError('It must be an email address.');

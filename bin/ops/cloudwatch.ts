@@ -52,7 +52,7 @@ const alarmNamesOf = async ({ deployment }: Session, stackName: string): Promise
   return names;
 };
 
-/** A metric to read, with the subject that its values are returned for. */
+/** A metric to read. Its values are returned with its `subject`. */
 type MetricRequest<Subject> = {
   subject: Subject;
   namespace: string;

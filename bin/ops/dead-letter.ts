@@ -11,7 +11,9 @@ export type DeadLetter = {
   tenant: string | undefined;
   notification: string | undefined;
   event: string | undefined;
-  /** The ARN of the queue from which SQS moved the message; undefined if the service sent it to the dead-letter queue. */
+  /**
+   * The ARN of the queue from which SQS moved the message; undefined if the service sent it to the dead-letter queue.
+   */
   source_arn: string | undefined;
   message_id: string | undefined;
 };

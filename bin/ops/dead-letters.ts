@@ -141,7 +141,7 @@ const progressBar = ({ showsProgress }: Session) => {
     format: '[{bar}] {value} of about {total}',
     stream: process.stderr,
     clearOnComplete: true,
-    // Changes no terminal settings that an interruption would leave behind.
+    // The progress bar must not change terminal settings, because an interruption would not restore them.
     gracefulExit: false,
     linewrap: true,
   });

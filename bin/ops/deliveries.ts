@@ -5,9 +5,9 @@ import { examples, parseNumber, parseTenant } from './arguments.ts';
 import { type Color, colorize, formatTime, sanitize, table } from './print.ts';
 import { connect, type Session } from './session.ts';
 
-/** Notifications whose deliveries are queried concurrently. */
+/** The number of notifications whose deliveries are queried concurrently. */
 const CONCURRENT_QUERIES = 25;
-/** Notifications per page of the list. Each page also reads their contents. */
+/** The number of notifications per page. Each page also reads their contents. */
 const PAGE_SIZE = 50;
 
 type Options = { tenant: string; notification?: string; alarm?: string; limit: number };

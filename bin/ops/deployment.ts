@@ -4,10 +4,12 @@ import { notificationTypeIds } from '../../shared/contracts/notification-types.t
 import { errorSummary, OperationError, UsageError } from './errors.ts';
 import { runningStacks } from './local-stacks.ts';
 
-/** The default stack name, as in `lib/app.ts`, which takes a second to load. */
+/** The default stack name. Repeated from `lib/app.ts`, because importing that file takes a second. */
 export const DEFAULT_STACK = 'MonitoringNotifications';
 
-/** The queues with their own dead-letter queue, to which the service sends: alarm events, and one per notification type. */
+/**
+ * The queues with their own dead-letter queue, to which the service sends: alarm events, and one per notification type.
+ */
 export const queueNames = ['alarm-events', ...notificationTypeIds] as const;
 
 /** The name of a queue with its own dead-letter queue. */
@@ -72,7 +74,11 @@ export type DeploymentOptions = {
   local?: number | undefined;
 };
 
-/** Finds the stack by outputs file or by name, or else the running local stack or the default stack. @throws OperationError */
+/**
+ * Finds the stack by outputs file or by name, or else the running local stack or the default stack.
+ *
+ * @throws OperationError
+ */
 export const findDeployment = async (options: DeploymentOptions): Promise<Deployment> => {
   const { outputs: file, stack, local } = options;
   if (file !== undefined) return fromFile(file, stack);

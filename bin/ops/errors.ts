@@ -8,7 +8,7 @@ export class UsageError extends Error {
   override name = 'UsageError';
 }
 
-/** Returns the first line of an error message, after the name of the error unless that is generic. */
+/** Returns the first line of an error message, prefixed with the name of the error unless that is generic. */
 export const errorSummary = (error: unknown): string => {
   if (!(error instanceof Error)) return String(error);
   const text = messageOf(error).split('\n', 1)[0]?.trim() ?? '';

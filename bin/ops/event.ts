@@ -72,7 +72,11 @@ const read = async (file: string): Promise<string> => {
   }
 };
 
-/** Returns the event and the IDs of its planned notifications. @throws OperationError if dispatch would dead-letter it */
+/**
+ * Returns the event and the IDs of its planned notifications.
+ *
+ * @throws OperationError if dispatch would dead-letter it
+ */
 const validate = (text: string, source: string): { event: AlarmEvent; ids: string[] } => {
   const invalid = (reason: string) => new OperationError(`${source} is not a valid alarm event: ${reason}.`);
   const parsed = alarmEvent.safeParse(parse(text, source));

@@ -29,9 +29,9 @@ export const inspect = async (sqs: SQSClient, url: string): Promise<Depth & { ar
   return { arn: Attributes.QueueArn ?? '', visible, in_flight, delayed, total: visible + in_flight + delayed };
 };
 
-/** The SQS maximum for a receive and for a change of visibility. */
+/** The SQS maximum for a receive and for a batch of visibility changes. */
 const BATCH_SIZE = 10;
-/** Messages become visible again after this time if the command is interrupted. */
+/** If the command is interrupted, messages become visible again after this time. */
 const PEEK_VISIBILITY_SECONDS = 60;
 
 /** Reads up to `limit` messages of a queue, each once, and makes them visible again. */

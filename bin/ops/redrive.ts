@@ -19,8 +19,8 @@ export type Progress = { moved: number; total: number };
 const POLL_INTERVAL_MS = 500;
 
 /**
- * Returns every message of the crashed queue to the queue from which SQS moved it. SQS runs the move, and continues it if the
- * command is interrupted.
+ * Returns every message of the crashed queue to the queue from which SQS moved it. SQS runs the move and continues it
+ * if the command is interrupted.
  *
  * @returns the number of moved messages
  * @throws OperationError if the move does not complete
@@ -56,14 +56,16 @@ const BATCH_SIZE = 10;
 const VISIBILITY_SECONDS = 60;
 /** Short polling (0 s) queries only some servers and may miss messages. */
 const WAIT_SECONDS = 2;
-/** Concurrent moves: together a few hundred messages per second, as many as an SQS move task. */
+/**
+ * The number of batches moved concurrently: together a few hundred messages per second, as many as an SQS move task.
+ */
 const WORKERS = 4;
 
 /**
- * Moves messages from a dead-letter queue that is not the target of a redrive policy; SQS has no move task for such queues.
- * Keeps the body and the message group of each message. Deletes a message only after sending it: an interruption may leave copies,
- * but loses none. Moves only as many messages as the queue contains at the start, so that a message that fails again immediately
- * is not moved twice.
+ * Moves messages from a dead-letter queue that is not the target of a redrive policy; SQS has no move task for such
+ * queues. Keeps the body and the message group of each message. Deletes a message only after sending it: an
+ * interruption may leave copies but loses no message. Moves only as many messages as the queue contains at the start,
+ * so that a message that fails again immediately is not moved twice.
  *
  * @param queues the URLs of both queues
  * @returns the number of moved messages

@@ -41,7 +41,7 @@ export const connect = async (command: Command) => {
     /** Whether a progress bar may be shown. */
     showsProgress: !json && process.stderr.isTTY,
 
-    /** Prints the value with `--json`, otherwise the text, and a note on standard error. */
+    /** Prints the value as JSON with `--json`; otherwise prints the text, and the note on standard error. */
     print: (value: unknown, text: string, note = ''): void => {
       process.stdout.write(json ? `${JSON.stringify(value)}\n` : withNewline(text));
       if (!json && note !== '') process.stderr.write(withNewline(note));

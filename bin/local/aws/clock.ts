@@ -1,7 +1,7 @@
 /** Cancels a timer; has no effect after the timer has fired. */
 export type Cancel = () => void;
 
-/** The time of queues and functions: real in the local stack, manual in tests, so that no test waits for a timeout. */
+/** The clock of queues and functions: real time in the local stack; tests move it forward instead of waiting. */
 export type Clock = {
   /** Milliseconds since the epoch. */
   now(): number;

@@ -1,7 +1,7 @@
 /**
  * The endpoint of a local AWS. fauxqs, LocalStack and MiniStack do not combine a clock that tests can move, fault
- * injection, the deployed bundles, and Node.js as the only dependency. Nothing in this folder depends on the service that
- * runs on it.
+ * injection, the deployed bundles, and Node.js as the only dependency. Nothing in this folder depends on the service
+ * that runs on it.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -100,7 +100,9 @@ const serve = async (endpoint: Endpoint, call: AwsCall, { method }: IncomingMess
   });
 };
 
-/** Identifies the service and action by the target header, by the path, or by the signature and the `Action` parameter. */
+/**
+ * Identifies the service and action by the target header, by the path, or by the signature and the `Action` parameter.
+ */
 const readCall = (request: IncomingMessage, response: ServerResponse, body: Buffer): AwsCall => {
   const [caller, signedService] = credential(request.headers.authorization);
   const path = request.url ?? '/';

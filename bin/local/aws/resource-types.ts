@@ -83,5 +83,7 @@ const integration = resource(
   'AWS::ApiGatewayV2::Integration',
 );
 
-/** The resource types that run locally, and the properties that they use with CloudFormation's defaults. */
+/**
+ * The supported resource types. Each has a schema of the properties that it uses, with the defaults of CloudFormation.
+ */
 export const resourceTypes = { lambdaFunction, queue, table, topic, eventSource, route, integration };

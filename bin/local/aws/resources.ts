@@ -10,7 +10,7 @@ export type Resource = {
   Metadata: { 'aws:cdk:path'?: string | undefined };
 };
 
-/** The resources of a template, by logical id. */
+/** The resources of a template, by logical ID. */
 export type Resources = Record<string, Resource>;
 
 type ResolvedResource = {
@@ -18,7 +18,7 @@ type ResolvedResource = {
   attributes: Record<string, string>;
 };
 
-/** How to resolve a resource by its name; `property` is the property with an explicit name. */
+/** How to resolve a resource by its name; `property` is the property that sets the name explicitly. */
 type Resolver = {
   property?: string;
   resolve: (name: string) => ResolvedResource;
@@ -63,8 +63,8 @@ const resolvers = (endpointUrl: string): Map<string, Resolver> => {
 
 /**
  * Resolves references between resources. CloudFormation generates a name for a resource without one; here the name is
- * the path of its construct, or its logical id. Resources of other types (a configuration set) resolve to their logical
- * id.
+ * the path of its construct, or its logical ID. Resources of other types, such as a configuration set, resolve to their
+ * logical ID.
  */
 export const referencesOf = (resources: Resources, endpointUrl: string): References => {
   const resolverByType = resolvers(endpointUrl);

@@ -15,8 +15,8 @@ export type Ses = {
 
 /**
  * Starts Amazon SES v1 (`SendEmail`, `SendRawEmail`) with aws-ses-v2-local, on a separate port behind the endpoint.
- * Passes each email to `onEmail` and removes it from the store, which would otherwise grow without limit. Invalid
- * requests that aws-ses-v2-local accepts or never answers are rejected here as SES rejects them.
+ * Passes each email to `onEmail` and removes it from the store, which would otherwise grow without limit. Rejects
+ * invalid requests, as SES does, that aws-ses-v2-local would accept or never respond to.
  */
 export const startSes = async (onEmail: (email: SentEmail) => void): Promise<Ses> => {
   const server = await sesLocal.default({ host: '127.0.0.1', port: 0 });

@@ -27,7 +27,7 @@ export type Plan = {
   output(name: string): string;
 };
 
-/** The values that a template references outside itself. */
+/** The external values that a template references. */
 export type TemplateContext = {
   /** The address of the local AWS endpoint. */
   endpointUrl: string;
@@ -47,7 +47,7 @@ const templateSchema = z.object({
   Outputs: z.record(z.string(), z.object({ Value: z.unknown() })).default({}),
 });
 
-/** Returns the resources of a synthesized CloudFormation template, by logical id. */
+/** Returns the resources of a synthesized CloudFormation template, by logical ID. */
 export const templateResources = (template: unknown): Resources => templateSchema.parse(template).Resources;
 
 /**

@@ -6,7 +6,7 @@ import { InsightRule } from './insight-rule.ts';
 import { type Expression, parseExpression } from './metric-math-syntax.ts';
 import type { MetricIdentity } from './metric-store.ts';
 
-/** A metric or an expression of an alarm, with its id. */
+/** A metric or an expression of an alarm, with its ID. */
 export type AlarmQuery =
   | { id: string; metric: MetricIdentity; statistic: string; periodMs: number }
   | { id: string; expression: Expression };
@@ -16,10 +16,10 @@ export type TreatMissingData = z.infer<typeof treatMissingData>;
 
 /** A metric alarm with every reference resolved. */
 export type AlarmDefinition = {
-  /** The id of its construct, such as `Throttles-worker`. */
+  /** The ID of its construct, such as `Throttles-worker`. */
   name: string;
   queries: readonly AlarmQuery[];
-  /** The id of the query whose data points are compared with the threshold. */
+  /** The ID of the query whose data points are compared with the threshold. */
   returnedId: string;
   periodMs: number;
   evaluationPeriods: number;
@@ -95,7 +95,7 @@ export type MonitoringPlan = {
   insightRules: InsightRule[];
   /** The function that writes to a log group, by the name of the log group. */
   functionOfLogGroup: Map<string, string>;
-  /** The ids of the HTTP APIs. */
+  /** The IDs of the HTTP APIs. */
   apiIds: string[];
   /** The names of the queues that a schedule keeps active, so that SQS never stops reporting their metrics. */
   queuesKeptActive: Set<string>;

@@ -13,7 +13,7 @@ export type AlarmData = {
 
 /**
  * CloudWatch evaluates more data points than the evaluation periods, to account for late or sparse data. AWS does not
- * document how many more; the examples of its documentation have two.
+ * document how many more; the examples in its documentation have two more.
  */
 const EXTRA_PERIODS = 2;
 
@@ -51,8 +51,8 @@ export type EvaluationRules = Pick<
 
 /**
  * Returns the next state of an alarm from its data points, oldest first, as CloudWatch documents it ("Configuring how
- * CloudWatch alarms treat missing data"): existing data points of the whole range count first; only then are missing
- * ones filled in.
+ * CloudWatch alarms treat missing data"): existing data points of the whole range count first, and missing data points
+ * are filled in only if these are too few.
  */
 export const nextState = (rules: EvaluationRules, points: readonly DataPoint[], current: AlarmState): AlarmState => {
   const { evaluationPeriods, datapointsToAlarm, treatMissingData } = rules;

@@ -122,7 +122,7 @@ export class CloudWatch {
     this.#runs.clear();
   }
 
-  /** Returns the data that is published by `nowMs`. */
+  /** Returns the data that AWS services have published at `nowMs`. */
   #publishedData(nowMs: number): AlarmData {
     const { plan } = this.#options;
     const publishedEndMs = (endMs: number) => Math.min(endMs, nowMs - PUBLICATION_DELAY_MS);

@@ -46,7 +46,8 @@ export class InsightRule {
   }
 
   /**
-   * Returns a metric of the rule from `startMs` (inclusive) to `endMs` (exclusive), or undefined if no line contributed.
+   * Returns a metric of the rule from `startMs` (inclusive) to `endMs` (exclusive), or undefined if no line
+   * contributed.
    *
    * @throws Error for an unsupported metric
    */

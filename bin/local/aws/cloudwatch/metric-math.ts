@@ -5,7 +5,7 @@ export type DataPoint = number | undefined;
 
 /** The source of an expression's data points for the evaluated period. */
 export type MathSource = {
-  /** Returns the data point of the metric or expression with this id. Throws if there is none. */
+  /** Returns the data point of the metric or expression with this ID. Throws if there is none. */
   reference(id: string): DataPoint;
   /** Returns the data points of all metrics of the alarm, without its expressions. */
   metrics(): DataPoint[];

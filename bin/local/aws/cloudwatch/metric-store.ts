@@ -29,7 +29,7 @@ export class MetricStore {
     values.push(value);
   }
 
-  /** Returns a statistic of the whole minutes between `startMs` and `endMs`, or undefined if there are no values. */
+  /** Returns a statistic over the whole minutes between `startMs` and `endMs`, or undefined if there are no values. */
   statistic(metric: MetricIdentity, statistic: string, startMs: number, endMs: number): number | undefined {
     const compute = statisticNamed(statistic);
     const minutes = this.#metrics.get(keyOf(metric));

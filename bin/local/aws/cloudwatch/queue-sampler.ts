@@ -7,7 +7,7 @@ export type SampledQueue = Pick<Queue, 'counts' | 'totals' | 'pendingReceives' |
   settings: Pick<Queue['settings'], 'name'>;
 };
 
-/** SQS stops reporting the metrics of a queue that was unused for this long. */
+/** SQS stops reporting the metrics of a queue that has been unused for this long. */
 const ACTIVE_MS = 6 * 3_600_000;
 
 /** When an inactive queue is used again, its metrics are delayed by up to this long. */
@@ -16,7 +16,7 @@ const ACTIVATION_MS = 15 * 60_000;
 type Usage = {
   counts: QueueTotals & { messages: number };
   usedAtMs: number;
-  /** When SQS reports its metrics again. */
+  /** When SQS starts to report the metrics of the queue again, in ms since the epoch. */
   reportedFromMs: number;
 };
 

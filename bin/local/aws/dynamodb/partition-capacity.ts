@@ -16,7 +16,7 @@ export type PartitionLimits = {
   writeUnitsPerSecond: number;
 };
 
-/** The limits of a partition in AWS: the maximum for all items of a partition key value. */
+/** The AWS limits of a partition, which all items of a partition key value share. */
 export const AWS_PARTITION_LIMITS: PartitionLimits = { readUnitsPerSecond: 3000, writeUnitsPerSecond: 1000 };
 
 /** Reads and writes have separate limits. */
@@ -31,8 +31,8 @@ type Bucket = {
 const MAX_BUCKETS = 10_000;
 
 /**
- * The capacity of each partition key value, without burst or adaptive capacity: a token bucket of one second. A request
- * is admitted while any units are left, so a single large request may overdraw the bucket.
+ * The capacity of each partition key value, without burst or adaptive capacity: a token bucket with the units of one
+ * second. A request is admitted while any units are left, so a single large request may overdraw the bucket.
  */
 export class PartitionCapacity {
   readonly #limits: PartitionLimits;
@@ -70,7 +70,7 @@ export class PartitionCapacity {
     return bucket;
   }
 
-  /** Removes full buckets: a new bucket is full as well. */
+  /** Removes full buckets, which are equivalent to new ones. */
   #prune(): void {
     const now = this.#clock.now();
     for (const [id, { units, updatedAtMs }] of this.#buckets) {

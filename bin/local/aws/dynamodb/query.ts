@@ -29,7 +29,7 @@ export const query = async (context: CallContext): Promise<AwsResponse> => {
   return request.ReturnConsumedCapacity === 'INDEXES' ? inner(call) : success(body);
 };
 
-/** Reads a table. Throttled by rules only, because a scan covers many partition keys. */
+/** Scans a table. Only rules throttle a scan, because it covers many partition keys. */
 export const scan = async (context: CallContext): Promise<AwsResponse> => {
   const request = parsed(requests.Scan, context.call.body);
   const reason = request && context.throttling.reason(accessOf(context, 'read', request.TableName, undefined));

@@ -36,7 +36,7 @@ const query = z.looseObject({
 /** A request to read the items of one partition key value. */
 export type QueryRequest = z.infer<typeof query>;
 
-/** The parameters of each request that determine its consumption. dynalite rejects the requests that do not parse. */
+/** The parameters of each request that determine its consumed capacity. dynalite rejects requests that do not parse. */
 export const requests = {
   CreateTable: table.extend({
     KeySchema: z.array(z.object({ AttributeName: z.string(), KeyType: z.enum(['HASH', 'RANGE']) })),
@@ -52,7 +52,7 @@ export const requests = {
   Scan: table,
 };
 
-/** The parameters of each response that determine its consumption. */
+/** The parameters of each response that determine the consumed capacity. */
 export const responses = {
   GetItem: z.object({ Item: attributesSchema.optional() }),
   BatchGetItem: z.looseObject({

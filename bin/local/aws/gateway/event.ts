@@ -86,7 +86,7 @@ const parameters = (query: string): Record<string, string> => {
   return joined;
 };
 
-/** Sets an own property of any name: a client may send `__proto__`. */
+/** Sets an own property, whatever its name: a client may send `__proto__`. */
 const setProperty = (target: Record<string, string>, name: string, value: string): void => {
   if (name === '__proto__') Object.defineProperty(target, name, { value, enumerable: true, configurable: true });
   else target[name] = value;

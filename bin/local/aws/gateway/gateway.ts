@@ -34,8 +34,8 @@ export type Gateway = {
 const MAX_HEADER_BYTES = 10_240;
 const MAX_BODY_BYTES = 10 * 1024 * 1024;
 /**
- * The limit of the Node.js parser exceeds `MAX_HEADER_BYTES` so that requests in between get the response of an HTTP
- * API.
+ * The limit of the Node.js parser exceeds `MAX_HEADER_BYTES`, so that requests between the two limits receive the error
+ * response of an HTTP API.
  */
 const PARSER_HEADER_BYTES = 64 * 1024;
 const IDLE_TIMEOUT_MS = 60_000;

@@ -1,6 +1,6 @@
 import type { Worker } from 'node:worker_threads';
 
-/** The memory of a Node.js process outside its heap, which counts toward the memory of a Lambda function. */
+/** The memory of a Node.js process without its heap and buffers. Lambda counts it toward the memory of a function. */
 const RUNTIME_MB = 40;
 const MEGABYTE = 1024 * 1024;
 
@@ -8,8 +8,8 @@ const MEGABYTE = 1024 * 1024;
 const CHECK_INTERVAL_MS = 200;
 
 /**
- * Calls `onExceeded` once when the heap and the buffers of a thread exceed `memoryMb` in two consecutive checks,
- * because one check may include garbage. Stops when the returned function is called.
+ * Calls `onExceeded` once when the heap and buffers of a thread and `RUNTIME_MB` together exceed `memoryMb` in two
+ * consecutive checks, because one check may include garbage. Stops when the returned function is called.
  */
 export const watchMemory = (worker: Worker, memoryMb: number, onExceeded: () => void): (() => void) => {
   let hasEnded = false;

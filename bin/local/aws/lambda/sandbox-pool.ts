@@ -36,7 +36,7 @@ type Invocation = {
 type Run = {
   requestId: string;
   event: string;
-  /** The `performance.now()` at which the function got the event. */
+  /** When the function received the event, as a `performance.now()` time in ms. */
   startedAtMs?: number;
   end: (result: InvocationResult) => void;
 };
@@ -130,7 +130,7 @@ class Sandbox {
   readonly #sandbox: RunningSandbox;
   readonly #onEnd: () => void;
   #isReady = false;
-  /** When the invocation times out, in ms since the epoch of real time. */
+  /** When the invocation times out, in ms since the epoch (real time). */
   #deadlineMs = 0;
   #current: Run | undefined;
   #timer: NodeJS.Timeout | undefined;

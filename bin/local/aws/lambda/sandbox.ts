@@ -16,15 +16,15 @@ export type SandboxSettings = {
 
 /** The settings of a worker thread. */
 export type WorkerSettings = SandboxSettings & {
-  /** The number of invocations sent to the sandbox: one 32-bit integer, notified when it changes. */
+  /** The number of invocations sent to the sandbox: one 32-bit integer. Changes wake threads in `Atomics.wait`. */
   invocations: SharedArrayBuffer;
   /** The time by which `deadlineMs` is reduced, in ms: one double. */
   reductionMs: SharedArrayBuffer;
 };
 
 /**
- * An invocation; `event` is JSON text. `deadlineMs` is its timeout in ms since the epoch of real time, so moving the
- * stack's clock does not reduce its remaining time.
+ * An invocation; `event` is JSON text. `deadlineMs` is when it times out, in ms since the epoch. It uses real time, so
+ * moving the stack's clock does not reduce the remaining time.
  */
 export type ToSandbox = {
   requestId: string;

@@ -65,7 +65,7 @@ export class MoveTasks {
     return task;
   }
 
-  /** SQS treats a moved message as new: new id, new age, receive count 0. */
+  /** SQS treats a moved message as new: it has a new ID, a new age and a receive count of 0. */
   #moveBatch(task: MoveTask): void {
     for (const message of task.source.removeVisible(task.messagesPerSecond)) {
       const destination = task.destination ?? this.#queueByArn(message.deadLetterQueueSourceArn ?? '');

@@ -13,15 +13,12 @@ export type QueueSettings = {
   visibilitySeconds: number;
   delaySeconds: number;
   retentionSeconds: number;
-  /** How long a receive waits for a message by default. */
+  /** The default wait time of a receive (`ReceiveMessageWaitTimeSeconds`). */
   waitSeconds: number;
   maxBytes: number;
 };
 
-/**
- * A redrive policy: a message that was received `maxReceiveCount` times moves to `target` instead of being received
- * again.
- */
+/** A redrive policy: after `maxReceiveCount` receives, a message moves to `target` instead of being received again. */
 export type Redrive = {
   target: Queue;
   maxReceiveCount: number;
@@ -100,7 +97,7 @@ export class Queue {
     return [...this.#messages.values()];
   }
 
-  /** Sends a message and returns its id; `delaySeconds` overrides the delay of the queue. */
+  /** Sends a message and returns its ID; `delaySeconds` overrides the delay of the queue. */
   send(message: NewMessage, delaySeconds = this.settings.delaySeconds): string {
     const { body, attributes, groupId, traceHeader, senderId } = message;
     const queued: QueuedMessage = {
@@ -121,7 +118,7 @@ export class Queue {
     return queued.id;
   }
 
-  /** Adds a message and keeps its id, age and receive count. */
+  /** Adds a message and keeps its ID, age and receive count. */
   add(message: QueuedMessage, delaySeconds = 0): void {
     this.#messages.set(message.id, message);
     const ageMs = this.#clock.now() - message.sentAtMs;
@@ -178,7 +175,7 @@ export class Queue {
     if (message) this.#remove(message);
   }
 
-  /** Makes a message in flight visible again after `seconds`. Throws an `SqsError` if it is not in flight. */
+  /** Makes an in-flight message visible again after `seconds`. Throws an `SqsError` if it is not in flight. */
   changeVisibility(handle: string, seconds: number): void {
     const message = this.#messageOf(handle);
     if (!message) {

@@ -98,7 +98,7 @@ const parseJson = (body: Buffer): unknown => {
 
 const MAX_ENTRIES = 10;
 
-/** Throws an `SqsError` if a batch is empty or too large, or if its entry ids are invalid or not distinct. */
+/** Throws an `SqsError` if a batch is empty or too large, or if its entry IDs are invalid or not distinct. */
 export const assertValidBatch = (entries: readonly { Id: string }[]): void => {
   if (entries.length === 0) {
     throw new SqsError('EmptyBatchRequest', 'There should be at least one entry in the request.');
