@@ -13,7 +13,7 @@ import { ResourceAccess } from './resource-access.ts';
 import { type FunctionDefaults, ServiceFunction } from './service-function.ts';
 import type { Storage } from './storage.ts';
 
-/** The HTTP API: a route and a function for each endpoint in the table, and a default route. */
+/** The HTTP API: a route and a function for each operation in `endpoints`, and a default route. */
 export class Api extends Construct {
   /** The URL of the API, without a trailing slash. */
   readonly baseUrl: string;
@@ -84,7 +84,7 @@ export class Api extends Construct {
       .access('GetItem')
       .and(new ResourceAccess({ TOKEN_CACHE_SECONDS: String(settings.tokenCacheSeconds) }));
     const links = new ResourceAccess({ LINK_SCHEME: settings.linkScheme });
-    // Writing a large notification and cleaning up its chunks (DECISIONS.md#large-notifications).
+    // A write may store a notification in chunks and clean up obsolete ones (DECISIONS.md#large-notifications).
     const writeActions = ['GetItem', 'PutItem', 'DeleteItem', 'BatchWriteItem', 'Query'] as const;
     const testAccess = caller
       .and(accounts.access('UpdateItem'))

@@ -106,7 +106,8 @@ export class Delivery extends Construct {
 
     const senderAccess = this.#senderAccess(defaults, storage, resources);
     this.#senderFunctions = new PerType((type) => {
-      // A sender returns to its own queue only messages waiting for an incident lock. Retries have their own queue.
+      // A sender sends to its own queue only copies of messages waiting for an incident lock. Retries have a separate
+      // queue.
       const recipients = notificationTypeIds.filter((id) => id !== type || notificationTypes[id].hasIncidents);
       const access = senderAccess[type].and(sendAccess(recipients)).and(queues.of(type).consumerAccess());
       const sender = new ServiceFunction(this, senderName(type), defaults, access, {
@@ -142,7 +143,7 @@ export class Delivery extends Construct {
         .and(this.alarmEvents.consumerAccess())
         .and(
           new ResourceAccess({ ALARM_EVENTS_QUEUE: this.alarmEvents.queue.queueUrl }, [
-            // A large plan continues in another message (DECISIONS.md#dispatch-in-passes).
+            // The rest of a large plan is sent as a new message (DECISIONS.md#dispatch-in-passes).
             new PolicyStatement({ actions: ['sqs:SendMessage'], resources: [this.alarmEvents.queue.queueArn] }),
           ]),
         ),

@@ -79,7 +79,7 @@ const addOutputs = (
   );
 };
 
-/** Warns of settings whose defaults do not deliver. */
+/** Warns about settings whose defaults prevent delivery. */
 const addWarnings = (stack: Stack, settings: Settings): void => {
   if (settings.feedEndpoint === undefined) {
     Annotations.of(stack).addWarningV2(

@@ -14,7 +14,7 @@ export class ResourceAccess<Environment> {
     this.statements = statements;
   }
 
-  /** Returns the combination of this access and another. */
+  /** Returns the combined permissions and variables of both. */
   and<Other>(other: ResourceAccess<Other>): ResourceAccess<Environment & Other> {
     return new ResourceAccess({ ...this.environment, ...other.environment }, [...this.statements, ...other.statements]);
   }

@@ -7,8 +7,8 @@ import { ResourceAccess } from './resource-access.ts';
 import { WorkQueueWithDeadLetters } from './work-queue.ts';
 
 /**
- * Retries per invocation. A destination that does not respond blocks its batch for 15 s, so retries share large
- * batches. Lambda limits a batch to 6 MB.
+ * The maximum number of retries per invocation. A destination that does not respond blocks its batch for 15 s, so
+ * retries share large batches. Lambda limits a batch to 6 MB.
  */
 export const RETRY_BATCH_SIZE = 100;
 

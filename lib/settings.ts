@@ -76,7 +76,8 @@ const settingsShape = z.strictObject({
   testRequestsPerSecond: number(z.number().int().min(1)).default(100),
   senderConcurrency: number(z.number().int().min(2).max(1000)).default(20),
   senderConcurrencyByType: perType(number(z.number().int().min(2).max(1000)))
-    // A destination that does not respond blocks a worker for 15 s, so one tenant's burst must not block all of them.
+    // A destination that does not respond blocks a worker for 15 s. With this many workers, one tenant's burst does not
+    // block all of them.
     .default({ webhook: 200, incidentpager: 50, incidentrouter: 50 }),
   dispatchConcurrency: number(z.number().int().min(2).max(1000)).default(10),
   retryDelayScale: number(z.number().min(0).max(1)).default(1),

@@ -3,7 +3,7 @@ import { notificationTypeIds } from '../shared/contracts/notification-types.ts';
 /** The CloudWatch limit for the name of a Contributor Insights rule. Stack and API names have the same limit. */
 const MAX_RULE_NAME_LENGTH = 128;
 
-/** The length of the longest suffix that a rule name adds to the stack name (`monitoring/failing-tenants.ts`). */
+/** The length of the longest suffix that a rule appends to the stack name (`monitoring/failing-tenants.ts`). */
 const LONGEST_SUFFIX_LENGTH = Math.max(...notificationTypeIds.map((type) => `-FailingTenants-${type}`.length));
 
 /** The longest stack name that can be deployed. */

@@ -26,7 +26,7 @@ export const smsCount = (metricName: 'NumberOfNotificationsFailed' | 'NumberOfNo
     statistic: Stats.SUM,
   });
 
-/** Returns what the account has spent on SMS this month, in USD. */
+/** Returns the account's SMS spend of this month, in USD. */
 export const smsSpend = (): Metric =>
   new Metric({ namespace: 'AWS/SNS', metricName: 'SMSMonthToDateSpentUSD', statistic: Stats.MAXIMUM, period });
 

@@ -6,8 +6,8 @@ import { Construct } from 'constructs';
 import { notSentReasons } from '../../shared/domain/delivery-metrics.ts';
 
 /**
- * A Contributor Insights rule that counts failed attempts by tenant from a sender's log. Metrics have no tenant
- * dimension. Operators can also view the rule in CloudWatch.
+ * A Contributor Insights rule that counts the failed attempts in a sender's log by tenant, because metrics have no
+ * tenant dimension. Operators can also view the rule in CloudWatch.
  */
 export class FailingTenants extends Construct {
   readonly #rule: CfnInsightRule;

@@ -61,7 +61,7 @@ const addQueueAlarms = (
 };
 
 /**
- * Returns the maximum over the two queues of a type. SQS reports no metrics of an inactive queue, so missing data
+ * Returns the maximum over the two queues of a type. SQS reports no metrics for an inactive queue, so missing data
  * counts as 0.
  */
 const maxOfQueues = (expression: string, first: IMetric, retries: IMetric, label: string): IMetric =>
@@ -114,7 +114,7 @@ const addDestinationAlarm = (
 };
 
 /**
- * Fires on a single message. Missing data keeps the state, because SQS stops reporting metrics of an inactive queue.
+ * Fires on a single message. Missing data keeps the state, because SQS stops reporting metrics for an inactive queue.
  */
 const anyMessage = (queue: Queue) => ({
   metric: queue.metricApproximateNumberOfMessagesVisible(perMinute),

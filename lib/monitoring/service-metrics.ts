@@ -19,7 +19,7 @@ export type BatchMetric = 'internal_errors' | 'handled' | 'oldest_unprocessed_se
 /** Returns a metric of one queue consumer. */
 export type BatchMetrics = (name: BatchMetric, options?: MetricOptions) => Metric;
 
-/** The types that SES or SNS delivers, and so the only ones that these services can fail, throttle or limit. */
+/** The types delivered through SES or SNS. Metrics of AWS failures, throttling and daily limits apply only to these. */
 export const awsTypes: readonly NotificationTypeId[] = notificationTypeIds.filter((type) => !sendsByHttp[type]);
 
 /**

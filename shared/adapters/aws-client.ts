@@ -39,7 +39,7 @@ export const onceConfig = {
 
 /**
  * Creates a DynamoDB document client. Undefined attributes are not written. The SDK's logger middleware is removed: it
- * formats data that must not be logged, and takes 5% of a sender's CPU time.
+ * formats data that must not be logged, and uses 5% of a sender's CPU time.
  */
 export const createDocumentClient = (): DynamoDBDocumentClient => {
   const client = new DynamoDBClient(awsConfig);

@@ -29,7 +29,10 @@ export type LockWait = {
   isOlder: boolean;
 };
 
-/** A message of a large batch. `body` is created when it is sent, since all bodies together may exceed the memory. */
+/**
+ * A message of a large batch. `body` is called when the message is sent, since all bodies together may exceed the
+ * available memory.
+ */
 export type OutgoingMessage = { body: () => string; bytes: number; messageGroupId: string };
 
 /** A message that becomes visible after `waitMs`, at most 15 min (AWS limit). */
@@ -153,7 +156,8 @@ export const createQueues = (client: SQSClient = new SQSClient(awsConfig), clock
 
     /**
      * Sends a message that becomes visible after `waitMs`. SQS delays a message by at most 15 min, so one that waits
-     * longer contains its due time: a consumer that receives it early reschedules it without reading the table.
+     * longer has its due time as an attribute: a consumer that receives it early reschedules it without reading the
+     * table.
      */
     async sendDelayed(url: string, { body, messageGroupId, lockWait: wait }: Message, waitMs: number): Promise<void> {
       const seconds = Math.max(Math.ceil(waitMs / 1000), 0);

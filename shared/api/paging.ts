@@ -3,8 +3,8 @@ import { ServiceError } from '../domain/errors.ts';
 import { MAX_BODY_BYTES, responseBytes } from './response.ts';
 
 /**
- * Takes the first page of ordered records: at most `limit`, fewer if the response would exceed `MAX_BODY_BYTES`, and at
- * least one if there are any (DECISIONS.md#ids-and-paging).
+ * Returns the first page of ordered records: at most `limit`, fewer if the response would exceed `MAX_BODY_BYTES`, and
+ * at least one if there are any (DECISIONS.md#ids-and-paging).
  */
 export const takePage = async <Record extends { id: string }>(
   records: AsyncIterable<Record> | Iterable<Record>,

@@ -1,13 +1,13 @@
 /** Number of records on a page if the request has no `limit`. */
 export const DEFAULT_PAGE_LIMIT = 50;
 
-/** Largest `limit` of a page. */
+/** Maximum `limit` of a page. */
 export const MAX_PAGE_LIMIT = 1000;
 
 /** A requested page; `marker` is the ID of its first record, or null for the first page. */
 export type Page = { limit: number; marker: string | null };
 
-/** The records of a page, and the marker of the next page or null. */
+/** The records of a page, and the marker of the next page, or null for the last page. */
 export type Slice<Record> = { values: Record[]; next: string | null };
 
 /** The response body of a list operation (API.md#paging). */

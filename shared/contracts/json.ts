@@ -1,7 +1,7 @@
 /** Features of Node.js that the TypeScript library does not declare. */
 declare global {
   interface JSON {
-    /** Returns a value that JSON.stringify serializes as this text. */
+    /** Returns a value that `JSON.stringify` serializes as the given text. */
     rawJSON(text: string): { rawJSON: string };
     isRawJSON(value: unknown): value is { rawJSON: string };
     parse(text: string, reviver: (key: string, value: unknown, context: { source?: string }) => unknown): unknown;

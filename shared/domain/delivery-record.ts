@@ -131,7 +131,7 @@ export const isRoundExpired = (
 ): boolean =>
   attempt_count > 0 ? nowMs - first_attempt_at_ms > MAX_AGE_MS : nowMs - round_started_at_ms > MAX_WAIT_FOR_ATTEMPT_MS;
 
-/** Returns the cause of an expired round: that of its last failure, or `service` if there was no attempt. */
+/** Returns the cause of an expired or exhausted round: that of its last failure, or `service` if no attempt counted. */
 export const roundExpiryCause = ({ attempt_count, last_cause }: DeliveryRecord): FailureCause =>
   attempt_count === 0 ? 'service' : (last_cause ?? 'destination');
 
@@ -144,7 +144,7 @@ export const roundExpiryCause = ({ attempt_count, last_cause }: DeliveryRecord):
  *
  * @param existing the stored record
  * @param initial the record of a first claim (`claimedRecord`)
- * @param sentAtMs when the message was sent
+ * @param sentAtMs when the message was sent, ms since the epoch
  */
 export const evaluateClaim = (
   existing: DeliveryRecord,

@@ -20,7 +20,7 @@ const timestamp = (value: unknown): number | undefined => (typeof value === 'num
  * most `sentAtMs`. Otherwise a producer with a wrong clock could make later events look outdated
  * (DECISIONS.md#event-time).
  *
- * @param sentAtMs when SQS accepted the event (`SentTimestamp`)
+ * @param sentAtMs when SQS accepted the event (`SentTimestamp`), ms since the epoch
  */
 export const eventTimeMs = ({ details, event_id: eventId }: AlarmEvent, sentAtMs: number): number =>
   Math.min(timestamp(asNumber(details.timestamp)) ?? eventIdTimeMs(eventId) ?? sentAtMs, sentAtMs);
@@ -55,7 +55,9 @@ export const claimedLock = (
   ttl: Math.floor(nowMs / 1000) + RETENTION_SECONDS,
 });
 
-/** Delays of the newest event of an incident. The first are short, because most sends end long before the lease. */
+/**
+ * Delays of the newest event of an incident. The first ones are short, because most sends end long before the lease.
+ */
 const NEWEST_EVENT_DELAYS_MS = [2_000, 4_000, 8_000, 16_000, 35_000] as const;
 /** Delays of older events, which are superseded once the newest is delivered. */
 const OLDER_EVENT_DELAYS_MS = [2_000, 8_000, 32_000, 128_000, 512_000, 900_000] as const;

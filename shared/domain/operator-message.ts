@@ -1,9 +1,9 @@
 import { type AlarmEvent, webhookPayload } from '../contracts/alarm-event.ts';
 import { facts, headline } from './alert-text.ts';
 
-/** SNS limits messages to 256 KB. */
+/** Below the SNS limit of 256 KB. */
 const MAX_MESSAGE_BYTES = 200 * 1024;
-/** SNS limits subjects to fewer than 100 characters of printable ASCII. */
+/** SNS limits subjects to fewer than 100 printable ASCII characters. */
 const MAX_SUBJECT_LENGTH = 99;
 
 /** Returns the message for operators as plain text: tenant, facts and, if it fits, the webhook payload. */

@@ -51,7 +51,7 @@ export const retryDelayMs = (
   return scheduledMs && withJitter(Math.max(scheduledMs, retryAfterMs), scale, random);
 };
 
-/** Receives with a delay of at most 90 s. */
+/** The number of receives with a delay of at most 90 s. */
 const MAX_SHORT_RECEIVES = 30;
 
 /**

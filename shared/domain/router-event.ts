@@ -23,7 +23,7 @@ export type RouterEvent = WebhookPayload & {
 /**
  * Returns the router event; `entity_id` is the same from trigger to recovery.
  *
- * @param eventTimeMs when the alarm's state changed
+ * @param eventTimeMs when the alarm's state changed, ms since the epoch
  */
 export const routerEvent = (event: AlarmEvent, eventTimeMs: number): RouterEvent => {
   const seconds = Math.floor(eventTimeMs / 1000);

@@ -28,7 +28,7 @@ export const createDailyLimit = (counters: DailyCounters, counter: DailyCounter,
   return async (tenant) => {
     const group = groups.get(tenant) ?? openGroup(tenant);
     group.amount++;
-    // If the group as a whole exceeds the limit, some of its messages may still be within the limit.
+    // If the whole group exceeds the limit, some of its messages may still be within it.
     const isWithinLimit =
       (await group.isWithinLimit) || (group.amount > 1 && (await counters.count(counter, tenant, 1, limit)));
     if (isWithinLimit) return undefined;

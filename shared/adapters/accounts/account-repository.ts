@@ -7,8 +7,8 @@ import type { Clock } from '../../domain/clock.ts';
 import { wasRepeated } from '../dynamodb/errors.ts';
 
 /**
- * The token and signing secrets of a tenant's webhooks. `secrets` has a second `whsec_…` while a rotated one still
- * signs.
+ * The token and signing secrets (`whsec_…`) of a tenant's webhooks. After a rotation, `secrets` also contains the
+ * replaced secret until it stops signing.
  */
 export type WebhookCredentials = { token: string; secrets: string[] };
 
@@ -22,7 +22,7 @@ const storedAccount = z.object({
   webhook_token: z.optional(z.string()),
   /** The current signing secret, `whsec_…`. */
   webhook_secrets: z.optional(z.array(z.string())),
-  /** The previous signing secret. It also signs until `until_ms`, ms since the epoch. */
+  /** The replaced signing secret, if any. It also signs until `until_ms`, ms since the epoch. */
   retired_secrets: z.optional(z.array(z.object({ secret: z.string(), until_ms: z.number() }))),
   /** Email addresses. */
   technical_contacts: z.optional(z.array(z.string())),
@@ -56,7 +56,10 @@ export class UnconfirmedChangeError extends Error {
 
 const newSecret = (): string => `whsec_${randomBytes(32).toString('base64')}`;
 
-/** Account details for operators. A retired secret signs until `untilMs`, ms since the epoch. */
+/**
+ * Account details for operators. `retired` is the replaced secret, which also signs until `untilMs`, ms since the
+ * epoch.
+ */
 export type AccountDescription = {
   contacts: string[];
   token: string | undefined;
@@ -93,7 +96,7 @@ export const createAccountRepository = (client: DynamoDBDocumentClient, table: s
 
   /**
    * Changes attributes of an account if it still has the version that was read. A failed write may have been applied,
-   * since only its response may be lost, so the account is read again to find out.
+   * since only its response may be lost, so the account is read again to check.
    *
    * @throws ConcurrentChangeError if the account has changed since it was read
    * @throws UnconfirmedChangeError if it is unknown whether the change was applied

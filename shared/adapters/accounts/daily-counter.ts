@@ -57,7 +57,10 @@ export const createDailyCounters = (
       return wasRepeated(error) && (await wasApplied());
     }
 
-    /** Returns whether the write was applied. Uses a no-op update, since not every sender may read the table. */
+    /**
+     * Returns whether the write was applied. Uses an update without effect, since some callers have no permission to
+     * read the table.
+     */
     async function wasApplied(): Promise<boolean> {
       try {
         await update('SET #ttl = :ttl', '#slot = :write', {});

@@ -5,16 +5,17 @@ import type { Clock } from '../../domain/clock.ts';
 import type { DeliveryKey } from '../../domain/delivery-key.ts';
 
 /**
- * The effect of a bounce on a delivery record. `not_delivered`: the record is unchanged, because its status is not delivered.
- * `no_record`: the email was a test. `not_due`: the sender has not recorded its result yet, so the bounce must be retried.
+ * The effect of a bounce on a delivery record. `not_delivered`: the record is unchanged, because its status is not
+ * delivered. `no_record`: the email was a test. `not_due`: the sender has not recorded the delivery yet, so the bounce
+ * must be retried.
  */
 export type BounceResult = 'recorded' | 'already_bounced' | 'not_delivered' | 'no_record' | 'not_due';
 
 const storedStatus = z.object({ status: z.string(), lease_until_ms: z.number() });
 
 /**
- * Creates the function that sets the status of a delivered record to `bounced`. It is safe to repeat. A pending record stays
- * unchanged: its next attempt may succeed, and its sender would overwrite the status.
+ * Creates the function that sets the status of a delivered record to `bounced`. It is safe to repeat. A pending record
+ * stays unchanged: its next attempt may succeed, and its sender would overwrite the status.
  */
 export const createBounceRecorder = (client: DynamoDBDocumentClient, table: string, clock: Clock) => {
   const readStatus = async ({ pk, sk }: DeliveryKey) => {

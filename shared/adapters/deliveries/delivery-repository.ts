@@ -71,7 +71,7 @@ const storedConflict = z.object({ sk: z.string(), conflict_at_ms: z.number() });
 const CONFLICT_PREFIX = 'conflict#';
 
 /**
- * Records completed within this time share a BatchWriteItem request, which takes a ninth of the CPU time of single
+ * Records completed within this time share a BatchWriteItem request, which uses a ninth of the CPU time of single
  * writes.
  */
 const GATHER_MS = 3;

@@ -20,7 +20,7 @@ const MAX_ATTEMPTS = 8;
 /** The maximum delay before the second read of unprocessed keys. */
 const SECOND_READ_DELAY_MS = 50;
 
-/** An item, by attribute name. */
+/** The attributes of an item by name. */
 export type Item = Record<string, unknown>;
 
 /** The primary key of an item in a table with a sort key. */
@@ -69,7 +69,7 @@ type Read = PromiseWithResolvers<Item | undefined> & { key: ItemKey };
 const keyText = ({ pk, sk }: Item): string => `${pk}\n${sk}`;
 
 /**
- * Starts to read any number of items by key, strongly consistent, with concurrent requests of 100 keys. Each key
+ * Starts to read any number of items by key, strongly consistent, in concurrent requests of up to 100 keys. Each key
  * resolves independently, so that a throttled partition neither delays nor fails the other items. Unprocessed keys are
  * read once more.
  *

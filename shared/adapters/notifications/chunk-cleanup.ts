@@ -64,7 +64,11 @@ export const createChunkCleanup = (client: DynamoDBDocumentClient, table: string
     return typeof Item.version === 'string' ? Item.version : undefined;
   };
 
-  /** Deletes the chunks of versions. @throws UnprocessedItemsError, after which the next cleanup tries again */
+  /**
+   * Deletes all chunks of the given versions.
+   *
+   * @throws UnprocessedItemsError, after which the next cleanup tries again
+   */
   const deleteChunks = async (
     key: NotificationKey,
     versions: readonly Version[],

@@ -12,7 +12,7 @@ export const storedCounter = z.object({
   used: z.number(),
   /** Unique per correction, so that a delayed duplicate of an earlier correction fails its condition. */
   correction_id: z.optional(z.string()),
-  /** When the last count that found the tenant at its limit began. A delete removes it. */
+  /** Start of the last count that found the tenant at its limit, ms since the epoch. A delete removes it. */
   counted_full_at_ms: z.optional(z.number()),
   /** Unique per delete, so that a count that overlaps a delete is not recorded. */
   last_delete_id: z.optional(z.string()),

@@ -128,7 +128,9 @@ export const createNotificationReader = (client: DynamoDBDocumentClient, table: 
       return complete(key, target, content);
     },
 
-    /** Yields the tenant's notifications by ID, starting with `from`, the default notification last. Reads lazily. */
+    /**
+     * Yields the tenant's notifications in ID order, starting with `from`, the default notification last. Reads lazily.
+     */
     async *list(tenant: string, from: string | null, pageSize: number): AsyncGenerator<NotificationRecord> {
       const start = from?.slice(0, MARKER_LENGTH).toWellFormed();
       let next: Item | undefined;
@@ -149,7 +151,7 @@ export const createNotificationReader = (client: DynamoDBDocumentClient, table: 
       if (isFrom(DEFAULT_NOTIFICATION_ID, from)) yield defaultNotification;
     },
 
-    /** Yields the tenant's notifications among `ids` by ID, starting with `from`. Reads lazily. */
+    /** Yields the tenant's notifications among `ids` in ID order, starting with `from`. Reads lazily. */
     async *listByIds(tenant: string, ids: readonly string[], from: string | null): AsyncGenerator<NotificationRecord> {
       const sortedIds = [...new Set(ids)].filter((id) => isStoredNotificationId(id) && isFrom(id, from)).sort();
       for (const batch of inBatches(sortedIds, MAX_BATCH_KEYS)) {

@@ -144,8 +144,8 @@ export const createNotificationWriter = (client: DynamoDBDocumentClient, table: 
   };
 
   /**
-   * Returns the request that deletes a target, or replaces it by a tombstone if a late copy of the create may restore
-   * it.
+   * Returns the request that deletes a target, or replaces it with a tombstone if a late copy of the create could
+   * restore it.
    */
   const deleteRequest = (key: NotificationKey, target: Item): PutCommand | DeleteCommand => {
     const condition = isUnchanged(target);

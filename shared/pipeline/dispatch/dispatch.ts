@@ -20,7 +20,7 @@ export type DispatchEnvironment = {
 };
 
 /**
- * How long one invocation sends deliveries: half of the function's timeout. A continuation message carries the rest.
+ * How long one invocation sends deliveries: half of the function's timeout. The rest is sent as a continuation message.
  */
 const PASS_MS = 15_000;
 

@@ -27,7 +27,7 @@ export type SenderDependencies = {
   isTenantThrottled: IsTenantThrottled;
 };
 
-/** One message of a batch that the sender is processing. */
+/** A message of the batch that the sender is processing. */
 export type DeliveryJob = {
   dependencies: SenderDependencies;
   message: SQSRecord;
@@ -46,7 +46,7 @@ export type SettledMessage = Settlement & {
    * acknowledged.
    */
   isReturned?: true;
-  /** How long the delivery took, in ms. */
+  /** The delivery latency in ms (`deliveryLatency`). */
   latencyMs?: number;
   /**
    * True if the delivery is unrecorded because DynamoDB throttles the tenant's partition key, which is not an outage.

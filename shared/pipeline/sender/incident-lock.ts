@@ -99,7 +99,7 @@ const rescheduleForOpenCircuit = (
 };
 
 /**
- * The event was delivered, but the lock does not record it: the message must be received again before an older one is
+ * The event was delivered, but the lock does not record it: the message must be received again before an older event is
  * sent.
  */
 class LockNotAdvancedError extends Error {
@@ -110,7 +110,7 @@ class LockNotAdvancedError extends Error {
   }
 }
 
-/** A lock that this worker has claimed. Each job passes it to the next. */
+/** A lock that this worker has claimed, passed from each job to the next. */
 type HeldLock = {
   lock: IncidentLock;
   /**
@@ -221,7 +221,7 @@ export const deliverInOrder = async (
 ): Promise<SettledJob[]> => {
   const [first] = jobs;
   const { deliveries, clock } = first.dependencies;
-  // Earlier messages of the batch have used up the time.
+  // Earlier messages of the batch have used up the time of the invocation.
   if (first.timeLeft() < MIN_TIME_TO_SEND_MS) return rescheduleAll(jobs);
   try {
     const found = await target;

@@ -6,8 +6,8 @@ import type { SenderDependencies } from './delivery-job.ts';
 type QueueUrls = Pick<SenderDependencies, 'type' | 'queueUrls' | 'retryQueueUrl'>;
 
 /**
- * Returns the delivery, or undefined if the body is invalid. Never throws: one bad body must not fail the rest of the
- * batch.
+ * Returns the delivery, or undefined if the body is invalid. Never throws: an invalid message must not fail the rest of
+ * the batch.
  */
 export const parseDelivery = (body: string): Delivery | undefined => {
   try {

@@ -36,8 +36,8 @@ export type SenderEnvironment = {
 type Invocation = SQSEvent | { kind: 'test' };
 
 /**
- * Creates the Lambda handler of a type's sender. Its input is either a batch of the type's queue or retry queue, whose
- * messages it processes concurrently, or a test request of the API, for which it returns the test result.
+ * Creates the Lambda handler of a type's sender. Its input is either a batch from the type's queue or retry queue,
+ * whose messages it processes concurrently, or a test request from the API, for which it returns the test result.
  */
 export const createSender = (
   type: NotificationTypeId,

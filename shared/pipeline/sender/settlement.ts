@@ -16,7 +16,8 @@ import { copyOfMessage } from './requeue.ts';
 /**
  * Schedules the next attempt: updates the record, then sends a new message to the retry queue, before the old message
  * is acknowledged. The message is sent even if the update finds that the claim is lost (to another worker, or because
- * the SDK repeated an applied write): its own claim then decides (DECISIONS.md#retries-are-new-messages).
+ * the SDK repeated an applied write): when the message is received, its claim determines whether an attempt is due
+ * (DECISIONS.md#retries-are-new-messages).
  */
 const scheduleRetry = async (
   job: DeliveryJob,

@@ -56,8 +56,8 @@ const recipientHash = (deliveryId: string, contact: string): string =>
   createHash('sha256').update(`${deliveryId} ${contact}`).digest('base64url').slice(0, 16);
 
 /**
- * The failure for a contact whose email could not be counted. Throwing instead would lose the hashes of the reached
- * contacts.
+ * Returns the failure for a contact whose email could not be counted toward the daily limit. Throwing instead would
+ * lose the hashes of the reached contacts.
  */
 const notCounted = (): Failure =>
   failed('transient', 'network_error', 'The message could not be counted', {

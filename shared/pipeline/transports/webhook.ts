@@ -19,7 +19,7 @@ const signingKey = (secret: string): KeyObject => {
 
 /**
  * Returns the headers of a webhook call: the tenant's token (API.md#webhook-headers) and the Standard Webhooks 1.0.0
- * signatures, one per secret. A tenant has two secrets while one is being rotated.
+ * signatures, one per secret. After a rotation, the replaced secret also signs for 24 hours.
  *
  * @param deliveryId letters and digits, the same for all retries
  */
