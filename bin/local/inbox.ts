@@ -13,7 +13,7 @@ export type SentMessage =
 /** A message with the time of its arrival (ISO 8601). */
 export type InboxMessage = SentMessage & { sent_at: string };
 
-/** All messages that the stack sent, readable over HTTP. */
+/** The most recent messages that the stack sent, at most `MAX_MESSAGES`, readable over HTTP. */
 export type Inbox = {
   server: Server;
   add(message: SentMessage): void;
@@ -25,7 +25,7 @@ const MAX_MESSAGES = 10_000;
 const MAX_BODY_BYTES = 6 * 1024 * 1024;
 
 /**
- * Creates the inbox. `GET /` lists the messages, newest first, as JSON or, for a browser, as HTML; `?kind=` and `?to=`
+ * Creates the inbox. `GET /` lists the messages, newest first, as JSON, or as HTML for a browser; `?kind=` and `?to=`
  * filter. It also simulates the pager (`/pager`), the router (`/router/...`) and the feed (`/feed`) with their success
  * responses.
  */

@@ -36,7 +36,9 @@ export const alarmsOf = async (session: Session): Promise<Alarm[] | undefined> =
   }));
 };
 
-/** Returns the names that CloudFormation lists. A name prefix would also match the alarms of other stacks. */
+/**
+ * Returns the names of the stack's alarms, from CloudFormation: a name prefix could also match alarms of other stacks.
+ */
 const alarmNamesOf = async ({ deployment }: Session, stackName: string): Promise<string[]> => {
   const { CloudFormationClient, paginateListStackResources } = await import('@aws-sdk/client-cloudformation');
   const names: string[] = [];

@@ -17,7 +17,7 @@ const MIN_FAILED = 10;
 /** The percentage of the monthly SMS budget at which the alarm fires. */
 const SPENT_PERCENT = 80;
 
-/** Returns the number of SMS that the account sent to phone numbers, by result. */
+/** Returns the number of SMS to phone numbers that failed or were delivered, for the whole account. */
 export const smsCount = (metricName: 'NumberOfNotificationsFailed' | 'NumberOfNotificationsDelivered'): Metric =>
   new Metric({
     namespace: 'AWS/SNS',
@@ -26,11 +26,11 @@ export const smsCount = (metricName: 'NumberOfNotificationsFailed' | 'NumberOfNo
     statistic: Stats.SUM,
   });
 
-/** Returns the account's SMS spend of this month, in USD. */
+/** Returns the account's SMS spend in the current month, in USD. */
 export const smsSpend = (): Metric =>
   new Metric({ namespace: 'AWS/SNS', metricName: 'SMSMonthToDateSpentUSD', statistic: Stats.MAXIMUM, period });
 
-/** Returns a reputation metric of the account in SES, as a fraction of its emails. */
+/** Returns an SES reputation metric of the account, as a fraction of its emails (0 to 1). */
 export const reputation = (metricName: 'Reputation.BounceRate' | 'Reputation.ComplaintRate'): Metric =>
   new Metric({ namespace: 'AWS/SES', metricName, statistic: Stats.MAXIMUM, period });
 

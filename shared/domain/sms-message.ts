@@ -4,7 +4,7 @@ import { headline, statusText } from './alert-text.ts';
 
 /** One SMS part: 140 octets, which fit 160 GSM-7 or 70 UCS-2 characters (3GPP TS 23.040). */
 const PART_BITS = 140 * 8;
-/** Characters beyond this limit are cut first, so that they do not affect the encoding. */
+/** Characters beyond this limit are removed first, so that they do not affect the choice of encoding. */
 const MAX_CHARACTERS = 160;
 
 /**

@@ -114,7 +114,7 @@ export const createChunkCleanup = (client: DynamoDBDocumentClient, table: string
     );
 
   /**
-   * Processes items independently.
+   * Processes cleanup items concurrently. If one fails, the others continue.
    *
    * @returns the number of skipped items
    * @throws the first error, after all have finished
@@ -160,7 +160,8 @@ export const createChunkCleanup = (client: DynamoDBDocumentClient, table: string
     },
 
     /**
-     * Deletes a cleanup item whose versions are all in use. Never rejects: a later cleanup deletes the item otherwise.
+     * Deletes a cleanup item whose versions are all in use. Never rejects: if the delete fails, a later cleanup deletes
+     * the item.
      */
     async cancel(key: ItemKey): Promise<void> {
       await deleteItem(key).catch((error: unknown) => logger.warn('cleanup item not deleted', errorTrace(error)));

@@ -18,9 +18,9 @@ import { itemBytes } from '../dynamodb/item-size.ts';
  *   pk `quota#<tenant>`         sk `notifications`           counter (`notification-counter.ts`)
  *
  * The content is `label`, `details` and `metadata` as JSON in UTF-8. Bytes can be split anywhere, and JSON keeps the
- * order of keys and keys such as `__proto__`. Values of the type's own fields are stored in the target only; the content
- * has null instead. The tenant is the last part of every partition key, so that no tenant name can produce the key of
- * another tenant's partition.
+ * order of keys and keys such as `__proto__`. Values of the type's own fields are stored in the target only; the
+ * content has null instead. The tenant is the last part of every partition key, so that no tenant name can produce the
+ * key of another tenant's partition.
  */
 
 /** The maximum size of the content in a chunk. The rest of the 400 KB item is for the key. */

@@ -45,7 +45,7 @@ const recordDelivered = async ({ dependencies }: DeliveryJob, record: DeliveryRe
   else await dependencies.deliveries.complete(delivered);
 };
 
-/** Acknowledges the message even if the delivery cannot be recorded: returning it would send the alert twice. */
+/** Acknowledges the message even if the delivery cannot be recorded: returning it could send the alert twice. */
 const settleDelivered = async (job: DeliveryJob, record: DeliveryRecord): Promise<SettledMessage> => {
   const { dependencies, deliveryId, body } = job;
   const latencyMs = deliveryLatency(record.round_started_at_ms, sentAtMs(job.message), dependencies.clock());

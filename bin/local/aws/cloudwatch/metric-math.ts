@@ -51,7 +51,10 @@ const call = (name: string, args: Expression[], source: MathSource): Value => {
   throw new Error(`Metric math: ${name} with ${args.length} arguments is not supported.`);
 };
 
-/** Aggregates an array without its missing data points. For a single time series, CloudWatch aggregates all periods. */
+/**
+ * Aggregates an array, ignoring missing data points. A single time series is not supported, because CloudWatch would
+ * aggregate all of its periods.
+ */
 const aggregate = (name: string, value: Value, combine: (a: number, b: number) => number): DataPoint => {
   if (!Array.isArray(value)) throw new Error(`Metric math: ${name} of a single time series is not supported.`);
   const present = value.filter((point) => point !== undefined);

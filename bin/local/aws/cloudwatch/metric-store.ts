@@ -16,7 +16,7 @@ export type Measurement = {
 /** The resolution of all metrics: that of AWS services and of EMF without `StorageResolution`. */
 export const MINUTE_MS = 60_000;
 
-/** Stores the values of metrics per minute and computes statistics. */
+/** Stores metric values by minute and computes statistics. */
 export class MetricStore {
   readonly #metrics = new Map<string, Map<number, number[]>>();
 
@@ -67,8 +67,8 @@ const statisticNamed = (name: string): Compute => {
 };
 
 /**
- * Uses the nearest rank. CloudWatch estimates percentiles, with an error of at most the distance of two neighboring
- * values.
+ * Uses the nearest rank. CloudWatch estimates percentiles, with an error of at most the distance between two
+ * neighboring values.
  */
 const percentile =
   (percent: number): Compute =>

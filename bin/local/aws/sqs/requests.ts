@@ -123,7 +123,7 @@ export const assertValidVisibility = (value: number): void => {
   throw invalidValue('VisibilityTimeout', 'Must be between 0 and 43200.');
 };
 
-/** Letters, digits, `_`, `-` and single periods inside; `AWS.` and `Amazon.` are reserved. */
+/** Letters, digits, `_`, `-` and, between them, single periods; the prefixes `AWS.` and `Amazon.` are reserved. */
 const ATTRIBUTE_NAME = /^(?!aws\.|amazon\.)[\w-]+(\.[\w-]+)*$/i;
 const ATTRIBUTE_TYPE = /^(String|Number|Binary)(\.[\w.-]+)?$/;
 const GROUP_ID = /^[\x21-\x7e]{1,128}$/;
