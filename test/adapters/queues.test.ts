@@ -42,7 +42,7 @@ describe('packing messages into batches', () => {
     );
   });
 
-  it('uses as few batches as the limits allow in this order', () => {
+  it('uses the fewest batches that the limits allow in this order', () => {
     fc.assert(
       fc.property(fc.array(anyMessage, { maxLength: 40 }), (messages) => {
         const packed = packBatches(messages);

@@ -133,6 +133,9 @@ describe('a sender that crashes', () => {
     expect(sink.received).toHaveLength(1);
   });
 
+});
+
+describe('dispatch that crashes', () => {
   const dispatch = { caller: 'dispatch' };
   const dispatchCases: { name: string; point: CrashPoint }[] = [
     {
@@ -149,7 +152,7 @@ describe('a sender that crashes', () => {
     },
   ];
 
-  it.each(dispatchCases)('delivers an event once to each notification if dispatch crashes $name', async ({ point }) => {
+  it.each(dispatchCases)('delivers an event once to each notification: $name', async ({ point }) => {
     const sink = await openSink();
     const address = `crash-${point.when}-${point.action.toLowerCase()}@example.com`;
     const ids = [

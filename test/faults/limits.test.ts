@@ -69,7 +69,7 @@ describe('the cost of a delivery', async () => {
     ['webhook', {}, 2],
     ['incidentpager', { service_key: 'k' }, 4],
   ] as const)(
-    'includes a limited number of DynamoDB writes for a delivered attempt by %s',
+    'has an upper limit of DynamoDB writes for a successful attempt by %s',
     async (type, fields, limit) => {
       const sink = await openSink();
       const client = await harness.newClient();
@@ -85,7 +85,7 @@ describe('the cost of a delivery', async () => {
     },
   );
 
-  it('is at most 0.4 AWS calls of dispatch per delivery for ten events with one webhook each', async () => {
+  it('is at most 0.4 AWS calls by dispatch per delivery for ten events with one webhook each', async () => {
     const client = await harness.newClient();
     const id = await client.create(webhook);
     const callCount = () =>

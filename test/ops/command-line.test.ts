@@ -290,7 +290,7 @@ describe('dead-letters list', () => {
 });
 
 describe('a rotation of a signing secret whose result cannot be read', () => {
-  it('fails, and names the command to run before a repetition', async () => {
+  it('fails, and names the command to run before the rotation is repeated', async () => {
     expect(await ops('account rotate-signing-secret locked --stack Prod', { env })).toEqual({
       code: 1,
       out: '',

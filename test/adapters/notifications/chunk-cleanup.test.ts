@@ -106,7 +106,7 @@ describe('the cleanup during a write', () => {
     }
   };
 
-  it.each([1, 10, 25])('skips and counts unreadable items, and processes the others: %i', async (amount) => {
+  it.each([1, 10, 25])('skips and counts %i unreadable items, and processes the others', async (amount) => {
     const tenant = await withOrphan();
     await putUnreadableItems(tenant, amount);
     advance(2 * HOUR_MS);

@@ -63,7 +63,7 @@ describe('a large notification', () => {
     ['just under one chunk', 'x', 86],
     ['just over a small target', 'x', 2],
     ['just under a small target', 'x', 1],
-  ])('is read, listed and deleted: %s', async (_, letter, count) => {
+  ])('can be read, listed and deleted: %s', async (_, letter, count) => {
     const tenant = newTenant();
     const attributes = large(letter, count);
     const id = await notifications.create(tenant, attributes);

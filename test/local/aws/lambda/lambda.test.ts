@@ -236,7 +236,7 @@ describe('a sandbox', () => {
     expect(await hanging).toMatchObject({ failed: true, returned: { errorType: 'Runtime.ExitError' } });
   });
 
-  it('prints formatted lines', async () => {
+  it('prints formatted log lines', async () => {
     lines.length = 0;
     await invoke('print');
     expect(lines.map((line) => line.replace(/^[\d:.]+ /, ''))).toEqual([
