@@ -65,7 +65,7 @@ describe('packing messages into batches', () => {
   });
 });
 
-/** Queues with a stubbed SQS, and the inputs of its requests. */
+/** Returns queues with a stubbed SQS client, and the inputs of its requests. */
 const setUp = (respond: (input: object) => object = () => ({})) => {
   const client = new SQSClient({ region: 'local-1', credentials: { accessKeyId: 'local', secretAccessKey: 'local' } });
   const requests = vi.fn(respond);

@@ -243,9 +243,12 @@ describe('a claim on an existing record', () => {
     expect(evaluate({ ...existing, status: 'failed', lease_until_ms: LATER + 1 })).toMatchObject({ kind: 'busy' });
   });
 
-  it.each(['delivered', 'superseded', 'cancelled', 'bounced'] as const)('is rejected as ended if the delivery is %s', (status) => {
-    for (const round of [1, 2]) expect(evaluate({ ...existing, status }, { round })).toMatchObject({ kind: 'ended' });
-  });
+  it.each(['delivered', 'superseded', 'cancelled', 'bounced'] as const)(
+    'is rejected as ended if the delivery is %s',
+    (status) => {
+      for (const round of [1, 2]) expect(evaluate({ ...existing, status }, { round })).toMatchObject({ kind: 'ended' });
+    },
+  );
 
   it('is a conflict if the content of the event differs, for every status', () => {
     for (const status of ['pending', 'failed', 'delivered'] as const)

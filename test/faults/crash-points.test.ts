@@ -5,7 +5,7 @@ import { openSink } from '../support/test-sink.ts';
 import { until } from '../support/until.ts';
 import { type CrashPoint, useFaultyStack } from './support.ts';
 
-/** Longer than any lease or visibility timeout. */
+/** Exceeds every lease and visibility timeout. */
 const RECOVERY_MS = 200_000;
 
 const sender = { caller: 'send-webhook' };
@@ -132,7 +132,6 @@ describe('a sender that crashes', () => {
     await harness.delivery(client.tenant, id, 'failed');
     expect(sink.received).toHaveLength(1);
   });
-
 });
 
 describe('dispatch that crashes', () => {

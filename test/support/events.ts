@@ -51,7 +51,11 @@ export const newAlarmEvent = (
   };
 };
 
-/** Returns the message body that dispatch sends for this event and notification. @throws Error if it is not an alarm event */
+/**
+ * Returns the message body that dispatch sends for this event and notification.
+ *
+ * @throws Error if it is not an alarm event
+ */
 export const deliveryMessage = (notificationId: string, event: unknown, eventTimeMs = EVENT_TIME_MS): string => {
   if (!isAlarmEvent(event)) throw new Error('Not an alarm event.');
   return deliveryBody(notificationId, sharedBody(event, eventTimeMs));

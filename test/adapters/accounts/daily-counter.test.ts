@@ -36,7 +36,7 @@ describe('a daily counter', () => {
     const database = withLostResponse(connect({ maxAttempts: 2 }), 'UpdateItemCommand', {
       meanwhile: () => others.count('tests', tenant, 1, 3),
     });
-    // The two writers use different slots.
+    // The two writers use different slots of the counter.
     expect(await setUp(database, () => 0.5).counters.count('tests', tenant, 1, 3)).toBe(true);
     expect(await others.count('tests', tenant, 1, 3)).toBe(true);
     expect(await others.count('tests', tenant, 1, 3)).toBe(false);

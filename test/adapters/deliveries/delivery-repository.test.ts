@@ -21,7 +21,7 @@ const deliveries = createDeliveryRepository(client, 'deliveries');
 const NOW = Date.UTC(2026, 0, 1);
 const transient = failed('transient', 'http_status', '', { status: 500 });
 
-/** Returns a function that creates first claims of a new delivery by a worker. */
+/** Returns a function that creates the first claim of one new delivery for any worker. */
 const newDelivery = () => {
   const id = newNotificationId();
   return (claimId: string, now = NOW, changes: { content_hash?: string; round?: number } = {}) =>
@@ -32,7 +32,7 @@ const newDelivery = () => {
     );
 };
 
-/** A delivery with one failed attempt whose next attempt is due at `dueMs`. */
+/** Creates a delivery with one failed attempt, whose next attempt is due at `dueMs`. */
 const retriedDelivery = async (dueMs: number) => {
   const by = newDelivery();
   await deliveries.claim(by('first'), NOW);
@@ -177,7 +177,7 @@ describe('a delivery with a final status', () => {
     expect(await deliveries.claim(by('b'), NOW + 86_400_000)).toMatchObject({ kind: 'ended' });
   });
 
-  /** A failed delivery in its `round`. */
+  /** Creates a delivery that failed in this round. */
   const failedDelivery = async (round = 1) => {
     const by = newDelivery();
     await deliveries.claim(by('a', NOW, { round }), NOW);

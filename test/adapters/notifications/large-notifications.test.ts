@@ -18,7 +18,7 @@ let tenants = 0;
 const newTenant = (): string => `large${tenants++}`;
 
 /**
- * A notification of `count` entries of 4 KB. All values repeat one letter, so that a mixture of versions is detected.
+ * A notification of `count` entries of 4 KB. All values repeat one letter, so that a mix of versions is detected.
  */
 const large = (letter: string, count = 100) =>
   webhookNotification({ details: { ...validDetails.webhook, ...entries(count, letter.repeat(4096)) } });

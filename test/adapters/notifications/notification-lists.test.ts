@@ -174,7 +174,7 @@ describe('a list of large notifications', () => {
     return { tenant, ids };
   };
 
-  /** Deletes a notification as if its create was repeated, which leaves a tombstone. */
+  /** Deletes a notification as if its create had been repeated, which leaves a tombstone. */
   const leaveTombstone = async (tenant: string, id: string) => {
     await client.send(
       new UpdateCommand({
