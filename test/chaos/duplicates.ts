@@ -21,7 +21,7 @@ export type DuplicateCause = 'kill' | 'timeout' | 'unexplained';
  * - `kill`: a worker was killed, and no recorded failure covers the time.
  * - `unexplained`: neither, or the sender recorded a failure although the destination accepted the alert in time.
  *
- * @param acceptedAtMs when the destination accepted the alert before, ms since the epoch
+ * @param acceptedAtMs when the destination accepted the alert earlier, in ms since the epoch
  * @param wasKilled whether a worker that may have sent it was killed
  */
 export const duplicateCause = (

@@ -113,8 +113,10 @@ describe('a sender that crashes', () => {
       expect((await harness.depth(harness.deadLetterQueue('webhook'))) - before).toBe(deadLetters);
     },
   );
+});
 
-  it('keeps its claim while it dead-letters an alert, so that a duplicate is not delivered', async () => {
+describe('a sender that dead-letters an alert', () => {
+  it('keeps its claim, so that a duplicate is not delivered', async () => {
     const sink = await openSink((response) => response.writeHead(410).end());
     const id = await client.create({ ...webhook, details: { url: sink.url } });
     const event = newAlarmEvent(client.tenant, [id]);

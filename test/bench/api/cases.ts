@@ -25,7 +25,7 @@ const EXPECTED_STATUS: Record<EndpointName, number> = {
 /** The smallest function, behind the `$default` route of the gateway: the cost of gateway and sandbox. */
 export const baseline: Case = { name: 'unknown route (baseline)', status: 404, request: { path: '/unknown' } };
 
-/** Returns a request to an endpoint without a body. */
+/** Returns a request without a body to an endpoint. */
 const request = (name: EndpointName, token: string, id = ''): Request => {
   const { method, path } = endpoints[name];
   const headers = { 'x-auth-token': token, ...(method !== 'GET' && { 'content-type': 'application/json' }) };

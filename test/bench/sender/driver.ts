@@ -14,7 +14,7 @@ export type Load = {
   isForDispatch?: boolean;
 };
 
-/** The message from the driver. */
+/** The message from the driver: the measurement of all batches. */
 export type Measurement = {
   /** Wall time of all batches. */
   seconds: number;
