@@ -22,7 +22,7 @@ describe('metrics', () => {
     expect(lines[0]).toContain('"Namespace":"MonitoringNotifications","Dimensions":[["service","type"]]');
   });
 
-  it('are omitted if they are 0, and write no line if all are', () => {
+  it('are omitted if they are 0; no line is written if all are 0', () => {
     count({ failed: 0 }, { type: 'sms' }, { delivery_latency: [] });
     expect(lines).toEqual([]);
     count({ failed: 0, delivered: 1 });
@@ -43,7 +43,7 @@ describe('metrics', () => {
     });
   });
 
-  it('include the health of a batch, zeros included', () => {
+  it('include the health of a batch even if its values are 0', () => {
     count({}, { type: 'webhook' }, {}, { handled: 0, internalErrors: 1, oldestUnprocessedSeconds: 7 });
     expect(written()).toEqual([
       expect.objectContaining({ handled: 0, internal_errors: 1, oldest_unprocessed_seconds: 7 }),
@@ -58,7 +58,7 @@ describe('metrics', () => {
 });
 
 describe('tally', () => {
-  it('counts each name', () => {
+  it('counts the occurrences of each name', () => {
     expect(tally(['a', 'b', 'a'])).toEqual({ a: 2, b: 1 });
   });
 });

@@ -42,7 +42,7 @@ describe('packing messages into batches', () => {
     );
   });
 
-  it('uses as few batches as the limits allow in this order', () => {
+  it('uses the fewest batches that the limits allow in this order', () => {
     fc.assert(
       fc.property(fc.array(anyMessage, { maxLength: 40 }), (messages) => {
         const packed = packBatches(messages);
@@ -65,7 +65,7 @@ describe('packing messages into batches', () => {
   });
 });
 
-/** Queues with a stubbed SQS, and the inputs of its requests. */
+/** Returns queues with a stubbed SQS client, and the inputs of its requests. */
 const setUp = (respond: (input: object) => object = () => ({})) => {
   const client = new SQSClient({ region: 'local-1', credentials: { accessKeyId: 'local', secretAccessKey: 'local' } });
   const requests = vi.fn(respond);

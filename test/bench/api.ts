@@ -6,15 +6,15 @@ import { startChild } from './support/child.ts';
 import { median, type Section } from './support/report.ts';
 
 /*
- * Requests per second and latencies of every endpoint of a local stack in its own process, compared with gateway and sandbox
- * alone; and the CPU time of handlers with and without the AWS SDK.
+ * Requests per second and latencies of every endpoint of a local stack in its own process, compared with gateway and
+ * sandbox alone; and the CPU time of handlers with and without the AWS SDK.
  */
 
 const ROUNDS = 3;
 const CONNECTIONS = [1, 10, 50];
-/** The size of a measurement. The number of deletes is fixed, because each needs a notification. */
+/** The number of deletes is fixed, because each delete needs a notification. */
 const measuredAmount = ({ name }: Case): Amount => (isDelete(name) ? { amount: 1_500 } : { duration: 2 });
-/** Long, because a function has up to ten sandboxes and each compiles its code. */
+/** The warm-up is long because a function has up to ten sandboxes, and each compiles its code. */
 const warmUpAmount = ({ name }: Case): Amount => (isDelete(name) ? { amount: 8_000 } : { duration: 8 });
 const WARM_UP_CONNECTIONS = 50;
 /** Each connection may prepare up to two deletes that it never sends. */
@@ -90,5 +90,4 @@ const benchEndpoints = async (): Promise<Section> => {
   }
 };
 
-/** Runs the benchmark. */
 export const benchApi = async (): Promise<Section[]> => [await benchEndpoints(), await benchHandlers()];

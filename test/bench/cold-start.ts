@@ -16,8 +16,9 @@ import { median, type Section } from './support/report.ts';
 import { runRounds } from './support/rounds.ts';
 
 /*
- * The time from the start of a process to the first return of a function, for every deployed bundle, compared with an empty
- * function and the function's floor: a bundle with the same AWS clients that makes one call with each client that the function uses.
+ * The time from the start of a process to the first return of a function, for every deployed bundle, compared with an
+ * empty function and the function's floor: a bundle with the same AWS clients that makes one call with each client that
+ * the function uses.
  */
 
 const ROUNDS = 15;
@@ -33,7 +34,6 @@ const served = z.union([
 /** Returns the expected result of a function's first event. */
 const resultOf = (name: FunctionName): z.ZodType => (name === 'handle-unknown-route' ? status(404) : served);
 
-/** A function and its floor. */
 type Pair = { name: FunctionName; start: Start; floor: Start };
 
 const kilobytes = ({ bundle }: Start): number => statSync(bundle).size / 1_000;
@@ -75,7 +75,6 @@ const emptyFunction = (directory: string): string => {
   return bundle;
 };
 
-/** Runs the benchmark. */
 export const benchColdStart = async (): Promise<Section[]> => {
   const directory = mkdtempSync(join(tmpdir(), 'bench-cold-start-'));
   const run = createStarter(directory);

@@ -12,13 +12,15 @@ import { deployedFunctions } from './support/deployed.ts';
 import type { Section } from './support/report.ts';
 
 /*
- * Dollars per million alarm events, from the AWS requests that the deployed bundles make, the items they write, their time and CPU
- * time, and the bytes they log.
+ * Dollars per million alarm events, from the AWS requests that the deployed bundles make, the items they write, their
+ * wall time and CPU time, and the bytes they log.
  */
 
 /** The memory of a deployed function. */
 const MEMORY_GB = 0.5;
-/** A function has one vCPU at 1,769 MB, and proportionally less below (AWS Lambda developer guide, "Configure memory"). */
+/**
+ * A function has one vCPU at 1,769 MB, and proportionally less below (AWS Lambda developer guide, "Configure memory").
+ */
 const VCPU = (MEMORY_GB * 1_024) / 1_769;
 /** The START, END and REPORT lines that Lambda logs for an invocation. */
 const PLATFORM_LOG_BYTES = 320;

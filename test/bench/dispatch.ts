@@ -11,8 +11,8 @@ import { startChild } from './support/child.ts';
 import type { Section } from './support/report.ts';
 
 /*
- * Dispatch of events with 10,000 notifications: events of 350 KB including the plan, in as many passes as they need. AWS is a stub
- * in its own process.
+ * Dispatch of events with 10,000 notifications: events of 350 KB including the plan, in as many passes as they need.
+ * AWS is a stub in its own process.
  */
 
 const NOTIFICATIONS = 10_000;
@@ -106,7 +106,6 @@ const measure = async (events: number): Promise<Measurement> => {
   return measured;
 };
 
-/** Runs the benchmark. */
 export const benchDispatch = async (): Promise<Section[]> => {
   const rows: string[][] = [];
   for (const events of [1, 10]) {

@@ -9,7 +9,6 @@ import { describeMachine, type Section, toMarkdown } from './support/report.ts';
 
 type Options = { chart?: string; profile?: string };
 
-/** The benchmarks by name. */
 const BENCHMARKS = {
   'cold-start': benchColdStart,
   sender: ({ profile }: Options) => benchSender(profile),

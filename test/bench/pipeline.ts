@@ -9,16 +9,16 @@ import { hasAlertmanager, startAlertmanager } from './sender/alertmanager.ts';
 import { median, type Section } from './support/report.ts';
 
 /*
- * The pipeline of the local stack, from the alarm-events queue to a webhook: events per second, and the latency at a steady rate
- * compared with that of Prometheus Alertmanager. The stack runs in its own process. This process sends events and receives webhooks, so
- * that both use one clock.
+ * The pipeline of the local stack, from the alarm-events queue to a webhook: events per second, and the latency at a
+ * steady rate compared with that of Prometheus Alertmanager. The stack runs in its own process. This process sends
+ * events and receives webhooks, so that both use one clock.
  */
 
 const ROUNDS = 3;
 const EVENTS = 2_000;
 const WARM_UP_EVENTS = 200;
 const RATE = { perSecond: 50, seconds: 20 };
-/** Concurrent producers. A single producer would be the bottleneck. */
+/** The number of concurrent producers. A single producer would be the bottleneck. */
 const PRODUCERS = 4;
 /** The tenant of the admin token of a local stack. */
 const TENANT = 'acme';
@@ -49,7 +49,7 @@ const startPipeline = async (arrivals: Arrivals) => {
       await sendEvents([sent]);
       return sent.event_id;
     },
-    /** Sends events as fast as possible and waits for their webhooks. @returns the seconds until all were queued and delivered */
+    /** Sends events as fast as possible. @returns the seconds until all were queued, and until all were delivered */
     async burst(count: number) {
       const events = Array.from({ length: count }, event);
       const startMs = performance.now();
@@ -85,7 +85,6 @@ const startBaseline = async () => {
   };
 };
 
-/** Runs the benchmark. */
 export const benchPipeline = async (): Promise<Section[]> => {
   const arrivals = await openArrivals((body) => eventPayload.parse(JSON.parse(body)).event_id);
   const pipeline = await startPipeline(arrivals);

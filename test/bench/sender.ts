@@ -10,13 +10,13 @@ import { median, type Section } from './support/report.ts';
 import { runRounds } from './support/rounds.ts';
 
 /*
- * The bundle of the webhook sender: webhooks per second, CPU time and memory, compared with the AWS SDK's share (claims alone),
- * the minimum (a raw HTTP client), and Prometheus Alertmanager.
+ * The bundle of the webhook sender: webhooks per second, CPU time and memory, compared with the AWS SDK's share (claims
+ * alone), the minimum (a raw HTTP client), and Prometheus Alertmanager.
  */
 
 const ROUNDS = 9;
 const MESSAGES = 2_000;
-/** Messages until the code is compiled, which saves a third of the CPU time. A sandbox sends many more in its lifetime. */
+/** Messages until V8 has optimized the code, which reduces CPU time by a third. A sandbox sends many more. */
 const WARM_UP_MESSAGES = 12_000;
 
 /** A process that sends webhooks, or performs part of the work. */

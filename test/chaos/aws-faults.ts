@@ -46,8 +46,8 @@ const rejectHalfOfBatches = (stack: LocalStack, random: Random, counts: AwsFault
 };
 
 /**
- * Injects random AWS faults into the functions of the pipeline: rejected calls, late responses, throttled keys and partial
- * batches.
+ * Injects random AWS faults into the functions of the pipeline: rejected calls, late responses, throttled keys and
+ * partial batches.
  *
  * @returns the number of faults, and a function that stops injecting them
  */

@@ -16,7 +16,6 @@ import { type ChaosTarget, createTargets, receiptsInInbox } from './targets.ts';
 /** The size of a run, and the seed of its random numbers. */
 export type ChaosOptions = { events: number; tenants: number; seed: number };
 
-/** The result of a run. */
 export type ChaosResult = AwsFaultCounts & {
   rows: ChaosRow[];
   events: number;
@@ -33,10 +32,10 @@ export type ChaosResult = AwsFaultCounts & {
 /** How far to advance the clock of the stack when no function is running. */
 const ADVANCE_MS = 30_000;
 
-/** Messages that are sent in random order. */
+/** The size of the groups in which messages are sent in random order. */
 const SHUFFLED_MESSAGES = 200;
 
-/** Workers are killed until this long after all messages were sent, for each event. */
+/** How long workers are still killed after all messages were sent, per event. */
 const KILL_MS_PER_EVENT = 15;
 
 const storedRecord = z.object({
@@ -59,7 +58,7 @@ const readRecords = async ({ documents, table }: ReturnType<typeof connectApi>) 
   return records;
 };
 
-/** Starts the stack. Collects the log lines of deliveries that could not be recorded, and the kills of sandboxes that time out. */
+/** Starts the stack. Collects the log lines of deliveries that were not recorded, and the sandboxes that time out. */
 const startStack = (destinationsUrl: string, unrecorded: string[], kills: Kill[]): Promise<LocalStack> =>
   startLocalStack({
     duplicateReceives: 0.03,
@@ -97,7 +96,7 @@ const startKilling = (stack: LocalStack, random: Random, kills: Kill[]): (() => 
   };
 };
 
-/** Sends all messages. Deletes a notification after the second group of messages. @returns the IDs of deleted notifications */
+/** Sends all messages. Deletes a notification after the second group. @returns the IDs of deleted notifications */
 const sendMessages = async (
   { sendEvents }: Pick<ReturnType<typeof connectPipeline>, 'sendEvents'>,
   messages: readonly string[],
@@ -136,8 +135,8 @@ const drainQueues = async (stack: LocalStack, onStep: () => void): Promise<numbe
 };
 
 /**
- * Sends events through a local stack while destinations fail, SQS delivers duplicates, AWS throttles and workers are killed at
- * random. Then accounts for every planned delivery.
+ * Sends events through a local stack while destinations fail, SQS delivers duplicates, AWS throttles and workers are
+ * killed at random. Then accounts for every planned delivery.
  */
 export const runChaos = async ({ events, tenants, seed }: ChaosOptions): Promise<ChaosResult> => {
   const startMs = Date.now();

@@ -1,9 +1,9 @@
 import { SEND_TIMEOUT_MS } from '../../shared/domain/transport.ts';
 
 /**
- * A request may arrive this long after its sender was killed or stopped waiting. The local endpoint accepts one connection
- * per turn of its event loop, so a request on a new connection waits for seconds while the machine is busy. Each call to SES
- * or SNS opens a new connection.
+ * A request may arrive this long after its sender was killed or stopped waiting. The local endpoint accepts one
+ * connection per turn of its event loop, so a request on a new connection waits for seconds while the machine is busy.
+ * Each call to SES or SNS opens a new connection.
  */
 export const MAX_ARRIVAL_DELAY_MS = 15_000;
 
@@ -16,12 +16,12 @@ export type DuplicateCause = 'kill' | 'timeout' | 'unexplained';
 /**
  * Returns why a destination received an alert again:
  *
- * - `timeout`: it accepted the alert, but the sender received no response within the send timeout and recorded a failure. This
- *   takes precedence over the kill of another worker at that time.
+ * - `timeout`: it accepted the alert, but the sender received no response within the send timeout and recorded a
+ *   failure. This takes precedence over the kill of another worker at that time.
  * - `kill`: a worker was killed, and no recorded failure covers the time.
  * - `unexplained`: neither, or the sender recorded a failure although the destination accepted the alert in time.
  *
- * @param acceptedAtMs when the destination accepted the alert before, ms since the epoch
+ * @param acceptedAtMs when the destination accepted the alert earlier, in ms since the epoch
  * @param wasKilled whether a worker that may have sent it was killed
  */
 export const duplicateCause = (

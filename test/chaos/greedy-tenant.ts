@@ -12,7 +12,7 @@ import { until } from '../support/until.ts';
 /** Latencies from the send of an event to its arrival, in ms. */
 export type Latencies = { p50: number; p99: number };
 
-/** The latencies of a quiet tenant: alone, beside a greedy tenant, and while DynamoDB throttles the greedy tenant. */
+/** The latencies of a quiet tenant: alone, with a greedy tenant, and while DynamoDB throttles the greedy tenant. */
 export type GreedyTenantResult = {
   alone: Latencies;
   besideGreedy: Latencies;
@@ -22,7 +22,7 @@ export type GreedyTenantResult = {
 };
 
 const NOTIFICATIONS = 100;
-/** Entries of 4,096 characters: 340 KB per notification of the greedy tenant. */
+/** The number of entries of 4,096 characters: 340 KB per notification of the greedy tenant. */
 const ENTRIES = 83;
 const QUIET_INTERVAL_MS = 200;
 /** Creating notifications faster would throttle the partition key. */
@@ -31,9 +31,9 @@ const CREATE_INTERVAL_MS = 350;
 const large = entries(ENTRIES, 'x'.repeat(4_096));
 
 /**
- * Measures how much a tenant with 100 notifications of 340 KB and one event per second delays another tenant. The local DynamoDB
- * limits a partition key to 3,000 read units and 1,000 write units per second, as AWS does. Takes four times `seconds`, plus
- * about a minute.
+ * Measures how much a tenant with 100 notifications of 340 KB and one event per second delays another tenant. The local
+ * DynamoDB limits a partition key to 3,000 read units and 1,000 write units per second, as AWS does. Takes four times
+ * `seconds`, plus about a minute.
  */
 export const measureGreedyTenant = async (seconds: number): Promise<GreedyTenantResult> => {
   const stack = await startLocalStack({

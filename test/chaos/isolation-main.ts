@@ -2,7 +2,10 @@ import { Console } from 'node:console';
 import { type Latencies, measureGreedyTenant } from './greedy-tenant.ts';
 import { measureIsolation } from './isolation.ts';
 
-/** `npm run isolation -- [events] [workers] [seconds]`: prints how much one tenant delays another (BENCHMARKS.md#isolation). */
+/**
+ * `npm run isolation -- [events] [workers] [seconds]`: prints how much one tenant delays another
+ * (BENCHMARKS.md#isolation).
+ */
 const [events = 1_000, workers = 128, seconds = 20] = process.argv.slice(2).map(Number);
 const { table } = new Console(process.stdout);
 

@@ -27,8 +27,8 @@ const startHangingServer = async () => {
 };
 
 /**
- * Measures how much one tenant's alerts to an endpoint that hangs delay another tenant: ten alerts alone, and ten right after
- * `events` alerts of the other tenant were queued.
+ * Measures how much one tenant's alerts to an endpoint that hangs delay another tenant: ten alerts alone, and ten right
+ * after `events` alerts of the other tenant were queued.
  */
 export const measureIsolation = async (events: number, workers: number): Promise<IsolationResult> => {
   const stack = await startLocalStack({

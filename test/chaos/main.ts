@@ -2,7 +2,10 @@ import { Console } from 'node:console';
 import { type ChaosResult, runChaos } from './chaos.ts';
 import type { ChaosRow } from './outcomes.ts';
 
-/** `npm run chaos -- [events] [tenants] [seed]`: prints the outcomes of all deliveries, and fails if one is lost or duplicated. */
+/**
+ * `npm run chaos -- [events] [tenants] [seed]`: prints the outcomes of all deliveries, and fails if one is lost or
+ * duplicated.
+ */
 const [events = 2_000, tenants = 20, seed = Date.now() % 1_000_000] = process.argv.slice(2).map(Number);
 
 type Counts = Omit<ChaosRow, 'type'>;

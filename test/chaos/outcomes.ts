@@ -27,7 +27,7 @@ export type ChaosRow = {
 /** A worker that was killed, by the name of its function, and when, in ms since the epoch. */
 export type Kill = { name: string; atMs: number };
 
-/** What a run left behind. */
+/** The records, dead letters, log lines, kills and receipts of a run. */
 export type ChaosObservations = {
   /** Delivery records by `<pk> <sk>`. */
   records: ReadonlyMap<string, { status: string; attempts: readonly RecordedAttempt[] }>;

@@ -16,7 +16,7 @@ const testEnvironment = {
 };
 
 describe('the environment schemas', () => {
-  it('cover exactly the operations, the senders, dispatch, the email event recorder and the unknown routes', () => {
+  it('cover exactly the operations, the senders, dispatch, the email event recorder and the handler of unknown routes', () => {
     expect(Object.keys(environments).toSorted()).toEqual(
       [
         ...endpointNames,

@@ -99,7 +99,7 @@ describe('the details of each type', () => {
     expect(rejectionDetails(parseNotification({ label: 'l', type: 'webhook', details }))).toBeUndefined();
   });
 
-  it('report an empty value once, by its length', () => {
+  it('report an empty value once, with the allowed lengths', () => {
     expect(rejectionDetails(parseNotification({ label: 'l', type: 'email', details: { address: '' } }))).toBe(
       'details.address: must be 1 to 4096 characters long',
     );

@@ -20,8 +20,8 @@ const queueUrls = z.record(
 );
 
 /**
- * Returns the addresses of the one stack in a file that `cdk deploy --outputs-file` wrote. Queues come from the outputs: a name
- * prefix would also match the queues of other stacks.
+ * Returns the addresses of the only stack in a file written by `cdk deploy --outputs-file`. Queues come from the
+ * outputs: a name prefix would also match the queues of other stacks.
  *
  * @throws Error if the file does not contain exactly one stack
  */

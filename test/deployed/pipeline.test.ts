@@ -27,7 +27,7 @@ describe('the deployed pipeline', () => {
     ]);
   });
 
-  it('publishes to the topic of the operators', async () => {
+  it('publishes an alert to the SNS topic of the operators', async () => {
     const client = await newClient();
     const id = await client.create({ label: 'o', type: 'managed' });
     await sendEvents([newAlarmEvent(client.tenant, [id], { state: 'OK' })]);

@@ -7,7 +7,7 @@ describe('the permissions of a role', () => {
     ['admin', { create: true, read: true, update: true, delete: true, test: true }],
     ['creator', { create: true, read: true, update: true, delete: false, test: true }],
     ['observer', { create: false, read: true, update: false, delete: false, test: false }],
-  ] as const)('%s: %j', (role, expected) => {
+  ] as const)('match the API contract for %s: %j', (role, expected) => {
     const permissions = ['create', 'read', 'update', 'delete', 'test'] as const;
     expect(Object.fromEntries(permissions.map((permission) => [permission, isPermitted(role, permission)]))).toEqual(
       expected,

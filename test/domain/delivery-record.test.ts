@@ -108,7 +108,7 @@ describe('the record after an attempt', () => {
     ).toEqual(['a', 'b']);
   });
 
-  it('is a copy', () => {
+  it('is a copy that leaves the original unchanged', () => {
     const record = initial();
     afterAttempts(record, [transient]);
     expect(record).toMatchObject({ attempt_count: 0, attempts: [], lease_until_ms: NOW + LEASE_MS });
@@ -128,7 +128,7 @@ describe('the record with a final status', () => {
 describe('the record of nine failed attempts', () => {
   const nine = Array.from({ length: 9 }, () => transient);
 
-  it('takes one write unit of 1 KB up to the sixth attempt, and two afterwards', () => {
+  it('consumes one write unit of 1 KB up to the sixth attempt, and two afterwards', () => {
     expect(sizeOf(afterAttempts(initial(), nine.slice(0, 6)))).toBeLessThan(1_024);
     expect(sizeOf(afterAttempts(initial(), nine))).toBeLessThan(2 * 1_024);
   });
@@ -158,11 +158,11 @@ describe('a round of attempts', () => {
   });
 
   it.each([
-    ['the destination if it failed last', [quotaExceeded, transient], 'destination'],
-    ['the service if it failed last', [transient, quotaExceeded], 'service'],
-    ['the service if there was no attempt', [], 'service'],
-    ['the service if only it failed', [quotaExceeded], 'service'],
-  ])('that expires is caused by %s', (_, outcomes, cause) => {
+    ['the destination, if its failure is the last', [quotaExceeded, transient], 'destination'],
+    ['the service, if its failure is the last', [transient, quotaExceeded], 'service'],
+    ['the service, if there was no attempt', [], 'service'],
+    ['the service, if there are no other failures', [quotaExceeded], 'service'],
+  ])('expires because of %s', (_, outcomes, cause) => {
     expect(roundExpiryCause(afterAttempts(initial(), outcomes))).toBe(cause);
   });
 });
@@ -243,9 +243,12 @@ describe('a claim on an existing record', () => {
     expect(evaluate({ ...existing, status: 'failed', lease_until_ms: LATER + 1 })).toMatchObject({ kind: 'busy' });
   });
 
-  it.each(['delivered', 'superseded', 'cancelled', 'bounced'] as const)('ends if the delivery is %s', (status) => {
-    for (const round of [1, 2]) expect(evaluate({ ...existing, status }, { round })).toMatchObject({ kind: 'ended' });
-  });
+  it.each(['delivered', 'superseded', 'cancelled', 'bounced'] as const)(
+    'is rejected as ended if the delivery is %s',
+    (status) => {
+      for (const round of [1, 2]) expect(evaluate({ ...existing, status }, { round })).toMatchObject({ kind: 'ended' });
+    },
+  );
 
   it('is a conflict if the content of the event differs, for every status', () => {
     for (const status of ['pending', 'failed', 'delivered'] as const)

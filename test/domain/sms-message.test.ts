@@ -9,7 +9,7 @@ const smsOf = (label: string, status?: string): string =>
     alarmEvent({ details: { state: 'OK', status }, entity: { id: 'e', label }, alarm: { id: 'a', label: 'b' } }),
   );
 
-/** The encoding and number of parts of a text without character replacement. */
+/** Returns the encoding and number of parts of a text without character replacement. */
 const encode = (text: string) => {
   const { encodingName, segments, numberOfCharacters } = new SegmentedMessage(text);
   return { encodingName, parts: segments.length, numberOfCharacters };

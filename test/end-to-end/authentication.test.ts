@@ -39,7 +39,7 @@ describe('authentication', () => {
         const token = await tokenFor(newTenant(), role);
         const response = await call(method, path, { token, ...(method !== 'GET' && { body: '{not json' }) });
         const allowed = { admin: true, creator: permission !== 'delete', observer: permission === 'read' }[role];
-        // Deleting the default notification is 403 for every role: the details name the reason.
+        // Deleting the default notification returns 403 for every role. Only the details contain the reason.
         const refusedByRole = response.status === 403 && response.text.includes(`role ${role}`);
         expect(refusedByRole, `${role} ${response.status}`).toBe(!allowed);
       }

@@ -120,7 +120,8 @@ describe('creating a notification', () => {
       Array.from({ length: 256 }, (_, index) => [`${'"'.repeat(250)}${index}`, '"'.repeat(255)]),
     );
     const large = { label: 'l', type: 'webhook', details: { url: 'https://example.com/', ...details }, metadata };
-    // Escaped twice, a quote takes four bytes in a Lambda response: 4.7 MB fit. A control character takes seven: 8.2 MB do not.
+    // Escaped twice, a quote takes four bytes in a Lambda response: 4.7 MB fit. A control character takes seven: 8.2 MB
+    // do not.
     const fits = await client.post('/notifications', large);
     expect(fits.status).toBe(201);
     const tooLarge = JSON.stringify(large).replaceAll('\\"', '\u007f').replaceAll('\u007f', '\\u0001');

@@ -6,7 +6,7 @@ import { type Client, call, newClient } from './support/api.ts';
 const REQUEST_COUNT = Number(process.env.GENERATED_REQUESTS ?? 2_000);
 const CONCURRENT = 8;
 
-/** Well-formed text without NUL, of 1 to `max` code points: short in nine of ten cases, otherwise as long as allowed. */
+/** Well-formed text of 1 to `max` code points without NUL: short in nine of ten cases, otherwise of `max`. */
 const text = (max: number) =>
   fc
     .oneof(
@@ -128,7 +128,7 @@ describe('generated requests', () => {
       ...(sent.method !== 'GET' && { body: JSON.stringify(sent.body) }),
     });
     expect(response.status, `${sent.method} ${sent.path} ${response.text}`).toBeLessThan(500);
-    // The gateway itself returns 431, in another format.
+    // The gateway itself returns 431, which does not have the error format of the API.
     if (response.status >= 400 && response.status !== 431)
       expect(Object.keys(Object(response.body))).toEqual(['type', 'code', 'message', 'details', 'request_id']);
     // A random body may be valid by chance.

@@ -21,7 +21,7 @@ const CLEAR_MINUTES = 90;
 /** Traffic continues for this time after the recovery. Alarms that still fire then must clear without traffic. */
 const RECOVERY_TRAFFIC_MINUTES = 10;
 
-/** The successful API requests at each step, besides the request that fails. */
+/** The number of successful API requests at each step, in addition to the request that fails. */
 const SUCCESSFUL_REQUESTS = 10;
 
 /** Daily limits that no drill reaches. */
@@ -39,7 +39,7 @@ const from = (caller: string, service: string) => (call: AwsCall) =>
 const sendsFrom = (caller: string) => (call: AwsCall) =>
   from(caller, 'sqs')(call) && call.action.startsWith('SendMessage');
 
-/** Returns whether a call records a delivery as delivered: the last write of a delivery. */
+/** Returns whether a call records a delivery as delivered, which is the last write of a delivery. */
 const recordsDelivered = ({ action, body }: AwsCall) =>
   /^(PutItem|UpdateItem|BatchWriteItem)$/.test(action) && body.includes('"S":"delivered"');
 
@@ -105,8 +105,8 @@ describe('the alarm drill', () => {
   };
 
   /**
-   * Runs an outage until its alarms have fired, recovers, and waits until all have cleared. No other alarm may fire, and none may
-   * fire twice, because the duration of an alarm must match the duration of the outage.
+   * Runs an outage until its alarms have fired, recovers, and waits until all have cleared. No other alarm may fire,
+   * and none may fire twice, because the duration of an alarm must match the duration of the outage.
    *
    * @returns a summary with the minutes until the alarms fired and cleared
    */

@@ -5,7 +5,7 @@ import { openSink } from '../support/test-sink.ts';
 import { until } from '../support/until.ts';
 import { type CrashPoint, useFaultyStack } from './support.ts';
 
-/** Longer than any lease or visibility timeout. */
+/** Exceeds every lease and visibility timeout. */
 const RECOVERY_MS = 200_000;
 
 const sender = { caller: 'send-webhook' };
@@ -113,8 +113,10 @@ describe('a sender that crashes', () => {
       expect((await harness.depth(harness.deadLetterQueue('webhook'))) - before).toBe(deadLetters);
     },
   );
+});
 
-  it('keeps its claim while it dead-letters an alert, so that a duplicate is not delivered', async () => {
+describe('a sender that dead-letters an alert', () => {
+  it('keeps its claim, so that a duplicate is not delivered', async () => {
     const sink = await openSink((response) => response.writeHead(410).end());
     const id = await client.create({ ...webhook, details: { url: sink.url } });
     const event = newAlarmEvent(client.tenant, [id]);
@@ -132,7 +134,9 @@ describe('a sender that crashes', () => {
     await harness.delivery(client.tenant, id, 'failed');
     expect(sink.received).toHaveLength(1);
   });
+});
 
+describe('dispatch that crashes', () => {
   const dispatch = { caller: 'dispatch' };
   const dispatchCases: { name: string; point: CrashPoint }[] = [
     {
@@ -149,7 +153,7 @@ describe('a sender that crashes', () => {
     },
   ];
 
-  it.each(dispatchCases)('delivers an event once to each notification if dispatch crashes $name', async ({ point }) => {
+  it.each(dispatchCases)('delivers an event once to each notification: $name', async ({ point }) => {
     const sink = await openSink();
     const address = `crash-${point.when}-${point.action.toLowerCase()}@example.com`;
     const ids = [

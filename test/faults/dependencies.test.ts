@@ -10,7 +10,7 @@ const harness = await useFaultyStack();
 const client = await harness.newClient();
 
 describe('when a dependency fails, the service', () => {
-  it('returns 503 with Retry-After for every operation if DynamoDB throttles or fails, also during authentication', async () => {
+  it('returns 503 with Retry-After for every operation if DynamoDB throttles or fails, including during authentication', async () => {
     const id = await client.create(webhook);
     const failures = [throttled, { status: 500, type: 'InternalServerError', message: 'secret text' }];
     for (const fault of failures) {

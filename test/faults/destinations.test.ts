@@ -114,7 +114,7 @@ describe('delivery to a faulty destination', () => {
     await harness.sendEvents([newAlarmEvent(client.tenant, [id])]);
     const record = await harness.attemptedDelivery(client.tenant, id);
     const attemptedAtMs = record.attempts[0]?.timestamp_ms ?? 0;
-    // An hour at a retryDelayScale of 0.001, and up to 20 % of jitter.
+    // An hour at a retryDelayScale of 0.001, and up to 20% of jitter.
     expect(record.next_attempt_at_ms - attemptedAtMs).toBeGreaterThanOrEqual(3_600);
     expect(record.next_attempt_at_ms - attemptedAtMs).toBeLessThan(3_600 * 1.2 + 2_000);
     await harness.stack.advance(6_000);

@@ -61,7 +61,7 @@ describe('the notifications of an account', () => {
     expect((await client.get(`/notifications/${id}`)).status).toBe(404);
   });
 
-  it('keep no chunk of a failed create once the account writes again an hour later', async () => {
+  it('keep no chunk of a failed create after the account writes again an hour later', async () => {
     const { tenant } = await newClient();
     const recover = harness.injectFault(
       { status: 400, type: 'ThrottlingException', message: 'Rate exceeded' },

@@ -69,7 +69,8 @@ describe('technical contacts, some of which cannot be reached', () => {
       );
       acceptRejected();
       acceptEmail();
-      // The third attempt reaches the second contact; only the permanent failure is left, so the delivery is dead-lettered.
+      // The third attempt reaches the second contact; only the permanent failure is left, so the delivery is
+      // dead-lettered.
       expect(deadLetter.attributes).toMatchObject({ reason: 'rejected', cause: 'destination', attempts: '3' });
       expect([await emailCount(rejected), await emailCount(unavailable)]).toEqual([0, 1]);
     },

@@ -91,8 +91,8 @@ export const startFaultyStack = async (settings: Record<string, string> = {}, op
     });
 
   /**
-   * Advances the clock of the stack until the promise resolves, so that delayed messages become visible. Does not advance
-   * while functions run, because their leases would expire.
+   * Advances the clock of the stack until the promise resolves, so that delayed messages become visible. Does not
+   * advance while functions run, because their leases would expire.
    */
   const advanceUntil = async <Value>(promise: Promise<Value>): Promise<Value> => {
     let isSettled = false;

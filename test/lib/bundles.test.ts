@@ -29,7 +29,7 @@ const bundleOf = bundleFunctions(directory);
 const entryOf = (name: FunctionName) => join(bundleOf(name), 'index.js');
 const codeOf = (name: FunctionName) => readFileSync(entryOf(name), 'utf8');
 
-/** A file of a package: the package's directory, which ends with its name. */
+/** Matches a file of a package. `home` is the package's directory, which ends with its `name`. */
 const PACKAGE_FILE = /^(?<home>.*node_modules\/(?<name>(?:@[^/]+\/)?[^/]+))\//;
 
 const lockfile = z

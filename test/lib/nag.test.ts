@@ -35,7 +35,7 @@ const acceptedFindings: readonly { rule: string; resource: RegExp; reason: strin
   },
 ];
 
-/** Returns all findings for a stack with these settings. */
+/** Returns the findings for a stack with these settings. */
 const findingsOf = (settings: Record<string, string>): { rule: string; resource: string }[] => {
   const { stack } = synthesize(settings);
   return new AwsSolutionsChecks().validateScope(stack).violations.flatMap(({ ruleName, violatingResources }) =>

@@ -65,7 +65,7 @@ const invokingSenders = notificationTypeIds.map(
   (type) => `lambda:InvokeFunction Delivery${senderName(type).replace('-', '')}Function`,
 );
 
-/** Writing a large notification and cleaning up its chunks. */
+/** The actions that write a large notification and clean up its chunks. */
 const WRITE_ACTIONS = ['GetItem', 'PutItem', 'DeleteItem', 'BatchWriteItem', 'Query'];
 
 describe('permissions of API functions', () => {

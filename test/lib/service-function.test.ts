@@ -88,7 +88,7 @@ describe('every function', () => {
 });
 
 describe('function environments', () => {
-  it.each(functionNames)('pass the schema of the function: %s', (name) => {
+  it.each(functionNames)('match the schema of the function: %s', (name) => {
     const result = environments[name].safeParse(variablesOf(name, functions, functionIds));
     expect(result.error?.issues ?? []).toEqual([]);
   });

@@ -56,7 +56,7 @@ describe('every table', () => {
 });
 
 describe('access to a table', () => {
-  it('consists of the permission for the given actions on that table, and its name as a variable', () => {
+  it('consists of the permission for the given actions on that table, and its name as an environment variable', () => {
     const { environment, statements } = storage.tokens.access('GetItem', 'Query');
     expect(stack.resolve(environment)).toEqual({ TOKENS_TABLE: { Ref: expect.stringMatching(/^StorageTokensTable/) } });
     expect(statements.map((statement) => stack.resolve(statement.toStatementJson()))).toEqual([

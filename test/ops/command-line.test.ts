@@ -228,7 +228,7 @@ describe('the stack that a command operates on', () => {
     expect(out).toMatch(/\nalarm-events +7 +0 +0 +– +7\n/);
     // Includes the retry queue: two visible, five delayed.
     expect(out).toMatch(/\nemail +9 +0 +5 +42 s +7\n/);
-    // These have no dead-letter queue of their own.
+    // These two queues are listed without a dead-letter queue.
     expect(out).toMatch(/\nemail-events +7 +0 +0 +– +–\ncrashed +7 +0 +0 +– +–\n/);
     expect(out).toMatch(
       /\nProd-First +ALARM +2027-01-15T08:00:00Z\nProd-Last +ALARM +2027-01-15T08:00:00Z\n120 alarms OK\n/,
@@ -290,7 +290,7 @@ describe('dead-letters list', () => {
 });
 
 describe('a rotation of a signing secret whose result cannot be read', () => {
-  it('fails, and names the command to run before a repetition', async () => {
+  it('fails, and names the command to run before the rotation is repeated', async () => {
     expect(await ops('account rotate-signing-secret locked --stack Prod', { env })).toEqual({
       code: 1,
       out: '',

@@ -28,7 +28,11 @@ const cleanEnvironment = (directory: string) => ({
   NODE_COMPILE_CACHE: join(directory, 'compile-cache'),
 });
 
-/** Returns a function that runs the command line in its own process. @param directory where local stacks are announced */
+/**
+ * Returns a function that runs the command line in its own process.
+ *
+ * @param directory where local stacks are announced
+ */
 export const commandLine =
   (directory: string) =>
   async (

@@ -131,7 +131,7 @@ describe('deliveries', () => {
     expect(found.map(({ notification, status }) => [notification, status])).toEqual([[email, 'delivered']]);
   });
 
-  it('shows the default notification too, up to the limit', async () => {
+  it('shows deliveries of the default notification too, up to the limit', async () => {
     const all = await runJson(deliveries, 'deliveries --tenant acme');
     // The third delivery is the notice of the dead letter to the technical contacts.
     expect(all.map(({ notification }) => notification)).toContain('ntTechnicalContactsEmail');
@@ -171,7 +171,7 @@ describe('status', () => {
 });
 
 describe('dead-letters', () => {
-  it('lists dead letters repeatedly with their reasons, never their contents', async () => {
+  it('lists the same dead letters each time, with their reasons and without their contents', async () => {
     const expected = {
       type: 'webhook',
       count: 1,

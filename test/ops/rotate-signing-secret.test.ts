@@ -111,7 +111,7 @@ describe('rotating a signing secret', () => {
     );
   });
 
-  it('reports a concurrent change when another operator replaces the secret before the repetition', async () => {
+  it('reports a concurrent change when another operator replaces the secret before the SDK repeats the write', async () => {
     const { credentials, rotate } = setUp('eight');
     await credentials();
     let newest = '';

@@ -101,7 +101,7 @@ export const exercisePipeline = async (
     world.lines.some((line) => line.includes(`type=${type}`) && line.includes('conflict=1')),
   );
 
-  // Send the event to the senders of all types again: each finds its own delivery recorded, and forwards the others.
+  // Sends the event to the senders of all types again. Each has a record of its own delivery, and forwards the others.
   for (const type of notificationTypeIds) {
     for (const id of ids) {
       const MessageBody = deliveryMessage(id, event);

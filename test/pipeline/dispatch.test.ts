@@ -143,7 +143,7 @@ describe('dispatch', () => {
     expect(returned).toEqual([['throttled', 8_000]]);
   });
 
-  it('continues a plan with the failed notifications only, with the same siblings and event time', async () => {
+  it('continues a plan with only the failed notifications, and keeps the list of other notifications and the event time', async () => {
     const first = setUp({ errorOf: (id) => (id === 'nt1' ? new Error('no response') : undefined) });
     const message = eventMessage(notificationIds(3), { sentAtMs: NOW_MS - 5 });
     expect(await first.dispatch({ Records: [message] })).toEqual({ batchItemFailures: [] });

@@ -159,7 +159,7 @@ describe('a bounced or rejected email', () => {
     expect(await deliveries.read(claimed)).toMatchObject({ status: 'bounced' });
   });
 
-  it('sets the status if the response of the write is lost and the SDK repeats it', async () => {
+  it('sets the status if the response to the write is lost and the SDK repeats it', async () => {
     const { claimed, tags } = await recordDelivery('delivered');
     const body = JSON.stringify(emailEvent('Bounce', tags));
     expect(await recordBatch([{ body }], withLostResponse(connect({ maxAttempts: 2 }), 'UpdateItemCommand'))).toEqual(

@@ -132,7 +132,7 @@ describe('delivery of the events of one incident', () => {
   });
 
   it.each(['incidentpager', 'incidentpager-Retries'])(
-    'reschedules a message on its own queue, %s, if no time is left',
+    'reschedules a message on its own queue if too little time is left: %s',
     async (name) => {
       const { job, run, transport, sent, outcomes } = setUp({ timeLeftMs: 16_999 });
       expect(outcomes(await run(job(NOW_MS, name)))).toEqual(['busy']);

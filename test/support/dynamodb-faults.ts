@@ -2,7 +2,7 @@ import { ProvisionedThroughputExceededException } from '@aws-sdk/client-dynamodb
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod';
 
-/** Returns a function that returns true for `times` calls, after `skipped` calls. */
+/** Returns a function that skips `skipped` calls and then returns true for `times` calls. */
 const firstCalls = (times: number, skipped = 0) => {
   let calls = 0;
   return () => ++calls > skipped && calls <= skipped + times;
@@ -28,8 +28,8 @@ export const withThrottling = (
 };
 
 /**
- * Applies a request of a command, by default the first one, and loses its response, so that the SDK repeats it. `meanwhile` runs
- * before the repetition.
+ * Applies a request of a command, by default the first one, and loses its response, so that the SDK repeats it.
+ * `meanwhile` runs before the repetition.
  */
 export const withLostResponse = (
   client: DynamoDBDocumentClient,
@@ -50,7 +50,7 @@ export const withLostResponse = (
   return client;
 };
 
-/** Runs `act` before requests of a command are sent: before the first one, or those that `isSelected` selects by number. */
+/** Runs `act` before the first request of a command, or before those that `isSelected` selects by number, from 1. */
 export const withInterruption = (
   client: DynamoDBDocumentClient,
   command: string,
@@ -94,7 +94,7 @@ const sliceOf = <Tables extends Requests>(requests: Tables, from: number, to: nu
     ]),
   );
 
-/** Processes only `processed` items of each of the first `times` batch requests. */
+/** Processes only the first `processed` items of each of the first `times` batch requests. */
 export const withPartialBatches = (client: DynamoDBDocumentClient, processed: number, times = 1) => {
   const isHit = firstCalls(times);
   client.middlewareStack.add(
@@ -121,8 +121,8 @@ const batchGetInput = z.object({
 });
 
 /**
- * Throttles partitions in BatchGetItem as DynamoDB does: their keys stay unprocessed, and a request with no other keys fails. It
- * throttles only the first `times` requests with such keys.
+ * Throttles partitions in BatchGetItem as DynamoDB does: their keys stay unprocessed, and a request with no other keys
+ * fails. It throttles only the first `times` requests with such keys.
  */
 export const withThrottledPartitions = (
   client: DynamoDBDocumentClient,

@@ -4,7 +4,7 @@ import { deliveryBody, sharedBody } from '../../shared/domain/delivery-message.t
 /** The time of `alarmEvent()`, in ms. */
 export const EVENT_TIME_MS = 1_700_000_000_000;
 
-/** Creates an alarm event: always the same one, except for the changes. */
+/** Creates an alarm event that is always the same, except for the changes. */
 export const alarmEvent = (changes: Partial<AlarmEvent> = {}): AlarmEvent => ({
   event_id: `acme:enAAAA:alBBBB:chCCCC:${EVENT_TIME_MS}:CRITICAL`,
   log_entry_id: '6da55310-4200-11e6-9a3c-4b2f0d7f0a11',
@@ -51,7 +51,11 @@ export const newAlarmEvent = (
   };
 };
 
-/** Returns the message body that dispatch sends for this event and notification. @throws Error if it is not an alarm event */
+/**
+ * Returns the message body that dispatch sends for this event and notification.
+ *
+ * @throws Error if it is not an alarm event
+ */
 export const deliveryMessage = (notificationId: string, event: unknown, eventTimeMs = EVENT_TIME_MS): string => {
   if (!isAlarmEvent(event)) throw new Error('Not an alarm event.');
   return deliveryBody(notificationId, sharedBody(event, eventTimeMs));

@@ -22,7 +22,11 @@ export type LocalStackProcess = z.infer<typeof readyLine> & {
 
 const REPOSITORY = new URL('../..', import.meta.url);
 
-/** Returns what `spawn` needs to run `npm start` with these options. @param directory where the stack keeps its files */
+/**
+ * Returns the arguments of `spawn` that run `npm start` with these options.
+ *
+ * @param directory where the stack keeps its files
+ */
 export const localStackCommand = (options: readonly string[], directory: string) => ({
   file: process.execPath,
   args: ['bin/start.ts', ...options],
@@ -33,7 +37,8 @@ export const localStackCommand = (options: readonly string[], directory: string)
  * Starts a local stack and waits until it is ready.
  *
  * @param settings the settings of the CDK app
- * @param directory the directory for its files, in which the command line finds it; by default a new one, removed on stop
+ * @param directory the directory for its files, in which the command line finds it; by default a new one, removed on
+ * stop
  * @throws Error with its log if it does not start
  */
 export const startLocalStackProcess = async (
@@ -43,7 +48,7 @@ export const startLocalStackProcess = async (
   const ownDirectory = mkdtempSync(join(tmpdir(), 'local-stack-'));
   const logFile = join(ownDirectory, 'stderr.log');
   const settingOptions = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
-  // A pipe would cost CPU time in this process, which may be measuring.
+  // A pipe would use CPU time in this process, which may be running a measurement.
   const { file, args, options } = localStackCommand(
     ['--json', '--port', '0', ...settingOptions],
     directory ?? ownDirectory,

@@ -60,7 +60,7 @@ export const createChunkFixtures = ({ client }: Pick<Awaited<ReturnType<typeof s
     now += ms;
   };
 
-  /** Writes for the tenant after `afterMs` until no cleanup items are left, since each write cleans up a limited number. */
+  /** Writes for the tenant after `afterMs` until no cleanup items are left. Each write cleans up a limited number. */
   const writeLater = async (tenant: string, afterMs: number): Promise<void> => {
     advance(afterMs);
     const key = await create(tenant, small('later'));

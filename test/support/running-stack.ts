@@ -12,7 +12,7 @@ export type RunningStack = {
   tables: readonly string[];
   /** Queue URLs. */
   queues: readonly string[];
-  /** Dead-letter queue URLs of a deployed stack, by key of the output `QueueUrls`. Those of a local stack are found by name. */
+  /** Dead-letter queue URLs of a deployed stack, by key of `QueueUrls`. Those of a local stack are found by name. */
   dead_letter_queues?: Readonly<Record<string, string>>;
 };
 

@@ -38,10 +38,8 @@ const serve = async (server: net.Server, scheme: 'http' | 'https'): Promise<Test
   };
 };
 
-/** Starts an HTTP server. */
 export const startHttp = (listener: RequestListener): Promise<TestServer> => serve(http.createServer(listener), 'http');
 
-/** Starts an HTTPS server. */
 export const startHttps = (
   certificate: { key: string; cert: string },
   listener: RequestListener,
@@ -51,7 +49,6 @@ export const startHttps = (
     'https',
   );
 
-/** Starts a TCP server. */
 export const startTcp = (
   onConnection: (socket: Socket) => void,
   scheme: 'http' | 'https' = 'http',

@@ -17,7 +17,7 @@ export type Sink = {
 /** The webhook payload fields that tests read. */
 export const payload = z.looseObject({ event_id: z.string(), details: z.looseObject({ state: z.string() }) });
 
-/** Starts a sink on a free loopback port. The caller closes it; `openSink` in `test-sink.ts` closes it when the test finishes. */
+/** Starts a sink on a free loopback port. The caller closes it, unlike with `openSink` in `test-sink.ts`. */
 export const startSink = async (
   respond: (response: ServerResponse, request: Received, index: number) => void = (response) => response.end('ok'),
 ): Promise<Sink> => {

@@ -50,7 +50,7 @@ describe('the webhook credentials of a tenant', () => {
     expect(first?.secrets).not.toEqual(second?.secrets);
   });
 
-  it('are read once a minute', async () => {
+  it('are cached for a minute', async () => {
     const database = connect();
     const counts = countRequests(database);
     const { accounts, advance } = setUp(database);

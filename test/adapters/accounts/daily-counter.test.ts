@@ -36,7 +36,7 @@ describe('a daily counter', () => {
     const database = withLostResponse(connect({ maxAttempts: 2 }), 'UpdateItemCommand', {
       meanwhile: () => others.count('tests', tenant, 1, 3),
     });
-    // The two writers use different slots.
+    // The two writers use different slots of the counter.
     expect(await setUp(database, () => 0.5).counters.count('tests', tenant, 1, 3)).toBe(true);
     expect(await others.count('tests', tenant, 1, 3)).toBe(true);
     expect(await others.count('tests', tenant, 1, 3)).toBe(false);
@@ -57,7 +57,7 @@ describe('a daily counter', () => {
     expect(await counters.count('tests', tenant, 1, 20)).toBe(false);
   });
 
-  it('restarts with the next UTC day', async () => {
+  it('restarts at 0 on the next UTC day', async () => {
     const { counters, advance } = setUp();
     const tenant = newTenant();
     expect(await counters.count('tests', tenant, 1, 1)).toBe(true);
@@ -89,7 +89,7 @@ describe('a daily counter', () => {
     expect(await counters.count('email', tenant, 6, 5)).toBe(false);
   });
 
-  it('continues from its value under a raised limit', async () => {
+  it('keeps its value when the limit is raised', async () => {
     const { counters } = setUp();
     const tenant = newTenant();
     await counters.count('tests', tenant, 1, 1);
@@ -97,7 +97,7 @@ describe('a daily counter', () => {
     expect(await counters.count('tests', tenant, 1, 2)).toBe(false);
   });
 
-  it('expires after its day is over', async () => {
+  it('expires after the end of its day', async () => {
     const tenant = newTenant();
     await setUp().counters.count('tests', tenant, 1, 1);
     const { Item } = await client.send(

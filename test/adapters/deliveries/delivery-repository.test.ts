@@ -21,7 +21,7 @@ const deliveries = createDeliveryRepository(client, 'deliveries');
 const NOW = Date.UTC(2026, 0, 1);
 const transient = failed('transient', 'http_status', '', { status: 500 });
 
-/** Returns a function that creates first claims of a new delivery by a worker. */
+/** Returns a function that creates the first claim of one new delivery for any worker. */
 const newDelivery = () => {
   const id = newNotificationId();
   return (claimId: string, now = NOW, changes: { content_hash?: string; round?: number } = {}) =>
@@ -32,7 +32,7 @@ const newDelivery = () => {
     );
 };
 
-/** A delivery with one failed attempt whose next attempt is due at `dueMs`. */
+/** Creates a delivery with one failed attempt, whose next attempt is due at `dueMs`. */
 const retriedDelivery = async (dueMs: number) => {
   const by = newDelivery();
   await deliveries.claim(by('first'), NOW);
@@ -67,7 +67,7 @@ describe('an unclaimed delivery', () => {
     expect(counts).toEqual({ PutItemCommand: 1 });
   });
 
-  it('is separate for each notification of an event', async () => {
+  it('is claimed separately for each notification of an event', async () => {
     for (const by of [newDelivery(), newDelivery()]) {
       expect(await deliveries.claim(by('a'), NOW)).toMatchObject({ kind: 'claimed' });
     }
@@ -100,7 +100,7 @@ describe('a claimed delivery', () => {
 });
 
 describe('a delivery with a scheduled retry', () => {
-  it('is not due before its next attempt, and is then claimed with its attempts', async () => {
+  it('is not due before its next attempt, and can then be claimed with its earlier attempts', async () => {
     const due = NOW + 5_000;
     const by = await retriedDelivery(due);
     expect(await deliveries.claim(by('b'), due - 1)).toEqual({ kind: 'not_due', nextAttemptAtMs: due });
@@ -157,7 +157,7 @@ describe('a delivery with a scheduled retry', () => {
     expect(claims.filter(({ kind }) => kind === 'busy')).toHaveLength(19);
   });
 
-  it('keeps the recipients that were reached', async () => {
+  it('keeps its reached recipients', async () => {
     const by = newDelivery();
     await deliveries.claim(by('a'), NOW);
     const partly = withAttempt(by('a'), { ...transient, reachedRecipientHashes: ['p1'] }, NOW, 10);
@@ -177,7 +177,7 @@ describe('a delivery with a final status', () => {
     expect(await deliveries.claim(by('b'), NOW + 86_400_000)).toMatchObject({ kind: 'ended' });
   });
 
-  /** A failed delivery in its `round`. */
+  /** Creates a delivery that failed in this round. */
   const failedDelivery = async (round = 1) => {
     const by = newDelivery();
     await deliveries.claim(by('a', NOW, { round }), NOW);
@@ -208,7 +208,7 @@ describe('a delivery with a final status', () => {
     },
   );
 
-  it.each([undefined, 1, 2, 4])('treats a message of round %s as a duplicate if the next round is 3', async (round) => {
+  it.each([undefined, 1, 2, 4])('is not claimed by a message of round %s if the next round is 3', async (round) => {
     const by = await failedDelivery(2);
     expect(await deliveries.claim(by('b', NOW, round === undefined ? {} : { round }), NOW)).toMatchObject({
       kind: 'ended',
@@ -228,7 +228,7 @@ describe('a delivery with a final status', () => {
 describe('a different event with the same ID', () => {
   const conflictOf = (by: ReturnType<typeof newDelivery>) => by('b', NOW, { content_hash: 'other' });
 
-  it('never replaces the first event, whether that is claimed, retried, delivered or failed', async () => {
+  it('never replaces the first event, whether its delivery is claimed, retried, delivered or failed', async () => {
     const claimed = newDelivery();
     await deliveries.claim(claimed('a'), NOW);
     const retried = await retriedDelivery(NOW);
@@ -240,7 +240,7 @@ describe('a different event with the same ID', () => {
     }
   });
 
-  it('is recorded in a separate item, which updates of the record do not overwrite', async () => {
+  it('is recorded in a separate item, which updates of the delivery record do not overwrite', async () => {
     const by = newDelivery();
     await deliveries.claim(by('a'), NOW);
     await deliveries.recordConflict(by('a'), NOW + 5);
@@ -307,7 +307,7 @@ describe('completed records', () => {
     expect(await Promise.all(records.map(repository.read))).toEqual(records);
   });
 
-  it('are written in several requests if they exceed one', async () => {
+  it('are written in several requests if they exceed the limit of one', async () => {
     const records = Array.from({ length: 60 }, () => withStatus(newDelivery()('a'), 'delivered'));
     await Promise.all(records.map(deliveries.complete));
     expect(await Promise.all(records.map(deliveries.read))).toEqual(records);
@@ -333,7 +333,7 @@ describe('completed records', () => {
     expect(await repository.read(record)).toEqual(record);
   });
 
-  it('are written even if the table rejects one of the batch', async () => {
+  it('are written even if DynamoDB rejects another record of the batch', async () => {
     const records = Array.from({ length: 5 }, () => withStatus(newDelivery()('a'), 'delivered'));
     const tooLarge = { ...withStatus(newDelivery()('a'), 'delivered'), event_id: 'x'.repeat(500_000) };
     const results = await Promise.allSettled([...records, tooLarge].map(deliveries.complete));

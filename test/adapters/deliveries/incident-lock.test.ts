@@ -16,13 +16,13 @@ const NOW = Date.UTC(2026, 0, 1);
 /** After the end of every lease. */
 const AFTER_LEASES = Date.UTC(2100, 0);
 
-/** Returns a function that creates claims of a new lock by a worker. */
+/** Returns a function that creates claims of one new lock for any worker. */
 const newLock = () => {
   const id = newNotificationId();
   return (claimId: string, now = NOW) => claimedLock(alarmEvent(), id, claimId, now);
 };
 
-/** A lock that worker `a` has claimed. */
+/** Creates a lock that worker `a` has claimed. */
 const heldLock = async () => {
   const by = newLock();
   await deliveries.claimLock(by('a'), NOW);

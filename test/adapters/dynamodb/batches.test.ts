@@ -268,7 +268,7 @@ describe('batchWrite', () => {
 });
 
 describe('inBatches', () => {
-  it('splits any list into full batches and a last one that is not empty, in order', () => {
+  it('splits any list in order into full batches and a last batch that is not empty', () => {
     fc.assert(
       fc.property(fc.array(fc.integer()), fc.integer({ min: 1, max: 30 }), (items, size) => {
         const split = inBatches(items, size);

@@ -98,7 +98,7 @@ describe('the cleanup during a write', () => {
     },
   );
 
-  /** Writes unreadable cleanup items that sort before the item of the orphan. */
+  /** Writes unreadable cleanup items that sort before the item of the orphaned chunk. */
   const putUnreadableItems = async (tenant: string, amount: number) => {
     for (let number = 0; number < amount; number++) {
       const Item = { pk: `cleanup#${tenant}`, sk: ulid(now() - HOUR_MS + number), format: 'of another version' };
@@ -106,7 +106,7 @@ describe('the cleanup during a write', () => {
     }
   };
 
-  it.each([1, 10, 25])('skips and counts unreadable items, and processes the others: %i', async (amount) => {
+  it.each([1, 10, 25])('skips and counts %i unreadable items, and processes the others', async (amount) => {
     const tenant = await withOrphan();
     await putUnreadableItems(tenant, amount);
     advance(2 * HOUR_MS);
@@ -134,7 +134,7 @@ describe('the cleanup during a write', () => {
         }),
       );
     }
-    // Moves the item of the orphan behind the others.
+    // Moves the item of the orphaned chunk behind the others.
     await client.send(new PutCommand({ TableName: 'notifications', Item: { ...last, sk: ulid(now() + 1_000) } }));
     await client.send(new DeleteCommand({ TableName: 'notifications', Key: { pk: last?.pk, sk: last?.sk } }));
     advance(2 * HOUR_MS);

@@ -18,7 +18,7 @@ let tenants = 0;
 const newTenant = (): string => `large${tenants++}`;
 
 /**
- * A notification of `count` entries of 4 KB. All values repeat one letter, so that a mixture of versions is detected.
+ * A notification of `count` entries of 4 KB. All values repeat one letter, so that a mix of versions is detected.
  */
 const large = (letter: string, count = 100) =>
   webhookNotification({ details: { ...validDetails.webhook, ...entries(count, letter.repeat(4096)) } });
@@ -63,7 +63,7 @@ describe('a large notification', () => {
     ['just under one chunk', 'x', 86],
     ['just over a small target', 'x', 2],
     ['just under a small target', 'x', 1],
-  ])('is read, listed and deleted: %s', async (_, letter, count) => {
+  ])('can be read, listed and deleted: %s', async (_, letter, count) => {
     const tenant = newTenant();
     const attributes = large(letter, count);
     const id = await notifications.create(tenant, attributes);

@@ -174,7 +174,7 @@ describe('a list of large notifications', () => {
     return { tenant, ids };
   };
 
-  /** Deletes a notification as if its create was repeated, which leaves a tombstone. */
+  /** Deletes a notification as if its create had been repeated, which leaves a tombstone. */
   const leaveTombstone = async (tenant: string, id: string) => {
     await client.send(
       new UpdateCommand({
@@ -204,7 +204,7 @@ describe('a list of large notifications', () => {
     return read;
   };
 
-  it('reads contents concurrently, 100 per request', async () => {
+  it('reads the content of notifications concurrently, 100 per request', async () => {
     const { tenant, ids } = await tenantWithLarge(250, 9);
     const database = connect();
     const counts = countRequests(database);
@@ -230,7 +230,7 @@ describe('a list of large notifications', () => {
     expect(counts).toEqual({ QueryCommand: 1, BatchGetItemCommand: 3 });
   });
 
-  it('reads no more contents than fit into a page', async () => {
+  it('reads the content of no more notifications than fit into a page', async () => {
     const { tenant, ids } = await tenantWithLarge(40, 340);
     const database = connect();
     const read = countKeysRead(database);
@@ -260,7 +260,7 @@ describe('a list of large notifications', () => {
     expect(counts).toEqual({ QueryCommand: 2 });
   });
 
-  it('reads no more contents than its page needs after tombstones', async () => {
+  it('reads the content of no more notifications than its page needs, even after tombstones', async () => {
     const { tenant, ids } = await tenantWithLarge(12, 9);
     for (const id of ids.slice(0, 3)) await leaveTombstone(tenant, id);
     const database = connect();

@@ -69,7 +69,7 @@ describe('the notification quota', () => {
     await expect(create(first)).rejects.toMatchObject(QUOTA_EXCEEDED);
   });
 
-  it('allows as many creates as notifications were deleted', async () => {
+  it('allows one create for each deleted notification', async () => {
     const tenant = newTenant();
     const [first = '', second = ''] = await createMany(tenant, LIMIT);
     for (const id of [first, second]) await deleteOne(tenant, id);
@@ -117,7 +117,7 @@ describe('the notification quota', () => {
     await expect(create(tenant)).rejects.toMatchObject(QUOTA_EXCEEDED);
   });
 
-  it('is exceeded by concurrent creates only', async () => {
+  it('is exceeded only by concurrent creates', async () => {
     const tenant = newTenant();
     const ids = await createMany(tenant, LIMIT);
     await deleteOne(tenant, ids[0]);
@@ -187,7 +187,7 @@ describe('a tenant at its quota', () => {
     await expect(create(tenant)).rejects.toMatchObject(QUOTA_EXCEEDED);
   });
 
-  it('can create after a delete that occurs between the count and its record', async () => {
+  it('can create a notification after a delete between the count and the write that records it', async () => {
     const tenant = newTenant();
     const ids = await createMany(tenant, LIMIT);
     const isRecord = (count: number) => count === 2;
@@ -244,8 +244,8 @@ describe('a tenant at its quota', () => {
   });
 });
 
-describe('the record of a delete', () => {
-  it('does not reject if it cannot be written, and logs the failure', async () => {
+describe('recording a delete', () => {
+  it('logs a failed write and does not reject', async () => {
     const warn = vi.spyOn(logger, 'warn').mockImplementation(() => undefined);
     const tenant = newTenant();
     const failing = withThrottling(connect({ maxAttempts: 1 }), 'UpdateItemCommand');
@@ -256,7 +256,7 @@ describe('the record of a delete', () => {
     );
   });
 
-  it('does not count as a notification if the tenant has no counter', async () => {
+  it('does not change the quota of a tenant without a counter', async () => {
     const tenant = newTenant();
     await recordDelete(tenant);
     await createMany(tenant, LIMIT);

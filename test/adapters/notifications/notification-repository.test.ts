@@ -57,7 +57,7 @@ describe('a created notification', () => {
     expect(ids.toSorted()).toEqual(ids);
   });
 
-  it('is logged and counted, and the create succeeds, if a repeated put cannot be recorded', async () => {
+  it('is stored even if a repeated put cannot be recorded, which is logged and counted', async () => {
     const warn = vi.spyOn(logger, 'warn').mockImplementation(() => undefined);
     const metrics = recordMetrics();
     const repeating = withThrottling(withLostResponse(connect(), 'PutItemCommand'), 'UpdateItemCommand');
@@ -72,7 +72,7 @@ describe('a created notification', () => {
 });
 
 describe('a replaced notification', () => {
-  it('is immediately the new one, with a new version', async () => {
+  it('has its new content immediately, and a new version', async () => {
     const id = await notifications.create('acme', webhookNotification());
     const key = { tenant: 'acme', id };
     const { stored = noVersion } = (await notifications.get(key)) ?? {};

@@ -109,7 +109,7 @@ describe('the target of a delivery', () => {
   });
 });
 
-describe('a target that fails', () => {
+describe('a target that cannot be read', () => {
   const created = async (tenant: string) => ({
     tenant,
     id: await notifications.create(tenant, webhookNotification()),

@@ -46,7 +46,7 @@ const readUnits = async (attributes: NotificationAttributes): Promise<number> =>
   return Math.ceil(bytesOf(Item) / 4_096);
 };
 
-/** Returns a notification whose own fields have `bytes` bytes. */
+/** Returns a notification whose own fields have a size of `bytes`. */
 const withOwnFields = (bytes: number, others: Record<string, string> = {}, metadata = {}): NotificationAttributes => {
   const url = 'https://a.example/';
   // A field may have 4,096 characters, of up to four bytes each.

@@ -126,7 +126,7 @@ describe('a URL with a host name', () => {
     },
   );
 
-  it('connects to the address that was checked, even if the next lookup returns another (DNS rebinding)', async () => {
+  it('connects to the address that was checked, even if the next lookup returns a different address (DNS rebinding)', async () => {
     const lookups = [loopback, { address: '127.0.0.2', family: 4 }];
     const resolve = vi.fn(async () => [lookups.shift() ?? loopback]);
     const { connectedAddresses, url } = await startHttp(respondWith(200));

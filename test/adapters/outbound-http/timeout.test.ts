@@ -31,7 +31,7 @@ describe('the request timeout', () => {
     await expect(post({ url: url(), ...message })).rejects.toMatchObject(timedOut);
   });
 
-  it('applies if the TLS handshake is not answered', async () => {
+  it('applies if the server does not respond to the TLS handshake', async () => {
     const { url } = await startTcp(() => undefined, 'https');
     await expect(post({ url: url('hooks.example.com'), ...message })).rejects.toMatchObject(timedOut);
   });
@@ -63,7 +63,7 @@ describe('the request timeout', () => {
     expect(performance.now() - start).toBeLessThan(TIMEOUT_MS * 10);
   });
 
-  it('applies to each concurrent request without affecting those that are answered', async () => {
+  it('applies to each concurrent request without affecting those that receive a response', async () => {
     const [slow, quick] = [await startTcp(() => undefined), await startHttp(respondWith(200))];
     const postWithinOneSecond = postWithin(1_000);
     const outcomes = await Promise.allSettled(

@@ -2,7 +2,7 @@ import { GetCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import { createDocumentClient } from '../../../shared/adapters/aws-client.ts';
 
-/* The AWS calls that handlers make, without the handlers: the SDK's share of their CPU time. The path selects the call. */
+/* The AWS calls of the handlers without the handlers: the SDK's share of CPU time. The path selects the call. */
 
 const client = createDocumentClient();
 const TableName = process.env.NOTIFICATIONS_TABLE;

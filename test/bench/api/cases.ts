@@ -2,12 +2,12 @@ import type { Request } from 'autocannon';
 import { type EndpointName, endpointNames, endpoints } from '../../../shared/contracts/endpoints.ts';
 import type { LocalStackProcess } from '../../support/local-stack-process.ts';
 
-/** A request that is repeated, and its expected status. */
+/** A request to repeat, and its expected status. */
 export type Case = { name: string; status: number; request: Request };
 
-/** Notifications of the tenant whose list is read. */
+/** The number of notifications of the tenant that only reads. */
 const LISTED = 20;
-/** Notifications that are updated in turns: more than connections, so that no two updates conflict. */
+/** The number of notifications that are updated in turn: more than connections, so that no two updates conflict. */
 const UPDATED = 200;
 
 const EXPECTED_STATUS: Record<EndpointName, number> = {
@@ -25,7 +25,7 @@ const EXPECTED_STATUS: Record<EndpointName, number> = {
 /** The smallest function, behind the `$default` route of the gateway: the cost of gateway and sandbox. */
 export const baseline: Case = { name: 'unknown route (baseline)', status: 404, request: { path: '/unknown' } };
 
-/** Returns a request to an endpoint without a body. */
+/** Returns a request without a body to an endpoint. */
 const request = (name: EndpointName, token: string, id = ''): Request => {
   const { method, path } = endpoints[name];
   const headers = { 'x-auth-token': token, ...(method !== 'GET' && { 'content-type': 'application/json' }) };
@@ -39,8 +39,8 @@ const cycle = (ids: readonly string[]): (() => string) => {
 };
 
 /**
- * Returns a case for each of the nine endpoints. One tenant only reads, the other creates and deletes: each delete removes a
- * notification from an earlier create.
+ * Returns a case for each of the nine endpoints. One tenant only reads, the other creates and deletes: each delete
+ * removes a notification from an earlier create.
  */
 export const endpointCases = async ({ base_url, tokens }: LocalStackProcess, webhookUrl: string) => {
   const { admin: reader, other_admin: writer } = tokens;

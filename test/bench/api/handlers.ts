@@ -12,7 +12,7 @@ import { type DeployedFunction, deployedFunctions } from '../support/deployed.ts
 import { median, type Section } from '../support/report.ts';
 import type { Invocations, Invoked } from './invoker.ts';
 
-/* CPU time per request of the deployed handler bundles, each in its own process, with and without the calls of the AWS SDK. */
+/* CPU time per request of the deployed handler bundles, each in its own process, with and without AWS SDK calls. */
 
 const ROUNDS = 5;
 const REQUESTS = 2_000;
@@ -67,7 +67,6 @@ const requestOf = (name: keyof typeof measured): Invocations['request'] => {
   };
 };
 
-/** Runs the benchmark. */
 export const benchHandlers = async (): Promise<Section> => {
   const directory = mkdtempSync(join(tmpdir(), 'bench-handlers-'));
   buildSync({

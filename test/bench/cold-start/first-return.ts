@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 
 /*
- * Loads a bundle as the Lambda runtime does, invokes it once, and sends the monotonic time of the return. It is built to
- * JavaScript first, because Lambda does not strip types.
+ * Loads a bundle as the Lambda runtime does, invokes it once, and sends the monotonic time of the return. It is built
+ * to JavaScript first, because Lambda does not strip types.
  */
 
 /** The monotonic time in ns, and the result of the handler. */

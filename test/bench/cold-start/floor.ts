@@ -38,7 +38,7 @@ export type ClientName = keyof typeof clients;
 /** The names of all AWS clients. */
 export const clientNames = ['dynamodb', 'lambda', 'sqs', 'ses', 'sns'] as const satisfies readonly ClientName[];
 
-/** Builds the floor of a function: a handler that creates the same AWS clients and makes one call with each that is used. */
+/** Builds the floor of a function: a handler that creates the same AWS clients and calls each one in `called` once. */
 export const buildFloor = (file: string, used: readonly ClientName[], called: readonly ClientName[]): void => {
   const parts = used.map((name) => clients[name]);
   const contents = [

@@ -9,7 +9,7 @@ import { meter } from './meter.ts';
 import { noUnits, sum, type Units } from './prices.ts';
 
 const DELIVERIES = 40;
-/** Failing deliveries share their batches with others. */
+/** Failed deliveries share their batches with others. */
 const BATCH_SIZE = 10;
 /** How far to advance the clock of the stack when no function is running. */
 const ADVANCE_MS = 60_000;

@@ -2,8 +2,8 @@ import * as z from 'zod';
 import type { Units } from './prices.ts';
 
 /*
- * The units that AWS charges for a call, from its request: DynamoDB writes per 1 KB, reads per item (none is larger than a unit of
- * 4 KB), SQS requests per 64 KB.
+ * The units that AWS charges for a call, from its request: DynamoDB writes per 1 KB, reads per item (none is larger
+ * than a unit of 4 KB), SQS requests per 64 KB.
  */
 
 const itemSchema = z.record(z.string(), z.unknown());

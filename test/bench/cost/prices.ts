@@ -64,7 +64,7 @@ export const sum = (...parts: readonly (readonly [units: Partial<Units>, times: 
 /** The parts of a bill, in the order of the chart. */
 export const billParts = ['tables', 'queues', 'functions', 'logs'] as const;
 
-/** Dollars by part of the bill. Email and SMS are separate. */
+/** A bill in USD, by part. Email and SMS are separate. */
 export type Bill = Record<(typeof billParts)[number], number> & { emailAndSms: number };
 
 /** Returns the bill for a million times these units. */
@@ -76,5 +76,5 @@ export const billPerMillion = (units: Units): Bill => ({
   emailAndSms: 1e6 * (units.emails * PRICES.email + units.sms * PRICES.sms),
 });
 
-/** Returns the total of a bill without email and SMS. */
+/** Returns the total of a bill in USD, without email and SMS. */
 export const total = (bill: Bill): number => billParts.reduce((sum, part) => sum + bill[part], 0);

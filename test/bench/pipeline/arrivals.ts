@@ -5,7 +5,12 @@ import { listenOnLoopback } from '../../support/listen.ts';
 /** A receiver of webhooks in this process. It records their arrival times, in ms of `performance.now()`. */
 export type Arrivals = {
   url: string;
-  /** Waits for all of these, and for duplicates. @returns arrival times in ms @throws Error if one is missing or duplicated */
+  /**
+   * Waits for all of these, and for duplicates.
+   *
+   * @returns arrival times in ms
+   * @throws Error if one is missing or duplicated
+   */
   of: (names: Iterable<string>) => Promise<Map<string, number>>;
   stop: () => void;
 };

@@ -5,7 +5,7 @@ import type { Arrivals } from './arrivals.ts';
 /** Latencies in ms. */
 export type Latency = { p50: number; p99: number; max: number };
 
-/** Sends at a steady rate without waiting for arrivals. @returns the latencies */
+/** Sends at a steady rate without waiting for arrivals. @returns the latencies in ms */
 export const measureLatency = async (
   arrivals: Arrivals,
   send: () => Promise<string>,

@@ -69,7 +69,7 @@ export const startAlertmanager = async (sink: Pick<ChildServer, 'url' | 'counts'
   };
 
   let sequence = 0;
-  /** The webhook contains labels and annotations twice: with this text it also has about 2.5 KB. */
+  /** The webhook contains labels and annotations twice. With this text, it has about 2.5 KB, like an alarm event. */
   const alert = () => ({
     labels: { alertname: `al${++sequence}`, tenant: 'tenant-1', entity: 'enWeb', severity: 'CRITICAL' },
     annotations: { summary: 'Disk is 97% full', text: 'x'.repeat(900) },

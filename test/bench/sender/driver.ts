@@ -2,19 +2,19 @@ import { createRequire } from 'node:module';
 import type { SQSBatchResponse } from 'aws-lambda';
 import { alarmEvent, deliveryMessage } from '../../support/events.ts';
 
-/* Invokes a sender with SQS batches, one after another, and measures it. It runs as built JavaScript in its own process. */
+/* Invokes a sender with one SQS batch after another and measures it. Runs as built JavaScript in its own process. */
 
 /** The message to the driver: a number of messages in batches. */
 export type Load = {
   batchSize: number;
   messages: number;
-  /** The last character of the notification IDs, which is the index of their type in the AWS stub. Webhooks by default. */
+  /** The last character of the notification IDs: the index of their type in the AWS stub. Webhooks by default. */
   typeIndex?: string;
   /** Sends alarm events for dispatch instead of deliveries. */
   isForDispatch?: boolean;
 };
 
-/** The message from the driver. */
+/** The message from the driver: the measurement of all batches. */
 export type Measurement = {
   /** Wall time of all batches. */
   seconds: number;

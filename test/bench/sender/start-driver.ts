@@ -34,7 +34,7 @@ export const startDriver = async (
   };
 };
 
-/** Builds files of this folder with the settings of the deployed bundles. @returns the path of a built file by its name */
+/** Builds files of this folder with the settings of the deployed bundles. @returns the path of a file by its name */
 export const buildBeside = <Name extends string>(directory: string, names: readonly Name[]) => {
   buildSync({
     ...bundling,

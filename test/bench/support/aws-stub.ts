@@ -7,15 +7,15 @@ import { meter } from '../cost/meter.ts';
 import { childOptions, serveAsChild } from './child.ts';
 
 /*
- * AWS for benchmarks, in its own process. It responds to every call with success, counts the calls by action and meters their
- * units of the price list. It stores nothing, so that benchmarks measure only the caller.
+ * AWS for benchmarks, in its own process. It responds to every call with success, counts the calls by action and meters
+ * their units of the price list. It stores nothing, so that benchmarks measure only the caller.
  */
 
 const { destination, latencyMs, metered } = childOptions(
   z.object({
     destination: z.string(),
     latencyMs: z.number().default(0),
-    /** Whether to count the units of the price list too. */
+    /** Whether to count the units of the price list as well. */
     metered: z.boolean().default(false),
   }),
 );
@@ -113,7 +113,7 @@ const responses: Record<string, (input: unknown) => object> = {
   }),
   UpdateItem: (input) => ({ Attributes: updatedItem(input) }),
   PutItem: () => ({}),
-  // A deleted item existed.
+  // Responds as if the item existed.
   DeleteItem(input) {
     const { TableName, Key } = getInput.parse(input);
     return { Attributes: itemOf(TableName, Key) };

@@ -1,4 +1,4 @@
-/** Runs all cases in every round, so that drift of the machine affects all of them. @returns the results of a case by its name */
+/** Runs all cases in every round, so that drift of the machine affects all of them. @returns the results by case */
 export const runRounds = async <Result>(
   cases: ReadonlyMap<string, () => Promise<Result>>,
   rounds: number,

@@ -229,7 +229,7 @@ describe('the endpoint', () => {
     });
   });
 
-  describe('with a fault of the response', () => {
+  describe('with a response fault', () => {
     const TableName = 'responses';
     const Item = { pk: { S: 'a' } };
     const stored = async () => (await dynamodb.send(new GetItemCommand({ TableName, Key: Item }))).Item;

@@ -40,7 +40,7 @@ describe('the incident pager transport', () => {
     expect(JSON.parse(direct.posted().body)).toMatchObject({ service_key: 'abcDEF123', event_type: 'trigger' });
   });
 
-  it('posts to the tenant’s endpoint with the guarded client only', async () => {
+  it('posts to the tenant’s endpoint only with the SSRF-safe client', async () => {
     const [guarded, direct] = [recordingClient(), recordingClient()];
     const details = { ...validDetails.incidentpager, service_endpoint: 'https://tenant.example.com/x' };
     await createPagerTransport(guarded, direct, OPERATORS_ENDPOINT)(alert, details);

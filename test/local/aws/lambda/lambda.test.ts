@@ -32,7 +32,7 @@ const codes = {
     let calls = 0;
     exports.handler = async () => ++calls;`,
   meet: `
-    // Returns only when the given number of sandboxes are busy at the same time.
+    // Returns once the given number of sandboxes are busy at the same time.
     const { BroadcastChannel } = require('node:worker_threads');
     exports.handler = ({ together }) => new Promise((resolve) => {
       const channel = new BroadcastChannel('meet');
@@ -236,7 +236,7 @@ describe('a sandbox', () => {
     expect(await hanging).toMatchObject({ failed: true, returned: { errorType: 'Runtime.ExitError' } });
   });
 
-  it('prints formatted lines', async () => {
+  it('prints formatted log lines', async () => {
     lines.length = 0;
     await invoke('print');
     expect(lines.map((line) => line.replace(/^[\d:.]+ /, ''))).toEqual([

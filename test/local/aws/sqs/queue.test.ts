@@ -120,7 +120,7 @@ describe('a queue with a delay or a retention period', () => {
 });
 
 describe('a queue with a redrive policy', () => {
-  it('moves a message at maxReceiveCount with its id, age and receive count', async () => {
+  it('moves a message at maxReceiveCount with its ID, age and receive count', async () => {
     const { clock, queue, deadLetterQueue } = queueWithDeadLetters(2);
     const id = queue.send(message('a', 'tenant'));
     const sentAtMs = clock.now();
