@@ -70,7 +70,7 @@ describe('the notifications of an account', () => {
     expect((await client.post('/notifications', largeWebhook)).status).toBe(503);
     recover();
     expect(await storedChunks(tenant)).not.toEqual([]);
-    harness.stack.advance(3_600_000 + 60_000);
+    await harness.stack.advance(3_600_000 + 60_000);
     const id = await client.create(webhook);
     // A cleanup stops after a second, so it may take several writes on a busy machine.
     for (let write = 0; write < 20 && (await storedChunks(tenant)).length > 0; write++) {

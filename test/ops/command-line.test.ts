@@ -247,7 +247,10 @@ describe('the stack that a command operates on', () => {
     const path = file('outputs.json', { Other: {}, Prod: outputs });
     const { code, out } = await ops(`status --json --outputs ${path} --stack Prod`, { env });
     expect(code).toBe(0);
-    expect(JSON.parse(out)).toMatchObject({ stack: 'stack Prod', queues: expect.arrayContaining([]) });
+    expect(JSON.parse(out)).toMatchObject({
+      stack: 'stack Prod',
+      queues: expect.arrayContaining([expect.objectContaining({ queue: 'alarm-events', visible: 7 })]),
+    });
     const unnamed = await ops(`status --outputs ${path}`, { env });
     expect(unnamed).toMatchObject({
       code: 1,

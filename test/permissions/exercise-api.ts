@@ -88,7 +88,7 @@ export const exerciseApi = async (world: FaultyStack, client: Client, sinkUrl: s
   const grownId = await client.create({ label: 'small', type: 'webhook', details: destinations.webhook });
   await client.put(`/notifications/${grownId}`, { details: { ...largeDetails, ...destinations.webhook } });
   // Cleanup items are processed after an hour.
-  world.stack.advance(2 * 3_600_000);
+  await world.stack.advance(2 * 3_600_000);
   await client.delete(`/notifications/${grownId}`);
   await client.get('/notification_types');
   await client.get('/notification_types/sms');

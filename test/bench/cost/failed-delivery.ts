@@ -63,7 +63,7 @@ export const measureFailedDelivery = async ({
       (await pipeline.deliveries(client.tenant, id)).filter(({ status }) => status === 'failed').length;
     while ((await countFailed()) < DELIVERIES) {
       // Advancing the clock while a function runs would expire its leases.
-      if (stack.lambda.busy() === 0) stack.advance(ADVANCE_MS);
+      if (stack.lambda.busy() === 0) await stack.advance(ADVANCE_MS);
       await sleep(20);
     }
     const attempts = sink.received.length / DELIVERIES;
