@@ -32,6 +32,17 @@ const harness = await useFaultyStack();
 const client = await harness.newClient();
 
 describe('a sender that crashes', () => {
+  /** Crashes the sender at `point` of a delivery to `url`; resolves when the alert is delivered and no message is left. */
+  const deliverAfterCrash = async (url: string, point: CrashPoint): Promise<void> => {
+    const id = await client.create({ ...webhook, details: { url } });
+    const crash = harness.crashOnce(point);
+    await harness.sendEvents([newAlarmEvent(client.tenant, [id])]);
+    await crash;
+    await harness.stack.advance(RECOVERY_MS);
+    await harness.advanceUntil(harness.delivery(client.tenant, id, 'delivered'));
+    await harness.drainQueue('Delivery-webhook');
+  };
+
   const deliveredCases: Case[] = [
     { name: 'before the claim', point: { ...claim, when: 'before' }, sends: 1 },
     { name: 'after the claim and before the send', point: { ...claim, when: 'after' }, sends: 1 },
@@ -49,13 +60,7 @@ describe('a sender that crashes', () => {
 
   it.each(deliveredCases)('does not lose an alert: $name', async ({ point, sends }) => {
     const sink = await openSink();
-    const id = await client.create({ ...webhook, details: { url: sink.url } });
-    const crash = harness.crashOnce(point);
-    await harness.sendEvents([newAlarmEvent(client.tenant, [id])]);
-    await crash;
-    await harness.stack.advance(RECOVERY_MS);
-    await harness.advanceUntil(harness.delivery(client.tenant, id, 'delivered'));
-    await harness.drainQueue('Delivery-webhook');
+    await deliverAfterCrash(sink.url, point);
     expect(sink.received).toHaveLength(sends);
   });
 
@@ -71,13 +76,7 @@ describe('a sender that crashes', () => {
 
   it.each(retriedCases)('does not lose a retry: $name', async ({ point, sends }) => {
     const sink = await openSink((response, _request, index) => response.writeHead(index < sends - 1 ? 500 : 200).end());
-    const id = await client.create({ ...webhook, details: { url: sink.url } });
-    const crash = harness.crashOnce(point);
-    await harness.sendEvents([newAlarmEvent(client.tenant, [id])]);
-    await crash;
-    await harness.stack.advance(RECOVERY_MS);
-    await harness.advanceUntil(harness.delivery(client.tenant, id, 'delivered'));
-    await harness.drainQueue('Delivery-webhook');
+    await deliverAfterCrash(sink.url, point);
     expect(sink.received).toHaveLength(sends);
   });
 

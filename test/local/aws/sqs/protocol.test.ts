@@ -14,32 +14,13 @@ import {
   type SendMessageBatchRequestEntry,
   SendMessageCommand,
   SetQueueAttributesCommand,
-  SQSClient,
 } from '@aws-sdk/client-sqs';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { sqsService } from '../../../../bin/local/aws/sqs/protocol.ts';
-import { startEndpoint, type TestEndpoint } from '../support/endpoint.ts';
-import { queueWithDeadLetters } from '../support/queues.ts';
+import { describe, expect, it } from 'vitest';
+import { useServedQueues } from '../support/served-queues.ts';
 
-const { clock, queue, deadLetterQueue } = queueWithDeadLetters(2);
-const queues = [queue, deadLetterQueue];
+const { clock, queue, deadLetterQueue, sqs } = await useServedQueues(2);
 const QueueUrl = '/000000000000/jobs';
 const DeadLetterUrl = '/000000000000/jobs-dead';
-let local: TestEndpoint;
-let sqs: SQSClient;
-
-beforeAll(async () => {
-  local = await startEndpoint({ sqs: sqsService(queues, clock) });
-  sqs = new SQSClient({ ...local.client, useQueueUrlAsEndpoint: false });
-});
-afterAll(async () => {
-  sqs.destroy();
-  await local.stop();
-});
-beforeEach(() => {
-  queue.purge();
-  deadLetterQueue.purge();
-});
 
 const send = (MessageBody: string) => sqs.send(new SendMessageCommand({ QueueUrl, MessageBody }));
 const sendBatch = (Entries: SendMessageBatchRequestEntry[]) =>
