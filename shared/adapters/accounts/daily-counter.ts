@@ -45,6 +45,19 @@ export const createDailyCounters = (
           ExpressionAttributeValues: { ':ttl': ttl, ':write': writeId, ...values },
         }),
       );
+    /**
+     * Returns whether the write was applied. Uses an update without effect, since some callers have no permission to
+     * read the table.
+     */
+    const wasApplied = async (): Promise<boolean> => {
+      try {
+        await update('SET #ttl = :ttl', '#slot = :write', {});
+        return true;
+      } catch (error) {
+        if (error instanceof ConditionalCheckFailedException) return false;
+        throw error;
+      }
+    };
     try {
       await update(
         'SET #ttl = :ttl, #slot = :write ADD used :amount',
@@ -55,20 +68,6 @@ export const createDailyCounters = (
     } catch (error) {
       if (!(error instanceof ConditionalCheckFailedException)) throw error;
       return wasRepeated(error) && (await wasApplied());
-    }
-
-    /**
-     * Returns whether the write was applied. Uses an update without effect, since some callers have no permission to
-     * read the table.
-     */
-    async function wasApplied(): Promise<boolean> {
-      try {
-        await update('SET #ttl = :ttl', '#slot = :write', {});
-        return true;
-      } catch (error) {
-        if (error instanceof ConditionalCheckFailedException) return false;
-        throw error;
-      }
     }
   },
 });
