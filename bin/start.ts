@@ -53,6 +53,8 @@ const start = async (options: Options): Promise<void> => {
   } catch (error) {
     process.stderr.write(`${error instanceof Error ? error.message : error}\n`);
     process.exitCode = 1;
+    // If the start itself failed, there is no stack to stop.
+    await starting.then((stack) => stack.stop()).catch(() => undefined);
   }
 };
 

@@ -9,7 +9,7 @@ import type { Queues } from '../adapters/queues.ts';
 import type { Clock } from '../domain/clock.ts';
 import { parseDeliveryPartition } from '../domain/delivery-key.ts';
 import { deliveryKeyFromTags, type EmailEventKind, emailEventKinds } from '../domain/email-event.ts';
-import { returnAfterInternalError } from './return-after-error.ts';
+import { returnWithBackoff } from './return-with-backoff.ts';
 
 /** The environment variables of the recorder, parsed. */
 export type RecorderEnvironment = { DELIVERIES_TABLE: string; EMAIL_EVENTS_QUEUE: string };
@@ -106,9 +106,7 @@ export const createEmailEventRecorder = (
     const failed = messagesWith('internal_error');
     const throttled = messagesWith('throttled_keys');
     const returned = [...messagesWith('not_due'), ...throttled, ...failed];
-    await Promise.all(
-      returned.map((message) => returnAfterInternalError(queues, environment.EMAIL_EVENTS_QUEUE, message)),
-    );
+    await Promise.all(returned.map((message) => returnWithBackoff(queues, environment.EMAIL_EVENTS_QUEUE, message)));
     const sentAtMs = failed.map(({ attributes }) => Number(attributes.SentTimestamp));
     count(
       { throttled_keys: throttled.length },

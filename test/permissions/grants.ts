@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { textOf } from '../../bin/local/aws/intrinsics.ts';
 import { referencesOf } from '../../bin/local/aws/resources.ts';
+import { templateResources } from '../../bin/local/aws/template.ts';
 import type { Call } from './calls.ts';
 
 /** An action on a resource, or on all resources but one, that the role of a function allows. */
@@ -38,20 +39,9 @@ const policy = z.object({
 });
 const lambdaFunction = z.object({ Role: role });
 
-const templateSchema = z.object({
-  Resources: z.record(
-    z.string(),
-    z.object({
-      Type: z.string(),
-      Properties: z.record(z.string(), z.unknown()).default({}),
-      Metadata: z.object({ 'aws:cdk:path': z.string().optional() }).default({}),
-    }),
-  ),
-});
-
 /** Returns what the role of each function allows, except for its logs, which Lambda writes. */
 export const grantsOf = (template: unknown, endpointUrl: string): Grant[] => {
-  const { Resources: resources } = templateSchema.parse(template);
+  const resources = templateResources(template);
   const references = referencesOf(resources, endpointUrl);
   const ofType = (type: string) => Object.entries(resources).filter(([, { Type }]) => Type === type);
   const functionNameByRole = new Map(

@@ -6,7 +6,7 @@ import { createHttpClient, type HttpClient, RequestTimeoutError } from './http-c
 /** The circuit of the origin is open: the request was not sent. */
 export class CircuitOpenError extends Error {
   override readonly name = 'CircuitOpenError';
-  /** Milliseconds until 30 s after the last timeout. */
+  /** Milliseconds until the circuit closes. */
   readonly retryAfterMs: number;
 
   constructor(retryAfterMs: number) {
@@ -35,9 +35,9 @@ export const withCircuitBreaker = (http: HttpClient, clock: Clock = Date.now): H
       const recentTimeoutsMs = (timeoutsByOrigin.get(origin) ?? []).filter(
         (timeoutAtMs) => timeoutAtMs > windowStartMs,
       );
-      const lastTimeoutAtMs = recentTimeoutsMs.at(-1);
-      if (lastTimeoutAtMs !== undefined && recentTimeoutsMs.length >= MAX_TIMEOUTS) {
-        throw new CircuitOpenError(lastTimeoutAtMs - windowStartMs);
+      const [firstTimeoutAtMs] = recentTimeoutsMs;
+      if (firstTimeoutAtMs !== undefined && recentTimeoutsMs.length >= MAX_TIMEOUTS) {
+        throw new CircuitOpenError(firstTimeoutAtMs - windowStartMs);
       }
       try {
         const response = await http.post(request);

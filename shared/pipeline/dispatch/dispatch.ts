@@ -9,7 +9,7 @@ import type { Clock } from '../../domain/clock.ts';
 import { DISPATCH_LATENCY } from '../../domain/delivery-metrics.ts';
 import { continuationBody, type PlannedEvent, planEvent } from '../../domain/planned-event.ts';
 import { internalErrorDelayMs } from '../../domain/retry-schedule.ts';
-import { returnAfterInternalError } from '../return-after-error.ts';
+import { returnWithBackoff } from '../return-with-backoff.ts';
 import { createFanOut, type Progress } from './fan-out.ts';
 
 /** The environment variables of dispatch, parsed. */
@@ -25,7 +25,7 @@ export type DispatchEnvironment = {
 const PASS_MS = 15_000;
 
 type EventMessage = PlannedEvent & { message: SQSRecord };
-type InvalidMessage = { message: SQSRecord; reason: FailureReason };
+type InvalidMessage = { message: SQSRecord; reason: FailureReason; sentAtMs: number };
 
 /** The result of a message. If `isReturned`, it stays on the queue, with its visibility timeout already set. */
 type MessageResult = { message: SQSRecord; isReturned: boolean; isInternalError: boolean; sentAtMs: number };
@@ -33,7 +33,7 @@ type MessageResult = { message: SQSRecord; isReturned: boolean; isInternalError:
 const parseMessage = (message: SQSRecord, nowMs: number): EventMessage | InvalidMessage => {
   const sentAtMs = Number(message.attributes.SentTimestamp) || nowMs;
   const planned = planEvent(message.body, sentAtMs);
-  return typeof planned === 'string' ? { message, reason: planned } : { ...planned, message };
+  return typeof planned === 'string' ? { message, reason: planned, sentAtMs } : { ...planned, message };
 };
 
 const isInvalid = (parsed: EventMessage | InvalidMessage): parsed is InvalidMessage => 'reason' in parsed;
@@ -50,11 +50,10 @@ export const createDispatch = (
   const fanOut = createFanOut(notifications, queues, environment.SENDER_QUEUES, clock);
 
   const returnToEventQueue = (message: SQSRecord): Promise<void> =>
-    returnAfterInternalError(queues, environment.ALARM_EVENTS_QUEUE, message);
+    returnWithBackoff(queues, environment.ALARM_EVENTS_QUEUE, message);
 
-  const deadLetterInvalid = async ({ message, reason }: InvalidMessage): Promise<MessageResult> => {
+  const deadLetterInvalid = async ({ message, reason, sentAtMs }: InvalidMessage): Promise<MessageResult> => {
     const { MessageGroupId: messageGroupId } = message.attributes;
-    const sentAtMs = Number(message.attributes.SentTimestamp);
     try {
       const failure = { reason, cause: 'service', attemptCount: 0 } as const;
       await queues.sendToDeadLetterQueue(

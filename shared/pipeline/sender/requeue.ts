@@ -1,7 +1,7 @@
 import type { SQSRecord } from 'aws-lambda';
 import { errorTrace, logger } from '../../adapters/logger.ts';
 import { lockWait, type Message } from '../../adapters/queues.ts';
-import { returnAfterInternalError } from '../return-after-error.ts';
+import { returnWithBackoff } from '../return-with-backoff.ts';
 import type { DeliveryJob, SenderDependencies, SettledJob, SettledMessage } from './delivery-job.ts';
 import { queueUrlOf } from './read-message.ts';
 
@@ -40,7 +40,7 @@ const returnAfterError = async (
   const fields = { type, outcome, message_id: message.messageId, tenant_id, receives, ...errorTrace(error) };
   if (outcome === 'internal_error') logger.error('internal error', fields);
   else logger.warn('partition key throttled', fields);
-  await returnAfterInternalError(queues, queueUrlOf(message, dependencies), message, retryDelayScale, { type });
+  await returnWithBackoff(queues, queueUrlOf(message, dependencies), message, retryDelayScale, { type });
   return { outcome, isReturned: true };
 };
 

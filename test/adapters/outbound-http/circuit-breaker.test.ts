@@ -51,6 +51,19 @@ describe('the circuit breaker', () => {
     expect(send).toHaveBeenCalledTimes(1);
   });
 
+  it('requests a retry when it closes, 30 s after the first of two timeouts', async () => {
+    const { post, timeOutOnce, advance } = setUp();
+    timeOutOnce();
+    await expect(post(request())).rejects.toMatchObject(timedOut);
+    advance(15);
+    timeOutOnce();
+    await expect(post(request())).rejects.toMatchObject(timedOut);
+    advance(1);
+    await expect(post(request())).rejects.toMatchObject({ ...circuitOpen, retryAfterMs: 14_000 });
+    advance(14);
+    expect(await post(request())).toEqual(response);
+  });
+
   it('does not affect another host, port or scheme', async () => {
     const { post } = await withOpenCircuit();
     for (const url of ['https://a.example.com/', 'https://hangs.example.com:8443/', 'http://hangs.example.com/']) {
