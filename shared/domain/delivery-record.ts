@@ -44,12 +44,18 @@ export type DeliveryRecord = DeliveryKey & {
   round: number;
   /** Number of attempts in this round. */
   attempt_count: number;
+  /** When the delivery was first claimed. */
+  created_at_ms: number;
+  /** When the last attempt ended or the status last changed. */
+  updated_at_ms: number;
   round_started_at_ms: number;
   /** Start of the first attempt in this round; 0 if there was none. */
   first_attempt_at_ms: number;
   next_attempt_at_ms: number;
   /** Cause of the last failure in this round, including attempts that do not count. */
   last_cause?: FailureCause | undefined;
+  /** Reason of the last failure in this round, if it is not that of the last entry of `attempts` (`reasonOf`). */
+  last_reason?: FailureReason | undefined;
   /** End of the current lease; 0 if the record is not claimed. */
   lease_until_ms: number;
   /** Identifies the current or last claim. */
@@ -89,6 +95,8 @@ export const claimedRecord = (delivery: Delivery, claimId: string, nowMs: number
     content_hash,
     round: roundOf(delivery),
     attempt_count: 0,
+    created_at_ms: nowMs,
+    updated_at_ms: nowMs,
     round_started_at_ms: nowMs,
     first_attempt_at_ms: 0,
     next_attempt_at_ms: nowMs,
@@ -118,10 +126,12 @@ const withNewRound = (record: DeliveryRecord, round: number, nowMs: number): Del
   status: 'pending',
   round,
   attempt_count: 0,
+  updated_at_ms: nowMs,
   round_started_at_ms: nowMs,
   first_attempt_at_ms: 0,
   next_attempt_at_ms: nowMs,
   last_cause: undefined,
+  last_reason: undefined,
 });
 
 /** Returns whether the round has expired: 24 h after its first attempt, or after four days without an attempt. */
@@ -195,17 +205,35 @@ export const withAttempt = (
       first_attempt_at_ms: record.first_attempt_at_ms || startedAtMs,
       attempts: [...record.attempts, attemptOf(outcome, startedAtMs, durationMs)].slice(-MAX_ATTEMPTS),
     }),
-    ...(isFailure && { last_cause: outcome.cause }),
+    ...(isFailure && { last_cause: outcome.cause, last_reason: counts ? undefined : outcome.reason }),
+    updated_at_ms: startedAtMs + durationMs,
     reached_recipient_hashes: outcome.reachedRecipientHashes ?? record.reached_recipient_hashes,
   };
 };
 
 /** Returns the record with a final status and without a lease. */
-export const withStatus = (record: DeliveryRecord, status: Exclude<DeliveryStatus, 'pending'>): DeliveryRecord => ({
+export const withStatus = (
+  record: DeliveryRecord,
+  status: Exclude<DeliveryStatus, 'pending'>,
+  nowMs: number,
+): DeliveryRecord => ({
   ...record,
   status,
+  updated_at_ms: nowMs,
   lease_until_ms: 0,
 });
+
+/** Returns the record of a round that ended without delivery for this reason, and without a lease. */
+export const withFailure = (record: DeliveryRecord, reason: FailureReason, nowMs: number): DeliveryRecord => ({
+  ...withStatus(record, 'failed', nowMs),
+  last_reason: record.attempts.at(-1)?.reason === reason ? undefined : reason,
+});
+
+/** Returns why the delivery has not arrived: the reason of its last failure in this round. */
+export const reasonOf = ({ status, last_cause, last_reason, attempts }: DeliveryRecord): FailureReason | undefined => {
+  if (status === 'failed' || (status === 'pending' && last_cause)) return last_reason ?? attempts.at(-1)?.reason;
+  return status === 'bounced' ? last_reason : undefined;
+};
 
 /** Returns the record without a lease, claimable from `nextAttemptAtMs` on. */
 export const withNextAttempt = (record: DeliveryRecord, nextAttemptAtMs: number): DeliveryRecord => ({

@@ -120,7 +120,7 @@ describe('the record after an attempt', () => {
 
 describe('the record with a final status', () => {
   it.each(['delivered', 'failed', 'superseded', 'cancelled'] as const)('is %s and has no lease', (status) => {
-    expect(withStatus(initial(), status)).toMatchObject({ status, lease_until_ms: 0 });
+    expect(withStatus(initial(), status, NOW)).toMatchObject({ status, lease_until_ms: 0 });
   });
 });
 
@@ -182,7 +182,7 @@ describe('a claim on an existing record', () => {
   });
 
   it('starts the next round of a failed delivery with an attempt count of 0, and keeps earlier attempts', () => {
-    const failedRecord = withStatus(withAttempt(existing, transient, NOW, 10), 'failed');
+    const failedRecord = withStatus(withAttempt(existing, transient, NOW, 10), 'failed', NOW);
     expect(evaluate(failedRecord, { round: 2 })).toMatchObject({
       kind: 'claimed',
       record: {
@@ -198,7 +198,7 @@ describe('a claim on an existing record', () => {
   });
 
   it.each([1, 3])('does not succeed if the first round failed and the message is for round %i', (round) => {
-    expect(evaluate(withStatus(existing, 'failed'), { round })).toMatchObject({ kind: 'ended' });
+    expect(evaluate(withStatus(existing, 'failed', NOW), { round })).toMatchObject({ kind: 'ended' });
   });
 
   it('succeeds for a message of an earlier round while the delivery is pending', () => {

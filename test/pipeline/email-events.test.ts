@@ -82,7 +82,7 @@ const recordDelivery = async (
   await deliveries.claim(claimed, NOW_MS - 1_000);
   await deliveries.update(
     claimed,
-    status === 'pending' ? { ...claimed, lease_until_ms: leaseUntilMs } : withStatus(claimed, status),
+    status === 'pending' ? { ...claimed, lease_until_ms: leaseUntilMs } : withStatus(claimed, status, NOW_MS - 1_000),
   );
   return { id, claimed, tags: emailTags(alarmEvent(), id) };
 };
@@ -121,7 +121,7 @@ describe('a bounced or rejected email', () => {
   ] as const)('sets only the status of its delivery to bounced: %s', async (kind, metric) => {
     const { claimed, tags } = await recordDelivery('delivered');
     await record(emailEvent(kind, tags));
-    expect(await deliveries.read(claimed)).toEqual({ ...withStatus(claimed, 'delivered'), status: 'bounced' });
+    expect(await deliveries.read(claimed)).toEqual({ ...withStatus(claimed, 'delivered', NOW_MS), status: 'bounced' });
     expect(countedMetrics()).toEqual([metric]);
   });
 
@@ -154,7 +154,7 @@ describe('a bounced or rejected email', () => {
     expect(visibilityChanges).toEqual([['https://sqs/email-events', 'message-1', 2_000]]);
     expect(countedMetrics()).toEqual([]);
     expect(batchMetrics()).toMatchObject([{ internal_errors: 0, handled: 0 }]);
-    await deliveries.complete(withStatus(claimed, 'delivered'));
+    await deliveries.complete(withStatus(claimed, 'delivered', NOW_MS));
     expect(await record(emailEvent('Bounce', tags))).toEqual([]);
     expect(await deliveries.read(claimed)).toMatchObject({ status: 'bounced' });
   });
@@ -165,7 +165,7 @@ describe('a bounced or rejected email', () => {
     expect(await recordBatch([{ body }], withLostResponse(connect({ maxAttempts: 2 }), 'UpdateItemCommand'))).toEqual(
       [],
     );
-    expect(await deliveries.read(claimed)).toEqual({ ...withStatus(claimed, 'delivered'), status: 'bounced' });
+    expect(await deliveries.read(claimed)).toEqual({ ...withStatus(claimed, 'delivered', NOW_MS), status: 'bounced' });
   });
 
   it('creates no record', async () => {

@@ -247,7 +247,7 @@ describe('delivery of the events of one incident', () => {
 
   it('advances the lock for a duplicate of a delivered event, because its worker may have crashed before it did so', async () => {
     const { job, run, otherClaim, outcomes } = setUp();
-    await deliveries.complete(withStatus(claimedRecord(job(NOW_MS).body, 'crashed', NOW_MS), 'delivered'));
+    await deliveries.complete(withStatus(claimedRecord(job(NOW_MS).body, 'crashed', NOW_MS), 'delivered', NOW_MS));
     expect(outcomes(await run(job(NOW_MS)))).toEqual(['duplicate']);
     expect(await deliveries.claimLock(otherClaim, NOW_MS)).toMatchObject({ newest_event_at_ms: NOW_MS });
   });

@@ -29,10 +29,10 @@ export const createBounceRecorder = (client: DynamoDBDocumentClient, table: stri
         new UpdateCommand({
           TableName: table,
           Key: { pk: key.pk, sk: key.sk },
-          UpdateExpression: 'SET #status = :bounced',
+          UpdateExpression: 'SET #status = :bounced, updated_at_ms = :now',
           ConditionExpression: '#status = :delivered',
           ExpressionAttributeNames: { '#status': 'status' },
-          ExpressionAttributeValues: { ':bounced': 'bounced', ':delivered': 'delivered' },
+          ExpressionAttributeValues: { ':bounced': 'bounced', ':delivered': 'delivered', ':now': clock() },
         }),
       );
       return 'recorded';

@@ -23,7 +23,7 @@ import {
 } from '../../domain/delivery-record.ts';
 import type { IncidentLock } from '../../domain/incident.ts';
 import { isDependencyFailure } from '../aws-client.ts';
-import { batchWrite, MAX_BATCH_WRITES } from '../dynamodb/batches.ts';
+import { batchWrite, type Item, MAX_BATCH_WRITES } from '../dynamodb/batches.ts';
 import { UnprocessedItemsError } from '../dynamodb/errors.ts';
 
 const attempt = z.object({
@@ -45,16 +45,23 @@ const storedRecord = z.object({
   content_hash: z.string(),
   round: z.number(),
   attempt_count: z.number(),
+  created_at_ms: z.number(),
+  updated_at_ms: z.number(),
   round_started_at_ms: z.number(),
   first_attempt_at_ms: z.number(),
   next_attempt_at_ms: z.number(),
   last_cause: z.optional(z.enum(failureCauses)),
+  last_reason: z.optional(z.enum(failureReasons)),
   lease_until_ms: z.number(),
   claim_id: z.string(),
   attempts: z.array(attempt),
   reached_recipient_hashes: z.array(z.string()),
   ttl: z.number(),
 });
+
+/** Parses a record. Records written before these times were stored get the start of their round instead. */
+const parseRecord = (item: Item): DeliveryRecord =>
+  storedRecord.parse({ created_at_ms: item.round_started_at_ms, updated_at_ms: item.round_started_at_ms, ...item });
 
 const storedLock = z.object({
   pk: z.string(),
@@ -164,7 +171,7 @@ export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: 
     const { Item } = await client.send(
       new GetCommand({ TableName: table, Key: { pk: key.pk, sk: key.sk }, ConsistentRead: true }),
     );
-    return Item && storedRecord.parse(Item);
+    return Item && parseRecord(Item);
   };
 
   /** Returns the condition that the record has not changed since it was read. */
@@ -347,7 +354,7 @@ export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: 
         },
       );
       for await (const { Items = [] } of pages) {
-        records.push(...Items.map((item) => storedRecord.parse(item)));
+        records.push(...Items.map(parseRecord));
         if (records.length >= limit) break;
       }
       return records.slice(0, limit);
@@ -368,7 +375,7 @@ export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: 
         },
       );
       for await (const { Items = [], ScannedCount = 0, LastEvaluatedKey } of pages) {
-        records.push(...Items.map((item) => storedRecord.parse(item)));
+        records.push(...Items.map(parseRecord));
         scanned += ScannedCount;
         if (scanned >= maxScanned) return { records, isComplete: LastEvaluatedKey === undefined };
       }

@@ -1,7 +1,7 @@
 import { errorTrace, logger } from '../../adapters/logger.ts';
 import type { Failure } from '../../domain/attempt-outcome.ts';
 import { bodyForRound, noticeBody } from '../../domain/delivery-message.ts';
-import { type DeliveryRecord, withStatus } from '../../domain/delivery-record.ts';
+import { type DeliveryRecord, withFailure, withStatus } from '../../domain/delivery-record.ts';
 import { DEFAULT_NOTIFICATION_ID } from '../../domain/notification-id.ts';
 import { isUndeliveredNotice, undeliveredNotice } from '../../domain/undelivered-notice.ts';
 import type { DeliveryJob, SettledMessage } from './delivery-job.ts';
@@ -47,16 +47,16 @@ export const deadLetter = async (
   failure: DeadLetterCause,
 ): Promise<SettledMessage> => {
   const { dependencies, body } = job;
-  const { deliveries, queues, deadLetterQueueUrl } = dependencies;
+  const { deliveries, queues, deadLetterQueueUrl, clock } = dependencies;
   // If a later step fails, the record must already include this attempt and the recipients it reached.
   await persist(job, () => deliveries.update(record, record));
   if (failure.reason === 'no_contacts' && isUndeliveredNotice(body.event)) {
-    await deliveries.complete(withStatus(record, 'cancelled'));
+    await deliveries.complete(withStatus(record, 'cancelled', clock()));
     return { outcome: 'cancelled' };
   }
   const letter = { body: bodyForRound(body, record.round + 1), messageGroupId: body.event.tenant_id };
   await queues.sendToDeadLetterQueue(deadLetterQueueUrl, letter, { ...failure, attemptCount: record.attempt_count });
-  await persist(job, () => deliveries.update(record, withStatus(record, 'failed')));
+  await persist(job, () => deliveries.update(record, withFailure(record, failure.reason, clock())));
   const noticeLost = await notifyContacts(job);
   logFailure(job, 'dead_lettered', failure, record.attempt_count);
   return { outcome: 'dead_lettered', cause: failure.cause, noticeLost };

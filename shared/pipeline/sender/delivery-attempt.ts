@@ -64,7 +64,7 @@ const attemptClaimedDelivery = async (
   const { deliveries, clock } = job.dependencies;
   if (!target || isSuperseded) {
     const outcome = target ? 'superseded' : 'cancelled';
-    await deliveries.complete(withStatus(record, outcome));
+    await deliveries.complete(withStatus(record, outcome, clock()));
     return { outcome };
   }
   if (isRoundExpired(record, clock()))

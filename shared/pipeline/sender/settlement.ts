@@ -40,7 +40,7 @@ const scheduleRetry = async (
 
 /** A bounce can change `delivered` to `bounced`, so a write that the SDK repeats late must be conditional. */
 const recordDelivered = async ({ dependencies }: DeliveryJob, record: DeliveryRecord): Promise<void> => {
-  const delivered = withStatus(record, 'delivered');
+  const delivered = withStatus(record, 'delivered', dependencies.clock());
   if (notificationTypes[dependencies.type].canBounce) await dependencies.deliveries.update(record, delivered);
   else await dependencies.deliveries.complete(delivered);
 };

@@ -142,7 +142,7 @@ describe('a delivery with a scheduled retry', () => {
     const by = await retriedDelivery(NOW);
     const deliver = async () => {
       await deliveries.claim(by('quick'), NOW);
-      await deliveries.complete(withStatus(by('quick'), 'delivered'));
+      await deliveries.complete(withStatus(by('quick'), 'delivered', NOW));
     };
     const database = withInterruption(connect(), 'PutItemCommand', deliver, (count) => count === 2);
     const slow = createDeliveryRepository(database, 'deliveries');
@@ -173,7 +173,7 @@ describe('a delivery with a final status', () => {
   it.each(['delivered', 'superseded', 'cancelled'] as const)('is not claimed again if it is %s', async (status) => {
     const by = newDelivery();
     await deliveries.claim(by('a'), NOW);
-    await deliveries.complete(withStatus(by('a'), status));
+    await deliveries.complete(withStatus(by('a'), status, NOW));
     expect(await deliveries.claim(by('b'), NOW + 86_400_000)).toMatchObject({ kind: 'ended' });
   });
 
@@ -181,7 +181,10 @@ describe('a delivery with a final status', () => {
   const failedDelivery = async (round = 1) => {
     const by = newDelivery();
     await deliveries.claim(by('a', NOW, { round }), NOW);
-    await deliveries.update(by('a'), withStatus(withAttempt(by('a', NOW, { round }), transient, NOW, 10), 'failed'));
+    await deliveries.update(
+      by('a'),
+      withStatus(withAttempt(by('a', NOW, { round }), transient, NOW, 10), 'failed', NOW),
+    );
     return by;
   };
 
@@ -233,8 +236,8 @@ describe('a different event with the same ID', () => {
     await deliveries.claim(claimed('a'), NOW);
     const retried = await retriedDelivery(NOW);
     const [delivered, unsuccessful] = [newDelivery(), newDelivery()];
-    await deliveries.complete(withStatus(delivered('a'), 'delivered'));
-    await deliveries.complete(withStatus(unsuccessful('a'), 'failed'));
+    await deliveries.complete(withStatus(delivered('a'), 'delivered', NOW));
+    await deliveries.complete(withStatus(unsuccessful('a'), 'failed', NOW));
     for (const by of [claimed, retried, delivered, unsuccessful]) {
       expect(await deliveries.claim(conflictOf(by), NOW + 2 * LEASE_MS)).toEqual({ kind: 'conflict' });
     }
@@ -244,10 +247,12 @@ describe('a different event with the same ID', () => {
     const by = newDelivery();
     await deliveries.claim(by('a'), NOW);
     await deliveries.recordConflict(by('a'), NOW + 5);
-    await deliveries.complete(withStatus(by('a'), 'delivered'));
+    await deliveries.complete(withStatus(by('a'), 'delivered', NOW));
     const { tenant, notificationId } = parseDeliveryPartition(by('a').pk);
     expect(await deliveries.listConflicts({ tenant, notificationId })).toEqual(new Map([[by('a').sk, NOW + 5]]));
-    expect(await deliveries.listNewest({ tenant, notificationId }, 10)).toEqual([withStatus(by('a'), 'delivered')]);
+    expect(await deliveries.listNewest({ tenant, notificationId }, 10)).toEqual([
+      withStatus(by('a'), 'delivered', NOW),
+    ]);
   });
 });
 
@@ -290,7 +295,7 @@ describe('a write that makes a delivery claimable', () => {
     await deliveries.claim(by('a'), NOW);
     const kept = withAttempt(by('a'), transient, NOW, 10);
     await deliveries.update(by('a'), kept);
-    await deliveries.update(kept, withStatus(kept, 'failed'));
+    await deliveries.update(kept, withStatus(kept, 'failed', NOW));
     expect(await deliveries.update(by('a'), kept)).toBe(false);
     expect(await deliveries.read(by('a'))).toMatchObject({ status: 'failed' });
   });
@@ -301,32 +306,32 @@ describe('completed records', () => {
     const database = connect();
     const counts = countRequests(database);
     const repository = createDeliveryRepository(database, 'deliveries');
-    const records = Array.from({ length: 10 }, () => withStatus(newDelivery()('a'), 'delivered'));
+    const records = Array.from({ length: 10 }, () => withStatus(newDelivery()('a'), 'delivered', NOW));
     await Promise.all(records.map(repository.complete));
     expect(counts).toEqual({ BatchWriteItemCommand: 1 });
     expect(await Promise.all(records.map(repository.read))).toEqual(records);
   });
 
   it('are written in several requests if they exceed the limit of one', async () => {
-    const records = Array.from({ length: 60 }, () => withStatus(newDelivery()('a'), 'delivered'));
+    const records = Array.from({ length: 60 }, () => withStatus(newDelivery()('a'), 'delivered', NOW));
     await Promise.all(records.map(deliveries.complete));
     expect(await Promise.all(records.map(deliveries.read))).toEqual(records);
   });
 
   it('are written in order if they are sequential', async () => {
     const by = newDelivery();
-    await deliveries.complete(withStatus(by('a'), 'cancelled'));
-    await deliveries.complete(withStatus(by('a'), 'delivered'));
+    await deliveries.complete(withStatus(by('a'), 'cancelled', NOW));
+    await deliveries.complete(withStatus(by('a'), 'delivered', NOW));
     expect(await deliveries.read(by('a'))).toMatchObject({ status: 'delivered' });
   });
 
   it('cannot be written while the table is throttled, and can be written afterwards', async () => {
     const database = withThrottling(connect({ maxAttempts: 1 }), 'BatchWriteItemCommand', 1);
     const repository = createDeliveryRepository(database, 'deliveries');
-    const record = withStatus(newDelivery()('a'), 'delivered');
+    const record = withStatus(newDelivery()('a'), 'delivered', NOW);
     const results = await Promise.allSettled([
       repository.complete(record),
-      repository.complete(withStatus(newDelivery()('a'), 'cancelled')),
+      repository.complete(withStatus(newDelivery()('a'), 'cancelled', NOW)),
     ]);
     expect(results.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
     await repository.complete(record);
@@ -334,8 +339,8 @@ describe('completed records', () => {
   });
 
   it('are written even if DynamoDB rejects another record of the batch', async () => {
-    const records = Array.from({ length: 5 }, () => withStatus(newDelivery()('a'), 'delivered'));
-    const tooLarge = { ...withStatus(newDelivery()('a'), 'delivered'), event_id: 'x'.repeat(500_000) };
+    const records = Array.from({ length: 5 }, () => withStatus(newDelivery()('a'), 'delivered', NOW));
+    const tooLarge = { ...withStatus(newDelivery()('a'), 'delivered', NOW), event_id: 'x'.repeat(500_000) };
     const results = await Promise.allSettled([...records, tooLarge].map(deliveries.complete));
     expect(results.map(({ status }) => status)).toEqual([...records.map(() => 'fulfilled'), 'rejected']);
     expect(await Promise.all(records.map(deliveries.read))).toEqual(records);

@@ -20,6 +20,8 @@ const record = (messageId: string) => {
     round: 1,
     attempt_count: 0,
     first_attempt_at_ms: 0,
+    created_at_ms: now,
+    updated_at_ms: now,
     round_started_at_ms: now,
     next_attempt_at_ms: now,
     lease_until_ms: now + 35_000,
