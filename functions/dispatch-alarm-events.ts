@@ -3,12 +3,17 @@ import { createNotificationRepository } from '../shared/adapters/notifications/n
 import { createQueues } from '../shared/adapters/queues.ts';
 import { environments } from '../shared/environment.ts';
 import { createDispatch } from '../shared/pipeline/dispatch/dispatch.ts';
+import { createEscalation } from '../shared/pipeline/notices/escalation.ts';
+import { createNoticeQueue } from '../shared/pipeline/notices/notice-queue.ts';
 
 const environment = environments['dispatch-alarm-events'].parse(process.env);
+const client = createDocumentClient();
+const queues = createQueues();
 
 /** Sends a delivery message for each notification of an alarm event to the queue of its type. */
 export const handler = createDispatch(
-  createNotificationRepository(createDocumentClient(), environment.NOTIFICATIONS_TABLE),
-  createQueues(),
+  createNotificationRepository(client, environment.NOTIFICATIONS_TABLE),
+  queues,
+  createEscalation(client, createNoticeQueue(queues, environment.SENDER_QUEUES, Date.now), environment),
   environment,
 );

@@ -9,11 +9,12 @@ const environment = environments['send-managed'].parse(process.env);
 const client = createDocumentClient();
 const counters = createDailyCounters(client, environment.ACCOUNTS_TABLE);
 const dailyLimit = createDailyLimit(counters, 'managed', environment.DAILY_LIMIT);
+const noticeLimit = createDailyLimit(counters, 'managed_notices', environment.DAILY_LIMIT);
 
 /** Sends alerts to the operators of the service. */
 export const handler = createSender(
   'managed',
   client,
   environment,
-  createManagedTransport(environment.MANAGED_TOPIC, dailyLimit),
+  createManagedTransport(environment.MANAGED_TOPIC, dailyLimit, noticeLimit),
 );

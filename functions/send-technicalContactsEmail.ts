@@ -11,11 +11,12 @@ const client = createDocumentClient();
 const accounts = createAccountRepository(client, environment.ACCOUNTS_TABLE);
 const counters = createDailyCounters(client, environment.ACCOUNTS_TABLE);
 const dailyLimit = createDailyLimit(counters, 'email', environment.DAILY_LIMIT);
+const noticeLimit = createDailyLimit(counters, 'email_notices', environment.DAILY_LIMIT);
 
 /** Sends alerts to the technical contacts of accounts. */
 export const handler = createSender(
   'technicalContactsEmail',
   client,
   environment,
-  createTechnicalContactsTransport(environment, dailyLimit, accounts),
+  createTechnicalContactsTransport(environment, dailyLimit, noticeLimit, accounts),
 );

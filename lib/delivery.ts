@@ -48,6 +48,8 @@ class PerType<Value> {
 export type SendingResources = {
   email: Email;
   managedTopic: ManagedTopic;
+  /** The base URL of the API, for links in notices. */
+  apiUrl: string;
   /** The VPC of the types that send by HTTP; undefined if they run outside a VPC. */
   network: Network | undefined;
 };
@@ -64,6 +66,18 @@ export const sendsByHttp = {
   managed: false,
 } satisfies { [Type in NotificationTypeId]: boolean };
 
+/** The types that deliver notices: to technical contacts and to operators. */
+const NOTICE_TYPES: readonly NotificationTypeId[] = ['technicalContactsEmail', 'managed'];
+
+/** The environment variables of delivery reports. */
+type ReportVariable = Exclude<keyof EnvironmentOf<'record-email-events'>, 'EMAIL_EVENTS_QUEUE'>;
+
+const flag = (value: boolean): 'true' | 'false' => (value ? 'true' : 'false');
+
+/** Returns the access to count escalations. The daily limits of messages use the same permission. */
+const escalationAccess = ({ settings }: FunctionDefaults, { accounts }: Storage) =>
+  accounts.access('UpdateItem').and(new ResourceAccess({ ESCALATE_UNREACHED: settings.escalateUnreached }));
+
 /** The queues and the sender function of a notification type. */
 export type Sender = { type: NotificationTypeId; queue: SenderQueue; lambda: LambdaFunction };
 
@@ -77,6 +91,7 @@ export class Delivery extends Construct {
   readonly crashedQueue: CrashedQueue;
   readonly senders: readonly Sender[];
   readonly #senderFunctions: PerType<ServiceFunction<`send-${NotificationTypeId}`>>;
+  readonly #reportAccess: ResourceAccess<Omit<EnvironmentOf<'record-email-events'>, 'EMAIL_EVENTS_QUEUE'>>;
 
   constructor(
     scope: Construct,
@@ -103,13 +118,20 @@ export class Delivery extends Construct {
       this.alarmEvents.queue.grantSendMessages(new AccountPrincipal(account));
     }
     this.dispatch = this.#createDispatch(defaults, storage, sendAccess(notificationTypeIds));
+    const reportAccess = this.#createReportAccess(defaults, storage, resources);
+    this.#reportAccess = reportAccess.and(sendAccess(NOTICE_TYPES));
 
     const senderAccess = this.#senderAccess(defaults, storage, resources);
     this.#senderFunctions = new PerType((type) => {
-      // A sender sends to its own queue only copies of messages waiting for an incident lock. Retries have a separate
-      // queue.
-      const recipients = notificationTypeIds.filter((id) => id !== type || notificationTypes[id].hasIncidents);
-      const access = senderAccess[type].and(sendAccess(recipients)).and(queues.of(type).consumerAccess());
+      // A sender sends to its own queue only copies of messages waiting for an incident lock, and notices. Retries have
+      // a separate queue.
+      const recipients = notificationTypeIds.filter(
+        (id) => id !== type || notificationTypes[id].hasIncidents || NOTICE_TYPES.includes(id),
+      );
+      const access = senderAccess[type]
+        .and(reportAccess)
+        .and(sendAccess(recipients))
+        .and(queues.of(type).consumerAccess());
       const sender = new ServiceFunction(this, senderName(type), defaults, access, {
         sendsToItself: true,
         memoryMb: settings.memoryMbByType[type],
@@ -139,6 +161,7 @@ export class Delivery extends Construct {
       defaults,
       storage.notifications
         .access('BatchGetItem')
+        .and(escalationAccess(defaults, storage))
         .and(sendAccess)
         .and(this.alarmEvents.consumerAccess())
         .and(
@@ -156,23 +179,14 @@ export class Delivery extends Construct {
   /** Returns the access of each type's sender, except for queues. The compiler requires an entry for every type. */
   #senderAccess(
     { settings }: FunctionDefaults,
-    { notifications, accounts, deliveries }: Storage,
+    { accounts, deliveries }: Storage,
     { email, managedTopic }: SendingResources,
   ) {
-    const common = notifications
-      .access('BatchGetItem')
-      .and(deliveries.access('GetItem', 'PutItem', 'BatchWriteItem'))
-      .and(
-        new ResourceAccess({
-          RETRY_DELAY_SCALE: String(settings.retryDelayScale),
-          DEAD_LETTER_EMAIL: settings.deadLetterEmail ? 'true' : 'false',
-        } as const),
-      );
+    const common = deliveries.access('GetItem', 'PutItem', 'BatchWriteItem');
     const locks = deliveries.access('UpdateItem');
-    const credentials = accounts.access('GetItem', 'UpdateItem');
+    const credentials = accounts.access('GetItem');
     const egressAllow = new ResourceAccess({ EGRESS_ALLOW: settings.egressAllow.join(',') });
-    const dailyLimit = (limit: number) =>
-      accounts.access('UpdateItem').and(new ResourceAccess({ DAILY_LIMIT: String(limit) }));
+    const dailyLimit = (limit: number) => new ResourceAccess({ DAILY_LIMIT: String(limit) });
     return {
       email: common.and(email.sendAccess()).and(dailyLimit(settings.emailsPerTenantPerDay)),
       technicalContactsEmail: common
@@ -195,9 +209,31 @@ export class Delivery extends Construct {
       managed: common.and(managedTopic.publishAccess()).and(dailyLimit(settings.managedPerTenantPerDay)),
     } satisfies {
       [Type in NotificationTypeId]: ResourceAccess<
-        Omit<EnvironmentOf<`send-${Type}`>, 'SENDER_QUEUES' | 'DEAD_LETTER_QUEUE' | 'RETRY_QUEUE'>
+        Omit<EnvironmentOf<`send-${Type}`>, ReportVariable | 'DEAD_LETTER_QUEUE' | 'RETRY_QUEUE'>
       >;
     };
+  }
+
+  /** Returns the access to report deliveries that do not arrive, except to the queues of notices. */
+  #createReportAccess(defaults: FunctionDefaults, storage: Storage, { apiUrl }: SendingResources) {
+    const { settings } = defaults;
+    return storage.notifications
+      .access('BatchGetItem')
+      .and(storage.deliveries.access('BatchGetItem'))
+      .and(escalationAccess(defaults, storage))
+      .and(
+        new ResourceAccess({
+          API_URL: apiUrl,
+          RETRY_DELAY_SCALE: String(settings.retryDelayScale),
+          DEAD_LETTER_EMAIL: flag(settings.deadLetterEmail),
+          FAILING_NOTICES: flag(settings.failingNotices),
+        }),
+      );
+  }
+
+  /** Grants permission to report deliveries that do not arrive (DECISIONS.md#notices). */
+  reportAccess(): ResourceAccess<Omit<EnvironmentOf<'record-email-events'>, 'EMAIL_EVENTS_QUEUE'>> {
+    return this.#reportAccess;
   }
 
   /**

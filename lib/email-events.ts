@@ -4,6 +4,7 @@ import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import { EmailSendingEvent, EventDestination } from 'aws-cdk-lib/aws-ses';
 import { Construct } from 'constructs';
 import type { CrashedQueue } from './crashed-queue.ts';
+import type { Delivery } from './delivery.ts';
 import type { Email } from './email.ts';
 import { ResourceAccess } from './resource-access.ts';
 import { type FunctionDefaults, ServiceFunction } from './service-function.ts';
@@ -30,6 +31,7 @@ export class EmailEvents extends Construct {
     defaults: FunctionDefaults,
     storage: Storage,
     email: Email,
+    delivery: Delivery,
     crashedQueue: CrashedQueue,
   ) {
     super(scope, id);
@@ -41,6 +43,7 @@ export class EmailEvents extends Construct {
     this.queue = new WorkQueue(this, 'Queue', crashedQueue);
     const access = storage.deliveries
       .access('GetItem', 'UpdateItem')
+      .and(delivery.reportAccess())
       .and(this.queue.visibilityAccess())
       .and(new ResourceAccess({ EMAIL_EVENTS_QUEUE: this.queue.queue.queueUrl }));
     this.recorder = new ServiceFunction(this, 'record-email-events', defaults, access).lambda;

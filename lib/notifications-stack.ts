@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { Annotations, CfnOutput, Stack, Stage } from 'aws-cdk-lib';
+import { Annotations, CfnOutput, Lazy, Stack, Stage } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
 import { Api } from './api.ts';
 import { bundleFunctions } from './bundles.ts';
@@ -29,10 +29,12 @@ export class NotificationsStack extends Stack {
     if (settings.emailIdentity) new EmailIdentity(this, 'EmailIdentity', settings);
     const network = settings.egress === 'static' ? new Network(this, 'Network', settings) : undefined;
     const crashedQueue = new CrashedQueue(this, 'CrashedQueue');
-    const sendingResources = { email, managedTopic, network };
+    // The API needs the senders, which run tests, and the senders need its URL.
+    const apiUrl = Lazy.string({ produce: () => api.baseUrl });
+    const sendingResources = { email, managedTopic, network, apiUrl };
     const delivery = new Delivery(this, 'Delivery', defaults, storage, sendingResources, crashedQueue);
-    const api = new Api(this, 'Api', defaults, storage, delivery);
-    const emailEvents = new EmailEvents(this, 'EmailEvents', defaults, storage, email, crashedQueue);
+    const api: Api = new Api(this, 'Api', defaults, storage, delivery);
+    const emailEvents = new EmailEvents(this, 'EmailEvents', defaults, storage, email, delivery, crashedQueue);
     const monitoring = new Monitoring(this, 'Monitoring', settings, { api, delivery, emailEvents });
 
     addOutputs(this, storage, managedTopic, { api, delivery, emailEvents }, monitoring);

@@ -1,5 +1,6 @@
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import * as z from 'zod';
+import { escalationModes } from '../shared/contracts/notice.ts';
 import { notificationTypeIds } from '../shared/contracts/notification-types.ts';
 
 /**
@@ -69,6 +70,8 @@ const settingsShape = z.strictObject({
   routerEndpoint: httpUrl.default('https://alert.victorops.com/integrations/generic/20131114/alert'),
   feedEndpoint: httpUrl.optional(),
   deadLetterEmail: flag.default(true),
+  failingNotices: flag.default(true),
+  escalateUnreached: z.enum(escalationModes).default('contacts+managed'),
   notificationsPerTenant: number(z.number().int().min(1)).default(1_000),
   testsPerTenantPerDay: number(z.number().int().min(0)).default(200),
   tokenCacheSeconds: number(z.number().min(0).max(60)).default(60),

@@ -1,5 +1,6 @@
 import * as z from 'zod/mini';
 import type { EndpointName } from './contracts/endpoints.ts';
+import { escalationModes } from './contracts/notice.ts';
 import { type NotificationTypeId, notificationTypeIds } from './contracts/notification-types.ts';
 
 /** The name of a Lambda function: the name of its file in `functions/` without the extension. */
@@ -56,14 +57,18 @@ const tests = {
   SENDER_FUNCTIONS: stringByType,
 };
 const queues = { SENDER_QUEUES: stringByType, DEAD_LETTER_QUEUE: url };
-const sender = {
+const deliveries = { DELIVERIES_TABLE: nonEmptyString };
+const escalation = { ...accounts, SENDER_QUEUES: stringByType, ESCALATE_UNREACHED: z.enum(escalationModes) };
+const reports = {
+  ...escalation,
   ...notifications,
-  ...queues,
-  RETRY_QUEUE: url,
-  DELIVERIES_TABLE: nonEmptyString,
+  ...deliveries,
+  API_URL: url,
   RETRY_DELAY_SCALE: nonNegativeNumber,
   DEAD_LETTER_EMAIL: booleanFlag,
+  FAILING_NOTICES: booleanFlag,
 };
+const sender = { ...reports, ...queues, RETRY_QUEUE: url };
 const dailyLimit = { ...accounts, DAILY_LIMIT: nonNegativeNumber };
 const email = {
   ...dailyLimit,
@@ -94,8 +99,13 @@ export const environments = {
   'list-notification-types': z.object({ ...tokens, ...links }),
   'get-notification-type': z.object(tokens),
   'handle-unknown-route': z.object({}),
-  'dispatch-alarm-events': z.object({ ...notifications, ...queues, ALARM_EVENTS_QUEUE: url }),
-  'record-email-events': z.object({ DELIVERIES_TABLE: nonEmptyString, EMAIL_EVENTS_QUEUE: url }),
+  'dispatch-alarm-events': z.object({
+    ...notifications,
+    ...escalation,
+    ...queues,
+    ALARM_EVENTS_QUEUE: url,
+  }),
+  'record-email-events': z.object({ ...reports, EMAIL_EVENTS_QUEUE: url }),
   'send-email': z.object({ ...sender, ...email }),
   'send-webhook': z.object({ ...sender, ...egress, ...accounts }),
   'send-incidentpager': z.object({ ...sender, ...egress, PAGER_ENDPOINT: url }),

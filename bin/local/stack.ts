@@ -98,7 +98,11 @@ export const startLocalStack = async (options: LocalStackOptions = {}): Promise<
     const { settings = {}, strictEgress = false } = options;
     const assembly = (options.synthesize ?? synthesize)(localSettings({ settings, strictEgress, inboxUrl }));
     cleanups.push(() => assembly.remove());
-    const plan = readTemplate(assembly.template, { endpointUrl, bundle: assembly.bundle });
+    const plan = readTemplate(assembly.template, {
+      endpointUrl,
+      apiUrl: apiUrl + basePath,
+      bundle: assembly.bundle,
+    });
 
     const clock = new MovableClock();
     const queues = createQueues(plan, clock, options.duplicateReceives ?? 0);

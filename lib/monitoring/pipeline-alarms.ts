@@ -153,11 +153,12 @@ export const pipelineAlarms = (
     runbook: 'dead-letters-of-the-service',
   });
   addAlarm('NoticesNotQueued', {
-    metric: metrics.allDeliveries('notices_not_queued'),
+    metric: metrics.count('notices_not_queued', { period: minutes(5) }),
     threshold: 1,
     evaluationPeriods: 1,
-    impact: 'An alert was dead-lettered, and the notice to the technical contacts of the tenant could not be queued.',
-    firstStep: 'find the tenant in the log of the sender, and notify it manually.',
+    impact: 'An alert failed, and the notice to the technical contacts or operators could not be queued.',
+    firstStep:
+      'find the tenant and the event in the logs (message "notice not queued"), and notify the tenant manually.',
     runbook: 'notices-are-not-queued',
   });
   addAlarm('EventConflicts', {

@@ -97,7 +97,13 @@ export class ServiceMetrics {
 
   /** Returns a count that has only the dimension `service`. */
   count(
-    name: 'unreadable_notifications' | 'throttled_requests' | 'email_bounces' | 'email_complaints' | 'email_rejects',
+    name:
+      | 'unreadable_notifications'
+      | 'notices_not_queued'
+      | 'throttled_requests'
+      | 'email_bounces'
+      | 'email_complaints'
+      | 'email_rejects',
     options: MetricOptions = {},
   ): Metric {
     return this.#metric(name, {}, options);

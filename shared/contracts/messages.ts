@@ -1,5 +1,6 @@
 import * as z from 'zod/mini';
 import { type AlarmEvent, isAlarmEvent, tenantId } from './alarm-event.ts';
+import { noticeContent } from './notice.ts';
 import { isNotificationTypeId, type NotificationTypeId } from './notification-types.ts';
 
 /** A message on a sender's queue: an alarm event for one notification. It contains no destination, secret or plan. */
@@ -7,8 +8,10 @@ export const delivery = z.object({
   notification_id: z.string(),
   /** The round of attempts that the message is for, by default the first. Dead letters contain the next round. */
   round: z.optional(z.int().check(z.positive())),
-  /** IDs of the event's other notifications; absent if there are none or more than 25. */
+  /** IDs of the event's other notifications; absent if there are more than 25. */
   siblings: z.optional(z.array(z.string())),
+  /** Present if the event is a notice of the service. */
+  notice: z.optional(noticeContent),
   /** When the alarm's state changed, ms since the epoch (DECISIONS.md#event-time). */
   event_time_ms: z.number(),
   /** Digest of the event without its plan, to detect another event with the same ID. */

@@ -17,6 +17,7 @@ export const failureReasons = [
   'expired',
   'malformed',
   'too_large',
+  'bounced',
 ] as const;
 
 /** The reason of a failure. */

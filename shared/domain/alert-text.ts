@@ -1,4 +1,5 @@
 import type { AlarmEvent } from '../contracts/alarm-event.ts';
+import type { NoticeContent } from '../contracts/notice.ts';
 
 /** Returns an unvalidated value as text if it is a string, number or boolean. */
 const scalar = (value: unknown): string | undefined => {
@@ -10,14 +11,15 @@ const scalar = (value: unknown): string | undefined => {
 const property = (value: unknown, key: string): unknown =>
   typeof value === 'object' && value !== null ? Object.entries(value).find(([name]) => name === key)?.[1] : undefined;
 
-const oneLine = (text: string): string =>
+/** Returns a text in one line, without control characters. */
+export const oneLine = (text: string): string =>
   text
     .toWellFormed()
     .replace(/[\s\p{Cc}]+/gu, ' ')
     .trim();
 
-/** The label of an entity, alarm or check, or its ID if it has none. */
-const nameOf = (record: unknown): string | undefined => {
+/** Returns the label of an entity, alarm or check, or its ID if it has none. */
+export const nameOf = (record: unknown): string | undefined => {
   const name = scalar(property(record, 'label')) ?? scalar(property(record, 'id'));
   return name === undefined ? undefined : oneLine(name);
 };
@@ -34,6 +36,10 @@ const MAX_HEADLINE_LENGTH = 200;
 /** Returns state, entity and alarm in one line: `[CRITICAL] web-1: Disk space`. */
 export const headline = ({ details, entity, alarm }: AlarmEvent): string =>
   truncate(`[${details.state}] ${nameOf(entity) ?? '?'}: ${nameOf(alarm) ?? '?'}`, MAX_HEADLINE_LENGTH);
+
+/** Returns the subject of a notice, as long as a headline. */
+export const noticeSubject = ({ subject }: Pick<NoticeContent, 'subject'>): string =>
+  truncate(subject, MAX_HEADLINE_LENGTH);
 
 /** Returns the status message of the event, if it has one. */
 export const statusText = ({ details }: AlarmEvent): string | undefined => {

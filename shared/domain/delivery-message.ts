@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { AlarmEvent } from '../contracts/alarm-event.ts';
 import { asNumber, messageBodyJson } from '../contracts/json.ts';
 import type { Delivery } from '../contracts/messages.ts';
+import type { NoticeContent } from '../contracts/notice.ts';
 
 /** The part of a message body that all deliveries of an event share. It is serialized once. */
 export type SharedBody = {
@@ -12,6 +13,9 @@ export type SharedBody = {
   /** The length of `tail` in UTF-8 bytes. */
   bytes: number;
 };
+
+/** A message of the service itself: the alarm event that identifies it, and its text. */
+export type Notice = { event: AlarmEvent; content: NoticeContent };
 
 /** `parseJson` keeps long numbers as text; the hash must not depend on that. */
 const withPlainNumbers = (_key: string, value: unknown): unknown => asNumber(value);
@@ -32,15 +36,26 @@ export const sharedBody = (event: AlarmEvent, eventTimeMs: number): SharedBody =
 export const deliveryBody = (
   notificationId: string,
   { tail }: Pick<SharedBody, 'tail'>,
-  siblings: readonly string[] = [],
+  siblings?: readonly string[],
 ): string => {
-  const siblingsJson = siblings.length === 0 ? '' : `"siblings":${JSON.stringify(siblings)},`;
+  const siblingsJson = siblings === undefined ? '' : `"siblings":${JSON.stringify(siblings)},`;
   return `{"notification_id":${JSON.stringify(notificationId)},${siblingsJson}${tail}`;
 };
 
-/** Returns the body of a delivery message for an event that the service creates, such as a dead-letter notice. */
-export const noticeBody = (notificationId: string, event: AlarmEvent, nowMs: number): string =>
-  deliveryBody(notificationId, sharedBody(event, nowMs));
+/**
+ * Returns the body of a delivery message for a notice. Its content hash covers only the event ID: notices with the same
+ * ID are duplicates, even if their texts differ.
+ */
+export const noticeBody = (notificationId: string, { event, content }: Notice, nowMs: number): string => {
+  const delivery: Delivery = {
+    notification_id: notificationId,
+    notice: content,
+    event_time_ms: nowMs,
+    content_hash: contentHash({ event_id: event.event_id }),
+    event,
+  };
+  return messageBodyJson(delivery);
+};
 
 /** Returns the body of the same delivery for another round of attempts. */
 export const bodyForRound = (delivery: Delivery, round: number): string => messageBodyJson({ ...delivery, round });

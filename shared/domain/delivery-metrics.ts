@@ -19,9 +19,7 @@ export type DeliveryCount =
   /** Sends that failed because of AWS or the account, except its daily quota. */
   | 'service_failures'
   /** Sends that exceeded the account's daily quota. */
-  | 'aws_quota_exceeded'
-  /** Dead-letter notices that could not be queued. */
-  | 'notices_not_queued';
+  | 'aws_quota_exceeded';
 
 /** Metric: milliseconds from the first possible attempt until the destination accepted the alert. */
 export const DELIVERY_LATENCY = 'delivery_latency';
@@ -35,8 +33,6 @@ export type Settlement = {
   attemptOutcome?: AttemptOutcome;
   /** The cause, if the message was dead-lettered. */
   cause?: FailureCause;
-  /** True if a dead-letter notice could not be queued. */
-  noticeLost?: boolean;
 };
 
 /** Reasons of failures in which nothing was sent. They do not count as destination failures. */
@@ -61,10 +57,9 @@ const countsOfAttempt = (attempt: AttemptOutcome): DeliveryCount[] => {
 };
 
 /** Returns the metrics that a settled message increments. */
-export const deliveryCounts = ({ attemptOutcome, cause, noticeLost }: Settlement): DeliveryCount[] => [
+export const deliveryCounts = ({ attemptOutcome, cause }: Settlement): DeliveryCount[] => [
   ...(attemptOutcome ? countsOfAttempt(attemptOutcome) : []),
   ...(cause ? [`dead_lettered_${cause}` as const] : []),
-  ...(noticeLost ? ['notices_not_queued' as const] : []),
 ];
 
 /**

@@ -1,5 +1,6 @@
 import type { AlarmState } from '../contracts/alarm-event.ts';
 import type { Delivery } from '../contracts/messages.ts';
+import type { NoticeKind } from '../contracts/notice.ts';
 import type { FailureCause, FailureReason } from '../contracts/outcomes.ts';
 import { truncate } from './alert-text.ts';
 import type { AttemptOutcome } from './attempt-outcome.ts';
@@ -61,6 +62,10 @@ export type DeliveryRecord = DeliveryKey & {
   /** Identifies the current or last claim. */
   claim_id: string;
   attempts: Attempt[];
+  /** IDs of the event's other notifications, if a bounce must tell whether the event reached nobody. */
+  siblings?: readonly string[] | undefined;
+  /** Present if the delivery is a notice of the service. */
+  notice?: NoticeKind | undefined;
   /** Salted hashes of the recipients reached so far, if the delivery has several. */
   reached_recipient_hashes: string[];
   /** When DynamoDB deletes the record, epoch seconds. */
@@ -82,9 +87,18 @@ const MAX_ID_LENGTH = 128;
 /** Returns the ID of an entity or alarm as stored. DynamoDB rejects lone surrogates. */
 export const shortenedId = (id: string): string => truncate(id, MAX_ID_LENGTH).toWellFormed();
 
-/** Returns the initial record of a delivery, claimed by `claimId`. */
-export const claimedRecord = (delivery: Delivery, claimId: string, nowMs: number): DeliveryRecord => {
-  const { event, notification_id: notificationId, content_hash } = delivery;
+/**
+ * Returns the initial record of a delivery, claimed by `claimId`.
+ *
+ * @param canBounce true if the record must list the event's other notifications
+ */
+export const claimedRecord = (
+  delivery: Delivery,
+  claimId: string,
+  nowMs: number,
+  canBounce = false,
+): DeliveryRecord => {
+  const { event, notification_id: notificationId, content_hash, notice } = delivery;
   return {
     ...deliveryKey(event, notificationId),
     status: 'pending',
@@ -103,6 +117,8 @@ export const claimedRecord = (delivery: Delivery, claimId: string, nowMs: number
     lease_until_ms: nowMs + LEASE_MS,
     claim_id: claimId,
     attempts: [],
+    ...(canBounce && { siblings: delivery.siblings }),
+    notice: notice?.kind,
     reached_recipient_hashes: [],
     ttl: Math.floor(nowMs / 1000) + RETENTION_SECONDS,
   };
@@ -113,13 +129,13 @@ export type Claim =
   /** This worker may process the delivery until its lease expires. */
   | { kind: 'claimed'; record: DeliveryRecord }
   /** The delivery is complete. */
-  | { kind: 'ended'; isDelivered: boolean }
+  | { kind: 'ended'; record: DeliveryRecord }
   /** The record belongs to another event with the same ID; the first event wins. */
   | { kind: 'conflict' }
   /** Another worker has a lease. */
   | { kind: 'busy'; leaseUntilMs: number }
   /** The next attempt is not due. */
-  | { kind: 'not_due'; nextAttemptAtMs: number };
+  | { kind: 'not_due'; record: DeliveryRecord };
 
 const withNewRound = (record: DeliveryRecord, round: number, nowMs: number): DeliveryRecord => ({
   ...record,
@@ -171,10 +187,10 @@ export const evaluateClaim = (
   if (existing.status === 'failed') {
     return initial.round === existing.round + 1
       ? { kind: 'claimed', record: withNewRound(claimed, initial.round, nowMs) }
-      : { kind: 'ended', isDelivered: false };
+      : { kind: 'ended', record: existing };
   }
-  if (existing.status !== 'pending') return { kind: 'ended', isDelivered: existing.status === 'delivered' };
-  if (existing.next_attempt_at_ms > nowMs) return { kind: 'not_due', nextAttemptAtMs: existing.next_attempt_at_ms };
+  if (existing.status !== 'pending') return { kind: 'ended', record: existing };
+  if (existing.next_attempt_at_ms > nowMs) return { kind: 'not_due', record: existing };
   const isLate = sentAtMs - existing.next_attempt_at_ms > MAX_LATE_SEND_MS;
   return isLate && isRoundExpired(existing, nowMs)
     ? { kind: 'claimed', record: withNewRound(claimed, existing.round + 1, nowMs) }
@@ -241,3 +257,24 @@ export const withNextAttempt = (record: DeliveryRecord, nextAttemptAtMs: number)
   next_attempt_at_ms: nextAttemptAtMs,
   lease_until_ms: 0,
 });
+
+/** An alert that will not be delivered within this time after its round started is reported (DECISIONS.md#notices). */
+const REPORT_AFTER_MS = 5 * 60_000;
+
+/**
+ * Returns whether the destination fails and no attempt is due within five minutes of the round's start. With the normal
+ * schedule, this is after the fourth attempt.
+ *
+ * @param scale factor for all delays; tests use a small one
+ */
+export const isFailing = (
+  { status, last_cause, next_attempt_at_ms, round_started_at_ms }: DeliveryRecord,
+  scale: number,
+): boolean =>
+  status === 'pending' &&
+  last_cause === 'destination' &&
+  next_attempt_at_ms - round_started_at_ms > REPORT_AFTER_MS * scale;
+
+/** Returns whether the alert has not reached the destination, and will not within the next minutes. */
+export const isUnreached = (record: DeliveryRecord, scale: number): boolean =>
+  ['failed', 'bounced', 'cancelled'].includes(record.status) || isFailing(record, scale);

@@ -1,26 +1,29 @@
 import { escape as escapeHtml } from 'html-escaper';
 import type { AlarmEvent } from '../contracts/alarm-event.ts';
-import { facts, headline } from './alert-text.ts';
+import type { NoticeContent } from '../contracts/notice.ts';
+import { facts, headline, noticeSubject } from './alert-text.ts';
 
 /** An email about an alarm event, as plain text and as HTML. */
 export type EmailMessage = { subject: string; text: string; html: string };
 
 const stateColors = { OK: '#2e7d32', WARNING: '#b26a00', CRITICAL: '#c62828' } as const;
 
-/** Returns the email for an event, with all values escaped in the HTML. */
-export const emailMessage = (event: AlarmEvent): EmailMessage => {
-  const subject = headline(event);
-  const rows = facts(event);
+/** Returns the email for an event or a notice, with all values escaped in the HTML. */
+export const emailMessage = (event: AlarmEvent, notice?: NoticeContent): EmailMessage => {
+  const subject = notice ? noticeSubject(notice) : headline(event);
+  const paragraphs = notice?.paragraphs ?? [];
+  const rows = notice?.facts ?? facts(event);
   const htmlRows = rows.map(
     ([name, value]) =>
       `<tr><th style="text-align:left;padding:2px 12px 2px 0">${escapeHtml(name)}</th><td>${escapeHtml(value)}</td></tr>`,
   );
   return {
     subject,
-    text: `${subject}\n\n${rows.map(([name, value]) => `${name}: ${value}`).join('\n')}\n`,
+    text: `${[subject, ...paragraphs].join('\n\n')}\n\n${rows.map(([name, value]) => `${name}: ${value}`).join('\n')}\n`,
     html: [
       '<!doctype html><html><body style="font-family:sans-serif">',
       `<h2 style="color:${stateColors[event.details.state]}">${escapeHtml(subject)}</h2>`,
+      ...paragraphs.map((paragraph) => `<p>${escapeHtml(paragraph)}</p>`),
       `<table>${htmlRows.join('')}</table>`,
       '</body></html>',
     ].join('\n'),

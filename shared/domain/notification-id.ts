@@ -6,6 +6,12 @@ const ulid = monotonicFactory();
 export const DEFAULT_NOTIFICATION_ID = 'ntTechnicalContactsEmail';
 
 /**
+ * The ID of the operators' notification of type `managed`, to which escalations are delivered
+ * (DECISIONS.md#nobody-reached). It is neither stored nor listed, and notification plans cannot use it.
+ */
+export const OPERATORS_NOTIFICATION_ID = 'ntOperators';
+
+/**
  * Returns a new ID: `nt` and a ULID, so IDs sort by creation. ULIDs start with a digit, so the ID of the default
  * notification sorts last.
  */

@@ -1,7 +1,7 @@
 import type { Destination, NotificationAttributes, NotificationRecord } from '../contracts/notification.ts';
 import { fieldsOf } from '../contracts/notification-types.ts';
 import { ServiceError } from './errors.ts';
-import { DEFAULT_NOTIFICATION_ID } from './notification-id.ts';
+import { DEFAULT_NOTIFICATION_ID, OPERATORS_NOTIFICATION_ID } from './notification-id.ts';
 
 /** Identifies a notification. */
 export type NotificationKey = { tenant: string; id: string };
@@ -19,6 +19,9 @@ export const defaultNotification: NotificationRecord = {
   type: 'technicalContactsEmail',
   details: {},
 };
+
+/** The target of escalations to the operators. It is neither stored nor listed. */
+export const operatorsNotification: DeliveryTarget = { id: OPERATORS_NOTIFICATION_ID, type: 'managed', details: {} };
 
 /** Returns the entries of `details` that are fields of the type. */
 export const typeFields = ({ type, details }: Destination): Record<string, string> =>

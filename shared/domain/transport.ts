@@ -1,4 +1,5 @@
 import type { AlarmEvent } from '../contracts/alarm-event.ts';
+import type { NoticeContent } from '../contracts/notice.ts';
 import type { StringMap } from '../contracts/notification.ts';
 import type { AttemptOutcome } from './attempt-outcome.ts';
 
@@ -9,6 +10,8 @@ export type Alert = {
   eventTimeMs: number;
   /** Unique per delivery, the same in all attempts. */
   deliveryId: string;
+  /** Present if the alert is a notice of the service. */
+  notice?: NoticeContent | undefined;
   /** Absent in a test, which has no record. */
   notificationId?: string;
   /** Hashes of the recipients that earlier attempts reached (`AttemptOutcome.reachedRecipientHashes`). */

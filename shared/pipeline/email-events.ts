@@ -1,18 +1,28 @@
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
 import * as z from 'zod/mini';
-import { createBounceRecorder } from '../adapters/deliveries/bounce-recorder.ts';
+import { type BounceResult, createBounceRecorder } from '../adapters/deliveries/bounce-recorder.ts';
+import { createDeliveryRepository } from '../adapters/deliveries/delivery-repository.ts';
 import { createThrottlingWatch } from '../adapters/dynamodb/key-throttling.ts';
 import { errorTrace, logger } from '../adapters/logger.ts';
 import { count, oldestAgeSeconds } from '../adapters/metrics.ts';
+import { createNotificationRepository } from '../adapters/notifications/notification-repository.ts';
 import type { Queues } from '../adapters/queues.ts';
 import type { Clock } from '../domain/clock.ts';
-import { parseDeliveryPartition } from '../domain/delivery-key.ts';
+import { type DeliveryKey, parseDeliveryPartition } from '../domain/delivery-key.ts';
+import type { DeliveryRecord } from '../domain/delivery-record.ts';
 import { deliveryKeyFromTags, type EmailEventKind, emailEventKinds } from '../domain/email-event.ts';
+import { type EmailReport, eventOfRecord } from '../domain/notice.ts';
+import { createDeliveryReports, type ReportEnvironment } from './notices/delivery-reports.ts';
+import { settleNotices } from './notices/settle-notices.ts';
 import { returnWithBackoff } from './return-with-backoff.ts';
 
 /** The environment variables of the recorder, parsed. */
-export type RecorderEnvironment = { DELIVERIES_TABLE: string; EMAIL_EVENTS_QUEUE: string };
+export type RecorderEnvironment = ReportEnvironment & {
+  DELIVERIES_TABLE: string;
+  NOTIFICATIONS_TABLE: string;
+  EMAIL_EVENTS_QUEUE: string;
+};
 
 /** SES sends tags as lists; each of this service's tags has one value. */
 const tag = z.optional(z.tuple([z.string()]));
@@ -22,6 +32,7 @@ const emailEvent = z.object({
   source: z.literal('aws.ses'),
   detail: z.object({
     eventType: z.enum(emailEventKinds),
+    bounce: z.optional(z.object({ bounceType: z.optional(z.string()) })),
     mail: z.object({
       messageId: z.string().check(z.maxLength(128), z.regex(/^[\w.-]+$/)),
       tags: z.object({ notification: tag, tenant: tag, event: tag }),
@@ -46,21 +57,61 @@ const parseEmailEvent = (body: string) => {
 /** The result of a message. Messages with a result other than `handled` return to the queue. */
 type MessageResult = 'handled' | 'not_due' | 'throttled_keys' | 'internal_error';
 
+type EmailEvent = z.infer<typeof emailEvent>['detail'];
+
+/** Returns what to report to the technical contacts: nothing if the mailbox is only temporarily unavailable. */
+const reportOf = ({ eventType, bounce }: EmailEvent): EmailReport | undefined => {
+  if (eventType === 'Bounce') return bounce?.bounceType === 'Permanent' ? 'bounce' : undefined;
+  return eventType === 'Complaint' ? 'complaint' : 'reject';
+};
+
 /**
  * Creates the Lambda handler that records what SES reports about accepted emails (DECISIONS.md#bounces). A bounce or a
- * reject sets the delivery to `bounced`. A complaint is only counted, because the email was delivered. Any other
- * message is counted and acknowledged, because retrying would not help.
+ * reject sets the delivery to `bounced`, and a complaint leaves it unchanged, because the email was delivered. All of
+ * them are reported to the technical contacts. Any other message is counted and acknowledged, because retrying would
+ * not help.
  */
 export const createEmailEventRecorder = (
   client: DynamoDBDocumentClient,
-  queues: Pick<Queues, 'changeVisibility'>,
+  queues: Pick<Queues, 'changeVisibility' | 'sendDelayed'>,
   environment: RecorderEnvironment,
   clock: Clock = Date.now,
 ): ((event: SQSEvent, context?: Context) => Promise<SQSBatchResponse>) => {
   const recordBounce = createBounceRecorder(client, environment.DELIVERIES_TABLE, clock);
   const isTenantThrottled = createThrottlingWatch(clock);
+  const deliveries = createDeliveryRepository(client, environment.DELIVERIES_TABLE);
+  const notifications = createNotificationRepository(client, environment.NOTIFICATIONS_TABLE);
+  const reports = createDeliveryReports({ client, queues, notifications, deliveries, clock }, environment);
 
-  const handleEvent = async (body: string): Promise<MessageResult> => {
+  /** Applies an event to its delivery. A complaint changes nothing, but needs the record for the notice. */
+  const applyEvent = async (key: DeliveryKey, { eventType, mail }: EmailEvent): Promise<BounceResult> => {
+    if (eventType !== 'Complaint') {
+      return recordBounce(key, mail.messageId, eventType === 'Bounce' ? 'bounced' : 'rejected');
+    }
+    const record = await deliveries.read(key);
+    return record ? { kind: 'not_delivered', record } : { kind: 'no_record' };
+  };
+
+  /**
+   * Reports a bounced, rejected or complained email, even if the event is repeated: the function may have crashed
+   * before it reported the first one. A notice causes no further notice.
+   */
+  const reportEvent = async (event: EmailEvent, record: DeliveryRecord, timeLeft: () => number): Promise<void> => {
+    const { tenant, notificationId } = parseDeliveryPartition(record.pk);
+    if (record.notice) return;
+    const alarm = eventOfRecord(tenant, record);
+    const report = reportOf(event);
+    await settleNotices(
+      [
+        ...(report ? [reports.reportFailure(alarm, record, report)] : []),
+        ...(record.status === 'bounced' ? [reports.escalateUnreached(alarm, record, record.siblings)] : []),
+      ],
+      { tenant_id: tenant, event_id: record.event_id, notification_id: notificationId },
+      timeLeft,
+    );
+  };
+
+  const handleEvent = async (body: string, timeLeft: () => number): Promise<MessageResult> => {
     const event = parseEmailEvent(body);
     if (!event) {
       logger.warn('email event ignored');
@@ -75,21 +126,22 @@ export const createEmailEventRecorder = (
       event: tags.event?.[0],
     });
     const notification = key && parseDeliveryPartition(key.pk);
-    const result = key && kind !== 'Complaint' ? await recordBounce(key) : undefined;
+    const result = key && (await applyEvent(key, event.detail));
     logger.warn('email event', {
       kind,
       ses_message_id: messageId,
-      result,
+      result: kind === 'Complaint' ? undefined : result?.kind,
       tenant_id: notification?.tenant,
       notification_id: notification?.notificationId,
     });
-    if (result === 'not_due') return 'not_due';
-    count(result === 'already_bounced' ? { email_events_repeated: 1 } : { [metricOf[kind]]: 1 });
+    if (result?.kind === 'not_due') return 'not_due';
+    count(result?.kind === 'repeated' ? { email_events_repeated: 1 } : { [metricOf[kind]]: 1 });
+    if (result && 'record' in result) await reportEvent(event.detail, result.record, timeLeft);
     return 'handled';
   };
 
-  const handleMessage = ({ body, messageId }: SQSRecord): Promise<MessageResult> =>
-    handleEvent(body).catch((error: unknown) => {
+  const handleMessage = ({ body, messageId }: SQSRecord, timeLeft: () => number): Promise<MessageResult> =>
+    handleEvent(body, timeLeft).catch((error: unknown) => {
       const [tenant = messageId] = parseEmailEvent(body)?.detail.mail.tags.tenant ?? [];
       const result = isTenantThrottled(error, tenant) ? 'throttled_keys' : 'internal_error';
       logger.error('email event not recorded', { result, message_id: messageId, ...errorTrace(error) });
@@ -98,8 +150,9 @@ export const createEmailEventRecorder = (
 
   return async ({ Records: messages }, context) => {
     logger.appendKeys({ request_id: context?.awsRequestId });
+    const timeLeft = () => context?.getRemainingTimeInMillis() ?? Number.POSITIVE_INFINITY;
     const results = await Promise.all(
-      messages.map(async (message) => ({ message, result: await handleMessage(message) })),
+      messages.map(async (message) => ({ message, result: await handleMessage(message, timeLeft) })),
     );
     const messagesWith = (wanted: MessageResult) =>
       results.filter(({ result }) => result === wanted).map(({ message }) => message);

@@ -62,6 +62,7 @@ const measure = async (events: number): Promise<Measurement> => {
         continued.push(body);
       },
     },
+    { isDue: () => false, escalate: async () => undefined },
     {
       ALARM_EVENTS_QUEUE: url,
       DEAD_LETTER_QUEUE: url,

@@ -46,7 +46,6 @@ describe('the metrics of a settled message', () => {
       { attemptOutcome: failed('throttled', 'aws_quota_exceeded', '', { ...service, countsAsAttempt: false }) },
       ['aws_quota_exceeded'],
     ],
-    ['a notice that could not be queued', { noticeLost: true }, ['notices_not_queued']],
     [
       'a destination that throttles',
       { attemptOutcome: failed('throttled', 'http_status', '', { status: 429 }) },

@@ -234,9 +234,9 @@ describe('a claim on an existing record', () => {
   });
 
   it('is not due before the next attempt, and busy during another lease', () => {
-    expect(evaluate({ ...existing, next_attempt_at_ms: LATER + 1 })).toEqual({
+    expect(evaluate({ ...existing, next_attempt_at_ms: LATER + 1 })).toMatchObject({
       kind: 'not_due',
-      nextAttemptAtMs: LATER + 1,
+      record: { next_attempt_at_ms: LATER + 1 },
     });
     expect(evaluate({ ...existing, lease_until_ms: LATER + 1 })).toEqual({ kind: 'busy', leaseUntilMs: LATER + 1 });
     expect(evaluate({ ...existing, status: 'failed', lease_until_ms: LATER + 1 })).toMatchObject({ kind: 'busy' });

@@ -42,7 +42,7 @@ const lambdaFunction = z.object({ Role: role });
 /** Returns what the role of each function allows, except for its logs, which Lambda writes. */
 export const grantsOf = (template: unknown, endpointUrl: string): Grant[] => {
   const resources = templateResources(template);
-  const references = referencesOf(resources, endpointUrl);
+  const references = referencesOf(resources, { endpointUrl, apiUrl: endpointUrl });
   const ofType = (type: string) => Object.entries(resources).filter(([, { Type }]) => Type === type);
   const functionNameByRole = new Map(
     ofType('AWS::Lambda::Function').map(([id, { Properties }]) => [

@@ -7,6 +7,7 @@ import type { OutgoingMessage, Queues } from '../../shared/adapters/queues.ts';
 import { parseJson } from '../../shared/contracts/json.ts';
 import { continuation, delivery } from '../../shared/contracts/messages.ts';
 import { createDispatch } from '../../shared/pipeline/dispatch/dispatch.ts';
+import type { Escalation } from '../../shared/pipeline/notices/escalation.ts';
 import { alarmEvent } from '../support/events.ts';
 import { queueUrl, senderQueueUrls } from '../support/queue-urls.ts';
 import { sqsMessage } from '../support/sqs-message.ts';
@@ -69,7 +70,14 @@ const setUp = ({ isUnknown = () => false, errorOf = () => undefined }: Reads = {
       returned.push([messageId, timeoutMs]);
     },
   };
-  const dispatch = createDispatch(notifications, queues, environment, () => now);
+  const escalated: string[] = [];
+  const escalation: Escalation = {
+    isDue: () => true,
+    escalate: async ({ event_id }) => {
+      escalated.push(event_id);
+    },
+  };
+  const dispatch = createDispatch(notifications, queues, escalation, environment, () => now);
   const deliveries = () => sent.map(({ body }) => delivery.parse(parseJson(body)));
   const remaining = () => continuations.map(({ body }) => continuation.parse(parseJson(body)).continuation);
   return {
@@ -78,6 +86,7 @@ const setUp = ({ isUnknown = () => false, errorOf = () => undefined }: Reads = {
     continuations,
     remaining,
     returned,
+    escalated,
     failingQueues,
     now: () => now,
     batchCount: () => batchCount,

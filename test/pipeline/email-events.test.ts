@@ -2,7 +2,9 @@ import type { SQSRecord } from 'aws-lambda';
 import { afterAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
 import { createDeliveryRepository } from '../../shared/adapters/deliveries/delivery-repository.ts';
-import { claimedRecord, withStatus } from '../../shared/domain/delivery-record.ts';
+import type { Queues } from '../../shared/adapters/queues.ts';
+import { delivery } from '../../shared/contracts/messages.ts';
+import { claimedRecord, type DeliveryRecord, withStatus } from '../../shared/domain/delivery-record.ts';
 import { type EmailEventKind, emailTags } from '../../shared/domain/email-event.ts';
 import { newNotificationId } from '../../shared/domain/notification-id.ts';
 import { createEmailEventRecorder } from '../../shared/pipeline/email-events.ts';
@@ -16,18 +18,39 @@ afterAll(stop);
 const deliveries = createDeliveryRepository(client, 'deliveries');
 
 const NOW_MS = Date.UTC(2026, 0, 1);
-const environment = { DELIVERIES_TABLE: 'deliveries', EMAIL_EVENTS_QUEUE: 'https://sqs/email-events' };
+const environment = {
+  DELIVERIES_TABLE: 'deliveries',
+  NOTIFICATIONS_TABLE: 'notifications',
+  ACCOUNTS_TABLE: 'accounts',
+  EMAIL_EVENTS_QUEUE: 'https://sqs/email-events',
+  SENDER_QUEUES: { technicalContactsEmail: 'https://sqs/contacts', managed: 'https://sqs/managed' },
+  API_URL: 'https://api.example.com',
+  RETRY_DELAY_SCALE: 1,
+  DEAD_LETTER_EMAIL: true,
+  FAILING_NOTICES: true,
+  ESCALATE_UNREACHED: 'contacts+managed',
+} as const;
 
+/** The notices that the recorder queued. */
+let queuedNotices: [url: string, kind: string | undefined, subject: string | undefined][] = [];
 /** The visibility changes of the recorder. */
 let visibilityChanges: [url: string, messageId: string, timeoutMs: number][] = [];
 const queues = {
   changeVisibility: async (url: string, { messageId }: SQSRecord, timeoutMs: number) => {
     visibilityChanges.push([url, messageId, timeoutMs]);
   },
+  sendDelayed: async (url: string, { body }: { body: string }) => {
+    const { notice } = delivery.parse(JSON.parse(body));
+    queuedNotices.push([url, notice?.kind, notice?.subject]);
+  },
 };
 
 /** Invokes a recorder with a batch. @returns the IDs of the batch item failures */
-const recordBatch = async (messages: readonly Partial<SQSRecord>[], database = client, queue = queues) => {
+const recordBatch = async (
+  messages: readonly Partial<SQSRecord>[],
+  database = client,
+  queue: Pick<Queues, 'changeVisibility' | 'sendDelayed'> = queues,
+) => {
   const recorder = createEmailEventRecorder(database, queue, environment, () => NOW_MS);
   const { batchItemFailures } = await recorder({ Records: messages.map(sqsMessage) });
   return batchItemFailures.map(({ itemIdentifier }) => itemIdentifier);
@@ -40,6 +63,7 @@ let written = '';
 beforeEach(() => {
   written = '';
   visibilityChanges = [];
+  queuedNotices = [];
   const append = (text: string | Uint8Array) => {
     written += text;
     return true;
@@ -76,9 +100,10 @@ const claimedBy = (notification_id: string, claimId: string, nowMs: number) =>
 const recordDelivery = async (
   status: 'delivered' | 'failed' | 'superseded' | 'cancelled' | 'pending',
   leaseUntilMs = 0,
+  attributes: Partial<DeliveryRecord> = {},
 ) => {
   const id = newNotificationId();
-  const claimed = claimedBy(id, 'owner', NOW_MS - 1_000);
+  const claimed = { ...claimedBy(id, 'owner', NOW_MS - 1_000), ...attributes };
   await deliveries.claim(claimed, NOW_MS - 1_000);
   await deliveries.update(
     claimed,
@@ -91,7 +116,11 @@ const asLists = (tags: Record<string, string>) =>
   Object.fromEntries(Object.entries(tags).map(([name, value]) => [name, [value]]));
 
 /** Returns an SES event as EventBridge delivers it. */
-const emailEvent = (eventType: EmailEventKind, tags: Record<string, string> = {}) => ({
+const emailEvent = (
+  eventType: EmailEventKind,
+  tags: Record<string, string> = {},
+  { messageId = '0100019aexample-000000', bounceType = 'Permanent' } = {},
+) => ({
   version: '0',
   id: '5e9c5f4e-0000-4000-8000-000000000000',
   'detail-type': 'Email Bounced',
@@ -101,11 +130,11 @@ const emailEvent = (eventType: EmailEventKind, tags: Record<string, string> = {}
   detail: {
     eventType,
     bounce: {
-      bounceType: 'Permanent',
+      bounceType,
       bouncedRecipients: [{ emailAddress: 'secret@example.com', diagnosticCode: 'smtp; 550 secret' }],
     },
     mail: {
-      messageId: '0100019aexample-000000',
+      messageId,
       source: 'notifications@example.com',
       destination: ['secret@example.com'],
       commonHeaders: { subject: 'secret subject' },
@@ -116,12 +145,15 @@ const emailEvent = (eventType: EmailEventKind, tags: Record<string, string> = {}
 
 describe('a bounced or rejected email', () => {
   it.each([
-    ['Bounce', 'email_bounces'],
-    ['Reject', 'email_rejects'],
-  ] as const)('sets only the status of its delivery to bounced: %s', async (kind, metric) => {
+    ['Bounce', 'email_bounces', 'bounced'],
+    ['Reject', 'email_rejects', 'rejected'],
+  ] as const)('sets only the status and the reason of its delivery: %s', async (kind, metric, reason) => {
     const { claimed, tags } = await recordDelivery('delivered');
     await record(emailEvent(kind, tags));
-    expect(await deliveries.read(claimed)).toEqual({ ...withStatus(claimed, 'delivered', NOW_MS), status: 'bounced' });
+    expect(await deliveries.read(claimed)).toEqual({
+      ...withStatus(claimed, 'bounced', NOW_MS),
+      last_reason: reason,
+    });
     expect(countedMetrics()).toEqual([metric]);
   });
 
@@ -165,7 +197,7 @@ describe('a bounced or rejected email', () => {
     expect(await recordBatch([{ body }], withLostResponse(connect({ maxAttempts: 2 }), 'UpdateItemCommand'))).toEqual(
       [],
     );
-    expect(await deliveries.read(claimed)).toEqual({ ...withStatus(claimed, 'delivered', NOW_MS), status: 'bounced' });
+    expect(await deliveries.read(claimed)).toMatchObject({ status: 'bounced' });
   });
 
   it('creates no record', async () => {
@@ -175,6 +207,87 @@ describe('a bounced or rejected email', () => {
     const key = claimedBy(id, '', NOW_MS);
     expect(await deliveries.read(key)).toBeUndefined();
     expect(countedMetrics()).toEqual(['email_bounces']);
+  });
+});
+
+describe('the technical contacts', () => {
+  const kinds = () => queuedNotices.map(([url, kind]) => [url.split('/').at(-1), kind]);
+
+  it.each(['Bounce', 'Complaint', 'Reject'] as const)('are notified of the event %s', async (kind) => {
+    const { tags } = await recordDelivery('delivered');
+    await record(emailEvent(kind, tags));
+    expect(kinds()).toEqual([['contacts', 'failing']]);
+  });
+
+  it('are not notified of a bounce that is not permanent', async () => {
+    const { tags } = await recordDelivery('delivered');
+    await record(emailEvent('Bounce', tags, { bounceType: 'Transient' }));
+    expect(kinds()).toEqual([]);
+  });
+
+  it.each(['Bounce', 'Complaint', 'Reject'] as const)(
+    'are not notified that a notice caused the event %s',
+    async (kind) => {
+      const { tags } = await recordDelivery('delivered', 0, { notice: 'failing', siblings: [] });
+      await record(emailEvent(kind, tags));
+      expect(kinds()).toEqual([]);
+    },
+  );
+
+  it('and the operators are notified if the only destination of an alert bounces', async () => {
+    const { tags } = await recordDelivery('delivered', 0, { siblings: [] });
+    await record(emailEvent('Bounce', tags));
+    expect(kinds().toSorted()).toEqual([
+      ['contacts', 'failing'],
+      ['contacts', 'unreached'],
+      ['managed', 'unreached'],
+    ]);
+    expect(queuedNotices.map(([, , subject]) => subject)).toContain(
+      'CRITICAL on enAAAA: its only destination could not be reached',
+    );
+  });
+
+  it('are not told that an alert reached nobody if the other destination of the alert was reached', async () => {
+    const { id } = await recordDelivery('delivered');
+    const { tags } = await recordDelivery('delivered', 0, { siblings: [id] });
+    await record(emailEvent('Bounce', tags));
+    expect(kinds()).toEqual([['contacts', 'failing']]);
+  });
+
+  it('are counted and logged as not notified if the notice cannot be queued, and the bounce stays recorded', async () => {
+    const { claimed, tags } = await recordDelivery('delivered');
+    const body = JSON.stringify(emailEvent('Bounce', tags));
+    const queue = { ...queues, sendDelayed: () => Promise.reject(new Error('secret')) };
+    expect(await recordBatch([{ body }], client, queue)).toEqual([]);
+    expect(await deliveries.read(claimed)).toMatchObject({ status: 'bounced' });
+    expect(countedMetrics()).toEqual(['email_bounces', 'notices_not_queued']);
+    expect(written).toContain('notice not queued');
+    expect(written).not.toContain('secret');
+  });
+});
+
+describe('an email to several recipients', () => {
+  const bounceOf = (tags: Record<string, string>, messageId: string) =>
+    record(emailEvent('Bounce', tags, { messageId }));
+
+  it('counts as bounced only when the email to every recipient has bounced', async () => {
+    const { claimed, tags } = await recordDelivery('delivered', 0, { reached_recipient_hashes: ['a', 'b'] });
+    await bounceOf(tags, 'first');
+    await bounceOf(tags, 'first');
+    expect(await deliveries.read(claimed)).toMatchObject({ status: 'delivered' });
+    await bounceOf(tags, 'second');
+    expect(await deliveries.read(claimed)).toMatchObject({ status: 'bounced' });
+  });
+
+  it('counts as bounced if the function crashed before it set the status', async () => {
+    const { claimed, tags } = await recordDelivery('delivered');
+    const body = JSON.stringify(emailEvent('Bounce', tags));
+    expect(
+      await recordBatch([{ body }], withThrottling(connect({ maxAttempts: 1 }), 'UpdateItemCommand', 1, 1)),
+    ).toEqual(['message-1']);
+    expect(await deliveries.read(claimed)).toMatchObject({ status: 'delivered' });
+    await bounceOf(tags, '0100019aexample-000000');
+    expect(await deliveries.read(claimed)).toMatchObject({ status: 'bounced' });
   });
 });
 
@@ -209,7 +322,7 @@ describe('a batch of email events', () => {
 
   it('reports a message as failed even if its visibility cannot be changed', async () => {
     const { tags } = await recordDelivery('delivered');
-    const queue = { changeVisibility: () => Promise.reject(new Error('secret')) };
+    const queue = { ...queues, changeVisibility: () => Promise.reject(new Error('secret')) };
     const body = JSON.stringify(emailEvent('Bounce', tags));
     expect(await recordBatch([{ body }], throttledOnce(), queue)).toEqual(['message-1']);
     expect(written).toContain('visibility change failed');

@@ -83,7 +83,7 @@ const setUp = ({
     retryQueueUrl: queueUrl('incidentpager-Retries'),
     deadLetterQueueUrl: queueUrl('incidentpager-DeadLetters'),
     retryDelayScale: 1,
-    sendsDeadLetterEmail: false,
+    reports: { reportFailure: async () => undefined, escalateUnreached: async () => undefined },
     clock: () => NOW_MS,
     isTenantThrottled: () => false,
   };

@@ -27,8 +27,11 @@ type Resolver = {
 const arn = (service: string, resource: string) =>
   `arn:aws:${service}:${LOCAL_ENV.region}:${LOCAL_ENV.account}:${resource}`;
 
+/** The URLs of the AWS endpoint and of the HTTP API. */
+export type LocalUrls = { endpointUrl: string; apiUrl: string };
+
 /** The `Ref` and `Fn::GetAtt` values of the supported types, as CloudFormation documents them. */
-const resolvers = (endpointUrl: string): Map<string, Resolver> => {
+const resolvers = ({ endpointUrl, apiUrl }: LocalUrls): Map<string, Resolver> => {
   const table: Resolver = {
     property: 'TableName',
     resolve: (name) => ({ ref: name, attributes: { Arn: arn('dynamodb', `table/${name}`) } }),
@@ -48,7 +51,7 @@ const resolvers = (endpointUrl: string): Map<string, Resolver> => {
   const insightRule = (name: string): ResolvedResource => ({ ref: name, attributes: { RuleName: name } });
   const api = (id: string): ResolvedResource => ({
     ref: id,
-    attributes: { ApiId: id, ApiEndpoint: `https://${id}.local` },
+    attributes: { ApiId: id, ApiEndpoint: apiUrl },
   });
   return new Map<string, Resolver>([
     ['AWS::SQS::Queue', { property: 'QueueName', resolve: queue }],
@@ -66,8 +69,8 @@ const resolvers = (endpointUrl: string): Map<string, Resolver> => {
  * the path of its construct, or its logical ID. Resources of other types, such as a configuration set, resolve to their
  * logical ID.
  */
-export const referencesOf = (resources: Resources, endpointUrl: string): References => {
-  const resolverByType = resolvers(endpointUrl);
+export const referencesOf = (resources: Resources, urls: LocalUrls): References => {
+  const resolverByType = resolvers(urls);
   const resolve = (id: string): ResolvedResource | undefined => {
     const resource = resources[id];
     if (!resource) return undefined;

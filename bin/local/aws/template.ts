@@ -31,6 +31,8 @@ export type Plan = {
 export type TemplateContext = {
   /** The address of the local AWS endpoint. */
   endpointUrl: string;
+  /** The URL of the HTTP API, without a trailing slash. */
+  apiUrl: string;
   /** The directory of a function's bundle, by the key of its code asset. */
   bundle: (codeKey: string) => string;
 };
@@ -54,9 +56,9 @@ export const templateResources = (template: unknown): Resources => templateSchem
  * Reads a synthesized CloudFormation template. Skips unsupported resource types; throws a `StartError` for unsupported
  * properties.
  */
-export const readTemplate = (template: unknown, { endpointUrl, bundle }: TemplateContext): Plan => {
+export const readTemplate = (template: unknown, { endpointUrl, apiUrl, bundle }: TemplateContext): Plan => {
   const { Resources: resources, Outputs: outputs } = templateSchema.parse(template);
-  const references = referencesOf(resources, endpointUrl);
+  const references = referencesOf(resources, { endpointUrl, apiUrl });
   const text = (value: unknown) => textOf(value, references);
   const functions = readEach(
     resources,

@@ -5,7 +5,7 @@ import type { Clock } from '../../domain/clock.ts';
 import { wasRepeated } from '../dynamodb/errors.ts';
 
 /** What a counter counts. The item of a tenant and UTC day has `used`, `ttl` and the last writes, `w0` to `w31`. */
-export type DailyCounter = 'tests' | 'sms' | 'email' | 'managed';
+export type DailyCounter = 'tests' | 'sms' | 'email' | 'managed' | 'email_notices' | 'managed_notices';
 
 const counterKey = (counter: DailyCounter, tenant: string, day: string) => ({ pk: `${counter}#${day}#${tenant}` });
 

@@ -12,6 +12,7 @@ import {
 } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod/mini';
 import { alarmStates } from '../../contracts/alarm-event.ts';
+import { noticeKinds } from '../../contracts/notice.ts';
 import { failureCauses, failureReasons } from '../../contracts/outcomes.ts';
 import { type DeliveryKey, deliveryPartition } from '../../domain/delivery-key.ts';
 import {
@@ -23,7 +24,7 @@ import {
 } from '../../domain/delivery-record.ts';
 import type { IncidentLock } from '../../domain/incident.ts';
 import { isDependencyFailure } from '../aws-client.ts';
-import { batchWrite, type Item, MAX_BATCH_WRITES } from '../dynamodb/batches.ts';
+import { batchGet, batchWrite, type Item, MAX_BATCH_WRITES } from '../dynamodb/batches.ts';
 import { UnprocessedItemsError } from '../dynamodb/errors.ts';
 
 const attempt = z.object({
@@ -55,12 +56,14 @@ const storedRecord = z.object({
   lease_until_ms: z.number(),
   claim_id: z.string(),
   attempts: z.array(attempt),
+  siblings: z.optional(z.array(z.string())),
+  notice: z.optional(z.enum(noticeKinds)),
   reached_recipient_hashes: z.array(z.string()),
   ttl: z.number(),
 });
 
-/** Parses a record. Records written before these times were stored get the start of their round instead. */
-const parseRecord = (item: Item): DeliveryRecord =>
+/** Parses a record. Throws if it is invalid. Records written before these times were stored get the start of their round instead. */
+export const parseRecord = (item: Item): DeliveryRecord =>
   storedRecord.parse({ created_at_ms: item.round_started_at_ms, updated_at_ms: item.round_started_at_ms, ...item });
 
 const storedLock = z.object({
@@ -334,6 +337,21 @@ export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: 
 
     /** Returns a delivery record, strongly consistent, or undefined if it does not exist. */
     read,
+
+    /**
+     * Returns the records that exist, strongly consistent, in any order.
+     *
+     * @throws ServiceError serviceUnavailable if DynamoDB leaves keys unprocessed
+     */
+    async readAll(keys: readonly DeliveryKey[]): Promise<DeliveryRecord[]> {
+      return (
+        await batchGet(
+          client,
+          table,
+          keys.map(({ pk, sk }) => ({ pk, sk })),
+        )
+      ).map(parseRecord);
+    },
 
     /** Returns a notification's deliveries by event time, newest first; with `alarmId`, only those of that alarm. */
     async listNewest(notification: NotificationOfTenant, limit: number, alarmId?: string): Promise<DeliveryRecord[]> {

@@ -7,10 +7,13 @@ import type { NotificationTypeId } from '../../contracts/notification-types.ts';
 import type { FailureReason } from '../../contracts/outcomes.ts';
 import type { Clock } from '../../domain/clock.ts';
 import { DISPATCH_LATENCY } from '../../domain/delivery-metrics.ts';
+import { unknownPlanNotice } from '../../domain/notice.ts';
 import { continuationBody, type PlannedEvent, planEvent } from '../../domain/planned-event.ts';
 import { internalErrorDelayMs } from '../../domain/retry-schedule.ts';
+import type { Escalation } from '../notices/escalation.ts';
+import { settleNotices } from '../notices/settle-notices.ts';
 import { returnWithBackoff } from '../return-with-backoff.ts';
-import { createFanOut, type Progress } from './fan-out.ts';
+import { createFanOut, isPlanUnknown, type Progress } from './fan-out.ts';
 
 /** The environment variables of dispatch, parsed. */
 export type DispatchEnvironment = {
@@ -44,6 +47,7 @@ const isInvalid = (parsed: EventMessage | InvalidMessage): parsed is InvalidMess
 export const createDispatch = (
   notifications: Pick<NotificationRepository, 'targets'>,
   queues: Queues,
+  escalation: Escalation,
   environment: DispatchEnvironment,
   clock: Clock = Date.now,
 ) => {
@@ -107,6 +111,18 @@ export const createDispatch = (
     return { ...result, isReturned: true, isInternalError: true };
   };
 
+  /** Escalates an event whose notification plan lists only notifications that do not exist. Never rejects. */
+  const escalateUnknownPlan = async ({ planned }: Progress<EventMessage>, timeLeft: () => number): Promise<void> => {
+    const { event, ids, sentAtMs } = planned;
+    if (!escalation.isDue(event, sentAtMs)) return;
+    const { tenant_id, event_id } = event;
+    await settleNotices(
+      [escalation.escalate(event, sentAtMs, () => unknownPlanNotice(event, ids, sentAtMs))],
+      { tenant_id, event_id },
+      timeLeft,
+    );
+  };
+
   const emitPassMetrics = (
     progress: readonly Progress[],
     results: readonly MessageResult[],
@@ -157,6 +173,8 @@ export const createDispatch = (
     ]);
     const results = [...deadLettered, ...(await Promise.all(progress.map(finishPass)))];
     emitPassMetrics(progress, results, invalid.length);
+    const timeLeft = () => context?.getRemainingTimeInMillis() ?? PASS_MS;
+    await Promise.all(progress.filter(isPlanUnknown).map((event) => escalateUnknownPlan(event, timeLeft)));
     const returned = results.filter(({ isReturned }) => isReturned);
     return { batchItemFailures: returned.map(({ message }) => ({ itemIdentifier: message.messageId })) };
   };

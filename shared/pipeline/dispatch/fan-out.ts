@@ -7,6 +7,7 @@ import type { NotificationTypeId } from '../../contracts/notification-types.ts';
 import type { Clock } from '../../domain/clock.ts';
 import { deliveryBody } from '../../domain/delivery-message.ts';
 import type { DeliveryTarget } from '../../domain/notification.ts';
+import { OPERATORS_NOTIFICATION_ID } from '../../domain/notification-id.ts';
 import type { PlannedEvent } from '../../domain/planned-event.ts';
 
 /** The progress of one event in this pass. */
@@ -26,6 +27,13 @@ export type Progress<Event extends PlannedEvent = PlannedEvent> = {
   unknown: number;
 };
 
+/**
+ * Returns whether none of the planned notifications exists, so that the event reaches nobody. In a continuation, this
+ * includes the notifications of earlier passes.
+ */
+export const isPlanUnknown = ({ planned: { ids, isContinuation }, known, unknown }: Progress): boolean =>
+  unknown > 0 && unknown === ids.length && (!isContinuation || known?.every((id) => ids.includes(id)) === true);
+
 /** The maximum number of IDs in one slice of a plan: one BatchGetItem request. */
 const MAX_SLICE_IDS = 100;
 /** The maximum total size of the messages in one slice, so that sending it takes at most a second or two. */
@@ -44,6 +52,8 @@ type Slice = { progress: Progress; ids: readonly string[]; idsToRead: readonly s
 type ReadResult = { id: string; target: DeliveryTarget | undefined } | { id: string; error: unknown };
 
 const readTarget = async (targets: TargetReads, tenant: string, id: string): Promise<ReadResult> => {
+  // Only the service itself delivers to the operators' notification.
+  if (id === OPERATORS_NOTIFICATION_ID) return { id, target: undefined };
   try {
     return { id, target: await targets.find({ tenant, id }) };
   } catch (error) {

@@ -1,9 +1,6 @@
-import { errorTrace, logger } from '../../adapters/logger.ts';
 import type { Failure } from '../../domain/attempt-outcome.ts';
-import { bodyForRound, noticeBody } from '../../domain/delivery-message.ts';
+import { bodyForRound } from '../../domain/delivery-message.ts';
 import { type DeliveryRecord, withFailure, withStatus } from '../../domain/delivery-record.ts';
-import { DEFAULT_NOTIFICATION_ID } from '../../domain/notification-id.ts';
-import { isUndeliveredNotice, undeliveredNotice } from '../../domain/undelivered-notice.ts';
 import type { DeliveryJob, SettledMessage } from './delivery-job.ts';
 import { logFailure } from './failure-log.ts';
 import { persist } from './persist.ts';
@@ -12,32 +9,8 @@ import { persist } from './persist.ts';
 export type DeadLetterCause = Pick<Failure, 'reason' | 'cause' | 'status'>;
 
 /**
- * Notifies the technical contacts of a dead-lettered alert, at most once per notification per day. An undeliverable
- * notice causes no further notice (DECISIONS.md#dead-letter-notices).
- *
- * @returns true if the notice could not be queued
- */
-const notifyContacts = async ({ dependencies, body }: DeliveryJob): Promise<boolean> => {
-  if (!dependencies.sendsDeadLetterEmail || dependencies.type === 'technicalContactsEmail') return false;
-  const tenant = body.event.tenant_id;
-  const nowMs = dependencies.clock();
-  const notice = noticeBody(DEFAULT_NOTIFICATION_ID, undeliveredNotice(tenant, body.notification_id, nowMs), nowMs);
-  try {
-    await dependencies.queues.sendDelayed(
-      dependencies.queueUrls.technicalContactsEmail,
-      { body: notice, messageGroupId: tenant },
-      0,
-    );
-    return false;
-  } catch (error) {
-    logger.error('notice not queued', { type: dependencies.type, tenant_id: tenant, ...errorTrace(error) });
-    return true;
-  }
-};
-
-/**
  * Ends a round without delivery. The order prevents loss if the worker crashes: send the dead letter, update the
- * record, notify the contacts, acknowledge the message. The claim is held throughout, so that no duplicate is
+ * record, report the failure (`failing`), acknowledge the message. The claim is held throughout, so that no duplicate is
  * delivered. The dead letter contains the number of the next round, and no other message can start that round
  * (DECISIONS.md#dead-letters).
  */
@@ -50,14 +23,14 @@ export const deadLetter = async (
   const { deliveries, queues, deadLetterQueueUrl, clock } = dependencies;
   // If a later step fails, the record must already include this attempt and the recipients it reached.
   await persist(job, () => deliveries.update(record, record));
-  if (failure.reason === 'no_contacts' && isUndeliveredNotice(body.event)) {
+  if (failure.reason === 'no_contacts' && body.notice) {
     await deliveries.complete(withStatus(record, 'cancelled', clock()));
     return { outcome: 'cancelled' };
   }
   const letter = { body: bodyForRound(body, record.round + 1), messageGroupId: body.event.tenant_id };
   await queues.sendToDeadLetterQueue(deadLetterQueueUrl, letter, { ...failure, attemptCount: record.attempt_count });
-  await persist(job, () => deliveries.update(record, withFailure(record, failure.reason, clock())));
-  const noticeLost = await notifyContacts(job);
+  const failed = withFailure(record, failure.reason, clock());
+  await persist(job, () => deliveries.update(record, failed));
   logFailure(job, 'dead_lettered', failure, record.attempt_count);
-  return { outcome: 'dead_lettered', cause: failure.cause, noticeLost };
+  return { outcome: 'dead_lettered', cause: failure.cause, failing: failed };
 };

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { logger } from '../../adapters/logger.ts';
+import { notificationTypes } from '../../contracts/notification-types.ts';
 import type { AttemptOutcome } from '../../domain/attempt-outcome.ts';
 import {
   claimedRecord,
@@ -15,14 +16,15 @@ import { MAX_ATTEMPTS } from '../../domain/retry-schedule.ts';
 import { MIN_TIME_TO_SEND_MS } from '../../domain/transport.ts';
 import { deadLetter } from './dead-letter.ts';
 import type { DeliveryJob, SettledMessage } from './delivery-job.ts';
+import { unreportedFailure } from './failure-report.ts';
 import { sentAtMs } from './read-message.ts';
 import { copyOfMessage, reschedule, returnBusyMessage } from './requeue.ts';
 
 /**
- * An attempt that is not yet settled. Its claim is still held, and `record` includes the attempt but is not yet
- * written.
+ * An attempt that is not yet settled. `claimed` is the record before the attempt, whose claim is still held. `record`
+ * includes the attempt but is not yet written.
  */
-export type UnsettledAttempt = { record: DeliveryRecord; attemptOutcome: AttemptOutcome };
+export type UnsettledAttempt = { claimed: DeliveryRecord; record: DeliveryRecord; attemptOutcome: AttemptOutcome };
 
 /** Earlier calls left too little time for the send. This is an internal error. */
 class NoTimeLeftError extends Error {
@@ -36,9 +38,10 @@ const callTransport = async (
 ): Promise<AttemptOutcome> => {
   const { dependencies, body, deliveryId, timeLeft } = job;
   try {
-    const { event, notification_id: notificationId, event_time_ms: eventTimeMs } = body;
+    const { event, notice, notification_id: notificationId, event_time_ms: eventTimeMs } = body;
     const alert = {
       event,
+      notice,
       eventTimeMs,
       notificationId,
       deliveryId,
@@ -78,7 +81,8 @@ const attemptClaimedDelivery = async (
   }
   const startedAtMs = clock();
   const attemptOutcome = await callTransport(job, record, target);
-  return { record: withAttempt(record, attemptOutcome, startedAtMs, clock() - startedAtMs), attemptOutcome };
+  const attempted = withAttempt(record, attemptOutcome, startedAtMs, clock() - startedAtMs);
+  return { claimed: record, record: attempted, attemptOutcome };
 };
 
 const reportConflict = async (
@@ -113,17 +117,24 @@ export const attemptDelivery = async (
   }
   if (job.timeLeft() < MIN_TIME_TO_SEND_MS) throw new NoTimeLeftError();
 
-  const first = claimedRecord(body, randomUUID(), clock());
+  const first = claimedRecord(body, randomUUID(), clock(), notificationTypes[type].canBounce);
   const claim = await deliveries.claim(first, clock(), sentAtMs(message));
   switch (claim.kind) {
     case 'ended':
-      return { outcome: 'duplicate', wasDelivered: claim.isDelivered };
+      return {
+        outcome: 'duplicate',
+        wasDelivered: claim.record.status === 'delivered',
+        failing: unreportedFailure(job, claim.record),
+      };
     case 'conflict':
       return reportConflict(job, first);
     case 'busy':
       return returnBusyMessage(job, claim.leaseUntilMs - clock() + 1_000);
     case 'not_due':
-      return reschedule(job, claim.nextAttemptAtMs - clock());
+      return {
+        ...(await reschedule(job, claim.record.next_attempt_at_ms - clock())),
+        failing: unreportedFailure(job, claim.record),
+      };
     case 'claimed':
       return attemptClaimedDelivery(job, claim.record, target, isSuperseded);
   }

@@ -7,7 +7,9 @@ import type { NotificationTypeId } from '../../contracts/notification-types.ts';
 import type { MessageOutcome } from '../../contracts/outcomes.ts';
 import type { Clock } from '../../domain/clock.ts';
 import type { Settlement } from '../../domain/delivery-metrics.ts';
+import type { DeliveryRecord } from '../../domain/delivery-record.ts';
 import type { Transport } from '../../domain/transport.ts';
+import type { DeliveryReports } from '../notices/delivery-reports.ts';
 
 /** The type, transport, repository, queues and settings of a sender. */
 export type SenderDependencies = {
@@ -21,8 +23,7 @@ export type SenderDependencies = {
   retryQueueUrl: string;
   deadLetterQueueUrl: string;
   retryDelayScale: number;
-  /** True if the technical contacts are notified of dead-lettered alerts. */
-  sendsDeadLetterEmail: boolean;
+  reports: DeliveryReports;
   clock: Clock;
   isTenantThrottled: IsTenantThrottled;
 };
@@ -54,6 +55,8 @@ export type SettledMessage = Settlement & {
   isTenantThrottled?: boolean;
   /** True for a duplicate of a message that was delivered. */
   wasDelivered?: boolean;
+  /** The written record of a delivery that must be reported: it fails for minutes, or was dead-lettered. */
+  failing?: DeliveryRecord | undefined;
 };
 
 /** A job and its result. */

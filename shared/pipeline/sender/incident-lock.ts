@@ -7,6 +7,7 @@ import type { DeliveryTarget } from '../../domain/notification.ts';
 import { MIN_TIME_TO_SEND_MS } from '../../domain/transport.ts';
 import { attemptDelivery, type UnsettledAttempt } from './delivery-attempt.ts';
 import type { DeliveryJob, SettledJob, SettledMessage } from './delivery-job.ts';
+import { newlyFailing } from './failure-report.ts';
 import { persist } from './persist.ts';
 import { queueUrlOf } from './read-message.ts';
 import { settledJob } from './requeue.ts';
@@ -88,14 +89,17 @@ const rescheduleAll = (
 ): Promise<SettledJob[]> => Promise.all(jobs.map((job) => settledJob(job, waitingResult(job, unsent))));
 
 /** Releases the claim of a delivery whose circuit is open, and reschedules it with the jobs after it. */
-const rescheduleForOpenCircuit = (
+const rescheduleForOpenCircuit = async (
   jobs: readonly DeliveryJob[],
   job: DeliveryJob,
-  { record }: UnsettledAttempt,
+  { claimed, record }: UnsettledAttempt,
 ): Promise<SettledJob[]> => {
   const { deliveries, clock } = job.dependencies;
-  const unsent = deliveries.update(record, withNextAttempt(record, clock())).then(() => sendToWait(jobs));
-  return rescheduleAll(jobs, unsent);
+  const next = withNextAttempt(record, clock());
+  const unsent = deliveries.update(record, next).then(() => sendToWait(jobs));
+  const rescheduled = await rescheduleAll(jobs, unsent);
+  const failing = newlyFailing(job, claimed, next);
+  return rescheduled.map((result) => (result.job === job ? { job, settled: { ...result.settled, failing } } : result));
 };
 
 /**

@@ -15,8 +15,10 @@ import { DELIVERY_LATENCY, deliveryCounts } from '../../domain/delivery-metrics.
 import { incidentKey } from '../../domain/incident.ts';
 import { testEvent } from '../../domain/test-event.ts';
 import type { Transport } from '../../domain/transport.ts';
+import { createDeliveryReports, type ReportEnvironment } from '../notices/delivery-reports.ts';
 import { attemptDelivery } from './delivery-attempt.ts';
 import type { DeliveryJob, SenderDependencies, SettledJob, SettledMessage } from './delivery-job.ts';
+import { reportFailures } from './failure-report.ts';
 import { deliverInOrder, type IncidentJobs } from './incident-lock.ts';
 import { parseDelivery, unprocessedSinceMs } from './read-message.ts';
 import { reschedule, settledJob, settledOrReturned } from './requeue.ts';
@@ -30,8 +32,7 @@ export type SenderEnvironment = {
   DEAD_LETTER_QUEUE: string;
   RETRY_QUEUE: string;
   RETRY_DELAY_SCALE: number;
-  DEAD_LETTER_EMAIL: boolean;
-};
+} & ReportEnvironment;
 
 type Invocation = SQSEvent | { kind: 'test' };
 
@@ -47,16 +48,18 @@ export const createSender = (
 ) => {
   const notifications = createNotificationRepository(client, environment.NOTIFICATIONS_TABLE);
   const { hasIncidents } = notificationTypes[type];
+  const deliveries = createDeliveryRepository(client, environment.DELIVERIES_TABLE);
+  const queues = createQueues();
   const dependencies: SenderDependencies = {
     type,
     transport,
-    deliveries: createDeliveryRepository(client, environment.DELIVERIES_TABLE),
-    queues: createQueues(),
+    deliveries,
+    queues,
+    reports: createDeliveryReports({ client, queues, notifications, deliveries, clock: Date.now }, environment),
     queueUrls: environment.SENDER_QUEUES,
     retryQueueUrl: environment.RETRY_QUEUE,
     deadLetterQueueUrl: environment.DEAD_LETTER_QUEUE,
     retryDelayScale: environment.RETRY_DELAY_SCALE,
-    sendsDeadLetterEmail: environment.DEAD_LETTER_EMAIL,
     clock: Date.now,
     isTenantThrottled: createThrottlingWatch(Date.now),
   };
@@ -148,6 +151,7 @@ export const createSender = (
       ...deadLettered,
     ];
     emitBatchMetrics(results);
+    await reportFailures(delivered);
     const returned = results.filter(({ settled }) => settled.isReturned);
     return { batchItemFailures: returned.map(({ message }) => ({ itemIdentifier: message.messageId })) };
   };

@@ -9,6 +9,7 @@ import { deadLetter } from './dead-letter.ts';
 import type { UnsettledAttempt } from './delivery-attempt.ts';
 import type { DeliveryJob, SettledMessage } from './delivery-job.ts';
 import { logFailure } from './failure-log.ts';
+import { newlyFailing } from './failure-report.ts';
 import { persist } from './persist.ts';
 import { sentAtMs } from './read-message.ts';
 import { copyOfMessage } from './requeue.ts';
@@ -21,12 +22,13 @@ import { copyOfMessage } from './requeue.ts';
  */
 const scheduleRetry = async (
   job: DeliveryJob,
-  record: DeliveryRecord,
+  { claimed, record }: UnsettledAttempt,
   failure: Failure,
   waitMs: number,
 ): Promise<SettledMessage> => {
   const { deliveries, queues, retryQueueUrl, clock } = job.dependencies;
-  await persist(job, () => deliveries.update(record, withNextAttempt(record, clock() + waitMs)));
+  const next = withNextAttempt(record, clock() + waitMs);
+  await persist(job, () => deliveries.update(record, next));
   const copy = copyOfMessage(job);
   const isSameRound = roundOf(job.body) === record.round;
   await queues.sendDelayed(
@@ -35,7 +37,7 @@ const scheduleRetry = async (
     waitMs,
   );
   logFailure(job, 'retried', failure, record.attempt_count);
-  return { outcome: 'retried' };
+  return { outcome: 'retried', failing: newlyFailing(job, claimed, next) };
 };
 
 /** A bounce can change `delivered` to `bounced`, so a write that the SDK repeats late must be conditional. */
@@ -60,19 +62,18 @@ const settleDelivered = async (job: DeliveryJob, record: DeliveryRecord): Promis
   }
 };
 
-const settleFailed = (job: DeliveryJob, record: DeliveryRecord, failure: Failure): Promise<SettledMessage> => {
+const settleFailed = (job: DeliveryJob, attempt: UnsettledAttempt, failure: Failure): Promise<SettledMessage> => {
+  const { record } = attempt;
   const waitMs = retryDelayMs(record.attempt_count, failure, job.dependencies.retryDelayScale);
-  return waitMs === undefined ? deadLetter(job, record, failure) : scheduleRetry(job, record, failure, waitMs);
+  return waitMs === undefined ? deadLetter(job, record, failure) : scheduleRetry(job, attempt, failure, waitMs);
 };
 
 /** Records an attempt and schedules a retry or dead-letters the delivery if the attempt failed. */
-export const settleAttempt = async (
-  job: DeliveryJob,
-  { record, attemptOutcome }: UnsettledAttempt,
-): Promise<SettledMessage> => {
+export const settleAttempt = async (job: DeliveryJob, attempt: UnsettledAttempt): Promise<SettledMessage> => {
+  const { record, attemptOutcome } = attempt;
   const settled =
     attemptOutcome.result === 'delivered'
       ? await settleDelivered(job, record)
-      : await settleFailed(job, record, attemptOutcome);
+      : await settleFailed(job, attempt, attemptOutcome);
   return { ...settled, attemptOutcome };
 };

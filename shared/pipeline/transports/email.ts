@@ -20,11 +20,14 @@ const accepted: AttemptOutcome = { result: 'delivered', explanation: 'Success: E
 const tagsOf = ({ event, notificationId }: Alert): Record<string, string> =>
   notificationId === undefined ? {} : emailTags(event, notificationId);
 
-const createSendToRecipient = (environment: EmailEnvironment, dailyLimit: DailyLimit): SendToRecipient => {
+const createSendToRecipient = (
+  environment: EmailEnvironment,
+  limitOf: (alert: Alert) => DailyLimit,
+): SendToRecipient => {
   const { EMAIL_FROM, EMAIL_REPLY_TO, CONFIGURATION_SET } = environment;
   const { sendEmail } = createSesClient();
   return async (alert, recipient, message) => {
-    const limitExceeded = await dailyLimit(alert.event.tenant_id);
+    const limitExceeded = await limitOf(alert)(alert.event.tenant_id);
     if (limitExceeded) return limitExceeded;
     try {
       await sendEmail(
@@ -47,7 +50,7 @@ const createSendToRecipient = (environment: EmailEnvironment, dailyLimit: DailyL
 
 /** Creates the transport of `email` notifications. Delivered means accepted by SES. */
 export const createEmailTransport = (environment: EmailEnvironment, dailyLimit: DailyLimit): Transport => {
-  const sendToRecipient = createSendToRecipient(environment, dailyLimit);
+  const sendToRecipient = createSendToRecipient(environment, () => dailyLimit);
   return (alert, { address = '' }) => sendToRecipient(alert, address, emailMessage(alert.event));
 };
 
@@ -71,13 +74,16 @@ const isFailure = (outcome: AttemptOutcome): outcome is Failure => outcome.resul
 /**
  * Creates the transport to the account's technical contacts, which sends each of them a separate email. A retry goes
  * only to the contacts that were not reached.
+ *
+ * @param noticeLimit the daily limit of notices, so that neither alerts nor notices can use up the limit of the other
  */
 export const createTechnicalContactsTransport = (
   environment: EmailEnvironment,
   dailyLimit: DailyLimit,
+  noticeLimit: DailyLimit,
   accounts: Pick<AccountRepository, 'technicalContacts'>,
 ): Transport => {
-  const sendToRecipient = createSendToRecipient(environment, dailyLimit);
+  const sendToRecipient = createSendToRecipient(environment, ({ notice }) => (notice ? noticeLimit : dailyLimit));
   return async (alert) => {
     const { event, deliveryId, reachedRecipientHashes } = alert;
     const contacts = await accounts.technicalContacts(event.tenant_id);
@@ -85,7 +91,7 @@ export const createTechnicalContactsTransport = (
     const unreached = contacts
       .map((contact) => ({ contact, hash: recipientHash(deliveryId, contact) }))
       .filter(({ hash }) => !reachedRecipientHashes.includes(hash));
-    const message = emailMessage(event);
+    const message = emailMessage(event, alert.notice);
     const results = await Promise.all(
       unreached.map(async ({ contact, hash }) => ({
         hash,

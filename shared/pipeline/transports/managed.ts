@@ -7,13 +7,19 @@ import type { DailyLimit } from '../daily-limit.ts';
 /**
  * Creates the transport of `managed` notifications, which publishes to the operators' topic. Delivered means accepted
  * by SNS.
+ *
+ * @param noticeLimit the daily limit of escalations, which a tenant's other messages to the operators do not use up
  */
-export const createManagedTransport = (topicArn: string, dailyLimit: DailyLimit): Transport => {
+export const createManagedTransport = (
+  topicArn: string,
+  dailyLimit: DailyLimit,
+  noticeLimit: DailyLimit,
+): Transport => {
   const { publishToTopic } = createSnsClient();
-  return async ({ event, timeLeft }) => {
-    const limitExceeded = await dailyLimit(event.tenant_id);
+  return async ({ event, notice, timeLeft }) => {
+    const limitExceeded = await (notice ? noticeLimit : dailyLimit)(event.tenant_id);
     if (limitExceeded) return limitExceeded;
-    const message = operatorMessage(event);
+    const message = operatorMessage(event, notice);
     try {
       await publishToTopic(topicArn, message, sendTimeoutMs(timeLeft));
       return { result: 'delivered', explanation: 'Success: Operators were told' };

@@ -103,7 +103,10 @@ describe('a delivery with a scheduled retry', () => {
   it('is not due before its next attempt, and can then be claimed with its earlier attempts', async () => {
     const due = NOW + 5_000;
     const by = await retriedDelivery(due);
-    expect(await deliveries.claim(by('b'), due - 1)).toEqual({ kind: 'not_due', nextAttemptAtMs: due });
+    expect(await deliveries.claim(by('b'), due - 1)).toMatchObject({
+      kind: 'not_due',
+      record: { next_attempt_at_ms: due },
+    });
     expect(await deliveries.claim(by('b', due), due)).toMatchObject({
       kind: 'claimed',
       record: {

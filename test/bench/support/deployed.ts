@@ -16,7 +16,7 @@ const nameOf = ({ name }: FunctionSettings): FunctionName => {
 /** Returns all functions of the template, configured to call AWS at a URL. */
 export const deployedFunctions = (endpointUrl: string, settings: Record<string, string>) => {
   const { template, bundle, remove } = synthesize(settings);
-  const functions = readTemplate(template, { endpointUrl, bundle }).functions.map(
+  const functions = readTemplate(template, { endpointUrl, apiUrl: endpointUrl, bundle }).functions.map(
     (settingsOfFunction): DeployedFunction => ({
       name: nameOf(settingsOfFunction),
       bundle: `${settingsOfFunction.directory}/index.js`,

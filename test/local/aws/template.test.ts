@@ -3,7 +3,11 @@ import { type References, textOf } from '../../../bin/local/aws/intrinsics.ts';
 import { readTemplate } from '../../../bin/local/aws/template.ts';
 import { sub, template } from './support/template.ts';
 
-const context = { endpointUrl: 'http://127.0.0.1:4566', bundle: (key: string) => `/bundles/${key}` };
+const context = {
+  endpointUrl: 'http://127.0.0.1:4566',
+  apiUrl: 'http://127.0.0.1:3000',
+  bundle: (key: string) => `/bundles/${key}`,
+};
 const plan = readTemplate(template, context);
 
 describe('the plan of a template', () => {

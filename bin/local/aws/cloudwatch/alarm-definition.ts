@@ -113,7 +113,7 @@ const queueCall = z.object({ QueueUrl: z.string() });
  */
 export const readMonitoring = (template: unknown): MonitoringPlan => {
   const resources = templateResources(template);
-  const references = referencesOf(resources, '');
+  const references = referencesOf(resources, { endpointUrl: '', apiUrl: '' });
   const text = (value: unknown) => textOf(value, references);
   const ofType = (type: string) => Object.entries(resources).filter(([, { Type }]) => Type === type);
   return {

@@ -1,0 +1,44 @@
+import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb';
+import { type DynamoDBDocumentClient, UpdateCommand } from '@aws-sdk/lib-dynamodb';
+
+const DAY_SECONDS = 86_400;
+
+/** The item of a tenant and UTC day has the set `keys` of the escalations so far, and `ttl`. */
+const itemKey = (tenant: string, timeMs: number) => ({
+  pk: `escalations#${new Date(timeMs).toISOString().slice(0, 10)}#${tenant}`,
+});
+
+/**
+ * Creates the daily limit of escalations per tenant and UTC day (table Accounts). It stores the keys of the escalations
+ * rather than their number, so that repeating a request or an escalation changes nothing.
+ *
+ * @returns a function that adds an escalation, and returns false if the tenant has reached the limit without it
+ */
+export const createEscalationLimit =
+  (client: DynamoDBDocumentClient, table: string, limit: number) =>
+  async (tenant: string, key: string, timeMs: number): Promise<boolean> => {
+    try {
+      await client.send(
+        new UpdateCommand({
+          TableName: table,
+          Key: itemKey(tenant, timeMs),
+          UpdateExpression: 'SET #ttl = :ttl ADD #keys :keys',
+          ConditionExpression: 'attribute_not_exists(#keys) OR size(#keys) < :limit OR contains(#keys, :key)',
+          ExpressionAttributeNames: { '#ttl': 'ttl', '#keys': 'keys' },
+          ExpressionAttributeValues: {
+            ':ttl': Math.floor(timeMs / 1000) + 2 * DAY_SECONDS,
+            ':keys': new Set([key]),
+            ':key': key,
+            ':limit': limit,
+          },
+        }),
+      );
+      return true;
+    } catch (error) {
+      if (error instanceof ConditionalCheckFailedException) return false;
+      throw error;
+    }
+  };
+
+/** Limits the escalations of a tenant. */
+export type EscalationLimit = ReturnType<typeof createEscalationLimit>;

@@ -1,0 +1,29 @@
+import * as z from 'zod/mini';
+
+/**
+ * The kinds of notices. `failing`: alerts of a notification fail or bounce. `undelivered`: an alert was dead-lettered.
+ * `unreached`: an alert reached none of its destinations (DECISIONS.md#notices).
+ */
+export const noticeKinds = ['failing', 'undelivered', 'unreached'] as const;
+
+/** The kind of a notice. */
+export type NoticeKind = (typeof noticeKinds)[number];
+
+/** The text of a notice, the same for email and for the operators' topic. */
+export const noticeContent = z.object({
+  kind: z.enum(noticeKinds),
+  subject: z.string(),
+  /** What happened and what to do. */
+  paragraphs: z.array(z.string()),
+  /** Names and values, most important first. */
+  facts: z.array(z.tuple([z.string(), z.string()])),
+});
+
+/** The text of a notice. */
+export type NoticeContent = z.infer<typeof noticeContent>;
+
+/** The values of the setting `escalateUnreached`: who is notified of an alert that reached nobody. */
+export const escalationModes = ['contacts+managed', 'contacts', 'off'] as const;
+
+/** A value of the setting `escalateUnreached`. */
+export type EscalationMode = (typeof escalationModes)[number];

@@ -1,0 +1,142 @@
+import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import type { DeliveryRepository } from '../../adapters/deliveries/delivery-repository.ts';
+import { errorTrace, logger } from '../../adapters/logger.ts';
+import type { NotificationRepository } from '../../adapters/notifications/notification-repository.ts';
+import type { Queues } from '../../adapters/queues.ts';
+import type { AlarmEvent } from '../../contracts/alarm-event.ts';
+import type { NotificationRecord } from '../../contracts/notification.ts';
+import type { Clock } from '../../domain/clock.ts';
+import { deliveryPartition, parseDeliveryPartition } from '../../domain/delivery-key.ts';
+import { type DeliveryRecord, isUnreached } from '../../domain/delivery-record.ts';
+import {
+  type EmailReport,
+  failingNotice,
+  notificationNoticeId,
+  type UnreachedDelivery,
+  undeliveredNotice,
+  unreachedNotice,
+} from '../../domain/notice.ts';
+import { createEscalation, type EscalationEnvironment } from './escalation.ts';
+import { createNoticeQueue, type NoticeQueueUrls } from './notice-queue.ts';
+
+/** The environment variables of delivery reports, parsed. */
+export type ReportEnvironment = EscalationEnvironment & {
+  /** The base URL of the API, without a trailing slash. */
+  API_URL: string;
+  DEAD_LETTER_EMAIL: boolean;
+  FAILING_NOTICES: boolean;
+  RETRY_DELAY_SCALE: number;
+  SENDER_QUEUES: NoticeQueueUrls;
+};
+
+/** What delivery reports use. */
+export type ReportDependencies = {
+  client: DynamoDBDocumentClient;
+  queues: Pick<Queues, 'sendDelayed'>;
+  notifications: Pick<NotificationRepository, 'listByIds' | 'targets'>;
+  deliveries: Pick<DeliveryRepository, 'readAll'>;
+  clock: Clock;
+};
+
+/**
+ * Creates the reports about deliveries that do not arrive, to technical contacts and operators (DECISIONS.md#notices).
+ * Repeating a report has no effect. The functions reject if a dependency fails; use `settleNotices`.
+ */
+export const createDeliveryReports = (
+  { client, queues, notifications, deliveries, clock }: ReportDependencies,
+  environment: ReportEnvironment,
+) => {
+  const { API_URL: apiUrl, RETRY_DELAY_SCALE: scale } = environment;
+  const notices = createNoticeQueue(queues, environment.SENDER_QUEUES, clock);
+  const escalation = createEscalation(client, notices, environment);
+
+  /** Returns the notifications that can be read, by ID. A notice without labels is better than none. */
+  const readNotifications = async (
+    tenant: string,
+    ids: readonly string[],
+  ): Promise<ReadonlyMap<string, NotificationRecord>> => {
+    const found = new Map<string, NotificationRecord>();
+    try {
+      for await (const notification of notifications.listByIds(tenant, ids, null)) {
+        found.set(notification.id, notification);
+      }
+    } catch (error) {
+      logger.warn('labels for a notice not read', { tenant_id: tenant, ...errorTrace(error) });
+    }
+    return found;
+  };
+
+  /**
+   * Returns the event's other deliveries, or undefined if one of them has arrived or may still arrive soon. A
+   * notification without a record has not been attempted yet, unless it was deleted.
+   */
+  const unreachedSiblings = async (
+    tenant: string,
+    { sk }: DeliveryRecord,
+    ids: readonly string[],
+  ): Promise<Omit<UnreachedDelivery, 'notification'>[] | undefined> => {
+    if (ids.length === 0) return [];
+    const keys = ids.map((notificationId) => ({ pk: deliveryPartition({ tenant, notificationId }), sk }));
+    const records = new Map(
+      (await deliveries.readAll(keys)).map((record) => [parseDeliveryPartition(record.pk).notificationId, record]),
+    );
+    if (![...records.values()].every((record) => isUnreached(record, scale))) return undefined;
+    const unattempted = ids.filter((id) => !records.has(id));
+    const targets = notifications.targets(unattempted.map((id) => ({ tenant, id })));
+    const found = await Promise.all(unattempted.map((id) => targets.find({ tenant, id })));
+    if (found.some((target) => target !== undefined)) return undefined;
+    return ids.map((notificationId) => ({ notificationId, record: records.get(notificationId) }));
+  };
+
+  return {
+    /**
+     * Notifies the technical contacts that an alert fails, bounced or was dead-lettered, at most once per kind,
+     * notification and UTC day.
+     *
+     * @param emailReport what SES reported; undefined if attempts failed
+     */
+    async reportFailure(event: AlarmEvent, record: DeliveryRecord, emailReport?: EmailReport): Promise<void> {
+      const { tenant, notificationId } = parseDeliveryPartition(record.pk);
+      const isUndelivered = record.status === 'failed' && environment.DEAD_LETTER_EMAIL;
+      if (!isUndelivered && !environment.FAILING_NOTICES) return;
+      const kind = isUndelivered ? 'undelivered' : 'failing';
+      if (notices.isQueued(notificationNoticeId(kind, tenant, notificationId, record.updated_at_ms))) return;
+      const notification = (await readNotifications(tenant, [notificationId])).get(notificationId);
+      const delivery = { notificationId, notification, record };
+      const notice = isUndelivered
+        ? undeliveredNotice(tenant, apiUrl, delivery, event)
+        : failingNotice(tenant, apiUrl, delivery, event, emailReport);
+      await notices.queue(notice, { toOperators: false });
+    },
+
+    /**
+     * Escalates an event that has reached none of its destinations (DECISIONS.md#nobody-reached). The caller must have
+     * written `record`: if several deliveries fail at the same time, the last one to be written finds all others.
+     *
+     * @param record the delivery that failed
+     * @param siblings IDs of the event's other notifications; undefined if there are too many
+     */
+    async escalateUnreached(
+      event: AlarmEvent,
+      record: DeliveryRecord,
+      siblings: readonly string[] | undefined,
+    ): Promise<void> {
+      const { tenant, notificationId } = parseDeliveryPartition(record.pk);
+      const atMs = record.updated_at_ms;
+      if (siblings === undefined || !escalation.isDue(event, atMs)) return;
+      const others = await unreachedSiblings(tenant, record, siblings);
+      if (!others) return;
+      await escalation.escalate(event, atMs, async () => {
+        const named = await readNotifications(tenant, [notificationId, ...siblings]);
+        const destinations = [{ notificationId, record }, ...others].map((destination) => ({
+          ...destination,
+          notification: named.get(destination.notificationId),
+        }));
+        return unreachedNotice(event, destinations, atMs);
+      });
+    },
+  };
+};
+
+/** Reports deliveries that do not arrive. */
+export type DeliveryReports = ReturnType<typeof createDeliveryReports>;

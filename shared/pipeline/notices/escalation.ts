@@ -1,0 +1,52 @@
+import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import { createEscalationLimit } from '../../adapters/accounts/escalation-limit.ts';
+import type { AlarmEvent } from '../../contracts/alarm-event.ts';
+import type { EscalationMode } from '../../contracts/notice.ts';
+import type { Notice } from '../../domain/delivery-message.ts';
+import {
+  MAX_ESCALATIONS_PER_DAY,
+  unreachedNoticeId,
+  unreachedSummary,
+  unreachedSummaryId,
+} from '../../domain/notice.ts';
+import type { NoticeQueue } from './notice-queue.ts';
+
+/** The environment variables of escalations, parsed. */
+export type EscalationEnvironment = { ACCOUNTS_TABLE: string; ESCALATE_UNREACHED: EscalationMode };
+
+/**
+ * Creates the escalation of alerts that reached nobody: at most one per alarm and hour, and 20 per tenant and day, then
+ * one summary (DECISIONS.md#nobody-reached).
+ */
+export const createEscalation = (
+  client: DynamoDBDocumentClient,
+  notices: NoticeQueue,
+  { ACCOUNTS_TABLE, ESCALATE_UNREACHED: mode }: EscalationEnvironment,
+) => {
+  const isWithinLimit = createEscalationLimit(client, ACCOUNTS_TABLE, MAX_ESCALATIONS_PER_DAY);
+  const recipients = { toOperators: mode === 'contacts+managed' };
+
+  return {
+    /** Returns whether escalations are enabled, and this execution environment has not escalated the alarm this hour. */
+    isDue: (event: AlarmEvent, atMs: number): boolean =>
+      mode !== 'off' && !notices.isQueued(unreachedNoticeId(event, atMs)),
+
+    /**
+     * Queues the escalation of an event, or the summary if the tenant has reached its daily limit.
+     *
+     * @param atMs when the event was found to have reached nobody, ms since the epoch; the same if it is found again
+     * @throws the SDK's error
+     */
+    async escalate(event: AlarmEvent, atMs: number, createNotice: () => Notice | Promise<Notice>): Promise<void> {
+      const { tenant_id: tenant } = event;
+      if (await isWithinLimit(tenant, unreachedNoticeId(event, atMs), atMs)) {
+        await notices.queue(await createNotice(), recipients);
+      } else if (!notices.isQueued(unreachedSummaryId(tenant, atMs))) {
+        await notices.queue(unreachedSummary(event, atMs), recipients);
+      }
+    },
+  };
+};
+
+/** Escalates alerts that reached nobody. */
+export type Escalation = ReturnType<typeof createEscalation>;

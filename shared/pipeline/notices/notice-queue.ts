@@ -1,0 +1,42 @@
+import { lru } from 'tiny-lru';
+import type { Queues } from '../../adapters/queues.ts';
+import type { Clock } from '../../domain/clock.ts';
+import { type Notice, noticeBody } from '../../domain/delivery-message.ts';
+import { DEFAULT_NOTIFICATION_ID, OPERATORS_NOTIFICATION_ID } from '../../domain/notification-id.ts';
+
+/** The queues of the types that deliver notices. */
+export type NoticeQueueUrls = { technicalContactsEmail: string; managed: string };
+
+/** The maximum number of queued notices that an execution environment remembers. */
+const CACHE_SIZE = 1_000;
+
+/**
+ * Creates the queueing of notices as deliveries of their own. The delivery record of a notice makes a repeated notice a
+ * duplicate. Remembering queued notices only saves messages, because a destination that is down causes the same notice
+ * again and again.
+ */
+export const createNoticeQueue = (queues: Pick<Queues, 'sendDelayed'>, urls: NoticeQueueUrls, clock: Clock) => {
+  const queuedIds = lru<true>(CACHE_SIZE);
+
+  const send = (notificationId: string, url: string, notice: Notice): Promise<void> => {
+    const body = noticeBody(notificationId, notice, clock());
+    return queues.sendDelayed(url, { body, messageGroupId: notice.event.tenant_id }, 0);
+  };
+
+  return {
+    /** Returns whether this execution environment has queued the notice with this event ID. */
+    isQueued: (eventId: string): boolean => queuedIds.get(eventId) === true,
+
+    /** Queues a notice for the technical contacts and, if `toOperators`, for the operators. @throws the SDK's error */
+    async queue(notice: Notice, { toOperators }: { toOperators: boolean }): Promise<void> {
+      await Promise.all([
+        send(DEFAULT_NOTIFICATION_ID, urls.technicalContactsEmail, notice),
+        toOperators && send(OPERATORS_NOTIFICATION_ID, urls.managed, notice),
+      ]);
+      queuedIds.set(notice.event.event_id, true);
+    },
+  };
+};
+
+/** Queues notices. */
+export type NoticeQueue = ReturnType<typeof createNoticeQueue>;
