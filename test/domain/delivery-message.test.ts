@@ -19,7 +19,7 @@ describe('the message of a delivery', () => {
         const shared = sharedBody(alarmEvent({ notification_plan: plan }), EVENT_TIME_MS);
         expect(parse(deliveryBody(id, shared, siblings))).toEqual({
           notification_id: id,
-          ...(siblings.length > 0 && { siblings }),
+          siblings,
           event_time_ms: EVENT_TIME_MS,
           content_hash: hashOf(),
           event: alarmEvent(),

@@ -186,6 +186,8 @@ const environmentOf = (name: FunctionName, url: string): Record<string, string> 
     DAILY_LIMIT: '1',
     RETRY_DELAY_SCALE: '1',
     DEAD_LETTER_EMAIL: 'false',
+    FAILING_NOTICES: 'false',
+    ESCALATE_UNREACHED: 'off',
     LINK_SCHEME: 'https',
     EGRESS_ALLOW: '127.0.0.0/8',
     SMS_COUNTRIES: '',

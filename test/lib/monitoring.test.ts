@@ -138,7 +138,6 @@ describe('alarms', () => {
 
   it.each([
     ['EventConflicts', 'conflict', notificationTypeIds],
-    ['NoticesNotQueued', 'notices_not_queued', notificationTypeIds],
     ['SendingMisconfigured', 'misconfigured', awsTypes],
     ['AwsQuotaExceeded', 'aws_quota_exceeded', awsTypes],
     ['TenantLimitExceeded', 'tenant_limit_exceeded', awsTypes],

@@ -102,10 +102,11 @@ describe('permissions of pipeline functions', () => {
     );
   const ownQueues = (name: string) => grantsOf(name).filter((grant) => grant.startsWith('sqs:'));
 
-  it('allow dispatch to read notifications, send to the senders and continue a large plan', () => {
+  it('allow dispatch to read notifications, send to the senders, continue a large plan and count escalations', () => {
     expect(grantsOf('dispatch-alarm-events')).toEqual(
       [
         ...onNotifications('BatchGetItem'),
+        'dynamodb:UpdateItem StorageAccountsTable',
         ...sending(notificationTypeIds),
         ...consuming('AlarmEvents'),
         'sqs:SendMessage DeliveryAlarmEventsQueue',
@@ -116,8 +117,10 @@ describe('permissions of pipeline functions', () => {
   it.each(notificationTypeIds)(
     'allow a sender to consume its queues, retry, dead-letter and send to other senders: %s',
     (type) => {
-      // Messages waiting for an incident lock return to the sender's own queue.
-      const recipients = notificationTypeIds.filter((id) => id !== type || notificationTypes[id].hasIncidents);
+      // Messages waiting for an incident lock and notices go to the sender's own queue.
+      const recipients = notificationTypeIds.filter(
+        (id) => id !== type || notificationTypes[id].hasIncidents || ['technicalContactsEmail', 'managed'].includes(id),
+      );
       const grants = [...sending(recipients), ...consuming(type), ...retrying(type)];
       expect(ownQueues(senderName(type))).toEqual(grants.toSorted());
     },
@@ -145,14 +148,19 @@ describe('permissions of pipeline functions', () => {
 });
 
 describe('permissions of record-email-events', () => {
-  it('cover only reading and updating delivery records and consuming the queue', () => {
+  it('cover only updating delivery records, consuming the queue and queueing notices', () => {
     expect(grantsOf('record-email-events')).toEqual([
+      'dynamodb:BatchGetItem StorageDeliveriesTable',
+      'dynamodb:BatchGetItem StorageNotificationsTable',
       'dynamodb:GetItem StorageDeliveriesTable',
+      'dynamodb:UpdateItem StorageAccountsTable',
       'dynamodb:UpdateItem StorageDeliveriesTable',
       'sqs:ChangeMessageVisibility EmailEventsQueue',
       'sqs:DeleteMessage EmailEventsQueue',
       'sqs:GetQueueAttributes EmailEventsQueue',
       'sqs:ReceiveMessage EmailEventsQueue',
+      'sqs:SendMessage DeliverymanagedQueue',
+      'sqs:SendMessage DeliverytechnicalContactsEmailQueue',
     ]);
   });
 });
