@@ -185,7 +185,10 @@ describe('when a dependency fails, the service', () => {
       sendsTo('ses'),
     );
     await harness.sendEvents([newAlarmEvent(owner.tenant, [id])]);
-    const deadLetter = await harness.deadLetter('technicalContactsEmail', (body) => body.includes(`${id}:undelivered`));
+    const deadLetter = await harness.deadLetter(
+      'technicalContactsEmail',
+      (body) => body.includes('"kind":"undelivered"') && body.includes(id),
+    );
     recover();
     expect(deadLetter.attributes).toMatchObject({ reason: 'rejected' });
   });

@@ -154,7 +154,11 @@ describe('a round of attempts', () => {
     let emailCount = 0;
     const recover = harness.injectFault(
       { status: 400, type: 'MessageRejected', message: 'Address blacklisted.' },
-      ({ service, body }) => service === 'ses' && body.includes('gone%40example.com') && ++emailCount > 0,
+      ({ service, body }) =>
+        service === 'ses' &&
+        body.includes('gone%40example.com') &&
+        body.includes('was%20not%20delivered') &&
+        ++emailCount > 0,
     );
     for (let count = 1; count <= 10; count++) {
       await harness.sendEvents([newAlarmEvent(owner.tenant, [id])]);
@@ -163,7 +167,7 @@ describe('a round of attempts', () => {
     }
     recover();
     expect(emailCount).toBe(1);
-    expect(deadLettersOf('technicalContactsEmail', id)).toHaveLength(1);
+    expect(deadLettersOf('technicalContactsEmail', `${owner.tenant}:${id}:`)).toHaveLength(1);
   });
 
   it('ends even if its dead-letter notice cannot be queued, which is counted', async () => {

@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { SendMessageCommand } from '@aws-sdk/client-sqs';
 import type { AwsCall, AwsFault } from '../../bin/local/aws/aws-service.ts';
 import { createDeliveryRepository } from '../../shared/adapters/deliveries/delivery-repository.ts';
+import type { AlarmEvent } from '../../shared/contracts/alarm-event.ts';
 import {
   type NotificationTypeId,
   notificationTypeIds,
@@ -76,6 +77,16 @@ export const exercisePipeline = async (
   const untilEverySender = (isDone: (type: NotificationTypeId) => boolean) =>
     world.advanceUntil(until(async () => (notificationTypeIds.every(isDone) ? true : undefined)));
 
+  /** SES reports that an email bounced, twice, as it may. */
+  const sendBounces = async (bounced: AlarmEvent, emailId: string): Promise<void> => {
+    const tags = Object.entries(emailTags(bounced, emailId)).map(([name, value]) => [name, [value]]);
+    const mail = { messageId: 'message-1', tags: Object.fromEntries(tags) };
+    const detail = { eventType: 'Bounce', bounce: { bounceType: 'Permanent' }, mail };
+    const MessageBody = JSON.stringify({ source: 'aws.ses', detail });
+    const QueueUrl = queues.get('EmailEvents-Queue')?.settings.url;
+    for (let time = 0; time < 2; time++) await world.sqs.send(new SendMessageCommand({ QueueUrl, MessageBody }));
+  };
+
   // The first call of every consumer fails (`throttleFirstCall`), so each returns a message to its queue before it
   // delivers.
   const event = newAlarmEvent(client.tenant, ids);
@@ -120,15 +131,29 @@ export const exercisePipeline = async (
   }
   await untilEverySender((type) => hasCalled(senderName(type), 'dynamodb:BatchWriteItem', '/Storage-Deliveries'));
 
-  // The email bounced. SES may report a bounce twice.
+  // The email bounced: one is the only destination of its event.
   const emailId = ids[notificationTypeIds.indexOf('email')] ?? '';
-  const tags = Object.entries(emailTags(event, emailId)).map(([name, value]) => [name, [value]]);
-  const mail = { messageId: 'message-1', tags: Object.fromEntries(tags) };
-  const bounce = JSON.stringify({ source: 'aws.ses', detail: { eventType: 'Bounce', mail } });
-  const QueueUrl = queues.get('EmailEvents-Queue')?.settings.url;
-  for (let time = 0; time < 2; time++) await world.sqs.send(new SendMessageCommand({ QueueUrl, MessageBody: bounce }));
-  const hasRead = () => calls.some(({ caller, action }) => caller === RECORDER && action === 'dynamodb:GetItem');
-  await world.advanceUntil(until(async () => (hasRead() ? true : undefined)));
+  const emailEvent = newAlarmEvent(client.tenant, [emailId]);
+  await world.sendEvents([emailEvent]);
+  await until(async () =>
+    (await world.deliveries(client.tenant, emailId)).find(
+      ({ event_id, status }) => event_id === emailEvent.event_id && status === 'delivered',
+    ),
+  );
+  await sendBounces(emailEvent, emailId);
+  // This event has other destinations.
+  await sendBounces(event, emailId);
+  const hasRecorderCalled = (action: string, resource: string) =>
+    calls.some((call) => call.caller === RECORDER && call.action === action && call.resource.endsWith(resource));
+  await world.advanceUntil(
+    until(async () =>
+      hasRecorderCalled('dynamodb:GetItem', '/Storage-Deliveries') &&
+      hasRecorderCalled('dynamodb:BatchGetItem', '/Storage-Deliveries') &&
+      hasRecorderCalled('sqs:SendMessage', ':Delivery-managed')
+        ? true
+        : undefined,
+    ),
+  );
 
   // Another worker holds the incident locks, then releases them.
   const contended = newAlarmEvent(client.tenant, ids);
@@ -150,4 +175,17 @@ export const exercisePipeline = async (
   );
   setBehavior('reject');
   await untilEverySender((type) => hasCalled(senderName(type), 'sqs:SendMessage', `:Delivery-${type}-DeadLetters`));
+
+  // Alerts that reach nobody are escalated: by the sender of their only destination, and by dispatch.
+  await world.sendEvents([
+    ...ids.map((id) => newAlarmEvent(client.tenant, [id], { alarm: `al${id}` })),
+    newAlarmEvent(client.tenant, [newNotificationId()], { alarm: 'alUnknown' }),
+  ]);
+  await untilEverySender((type) => hasCalled(senderName(type), 'dynamodb:UpdateItem', '/Storage-Accounts'));
+  for (const queue of [':Delivery-managed', ':Delivery-technicalContactsEmail']) {
+    await untilEverySender((type) => hasCalled(senderName(type), 'sqs:SendMessage', queue));
+  }
+  await world.sendEvents([newAlarmEvent(client.tenant, ids)]);
+  await untilEverySender((type) => hasCalled(senderName(type), 'dynamodb:BatchGetItem', '/Storage-Deliveries'));
+  await untilEverySender(() => hasCalled('dispatch-alarm-events', 'dynamodb:UpdateItem', '/Storage-Accounts'));
 };

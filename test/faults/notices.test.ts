@@ -1,0 +1,198 @@
+import { describe, expect, it } from 'vitest';
+import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';
+import { newNotificationId, OPERATORS_NOTIFICATION_ID } from '../../shared/domain/notification-id.ts';
+import { webhook } from '../support/api.ts';
+import { newAlarmEvent } from '../support/events.ts';
+import type { InboxMessage } from '../support/pipeline.ts';
+import { openSink } from '../support/test-sink.ts';
+import { until } from '../support/until.ts';
+import { useFaultyStack } from './support.ts';
+
+const MINUTE_MS = 60_000;
+
+const harness = await useFaultyStack({ retryDelayScale: '1' });
+
+/** Creates a tenant with one technical contact. */
+const newTenant = async () => {
+  const client = await harness.newClient();
+  const contact = `contact-${client.tenant.toLowerCase()}@example.com`;
+  const accounts = createAccountRepository(harness.documents, harness.table('Accounts'));
+  await accounts.setTechnicalContacts(client.tenant, [contact]);
+  const isForContact = (message: InboxMessage) => message.kind === 'email' && message.to.includes(contact);
+  const isForOperators = (message: InboxMessage) =>
+    message.kind === 'managed' && message.text.includes(`Tenant: ${client.tenant}`);
+  const emails = async () =>
+    (await harness.inbox()).filter((message) => message.kind === 'email' && isForContact(message));
+  const operatorMessages = async () => (await harness.inbox()).filter(isForOperators);
+  const subjects = async () => (await emails()).map((email) => ('subject' in email ? email.subject : '')).toSorted();
+  const webhookAt = (url: string, label: string) => client.create({ ...webhook, label, details: { url } });
+  return { client, webhookAt, emails, subjects, operatorMessages };
+};
+
+/** Advances the clock in steps until the function returns a result. @returns the result and the minutes passed */
+const minutesUntil = async <Result>(find: () => Promise<Result | undefined>, stepMs = 5_000) => {
+  const startedAtMs = harness.stack.clock.now();
+  const result = await harness.advanceUntil(until(find));
+  return { result, minutes: (harness.stack.clock.now() - startedAtMs - stepMs) / MINUTE_MS };
+};
+
+/** Lets the pipeline work through the next minutes. */
+const advanceMinutes = async (minutes: number): Promise<void> => {
+  const endsAtMs = harness.stack.clock.now() + minutes * MINUTE_MS;
+  await harness.advanceUntil(until(async () => (harness.stack.clock.now() >= endsAtMs ? true : undefined)));
+};
+
+describe('an alert that reaches none of its destinations', () => {
+  it('is reported within five minutes: a notice for each destination, and one escalation to contacts and operators', async () => {
+    const { client, webhookAt, emails, subjects, operatorMessages } = await newTenant();
+    const sink = await openSink((response) => response.writeHead(503).end());
+    const ids = [await webhookAt(`${sink.url}/1`, 'First'), await webhookAt(`${sink.url}/2`, 'Second')];
+    await harness.sendEvents([newAlarmEvent(client.tenant, ids)]);
+    const { minutes } = await minutesUntil(async () =>
+      (await subjects()).length >= 3 && (await operatorMessages()).length > 0 ? true : undefined,
+    );
+    expect(minutes).toBeLessThan(5);
+    expect(minutes).toBeGreaterThan(2);
+    await advanceMinutes(3);
+    expect(await subjects()).toEqual([
+      'CRITICAL on web-1: none of its 2 destinations could be reached',
+      'Delivery to "First" is failing',
+      'Delivery to "Second" is failing',
+    ]);
+    expect(await operatorMessages()).toMatchObject([
+      { subject: `${client.tenant} CRITICAL on web-1: none of its 2 destinations could be reached` },
+    ]);
+    const notice = (await emails()).find((email) => 'subject' in email && email.subject?.includes('"First"'));
+    const [firstId = ''] = ids;
+    for (const part of [
+      'Type: webhook',
+      `ID: ${firstId}`,
+      'First failure: 20',
+      'Last result: the destination returned an unexpected status (HTTP 503)',
+      'Attempts so far: 4 of 9',
+      'Next attempt: 20',
+      `History: ${harness.stack.ready.base_url}/notifications/${firstId}/deliveries`,
+      `/notifications/${firstId}/test`,
+    ]) {
+      expect(notice).toMatchObject({ text: expect.stringContaining(part) });
+    }
+  });
+
+  it('is not escalated if one of the destinations is healthy', async () => {
+    const { client, webhookAt, subjects, operatorMessages } = await newTenant();
+    const broken = await openSink((response) => response.writeHead(503).end());
+    const healthy = await openSink();
+    const ids = [await webhookAt(broken.url, 'Broken'), await webhookAt(healthy.url, 'Healthy')];
+    await harness.sendEvents([newAlarmEvent(client.tenant, ids)]);
+    await minutesUntil(async () => ((await subjects()).length > 0 ? true : undefined));
+    await advanceMinutes(15);
+    expect(await subjects()).toEqual(['Delivery to "Broken" is failing']);
+    expect(await operatorMessages()).toEqual([]);
+  });
+
+  it('is escalated at once if its plan lists only deleted notifications', async () => {
+    const { client, webhookAt, subjects, operatorMessages } = await newTenant();
+    const deleted = await webhookAt('http://127.0.0.1:1', 'Deleted');
+    await client.delete(`/notifications/${deleted}`);
+    await harness.sendEvents([newAlarmEvent(client.tenant, [deleted, newNotificationId()])]);
+    const { minutes } = await minutesUntil(async () => ((await operatorMessages()).length > 0 ? true : undefined));
+    expect(minutes).toBeLessThan(1);
+    await until(async () => ((await subjects()).length > 0 ? true : undefined));
+    expect(await subjects()).toEqual([
+      'CRITICAL on web-1: its notification plan lists only notifications that do not exist',
+    ]);
+  });
+
+  it('is escalated once an hour for each alarm', async () => {
+    const { client, webhookAt, operatorMessages } = await newTenant();
+    const sink = await openSink((response) => response.writeHead(410).end());
+    const id = await webhookAt(sink.url, 'Gone');
+    // Waits for the start of an hour of the moved clock.
+    const toNextHourMs = 60 * MINUTE_MS - (harness.stack.clock.now() % (60 * MINUTE_MS));
+    await harness.stack.advance(toNextHourMs);
+    for (const alarm of ['alA', 'alA', 'alB']) {
+      await harness.sendEvents([newAlarmEvent(client.tenant, [id], { alarm })]);
+      await advanceMinutes(1);
+    }
+    expect(await operatorMessages()).toHaveLength(2);
+  });
+
+  it('is summarized from the 21st alarm of a day', async () => {
+    const { client, operatorMessages } = await newTenant();
+    const events = Array.from({ length: 23 }, (_, index) =>
+      newAlarmEvent(client.tenant, [newNotificationId()], { alarm: `al${index}` }),
+    );
+    await harness.sendEvents(events);
+    await until(async () => ((await operatorMessages()).length >= 21 ? true : undefined));
+    await advanceMinutes(2);
+    const subjects = (await operatorMessages()).map((message) => ('subject' in message ? message.subject : ''));
+    expect(subjects).toHaveLength(21);
+    expect(subjects.filter((subject) => subject?.includes('More than 20 alarms reached nobody today'))).toHaveLength(1);
+  });
+
+  it('is delivered to the operators as a delivery with a record of its own', async () => {
+    const { client } = await newTenant();
+    await harness.sendEvents([newAlarmEvent(client.tenant, [newNotificationId()])]);
+    await harness.delivery(client.tenant, OPERATORS_NOTIFICATION_ID, 'delivered');
+    expect(await client.get(`/notifications/${OPERATORS_NOTIFICATION_ID}`)).toMatchObject({ status: 404 });
+    const plan = newAlarmEvent(client.tenant, [OPERATORS_NOTIFICATION_ID], { alarm: 'alPlan' });
+    await harness.sendEvents([plan]);
+    await until(async () =>
+      harness.lines.find((line) => line.includes('unknown notifications') && line.includes(plan.event_id)),
+    );
+  });
+});
+
+describe('a destination that fails', () => {
+  it('causes one notice a day, however many alerts fail', async () => {
+    const { client, webhookAt, subjects } = await newTenant();
+    const sink = await openSink((response) => response.writeHead(500).end());
+    const healthy = await openSink();
+    const ids = [await webhookAt(sink.url, 'Down'), await webhookAt(healthy.url, 'Up')];
+    for (let count = 0; count < 3; count++) {
+      await harness.sendEvents([newAlarmEvent(client.tenant, ids)]);
+      await advanceMinutes(5);
+    }
+    expect(await subjects()).toEqual(['Delivery to "Down" is failing']);
+  });
+
+  it('is reported although its sender crashed after it had recorded the failure', async () => {
+    const { client, webhookAt, subjects } = await newTenant();
+    const sink = await openSink((response) => response.writeHead(410).end());
+    const id = await webhookAt(sink.url, 'Crashed');
+    const crash = harness.crashOnce({
+      caller: 'send-webhook',
+      service: 'sqs',
+      action: 'SendMessage',
+      when: 'before',
+      matchesBody: (body) => body.includes('Delivery-technicalContactsEmail"') && body.includes(id),
+    });
+    await harness.sendEvents([newAlarmEvent(client.tenant, [id])]);
+    await crash;
+    await minutesUntil(async () => ((await subjects()).length >= 2 ? true : undefined));
+    expect(await subjects()).toEqual([
+      'An alert to "Crashed" was not delivered',
+      'CRITICAL on web-1: its only destination could not be reached',
+    ]);
+    expect(sink.received).toHaveLength(1);
+  });
+
+  it('is not reported if DynamoDB fails meanwhile, which is counted and costs no attempt', async () => {
+    const { client, webhookAt } = await newTenant();
+    const sink = await openSink((response) => response.writeHead(410).end());
+    const id = await webhookAt(sink.url, 'Uncounted');
+    const recover = harness.injectFault(
+      { status: 500, type: 'InternalServerError', message: '' },
+      ({ service, action, caller, body }) =>
+        service === 'dynamodb' &&
+        action === 'UpdateItem' &&
+        caller.includes('send-webhook') &&
+        body.includes('escalations#'),
+    );
+    await harness.sendEvents([newAlarmEvent(client.tenant, [id])]);
+    await until(async () => harness.lines.find((line) => line.includes('notices_not_queued=1')));
+    recover();
+    expect(await harness.deliveries(client.tenant, id)).toMatchObject([{ status: 'failed', attempt_count: 1 }]);
+    expect(sink.received).toHaveLength(1);
+  });
+});
