@@ -3,7 +3,7 @@ import type { NoticeContent, NoticeKind } from '../contracts/notice.ts';
 import type { NotificationRecord } from '../contracts/notification.ts';
 import { headline, nameOf, oneLine, statusText, truncate } from './alert-text.ts';
 import type { Notice } from './delivery-message.ts';
-import { type DeliveryRecord, reasonOf } from './delivery-record.ts';
+import { type DeliveryRecord, reasonOf, shortenedId } from './delivery-record.ts';
 import { failureText } from './failure-text.ts';
 import { incidentKey } from './incident.ts';
 import { MAX_ATTEMPTS } from './retry-schedule.ts';
@@ -194,13 +194,19 @@ export const undeliveredNotice = (
 export const unreachedNoticeId = (event: AlarmEvent, atMs: number): string =>
   `${event.tenant_id}:${incidentKey(event)}:${startOf(HOUR_MS, atMs)}:unreached`;
 
+/** Returns an entity or alarm with its ID and label only; both may have any length. */
+const recordOf = (record: { id: string }): { id: string; label?: string } => {
+  const label = nameOf(record);
+  return { id: shortenedId(record.id), ...(label !== undefined && { label: truncate(label, MAX_VALUE_LENGTH) }) };
+};
+
 /** The event that reached nobody, as its escalation identifies it. */
 const unreachedEvent = (event: AlarmEvent, atMs: number): AlarmEvent => ({
   event_id: unreachedNoticeId(event, atMs),
   tenant_id: event.tenant_id,
   details: { state: event.details.state },
-  entity: { id: event.entity.id, label: nameOf(event.entity) },
-  alarm: { id: event.alarm.id, label: nameOf(event.alarm) },
+  entity: recordOf(event.entity),
+  alarm: recordOf(event.alarm),
 });
 
 const eventFacts = (event: AlarmEvent): [string, string][] => {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { OPERATORS_NOTIFICATION_ID } from '../../shared/domain/notification-id.ts';
 import { webhook } from '../support/api.ts';
 import { newAlarmEvent } from '../support/events.ts';
 import { openSink } from '../support/test-sink.ts';
@@ -47,6 +48,14 @@ describe('limits against abuse', async () => {
     expect(records.filter(({ status }) => status === 'delivered')).toHaveLength(limit);
     const deadLetter = await harness.deadLetter(type, (body) => body.includes(sender.tenant));
     expect(deadLetter.attributes).toMatchObject({ reason: 'tenant_limit_exceeded', cause: 'destination' });
+  });
+
+  it('do not apply to the escalation of an alert that the operators should have received', async () => {
+    const sender = await harness.newClient();
+    const id = await sender.create({ label: 'm', type: 'managed' });
+    await harness.sendEvents(Array.from({ length: 2 }, () => newAlarmEvent(sender.tenant, [id])));
+    await harness.endedDeliveries(sender.tenant, id, 2);
+    await harness.delivery(sender.tenant, OPERATORS_NOTIFICATION_ID, 'delivered');
   });
 
   it('reject an SMS to a country that operators do not allow', async () => {

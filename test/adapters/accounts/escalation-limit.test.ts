@@ -1,0 +1,49 @@
+import { afterAll, describe, expect, it } from 'vitest';
+import { createEscalationLimit } from '../../../shared/adapters/accounts/escalation-limit.ts';
+import { startDatabase } from '../../support/dynamodb.ts';
+import { withLostResponse } from '../../support/dynamodb-faults.ts';
+
+const { client, connect, stop } = await startDatabase();
+afterAll(stop);
+
+const MORNING_MS = Date.UTC(2026, 0, 1, 6);
+const DAY_MS = 86_400_000;
+
+let tenants = 0;
+const newTenant = () => `tenant-${++tenants}`;
+const isWithinLimit = createEscalationLimit(client, 'accounts', 2);
+
+describe('the daily limit of escalations', () => {
+  it('accepts as many escalations a day as the limit, and counts a repeated one once', async () => {
+    const tenant = newTenant();
+    const results = [];
+    for (const key of ['a', 'a', 'b', 'c', 'a', 'b']) results.push(await isWithinLimit(tenant, key, MORNING_MS));
+    expect(results).toEqual([true, true, true, false, true, true]);
+  });
+
+  it('starts again on the next day (UTC), and is separate for each tenant', async () => {
+    const tenant = newTenant();
+    for (const key of ['a', 'b']) await isWithinLimit(tenant, key, MORNING_MS);
+    expect(await isWithinLimit(tenant, 'c', MORNING_MS + 17 * 3_600_000)).toBe(false);
+    expect(await isWithinLimit(tenant, 'c', MORNING_MS + DAY_MS)).toBe(true);
+    expect(await isWithinLimit(newTenant(), 'c', MORNING_MS)).toBe(true);
+  });
+
+  it('accepts the last escalation if the response to the write is lost and the SDK repeats it', async () => {
+    const tenant = newTenant();
+    await isWithinLimit(tenant, 'a', MORNING_MS);
+    const lossy = createEscalationLimit(
+      withLostResponse(connect({ maxAttempts: 2 }), 'UpdateItemCommand'),
+      'accounts',
+      2,
+    );
+    expect(await lossy(tenant, 'b', MORNING_MS)).toBe(true);
+    expect(await isWithinLimit(tenant, 'c', MORNING_MS)).toBe(false);
+  });
+
+  it('holds for concurrent escalations', async () => {
+    const tenant = newTenant();
+    const results = await Promise.all(['a', 'b', 'c', 'd'].map((key) => isWithinLimit(tenant, key, MORNING_MS)));
+    expect(results.filter(Boolean)).toHaveLength(2);
+  });
+});
