@@ -1,11 +1,8 @@
 import { GetCommand } from '@aws-sdk/lib-dynamodb';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, describe, expect, it } from 'vitest';
-import {
-  ConcurrentChangeError,
-  createAccountRepository,
-  UnconfirmedChangeError,
-} from '../../shared/adapters/accounts/account-repository.ts';
+import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';
+import { ConcurrentChangeError, UnconfirmedChangeError } from '../../shared/adapters/dynamodb/versioned-item.ts';
 import { webhookHeaders } from '../../shared/pipeline/transports/webhook.ts';
 import { startDatabase } from '../support/dynamodb.ts';
 import { withInterruption, withLostResponse, withThrottling } from '../support/dynamodb-faults.ts';
