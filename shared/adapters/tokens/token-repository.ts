@@ -1,23 +1,15 @@
 import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb';
-import { type DynamoDBDocumentClient, GetCommand, PutCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
+import { type DynamoDBDocumentClient, PutCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { ulid } from 'ulid';
-import * as z from 'zod/mini';
 import { MAX_TOKENS } from '../../contracts/token.ts';
-import type { Caller, Role } from '../../domain/authorization.ts';
+import type { Role } from '../../domain/authorization.ts';
 import type { Clock } from '../../domain/clock.ts';
 import { ServiceError, unavailable } from '../../domain/errors.ts';
 import { newToken, tokenHash } from '../../domain/token.ts';
 import { batchGet } from '../dynamodb/batches.ts';
 import { errorTrace, logger } from '../logger.ts';
 import { createTokenList, type TokenEntry } from './token-list.ts';
-
-const storedToken = z.object({
-  tenant: z.string(),
-  role: z.string(),
-  ttl: z.number(),
-  /** Set by a revocation, so that a clock that is behind does not accept the token. */
-  revoked_at_ms: z.optional(z.number()),
-});
+import { createTokenReader } from './token-reader.ts';
 
 /** A token's metadata, without the token itself. Times are in ms since the epoch. */
 export type TokenDescription = {
@@ -57,19 +49,9 @@ const limitReached = () =>
  */
 export const createTokenRepository = (client: DynamoDBDocumentClient, table: string, clock: Clock = Date.now) => {
   const list = createTokenList(client, table);
+  const { callerOf, findByHash, find } = createTokenReader(client, table, clock);
 
   const isUnexpired = ({ expires_at_ms }: TokenEntry): boolean => expires_at_ms > clock();
-
-  /** Returns whether a stored token authenticates. TTL deletes expired items late. */
-  const isValid = ({ ttl, revoked_at_ms }: z.infer<typeof storedToken>): boolean =>
-    revoked_at_ms === undefined && ttl * 1000 > clock();
-
-  const findByHash = async (hash: string): Promise<z.infer<typeof storedToken> | undefined> => {
-    const { Item } = await client.send(new GetCommand({ TableName: table, Key: { pk: hash }, ConsistentRead: true }));
-    if (!Item) return undefined;
-    const stored = storedToken.parse(Item);
-    return isValid(stored) ? stored : undefined;
-  };
 
   /**
    * Puts the item of a new token. The condition makes a late copy of the request fail, even after a revocation. If it
@@ -139,7 +121,7 @@ export const createTokenRepository = (client: DynamoDBDocumentClient, table: str
       (entry) => entry.role === 'admin' && !entry.revoking && entry.hash !== hash && isUnexpired(entry),
     );
     const keys = others.map((other) => ({ pk: other.hash }));
-    return (await batchGet(client, table, keys)).some((item) => isValid(storedToken.parse(item)));
+    return (await batchGet(client, table, keys)).some((item) => callerOf(item) !== undefined);
   };
 
   /**
@@ -199,8 +181,7 @@ export const createTokenRepository = (client: DynamoDBDocumentClient, table: str
       return { ...describe(entry), token };
     },
 
-    /** Returns the caller of a token, strongly consistent, or undefined if the token is unknown, expired or revoked. */
-    find: (token: string): Promise<(Caller & { ttl: number }) | undefined> => findByHash(tokenHash(token)),
+    find,
 
     /** Returns the tenant's tokens, oldest first. Includes expired ones until the next write. */
     async list(tenant: string): Promise<TokenDescription[]> {

@@ -1,4 +1,4 @@
-import { GetCommand } from '@aws-sdk/lib-dynamodb';
+import { GetCommand, ScanCommand } from '@aws-sdk/lib-dynamodb';
 import { afterAll, describe, expect, it } from 'vitest';
 import { createTokenRepository } from '../../../shared/adapters/tokens/token-repository.ts';
 import { MAX_TOKENS } from '../../../shared/contracts/token.ts';
@@ -63,7 +63,7 @@ describe('a token', () => {
   });
 });
 
-describe('the list of a tenant\u2019s tokens', () => {
+describe('the list of a tenant’s tokens', () => {
   it('has every token with its metadata, oldest first', async () => {
     const { tokens, issue, tenant, advance } = setUp();
     const { token: _, ...first } = await issue({ label: 'one', role: 'admin' });
@@ -131,6 +131,14 @@ describe('the limit of tokens', () => {
     const results = await Promise.allSettled(Array.from({ length: 5 }, () => issue()));
     expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(2);
     expect(await tokens.list(tenant)).toHaveLength(MAX_TOKENS);
+    const { Items = [] } = await client.send(
+      new ScanCommand({
+        TableName: 'tokens',
+        FilterExpression: 'tenant = :tenant AND attribute_not_exists(revoked_at_ms)',
+        ExpressionAttributeValues: { ':tenant': tenant },
+      }),
+    );
+    expect(Items).toHaveLength(MAX_TOKENS);
   });
 });
 
