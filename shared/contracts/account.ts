@@ -5,7 +5,7 @@ import { withoutNulls } from './text.ts';
 /** Maximum number of technical contacts of an account (API.md#limits). */
 export const MAX_TECHNICAL_CONTACTS = 50;
 
-/** The webhook token as it follows its name in an error message. */
+/** The rule of a webhook token as it follows the field name in an error message. */
 const WEBHOOK_TOKEN_RULE = 'must be 10 to 64 printable ASCII characters without spaces';
 
 /** The format of a webhook token. */
@@ -15,11 +15,14 @@ const { allows: isEmailAddress, rule: EMAIL_ADDRESS_RULE } = notificationTypes.e
 
 const CONTACTS_RULE = `must be a list of 0 to ${MAX_TECHNICAL_CONTACTS} email addresses`;
 
+/** Checked before the addresses, so that an error response stays smaller than its request. */
+const contactList = z.array(z.unknown(), CONTACTS_RULE).check(z.maxLength(MAX_TECHNICAL_CONTACTS, CONTACTS_RULE));
+
+const emailAddress = z.string(EMAIL_ADDRESS_RULE).check(z.refine(isEmailAddress, EMAIL_ADDRESS_RULE));
+
 /** Removes duplicates and keeps the order. */
 const technicalContacts = z.pipe(
-  z
-    .array(z.string(EMAIL_ADDRESS_RULE).check(z.refine(isEmailAddress, EMAIL_ADDRESS_RULE)), CONTACTS_RULE)
-    .check(z.maxLength(MAX_TECHNICAL_CONTACTS, CONTACTS_RULE)),
+  z.pipe(contactList, z.array(emailAddress)),
   z.transform((addresses: string[]) => [...new Set(addresses)]),
 );
 

@@ -29,7 +29,9 @@ const role = z.custom<Role>(isRole, {
 const DAYS_RULE = `must be a whole number from 1 to ${MAX_TOKEN_DAYS}`;
 
 const days = z._default(
-  z.int(DAYS_RULE).check(z.minimum(1, DAYS_RULE), z.maximum(MAX_TOKEN_DAYS, DAYS_RULE)),
+  z
+    .number(DAYS_RULE)
+    .check(z.refine((value) => Number.isInteger(value) && value >= 1 && value <= MAX_TOKEN_DAYS, DAYS_RULE)),
   DEFAULT_TOKEN_DAYS,
 );
 

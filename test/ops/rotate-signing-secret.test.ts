@@ -133,6 +133,26 @@ describe('rotating a signing secret', () => {
     expect((await credentials()).secrets).toHaveLength(1);
   });
 
+  it('is applied after concurrent changes of other attributes', async () => {
+    const { credentials } = setUp('thirteen');
+    const [old] = (await credentials()).secrets;
+    const change = () =>
+      createAccountRepository(client, 'accounts').setTechnicalContacts('thirteen', ['a@example.com']);
+    const database = withInterruption(connect(), 'UpdateItemCommand', change, (count) => count <= 3);
+    const secret = await createAccountRepository(database, 'accounts').rotateSecret('thirteen');
+    expect((await credentials()).secrets).toEqual([secret, old]);
+  });
+
+  it('is applied once if its response is lost and other attributes change before the SDK repeats it', async () => {
+    const { credentials } = setUp('fourteen');
+    const [old] = (await credentials()).secrets;
+    const database = withLostResponse(connect({ maxAttempts: 2 }), 'UpdateItemCommand', {
+      meanwhile: () => createAccountRepository(client, 'accounts').setTechnicalContacts('fourteen', ['a@example.com']),
+    });
+    const secret = await createAccountRepository(database, 'accounts').rotateSecret('fourteen');
+    expect((await credentials()).secrets).toEqual([secret, old]);
+  });
+
   it('keeps the webhook token and the contacts', async () => {
     const accounts = createAccountRepository(client, 'accounts');
     await accounts.setTechnicalContacts('three', ['a@example.com']);
