@@ -9,10 +9,10 @@ const environment = environments['rotate-signing-secret'].parse(process.env);
 const client = createDocumentClient();
 const accounts = createAccountRepository(client, environment.ACCOUNTS_TABLE);
 
-/** POST /account/rotate-signing-secret: 200 with the new secret. */
+/** POST /account/rotate-signing-secret: 200 with the new secret, the same for concurrent requests. */
 export const handler = endpoint(
   'rotate-signing-secret',
   tokenAuthentication(client, environment),
   () => undefined,
-  async (_, { tenant }) => ok({ webhook_signing_secret: await accounts.rotateSecret(tenant) }),
+  async (_, { tenant }) => ok({ webhook_signing_secret: await accounts.rotateSecret(tenant, { canJoin: true }) }),
 );

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { newClient, newTenant, webhook } from './support/api.ts';
+import { isLocal, newClient, newTenant, webhook } from './support/api.ts';
 
 const limits = z.strictObject({
   notifications: z.number(),
@@ -32,14 +32,7 @@ describe('reading the account', () => {
       technical_contacts: [],
       webhook_token: expect.stringMatching(/^[\w-]{10,64}$/),
       webhook_signing_secrets: [expect.stringMatching(/^whsec_[\w+/]{43}=$/)],
-      limits: {
-        notifications: 1_000,
-        redeliveries_per_day: 10_000,
-        emails_per_day: 10_000,
-        sms_per_day: 1_000,
-        managed_per_day: 100,
-        tokens: 100,
-      },
+      limits: { tokens: 100 },
     });
     expect(usage).toMatchObject({ notifications: 0, tests_per_day: 0, redeliveries_per_day: 0, tokens: 1 });
     expect(usage.day_ends_at % 86_400_000).toBe(0);
@@ -47,7 +40,7 @@ describe('reading the account', () => {
     expect(usage.day_ends_at - Date.now()).toBeLessThanOrEqual(86_400_000);
   });
 
-  it('counts notifications, tests and messages, and the tokens of all roles', async () => {
+  it.runIf(isLocal)('counts notifications, tests and messages, and the tokens of all roles', async () => {
     const client = await newClient();
     await newClient('observer', client.tenant);
     await client.create(webhook);

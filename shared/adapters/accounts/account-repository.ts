@@ -154,10 +154,11 @@ export const createAccountRepository = (client: DynamoDBDocumentClient, table: s
      * Senders use the new secret within a minute, when their cache expires. Retried if other attributes change at the
      * same time, but never if the secret does, since a second rotation would stop the first secret from signing.
      *
+     * @param options.canJoin returns the new secret of a concurrent rotation instead of failing
      * @returns the new secret
      * @throws ConcurrentChangeError, UnconfirmedChangeError
      */
-    async rotateSecret(tenant: string): Promise<string> {
+    async rotateSecret(tenant: string, { canJoin = false }: { canJoin?: boolean } = {}): Promise<string> {
       const secret = newSecret();
       let stored = await read(tenant);
       const [current] = stored.webhook_secrets ?? [];
@@ -176,6 +177,7 @@ export const createAccountRepository = (client: DynamoDBDocumentClient, table: s
           const [newest] = stored.webhook_secrets ?? [];
           // The write was applied and its response lost, and then the account changed again.
           if (newest === secret) return secret;
+          if (canJoin && newest !== undefined && newest !== current) return newest;
           if (newest !== current || attempt === MAX_ROTATION_ATTEMPTS) throw error;
         }
       }
