@@ -9,14 +9,18 @@ import { type ApiResponse, errorResponse } from './response.ts';
 
 const internalError = new ServiceError('internalError', 'The service met an unexpected condition.');
 
-/** Returns whether a later request may succeed. */
-const isTemporary = (error: unknown): boolean =>
-  error instanceof ConcurrentChangeError || error instanceof UnconfirmedChangeError || isDependencyFailure(error);
+const unconfirmed = (cause: unknown): ServiceError =>
+  new ServiceError('serviceUnavailable', 'It is unknown whether the change was applied.', {
+    details: 'Check whether the change was applied before you repeat the request.',
+    retryAfterSeconds: 2,
+    cause,
+  });
 
 /** Maps any error to the error of the response (DECISIONS.md#error-format). */
 const toServiceError = (error: unknown): ServiceError => {
   if (error instanceof ServiceError) return error;
-  return isTemporary(error) ? unavailable(error) : internalError;
+  if (error instanceof UnconfirmedChangeError) return unconfirmed(error);
+  return error instanceof ConcurrentChangeError || isDependencyFailure(error) ? unavailable(error) : internalError;
 };
 
 /**

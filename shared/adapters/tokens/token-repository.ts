@@ -28,6 +28,13 @@ export type IssuedToken = TokenDescription & { token: string };
 /** The result of a revocation. */
 export type Revocation = 'revoked' | 'unknown' | 'last_admin';
 
+/**
+ * How long the list keeps an entry after its token expired. A day, because a function or an operator whose clock is
+ * ahead must not remove the entry of a valid token. With at most 100 unexpired tokens of 1.3 KB, lists stay below the
+ * 400 KB of an item (AWS limit).
+ */
+const KEPT_AFTER_EXPIRY_MS = 86_400_000;
+
 const describe = ({ id, hash, role, label, created_at_ms, expires_at_ms }: TokenEntry): TokenDescription => ({
   id,
   hash,
@@ -52,6 +59,10 @@ export const createTokenRepository = (client: DynamoDBDocumentClient, table: str
   const { callerOf, findByHash, find } = createTokenReader(client, table, clock);
 
   const isUnexpired = ({ expires_at_ms }: TokenEntry): boolean => expires_at_ms > clock();
+
+  /** Returns the entries without those that expired long ago. */
+  const pruned = (entries: readonly TokenEntry[]): TokenEntry[] =>
+    entries.filter(({ expires_at_ms }) => expires_at_ms + KEPT_AFTER_EXPIRY_MS > clock());
 
   /**
    * Puts the item of a new token. The condition makes a late copy of the request fail, even after a revocation. If it
@@ -91,7 +102,7 @@ export const createTokenRepository = (client: DynamoDBDocumentClient, table: str
   const remove = async (tenant: string, hash: string): Promise<void> => {
     await expire(hash);
     // Writes even if there is no entry, so that a late copy of the write that adds it fails its condition.
-    await list.update(tenant, (entries) => entries.filter((entry) => entry.hash !== hash && isUnexpired(entry)));
+    await list.update(tenant, (entries) => pruned(entries).filter((entry) => entry.hash !== hash));
   };
 
   /** Removes a token that could not be issued. Never rejects: nobody knows the token. */
@@ -100,16 +111,15 @@ export const createTokenRepository = (client: DynamoDBDocumentClient, table: str
       logger.warn('token not removed', { tenant_id: tenant, token_id: id, ...errorTrace(error) }),
     );
 
-  /** Adds an entry unless the tenant is at the limit, and removes expired ones. */
+  /** Adds an entry unless the tenant is at the limit. */
   const addEntry = (tenant: string, entry: TokenEntry): Promise<void> =>
     list.update(tenant, async (entries, attempt) => {
       // The write of an earlier attempt was applied, and then the list changed again.
       if (entries.some(({ hash }) => hash === entry.hash)) return undefined;
       // In that case, another request may also have revoked the token.
       if (attempt > 1 && !(await findByHash(entry.hash))) throw unavailable();
-      const unexpired = entries.filter(isUnexpired);
-      if (unexpired.length >= MAX_TOKENS) throw limitReached();
-      return [...unexpired, entry];
+      if (entries.filter(isUnexpired).length >= MAX_TOKENS) throw limitReached();
+      return [...pruned(entries), entry];
     });
 
   /**
@@ -143,7 +153,7 @@ export const createTokenRepository = (client: DynamoDBDocumentClient, table: str
       if (!entry || entry.revoking) return undefined;
       isLastAdmin = entry.role === 'admin' && !canRevokeLastAdmin && !(await hasOtherAdmin(entries, entry));
       if (isLastAdmin) return undefined;
-      return entries.map((each) => (each === entry ? { ...entry, revoking: true } : each)).filter(isUnexpired);
+      return pruned(entries).map((each) => (each === entry ? { ...entry, revoking: true } : each));
     });
     if (!found) return { refusal: 'unknown' };
     return isLastAdmin ? { refusal: 'last_admin' } : { hash: found.hash };
@@ -183,7 +193,7 @@ export const createTokenRepository = (client: DynamoDBDocumentClient, table: str
 
     find,
 
-    /** Returns the tenant's tokens, oldest first. Includes expired ones until the next write. */
+    /** Returns the tenant's tokens, oldest first. Includes those that expired within the last day. */
     async list(tenant: string): Promise<TokenDescription[]> {
       const tokens = (await list.read(tenant)).map(describe);
       return tokens.sort((a, b) => (a.id < b.id ? -1 : 1));
