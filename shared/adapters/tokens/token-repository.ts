@@ -165,7 +165,7 @@ export const createTokenRepository = (client: DynamoDBDocumentClient, table: str
      *
      * @throws ServiceError forbiddenError if the tenant is at the limit; serviceUnavailable if every attempt conflicts
      * with another change of the tenant's tokens
-     * @throws UnconfirmedChangeError if the token may be stored. It is never valid afterwards
+     * @throws UnconfirmedChangeError if the token may be stored. Nobody knows it, and it is expired if possible
      */
     async issue(grant: { tenant: string; role: Role; label: string; expiresInSeconds: number }): Promise<IssuedToken> {
       const { tenant, role, label, expiresInSeconds } = grant;
