@@ -90,6 +90,14 @@ export class Api extends Construct {
       .and(accounts.access('UpdateItem'))
       .and(new ResourceAccess({ TESTS_PER_TENANT_PER_DAY: String(settings.testsPerTenantPerDay) }))
       .and(delivery.testAccess());
+    const limits = new ResourceAccess({
+      NOTIFICATIONS_PER_TENANT: String(settings.notificationsPerTenant),
+      TESTS_PER_TENANT_PER_DAY: String(settings.testsPerTenantPerDay),
+      REDELIVERIES_PER_TENANT_PER_DAY: String(settings.redeliveriesPerTenantPerDay),
+      EMAILS_PER_TENANT_PER_DAY: String(settings.emailsPerTenantPerDay),
+      SMS_PER_TENANT_PER_DAY: String(settings.smsPerTenantPerDay),
+      MANAGED_PER_TENANT_PER_DAY: String(settings.managedPerTenantPerDay),
+    });
     return {
       'create-notification': caller
         .and(notifications.access('UpdateItem', ...writeActions))
@@ -103,6 +111,15 @@ export class Api extends Construct {
       'test-new-notification': testAccess,
       'list-notification-types': caller.and(links),
       'get-notification-type': caller,
+      'get-account': caller
+        .and(accounts.access('GetItem', 'UpdateItem', 'BatchGetItem'))
+        .and(notifications.access('Query'))
+        .and(limits),
+      'update-account': caller.and(accounts.access('GetItem', 'UpdateItem')),
+      'rotate-signing-secret': caller.and(accounts.access('GetItem', 'UpdateItem')),
+      'list-tokens': caller.and(links),
+      'create-token': caller.and(tokens.access('PutItem', 'UpdateItem')),
+      'revoke-token': caller.and(tokens.access('UpdateItem', 'BatchGetItem')),
     } satisfies { [Name in EndpointName]: ResourceAccess<EnvironmentOf<Name>> };
   }
 }

@@ -56,6 +56,14 @@ const tests = {
   TESTS_PER_TENANT_PER_DAY: nonNegativeNumber,
   SENDER_FUNCTIONS: stringByType,
 };
+const limits = {
+  NOTIFICATIONS_PER_TENANT: nonNegativeNumber,
+  TESTS_PER_TENANT_PER_DAY: nonNegativeNumber,
+  REDELIVERIES_PER_TENANT_PER_DAY: nonNegativeNumber,
+  EMAILS_PER_TENANT_PER_DAY: nonNegativeNumber,
+  SMS_PER_TENANT_PER_DAY: nonNegativeNumber,
+  MANAGED_PER_TENANT_PER_DAY: nonNegativeNumber,
+};
 const queues = { SENDER_QUEUES: stringByType, DEAD_LETTER_QUEUE: url };
 const deliveries = { DELIVERIES_TABLE: nonEmptyString };
 const escalation = { ...accounts, SENDER_QUEUES: stringByType, ESCALATE_UNREACHED: z.enum(escalationModes) };
@@ -98,6 +106,12 @@ export const environments = {
   'test-new-notification': z.object(tests),
   'list-notification-types': z.object({ ...tokens, ...links }),
   'get-notification-type': z.object(tokens),
+  'get-account': z.object({ ...tokens, ...notifications, ...accounts, ...limits }),
+  'update-account': z.object({ ...tokens, ...accounts }),
+  'rotate-signing-secret': z.object({ ...tokens, ...accounts }),
+  'list-tokens': z.object({ ...tokens, ...links }),
+  'create-token': z.object(tokens),
+  'revoke-token': z.object(tokens),
   'handle-unknown-route': z.object({}),
   'dispatch-alarm-events': z.object({
     ...notifications,

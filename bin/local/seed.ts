@@ -2,6 +2,7 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';
 import { createTokenRepository } from '../../shared/adapters/tokens/token-repository.ts';
+import { DAY_SECONDS, DEFAULT_TOKEN_DAYS, type Role } from '../../shared/contracts/token.ts';
 import { LOCAL_ENV } from './aws/aws-service.ts';
 import { createTable } from './aws/dynamodb.ts';
 import type { Plan } from './aws/template.ts';
@@ -14,7 +15,7 @@ export type Tokens = {
   other_admin: string;
 };
 
-const TOKEN_LIFETIME_SECONDS = 365 * 24 * 3600;
+const TOKEN_LIFETIME_SECONDS = DEFAULT_TOKEN_DAYS * DAY_SECONDS;
 
 /** Creates the tables, issues the tokens and sets the technical contacts of `acme`. */
 export const seed = async (plan: Plan, endpoint: string): Promise<Tokens> => {
@@ -29,8 +30,10 @@ export const seed = async (plan: Plan, endpoint: string): Promise<Tokens> => {
     const accounts = createAccountRepository(documents, plan.output('AccountsTable'));
     await accounts.setTechnicalContacts('acme', ['oncall@acme.example', 'lead@acme.example']);
     const tokens = createTokenRepository(documents, plan.output('TokensTable'));
-    const issue = (tenant: string, role: 'admin' | 'creator' | 'observer') =>
-      tokens.issue({ tenant, role, label: `local ${role}`, expiresInSeconds: TOKEN_LIFETIME_SECONDS });
+    const issue = async (tenant: string, role: Role): Promise<string> => {
+      const grant = { tenant, role, label: `local ${role}`, expiresInSeconds: TOKEN_LIFETIME_SECONDS };
+      return (await tokens.issue(grant)).token;
+    };
     return {
       admin: await issue('acme', 'admin'),
       creator: await issue('acme', 'creator'),

@@ -1,9 +1,6 @@
 import type { Command } from 'commander';
-import {
-  type AccountDescription,
-  ConcurrentChangeError,
-  UnconfirmedChangeError,
-} from '../../shared/adapters/accounts/account-repository.ts';
+import type { AccountDescription } from '../../shared/adapters/accounts/account-repository.ts';
+import { ConcurrentChangeError, UnconfirmedChangeError } from '../../shared/adapters/dynamodb/versioned-item.ts';
 import { examples, parseEmailAddress, parseTenant, parseWebhookToken } from './arguments.ts';
 import { OperationError, UsageError } from './errors.ts';
 import { colorize, formatTime, sanitize } from './print.ts';
@@ -52,10 +49,11 @@ const set = async (tenant: string, { contact, webhookToken }: SetOptions, comman
     throw new UsageError('Nothing to set: pass --contact or --webhook-token.');
   }
   const { accounts, print } = await connect(command);
-  if (contact) await accounts.setTechnicalContacts(tenant, [...new Set(contact)]).catch(explainChangeError(tenant));
-  if (webhookToken !== undefined) {
-    await accounts.setWebhookToken(tenant, webhookToken).catch(explainChangeError(tenant));
-  }
+  const changes = {
+    ...(contact && { technical_contacts: [...new Set(contact)] }),
+    ...(webhookToken !== undefined && { webhook_token: webhookToken }),
+  };
+  await accounts.update(tenant, changes).catch(explainChangeError(tenant));
   const account = await accounts.describe(tenant);
   print(
     accountJson(tenant, account, false),

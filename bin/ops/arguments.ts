@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from 'commander';
+import { WEBHOOK_TOKEN } from '../../shared/contracts/account.ts';
 import { tenantId } from '../../shared/contracts/alarm-event.ts';
 import { fieldsOf } from '../../shared/contracts/notification-types.ts';
 
@@ -34,7 +35,7 @@ export const parseEmailAddress = (text: string, previous: string[] = []): string
 
 /** Parses a webhook token. @throws InvalidArgumentError */
 export const parseWebhookToken = (text: string): string => {
-  if (/^[\x21-\x7e]{10,64}$/.test(text)) return text;
+  if (WEBHOOK_TOKEN.test(text)) return text;
   throw new InvalidArgumentError('A webhook token is 10 to 64 printable ASCII characters without spaces.');
 };
 

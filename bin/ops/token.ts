@@ -1,15 +1,15 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { TokenDescription } from '../../shared/adapters/tokens/token-repository.ts';
-import type { Role } from '../../shared/domain/authorization.ts';
-import { tokenHash } from '../../shared/domain/token.ts';
+import { MAX_LABEL_LENGTH } from '../../shared/contracts/notification.ts';
+import { DAY_SECONDS, DEFAULT_TOKEN_DAYS, MAX_TOKEN_DAYS, type Role, roles } from '../../shared/contracts/token.ts';
+import { ServiceError } from '../../shared/domain/errors.ts';
 import { examples, parseNumber, parseTenant, parseText } from './arguments.ts';
 import { OperationError } from './errors.ts';
 import { colorize, formatTime, sanitize, table } from './print.ts';
 import { connect } from './session.ts';
 
-const DAY_SECONDS = 86_400;
+/** The number of digits of a hash that the commands show. */
 const ID_LENGTH = 8;
-const ROLES = ['admin', 'creator', 'observer'] as const satisfies readonly Role[];
 
 /** Adds `token`: the API tokens of a tenant. */
 export const addTokenCommands = (program: Command): void => {
@@ -18,9 +18,9 @@ export const addTokenCommands = (program: Command): void => {
     .command('create')
     .description('issue a token, which is shown only once')
     .requiredOption('--tenant <tenant>', 'the tenant of the token', parseTenant)
-    .addOption(new Option('--role <role>', 'the role of the token').choices(ROLES).makeOptionMandatory())
-    .requiredOption('--label <text>', 'a description of its use', parseText(1, 255))
-    .option('--days <number>', 'days until it expires', parseNumber(3_650), 365)
+    .addOption(new Option('--role <role>', 'the role of the token').choices(roles).makeOptionMandatory())
+    .requiredOption('--label <text>', 'a description of its use', parseText(1, MAX_LABEL_LENGTH))
+    .option('--days <number>', 'days until it expires', parseNumber(MAX_TOKEN_DAYS), DEFAULT_TOKEN_DAYS)
     .addHelpText('after', examples('token create --tenant acme --role admin --label "console of Acme"'))
     .action(create);
   token
@@ -42,9 +42,11 @@ type CreateOptions = { tenant: string; role: Role; label: string; days: number }
 
 const create = async ({ tenant, role, label, days }: CreateOptions, command: Command): Promise<void> => {
   const { tokens, print } = await connect(command);
-  const token = await tokens.issue({ tenant, role, label, expiresInSeconds: days * DAY_SECONDS });
-  const expires = formatTime(Date.now() + days * DAY_SECONDS * 1000);
-  const id = tokenHash(token).slice(0, ID_LENGTH);
+  const { token, hash, expiresAtMs } = await tokens
+    .issue({ tenant, role, label, expiresInSeconds: days * DAY_SECONDS })
+    .catch(explainServiceError);
+  const expires = formatTime(expiresAtMs);
+  const id = hash.slice(0, ID_LENGTH);
   const note = `Token ${id}: ${role} of tenant ${tenant}, expires ${expires}. It is not shown again.`;
   print({ id, tenant, role, label, expires, token }, token, note);
 };
@@ -64,11 +66,11 @@ const list = async ({ tenant }: { tenant: string }, command: Command): Promise<v
 
 const revoke = async (id: string, { tenant }: { tenant: string }, command: Command): Promise<void> => {
   const { tokens, print } = await connect(command);
-  const [found, another] = (await tokens.list(tenant)).filter(({ hash }) => hash.startsWith(id));
+  const [found, another] = (await tokens.list(tenant)).filter((token) => token.id === id || token.hash.startsWith(id));
   if (!found) throw new OperationError(`Tenant ${tenant} has no token ${id}.`);
   if (another)
     throw new OperationError(`Several tokens of tenant ${tenant} start with ${id}: pass more digits of the hash.`);
-  await tokens.revoke(found.hash);
+  await tokens.revoke(tenant, found.id, { canRevokeLastAdmin: true }).catch(explainServiceError);
   print({ revoked: tokenJson(found) }, `Revoked token ${id} of tenant ${tenant} (${sanitize(found.label)}).`);
 };
 
@@ -82,7 +84,13 @@ const tokenJson = ({ hash, role, label, createdAtMs, expiresAtMs }: TokenDescrip
   expired: expiresAtMs <= Date.now(),
 });
 
+/** Shows an operator what the API would respond with. */
+const explainServiceError = (error: unknown): never => {
+  throw error instanceof ServiceError ? new OperationError(`${error.message} ${error.details}`) : error;
+};
+
+/** Parses an ID of `token list` or of the API. */
 const parseId = (text: string): string => {
-  if (/^[0-9a-f]{8,64}$/.test(text)) return text;
+  if (/^([0-9a-f]{8,64}|tk[0-9A-Z]{26})$/.test(text)) return text;
   throw new InvalidArgumentError('An ID is at least the first 8 hexadecimal digits of the hash of a token.');
 };

@@ -9,20 +9,22 @@ import type { ServiceMetrics } from './service-metrics.ts';
 /** A typical read takes tens of milliseconds. */
 const SLOW_MS = 2_000;
 
-/** A test takes as long as its destination, up to 15 s, so its latency does not measure the API. */
-const isTest = (name: EndpointName): boolean => endpoints[name].permission === 'test';
+/**
+ * Returns whether the latency alarm watches an operation. A test takes as long as its destination, up to 15 s, so its
+ * latency does not measure the API. Administration is rare and uses the same tables as the other operations; an alarm
+ * can have at most 10 metrics (AWS limit).
+ */
+const isWatched = (name: EndpointName): boolean => !['test', 'administer'].includes(endpoints[name].permission);
 
-/** Returns the highest p99 duration among the functions of all operations except tests, in milliseconds. */
+/** Returns the highest p99 duration among the functions of the watched operations, in milliseconds. */
 export const slowestOperation = ({ functions }: Api): IMetric =>
   new MathExpression({
     expression: 'MAX(METRICS())',
     usingMetrics: Object.fromEntries(
-      endpointNames
-        .filter((name) => !isTest(name))
-        .flatMap((name, index) => {
-          const lambda = functions.get(name);
-          return lambda ? [[`p${index}`, lambda.metricDuration({ statistic: 'p99', label: name })]] : [];
-        }),
+      endpointNames.filter(isWatched).flatMap((name, index) => {
+        const lambda = functions.get(name);
+        return lambda ? [[`p${index}`, lambda.metricDuration({ statistic: 'p99', label: name })]] : [];
+      }),
     ),
     period: Duration.minutes(5),
     label: 'slowest operation, p99',

@@ -1,6 +1,6 @@
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { lru } from 'tiny-lru';
-import { createTokenRepository, type TokenRepository } from '../adapters/tokens/token-repository.ts';
+import { createTokenReader, type TokenReader } from '../adapters/tokens/token-reader.ts';
 import type { Caller } from '../domain/authorization.ts';
 import type { Clock } from '../domain/clock.ts';
 import { isWellFormedToken, tokenHash } from '../domain/token.ts';
@@ -16,7 +16,7 @@ export type Authenticate = (token: string) => Promise<Caller | undefined>;
  * not cached, so that a new token works at once (DECISIONS.md#tokens-and-roles).
  */
 export const cachedAuthentication = (
-  repository: Pick<TokenRepository, 'find'>,
+  repository: Pick<TokenReader, 'find'>,
   cacheSeconds: number,
   clock: Clock = Date.now,
 ): Authenticate => {
@@ -42,4 +42,4 @@ export const tokenAuthentication = (
   client: DynamoDBDocumentClient,
   environment: { TOKENS_TABLE: string; TOKEN_CACHE_SECONDS: number },
 ): Authenticate =>
-  cachedAuthentication(createTokenRepository(client, environment.TOKENS_TABLE), environment.TOKEN_CACHE_SECONDS);
+  cachedAuthentication(createTokenReader(client, environment.TOKENS_TABLE), environment.TOKEN_CACHE_SECONDS);

@@ -30,11 +30,15 @@ const authentication = (authenticate: Authenticate): ApiMiddleware => ({
   },
 });
 
+/** Returns what a permission allows, as it follows `may not` in an error. */
+const permittedAction = (permission: Permission): string =>
+  permission === 'administer' ? 'administer the account' : `${permission} notifications`;
+
 const authorization = (permission: Permission): ApiMiddleware => ({
   before: ({ context: { caller } }) => {
     if (!isPermitted(caller.role, permission)) {
       throw new ServiceError('forbiddenError', 'The request is not permitted.', {
-        details: `X-Auth-Token: a token of role ${caller.role} may not ${permission} notifications`,
+        details: `X-Auth-Token: a token of role ${caller.role} may not ${permittedAction(permission)}`,
       });
     }
   },

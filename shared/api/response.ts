@@ -11,12 +11,17 @@ export const MAX_BODY_BYTES = 5.5 * 1024 * 1024;
 /** Returns the size of a value in a Lambda response, which contains its JSON as a JSON string. */
 export const responseBytes = (value: unknown): number => Buffer.byteLength(JSON.stringify(JSON.stringify(value)));
 
-/** Returns 200 with a JSON body. */
-export const ok = (body: unknown): ApiResponse => ({
-  statusCode: 200,
+const jsonResponse = (statusCode: 200 | 201, body: unknown): ApiResponse => ({
+  statusCode,
   headers: { 'content-type': 'application/json' },
   body: JSON.stringify(body),
 });
+
+/** Returns 200 with a JSON body. */
+export const ok = (body: unknown): ApiResponse => jsonResponse(200, body);
+
+/** Returns 201 with a JSON body. */
+export const created = (body: unknown): ApiResponse => jsonResponse(201, body);
 
 /** Returns a response with the URL of a notification and no body: 201 for a new one, 204 for an updated one. */
 export const locationResponse = (statusCode: 201 | 204, location: string): ApiResponse => ({

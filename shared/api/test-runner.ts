@@ -31,7 +31,7 @@ export type RunTest = (tenant: string, destination: Destination) => Promise<Test
  */
 export const createTestRunner =
   (
-    counters: DailyCounters,
+    counters: Pick<DailyCounters, 'count'>,
     environment: { TESTS_PER_TENANT_PER_DAY: number; SENDER_FUNCTIONS: Record<NotificationTypeId, string> },
     lambda: LambdaClient = createInvokeClient(),
     clock: Clock = Date.now,

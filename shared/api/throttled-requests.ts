@@ -1,6 +1,7 @@
 import type { MiddlewareObj } from '@middy/core';
 import type { Context } from 'aws-lambda';
 import { createThrottlingWatch } from '../adapters/dynamodb/key-throttling.ts';
+import { UnconfirmedChangeError } from '../adapters/dynamodb/versioned-item.ts';
 import { count } from '../adapters/metrics.ts';
 import type { Caller } from '../domain/authorization.ts';
 import { ServiceError } from '../domain/errors.ts';
@@ -20,7 +21,7 @@ export const countThrottledRequests = (): MiddlewareObj<
   const isTenantThrottled = createThrottlingWatch(Date.now);
   return {
     onError: ({ error, context }) => {
-      const cause = error instanceof ServiceError ? error.cause : error;
+      const cause = error instanceof ServiceError || error instanceof UnconfirmedChangeError ? error.cause : error;
       const { caller } = context;
       if (caller && isTenantThrottled(cause, caller.tenant)) count({ throttled_requests: 1 });
     },

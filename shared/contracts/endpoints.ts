@@ -1,5 +1,5 @@
-/** A permission on notifications and notification types. */
-export type Permission = 'create' | 'read' | 'update' | 'delete' | 'test';
+/** A permission on notifications and notification types, or to administer the account. */
+export type Permission = 'create' | 'read' | 'update' | 'delete' | 'test' | 'administer';
 
 /** The route of an operation and the permission that it requires. */
 export type Endpoint = {
@@ -19,6 +19,12 @@ export const endpoints = {
   'test-new-notification': { method: 'POST', path: '/test-notification', permission: 'test' },
   'list-notification-types': { method: 'GET', path: '/notification_types', permission: 'read' },
   'get-notification-type': { method: 'GET', path: '/notification_types/{notificationTypeId}', permission: 'read' },
+  'get-account': { method: 'GET', path: '/account', permission: 'read' },
+  'update-account': { method: 'PUT', path: '/account', permission: 'administer' },
+  'rotate-signing-secret': { method: 'POST', path: '/account/rotate-signing-secret', permission: 'administer' },
+  'list-tokens': { method: 'GET', path: '/tokens', permission: 'administer' },
+  'create-token': { method: 'POST', path: '/tokens', permission: 'administer' },
+  'revoke-token': { method: 'DELETE', path: '/tokens/{tokenId}', permission: 'administer' },
 } as const satisfies Record<string, Endpoint>;
 
 /** The name of an operation of the API. */

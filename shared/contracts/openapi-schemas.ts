@@ -1,10 +1,12 @@
 import * as z from 'zod';
+import { MAX_TECHNICAL_CONTACTS, WEBHOOK_TOKEN } from './account.ts';
 import { DEFAULT_PAGE_LIMIT, MAX_PAGE_LIMIT } from './collection.ts';
 import { errorStatus } from './errors.ts';
 import { testResult } from './messages.ts';
 import { MAX_DETAILS_VALUE_LENGTH, MAX_LABEL_LENGTH, MAX_METADATA_VALUE_LENGTH } from './notification.ts';
 import { fieldsOf, type NotificationTypeId, notificationTypeIds } from './notification-types.ts';
 import { MAX_ENTRIES, MAX_KEY_LENGTH } from './text.ts';
+import { DEFAULT_TOKEN_DAYS, MAX_TOKEN_DAYS, roles } from './token.ts';
 
 /*
  * The request parsers count code points and keep keys such as `__proto__`, so they are custom zod types, which have no
@@ -58,6 +60,33 @@ const notificationType = z.object({
   fields: z.array(z.object({ name: z.string(), description: z.string(), optional: z.boolean() })).nullable(),
 });
 
+const timestamp = integer.describe('ms since the epoch');
+const technicalContacts = z.array(z.email()).max(MAX_TECHNICAL_CONTACTS);
+const webhookToken = z.string().regex(WEBHOOK_TOKEN);
+const signingSecret = z.string().regex(/^whsec_/);
+const limits = {
+  notifications: integer,
+  tests_per_day: integer,
+  redeliveries_per_day: integer,
+  emails_per_day: integer,
+  sms_per_day: integer,
+  managed_per_day: integer,
+  tokens: integer,
+};
+const account = z.object({
+  id: z.string(),
+  technical_contacts: technicalContacts,
+  webhook_token: webhookToken.optional().describe('For admins only'),
+  webhook_signing_secrets: z
+    .array(signingSecret)
+    .optional()
+    .describe('For admins only: the current secret first, then the replaced one while it signs'),
+  limits: z.object(limits),
+  usage: z.object({ ...limits, day_ends_at: timestamp }),
+});
+const tokenAttributes = { id: z.string(), label, role: z.enum(roles), expires_at: timestamp };
+const token = z.object({ ...tokenAttributes, created_at: timestamp });
+
 const components = {
   Destination: destination,
   NewNotification: destination.and(z.object({ label, metadata })),
@@ -67,6 +96,17 @@ const components = {
   NotificationType: notificationType,
   NotificationTypes: collectionOf(notificationType),
   TestResult: testResult,
+  Account: account,
+  AccountChanges: z.object({ technical_contacts: technicalContacts, webhook_token: webhookToken }).partial(),
+  SigningSecret: z.object({ webhook_signing_secret: signingSecret }),
+  NewToken: z.object({
+    label,
+    role: z.enum(roles),
+    days: z.int().min(1).max(MAX_TOKEN_DAYS).default(DEFAULT_TOKEN_DAYS),
+  }),
+  CreatedToken: z.object({ ...tokenAttributes, token: z.string() }),
+  Token: token,
+  Tokens: collectionOf(token),
   Error: z.object({
     type: z.enum(Object.keys(errorStatus)),
     code: integer,

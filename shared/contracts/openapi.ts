@@ -11,6 +11,8 @@ type Operation = {
   /** Additional meanings of errors. */
   errorNotes?: { readonly [type in ErrorType]?: string };
   query?: readonly ('limit' | 'marker' | 'id')[];
+  /** Whether the operation extends the interface that was specified before this service. */
+  isExtension?: true;
 };
 
 const operations: Record<EndpointName, Operation> = {
@@ -64,6 +66,49 @@ const operations: Record<EndpointName, Operation> = {
     success: { status: 200, schema: 'NotificationType' },
     errors: ['notFoundError'],
   },
+  'get-account': {
+    summary: 'Read the account, its limits and their usage',
+    success: { status: 200, schema: 'Account' },
+    errors: [],
+    isExtension: true,
+  },
+  'update-account': {
+    summary: 'Update the account in part',
+    body: 'AccountChanges',
+    success: { status: 204 },
+    errors: ['badRequest'],
+    isExtension: true,
+  },
+  'rotate-signing-secret': {
+    summary: 'Replace the signing secret of webhooks; the replaced one also signs for 24 hours',
+    success: { status: 200, schema: 'SigningSecret' },
+    errors: [],
+    isExtension: true,
+  },
+  'list-tokens': {
+    summary: 'List the API tokens',
+    success: { status: 200, schema: 'Tokens' },
+    errors: ['invalidLimit'],
+    query: ['limit', 'marker'],
+    isExtension: true,
+  },
+  'create-token': {
+    summary: 'Create an API token, which is shown only in this response',
+    body: 'NewToken',
+    success: { status: 201, schema: 'CreatedToken' },
+    errors: ['badRequest'],
+    errorNotes: {
+      forbiddenError: 'or the account has as many tokens as it may have; `details` names the limit and its value',
+    },
+    isExtension: true,
+  },
+  'revoke-token': {
+    summary: 'Revoke an API token',
+    success: { status: 204 },
+    errors: ['notFoundError'],
+    errorNotes: { forbiddenError: 'or it is the only unexpired token of role admin' },
+    isExtension: true,
+  },
 };
 
 const queryParameters = {
@@ -97,8 +142,12 @@ const responsesOf = ({ success, errors, errorNotes = {} }: Operation) => {
   };
 };
 
+/** Marks an operation as an extension of the interface. */
+const extensionMark = { tags: ['extension'], 'x-extension': true };
+
 const operationOf = (name: EndpointName, { path, permission }: Endpoint) => {
-  const { summary, body, query = [], ...rest } = operations[name];
+  const { summary, body, query = [], isExtension, ...rest } = operations[name];
+  const description = permission === 'administer' ? 'Needs the role admin.' : `Needs the permission to ${permission}.`;
   const pathParameters = [...path.matchAll(/\{(\w+)\}/g)].map(([, parameter]) => ({
     name: parameter,
     in: 'path',
@@ -108,7 +157,8 @@ const operationOf = (name: EndpointName, { path, permission }: Endpoint) => {
   return {
     operationId: name,
     summary,
-    description: `Needs the permission to ${permission}.`,
+    description: isExtension ? `Extension of the interface. ${description}` : description,
+    ...(isExtension && extensionMark),
     parameters: [...pathParameters, ...query.map((parameter) => queryParameters[parameter])],
     ...(body && { requestBody: { required: true, ...json(body) } }),
     responses: responsesOf({ summary, ...rest }),
@@ -127,6 +177,7 @@ export const openApiDocument = (baseUrl = '/') => {
     info: { title: 'Monitoring Notifications', version: '1.0' },
     servers: [{ url: baseUrl }],
     security: [{ token: [] }],
+    tags: [{ name: 'extension', description: 'Operations in addition to those of the interface.' }],
     paths,
     components: {
       schemas: componentSchemas,

@@ -1,10 +1,10 @@
 import type { Permission } from '../contracts/endpoints.ts';
+import type { Role } from '../contracts/token.ts';
 
-/** The role of a token (DECISIONS.md#tokens-and-roles). */
-export type Role = 'admin' | 'creator' | 'observer';
+export type { Role };
 
 const permissions: Record<Role, readonly Permission[]> = {
-  admin: ['create', 'read', 'update', 'delete', 'test'],
+  admin: ['create', 'read', 'update', 'delete', 'test', 'administer'],
   creator: ['create', 'read', 'update', 'test'],
   observer: ['read'],
 };

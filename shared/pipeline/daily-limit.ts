@@ -12,7 +12,11 @@ const GATHER_MS = 2;
  * Creates a limit on messages per tenant and UTC day, for the types that cost money or could be used to spam
  * (DECISIONS.md#limits-against-abuse). Every attempt counts.
  */
-export const createDailyLimit = (counters: DailyCounters, counter: DailyCounter, limit: number): DailyLimit => {
+export const createDailyLimit = (
+  counters: Pick<DailyCounters, 'count'>,
+  counter: DailyCounter,
+  limit: number,
+): DailyLimit => {
   const groups = new Map<string, { amount: number; isWithinLimit: Promise<boolean> }>();
 
   const openGroup = (tenant: string) => {

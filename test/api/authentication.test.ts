@@ -1,4 +1,3 @@
-import { DeleteCommand } from '@aws-sdk/lib-dynamodb';
 import { afterAll, describe, expect, it, vi } from 'vitest';
 import { createTokenRepository } from '../../shared/adapters/tokens/token-repository.ts';
 import { cachedAuthentication } from '../../shared/api/authentication.ts';
@@ -21,21 +20,23 @@ const setUp = (cacheSeconds = 60) => {
   const advance = (seconds: number) => {
     now += seconds * 1_000;
   };
-  return { tokens, find, advance, authenticate: cachedAuthentication({ find }, cacheSeconds, clock) };
+  const issue = async (changes = {}) => (await tokens.issue({ ...grant, ...changes })).token;
+  const revoke = async (token: string) => {
+    const found = (await tokens.list(grant.tenant)).find(({ hash }) => hash === tokenHash(token));
+    await tokens.revoke(grant.tenant, found?.id ?? '');
+  };
+  return { issue, revoke, find, advance, authenticate: cachedAuthentication({ find }, cacheSeconds, clock) };
 };
-
-const revoke = (token: string) =>
-  client.send(new DeleteCommand({ TableName: 'tokens', Key: { pk: tokenHash(token) } }));
 
 describe('cached authentication', () => {
   it('returns the caller of a valid token', async () => {
-    const { tokens, authenticate } = setUp();
-    expect(await authenticate(await tokens.issue(grant))).toMatchObject(caller);
+    const { issue, authenticate } = setUp();
+    expect(await authenticate(await issue())).toMatchObject(caller);
   });
 
   it('caches a valid token for the configured time', async () => {
-    const { tokens, authenticate, find, advance } = setUp(60);
-    const token = await tokens.issue(grant);
+    const { issue, authenticate, find, advance } = setUp(60);
+    const token = await issue();
     for (const seconds of [0, 30, 29]) {
       advance(seconds);
       expect(await authenticate(token)).toMatchObject(caller);
@@ -47,8 +48,8 @@ describe('cached authentication', () => {
   });
 
   it('rejects a revoked token when its cache entry expires', async () => {
-    const { tokens, authenticate, advance } = setUp(60);
-    const token = await tokens.issue(grant);
+    const { issue, revoke, authenticate, advance } = setUp(60);
+    const token = await issue();
     await authenticate(token);
     await revoke(token);
     advance(60);
@@ -56,8 +57,8 @@ describe('cached authentication', () => {
   });
 
   it('does not extend a cache entry when the token is used', async () => {
-    const { tokens, authenticate, advance } = setUp(60);
-    const token = await tokens.issue(grant);
+    const { issue, revoke, authenticate, advance } = setUp(60);
+    const token = await issue();
     await authenticate(token);
     await revoke(token);
     for (let seconds = 0; seconds < 59; seconds++) {
@@ -69,16 +70,16 @@ describe('cached authentication', () => {
   });
 
   it('rejects an expired token even if it is cached', async () => {
-    const { tokens, authenticate, advance } = setUp(60);
-    const token = await tokens.issue({ ...grant, expiresInSeconds: 10 });
+    const { issue, authenticate, advance } = setUp(60);
+    const token = await issue({ expiresInSeconds: 10 });
     expect(await authenticate(token)).toMatchObject(caller);
     advance(10);
     expect(await authenticate(token)).toBeUndefined();
   });
 
   it('reads the token on every request if the cache time is 0', async () => {
-    const { tokens, authenticate, find } = setUp(0);
-    const token = await tokens.issue(grant);
+    const { issue, authenticate, find } = setUp(0);
+    const token = await issue();
     await authenticate(token);
     await authenticate(token);
     expect(find).toHaveBeenCalledTimes(2);
@@ -102,8 +103,8 @@ describe('cached authentication', () => {
   );
 
   it('fails if the table is throttled, and succeeds on the next request', async () => {
-    const { tokens } = setUp();
-    const token = await tokens.issue(grant);
+    const { issue } = setUp();
+    const token = await issue();
     const broken = createTokenRepository(
       withThrottling(connect({ maxAttempts: 1 }), 'GetItemCommand', 1),
       'tokens',

@@ -92,10 +92,24 @@ describe('a request', () => {
 });
 
 describe('the roles', () => {
+  const forAdmins = [
+    'delete-notification',
+    'update-account',
+    'rotate-signing-secret',
+    'list-tokens',
+    'create-token',
+    'revoke-token',
+  ];
   const allowed = {
     admin: endpointNames,
-    creator: endpointNames.filter((name) => name !== 'delete-notification'),
-    observer: ['list-notifications', 'get-notification', 'list-notification-types', 'get-notification-type'],
+    creator: endpointNames.filter((name) => !forAdmins.some((forAdmin) => forAdmin === name)),
+    observer: [
+      'list-notifications',
+      'get-notification',
+      'list-notification-types',
+      'get-notification-type',
+      'get-account',
+    ],
   } satisfies Record<Role, string[]>;
 
   it.each(endpointNames)('permit %s only if they have its permission', async (name) => {
@@ -109,6 +123,17 @@ describe('the roles', () => {
 });
 
 describe('an authentication or authorization error', () => {
+  it.each([
+    ['create-notification', 'observer', 'a token of role observer may not create notifications'],
+    ['update-notification', 'observer', 'a token of role observer may not update notifications'],
+    ['delete-notification', 'creator', 'a token of role creator may not delete notifications'],
+    ['test-new-notification', 'observer', 'a token of role observer may not test notifications'],
+    ['update-account', 'creator', 'a token of role creator may not administer the account'],
+    ['list-tokens', 'observer', 'a token of role observer may not administer the account'],
+  ] as const)('names the role and what it may not do: %s by %s', async (name, role, details) => {
+    expect(await setUp(name, role).call()).toMatchObject({ content: { details: `X-Auth-Token: ${details}` } });
+  });
+
   const errors: [number, EndpointName, Role, Partial<ApiRequest>][] = [
     [401, 'list-notifications', 'admin', { headers: {} }],
     [403, 'delete-notification', 'creator', {}],

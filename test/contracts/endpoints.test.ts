@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { endpointNames, endpoints } from '../../shared/contracts/endpoints.ts';
 
 describe('the table of endpoints', () => {
-  it('lists the nine operations of the API contract with their methods and paths', () => {
+  it('lists the nine operations of the interface, then its extensions, with their methods and paths', () => {
     expect(endpointNames.map((name) => [name, `${endpoints[name].method} ${endpoints[name].path}`])).toEqual([
       ['create-notification', 'POST /notifications'],
       ['list-notifications', 'GET /notifications'],
@@ -13,6 +13,12 @@ describe('the table of endpoints', () => {
       ['test-new-notification', 'POST /test-notification'],
       ['list-notification-types', 'GET /notification_types'],
       ['get-notification-type', 'GET /notification_types/{notificationTypeId}'],
+      ['get-account', 'GET /account'],
+      ['update-account', 'PUT /account'],
+      ['rotate-signing-secret', 'POST /account/rotate-signing-secret'],
+      ['list-tokens', 'GET /tokens'],
+      ['create-token', 'POST /tokens'],
+      ['revoke-token', 'DELETE /tokens/{tokenId}'],
     ]);
   });
 
@@ -27,6 +33,12 @@ describe('the table of endpoints', () => {
       'test-new-notification': 'test',
       'list-notification-types': 'read',
       'get-notification-type': 'read',
+      'get-account': 'read',
+      'update-account': 'administer',
+      'rotate-signing-secret': 'administer',
+      'list-tokens': 'administer',
+      'create-token': 'administer',
+      'revoke-token': 'administer',
     });
   });
 });

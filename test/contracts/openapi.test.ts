@@ -1,10 +1,18 @@
 import { validate } from '@readme/openapi-parser';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, it } from 'vitest';
+import * as z from 'zod';
 import { endpointNames, endpoints } from '../../shared/contracts/endpoints.ts';
 import { parseNotification } from '../../shared/contracts/notification.ts';
 import { openApiDocument } from '../../shared/contracts/openapi.ts';
 import { entries, validDetails, webhookNotification } from '../support/notifications.ts';
+
+const described = z.object({
+  operationId: z.string(),
+  description: z.string(),
+  tags: z.tuple([z.literal('extension')]).optional(),
+  'x-extension': z.literal(true).optional(),
+});
 
 describe('the OpenAPI document', () => {
   it('is valid', async () => {
@@ -26,6 +34,21 @@ describe('the OpenAPI document', () => {
         expect(operation).toMatchObject({ responses: { 401: {}, 403: {}, 500: {}, 503: {} } });
       }
     }
+  });
+
+  it('marks exactly the operations in addition to the nine of the interface as extensions', () => {
+    const { paths } = openApiDocument();
+    const operations = Object.values(paths).flatMap((methods) => Object.values(methods));
+    const marked = operations.map((operation) => {
+      const { operationId, description, tags, 'x-extension': mark } = described.parse(operation);
+      const marks = [description.startsWith('Extension of the interface. '), tags !== undefined, mark === true];
+      expect(new Set(marks).size, operationId).toBe(1);
+      return [operationId, mark === true];
+    });
+    const isExtension = (name: string) => !endpointNames.slice(0, 9).some((known) => known === name);
+    expect(Object.fromEntries(marked)).toEqual(
+      Object.fromEntries(endpointNames.map((name) => [name, isExtension(name)])),
+    );
   });
 
   it('states the limits of a page', () => {

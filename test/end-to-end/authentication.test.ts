@@ -10,7 +10,10 @@ const operations = endpointNames.map((name) => {
     name,
     method,
     permission,
-    path: path.replace('{notificationId}', 'ntTechnicalContactsEmail').replace('{notificationTypeId}', 'sms'),
+    path: path
+      .replace('{notificationId}', 'ntTechnicalContactsEmail')
+      .replace('{notificationTypeId}', 'sms')
+      .replace('{tokenId}', 'unknown'),
   };
 });
 
@@ -38,7 +41,11 @@ describe('authentication', () => {
       for (const role of ['observer', 'creator', 'admin'] as const) {
         const token = await tokenFor(newTenant(), role);
         const response = await call(method, path, { token, ...(method !== 'GET' && { body: '{not json' }) });
-        const allowed = { admin: true, creator: permission !== 'delete', observer: permission === 'read' }[role];
+        const allowed = {
+          admin: true,
+          creator: !['delete', 'administer'].includes(permission),
+          observer: permission === 'read',
+        }[role];
         // Deleting the default notification returns 403 for every role. Only the details contain the reason.
         const refusedByRole = response.status === 403 && response.text.includes(`role ${role}`);
         expect(refusedByRole, `${role} ${response.status}`).toBe(!allowed);
@@ -72,6 +79,9 @@ describe('authentication', () => {
       ['POST', '/notification_types'],
       ['GET', '//notifications'],
       ['GET', '/notifications/a/b/c'],
+      ['DELETE', '/account'],
+      ['GET', '/account/rotate-signing-secret'],
+      ['GET', '/tokens/unknown'],
     ] as const) {
       const response = await call(method, path, { token });
       expect([path, response.status]).toEqual([path, 404]);

@@ -31,6 +31,31 @@ describe('the API', () => {
     expect(functionByRoute).toEqual({ ...Object.fromEntries(expected), $default: 'handle-unknown-route' });
   });
 
+  it('passes each limit of an account to the function that shows them', () => {
+    const settings = {
+      notificationsPerTenant: '1',
+      testsPerTenantPerDay: '2',
+      redeliveriesPerTenantPerDay: '3',
+      emailsPerTenantPerDay: '4',
+      smsPerTenantPerDay: '5',
+      managedPerTenantPerDay: '6',
+    };
+    const stack = synthesize(settings);
+    const environments = propertiesOf(
+      stack.template,
+      'AWS::Lambda::Function',
+      z.object({ Environment: z.object({ Variables: z.record(z.string(), z.unknown()) }) }),
+    );
+    expect(environments.get(stack.functionIds.get('get-account') ?? '')?.Environment.Variables).toMatchObject({
+      NOTIFICATIONS_PER_TENANT: '1',
+      TESTS_PER_TENANT_PER_DAY: '2',
+      REDELIVERIES_PER_TENANT_PER_DAY: '3',
+      EMAILS_PER_TENANT_PER_DAY: '4',
+      SMS_PER_TENANT_PER_DAY: '5',
+      MANAGED_PER_TENANT_PER_DAY: '6',
+    });
+  });
+
   it('is an HTTP API with payload format 2.0', () => {
     template.hasResourceProperties('AWS::ApiGatewayV2::Api', { ProtocolType: 'HTTP' });
     for (const { IntegrationType, PayloadFormatVersion } of integrations.values()) {

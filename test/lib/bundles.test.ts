@@ -183,6 +183,10 @@ const environmentOf = (name: FunctionName, url: string): Record<string, string> 
     TOKEN_CACHE_SECONDS: '0',
     NOTIFICATIONS_PER_TENANT: '1000',
     TESTS_PER_TENANT_PER_DAY: '1',
+    REDELIVERIES_PER_TENANT_PER_DAY: '1',
+    EMAILS_PER_TENANT_PER_DAY: '1',
+    SMS_PER_TENANT_PER_DAY: '1',
+    MANAGED_PER_TENANT_PER_DAY: '1',
     DAILY_LIMIT: '1',
     RETRY_DELAY_SCALE: '1',
     DEAD_LETTER_EMAIL: 'false',
@@ -203,9 +207,19 @@ const environmentOf = (name: FunctionName, url: string): Record<string, string> 
   };
 };
 
+const TOKEN_ID = 'tk01M7W08F9Z4XGJJRVYEZQFE9R1';
+
 /** The response of the server to every request: an item with the attributes that the functions read from any table. */
 const RESPONSE_BODY = (() => {
   const text = (S: string) => ({ S });
+  const listedToken = {
+    hash: text('0'.repeat(64)),
+    id: text(TOKEN_ID),
+    role: text('creator'),
+    label: text('ci'),
+    created_at_ms: { N: '1' },
+    expires_at_ms: { N: '9999999999000' },
+  };
   const Item = {
     tenant: text('acme'),
     role: text('admin'),
@@ -213,6 +227,7 @@ const RESPONSE_BODY = (() => {
     technical_contacts: { L: [text('ops@example.com')] },
     webhook_token: text('token'),
     webhook_secrets: { L: [text('whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIz')] },
+    tokens: { L: [{ M: listedToken }] },
   };
   return JSON.stringify({ Item, Attributes: Item });
 })();
@@ -233,7 +248,8 @@ const eventsFor = (name: FunctionName, url: string): unknown[] => {
     return [{ Records: [sqsMessage({ body })] }];
   }
   const headers = { 'content-type': 'application/json', 'x-auth-token': newToken() };
-  return [apiRequest({ headers, body: JSON.stringify(webhookNotification()) })];
+  const body = { ...webhookNotification(), technical_contacts: ['ops@example.com'], role: 'observer' };
+  return [apiRequest({ headers, pathParameters: { tokenId: TOKEN_ID }, body: JSON.stringify(body) })];
 };
 
 describe('cold starts and first calls', () => {

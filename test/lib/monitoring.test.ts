@@ -32,6 +32,12 @@ const alarm = (name: string, candidates = alarms) => {
 };
 
 describe('alarms', () => {
+  it('have at most 10 metrics each, the limit of CloudWatch', () => {
+    for (const [id, { Metrics = [] }] of alarms) {
+      expect(Metrics.filter(({ MetricStat }) => MetricStat !== undefined).length, id).toBeLessThanOrEqual(10);
+    }
+  });
+
   it('cover the queue of alarm events', () => {
     expect(alarm('InFlightalarmevents')).toMatchObject({
       MetricName: 'ApproximateNumberOfMessagesNotVisible',

@@ -131,7 +131,7 @@ describe('the stack', () => {
 
   it('stays well below 500 resources, the limit of a template, with all settings', () => {
     const { template } = synthesize(allSettings);
-    expect(Object.keys(template.toJSON().Resources).length).toBeLessThan(350);
+    expect(Object.keys(template.toJSON().Resources).length).toBeLessThan(400);
   });
 
   it('has no parameters except that of the CDK bootstrap stack', () => {

@@ -61,6 +61,8 @@ const grantsOf = (name: string): string[] => {
 const TOKEN = 'dynamodb:GetItem StorageTokensTable';
 const onNotifications = (...actions: string[]) =>
   actions.map((action) => `dynamodb:${action} StorageNotificationsTable`);
+const onAccounts = (...actions: string[]) => actions.map((action) => `dynamodb:${action} StorageAccountsTable`);
+const onTokens = (...actions: string[]) => actions.map((action) => `dynamodb:${action} StorageTokensTable`);
 const invokingSenders = notificationTypeIds.map(
   (type) => `lambda:InvokeFunction Delivery${senderName(type).replace('-', '')}Function`,
 );
@@ -83,6 +85,12 @@ describe('permissions of API functions', () => {
     ['test-new-notification', [TOKEN, 'dynamodb:UpdateItem StorageAccountsTable', ...invokingSenders]],
     ['list-notification-types', [TOKEN]],
     ['get-notification-type', [TOKEN]],
+    ['get-account', [TOKEN, ...onAccounts('GetItem', 'UpdateItem', 'BatchGetItem'), ...onNotifications('Query')]],
+    ['update-account', [TOKEN, ...onAccounts('GetItem', 'UpdateItem')]],
+    ['rotate-signing-secret', [TOKEN, ...onAccounts('GetItem', 'UpdateItem')]],
+    ['list-tokens', [TOKEN]],
+    ['create-token', [TOKEN, ...onTokens('PutItem', 'UpdateItem')]],
+    ['revoke-token', [TOKEN, ...onTokens('UpdateItem', 'BatchGetItem')]],
   ])('cover exactly what the function does: %s', (name, grants) => {
     expect(grantsOf(name)).toEqual(grants.toSorted());
   });

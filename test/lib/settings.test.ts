@@ -10,6 +10,7 @@ describe('settings', () => {
       apiRequestsPerSecond: 200,
       testRequestsPerSecond: 100,
       notificationsPerTenant: 1_000,
+      redeliveriesPerTenantPerDay: 10_000,
       smsPerTenantPerDay: 1_000,
       emailsPerTenantPerDay: 10_000,
       managedPerTenantPerDay: 100,
@@ -30,6 +31,7 @@ describe('settings', () => {
     const context = {
       emailFrom: 'alerts@example.org',
       testsPerTenantPerDay: '100000',
+      redeliveriesPerTenantPerDay: '0',
       tokenCacheSeconds: '0',
       retryDelayScale: '0.01',
       egressAllow: '127.0.0.0/8, ::1/128',
@@ -42,6 +44,7 @@ describe('settings', () => {
     expect(parseSettings(context)).toMatchObject({
       emailFrom: 'alerts@example.org',
       testsPerTenantPerDay: 100_000,
+      redeliveriesPerTenantPerDay: 0,
       tokenCacheSeconds: 0,
       retryDelayScale: 0.01,
       egressAllow: ['127.0.0.0/8', '::1/128'],
@@ -104,6 +107,8 @@ describe('an invalid setting', () => {
     ['testsPerTenantPerDay', null],
     ['testsPerTenantPerDay', true],
     ['testsPerTenantPerDay', 'Infinity'],
+    ['redeliveriesPerTenantPerDay', '-1'],
+    ['redeliveriesPerTenantPerDay', '0.5'],
     ['tokenCacheSeconds', '61'],
     ['apiRequestsPerSecond', '0'],
     ['testRequestsPerSecond', '0'],

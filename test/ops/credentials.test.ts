@@ -84,6 +84,36 @@ describe('token', () => {
     expect(repeated).toEqual({ code: 1, out: '', err: `Tenant t5 has no token ${id}.\n` });
   });
 
+  it('revokes the last admin token, and one by its ID in the API', async () => {
+    const { token } = await runJson(created, 'token create --tenant t8 --role admin --label admin');
+    const headers = { 'x-auth-token': token };
+    const other = await runJson(created, 'token create --tenant t8 --role observer --label other');
+    const response = await fetch(`${stack.base_url}/tokens`, { headers });
+    const { values } = z
+      .object({ values: z.array(z.object({ id: z.string(), label: z.string() })) })
+      .parse(await response.json());
+    expect(values.map(({ label }) => label)).toEqual(['admin', 'other']);
+    const [admin, observer] = values;
+    expect(await ops(`token revoke ${observer?.id} --tenant t8`)).toMatchObject({ code: 0 });
+    expect(await statusWith(other.token)).toBe(401);
+    expect(await ops(`token revoke ${admin?.id} --tenant t8`)).toMatchObject({ code: 0 });
+    expect((await ops('token list --tenant t8')).out).toBe('Tenant t8 has no tokens.\n');
+  });
+
+  it('revokes a token that was created with the API', async () => {
+    const { token } = await runJson(created, 'token create --tenant t9 --role admin --label admin');
+    const response = await fetch(`${stack.base_url}/tokens`, {
+      method: 'POST',
+      headers: { 'x-auth-token': token },
+      body: JSON.stringify({ label: 'by API', role: 'creator' }),
+    });
+    const issued = z.object({ token: z.string() }).parse(await response.json());
+    const found = (await runJson(listed, 'token list --tenant t9')).find(({ label }) => label === 'by API');
+    expect(found).toMatchObject({ role: 'creator', expired: false });
+    expect(await ops(`token revoke ${found?.id} --tenant t9`)).toMatchObject({ code: 0 });
+    expect(await statusWith(issued.token)).toBe(401);
+  });
+
   it('does not revoke another tenant’s token', async () => {
     const { id, token } = await runJson(created, 'token create --tenant t6 --role admin --label kept');
     expect(await ops(`token revoke ${id} --tenant t7`)).toMatchObject({ code: 1, out: '' });

@@ -1,11 +1,8 @@
 import { GetCommand } from '@aws-sdk/lib-dynamodb';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, describe, expect, it } from 'vitest';
-import {
-  ConcurrentChangeError,
-  createAccountRepository,
-  UnconfirmedChangeError,
-} from '../../shared/adapters/accounts/account-repository.ts';
+import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';
+import { ConcurrentChangeError, UnconfirmedChangeError } from '../../shared/adapters/dynamodb/versioned-item.ts';
 import { webhookHeaders } from '../../shared/pipeline/transports/webhook.ts';
 import { startDatabase } from '../support/dynamodb.ts';
 import { withInterruption, withLostResponse, withThrottling } from '../support/dynamodb-faults.ts';
@@ -134,6 +131,38 @@ describe('rotating a signing secret', () => {
       ConcurrentChangeError,
     );
     expect((await credentials()).secrets).toHaveLength(1);
+  });
+
+  it('can join a concurrent rotation, so that the previous secret keeps signing', async () => {
+    const { credentials, rotate } = setUp('fifteen');
+    const [old] = (await credentials()).secrets;
+    let winner = '';
+    const database = withInterruption(connect(), 'UpdateItemCommand', async () => {
+      winner = await rotate();
+    });
+    const joined = await createAccountRepository(database, 'accounts').rotateSecret('fifteen', { canJoin: true });
+    expect(joined).toBe(winner);
+    expect((await credentials()).secrets).toEqual([winner, old]);
+  });
+
+  it('is applied after concurrent changes of other attributes', async () => {
+    const { credentials } = setUp('thirteen');
+    const [old] = (await credentials()).secrets;
+    const change = () =>
+      createAccountRepository(client, 'accounts').setTechnicalContacts('thirteen', ['a@example.com']);
+    const database = withInterruption(connect(), 'UpdateItemCommand', change, (count) => count <= 3);
+    const secret = await createAccountRepository(database, 'accounts').rotateSecret('thirteen');
+    expect((await credentials()).secrets).toEqual([secret, old]);
+  });
+
+  it('is applied once if its response is lost and other attributes change before the SDK repeats it', async () => {
+    const { credentials } = setUp('fourteen');
+    const [old] = (await credentials()).secrets;
+    const database = withLostResponse(connect({ maxAttempts: 2 }), 'UpdateItemCommand', {
+      meanwhile: () => createAccountRepository(client, 'accounts').setTechnicalContacts('fourteen', ['a@example.com']),
+    });
+    const secret = await createAccountRepository(database, 'accounts').rotateSecret('fourteen');
+    expect((await credentials()).secrets).toEqual([secret, old]);
   });
 
   it('keeps the webhook token and the contacts', async () => {

@@ -1,3 +1,4 @@
+import * as z from 'zod';
 import type { AwsCall } from '../../bin/local/aws/aws-service.ts';
 import { type NotificationTypeId, notificationTypeIds } from '../../shared/contracts/notification-types.ts';
 import type { FaultyStack } from '../faults/support.ts';
@@ -53,6 +54,19 @@ const loseChunks = (world: FaultyStack, caller: string): void =>
     async () => ({ status: 200, body: '{"Responses":{},"UnprocessedKeys":{}}' }),
   );
 
+/** Calls every operation on the account and its tokens. */
+const exerciseAccount = async ({ newClient }: FaultyStack): Promise<void> => {
+  // The first call by an admin creates the webhook credentials.
+  const admin = await newClient();
+  await admin.get('/account');
+  await admin.put('/account', { technical_contacts: ['oncall@example.com'] });
+  await admin.post('/account/rotate-signing-secret');
+  const { body } = await admin.post('/tokens', { label: 'another', role: 'admin' });
+  await admin.get('/tokens');
+  // The other admin tokens are read only if an admin token is revoked.
+  await admin.delete(`/tokens/${z.object({ id: z.string() }).parse(body).id}`);
+};
+
 /**
  * Calls every API operation, with small and large notifications and with DynamoDB failures.
  *
@@ -93,5 +107,6 @@ export const exerciseApi = async (world: FaultyStack, client: Client, sinkUrl: s
   await client.get('/notification_types');
   await client.get('/notification_types/sms');
   await client.get('/nothing');
+  await exerciseAccount(world);
   return ids;
 };

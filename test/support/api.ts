@@ -58,13 +58,10 @@ export const connectApi = (stack: RunningStack) => {
   };
 
   /** Issues a token for a tenant. */
-  const tokenFor = (tenant: string, role: Role = 'admin'): Promise<string> =>
-    createTokenRepository(documents, table('Tokens')).issue({
-      tenant,
-      role,
-      label: 'test',
-      expiresInSeconds: 1_000_000_000,
-    });
+  const tokenFor = async (tenant: string, role: Role = 'admin'): Promise<string> => {
+    const grant = { tenant, role, label: 'test', expiresInSeconds: 1_000_000_000 };
+    return (await createTokenRepository(documents, table('Tokens')).issue(grant)).token;
+  };
 
   /** Calls the API. A string or bytes are sent unchanged, any other body as JSON. */
   const call = async (

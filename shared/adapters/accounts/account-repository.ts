@@ -1,10 +1,15 @@
-import { randomBytes, randomUUID } from 'node:crypto';
-import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb';
-import { type DynamoDBDocumentClient, GetCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
+import { randomBytes } from 'node:crypto';
+import { type DynamoDBDocumentClient, UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { lru } from 'tiny-lru';
 import * as z from 'zod/mini';
+import type { AccountChanges } from '../../contracts/account.ts';
 import type { Clock } from '../../domain/clock.ts';
-import { wasRepeated } from '../dynamodb/errors.ts';
+import {
+  ConcurrentChangeError,
+  createVersionedItem,
+  UnconfirmedChangeError,
+  versionAttributes,
+} from '../dynamodb/versioned-item.ts';
 
 /**
  * The token and signing secrets (`whsec_…`) of a tenant's webhooks. After a rotation, `secrets` also contains the
@@ -14,10 +19,7 @@ export type WebhookCredentials = { token: string; secrets: string[] };
 
 /** The item of an account. */
 const storedAccount = z.object({
-  /** Increases with every change, so that a late duplicate of a write fails its condition. */
-  version: z.optional(z.number()),
-  /** Identifies the last change by an operator. */
-  write_id: z.optional(z.string()),
+  ...versionAttributes,
   /** Sent with every webhook request. */
   webhook_token: z.optional(z.string()),
   /** The current signing secret, `whsec_…`. */
@@ -36,28 +38,13 @@ const CREDENTIALS_CACHE_MS = 60_000;
 /** How long a replaced secret keeps signing, so that receivers can switch to the new one. */
 const RETIREMENT_MS = 86_400_000;
 
-/** The account was changed between the read and the write, or before the SDK repeated the write. */
-export class ConcurrentChangeError extends Error {
-  override name = 'ConcurrentChangeError';
-
-  constructor() {
-    super('The account was changed at the same time. Check it before you try again.');
-  }
-}
-
-/** The response to a change was lost, and the account could not be read to confirm it. */
-export class UnconfirmedChangeError extends Error {
-  override name = 'UnconfirmedChangeError';
-
-  constructor(cause: unknown) {
-    super('It is unknown whether the account was changed.', { cause });
-  }
-}
+/** The maximum number of attempts to replace a signing secret while other attributes of the account change. */
+const MAX_ROTATION_ATTEMPTS = 10;
 
 const newSecret = (): string => `whsec_${randomBytes(32).toString('base64')}`;
 
 /**
- * Account details for operators. `retired` is the replaced secret, which also signs until `untilMs`, ms since the
+ * Account details for operators and admins. `retired` is the replaced secret, which also signs until `untilMs`, ms since the
  * epoch.
  */
 export type AccountDescription = {
@@ -71,64 +58,15 @@ export type AccountDescription = {
 export const createAccountRepository = (client: DynamoDBDocumentClient, table: string, clock: Clock = Date.now) => {
   const credentialsCache = lru<{ credentials: Promise<WebhookCredentials>; untilMs: number }>(1_000);
 
-  const read = async (tenant: string): Promise<z.infer<typeof storedAccount>> => {
-    const { Item } = await client.send(
-      new GetCommand({ TableName: table, Key: accountKey(tenant), ConsistentRead: true }),
-    );
-    return storedAccount.parse(Item ?? {});
-  };
+  const { read, change } = createVersionedItem(client, table, {
+    schema: storedAccount,
+    keyOf: accountKey,
+    what: 'account',
+  });
 
   /** Returns the replaced secret if it still signs. */
   const stillSigning = ({ retired_secrets: retired = [] }: z.infer<typeof storedAccount>) =>
     retired.filter(({ until_ms }) => until_ms > clock()).slice(0, 1);
-
-  /**
-   * Returns whether a write is the account's last change.
-   *
-   * @throws UnconfirmedChangeError if the account cannot be read
-   */
-  const isLastWrite = async (tenant: string, writeId: string): Promise<boolean> => {
-    const { write_id: last } = await read(tenant).catch((error: unknown) => {
-      throw new UnconfirmedChangeError(error);
-    });
-    return last === writeId;
-  };
-
-  /**
-   * Changes attributes of an account if it still has the version that was read. A failed write may have been applied,
-   * since only its response may be lost, so the account is read again to check.
-   *
-   * @throws ConcurrentChangeError if the account has changed since it was read
-   * @throws UnconfirmedChangeError if it is unknown whether the change was applied
-   * @throws the SDK's error if the change was not applied
-   */
-  const change = async (
-    tenant: string,
-    { version }: z.infer<typeof storedAccount>,
-    attributes: Record<string, unknown>,
-  ): Promise<void> => {
-    const writeId = randomUUID();
-    const changes = Object.entries({ ...attributes, version: (version ?? 0) + 1, write_id: writeId });
-    try {
-      await client.send(
-        new UpdateCommand({
-          TableName: table,
-          Key: accountKey(tenant),
-          UpdateExpression: `SET ${changes.map(([name]) => `#${name} = :${name}`).join(', ')}`,
-          ConditionExpression: version === undefined ? 'attribute_not_exists(#version)' : '#version = :read',
-          ExpressionAttributeNames: Object.fromEntries(changes.map(([name]) => [`#${name}`, name])),
-          ExpressionAttributeValues: {
-            ...Object.fromEntries(changes.map(([name, value]) => [`:${name}`, value])),
-            ...(version !== undefined && { ':read': version }),
-          },
-        }),
-      );
-    } catch (error) {
-      const isConditionFailed = error instanceof ConditionalCheckFailedException;
-      const isApplied = !(isConditionFailed && !wasRepeated(error)) && (await isLastWrite(tenant, writeId));
-      if (!isApplied) throw isConditionFailed ? new ConcurrentChangeError() : error;
-    }
-  };
 
   /** Stores new credentials unless the account has some: the first writer wins. @returns the stored account */
   const createCredentials = async (tenant: string): Promise<z.infer<typeof storedAccount>> => {
@@ -150,13 +88,25 @@ export const createAccountRepository = (client: DynamoDBDocumentClient, table: s
     return storedAccount.parse(Attributes);
   };
 
-  const readCredentials = async (tenant: string): Promise<WebhookCredentials> => {
+  /** Returns the account with webhook credentials, which are created if they are missing. */
+  const readWithCredentials = async (tenant: string): Promise<z.infer<typeof storedAccount>> => {
     const found = await read(tenant);
-    const stored = found.webhook_token && found.webhook_secrets ? found : await createCredentials(tenant);
+    return found.webhook_token && found.webhook_secrets ? found : createCredentials(tenant);
+  };
+
+  const readCredentials = async (tenant: string): Promise<WebhookCredentials> => {
+    const stored = await readWithCredentials(tenant);
     const { webhook_token: token, webhook_secrets: secrets } = stored;
     if (!token || !secrets) throw new Error('The account has no webhook credentials after their creation.');
     return { token, secrets: [...secrets, ...stillSigning(stored).map(({ secret }) => secret)] };
   };
+
+  const describe = (stored: z.infer<typeof storedAccount>): AccountDescription => ({
+    contacts: stored.technical_contacts ?? [],
+    token: stored.webhook_token,
+    secrets: stored.webhook_secrets ?? [],
+    retired: stillSigning(stored).map(({ secret, until_ms: untilMs }) => ({ secret, untilMs })),
+  });
 
   return {
     /** Returns the tenant's webhook token and signing secrets, created on first use and cached for a minute. */
@@ -184,37 +134,53 @@ export const createAccountRepository = (client: DynamoDBDocumentClient, table: s
     },
 
     /** Returns the stored account. Does not create missing credentials. */
-    async describe(tenant: string): Promise<AccountDescription> {
-      const stored = await read(tenant);
-      return {
-        contacts: stored.technical_contacts ?? [],
-        token: stored.webhook_token,
-        secrets: stored.webhook_secrets ?? [],
-        retired: stillSigning(stored).map(({ secret, until_ms: untilMs }) => ({ secret, untilMs })),
-      };
-    },
+    describe: async (tenant: string): Promise<AccountDescription> => describe(await read(tenant)),
 
-    /** Replaces the tenant's webhook token. @throws ConcurrentChangeError, UnconfirmedChangeError */
-    async setWebhookToken(tenant: string, token: string): Promise<void> {
-      await change(tenant, await read(tenant), { webhook_token: token });
+    /** Returns the stored account. Creates missing credentials: the first writer wins. */
+    describeWithCredentials: async (tenant: string): Promise<AccountDescription> =>
+      describe(await readWithCredentials(tenant)),
+
+    /**
+     * Changes the given attributes in one write. Senders use a new token within a minute, when their cache expires.
+     *
+     * @throws ConcurrentChangeError, UnconfirmedChangeError
+     */
+    async update(tenant: string, changes: AccountChanges): Promise<void> {
+      await change(tenant, await read(tenant), changes);
     },
 
     /**
      * Replaces the account's signing secret. The replaced secret also signs for 24 hours; an earlier one stops signing.
-     * Senders use the new secret within a minute, when their cache expires.
+     * Senders use the new secret within a minute, when their cache expires. Retried if other attributes change at the
+     * same time, but never if the secret does, since a second rotation would stop the first secret from signing.
      *
+     * @param options.canJoin returns the new secret of a concurrent rotation instead of failing
      * @returns the new secret
      * @throws ConcurrentChangeError, UnconfirmedChangeError
      */
-    async rotateSecret(tenant: string): Promise<string> {
-      const stored = await read(tenant);
-      const [current] = stored.webhook_secrets ?? [];
+    async rotateSecret(tenant: string, { canJoin = false }: { canJoin?: boolean } = {}): Promise<string> {
       const secret = newSecret();
-      await change(tenant, stored, {
-        webhook_secrets: [secret],
-        retired_secrets: current === undefined ? [] : [{ secret: current, until_ms: clock() + RETIREMENT_MS }],
-      });
-      return secret;
+      let stored = await read(tenant);
+      const [current] = stored.webhook_secrets ?? [];
+      for (let attempt = 1; ; attempt++) {
+        try {
+          await change(tenant, stored, {
+            webhook_secrets: [secret],
+            retired_secrets: current === undefined ? [] : [{ secret: current, until_ms: clock() + RETIREMENT_MS }],
+          });
+          return secret;
+        } catch (error) {
+          if (!(error instanceof ConcurrentChangeError)) throw error;
+          stored = await read(tenant).catch((cause: unknown) => {
+            throw new UnconfirmedChangeError('account', cause);
+          });
+          const [newest] = stored.webhook_secrets ?? [];
+          // The write was applied and its response lost, and then the account changed again.
+          if (newest === secret) return secret;
+          if (canJoin && newest !== undefined && newest !== current) return newest;
+          if (newest !== current || attempt === MAX_ROTATION_ATTEMPTS) throw error;
+        }
+      }
     },
   };
 };

@@ -1,13 +1,22 @@
 import { randomBytes } from 'node:crypto';
 import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb';
 import { type DynamoDBDocumentClient, UpdateCommand } from '@aws-sdk/lib-dynamodb';
+import * as z from 'zod/mini';
 import type { Clock } from '../../domain/clock.ts';
+import { batchGet } from '../dynamodb/batches.ts';
 import { wasRepeated } from '../dynamodb/errors.ts';
 
 /** What a counter counts. The item of a tenant and UTC day has `used`, `ttl` and the last writes, `w0` to `w31`. */
-export type DailyCounter = 'tests' | 'sms' | 'email' | 'managed' | 'email_notices' | 'managed_notices';
+export type DailyCounter = 'tests' | 'sms' | 'email' | 'managed' | 'email_notices' | 'managed_notices' | 'redeliveries';
 
-const counterKey = (counter: DailyCounter, tenant: string, day: string) => ({ pk: `${counter}#${day}#${tenant}` });
+const storedCounter = z.object({ pk: z.string(), used: z._default(z.number(), 0) });
+
+const DAY_MS = 86_400_000;
+
+/** Returns the primary key of a counter on the UTC day of a time in ms since the epoch. */
+const counterKey = (counter: DailyCounter, tenant: string, timeMs: number) => ({
+  pk: `${counter}#${new Date(timeMs).toISOString().slice(0, 10)}#${tenant}`,
+});
 
 /**
  * Slots in which a counter stores the IDs of its last writes, each in a random slot. A repeated write finds its own ID
@@ -30,7 +39,6 @@ export const createDailyCounters = (
   async count(counter: DailyCounter, tenant: string, amount: number, limit: number): Promise<boolean> {
     if (amount > limit) return false;
     const nowMs = clock();
-    const day = new Date(nowMs).toISOString().slice(0, 10);
     const slot = `w${Math.floor(random() * WRITE_SLOTS)}`;
     const writeId = randomBytes(6).toString('base64url');
     const ttl = Math.floor(nowMs / 1000) + 2 * 86_400;
@@ -38,7 +46,7 @@ export const createDailyCounters = (
       client.send(
         new UpdateCommand({
           TableName: table,
-          Key: counterKey(counter, tenant, day),
+          Key: counterKey(counter, tenant, nowMs),
           UpdateExpression: expression,
           ConditionExpression: condition,
           ExpressionAttributeNames: { '#slot': slot, '#ttl': 'ttl' },
@@ -69,6 +77,26 @@ export const createDailyCounters = (
       if (!(error instanceof ConditionalCheckFailedException)) throw error;
       return wasRepeated(error) && (await wasApplied());
     }
+  },
+
+  /**
+   * Returns how much of each of the tenant's counters is used on the current UTC day, and the end of that day in ms
+   * since the epoch.
+   *
+   * @throws ServiceError serviceUnavailable if a counter cannot be read
+   */
+  async used<Counter extends DailyCounter>(
+    counters: readonly Counter[],
+    tenant: string,
+  ): Promise<{ used: (counter: Counter) => number; dayEndsAtMs: number }> {
+    const nowMs = clock();
+    const keys = counters.map((counter) => counterKey(counter, tenant, nowMs));
+    const items = (await batchGet(client, table, keys)).map((item) => storedCounter.parse(item));
+    const amounts = new Map(items.map(({ pk, used }) => [pk, used]));
+    return {
+      used: (counter) => amounts.get(counterKey(counter, tenant, nowMs).pk) ?? 0,
+      dayEndsAtMs: (Math.floor(nowMs / DAY_MS) + 1) * DAY_MS,
+    };
   },
 });
 

@@ -1,18 +1,12 @@
 import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb';
-import {
-  type DynamoDBDocumentClient,
-  GetCommand,
-  paginateQuery,
-  UpdateCommand,
-  type UpdateCommandInput,
-} from '@aws-sdk/lib-dynamodb';
+import { type DynamoDBDocumentClient, GetCommand, UpdateCommand, type UpdateCommandInput } from '@aws-sdk/lib-dynamodb';
 import { ulid } from 'ulid';
 import type * as z from 'zod/mini';
 import type { Clock } from '../../domain/clock.ts';
 import { ServiceError, unavailable } from '../../domain/errors.ts';
 import { errorTrace, logger } from '../logger.ts';
+import { countNotifications } from './notification-count.ts';
 import { counterKey, storedCounter } from './notification-counter.ts';
-import { targetPartition } from './notification-items.ts';
 
 /** The maximum number of attempts at a reservation while other requests correct the counter. */
 const MAX_ATTEMPTS = 5;
@@ -60,28 +54,6 @@ export const createNotificationQuota = (
       new GetCommand({ TableName: table, Key: counterKey(tenant), ConsistentRead: true }),
     );
     return storedCounter.parse(Item);
-  };
-
-  /** Counts the tenant's notifications, strongly consistent, up to the limit. */
-  const countNotifications = async (tenant: string): Promise<number> => {
-    let counted = 0;
-    const pages = paginateQuery(
-      { client },
-      {
-        TableName: table,
-        Select: 'COUNT',
-        KeyConditionExpression: 'pk = :pk',
-        // Excludes tombstones.
-        FilterExpression: 'attribute_exists(version)',
-        ExpressionAttributeValues: { ':pk': targetPartition(tenant) },
-        ConsistentRead: true,
-      },
-    );
-    for await (const { Count = 0 } of pages) {
-      counted += Count;
-      if (counted >= limit) break;
-    }
-    return counted;
   };
 
   /** Sets the counter if it has not changed since it was read. */
@@ -136,7 +108,7 @@ export const createNotificationQuota = (
         const counter = await readCounter(tenant);
         if (isKnownFull(counter)) throw quotaExceeded();
         const countedAtMs = clock();
-        const stored = await countNotifications(tenant);
+        const stored = await countNotifications(client, table, tenant, { isConsistent: true, upTo: limit });
         if (stored >= limit) {
           await recordFull(tenant, counter, countedAtMs);
           throw quotaExceeded();

@@ -1,8 +1,6 @@
 import { afterAll, describe, expect, it } from 'vitest';
-import {
-  ConcurrentChangeError,
-  createAccountRepository,
-} from '../../../shared/adapters/accounts/account-repository.ts';
+import { createAccountRepository } from '../../../shared/adapters/accounts/account-repository.ts';
+import { ConcurrentChangeError } from '../../../shared/adapters/dynamodb/versioned-item.ts';
 import { startDatabase } from '../../support/dynamodb.ts';
 import { countRequests, withLostResponse } from '../../support/dynamodb-faults.ts';
 
@@ -94,7 +92,7 @@ describe('a change to an account', () => {
   it('succeeds if the response is lost and the SDK repeats the write', async () => {
     const tenant = newTenant();
     await repeating().setTechnicalContacts(tenant, ['a@example.com']);
-    await repeating().setWebhookToken(tenant, 'token-of-operator');
+    await repeating().update(tenant, { webhook_token: 'token-of-operator' });
     expect(await setUp().accounts.describe(tenant)).toMatchObject({
       contacts: ['a@example.com'],
       token: 'token-of-operator',
@@ -109,8 +107,8 @@ describe('a change to an account', () => {
     const older = repeating(() => accounts.setTechnicalContacts(tenant, ['first@example.com']));
     await expect(older.setTechnicalContacts(tenant, ['older@example.com'])).rejects.toThrow(ConcurrentChangeError);
     expect(await accounts.technicalContacts(tenant)).toEqual(['first@example.com']);
-    const olderToken = repeating(() => accounts.setWebhookToken(tenant, 'newer-token'));
-    await expect(olderToken.setWebhookToken(tenant, 'older-token')).rejects.toThrow(ConcurrentChangeError);
+    const olderToken = repeating(() => accounts.update(tenant, { webhook_token: 'newer-token' }));
+    await expect(olderToken.update(tenant, { webhook_token: 'older-token' })).rejects.toThrow(ConcurrentChangeError);
     expect(await accounts.describe(tenant)).toMatchObject({ token: 'newer-token' });
   });
 

@@ -2,7 +2,7 @@ import { GetCommand } from '@aws-sdk/lib-dynamodb';
 import { afterAll, describe, expect, it } from 'vitest';
 import { createDailyCounters } from '../../../shared/adapters/accounts/daily-counter.ts';
 import { startDatabase } from '../../support/dynamodb.ts';
-import { withLostResponse, withThrottling } from '../../support/dynamodb-faults.ts';
+import { withLostResponse, withPartialBatches, withThrottling } from '../../support/dynamodb-faults.ts';
 
 const { client, connect, stop } = await startDatabase();
 afterAll(stop);
@@ -104,6 +104,27 @@ describe('a daily counter', () => {
       new GetCommand({ TableName: 'accounts', Key: { pk: `tests#2026-01-01#${tenant}` } }),
     );
     expect(Item?.ttl).toBeGreaterThan(Date.UTC(2026, 0, 2) / 1_000);
+  });
+
+  it('can be read together with others, which are 0 if nothing was counted', async () => {
+    const { counters, advance } = setUp();
+    const tenant = newTenant();
+    await counters.count('redeliveries', tenant, 3, 5);
+    await counters.count('tests', newTenant(), 1, 5);
+    const { used, dayEndsAtMs } = await counters.used(['tests', 'redeliveries'], tenant);
+    expect([used('tests'), used('redeliveries'), dayEndsAtMs]).toEqual([0, 3, Date.UTC(2026, 0, 2)]);
+    advance(1);
+    const next = await counters.used(['redeliveries'], tenant);
+    expect([next.used('redeliveries'), next.dayEndsAtMs]).toEqual([0, Date.UTC(2026, 0, 3)]);
+  });
+
+  it('is read completely if DynamoDB leaves keys unprocessed at first', async () => {
+    const { counters } = setUp(withPartialBatches(connect(), 1));
+    const tenant = newTenant();
+    await counters.count('tests', tenant, 1, 5);
+    await counters.count('sms', tenant, 2, 5);
+    const { used } = await counters.used(['tests', 'sms'], tenant);
+    expect([used('tests'), used('sms')]).toEqual([1, 2]);
   });
 
   it('fails if the write is throttled, instead of allowing or denying', async () => {

@@ -4,6 +4,7 @@ import { newToken } from '../../../shared/domain/token.ts';
 import { type FunctionName, senderName } from '../../../shared/environment.ts';
 import { apiRequest } from '../../support/api-request.ts';
 import { alarmEvent, deliveryMessage } from '../../support/events.ts';
+import { LISTED_TOKEN_ID } from '../support/listed-token.ts';
 
 /** Returns the ID of a notification in the AWS stub: its last digit is the index of its type. */
 const notificationOf = (typeIndex: number): string => `nt01M7W36KGQDJ8S2D76FCWK3Z0${typeIndex}`;
@@ -24,8 +25,14 @@ const batch = (body: string) => ({
 const request = (destination: string, token: string | undefined) =>
   apiRequest({
     headers: token === undefined ? {} : { 'x-auth-token': token },
-    pathParameters: { notificationId: webhookId, notificationTypeId: 'webhook' },
-    body: JSON.stringify({ label: 'Bench', type: 'webhook', details: { url: destination } }),
+    pathParameters: { notificationId: webhookId, notificationTypeId: 'webhook', tokenId: LISTED_TOKEN_ID },
+    body: JSON.stringify({
+      label: 'Bench',
+      type: 'webhook',
+      details: { url: destination },
+      technical_contacts: ['a@example.com'],
+      role: 'observer',
+    }),
   });
 
 const bounce = () => {

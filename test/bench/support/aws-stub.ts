@@ -5,6 +5,7 @@ import { notificationTypeIds } from '../../../shared/contracts/notification-type
 import { validDetails } from '../../support/notifications.ts';
 import { meter } from '../cost/meter.ts';
 import { childOptions, serveAsChild } from './child.ts';
+import { LISTED_TOKEN_ID } from './listed-token.ts';
 
 /*
  * AWS for benchmarks, in its own process. It responds to every call with success, counts the calls by action and meters
@@ -65,6 +66,23 @@ const account: Item = {
 
 const token = (): Item => ({ tenant: text('bench'), role: text('admin'), ttl: { N: String(inAnHour()) } });
 
+const tokenList = (): Item => ({
+  tokens: {
+    L: [
+      {
+        M: {
+          hash: text('0'.repeat(64)),
+          id: text(LISTED_TOKEN_ID),
+          role: text('creator'),
+          label: text('Bench'),
+          created_at_ms: { N: '1' },
+          expires_at_ms: { N: String(inAnHour() * 1_000) },
+        },
+      },
+    ],
+  },
+});
+
 const getInput = z.object({ TableName: z.string(), Key: keySchema });
 const batchGetInput = z.object({ RequestItems: z.record(z.string(), z.object({ Keys: z.array(keySchema) })) });
 const updateInput = z.object({
@@ -89,7 +107,7 @@ const updatedItem = (input: unknown): Item => {
 };
 
 const itemOf = (table: string, key: Key): Item | undefined => {
-  if (table.includes('Tokens')) return token();
+  if (table.includes('Tokens')) return key.pk?.S.startsWith('tenant#') ? tokenList() : token();
   if (table.includes('Accounts')) return account;
   return table.includes('Notifications') ? target(key) : undefined;
 };
@@ -107,7 +125,11 @@ const responses: Record<string, (input: unknown) => object> = {
   },
   BatchGetItem: (input) => ({
     Responses: Object.fromEntries(
-      Object.entries(batchGetInput.parse(input).RequestItems).map(([table, { Keys }]) => [table, Keys.map(target)]),
+      Object.entries(batchGetInput.parse(input).RequestItems).map(([table, { Keys }]) => [
+        table,
+        // No counter of the table Accounts has an item yet.
+        table.includes('Notifications') ? Keys.map(target) : [],
+      ]),
     ),
     UnprocessedKeys: {},
   }),

@@ -1,0 +1,28 @@
+import { createDocumentClient } from '../shared/adapters/aws-client.ts';
+import { createTokenRepository } from '../shared/adapters/tokens/token-repository.ts';
+import { tokenAuthentication } from '../shared/api/authentication.ts';
+import { endpoint } from '../shared/api/endpoint.ts';
+import { jsonBody, valid } from '../shared/api/request.ts';
+import { created } from '../shared/api/response.ts';
+import { DAY_SECONDS, parseNewToken } from '../shared/contracts/token.ts';
+import { environments } from '../shared/environment.ts';
+
+const environment = environments['create-token'].parse(process.env);
+const client = createDocumentClient();
+const tokens = createTokenRepository(client, environment.TOKENS_TABLE);
+
+/** POST /tokens: 201 with the new token, which is shown only once; 403 if the tenant has reached the limit. */
+export const handler = endpoint(
+  'create-token',
+  tokenAuthentication(client, environment),
+  (request) => valid(parseNewToken(jsonBody(request))),
+  async ({ label, role, days }, { tenant }) => {
+    const { id, token, expiresAtMs } = await tokens.issue({
+      tenant,
+      role,
+      label,
+      expiresInSeconds: days * DAY_SECONDS,
+    });
+    return created({ id, token, role, label, expires_at: expiresAtMs });
+  },
+);

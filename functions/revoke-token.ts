@@ -1,0 +1,23 @@
+import { createDocumentClient } from '../shared/adapters/aws-client.ts';
+import { createTokenRepository } from '../shared/adapters/tokens/token-repository.ts';
+import { tokenAuthentication } from '../shared/api/authentication.ts';
+import { endpoint } from '../shared/api/endpoint.ts';
+import { pathParameter } from '../shared/api/request.ts';
+import { noContent } from '../shared/api/response.ts';
+import { createTokenRevocation } from '../shared/api/token-revocation.ts';
+import { environments } from '../shared/environment.ts';
+
+const environment = environments['revoke-token'].parse(process.env);
+const client = createDocumentClient();
+const revoke = createTokenRevocation(createTokenRepository(client, environment.TOKENS_TABLE));
+
+/** DELETE /tokens/{tokenId}: 204; 403 for the last unexpired token of role admin. */
+export const handler = endpoint(
+  'revoke-token',
+  tokenAuthentication(client, environment),
+  (request) => pathParameter(request, 'tokenId'),
+  async (id, { tenant }) => {
+    await revoke(tenant, id);
+    return noContent;
+  },
+);

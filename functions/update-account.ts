@@ -1,0 +1,24 @@
+import { createAccountRepository } from '../shared/adapters/accounts/account-repository.ts';
+import { createDocumentClient } from '../shared/adapters/aws-client.ts';
+import { createAccountUpdate } from '../shared/api/account-update.ts';
+import { tokenAuthentication } from '../shared/api/authentication.ts';
+import { endpoint } from '../shared/api/endpoint.ts';
+import { jsonBody, valid } from '../shared/api/request.ts';
+import { noContent } from '../shared/api/response.ts';
+import { parseAccountChanges } from '../shared/contracts/account.ts';
+import { environments } from '../shared/environment.ts';
+
+const environment = environments['update-account'].parse(process.env);
+const client = createDocumentClient();
+const update = createAccountUpdate(createAccountRepository(client, environment.ACCOUNTS_TABLE));
+
+/** PUT /account: 204. */
+export const handler = endpoint(
+  'update-account',
+  tokenAuthentication(client, environment),
+  (request) => valid(parseAccountChanges(jsonBody(request))),
+  async (changes, { tenant }) => {
+    await update(tenant, changes);
+    return noContent;
+  },
+);

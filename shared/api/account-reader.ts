@@ -1,0 +1,88 @@
+import type { AccountDescription, AccountRepository } from '../adapters/accounts/account-repository.ts';
+import type { DailyCounters } from '../adapters/accounts/daily-counter.ts';
+import type { TokenRepository } from '../adapters/tokens/token-repository.ts';
+import type { AccountLimits, AccountRecord } from '../contracts/account.ts';
+import { MAX_TOKENS } from '../contracts/token.ts';
+import { type Caller, isPermitted } from '../domain/authorization.ts';
+import type { Clock } from '../domain/clock.ts';
+import { unexpiredTokens } from './token-records.ts';
+
+type Dependencies = {
+  accounts: Pick<AccountRepository, 'describe' | 'describeWithCredentials'>;
+  counters: Pick<DailyCounters, 'used'>;
+  tokens: Pick<TokenRepository, 'list'>;
+  /** Returns the number of stored notifications of a tenant. */
+  countNotifications: (tenant: string) => Promise<number>;
+};
+
+/** The limits of an account as environment variables. */
+type LimitVariables = {
+  NOTIFICATIONS_PER_TENANT: number;
+  TESTS_PER_TENANT_PER_DAY: number;
+  REDELIVERIES_PER_TENANT_PER_DAY: number;
+  EMAILS_PER_TENANT_PER_DAY: number;
+  SMS_PER_TENANT_PER_DAY: number;
+  MANAGED_PER_TENANT_PER_DAY: number;
+};
+
+const dailyCounters = ['tests', 'redeliveries', 'email', 'sms', 'managed'] as const;
+
+const limitsOf = (variables: LimitVariables): AccountLimits => ({
+  notifications: variables.NOTIFICATIONS_PER_TENANT,
+  tests_per_day: variables.TESTS_PER_TENANT_PER_DAY,
+  redeliveries_per_day: variables.REDELIVERIES_PER_TENANT_PER_DAY,
+  emails_per_day: variables.EMAILS_PER_TENANT_PER_DAY,
+  sms_per_day: variables.SMS_PER_TENANT_PER_DAY,
+  managed_per_day: variables.MANAGED_PER_TENANT_PER_DAY,
+  tokens: MAX_TOKENS,
+});
+
+const credentialsOf = ({ token, secrets, retired }: AccountDescription) => ({
+  webhook_token: token,
+  webhook_signing_secrets: [...secrets, ...retired.map(({ secret }) => secret)],
+});
+
+/**
+ * Creates a function that reads the caller's account with its limits and their usage. Only for admins, the account
+ * contains the webhook credentials, which are created if they are missing (DECISIONS.md#account-endpoint).
+ */
+export const createAccountReader = (
+  { accounts, counters, tokens, countNotifications }: Dependencies,
+  variables: LimitVariables,
+  clock: Clock = Date.now,
+) => {
+  const limits = limitsOf(variables);
+
+  const readUsage = async (tenant: string): Promise<AccountRecord['usage']> => {
+    const [notifications, { used, dayEndsAtMs }, listedTokens] = await Promise.all([
+      countNotifications(tenant),
+      counters.used(dailyCounters, tenant),
+      tokens.list(tenant),
+    ]);
+    return {
+      notifications,
+      tests_per_day: used('tests'),
+      redeliveries_per_day: used('redeliveries'),
+      emails_per_day: used('email'),
+      sms_per_day: used('sms'),
+      managed_per_day: used('managed'),
+      tokens: unexpiredTokens(listedTokens, clock()).length,
+      day_ends_at: dayEndsAtMs,
+    };
+  };
+
+  return async ({ tenant, role }: Caller): Promise<AccountRecord> => {
+    const isAdmin = isPermitted(role, 'administer');
+    const [account, usage] = await Promise.all([
+      isAdmin ? accounts.describeWithCredentials(tenant) : accounts.describe(tenant),
+      readUsage(tenant),
+    ]);
+    return {
+      id: tenant,
+      technical_contacts: [...new Set(account.contacts)],
+      ...(isAdmin && credentialsOf(account)),
+      limits,
+      usage,
+    };
+  };
+};

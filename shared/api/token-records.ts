@@ -1,0 +1,31 @@
+import type { TokenDescription } from '../adapters/tokens/token-repository.ts';
+import type { Page, Slice } from '../contracts/collection.ts';
+import type { TokenRecord } from '../contracts/token.ts';
+import { takePage } from './paging.ts';
+
+/** Returns the tokens that have not expired at a time in ms since the epoch. */
+export const unexpiredTokens = (tokens: readonly TokenDescription[], nowMs: number): TokenDescription[] =>
+  tokens.filter(({ expiresAtMs }) => expiresAtMs > nowMs);
+
+const tokenRecord = ({ id, label, role, createdAtMs, expiresAtMs }: TokenDescription): TokenRecord => ({
+  id,
+  label,
+  role,
+  created_at: createdAtMs,
+  expires_at: expiresAtMs,
+});
+
+/**
+ * Returns a page of the unexpired tokens, oldest first. IDs sort by creation, so a page starts at the right token even
+ * if the token of the marker was revoked (DECISIONS.md#token-list).
+ *
+ * @param tokens ordered by ID
+ */
+export const tokenPage = (
+  tokens: readonly TokenDescription[],
+  { marker, limit }: Page,
+  nowMs: number,
+): Promise<Slice<TokenRecord>> => {
+  const records = unexpiredTokens(tokens, nowMs).map(tokenRecord);
+  return takePage(marker === null ? records : records.filter(({ id }) => id >= marker), limit);
+};

@@ -1,0 +1,68 @@
+import * as z from 'zod/mini';
+import { notificationTypes } from './notification-types.ts';
+import { withoutNulls } from './text.ts';
+
+/** Maximum number of technical contacts of an account (API.md#limits). */
+export const MAX_TECHNICAL_CONTACTS = 50;
+
+/** The rule of a webhook token as it follows the field name in an error message. */
+const WEBHOOK_TOKEN_RULE = 'must be 10 to 64 printable ASCII characters without spaces';
+
+/** The format of a webhook token. */
+export const WEBHOOK_TOKEN = /^[\x21-\x7e]{10,64}$/;
+
+const { allows: isEmailAddress, rule: EMAIL_ADDRESS_RULE } = notificationTypes.email.fields.address;
+
+const CONTACTS_RULE = `must be a list of 0 to ${MAX_TECHNICAL_CONTACTS} email addresses`;
+
+/** Checked before the addresses, so that an error response stays smaller than its request. */
+const contactList = z.array(z.unknown(), CONTACTS_RULE).check(z.maxLength(MAX_TECHNICAL_CONTACTS, CONTACTS_RULE));
+
+const emailAddress = z.string(EMAIL_ADDRESS_RULE).check(z.refine(isEmailAddress, EMAIL_ADDRESS_RULE));
+
+/** Removes duplicates and keeps the order. */
+const technicalContacts = z.pipe(
+  z.pipe(contactList, z.array(emailAddress)),
+  z.transform((addresses: string[]) => [...new Set(addresses)]),
+);
+
+const changes = z.object(
+  {
+    technical_contacts: z.optional(technicalContacts),
+    webhook_token: z.optional(z.string(WEBHOOK_TOKEN_RULE).check(z.regex(WEBHOOK_TOKEN, WEBHOOK_TOKEN_RULE))),
+  },
+  'must be a JSON object',
+);
+
+/** The attributes of an account that an update changes. The others keep their values. */
+export type AccountChanges = z.infer<typeof changes>;
+
+/**
+ * Parses the body of an update of the account. The error lists every invalid field, without its value: a token is
+ * confidential.
+ */
+export const parseAccountChanges = (body: unknown) => changes.safeParse(withoutNulls(body));
+
+/** A number for each limit of an account: the limit itself, or how much of it is used. */
+export type AccountLimits = {
+  notifications: number;
+  tests_per_day: number;
+  redeliveries_per_day: number;
+  emails_per_day: number;
+  sms_per_day: number;
+  managed_per_day: number;
+  tokens: number;
+};
+
+/** An account in responses (API.md#account). */
+export type AccountRecord = {
+  id: string;
+  technical_contacts: string[];
+  /** For admins only. */
+  webhook_token?: string | undefined;
+  /** For admins only: the current secret first, then the replaced one while it signs. */
+  webhook_signing_secrets?: string[] | undefined;
+  limits: AccountLimits;
+  /** `day_ends_at` is the next UTC midnight, ms since the epoch. */
+  usage: AccountLimits & { day_ends_at: number };
+};

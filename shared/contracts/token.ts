@@ -1,0 +1,44 @@
+import * as z from 'zod/mini';
+import { MAX_LABEL_LENGTH } from './notification.ts';
+import { text, withoutNulls } from './text.ts';
+
+/** The roles of tokens (DECISIONS.md#tokens-and-roles). */
+export const roles = ['admin', 'creator', 'observer'] as const;
+
+/** The role of a token. */
+export type Role = (typeof roles)[number];
+
+/** Maximum number of unexpired tokens of an account (API.md#limits). */
+export const MAX_TOKENS = 100;
+
+/** Maximum lifetime of a token, in days. */
+export const MAX_TOKEN_DAYS = 3_650;
+
+/** Default lifetime of a token, in days. */
+export const DEFAULT_TOKEN_DAYS = 365;
+
+/** The seconds of a day of a token's lifetime. */
+export const DAY_SECONDS = 86_400;
+
+const isRole = (value: unknown): value is Role => roles.some((role) => role === value);
+
+const role = z.custom<Role>(isRole, {
+  error: (issue) => (issue.input === undefined ? 'is required' : `must be one of ${roles.join(', ')}`),
+});
+
+const DAYS_RULE = `must be a whole number from 1 to ${MAX_TOKEN_DAYS}`;
+
+const days = z._default(
+  z
+    .number(DAYS_RULE)
+    .check(z.refine((value) => Number.isInteger(value) && value >= 1 && value <= MAX_TOKEN_DAYS, DAYS_RULE)),
+  DEFAULT_TOKEN_DAYS,
+);
+
+const newToken = z.object({ label: text(1, MAX_LABEL_LENGTH), role, days }, 'must be a JSON object');
+
+/** Parses the body of a request for a token. The error lists every invalid field. */
+export const parseNewToken = (body: unknown) => newToken.safeParse(withoutNulls(body));
+
+/** A token in responses (API.md#tokens), without the token itself. Times are in ms since the epoch. */
+export type TokenRecord = { id: string; label: string; role: string; created_at: number; expires_at: number };

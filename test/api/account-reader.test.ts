@@ -1,0 +1,121 @@
+import { PutCommand } from '@aws-sdk/lib-dynamodb';
+import { afterAll, describe, expect, it } from 'vitest';
+import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';
+import { createDailyCounters } from '../../shared/adapters/accounts/daily-counter.ts';
+import { countNotifications } from '../../shared/adapters/notifications/notification-count.ts';
+import { createNotificationRepository } from '../../shared/adapters/notifications/notification-repository.ts';
+import { createTokenRepository } from '../../shared/adapters/tokens/token-repository.ts';
+import { createAccountReader } from '../../shared/api/account-reader.ts';
+import { startDatabase } from '../support/dynamodb.ts';
+import { countRequests, withThrottling } from '../support/dynamodb-faults.ts';
+import { webhookNotification } from '../support/notifications.ts';
+
+const { client, connect, stop } = await startDatabase();
+afterAll(stop);
+
+const START = Date.UTC(2026, 0, 1, 12);
+const variables = {
+  NOTIFICATIONS_PER_TENANT: 1,
+  TESTS_PER_TENANT_PER_DAY: 2,
+  REDELIVERIES_PER_TENANT_PER_DAY: 3,
+  EMAILS_PER_TENANT_PER_DAY: 4,
+  SMS_PER_TENANT_PER_DAY: 5,
+  MANAGED_PER_TENANT_PER_DAY: 6,
+};
+let tenants = 0;
+
+const setUp = (database = client) => {
+  let now = START;
+  const clock = () => now;
+  const accounts = createAccountRepository(database, 'accounts', clock);
+  const counters = createDailyCounters(database, 'accounts', clock);
+  const tokens = createTokenRepository(database, 'tokens', clock);
+  const count = (tenant: string) => countNotifications(database, 'notifications', tenant, { isConsistent: false });
+  const read = createAccountReader({ accounts, counters, tokens, countNotifications: count }, variables, clock);
+  const advance = (hours: number) => {
+    now += hours * 3_600_000;
+  };
+  return { tenant: `tenant${tenants++}`, accounts, counters, tokens, read, advance };
+};
+
+describe('reading an account', () => {
+  it('returns each limit, and how much of it is used on the UTC day', async () => {
+    const { tenant, counters, tokens, read, advance } = setUp();
+    await counters.count('tests', tenant, 1, 100);
+    await counters.count('redeliveries', tenant, 2, 100);
+    await counters.count('email', tenant, 3, 100);
+    await counters.count('sms', tenant, 4, 100);
+    await counters.count('managed', tenant, 5, 100);
+    await createNotificationRepository(client, 'notifications').create(tenant, webhookNotification());
+    await tokens.issue({ tenant, role: 'observer', label: 'l', expiresInSeconds: 3_600 });
+    const { limits, usage } = await read({ tenant, role: 'observer' });
+    expect(limits).toEqual({
+      notifications: 1,
+      tests_per_day: 2,
+      redeliveries_per_day: 3,
+      emails_per_day: 4,
+      sms_per_day: 5,
+      managed_per_day: 6,
+      tokens: 100,
+    });
+    expect(usage).toEqual({
+      notifications: 1,
+      tests_per_day: 1,
+      redeliveries_per_day: 2,
+      emails_per_day: 3,
+      sms_per_day: 4,
+      managed_per_day: 5,
+      tokens: 1,
+      day_ends_at: Date.UTC(2026, 0, 2),
+    });
+    advance(12);
+    expect((await read({ tenant, role: 'observer' })).usage).toMatchObject({
+      tests_per_day: 0,
+      redeliveries_per_day: 0,
+      notifications: 1,
+      tokens: 0,
+      day_ends_at: Date.UTC(2026, 0, 3),
+    });
+  });
+
+  it('creates no credentials for a role other than admin, and writes nothing', async () => {
+    const database = connect();
+    const requests = countRequests(database);
+    const { tenant, accounts, read } = setUp(database);
+    for (const role of ['observer', 'creator', 'unknown']) {
+      const account = await read({ tenant, role });
+      expect(Object.keys(account)).toEqual(['id', 'technical_contacts', 'limits', 'usage']);
+    }
+    expect(requests.UpdateItemCommand).toBeUndefined();
+    expect(await accounts.describe(tenant)).toMatchObject({ token: undefined, secrets: [] });
+  });
+
+  it('returns the current secret first, then the replaced one for 24 hours', async () => {
+    const { tenant, accounts, read, advance } = setUp();
+    const { webhook_signing_secrets: [first] = [] } = await read({ tenant, role: 'admin' });
+    const second = await accounts.rotateSecret(tenant);
+    advance(23);
+    expect(await read({ tenant, role: 'admin' })).toMatchObject({ webhook_signing_secrets: [second, first] });
+    advance(1);
+    expect(await read({ tenant, role: 'admin' })).toMatchObject({ webhook_signing_secrets: [second] });
+  });
+
+  it('returns contacts once, even if an older version stored duplicates', async () => {
+    const { tenant, read } = setUp();
+    const Item = { pk: `account#${tenant}`, technical_contacts: ['b@example.com', 'a@example.com', 'b@example.com'] };
+    await client.send(new PutCommand({ TableName: 'accounts', Item }));
+    expect(await read({ tenant, role: 'observer' })).toMatchObject({
+      technical_contacts: ['b@example.com', 'a@example.com'],
+    });
+  });
+
+  it.each(['GetItemCommand', 'BatchGetItemCommand', 'QueryCommand'])(
+    'fails if %s is throttled, instead of returning a wrong usage',
+    async (command) => {
+      const { tenant, read } = setUp(withThrottling(connect({ maxAttempts: 1 }), command));
+      await expect(read({ tenant, role: 'observer' })).rejects.toMatchObject({
+        name: 'ProvisionedThroughputExceededException',
+      });
+    },
+  );
+});

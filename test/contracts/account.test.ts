@@ -1,0 +1,43 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { MAX_TECHNICAL_CONTACTS, parseAccountChanges } from '../../shared/contracts/account.ts';
+import { rejectionDetails } from '../support/rejection.ts';
+
+const detailsOf = (body: unknown) => rejectionDetails(parseAccountChanges(body));
+
+describe('the changes of an account', () => {
+  it('are the known fields that are neither absent nor null', () => {
+    const body = { technical_contacts: null, webhook_token: '0123456789', id: 'x', __proto__: { a: 1 } };
+    expect(parseAccountChanges(body).data).toEqual({ webhook_token: '0123456789' });
+    expect(parseAccountChanges({}).data).toEqual({});
+  });
+
+  it('have each contact once', () => {
+    const technical_contacts = ['b@example.com', 'a@example.com', 'b@example.com'];
+    expect(parseAccountChanges({ technical_contacts }).data).toEqual({
+      technical_contacts: ['b@example.com', 'a@example.com'],
+    });
+  });
+
+  it('are rejected without an error for each of a million contacts', () => {
+    const details = detailsOf({ technical_contacts: Array.from({ length: 1_000_000 }, () => 0) });
+    expect(details).toBe(`technical_contacts: must be a list of 0 to ${MAX_TECHNICAL_CONTACTS} email addresses`);
+  });
+
+  it('accept exactly the tokens of 10 to 64 printable ASCII characters, and never repeat a rejected one', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary', maxLength: 80 }), (webhook_token) => {
+        const isValid =
+          /^[\x21-\x7e]*$/.test(webhook_token) && webhook_token.length >= 10 && webhook_token.length <= 64;
+        expect(detailsOf({ webhook_token })).toBe(
+          isValid ? undefined : 'webhook_token: must be 10 to 64 printable ASCII characters without spaces',
+        );
+      }),
+      { examples: [['0123456789'], ['x'.repeat(64)], ['x'.repeat(65)], ['0123456789\n']] },
+    );
+  });
+
+  it.each([undefined, null, 7, 'text', [], true])('are rejected if they are no object: %j', (body) => {
+    expect(detailsOf(body)).toBe('body: must be a JSON object');
+  });
+});

@@ -1,0 +1,97 @@
+import { describe, expect, it } from 'vitest';
+import * as z from 'zod';
+import { isLocal, newClient, newTenant, webhook } from './support/api.ts';
+
+const limits = z.strictObject({
+  notifications: z.number(),
+  tests_per_day: z.number(),
+  redeliveries_per_day: z.number(),
+  emails_per_day: z.number(),
+  sms_per_day: z.number(),
+  managed_per_day: z.number(),
+  tokens: z.number(),
+});
+const account = z.strictObject({
+  id: z.string(),
+  technical_contacts: z.array(z.string()),
+  webhook_token: z.string(),
+  webhook_signing_secrets: z.array(z.string()),
+  limits,
+  usage: limits.extend({ day_ends_at: z.number() }),
+});
+const accountWithoutSecrets = account.omit({ webhook_token: true, webhook_signing_secrets: true });
+
+describe('reading the account', () => {
+  it('shows a new account with its limits and an empty usage', async () => {
+    const client = await newClient();
+    const { status, body } = await client.get('/account');
+    expect(status).toBe(200);
+    const { usage, ...shown } = account.parse(body);
+    expect(shown).toMatchObject({
+      id: client.tenant,
+      technical_contacts: [],
+      webhook_token: expect.stringMatching(/^[\w-]{10,64}$/),
+      webhook_signing_secrets: [expect.stringMatching(/^whsec_[\w+/]{43}=$/)],
+      limits: { tokens: 100 },
+    });
+    expect(usage).toMatchObject({ notifications: 0, tests_per_day: 0, redeliveries_per_day: 0, tokens: 1 });
+    expect(usage.day_ends_at % 86_400_000).toBe(0);
+    expect(usage.day_ends_at - Date.now()).toBeGreaterThan(0);
+    expect(usage.day_ends_at - Date.now()).toBeLessThanOrEqual(86_400_000);
+  });
+
+  it.runIf(isLocal)('counts notifications, tests and messages, and the tokens of all roles', async () => {
+    const client = await newClient();
+    await newClient('observer', client.tenant);
+    await client.create(webhook);
+    const id = await client.create({ label: 'm', type: 'managed' });
+    await client.delete(`/notifications/${await client.create(webhook)}`);
+    await client.post(`/notifications/${id}/test`);
+    const { usage } = account.parse((await client.get('/account')).body);
+    expect(usage).toMatchObject({ notifications: 2, tests_per_day: 1, managed_per_day: 1, sms_per_day: 0, tokens: 2 });
+  });
+
+  it('shows the webhook credentials to admins only, and creates them only for admins', async () => {
+    const tenant = newTenant();
+    const [admin, creator, observer] = [
+      await newClient('admin', tenant),
+      await newClient('creator', tenant),
+      await newClient('observer', tenant),
+    ];
+    for (const client of [creator, observer]) {
+      expect(accountWithoutSecrets.parse((await client.get('/account')).body).id).toBe(tenant);
+    }
+    const { webhook_token, webhook_signing_secrets } = account.parse((await admin.get('/account')).body);
+    const [secret = ''] = webhook_signing_secrets;
+    for (const client of [creator, observer]) {
+      const { text, body } = await client.get('/account');
+      accountWithoutSecrets.parse(body);
+      expect(text).not.toContain(webhook_token);
+      expect(text).not.toContain(secret);
+    }
+  });
+
+  it('returns the same credentials to all admins, even if they ask for them first at the same time', async () => {
+    const tenant = newTenant();
+    const admins = [await newClient('admin', tenant), await newClient('admin', tenant)];
+    const accounts = await Promise.all(Array.from({ length: 6 }, (_, index) => admins[index % 2]?.get('/account')));
+    expect(new Set(accounts.map((response) => account.parse(response?.body).webhook_token)).size).toBe(1);
+  });
+
+  it('shows each tenant only its own account', async () => {
+    const [first, second] = [await newClient(), await newClient()];
+    await first.put('/account', { technical_contacts: ['first@example.com'] });
+    const { text } = await second.get('/account');
+    expect(text).not.toContain('first@example.com');
+    expect(account.parse(JSON.parse(text)).id).toBe(second.tenant);
+    expect(account.parse((await first.get('/account')).body).webhook_token).not.toBe(
+      account.parse(JSON.parse(text)).webhook_token,
+    );
+  });
+
+  it('ignores query parameters', async () => {
+    const [first, second] = [await newClient(), await newClient()];
+    const { body } = await first.get(`/account?id=${second.tenant}&tenant=${second.tenant}`);
+    expect(body).toMatchObject({ id: first.tenant });
+  });
+});

@@ -1,0 +1,123 @@
+import { describe, expect, it } from 'vitest';
+import * as z from 'zod';
+import { type Client, newClient } from './support/api.ts';
+
+const tokenRecord = z.strictObject({
+  id: z.string(),
+  label: z.string(),
+  role: z.string(),
+  created_at: z.number(),
+  expires_at: z.number(),
+});
+const envelope = z.strictObject({
+  values: z.array(tokenRecord),
+  metadata: z.strictObject({
+    count: z.number(),
+    limit: z.number(),
+    marker: z.string().nullable(),
+    next_marker: z.string().nullable(),
+    next_href: z.string().nullable(),
+  }),
+});
+
+const list = async (client: Client, path = '/tokens') => {
+  const response = await client.get(path);
+  expect(response.status, response.text).toBe(200);
+  return envelope.parse(response.body);
+};
+
+const follow = async (client: Client, path: string, onPage: () => Promise<unknown> = async () => undefined) => {
+  const ids: string[] = [];
+  for (let href: string | null = path; href !== null; ) {
+    const page: z.infer<typeof envelope> = await list(client, href);
+    ids.push(...page.values.map(({ id }) => id));
+    href = page.metadata.next_href;
+    await onPage();
+  }
+  return ids;
+};
+
+const create = async (client: Client, label: string): Promise<string> =>
+  z.object({ id: z.string() }).parse((await client.post('/tokens', { label, role: 'observer' })).body).id;
+
+const createAll = async (client: Client, count: number): Promise<string[]> => {
+  const ids: string[] = [];
+  while (ids.length < count) ids.push(await create(client, `token ${ids.length}`));
+  return ids;
+};
+
+describe('listing tokens', () => {
+  it('returns all tokens of the tenant in the order of their creation, without the tokens themselves', async () => {
+    const client = await newClient();
+    const { body } = await client.post('/tokens', { label: 'ci', role: 'creator', days: 7 });
+    const { token, ...shown } = z.looseObject({ token: z.string() }).parse(body);
+    const { values, metadata } = await list(client);
+    expect(values).toEqual([
+      expect.objectContaining({ label: 'test', role: 'admin' }),
+      { ...shown, created_at: expect.any(Number) },
+    ]);
+    expect(metadata).toEqual({ count: 2, limit: 50, marker: null, next_marker: null, next_href: null });
+    const [first, second] = values;
+    expect(first?.created_at).toBeLessThanOrEqual(second?.created_at ?? 0);
+    expect(Math.abs((second?.created_at ?? 0) - Date.now())).toBeLessThan(60_000);
+    const { text } = await client.get('/tokens');
+    for (const secret of [token, client.token]) expect(text).not.toContain(secret);
+  });
+
+  it('pages by limit and marker, and links to the next page', async () => {
+    const client = await newClient();
+    await createAll(client, 6);
+    const ids = (await list(client)).values.map(({ id }) => id);
+    expect(ids).toHaveLength(7);
+    const { values, metadata } = await list(client, `/tokens?limit=3&marker=${ids[2]}`);
+    expect(values.map(({ id }) => id)).toEqual(ids.slice(2, 5));
+    expect(metadata).toMatchObject({ count: 3, limit: 3, marker: ids[2], next_marker: ids[5] });
+    for (const limit of [1, 2, 3, 6, 7, 8]) expect(await follow(client, `/tokens?limit=${limit}`)).toEqual(ids);
+  });
+
+  it('neither skips nor repeats a token while others are created and revoked, that of the marker included', async () => {
+    const client = await newClient();
+    const [own = ''] = (await list(client)).values.map(({ id }) => id);
+    const created = await createAll(client, 20);
+    const kept = created.filter((_, index) => index % 3 !== 0);
+    const toRevoke = created.filter((_, index) => index % 3 === 0);
+    const visited = await follow(client, '/tokens?limit=2', async () => {
+      const revoked = toRevoke.shift();
+      if (revoked) await client.delete(`/tokens/${revoked}`);
+      await create(client, 'new');
+    });
+    expect(new Set(visited).size).toBe(visited.length);
+    expect(visited.filter((id) => id === own || kept.includes(id))).toEqual([own, ...kept]);
+
+    const others = await newClient();
+    await createAll(others, 3);
+    const first = await list(others, '/tokens?limit=2');
+    await others.delete(`/tokens/${first.metadata.next_marker}`);
+    const rest = await follow(others, first.metadata.next_href ?? '');
+    expect(rest).toEqual((await list(others)).values.slice(2).map(({ id }) => id));
+    expect(rest).toHaveLength(1);
+  });
+
+  it.each(['0', '1001', '-1', '1.5', 'ten', '', '%00'])('rejects the limit "%s" with invalidLimit', async (limit) => {
+    const { status, body } = await (await newClient()).get(`/tokens?limit=${limit}`);
+    expect(status).toBe(400);
+    expect(body).toMatchObject({ type: 'invalidLimit', details: 'limit: must be a whole number from 1 to 1000' });
+  });
+
+  it.each(['%00', 'x'.repeat(5_000), '%F0%9F%98%80', 'a', 'zzz', '%ZZ'])('accepts any marker: %s', async (marker) => {
+    expect((await (await newClient()).get(`/tokens?marker=${marker}`)).status).toBe(200);
+  });
+
+  it("never returns another tenant's tokens", async () => {
+    const [client, other] = [await newClient(), await newClient()];
+    const [foreign = ''] = await createAll(other, 1);
+    expect(await follow(client, '/tokens')).toHaveLength(1);
+    expect(await follow(client, `/tokens?marker=${foreign}`)).toEqual([]);
+  });
+
+  it('is refused to creators and observers', async () => {
+    for (const role of ['creator', 'observer'] as const) {
+      expect((await (await newClient(role)).get('/tokens')).status).toBe(403);
+    }
+  });
+});

@@ -1,0 +1,71 @@
+import { describe, expect, it } from 'vitest';
+import * as z from 'zod';
+import { type Client, newClient } from './support/api.ts';
+
+const account = z.object({ webhook_signing_secrets: z.array(z.string()) });
+const rotation = z.strictObject({ webhook_signing_secret: z.string() });
+
+const secretsOf = async (client: Client) => account.parse((await client.get('/account')).body).webhook_signing_secrets;
+
+const rotate = async (client: Client): Promise<string> => {
+  const { status, body } = await client.post('/account/rotate-signing-secret');
+  expect(status).toBe(200);
+  return rotation.parse(body).webhook_signing_secret;
+};
+
+describe('rotating the signing secret', () => {
+  it('returns a new secret, which signs together with the replaced one', async () => {
+    const client = await newClient();
+    const [first] = await secretsOf(client);
+    const second = await rotate(client);
+    expect(second).toMatch(/^whsec_[\w+/]{43}=$/);
+    expect(await secretsOf(client)).toEqual([second, first]);
+    const third = await rotate(client);
+    expect(await secretsOf(client)).toEqual([third, second]);
+  });
+
+  it('creates the first secret of an account', async () => {
+    const client = await newClient();
+    const secret = await rotate(client);
+    expect(await secretsOf(client)).toEqual([secret]);
+  });
+
+  it('ignores a body', async () => {
+    const client = await newClient();
+    expect((await client.post('/account/rotate-signing-secret', '{not json')).status).toBe(200);
+  });
+
+  it('succeeds while the account is updated', async () => {
+    const client = await newClient();
+    const [first] = await secretsOf(client);
+    const contacts = { technical_contacts: ['a@example.com'] };
+    const [secret, update] = await Promise.all([rotate(client), client.put('/account', contacts)]);
+    expect(update.status).toBe(204);
+    expect((await client.get('/account')).body).toMatchObject({
+      ...contacts,
+      webhook_signing_secrets: [secret, first],
+    });
+  });
+
+  it('succeeds for concurrent requests, and returns secrets that sign', async () => {
+    const client = await newClient();
+    const [first] = await secretsOf(client);
+    const [one, two] = await Promise.all([rotate(client), rotate(client)]);
+    const secrets = await secretsOf(client);
+    expect(secrets).toHaveLength(2);
+    expect(secrets).toEqual(expect.arrayContaining([one, two]));
+    // Requests that overlap share one rotation. If the machine runs them one after the other, there are two.
+    if (one === two) expect(secrets).toEqual([one, first]);
+  });
+
+  it('is refused to creators and observers, and changes only the account of the caller', async () => {
+    const admin = await newClient();
+    const before = await secretsOf(admin);
+    for (const role of ['creator', 'observer'] as const) {
+      const client = await newClient(role, admin.tenant);
+      expect((await client.post('/account/rotate-signing-secret')).status).toBe(403);
+    }
+    await rotate(await newClient());
+    expect(await secretsOf(admin)).toEqual(before);
+  });
+});
