@@ -18,6 +18,9 @@ export const ok = (body: unknown): ApiResponse => ({
   body: JSON.stringify(body),
 });
 
+/** Returns 202 with a JSON body: the request takes effect later. */
+export const accepted = (body: unknown): ApiResponse => ({ ...ok(body), statusCode: 202 });
+
 /** Returns a response with the URL of a notification and no body: 201 for a new one, 204 for an updated one. */
 export const locationResponse = (statusCode: 201 | 204, location: string): ApiResponse => ({
   statusCode,

@@ -4,8 +4,8 @@ import type { Permission } from '../contracts/endpoints.ts';
 export type Role = 'admin' | 'creator' | 'observer';
 
 const permissions: Record<Role, readonly Permission[]> = {
-  admin: ['create', 'read', 'update', 'delete', 'test'],
-  creator: ['create', 'read', 'update', 'test'],
+  admin: ['create', 'read', 'update', 'delete', 'test', 'redeliver'],
+  creator: ['create', 'read', 'update', 'test', 'redeliver'],
   observer: ['read'],
 };
 

@@ -78,6 +78,7 @@ const setUp = ({
     type: 'incidentpager',
     transport,
     deliveries,
+    failedMessages: createFailedMessages(client, 'deliveries'),
     queues: createQueues(sqs, () => NOW_MS),
     queueUrls: senderQueueUrls,
     retryQueueUrl: queueUrl('incidentpager-Retries'),

@@ -5,7 +5,7 @@ import type { Clock } from '../../domain/clock.ts';
 import { wasRepeated } from '../dynamodb/errors.ts';
 
 /** What a counter counts. The item of a tenant and UTC day has `used`, `ttl` and the last writes, `w0` to `w31`. */
-export type DailyCounter = 'tests' | 'sms' | 'email' | 'managed';
+export type DailyCounter = 'tests' | 'sms' | 'email' | 'managed' | 'redeliveries';
 
 const counterKey = (counter: DailyCounter, tenant: string, day: string) => ({ pk: `${counter}#${day}#${tenant}` });
 
@@ -74,3 +74,28 @@ export const createDailyCounters = (
 
 /** Counts messages per tenant and UTC day. */
 export type DailyCounters = ReturnType<typeof createDailyCounters>;
+
+/**
+ * Adds as much of `amount` to a tenant's counter as the limit permits, with one write if that is all of it.
+ *
+ * @returns what was added
+ */
+export const countUpTo = async (
+  counters: DailyCounters,
+  counter: DailyCounter,
+  tenant: string,
+  amount: number,
+  limit: number,
+): Promise<number> => {
+  let counted = 0;
+  let step = amount;
+  while (step > 0) {
+    if (await counters.count(counter, tenant, step, limit)) {
+      counted += step;
+      step = Math.min(step, amount - counted);
+    } else {
+      step = Math.floor(step / 2);
+    }
+  }
+  return counted;
+};
