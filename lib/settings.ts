@@ -71,6 +71,7 @@ const settingsShape = z.strictObject({
   deadLetterEmail: flag.default(true),
   notificationsPerTenant: number(z.number().int().min(1)).default(1_000),
   testsPerTenantPerDay: number(z.number().int().min(0)).default(200),
+  redeliveriesPerTenantPerDay: number(z.number().int().min(0)).default(10_000),
   tokenCacheSeconds: number(z.number().min(0).max(60)).default(60),
   apiRequestsPerSecond: number(z.number().int().min(1)).default(200),
   testRequestsPerSecond: number(z.number().int().min(1)).default(100),

@@ -55,12 +55,14 @@ const tests = {
   TESTS_PER_TENANT_PER_DAY: nonNegativeNumber,
   SENDER_FUNCTIONS: stringByType,
 };
-const queues = { SENDER_QUEUES: stringByType, DEAD_LETTER_QUEUE: url };
+const deliveries = { DELIVERIES_TABLE: nonEmptyString };
+const senderQueues = { SENDER_QUEUES: stringByType };
+const queues = { ...senderQueues, DEAD_LETTER_QUEUE: url };
 const sender = {
   ...notifications,
   ...queues,
+  ...deliveries,
   RETRY_QUEUE: url,
-  DELIVERIES_TABLE: nonEmptyString,
   RETRY_DELAY_SCALE: nonNegativeNumber,
   DEAD_LETTER_EMAIL: booleanFlag,
 };
@@ -93,9 +95,18 @@ export const environments = {
   'test-new-notification': z.object(tests),
   'list-notification-types': z.object({ ...tokens, ...links }),
   'get-notification-type': z.object(tokens),
+  'list-deliveries': z.object({ ...tokens, ...notifications, ...deliveries, ...links }),
+  redeliver: z.object({
+    ...tokens,
+    ...notifications,
+    ...deliveries,
+    ...accounts,
+    ...senderQueues,
+    REDELIVERIES_PER_TENANT_PER_DAY: nonNegativeNumber,
+  }),
   'handle-unknown-route': z.object({}),
   'dispatch-alarm-events': z.object({ ...notifications, ...queues, ALARM_EVENTS_QUEUE: url }),
-  'record-email-events': z.object({ DELIVERIES_TABLE: nonEmptyString, EMAIL_EVENTS_QUEUE: url }),
+  'record-email-events': z.object({ ...deliveries, EMAIL_EVENTS_QUEUE: url }),
   'send-email': z.object({ ...sender, ...email }),
   'send-webhook': z.object({ ...sender, ...egress, ...accounts }),
   'send-incidentpager': z.object({ ...sender, ...egress, PAGER_ENDPOINT: url }),

@@ -9,16 +9,19 @@ import type { ServiceMetrics } from './service-metrics.ts';
 /** A typical read takes tens of milliseconds. */
 const SLOW_MS = 2_000;
 
-/** A test takes as long as its destination, up to 15 s, so its latency does not measure the API. */
-const isTest = (name: EndpointName): boolean => endpoints[name].permission === 'test';
+/**
+ * A test takes as long as its destination, up to 15 s, and a redelivery as long as its messages need, so their latency
+ * does not measure the API.
+ */
+const isSlow = (name: EndpointName): boolean => ['test', 'redeliver'].includes(endpoints[name].permission);
 
-/** Returns the highest p99 duration among the functions of all operations except tests, in milliseconds. */
+/** Returns the highest p99 duration of all operations except tests and redeliveries, in milliseconds. */
 export const slowestOperation = ({ functions }: Api): IMetric =>
   new MathExpression({
     expression: 'MAX(METRICS())',
     usingMetrics: Object.fromEntries(
       endpointNames
-        .filter((name) => !isTest(name))
+        .filter((name) => !isSlow(name))
         .flatMap((name, index) => {
           const lambda = functions.get(name);
           return lambda ? [[`p${index}`, lambda.metricDuration({ statistic: 'p99', label: name })]] : [];

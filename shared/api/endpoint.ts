@@ -57,6 +57,4 @@ export const endpoint = <Input>(
     .use(countThrottledRequests())
     .use(authentication(authenticate))
     .use(authorization(endpoints[name].permission))
-    .handler(async (request, context) =>
-      act(parse(request), context.caller, () => context.getRemainingTimeInMillis()),
-    );
+    .handler(async (request, context) => act(parse(request), context.caller, () => context.getRemainingTimeInMillis()));

@@ -103,7 +103,8 @@ export const createRedelivery = (
 
   const rangeOfTime = (sinceMs: number, marker: string | undefined): Range => {
     const nowMs = clock();
-    const { beganAtMs, after } = marker === undefined ? { beganAtMs: nowMs, after: null } : parseRedeliveryMarker(marker);
+    const { beganAtMs, after } =
+      marker === undefined ? { beganAtMs: nowMs, after: null } : parseRedeliveryMarker(marker);
     return { sinceMs, beganAtMs: Math.min(beganAtMs, nowMs), after, isIncluded: () => true };
   };
 
@@ -128,16 +129,20 @@ export const createRedelivery = (
     try {
       await failedMessages.delete(messages);
     } catch (error) {
-      logger.warn('failed messages not deleted', { tenant_id: tenant, messages: messages.length, ...errorTrace(error) });
+      logger.warn('failed messages not deleted', {
+        tenant_id: tenant,
+        messages: messages.length,
+        ...errorTrace(error),
+      });
     }
   };
 
   /** Counts and sends messages, as many as the daily limit permits. */
   const send = async ({ tenant, queueUrl }: Recipient, due: readonly FailedMessage[]): Promise<SentGroup> => {
     const counted = await countUpTo(counters, 'redeliveries', tenant, due.length, dailyLimit);
-    const outgoing = due.slice(0, counted).map(
-      (stored): Redelivery => ({ stored, body: stored.body, bytes: stored.bodyBytes, messageGroupId: tenant }),
-    );
+    const outgoing = due
+      .slice(0, counted)
+      .map((stored): Redelivery => ({ stored, body: stored.body, bytes: stored.bodyBytes, messageGroupId: tenant }));
     const unsent = new Set((await queues.sendAll(queueUrl, outgoing)).map(({ stored }) => stored));
     const sent = outgoing.flatMap(({ stored }) => (unsent.has(stored) ? [] : [stored]));
     const firstUnsent = due.find((message, index) => index >= counted || unsent.has(message));

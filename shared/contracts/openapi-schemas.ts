@@ -1,9 +1,12 @@
 import * as z from 'zod';
+import { alarmStates } from './alarm-event.ts';
 import { DEFAULT_PAGE_LIMIT, MAX_PAGE_LIMIT } from './collection.ts';
 import { errorStatus } from './errors.ts';
 import { testResult } from './messages.ts';
 import { MAX_DETAILS_VALUE_LENGTH, MAX_LABEL_LENGTH, MAX_METADATA_VALUE_LENGTH } from './notification.ts';
 import { fieldsOf, type NotificationTypeId, notificationTypeIds } from './notification-types.ts';
+import { attemptResults, deliveryStatuses, failureReasons } from './outcomes.ts';
+import { MAX_EVENT_ID_LENGTH } from './redelivery.ts';
 import { MAX_ENTRIES, MAX_KEY_LENGTH } from './text.ts';
 
 /*
@@ -58,6 +61,40 @@ const notificationType = z.object({
   fields: z.array(z.object({ name: z.string(), description: z.string(), optional: z.boolean() })).nullable(),
 });
 
+const time = integer.describe('ms since the epoch');
+const reason = z.enum(failureReasons).nullable();
+
+const listedDelivery = z.object({
+  event_id: z.string(),
+  entity_id: z.string(),
+  alarm_id: z.string(),
+  state: z.enum(alarmStates),
+  status: z.enum(deliveryStatuses),
+  reason: reason.describe('Why the delivery has not arrived'),
+  attempts: z.array(
+    z.object({
+      timestamp: time,
+      result: z.enum(attemptResults),
+      status_code: integer.nullable(),
+      reason,
+      duration_ms: integer,
+    }),
+  ),
+  next_attempt_at: time.nullable().describe('Null unless the delivery is pending'),
+  created_at: time,
+  updated_at: time.describe('The time of failure of a failed delivery'),
+});
+
+const redelivery = z.xor([
+  z.object({ event_id: text(MAX_EVENT_ID_LENGTH) }).meta({ title: 'one delivery' }),
+  z
+    .object({
+      since: time.describe('Time of failure from which on deliveries are redelivered, ms since the epoch'),
+      marker: z.string().optional().describe('The next_marker of the previous response'),
+    })
+    .meta({ title: 'all failures since a time' }),
+]);
+
 const components = {
   Destination: destination,
   NewNotification: destination.and(z.object({ label, metadata })),
@@ -67,6 +104,10 @@ const components = {
   NotificationType: notificationType,
   NotificationTypes: collectionOf(notificationType),
   TestResult: testResult,
+  Delivery: listedDelivery,
+  Deliveries: collectionOf(listedDelivery),
+  Redelivery: redelivery,
+  RedeliveryResult: z.object({ count: integer, next_marker: z.string().nullable() }),
   Error: z.object({
     type: z.enum(Object.keys(errorStatus)),
     code: integer,

@@ -2,7 +2,7 @@ import * as z from 'zod/mini';
 import { withoutNulls } from './text.ts';
 
 /** Maximum length of an event ID, in UTF-16 code units, as in `alarm-event.ts`. */
-const MAX_EVENT_ID_LENGTH = 512;
+export const MAX_EVENT_ID_LENGTH = 512;
 
 /** The largest time with 13 digits, ms since the epoch. */
 const MAX_TIME_MS = 9_999_999_999_999;

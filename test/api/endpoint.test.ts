@@ -95,7 +95,13 @@ describe('the roles', () => {
   const allowed = {
     admin: endpointNames,
     creator: endpointNames.filter((name) => name !== 'delete-notification'),
-    observer: ['list-notifications', 'get-notification', 'list-notification-types', 'get-notification-type'],
+    observer: [
+      'list-notifications',
+      'get-notification',
+      'list-notification-types',
+      'get-notification-type',
+      'list-deliveries',
+    ],
   } satisfies Record<Role, string[]>;
 
   it.each(endpointNames)('permit %s only if they have its permission', async (name) => {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { endpointNames, endpoints } from '../../shared/contracts/endpoints.ts';
 
 describe('the table of endpoints', () => {
-  it('lists the nine operations of the API contract with their methods and paths', () => {
+  it('lists the nine operations of the interface and its extensions with their methods and paths', () => {
     expect(endpointNames.map((name) => [name, `${endpoints[name].method} ${endpoints[name].path}`])).toEqual([
       ['create-notification', 'POST /notifications'],
       ['list-notifications', 'GET /notifications'],
@@ -13,6 +13,8 @@ describe('the table of endpoints', () => {
       ['test-new-notification', 'POST /test-notification'],
       ['list-notification-types', 'GET /notification_types'],
       ['get-notification-type', 'GET /notification_types/{notificationTypeId}'],
+      ['list-deliveries', 'GET /notifications/{notificationId}/deliveries'],
+      ['redeliver', 'POST /notifications/{notificationId}/redeliver'],
     ]);
   });
 
@@ -27,6 +29,8 @@ describe('the table of endpoints', () => {
       'test-new-notification': 'test',
       'list-notification-types': 'read',
       'get-notification-type': 'read',
+      'list-deliveries': 'read',
+      redeliver: 'redeliver',
     });
   });
 });

@@ -4,11 +4,11 @@ import { isPermitted } from '../../shared/domain/authorization.ts';
 
 describe('the permissions of a role', () => {
   it.each([
-    ['admin', { create: true, read: true, update: true, delete: true, test: true }],
-    ['creator', { create: true, read: true, update: true, delete: false, test: true }],
-    ['observer', { create: false, read: true, update: false, delete: false, test: false }],
+    ['admin', { create: true, read: true, update: true, delete: true, test: true, redeliver: true }],
+    ['creator', { create: true, read: true, update: true, delete: false, test: true, redeliver: true }],
+    ['observer', { create: false, read: true, update: false, delete: false, test: false, redeliver: false }],
   ] as const)('match the API contract for %s: %j', (role, expected) => {
-    const permissions = ['create', 'read', 'update', 'delete', 'test'] as const;
+    const permissions = ['create', 'read', 'update', 'delete', 'test', 'redeliver'] as const;
     expect(Object.fromEntries(permissions.map((permission) => [permission, isPermitted(role, permission)]))).toEqual(
       expected,
     );
@@ -21,11 +21,11 @@ describe('the permissions of a role', () => {
     },
   );
 
-  it('allow 9 operations for admin, 8 for creator and 4 for observer', () => {
+  it('allow 11 operations for admin, 10 for creator and 5 for observer', () => {
     const allowed = ['admin', 'creator', 'observer'].map((role) => [
       role,
       endpointNames.filter((name) => isPermitted(role, endpoints[name].permission)).length,
     ]);
-    expect(Object.fromEntries(allowed)).toEqual({ admin: 9, creator: 8, observer: 4 });
+    expect(Object.fromEntries(allowed)).toEqual({ admin: 11, creator: 10, observer: 5 });
   });
 });

@@ -183,6 +183,7 @@ const environmentOf = (name: FunctionName, url: string): Record<string, string> 
     TOKEN_CACHE_SECONDS: '0',
     NOTIFICATIONS_PER_TENANT: '1000',
     TESTS_PER_TENANT_PER_DAY: '1',
+    REDELIVERIES_PER_TENANT_PER_DAY: '1',
     DAILY_LIMIT: '1',
     RETRY_DELAY_SCALE: '1',
     DEAD_LETTER_EMAIL: 'false',

@@ -83,6 +83,17 @@ describe('permissions of API functions', () => {
     ['test-new-notification', [TOKEN, 'dynamodb:UpdateItem StorageAccountsTable', ...invokingSenders]],
     ['list-notification-types', [TOKEN]],
     ['get-notification-type', [TOKEN]],
+    ['list-deliveries', [TOKEN, ...onNotifications('GetItem'), 'dynamodb:Query StorageDeliveriesTable']],
+    [
+      'redeliver',
+      [
+        TOKEN,
+        ...onNotifications('BatchGetItem'),
+        ...['Query', 'BatchGetItem', 'BatchWriteItem'].map((action) => `dynamodb:${action} StorageDeliveriesTable`),
+        'dynamodb:UpdateItem StorageAccountsTable',
+        ...notificationTypeIds.map((type) => `sqs:SendMessage Delivery${type}Queue`),
+      ],
+    ],
   ])('cover exactly what the function does: %s', (name, grants) => {
     expect(grantsOf(name)).toEqual(grants.toSorted());
   });

@@ -6,6 +6,7 @@ describe('settings', () => {
     expect(parseSettings({})).toMatchObject({
       emailFrom: PLACEHOLDER_SENDER,
       testsPerTenantPerDay: 200,
+      redeliveriesPerTenantPerDay: 10_000,
       tokenCacheSeconds: 60,
       apiRequestsPerSecond: 200,
       testRequestsPerSecond: 100,
@@ -93,6 +94,7 @@ describe('an invalid setting', () => {
     ['pagerEndpoint', 'ftp://pager.example.com'],
     ['feedEndpoint', 'feed'],
     ['routerEndpoint', 'https://router.example.com/alert?key=1'],
+    ['redeliveriesPerTenantPerDay', '-1'],
     ['testsPerTenantPerDay', '-1'],
     ['testsPerTenantPerDay', '1.5'],
     ['testsPerTenantPerDay', 'many'],

@@ -86,7 +86,10 @@ const splitContent = (content: Buffer): Buffer[] =>
     content.subarray(index * CHUNK_BYTES, (index + 1) * CHUNK_BYTES),
   );
 
-const toMessage = (partition: NotificationOfTenant, [first, ...rest]: [StoredChunk, ...StoredChunk[]]): FailedMessage => {
+const toMessage = (
+  partition: NotificationOfTenant,
+  [first, ...rest]: [StoredChunk, ...StoredChunk[]],
+): FailedMessage => {
   const chunks = [first, ...rest];
   const isComplete = chunks.length === first.chunks;
   return {

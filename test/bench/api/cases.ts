@@ -20,6 +20,8 @@ const EXPECTED_STATUS: Record<EndpointName, number> = {
   'test-new-notification': 200,
   'list-notification-types': 200,
   'get-notification-type': 200,
+  'list-deliveries': 200,
+  redeliver: 202,
 };
 
 /** The smallest function, behind the `$default` route of the gateway: the cost of gateway and sandbox. */
@@ -39,7 +41,7 @@ const cycle = (ids: readonly string[]): (() => string) => {
 };
 
 /**
- * Returns a case for each of the nine endpoints. One tenant only reads, the other creates and deletes: each delete
+ * Returns a case for each endpoint. One tenant only reads, the other creates and deletes: each delete
  * removes a notification from an earlier create.
  */
 export const endpointCases = async ({ base_url, tokens }: LocalStackProcess, webhookUrl: string) => {
@@ -94,6 +96,8 @@ export const endpointCases = async ({ base_url, tokens }: LocalStackProcess, web
     },
     'list-notification-types': request('list-notification-types', reader),
     'get-notification-type': request('get-notification-type', reader, 'webhook'),
+    'list-deliveries': request('list-deliveries', reader, listedId),
+    redeliver: { ...request('redeliver', reader, listedId), body: JSON.stringify({ since: 0 }) },
   };
   return {
     cases: endpointNames.map((name): Case => ({ name, status: EXPECTED_STATUS[name], request: requests[name] })),

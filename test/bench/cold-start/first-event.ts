@@ -25,7 +25,8 @@ const request = (destination: string, token: string | undefined) =>
   apiRequest({
     headers: token === undefined ? {} : { 'x-auth-token': token },
     pathParameters: { notificationId: webhookId, notificationTypeId: 'webhook' },
-    body: JSON.stringify({ label: 'Bench', type: 'webhook', details: { url: destination } }),
+    // `since` is for redeliver; the other operations ignore it.
+    body: JSON.stringify({ label: 'Bench', type: 'webhook', details: { url: destination }, since: 0 }),
   });
 
 const bounce = () => {
