@@ -150,4 +150,13 @@ export const exercisePipeline = async (
   );
   setBehavior('reject');
   await untilEverySender((type) => hasCalled(senderName(type), 'sqs:SendMessage', `:Delivery-${type}-DeadLetters`));
+
+  // Every type has a failed delivery, so redeliveries send to every queue.
+  for (const id of ids) {
+    const redelivered = async () => {
+      const { text } = await client.post(`/notifications/${id}/redeliver`, { since: 0 });
+      return text.includes('"count":1');
+    };
+    await world.advanceUntil(until(redelivered));
+  }
 };
