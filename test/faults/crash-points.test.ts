@@ -27,7 +27,7 @@ const deadLetter = {
 };
 
 /** The write that stores the message of a failed delivery. */
-const storeMessage = { ...finalWrite, matchesBody: (body: string) => body.includes('"failed#') };
+const storeMessage = { ...claim, matchesBody: (body: string) => body.includes('"failed#') };
 
 type Case = { name: string; point: CrashPoint; sends: number };
 

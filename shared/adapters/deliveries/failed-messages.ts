@@ -1,5 +1,5 @@
 import { gunzipSync, gzipSync } from 'node:zlib';
-import { type DynamoDBDocumentClient, QueryCommand } from '@aws-sdk/lib-dynamodb';
+import { type DynamoDBDocumentClient, PutCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod/mini';
 import {
   type DeliveryKey,
@@ -117,27 +117,26 @@ const toMessages = (partition: NotificationOfTenant, chunks: readonly StoredChun
 export const createFailedMessages = (client: DynamoDBDocumentClient, table: string) => ({
   /**
    * Stores the body of a failed delivery. Safe to apply twice, and a copy that arrives after the delete is recognized by
-   * the record: its round or time of failure has changed.
+   * the record: its round or time of failure has changed. Chunks are written one by one, since the error of a batch
+   * does not tell whether only the tenant's partition is throttled.
    *
-   * @throws UnprocessedItemsError if items stay unprocessed; the SDK's error if a request fails
+   * @throws the SDK's error if a request fails; some chunks may have been written
    */
   async put({ recordKey, failedAtMs, body, round }: NewFailedMessage): Promise<void> {
     const contents = splitContent(gzipSync(body));
-    const items = contents.map((content, index) => ({
-      pk: failedMessagePartition(parseDeliveryPartition(recordKey.pk)),
-      sk: `${failurePosition(failedAtMs, recordKey)}#${index}`,
-      record_sk: recordKey.sk,
-      round,
-      chunks: contents.length,
-      body_bytes: Buffer.byteLength(body),
-      content,
-      ttl: Math.floor(failedAtMs / 1000) + FAILED_MESSAGE_RETENTION_SECONDS,
-    }));
-    await batchWrite(
-      client,
-      table,
-      items.map((Item) => ({ PutRequest: { Item } })),
-    );
+    for (const [index, content] of contents.entries()) {
+      const Item = {
+        pk: failedMessagePartition(parseDeliveryPartition(recordKey.pk)),
+        sk: `${failurePosition(failedAtMs, recordKey)}#${index}`,
+        record_sk: recordKey.sk,
+        round,
+        chunks: contents.length,
+        body_bytes: Buffer.byteLength(body),
+        content,
+        ttl: Math.floor(failedAtMs / 1000) + FAILED_MESSAGE_RETENTION_SECONDS,
+      };
+      await client.send(new PutCommand({ TableName: table, Item }));
+    }
   },
 
   /**

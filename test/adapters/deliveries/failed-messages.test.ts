@@ -10,7 +10,13 @@ import {
 import { deliveryKey } from '../../../shared/domain/delivery-key.ts';
 import { newNotificationId } from '../../../shared/domain/notification-id.ts';
 import { startDatabase } from '../../support/dynamodb.ts';
-import { countRequests, type LateRequest, withLateCopies, withThrottling } from '../../support/dynamodb-faults.ts';
+import {
+  countRequests,
+  type LateRequest,
+  withKilledWorker,
+  withLateCopies,
+  withThrottling,
+} from '../../support/dynamodb-faults.ts';
 
 const { client, connect, stop } = await startDatabase();
 afterAll(stop);
@@ -105,6 +111,16 @@ describe('a stored message', () => {
     }
   });
 
+  it('is incomplete if its worker was killed between two chunks, and complete once it is stored again', async () => {
+    const { notification, failure } = newNotification();
+    const stored = failure(NOW, largeBody());
+    const killed = createFailedMessages(withKilledWorker(connect(), 2, 'lost', []), 'deliveries');
+    await expect(killed.put(stored)).rejects.toThrow('killed');
+    expect((await listAll(notification)).map(({ isComplete }) => isComplete)).toEqual([false]);
+    await failedMessages.put(stored);
+    expect((await listAll(notification)).map(({ body }) => body())).toEqual([stored.body]);
+  });
+
   it('is deleted with all its chunks', async () => {
     const { notification, failure } = newNotification();
     for (let index = 0; index < 30; index++) await failedMessages.put(failure(NOW + index));
@@ -116,10 +132,7 @@ describe('a stored message', () => {
 
   it('is not written while the table is throttled, which the caller learns', async () => {
     const { failure } = newNotification();
-    const throttled = createFailedMessages(
-      withThrottling(connect({ maxAttempts: 1 }), 'BatchWriteItemCommand'),
-      'deliveries',
-    );
+    const throttled = createFailedMessages(withThrottling(connect({ maxAttempts: 1 }), 'PutItemCommand'), 'deliveries');
     await expect(throttled.put(failure(NOW))).rejects.toMatchObject({ name: 'ProvisionedThroughputExceededException' });
   });
 });
