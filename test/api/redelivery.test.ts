@@ -334,10 +334,9 @@ describe('a redelivery while a dependency fails', () => {
     const throttled = (command: string) => withThrottling(connect({ maxAttempts: 1 }), command);
     const noRecords = createDeliveryRepository(throttled('BatchGetItemCommand'), 'deliveries');
     const noCounter = createDailyCounters(throttled('UpdateItemCommand'), 'accounts', () => NOW);
-    for (const overrides of [{ deliveries: noRecords }, { counters: noCounter }]) {
-      const { sent, fail, since, stored } = await setUp(
-        'counters' in overrides ? overrides : { deliveries: overrides.deliveries },
-      );
+    const cases: Partial<RedeliveryDependencies>[] = [{ deliveries: noRecords }, { counters: noCounter }];
+    for (const overrides of cases) {
+      const { sent, fail, since, stored } = await setUp(overrides);
       await fail(1);
       await expect(since()).rejects.toMatchObject({ name: 'ProvisionedThroughputExceededException' });
       expect(sent).toEqual([]);

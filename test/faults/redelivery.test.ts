@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { QueryCommand } from '@aws-sdk/lib-dynamodb';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
@@ -116,6 +117,23 @@ describe('an alert that failed all attempts at a webhook', () => {
     await harness.advanceUntil(harness.delivery(client.tenant, id, 'delivered'));
     expect(await sends()).toBe(10);
     expect((await harness.deliveries(client.tenant, id))[0]).toMatchObject({ round: 3 });
+  });
+
+  it('of hundreds of kilobytes is stored in several items, and arrives unchanged', async () => {
+    let status = 410;
+    const sink = await openSink((response) => response.writeHead(status).end());
+    const id = await client.create({ ...webhook, details: { url: sink.url } });
+    const text = randomBytes(500_000).toString('base64');
+    await harness.sendEvents([newAlarmEvent(client.tenant, [id], { check: { id: 'chDisk', text } })]);
+    await harness.advanceUntil(harness.delivery(client.tenant, id, 'failed'));
+    expect((await storedItems(id)).length).toBeGreaterThan(1);
+    status = 200;
+    expect(await redeliver(id)).toEqual({ count: 1, next_marker: null });
+    await harness.advanceUntil(harness.delivery(client.tenant, id, 'delivered'));
+    expect(sink.received).toHaveLength(2);
+    expect(sink.received[1]?.body).toBe(sink.received[0]?.body);
+    expect(sink.received[1]?.body).toContain(text);
+    expect(await storedItems(id)).toEqual([]);
   });
 
   it('is redelivered once although the function crashes after it sent the message', async () => {
