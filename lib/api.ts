@@ -79,7 +79,11 @@ export class Api extends Construct {
   }
 
   /** Returns the access of each endpoint's function. The compiler requires an entry for every endpoint. */
-  #access({ settings }: FunctionDefaults, { notifications, tokens, accounts }: Storage, delivery: Delivery) {
+  #access(
+    { settings }: FunctionDefaults,
+    { notifications, tokens, accounts, deliveries }: Storage,
+    delivery: Delivery,
+  ) {
     const caller = tokens
       .access('GetItem')
       .and(new ResourceAccess({ TOKEN_CACHE_SECONDS: String(settings.tokenCacheSeconds) }));
@@ -111,6 +115,13 @@ export class Api extends Construct {
       'test-new-notification': testAccess,
       'list-notification-types': caller.and(links),
       'get-notification-type': caller,
+      'list-deliveries': caller.and(notifications.access('GetItem')).and(deliveries.access('Query')).and(links),
+      redeliver: caller
+        .and(notifications.access('BatchGetItem'))
+        .and(deliveries.access('Query', 'BatchGetItem', 'BatchWriteItem'))
+        .and(accounts.access('UpdateItem'))
+        .and(new ResourceAccess({ REDELIVERIES_PER_TENANT_PER_DAY: String(settings.redeliveriesPerTenantPerDay) }))
+        .and(delivery.redeliveryAccess()),
       'get-account': caller
         .and(accounts.access('GetItem', 'UpdateItem', 'BatchGetItem'))
         .and(notifications.access('Query'))

@@ -90,6 +90,7 @@ export class Delivery extends Construct {
   readonly dispatch: LambdaFunction;
   readonly crashedQueue: CrashedQueue;
   readonly senders: readonly Sender[];
+  readonly #queues: PerType<SenderQueue>;
   readonly #senderFunctions: PerType<ServiceFunction<`send-${NotificationTypeId}`>>;
   readonly #reportAccess: ResourceAccess<Omit<EnvironmentOf<'record-email-events'>, 'EMAIL_EVENTS_QUEUE'>>;
 
@@ -105,21 +106,15 @@ export class Delivery extends Construct {
     this.crashedQueue = crashedQueue;
     const { settings } = defaults;
     const queues = new PerType((type) => new SenderQueue(this, type, crashedQueue, settings));
-    const sendAccess = (types: readonly NotificationTypeId[]) =>
-      new ResourceAccess({ SENDER_QUEUES: queues.json(this, ({ queue }) => queue.queueUrl) }, [
-        new PolicyStatement({
-          actions: ['sqs:SendMessage'],
-          resources: types.map((type) => queues.of(type).queue.queueArn),
-        }),
-      ]);
+    this.#queues = queues;
 
     this.alarmEvents = new WorkQueueWithDeadLetters(this, 'AlarmEvents', crashedQueue);
     for (const account of settings.producerAccounts) {
       this.alarmEvents.queue.grantSendMessages(new AccountPrincipal(account));
     }
-    this.dispatch = this.#createDispatch(defaults, storage, sendAccess(notificationTypeIds));
+    this.dispatch = this.#createDispatch(defaults, storage, this.#sendAccess(notificationTypeIds));
     const reportAccess = this.#createReportAccess(defaults, storage, resources);
-    this.#reportAccess = reportAccess.and(sendAccess(NOTICE_TYPES));
+    this.#reportAccess = reportAccess.and(this.#sendAccess(NOTICE_TYPES));
 
     const senderAccess = this.#senderAccess(defaults, storage, resources);
     this.#senderFunctions = new PerType((type) => {
@@ -130,7 +125,7 @@ export class Delivery extends Construct {
       );
       const access = senderAccess[type]
         .and(reportAccess)
-        .and(sendAccess(recipients))
+        .and(this.#sendAccess(recipients))
         .and(queues.of(type).consumerAccess());
       const sender = new ServiceFunction(this, senderName(type), defaults, access, {
         sendsToItself: true,
@@ -147,6 +142,17 @@ export class Delivery extends Construct {
       queue: queues.of(type),
       lambda: this.#senderFunctions.of(type).lambda,
     }));
+  }
+
+  /** Grants permission to send to the queues for first attempts of these types. */
+  #sendAccess(types: readonly NotificationTypeId[]): ResourceAccess<{ SENDER_QUEUES: string }> {
+    const queues = this.#queues;
+    return new ResourceAccess({ SENDER_QUEUES: queues.json(this, ({ queue }) => queue.queueUrl) }, [
+      new PolicyStatement({
+        actions: ['sqs:SendMessage'],
+        resources: types.map((type) => queues.of(type).queue.queueArn),
+      }),
+    ]);
   }
 
   /** Creates the dispatch function, which consumes the queue of alarm events. */
@@ -257,6 +263,11 @@ export class Delivery extends Construct {
       },
       [new PolicyStatement({ actions: ['sns:Publish'], notResources: [anyTopic] })],
     );
+  }
+
+  /** Grants permission to send messages to the senders of all types, for redeliveries. */
+  redeliveryAccess(): ResourceAccess<{ SENDER_QUEUES: string }> {
+    return this.#sendAccess(notificationTypeIds);
   }
 
   /** Grants permission to invoke the senders of all types, which run tests. */

@@ -64,9 +64,10 @@ const limits = {
   SMS_PER_TENANT_PER_DAY: nonNegativeNumber,
   MANAGED_PER_TENANT_PER_DAY: nonNegativeNumber,
 };
-const queues = { SENDER_QUEUES: stringByType, DEAD_LETTER_QUEUE: url };
+const senderQueues = { SENDER_QUEUES: stringByType };
+const queues = { ...senderQueues, DEAD_LETTER_QUEUE: url };
 const deliveries = { DELIVERIES_TABLE: nonEmptyString };
-const escalation = { ...accounts, SENDER_QUEUES: stringByType, ESCALATE_UNREACHED: z.enum(escalationModes) };
+const escalation = { ...accounts, ...senderQueues, ESCALATE_UNREACHED: z.enum(escalationModes) };
 const reports = {
   ...escalation,
   ...notifications,
@@ -106,6 +107,15 @@ export const environments = {
   'test-new-notification': z.object(tests),
   'list-notification-types': z.object({ ...tokens, ...links }),
   'get-notification-type': z.object(tokens),
+  'list-deliveries': z.object({ ...tokens, ...notifications, ...deliveries, ...links }),
+  redeliver: z.object({
+    ...tokens,
+    ...notifications,
+    ...deliveries,
+    ...accounts,
+    ...senderQueues,
+    REDELIVERIES_PER_TENANT_PER_DAY: nonNegativeNumber,
+  }),
   'get-account': z.object({ ...tokens, ...notifications, ...accounts, ...limits }),
   'update-account': z.object({ ...tokens, ...accounts }),
   'rotate-signing-secret': z.object({ ...tokens, ...accounts }),

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
+import type { DeliveryStatus } from '../../shared/contracts/outcomes.ts';
 import { type DeliveryKey, parseDeliveryPartition } from '../../shared/domain/delivery-key.ts';
-import type { Attempt, DeliveryRecord, DeliveryStatus } from '../../shared/domain/delivery-record.ts';
+import type { Attempt, DeliveryRecord } from '../../shared/domain/delivery-record.ts';
 import { examples, parseNumber, parseTenant } from './arguments.ts';
 import { type Color, colorize, formatTime, sanitize, table } from './print.ts';
 import { connect, type Session } from './session.ts';

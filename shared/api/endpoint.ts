@@ -47,16 +47,18 @@ const authorization = (permission: Permission): ApiMiddleware => ({
 /**
  * Creates the Lambda handler of an operation. It authenticates (401), authorizes (403), parses (400) and acts, in this
  * order (DECISIONS.md#authentication-in-the-function).
+ *
+ * @param act `timeLeft` returns the milliseconds until the function times out
  */
 export const endpoint = <Input>(
   name: EndpointName,
   authenticate: Authenticate,
   parse: (request: ApiRequest) => Input,
-  act: (input: Input, caller: Caller) => Promise<ApiResponse>,
+  act: (input: Input, caller: Caller, timeLeft: () => number) => Promise<ApiResponse>,
 ) =>
   middy<ApiRequest, ApiResponse, Error, CallerContext>()
     .use(errorHandler())
     .use(countThrottledRequests())
     .use(authentication(authenticate))
     .use(authorization(endpoints[name].permission))
-    .handler(async (request, { caller }) => act(parse(request), caller));
+    .handler(async (request, context) => act(parse(request), context.caller, () => context.getRemainingTimeInMillis()));

@@ -3,21 +3,30 @@ import { ServiceError } from '../domain/errors.ts';
 import { MAX_BODY_BYTES, responseBytes } from './response.ts';
 
 /**
- * Returns the first page of ordered records: at most `limit`, fewer if the response would exceed `MAX_BODY_BYTES`, and
- * at least one if there are any (DECISIONS.md#ids-and-paging).
+ * Returns the first of ordered records: at most `limit`, fewer if the response would exceed `MAX_BODY_BYTES`, and at
+ * least one if there are any (DECISIONS.md#ids-and-paging). `rest` is the record after them, or undefined.
  */
-export const takePage = async <Record extends { id: string }>(
+export const takeFitting = async <Record>(
   records: AsyncIterable<Record> | Iterable<Record>,
   limit: number,
-): Promise<Slice<Record>> => {
+): Promise<{ values: Record[]; rest: Record | undefined }> => {
   const values: Record[] = [];
   let bytes = 0;
   for await (const record of records) {
     bytes += responseBytes(record);
-    if (values.length === limit || (values.length > 0 && bytes > MAX_BODY_BYTES)) return { values, next: record.id };
+    if (values.length === limit || (values.length > 0 && bytes > MAX_BODY_BYTES)) return { values, rest: record };
     values.push(record);
   }
-  return { values, next: null };
+  return { values, rest: undefined };
+};
+
+/** Returns the first page of ordered records (`takeFitting`). Its `next` is the ID of the next page's first record. */
+export const takePage = async <Record extends { id: string }>(
+  records: AsyncIterable<Record> | Iterable<Record>,
+  limit: number,
+): Promise<Slice<Record>> => {
+  const { values, rest } = await takeFitting(records, limit);
+  return { values, next: rest?.id ?? null };
 };
 
 /** Returns the page that a query string requests. @throws ServiceError invalidLimit */

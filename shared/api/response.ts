@@ -11,7 +11,7 @@ export const MAX_BODY_BYTES = 5.5 * 1024 * 1024;
 /** Returns the size of a value in a Lambda response, which contains its JSON as a JSON string. */
 export const responseBytes = (value: unknown): number => Buffer.byteLength(JSON.stringify(JSON.stringify(value)));
 
-const jsonResponse = (statusCode: 200 | 201, body: unknown): ApiResponse => ({
+const jsonResponse = (statusCode: 200 | 201 | 202, body: unknown): ApiResponse => ({
   statusCode,
   headers: { 'content-type': 'application/json' },
   body: JSON.stringify(body),
@@ -22,6 +22,9 @@ export const ok = (body: unknown): ApiResponse => jsonResponse(200, body);
 
 /** Returns 201 with a JSON body. */
 export const created = (body: unknown): ApiResponse => jsonResponse(201, body);
+
+/** Returns 202 with a JSON body: the request takes effect later. */
+export const accepted = (body: unknown): ApiResponse => jsonResponse(202, body);
 
 /** Returns a response with the URL of a notification and no body: 201 for a new one, 204 for an updated one. */
 export const locationResponse = (statusCode: 201 | 204, location: string): ApiResponse => ({

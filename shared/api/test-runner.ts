@@ -6,6 +6,7 @@ import { type TestRequest, type TestResult, testResult } from '../contracts/mess
 import type { Destination } from '../contracts/notification.ts';
 import type { NotificationTypeId } from '../contracts/notification-types.ts';
 import type { Clock } from '../domain/clock.ts';
+import { secondsToNextDay } from '../domain/day.ts';
 import { ServiceError, unavailable } from '../domain/errors.ts';
 import { typeFields } from '../domain/notification.ts';
 
@@ -18,8 +19,6 @@ const createInvokeClient = (): LambdaClient =>
     ...onceConfig,
     requestHandler: { ...onceConfig.requestHandler, requestTimeout: INVOKE_TIMEOUT_MS },
   });
-
-const secondsToNextDay = (nowMs: number): number => 86_400 - (Math.floor(nowMs / 1000) % 86_400);
 
 /** Sends a test message to a destination through the sender of its type, like a real alert. */
 export type RunTest = (tenant: string, destination: Destination) => Promise<TestResult>;

@@ -4,7 +4,10 @@ export const DEFAULT_PAGE_LIMIT = 50;
 /** Maximum `limit` of a page. */
 export const MAX_PAGE_LIMIT = 1000;
 
-/** A requested page; `marker` is the ID of its first record, or null for the first page. */
+/**
+ * A requested page. `marker` is the ID of its first record, or in a history the marker of the record before it; null
+ * for the first page.
+ */
 export type Page = { limit: number; marker: string | null };
 
 /** The records of a page, and the marker of the next page, or null for the last page. */

@@ -1,5 +1,5 @@
 /** A permission on notifications and notification types, or to administer the account. */
-export type Permission = 'create' | 'read' | 'update' | 'delete' | 'test' | 'administer';
+export type Permission = 'create' | 'read' | 'update' | 'delete' | 'test' | 'redeliver' | 'administer';
 
 /** The route of an operation and the permission that it requires. */
 export type Endpoint = {
@@ -19,6 +19,8 @@ export const endpoints = {
   'test-new-notification': { method: 'POST', path: '/test-notification', permission: 'test' },
   'list-notification-types': { method: 'GET', path: '/notification_types', permission: 'read' },
   'get-notification-type': { method: 'GET', path: '/notification_types/{notificationTypeId}', permission: 'read' },
+  'list-deliveries': { method: 'GET', path: '/notifications/{notificationId}/deliveries', permission: 'read' },
+  redeliver: { method: 'POST', path: '/notifications/{notificationId}/redeliver', permission: 'redeliver' },
   'get-account': { method: 'GET', path: '/account', permission: 'read' },
   'update-account': { method: 'PUT', path: '/account', permission: 'administer' },
   'rotate-signing-secret': { method: 'POST', path: '/account/rotate-signing-secret', permission: 'administer' },

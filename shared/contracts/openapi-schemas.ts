@@ -1,10 +1,13 @@
 import * as z from 'zod';
 import { MAX_TECHNICAL_CONTACTS, WEBHOOK_TOKEN } from './account.ts';
+import { alarmStates } from './alarm-event.ts';
 import { DEFAULT_PAGE_LIMIT, MAX_PAGE_LIMIT } from './collection.ts';
 import { errorStatus } from './errors.ts';
 import { testResult } from './messages.ts';
 import { MAX_DETAILS_VALUE_LENGTH, MAX_LABEL_LENGTH, MAX_METADATA_VALUE_LENGTH } from './notification.ts';
 import { fieldsOf, type NotificationTypeId, notificationTypeIds } from './notification-types.ts';
+import { attemptResults, deliveryStatuses, failureReasons } from './outcomes.ts';
+import { MAX_EVENT_ID_LENGTH } from './redelivery.ts';
 import { MAX_ENTRIES, MAX_KEY_LENGTH } from './text.ts';
 import { DEFAULT_TOKEN_DAYS, MAX_TOKEN_DAYS, roles } from './token.ts';
 
@@ -86,6 +89,38 @@ const account = z.object({
 });
 const tokenAttributes = { id: z.string(), label, role: z.enum(roles), expires_at: timestamp };
 const token = z.object({ ...tokenAttributes, created_at: timestamp });
+const reason = z.enum(failureReasons).nullable();
+
+const listedDelivery = z.object({
+  event_id: z.string(),
+  entity_id: z.string(),
+  alarm_id: z.string(),
+  state: z.enum(alarmStates),
+  status: z.enum(deliveryStatuses),
+  reason: reason.describe('Why the delivery has not arrived'),
+  attempts: z.array(
+    z.object({
+      timestamp: timestamp,
+      result: z.enum(attemptResults),
+      status_code: integer.nullable(),
+      reason,
+      duration_ms: integer,
+    }),
+  ),
+  next_attempt_at: timestamp.nullable().describe('Null unless the delivery is pending'),
+  created_at: timestamp,
+  updated_at: timestamp.describe('The time of failure of a failed delivery'),
+});
+
+const redelivery = z.xor([
+  z.object({ event_id: text(MAX_EVENT_ID_LENGTH) }).meta({ title: 'one delivery' }),
+  z
+    .object({
+      since: timestamp.describe('Time of failure from which on deliveries are redelivered, ms since the epoch'),
+      marker: z.string().optional().describe('The next_marker of the previous response'),
+    })
+    .meta({ title: 'all failures since a time' }),
+]);
 
 const components = {
   Destination: destination,
@@ -96,6 +131,10 @@ const components = {
   NotificationType: notificationType,
   NotificationTypes: collectionOf(notificationType),
   TestResult: testResult,
+  Delivery: listedDelivery,
+  Deliveries: collectionOf(listedDelivery),
+  Redelivery: redelivery,
+  RedeliveryResult: z.object({ count: integer, next_marker: z.string().nullable() }),
   Account: account,
   AccountChanges: z.object({ technical_contacts: technicalContacts, webhook_token: webhookToken }).partial(),
   SigningSecret: z.object({ webhook_signing_secret: signingSecret }),

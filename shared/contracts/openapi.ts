@@ -1,18 +1,21 @@
 import { type Endpoint, type EndpointName, endpointNames, endpoints } from './endpoints.ts';
 import { type ErrorType, errorStatus } from './errors.ts';
 import { componentSchemas, limitParameterSchema, type SchemaName, schemaReference } from './openapi-schemas.ts';
+import { deliveryStatuses } from './outcomes.ts';
 
 /** The parts of an operation that the table of endpoints lacks. */
 type Operation = {
   summary: string;
   body?: SchemaName;
-  success: { status: 200 | 201 | 204; schema?: SchemaName; location?: true };
+  success: { status: 200 | 201 | 202 | 204; schema?: SchemaName; location?: true };
   errors: readonly ErrorType[];
   /** Additional meanings of errors. */
   errorNotes?: { readonly [type in ErrorType]?: string };
-  query?: readonly ('limit' | 'marker' | 'id')[];
+  query?: readonly (keyof typeof queryParameters)[];
   /** Whether the operation extends the interface that was specified before this service. */
   isExtension?: true;
+  /** What the operation does beyond its summary. */
+  details?: string;
 };
 
 const operations: Record<EndpointName, Operation> = {
@@ -66,6 +69,25 @@ const operations: Record<EndpointName, Operation> = {
     success: { status: 200, schema: 'NotificationType' },
     errors: ['notFoundError'],
   },
+  'list-deliveries': {
+    summary: 'List the deliveries of a notification',
+    details:
+      'Newest first by the time in the event ID, of the last 30 days, also of a deleted notification. With a filter, a page can have fewer values than `limit`, or none, although `next_marker` is not null.',
+    success: { status: 200, schema: 'Deliveries' },
+    errors: ['badRequest', 'notFoundError'],
+    errorNotes: { badRequest: 'or invalidLimit' },
+    query: ['limit', 'deliveryMarker', 'status', 'alarm_id'],
+    isExtension: true,
+  },
+  redeliver: {
+    summary: 'Redeliver failed deliveries of a notification',
+    details:
+      'Each failed delivery starts one new round of attempts, oldest failure first, up to 1,000 deliveries or 20 MB per request. Failures are kept for 14 days.',
+    body: 'Redelivery',
+    success: { status: 202, schema: 'RedeliveryResult' },
+    errors: ['badRequest', 'notFoundError', 'rateLimitReached'],
+    isExtension: true,
+  },
   'get-account': {
     summary: 'Read the account, its limits and their usage',
     success: { status: 200, schema: 'Account' },
@@ -114,8 +136,16 @@ const operations: Record<EndpointName, Operation> = {
 const queryParameters = {
   limit: { name: 'limit', in: 'query', schema: limitParameterSchema },
   marker: { name: 'marker', in: 'query', schema: { type: 'string' }, description: 'The id that the page starts with' },
+  deliveryMarker: {
+    name: 'marker',
+    in: 'query',
+    schema: { type: 'string' },
+    description: 'The next_marker of a page: the page starts below it',
+  },
+  status: { name: 'status', in: 'query', schema: { enum: deliveryStatuses } },
+  alarm_id: { name: 'alarm_id', in: 'query', schema: { type: 'string', minLength: 1 } },
   id: { name: 'id', in: 'query', schema: { type: 'array', items: { type: 'string' } }, style: 'form', explode: true },
-};
+} as const;
 
 const json = (name: SchemaName) => ({ content: { 'application/json': { schema: schemaReference(name) } } });
 
@@ -146,8 +176,8 @@ const responsesOf = ({ success, errors, errorNotes = {} }: Operation) => {
 const extensionMark = { tags: ['extension'], 'x-extension': true };
 
 const operationOf = (name: EndpointName, { path, permission }: Endpoint) => {
-  const { summary, body, query = [], isExtension, ...rest } = operations[name];
-  const description = permission === 'administer' ? 'Needs the role admin.' : `Needs the permission to ${permission}.`;
+  const { summary, details, body, query = [], isExtension, ...rest } = operations[name];
+  const role = permission === 'administer' ? 'Needs the role admin.' : `Needs the permission to ${permission}.`;
   const pathParameters = [...path.matchAll(/\{(\w+)\}/g)].map(([, parameter]) => ({
     name: parameter,
     in: 'path',
@@ -157,7 +187,7 @@ const operationOf = (name: EndpointName, { path, permission }: Endpoint) => {
   return {
     operationId: name,
     summary,
-    description: isExtension ? `Extension of the interface. ${description}` : description,
+    description: [isExtension && 'Extension of the interface.', role, details].filter(Boolean).join(' '),
     ...(isExtension && extensionMark),
     parameters: [...pathParameters, ...query.map((parameter) => queryParameters[parameter])],
     ...(body && { requestBody: { required: true, ...json(body) } }),

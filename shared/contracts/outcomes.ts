@@ -23,6 +23,21 @@ export const failureReasons = [
 /** The reason of a failure. */
 export type FailureReason = (typeof failureReasons)[number];
 
+/**
+ * The statuses of a delivery. A failed delivery becomes pending again when the message of its next round arrives. A
+ * bounced delivery was delivered until SES reported the bounce.
+ */
+export const deliveryStatuses = ['pending', 'delivered', 'failed', 'superseded', 'cancelled', 'bounced'] as const;
+
+/** The status of a delivery. */
+export type DeliveryStatus = (typeof deliveryStatuses)[number];
+
+/** The results of attempts (DECISIONS.md#attempt-outcomes). */
+export const attemptResults = ['delivered', 'throttled', 'transient', 'permanent'] as const;
+
+/** The result of an attempt. */
+export type AttemptResult = (typeof attemptResults)[number];
+
 /** The causes of failures: tenants fix `destination`, operators fix `service`. */
 export const failureCauses = ['destination', 'service'] as const;
 

@@ -4,8 +4,8 @@ import type { Role } from '../contracts/token.ts';
 export type { Role };
 
 const permissions: Record<Role, readonly Permission[]> = {
-  admin: ['create', 'read', 'update', 'delete', 'test', 'administer'],
-  creator: ['create', 'read', 'update', 'test'],
+  admin: ['create', 'read', 'update', 'delete', 'test', 'redeliver', 'administer'],
+  creator: ['create', 'read', 'update', 'test', 'redeliver'],
   observer: ['read'],
 };
 

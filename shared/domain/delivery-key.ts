@@ -6,12 +6,19 @@ const sha256 = (...values: string[]): string => createHash('sha256').update(JSON
 /** The primary key of a delivery record (table Deliveries). */
 export type DeliveryKey = { pk: string; sk: string };
 
+/** Identifies a notification. */
+export type NotificationOfTenant = { tenant: string; notificationId: string };
+
 /** Returns the partition key of a notification's deliveries. */
-export const deliveryPartition = ({ tenant, notificationId }: { tenant: string; notificationId: string }): string =>
+export const deliveryPartition = ({ tenant, notificationId }: NotificationOfTenant): string =>
   `delivery#${notificationId}#${tenant}`;
 
+/** Returns the partition key of the stored bodies of a notification's failed deliveries. */
+export const failedMessagePartition = ({ tenant, notificationId }: NotificationOfTenant): string =>
+  `failed#${notificationId}#${tenant}`;
+
 /** Returns the tenant and notification of a partition key. Notification IDs contain no `#`. */
-export const parseDeliveryPartition = (pk: string): { tenant: string; notificationId: string } => {
+export const parseDeliveryPartition = (pk: string): NotificationOfTenant => {
   const [, notificationId = '', ...tenant] = pk.split('#');
   return { tenant: tenant.join('#'), notificationId };
 };
@@ -22,7 +29,8 @@ export const eventIdTimeMs = (eventId: string): number | undefined => {
   return digits === undefined ? undefined : Number(digits);
 };
 
-const sortableTime = (eventId: string): string => String(eventIdTimeMs(eventId) ?? 0).padStart(13, '0');
+/** Returns a time as 13 digits, so that its text sorts like the time. @param timeMs ms since the epoch, before 2286 */
+export const sortableTime = (timeMs: number): string => String(timeMs).padStart(13, '0');
 
 /**
  * Returns the key of the record for an event and a notification. It depends on the event's ID only, so that another
@@ -30,13 +38,26 @@ const sortableTime = (eventId: string): string => String(eventIdTimeMs(eventId) 
  * event.
  */
 export const deliveryKey = (
-  { tenant_id: tenant, event_id: eventId }: AlarmEvent,
+  { tenant_id: tenant, event_id: eventId }: Pick<AlarmEvent, 'tenant_id' | 'event_id'>,
   notificationId: string,
 ): DeliveryKey => ({
   pk: deliveryPartition({ tenant, notificationId }),
-  sk: `${sortableTime(eventId)}#${sha256(tenant, eventId)}`,
+  sk: `${sortableTime(eventIdTimeMs(eventId) ?? 0)}#${sha256(tenant, eventId)}`,
 });
 
 /** Returns the ID of a delivery for destinations and logs; it is the same in all attempts. */
 export const deliveryId = (event: AlarmEvent, notificationId: string): string =>
   sha256(event.tenant_id, event.event_id, notificationId).slice(0, 32);
+
+/** Returns the hash part of a record's sort key. */
+export const hashPart = ({ sk }: Pick<DeliveryKey, 'sk'>): string => sk.slice(sk.indexOf('#') + 1);
+
+/** Returns the paging marker of a record: its sort key without `#`, which URLs would have to encode. */
+export const historyMarker = (sk: string): string => sk.replace('#', '-');
+
+/** Longer than a sort key, so that a truncated marker sorts like the whole one. DynamoDB limits sort keys. */
+const MARKER_LENGTH = 128;
+
+/** Returns the sort key of a marker. Any text is a position in the order of the records. */
+export const sortKeyOfMarker = (marker: string): string =>
+  marker.slice(0, MARKER_LENGTH).toWellFormed().replace('-', '#');

@@ -1,27 +1,18 @@
 import type { AlarmState } from '../contracts/alarm-event.ts';
 import type { Delivery } from '../contracts/messages.ts';
 import type { NoticeKind } from '../contracts/notice.ts';
-import type { FailureCause, FailureReason } from '../contracts/outcomes.ts';
+import type { AttemptResult, DeliveryStatus, FailureCause, FailureReason } from '../contracts/outcomes.ts';
 import { truncate } from './alert-text.ts';
 import type { AttemptOutcome } from './attempt-outcome.ts';
 import { type DeliveryKey, deliveryKey } from './delivery-key.ts';
 import { roundOf } from './delivery-message.ts';
 import { MAX_AGE_MS, MAX_ATTEMPTS, MAX_WAIT_FOR_ATTEMPT_MS } from './retry-schedule.ts';
 
-/**
- * The statuses of a delivery. A failed delivery becomes pending again when the message of its next round arrives. A
- * bounced delivery was delivered until SES reported the bounce.
- */
-export const deliveryStatuses = ['pending', 'failed', 'delivered', 'superseded', 'cancelled', 'bounced'] as const;
-
-/** The status of a delivery. */
-export type DeliveryStatus = (typeof deliveryStatuses)[number];
-
 /** An attempt in a delivery record. */
 export type Attempt = {
   /** Start of the attempt, ms since the epoch. */
   timestamp_ms: number;
-  result: AttemptOutcome['result'];
+  result: AttemptResult;
   /** HTTP status of the response. */
   status?: number | undefined;
   /** Reason of the failure. */

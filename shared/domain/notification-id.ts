@@ -17,5 +17,8 @@ export const OPERATORS_NOTIFICATION_ID = 'ntOperators';
  */
 export const newNotificationId = (): string => `nt${ulid()}`;
 
+/** Returns whether a notification can have this ID. Other IDs could contain a `#` and so name another partition. */
+export const isNotificationId = (id: string): boolean => id === DEFAULT_NOTIFICATION_ID || isStoredNotificationId(id);
+
 /** Returns whether a stored notification can have this ID. */
 export const isStoredNotificationId = (id: string): boolean => /^nt[0-7][0-9A-HJKMNP-TV-Z]{25}$/.test(id);

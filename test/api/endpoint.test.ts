@@ -40,6 +40,13 @@ describe('a request', () => {
     });
   });
 
+  it('is handled with the time that is left of the invocation', async () => {
+    const act = vi.fn(async (_input: string, _caller: Caller, timeLeft: () => number) => ok(timeLeft()));
+    const authenticate = async () => ({ tenant: 'acme', role: 'admin' });
+    const handler = endpoint('list-notifications', authenticate, () => '', act);
+    expect(await handler(apiRequest(), { ...context })).toMatchObject({ body: '30000' });
+  });
+
   it.each([
     ['no token', {}],
     ['an unknown token', { 'x-auth-token': 'bad' }],
@@ -108,6 +115,7 @@ describe('the roles', () => {
       'get-notification',
       'list-notification-types',
       'get-notification-type',
+      'list-deliveries',
       'get-account',
     ],
   } satisfies Record<Role, string[]>;

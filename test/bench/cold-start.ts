@@ -28,7 +28,7 @@ type Start = { bundle: string; environment: Record<string, string>; event: unkno
 
 const status = (code: number) => z.object({ statusCode: z.literal(code) });
 const served = z.union([
-  z.object({ statusCode: z.union([z.literal(200), z.literal(201), z.literal(204)]) }),
+  z.object({ statusCode: z.union([z.literal(200), z.literal(201), z.literal(202), z.literal(204)]) }),
   z.object({ batchItemFailures: z.tuple([]) }),
 ]);
 /** Returns the expected result of a function's first event. */

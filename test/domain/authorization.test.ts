@@ -4,11 +4,17 @@ import { isPermitted } from '../../shared/domain/authorization.ts';
 
 describe('the permissions of a role', () => {
   it.each([
-    ['admin', { create: true, read: true, update: true, delete: true, test: true, administer: true }],
-    ['creator', { create: true, read: true, update: true, delete: false, test: true, administer: false }],
-    ['observer', { create: false, read: true, update: false, delete: false, test: false, administer: false }],
+    ['admin', { create: true, read: true, update: true, delete: true, test: true, redeliver: true, administer: true }],
+    [
+      'creator',
+      { create: true, read: true, update: true, delete: false, test: true, redeliver: true, administer: false },
+    ],
+    [
+      'observer',
+      { create: false, read: true, update: false, delete: false, test: false, redeliver: false, administer: false },
+    ],
   ] as const)('match the API contract for %s: %j', (role, expected) => {
-    const permissions = ['create', 'read', 'update', 'delete', 'test', 'administer'] as const;
+    const permissions = ['create', 'read', 'update', 'delete', 'test', 'redeliver', 'administer'] as const;
     expect(Object.fromEntries(permissions.map((permission) => [permission, isPermitted(role, permission)]))).toEqual(
       expected,
     );
@@ -21,11 +27,11 @@ describe('the permissions of a role', () => {
     },
   );
 
-  it('allow 15 operations for admin, 9 for creator and 5 for observer', () => {
+  it('allow 17 operations for admin, 11 for creator and 6 for observer', () => {
     const allowed = ['admin', 'creator', 'observer'].map((role) => [
       role,
       endpointNames.filter((name) => isPermitted(role, endpoints[name].permission)).length,
     ]);
-    expect(Object.fromEntries(allowed)).toEqual({ admin: 15, creator: 9, observer: 5 });
+    expect(Object.fromEntries(allowed)).toEqual({ admin: 17, creator: 11, observer: 6 });
   });
 });

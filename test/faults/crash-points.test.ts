@@ -26,6 +26,9 @@ const deadLetter = {
   matchesBody: (body: string) => body.includes('Delivery-webhook-DeadLetters"'),
 };
 
+/** The write that stores the message of a failed delivery. */
+const storeMessage = { ...claim, matchesBody: (body: string) => body.includes('"failed#') };
+
 type Case = { name: string; point: CrashPoint; sends: number };
 
 const harness = await useFaultyStack();
@@ -81,6 +84,13 @@ describe('a sender that crashes', () => {
   });
 
   const deadLetteredCases: (Case & { deadLetters: number })[] = [
+    { name: 'before the message is stored', point: { ...storeMessage, when: 'before' }, sends: 2, deadLetters: 1 },
+    {
+      name: 'after the message is stored and before the dead letter is sent',
+      point: { ...storeMessage, when: 'after' },
+      sends: 2,
+      deadLetters: 1,
+    },
     { name: 'before the dead letter is sent', point: { ...deadLetter, when: 'before' }, sends: 2, deadLetters: 1 },
     {
       name: 'after the dead letter is sent and before the status is recorded',
@@ -97,9 +107,10 @@ describe('a sender that crashes', () => {
   ];
 
   it.each(deadLetteredCases)(
-    'dead-letters the alert and records it as failed: $name',
+    'dead-letters the alert, records it as failed and stores it once for redelivery: $name',
     async ({ point, sends, deadLetters }) => {
-      const sink = await openSink((response) => response.writeHead(410).end());
+      let status = 410;
+      const sink = await openSink((response) => response.writeHead(status).end());
       const id = await client.create({ ...webhook, details: { url: sink.url } });
       const before = await harness.depth(harness.deadLetterQueue('webhook'));
       const crash = harness.crashOnce(point);
@@ -110,6 +121,12 @@ describe('a sender that crashes', () => {
       await harness.drainQueue('Delivery-webhook');
       expect(sink.received).toHaveLength(sends);
       expect((await harness.depth(harness.deadLetterQueue('webhook'))) - before).toBe(deadLetters);
+
+      status = 200;
+      const { body } = await client.post(`/notifications/${id}/redeliver`, { since: 0 });
+      expect(body).toEqual({ count: 1, next_marker: null });
+      await harness.advanceUntil(harness.delivery(client.tenant, id, 'delivered'));
+      expect(sink.received).toHaveLength(sends + 1);
     },
   );
 });

@@ -85,6 +85,17 @@ describe('permissions of API functions', () => {
     ['test-new-notification', [TOKEN, 'dynamodb:UpdateItem StorageAccountsTable', ...invokingSenders]],
     ['list-notification-types', [TOKEN]],
     ['get-notification-type', [TOKEN]],
+    ['list-deliveries', [TOKEN, ...onNotifications('GetItem'), 'dynamodb:Query StorageDeliveriesTable']],
+    [
+      'redeliver',
+      [
+        TOKEN,
+        ...onNotifications('BatchGetItem'),
+        ...['Query', 'BatchGetItem', 'BatchWriteItem'].map((action) => `dynamodb:${action} StorageDeliveriesTable`),
+        'dynamodb:UpdateItem StorageAccountsTable',
+        ...notificationTypeIds.map((type) => `sqs:SendMessage Delivery${type}Queue`),
+      ],
+    ],
     ['get-account', [TOKEN, ...onAccounts('GetItem', 'UpdateItem', 'BatchGetItem'), ...onNotifications('Query')]],
     ['update-account', [TOKEN, ...onAccounts('GetItem', 'UpdateItem')]],
     ['rotate-signing-secret', [TOKEN, ...onAccounts('GetItem', 'UpdateItem')]],

@@ -104,6 +104,8 @@ export const exerciseApi = async (world: FaultyStack, client: Client, sinkUrl: s
   // Cleanup items are processed after an hour.
   await world.stack.advance(2 * 3_600_000);
   await client.delete(`/notifications/${grownId}`);
+  // The history of a deleted notification without deliveries requires all reads.
+  await client.get(`/notifications/${grownId}/deliveries`);
   await client.get('/notification_types');
   await client.get('/notification_types/sms');
   await client.get('/nothing');

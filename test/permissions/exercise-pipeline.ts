@@ -188,4 +188,12 @@ export const exercisePipeline = async (
   await world.sendEvents([newAlarmEvent(client.tenant, ids)]);
   await untilEverySender((type) => hasCalled(senderName(type), 'dynamodb:BatchGetItem', '/Storage-Deliveries'));
   await untilEverySender(() => hasCalled('dispatch-alarm-events', 'dynamodb:UpdateItem', '/Storage-Accounts'));
+  // Every type has a failed delivery, so redeliveries send to every queue.
+  for (const id of ids) {
+    const redelivered = async () => {
+      const { text } = await client.post(`/notifications/${id}/redeliver`, { since: 0 });
+      return text.includes('"count":1');
+    };
+    await world.advanceUntil(until(redelivered));
+  }
 };

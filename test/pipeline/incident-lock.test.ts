@@ -2,6 +2,7 @@ import { SQSClient } from '@aws-sdk/client-sqs';
 import { afterAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
 import { createDeliveryRepository } from '../../shared/adapters/deliveries/delivery-repository.ts';
+import { createFailedMessages } from '../../shared/adapters/deliveries/failed-messages.ts';
 import { logger } from '../../shared/adapters/logger.ts';
 import { createQueues } from '../../shared/adapters/queues.ts';
 import { type AttemptOutcome, failed } from '../../shared/domain/attempt-outcome.ts';
@@ -78,6 +79,7 @@ const setUp = ({
     type: 'incidentpager',
     transport,
     deliveries,
+    failedMessages: createFailedMessages(client, 'deliveries'),
     queues: createQueues(sqs, () => NOW_MS),
     queueUrls: senderQueueUrls,
     retryQueueUrl: queueUrl('incidentpager-Retries'),

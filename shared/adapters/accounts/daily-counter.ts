@@ -102,3 +102,28 @@ export const createDailyCounters = (
 
 /** Counts messages per tenant and UTC day. */
 export type DailyCounters = ReturnType<typeof createDailyCounters>;
+
+/**
+ * Adds as much of `amount` to a tenant's counter as the limit permits, with one write if that is all of it.
+ *
+ * @returns what was added
+ */
+export const countUpTo = async (
+  counters: DailyCounters,
+  counter: DailyCounter,
+  tenant: string,
+  amount: number,
+  limit: number,
+): Promise<number> => {
+  let counted = 0;
+  let step = amount;
+  while (step > 0) {
+    if (await counters.count(counter, tenant, step, limit)) {
+      counted += step;
+      step = Math.min(step, amount - counted);
+    } else {
+      step = Math.floor(step / 2);
+    }
+  }
+  return counted;
+};

@@ -7,21 +7,22 @@ import {
   type PutCommandInput,
   paginateQuery,
   paginateScan,
+  QueryCommand,
   UpdateCommand,
   type UpdateCommandInput,
 } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod/mini';
 import { alarmStates } from '../../contracts/alarm-event.ts';
 import { noticeKinds } from '../../contracts/notice.ts';
-import { failureCauses, failureReasons } from '../../contracts/outcomes.ts';
-import { type DeliveryKey, deliveryPartition } from '../../domain/delivery-key.ts';
 import {
-  type Claim,
-  type DeliveryRecord,
+  attemptResults,
+  type DeliveryStatus,
   deliveryStatuses,
-  evaluateClaim,
-  shortenedId,
-} from '../../domain/delivery-record.ts';
+  failureCauses,
+  failureReasons,
+} from '../../contracts/outcomes.ts';
+import { type DeliveryKey, deliveryPartition, type NotificationOfTenant } from '../../domain/delivery-key.ts';
+import { type Claim, type DeliveryRecord, evaluateClaim, shortenedId } from '../../domain/delivery-record.ts';
 import type { IncidentLock } from '../../domain/incident.ts';
 import { isDependencyFailure } from '../aws-client.ts';
 import { batchGet, batchWrite, type Item, MAX_BATCH_WRITES } from '../dynamodb/batches.ts';
@@ -29,7 +30,7 @@ import { UnprocessedItemsError } from '../dynamodb/errors.ts';
 
 const attempt = z.object({
   timestamp_ms: z.number(),
-  result: z.enum(['delivered', 'throttled', 'transient', 'permanent']),
+  result: z.enum(attemptResults),
   status: z.optional(z.number()),
   reason: z.optional(z.enum(failureReasons)),
   duration_ms: z.number(),
@@ -86,10 +87,28 @@ const CONFLICT_PREFIX = 'conflict#';
  */
 const GATHER_MS = 3;
 
-/** Page size of a query that filters by alarm, since most records don't match. */
-const FILTERED_PAGE_SIZE = 1_000;
+/** Conditions on the records of a page. */
+export type DeliveryFilter = { status?: DeliveryStatus | undefined; alarmId?: string | undefined };
 
-type NotificationOfTenant = { tenant: string; notificationId: string };
+/** A page of records, and the sort key that the next page must be below; undefined after the last page. */
+export type DeliveryPage = { records: DeliveryRecord[]; before: string | undefined };
+
+/** Returns the filter expression of a query and its values, or undefined without a condition. */
+const filterExpression = ({ status, alarmId }: DeliveryFilter) => {
+  const conditions = [
+    ...(status === undefined ? [] : ['#status = :status']),
+    ...(alarmId === undefined ? [] : ['alarm_id = :alarm']),
+  ];
+  if (conditions.length === 0) return undefined;
+  return {
+    expression: conditions.join(' AND '),
+    names: status === undefined ? undefined : { '#status': 'status' },
+    values: {
+      ...(status !== undefined && { ':status': status }),
+      ...(alarmId !== undefined && { ':alarm': shortenedId(alarmId) }),
+    },
+  };
+};
 
 type Conditional = Pick<
   PutCommandInput,
@@ -175,6 +194,42 @@ export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: 
       new GetCommand({ TableName: table, Key: { pk: key.pk, sk: key.sk }, ConsistentRead: true }),
     );
     return Item && parseRecord(Item);
+  };
+
+  /**
+   * Returns one page of a notification's deliveries by event time, newest first, with one strongly consistent query.
+   * Without a filter, it evaluates `limit` records; with one, up to 1 MB of them (AWS limit), so a page can have more
+   * records than `limit`, or none although there are more pages (DECISIONS.md#delivery-history).
+   *
+   * @param before a sort key that the records must be below
+   */
+  const listPage = async (
+    notification: NotificationOfTenant,
+    {
+      limit,
+      before = CONFLICT_PREFIX,
+      filter = {},
+    }: { limit: number; before?: string | undefined; filter?: DeliveryFilter },
+  ): Promise<DeliveryPage> => {
+    const condition = filterExpression(filter);
+    const { Items = [], LastEvaluatedKey } = await client.send(
+      new QueryCommand({
+        TableName: table,
+        // Conflicts and incident locks sort after the records of the partition.
+        KeyConditionExpression: 'pk = :pk AND sk < :before',
+        ExpressionAttributeValues: {
+          ':pk': deliveryPartition(notification),
+          ':before': before < CONFLICT_PREFIX ? before : CONFLICT_PREFIX,
+          ...condition?.values,
+        },
+        ...(condition
+          ? { FilterExpression: condition.expression, ExpressionAttributeNames: condition.names }
+          : { Limit: limit }),
+        ScanIndexForward: false,
+        ConsistentRead: true,
+      }),
+    );
+    return { records: Items.map(parseRecord), before: LastEvaluatedKey && String(LastEvaluatedKey.sk) };
   };
 
   /** Returns the condition that the record has not changed since it was read. */
@@ -338,44 +393,32 @@ export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: 
     /** Returns a delivery record, strongly consistent, or undefined if it does not exist. */
     read,
 
-    /**
-     * Returns the records that exist, strongly consistent, in any order.
-     *
-     * @throws ServiceError serviceUnavailable if DynamoDB leaves keys unprocessed
-     */
-    async readAll(keys: readonly DeliveryKey[]): Promise<DeliveryRecord[]> {
-      return (
-        await batchGet(
-          client,
-          table,
-          keys.map(({ pk, sk }) => ({ pk, sk })),
-        )
-      ).map(parseRecord);
-    },
+    listPage,
 
     /** Returns a notification's deliveries by event time, newest first; with `alarmId`, only those of that alarm. */
     async listNewest(notification: NotificationOfTenant, limit: number, alarmId?: string): Promise<DeliveryRecord[]> {
       const records: DeliveryRecord[] = [];
-      const pages = paginateQuery(
-        { client, pageSize: alarmId === undefined ? limit : FILTERED_PAGE_SIZE },
-        {
-          TableName: table,
-          // Conflicts and incident locks sort after the records of the partition.
-          KeyConditionExpression: 'pk = :pk AND sk < :conflict',
-          ExpressionAttributeValues: {
-            ':pk': deliveryPartition(notification),
-            ':conflict': CONFLICT_PREFIX,
-            ...(alarmId !== undefined && { ':alarm': shortenedId(alarmId) }),
-          },
-          ...(alarmId !== undefined && { FilterExpression: 'alarm_id = :alarm' }),
-          ScanIndexForward: false,
-        },
-      );
-      for await (const { Items = [] } of pages) {
-        records.push(...Items.map(parseRecord));
-        if (records.length >= limit) break;
-      }
+      let before: string | undefined;
+      do {
+        const page = await listPage(notification, { limit: limit - records.length, before, filter: { alarmId } });
+        records.push(...page.records);
+        before = page.before;
+      } while (before !== undefined && records.length < limit);
       return records.slice(0, limit);
+    },
+
+    /**
+     * Returns the records of distinct keys, as far as they exist, strongly consistent, in any order.
+     *
+     * @throws ServiceError serviceUnavailable if DynamoDB leaves keys unprocessed
+     */
+    async readAll(keys: readonly DeliveryKey[]): Promise<DeliveryRecord[]> {
+      const items = await batchGet(
+        client,
+        table,
+        keys.map(({ pk, sk }) => ({ pk, sk })),
+      );
+      return items.map(parseRecord);
     },
 
     /**

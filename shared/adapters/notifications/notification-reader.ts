@@ -128,6 +128,15 @@ export const createNotificationReader = (client: DynamoDBDocumentClient, table: 
       return complete(key, target, content);
     },
 
+    /** Returns whether the tenant has a notification with this ID, readable or not. */
+    async exists({ tenant, id }: NotificationKey): Promise<boolean> {
+      if (id === DEFAULT_NOTIFICATION_ID) return true;
+      if (!isStoredNotificationId(id)) return false;
+      const Key = targetKey({ tenant, id });
+      const { Item } = await client.send(new GetCommand({ TableName: table, Key, ConsistentRead: true }));
+      return Item !== undefined && !isTombstone(Item);
+    },
+
     /**
      * Yields the tenant's notifications in ID order, starting with `from`, the default notification last. Reads lazily.
      */

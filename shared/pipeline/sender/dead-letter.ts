@@ -9,10 +9,11 @@ import { persist } from './persist.ts';
 export type DeadLetterCause = Pick<Failure, 'reason' | 'cause' | 'status'>;
 
 /**
- * Ends a round without delivery. The order prevents loss if the worker crashes: send the dead letter, update the
- * record, report the failure (`failing`), acknowledge the message. The claim is held throughout, so that no duplicate is
- * delivered. The dead letter contains the number of the next round, and no other message can start that round
- * (DECISIONS.md#dead-letters).
+ * Ends a round without delivery. The order prevents loss if the worker crashes: store the message for the tenant
+ * (DECISIONS.md#failed-messages), send the dead letter, update the record, report the failure (`failing`), acknowledge
+ * the message. The stored message and the record have the same time of failure, which marks the message as current. The
+ * claim is held throughout, so that no duplicate is delivered. The dead letter contains the number of the next round,
+ * and no other message can start that round (DECISIONS.md#dead-letters).
  */
 export const deadLetter = async (
   job: DeliveryJob,
@@ -20,16 +21,20 @@ export const deadLetter = async (
   failure: DeadLetterCause,
 ): Promise<SettledMessage> => {
   const { dependencies, body } = job;
-  const { deliveries, queues, deadLetterQueueUrl, clock } = dependencies;
+  const { deliveries, failedMessages, queues, deadLetterQueueUrl, clock } = dependencies;
   // If a later step fails, the record must already include this attempt and the recipients it reached.
   await persist(job, () => deliveries.update(record, record));
   if (failure.reason === 'no_contacts' && body.notice) {
     await deliveries.complete(withStatus(record, 'cancelled', clock()));
     return { outcome: 'cancelled' };
   }
-  const letter = { body: bodyForRound(body, record.round + 1), messageGroupId: body.event.tenant_id };
+  const [round, failedAtMs] = [record.round + 1, clock()];
+  const letter = { body: bodyForRound(body, round), messageGroupId: body.event.tenant_id };
+  if (!body.notice) {
+    await persist(job, () => failedMessages.put({ recordKey: record, failedAtMs, body: letter.body, round }));
+  }
   await queues.sendToDeadLetterQueue(deadLetterQueueUrl, letter, { ...failure, attemptCount: record.attempt_count });
-  const failed = withFailure(record, failure.reason, clock());
+  const failed = withFailure(record, failure.reason, failedAtMs);
   await persist(job, () => deliveries.update(record, failed));
   logFailure(job, 'dead_lettered', failure, record.attempt_count);
   return { outcome: 'dead_lettered', cause: failure.cause, failing: failed };

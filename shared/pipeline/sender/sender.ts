@@ -2,6 +2,7 @@ import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda'
 import { ulid } from 'ulid';
 import type { createDocumentClient } from '../../adapters/aws-client.ts';
 import { createDeliveryRepository } from '../../adapters/deliveries/delivery-repository.ts';
+import { createFailedMessages } from '../../adapters/deliveries/failed-messages.ts';
 import { createThrottlingWatch } from '../../adapters/dynamodb/key-throttling.ts';
 import { errorTrace, logger } from '../../adapters/logger.ts';
 import { count, oldestAgeSeconds, tally } from '../../adapters/metrics.ts';
@@ -54,6 +55,7 @@ export const createSender = (
     type,
     transport,
     deliveries,
+    failedMessages: createFailedMessages(client, environment.DELIVERIES_TABLE),
     queues,
     reports: createDeliveryReports({ client, queues, notifications, deliveries, clock: Date.now }, environment),
     queueUrls: environment.SENDER_QUEUES,

@@ -1,8 +1,8 @@
 import { GetCommand } from '@aws-sdk/lib-dynamodb';
 import { afterAll, describe, expect, it } from 'vitest';
-import { createDailyCounters } from '../../../shared/adapters/accounts/daily-counter.ts';
+import { countUpTo, createDailyCounters } from '../../../shared/adapters/accounts/daily-counter.ts';
 import { startDatabase } from '../../support/dynamodb.ts';
-import { withLostResponse, withPartialBatches, withThrottling } from '../../support/dynamodb-faults.ts';
+import { countRequests, withLostResponse, withPartialBatches, withThrottling } from '../../support/dynamodb-faults.ts';
 
 const { client, connect, stop } = await startDatabase();
 afterAll(stop);
@@ -132,5 +132,42 @@ describe('a daily counter', () => {
     await expect(counters.count('tests', newTenant(), 1, 5)).rejects.toMatchObject({
       name: 'ProvisionedThroughputExceededException',
     });
+  });
+});
+
+describe('a count up to the limit', () => {
+  it('adds all of it with one write if the limit permits', async () => {
+    const database = connect();
+    const counts = countRequests(database);
+    expect(await countUpTo(setUp(database).counters, 'redeliveries', newTenant(), 1_000, 1_000)).toBe(1_000);
+    expect(counts).toEqual({ UpdateItemCommand: 1 });
+    expect(await countUpTo(setUp(database).counters, 'redeliveries', newTenant(), 0, 1_000)).toBe(0);
+    expect(counts).toEqual({ UpdateItemCommand: 1 });
+  });
+
+  it('adds exactly what is left, and then nothing', async () => {
+    const { counters } = setUp();
+    for (const [used, amount, limit] of [
+      [0, 100, 99],
+      [7, 100, 10],
+      [1, 1_000, 1_000],
+      [5, 3, 5],
+      [3, 7, 9],
+    ] as const) {
+      const tenant = newTenant();
+      if (used > 0) await counters.count('redeliveries', tenant, used, limit);
+      expect(await countUpTo(counters, 'redeliveries', tenant, amount, limit)).toBe(Math.min(amount, limit - used));
+      const left = limit - used - Math.min(amount, limit - used);
+      expect(await countUpTo(counters, 'redeliveries', tenant, 1_000, limit)).toBe(left);
+    }
+  });
+
+  it('never exceeds the limit if several requests count at once', async () => {
+    const { counters } = setUp();
+    const tenant = newTenant();
+    const counted = await Promise.all(
+      [40, 30, 20, 10].map((amount) => countUpTo(counters, 'redeliveries', tenant, amount, 55)),
+    );
+    expect(counted.reduce((sum, amount) => sum + amount, 0)).toBe(55);
   });
 });

@@ -26,6 +26,8 @@ const EXPECTED_STATUS: Record<MeasuredName, number> = {
   'test-new-notification': 200,
   'list-notification-types': 200,
   'get-notification-type': 200,
+  'list-deliveries': 200,
+  redeliver: 202,
 };
 
 const isMeasured = (name: EndpointName): name is MeasuredName => name in EXPECTED_STATUS;
@@ -102,6 +104,8 @@ export const endpointCases = async ({ base_url, tokens }: LocalStackProcess, web
     },
     'list-notification-types': request('list-notification-types', reader),
     'get-notification-type': request('get-notification-type', reader, 'webhook'),
+    'list-deliveries': request('list-deliveries', reader, listedId),
+    redeliver: { ...request('redeliver', reader, listedId), body: JSON.stringify({ since: 0 }) },
   };
   return {
     cases: endpointNames

@@ -32,6 +32,8 @@ const request = (destination: string, token: string | undefined) =>
       details: { url: destination },
       technical_contacts: ['a@example.com'],
       role: 'observer',
+      // For redeliver; the other operations ignore it.
+      since: 0,
     }),
   });
 

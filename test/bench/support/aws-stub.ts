@@ -83,6 +83,7 @@ const tokenList = (): Item => ({
   },
 });
 
+const queryInput = z.object({ TableName: z.string() });
 const getInput = z.object({ TableName: z.string(), Key: keySchema });
 const batchGetInput = z.object({ RequestItems: z.record(z.string(), z.object({ Keys: z.array(keySchema) })) });
 const updateInput = z.object({
@@ -141,12 +142,14 @@ const responses: Record<string, (input: unknown) => object> = {
     return { Attributes: itemOf(TableName, Key) };
   },
   BatchWriteItem: () => ({ UnprocessedItems: {} }),
-  Query: () => ({
-    Items: Array.from({ length: 10 }, (_, index) =>
+  Query(input) {
+    // There are no deliveries.
+    if (queryInput.parse(input).TableName.includes('Deliveries')) return { Items: [], Count: 0 };
+    const Items = Array.from({ length: 10 }, (_, index) =>
       target({ pk: { S: 'notification#bench' }, sk: { S: `nt01M7W36KGQDJ8S2D76FCWK3Z0${index}` } }),
-    ),
-    Count: 10,
-  }),
+    );
+    return { Items, Count: Items.length };
+  },
   SendMessage: (input) => sentMessage(sendInput.parse(input).MessageBody),
   SendMessageBatch: (input) => ({
     Successful: sendBatchInput.parse(input).Entries.map(({ Id, MessageBody }) => ({ Id, ...sentMessage(MessageBody) })),

@@ -1,0 +1,37 @@
+import { createDailyCounters } from '../shared/adapters/accounts/daily-counter.ts';
+import { createDocumentClient } from '../shared/adapters/aws-client.ts';
+import { createDeliveryRepository } from '../shared/adapters/deliveries/delivery-repository.ts';
+import { createFailedMessages } from '../shared/adapters/deliveries/failed-messages.ts';
+import { createNotificationRepository } from '../shared/adapters/notifications/notification-repository.ts';
+import { createQueues } from '../shared/adapters/queues.ts';
+import { tokenAuthentication } from '../shared/api/authentication.ts';
+import { endpoint } from '../shared/api/endpoint.ts';
+import { createRedelivery } from '../shared/api/redelivery.ts';
+import { jsonBody, pathParameter, valid } from '../shared/api/request.ts';
+import { accepted } from '../shared/api/response.ts';
+import { parseRedelivery } from '../shared/contracts/redelivery.ts';
+import { environments } from '../shared/environment.ts';
+
+const environment = environments.redeliver.parse(process.env);
+const client = createDocumentClient();
+const redeliver = createRedelivery(
+  {
+    notifications: createNotificationRepository(client, environment.NOTIFICATIONS_TABLE),
+    deliveries: createDeliveryRepository(client, environment.DELIVERIES_TABLE),
+    failedMessages: createFailedMessages(client, environment.DELIVERIES_TABLE),
+    queues: createQueues(),
+    counters: createDailyCounters(client, environment.ACCOUNTS_TABLE),
+  },
+  environment,
+);
+
+/** POST /notifications/{notificationId}/redeliver: 202 with the number of deliveries that start a new round. */
+export const handler = endpoint(
+  'redeliver',
+  tokenAuthentication(client, environment),
+  (request) => ({
+    id: pathParameter(request, 'notificationId'),
+    redelivery: valid(parseRedelivery(jsonBody(request))),
+  }),
+  async ({ id, redelivery }, { tenant }, timeLeft) => accepted(await redeliver({ tenant, id }, redelivery, timeLeft)),
+);

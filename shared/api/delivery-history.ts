@@ -1,0 +1,64 @@
+import type { DeliveryFilter, DeliveryRepository } from '../adapters/deliveries/delivery-repository.ts';
+import type { NotificationRepository } from '../adapters/notifications/notification-repository.ts';
+import type { Page, Slice } from '../contracts/collection.ts';
+import type { ListedDelivery } from '../contracts/deliveries.ts';
+import { type DeliveryStatus, deliveryStatuses } from '../contracts/outcomes.ts';
+import type { Clock } from '../domain/clock.ts';
+import { isExpired, listedDelivery } from '../domain/delivery-history.ts';
+import { historyMarker, sortKeyOfMarker } from '../domain/delivery-key.ts';
+import { badRequest, notFound } from '../domain/errors.ts';
+import type { NotificationKey } from '../domain/notification.ts';
+import { isNotificationId } from '../domain/notification-id.ts';
+import { takeFitting } from './paging.ts';
+
+const isDeliveryStatus = (text: string): text is DeliveryStatus => deliveryStatuses.some((status) => status === text);
+
+/** Returns the filter that a query string requests. @throws ServiceError 400 */
+export const parseDeliveryFilter = (query: URLSearchParams): DeliveryFilter => {
+  const [status, alarmId] = [query.get('status') ?? undefined, query.get('alarm_id') ?? undefined];
+  if (status !== undefined && !isDeliveryStatus(status)) {
+    throw badRequest(`status: must be one of ${deliveryStatuses.join(', ')}`);
+  }
+  if (alarmId === '') throw badRequest('alarm_id: must not be empty');
+  return { status, alarmId };
+};
+
+/** Returns a page of a notification's deliveries, newest first. */
+export type ListDeliveries = (
+  key: NotificationKey,
+  page: Page,
+  filter: DeliveryFilter,
+) => Promise<Slice<ListedDelivery>>;
+
+/**
+ * Creates the history of deliveries. The marker of a page is that of the last record before it, so that records which
+ * arrive or expire between two pages change neither (DECISIONS.md#delivery-history).
+ *
+ * @throws ServiceError 404 if the tenant has neither the notification nor a record of it
+ */
+export const createDeliveryHistory =
+  (
+    deliveries: Pick<DeliveryRepository, 'listPage'>,
+    notifications: Pick<NotificationRepository, 'exists'>,
+    clock: Clock = Date.now,
+  ): ListDeliveries =>
+  async (key, { limit, marker }, filter) => {
+    if (!isNotificationId(key.id)) throw notFound('The notification');
+    const notification = { tenant: key.tenant, notificationId: key.id };
+    const before = marker === null ? undefined : sortKeyOfMarker(marker);
+    // One more than the page, to know whether it is the last one.
+    const page = await deliveries.listPage(notification, { limit: limit + 1, before, filter });
+    const nowMs = clock();
+    const records = page.records.filter((record) => !isExpired(record, nowMs));
+
+    const hasRecord = async (): Promise<boolean> =>
+      (await deliveries.listPage(notification, { limit: 1 })).records.length > 0;
+    // These reads are needed only to distinguish an empty history from an unknown notification.
+    if (page.records.length === 0 && page.before === undefined) {
+      if (!(await notifications.exists(key)) && !(await hasRecord())) throw notFound('The notification');
+    }
+
+    const { values, rest } = await takeFitting(records.map(listedDelivery), limit);
+    const last = rest === undefined ? page.before : records[values.length - 1]?.sk;
+    return { values, next: last === undefined ? null : historyMarker(last) };
+  };

@@ -1,0 +1,192 @@
+import { countUpTo, type DailyCounters } from '../adapters/accounts/daily-counter.ts';
+import type { DeliveryRepository } from '../adapters/deliveries/delivery-repository.ts';
+import type { FailedMessage, FailedMessages } from '../adapters/deliveries/failed-messages.ts';
+import { errorTrace, logger } from '../adapters/logger.ts';
+import type { NotificationRepository } from '../adapters/notifications/notification-repository.ts';
+import type { OutgoingMessage, Queues } from '../adapters/queues.ts';
+import type { NotificationTypeId } from '../contracts/notification-types.ts';
+import type { RedeliveryRequest, RedeliveryResult } from '../contracts/redelivery.ts';
+import type { Clock } from '../domain/clock.ts';
+import { nextDay, secondsToNextDay } from '../domain/day.ts';
+import { isExpired } from '../domain/delivery-history.ts';
+import { deliveryKey } from '../domain/delivery-key.ts';
+import { notFound, ServiceError, unavailable } from '../domain/errors.ts';
+import type { NotificationKey } from '../domain/notification.ts';
+import {
+  isCurrentFailure,
+  isSettledFailure,
+  parseRedeliveryMarker,
+  type RedeliveryCursor,
+  redeliveryMarker,
+} from '../domain/redelivery.ts';
+
+/** The maximum number of deliveries per request (API.md#operations). */
+const MAX_DELIVERIES = 1_000;
+/** The maximum size of all bodies of a request. */
+const MAX_BODY_BYTES = 20 * 1024 * 1024;
+/** The time to finish a group of messages. */
+const MIN_TIME_LEFT_MS = 10_000;
+
+/** What a redelivery reads from and writes to. */
+export type RedeliveryDependencies = {
+  notifications: Pick<NotificationRepository, 'targets'>;
+  deliveries: Pick<DeliveryRepository, 'readAll'>;
+  failedMessages: Pick<FailedMessages, 'list' | 'delete'>;
+  queues: Pick<Queues, 'sendAll'>;
+  counters: DailyCounters;
+};
+
+/** The settings of redeliveries, from the environment. */
+export type RedeliveryEnvironment = {
+  SENDER_QUEUES: Record<NotificationTypeId, string>;
+  REDELIVERIES_PER_TENANT_PER_DAY: number;
+};
+
+/** Redelivers failed deliveries of a notification. `timeLeft` returns the ms until the function times out. */
+export type Redeliver = (
+  key: NotificationKey,
+  request: RedeliveryRequest,
+  timeLeft: () => number,
+) => Promise<RedeliveryResult>;
+
+/** The failures that a request covers. */
+type Range = RedeliveryCursor & { sinceMs: number; isIncluded: (message: FailedMessage) => boolean };
+
+/** The destination of the messages, and the tenant that they count for. */
+type Recipient = { tenant: string; queueUrl: string };
+
+/** A message to send, and the stored message that it is a copy of. */
+type Redelivery = OutgoingMessage & { stored: FailedMessage };
+
+/** What was sent of a group, and the first message that was due but not sent, if any. */
+type SentGroup = { sent: FailedMessage[]; firstUnsent: FailedMessage | undefined; isLimitReached: boolean };
+
+/** Returns the first messages that fit into the request. The first message of a request always fits. */
+const withinRequest = (messages: readonly FailedMessage[], count: number, bytes: number): FailedMessage[] => {
+  const fitting: FailedMessage[] = [];
+  let total = bytes;
+  for (const message of messages) {
+    total += message.bodyBytes;
+    const isFirst = count + fitting.length === 0;
+    if (count + fitting.length === MAX_DELIVERIES || (total > MAX_BODY_BYTES && !isFirst)) break;
+    fitting.push(message);
+  }
+  return fitting;
+};
+
+/**
+ * Creates the redelivery of failed deliveries, oldest failure first. Each delivery starts exactly one new round, however
+ * often its message is sent, because the record decides (DECISIONS.md#redelivery).
+ *
+ * @throws ServiceError 404 if the notification or the delivery does not exist; 429 if the daily limit is reached; 503
+ * if no message could be sent
+ */
+export const createRedelivery = (
+  { notifications, deliveries, failedMessages, queues, counters }: RedeliveryDependencies,
+  { SENDER_QUEUES, REDELIVERIES_PER_TENANT_PER_DAY: dailyLimit }: RedeliveryEnvironment,
+  clock: Clock = Date.now,
+): Redeliver => {
+  const limitReached = (): ServiceError =>
+    new ServiceError('rateLimitReached', 'The daily limit of redeliveries is reached.', {
+      details: `redeliveriesPerTenantPerDay: at most ${dailyLimit} redeliveries in a day (UTC), which ends at ${nextDay(clock())}`,
+      retryAfterSeconds: secondsToNextDay(clock()),
+    });
+
+  /** Returns the range of one event, which is empty unless its delivery has failed. */
+  const rangeOfEvent = async ({ tenant, id }: NotificationKey, eventId: string): Promise<Range> => {
+    const key = deliveryKey({ tenant_id: tenant, event_id: eventId }, id);
+    const [record] = await deliveries.readAll([key]);
+    if (!record || isExpired(record, clock())) throw notFound('The delivery');
+    const sinceMs = record.updated_at_ms;
+    return { sinceMs, beganAtMs: sinceMs + 1, after: null, isIncluded: ({ recordKey }) => recordKey.sk === key.sk };
+  };
+
+  const rangeOfTime = (sinceMs: number, marker: string | undefined): Range => {
+    const nowMs = clock();
+    const { beganAtMs, after } =
+      marker === undefined ? { beganAtMs: nowMs, after: null } : parseRedeliveryMarker(marker);
+    return { sinceMs, beganAtMs: Math.min(beganAtMs, nowMs), after, isIncluded: () => true };
+  };
+
+  const rangeOf = async (key: NotificationKey, { event_id, since = 0, marker }: RedeliveryRequest): Promise<Range> =>
+    event_id === undefined ? rangeOfTime(since, marker) : rangeOfEvent(key, event_id);
+
+  /** Splits messages into those to send and those that can never be sent. The rest may be sent by a later request. */
+  const classify = async (messages: readonly FailedMessage[]) => {
+    const keys = new Map(messages.map(({ recordKey }) => [recordKey.sk, recordKey]));
+    const records = new Map((await deliveries.readAll([...keys.values()])).map((record) => [record.sk, record]));
+    const nowMs = clock();
+    const isDue = (message: FailedMessage): boolean =>
+      message.isComplete && !isExpired(message, nowMs) && isCurrentFailure(records.get(message.recordKey.sk), message);
+    return {
+      due: messages.filter(isDue),
+      stale: messages.filter((message) => !isDue(message) && isSettledFailure(message, nowMs)),
+    };
+  };
+
+  /** Deletes messages that were sent or are stale. If that fails, the records still prevent a second round. */
+  const deleteMessages = async (tenant: string, messages: readonly FailedMessage[]): Promise<void> => {
+    try {
+      await failedMessages.delete(messages);
+    } catch (error) {
+      logger.warn('failed messages not deleted', {
+        tenant_id: tenant,
+        messages: messages.length,
+        ...errorTrace(error),
+      });
+    }
+  };
+
+  /** Counts and sends messages, as many as the daily limit permits. */
+  const send = async ({ tenant, queueUrl }: Recipient, due: readonly FailedMessage[]): Promise<SentGroup> => {
+    const counted = await countUpTo(counters, 'redeliveries', tenant, due.length, dailyLimit);
+    const outgoing = due
+      .slice(0, counted)
+      .map((stored): Redelivery => ({ stored, body: stored.body, bytes: stored.bodyBytes, messageGroupId: tenant }));
+    const unsent = new Set((await queues.sendAll(queueUrl, outgoing)).map(({ stored }) => stored));
+    const sent = outgoing.flatMap(({ stored }) => (unsent.has(stored) ? [] : [stored]));
+    const firstUnsent = due.find((message, index) => index >= counted || unsent.has(message));
+    return { sent, firstUnsent, isLimitReached: counted < due.length && unsent.size === 0 };
+  };
+
+  const run = async (recipient: Recipient, key: NotificationKey, range: Range, timeLeft: () => number) => {
+    const { tenant, id } = key;
+    let [count, bytes, after] = [0, 0, range.after];
+    const result = (next: string | null): RedeliveryResult => ({ count, next_marker: next });
+    const stopAt = (position: string | null): RedeliveryResult =>
+      result(redeliveryMarker({ beganAtMs: range.beganAtMs, after: position }));
+
+    try {
+      const listed = { sinceMs: range.sinceMs, after, untilMs: range.beganAtMs };
+      for await (const group of failedMessages.list({ tenant, notificationId: id }, listed)) {
+        if (timeLeft() < MIN_TIME_LEFT_MS || count === MAX_DELIVERIES) return stopAt(after);
+        const messages = group.filter(range.isIncluded);
+        const { due, stale } = await classify(messages);
+        const fitting = withinRequest(due, count, bytes);
+        const { sent, firstUnsent, isLimitReached } = await send(recipient, fitting);
+        await deleteMessages(tenant, [...sent, ...stale]);
+        count += sent.length;
+        bytes += sent.reduce((sum, { bodyBytes }) => sum + bodyBytes, 0);
+        const nextDue = firstUnsent ?? due[fitting.length];
+        if (nextDue) {
+          if (count === 0) throw isLimitReached ? limitReached() : unavailable();
+          return stopAt(messages[messages.indexOf(nextDue) - 1]?.position ?? after);
+        }
+        after = messages.at(-1)?.position ?? after;
+      }
+      return result(null);
+    } catch (error) {
+      // The client must learn what was sent.
+      if (count === 0) throw error;
+      logger.error('redelivery interrupted', { tenant_id: tenant, notification_id: id, ...errorTrace(error) });
+      return stopAt(after);
+    }
+  };
+
+  return async (key, request, timeLeft) => {
+    const target = await notifications.targets([key]).find(key);
+    if (!target) throw notFound('The notification');
+    const recipient = { tenant: key.tenant, queueUrl: SENDER_QUEUES[target.type] };
+    return run(recipient, key, await rangeOf(key, request), timeLeft);
+  };
+};

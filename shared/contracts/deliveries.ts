@@ -1,0 +1,29 @@
+import type { AlarmState } from './alarm-event.ts';
+import type { AttemptResult, DeliveryStatus, FailureReason } from './outcomes.ts';
+
+/** An attempt in a history. */
+export type ListedAttempt = {
+  /** Start of the attempt, ms since the epoch. */
+  timestamp: number;
+  result: AttemptResult;
+  /** HTTP status of the response. */
+  status_code: number | null;
+  reason: FailureReason | null;
+  duration_ms: number;
+};
+
+/** A delivery in a history. All times are ms since the epoch. */
+export type ListedDelivery = {
+  event_id: string;
+  entity_id: string;
+  alarm_id: string;
+  state: AlarmState;
+  status: DeliveryStatus;
+  /** Why the delivery has not arrived. */
+  reason: FailureReason | null;
+  attempts: ListedAttempt[];
+  /** Null unless the delivery is pending. */
+  next_attempt_at: number | null;
+  created_at: number;
+  updated_at: number;
+};

@@ -1,0 +1,51 @@
+import * as z from 'zod/mini';
+import { withoutNulls } from './text.ts';
+
+/** Maximum length of an event ID, in UTF-16 code units, as in `alarm-event.ts`. */
+export const MAX_EVENT_ID_LENGTH = 512;
+
+/** The largest time with 13 digits, ms since the epoch. */
+const MAX_TIME_MS = 9_999_999_999_999;
+
+const SINCE_RULE = `must be a whole number from 0 to ${MAX_TIME_MS}: milliseconds since the epoch`;
+const MARKER_RULE = 'must be the next_marker of a response';
+
+/** When the first request began, and the position after which the next one continues, with `-` instead of `#`. */
+const MARKER = /^\d{13}(-\d{13}-[\da-f]{64})?$/;
+
+const request = z
+  .object(
+    {
+      event_id: z.optional(
+        z
+          .string('must be a string')
+          .check(
+            z.minLength(1, 'must not be empty'),
+            z.maxLength(MAX_EVENT_ID_LENGTH, `must be at most ${MAX_EVENT_ID_LENGTH} characters`),
+          ),
+      ),
+      since: z.optional(z.int(SINCE_RULE).check(z.gte(0, SINCE_RULE), z.lte(MAX_TIME_MS, SINCE_RULE))),
+      marker: z.optional(z.string(MARKER_RULE).check(z.regex(MARKER, MARKER_RULE))),
+    },
+    'must be a JSON object',
+  )
+  .check(
+    z.refine(
+      ({ event_id, since }) => (event_id === undefined) !== (since === undefined),
+      'must have either event_id or since',
+    ),
+  );
+
+/** The body of a redelivery request: exactly one of `event_id` and `since` (ms since the epoch) is present. */
+export type RedeliveryRequest = z.infer<typeof request>;
+
+/** Parses the body of a redelivery request. The error lists every invalid field. */
+export const parseRedelivery = (body: unknown) => request.safeParse(withoutNulls(body));
+
+/** The response body of a redelivery. */
+export type RedeliveryResult = {
+  /** Number of deliveries that start a new round of attempts. */
+  count: number;
+  /** The `marker` of the next request; null if all deliveries have been redelivered. */
+  next_marker: string | null;
+};

@@ -1,0 +1,25 @@
+import type { ListedDelivery } from '../contracts/deliveries.ts';
+import { type DeliveryRecord, reasonOf } from './delivery-record.ts';
+
+/** Returns a delivery as tenants see it (DECISIONS.md#delivery-history). */
+export const listedDelivery = (record: DeliveryRecord): ListedDelivery => ({
+  event_id: record.event_id,
+  entity_id: record.entity_id,
+  alarm_id: record.alarm_id,
+  state: record.state,
+  status: record.status,
+  reason: reasonOf(record) ?? null,
+  attempts: record.attempts.map(({ timestamp_ms, result, status = null, reason = null, duration_ms }) => ({
+    timestamp: timestamp_ms,
+    result,
+    status_code: status,
+    reason,
+    duration_ms,
+  })),
+  next_attempt_at: record.status === 'pending' ? record.next_attempt_at_ms : null,
+  created_at: record.created_at_ms,
+  updated_at: record.updated_at_ms,
+});
+
+/** Returns whether an item has expired. DynamoDB deletes expired items late, within a few days. */
+export const isExpired = ({ ttl }: { ttl: number }, nowMs: number): boolean => ttl * 1000 <= nowMs;

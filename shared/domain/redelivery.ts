@@ -1,0 +1,36 @@
+import type { DeliveryRecord } from './delivery-record.ts';
+
+/** How far a redelivery has come. */
+export type RedeliveryCursor = {
+  /** When its first request began, ms since the epoch. Later failures are not redelivered. */
+  beganAtMs: number;
+  /** The position after which it continues: `<time of failure>#<hash>`, or null at the start. */
+  after: string | null;
+};
+
+/** Returns the marker of a cursor. */
+export const redeliveryMarker = ({ beganAtMs, after }: RedeliveryCursor): string =>
+  [String(beganAtMs).padStart(13, '0'), ...(after === null ? [] : after.split('#'))].join('-');
+
+/** Returns the cursor of a valid marker (`contracts/redelivery.ts`). */
+export const parseRedeliveryMarker = (marker: string): RedeliveryCursor => {
+  const [beganAtMs, ...after] = marker.split('-');
+  return { beganAtMs: Number(beganAtMs), after: after.length === 0 ? null : after.join('#') };
+};
+
+/** The stored message of a failure. */
+type StoredFailure = { failedAtMs: number; round: number };
+
+/**
+ * Returns whether a stored message belongs to the current failure of its delivery. Any other message is a duplicate:
+ * its round has started, or it failed before the worker recorded the failure.
+ */
+export const isCurrentFailure = (record: DeliveryRecord | undefined, { failedAtMs, round }: StoredFailure): boolean =>
+  record?.status === 'failed' && record.updated_at_ms === failedAtMs && record.round + 1 === round;
+
+/** Longer than a sender runs, and than the difference between two clocks. */
+const MAX_RECORDING_MS = 5 * 60_000;
+
+/** Returns whether the sender that stored a message has ended, so that its record can no longer become `failed`. */
+export const isSettledFailure = ({ failedAtMs }: StoredFailure, nowMs: number): boolean =>
+  nowMs - failedAtMs > MAX_RECORDING_MS;

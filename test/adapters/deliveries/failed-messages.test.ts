@@ -1,0 +1,182 @@
+import { randomBytes } from 'node:crypto';
+import { DeleteCommand, ScanCommand } from '@aws-sdk/lib-dynamodb';
+import { afterAll, describe, expect, it } from 'vitest';
+import {
+  CHUNK_BYTES,
+  createFailedMessages,
+  FAILED_MESSAGE_RETENTION_SECONDS,
+  type FailedMessage,
+} from '../../../shared/adapters/deliveries/failed-messages.ts';
+import { deliveryKey } from '../../../shared/domain/delivery-key.ts';
+import { newNotificationId } from '../../../shared/domain/notification-id.ts';
+import { startDatabase } from '../../support/dynamodb.ts';
+import {
+  countRequests,
+  type LateRequest,
+  withKilledWorker,
+  withLateCopies,
+  withThrottling,
+} from '../../support/dynamodb-faults.ts';
+
+const { client, connect, stop } = await startDatabase();
+afterAll(stop);
+const failedMessages = createFailedMessages(client, 'deliveries');
+
+const NOW = Date.UTC(2026, 0, 1);
+const ALL = { sinceMs: 0, after: null, untilMs: NOW + 1_000_000 };
+
+let events = 0;
+
+/** Returns the partition of a new notification and a function that creates its failed messages. */
+const newNotification = (tenant = 'acme') => {
+  const notification = { tenant, notificationId: newNotificationId() };
+  return {
+    notification,
+    failure: (failedAtMs: number, body = `{"body":${failedAtMs}}`) => ({
+      recordKey: deliveryKey({ tenant_id: tenant, event_id: `e${events++}:${NOW}:OK` }, notification.notificationId),
+      failedAtMs,
+      body,
+      round: 2,
+    }),
+  };
+};
+type Notification = ReturnType<typeof newNotification>['notification'];
+
+const listAll = async (
+  notification: Notification,
+  range: { sinceMs: number; after: string | null; untilMs: number } = ALL,
+): Promise<FailedMessage[]> => {
+  const messages: FailedMessage[] = [];
+  for await (const group of failedMessages.list(notification, range)) messages.push(...group);
+  return messages;
+};
+
+/** A body that hardly compresses: two chunks or more. */
+const largeBody = (): string => JSON.stringify({ body: randomBytes(700_000).toString('base64') });
+
+describe('a stored message', () => {
+  it('is listed with its body, round, time of failure and record', async () => {
+    const { notification, failure } = newNotification('tenant#with#hashes');
+    const stored = failure(NOW, '{"event":"Ünïcode 😀"}');
+    await failedMessages.put(stored);
+    const [message] = await listAll(notification);
+    expect(message).toMatchObject({
+      failedAtMs: NOW,
+      round: 2,
+      recordKey: stored.recordKey,
+      bodyBytes: Buffer.byteLength(stored.body),
+      isComplete: true,
+      ttl: NOW / 1000 + FAILED_MESSAGE_RETENTION_SECONDS,
+    });
+    expect(message?.body()).toBe(stored.body);
+  });
+
+  it('of 1 MB is stored in chunks that fit into items, and comes back unchanged', async () => {
+    const { notification, failure } = newNotification();
+    const bodies = [largeBody(), largeBody(), '{}', largeBody()];
+    for (const [index, body] of bodies.entries()) await failedMessages.put(failure(NOW + index, body));
+    const messages = await listAll(notification);
+    expect(messages.map(({ body }) => body())).toEqual(bodies);
+    expect(messages.map(({ itemKeys }) => itemKeys.length > 1)).toEqual([true, true, false, true]);
+    const { Items = [] } = await client.send(
+      new ScanCommand({
+        TableName: 'deliveries',
+        FilterExpression: 'chunks > :one',
+        ExpressionAttributeValues: { ':one': 1 },
+      }),
+    );
+    for (const { content } of Items) expect(content.length).toBeLessThanOrEqual(CHUNK_BYTES);
+  });
+
+  it('is stored once if the write is applied twice', async () => {
+    const { notification, failure } = newNotification();
+    const late: LateRequest[] = [];
+    const stored = failure(NOW, largeBody());
+    await createFailedMessages(withLateCopies(connect(), late), 'deliveries').put(stored);
+    for (const { send } of late) await send();
+    expect((await listAll(notification)).map(({ body }) => body())).toEqual([stored.body]);
+  });
+
+  it('is incomplete, and has no body, if one of its chunks is missing', async () => {
+    for (const missing of [0, 1]) {
+      const { notification, failure } = newNotification();
+      await failedMessages.put(failure(NOW, largeBody()));
+      await failedMessages.put(failure(NOW + 1));
+      const [large] = await listAll(notification);
+      const Key = large?.itemKeys[missing];
+      await client.send(new DeleteCommand({ TableName: 'deliveries', Key }));
+      const messages = await listAll(notification);
+      expect(messages.map(({ isComplete }) => isComplete)).toEqual([false, true]);
+      expect(() => messages[0]?.body()).toThrow('incomplete');
+    }
+  });
+
+  it('is incomplete if its worker was killed between two chunks, and complete once it is stored again', async () => {
+    const { notification, failure } = newNotification();
+    const stored = failure(NOW, largeBody());
+    const killed = createFailedMessages(withKilledWorker(connect(), 2, 'lost', []), 'deliveries');
+    await expect(killed.put(stored)).rejects.toThrow('killed');
+    expect((await listAll(notification)).map(({ isComplete }) => isComplete)).toEqual([false]);
+    await failedMessages.put(stored);
+    expect((await listAll(notification)).map(({ body }) => body())).toEqual([stored.body]);
+  });
+
+  it('is deleted with all its chunks', async () => {
+    const { notification, failure } = newNotification();
+    for (let index = 0; index < 30; index++) await failedMessages.put(failure(NOW + index));
+    await failedMessages.put(failure(NOW + 100, largeBody()));
+    const messages = await listAll(notification);
+    await failedMessages.delete(messages.slice(1));
+    expect(await listAll(notification)).toMatchObject([{ position: messages[0]?.position }]);
+  });
+
+  it('is not written while the table is throttled, which the caller learns', async () => {
+    const { failure } = newNotification();
+    const throttled = createFailedMessages(withThrottling(connect({ maxAttempts: 1 }), 'PutItemCommand'), 'deliveries');
+    await expect(throttled.put(failure(NOW))).rejects.toMatchObject({ name: 'ProvisionedThroughputExceededException' });
+  });
+});
+
+describe('a list of failed messages', () => {
+  it('has the oldest failure first, whatever the order of the events', async () => {
+    const { notification, failure } = newNotification();
+    const times = [5, 1, 4, 2, 3].map((offset) => NOW + offset);
+    for (const timeMs of times) await failedMessages.put(failure(timeMs));
+    expect((await listAll(notification)).map(({ failedAtMs }) => failedAtMs)).toEqual(times.toSorted());
+  });
+
+  it('starts at a time of failure or after a position, and ends before a time', async () => {
+    const { notification, failure } = newNotification();
+    for (const offset of [1, 2, 2, 3, 4]) await failedMessages.put(failure(NOW + offset));
+    const found = async (range: Parameters<typeof listAll>[1]) =>
+      (await listAll(notification, range)).map(({ failedAtMs }) => failedAtMs - NOW);
+    expect(await found({ ...ALL, sinceMs: NOW + 2 })).toEqual([2, 2, 3, 4]);
+    expect(await found({ ...ALL, untilMs: NOW + 3 })).toEqual([1, 2, 2]);
+    expect(await found({ sinceMs: NOW + 2, after: null, untilMs: NOW + 2 })).toEqual([]);
+    expect(await found({ sinceMs: NOW + 9, after: null, untilMs: NOW + 2 })).toEqual([]);
+    const [, second] = await listAll(notification);
+    expect(await found({ ...ALL, after: second?.position ?? null })).toEqual([2, 3, 4]);
+    expect(await found({ ...ALL, sinceMs: NOW + 4, after: second?.position ?? null })).toEqual([4]);
+  });
+
+  it("never contains another tenant's or another notification's messages", async () => {
+    const [own, other] = [newNotification('acme'), newNotification('other')];
+    await failedMessages.put(own.failure(NOW));
+    await failedMessages.put(other.failure(NOW));
+    expect(await listAll(own.notification)).toHaveLength(1);
+    expect(await listAll({ ...own.notification, tenant: 'other' })).toEqual([]);
+  });
+
+  it('reads at most 100 items per request, and nothing that the caller does not use', async () => {
+    const { notification, failure } = newNotification();
+    for (let index = 0; index < 150; index++) await failedMessages.put(failure(NOW + index));
+    const database = connect();
+    const counts = countRequests(database);
+    const sizes: number[] = [];
+    for await (const group of createFailedMessages(database, 'deliveries').list(notification, ALL)) {
+      expect(counts).toEqual({ QueryCommand: sizes.length + 1 });
+      sizes.push(group.length);
+    }
+    expect(sizes).toEqual([99, 51]);
+  });
+});

@@ -1,0 +1,327 @@
+import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import { DeleteCommand } from '@aws-sdk/lib-dynamodb';
+import fc from 'fast-check';
+import { afterAll, describe, expect, it } from 'vitest';
+import { createDeliveryRepository, type DeliveryFilter } from '../../shared/adapters/deliveries/delivery-repository.ts';
+import { createNotificationRepository } from '../../shared/adapters/notifications/notification-repository.ts';
+import { createDeliveryHistory, parseDeliveryFilter } from '../../shared/api/delivery-history.ts';
+import { collection } from '../../shared/contracts/collection.ts';
+import { deliveryStatuses } from '../../shared/contracts/outcomes.ts';
+import { type DeliveryRecord, shortenedId } from '../../shared/domain/delivery-record.ts';
+import { claimedLock } from '../../shared/domain/incident.ts';
+import { newNotificationId } from '../../shared/domain/notification-id.ts';
+import { deliveryRecord, RECORD_TIME_MS, writeRecords } from '../support/delivery-records.ts';
+import { startDatabase } from '../support/dynamodb.ts';
+import { countRequests } from '../support/dynamodb-faults.ts';
+import { alarmEvent } from '../support/events.ts';
+import { LAMBDA_LIMIT_BYTES, lambdaBytes } from '../support/lambda-response.ts';
+import { webhookNotification } from '../support/notifications.ts';
+
+const { client, connect, stop } = await startDatabase();
+afterAll(stop);
+
+const DAY_MS = 86_400_000;
+let tenants = 0;
+
+const setUp = (database: DynamoDBDocumentClient = client) => {
+  const notification = { tenant: `tenant${tenants++}`, notificationId: newNotificationId() };
+  const key = { tenant: notification.tenant, id: notification.notificationId };
+  let nowMs = RECORD_TIME_MS;
+  const list = createDeliveryHistory(
+    createDeliveryRepository(database, 'deliveries'),
+    createNotificationRepository(database, 'notifications'),
+    () => nowMs,
+  );
+  return {
+    notification,
+    list: (filter: DeliveryFilter = {}, limit = 50, marker: string | null = null) =>
+      list(key, { limit, marker }, filter),
+    listOf: (id: string, tenant = key.tenant) => list({ tenant, id }, { limit: 50, marker: null }, {}),
+    record: (timeMs: number | string, changes: Partial<DeliveryRecord> = {}) =>
+      deliveryRecord(notification, `acme:en:al:ch:${timeMs}:CRITICAL`, changes),
+    write: (records: readonly DeliveryRecord[]) => writeRecords(client, 'deliveries', records),
+    advance: (ms: number) => {
+      nowMs += ms;
+    },
+  };
+};
+
+/** Records the limits of the queries. */
+const watchQueries = (database: DynamoDBDocumentClient) => {
+  const limits: unknown[] = [];
+  database.middlewareStack.add(
+    (next, { commandName }) =>
+      (args) => {
+        if (commandName === 'QueryCommand') limits.push(Object(args.input).Limit);
+        return next(args);
+      },
+    { step: 'initialize' },
+  );
+  return limits;
+};
+
+describe('the history of a notification', () => {
+  it('lists each delivery with its attempts, times and reason', async () => {
+    const { list, write, record } = setUp();
+    const failed = record(RECORD_TIME_MS, {
+      status: 'failed',
+      attempts: [
+        { timestamp_ms: 5, result: 'transient', status: 500, reason: 'http_status', duration_ms: 7 },
+        { timestamp_ms: 15, result: 'transient', reason: 'timeout', duration_ms: 9 },
+      ],
+      last_cause: 'destination',
+      last_reason: 'expired',
+    });
+    await write([failed]);
+    expect(await list()).toEqual({
+      values: [
+        {
+          event_id: failed.event_id,
+          entity_id: 'enWeb',
+          alarm_id: 'alDisk',
+          state: 'CRITICAL',
+          status: 'failed',
+          reason: 'expired',
+          attempts: [
+            { timestamp: 5, result: 'transient', status_code: 500, reason: 'http_status', duration_ms: 7 },
+            { timestamp: 15, result: 'transient', status_code: null, reason: 'timeout', duration_ms: 9 },
+          ],
+          next_attempt_at: null,
+          created_at: RECORD_TIME_MS,
+          updated_at: RECORD_TIME_MS + 120,
+        },
+      ],
+      next: null,
+    });
+  });
+
+  it('contains the time of the next attempt of pending deliveries only', async () => {
+    const { list, write, record } = setUp();
+    await write(deliveryStatuses.map((status, index) => record(RECORD_TIME_MS + index, { status })));
+    const times = (await list()).values.map(({ status, next_attempt_at }) => [status, next_attempt_at]);
+    expect(times.filter(([, time]) => time !== null)).toEqual([['pending', RECORD_TIME_MS]]);
+    expect(times).toHaveLength(deliveryStatuses.length);
+  });
+
+  it('is sorted by the time in the event ID, newest first, and IDs without a time are last', async () => {
+    const { list, write, record } = setUp();
+    const times = [3, 'none', 1, 2].map((time) => (typeof time === 'number' ? RECORD_TIME_MS + time : time));
+    await write(times.map((time) => record(time)));
+    const ids = (await list()).values.map(({ event_id }) => event_id.split(':')[4]);
+    expect(ids).toEqual([3, 2, 1].map((time) => String(RECORD_TIME_MS + time)).concat('none'));
+  });
+
+  it('contains neither expired records, conflicts nor incident locks', async () => {
+    const { list, write, record, advance, notification } = setUp();
+    const [old, current] = [record(1_700_000_000_000), record(RECORD_TIME_MS, { ttl: 9_999_999_999 })];
+    await write([old, current]);
+    const repository = createDeliveryRepository(client, 'deliveries');
+    await repository.recordConflict(current, RECORD_TIME_MS);
+    const event = alarmEvent({ tenant_id: notification.tenant });
+    await repository.claimLock(
+      claimedLock(event, notification.notificationId, 'claim', RECORD_TIME_MS),
+      RECORD_TIME_MS,
+    );
+    expect((await list()).values).toHaveLength(2);
+    advance(31 * DAY_MS);
+    expect((await list()).values.map(({ event_id }) => event_id)).toEqual([current.event_id]);
+  });
+
+  it('filters by status and alarm, also by an alarm ID that the record stores shortened', async () => {
+    const { list, write, record } = setUp();
+    const longId = 'a'.repeat(500);
+    await write([
+      record(RECORD_TIME_MS + 1, { status: 'failed' }),
+      record(RECORD_TIME_MS + 2, { status: 'failed', alarm_id: 'alCpu' }),
+      record(RECORD_TIME_MS + 3, { alarm_id: 'alCpu' }),
+      record(RECORD_TIME_MS + 4, { alarm_id: shortenedId(longId) }),
+    ]);
+    const found = async (filter: DeliveryFilter) =>
+      (await list(filter)).values.map(({ event_id }) => Number(event_id.split(':')[4]) - RECORD_TIME_MS);
+    expect(await found({ status: 'failed' })).toEqual([2, 1]);
+    expect(await found({ alarmId: 'alCpu' })).toEqual([3, 2]);
+    expect(await found({ status: 'failed', alarmId: 'alCpu' })).toEqual([2]);
+    expect(await found({ alarmId: longId })).toEqual([4]);
+    expect(await found({ status: 'bounced' })).toEqual([]);
+  });
+
+  it('accepts any text as a marker, and starts below it', async () => {
+    const { list, write, record } = setUp();
+    const records = [1, 2, 3].map((time) => record(RECORD_TIME_MS + time));
+    await write(records);
+    const listedBelow = async (marker: string) => (await list({}, 50, marker)).values.length;
+    expect(await listedBelow('zzz')).toBe(3);
+    expect(await listedBelow('incident#')).toBe(3);
+    expect(await listedBelow('!')).toBe(0);
+    expect(await listedBelow('\0')).toBe(0);
+    expect(await listedBelow('\ud800')).toBe(3);
+    expect(await listedBelow('😀'.repeat(5_000))).toBe(3);
+    expect(await listedBelow(`${RECORD_TIME_MS + 3}-`)).toBe(2);
+    expect(await listedBelow(`${RECORD_TIME_MS + 3}`)).toBe(2);
+  });
+});
+
+describe('a notification without deliveries', () => {
+  it('has an empty history, and is 404 once it is deleted', async () => {
+    const { listOf, notification } = setUp();
+    const notifications = createNotificationRepository(client, 'notifications');
+    const id = await notifications.create(notification.tenant, webhookNotification());
+    expect(await listOf(id)).toEqual({ values: [], next: null });
+    await notifications.delete({ tenant: notification.tenant, id });
+    await expect(listOf(id)).rejects.toMatchObject({ type: 'notFoundError' });
+  });
+
+  it('is 404 if it never existed, and the default notification always exists', async () => {
+    const { listOf } = setUp();
+    await expect(listOf(newNotificationId())).rejects.toMatchObject({ type: 'notFoundError' });
+    expect(await listOf('ntTechnicalContactsEmail')).toEqual({ values: [], next: null });
+  });
+
+  it('is 404 for another tenant, also if an ID would name the partition of a tenant with a # in its name', async () => {
+    const { listOf, write, record, notification } = setUp();
+    await write([record(RECORD_TIME_MS)]);
+    const { tenant, notificationId } = notification;
+    await expect(listOf(notificationId, 'other')).rejects.toMatchObject({ type: 'notFoundError' });
+    const victim = { tenant: `victim#${tenant}`, notificationId };
+    await write([deliveryRecord(victim, 'event')]);
+    await expect(listOf(`${notificationId}#victim`)).rejects.toMatchObject({ type: 'notFoundError' });
+  });
+
+  it('is 200 if it is deleted and a filter matches none of its records', async () => {
+    const { list, write, record } = setUp();
+    await write([record(RECORD_TIME_MS)]);
+    expect(await list({ status: 'bounced' })).toEqual({ values: [], next: null });
+    expect(await list({}, 50, '!')).toEqual({ values: [], next: null });
+  });
+});
+
+describe('a page of a long history', () => {
+  /** DynamoDB evaluates at most 1 MB per query (AWS limit), so one query is enough to bound the read. */
+  it('reads at most 1 MB: one query of a page, or one without a limit if there is a filter', async () => {
+    const database = connect();
+    const [counts, limits] = [countRequests(database), watchQueries(database)];
+    const { list, write, record } = setUp(database);
+    const attempts = Array(6).fill({
+      timestamp_ms: RECORD_TIME_MS,
+      result: 'delivered',
+      status: 200,
+      duration_ms: 100,
+    });
+    await write(Array.from({ length: 3_000 }, (_, index) => record(RECORD_TIME_MS + index, { attempts })));
+
+    expect((await list()).values).toHaveLength(50);
+    expect(counts).toEqual({ QueryCommand: 1 });
+    expect(limits).toEqual([51]);
+
+    const filtered = await list({ status: 'failed' }, 1_000);
+    expect(filtered.values).toEqual([]);
+    expect(filtered.next).not.toBeNull();
+    expect((await list({ status: 'delivered' }, 1_000)).values).toHaveLength(1_000);
+    expect(counts).toEqual({ QueryCommand: 3 });
+    expect(limits).toEqual([51, undefined, undefined]);
+  });
+
+  it('fits into a Lambda response, regardless of its characters', async () => {
+    const { list, write, notification } = setUp();
+    await write(
+      Array.from({ length: 1_000 }, (_, index) =>
+        deliveryRecord(notification, `${'\u0001'.repeat(480)}:${RECORD_TIME_MS + index}:OK`, {
+          entity_id: '\u0001'.repeat(128),
+          alarm_id: '\u0001'.repeat(128),
+        }),
+      ),
+    );
+    const ids: string[] = [];
+    for (let marker: string | null = null; ; ) {
+      const slice = await list({}, 1_000, marker);
+      ids.push(...slice.values.map(({ event_id }) => event_id));
+      const page = collection(slice, { limit: 1_000, marker }, { href: '/', query: new URLSearchParams() });
+      expect(lambdaBytes({ body: JSON.stringify(page) })).toBeLessThan(LAMBDA_LIMIT_BYTES);
+      if (slice.next === null) break;
+      marker = slice.next;
+    }
+    expect(new Set(ids).size).toBe(1_000);
+    expect(ids).toHaveLength(1_000);
+  });
+
+  it('never skips or repeats a record that existed the whole time, whatever is added or deleted meanwhile', {
+    timeout: 120_000,
+  }, async () => {
+    /** Ten records exceed the 1 MB that a query evaluates. */
+    const padding = ['x'.repeat(110_000)];
+    const status = fc.constantFrom('delivered' as const, 'failed' as const);
+    const alarm = fc.constantFrom('alA', 'alB');
+    const entry = fc.record({ time: fc.nat(40), status, alarm, isKept: fc.boolean() });
+    const change = fc.record({ time: fc.nat(40), status, alarm, deletions: fc.nat(2) });
+    const filter = fc.record({
+      status: fc.option(status, { nil: undefined }),
+      alarmId: fc.option(alarm, { nil: undefined }),
+    });
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(entry, { maxLength: 30 }),
+        fc.array(change, { maxLength: 10 }),
+        filter,
+        fc.integer({ min: 1, max: 7 }),
+        async (entries, changes, wanted, limit) => {
+          const { list, write, notification } = setUp();
+          let sequence = 0;
+          const create = (entryOf: { time: number; status: 'delivered' | 'failed'; alarm: string }) =>
+            deliveryRecord(notification, `e${sequence++}:${RECORD_TIME_MS + entryOf.time}:OK`, {
+              status: entryOf.status,
+              alarm_id: entryOf.alarm,
+              reached_recipient_hashes: padding,
+            });
+          const initial = entries.map((each) => ({ record: create(each), isKept: each.isKept }));
+          // The history exists even if no record is kept.
+          await write([...initial.map(({ record }) => record), create({ time: 0, status: 'failed', alarm: 'alC' })]);
+          const temporary = initial.filter(({ isKept }) => !isKept).map(({ record }) => record);
+          const pending = [...changes];
+          const visited: string[] = [];
+          for (let marker: string | null = null; ; ) {
+            const { values, next } = await list(wanted, limit, marker);
+            expect(values.length).toBeLessThanOrEqual(limit);
+            visited.push(...values.map(({ event_id }) => event_id));
+            if (next === null) break;
+            marker = next;
+            const { deletions, ...added } = pending.pop() ?? { deletions: 0 };
+            if ('time' in added) await write([create(added)]);
+            for (const { pk, sk } of temporary.splice(0, deletions)) {
+              await client.send(new DeleteCommand({ TableName: 'deliveries', Key: { pk, sk } }));
+            }
+          }
+          const matching = initial
+            .filter(({ isKept, record }) => {
+              const hasStatus = wanted.status === undefined || record.status === wanted.status;
+              return isKept && hasStatus && (wanted.alarmId === undefined || record.alarm_id === wanted.alarmId);
+            })
+            .map(({ record }) => record.event_id);
+          expect(new Set(visited).size).toBe(visited.length);
+          expect(matching.filter((id) => !visited.includes(id))).toEqual([]);
+          const times = visited.map((id) => Number(id.split(':')[1]));
+          expect(times).toEqual(times.toSorted((left, right) => right - left));
+        },
+      ),
+      { numRuns: 40 },
+    );
+  });
+});
+
+describe('a filter', () => {
+  const parse = (text: string) => parseDeliveryFilter(new URLSearchParams(text));
+
+  it('is optional, and takes each status', () => {
+    expect(parse('')).toEqual({});
+    for (const status of deliveryStatuses) expect(parse(`status=${status}`)).toEqual({ status });
+    expect(parse('alarm_id=al%20Disk&status=failed')).toEqual({ status: 'failed', alarmId: 'al Disk' });
+  });
+
+  it.each([
+    ['status=dead', 'status: must be one of pending, delivered, failed, superseded, cancelled, bounced'],
+    ['status=', 'status: must be one of pending, delivered, failed, superseded, cancelled, bounced'],
+    ['status=__proto__', 'status: must be one of pending, delivered, failed, superseded, cancelled, bounced'],
+    ['alarm_id=', 'alarm_id: must not be empty'],
+  ])('is rejected with its field and rule: %s', (text, details) => {
+    expect(() => parse(text)).toThrow(expect.objectContaining({ type: 'badRequest', details }));
+  });
+});

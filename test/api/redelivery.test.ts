@@ -1,0 +1,365 @@
+import fc from 'fast-check';
+import { afterAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { createDailyCounters } from '../../shared/adapters/accounts/daily-counter.ts';
+import { createDeliveryRepository } from '../../shared/adapters/deliveries/delivery-repository.ts';
+import { createFailedMessages } from '../../shared/adapters/deliveries/failed-messages.ts';
+import { logger } from '../../shared/adapters/logger.ts';
+import { createNotificationRepository } from '../../shared/adapters/notifications/notification-repository.ts';
+import type { OutgoingMessage } from '../../shared/adapters/queues.ts';
+import { createRedelivery, type RedeliveryDependencies } from '../../shared/api/redelivery.ts';
+import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
+import type { DeliveryRecord } from '../../shared/domain/delivery-record.ts';
+import { newNotificationId } from '../../shared/domain/notification-id.ts';
+import { deliveryRecord, RECORD_TIME_MS, writeRecords } from '../support/delivery-records.ts';
+import { startDatabase } from '../support/dynamodb.ts';
+import { withThrottling } from '../support/dynamodb-faults.ts';
+import { webhookNotification } from '../support/notifications.ts';
+import { senderQueueUrls } from '../support/queue-urls.ts';
+
+const { client, connect, stop } = await startDatabase();
+afterAll(stop);
+beforeEach(() => {
+  vi.spyOn(logger, 'warn').mockImplementation(() => undefined);
+  vi.spyOn(logger, 'error').mockImplementation(() => undefined);
+});
+
+/** The first request of each test, after all failures. */
+const NOW = RECORD_TIME_MS + 3_600_000;
+const MB = 1024 * 1024;
+const notifications = createNotificationRepository(client, 'notifications');
+const failedMessages = createFailedMessages(client, 'deliveries');
+
+let tenants = 0;
+
+type Sent = { queue: string; body: string; messageGroupId: string };
+
+const setUp = async (
+  { dailyLimit = 10_000, ...overrides }: { dailyLimit?: number } & Partial<RedeliveryDependencies> = {},
+  tenant = `tenant${tenants++}`,
+) => {
+  const id = await notifications.create(tenant, webhookNotification());
+  const notification = { tenant, notificationId: id };
+  const sent: Sent[] = [];
+  let isUnsent = (_: Sent): boolean => false;
+  let nowMs = NOW;
+  const clock = () => nowMs;
+  const sendAll = async <Message extends OutgoingMessage>(queue: string, messages: readonly Message[]) => {
+    const results = messages.map((message) => {
+      const copy = { queue, body: message.body(), messageGroupId: message.messageGroupId };
+      const fails = isUnsent(copy);
+      if (!fails) sent.push(copy);
+      return fails ? [message] : [];
+    });
+    return results.flat();
+  };
+  const redeliver = createRedelivery(
+    {
+      notifications,
+      deliveries: createDeliveryRepository(client, 'deliveries'),
+      failedMessages,
+      queues: { sendAll },
+      counters: createDailyCounters(client, 'accounts', clock),
+      ...overrides,
+    },
+    { SENDER_QUEUES: senderQueueUrls, REDELIVERIES_PER_TENANT_PER_DAY: dailyLimit },
+    clock,
+  );
+  let events = 0;
+  /** Records a delivery that failed `offsetMs` after the base time, and stores its message. */
+  const fail = async (offsetMs: number, changes: Partial<DeliveryRecord> = {}, body?: string) => {
+    const record = deliveryRecord(notification, `e${events++}:${RECORD_TIME_MS}:CRITICAL`, {
+      status: 'failed',
+      updated_at_ms: RECORD_TIME_MS + offsetMs,
+      ...changes,
+    });
+    await writeRecords(client, 'deliveries', [record]);
+    const failedAtMs = RECORD_TIME_MS + offsetMs;
+    await failedMessages.put({ recordKey: record, failedAtMs, body: body ?? record.event_id, round: 2 });
+    return record.event_id;
+  };
+  const stored = async () => {
+    const messages = [];
+    for await (const group of failedMessages.list(notification, {
+      sinceMs: 0,
+      after: null,
+      untilMs: 9_999_999_999_999,
+    }))
+      messages.push(...group);
+    return messages.length;
+  };
+  return {
+    tenant,
+    id,
+    sent,
+    bodies: () => sent.map(({ body }) => body),
+    stored,
+    fail,
+    advance: (ms: number) => {
+      nowMs += ms;
+    },
+    failSends: (matches: (message: Sent) => boolean) => {
+      isUnsent = matches;
+    },
+    since: (sinceMs = 0, marker?: string, timeLeft = () => 30_000) =>
+      redeliver({ tenant, id }, { since: sinceMs, marker }, timeLeft),
+    event: (eventId: string, of = { tenant, id }) => redeliver(of, { event_id: eventId }, () => 30_000),
+  };
+};
+
+describe('a redelivery since a time', () => {
+  it('sends failed deliveries to the queue of the type, oldest failure first, and deletes their messages', async () => {
+    const { tenant, sent, stored, fail, since } = await setUp();
+    const [third, first, second] = [await fail(30), await fail(10), await fail(20)];
+    expect(await since()).toEqual({ count: 3, next_marker: null });
+    const queue = senderQueueUrls.webhook;
+    expect(sent).toEqual([first, second, third].map((body) => ({ queue, body, messageGroupId: tenant })));
+    expect(await stored()).toBe(0);
+    expect(await since()).toEqual({ count: 0, next_marker: null });
+    expect(sent).toHaveLength(3);
+  });
+
+  it('covers failures from that time on, inclusive', async () => {
+    const { bodies, fail, since } = await setUp();
+    await fail(10);
+    const later = [await fail(20), await fail(30)];
+    expect(await since(RECORD_TIME_MS + 20)).toEqual({ count: 2, next_marker: null });
+    expect(bodies()).toEqual(later);
+  });
+
+  it.each([
+    ['was delivered', { status: 'delivered' }],
+    ['is pending in its next round', { status: 'pending', round: 2 }],
+    ['failed again later', { updated_at_ms: RECORD_TIME_MS + 11, round: 2 }],
+    ['failed again in the same round', { updated_at_ms: RECORD_TIME_MS + 11 }],
+    ['was superseded', { status: 'superseded' }],
+  ] as const)('skips a delivery that %s, and deletes its stale message', async (_, changes) => {
+    const { sent, stored, fail, since } = await setUp();
+    await fail(10, changes);
+    expect(await since()).toEqual({ count: 0, next_marker: null });
+    expect(sent).toEqual([]);
+    expect(await stored()).toBe(0);
+  });
+
+  it('keeps a message whose sender may still record the failure', async () => {
+    const { stored, fail, since, advance } = await setUp();
+    await fail(3_599_000, { status: 'pending' });
+    expect(await since()).toEqual({ count: 0, next_marker: null });
+    expect(await stored()).toBe(1);
+    advance(3_600_000);
+    expect(await since()).toEqual({ count: 0, next_marker: null });
+    expect(await stored()).toBe(0);
+  });
+
+  it('does not send a message that has expired', async () => {
+    const { sent, fail, since, advance } = await setUp();
+    await fail(10);
+    advance(15 * 86_400_000);
+    expect(await since()).toEqual({ count: 0, next_marker: null });
+    expect(sent).toEqual([]);
+  });
+
+  it('never covers failures after its first request, so that following the markers ends', async () => {
+    const { bodies, fail, since, advance } = await setUp();
+    for (let index = 0; index < 120; index++) await fail(index);
+    let timeLeft = 11_000;
+    const first = await since(0, undefined, () => (timeLeft -= 1_000));
+    expect(first).toEqual({ count: 99, next_marker: expect.stringMatching(/^\d{13}-\d{13}-[0-9a-f]{64}$/) });
+    advance(1_000);
+    await fail(NOW - RECORD_TIME_MS + 500);
+    expect(await since(0, first.next_marker ?? '')).toEqual({ count: 21, next_marker: null });
+    expect(bodies()).toHaveLength(120);
+    expect(await since()).toEqual({ count: 1, next_marker: null });
+  });
+
+  it('does not cover the future even if a client changes the marker', async () => {
+    const { sent, fail, since } = await setUp();
+    await fail(NOW - RECORD_TIME_MS + 1);
+    expect(await since(0, '9999999999999')).toEqual({ count: 0, next_marker: null });
+    expect(sent).toEqual([]);
+  });
+
+  it('stops before it starts if less than 10 s are left, and the marker continues', async () => {
+    const { sent, fail, since } = await setUp();
+    await fail(10);
+    const stopped = await since(0, undefined, () => 9_999);
+    expect(stopped).toEqual({ count: 0, next_marker: String(NOW) });
+    expect(sent).toEqual([]);
+    expect(await since(0, stopped.next_marker ?? '')).toEqual({ count: 1, next_marker: null });
+  });
+
+  it('sends at most 1,000 deliveries per request, each once', { timeout: 60_000 }, async () => {
+    const { bodies, fail, since } = await setUp();
+    for (let index = 0; index < 1_050; index++) await fail(index);
+    const first = await since();
+    expect(first.count).toBe(1_000);
+    expect(await since(0, first.next_marker ?? '')).toEqual({ count: 50, next_marker: null });
+    expect(new Set(bodies()).size).toBe(1_050);
+  });
+
+  it('sends at most 20 MB of bodies per request, whatever their compressed size', async () => {
+    const { bodies, fail, since } = await setUp();
+    const letters = [...'abcdefghijklmnopqrstuvwxyz'];
+    for (const [index, letter] of letters.entries()) await fail(index, {}, letter.repeat(MB));
+    const first = await since();
+    expect(first.count).toBe(20);
+    expect(await since(0, first.next_marker ?? '')).toEqual({ count: 6, next_marker: null });
+    expect(bodies().map((body) => body.slice(0, 1))).toEqual(letters);
+  });
+
+  it('is 404 if the notification does not exist or belongs to another tenant', async () => {
+    const [own, other] = [await setUp(), await setUp()];
+    const eventId = await own.fail(10);
+    await expect(own.event(eventId, { tenant: own.tenant, id: newNotificationId() })).rejects.toMatchObject({
+      type: 'notFoundError',
+    });
+    await expect(own.event(eventId, { tenant: other.tenant, id: own.id })).rejects.toMatchObject({
+      type: 'notFoundError',
+    });
+    await notifications.delete({ tenant: own.tenant, id: own.id });
+    await expect(own.since()).rejects.toMatchObject({ type: 'notFoundError' });
+    expect(await own.stored()).toBe(1);
+  });
+});
+
+describe('a redelivery of one event', () => {
+  it('sends its failed delivery only', async () => {
+    const { bodies, fail, event } = await setUp();
+    const [wanted] = [await fail(10), await fail(10)];
+    expect(await event(wanted)).toEqual({ count: 1, next_marker: null });
+    expect(bodies()).toEqual([wanted]);
+    expect(await event(wanted)).toEqual({ count: 0, next_marker: null });
+  });
+
+  it('sends nothing for a delivery that has not failed', async () => {
+    const { fail, event } = await setUp();
+    expect(await event(await fail(10, { status: 'delivered' }))).toEqual({ count: 0, next_marker: null });
+  });
+
+  it('is 404 for an event without a record, or with an expired one', async () => {
+    const { fail, event, advance } = await setUp();
+    await expect(event('unknown')).rejects.toMatchObject({
+      type: 'notFoundError',
+      message: 'The delivery was not found.',
+    });
+    const eventId = await fail(10);
+    advance(31 * 86_400_000);
+    await expect(event(eventId)).rejects.toMatchObject({ type: 'notFoundError' });
+  });
+});
+
+describe('the daily limit of redeliveries', () => {
+  it('is used up to the last delivery, and then returns 429 until midnight UTC', async () => {
+    const { bodies, fail, since, advance, stored } = await setUp({ dailyLimit: 7 });
+    const ids: string[] = [];
+    for (let index = 0; index < 12; index++) ids.push(await fail(index));
+    const first = await since();
+    expect(first).toEqual({ count: 7, next_marker: expect.any(String) });
+    expect(bodies()).toEqual(ids.slice(0, 7));
+    await expect(since(0, first.next_marker ?? '')).rejects.toMatchObject({
+      type: 'rateLimitReached',
+      details:
+        'redeliveriesPerTenantPerDay: at most 7 redeliveries in a day (UTC), which ends at 2026-01-02T00:00:00.000Z',
+      retryAfterSeconds: 82_800,
+    });
+    expect(await stored()).toBe(5);
+    advance(86_400_000);
+    expect(await since(0, first.next_marker ?? '')).toEqual({ count: 5, next_marker: null });
+  });
+
+  it('does not count deliveries that are skipped', async () => {
+    const { fail, since } = await setUp({ dailyLimit: 1 });
+    await fail(1, { status: 'delivered' });
+    await fail(2);
+    expect(await since()).toEqual({ count: 1, next_marker: null });
+    expect(await since()).toEqual({ count: 0, next_marker: null });
+  });
+
+  it('counts exactly, whatever is left of it', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.integer({ min: 1, max: 40 }),
+        fc.integer({ min: 1, max: 12 }),
+        async (dailyLimit, failures) => {
+          const tenant = `tenant${tenants++}`;
+          const [first, second] = [await setUp({ dailyLimit }, tenant), await setUp({ dailyLimit }, tenant)];
+          let count = 0;
+          for (const { fail, since } of [first, second]) {
+            for (let index = 0; index < failures; index++) await fail(index);
+            count += await since().then(
+              (result) => result.count,
+              () => 0,
+            );
+          }
+          expect(count).toBe(Math.min(dailyLimit, 2 * failures));
+        },
+      ),
+      { numRuns: 15 },
+    );
+  });
+});
+
+describe('a redelivery while a dependency fails', () => {
+  it('keeps messages that could not be sent, does not count them, and continues with them', async () => {
+    const { bodies, fail, since, failSends, stored } = await setUp();
+    const ids: string[] = [];
+    for (let index = 0; index < 6; index++) ids.push(await fail(index));
+    failSends(({ body }) => body === ids[2] || body === ids[4]);
+    const first = await since();
+    expect(first).toEqual({ count: 4, next_marker: expect.any(String) });
+    expect(await stored()).toBe(2);
+    failSends(() => false);
+    expect(await since(0, first.next_marker ?? '')).toEqual({ count: 2, next_marker: null });
+    expect(bodies().toSorted()).toEqual(ids.toSorted());
+  });
+
+  it('is 503 if every send fails, and keeps all messages', async () => {
+    const { fail, since, failSends, stored } = await setUp();
+    await fail(1);
+    await fail(2);
+    failSends(() => true);
+    await expect(since()).rejects.toMatchObject({ type: 'serviceUnavailable' });
+    expect(await stored()).toBe(2);
+  });
+
+  it('reports what it sent if a later read fails', async () => {
+    const database = withThrottling(connect({ maxAttempts: 1 }), 'QueryCommand', 1, 1);
+    const { fail, since } = await setUp({ failedMessages: createFailedMessages(database, 'deliveries') });
+    for (let index = 0; index < 120; index++) await fail(index);
+    const first = await since();
+    expect(first).toEqual({ count: 99, next_marker: expect.any(String) });
+    expect(await since(0, first.next_marker ?? '')).toEqual({ count: 21, next_marker: null });
+  });
+
+  it('fails and sends nothing if the records or the counter cannot be read', async () => {
+    const throttled = (command: string) => withThrottling(connect({ maxAttempts: 1 }), command);
+    const noRecords = createDeliveryRepository(throttled('BatchGetItemCommand'), 'deliveries');
+    const noCounter = createDailyCounters(throttled('UpdateItemCommand'), 'accounts', () => NOW);
+    const cases: Partial<RedeliveryDependencies>[] = [{ deliveries: noRecords }, { counters: noCounter }];
+    for (const overrides of cases) {
+      const { sent, fail, since, stored } = await setUp(overrides);
+      await fail(1);
+      await expect(since()).rejects.toMatchObject({ name: 'ProvisionedThroughputExceededException' });
+      expect(sent).toEqual([]);
+      expect(await stored()).toBe(1);
+    }
+  });
+
+  it('succeeds even if the sent messages cannot be deleted', async () => {
+    const database = withThrottling(connect({ maxAttempts: 1 }), 'BatchWriteItemCommand');
+    const undeletable = { list: failedMessages.list, delete: createFailedMessages(database, 'deliveries').delete };
+    const { fail, since } = await setUp({ failedMessages: undeletable });
+    await fail(1);
+    expect(await since()).toEqual({ count: 1, next_marker: null });
+  });
+});
+
+it('a redelivery of any type goes to the queue of the current type', async () => {
+  expect(Object.keys(senderQueueUrls).toSorted()).toEqual(notificationTypeIds.toSorted());
+  const { tenant, id, sent, fail, since } = await setUp();
+  await fail(1);
+  const current = await notifications.get({ tenant, id });
+  if (!current) throw new Error('The notification does not exist.');
+  await notifications.replace({ tenant, id }, current.stored, { label: 'm', type: 'managed', details: {} });
+  expect(await since()).toEqual({ count: 1, next_marker: null });
+  expect(sent.map(({ queue }) => queue)).toEqual([senderQueueUrls.managed]);
+});
