@@ -1,7 +1,8 @@
 import type { Command } from 'commander';
 import type { DeliveryStatus } from '../../shared/contracts/outcomes.ts';
 import { type DeliveryKey, parseDeliveryPartition } from '../../shared/domain/delivery-key.ts';
-import type { Attempt, DeliveryRecord } from '../../shared/domain/delivery-record.ts';
+import { type Attempt, type DeliveryRecord, reasonOf } from '../../shared/domain/delivery-record.ts';
+import { OPERATORS_NOTIFICATION_ID } from '../../shared/domain/notification-id.ts';
 import { examples, parseNumber, parseTenant } from './arguments.ts';
 import { type Color, colorize, formatTime, sanitize, table } from './print.ts';
 import { connect, type Session } from './session.ts';
@@ -92,6 +93,8 @@ const newestRecords = async (
 
 async function* notificationIds({ notifications }: Session, tenant: string): AsyncGenerator<string> {
   for await (const { id } of notifications.list(tenant, null, PAGE_SIZE)) yield id;
+  // Not listed: the escalations of the tenant's alerts.
+  yield OPERATORS_NOTIFICATION_ID;
 }
 
 async function* grouped(ids: AsyncIterable<string> | Iterable<string>): AsyncGenerator<string[]> {
@@ -105,31 +108,22 @@ async function* grouped(ids: AsyncIterable<string> | Iterable<string>): AsyncGen
   yield group;
 }
 
-const deliveryJson = ({
-  pk,
-  round_started_at_ms,
-  event_id,
-  entity_id,
-  alarm_id,
-  state,
-  status,
-  attempt_count,
-  next_attempt_at_ms,
-  attempts,
-}: DeliveryRecord) => ({
-  time: formatTime(round_started_at_ms),
-  notification: parseDeliveryPartition(pk).notificationId,
-  event: event_id,
-  entity: entity_id,
-  alarm: alarm_id,
-  state,
-  status,
-  attempts_of_round: attempt_count,
-  next_attempt: status === 'pending' ? formatTime(next_attempt_at_ms) : null,
-  attempts: attempts.map(({ timestamp_ms, result, status: http_status = null, duration_ms }) => ({
+const deliveryJson = (record: DeliveryRecord) => ({
+  time: formatTime(record.round_started_at_ms),
+  notification: parseDeliveryPartition(record.pk).notificationId,
+  event: record.event_id,
+  entity: record.entity_id,
+  alarm: record.alarm_id,
+  state: record.state,
+  status: record.status,
+  reason: reasonOf(record) ?? null,
+  attempts_of_round: record.attempt_count,
+  next_attempt: record.status === 'pending' ? formatTime(record.next_attempt_at_ms) : null,
+  attempts: record.attempts.map(({ timestamp_ms, result, status: http_status = null, reason = null, duration_ms }) => ({
     time: formatTime(timestamp_ms),
     outcome: result,
     http_status,
+    reason,
     duration_ms,
   })),
 });
