@@ -190,9 +190,12 @@ export const undeliveredNotice = (
   };
 };
 
+/** In hex digits: enough to distinguish the alarms of a tenant. */
+const INCIDENT_KEY_LENGTH = 16;
+
 /** Returns the event ID of an escalation: one per alarm and UTC hour. */
 export const unreachedNoticeId = (event: AlarmEvent, atMs: number): string =>
-  `${event.tenant_id}:${incidentKey(event)}:${startOf(HOUR_MS, atMs)}:unreached`;
+  `${event.tenant_id}:${incidentKey(event).slice(0, INCIDENT_KEY_LENGTH)}:${startOf(HOUR_MS, atMs)}:unreached`;
 
 /** Returns an entity or alarm with its ID and label only; both may have any length. */
 const recordOf = (record: { id: string }): { id: string; label?: string } => {
