@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { settingNames } from '../../lib/settings.ts';
@@ -6,17 +6,12 @@ import { isAlarmEvent } from '../../shared/contracts/alarm-event.ts';
 import { endpointNames, endpoints } from '../../shared/contracts/endpoints.ts';
 import { errorStatus } from '../../shared/contracts/errors.ts';
 import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
+import { codeBlocks, readDocument as read, root } from '../support/documents.ts';
 
-const root = resolve(import.meta.dirname, '../..');
-const read = (file: string): string => readFileSync(resolve(root, file), 'utf8');
 const documents = readdirSync(root).filter((file) => file.endsWith('.md'));
 
 /** The text outside code blocks. */
 const prose = (text: string): string => text.replace(/^ *```.*?^ *```$/gms, '');
-
-/** The code blocks in one language. */
-const codeBlocks = (text: string, language: string): string[] =>
-  [...text.matchAll(/^```(\w*)\n(.*?)^```$/gms)].flatMap(([, name, code = '']) => (name === language ? [code] : []));
 
 /** The anchors that GitHub gives to the headings of a document. */
 const anchorsOf = (file: string): string[] =>
