@@ -9,6 +9,7 @@ import { createWebhookTransport, webhookHeaders } from '../../../shared/pipeline
 import { codeBlocks, readDocument, root } from '../../support/documents.ts';
 import { alarmEvent, EVENT_TIME_MS } from '../../support/events.ts';
 
+// DECISIONS.md#examples-in-documents
 const [example = ''] = codeBlocks(readDocument('API.md'), 'js');
 
 const secret = (letter: string) => `whsec_${Buffer.from(letter.repeat(32)).toString('base64')}`;
