@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { settingNames } from '../../lib/settings.ts';
@@ -6,17 +6,24 @@ import { isAlarmEvent } from '../../shared/contracts/alarm-event.ts';
 import { endpointNames, endpoints } from '../../shared/contracts/endpoints.ts';
 import { errorStatus } from '../../shared/contracts/errors.ts';
 import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
+import { openApiDocument } from '../../shared/contracts/openapi.ts';
+import { attemptResults, deliveryStatuses, failureReasons } from '../../shared/contracts/outcomes.ts';
+import { codeBlocks, readDocument as read, root } from '../support/documents.ts';
 
-const root = resolve(import.meta.dirname, '../..');
-const read = (file: string): string => readFileSync(resolve(root, file), 'utf8');
 const documents = readdirSync(root).filter((file) => file.endsWith('.md'));
 
 /** The text outside code blocks. */
 const prose = (text: string): string => text.replace(/^ *```.*?^ *```$/gms, '');
 
-/** The code blocks in one language. */
-const codeBlocks = (text: string, language: string): string[] =>
-  [...text.matchAll(/^```(\w*)\n(.*?)^```$/gms)].flatMap(([, name, code = '']) => (name === language ? [code] : []));
+/** The text of a section, by its heading with its hash signs, up to the next heading. */
+const section = (text: string, heading: string): string => text.split(`\n${heading}\n`)[1]?.split(/^#/m)[0] ?? '';
+
+/** The paths of the operations that extend the interface, with `{id}` for their parameter. */
+const extensions = endpointNames.flatMap((name) => {
+  const { method, path } = endpoints[name];
+  const operation = openApiDocument().paths[path]?.[method.toLowerCase()];
+  return Object(operation)['x-extension'] === true ? [`${method} ${path.replace(/\{\w+\}/, '{id}')}`] : [];
+});
 
 /** The anchors that GitHub gives to the headings of a document. */
 const anchorsOf = (file: string): string[] =>
@@ -50,6 +57,30 @@ it('API.md names every notification type, every error type, and the path of ever
   for (const name of endpointNames) {
     expect(api).toContain(`${endpoints[name].method} ${endpoints[name].path.replace(/\{\w+\}/, '{id}')}`);
   }
+});
+
+it('API.md marks the eight extensions of the interface in its tables, and no other operation', () => {
+  const rows = read('API.md')
+    .split('\n')
+    .filter((line) => /^\| `[A-Z]+ \//.test(line));
+  const named = rows.flatMap((row) => [...row.matchAll(/`([A-Z]+ \/[^`]*)`( \(extension\))?/g)]);
+  for (const [, operation = '', mark] of named) {
+    expect([operation, mark !== undefined]).toEqual([operation, extensions.includes(operation)]);
+  }
+  expect(extensions).toHaveLength(8);
+});
+
+it('README.md names every extension of the interface and marks it', () => {
+  const marked = [...read('README.md').matchAll(/`(?:[A-Z]+ )?(\/[^`]*)` \(extension\)/g)].map(([, path]) => path);
+  expect(new Set(marked)).toEqual(new Set(extensions.map((operation) => operation.split(' ')[1])));
+});
+
+it('API.md explains every delivery status, attempt result and failure reason, and no other', () => {
+  const names = (heading: string): string[] =>
+    [...section(read('API.md'), heading).matchAll(/^\| `(\w+)` \|/gm)].flatMap(([, name = '']) => name);
+  expect(names('### Statuses').toSorted()).toEqual(deliveryStatuses.toSorted());
+  expect(names('### Reasons').toSorted()).toEqual(failureReasons.toSorted());
+  expect(names('### Attempts')).toEqual(expect.arrayContaining([...attemptResults]));
 });
 
 it('API.md shows an alarm event that the service accepts', () => {

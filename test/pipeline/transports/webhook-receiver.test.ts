@@ -1,0 +1,102 @@
+import { spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { WebhookCredentials } from '../../../shared/adapters/accounts/account-repository.ts';
+import { createHttpClient } from '../../../shared/adapters/outbound-http/http-client.ts';
+import { webhookPayload } from '../../../shared/contracts/alarm-event.ts';
+import { egressRule } from '../../../shared/domain/egress.ts';
+import { createWebhookTransport, webhookHeaders } from '../../../shared/pipeline/transports/webhook.ts';
+import { codeBlocks, readDocument, root } from '../../support/documents.ts';
+import { alarmEvent, EVENT_TIME_MS } from '../../support/events.ts';
+
+// DECISIONS.md#examples-in-documents
+const [example = ''] = codeBlocks(readDocument('API.md'), 'js');
+
+const secret = (letter: string) => `whsec_${Buffer.from(letter.repeat(32)).toString('base64')}`;
+const [oldSecret, newSecret, otherSecret] = [secret('a'), secret('b'), secret('c')];
+const credentials: WebhookCredentials = { token: 'token-of-acme', secrets: [oldSecret] };
+
+/** Runs the receiver of API.md until the test finishes. `nextLine` returns the next line that it prints. */
+const startReceiver = async (environment: { WEBHOOK_SECRETS: string; WEBHOOK_TOKENS?: string }) => {
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', example], {
+    cwd: root,
+    env: { WEBHOOK_TOKENS: credentials.token, ...environment, PORT: '0' },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  onTestFinished(() => void child.kill());
+  const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
+  const nextLine = async (): Promise<string> => String((await lines.next()).value);
+  const port = /^Listening on port (\d+)$/.exec(await nextLine())?.[1];
+  return { url: `http://127.0.0.1:${port}/`, nextLine };
+};
+
+/** Sends an alert as the service does. @returns the outcome */
+const send = (url: string, { token, secrets }: WebhookCredentials = credentials, deliveryId = 'd1') => {
+  const http = createHttpClient({ isAllowed: egressRule(['127.0.0.0/8']) });
+  const transport = createWebhookTransport({ webhookCredentials: async () => ({ token, secrets }) }, http);
+  const alert = {
+    event: { ...alarmEvent(), event_id: `acme:enWeb1:alDisk:chDisk:${EVENT_TIME_MS}:${deliveryId}` },
+    eventTimeMs: EVENT_TIME_MS,
+    deliveryId,
+    reachedRecipientHashes: [],
+    timeLeft: () => 30_000,
+  };
+  return transport(alert, { url });
+};
+
+const accepted = expect.objectContaining({ result: 'delivered', status: 204 });
+const refused = expect.objectContaining({ result: 'transient', status: 401 });
+
+describe('the receiver in Node.js of API.md', () => {
+  it('accepts the requests of the service and processes each alert once', async () => {
+    const { url, nextLine } = await startReceiver({ WEBHOOK_SECRETS: oldSecret });
+    expect(await send(url)).toEqual(accepted);
+    expect(await nextLine()).toMatch(/^[A-Z]+ acme:.*:d1$/);
+    expect(await send(url)).toEqual(accepted);
+    expect(await send(url, credentials, 'd2')).toEqual(accepted);
+    expect(await nextLine()).toMatch(/:d2$/);
+  });
+
+  it('accepts either secret during a rotation, and both if it knows both', async () => {
+    const rotating = { ...credentials, secrets: [newSecret, oldSecret] };
+    for (const known of [oldSecret, newSecret]) {
+      const { url } = await startReceiver({ WEBHOOK_SECRETS: known });
+      expect(await send(url, rotating)).toEqual(accepted);
+    }
+    const { url } = await startReceiver({ WEBHOOK_SECRETS: `${newSecret} ${oldSecret}` });
+    for (const secrets of [[oldSecret], [newSecret, oldSecret], [newSecret]]) {
+      expect(await send(url, { ...credentials, secrets })).toEqual(accepted);
+    }
+  });
+
+  it('rejects another secret, another token, and every request if it knows no secret or token', async () => {
+    const { url } = await startReceiver({ WEBHOOK_SECRETS: oldSecret });
+    expect(await send(url, { ...credentials, secrets: [otherSecret] })).toEqual(refused);
+    expect(await send(url, { ...credentials, token: 'token-of-acmf' })).toEqual(refused);
+    expect(await send(url, { ...credentials, token: 'short' })).toEqual(refused);
+    for (const environment of [{ WEBHOOK_SECRETS: '' }, { WEBHOOK_SECRETS: oldSecret, WEBHOOK_TOKENS: '' }]) {
+      const withoutCredentials = await startReceiver(environment);
+      expect(await send(withoutCredentials.url)).toEqual(refused);
+    }
+  });
+
+  it('rejects a changed body, ID or time, an old request, missing headers and a large body', async () => {
+    const { url } = await startReceiver({ WEBHOOK_SECRETS: oldSecret });
+    const genuine = JSON.stringify(webhookPayload(alarmEvent()));
+    const headers = webhookHeaders(credentials, 'd1', Date.now(), genuine);
+    const old = webhookHeaders(credentials, 'd1', Date.now() - 600_000, genuine);
+    const post = async (body: string, changes: Record<string, string>) =>
+      (await fetch(url, { method: 'POST', headers: { ...headers, ...changes }, body })).status;
+
+    expect(await post(genuine.replace('acme', 'acmf'), {})).toBe(401);
+    expect(await post(`${genuine} `, {})).toBe(401);
+    expect(await post(genuine, { 'webhook-id': 'msg_d2' })).toBe(401);
+    expect(await post(genuine, { 'webhook-timestamp': String(Math.floor(Date.now() / 1000) - 60) })).toBe(401);
+    expect(await post(genuine, old)).toBe(401);
+    expect(await post(genuine, { 'webhook-signature': 'v1' })).toBe(401);
+    expect((await fetch(url, { method: 'POST', body: genuine })).status).toBe(401);
+    expect((await fetch(url)).status).toBe(401);
+    expect(await post('x'.repeat(1_100_000), {})).toBe(413);
+    expect(await post(genuine, {})).toBe(204);
+  });
+});
