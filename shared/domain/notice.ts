@@ -182,7 +182,7 @@ export const undeliveredNotice = (
       [
         `The service stopped trying to deliver an alert to the notification ${name}: ${lastFailure(record)}.`,
         testAdvice(apiUrl, notificationId),
-        `Then redeliver the alerts that failed in the last 14 days: POST ${redeliver} with {"since": ${record.updated_at_ms}}.`,
+        `Then redeliver the alerts that failed in the last 14 days: POST ${redeliver} with {"since": 0}.`,
         ONCE_A_DAY,
       ],
       deliveryFacts(apiUrl, delivery, event, record, lastFailure(record)),
