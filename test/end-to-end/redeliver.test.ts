@@ -75,7 +75,7 @@ describe('a redelivery request', () => {
     const deleted = await admin.create(webhook);
     await admin.delete(`/notifications/${deleted}`);
     const foreign = await (await newClient()).create(webhook);
-    for (const unknown of [deleted, foreign, 'nt01ARZ3NDEKTSV4RRFFQ69G5FAV', 'a%23b']) {
+    for (const unknown of [deleted, foreign, 'nt01ARZ3NDEKTSV4RRFFQ69G5FAV', 'ntOperators', 'a%23b']) {
       for (const body of [{ since: 0 }, { event_id: 'e' }]) {
         const response = await client.post(`/notifications/${unknown}/redeliver`, body);
         expect(response.body, unknown).toMatchObject({
