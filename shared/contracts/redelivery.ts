@@ -5,13 +5,13 @@ import { withoutNulls } from './text.ts';
 export const MAX_EVENT_ID_LENGTH = 512;
 
 /** The largest time with 13 digits, ms since the epoch. */
-const MAX_TIME_MS = 9_999_999_999_999;
+export const MAX_TIME_MS = 9_999_999_999_999;
 
 const SINCE_RULE = `must be a whole number from 0 to ${MAX_TIME_MS}: milliseconds since the epoch`;
 const MARKER_RULE = 'must be the next_marker of a response';
 
 /** When the first request began, and the position after which the next one continues, with `-` instead of `#`. */
-const MARKER = /^\d{13}(-\d{13}-[\da-f]{64})?$/;
+export const REDELIVERY_MARKER = /^\d{13}(-\d{13}-[\da-f]{64})?$/;
 
 const request = z
   .object(
@@ -25,7 +25,7 @@ const request = z
           ),
       ),
       since: z.optional(z.int(SINCE_RULE).check(z.gte(0, SINCE_RULE), z.lte(MAX_TIME_MS, SINCE_RULE))),
-      marker: z.optional(z.string(MARKER_RULE).check(z.regex(MARKER, MARKER_RULE))),
+      marker: z.optional(z.string(MARKER_RULE).check(z.regex(REDELIVERY_MARKER, MARKER_RULE))),
     },
     'must be a JSON object',
   )
