@@ -16,7 +16,9 @@ const { allows: isEmailAddress, rule: EMAIL_ADDRESS_RULE } = notificationTypes.e
 const CONTACTS_RULE = `must be a list of 0 to ${MAX_TECHNICAL_CONTACTS} email addresses`;
 
 /** Checked before the addresses, so that an error response stays smaller than its request. */
-const contactList = z.array(z.unknown(), CONTACTS_RULE).check(z.maxLength(MAX_TECHNICAL_CONTACTS, CONTACTS_RULE));
+const contactList = z
+  .array(z.unknown(), CONTACTS_RULE)
+  .check(z.refine(({ length }) => length <= MAX_TECHNICAL_CONTACTS, CONTACTS_RULE));
 
 const emailAddress = z.string(EMAIL_ADDRESS_RULE).check(z.refine(isEmailAddress, EMAIL_ADDRESS_RULE));
 

@@ -42,11 +42,13 @@ const isHttpUrl = (value: string): boolean => {
 
 /** RFC 5321, section 4.5.3.1: at most 256 octets including angle brackets; the local part has at most 64. */
 const MAX_EMAIL_ADDRESS_LENGTH = 254;
-const isEmailAddress = allowedBy(
-  z
-    .email({ pattern: z.regexes.html5Email })
-    .check(z.maxLength(MAX_EMAIL_ADDRESS_LENGTH), z.regex(/^[^@]{1,64}@[^@]+\.[^@]+$/)),
-);
+
+/** The format of an email address. */
+export const emailAddress = z
+  .email({ pattern: z.regexes.html5Email })
+  .check(z.maxLength(MAX_EMAIL_ADDRESS_LENGTH), z.regex(/^[^@]{1,64}@[^@]+\.[^@]+$/));
+
+const isEmailAddress = allowedBy(emailAddress);
 
 /** Rejects `.` and `..`, which URL parsers remove from paths (RFC 3986, section 5.2.4). */
 const isRoutingKey = (value: string): boolean => /^[a-zA-Z0-9\-_.]+$/.test(value) && value !== '.' && value !== '..';

@@ -5,9 +5,9 @@ import { DEFAULT_PAGE_LIMIT, MAX_PAGE_LIMIT } from './collection.ts';
 import { errorStatus } from './errors.ts';
 import { testResult } from './messages.ts';
 import { MAX_DETAILS_VALUE_LENGTH, MAX_LABEL_LENGTH, MAX_METADATA_VALUE_LENGTH } from './notification.ts';
-import { fieldsOf, type NotificationTypeId, notificationTypeIds } from './notification-types.ts';
+import { emailAddress, fieldsOf, type NotificationTypeId, notificationTypeIds } from './notification-types.ts';
 import { attemptResults, deliveryStatuses, failureReasons } from './outcomes.ts';
-import { MAX_EVENT_ID_LENGTH } from './redelivery.ts';
+import { MAX_EVENT_ID_LENGTH, MAX_TIME_MS, REDELIVERY_MARKER } from './redelivery.ts';
 import { MAX_ENTRIES, MAX_KEY_LENGTH } from './text.ts';
 import { DEFAULT_TOKEN_DAYS, MAX_TOKEN_DAYS, roles } from './token.ts';
 
@@ -64,7 +64,7 @@ const notificationType = z.object({
 });
 
 const timestamp = integer.describe('ms since the epoch');
-const technicalContacts = z.array(z.email()).max(MAX_TECHNICAL_CONTACTS);
+const technicalContacts = z.array(emailAddress).max(MAX_TECHNICAL_CONTACTS);
 const webhookToken = z.string().regex(WEBHOOK_TOKEN);
 const signingSecret = z.string().regex(/^whsec_/);
 const limits = {
@@ -116,8 +116,12 @@ const redelivery = z.xor([
   z.object({ event_id: text(MAX_EVENT_ID_LENGTH) }).meta({ title: 'one delivery' }),
   z
     .object({
-      since: timestamp.describe('Time of failure from which on deliveries are redelivered, ms since the epoch'),
-      marker: z.string().optional().describe('The next_marker of the previous response'),
+      since: z
+        .int()
+        .min(0)
+        .max(MAX_TIME_MS)
+        .describe('Time of failure from which on deliveries are redelivered, ms since the epoch'),
+      marker: z.string().regex(REDELIVERY_MARKER).optional().describe('The next_marker of the previous response'),
     })
     .meta({ title: 'all failures since a time' }),
 ]);

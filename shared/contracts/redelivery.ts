@@ -5,27 +5,30 @@ import { withoutNulls } from './text.ts';
 export const MAX_EVENT_ID_LENGTH = 512;
 
 /** The largest time with 13 digits, ms since the epoch. */
-const MAX_TIME_MS = 9_999_999_999_999;
+export const MAX_TIME_MS = 9_999_999_999_999;
 
 const SINCE_RULE = `must be a whole number from 0 to ${MAX_TIME_MS}: milliseconds since the epoch`;
 const MARKER_RULE = 'must be the next_marker of a response';
 
 /** When the first request began, and the position after which the next one continues, with `-` instead of `#`. */
-const MARKER = /^\d{13}(-\d{13}-[\da-f]{64})?$/;
+export const REDELIVERY_MARKER = /^\d{13}(-\d{13}-[\da-f]{64})?$/;
 
 const request = z
   .object(
     {
+      // Unlike other checks, `refine` does not run on values of another type, for which it would repeat the error.
       event_id: z.optional(
-        z
-          .string('must be a string')
-          .check(
-            z.minLength(1, 'must not be empty'),
-            z.maxLength(MAX_EVENT_ID_LENGTH, `must be at most ${MAX_EVENT_ID_LENGTH} characters`),
-          ),
+        z.string('must be a string').check(
+          z.refine((id) => id !== '', 'must not be empty'),
+          z.refine((id) => id.length <= MAX_EVENT_ID_LENGTH, `must be at most ${MAX_EVENT_ID_LENGTH} characters`),
+        ),
       ),
-      since: z.optional(z.int(SINCE_RULE).check(z.gte(0, SINCE_RULE), z.lte(MAX_TIME_MS, SINCE_RULE))),
-      marker: z.optional(z.string(MARKER_RULE).check(z.regex(MARKER, MARKER_RULE))),
+      since: z.optional(
+        z
+          .number(SINCE_RULE)
+          .check(z.refine((time) => Number.isInteger(time) && time >= 0 && time <= MAX_TIME_MS, SINCE_RULE)),
+      ),
+      marker: z.optional(z.string(MARKER_RULE).check(z.regex(REDELIVERY_MARKER, MARKER_RULE))),
     },
     'must be a JSON object',
   )

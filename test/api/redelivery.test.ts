@@ -1,3 +1,5 @@
+import { randomBytes } from 'node:crypto';
+import { DeleteCommand } from '@aws-sdk/lib-dynamodb';
 import fc from 'fast-check';
 import { afterAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createDailyCounters } from '../../shared/adapters/accounts/daily-counter.ts';
@@ -204,6 +206,31 @@ describe('a redelivery since a time', () => {
     expect(first.count).toBe(20);
     expect(await since(0, first.next_marker ?? '')).toEqual({ count: 6, next_marker: null });
     expect(bodies().map((body) => body.slice(0, 1))).toEqual(letters);
+  });
+
+  it('counts the bodies of all pages of messages toward the 20 MB', async () => {
+    const { fail, since } = await setUp();
+    // A page has 100 items.
+    for (let index = 0; index < 200; index++) await fail(index, {}, 'x'.repeat(MB / 20));
+    for (let index = 200; index < 215; index++) await fail(index, {}, 'x'.repeat(MB));
+    const { count, next_marker } = await since();
+    expect(count).toBe(200 + 10);
+    expect(await since(0, next_marker ?? '')).toEqual({ count: 5, next_marker: null });
+  });
+
+  it('skips a message with a missing chunk, and sends the others', async () => {
+    const { tenant, id, bodies, fail, since, advance } = await setUp();
+    const [broken, whole] = [randomBytes(400_000).toString('base64'), await fail(20)];
+    await fail(10, {}, broken);
+    const key = { tenant, notificationId: id };
+    for await (const [message] of failedMessages.list(key, { sinceMs: 0, after: null, untilMs: NOW })) {
+      const [Key] = message?.isComplete && message.itemKeys.length > 1 ? message.itemKeys : [];
+      if (Key) await client.send(new DeleteCommand({ TableName: 'deliveries', Key }));
+    }
+    expect(await since()).toEqual({ count: 1, next_marker: null });
+    expect(bodies()).toEqual([whole]);
+    advance(1);
+    expect(await since()).toEqual({ count: 0, next_marker: null });
   });
 
   it('is 404 if the notification does not exist or belongs to another tenant', async () => {

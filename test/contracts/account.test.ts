@@ -22,6 +22,7 @@ describe('the changes of an account', () => {
   it('are rejected without an error for each of a million contacts', () => {
     const details = detailsOf({ technical_contacts: Array.from({ length: 1_000_000 }, () => 0) });
     expect(details).toBe(`technical_contacts: must be a list of 0 to ${MAX_TECHNICAL_CONTACTS} email addresses`);
+    expect(detailsOf({ technical_contacts: 'x'.repeat(MAX_TECHNICAL_CONTACTS + 1) })).toBe(details);
   });
 
   it('accept exactly the tokens of 10 to 64 printable ASCII characters, and never repeat a rejected one', () => {

@@ -35,11 +35,13 @@ describe('a redelivery request', () => {
     ['{"event_id":"a","since":1}', 'body: must have either event_id or since'],
     ['{"event_id":""}', 'event_id: must not be empty'],
     ['{"event_id":7}', 'event_id: must be a string'],
+    ['{"event_id":[]}', 'event_id: must be a string'],
     [JSON.stringify({ event_id: 'x'.repeat(513) }), 'event_id: must be at most 512 characters'],
     ['{"since":"1"}', SINCE_RULE],
     ['{"since":-1}', SINCE_RULE],
     ['{"since":1.5}', SINCE_RULE],
     ['{"since":10000000000000}', SINCE_RULE],
+    ['{"since":1e20}', SINCE_RULE],
     ['{"since":1,"marker":"x"}', MARKER_RULE],
     ['{"since":1,"marker":""}', MARKER_RULE],
     ['{"since":1,"marker":7}', MARKER_RULE],
@@ -75,7 +77,7 @@ describe('a redelivery request', () => {
     const deleted = await admin.create(webhook);
     await admin.delete(`/notifications/${deleted}`);
     const foreign = await (await newClient()).create(webhook);
-    for (const unknown of [deleted, foreign, 'nt01ARZ3NDEKTSV4RRFFQ69G5FAV', 'a%23b']) {
+    for (const unknown of [deleted, foreign, 'nt01ARZ3NDEKTSV4RRFFQ69G5FAV', 'ntOperators', 'a%23b']) {
       for (const body of [{ since: 0 }, { event_id: 'e' }]) {
         const response = await client.post(`/notifications/${unknown}/redeliver`, body);
         expect(response.body, unknown).toMatchObject({

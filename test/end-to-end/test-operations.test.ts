@@ -107,5 +107,7 @@ describe('an invalid test request', () => {
     expect((await client.post('/notifications/nt01ARZ3NDEKTSV4RRFFQ69G5FAV/test')).status).toBe(404);
     const otherTenants = await (await newClient()).create(webhook);
     expect((await client.post(`/notifications/${otherTenants}/test`)).status).toBe(404);
+    // The operators' notification exists for deliveries only.
+    expect((await client.post('/notifications/ntOperators/test')).status).toBe(404);
   });
 });

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';
 import { newAlarmEvent } from '../support/events.ts';
 import { openSink } from '../support/test-sink.ts';
-import { useFaultyStack } from './support.ts';
+import { throttled, useFaultyStack } from './support.ts';
 
 const harness = await useFaultyStack();
 const client = await harness.newClient();
@@ -63,6 +63,26 @@ it('logs, delivery records and dead-letter attributes contain no recipient, key,
   acceptSms();
   await client.get('/notifications/secret-id?x=secret-query');
 
+  const webhookToken = 'secret-webhook-token';
+  const changeAccount = async () => [
+    await client.put('/account', { webhook_token: webhookToken, technical_contacts: [contact] }),
+    await client.post('/account/rotate-signing-secret'),
+    await client.post('/tokens', { label: 'secret-token-label', role: 'creator' }),
+    await client.delete('/tokens/secret-id'),
+    await client.post(`/notifications/${ids[1]}/redeliver`, { event_id: event.event_id, marker: 'secret-marker' }),
+  ];
+  const changed = await changeAccount();
+  expect(changed.map(({ status }) => status)).toEqual([204, 200, 201, 404, 400]);
+  const issuedToken = String(Object(changed[2]?.body).token);
+  const rejected = await client.put('/account', { webhook_token: `${webhookToken} invalid` });
+  expect([rejected.status, rejected.text.includes(webhookToken)]).toEqual([400, false]);
+  const recover = harness.injectFault(throttled, ({ service }) => service === 'dynamodb');
+  const failed = await changeAccount();
+  recover();
+  expect(failed.map(({ status }) => status)).toEqual([503, 503, 503, 503, 400]);
+  expect(failed.some(({ text }) => text.includes('secret-'))).toBe(false);
+  expect((await client.get('/account')).text).toContain(webhookToken);
+
   const { token, secrets } = await accounts.webhookCredentials(client.tenant);
   const { Items = [] } = await harness.documents.send(new ScanCommand({ TableName: harness.table('Deliveries') }));
   const attributes = [...harness.stack.queues.values()].flatMap(({ messages }) =>
@@ -81,6 +101,7 @@ it('logs, delivery records and dead-letter attributes contain no recipient, key,
     apiKey,
     token,
     client.token,
+    issuedToken,
     ...secrets,
     ...secrets.map((secret) => secret.slice(6)),
     'secret-',
