@@ -7,7 +7,6 @@ import { pathParameter } from '../shared/api/request.ts';
 import { ok } from '../shared/api/response.ts';
 import { createTestRunner } from '../shared/api/test-runner.ts';
 import { notFound } from '../shared/domain/errors.ts';
-import { isNotificationId } from '../shared/domain/notification-id.ts';
 import { environments } from '../shared/environment.ts';
 
 const environment = environments['test-notification'].parse(process.env);
@@ -21,8 +20,7 @@ export const handler = endpoint(
   tokenAuthentication(client, environment),
   (request) => pathParameter(request, 'notificationId'),
   async (id, { tenant }) => {
-    // The operators' notification has a target but belongs to no tenant.
-    const destination = isNotificationId(id) && (await notifications.targets([{ tenant, id }]).find({ tenant, id }));
+    const destination = await notifications.targets([{ tenant, id }]).find({ tenant, id });
     if (!destination) throw notFound('The notification');
     return ok(await runTest(tenant, destination));
   },

@@ -1,4 +1,5 @@
 import { parseDeliveryPartition } from '../../shared/domain/delivery-key.ts';
+import { type NotificationKey, operatorsNotification } from '../../shared/domain/notification.ts';
 import type { Session } from './session.ts';
 
 /** The number of deliveries of a type with an outcome: a message outcome, or a delivery status for a local stack. */
@@ -18,9 +19,11 @@ export const recordedDeliveries = async (
     return { key: { tenant, id }, status };
   });
   const targets = notifications.targets(found.map(({ key }) => key));
-  const groupKeys = await Promise.all(
-    found.map(async ({ key, status }) => `${(await targets.find(key))?.type ?? 'deleted notifications'}#${status}`),
-  );
+  const typeOf = async (key: NotificationKey): Promise<string> =>
+    key.id === operatorsNotification.id
+      ? operatorsNotification.type
+      : ((await targets.find(key))?.type ?? 'deleted notifications');
+  const groupKeys = await Promise.all(found.map(async ({ key, status }) => `${await typeOf(key)}#${status}`));
   const counts = [...Map.groupBy(groupKeys, (groupKey) => groupKey)].map(([groupKey, members]) => {
     const [type = '', outcome = ''] = groupKey.split('#');
     return { type, outcome, deliveries: members.length };

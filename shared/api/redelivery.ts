@@ -12,7 +12,6 @@ import { isExpired } from '../domain/delivery-history.ts';
 import { deliveryKey } from '../domain/delivery-key.ts';
 import { notFound, ServiceError, unavailable } from '../domain/errors.ts';
 import type { NotificationKey } from '../domain/notification.ts';
-import { isNotificationId } from '../domain/notification-id.ts';
 import {
   isCurrentFailure,
   isSettledFailure,
@@ -185,8 +184,7 @@ export const createRedelivery = (
   };
 
   return async (key, request, timeLeft) => {
-    // The operators' notification has a target but belongs to no tenant.
-    const target = isNotificationId(key.id) && (await notifications.targets([key]).find(key));
+    const target = await notifications.targets([key]).find(key);
     if (!target) throw notFound('The notification');
     const recipient = { tenant: key.tenant, queueUrl: SENDER_QUEUES[target.type] };
     return run(recipient, key, await rangeOf(key, request), timeLeft);

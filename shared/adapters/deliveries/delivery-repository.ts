@@ -28,11 +28,14 @@ import { isDependencyFailure } from '../aws-client.ts';
 import { batchGet, batchWrite, type Item, MAX_BATCH_WRITES } from '../dynamodb/batches.ts';
 import { UnprocessedItemsError } from '../dynamodb/errors.ts';
 
+/** A reason that a later version of the service wrote reads as absent: after a rollback, it must not block deliveries. */
+const knownReason = z.catch(z.optional(z.enum(failureReasons)), undefined);
+
 const attempt = z.object({
   timestamp_ms: z.number(),
   result: z.enum(attemptResults),
   status: z.optional(z.number()),
-  reason: z.optional(z.enum(failureReasons)),
+  reason: knownReason,
   duration_ms: z.number(),
 });
 
@@ -53,7 +56,7 @@ const storedRecord = z.object({
   first_attempt_at_ms: z.number(),
   next_attempt_at_ms: z.number(),
   last_cause: z.optional(z.enum(failureCauses)),
-  last_reason: z.optional(z.enum(failureReasons)),
+  last_reason: knownReason,
   lease_until_ms: z.number(),
   claim_id: z.string(),
   attempts: z.array(attempt),

@@ -1,15 +1,6 @@
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
-import {
-  type DeliveryTarget,
-  defaultNotification,
-  type NotificationKey,
-  operatorsNotification,
-} from '../../domain/notification.ts';
-import {
-  DEFAULT_NOTIFICATION_ID,
-  isStoredNotificationId,
-  OPERATORS_NOTIFICATION_ID,
-} from '../../domain/notification-id.ts';
+import { type DeliveryTarget, defaultNotification, type NotificationKey } from '../../domain/notification.ts';
+import { DEFAULT_NOTIFICATION_ID, isStoredNotificationId } from '../../domain/notification-id.ts';
 import { readEach } from '../dynamodb/batches.ts';
 import { isTombstone, parseTarget, TARGET_PROJECTION, targetKey } from './notification-items.ts';
 import { unreadable } from './unreadable-notification.ts';
@@ -51,7 +42,6 @@ export const readTargets = (
   return {
     async find(key) {
       if (key.id === DEFAULT_NOTIFICATION_ID) return defaultNotification;
-      if (key.id === OPERATORS_NOTIFICATION_ID) return operatorsNotification;
       if (!isStoredNotificationId(key.id)) return undefined;
       const text = keyText(key);
       const target = found.get(text) ?? read(key);

@@ -30,8 +30,8 @@ export type Revocation = 'revoked' | 'unknown' | 'last_admin';
 
 /**
  * How long the list keeps an entry after its token expired. A day, because a function or an operator whose clock is
- * ahead must not remove the entry of a valid token. With at most 100 unexpired tokens of 1.3 KB, lists stay below the
- * 400 KB of an item (AWS limit).
+ * ahead must not remove the entry of a valid token. With at most 100 unexpired tokens and 100 that expired within the
+ * last day, of 1.2 KB each, lists stay below the 400 KB of an item (AWS limit).
  */
 const KEPT_AFTER_EXPIRY_MS = 86_400_000;
 

@@ -7,7 +7,6 @@ import type { NotificationTypeId } from '../../contracts/notification-types.ts';
 import type { Clock } from '../../domain/clock.ts';
 import { deliveryBody } from '../../domain/delivery-message.ts';
 import type { DeliveryTarget } from '../../domain/notification.ts';
-import { OPERATORS_NOTIFICATION_ID } from '../../domain/notification-id.ts';
 import type { PlannedEvent } from '../../domain/planned-event.ts';
 
 /** The progress of one event in this pass. */
@@ -52,8 +51,6 @@ type Slice = { progress: Progress; ids: readonly string[]; idsToRead: readonly s
 type ReadResult = { id: string; target: DeliveryTarget | undefined } | { id: string; error: unknown };
 
 const readTarget = async (targets: TargetReads, tenant: string, id: string): Promise<ReadResult> => {
-  // Only the service itself delivers to the operators' notification.
-  if (id === OPERATORS_NOTIFICATION_ID) return { id, target: undefined };
   try {
     return { id, target: await targets.find({ tenant, id }) };
   } catch (error) {

@@ -14,6 +14,7 @@ import { type NotificationTypeId, notificationTypes } from '../../contracts/noti
 import { deliveryId } from '../../domain/delivery-key.ts';
 import { DELIVERY_LATENCY, deliveryCounts } from '../../domain/delivery-metrics.ts';
 import { incidentKey } from '../../domain/incident.ts';
+import { type DeliveryTarget, operatorsNotification } from '../../domain/notification.ts';
 import { testEvent } from '../../domain/test-event.ts';
 import type { Transport } from '../../domain/transport.ts';
 import { createDeliveryReports, type ReportEnvironment } from '../notices/delivery-reports.ts';
@@ -96,13 +97,13 @@ export const createSender = (
   };
 
   const deliverIndependently = async (job: DeliveryJob, targets: TargetReads): Promise<SettledMessage> => {
-    const result = await attemptDelivery(job, await targets.find(targetKeyOf(job)));
+    const result = await attemptDelivery(job, await findTarget(job, targets));
     return 'outcome' in result ? result : settleAttempt(job, result);
   };
 
   const deliverAll = async (jobs: DeliveryJob[], targets: TargetReads): Promise<SettledJob[]> => {
     const settled = hasIncidents
-      ? groupByIncident(jobs).map((group) => deliverInOrder(group, targets.find(targetKeyOf(group[0]))))
+      ? groupByIncident(jobs).map((group) => deliverInOrder(group, findTarget(group[0], targets)))
       : jobs.map(async (job) => [await settledJob(job, deliverIndependently(job, targets))]);
     return (await Promise.all(settled)).flat();
   };
@@ -166,6 +167,12 @@ export const createSender = (
 };
 
 const targetKeyOf = ({ body }: DeliveryJob) => ({ tenant: body.event.tenant_id, id: body.notification_id });
+
+/** Returns the target of a job, or undefined if it does not exist. Only notices go to the operators' notification. */
+const findTarget = async (job: DeliveryJob, targets: TargetReads): Promise<DeliveryTarget | undefined> => {
+  const { notice, notification_id: id } = job.body;
+  return notice && id === operatorsNotification.id ? operatorsNotification : targets.find(targetKeyOf(job));
+};
 
 /** Groups the jobs that must be delivered one after the other, oldest event first. */
 const groupByIncident = (jobs: readonly DeliveryJob[]): IncidentJobs[] => {

@@ -1,3 +1,4 @@
+import { PutCommand } from '@aws-sdk/lib-dynamodb';
 import { afterAll, describe, expect, it } from 'vitest';
 import { createDeliveryRepository } from '../../../shared/adapters/deliveries/delivery-repository.ts';
 import { failed } from '../../../shared/domain/attempt-outcome.ts';
@@ -272,6 +273,27 @@ describe('a delivery whose message is received after its round expired', () => {
       kind: 'claimed',
       record: { round: 2 },
     });
+  });
+});
+
+describe('a record of another version of the service', () => {
+  /** Writes a record with changed attributes; those that are undefined are left out. */
+  const write = async (changes: Record<string, unknown>) => {
+    const record = withNextAttempt(withAttempt(newDelivery()('first'), transient, NOW, 10), NOW);
+    await client.send(new PutCommand({ TableName: 'deliveries', Item: { ...record, ...changes } }));
+    return record;
+  };
+
+  it('is read without its creation time, as earlier versions wrote it', async () => {
+    const record = await write({ created_at_ms: undefined, updated_at_ms: undefined });
+    expect(await deliveries.read(record)).toEqual({ ...record, created_at_ms: NOW, updated_at_ms: NOW });
+  });
+
+  it('is claimed although its reasons are unknown, as a later version may write them', async () => {
+    const [attempt] = withAttempt(newDelivery()('first'), transient, NOW, 10).attempts;
+    const record = await write({ last_reason: 'later', attempts: [{ ...attempt, reason: 'later' }] });
+    const claim = await deliveries.claim({ ...record, claim_id: 'second', lease_until_ms: NOW + LEASE_MS }, NOW);
+    expect(claim).toMatchObject({ kind: 'claimed', record: { attempt_count: 1, attempts: [{ result: 'transient' }] } });
   });
 });
 
