@@ -123,7 +123,7 @@ export const createDeliveryReports = (
     ): Promise<void> {
       const { tenant, notificationId } = parseDeliveryPartition(record.pk);
       const atMs = record.updated_at_ms;
-      if (siblings === undefined || !escalation.isDue(event, atMs)) return;
+      if (siblings === undefined || !isUnreached(record, scale) || !escalation.isDue(event, atMs)) return;
       const others = await unreachedSiblings(tenant, record, siblings);
       if (!others) return;
       await escalation.escalate(event, atMs, async () => {
