@@ -173,8 +173,8 @@ export const evaluateClaim = (
   if (existing.claim_id === initial.claim_id) return { kind: 'claimed', record: existing };
   if (existing.content_hash !== initial.content_hash) return { kind: 'conflict' };
   if (existing.lease_until_ms > nowMs) return { kind: 'busy', leaseUntilMs: existing.lease_until_ms };
-  const { claim_id, lease_until_ms, ttl } = initial;
-  const claimed = { ...existing, claim_id, lease_until_ms, ttl };
+  const { claim_id, lease_until_ms, ttl, siblings = existing.siblings } = initial;
+  const claimed = { ...existing, claim_id, lease_until_ms, ttl, siblings };
   if (existing.status === 'failed') {
     return initial.round === existing.round + 1
       ? { kind: 'claimed', record: withNewRound(claimed, initial.round, nowMs) }
@@ -249,12 +249,15 @@ export const withNextAttempt = (record: DeliveryRecord, nextAttemptAtMs: number)
   lease_until_ms: 0,
 });
 
-/** An alert that will not be delivered within this time after its round started is reported (DECISIONS.md#notices). */
-const REPORT_AFTER_MS = 5 * 60_000;
+/**
+ * An alert whose next attempt is due later than this after its round started is reported (DECISIONS.md#notices): within
+ * five minutes, the attempt could not be received (20 s of batching), time out (15 s) and be reported.
+ */
+const REPORT_AFTER_MS = 5 * 60_000 - 40_000;
 
 /**
- * Returns whether the destination fails and no attempt is due within five minutes of the round's start. With the normal
- * schedule, this is after the fourth attempt.
+ * Returns whether the destination fails and no attempt ends within five minutes of the round's start. With the normal
+ * schedule, this is after the fourth attempt, or after the third one if all of them time out.
  *
  * @param scale factor for all delays; tests use a small one
  */
@@ -266,6 +269,12 @@ export const isFailing = (
   last_cause === 'destination' &&
   next_attempt_at_ms - round_started_at_ms > REPORT_AFTER_MS * scale;
 
-/** Returns whether the alert has not reached the destination, and will not within the next minutes. */
-export const isUnreached = (record: DeliveryRecord, scale: number): boolean =>
-  ['failed', 'bounced', 'cancelled'].includes(record.status) || isFailing(record, scale);
+/**
+ * Returns whether the alert has not reached the destination, and will not within the next minutes. One of several
+ * recipients is enough, unless the emails to all of them have bounced.
+ */
+export const isUnreached = (record: DeliveryRecord, scale: number): boolean => {
+  if (record.status === 'bounced') return true;
+  if (record.reached_recipient_hashes.length > 0) return false;
+  return record.status === 'failed' || record.status === 'cancelled' || isFailing(record, scale);
+};

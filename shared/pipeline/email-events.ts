@@ -95,15 +95,25 @@ export const createEmailEventRecorder = (
   /**
    * Reports a bounced, rejected or complained email, even if the event is repeated: the function may have crashed
    * before it reported the first one. A notice causes no further notice.
+   *
+   * @param sentAtMs when SQS accepted the event, ms since the epoch; the same if it is received again
    */
-  const reportEvent = async (event: EmailEvent, record: DeliveryRecord, timeLeft: () => number): Promise<void> => {
+  const reportEvent = async (
+    event: EmailEvent,
+    record: DeliveryRecord,
+    sentAtMs: number,
+    timeLeft: () => number,
+  ): Promise<void> => {
     const { tenant, notificationId } = parseDeliveryPartition(record.pk);
     if (record.notice) return;
     const alarm = eventOfRecord(tenant, record);
     const report = reportOf(event);
+    // A record that SES's report has not changed may be days old, but the notice belongs to the day of the report.
+    const reported =
+      record.status === 'bounced' ? record : { ...record, updated_at_ms: Math.max(record.updated_at_ms, sentAtMs) };
     await settleNotices(
       [
-        ...(report ? [reports.reportFailure(alarm, record, report)] : []),
+        ...(report ? [reports.reportFailure(alarm, reported, report)] : []),
         ...(record.status === 'bounced' ? [reports.escalateUnreached(alarm, record, record.siblings)] : []),
       ],
       { tenant_id: tenant, event_id: record.event_id, notification_id: notificationId },
@@ -111,7 +121,7 @@ export const createEmailEventRecorder = (
     );
   };
 
-  const handleEvent = async (body: string, timeLeft: () => number): Promise<MessageResult> => {
+  const handleEvent = async ({ body, attributes }: SQSRecord, timeLeft: () => number): Promise<MessageResult> => {
     const event = parseEmailEvent(body);
     if (!event) {
       logger.warn('email event ignored');
@@ -136,12 +146,15 @@ export const createEmailEventRecorder = (
     });
     if (result?.kind === 'not_due') return 'not_due';
     count(result?.kind === 'repeated' ? { email_events_repeated: 1 } : { [metricOf[kind]]: 1 });
-    if (result && 'record' in result) await reportEvent(event.detail, result.record, timeLeft);
+    if (result && 'record' in result) {
+      await reportEvent(event.detail, result.record, Number(attributes.SentTimestamp), timeLeft);
+    }
     return 'handled';
   };
 
-  const handleMessage = ({ body, messageId }: SQSRecord, timeLeft: () => number): Promise<MessageResult> =>
-    handleEvent(body, timeLeft).catch((error: unknown) => {
+  const handleMessage = (message: SQSRecord, timeLeft: () => number): Promise<MessageResult> =>
+    handleEvent(message, timeLeft).catch((error: unknown) => {
+      const { body, messageId } = message;
       const [tenant = messageId] = parseEmailEvent(body)?.detail.mail.tags.tenant ?? [];
       const result = isTenantThrottled(error, tenant) ? 'throttled_keys' : 'internal_error';
       logger.error('email event not recorded', { result, message_id: messageId, ...errorTrace(error) });

@@ -1,16 +1,23 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type AttemptOutcome, failed } from '../../shared/domain/attempt-outcome.ts';
+import { type AttemptOutcome, type Failure, failed } from '../../shared/domain/attempt-outcome.ts';
 import {
   claimedRecord,
   type DeliveryRecord,
   evaluateClaim,
+  isFailing,
   isRoundExpired,
+  isUnreached,
   LEASE_MS,
   roundExpiryCause,
   withAttempt,
+  withFailure,
+  withNextAttempt,
   withStatus,
 } from '../../shared/domain/delivery-record.ts';
 import { newNotificationId } from '../../shared/domain/notification-id.ts';
+import { retryDelayMs } from '../../shared/domain/retry-schedule.ts';
+import { SEND_TIMEOUT_MS } from '../../shared/domain/transport.ts';
 import { alarmEvent, EVENT_TIME_MS } from '../support/events.ts';
 
 const NOW = EVENT_TIME_MS + 1_234;
@@ -181,6 +188,12 @@ describe('a claim on an existing record', () => {
     expect(evaluate(tried)).toEqual({ kind: 'claimed', record: { ...tried, claim_id, lease_until_ms, ttl } });
   });
 
+  it("records the event's other notifications if an earlier claim did not: the type has changed to one that can bounce", () => {
+    const siblings = ['ntOther'];
+    expect(evaluateClaim(existing, { ...claim, siblings }, LATER, LATER)).toMatchObject({ record: { siblings } });
+    expect(evaluateClaim({ ...existing, siblings }, claim, LATER, LATER)).toMatchObject({ record: { siblings } });
+  });
+
   it('starts the next round of a failed delivery with an attempt count of 0, and keeps earlier attempts', () => {
     const failedRecord = withStatus(withAttempt(existing, transient, NOW, 10), 'failed', NOW);
     expect(evaluate(failedRecord, { round: 2 })).toMatchObject({
@@ -257,5 +270,97 @@ describe('a claim on an existing record', () => {
   it('succeeds again if the record has its claim ID', () => {
     const own = { ...existing, claim_id: 'other', lease_until_ms: NOW + LEASE_MS };
     expect(evaluate(own)).toEqual({ kind: 'claimed', record: own });
+  });
+});
+
+describe('a failing destination', () => {
+  /** How long Lambda may gather retries of a quiet queue (DECISIONS.md#retry-queues). */
+  const MAX_BATCHING_MS = 20_000;
+
+  type Step = { failure: Failure; durationMs: number; jitter: number; batchingMs: number };
+
+  /** Returns the ms from the start of the round to the end of the attempt that is reported, and the number of attempts. */
+  const reportedAfter = (steps: readonly Step[]): { ms: number; attempts: number } | undefined => {
+    let [record, nowMs] = [initial(), NOW];
+    for (const { failure, durationMs, jitter, batchingMs } of steps) {
+      const attempted = withAttempt(record, failure, nowMs, durationMs);
+      nowMs += durationMs;
+      const delayMs = retryDelayMs(attempted.attempt_count, failure, 1, () => jitter);
+      if (delayMs === undefined) return undefined;
+      record = withNextAttempt(attempted, nowMs + delayMs);
+      if (isFailing(record, 1)) return { ms: nowMs - NOW, attempts: record.attempt_count };
+      nowMs += delayMs + batchingMs;
+    }
+    return undefined;
+  };
+
+  const timeout = failed('transient', 'timeout', '');
+  const slow: Step = { failure: timeout, durationMs: SEND_TIMEOUT_MS, jitter: 1, batchingMs: MAX_BATCHING_MS };
+
+  it('is reported after the fourth attempt of the normal schedule', () => {
+    const fast = { failure: transient, durationMs: 100, jitter: 0.5, batchingMs: 5_000 };
+    expect(reportedAfter([fast, fast, fast, fast, fast])).toMatchObject({ attempts: 4 });
+  });
+
+  it('is reported within five minutes, even if every attempt times out and every retry is late', () => {
+    expect(reportedAfter([slow, slow, slow, slow, slow])?.ms).toBeLessThanOrEqual(5 * MINUTE);
+  });
+
+  it('is reported within five minutes, whatever the durations, jitter, pauses and requested delays are', () => {
+    const failure = fc.oneof(
+      fc.constant(timeout),
+      fc.constant(transient),
+      fc
+        .integer({ min: 0, max: 600_000 })
+        .map((retryAfterMs) => failed('throttled', 'throttled', '', { status: 503, retryAfterMs })),
+      fc
+        .integer({ min: 1, max: 30_000 })
+        .map((retryAfterMs) => failed('throttled', 'circuit_open', '', { countsAsAttempt: false, retryAfterMs })),
+    );
+    const step = fc.record({
+      failure,
+      durationMs: fc.integer({ min: 1, max: SEND_TIMEOUT_MS }),
+      jitter: fc.constantFrom(0, 0.5, 1),
+      batchingMs: fc.integer({ min: 0, max: MAX_BATCHING_MS }),
+    });
+    fc.assert(
+      fc.property(fc.array(step, { minLength: 50, maxLength: 50 }), (steps) => {
+        // The delays of a few failures may be short, so slow ones follow.
+        expect(reportedAfter([...steps, ...Array.from({ length: 8 }, () => slow)])?.ms ?? 0).toBeLessThanOrEqual(
+          5 * MINUTE,
+        );
+      }),
+    );
+  });
+
+  it('is not reported for a fault of the service', () => {
+    const fault = { ...slow, failure: failed('transient', 'network_error', '', { cause: 'service' }) };
+    expect(reportedAfter([fault, fault, fault, fault, fault])).toBeUndefined();
+  });
+});
+
+describe('an alert', () => {
+  const failing = withNextAttempt(afterAttempts(initial(), [transient]), NOW + HOUR);
+  const reached = { reached_recipient_hashes: ['a'] };
+
+  it.each([
+    ['failed', withFailure(initial(), 'http_status', NOW)],
+    ['bounced', withStatus(initial(), 'bounced', NOW)],
+    ['was cancelled', withStatus(initial(), 'cancelled', NOW)],
+    ['is failing for more than five minutes', failing],
+    ['bounced from all of several recipients', { ...withStatus(initial(), 'bounced', NOW), ...reached }],
+  ] as const)('that %s has not reached its destination', (_, record) => {
+    expect(isUnreached(record, 1)).toBe(true);
+  });
+
+  it.each([
+    ['was delivered', withStatus(initial(), 'delivered', NOW)],
+    ['was superseded', withStatus(initial(), 'superseded', NOW)],
+    ['has not been attempted', initial()],
+    ['is due again soon', withNextAttempt(afterAttempts(initial(), [transient]), NOW + MINUTE)],
+    ['is failing for one of several recipients', { ...failing, ...reached }],
+    ['failed for one of several recipients', { ...withFailure(initial(), 'rejected', NOW), ...reached }],
+  ] as const)('that %s has reached its destination, or may still do so', (_, record) => {
+    expect(isUnreached(record, 1)).toBe(false);
   });
 });

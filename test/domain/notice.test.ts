@@ -81,6 +81,19 @@ describe('every notice', () => {
     expect(body.notice).toEqual(notice.content);
   });
 
+  it.each(notices)(
+    '%s has the same content hash if its text changes, so that a repeated one is no conflict',
+    (_, notice) => {
+      const { event, content } = notice;
+      const other = {
+        event: { ...event, details: { state: 'OK' as const } },
+        content: { ...content, subject: 'other' },
+      };
+      const hashOf = (body: string) => delivery.parse(JSON.parse(body)).content_hash;
+      expect(hashOf(noticeBody('ntA', other, MORNING_MS))).toBe(hashOf(noticeBody('ntA', notice, MORNING_MS)));
+    },
+  );
+
   it.each(notices)('%s has the same text in its email and in the message to the operators', (_, { event, content }) => {
     const email = emailMessage(event, content);
     const message = operatorMessage(event, content);

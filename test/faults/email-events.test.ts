@@ -42,6 +42,19 @@ describe('a bounce reported by SES', () => {
     await harness.advanceUntil(harness.delivery(tenant, id, 'bounced'));
   });
 
+  it('is escalated if the email was the only delivery of the alert', async () => {
+    const { tenant, bounce } = await deliveredEmail();
+    await sendBounce(bounce);
+    const escalation = until(async () =>
+      (await harness.inbox()).find(
+        (message) => message.kind === 'managed' && message.text.includes(`Tenant: ${tenant}`),
+      ),
+    );
+    expect(await harness.advanceUntil(escalation)).toMatchObject({
+      subject: expect.stringContaining('its only destination could not be reached'),
+    });
+  });
+
   it('is recorded after its function crashed', async () => {
     const { tenant, id, bounce } = await deliveredEmail();
     const crash = harness.crashOnce({ caller: RECORDER, service: 'dynamodb', action: 'UpdateItem', when: 'before' });

@@ -103,6 +103,19 @@ describe('an alert that reaches none of its destinations', () => {
     ]);
   });
 
+  it('is escalated if its last destination is deleted before its next attempt, without a notice about it', async () => {
+    const { client, webhookAt, subjects, operatorMessages } = await newTenant();
+    const sink = await openSink((response) => response.writeHead(503).end());
+    const id = await webhookAt(sink.url, 'Deleted');
+    await harness.sendEvents([newAlarmEvent(client.tenant, [id])]);
+    await until(async () => (sink.received.length > 0 ? true : undefined));
+    await client.delete(`/notifications/${id}`);
+    const { minutes } = await minutesUntil(async () => ((await operatorMessages()).length > 0 ? true : undefined));
+    expect(minutes).toBeLessThan(5);
+    await until(async () => ((await subjects()).length > 0 ? true : undefined));
+    expect(await subjects()).toEqual(['CRITICAL on web-1: its only destination could not be reached']);
+  });
+
   it('is escalated once an hour for each alarm', async () => {
     const { client, webhookAt, operatorMessages } = await newTenant();
     const sink = await openSink((response) => response.writeHead(410).end());

@@ -204,6 +204,32 @@ describe('dispatch', () => {
     expect(continuations).toEqual([]);
   });
 
+  it('escalates an event once its last notification is found not to exist, after reads that failed', async () => {
+    const passes = [['nt1', 'nt2'], ['nt2'], []].map((failing) =>
+      setUp({
+        isUnknown: () => true,
+        errorOf: (id) => (failing.includes(id) ? new Error('no response') : undefined),
+      }),
+    );
+    let message = eventMessage(notificationIds(3));
+    for (const { dispatch, continuations } of passes) {
+      expect(await dispatch({ Records: [message] })).toEqual({ batchItemFailures: [] });
+      message = continuationMessage(continuations[0]?.body ?? '');
+    }
+    expect(passes.map(({ escalated }) => escalated.length)).toEqual([0, 0, 1]);
+  });
+
+  it('does not escalate an event that was sent to one notification before the others were found not to exist', async () => {
+    const first = setUp({
+      isUnknown: (id) => id === 'nt1',
+      errorOf: (id) => (id === 'nt2' ? new Error('no response') : undefined),
+    });
+    await first.dispatch({ Records: [eventMessage(notificationIds(3))] });
+    const second = setUp({ isUnknown: () => true });
+    await second.dispatch({ Records: [continuationMessage(first.continuations[0]?.body ?? '')] });
+    expect([first, second].map(({ escalated }) => escalated.length)).toEqual([0, 0]);
+  });
+
   it('acknowledges an event whose notifications do not exist', async () => {
     const { dispatch, continuations } = setUp({ isUnknown: () => true });
     expect(await dispatch({ Records: [eventMessage(notificationIds(3))] })).toEqual({ batchItemFailures: [] });

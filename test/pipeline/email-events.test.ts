@@ -225,6 +225,34 @@ describe('the technical contacts', () => {
     expect(kinds()).toEqual([]);
   });
 
+  it('are notified once a day of complaints, whenever the emails were delivered', async () => {
+    const id = newNotificationId();
+    const dayMs = 86_400_000;
+    const eventIds: string[] = [];
+    const queue = {
+      ...queues,
+      sendDelayed: async (_url: string, { body }: { body: string }) => {
+        eventIds.push(delivery.parse(JSON.parse(body)).event.event_id);
+      },
+    };
+    const messages = await Promise.all(
+      [1, 2, 3].map(async (daysAgo) => {
+        const event = alarmEvent({ event_id: `acme:${daysAgo}` });
+        const nowMs = NOW_MS - daysAgo * dayMs;
+        const delivered = { event, notification_id: id, event_time_ms: nowMs, content_hash: 'hash' };
+        await deliveries.complete(withStatus(claimedRecord(delivered, 'owner', nowMs), 'delivered', nowMs));
+        const { attributes } = sqsMessage();
+        return {
+          body: JSON.stringify(emailEvent('Complaint', emailTags(event, id))),
+          attributes: { ...attributes, SentTimestamp: String(NOW_MS) },
+        };
+      }),
+    );
+    for (const message of messages) await recordBatch([message], client, queue);
+    expect(eventIds).toHaveLength(3);
+    expect(new Set(eventIds)).toEqual(new Set([`acme:${id}:${NOW_MS}:failing`]));
+  });
+
   it.each(['Bounce', 'Complaint', 'Reject'] as const)(
     'are not notified that a notice caused the event %s',
     async (kind) => {

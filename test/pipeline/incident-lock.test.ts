@@ -181,6 +181,21 @@ describe('delivery of the events of one incident', () => {
     expect(await deliveries.claimLock(otherClaim, NOW_MS)).toMatchObject({ newest_event_at_ms: 0 });
   });
 
+  it('reports an alert whose circuit stays open before its wait for the lock exceeds five minutes', async () => {
+    const circuitOpen = failed('throttled', 'circuit_open', '', { countsAsAttempt: false, retryAfterMs: 30_000 });
+    const { job, run, outcomes } = setUp({ outcome: circuitOpen });
+    const waiting = job(NOW_MS, 'incidentpager-Retries', { lock_wait_count: '4' });
+    const started = claimedRecord(waiting.body, 'earlier', NOW_MS - 230_000);
+    await deliveries.claim(started, NOW_MS - 230_000);
+    await deliveries.update(started, { ...started, lease_until_ms: 0 });
+    const results = await run(waiting);
+    expect(outcomes(results)).toEqual(['busy']);
+    const record = await deliveries.read(started);
+    // The wait is 35 s, and the batching window and the timeout of the next attempt follow.
+    expect(record).toMatchObject({ status: 'pending', next_attempt_at_ms: NOW_MS + 35_000 });
+    expect(results[0]?.settled.failing).toEqual(record);
+  });
+
   it('keeps the lock and returns the message if the lock cannot be advanced after a delivery', async () => {
     const { job, run, transport, visibilityTimeouts, outcomes } = setUp();
     const working = job(NOW_MS);

@@ -108,9 +108,11 @@ export const createFanOut = (
     });
   };
 
-  /** Notifications whose read failed count as known, because they may exist. */
+  /** Notifications whose read failed count as known until a later pass finds that they do not exist. */
   const knownIds = ({ planned, known }: Progress, results: readonly ReadResult[]): readonly string[] | undefined => {
-    if (known || planned.isContinuation || planned.ids.length > results.length) return known;
+    const unknown = new Set(results.filter(isUnknown).map(({ id }) => id));
+    if (known) return known.filter((id) => !unknown.has(id));
+    if (planned.isContinuation || planned.ids.length > results.length) return undefined;
     const ids = results.filter((result) => !isUnknown(result)).map(({ id }) => id);
     return ids.length <= MAX_KNOWN ? ids : undefined;
   };

@@ -1,4 +1,5 @@
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import pLimit from 'p-limit';
 import type { DeliveryRepository } from '../../adapters/deliveries/delivery-repository.ts';
 import { errorTrace, logger } from '../../adapters/logger.ts';
 import type { NotificationRepository } from '../../adapters/notifications/notification-repository.ts';
@@ -18,6 +19,10 @@ import {
 } from '../../domain/notice.ts';
 import { createEscalation, type EscalationEnvironment } from './escalation.ts';
 import { createNoticeQueue, type NoticeQueueUrls } from './notice-queue.ts';
+import { withTimeout } from './settle-notices.ts';
+
+/** The maximum time to read the labels for a notice. Notifications may be large, and the notice must not be lost. */
+const MAX_READ_MS = 1_000;
 
 /** The environment variables of delivery reports, parsed. */
 export type ReportEnvironment = EscalationEnvironment & {
@@ -28,6 +33,9 @@ export type ReportEnvironment = EscalationEnvironment & {
   RETRY_DELAY_SCALE: number;
   SENDER_QUEUES: NoticeQueueUrls;
 };
+
+/** The parts of a notification that notices name. */
+type Named = Pick<NotificationRecord, 'label' | 'type'>;
 
 /** What delivery reports use. */
 export type ReportDependencies = {
@@ -50,19 +58,28 @@ export const createDeliveryReports = (
   const notices = createNoticeQueue(queues, environment.SENDER_QUEUES, clock);
   const escalation = createEscalation(client, notices, environment);
 
-  /** Returns the notifications that can be read, by ID. A notice without labels is better than none. */
-  const readNotifications = async (
-    tenant: string,
-    ids: readonly string[],
-  ): Promise<ReadonlyMap<string, NotificationRecord>> => {
-    const found = new Map<string, NotificationRecord>();
-    try {
-      for await (const notification of notifications.listByIds(tenant, ids, null)) {
-        found.set(notification.id, notification);
+  /** A notification may have several MB, and a batch may have 100 failing deliveries. */
+  const limitReads = pLimit(1);
+
+  /**
+   * Returns the labels and types that can be read within a second, by ID. A notice without labels is better than none.
+   */
+  const readNotifications = async (tenant: string, ids: readonly string[]): Promise<ReadonlyMap<string, Named>> => {
+    const found = new Map<string, Named>();
+    let isLate = false;
+    const read = async (): Promise<void> => {
+      if (isLate) return;
+      for await (const { id, label, type } of notifications.listByIds(tenant, ids, null)) {
+        if (isLate) return;
+        found.set(id, { label, type });
       }
+    };
+    try {
+      await withTimeout(limitReads(read), MAX_READ_MS);
     } catch (error) {
       logger.warn('labels for a notice not read', { tenant_id: tenant, ...errorTrace(error) });
     }
+    isLate = true;
     return found;
   };
 
@@ -123,7 +140,7 @@ export const createDeliveryReports = (
     ): Promise<void> {
       const { tenant, notificationId } = parseDeliveryPartition(record.pk);
       const atMs = record.updated_at_ms;
-      if (siblings === undefined || !escalation.isDue(event, atMs)) return;
+      if (siblings === undefined || !isUnreached(record, scale) || !escalation.isDue(event, atMs)) return;
       const others = await unreachedSiblings(tenant, record, siblings);
       if (!others) return;
       await escalation.escalate(event, atMs, async () => {

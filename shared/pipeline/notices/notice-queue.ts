@@ -17,23 +17,37 @@ const CACHE_SIZE = 1_000;
  */
 export const createNoticeQueue = (queues: Pick<Queues, 'sendDelayed'>, urls: NoticeQueueUrls, clock: Clock) => {
   const queuedIds = lru<true>(CACHE_SIZE);
+  const pending = new Map<string, Promise<void>>();
 
   const send = (notificationId: string, url: string, notice: Notice): Promise<void> => {
     const body = noticeBody(notificationId, notice, clock());
     return queues.sendDelayed(url, { body, messageGroupId: notice.event.tenant_id }, 0);
   };
 
+  const sendAll = async (notice: Notice, { toOperators }: { toOperators: boolean }): Promise<void> => {
+    await Promise.all([
+      send(DEFAULT_NOTIFICATION_ID, urls.technicalContactsEmail, notice),
+      toOperators && send(OPERATORS_NOTIFICATION_ID, urls.managed, notice),
+    ]);
+    queuedIds.set(notice.event.event_id, true);
+  };
+
   return {
     /** Returns whether this execution environment has queued the notice with this event ID. */
     isQueued: (eventId: string): boolean => queuedIds.get(eventId) === true,
 
-    /** Queues a notice for the technical contacts and, if `toOperators`, for the operators. @throws the SDK's error */
-    async queue(notice: Notice, { toOperators }: { toOperators: boolean }): Promise<void> {
-      await Promise.all([
-        send(DEFAULT_NOTIFICATION_ID, urls.technicalContactsEmail, notice),
-        toOperators && send(OPERATORS_NOTIFICATION_ID, urls.managed, notice),
-      ]);
-      queuedIds.set(notice.event.event_id, true);
+    /**
+     * Queues a notice for the technical contacts and, if `toOperators`, for the operators, unless this execution
+     * environment has queued it.
+     *
+     * @throws the SDK's error
+     */
+    async queue(notice: Notice, recipients: { toOperators: boolean }): Promise<void> {
+      const id = notice.event.event_id;
+      if (queuedIds.get(id)) return;
+      const sent = pending.get(id) ?? sendAll(notice, recipients).finally(() => pending.delete(id));
+      pending.set(id, sent);
+      await sent;
     },
   };
 };

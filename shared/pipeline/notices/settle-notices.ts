@@ -7,12 +7,13 @@ const MAX_DURATION_MS = 5_000;
 /** Reserved for the rest of the invocation. */
 const RESERVED_MS = 2_000;
 
+/** A notice, or a part of it, took too long. */
 class NoticeTimeoutError extends Error {
   override readonly name = 'NoticeTimeoutError';
 }
 
-/** Rejects after a time, because other messages of the batch wait for their acknowledgment. */
-const withTimeout = async (notice: Promise<void>, timeoutMs: number): Promise<void> => {
+/** Rejects after a time, because other messages of the batch wait for their acknowledgment. @throws NoticeTimeoutError */
+export const withTimeout = async (notice: Promise<void>, timeoutMs: number): Promise<void> => {
   const controller = new AbortController();
   const timeout = sleep(timeoutMs, undefined, { signal: controller.signal }).then(() => {
     throw new NoticeTimeoutError();

@@ -67,8 +67,9 @@ const attemptClaimedDelivery = async (
   const { deliveries, clock } = job.dependencies;
   if (!target || isSuperseded) {
     const outcome = target ? 'superseded' : 'cancelled';
-    await deliveries.complete(withStatus(record, outcome, clock()));
-    return { outcome };
+    const ended = withStatus(record, outcome, clock());
+    await deliveries.complete(ended);
+    return { outcome, failing: isSuperseded ? undefined : ended };
   }
   if (isRoundExpired(record, clock()))
     return deadLetter(job, record, { reason: 'expired', cause: roundExpiryCause(record) });

@@ -57,7 +57,10 @@ export type SettledMessage = Settlement & {
   isTenantThrottled?: boolean;
   /** True for a duplicate of a message that was delivered. */
   wasDelivered?: boolean;
-  /** The written record of a delivery that must be reported: it fails for minutes, or was dead-lettered. */
+  /**
+   * The written record of a delivery that must be reported: it fails for minutes, was dead-lettered, or
+   * was cancelled, so that the event may have reached nobody.
+   */
   failing?: DeliveryRecord | undefined;
 };
 

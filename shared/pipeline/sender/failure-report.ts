@@ -23,7 +23,9 @@ export const unreportedFailure = (
 ): DeliveryRecord | undefined => {
   if (Number(message.attributes.ApproximateReceiveCount) <= 1) return undefined;
   const endedThisRound = record.status === 'failed' && record.round === roundOf(body);
-  return endedThisRound || isFailing(record, dependencies.retryDelayScale) ? record : undefined;
+  return endedThisRound || record.status === 'cancelled' || isFailing(record, dependencies.retryDelayScale)
+    ? record
+    : undefined;
 };
 
 const reportFailure = async ({ job, settled: { failing } }: SettledJob): Promise<void> => {
@@ -31,10 +33,11 @@ const reportFailure = async ({ job, settled: { failing } }: SettledJob): Promise
   const { event, notice, notification_id, siblings } = body;
   if (!failing || notice) return;
   const { type, reports } = dependencies;
+  // Technical contacts cannot be notified by email that their email fails, and a deleted notification needs no notice.
+  const isReported = type !== 'technicalContactsEmail' && failing.status !== 'cancelled';
   await settleNotices(
     [
-      // Technical contacts cannot be notified by email that their email fails.
-      ...(type === 'technicalContactsEmail' ? [] : [reports.reportFailure(event, failing)]),
+      ...(isReported ? [reports.reportFailure(event, failing)] : []),
       reports.escalateUnreached(event, failing, siblings),
     ],
     { type, tenant_id: event.tenant_id, event_id: event.event_id, notification_id },

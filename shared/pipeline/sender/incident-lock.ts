@@ -95,7 +95,8 @@ const rescheduleForOpenCircuit = async (
   { claimed, record }: UnsettledAttempt,
 ): Promise<SettledJob[]> => {
   const { deliveries, clock } = job.dependencies;
-  const next = withNextAttempt(record, clock());
+  const { waitCount, isOlder } = lockWait(job.message);
+  const next = withNextAttempt(record, clock() + lockRetryDelayMs(waitCount, isOlder));
   const unsent = deliveries.update(record, next).then(() => sendToWait(jobs));
   const rescheduled = await rescheduleAll(jobs, unsent);
   const failing = newlyFailing(job, claimed, next);

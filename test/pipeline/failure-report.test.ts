@@ -1,0 +1,170 @@
+import { SQSClient } from '@aws-sdk/client-sqs';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import type { DeliveryRepository } from '../../shared/adapters/deliveries/delivery-repository.ts';
+import { logger } from '../../shared/adapters/logger.ts';
+import { createQueues } from '../../shared/adapters/queues.ts';
+import type { Delivery } from '../../shared/contracts/messages.ts';
+import type { NotificationTypeId } from '../../shared/contracts/notification-types.ts';
+import { failed } from '../../shared/domain/attempt-outcome.ts';
+import {
+  claimedRecord,
+  type DeliveryRecord,
+  withAttempt,
+  withFailure,
+  withNextAttempt,
+  withStatus,
+} from '../../shared/domain/delivery-record.ts';
+import { settleNotices } from '../../shared/pipeline/notices/settle-notices.ts';
+import type { DeliveryJob } from '../../shared/pipeline/sender/delivery-job.ts';
+import { reportFailures, unreportedFailure } from '../../shared/pipeline/sender/failure-report.ts';
+import { alarmEvent } from '../support/events.ts';
+import { queueUrl, senderQueueUrls } from '../support/queue-urls.ts';
+import { sqsMessage } from '../support/sqs-message.ts';
+
+const NOW_MS = Date.UTC(2026, 0, 1);
+
+let written = '';
+beforeEach(() => {
+  written = '';
+  vi.spyOn(logger, 'error').mockImplementation(() => undefined);
+  vi.spyOn(process.stdout, 'write').mockImplementation((text) => {
+    written += text;
+    return true;
+  });
+  return () => vi.restoreAllMocks();
+});
+
+const unused = (): never => {
+  throw new Error('A report must not write the delivery.');
+};
+const deliveries: DeliveryRepository = {
+  claim: unused,
+  update: unused,
+  complete: unused,
+  recordConflict: unused,
+  listConflicts: unused,
+  claimLock: unused,
+  advanceLock: unused,
+  advanceAndReleaseLock: unused,
+  releaseLock: unused,
+  recordWaiting: unused,
+  read: unused,
+  listPage: unused,
+  listNewest: unused,
+  readAll: unused,
+  listSince: unused,
+};
+
+/** Sets up a job whose reports are recorded instead of queued. */
+const setUp = (changes: Partial<Delivery> = {}, type: NotificationTypeId = 'webhook', receiveCount = 1) => {
+  const reported: string[] = [];
+  const message = sqsMessage();
+  const job: DeliveryJob = {
+    dependencies: {
+      type,
+      transport: unused,
+      deliveries,
+      failedMessages: { put: unused, list: unused, delete: unused },
+      queues: createQueues(new SQSClient({ region: 'local-1' })),
+      queueUrls: senderQueueUrls,
+      retryQueueUrl: queueUrl('Retries'),
+      deadLetterQueueUrl: queueUrl('DeadLetters'),
+      retryDelayScale: 1,
+      reports: {
+        reportFailure: async () => {
+          reported.push('failure');
+        },
+        escalateUnreached: async (_event, _record, siblings) => {
+          reported.push(`unreached ${siblings?.join()}`);
+        },
+      },
+      clock: () => NOW_MS,
+      isTenantThrottled: () => false,
+    },
+    message: { ...message, attributes: { ...message.attributes, ApproximateReceiveCount: String(receiveCount) } },
+    body: {
+      notification_id: 'ntA',
+      event: alarmEvent(),
+      event_time_ms: NOW_MS,
+      content_hash: 'hash',
+      siblings: ['ntB'],
+      ...changes,
+    },
+    deliveryId: 'delivery',
+    timeLeft: () => 30_000,
+  };
+  return { job, reported };
+};
+
+const initial = claimedRecord(setUp().job.body, 'claim', NOW_MS);
+const attempted = withAttempt(initial, failed('transient', 'http_status', ''), NOW_MS, 10);
+const records = {
+  failed: withFailure(initial, 'http_status', NOW_MS),
+  cancelled: withStatus(initial, 'cancelled', NOW_MS),
+  failing: withNextAttempt(attempted, NOW_MS + 600_000),
+  'due soon': withNextAttempt(attempted, NOW_MS + 5_000),
+  delivered: withStatus(initial, 'delivered', NOW_MS),
+} satisfies Record<string, DeliveryRecord>;
+
+describe('a delivery that fails', () => {
+  const report = async (changes: Partial<Delivery>, type: NotificationTypeId, failing: DeliveryRecord | undefined) => {
+    const { job, reported } = setUp(changes, type);
+    await reportFailures([{ job, settled: { outcome: 'retried', failing } }]);
+    return reported;
+  };
+
+  it('is reported to the contacts of its notification, and as unreached', async () => {
+    expect(await report({}, 'webhook', records.failing)).toEqual(['failure', 'unreached ntB']);
+  });
+
+  it('is reported only as unreached if its notification was deleted, or if it is an email to the contacts', async () => {
+    expect(await report({}, 'webhook', records.cancelled)).toEqual(['unreached ntB']);
+    expect(await report({}, 'technicalContactsEmail', records.failed)).toEqual(['unreached ntB']);
+  });
+
+  it('is not reported if it is a notice, to the contacts or to the operators', async () => {
+    const notice: Delivery['notice'] = { kind: 'failing', subject: '', paragraphs: [], facts: [] };
+    for (const type of ['technicalContactsEmail', 'managed'] as const) {
+      expect(await report({ notice }, type, records.failed)).toEqual([]);
+    }
+  });
+
+  it.each([
+    ['failed', 1, false],
+    ['failed', 2, true],
+    ['failing', 1, false],
+    ['failing', 2, true],
+    ['cancelled', 2, true],
+    ['due soon', 2, false],
+    ['delivered', 2, false],
+  ] as const)(
+    'that is %s at receive %i of its message may not have been reported: %s',
+    (status, receives, expected) => {
+      const { job } = setUp({}, 'webhook', receives);
+      expect(unreportedFailure(job, records[status])).toBe(expected ? records[status] : undefined);
+    },
+  );
+});
+
+describe('notices', () => {
+  const hanging = () => new Promise<void>(() => undefined);
+
+  it('are waited for until two seconds before the function times out', async () => {
+    const startedAtMs = performance.now();
+    await settleNotices([hanging(), Promise.resolve()], {}, () => 2_100);
+    expect(performance.now() - startedAtMs).toBeLessThan(1_500);
+    expect(written).toContain('"notices_not_queued":1');
+  });
+
+  it('that fail are logged and counted, and delay nothing', async () => {
+    await settleNotices([Promise.reject(new Error('secret')), Promise.resolve()], { event_id: 'e' }, () => 30_000);
+    expect(written).toContain('"notices_not_queued":1');
+    expect(logger.error).toHaveBeenCalledWith('notice not queued', expect.objectContaining({ event_id: 'e' }));
+    expect(JSON.stringify(vi.mocked(logger.error).mock.calls)).not.toContain('secret');
+  });
+
+  it('that are queued count nothing', async () => {
+    await settleNotices([Promise.resolve()], {}, () => 30_000);
+    expect(written).toBe('');
+  });
+});
