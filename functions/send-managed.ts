@@ -1,5 +1,6 @@
 import { createDailyCounters } from '../shared/adapters/accounts/daily-counter.ts';
 import { createDocumentClient } from '../shared/adapters/aws-client.ts';
+import { MAX_NOTICE_MESSAGES_PER_DAY } from '../shared/domain/notice.ts';
 import { environments } from '../shared/environment.ts';
 import { createDailyLimit } from '../shared/pipeline/daily-limit.ts';
 import { createSender } from '../shared/pipeline/sender/sender.ts';
@@ -9,7 +10,7 @@ const environment = environments['send-managed'].parse(process.env);
 const client = createDocumentClient();
 const counters = createDailyCounters(client, environment.ACCOUNTS_TABLE);
 const dailyLimit = createDailyLimit(counters, 'managed', environment.DAILY_LIMIT);
-const noticeLimit = createDailyLimit(counters, 'managed_notices', environment.DAILY_LIMIT);
+const noticeLimit = createDailyLimit(counters, 'managed_notices', MAX_NOTICE_MESSAGES_PER_DAY.managed);
 
 /** Sends alerts to the operators of the service. */
 export const handler = createSender(

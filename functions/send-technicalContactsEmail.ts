@@ -1,6 +1,7 @@
 import { createAccountRepository } from '../shared/adapters/accounts/account-repository.ts';
 import { createDailyCounters } from '../shared/adapters/accounts/daily-counter.ts';
 import { createDocumentClient } from '../shared/adapters/aws-client.ts';
+import { MAX_NOTICE_MESSAGES_PER_DAY } from '../shared/domain/notice.ts';
 import { environments } from '../shared/environment.ts';
 import { createDailyLimit } from '../shared/pipeline/daily-limit.ts';
 import { createSender } from '../shared/pipeline/sender/sender.ts';
@@ -11,7 +12,7 @@ const client = createDocumentClient();
 const accounts = createAccountRepository(client, environment.ACCOUNTS_TABLE);
 const counters = createDailyCounters(client, environment.ACCOUNTS_TABLE);
 const dailyLimit = createDailyLimit(counters, 'email', environment.DAILY_LIMIT);
-const noticeLimit = createDailyLimit(counters, 'email_notices', environment.DAILY_LIMIT);
+const noticeLimit = createDailyLimit(counters, 'email_notices', MAX_NOTICE_MESSAGES_PER_DAY.email);
 
 /** Sends alerts to the technical contacts of accounts. */
 export const handler = createSender(

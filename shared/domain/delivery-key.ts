@@ -46,8 +46,12 @@ export const deliveryKey = (
 });
 
 /** Returns the ID of a delivery for destinations and logs; it is the same in all attempts. */
-export const deliveryId = (event: AlarmEvent, notificationId: string): string =>
+export const deliveryId = (event: Pick<AlarmEvent, 'tenant_id' | 'event_id'>, notificationId: string): string =>
   sha256(event.tenant_id, event.event_id, notificationId).slice(0, 32);
+
+/** Identifies a recipient in the record without storing the address. The delivery ID is the salt. */
+export const recipientHash = (id: string, address: string): string =>
+  createHash('sha256').update(`${id} ${address}`).digest('base64url').slice(0, 16);
 
 /** Returns the hash part of a record's sort key. */
 export const hashPart = ({ sk }: Pick<DeliveryKey, 'sk'>): string => sk.slice(sk.indexOf('#') + 1);

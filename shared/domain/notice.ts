@@ -280,6 +280,12 @@ export const unknownPlanNotice = (event: AlarmEvent, ids: readonly string[], atM
   };
 };
 
+/**
+ * The maximum number of messages of notices to a tenant's contacts, and to the operators about a tenant, in a UTC day.
+ * They bound the cost if notices are repeated, and do not depend on the limits of alerts, which may be 0.
+ */
+export const MAX_NOTICE_MESSAGES_PER_DAY = { email: 10_000, managed: 1_000 } as const;
+
 /** The maximum number of alarms of a tenant that are escalated in a UTC day. Then one summary is sent. */
 export const MAX_ESCALATIONS_PER_DAY = 20;
 

@@ -27,7 +27,7 @@ export type RecorderEnvironment = ReportEnvironment & {
 /** SES sends tags as lists; each of this service's tags has one value. */
 const tag = z.optional(z.tuple([z.string()]));
 
-/** The fields of an SES event that are read: no recipients, subjects or server responses. */
+/** The fields of an SES event that are read: no subjects or server responses. Recipients are never logged. */
 const emailEvent = z.object({
   source: z.literal('aws.ses'),
   detail: z.object({
@@ -35,6 +35,8 @@ const emailEvent = z.object({
     bounce: z.optional(z.object({ bounceType: z.optional(z.string()) })),
     mail: z.object({
       messageId: z.string().check(z.maxLength(128), z.regex(/^[\w.-]+$/)),
+      /** Each email has one recipient. */
+      destination: z.optional(z.array(z.string())),
       tags: z.object({ notification: tag, tenant: tag, event: tag }),
     }),
   }),
@@ -86,7 +88,8 @@ export const createEmailEventRecorder = (
   /** Applies an event to its delivery. A complaint changes nothing, but needs the record for the notice. */
   const applyEvent = async (key: DeliveryKey, { eventType, mail }: EmailEvent): Promise<BounceResult> => {
     if (eventType !== 'Complaint') {
-      return recordBounce(key, mail.messageId, eventType === 'Bounce' ? 'bounced' : 'rejected');
+      const [address = mail.messageId] = mail.destination ?? [];
+      return recordBounce(key, address, eventType === 'Bounce' ? 'bounced' : 'rejected');
     }
     const record = await deliveries.read(key);
     return record ? { kind: 'not_delivered', record } : { kind: 'no_record' };

@@ -3,14 +3,14 @@ import { type DynamoDBDocumentClient, GetCommand, UpdateCommand, type UpdateComm
 import * as z from 'zod/mini';
 import type { FailureReason } from '../../contracts/outcomes.ts';
 import type { Clock } from '../../domain/clock.ts';
-import type { DeliveryKey } from '../../domain/delivery-key.ts';
+import { type DeliveryKey, deliveryId, parseDeliveryPartition, recipientHash } from '../../domain/delivery-key.ts';
 import type { DeliveryRecord } from '../../domain/delivery-record.ts';
 import type { Item } from '../dynamodb/batches.ts';
 import { parseRecord } from './delivery-repository.ts';
 
 /**
  * The effect of a bounce on a delivery record. `recorded`: the status is `bounced`. `partly_recorded`: other recipients
- * were reached. `repeated`: SES has reported this email before. `not_delivered`: the record is unchanged, because its
+ * were reached. `repeated`: SES has reported an email to this recipient before. `not_delivered`: the record is unchanged, because its
  * status is not delivered. `no_record`: the email was a test. `not_due`: the sender has not recorded the delivery yet,
  * so the bounce must be retried.
  */
@@ -18,8 +18,8 @@ export type BounceResult =
   | { kind: 'recorded' | 'partly_recorded' | 'repeated' | 'not_delivered'; record: DeliveryRecord }
   | { kind: 'no_record' | 'not_due' };
 
-/** SES message IDs of the emails that bounced, one per recipient. */
-const bouncedEmails = z.object({ bounced_message_ids: z._default(z.set(z.string()), new Set()) });
+/** The recipients whose email bounced, as salted hashes (`recipientHash`). */
+const bouncedRecipients = z.object({ bounced_recipient_hashes: z._default(z.set(z.string()), new Set()) });
 
 /**
  * Creates the function that records that an email bounced. The status becomes `bounced` once the emails to all
@@ -57,9 +57,11 @@ export const createBounceRecorder = (client: DynamoDBDocumentClient, table: stri
   /** Sets the status if every recipient's email has bounced. */
   const setStatus = async (key: DeliveryKey, item: Item, reason: FailureReason): Promise<BounceResult> => {
     const record = parseRecord(item);
-    const { bounced_message_ids: ids } = bouncedEmails.parse(item);
+    const { bounced_recipient_hashes: bouncedHashes } = bouncedRecipients.parse(item);
     if (record.status !== 'delivered') return { kind: 'repeated', record };
-    if (ids.size < record.reached_recipient_hashes.length) return { kind: 'partly_recorded', record };
+    if (!record.reached_recipient_hashes.every((hash) => bouncedHashes.has(hash))) {
+      return { kind: 'partly_recorded', record };
+    }
     const bounced = await update(key, {
       UpdateExpression: 'SET #status = :bounced, last_reason = :reason, updated_at_ms = :now',
       ConditionExpression: '#status = :delivered',
@@ -73,19 +75,28 @@ export const createBounceRecorder = (client: DynamoDBDocumentClient, table: stri
     return bounced ? { kind: 'recorded', record: parseRecord(bounced) } : { kind: 'repeated', record };
   };
 
-  /** @param messageId the ID of the email, which SES assigned */
-  return async (key: DeliveryKey, messageId: string, reason: FailureReason): Promise<BounceResult> => {
+  /** Returns the hash that the delivery stored for this recipient when the email reached it. */
+  const hashOf = (record: DeliveryRecord, address: string): string => {
+    const { tenant, notificationId } = parseDeliveryPartition(record.pk);
+    return recipientHash(deliveryId({ tenant_id: tenant, event_id: record.event_id }, notificationId), address);
+  };
+
+  /** @param address the recipient of the email, of which only a hash is stored */
+  return async (key: DeliveryKey, address: string, reason: FailureReason): Promise<BounceResult> => {
+    const first = await read(key);
+    if (!first) return { kind: 'no_record' };
+    const recipient = hashOf(parseRecord(first), address);
     const added = await update(key, {
-      UpdateExpression: 'ADD bounced_message_ids :ids',
-      ConditionExpression: '#status = :delivered AND NOT contains(bounced_message_ids, :id)',
-      ExpressionAttributeValues: { ':delivered': 'delivered', ':ids': new Set([messageId]), ':id': messageId },
+      UpdateExpression: 'ADD bounced_recipient_hashes :hashes',
+      ConditionExpression: '#status = :delivered AND NOT contains(bounced_recipient_hashes, :hash)',
+      ExpressionAttributeValues: { ':delivered': 'delivered', ':hashes': new Set([recipient]), ':hash': recipient },
     });
     if (added) return setStatus(key, added, reason);
     const found = await read(key);
     if (!found) return { kind: 'no_record' };
     const record = parseRecord(found);
-    const isRepeated = bouncedEmails.parse(found).bounced_message_ids.has(messageId);
-    // An earlier event, or its lost response, may have added the email without setting the status.
+    const isRepeated = bouncedRecipients.parse(found).bounced_recipient_hashes.has(recipient);
+    // An earlier event, or its lost response, may have added the recipient without setting the status.
     if (isRepeated) return setStatus(key, found, reason);
     // The sender still holds the claim, or recorded its result between the update and the read.
     const isNotDue = record.status === 'delivered' || (record.status === 'pending' && record.lease_until_ms > clock());

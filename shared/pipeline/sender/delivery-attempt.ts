@@ -5,6 +5,7 @@ import type { AttemptOutcome } from '../../domain/attempt-outcome.ts';
 import {
   claimedRecord,
   type DeliveryRecord,
+  isFailing,
   isRoundExpired,
   roundExpiryCause,
   withAttempt,
@@ -69,7 +70,9 @@ const attemptClaimedDelivery = async (
     const outcome = target ? 'superseded' : 'cancelled';
     const ended = withStatus(record, outcome, clock());
     await deliveries.complete(ended);
-    return { outcome, failing: isSuperseded ? undefined : ended };
+    // A delivery that failed for minutes has been reported already.
+    const isReported = isSuperseded || isFailing(record, job.dependencies.retryDelayScale);
+    return { outcome, failing: isReported ? undefined : ended };
   }
   if (isRoundExpired(record, clock()))
     return deadLetter(job, record, { reason: 'expired', cause: roundExpiryCause(record) });

@@ -1,8 +1,8 @@
-import { createHash } from 'node:crypto';
 import type { AccountRepository } from '../../adapters/accounts/account-repository.ts';
 import { createSesClient } from '../../adapters/ses.ts';
 import { type AttemptOutcome, type Failure, failed } from '../../domain/attempt-outcome.ts';
 import { awsFailure } from '../../domain/aws-outcome.ts';
+import { recipientHash } from '../../domain/delivery-key.ts';
 import { emailTags } from '../../domain/email-event.ts';
 import { type EmailMessage, emailMessage } from '../../domain/email-message.ts';
 import { type Alert, sendTimeoutMs, type Transport } from '../../domain/transport.ts';
@@ -53,10 +53,6 @@ export const createEmailTransport = (environment: EmailEnvironment, dailyLimit: 
   const sendToRecipient = createSendToRecipient(environment, () => dailyLimit);
   return (alert, { address = '' }) => sendToRecipient(alert, address, emailMessage(alert.event));
 };
-
-/** Identifies a recipient in the record without storing the address. The delivery ID is the salt. */
-const recipientHash = (deliveryId: string, contact: string): string =>
-  createHash('sha256').update(`${deliveryId} ${contact}`).digest('base64url').slice(0, 16);
 
 /**
  * Returns the failure for a contact whose email could not be counted toward the daily limit. Throwing instead would
