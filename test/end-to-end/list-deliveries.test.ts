@@ -6,6 +6,7 @@ import { deliveryRecord, writeRecords } from '../support/delivery-records.ts';
 import { newAlarmEvent } from '../support/events.ts';
 import { openSink } from '../support/test-sink.ts';
 import { type Client, documents, isLocal, newClient, table, webhook } from './support/api.ts';
+import { collectionsOf } from './support/collections.ts';
 import { delivery, sendEvents } from './support/pipeline.ts';
 
 const listedDelivery = z.strictObject({
@@ -28,34 +29,11 @@ const listedDelivery = z.strictObject({
   created_at: z.number(),
   updated_at: z.number(),
 });
-const envelope = z.strictObject({
-  values: z.array(listedDelivery),
-  metadata: z.strictObject({
-    count: z.number(),
-    limit: z.number(),
-    marker: z.string().nullable(),
-    next_marker: z.string().nullable(),
-    next_href: z.string().nullable(),
-  }),
-});
-type Envelope = z.infer<typeof envelope>;
+const { list, follow } = collectionsOf(listedDelivery);
 
-const list = async (client: Client, path: string): Promise<Envelope> => {
-  const response = await client.get(path);
-  expect(response.status, response.text).toBe(200);
-  return envelope.parse(response.body);
-};
-
-const follow = async (client: Client, path: string, onPage: () => Promise<unknown> = async () => undefined) => {
-  const ids: string[] = [];
-  for (let href: string | null = path; href !== null; ) {
-    const page: Envelope = await list(client, href);
-    ids.push(...page.values.map(({ event_id }) => event_id));
-    href = page.metadata.next_href;
-    await onPage();
-  }
-  return ids;
-};
+/** Returns the IDs on all pages. */
+const idsOf = async (...request: Parameters<typeof follow>): Promise<string[]> =>
+  (await follow(...request)).map(({ event_id }) => event_id);
 
 const START_MS = Date.now();
 const TTL = Math.floor(START_MS / 1000) + 86_400;
@@ -97,7 +75,7 @@ describe('listing the deliveries of a notification', () => {
     const { path, write } = await newNotification(admin);
     await write([1, 2, 3, 4, 5, 6, 7]);
     const all = [7, 6, 5, 4, 3, 2, 1].map(eventId);
-    for (const limit of [1, 2, 6, 7, 8]) expect(await follow(client, `${path}?limit=${limit}`)).toEqual(all);
+    for (const limit of [1, 2, 6, 7, 8]) expect(await idsOf(client, `${path}?limit=${limit}`)).toEqual(all);
     const page = await list(client, `${path}?limit=3&color=red`);
     expect(page.metadata).toMatchObject({
       count: 3,
@@ -117,7 +95,7 @@ describe('listing the deliveries of a notification', () => {
     const [deleted, kept] = [times.filter((time) => time % 50 === 0), times.filter((time) => time % 50 !== 0)];
     const toDelete = [...deleted];
     let arrived = 0;
-    const visited = await follow(client, `${path}?limit=4`, async () => {
+    const visited = await idsOf(client, `${path}?limit=4`, async () => {
       const time = toDelete.pop();
       await Promise.all([write([1_000 + arrived++, 295 - arrived]), ...(time === undefined ? [] : [remove(time)])]);
     });
@@ -131,11 +109,11 @@ describe('listing the deliveries of a notification', () => {
     await write([1, 2]);
     await write([3, 4], { status: 'failed', alarm_id: 'al Disk/1' });
     await write([5], { status: 'failed' });
-    expect(await follow(client, `${path}?status=failed`)).toEqual([5, 4, 3].map(eventId));
-    expect(await follow(client, `${path}?status=failed&limit=1`)).toEqual([5, 4, 3].map(eventId));
-    expect(await follow(client, `${path}?alarm_id=al%20Disk%2F1`)).toEqual([4, 3].map(eventId));
-    expect(await follow(client, `${path}?status=delivered&alarm_id=alDisk`)).toEqual([2, 1].map(eventId));
-    expect(await follow(client, `${path}?status=bounced`)).toEqual([]);
+    expect(await idsOf(client, `${path}?status=failed`)).toEqual([5, 4, 3].map(eventId));
+    expect(await idsOf(client, `${path}?status=failed&limit=1`)).toEqual([5, 4, 3].map(eventId));
+    expect(await idsOf(client, `${path}?alarm_id=al%20Disk%2F1`)).toEqual([4, 3].map(eventId));
+    expect(await idsOf(client, `${path}?status=delivered&alarm_id=alDisk`)).toEqual([2, 1].map(eventId));
+    expect(await idsOf(client, `${path}?status=bounced`)).toEqual([]);
   });
 
   it.each(['dead', '', 'FAILED', '%00', 'failed,pending'])('rejects the status "%s" with 400', async (status) => {
@@ -171,7 +149,7 @@ describe('listing the deliveries of a notification', () => {
     ]) {
       expect((await client.get(unknown)).body).toMatchObject({ type: 'notFoundError' });
     }
-    expect(await follow(other, path)).toHaveLength(1);
+    expect(await idsOf(other, path)).toHaveLength(1);
   });
 
   it('stays readable after the notification is deleted', async () => {
@@ -179,8 +157,8 @@ describe('listing the deliveries of a notification', () => {
     const { id, path, write } = await newNotification(admin);
     await write([1]);
     await admin.delete(`/notifications/${id}`);
-    expect(await follow(client, path)).toEqual([eventId(1)]);
-    expect(await follow(client, `${path}?status=failed`)).toEqual([]);
+    expect(await idsOf(client, path)).toEqual([eventId(1)]);
+    expect(await idsOf(client, `${path}?status=failed`)).toEqual([]);
     const { id: emptyId, path: emptyPath } = await newNotification(admin);
     await admin.delete(`/notifications/${emptyId}`);
     expect((await client.get(emptyPath)).status).toBe(404);

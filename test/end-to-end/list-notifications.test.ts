@@ -1,34 +1,13 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { type Client, newClient, webhook } from './support/api.ts';
+import { collectionsOf } from './support/collections.ts';
 
-const envelope = z.strictObject({
-  values: z.array(z.looseObject({ id: z.string() })),
-  metadata: z.strictObject({
-    count: z.number(),
-    limit: z.number(),
-    marker: z.string().nullable(),
-    next_marker: z.string().nullable(),
-    next_href: z.string().nullable(),
-  }),
-});
+const { list, follow } = collectionsOf(z.looseObject({ id: z.string() }));
 
-const list = async (client: Client, path: string) => {
-  const response = await client.get(path);
-  expect(response.status, response.text).toBe(200);
-  return envelope.parse(response.body);
-};
-
-const follow = async (client: Client, path: string, onPage: () => Promise<unknown> = async () => undefined) => {
-  const ids: string[] = [];
-  for (let href: string | null = path; href !== null; ) {
-    const page: z.infer<typeof envelope> = await list(client, href);
-    ids.push(...page.values.map(({ id }) => id));
-    href = page.metadata.next_href;
-    await onPage();
-  }
-  return ids;
-};
+/** Returns the IDs on all pages. */
+const idsOf = async (...request: Parameters<typeof follow>): Promise<string[]> =>
+  (await follow(...request)).map(({ id }) => id);
 
 const DEFAULT_ID = 'ntTechnicalContactsEmail';
 
@@ -49,14 +28,14 @@ describe('listing notifications', () => {
   });
 
   it('returns only the default notification for a new account', async () => {
-    expect(await follow(await newClient(), '/notifications')).toEqual([DEFAULT_ID]);
+    expect(await idsOf(await newClient(), '/notifications')).toEqual([DEFAULT_ID]);
   });
 
   it('pages by limit and marker, and links to the next page', async () => {
     const { values, metadata } = await list(client, `/notifications?limit=3&marker=${ids[2]}`);
     expect(values.map(({ id }) => id)).toEqual(ids.slice(2, 5));
     expect(metadata).toMatchObject({ count: 3, limit: 3, marker: ids[2], next_marker: ids[5] });
-    for (const limit of [1, 2, 3, 7, 8, 9]) expect(await follow(client, `/notifications?limit=${limit}`)).toEqual(ids);
+    for (const limit of [1, 2, 3, 7, 8, 9]) expect(await idsOf(client, `/notifications?limit=${limit}`)).toEqual(ids);
   });
 
   it('continues after a marker whose notification was deleted', async () => {
@@ -65,22 +44,22 @@ describe('listing notifications', () => {
     const first = await list(other, '/notifications?limit=1');
     expect(first.metadata.next_marker).toBe(created[1]);
     await other.delete(`/notifications/${created[1]}`);
-    expect(await follow(other, first.metadata.next_href ?? '')).toEqual([created[2], DEFAULT_ID]);
+    expect(await idsOf(other, first.metadata.next_href ?? '')).toEqual([created[2], DEFAULT_ID]);
   });
 
   it('filters by ID, without duplicates, in order, page by page', async () => {
     const requested = [ids[5], DEFAULT_ID, ids[1], 'unknown', ids[1], 'nt01ARZ3NDEKTSV4RRFFQ69G5FAV', ids[3]];
     const query = requested.map((id) => `id=${id}`).join('&');
-    expect(await follow(client, `/notifications?${query}`)).toEqual([ids[1], ids[3], ids[5], DEFAULT_ID]);
-    expect(await follow(client, `/notifications?limit=1&${query}`)).toEqual([ids[1], ids[3], ids[5], DEFAULT_ID]);
-    expect(await follow(client, '/notifications?id=unknown')).toEqual([]);
-    expect(await follow(client, `/notifications?id=${ids[0]},${ids[1]}`)).toEqual([]);
+    expect(await idsOf(client, `/notifications?${query}`)).toEqual([ids[1], ids[3], ids[5], DEFAULT_ID]);
+    expect(await idsOf(client, `/notifications?limit=1&${query}`)).toEqual([ids[1], ids[3], ids[5], DEFAULT_ID]);
+    expect(await idsOf(client, '/notifications?id=unknown')).toEqual([]);
+    expect(await idsOf(client, `/notifications?id=${ids[0]},${ids[1]}`)).toEqual([]);
   });
 
   it("never returns another tenant's notifications", async () => {
     const other = await newClient();
-    expect(await follow(other, `/notifications?id=${ids[0]}&id=${DEFAULT_ID}`)).toEqual([DEFAULT_ID]);
-    expect(await follow(other, `/notifications?marker=${ids[0]}`)).toEqual([DEFAULT_ID]);
+    expect(await idsOf(other, `/notifications?id=${ids[0]}&id=${DEFAULT_ID}`)).toEqual([DEFAULT_ID]);
+    expect(await idsOf(other, `/notifications?marker=${ids[0]}`)).toEqual([DEFAULT_ID]);
   });
 
   it.each(['0', '1001', '-1', '1.5', 'ten', '', '1e2', '٣', '%00', '99999999999999999999'])(
@@ -104,7 +83,7 @@ describe('listing notifications', () => {
   );
 
   it('ignores unknown query parameters', async () => {
-    expect(await follow(client, '/notifications?color=red&limit=2')).toEqual(ids);
+    expect(await idsOf(client, '/notifications?color=red&limit=2')).toEqual(ids);
   });
 
   it('returns each of 900 notifications exactly once while others are created and deleted', {
@@ -117,7 +96,7 @@ describe('listing notifications', () => {
     }
     const toDelete = created.filter((_, index) => index % 11 === 0);
     const kept = created.filter((_, index) => index % 11 !== 0).sort();
-    const visited = await follow(busy, '/notifications?limit=37', async () => {
+    const visited = await idsOf(busy, '/notifications?limit=37', async () => {
       const deleted = toDelete.pop();
       await Promise.all([busy.create(webhook), ...(deleted ? [busy.delete(`/notifications/${deleted}`)] : [])]);
     });

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { type Client, newClient } from './support/api.ts';
+import { collectionsOf } from './support/collections.ts';
 
 const tokenRecord = z.strictObject({
   id: z.string(),
@@ -9,33 +10,11 @@ const tokenRecord = z.strictObject({
   created_at: z.number(),
   expires_at: z.number(),
 });
-const envelope = z.strictObject({
-  values: z.array(tokenRecord),
-  metadata: z.strictObject({
-    count: z.number(),
-    limit: z.number(),
-    marker: z.string().nullable(),
-    next_marker: z.string().nullable(),
-    next_href: z.string().nullable(),
-  }),
-});
+const { list, follow } = collectionsOf(tokenRecord);
 
-const list = async (client: Client, path = '/tokens') => {
-  const response = await client.get(path);
-  expect(response.status, response.text).toBe(200);
-  return envelope.parse(response.body);
-};
-
-const follow = async (client: Client, path: string, onPage: () => Promise<unknown> = async () => undefined) => {
-  const ids: string[] = [];
-  for (let href: string | null = path; href !== null; ) {
-    const page: z.infer<typeof envelope> = await list(client, href);
-    ids.push(...page.values.map(({ id }) => id));
-    href = page.metadata.next_href;
-    await onPage();
-  }
-  return ids;
-};
+/** Returns the IDs on all pages. */
+const idsOf = async (...request: Parameters<typeof follow>): Promise<string[]> =>
+  (await follow(...request)).map(({ id }) => id);
 
 const create = async (client: Client, label: string): Promise<string> =>
   z.object({ id: z.string() }).parse((await client.post('/tokens', { label, role: 'observer' })).body).id;
@@ -51,7 +30,7 @@ describe('listing tokens', () => {
     const client = await newClient();
     const { body } = await client.post('/tokens', { label: 'ci', role: 'creator', days: 7 });
     const { token, ...shown } = z.looseObject({ token: z.string() }).parse(body);
-    const { values, metadata } = await list(client);
+    const { values, metadata } = await list(client, '/tokens');
     expect(values).toEqual([
       expect.objectContaining({ label: 'test', role: 'admin' }),
       { ...shown, created_at: expect.any(Number) },
@@ -67,21 +46,21 @@ describe('listing tokens', () => {
   it('pages by limit and marker, and links to the next page', async () => {
     const client = await newClient();
     await createAll(client, 6);
-    const ids = (await list(client)).values.map(({ id }) => id);
+    const ids = (await list(client, '/tokens')).values.map(({ id }) => id);
     expect(ids).toHaveLength(7);
     const { values, metadata } = await list(client, `/tokens?limit=3&marker=${ids[2]}`);
     expect(values.map(({ id }) => id)).toEqual(ids.slice(2, 5));
     expect(metadata).toMatchObject({ count: 3, limit: 3, marker: ids[2], next_marker: ids[5] });
-    for (const limit of [1, 2, 3, 6, 7, 8]) expect(await follow(client, `/tokens?limit=${limit}`)).toEqual(ids);
+    for (const limit of [1, 2, 3, 6, 7, 8]) expect(await idsOf(client, `/tokens?limit=${limit}`)).toEqual(ids);
   });
 
   it('neither skips nor repeats a token while others are created and revoked, that of the marker included', async () => {
     const client = await newClient();
-    const [own = ''] = (await list(client)).values.map(({ id }) => id);
+    const [own = ''] = (await list(client, '/tokens')).values.map(({ id }) => id);
     const created = await createAll(client, 20);
     const kept = created.filter((_, index) => index % 3 !== 0);
     const toRevoke = created.filter((_, index) => index % 3 === 0);
-    const visited = await follow(client, '/tokens?limit=2', async () => {
+    const visited = await idsOf(client, '/tokens?limit=2', async () => {
       const revoked = toRevoke.shift();
       if (revoked) await client.delete(`/tokens/${revoked}`);
       await create(client, 'new');
@@ -93,8 +72,8 @@ describe('listing tokens', () => {
     await createAll(others, 3);
     const first = await list(others, '/tokens?limit=2');
     await others.delete(`/tokens/${first.metadata.next_marker}`);
-    const rest = await follow(others, first.metadata.next_href ?? '');
-    expect(rest).toEqual((await list(others)).values.slice(2).map(({ id }) => id));
+    const rest = await idsOf(others, first.metadata.next_href ?? '');
+    expect(rest).toEqual((await list(others, '/tokens')).values.slice(2).map(({ id }) => id));
     expect(rest).toHaveLength(1);
   });
 
@@ -111,8 +90,8 @@ describe('listing tokens', () => {
   it("never returns another tenant's tokens", async () => {
     const [client, other] = [await newClient(), await newClient()];
     const [foreign = ''] = await createAll(other, 1);
-    expect(await follow(client, '/tokens')).toHaveLength(1);
-    expect(await follow(client, `/tokens?marker=${foreign}`)).toEqual([]);
+    expect(await idsOf(client, '/tokens')).toHaveLength(1);
+    expect(await idsOf(client, `/tokens?marker=${foreign}`)).toEqual([]);
   });
 
   it('is refused to creators and observers', async () => {
