@@ -1,6 +1,6 @@
 import { createDailyCounters } from '../shared/adapters/accounts/daily-counter.ts';
 import { createDocumentClient } from '../shared/adapters/aws-client.ts';
-import { MAX_NOTICE_MESSAGES_PER_DAY } from '../shared/domain/notice.ts';
+import { MAX_NOTICE_MESSAGES_PER_DAY } from '../shared/domain/notice-content.ts';
 import { environments } from '../shared/environment.ts';
 import { createDailyLimit } from '../shared/pipeline/daily-limit.ts';
 import { createSender } from '../shared/pipeline/sender/sender.ts';

@@ -6,7 +6,7 @@ import type { Clock } from '../../domain/clock.ts';
 import { type DeliveryKey, deliveryId, parseDeliveryPartition, recipientHash } from '../../domain/delivery-key.ts';
 import type { DeliveryRecord } from '../../domain/delivery-record.ts';
 import type { Item } from '../dynamodb/batches.ts';
-import { parseRecord } from './delivery-repository.ts';
+import { parseRecord } from './stored-record.ts';
 
 /**
  * The effect of a bounce on a delivery record. `recorded`: the status is `bounced`. `partly_recorded`: other recipients

@@ -9,14 +9,14 @@ import type { NotificationRecord } from '../../contracts/notification.ts';
 import type { Clock } from '../../domain/clock.ts';
 import { deliveryPartition, parseDeliveryPartition } from '../../domain/delivery-key.ts';
 import { type DeliveryRecord, isUnreached } from '../../domain/delivery-record.ts';
+import type { UnreachedDelivery } from '../../domain/notice-content.ts';
 import {
   type EmailReport,
   failingNotice,
   notificationNoticeId,
-  type UnreachedDelivery,
   undeliveredNotice,
-  unreachedNotice,
-} from '../../domain/notice.ts';
+} from '../../domain/notification-notice.ts';
+import { unreachedNotice } from '../../domain/unreached-notice.ts';
 import { createEscalation, type EscalationEnvironment } from './escalation.ts';
 import { createNoticeQueue, type NoticeQueueUrls } from './notice-queue.ts';
 import { withTimeout } from './settle-notices.ts';

@@ -8,7 +8,7 @@ import {
   unreachedNoticeId,
   unreachedSummary,
   unreachedSummaryId,
-} from '../../domain/notice.ts';
+} from '../../domain/unreached-notice.ts';
 import type { NoticeQueue } from './notice-queue.ts';
 
 /** The environment variables of escalations, parsed. */

@@ -15,15 +15,9 @@ import {
 } from '../../shared/domain/delivery-record.ts';
 import { emailMessage } from '../../shared/domain/email-message.ts';
 import { failureText } from '../../shared/domain/failure-text.ts';
-import {
-  eventOfRecord,
-  failingNotice,
-  undeliveredNotice,
-  unknownPlanNotice,
-  unreachedNotice,
-  unreachedSummary,
-} from '../../shared/domain/notice.ts';
+import { eventOfRecord, failingNotice, undeliveredNotice } from '../../shared/domain/notification-notice.ts';
 import { operatorMessage } from '../../shared/domain/operator-message.ts';
+import { unknownPlanNotice, unreachedNotice, unreachedSummary } from '../../shared/domain/unreached-notice.ts';
 import { alarmEvent } from '../support/events.ts';
 
 const MORNING_MS = Date.UTC(2026, 0, 1, 6);

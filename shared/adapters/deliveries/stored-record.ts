@@ -1,0 +1,52 @@
+import * as z from 'zod/mini';
+import { alarmStates } from '../../contracts/alarm-event.ts';
+import { noticeKinds } from '../../contracts/notice.ts';
+import { attemptResults, deliveryStatuses, failureCauses, failureReasons } from '../../contracts/outcomes.ts';
+import type { DeliveryRecord } from '../../domain/delivery-record.ts';
+import type { Item } from '../dynamodb/batches.ts';
+
+/** A reason that a later version of the service wrote reads as absent: after a rollback, it must not block deliveries. */
+const knownReason = z.catch(z.optional(z.enum(failureReasons)), undefined);
+
+const attempt = z.object({
+  timestamp_ms: z.number(),
+  result: z.enum(attemptResults),
+  status: z.optional(z.number()),
+  reason: knownReason,
+  duration_ms: z.number(),
+});
+
+const storedRecord = z.object({
+  pk: z.string(),
+  sk: z.string(),
+  status: z.enum(deliveryStatuses),
+  event_id: z.string(),
+  entity_id: z.string(),
+  alarm_id: z.string(),
+  state: z.enum(alarmStates),
+  content_hash: z.string(),
+  round: z.number(),
+  attempt_count: z.number(),
+  created_at_ms: z.number(),
+  updated_at_ms: z.number(),
+  round_started_at_ms: z.number(),
+  first_attempt_at_ms: z.number(),
+  next_attempt_at_ms: z.number(),
+  last_cause: z.optional(z.enum(failureCauses)),
+  last_reason: knownReason,
+  lease_until_ms: z.number(),
+  claim_id: z.string(),
+  attempts: z.array(attempt),
+  siblings: z.optional(z.array(z.string())),
+  notice: z.optional(z.enum(noticeKinds)),
+  reached_recipient_hashes: z.array(z.string()),
+  ttl: z.number(),
+});
+
+/**
+ * Parses the item of a delivery record. Records of earlier versions have no creation time: it is the start of the round.
+ *
+ * @throws ZodError if the item is invalid
+ */
+export const parseRecord = (item: Item): DeliveryRecord =>
+  storedRecord.parse({ created_at_ms: item.round_started_at_ms, updated_at_ms: item.round_started_at_ms, ...item });

@@ -1,0 +1,68 @@
+import type { NoticeContent, NoticeKind } from '../contracts/notice.ts';
+import type { NotificationRecord } from '../contracts/notification.ts';
+import { oneLine, truncate } from './alert-text.ts';
+import { type DeliveryRecord, reasonOf } from './delivery-record.ts';
+import { failureText } from './failure-text.ts';
+import { MAX_ATTEMPTS } from './retry-schedule.ts';
+
+/** An hour in ms. */
+export const HOUR_MS = 3_600_000;
+/** A day in ms. */
+export const DAY_MS = 24 * HOUR_MS;
+
+/** In code points. Values come from events and labels, which may be long. */
+export const MAX_VALUE_LENGTH = 1_000;
+
+/** Returns the text of a notice, with every part in one line, so that no value can imitate another part. */
+export const contentOf = (
+  kind: NoticeKind,
+  subject: string,
+  paragraphs: readonly string[],
+  facts: readonly (readonly [name: string, value: string])[],
+): NoticeContent => ({
+  kind,
+  subject: oneLine(subject),
+  paragraphs: paragraphs.map(oneLine),
+  facts: facts.map(([name, value]) => [oneLine(name), truncate(oneLine(value), MAX_VALUE_LENGTH)]),
+});
+
+/** Returns the start of the UTC hour or day that contains a time, in ms since the epoch. */
+export const startOf = (lengthMs: number, timeMs: number): number => timeMs - (timeMs % lengthMs);
+
+/** A notification as notices name it, or undefined if it was deleted or cannot be read. */
+export type Notification = Pick<NotificationRecord, 'label' | 'type'> | undefined;
+
+/** A delivery that has not arrived, and what notices say about it. */
+export type UnreachedDelivery = {
+  notificationId: string;
+  notification: Notification;
+  /** Undefined if the notification was deleted before the delivery was attempted. */
+  record: DeliveryRecord | undefined;
+};
+
+/** Labels may have 255 characters; email clients truncate subjects. */
+export const MAX_LABEL_LENGTH = 80;
+
+/** Returns a time as people read it, in UTC. */
+export const time = (timeMs: number): string => new Date(timeMs).toISOString();
+
+/** Returns the label of a notification in quotation marks, or its ID if it has none. */
+export const named = (id: string, notification: Notification): string =>
+  notification ? `"${truncate(notification.label, MAX_LABEL_LENGTH)}"` : id;
+
+/** Returns the last failure of a delivery in words. */
+export const lastFailure = (record: DeliveryRecord): string =>
+  failureText(reasonOf(record), record.status === 'bounced' ? undefined : record.attempts.at(-1)?.status);
+
+/** Returns the number of attempts of the round. */
+export const attemptsSoFar = ({ attempt_count }: DeliveryRecord): string => `${attempt_count} of ${MAX_ATTEMPTS}`;
+
+/** Returns when the next attempt is due. */
+export const nextAttempt = ({ status, next_attempt_at_ms }: DeliveryRecord): string =>
+  status === 'pending' ? time(next_attempt_at_ms) : 'none';
+
+/**
+ * The maximum number of messages of notices to a tenant's contacts, and to the operators about a tenant, in a UTC day.
+ * They bound the cost if notices are repeated, and do not depend on the limits of alerts, which may be 0.
+ */
+export const MAX_NOTICE_MESSAGES_PER_DAY = { email: 10_000, managed: 1_000 } as const;

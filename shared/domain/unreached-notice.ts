@@ -1,0 +1,139 @@
+import type { AlarmEvent } from '../contracts/alarm-event.ts';
+import { headline, nameOf, statusText, truncate } from './alert-text.ts';
+import type { Notice } from './delivery-message.ts';
+import { shortenedId } from './delivery-record.ts';
+import { incidentKey } from './incident.ts';
+import {
+  attemptsSoFar,
+  contentOf,
+  DAY_MS,
+  HOUR_MS,
+  lastFailure,
+  MAX_LABEL_LENGTH,
+  MAX_VALUE_LENGTH,
+  named,
+  nextAttempt,
+  startOf,
+  time,
+  type UnreachedDelivery,
+} from './notice-content.ts';
+
+/** In hex digits: enough to distinguish the alarms of a tenant. */
+const INCIDENT_KEY_LENGTH = 16;
+
+/** Returns the event ID of an escalation: one per alarm and UTC hour. */
+export const unreachedNoticeId = (event: AlarmEvent, atMs: number): string =>
+  `${event.tenant_id}:${incidentKey(event).slice(0, INCIDENT_KEY_LENGTH)}:${startOf(HOUR_MS, atMs)}:unreached`;
+
+/** Returns an entity or alarm with its ID and label only; both may have any length. */
+const recordOf = (record: { id: string }): { id: string; label?: string } => {
+  const label = nameOf(record);
+  return { id: shortenedId(record.id), ...(label !== undefined && { label: truncate(label, MAX_VALUE_LENGTH) }) };
+};
+
+/** The event that reached nobody, as its escalation identifies it. */
+const unreachedEvent = (event: AlarmEvent, atMs: number): AlarmEvent => ({
+  event_id: unreachedNoticeId(event, atMs),
+  tenant_id: event.tenant_id,
+  details: { state: event.details.state },
+  entity: recordOf(event.entity),
+  alarm: recordOf(event.alarm),
+});
+
+const eventFacts = (event: AlarmEvent): [string, string][] => {
+  const status = statusText(event);
+  return [
+    ['Alert', headline(event)],
+    ...(status === undefined ? [] : [['Status', status] satisfies [string, string]]),
+    ['Entity', nameOf(event.entity) ?? event.entity.id],
+    ['Alarm', nameOf(event.alarm) ?? event.alarm.id],
+    ['Event', event.event_id],
+  ];
+};
+
+const destinationFact = ({ notificationId, notification, record }: UnreachedDelivery): [string, string] => {
+  const name = notification ? `${notification.type} ${named(notificationId, notification)}` : 'notification';
+  if (!record || record.status === 'cancelled') return [notificationId, `${name}: deleted`];
+  const outcome = lastFailure(record);
+  return [
+    notificationId,
+    `${name}: ${outcome}; attempts ${attemptsSoFar(record)}, next attempt ${nextAttempt(record)}`,
+  ];
+};
+
+const subjectOf = (event: AlarmEvent, problem: string): string =>
+  `${event.details.state} on ${truncate(nameOf(event.entity) ?? event.entity.id, MAX_LABEL_LENGTH)}: ${problem}`;
+
+/** Returns the escalation of an alert that none of its destinations received. */
+export const unreachedNotice = (
+  event: AlarmEvent,
+  destinations: readonly UnreachedDelivery[],
+  atMs: number,
+): Notice => {
+  const count = destinations.length;
+  const problem =
+    count === 1 ? 'its only destination could not be reached' : `none of its ${count} destinations could be reached`;
+  return {
+    event: unreachedEvent(event, atMs),
+    content: contentOf(
+      'unreached',
+      subjectOf(event, problem),
+      [
+        'This alert has reached nobody. Check the alarm itself, then the destinations below.',
+        'The service escalates an alarm at most once an hour.',
+      ],
+      [...eventFacts(event), ...destinations.map(destinationFact)],
+    ),
+  };
+};
+
+/** The number of unknown IDs that an escalation lists. */
+const MAX_LISTED_IDS = 10;
+
+/** Returns the escalation of an alert whose notification plan lists only notifications that do not exist. */
+export const unknownPlanNotice = (event: AlarmEvent, ids: readonly string[], atMs: number): Notice => {
+  const listed = ids.slice(0, MAX_LISTED_IDS).map((id) => truncate(id, MAX_LABEL_LENGTH));
+  const more = ids.length > MAX_LISTED_IDS ? ` and ${ids.length - MAX_LISTED_IDS} more` : '';
+  return {
+    event: unreachedEvent(event, atMs),
+    content: contentOf(
+      'unreached',
+      subjectOf(event, 'its notification plan lists only notifications that do not exist'),
+      [
+        'This alert has reached nobody. Check the alarm itself, then change its notification plan.',
+        'The service escalates an alarm at most once an hour.',
+      ],
+      [...eventFacts(event), ['Unknown notifications', `${listed.join(', ')}${more}`]],
+    ),
+  };
+};
+
+/** The maximum number of alarms of a tenant that are escalated in a UTC day. Then one summary is sent. */
+export const MAX_ESCALATIONS_PER_DAY = 20;
+
+/** Returns the event ID of the summary of a tenant's escalations: one per UTC day. */
+export const unreachedSummaryId = (tenant: string, atMs: number): string =>
+  `${tenant}:summary:${startOf(DAY_MS, atMs)}:unreached`;
+
+/** Returns the notice that further alerts of a tenant reach nobody and are not escalated one by one that day. */
+export const unreachedSummary = (event: AlarmEvent, atMs: number): Notice => {
+  const subject = `More than ${MAX_ESCALATIONS_PER_DAY} alarms reached nobody today`;
+  const dayEndsAt = time(startOf(DAY_MS, atMs) + DAY_MS);
+  return {
+    event: {
+      event_id: unreachedSummaryId(event.tenant_id, atMs),
+      tenant_id: event.tenant_id,
+      details: { state: 'CRITICAL', status: subject },
+      entity: { id: event.tenant_id },
+      alarm: { id: 'unreached' },
+    },
+    content: contentOf(
+      'unreached',
+      subject,
+      [
+        `Until ${dayEndsAt}, the service escalates no further alarms of this account. Alerts that reach nobody stay visible in the delivery history of their notifications.`,
+      ],
+      [['Latest alert', headline(event)]],
+    ),
+  };
+};
