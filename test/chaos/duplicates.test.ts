@@ -28,6 +28,11 @@ describe('the cause of a duplicate', () => {
     expect(duplicateCause(1_100, [failure, delivered], true)).toBe('unexplained');
   });
 
+  it('is unexplained if the alert is redelivered after its delivery was recorded, even if a worker was killed', () => {
+    const redelivered = { ...delivered, timestamp_ms: 90_000 };
+    expect(duplicateCause(50_100, [failure, delivered, redelivered], true)).toBe('unexplained');
+  });
+
   it('is unexplained if no worker was killed and no attempt timed out', () => {
     expect(duplicateCause(1_000, [delivered], false)).toBe('unexplained');
     expect(duplicateCause(50_100, [delivered], false)).toBe('unexplained');

@@ -19,7 +19,8 @@ export type DuplicateCause = 'kill' | 'timeout' | 'unexplained';
  * - `timeout`: it accepted the alert, but the sender received no response within the send timeout and recorded a
  *   failure. This takes precedence over the kill of another worker at that time.
  * - `kill`: a worker was killed, and no recorded failure covers the time.
- * - `unexplained`: neither, or the sender recorded a failure although the destination accepted the alert in time.
+ * - `unexplained`: neither, or the sender recorded a failure although the destination accepted the alert in time, or the
+ *   alert was sent again although a delivery was on record.
  *
  * @param acceptedAtMs when the destination accepted the alert earlier, in ms since the epoch
  * @param wasKilled whether a worker that may have sent it was killed
@@ -29,6 +30,7 @@ export const duplicateCause = (
   attempts: readonly RecordedAttempt[],
   wasKilled: boolean,
 ): DuplicateCause => {
+  if (attempts.filter(({ result }) => result === 'delivered').length > 1) return 'unexplained';
   const attempt = attempts.findLast(({ timestamp_ms }) => timestamp_ms <= acceptedAtMs);
   if (attempt && attempt.result !== 'delivered') {
     const endMs = attempt.timestamp_ms + attempt.duration_ms;
