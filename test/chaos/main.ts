@@ -1,6 +1,6 @@
 import { Console } from 'node:console';
 import { type ChaosResult, runChaos } from './chaos.ts';
-import type { ChaosRow } from './outcomes.ts';
+import type { ChaosCounts, ChaosRow } from './outcomes.ts';
 
 /**
  * `npm run chaos -- [events] [tenants] [seed]`: prints the outcomes of all deliveries and notices, and fails if one is
@@ -8,11 +8,9 @@ import type { ChaosRow } from './outcomes.ts';
  */
 const [events = 2_000, tenants = 20, seed = Date.now() % 1_000_000] = process.argv.slice(2).map(Number);
 
-type Counts = Omit<ChaosRow, 'name'>;
+const countsOf = ({ name: _name, evidence: _evidence, ...counts }: ChaosRow): ChaosCounts => counts;
 
-const countsOf = ({ name: _name, ...counts }: ChaosRow): Counts => counts;
-
-const add = (left: Counts, right: Counts): Counts => ({
+const add = (left: ChaosCounts, right: ChaosCounts): ChaosCounts => ({
   planned: left.planned + right.planned,
   delivered: left.delivered + right.delivered,
   superseded: left.superseded + right.superseded,
@@ -36,7 +34,7 @@ const labeled = ({
   redelivered,
   deliveredAfterRedelivery,
   ...counts
-}: Counts) => ({
+}: ChaosCounts) => ({
   ...counts,
   'dead-lettered': deadLettered,
   'duplicated by a kill': duplicatedByKill,
@@ -56,6 +54,7 @@ const report = ({ rows, notices, ...totals }: ChaosResult): boolean => {
   log(`seed ${seed}`);
   table({ ...labeledRows(rows), all: labeled(all), ...labeledRows(notices) });
   table(totals);
+  for (const line of [...rows, ...notices].flatMap(({ evidence }) => evidence)) log(line);
   return (
     [...rows, ...notices].every(({ lost, duplicated }) => lost === 0 && duplicated === 0) &&
     totals.lostBeforeRecovery === 0 &&

@@ -29,7 +29,12 @@ export type ChaosRow = {
   redelivered: number;
   /** Redelivered, and delivered in a later round. */
   deliveredAfterRedelivery: number;
+  /** What is known about each delivery that was lost, or delivered twice for another reason. */
+  evidence: string[];
 };
+
+/** The columns of a row that are numbers. */
+export type ChaosCounts = Omit<ChaosRow, 'name' | 'evidence'>;
 
 /** A worker that was killed, by the name of its function, and when, in ms since the epoch. */
 export type Kill = { name: string; atMs: number };
@@ -77,6 +82,7 @@ const newRow = (name: string): ChaosRow => ({
   duplicated: 0,
   redelivered: 0,
   deliveredAfterRedelivery: 0,
+  evidence: [],
 });
 
 /** Returns the column that counts a delivery, apart from duplicates. */
@@ -84,7 +90,7 @@ const outcomeOf = (
   { type, record, isDeleted }: ObservedDelivery,
   isUnrecorded: boolean,
   { isDeadLettered }: ChaosObservations,
-): keyof Omit<ChaosRow, 'name'> => {
+): keyof ChaosCounts => {
   const status = record?.status;
   if (status === 'delivered' || status === 'superseded' || status === 'cancelled') return status;
   if (record && status === 'failed' && isDeadLettered(type, record)) return 'deadLettered';
@@ -94,10 +100,12 @@ const outcomeOf = (
 
 const addDuplicates = (
   row: ChaosRow,
-  { type, record, acceptedAtMs }: ObservedDelivery,
+  delivery: ObservedDelivery,
   isUnrecorded: boolean,
-  { kills, toStackTimeMs }: ChaosObservations,
+  observations: ChaosObservations,
 ): void => {
+  const { type, record, acceptedAtMs } = delivery;
+  const { kills, toStackTimeMs } = observations;
   const times = acceptedAtMs.toSorted((left, right) => left - right);
   for (let index = 1; index < times.length; index++) {
     const [from = 0, to = 0] = [times[index - 1], times[index]];
@@ -106,8 +114,16 @@ const addDuplicates = (
     );
     const cause = isUnrecorded ? 'kill' : duplicateCause(toStackTimeMs(from), record?.attempts ?? [], wasKilled);
     row[DUPLICATE_COLUMNS[cause]]++;
+    if (cause === 'unexplained') row.evidence.push(evidenceOf('duplicated', delivery, observations));
   }
 };
+
+/** Describes a delivery, with all times in ms since the epoch by the clock of the stack. */
+const evidenceOf = (
+  problem: string,
+  { deliveryId: delivery_id, record, acceptedAtMs }: ObservedDelivery,
+  { toStackTimeMs }: ChaosObservations,
+): string => JSON.stringify({ problem, delivery_id, accepted_at_ms: acceptedAtMs.map(toStackTimeMs), record });
 
 /** Counts the outcomes of deliveries. */
 export const countOutcomes = (
@@ -121,6 +137,7 @@ export const countOutcomes = (
     const outcome = outcomeOf(delivery, isUnrecorded, observations);
     row.planned++;
     row[outcome]++;
+    if (outcome === 'lost') row.evidence.push(evidenceOf('lost', delivery, observations));
     addDuplicates(row, delivery, isUnrecorded, observations);
     if (!delivery.record || delivery.record.round === 1) continue;
     row.redelivered++;

@@ -26,10 +26,11 @@ export type RedeliveryCounts = {
 };
 
 /** The number of clients that redeliver at the same time. */
-const CLIENTS = 3;
-/** The maximum pause of a client. */
-const CLIENT_PAUSE_MS = 150;
+const CLIENTS = 2;
+/** The maximum pause of a client. The clock of the stack is advanced only while no function is running. */
+const CLIENT_PAUSE_MS = 2_000;
 const OPERATOR_PAUSE_MS = 500;
+const RETRY_PAUSE_MS = 200;
 
 /** The types whose dead letters operators redrive. Two of them also deliver notices. */
 const REDRIVEN_TYPES = [
@@ -94,10 +95,11 @@ const redeliverOne = async (target: ChaosTarget, random: Random, counts: Redeliv
 /**
  * Creates the redeliveries of a run, by clients and by operators.
  *
+ * @param targetsByTenant the notifications of each tenant
  * @param queueUrl returns the URL of the queue of a type
  */
 export const createRedeliveries = (
-  targets: readonly ChaosTarget[],
+  targetsByTenant: readonly (readonly ChaosTarget[])[],
   { sqs, deadLetterQueue }: Pick<ReturnType<typeof connectPipeline>, 'sqs' | 'deadLetterQueue'>,
   queueUrl: (type: NotificationTypeId) => string,
   random: Random,
@@ -123,13 +125,23 @@ export const createRedeliveries = (
     }
   };
 
-  const actAsClient = async (): Promise<void> => {
-    await sleep(random() * CLIENT_PAUSE_MS);
-    const target = pick(targets, random);
+  const redeliverAtRandom = async (target: ChaosTarget): Promise<void> => {
     const chance = random();
     if (chance < 0.3) await redeliverOne(target, random, counts);
     else if (chance < 0.6) await Promise.all([redeliverAll(target, counts), redeliverAll(target, counts)]);
     else await redeliverAll(target, counts);
+  };
+
+  const redeliverTenants = async (): Promise<void> => {
+    const redeliver = async (target: ChaosTarget): Promise<void> => {
+      while (!(await redeliverAll(target, counts))) await sleep(RETRY_PAUSE_MS);
+    };
+    for (const targets of targetsByTenant) await Promise.all(targets.map(redeliver));
+  };
+
+  const actAsClient = async (): Promise<void> => {
+    await sleep(random() * CLIENT_PAUSE_MS);
+    await Promise.all(pick(targetsByTenant, random).map(redeliverAtRandom));
   };
 
   const actAsOperator = async (): Promise<void> => {
@@ -143,10 +155,7 @@ export const createRedeliveries = (
     start: (): Repetition[] => [repeat(actAsClient, CLIENTS), repeat(actAsOperator)],
     /** Redelivers and redrives everything that has failed, clients and operators at the same time. */
     async redeliverEverything(): Promise<void> {
-      const redelivered = targets.map(async (target) => {
-        while (!(await redeliverAll(target, counts))) await sleep(CLIENT_PAUSE_MS);
-      });
-      await Promise.all([...redelivered, redriveAll()]);
+      await Promise.all([redeliverTenants(), redriveAll()]);
     },
   };
 };
