@@ -3,6 +3,7 @@ import * as z from 'zod';
 import { OperationError } from '../../bin/ops/errors.ts';
 import { moveMessages } from '../../bin/ops/redrive.ts';
 import type { NotificationTypeId } from '../../shared/contracts/notification-types.ts';
+import type { ReceivedResponse } from '../support/api.ts';
 import type { connectPipeline } from '../support/pipeline.ts';
 import { pick, type Random } from './random.ts';
 import { type Repetition, repeat } from './repeat.ts';
@@ -15,6 +16,8 @@ export type RedeliveryCounts = {
   unavailableResponses: number;
   /** Requests that returned 500, because the function was killed. */
   crashedResponses: number;
+  /** Requests whose connection was closed. */
+  droppedRequests: number;
   /** Requests that returned 429, because the daily limit was reached. */
   rateLimitedResponses: number;
   /** Messages that requests sent. Two concurrent requests may send, and count, the same one. */
@@ -52,6 +55,17 @@ const TOLERATED = new Map<number, 'unavailableResponses' | 'crashedResponses' | 
 
 type Redelivery = { event_id: string } | { since: number; marker?: string };
 
+/** Returns the response, or undefined if the connection was closed, as happens on a busy machine. */
+const orUndefined = async (request: Promise<ReceivedResponse>): Promise<ReceivedResponse | undefined> => {
+  try {
+    return await request;
+  } catch (error) {
+    // The error of `fetch`.
+    if (error instanceof TypeError) return undefined;
+    throw error;
+  }
+};
+
 /** Requests a redelivery. @returns undefined after a tolerated failure. @throws Error for any other response */
 const request = async (
   { id, owner }: ChaosTarget,
@@ -59,7 +73,12 @@ const request = async (
   counts: RedeliveryCounts,
 ): Promise<z.infer<typeof redeliveryResult> | undefined> => {
   counts.redeliverRequests++;
-  const { status, text, body } = await owner.post(`/notifications/${id}/redeliver`, redelivery);
+  const response = await orUndefined(owner.post(`/notifications/${id}/redeliver`, redelivery));
+  if (!response) {
+    counts.droppedRequests++;
+    return undefined;
+  }
+  const { status, text, body } = response;
   // The notification was deleted.
   if (status === 404) return { count: 0, next_marker: null };
   const tolerated = TOLERATED.get(status);
@@ -86,9 +105,9 @@ const redeliverAll = async (target: ChaosTarget, counts: RedeliveryCounts): Prom
 
 /** Redelivers one failed delivery of a notification, if the history shows any. */
 const redeliverOne = async (target: ChaosTarget, random: Random, counts: RedeliveryCounts): Promise<void> => {
-  const { status, body } = await target.owner.get(`/notifications/${target.id}/deliveries?status=failed`);
-  if (status !== 200) return;
-  const { values } = history.parse(body);
+  const response = await orUndefined(target.owner.get(`/notifications/${target.id}/deliveries?status=failed`));
+  if (response?.status !== 200) return;
+  const { values } = history.parse(response.body);
   if (values.length > 0) await request(target, { event_id: pick(values, random).event_id }, counts);
 };
 
@@ -108,6 +127,7 @@ export const createRedeliveries = (
     redeliverRequests: 0,
     unavailableResponses: 0,
     crashedResponses: 0,
+    droppedRequests: 0,
     rateLimitedResponses: 0,
     sentByRequests: 0,
     movedByOperators: 0,
