@@ -134,6 +134,15 @@ const advanceIfIdle = async (stack: LocalStack, advancedAtMs: number[]): Promise
   await sleep(20);
 };
 
+/**
+ * Converts a time of the stack to a time of this machine. The times that the clock skipped become the time at which it
+ * was advanced.
+ */
+const realTimeMs = (stackTimeMs: number, advancedAtMs: readonly number[]): number => {
+  const before = advancedAtMs.findLastIndex((atMs, index) => atMs + ADVANCE_MS * (index + 1) <= stackTimeMs) + 1;
+  return Math.min(stackTimeMs - ADVANCE_MS * before, advancedAtMs[before] ?? Number.POSITIVE_INFINITY);
+};
+
 /** Advances the clock of the stack until only dead letters are left, and `isOver` returns true. */
 const drainQueues = async (
   stack: LocalStack,
@@ -203,7 +212,7 @@ export const runChaos = async ({ events, tenants, seed }: ChaosOptions): Promise
       unrecorded,
       kills,
       receipts: [...receipts, ...stack.inbox.list().flatMap(receiptsInInbox)],
-      toStackTimeMs: (realMs) => realMs + ADVANCE_MS * advancedAtMs.filter((advancedMs) => advancedMs <= realMs).length,
+      toRealTimeMs: (stackTimeMs) => realTimeMs(stackTimeMs, advancedAtMs),
     });
     const rowsBeforeRecovery = countRows(planned, await observe());
 

@@ -7,7 +7,7 @@ import { SEND_TIMEOUT_MS } from '../../shared/domain/transport.ts';
  */
 export const MAX_ARRIVAL_DELAY_MS = 15_000;
 
-/** An attempt in a delivery record. */
+/** An attempt in a delivery record, by the clock of this machine. */
 export type RecordedAttempt = { timestamp_ms: number; duration_ms: number; result: string };
 
 /** Why a destination received an alert again. */
@@ -22,7 +22,8 @@ export type DuplicateCause = 'kill' | 'timeout' | 'unexplained';
  * - `unexplained`: neither, or the sender recorded a failure although the destination accepted the alert in time, or the
  *   alert was sent again although a delivery was on record.
  *
- * @param acceptedAtMs when the destination accepted the alert earlier, in ms since the epoch
+ * @param acceptedAtMs when the destination accepted the alert earlier, in ms since the epoch, by the clock of this
+ *   machine: requests arrive late by that clock, whereas the run advances the clock of the stack
  * @param wasKilled whether a worker that may have sent it was killed
  */
 export const duplicateCause = (

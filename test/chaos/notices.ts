@@ -5,7 +5,7 @@ import type { DeliveryRecord } from '../../shared/domain/delivery-record.ts';
 import { incidentKey } from '../../shared/domain/incident.ts';
 import { eventOfRecord } from '../../shared/domain/notice.ts';
 import { DEFAULT_NOTIFICATION_ID, OPERATORS_NOTIFICATION_ID } from '../../shared/domain/notification-id.ts';
-import { type ChaosObservations, type ChaosRow, countOutcomes, type ObservedDelivery } from './outcomes.ts';
+import { attemptsOf, type ChaosObservations, type ChaosRow, countOutcomes, type ObservedDelivery } from './outcomes.ts';
 import type { PlannedDelivery } from './plan.ts';
 import type { ChaosTarget } from './targets.ts';
 
@@ -95,20 +95,24 @@ const arrivalsByKey = (
  * Returns the record of a notice that arrived, among those of other days or hours: the one with an attempt at that time,
  * or else the last one that existed, because the worker was killed before it recorded the attempt.
  */
-const recordAt = (records: readonly DeliveryRecord[], stackTimeMs: number): DeliveryRecord | undefined =>
-  records.find(({ attempts }) =>
-    attempts.some(
+const recordAt = (
+  records: readonly DeliveryRecord[],
+  atMs: number,
+  observations: ChaosObservations,
+): DeliveryRecord | undefined =>
+  records.find((record) =>
+    attemptsOf(record, observations).some(
       ({ result, timestamp_ms, duration_ms }) =>
-        result === 'delivered' && timestamp_ms <= stackTimeMs && stackTimeMs <= timestamp_ms + duration_ms,
+        result === 'delivered' && timestamp_ms <= atMs && atMs <= timestamp_ms + duration_ms,
     ),
   ) ??
-  records.findLast(({ created_at_ms }) => created_at_ms <= stackTimeMs) ??
+  records.findLast(({ created_at_ms }) => observations.toRealTimeMs(created_at_ms) <= atMs) ??
   records[0];
 
 const observedNotices = (
   records: readonly DeliveryRecord[],
   arrivals: ReadonlyMap<string, readonly number[]>,
-  { toStackTimeMs }: ChaosObservations,
+  observations: ChaosObservations,
 ): ObservedDelivery[] => {
   const sorted = records.toSorted((left, right) => left.created_at_ms - right.created_at_ms);
   const groups = Map.groupBy(sorted, keyOfRecord);
@@ -121,7 +125,7 @@ const observedNotices = (
       type: notificationId === OPERATORS_NOTIFICATION_ID ? 'managed' : 'technicalContactsEmail',
       record,
       isDeleted: false,
-      acceptedAtMs: (arrivals.get(key) ?? []).filter((atMs) => recordAt(ofSameKey, toStackTimeMs(atMs)) === record),
+      acceptedAtMs: (arrivals.get(key) ?? []).filter((atMs) => recordAt(ofSameKey, atMs, observations) === record),
     };
   });
 };

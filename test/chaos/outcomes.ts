@@ -2,7 +2,7 @@ import { type NotificationTypeId, notificationTypes } from '../../shared/contrac
 import { deliveryId, deliveryKey } from '../../shared/domain/delivery-key.ts';
 import type { DeliveryRecord } from '../../shared/domain/delivery-record.ts';
 import type { Receipt } from './destinations.ts';
-import { duplicateCause, MAX_ARRIVAL_DELAY_MS } from './duplicates.ts';
+import { duplicateCause, MAX_ARRIVAL_DELAY_MS, type RecordedAttempt } from './duplicates.ts';
 import type { StoredState } from './observations.ts';
 import type { PlannedDelivery } from './plan.ts';
 
@@ -47,8 +47,8 @@ export type ChaosObservations = StoredState & {
   unrecorded: readonly string[];
   kills: readonly Kill[];
   receipts: readonly Receipt[];
-  /** Converts a time of this machine to a time of the stack, both in ms since the epoch. */
-  toStackTimeMs: (realMs: number) => number;
+  /** Converts a time of the stack to a time of this machine, both in ms since the epoch. */
+  toRealTimeMs: (stackTimeMs: number) => number;
 };
 
 /** A delivery to account for, and what is known about it. */
@@ -98,6 +98,29 @@ const outcomeOf = (
   return isUnrecorded ? 'unrecorded' : 'lost';
 };
 
+/** Returns the attempts of a delivery, by the clock of this machine. */
+export const attemptsOf = (
+  record: DeliveryRecord | undefined,
+  { toRealTimeMs }: Pick<ChaosObservations, 'toRealTimeMs'>,
+): RecordedAttempt[] =>
+  (record?.attempts ?? []).map((attempt) => ({ ...attempt, timestamp_ms: toRealTimeMs(attempt.timestamp_ms) }));
+
+/** Describes a delivery, with the times by the clock of this machine. */
+const evidenceOf = (
+  problem: string,
+  { deliveryId: delivery_id, type, record, acceptedAtMs }: ObservedDelivery,
+  observations: ChaosObservations,
+): string =>
+  JSON.stringify({
+    problem,
+    type,
+    delivery_id,
+    status: record?.status,
+    round: record?.round,
+    accepted_at_ms: acceptedAtMs,
+    attempts: attemptsOf(record, observations),
+  });
+
 const addDuplicates = (
   row: ChaosRow,
   delivery: ObservedDelivery,
@@ -105,25 +128,18 @@ const addDuplicates = (
   observations: ChaosObservations,
 ): void => {
   const { type, record, acceptedAtMs } = delivery;
-  const { kills, toStackTimeMs } = observations;
+  const attempts = attemptsOf(record, observations);
   const times = acceptedAtMs.toSorted((left, right) => left - right);
   for (let index = 1; index < times.length; index++) {
     const [from = 0, to = 0] = [times[index - 1], times[index]];
-    const wasKilled = kills.some(
+    const wasKilled = observations.kills.some(
       ({ name, atMs }) => name.includes(`send-${type}`) && atMs >= from - MAX_ARRIVAL_DELAY_MS && atMs <= to,
     );
-    const cause = isUnrecorded ? 'kill' : duplicateCause(toStackTimeMs(from), record?.attempts ?? [], wasKilled);
+    const cause = isUnrecorded ? 'kill' : duplicateCause(from, attempts, wasKilled);
     row[DUPLICATE_COLUMNS[cause]]++;
     if (cause === 'unexplained') row.evidence.push(evidenceOf('duplicated', delivery, observations));
   }
 };
-
-/** Describes a delivery, with all times in ms since the epoch by the clock of the stack. */
-const evidenceOf = (
-  problem: string,
-  { deliveryId: delivery_id, record, acceptedAtMs }: ObservedDelivery,
-  { toStackTimeMs }: ChaosObservations,
-): string => JSON.stringify({ problem, delivery_id, accepted_at_ms: acceptedAtMs.map(toStackTimeMs), record });
 
 /** Counts the outcomes of deliveries. */
 export const countOutcomes = (
