@@ -5,7 +5,7 @@ import { SEND_TIMEOUT_MS } from '../../shared/domain/transport.ts';
  * connection per turn of its event loop, so a request on a new connection waits for seconds while the machine is busy.
  * Each call to SES or SNS opens a new connection.
  */
-export const MAX_ARRIVAL_DELAY_MS = 15_000;
+const MAX_ARRIVAL_DELAY_MS = 15_000;
 
 /** An attempt in a delivery record, by the clock of this machine. */
 export type RecordedAttempt = { timestamp_ms: number; duration_ms: number; result: string };
@@ -13,31 +13,37 @@ export type RecordedAttempt = { timestamp_ms: number; duration_ms: number; resul
 /** Why a destination received an alert again. */
 export type DuplicateCause = 'kill' | 'timeout' | 'unexplained';
 
+/** When a destination accepted an alert, and when it accepted it again, by the clock of this machine. */
+export type AcceptedTwice = { firstAtMs: number; secondAtMs: number };
+
 /**
  * Returns why a destination received an alert again:
  *
  * - `timeout`: it accepted the alert, but the sender received no response within the send timeout and recorded a
  *   failure. This takes precedence over the kill of another worker at that time.
- * - `kill`: a worker was killed, and no recorded failure covers the time.
- * - `unexplained`: neither, or the sender recorded a failure although the destination accepted the alert in time, or the
- *   alert was sent again although a delivery was on record.
+ * - `kill`: a worker was killed, and no recorded failure covers the time. If the first delivery is on record, the
+ *   request of the killed worker is the second one, which arrived late.
+ * - `unexplained`: neither, or the sender recorded a failure although the destination accepted the alert in time, or two
+ *   deliveries are on record.
  *
- * @param acceptedAtMs when the destination accepted the alert earlier, in ms since the epoch, by the clock of this
- *   machine: requests arrive late by that clock, whereas the run advances the clock of the stack
- * @param wasKilled whether a worker that may have sent it was killed
+ * All times are those of this machine, because the run advances the clock of the stack while requests are on their way.
+ *
+ * @param killsMs when workers were killed that may have sent the alert, in ms since the epoch
  */
 export const duplicateCause = (
-  acceptedAtMs: number,
+  { firstAtMs, secondAtMs }: AcceptedTwice,
   attempts: readonly RecordedAttempt[],
-  wasKilled: boolean,
+  killsMs: readonly number[],
 ): DuplicateCause => {
   if (attempts.filter(({ result }) => result === 'delivered').length > 1) return 'unexplained';
-  const attempt = attempts.findLast(({ timestamp_ms }) => timestamp_ms <= acceptedAtMs);
+  const attempt = attempts.findLast(({ timestamp_ms }) => timestamp_ms <= firstAtMs);
+  const endMs = attempt ? attempt.timestamp_ms + attempt.duration_ms : 0;
+  const isOnRecord = attempt?.result === 'delivered' && firstAtMs <= endMs;
   if (attempt && attempt.result !== 'delivered') {
-    const endMs = attempt.timestamp_ms + attempt.duration_ms;
     const hasTimedOut = attempt.duration_ms >= SEND_TIMEOUT_MS;
-    if (hasTimedOut && acceptedAtMs <= endMs + MAX_ARRIVAL_DELAY_MS) return 'timeout';
-    if (acceptedAtMs <= endMs) return 'unexplained';
+    if (hasTimedOut && firstAtMs <= endMs + MAX_ARRIVAL_DELAY_MS) return 'timeout';
+    if (firstAtMs <= endMs) return 'unexplained';
   }
-  return wasKilled ? 'kill' : 'unexplained';
+  const fromMs = (isOnRecord ? secondAtMs : firstAtMs) - MAX_ARRIVAL_DELAY_MS;
+  return killsMs.some((atMs) => atMs >= fromMs && atMs <= secondAtMs) ? 'kill' : 'unexplained';
 };

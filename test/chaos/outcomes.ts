@@ -2,7 +2,7 @@ import { type NotificationTypeId, notificationTypes } from '../../shared/contrac
 import { deliveryId, deliveryKey } from '../../shared/domain/delivery-key.ts';
 import type { DeliveryRecord } from '../../shared/domain/delivery-record.ts';
 import type { Receipt } from './destinations.ts';
-import { duplicateCause, MAX_ARRIVAL_DELAY_MS, type RecordedAttempt } from './duplicates.ts';
+import { duplicateCause, type RecordedAttempt } from './duplicates.ts';
 import type { StoredState } from './observations.ts';
 import type { PlannedDelivery } from './plan.ts';
 
@@ -129,13 +129,11 @@ const addDuplicates = (
 ): void => {
   const { type, record, acceptedAtMs } = delivery;
   const attempts = attemptsOf(record, observations);
+  const killsMs = observations.kills.flatMap(({ name, atMs }) => (name.includes(`send-${type}`) ? [atMs] : []));
   const times = acceptedAtMs.toSorted((left, right) => left - right);
-  for (let index = 1; index < times.length; index++) {
-    const [from = 0, to = 0] = [times[index - 1], times[index]];
-    const wasKilled = observations.kills.some(
-      ({ name, atMs }) => name.includes(`send-${type}`) && atMs >= from - MAX_ARRIVAL_DELAY_MS && atMs <= to,
-    );
-    const cause = isUnrecorded ? 'kill' : duplicateCause(from, attempts, wasKilled);
+  for (const [index, secondAtMs] of times.slice(1).entries()) {
+    const accepted = { firstAtMs: times[index] ?? secondAtMs, secondAtMs };
+    const cause = isUnrecorded ? 'kill' : duplicateCause(accepted, attempts, killsMs);
     row[DUPLICATE_COLUMNS[cause]]++;
     if (cause === 'unexplained') row.evidence.push(evidenceOf('duplicated', delivery, observations));
   }
