@@ -61,7 +61,7 @@ const KILL_MS_PER_EVENT = 15;
 const MIN_KILL_MS = 5_000;
 
 /** The part of the kills of redeliveries that is carried out: on a busy machine no request would succeed otherwise. */
-const REDELIVER_KILLS = 0.15;
+const REDELIVER_KILLS = 0.4;
 
 /** The functions that are killed. */
 const isKilled = (functionName: string): boolean => /send-|dispatch|redeliver/.test(functionName);

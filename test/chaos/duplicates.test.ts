@@ -22,6 +22,13 @@ describe('the cause of a duplicate', () => {
     expect(cause(2_000, [timeout, delivered])).toBe('timeout');
   });
 
+  it('is a timeout if the request that timed out arrives during or after a later attempt', () => {
+    const retried = { timestamp_ms: 20_000, duration_ms: 5_000, result: 'delivered' };
+    expect(cause(23_000, [timeout, retried], [], 24_900)).toBe('timeout');
+    expect(cause(22_000, [timeout, retried], [], 26_000)).toBe('timeout');
+    expect(cause(26_000, [timeout, { ...retried, result: 'transient' }, delivered])).toBe('timeout');
+  });
+
   it('is a kill if no failed attempt on record covers the time and a worker was killed', () => {
     expect(cause(1_000, [delivered], [1_100])).toBe('kill');
     expect(cause(40_000, [timeout, delivered], [40_100])).toBe('kill');

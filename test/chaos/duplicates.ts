@@ -16,6 +16,15 @@ export type DuplicateCause = 'kill' | 'timeout' | 'unexplained';
 /** When a destination accepted an alert, and when it accepted it again, by the clock of this machine. */
 export type AcceptedTwice = { firstAtMs: number; secondAtMs: number };
 
+const covers = ({ timestamp_ms, duration_ms }: RecordedAttempt, atMs: number, toleranceMs = 0): boolean =>
+  atMs >= timestamp_ms && atMs <= timestamp_ms + duration_ms + toleranceMs;
+
+/** Returns whether the request of an attempt that timed out may have arrived at this time, even during a later attempt. */
+const hasTimedOut = (attempt: RecordedAttempt, atMs: number): boolean =>
+  attempt.result !== 'delivered' &&
+  attempt.duration_ms >= SEND_TIMEOUT_MS &&
+  covers(attempt, atMs, MAX_ARRIVAL_DELAY_MS);
+
 /**
  * Returns why a destination received an alert again:
  *
@@ -36,14 +45,9 @@ export const duplicateCause = (
   killsMs: readonly number[],
 ): DuplicateCause => {
   if (attempts.filter(({ result }) => result === 'delivered').length > 1) return 'unexplained';
-  const attempt = attempts.findLast(({ timestamp_ms }) => timestamp_ms <= firstAtMs);
-  const endMs = attempt ? attempt.timestamp_ms + attempt.duration_ms : 0;
-  const isOnRecord = attempt?.result === 'delivered' && firstAtMs <= endMs;
-  if (attempt && attempt.result !== 'delivered') {
-    const hasTimedOut = attempt.duration_ms >= SEND_TIMEOUT_MS;
-    if (hasTimedOut && firstAtMs <= endMs + MAX_ARRIVAL_DELAY_MS) return 'timeout';
-    if (firstAtMs <= endMs) return 'unexplained';
-  }
-  const fromMs = (isOnRecord ? secondAtMs : firstAtMs) - MAX_ARRIVAL_DELAY_MS;
+  if (attempts.some((attempt) => hasTimedOut(attempt, firstAtMs) || hasTimedOut(attempt, secondAtMs))) return 'timeout';
+  const recorded = attempts.find((attempt) => covers(attempt, firstAtMs));
+  if (recorded && recorded.result !== 'delivered') return 'unexplained';
+  const fromMs = (recorded ? secondAtMs : firstAtMs) - MAX_ARRIVAL_DELAY_MS;
   return killsMs.some((atMs) => atMs >= fromMs && atMs <= secondAtMs) ? 'kill' : 'unexplained';
 };
