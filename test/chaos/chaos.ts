@@ -21,11 +21,13 @@ import { type PlannedDelivery, planEvents } from './plan.ts';
 import { pick, type Random, seededRandom, shuffle } from './random.ts';
 import { createRedeliveries, type RedeliveryCounts } from './redeliveries.ts';
 import { type Repetition, repeat } from './repeat.ts';
+import { createStackClock } from './stack-clock.ts';
 import { type ChaosTarget, createTargets, receiptsInInbox } from './targets.ts';
 
 /** The size of a run, and the seed of its random numbers. */
 export type ChaosOptions = { events: number; tenants: number; seed: number };
 
+/** What happened to the deliveries and notices of a run, and the number of faults. */
 export type ChaosResult = AwsFaultCounts &
   RedeliveryCounts & {
     /** The outcomes of deliveries, by type. */
@@ -49,9 +51,6 @@ export type ChaosResult = AwsFaultCounts &
     incidentsLeftOpen: number;
     seconds: number;
   };
-
-/** How far to advance the clock of the stack when no function is running. */
-const ADVANCE_MS = 30_000;
 
 /** The size of the groups in which messages are sent in random order. */
 const SHUFFLED_MESSAGES = 200;
@@ -125,42 +124,6 @@ const sendMessages = async (
   return deleted;
 };
 
-/** Advances the clock of the stack if no function is running. Adds to `advancedAtMs` when, in ms since the epoch. */
-const advanceIfIdle = async (stack: LocalStack, advancedAtMs: number[]): Promise<void> => {
-  if (stack.lambda.busy() === 0) {
-    await stack.advance(ADVANCE_MS);
-    advancedAtMs.push(Date.now());
-  }
-  await sleep(20);
-};
-
-/**
- * Converts a time of the stack to a time of this machine. The times that the clock skipped become the time at which it
- * was advanced.
- */
-const realTimeMs = (stackTimeMs: number, advancedAtMs: readonly number[]): number => {
-  const before = advancedAtMs.findLastIndex((atMs, index) => atMs + ADVANCE_MS * (index + 1) <= stackTimeMs) + 1;
-  return Math.min(stackTimeMs - ADVANCE_MS * before, advancedAtMs[before] ?? Number.POSITIVE_INFINITY);
-};
-
-/** Advances the clock of the stack until only dead letters are left, and `isOver` returns true. */
-const drainQueues = async (
-  stack: LocalStack,
-  advancedAtMs: number[],
-  isOver: () => boolean = () => true,
-): Promise<void> => {
-  const queues = [...stack.queues].filter(([name]) => !name.includes('DeadLetters')).map(([, queue]) => queue);
-  // Checks all queues at once, because messages move between them.
-  while (!isOver() || !queues.every(({ messages }) => messages.length === 0)) {
-    await advanceIfIdle(stack, advancedAtMs);
-  }
-};
-
-const endAll = async (repetitions: readonly Repetition[]): Promise<void> => {
-  for (const { end } of repetitions) end();
-  await Promise.all(repetitions.map(({ ended }) => ended));
-};
-
 const countRows = (planned: readonly PlannedDelivery[], observations: ChaosObservations): ChaosRow[] =>
   notificationTypeIds.map((type) => countOutcomes(type, observedDeliveries(type, planned, observations), observations));
 
@@ -190,20 +153,21 @@ export const runChaos = async ({ events, tenants, seed }: ChaosOptions): Promise
     const targets = [...targetsByTenant.values()].flat();
     const { messages, planned, ...planCounts } = planEvents(targetsByTenant, events, random);
     const redeliveries = createRedeliveries([...targetsByTenant.values()], pipeline, queueUrl, random);
-    const advancedAtMs: number[] = [];
+    const clock = createStackClock(stack);
 
     const awsFaults = startAwsFaults(stack, random);
     const killing = startKilling(stack, random, kills);
     const redelivering = redeliveries.start();
     const deleted = await sendMessages(pipeline, messages, targets[0], random);
     const killUntilMs = Date.now() + Math.max(MIN_KILL_MS, events * KILL_MS_PER_EVENT);
-    await drainQueues(stack, advancedAtMs, () => {
+    await clock.drainQueues(() => {
       const isOver = Date.now() > killUntilMs;
       if (isOver) killing.end();
       return isOver;
     });
-    await endAll([killing, ...redelivering]);
-    await drainQueues(stack, advancedAtMs);
+    for (const { end } of redelivering) end();
+    await Promise.all([killing, ...redelivering].map(({ ended }) => ended));
+    await clock.drainQueues();
     awsFaults.stop();
 
     const observe = async (): Promise<ChaosObservations> => ({
@@ -212,13 +176,13 @@ export const runChaos = async ({ events, tenants, seed }: ChaosOptions): Promise
       unrecorded,
       kills,
       receipts: [...receipts, ...stack.inbox.list().flatMap(receiptsInInbox)],
-      toRealTimeMs: (stackTimeMs) => realTimeMs(stackTimeMs, advancedAtMs),
+      toRealTimeMs: clock.toRealTimeMs,
     });
     const rowsBeforeRecovery = countRows(planned, await observe());
 
     destinations.recover();
     await redeliveries.redeliverEverything();
-    await drainQueues(stack, advancedAtMs);
+    await clock.drainQueues();
     const observations = await observe();
     return {
       rows: countRows(planned, observations),
