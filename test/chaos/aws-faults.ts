@@ -6,6 +6,8 @@ import type { Random } from './random.ts';
 /** The number of injected AWS faults, by kind. */
 export type AwsFaultCounts = {
   rejectedCalls: number;
+  /** Messages that SES or SNS rejected because of their recipient. */
+  rejectedMessages: number;
   lateResponses: number;
   throttledKeys: number;
   partialBatches: number;
@@ -13,9 +15,16 @@ export type AwsFaultCounts = {
 
 const THROTTLED: AwsFault = { status: 400, type: 'ThrottlingException', message: 'chaos' };
 const FAILED: AwsFault = { status: 500, type: 'InternalFailure', message: 'chaos' };
+/** Permanent failures, by service. */
+const REJECTIONS: Readonly<Record<string, AwsFault>> = {
+  ses: { status: 400, type: 'MessageRejected', message: 'chaos' },
+  sns: { status: 400, type: 'InvalidParameter', message: 'chaos' },
+};
 
 /** The probability that a call is rejected, by service. */
 const REJECTED = { dynamodb: 0.01, sqs: 0.01, ses: 0.05, sns: 0.05 };
+/** The probability that SES or SNS rejects the recipient of a message. */
+const REJECTED_MESSAGES = 0.03;
 /** The probability that a DynamoDB write is applied, but its response arrives after the SDK timed out. */
 const LATE = 0.004;
 /** The SDK times out after 3 s. A late response may arrive before or after the one to the SDK's retry. */
@@ -25,14 +34,19 @@ const THROTTLED_KEYS = 0.01;
 /** The probability that SQS accepts only part of a batch. */
 const PARTIAL = 0.03;
 
-const isOfPipeline = (caller: string): boolean => /send-|dispatch/.test(caller);
+/** Returns whether faults are injected into a function: one of the pipeline, or the redelivery. */
+const hasFaults = (caller: string): boolean => /send-|dispatch|redeliver/.test(caller);
 
-/** Injects a fault into some batches: SQS rejects every second message. */
-const rejectHalfOfBatches = (stack: LocalStack, random: Random, counts: AwsFaultCounts): void => {
+/**
+ * Injects a fault into some batches: SQS rejects every second message.
+ *
+ * @returns a function that stops injecting it
+ */
+const rejectHalfOfBatches = (stack: LocalStack, random: Random, counts: AwsFaultCounts): (() => void) => {
   const serve = stack.endpoint.services.get('sqs');
   if (!serve) throw new Error('There is no SQS service.');
   stack.endpoint.services.set('sqs', async (call) => {
-    if (call.action !== 'SendMessageBatch' || !isOfPipeline(call.caller) || random() >= PARTIAL) return serve(call);
+    if (call.action !== 'SendMessageBatch' || !hasFaults(call.caller) || random() >= PARTIAL) return serve(call);
     const { QueueUrl, Entries }: { QueueUrl: string; Entries: { Id: string }[] } = JSON.parse(
       call.body.toString('utf8'),
     );
@@ -43,22 +57,34 @@ const rejectHalfOfBatches = (stack: LocalStack, random: Random, counts: AwsFault
     const Failed = rejected.map(({ Id }) => ({ Id, Code: 'InternalError', SenderFault: false }));
     return { ...response, body: JSON.stringify({ ...JSON.parse(response.body.toString()), Failed }) };
   });
+  return () => stack.endpoint.services.set('sqs', serve);
 };
 
 /**
- * Injects random AWS faults into the functions of the pipeline: rejected calls, late responses, throttled keys and
- * partial batches.
+ * Injects random AWS faults into the functions of the pipeline and the redelivery: rejected calls and messages, late
+ * responses, throttled keys and partial batches.
  *
  * @returns the number of faults, and a function that stops injecting them
  */
 export const startAwsFaults = (stack: LocalStack, random: Random): { counts: AwsFaultCounts; stop: () => void } => {
-  const counts: AwsFaultCounts = { rejectedCalls: 0, lateResponses: 0, throttledKeys: 0, partialBatches: 0 };
+  const counts: AwsFaultCounts = {
+    rejectedCalls: 0,
+    rejectedMessages: 0,
+    lateResponses: 0,
+    throttledKeys: 0,
+    partialBatches: 0,
+  };
   const before = stack.endpoint.fault;
   const fault: Fault = ({ caller, service, action }) => {
-    if (!isOfPipeline(caller)) return undefined;
+    if (!hasFaults(caller)) return undefined;
     if (service === 'dynamodb' && /Put|Update|BatchWrite/.test(action) && random() < LATE) {
       counts.lateResponses++;
       return { response: 'late', delayMs: LATE_DELAYS_MS[Math.floor(random() * LATE_DELAYS_MS.length)] ?? 0 };
+    }
+    const rejection = REJECTIONS[service];
+    if (rejection && random() < REJECTED_MESSAGES) {
+      counts.rejectedMessages++;
+      return rejection;
     }
     const rate = Object.entries(REJECTED).find(([name]) => name === service)?.[1] ?? 0;
     if (random() >= rate) return undefined;
@@ -73,12 +99,13 @@ export const startAwsFaults = (stack: LocalStack, random: Random): { counts: Aws
       return isHit;
     },
   });
-  rejectHalfOfBatches(stack, random, counts);
+  const stopRejecting = rejectHalfOfBatches(stack, random, counts);
   return {
     counts,
     stop: () => {
       stack.endpoint.fault = before;
       stopThrottling();
+      stopRejecting();
     },
   };
 };

@@ -1,76 +1,91 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { paginateScan } from '@aws-sdk/lib-dynamodb';
-import * as z from 'zod';
 import { type LocalStack, startLocalStack } from '../../bin/local/stack.ts';
 import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
 import { connectApi } from '../support/api.ts';
 import { connectPipeline } from '../support/pipeline.ts';
 import { addressesOf } from '../support/running-stack.ts';
+import { until } from '../support/until.ts';
 import { type AwsFaultCounts, startAwsFaults } from './aws-faults.ts';
 import { openDestinations, type Receipt } from './destinations.ts';
-import { type ChaosRow, countIncidentsLeftOpen, countOutcomes, type Kill } from './outcomes.ts';
-import { planEvents } from './plan.ts';
+import { countMissingNotices, countNotices } from './notices.ts';
+import { bodiesIn, readStoredState } from './observations.ts';
+import {
+  type ChaosObservations,
+  type ChaosRow,
+  countIncidentsLeftOpen,
+  countOutcomes,
+  type Kill,
+  observedDeliveries,
+} from './outcomes.ts';
+import { type PlannedDelivery, planEvents } from './plan.ts';
 import { pick, type Random, seededRandom, shuffle } from './random.ts';
+import { createRedeliveries, type RedeliveryCounts } from './redeliveries.ts';
+import { type Repetition, repeat } from './repeat.ts';
+import { createStackClock } from './stack-clock.ts';
 import { type ChaosTarget, createTargets, receiptsInInbox } from './targets.ts';
 
 /** The size of a run, and the seed of its random numbers. */
 export type ChaosOptions = { events: number; tenants: number; seed: number };
 
-export type ChaosResult = AwsFaultCounts & {
-  rows: ChaosRow[];
-  events: number;
-  duplicates: number;
-  invalid: number;
-  invalidDeadLettered: number;
-  unknownIds: number;
-  kills: number;
-  /** Incidents whose destination received an older alarm after the OK. */
-  incidentsLeftOpen: number;
-  seconds: number;
-};
-
-/** How far to advance the clock of the stack when no function is running. */
-const ADVANCE_MS = 30_000;
+/** What happened to the deliveries and notices of a run, and the number of faults. */
+export type ChaosResult = AwsFaultCounts &
+  RedeliveryCounts & {
+    /** The outcomes of deliveries, by type. */
+    rows: ChaosRow[];
+    /** The outcomes of notices, by kind. */
+    notices: ChaosRow[];
+    events: number;
+    duplicates: number;
+    invalid: number;
+    invalidDeadLettered: number;
+    unknownIds: number;
+    kills: number;
+    /** Kills of the function that redelivers. */
+    killsOfRedeliver: number;
+    /** Deliveries that were dead-lettered, and lost, when the destinations recovered. */
+    deadLetteredBeforeRecovery: number;
+    lostBeforeRecovery: number;
+    /** Notifications with a failed delivery whose technical contacts were not notified. */
+    missingNotices: number;
+    /** Incidents whose destination received an older alarm after the OK. */
+    incidentsLeftOpen: number;
+    seconds: number;
+  };
 
 /** The size of the groups in which messages are sent in random order. */
 const SHUFFLED_MESSAGES = 200;
 
-/** How long workers are still killed after all messages were sent, per event. */
+/** How long workers are still killed after all messages were sent. */
 const KILL_MS_PER_EVENT = 15;
+const MIN_KILL_MS = 5_000;
 
-const storedRecord = z.object({
-  pk: z.string(),
-  sk: z.string(),
-  status: z.string(),
-  attempts: z.array(z.object({ timestamp_ms: z.number(), duration_ms: z.number(), result: z.string() })),
-});
+/** The part of the kills of redeliveries that is carried out: on a busy machine no request would succeed otherwise. */
+const REDELIVER_KILLS = 0.4;
 
-/** Returns all delivery records by `<pk> <sk>`. */
-const readRecords = async ({ documents, table }: ReturnType<typeof connectApi>) => {
-  const records = new Map<string, z.infer<typeof storedRecord>>();
-  const pages = paginateScan({ client: documents }, { TableName: table('Deliveries'), ConsistentRead: true });
-  for await (const { Items = [] } of pages) {
-    for (const item of Items) {
-      const parsed = storedRecord.safeParse(item);
-      if (parsed.success) records.set(`${parsed.data.pk} ${parsed.data.sk}`, parsed.data);
-    }
-  }
-  return records;
+/** The functions that are killed. */
+const isKilled = (functionName: string): boolean => /send-|dispatch|redeliver/.test(functionName);
+
+/** What the functions of a run logged, and which of them were killed. */
+type ChaosLog = {
+  /** Lines of deliveries that were not recorded. */
+  unrecorded: string[];
+  /** Lines of notices that were not queued. */
+  unqueuedNotices: string[];
+  kills: Kill[];
 };
 
-/** Starts the stack. Collects the log lines of deliveries that were not recorded, and the sandboxes that time out. */
-const startStack = (destinationsUrl: string, unrecorded: string[], kills: Kill[]): Promise<LocalStack> =>
+const startStack = (destinationsUrl: string, { unrecorded, unqueuedNotices, kills }: ChaosLog): Promise<LocalStack> =>
   startLocalStack({
     duplicateReceives: 0.03,
     log: (line) => {
       if (line.includes('delivered but not recorded')) unrecorded.push(line);
+      if (line.includes('notice not queued')) unqueuedNotices.push(line);
       // Lambda kills a sandbox that times out.
       const [, name = ''] = line.split(' ');
       if (line.includes('Sandbox.Timedout')) kills.push({ name, atMs: Date.now() });
     },
     settings: {
       retryDelayScale: '0.001',
-      deadLetterEmail: 'false',
       smsPerTenantPerDay: '1000000',
       managedPerTenantPerDay: '1000000',
       apiRequestsPerSecond: '10000',
@@ -79,21 +94,15 @@ const startStack = (destinationsUrl: string, unrecorded: string[], kills: Kill[]
     },
   });
 
-/** Kills random workers of the pipeline while they run. @returns a function that stops killing */
-const startKilling = (stack: LocalStack, random: Random, kills: Kill[]): (() => Promise<void>) => {
-  const workers = stack.plan.functions.map(({ name }) => name).filter((name) => /send-|dispatch/.test(name));
-  let isKilling = true;
-  const killing = (async () => {
-    while (isKilling) {
-      await sleep(20 + random() * 80);
-      const name = pick(workers, random);
-      if (stack.lambda.busy(name) > 0 && stack.lambda.killOne(name)) kills.push({ name, atMs: Date.now() });
-    }
-  })();
-  return () => {
-    isKilling = false;
-    return killing;
-  };
+/** Kills random workers while they run. */
+const startKilling = (stack: LocalStack, random: Random, kills: Kill[]): Repetition => {
+  const workers = stack.plan.functions.map(({ name }) => name).filter(isKilled);
+  return repeat(async () => {
+    await sleep(20 + random() * 80);
+    const name = pick(workers, random);
+    if (name.includes('redeliver') && random() >= REDELIVER_KILLS) return;
+    if (stack.lambda.busy(name) > 0 && stack.lambda.killOne(name)) kills.push({ name, atMs: Date.now() });
+  });
 };
 
 /** Sends all messages. Deletes a notification after the second group. @returns the IDs of deleted notifications */
@@ -107,85 +116,88 @@ const sendMessages = async (
   for (let start = 0; start < messages.length; start += SHUFFLED_MESSAGES) {
     await sendEvents(shuffle(messages.slice(start, start + SHUFFLED_MESSAGES), random));
     if (start !== SHUFFLED_MESSAGES || !targetToDelete) continue;
-    await targetToDelete.owner.delete(`/notifications/${targetToDelete.id}`);
+    const { owner, id } = targetToDelete;
+    // DynamoDB throttles some of the requests.
+    await until(async () => [204, 404].includes((await owner.delete(`/notifications/${id}`)).status));
     deleted.add(targetToDelete.id);
   }
   return deleted;
 };
 
-/**
- * Advances the clock of the stack until only dead letters are left.
- *
- * @param onStep called before each step
- * @returns when the clock was advanced, in ms since the epoch on this machine
- */
-const drainQueues = async (stack: LocalStack, onStep: () => void): Promise<number[]> => {
-  const queues = [...stack.queues].filter(([name]) => !name.includes('DeadLetters')).map(([, queue]) => queue);
-  const advancedAtMs: number[] = [];
-  // Checks all queues at once, because messages move between them.
-  while (!queues.every(({ messages }) => messages.length === 0)) {
-    onStep();
-    if (stack.lambda.busy() === 0) {
-      await stack.advance(ADVANCE_MS);
-      advancedAtMs.push(Date.now());
-    }
-    await sleep(20);
-  }
-  return advancedAtMs;
-};
+const countRows = (planned: readonly PlannedDelivery[], observations: ChaosObservations): ChaosRow[] =>
+  notificationTypeIds.map((type) => countOutcomes(type, observedDeliveries(type, planned, observations), observations));
+
+const sumOf = (rows: readonly ChaosRow[], column: 'deadLettered' | 'lost'): number =>
+  rows.reduce((sum, row) => sum + row[column], 0);
 
 /**
- * Sends events through a local stack while destinations fail, SQS delivers duplicates, AWS throttles and workers are
- * killed at random. Then accounts for every planned delivery.
+ * Sends events through a local stack while destinations fail, SQS delivers duplicates, AWS throttles, clients and
+ * operators redeliver what failed, and workers are killed at random. Then the destinations recover, and everything that
+ * failed is redelivered. Accounts for every planned delivery and every notice.
  */
 export const runChaos = async ({ events, tenants, seed }: ChaosOptions): Promise<ChaosResult> => {
   const startMs = Date.now();
   const random = seededRandom(seed);
   const receipts: Receipt[] = [];
-  const unrecorded: string[] = [];
-  const kills: Kill[] = [];
+  const chaosLog: ChaosLog = { unrecorded: [], unqueuedNotices: [], kills: [] };
+  const { unrecorded, kills } = chaosLog;
   const destinations = await openDestinations(random, receipts);
-  const stack = await startStack(destinations.url, unrecorded, kills);
+  const stack = await startStack(destinations.url, chaosLog);
   const running = addressesOf(stack);
   const api = connectApi(running);
   const pipeline = connectPipeline(running, api);
+  const queueUrl = (type: string) => stack.queues.get(`Delivery-${type}`)?.settings.url ?? '';
 
   try {
-    const targets = await createTargets(api, tenants, destinations.url);
-    const { messages, planned, ...planCounts } = planEvents(targets, events, random);
+    const targetsByTenant = await createTargets(api, tenants, destinations.url);
+    const targets = [...targetsByTenant.values()].flat();
+    const { messages, planned, ...planCounts } = planEvents(targetsByTenant, events, random);
+    const redeliveries = createRedeliveries([...targetsByTenant.values()], pipeline, queueUrl, random);
+    const clock = createStackClock(stack);
 
     const awsFaults = startAwsFaults(stack, random);
-    const stopKilling = startKilling(stack, random, kills);
-    const [targetToDelete] = [...targets.values()][0] ?? [];
-    const deleted = await sendMessages(pipeline, messages, targetToDelete, random);
-    const killUntilMs = Date.now() + events * KILL_MS_PER_EVENT;
-    const advancedAtMs = await drainQueues(stack, () => {
-      if (Date.now() > killUntilMs) void stopKilling();
+    const killing = startKilling(stack, random, kills);
+    const redelivering = redeliveries.start();
+    const deleted = await sendMessages(pipeline, messages, targets[0], random);
+    const killUntilMs = Date.now() + Math.max(MIN_KILL_MS, events * KILL_MS_PER_EVENT);
+    await clock.drainQueues(() => {
+      const isOver = Date.now() > killUntilMs;
+      if (isOver) killing.end();
+      return isOver;
     });
-    await stopKilling();
+    for (const { end } of redelivering) end();
+    await Promise.all([killing, ...redelivering].map(({ ended }) => ended));
+    await clock.drainQueues();
     awsFaults.stop();
 
-    const records = await readRecords(api);
-    const bodiesIn = (queue: string) => stack.queues.get(queue)?.messages.map(({ body }) => body) ?? [];
-    receipts.push(...stack.inbox.list().flatMap(receiptsInInbox));
-    const observations = {
-      records,
-      deadLetters: (type: string) => bodiesIn(`Delivery-${type}-DeadLetters`),
+    const observe = async (): Promise<ChaosObservations> => ({
+      ...(await readStoredState(stack, api, targets)),
       deleted,
       unrecorded,
       kills,
-      receipts,
-      toStackTimeMs: (realMs: number) =>
-        realMs + ADVANCE_MS * advancedAtMs.filter((advancedMs) => advancedMs <= realMs).length,
-    };
+      receipts: [...receipts, ...stack.inbox.list().flatMap(receiptsInInbox)],
+      toRealTimeMs: clock.toRealTimeMs,
+    });
+    const rowsBeforeRecovery = countRows(planned, await observe());
+
+    destinations.recover();
+    await redeliveries.redeliverEverything();
+    await clock.drainQueues();
+    const observations = await observe();
     return {
-      rows: notificationTypeIds.map((type) => countOutcomes(type, planned, observations)),
+      rows: countRows(planned, observations),
+      notices: countNotices(stack.inbox.list(), planned, observations),
       events,
       ...planCounts,
-      invalidDeadLettered: bodiesIn('Delivery-AlarmEvents-DeadLetters').length,
+      invalidDeadLettered: bodiesIn(stack, 'Delivery-AlarmEvents-DeadLetters').length,
       kills: kills.length,
+      killsOfRedeliver: kills.filter(({ name }) => name.includes('redeliver')).length,
       ...awsFaults.counts,
-      incidentsLeftOpen: countIncidentsLeftOpen(planned, receipts),
+      ...redeliveries.counts,
+      deadLetteredBeforeRecovery: sumOf(rowsBeforeRecovery, 'deadLettered'),
+      lostBeforeRecovery: sumOf(rowsBeforeRecovery, 'lost'),
+      missingNotices: countMissingNotices(targets, observations, chaosLog.unqueuedNotices),
+      incidentsLeftOpen: countIncidentsLeftOpen(planned, observations.receipts),
       seconds: Math.round((Date.now() - startMs) / 1000),
     };
   } finally {

@@ -8,10 +8,12 @@ export type Receipt = { delivery: string; atMs: number };
 const eventNumberIn = (body: string): string => /#(\d+)#/.exec(body)?.[1] ?? '';
 
 /**
- * Starts the destinations of all types with HTTP. They fail 28% of all requests, and record what they accept as
- * `<event number> <notification key>`. The key is in the Atom category or the last part of the path.
+ * Starts the destinations of all types with HTTP. They fail 28% of all requests until `recover` is called, 5% so that
+ * the service gives up, and record what they accept as `<event number> <notification key>`. The key is in the Atom
+ * category or the last part of the path.
  */
 export const openDestinations = async (random: Random, receipts: Receipt[]) => {
+  let isFailing = true;
   const server = createServer((request, response) => {
     const parts: Buffer[] = [];
     request.on('data', (part: Buffer) => parts.push(part));
@@ -27,9 +29,9 @@ export const openDestinations = async (random: Random, receipts: Receipt[]) => {
           .filter(Boolean)
           .at(-1) ??
         '';
-      const chance = random();
-      if (chance < 0.15) return response.writeHead(500).end();
-      if (chance < 0.2) return response.writeHead(429, { 'retry-after': '1' }).end();
+      const chance = isFailing ? random() : 1;
+      if (chance < 0.13) return response.writeHead(500).end();
+      if (chance < 0.17) return response.writeHead(429, { 'retry-after': '1' }).end();
       if (chance < 0.22) return response.writeHead(path.startsWith('/hook') ? 410 : 404).end();
       if (chance < 0.26) return response.destroy();
       if (chance < 0.28) return response.writeHead(302, { location: 'http://169.254.169.254/' }).end();
@@ -42,6 +44,9 @@ export const openDestinations = async (random: Random, receipts: Receipt[]) => {
   const port = await listenOnLoopback(server);
   return {
     url: `http://127.0.0.1:${port}`,
+    recover: () => {
+      isFailing = false;
+    },
     close: () => {
       server.closeAllConnections();
       server.close();

@@ -1,18 +1,16 @@
 import { Console } from 'node:console';
 import { type ChaosResult, runChaos } from './chaos.ts';
-import type { ChaosRow } from './outcomes.ts';
+import type { ChaosCounts, ChaosRow } from './outcomes.ts';
 
 /**
- * `npm run chaos -- [events] [tenants] [seed]`: prints the outcomes of all deliveries, and fails if one is lost or
- * duplicated.
+ * `npm run chaos -- [events] [tenants] [seed]`: prints the outcomes of all deliveries and notices, and fails if one is
+ * lost or, without a kill or timeout, duplicated.
  */
 const [events = 2_000, tenants = 20, seed = Date.now() % 1_000_000] = process.argv.slice(2).map(Number);
 
-type Counts = Omit<ChaosRow, 'type'>;
+const countsOf = ({ name: _name, evidence: _evidence, ...counts }: ChaosRow): ChaosCounts => counts;
 
-const countsOf = ({ type: _type, ...counts }: ChaosRow): Counts => counts;
-
-const add = (left: Counts, right: Counts): Counts => ({
+const add = (left: ChaosCounts, right: ChaosCounts): ChaosCounts => ({
   planned: left.planned + right.planned,
   delivered: left.delivered + right.delivered,
   superseded: left.superseded + right.superseded,
@@ -23,27 +21,44 @@ const add = (left: Counts, right: Counts): Counts => ({
   duplicatedByKill: left.duplicatedByKill + right.duplicatedByKill,
   duplicatedByTimeout: left.duplicatedByTimeout + right.duplicatedByTimeout,
   duplicated: left.duplicated + right.duplicated,
+  redelivered: left.redelivered + right.redelivered,
+  deliveredAfterRedelivery: left.deliveredAfterRedelivery + right.deliveredAfterRedelivery,
 });
 
 /** The column headings of BENCHMARKS.md#chaos. */
-const labeled = ({ deadLettered, duplicatedByKill, duplicatedByTimeout, duplicated, ...counts }: Counts) => ({
+const labeled = ({
+  deadLettered,
+  duplicatedByKill,
+  duplicatedByTimeout,
+  duplicated,
+  redelivered,
+  deliveredAfterRedelivery,
+  ...counts
+}: ChaosCounts) => ({
   ...counts,
   'dead-lettered': deadLettered,
   'duplicated by a kill': duplicatedByKill,
   'duplicated by a timeout': duplicatedByTimeout,
   'duplicated otherwise': duplicated,
+  redelivered,
+  'of these delivered': deliveredAfterRedelivery,
 });
 
+const labeledRows = (rows: readonly ChaosRow[]) =>
+  Object.fromEntries(rows.map((row) => [row.name, labeled(countsOf(row))]));
+
 /** Prints the tables of BENCHMARKS.md#chaos. @returns whether the run passed */
-const report = ({ rows, ...totals }: ChaosResult): boolean => {
+const report = ({ rows, notices, ...totals }: ChaosResult): boolean => {
   const all = rows.map(countsOf).reduce(add);
   const { table, log } = new Console(process.stdout);
   log(`seed ${seed}`);
-  table({ ...Object.fromEntries(rows.map((row) => [row.type, labeled(countsOf(row))])), all: labeled(all) });
+  table({ ...labeledRows(rows), all: labeled(all), ...labeledRows(notices) });
   table(totals);
+  for (const line of [...rows, ...notices].flatMap(({ evidence }) => evidence)) log(line);
   return (
-    all.lost === 0 &&
-    all.duplicated === 0 &&
+    [...rows, ...notices].every(({ lost, duplicated }) => lost === 0 && duplicated === 0) &&
+    totals.lostBeforeRecovery === 0 &&
+    totals.missingNotices === 0 &&
     totals.incidentsLeftOpen === 0 &&
     totals.invalid <= totals.invalidDeadLettered
   );

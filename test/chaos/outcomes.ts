@@ -1,18 +1,21 @@
 import { type NotificationTypeId, notificationTypes } from '../../shared/contracts/notification-types.ts';
 import { deliveryId, deliveryKey } from '../../shared/domain/delivery-key.ts';
+import type { DeliveryRecord } from '../../shared/domain/delivery-record.ts';
 import type { Receipt } from './destinations.ts';
-import { duplicateCause, MAX_ARRIVAL_DELAY_MS, type RecordedAttempt } from './duplicates.ts';
+import { duplicateCause, type RecordedAttempt } from './duplicates.ts';
+import type { StoredState } from './observations.ts';
 import type { PlannedDelivery } from './plan.ts';
 
-/** The outcomes of all deliveries of a type. */
+/** The outcomes of all deliveries of a type, or of all notices of a kind. */
 export type ChaosRow = {
-  type: NotificationTypeId;
+  name: string;
   planned: number;
   delivered: number;
   superseded: number;
   cancelled: number;
   /** Delivered, but the record could not be written before the function timed out (DECISIONS.md#claims-and-leases). */
   unrecorded: number;
+  /** Failed, and in the dead-letter queue or in the stored messages of the tenant. */
   deadLettered: number;
   /** Planned, but with none of these outcomes. */
   lost: number;
@@ -22,25 +25,41 @@ export type ChaosRow = {
   duplicatedByTimeout: number;
   /** Delivered twice for another reason. */
   duplicated: number;
+  /** Failed, and started a new round because a client or an operator asked for it. */
+  redelivered: number;
+  /** Redelivered, and delivered in a later round. */
+  deliveredAfterRedelivery: number;
+  /** What is known about each delivery that was lost, or delivered twice for another reason. */
+  evidence: string[];
 };
+
+/** The columns of a row that are numbers. */
+export type ChaosCounts = Omit<ChaosRow, 'name' | 'evidence'>;
 
 /** A worker that was killed, by the name of its function, and when, in ms since the epoch. */
 export type Kill = { name: string; atMs: number };
 
-/** The records, dead letters, log lines, kills and receipts of a run. */
-export type ChaosObservations = {
-  /** Delivery records by `<pk> <sk>`. */
-  records: ReadonlyMap<string, { status: string; attempts: readonly RecordedAttempt[] }>;
-  /** The bodies of the dead letters of a type. */
-  deadLetters: (type: NotificationTypeId) => readonly string[];
+/** The stored state, log lines, kills and receipts of a run. */
+export type ChaosObservations = StoredState & {
   /** The IDs of deleted notifications. */
   deleted: ReadonlySet<string>;
   /** The log lines of deliveries that could not be recorded. */
   unrecorded: readonly string[];
   kills: readonly Kill[];
   receipts: readonly Receipt[];
-  /** Converts a time of this machine to a time of the stack, both in ms since the epoch. */
-  toStackTimeMs: (realMs: number) => number;
+  /** Converts a time of the stack to a time of this machine, both in ms since the epoch. */
+  toRealTimeMs: (stackTimeMs: number) => number;
+};
+
+/** A delivery to account for, and what is known about it. */
+export type ObservedDelivery = {
+  deliveryId: string;
+  /** The type whose sender delivers it. */
+  type: NotificationTypeId;
+  record: DeliveryRecord | undefined;
+  isDeleted: boolean;
+  /** When its destination accepted it, in ms since the epoch on this machine. */
+  acceptedAtMs: readonly number[];
 };
 
 const DUPLICATE_COLUMNS = {
@@ -49,62 +68,117 @@ const DUPLICATE_COLUMNS = {
   unexplained: 'duplicated',
 } as const;
 
+const newRow = (name: string): ChaosRow => ({
+  name,
+  planned: 0,
+  delivered: 0,
+  superseded: 0,
+  cancelled: 0,
+  unrecorded: 0,
+  deadLettered: 0,
+  lost: 0,
+  duplicatedByKill: 0,
+  duplicatedByTimeout: 0,
+  duplicated: 0,
+  redelivered: 0,
+  deliveredAfterRedelivery: 0,
+  evidence: [],
+});
+
 /** Returns the column that counts a delivery, apart from duplicates. */
 const outcomeOf = (
-  { event, target }: PlannedDelivery,
-  status: string | undefined,
+  { type, record, isDeleted }: ObservedDelivery,
   isUnrecorded: boolean,
-  { deadLetters, deleted }: ChaosObservations,
-): keyof Omit<ChaosRow, 'type'> => {
+  { isDeadLettered }: ChaosObservations,
+): keyof ChaosCounts => {
+  const status = record?.status;
   if (status === 'delivered' || status === 'superseded' || status === 'cancelled') return status;
-  const isDeadLettered = () =>
-    deadLetters(target.type).some((body) => body.includes(event.event_id) && body.includes(target.id));
-  if (status === 'failed' && isDeadLettered()) return 'deadLettered';
-  if (deleted.has(target.id)) return 'cancelled';
+  if (record && status === 'failed' && isDeadLettered(type, record)) return 'deadLettered';
+  if (isDeleted) return 'cancelled';
   return isUnrecorded ? 'unrecorded' : 'lost';
 };
 
-/** Counts the outcomes of the planned deliveries of a type. */
+/** Returns the attempts of a delivery, by the clock of this machine. */
+export const attemptsOf = (
+  record: DeliveryRecord | undefined,
+  { toRealTimeMs }: Pick<ChaosObservations, 'toRealTimeMs'>,
+): RecordedAttempt[] =>
+  (record?.attempts ?? []).map((attempt) => ({ ...attempt, timestamp_ms: toRealTimeMs(attempt.timestamp_ms) }));
+
+/** Describes a delivery, with the times by the clock of this machine. */
+const evidenceOf = (
+  problem: string,
+  { deliveryId: delivery_id, type, record, acceptedAtMs }: ObservedDelivery,
+  observations: ChaosObservations,
+): string =>
+  JSON.stringify({
+    problem,
+    type,
+    delivery_id,
+    status: record?.status,
+    round: record?.round,
+    accepted_at_ms: acceptedAtMs,
+    attempts: attemptsOf(record, observations),
+  });
+
+const addDuplicates = (
+  row: ChaosRow,
+  delivery: ObservedDelivery,
+  isUnrecorded: boolean,
+  observations: ChaosObservations,
+): void => {
+  const { type, record, acceptedAtMs } = delivery;
+  const attempts = attemptsOf(record, observations);
+  const killsMs = observations.kills.flatMap(({ name, atMs }) => (name.includes(`send-${type}`) ? [atMs] : []));
+  const times = acceptedAtMs.toSorted((left, right) => left - right);
+  for (const [index, secondAtMs] of times.slice(1).entries()) {
+    const accepted = { firstAtMs: times[index] ?? secondAtMs, secondAtMs };
+    const cause = isUnrecorded ? 'kill' : duplicateCause(accepted, attempts, killsMs);
+    row[DUPLICATE_COLUMNS[cause]]++;
+    if (cause === 'unexplained') row.evidence.push(evidenceOf('duplicated', delivery, observations));
+  }
+};
+
+/** Counts the outcomes of deliveries. */
 export const countOutcomes = (
-  type: NotificationTypeId,
-  planned: readonly PlannedDelivery[],
+  name: string,
+  deliveries: readonly ObservedDelivery[],
   observations: ChaosObservations,
 ): ChaosRow => {
-  const { records, unrecorded, kills, receipts, toStackTimeMs } = observations;
-  const receiptsByDelivery = Map.groupBy(receipts, ({ delivery }) => delivery);
-  const row: ChaosRow = {
-    type,
-    planned: 0,
-    delivered: 0,
-    superseded: 0,
-    cancelled: 0,
-    unrecorded: 0,
-    deadLettered: 0,
-    lost: 0,
-    duplicatedByKill: 0,
-    duplicatedByTimeout: 0,
-    duplicated: 0,
-  };
-  for (const delivery of planned.filter(({ target }) => target.type === type)) {
-    const { event, target } = delivery;
+  const row = newRow(name);
+  for (const delivery of deliveries) {
+    const isUnrecorded = observations.unrecorded.some((line) => line.includes(delivery.deliveryId));
+    const outcome = outcomeOf(delivery, isUnrecorded, observations);
     row.planned++;
-    const { pk, sk } = deliveryKey(event, target.id);
-    const isUnrecorded = unrecorded.some((line) => line.includes(deliveryId(event, target.id)));
-    const record = records.get(`${pk} ${sk}`);
-    row[outcomeOf(delivery, record?.status, isUnrecorded, observations)]++;
-    const times = (receiptsByDelivery.get(`${event.number} ${target.key}`) ?? [])
-      .map(({ atMs }) => atMs)
-      .sort((left, right) => left - right);
-    for (let index = 1; index < times.length; index++) {
-      const [from = 0, to = 0] = [times[index - 1], times[index]];
-      const wasKilled = kills.some(
-        ({ name, atMs }) => name.includes(`send-${type}`) && atMs >= from - MAX_ARRIVAL_DELAY_MS && atMs <= to,
-      );
-      const cause = isUnrecorded ? 'kill' : duplicateCause(toStackTimeMs(from), record?.attempts ?? [], wasKilled);
-      row[DUPLICATE_COLUMNS[cause]]++;
-    }
+    row[outcome]++;
+    if (outcome === 'lost') row.evidence.push(evidenceOf('lost', delivery, observations));
+    addDuplicates(row, delivery, isUnrecorded, observations);
+    if (!delivery.record || delivery.record.round === 1) continue;
+    row.redelivered++;
+    if (outcome === 'delivered' || outcome === 'unrecorded') row.deliveredAfterRedelivery++;
   }
   return row;
+};
+
+/** Returns the planned deliveries of a type. */
+export const observedDeliveries = (
+  type: NotificationTypeId,
+  planned: readonly PlannedDelivery[],
+  { records, receipts, deleted }: ChaosObservations,
+): ObservedDelivery[] => {
+  const receiptsByDelivery = Map.groupBy(receipts, ({ delivery }) => delivery);
+  return planned
+    .filter(({ target }) => target.type === type)
+    .map(({ event, target }) => {
+      const { pk, sk } = deliveryKey(event, target.id);
+      return {
+        deliveryId: deliveryId(event, target.id),
+        type,
+        record: records.get(`${pk} ${sk}`),
+        isDeleted: deleted.has(target.id),
+        acceptedAtMs: (receiptsByDelivery.get(`${event.number} ${target.key}`) ?? []).map(({ atMs }) => atMs),
+      };
+    });
 };
 
 /** Counts the incidents whose newest delivered event is an OK, but whose last delivered event is not. */

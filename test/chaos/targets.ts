@@ -5,6 +5,7 @@ import type { Client, connectApi } from '../support/api.ts';
 import { newAlarmEvent } from '../support/events.ts';
 import { destinationsAt, validDetails } from '../support/notifications.ts';
 import type { Receipt } from './destinations.ts';
+import { isNotice } from './notices.ts';
 import type { Random } from './random.ts';
 
 /** A notification to which the run sends events. `key` identifies it in the requests that its destination receives. */
@@ -89,8 +90,9 @@ export const numberedEvent = (
   };
 };
 
-/** Returns a receipt for each recipient of an inbox message. */
+/** Returns a receipt for each recipient of an alert in the inbox. */
 export const receiptsInInbox = (message: InboxMessage): Receipt[] => {
+  if (isNotice(message)) return [];
   const text = 'text' in message ? message.text : '';
   const number = /#(\d+)#/.exec(text)?.[1] ?? '';
   const atMs = Date.parse(message.sent_at);

@@ -1,0 +1,176 @@
+import type { InboxMessage } from '../../bin/local/inbox.ts';
+import { type NoticeKind, noticeKinds } from '../../shared/contracts/notice.ts';
+import { deliveryId, parseDeliveryPartition } from '../../shared/domain/delivery-key.ts';
+import type { DeliveryRecord } from '../../shared/domain/delivery-record.ts';
+import { incidentKey } from '../../shared/domain/incident.ts';
+import { eventOfRecord } from '../../shared/domain/notice.ts';
+import { DEFAULT_NOTIFICATION_ID, OPERATORS_NOTIFICATION_ID } from '../../shared/domain/notification-id.ts';
+import { attemptsOf, type ChaosObservations, type ChaosRow, countOutcomes, type ObservedDelivery } from './outcomes.ts';
+import type { PlannedDelivery } from './plan.ts';
+import type { ChaosTarget } from './targets.ts';
+
+/** The text of a notice, by email to a technical contact or to the operators' topic. */
+type NoticeMessage = { notificationId: string; recipient: string; subject: string; text: string };
+
+/** The kinds, by the end of their subjects. */
+const SUBJECTS: readonly (readonly [NoticeKind, RegExp])[] = [
+  ['failing', /(is failing|was reported as spam)$/],
+  ['undelivered', /was not delivered$/],
+  ['unreached', /(could be reached|could not be reached|that do not exist|reached nobody today)$/],
+];
+
+/** Alerts have a headline such as `[CRITICAL] web-1: Disk space`, notices a sentence. */
+const isHeadline = (text: string): boolean => /^\[(OK|WARNING|CRITICAL)\] /.test(text);
+
+/** Returns the notice in an inbox message, or undefined if the message is an alert. */
+const noticeIn = (message: InboxMessage): NoticeMessage | undefined => {
+  if (message.kind === 'email') {
+    const { subject, text, to } = message;
+    const notice = { notificationId: DEFAULT_NOTIFICATION_ID, recipient: to[0] ?? '', subject, text };
+    return isHeadline(subject) ? undefined : notice;
+  }
+  if (message.kind !== 'managed') return undefined;
+  const [tenantLine = '', subject = ''] = message.text.split(/\n+/);
+  const recipient = tenantLine.replace(/^Tenant: /, '');
+  const notice = { notificationId: OPERATORS_NOTIFICATION_ID, recipient, subject, text: message.text };
+  return isHeadline(subject) ? undefined : notice;
+};
+
+/** Returns whether an inbox message is a notice. Notices contain the headline of an alert, too. */
+export const isNotice = (message: InboxMessage): boolean => noticeIn(message) !== undefined;
+
+/** @throws Error if the subject is unknown */
+const kindOf = ({ subject }: NoticeMessage): NoticeKind => {
+  const found = SUBJECTS.find(([, pattern]) => pattern.test(subject));
+  if (!found) throw new Error(`No kind of notice has the subject "${subject}".`);
+  return found[0];
+};
+
+const fact = ({ text }: NoticeMessage, name: string): string | undefined =>
+  new RegExp(`^${name}: (\\S+)$`, 'm').exec(text)?.[1];
+
+/** Returns what a notice is about, as in its event ID: a notification, an incident, or `summary`. */
+const aboutOf = (notice: NoticeMessage, planned: readonly PlannedDelivery[]): string => {
+  if (kindOf(notice) !== 'unreached') return fact(notice, 'ID') ?? '';
+  const eventId = fact(notice, 'Event');
+  if (eventId === undefined) return 'summary';
+  const delivery = planned.find(({ event }) => event.event_id === eventId);
+  if (!delivery) throw new Error(`A notice is about the unknown event ${eventId}.`);
+  return incidentKey(delivery.event);
+};
+
+/** Identifies the recipient, the kind and what a notice is about, but not its day or hour, which its text omits. */
+const noticeKey = (notificationId: string, tenant: string, kind: string, about: string): string =>
+  [notificationId, tenant, kind, about].join(' ');
+
+/** The event ID of a notice is `<tenant>:<about>:<time>:<kind>`. */
+const keyOfRecord = ({ pk, event_id }: DeliveryRecord): string => {
+  const [tenant = '', about = '', , kind = ''] = event_id.split(':');
+  return noticeKey(parseDeliveryPartition(pk).notificationId, tenant, kind, about);
+};
+
+/**
+ * Returns when each notice arrived, in ms since the epoch on this machine, by its key.
+ *
+ * @throws Error for an unknown notice
+ */
+const arrivalsByKey = (
+  inbox: readonly InboxMessage[],
+  planned: readonly PlannedDelivery[],
+): ReadonlyMap<string, number[]> => {
+  const tenants = new Map(planned.map(({ target }) => [target.key, target.tenant]));
+  const arrivals = inbox.flatMap((message) => {
+    const notice = noticeIn(message);
+    if (!notice) return [];
+    const { notificationId, recipient } = notice;
+    const tenant = notificationId === OPERATORS_NOTIFICATION_ID ? recipient : (tenants.get(recipient) ?? '');
+    const key = noticeKey(notificationId, tenant, kindOf(notice), aboutOf(notice, planned));
+    return [{ key, atMs: Date.parse(message.sent_at) }];
+  });
+  const groups = Map.groupBy(arrivals, ({ key }) => key);
+  return new Map([...groups].map(([key, group]) => [key, group.map(({ atMs }) => atMs)]));
+};
+
+/**
+ * Returns the record of a notice that arrived, among those of other days or hours: the one with an attempt at that time,
+ * or else the last one that existed, because the worker was killed before it recorded the attempt.
+ */
+const recordAt = (
+  records: readonly DeliveryRecord[],
+  atMs: number,
+  observations: ChaosObservations,
+): DeliveryRecord | undefined =>
+  records.find((record) =>
+    attemptsOf(record, observations).some(
+      ({ result, timestamp_ms, duration_ms }) =>
+        result === 'delivered' && timestamp_ms <= atMs && atMs <= timestamp_ms + duration_ms,
+    ),
+  ) ??
+  records.findLast(({ created_at_ms }) => observations.toRealTimeMs(created_at_ms) <= atMs) ??
+  records[0];
+
+const observedNotices = (
+  records: readonly DeliveryRecord[],
+  arrivals: ReadonlyMap<string, readonly number[]>,
+  observations: ChaosObservations,
+): ObservedDelivery[] => {
+  const sorted = records.toSorted((left, right) => left.created_at_ms - right.created_at_ms);
+  const groups = Map.groupBy(sorted, keyOfRecord);
+  return sorted.map((record) => {
+    const key = keyOfRecord(record);
+    const { tenant, notificationId } = parseDeliveryPartition(record.pk);
+    const ofSameKey = groups.get(key) ?? [];
+    return {
+      deliveryId: deliveryId(eventOfRecord(tenant, record), notificationId),
+      type: notificationId === OPERATORS_NOTIFICATION_ID ? 'managed' : 'technicalContactsEmail',
+      record,
+      isDeleted: false,
+      acceptedAtMs: (arrivals.get(key) ?? []).filter((atMs) => recordAt(ofSameKey, atMs, observations) === record),
+    };
+  });
+};
+
+/** Counts the outcomes of the notices of each kind. @throws Error if a notice arrived that has no record */
+export const countNotices = (
+  inbox: readonly InboxMessage[],
+  planned: readonly PlannedDelivery[],
+  observations: ChaosObservations,
+): ChaosRow[] => {
+  const records = [...observations.records.values()].filter(({ notice }) => notice !== undefined);
+  const arrivals = arrivalsByKey(inbox, planned);
+  const keys = new Set(records.map(keyOfRecord));
+  for (const key of arrivals.keys()) if (!keys.has(key)) throw new Error(`The notice ${key} has no record.`);
+  return noticeKinds.map((kind) => {
+    const ofKind = records.filter(({ notice }) => notice === kind);
+    return countOutcomes(`${kind} notices`, observedNotices(ofKind, arrivals, observations), observations);
+  });
+};
+
+/**
+ * Counts the notifications with a failed delivery whose technical contacts were not notified of it.
+ *
+ * @param unqueued log lines of notices that could not be queued
+ */
+export const countMissingNotices = (
+  targets: readonly ChaosTarget[],
+  { records }: Pick<ChaosObservations, 'records'>,
+  unqueued: readonly string[],
+): number => {
+  const all = [...records.values()];
+  const failed = new Set(
+    all
+      .filter(({ status, round }) => status === 'failed' || round > 1)
+      .map(({ pk }) => parseDeliveryPartition(pk).notificationId),
+  );
+  const noticed = new Set(
+    all.filter(({ notice }) => notice === 'undelivered').map(({ event_id }) => event_id.split(':')[1]),
+  );
+  return targets.filter(
+    ({ id, type }) =>
+      // Technical contacts cannot be notified by email that their email fails.
+      type !== 'technicalContactsEmail' &&
+      failed.has(id) &&
+      !noticed.has(id) &&
+      !unqueued.some((line) => line.includes(id)),
+  ).length;
+};
