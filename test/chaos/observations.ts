@@ -1,8 +1,8 @@
 import { paginateScan } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod';
 import type { LocalStack } from '../../bin/local/stack.ts';
-import { parseRecord } from '../../shared/adapters/deliveries/delivery-repository.ts';
 import { createFailedMessages } from '../../shared/adapters/deliveries/failed-messages.ts';
+import { parseRecord } from '../../shared/adapters/deliveries/stored-record.ts';
 import { type NotificationTypeId, notificationTypeIds } from '../../shared/contracts/notification-types.ts';
 import { parseDeliveryPartition } from '../../shared/domain/delivery-key.ts';
 import type { DeliveryRecord } from '../../shared/domain/delivery-record.ts';
