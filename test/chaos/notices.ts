@@ -2,9 +2,9 @@ import type { InboxMessage } from '../../bin/local/inbox.ts';
 import { type NoticeKind, noticeKinds } from '../../shared/contracts/notice.ts';
 import { deliveryId, parseDeliveryPartition } from '../../shared/domain/delivery-key.ts';
 import type { DeliveryRecord } from '../../shared/domain/delivery-record.ts';
-import { incidentKey } from '../../shared/domain/incident.ts';
 import { DEFAULT_NOTIFICATION_ID, OPERATORS_NOTIFICATION_ID } from '../../shared/domain/notification-id.ts';
 import { eventOfRecord } from '../../shared/domain/notification-notice.ts';
+import { unreachedNoticeId } from '../../shared/domain/unreached-notice.ts';
 import { attemptsOf, type ChaosObservations, type ChaosRow, countOutcomes, type ObservedDelivery } from './outcomes.ts';
 import type { PlannedDelivery } from './plan.ts';
 import type { ChaosTarget } from './targets.ts';
@@ -56,7 +56,8 @@ const aboutOf = (notice: NoticeMessage, planned: readonly PlannedDelivery[]): st
   if (eventId === undefined) return 'summary';
   const delivery = planned.find(({ event }) => event.event_id === eventId);
   if (!delivery) throw new Error(`A notice is about the unknown event ${eventId}.`);
-  return incidentKey(delivery.event);
+  const [, about = ''] = unreachedNoticeId(delivery.event, 0).split(':');
+  return about;
 };
 
 /** Identifies the recipient, the kind and what a notice is about, but not its day or hour, which its text omits. */
