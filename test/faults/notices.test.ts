@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';
 import { newNotificationId, OPERATORS_NOTIFICATION_ID } from '../../shared/domain/notification-id.ts';
@@ -76,6 +77,46 @@ describe('an alert that reaches none of its destinations', () => {
     ]) {
       expect(notice).toMatchObject({ text: expect.stringContaining(part) });
     }
+  });
+
+  it('arrives once at each destination after all attempts failed, the destinations were fixed, and the tenant redelivered it', async () => {
+    const { client, webhookAt, subjects } = await newTenant();
+    let status = 503;
+    const sink = await openSink((response) => response.writeHead(status).end());
+    const ids = [await webhookAt(`${sink.url}/1`, 'First'), await webhookAt(`${sink.url}/2`, 'Second')];
+    await harness.sendEvents([newAlarmEvent(client.tenant, ids)]);
+    const areFailed = async () =>
+      (await Promise.all(ids.map((id) => harness.deliveries(client.tenant, id))))
+        .flat()
+        .filter((delivery) => delivery.status === 'failed').length === ids.length;
+    while (!(await areFailed())) {
+      if (harness.stack.lambda.busy() === 0) await harness.stack.advance(5 * MINUTE_MS);
+      await sleep(20);
+    }
+    const undelivered = async () => (await subjects()).filter((subject) => subject.includes('was not delivered'));
+    await until(async () => (await undelivered()).length === 2 || undefined);
+    // Another escalation follows in each later hour in which a last attempt fails.
+    expect([...new Set(await subjects())]).toEqual([
+      'An alert to "First" was not delivered',
+      'An alert to "Second" was not delivered',
+      'CRITICAL on web-1: none of its 2 destinations could be reached',
+      'Delivery to "First" is failing',
+      'Delivery to "Second" is failing',
+    ]);
+    expect(sink.received).toHaveLength(2 * 9);
+    status = 200;
+    for (const id of ids) {
+      const { body } = await client.post(`/notifications/${id}/redeliver`, { since: 0 });
+      expect(body).toEqual({ count: 1, next_marker: null });
+    }
+    for (const id of ids) await harness.advanceUntil(harness.delivery(client.tenant, id, 'delivered'));
+    await harness.drainQueue('Delivery-webhook');
+    expect(
+      sink.received
+        .slice(2 * 9)
+        .map(({ path }) => path)
+        .toSorted(),
+    ).toEqual(['/1', '/2']);
   });
 
   it('is not escalated if one of the destinations is healthy', async () => {
