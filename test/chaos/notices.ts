@@ -147,31 +147,45 @@ export const countNotices = (
   });
 };
 
+/** How long after an attempt its sender may be killed before it has queued the notice. */
+const MAX_REPORT_DELAY_MS = 15_000;
+
 /**
- * Counts the notifications with a failed delivery whose technical contacts were not notified of it.
+ * Counts the notifications with a failed delivery whose technical contacts were not notified of it. A sender that is
+ * killed before it queues a notice queues it when it receives its message again, unless a client or an operator has
+ * started the next round by then. Such a notification counts only if no kill explains it.
  *
  * @param unqueued log lines of notices that could not be queued
  */
 export const countMissingNotices = (
   targets: readonly ChaosTarget[],
-  { records }: Pick<ChaosObservations, 'records'>,
+  observations: Pick<ChaosObservations, 'records' | 'kills' | 'toRealTimeMs'>,
   unqueued: readonly string[],
 ): number => {
-  const all = [...records.values()];
-  const failed = new Set(
-    all
-      .filter(({ status, round }) => status === 'failed' || round > 1)
-      .map(({ pk }) => parseDeliveryPartition(pk).notificationId),
+  const all = [...observations.records.values()];
+  const failed = Map.groupBy(
+    all.filter(({ status, round }) => status === 'failed' || round > 1),
+    ({ pk }) => parseDeliveryPartition(pk).notificationId,
   );
   const noticed = new Set(
     all.filter(({ notice }) => notice === 'undelivered').map(({ event_id }) => event_id.split(':')[1]),
   );
+  const isKilledAfterAttempt = (type: string, record: DeliveryRecord): boolean =>
+    attemptsOf(record, observations).some(({ timestamp_ms, duration_ms }) =>
+      observations.kills.some(
+        ({ name, atMs }) =>
+          name.includes(`send-${type}`) &&
+          atMs >= timestamp_ms &&
+          atMs <= timestamp_ms + duration_ms + MAX_REPORT_DELAY_MS,
+      ),
+    );
   return targets.filter(
     ({ id, type }) =>
       // Technical contacts cannot be notified by email that their email fails.
       type !== 'technicalContactsEmail' &&
       failed.has(id) &&
       !noticed.has(id) &&
-      !unqueued.some((line) => line.includes(id)),
+      !unqueued.some((line) => line.includes(id)) &&
+      !failed.get(id)?.some((record) => record.round > 1 && isKilledAfterAttempt(type, record)),
   ).length;
 };
