@@ -8,7 +8,7 @@ export const delivery = z.object({
   notification_id: z.string(),
   /** The round of attempts that the message is for, by default the first. Dead letters contain the next round. */
   round: z.optional(z.int().check(z.positive())),
-  /** IDs of the event's other notifications; absent if there are more than 25. */
+  /** IDs of the event's other notifications; absent if there are more than 25, and in a notice. */
   siblings: z.optional(z.array(z.string())),
   /** Present if the event is a notice of the service. */
   notice: z.optional(noticeContent),
