@@ -279,7 +279,7 @@ describe('a failing destination', () => {
 
   type Step = { failure: Failure; durationMs: number; jitter: number; batchingMs: number };
 
-  /** Returns the ms from the start of the round to the end of the attempt that is reported, and the number of attempts. */
+  /** Returns the time from the start of the round to the end of the reported attempt, in ms, and the number of attempts. */
   const reportedAfter = (steps: readonly Step[]): { ms: number; attempts: number } | undefined => {
     let [record, nowMs] = [initial(), NOW];
     for (const { failure, durationMs, jitter, batchingMs } of steps) {

@@ -119,7 +119,7 @@ describe('an alert that reaches none of its destinations', () => {
     ).toEqual(['/1', '/2']);
   });
 
-  it('is not escalated if one of the destinations is healthy', async () => {
+  it('is not escalated if one of its destinations accepts it', async () => {
     const { client, webhookAt, subjects, operatorMessages } = await newTenant();
     const broken = await openSink((response) => response.writeHead(503).end());
     const healthy = await openSink();
