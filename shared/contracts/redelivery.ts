@@ -10,7 +10,7 @@ export const MAX_TIME_MS = 9_999_999_999_999;
 const SINCE_RULE = `must be a whole number from 0 to ${MAX_TIME_MS}: milliseconds since the epoch`;
 const MARKER_RULE = 'must be the next_marker of a response';
 
-/** The format of a marker: the time of the first request and the position to continue after, with `-` instead of `#`. */
+/** The format of a marker: the time of the first request and the position to continue after, `-` instead of `#`. */
 export const REDELIVERY_MARKER = /^\d{13}(-\d{13}-[\da-f]{64})?$/;
 
 const request = z

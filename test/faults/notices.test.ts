@@ -37,7 +37,7 @@ const minutesUntil = async <Result>(find: () => Promise<Result | undefined>, ste
   return { result, minutes: (harness.stack.clock.now() - startedAtMs - stepMs) / MINUTE_MS };
 };
 
-/** Lets the pipeline work through the next minutes. */
+/** Advances the clock by minutes while the pipeline runs. */
 const advanceMinutes = async (minutes: number): Promise<void> => {
   const endsAtMs = harness.stack.clock.now() + minutes * MINUTE_MS;
   await harness.advanceUntil(until(async () => (harness.stack.clock.now() >= endsAtMs ? true : undefined)));
@@ -161,7 +161,7 @@ describe('an alert that reaches none of its destinations', () => {
     const { client, webhookAt, operatorMessages } = await newTenant();
     const sink = await openSink((response) => response.writeHead(410).end());
     const id = await webhookAt(sink.url, 'Gone');
-    // Waits for the start of an hour of the moved clock.
+    // Advances the clock to the start of an hour, so that all events are in the same hour.
     const toNextHourMs = 60 * MINUTE_MS - (harness.stack.clock.now() % (60 * MINUTE_MS));
     await harness.stack.advance(toNextHourMs);
     for (const alarm of ['alA', 'alA', 'alB']) {

@@ -117,8 +117,8 @@ const toMessages = (partition: NotificationOfTenant, chunks: readonly StoredChun
 export const createFailedMessages = (client: DynamoDBDocumentClient, table: string) => ({
   /**
    * Stores the body of a failed delivery. Safe to apply twice. A copy that arrives after the delete is ignored, because
-   * the record then has another round or time of failure. Chunks are written one by one, since the error of a batch does
-   * not state whether only the tenant's partition is throttled.
+   * the record then has another round or time of failure. Chunks are written one by one, since the error of a batch
+   * does not state whether only the tenant's partition is throttled.
    *
    * @throws the SDK's error if a request fails; some chunks may have been written
    */
