@@ -93,7 +93,7 @@ const newestRecords = async (
 
 async function* notificationIds({ notifications }: Session, tenant: string): AsyncGenerator<string> {
   for await (const { id } of notifications.list(tenant, null, PAGE_SIZE)) yield id;
-  // Not listed: the escalations of the tenant's alerts.
+  // Its deliveries are the escalations of the tenant's alerts. It is not stored, so the list does not contain it.
   yield OPERATORS_NOTIFICATION_ID;
 }
 

@@ -32,7 +32,7 @@ export const addTokenCommands = (program: Command): void => {
   token
     .command('revoke')
     .description('revoke a token; it takes effect within the setting tokenCacheSeconds, a minute by default')
-    .argument('<id>', 'an ID that `token list` shows', parseId)
+    .argument('<id>', 'an ID from `token list` or from the API', parseId)
     .requiredOption('--tenant <tenant>', 'the tenant of the token', parseTenant)
     .addHelpText('after', examples('token revoke 1f0a92c4 --tenant acme'))
     .action(revoke);
@@ -84,7 +84,7 @@ const tokenJson = ({ hash, role, label, createdAtMs, expiresAtMs }: TokenDescrip
   expired: expiresAtMs <= Date.now(),
 });
 
-/** Shows an operator what the API would respond with. */
+/** Rethrows a ServiceError with the message and details that the API would return. */
 const explainServiceError = (error: unknown): never => {
   throw error instanceof ServiceError ? new OperationError(`${error.message} ${error.details}`) : error;
 };
@@ -92,5 +92,7 @@ const explainServiceError = (error: unknown): never => {
 /** Parses an ID of `token list` or of the API. */
 const parseId = (text: string): string => {
   if (/^([0-9a-f]{8,64}|tk[0-9A-Z]{26})$/.test(text)) return text;
-  throw new InvalidArgumentError('An ID is at least the first 8 hexadecimal digits of the hash of a token.');
+  throw new InvalidArgumentError(
+    'An ID is tk and a ULID, or at least the first 8 hexadecimal digits of the hash of a token.',
+  );
 };

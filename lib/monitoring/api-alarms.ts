@@ -10,14 +10,14 @@ import type { ServiceMetrics } from './service-metrics.ts';
 const SLOW_MS = 2_000;
 
 /**
- * Returns whether the latency alarm watches an operation. A test takes as long as its destination, up to 15 s, and a
+ * Returns whether the latency alarm covers an operation. A test takes as long as its destination, up to 15 s, and a
  * redelivery as long as its messages need, so their latency does not measure the API. Administration is rare and uses
  * the same tables as the other operations; an alarm can have at most 10 metrics (AWS limit).
  */
 const isWatched = (name: EndpointName): boolean =>
   !['test', 'redeliver', 'administer'].includes(endpoints[name].permission);
 
-/** Returns the highest p99 duration among the functions of the watched operations, in milliseconds. */
+/** Returns the highest p99 duration among the functions of the covered operations, in milliseconds. */
 export const slowestOperation = ({ functions }: Api): IMetric =>
   new MathExpression({
     expression: 'MAX(METRICS())',

@@ -31,8 +31,8 @@ export type ListDeliveries = (
 ) => Promise<Slice<ListedDelivery>>;
 
 /**
- * Creates the history of deliveries. The marker of a page is that of the last record before it, so that records which
- * arrive or expire between two pages change neither (DECISIONS.md#delivery-history).
+ * Creates the history of deliveries. The marker of a page is that of the last record before it, so a record that is
+ * added or expires between two requests shifts no page (DECISIONS.md#delivery-history).
  *
  * @throws ServiceError 404 if the tenant has neither the notification nor a record of it
  */

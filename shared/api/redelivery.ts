@@ -20,11 +20,11 @@ import {
   redeliveryMarker,
 } from '../domain/redelivery.ts';
 
-/** The maximum number of deliveries per request (API.md#operations). */
+/** The maximum number of deliveries per request (API.md#redelivery). */
 const MAX_DELIVERIES = 1_000;
-/** The maximum size of all bodies of a request. */
+/** The maximum size of all bodies of a request, before compression. */
 const MAX_BODY_BYTES = 20 * 1024 * 1024;
-/** The time to finish a group of messages. */
+/** The minimum time left to start a group of messages. */
 const MIN_TIME_LEFT_MS = 10_000;
 
 /** What a redelivery reads from and writes to. */
@@ -75,8 +75,8 @@ const withinRequest = (messages: readonly FailedMessage[], count: number, bytes:
 };
 
 /**
- * Creates the redelivery of failed deliveries, oldest failure first. Each delivery starts exactly one new round, however
- * often its message is sent, because the record decides (DECISIONS.md#redelivery).
+ * Creates the redelivery of failed deliveries, oldest failure first. However often its message is sent, a delivery
+ * starts one new round, because its record accepts only the next round (DECISIONS.md#redelivery).
  *
  * @throws ServiceError 404 if the notification or the delivery does not exist; 429 if the daily limit is reached; 503
  * if no message could be sent
@@ -176,7 +176,7 @@ export const createRedelivery = (
       }
       return result(null);
     } catch (error) {
-      // The client must learn what was sent.
+      // The response must state what was sent.
       if (count === 0) throw error;
       logger.error('redelivery interrupted', { tenant_id: tenant, notification_id: id, ...errorTrace(error) });
       return stopAt(after);

@@ -36,7 +36,7 @@ const changes = z.object(
   'must be a JSON object',
 );
 
-/** The attributes of an account that an update changes. The others keep their values. */
+/** The attributes that an update of an account changes. The others keep their values. */
 export type AccountChanges = z.infer<typeof changes>;
 
 /**
@@ -45,7 +45,7 @@ export type AccountChanges = z.infer<typeof changes>;
  */
 export const parseAccountChanges = (body: unknown) => changes.safeParse(withoutNulls(body));
 
-/** A number for each limit of an account: the limit itself, or how much of it is used. */
+/** A number for each limit of an account: the limit, or the amount used. */
 export type AccountLimits = {
   notifications: number;
   tests_per_day: number;

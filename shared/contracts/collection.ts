@@ -5,8 +5,8 @@ export const DEFAULT_PAGE_LIMIT = 50;
 export const MAX_PAGE_LIMIT = 1000;
 
 /**
- * A requested page. `marker` is the ID of its first record, or in a history the marker of the record before it; null
- * for the first page.
+ * A requested page. `marker` is the ID of its first record, or in a delivery history the marker of the record before
+ * it. It is null for the first page.
  */
 export type Page = { limit: number; marker: string | null };
 

@@ -1,18 +1,18 @@
 import type { AlarmState } from './alarm-event.ts';
 import type { AttemptResult, DeliveryStatus, FailureReason } from './outcomes.ts';
 
-/** An attempt in a history. */
+/** An attempt in a delivery history. */
 export type ListedAttempt = {
   /** Start of the attempt, ms since the epoch. */
   timestamp: number;
   result: AttemptResult;
-  /** HTTP status of the response. */
+  /** HTTP status of the response; null if there was none. */
   status_code: number | null;
   reason: FailureReason | null;
   duration_ms: number;
 };
 
-/** A delivery in a history. All times are ms since the epoch. */
+/** A delivery in a delivery history. All times are ms since the epoch. */
 export type ListedDelivery = {
   event_id: string;
   entity_id: string;

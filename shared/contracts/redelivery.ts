@@ -10,7 +10,7 @@ export const MAX_TIME_MS = 9_999_999_999_999;
 const SINCE_RULE = `must be a whole number from 0 to ${MAX_TIME_MS}: milliseconds since the epoch`;
 const MARKER_RULE = 'must be the next_marker of a response';
 
-/** When the first request began, and the position after which the next one continues, with `-` instead of `#`. */
+/** The format of a marker: the time of the first request and the position to continue after, `-` instead of `#`. */
 export const REDELIVERY_MARKER = /^\d{13}(-\d{13}-[\da-f]{64})?$/;
 
 const request = z
@@ -47,7 +47,7 @@ export const parseRedelivery = (body: unknown) => request.safeParse(withoutNulls
 
 /** The response body of a redelivery. */
 export type RedeliveryResult = {
-  /** Number of deliveries that start a new round of attempts. */
+  /** Number of deliveries that were sent again. Each starts a new round of attempts. */
   count: number;
   /** The `marker` of the next request; null if all deliveries have been redelivered. */
   next_marker: string | null;

@@ -17,7 +17,7 @@ export const MAX_TOKEN_DAYS = 3_650;
 /** Default lifetime of a token, in days. */
 export const DEFAULT_TOKEN_DAYS = 365;
 
-/** The seconds of a day of a token's lifetime. */
+/** One day, in seconds. */
 export const DAY_SECONDS = 86_400;
 
 const isRole = (value: unknown): value is Role => roles.some((role) => role === value);
@@ -37,7 +37,7 @@ const days = z._default(
 
 const newToken = z.object({ label: text(1, MAX_LABEL_LENGTH), role, days }, 'must be a JSON object');
 
-/** Parses the body of a request for a token. The error lists every invalid field. */
+/** Parses the body of a request that creates a token. The error lists every invalid field. */
 export const parseNewToken = (body: unknown) => newToken.safeParse(withoutNulls(body));
 
 /** A token in responses (API.md#tokens), without the token itself. Times are in ms since the epoch. */

@@ -11,7 +11,7 @@ const scalar = (value: unknown): string | undefined => {
 const property = (value: unknown, key: string): unknown =>
   typeof value === 'object' && value !== null ? Object.entries(value).find(([name]) => name === key)?.[1] : undefined;
 
-/** Returns a text in one line, without control characters. */
+/** Returns the text on one line, without control characters. */
 export const oneLine = (text: string): string =>
   text
     .toWellFormed()
@@ -37,7 +37,7 @@ const MAX_HEADLINE_LENGTH = 200;
 export const headline = ({ details, entity, alarm }: AlarmEvent): string =>
   truncate(`[${details.state}] ${nameOf(entity) ?? '?'}: ${nameOf(alarm) ?? '?'}`, MAX_HEADLINE_LENGTH);
 
-/** Returns the subject of a notice, as long as a headline. */
+/** Returns the subject of a notice, truncated to the length of a headline. */
 export const noticeSubject = ({ subject }: Pick<NoticeContent, 'subject'>): string =>
   truncate(subject, MAX_HEADLINE_LENGTH);
 

@@ -3,6 +3,6 @@ const DAY_SECONDS = 86_400;
 /** Returns the whole seconds until the next UTC day, from 1 to 86,400. @param nowMs ms since the epoch */
 export const secondsToNextDay = (nowMs: number): number => DAY_SECONDS - (Math.floor(nowMs / 1000) % DAY_SECONDS);
 
-/** Returns when the next UTC day starts, as in `2026-01-02T00:00:00.000Z`. @param nowMs ms since the epoch */
+/** Returns the start of the next UTC day, such as `2026-01-02T00:00:00.000Z`. @param nowMs ms since the epoch */
 export const nextDay = (nowMs: number): string =>
   new Date((Math.floor(nowMs / 1000) + secondsToNextDay(nowMs)) * 1000).toISOString();

@@ -21,5 +21,5 @@ export const listedDelivery = (record: DeliveryRecord): ListedDelivery => ({
   updated_at: record.updated_at_ms,
 });
 
-/** Returns whether an item has expired. DynamoDB deletes expired items late, within a few days. */
+/** Returns whether an item has expired. DynamoDB deletes expired items within a few days, not at once. */
 export const isExpired = ({ ttl }: { ttl: number }, nowMs: number): boolean => ttl * 1000 <= nowMs;

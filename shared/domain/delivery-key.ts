@@ -49,7 +49,7 @@ export const deliveryKey = (
 export const deliveryId = (event: Pick<AlarmEvent, 'tenant_id' | 'event_id'>, notificationId: string): string =>
   sha256(event.tenant_id, event.event_id, notificationId).slice(0, 32);
 
-/** Identifies a recipient in the record without storing the address. The delivery ID is the salt. */
+/** Returns a hash that identifies a recipient in a record without the address. The delivery ID `id` is the salt. */
 export const recipientHash = (id: string, address: string): string =>
   createHash('sha256').update(`${id} ${address}`).digest('base64url').slice(0, 16);
 
@@ -59,7 +59,7 @@ export const hashPart = ({ sk }: Pick<DeliveryKey, 'sk'>): string => sk.slice(sk
 /** Returns the paging marker of a record: its sort key without `#`, which URLs would have to encode. */
 export const historyMarker = (sk: string): string => sk.replace('#', '-');
 
-/** Longer than a sort key, so that a truncated marker sorts like the whole one. DynamoDB limits sort keys. */
+/** In characters; longer than a sort key, so that truncation keeps the position. DynamoDB limits sort keys. */
 const MARKER_LENGTH = 128;
 
 /** Returns the sort key of a marker. Any text is a position in the order of the records. */

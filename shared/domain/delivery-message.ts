@@ -14,7 +14,7 @@ export type SharedBody = {
   bytes: number;
 };
 
-/** A message of the service itself: the alarm event that identifies it, and its text. */
+/** A notice of the service: the alarm event that identifies it, and its text. */
 export type Notice = { event: AlarmEvent; content: NoticeContent };
 
 /** `parseJson` keeps long numbers as text; the hash must not depend on that. */

@@ -53,7 +53,7 @@ export type DeliveryRecord = DeliveryKey & {
   /** Identifies the current or last claim. */
   claim_id: string;
   attempts: Attempt[];
-  /** IDs of the event's other notifications, if a bounce must tell whether the event reached nobody. */
+  /** IDs of the event's other notifications, for types that can bounce: the event may then have reached nobody. */
   siblings?: readonly string[] | undefined;
   /** Present if the delivery is a notice of the service. */
   notice?: NoticeKind | undefined;
@@ -250,8 +250,9 @@ export const withNextAttempt = (record: DeliveryRecord, nextAttemptAtMs: number)
 });
 
 /**
- * An alert whose next attempt is due later than this after its round started is reported (DECISIONS.md#notices): within
- * five minutes, the attempt could not be received (20 s of batching), time out (15 s) and be reported.
+ * An alert is reported if its next attempt is due later than this after the start of its round (DECISIONS.md#notices).
+ * Batching (20 s), the timeout (15 s) and the report itself (5 s) could delay a report by that attempt beyond five
+ * minutes.
  */
 const REPORT_AFTER_MS = 5 * 60_000 - 40_000;
 
@@ -270,8 +271,8 @@ export const isFailing = (
   next_attempt_at_ms - round_started_at_ms > REPORT_AFTER_MS * scale;
 
 /**
- * Returns whether the alert has not reached the destination, and will not within the next minutes. One of several
- * recipients is enough, unless the emails to all of them have bounced.
+ * Returns whether the alert has not reached the destination and is not about to. A delivery that reached one of several
+ * recipients counts as reached, unless the emails to all of them have bounced.
  */
 export const isUnreached = (record: DeliveryRecord, scale: number): boolean => {
   if (record.status === 'bounced') return true;

@@ -22,7 +22,7 @@ const reasonTexts: Record<FailureReason, string> = {
   bounced: 'the email bounced',
 };
 
-/** Returns a failure in words, for people: `the destination returned an unexpected status (HTTP 503)`. */
+/** Returns the text of a failure, such as `the destination returned an unexpected status (HTTP 503)`. */
 export const failureText = (reason: FailureReason | undefined, status: number | undefined): string => {
   const text = reason === undefined ? 'unknown' : reasonTexts[reason];
   return status === undefined ? text : `${text} (HTTP ${status})`;

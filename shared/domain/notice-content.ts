@@ -10,10 +10,10 @@ export const HOUR_MS = 3_600_000;
 /** A day in ms. */
 export const DAY_MS = 24 * HOUR_MS;
 
-/** In code points. Values come from events and labels, which may be long. */
+/** Maximum length of a value, in code points. Values come from events and labels, which may be long. */
 export const MAX_VALUE_LENGTH = 1_000;
 
-/** Returns the text of a notice, with every part in one line, so that no value can imitate another part. */
+/** Returns the text of a notice, with each part on one line, so that no value can imitate another part. */
 export const contentOf = (
   kind: NoticeKind,
   subject: string,
@@ -40,29 +40,29 @@ export type UnreachedDelivery = {
   record: DeliveryRecord | undefined;
 };
 
-/** Labels may have 255 characters; email clients truncate subjects. */
+/** Maximum length of a label, in code points. Labels may have 255; email clients truncate subjects. */
 export const MAX_LABEL_LENGTH = 80;
 
-/** Returns a time as people read it, in UTC. */
+/** Returns a time in UTC (ISO 8601). @param timeMs ms since the epoch */
 export const time = (timeMs: number): string => new Date(timeMs).toISOString();
 
-/** Returns the label of a notification in quotation marks, or its ID if it has none. */
+/** Returns the label of a notification in quotation marks, or its ID if it was deleted or cannot be read. */
 export const named = (id: string, notification: Notification): string =>
   notification ? `"${truncate(notification.label, MAX_LABEL_LENGTH)}"` : id;
 
-/** Returns the last failure of a delivery in words. */
+/** Returns the text of the last failure of a delivery. */
 export const lastFailure = (record: DeliveryRecord): string =>
   failureText(reasonOf(record), record.status === 'bounced' ? undefined : record.attempts.at(-1)?.status);
 
-/** Returns the number of attempts of the round. */
+/** Returns the number of attempts in the round and the maximum: `4 of 9`. */
 export const attemptsSoFar = ({ attempt_count }: DeliveryRecord): string => `${attempt_count} of ${MAX_ATTEMPTS}`;
 
-/** Returns when the next attempt is due. */
+/** Returns when the next attempt is due, in UTC, or `none`. */
 export const nextAttempt = ({ status, next_attempt_at_ms }: DeliveryRecord): string =>
   status === 'pending' ? time(next_attempt_at_ms) : 'none';
 
 /**
- * The maximum number of messages of notices to a tenant's contacts, and to the operators about a tenant, in a UTC day.
- * They bound the cost if notices are repeated, and do not depend on the limits of alerts, which may be 0.
+ * The maximum number of notices per tenant and UTC day: emails to its contacts, and messages to the operators. They
+ * bound the cost if notices are repeated, and are separate from the limits of alerts, which may be 0.
  */
 export const MAX_NOTICE_MESSAGES_PER_DAY = { email: 10_000, managed: 1_000 } as const;

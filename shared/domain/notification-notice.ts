@@ -14,7 +14,7 @@ import {
   type UnreachedDelivery,
 } from './notice-content.ts';
 
-/** Returns when the alert first failed: the first attempt of the round, or its start if nothing could be sent. */
+/** Returns when the alert first failed: at the first attempt of the round, or at its start if nothing was sent. */
 const firstFailure = ({ first_attempt_at_ms, round_started_at_ms }: DeliveryRecord): string =>
   time(first_attempt_at_ms || round_started_at_ms);
 
@@ -77,7 +77,7 @@ const deliveryFacts = (
 /** A failed delivery with its record. */
 export type FailedDelivery = UnreachedDelivery & { record: DeliveryRecord };
 
-/** What SES reported about an email after it accepted it. */
+/** What SES reported about an email that it had accepted. */
 export type EmailReport = 'bounce' | 'complaint' | 'reject';
 
 const reportTexts: Record<EmailReport, { subject: string; result: string }> = {
@@ -88,7 +88,7 @@ const reportTexts: Record<EmailReport, { subject: string; result: string }> = {
 
 /**
  * Returns the notice that alerts of a notification fail: its destination has failed for minutes, or SES reported a
- * bounce or a complaint.
+ * bounce, a complaint or a reject.
  *
  * @param report what SES reported; undefined if attempts failed
  */

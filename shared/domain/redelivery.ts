@@ -1,6 +1,6 @@
 import type { DeliveryRecord } from './delivery-record.ts';
 
-/** How far a redelivery has come. */
+/** The progress of a redelivery that takes several requests. */
 export type RedeliveryCursor = {
   /** When its first request began, ms since the epoch. Later failures are not redelivered. */
   beganAtMs: number;
@@ -22,13 +22,13 @@ export const parseRedeliveryMarker = (marker: string): RedeliveryCursor => {
 type StoredFailure = { failedAtMs: number; round: number };
 
 /**
- * Returns whether a stored message belongs to the current failure of its delivery. Any other message is a duplicate:
- * its round has started, or it failed before the worker recorded the failure.
+ * Returns whether a stored message belongs to the current failure of its delivery. Otherwise its round has started, or
+ * its worker crashed before it recorded the failure.
  */
 export const isCurrentFailure = (record: DeliveryRecord | undefined, { failedAtMs, round }: StoredFailure): boolean =>
   record?.status === 'failed' && record.updated_at_ms === failedAtMs && record.round + 1 === round;
 
-/** Longer than a sender runs, and than the difference between two clocks. */
+/** Longer than the timeout of a sender and the difference between two clocks. */
 const MAX_RECORDING_MS = 5 * 60_000;
 
 /** Returns whether the sender that stored a message has ended, so that its record can no longer become `failed`. */

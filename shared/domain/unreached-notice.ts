@@ -25,7 +25,7 @@ const INCIDENT_KEY_LENGTH = 16;
 export const unreachedNoticeId = (event: AlarmEvent, atMs: number): string =>
   `${event.tenant_id}:${incidentKey(event).slice(0, INCIDENT_KEY_LENGTH)}:${startOf(HOUR_MS, atMs)}:unreached`;
 
-/** Returns an entity or alarm with its ID and label only; both may have any length. */
+/** Returns an entity or alarm with only its ID and label, both truncated: events do not limit their length. */
 const recordOf = (record: { id: string }): { id: string; label?: string } => {
   const label = nameOf(record);
   return { id: shortenedId(record.id), ...(label !== undefined && { label: truncate(label, MAX_VALUE_LENGTH) }) };

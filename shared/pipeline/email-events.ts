@@ -61,7 +61,7 @@ type MessageResult = 'handled' | 'not_due' | 'throttled_keys' | 'internal_error'
 
 type EmailEvent = z.infer<typeof emailEvent>['detail'];
 
-/** Returns what to report to the technical contacts: nothing if the mailbox is only temporarily unavailable. */
+/** Returns what to report to the technical contacts. A bounce that is not permanent is not reported. */
 const reportOf = ({ eventType, bounce }: EmailEvent): EmailReport | undefined => {
   if (eventType === 'Bounce') return bounce?.bounceType === 'Permanent' ? 'bounce' : undefined;
   return eventType === 'Complaint' ? 'complaint' : 'reject';
@@ -96,8 +96,8 @@ export const createEmailEventRecorder = (
   };
 
   /**
-   * Reports a bounced, rejected or complained email, even if the event is repeated: the function may have crashed
-   * before it reported the first one. A notice causes no further notice.
+   * Reports an email that bounced, was rejected or caused a complaint, even if the event is repeated: the function may
+   * have crashed before it reported the first one. A notice causes no further notice.
    *
    * @param sentAtMs when SQS accepted the event, ms since the epoch; the same if it is received again
    */
@@ -111,7 +111,7 @@ export const createEmailEventRecorder = (
     if (record.notice) return;
     const alarm = eventOfRecord(tenant, record);
     const report = reportOf(event);
-    // A record that SES's report has not changed may be days old, but the notice belongs to the day of the report.
+    // Without a bounce, the last change of the record may be days old, but the notice belongs to the day of the report.
     const reported =
       record.status === 'bounced' ? record : { ...record, updated_at_ms: Math.max(record.updated_at_ms, sentAtMs) };
     await settleNotices(

@@ -180,7 +180,7 @@ describe('a redelivery since a time', () => {
     expect(sent).toEqual([]);
   });
 
-  it('stops before it starts if less than 10 s are left, and the marker continues', async () => {
+  it('sends nothing if less than 10 s are left, and returns a marker to continue with', async () => {
     const { sent, fail, since } = await setUp();
     await fail(10);
     const stopped = await since(0, undefined, () => 9_999);

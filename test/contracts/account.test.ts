@@ -38,7 +38,7 @@ describe('the changes of an account', () => {
     );
   });
 
-  it.each([undefined, null, 7, 'text', [], true])('are rejected if they are no object: %j', (body) => {
+  it.each([undefined, null, 7, 'text', [], true])('are rejected if they are not an object: %j', (body) => {
     expect(detailsOf(body)).toBe('body: must be a JSON object');
   });
 });

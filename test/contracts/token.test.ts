@@ -28,7 +28,7 @@ describe('the request for a token', () => {
     );
   });
 
-  it.each([undefined, null, 7, 'text', []])('is rejected if it is no object: %j', (body) => {
+  it.each([undefined, null, 7, 'text', []])('is rejected if it is not an object: %j', (body) => {
     expect(detailsOf(body)).toBe('body: must be a JSON object');
   });
 });

@@ -274,12 +274,12 @@ describe('a claim on an existing record', () => {
 });
 
 describe('a failing destination', () => {
-  /** How long Lambda may gather retries of a quiet queue (DECISIONS.md#retry-queues). */
+  /** The maximum batching window of a retry queue (DECISIONS.md#retry-queues). */
   const MAX_BATCHING_MS = 20_000;
 
   type Step = { failure: Failure; durationMs: number; jitter: number; batchingMs: number };
 
-  /** Returns the ms from the start of the round to the end of the attempt that is reported, and the number of attempts. */
+  /** Returns the ms from the start of the round to the end of the reported attempt, and the number of attempts. */
   const reportedAfter = (steps: readonly Step[]): { ms: number; attempts: number } | undefined => {
     let [record, nowMs] = [initial(), NOW];
     for (const { failure, durationMs, jitter, batchingMs } of steps) {

@@ -76,7 +76,7 @@ describe('every notice', () => {
   });
 
   it.each(notices)(
-    '%s has the same content hash if its text changes, so that a repeated one is no conflict',
+    '%s has the same content hash if its text changes, so that a repeated one is a duplicate',
     (_, notice) => {
       const { event, content } = notice;
       const other = {

@@ -90,7 +90,7 @@ describe('creating a token', () => {
     expect(response.body).toMatchObject({ type: 'badRequest', code: 400, details });
   });
 
-  it.each(['', '{not json', '7', '[]', 'null'])('rejects a body that is no JSON object: %s', async (body) => {
+  it.each(['', '{not json', '7', '[]', 'null'])('rejects a body that is not a JSON object: %s', async (body) => {
     expect((await (await newClient()).post('/tokens', body)).status).toBe(400);
   });
 

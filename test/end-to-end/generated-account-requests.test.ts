@@ -46,7 +46,7 @@ const request = fc.record({
   body,
 });
 
-/** Returns whether the role may perform an operation, if there is one with this method and path. */
+/** Returns whether the role permits the operation with this method and path, if it exists. */
 const isPermitted = (role: string, method: string, path: string): boolean =>
   role === 'admin' || (method === 'GET' && path.startsWith('/account'));
 
@@ -98,7 +98,7 @@ describe('generated requests to the account and its tokens', () => {
       { numRuns: Math.ceil(REQUEST_COUNT / CONCURRENT) },
     );
     expect(await readForeign()).toEqual(foreignAccount);
-    // The admin's own token is the last one that nobody could revoke by guessing.
+    // No generated request contains the ID of the admin's own token, so it must still be valid.
     expect((await clients.admin.get('/tokens')).status).toBe(200);
   });
 });

@@ -12,7 +12,7 @@ const EVENT_COUNT = 6;
 const DEFAULT_ID = 'ntTechnicalContactsEmail';
 
 const roles = ['admin', 'creator', 'observer'] as const;
-/** The third tenant sends no valid request, so nothing of it may change. */
+/** The third tenant sends no valid request, so none of its data may change. */
 const OWNERS = 3;
 
 const invalidText = fc.constantFrom('', '\0', '\ud800', 'a'.repeat(5_000), '__proto__', '../..', '#', '\r\nX: y');

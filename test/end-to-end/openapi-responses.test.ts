@@ -10,7 +10,7 @@ import { type Client, call, documents, newClient, table, webhook } from './suppo
 const document = openApiDocument();
 const ajv = new Ajv2020({ strict: false, allErrors: true, formats: { uri: URL.canParse } });
 
-/** Returns the schema with objects that allow only the properties that it names, so that it must name all. */
+/** Returns the schema without additional properties, so that a response with an undocumented property fails. */
 const closed = (schema: unknown): unknown => {
   if (Array.isArray(schema)) return schema.map(closed);
   if (typeof schema !== 'object' || schema === null) return schema;
@@ -29,7 +29,7 @@ const operationOf = (name: EndpointName) => {
   return operation.parse(Object(document.paths[path])[method.toLowerCase()]);
 };
 
-/** Returns what a body breaks of the schema that a part of the document refers to. */
+/** Returns how a body violates the schema that a part of the document refers to. */
 const violations = (described: z.infer<typeof content> | undefined, body: unknown): unknown => {
   if (!described) return body === '' ? [] : 'has a body without a schema';
   const validate = ajv.compile({ $ref: `openapi${described['application/json'].schema.$ref}` });

@@ -72,7 +72,7 @@ describe('a redelivery request', () => {
     ]);
   });
 
-  it('is 404 for an unknown, deleted or foreign notification, and for an event without a delivery', async () => {
+  it("is 404 for an unknown, deleted or another tenant's notification, and for an event without a delivery", async () => {
     const admin = await newClient('admin', client.tenant);
     const deleted = await admin.create(webhook);
     await admin.delete(`/notifications/${deleted}`);

@@ -73,9 +73,12 @@ describe('updating the account', () => {
     expect(await read(client)).toEqual(before);
   });
 
-  it.each(['', '{not json', '7', '[]', 'null', '"text"'])('rejects a body that is no JSON object: %s', async (body) => {
-    expect((await (await newClient()).put('/account', body)).status).toBe(400);
-  });
+  it.each(['', '{not json', '7', '[]', 'null', '"text"'])(
+    'rejects a body that is not a JSON object: %s',
+    async (body) => {
+      expect((await (await newClient()).put('/account', body)).status).toBe(400);
+    },
+  );
 
   it('applies all concurrent updates of different fields', async () => {
     const tenant = newTenant();

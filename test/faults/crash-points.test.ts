@@ -35,7 +35,7 @@ const harness = await useFaultyStack();
 const client = await harness.newClient();
 
 describe('a sender that crashes', () => {
-  /** Crashes the sender at `point` of a delivery to `url`; resolves when the alert is delivered and no message is left. */
+  /** Crashes the sender at `point` of a delivery to `url`. Resolves when it is delivered and no message is left. */
   const deliverAfterCrash = async (url: string, point: CrashPoint): Promise<void> => {
     const id = await client.create({ ...webhook, details: { url } });
     const crash = harness.crashOnce(point);

@@ -173,7 +173,7 @@ describe('when a dependency fails, the service', () => {
     },
   );
 
-  it('dead-letters a dead-letter notice that SES rejects', async () => {
+  it('dead-letters an undelivered notice that SES rejects', async () => {
     const owner = await harness.newClient();
     await createAccountRepository(harness.documents, harness.table('Accounts')).setTechnicalContacts(owner.tenant, [
       'owner@example.com',

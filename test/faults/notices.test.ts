@@ -37,7 +37,7 @@ const minutesUntil = async <Result>(find: () => Promise<Result | undefined>, ste
   return { result, minutes: (harness.stack.clock.now() - startedAtMs - stepMs) / MINUTE_MS };
 };
 
-/** Lets the pipeline work through the next minutes. */
+/** Advances the clock by minutes while the pipeline runs. */
 const advanceMinutes = async (minutes: number): Promise<void> => {
   const endsAtMs = harness.stack.clock.now() + minutes * MINUTE_MS;
   await harness.advanceUntil(until(async () => (harness.stack.clock.now() >= endsAtMs ? true : undefined)));
@@ -119,7 +119,7 @@ describe('an alert that reaches none of its destinations', () => {
     ).toEqual(['/1', '/2']);
   });
 
-  it('is not escalated if one of the destinations is healthy', async () => {
+  it('is not escalated if one of its destinations accepts it', async () => {
     const { client, webhookAt, subjects, operatorMessages } = await newTenant();
     const broken = await openSink((response) => response.writeHead(503).end());
     const healthy = await openSink();
@@ -161,7 +161,7 @@ describe('an alert that reaches none of its destinations', () => {
     const { client, webhookAt, operatorMessages } = await newTenant();
     const sink = await openSink((response) => response.writeHead(410).end());
     const id = await webhookAt(sink.url, 'Gone');
-    // Waits for the start of an hour of the moved clock.
+    // Advances the clock to the start of an hour, so that all events are in the same hour.
     const toNextHourMs = 60 * MINUTE_MS - (harness.stack.clock.now() % (60 * MINUTE_MS));
     await harness.stack.advance(toNextHourMs);
     for (const alarm of ['alA', 'alA', 'alB']) {

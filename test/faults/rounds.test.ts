@@ -144,7 +144,7 @@ describe('a round of attempts', () => {
     expect(deadLetter.attributes).toMatchObject({ reason: 'expired', cause: 'destination' });
   });
 
-  it('starts for at most one dead-letter notice per notification per day', async () => {
+  it('starts for at most one undelivered notice per notification per day', async () => {
     const owner = await harness.newClient();
     await createAccountRepository(harness.documents, harness.table('Accounts')).setTechnicalContacts(owner.tenant, [
       'gone@example.com',
@@ -170,7 +170,7 @@ describe('a round of attempts', () => {
     expect(deadLettersOf('technicalContactsEmail', `${owner.tenant}:${id}:`)).toHaveLength(1);
   });
 
-  it('ends even if its dead-letter notice cannot be queued, which is counted', async () => {
+  it('ends even if its undelivered notice cannot be queued, which is counted', async () => {
     const sink = await openSink((response) => response.writeHead(410).end());
     const id = await webhookAt(sink.url);
     const recover = harness.injectFault(

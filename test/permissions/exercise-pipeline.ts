@@ -77,7 +77,7 @@ export const exercisePipeline = async (
   const untilEverySender = (isDone: (type: NotificationTypeId) => boolean) =>
     world.advanceUntil(until(async () => (notificationTypeIds.every(isDone) ? true : undefined)));
 
-  /** SES reports that an email bounced, twice, as it may. */
+  /** Reports a bounce twice, because SES can repeat events. */
   const sendBounces = async (bounced: AlarmEvent, emailId: string): Promise<void> => {
     const tags = Object.entries(emailTags(bounced, emailId)).map(([name, value]) => [name, [value]]);
     const mail = { messageId: 'message-1', tags: Object.fromEntries(tags) };

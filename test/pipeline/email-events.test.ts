@@ -276,7 +276,7 @@ describe('the technical contacts', () => {
     );
   });
 
-  it('are not told that an alert reached nobody if the other destination of the alert was reached', async () => {
+  it('are not notified that an alert reached nobody if the other destination of the alert was reached', async () => {
     const { id } = await recordDelivery('delivered');
     const { tags } = await recordDelivery('delivered', 0, { siblings: [id] });
     await record(emailEvent('Bounce', tags));

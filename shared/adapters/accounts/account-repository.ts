@@ -44,8 +44,8 @@ const MAX_ROTATION_ATTEMPTS = 10;
 const newSecret = (): string => `whsec_${randomBytes(32).toString('base64')}`;
 
 /**
- * Account details for operators and admins. `retired` is the replaced secret, which also signs until `untilMs`, ms since the
- * epoch.
+ * Account details for operators and admins. `retired` is the replaced secret, which also signs until `untilMs`, ms
+ * since the epoch.
  */
 export type AccountDescription = {
   contacts: string[];

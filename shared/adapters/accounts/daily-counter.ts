@@ -106,7 +106,7 @@ export type DailyCounters = ReturnType<typeof createDailyCounters>;
 /**
  * Adds as much of `amount` to a tenant's counter as the limit permits, with one write if that is all of it.
  *
- * @returns what was added
+ * @returns the amount added
  */
 export const countUpTo = async (
   counters: DailyCounters,

@@ -10,9 +10,9 @@ import { parseRecord } from './stored-record.ts';
 
 /**
  * The effect of a bounce on a delivery record. `recorded`: the status is `bounced`. `partly_recorded`: other recipients
- * were reached. `repeated`: SES has reported an email to this recipient before. `not_delivered`: the record is unchanged, because its
- * status is not delivered. `no_record`: the email was a test. `not_due`: the sender has not recorded the delivery yet,
- * so the bounce must be retried.
+ * were reached. `repeated`: SES has reported an email to this recipient before. `not_delivered`: the record is
+ * unchanged, because its status is not `delivered`. `no_record`: the email was a test. `not_due`: the sender has not
+ * recorded the delivery yet, so the event must be retried.
  */
 export type BounceResult =
   | { kind: 'recorded' | 'partly_recorded' | 'repeated' | 'not_delivered'; record: DeliveryRecord }

@@ -23,7 +23,7 @@ import { batchWrite, type Item, type ItemKey } from '../dynamodb/batches.ts';
 /** The maximum size of the content in a chunk. The rest of the 400 KB item is for the key and the other attributes. */
 export const CHUNK_BYTES = 380 * 1024;
 
-/** The retention of the bodies: that of dead letters. */
+/** The retention period of the bodies, the same as that of dead letters. */
 export const FAILED_MESSAGE_RETENTION_SECONDS = 14 * 86_400;
 
 /** The maximum number of items that a query reads. More than one page of large chunks exceeds 1 MB (AWS limit). */
@@ -116,9 +116,9 @@ const toMessages = (partition: NotificationOfTenant, chunks: readonly StoredChun
 /** Creates the reads and writes of the bodies of failed deliveries (table Deliveries). */
 export const createFailedMessages = (client: DynamoDBDocumentClient, table: string) => ({
   /**
-   * Stores the body of a failed delivery. Safe to apply twice, and a copy that arrives after the delete is recognized by
-   * the record: its round or time of failure has changed. Chunks are written one by one, since the error of a batch
-   * does not tell whether only the tenant's partition is throttled.
+   * Stores the body of a failed delivery. Safe to apply twice. A copy that arrives after the delete is ignored, because
+   * the record then has another round or time of failure. Chunks are written one by one, since the error of a batch
+   * does not state whether only the tenant's partition is throttled.
    *
    * @throws the SDK's error if a request fails; some chunks may have been written
    */

@@ -5,7 +5,7 @@ import { attemptResults, deliveryStatuses, failureCauses, failureReasons } from 
 import type { DeliveryRecord } from '../../domain/delivery-record.ts';
 import type { Item } from '../dynamodb/batches.ts';
 
-/** A reason that a later version of the service wrote reads as absent: after a rollback, it must not block deliveries. */
+/** A reason that only a later version defines is read as absent: after a rollback, it must not block deliveries. */
 const knownReason = z.catch(z.optional(z.enum(failureReasons)), undefined);
 
 const attempt = z.object({
@@ -44,7 +44,8 @@ const storedRecord = z.object({
 });
 
 /**
- * Parses the item of a delivery record. Records of earlier versions have no creation time: it is the start of the round.
+ * Parses the item of a delivery record. Records of earlier versions have no times of creation and update: both are the
+ * start of the round.
  *
  * @throws ZodError if the item is invalid
  */

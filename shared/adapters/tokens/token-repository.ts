@@ -52,7 +52,7 @@ const limitReached = () =>
 /**
  * Reads and writes tokens, stored by their SHA-256 hash, and the list of each tenant's tokens (table Tokens). A
  * token is returned only after its entry is stored, and an entry is removed only after its token is expired, so every
- * token that anybody knows can be listed and revoked, whichever write is lost or repeated (DECISIONS.md#token-list).
+ * token that was returned can be listed and revoked, whichever write is lost or repeated (DECISIONS.md#token-list).
  */
 export const createTokenRepository = (client: DynamoDBDocumentClient, table: string, clock: Clock = Date.now) => {
   const list = createTokenList(client, table);
@@ -105,7 +105,7 @@ export const createTokenRepository = (client: DynamoDBDocumentClient, table: str
     await list.update(tenant, (entries) => pruned(entries).filter((entry) => entry.hash !== hash));
   };
 
-  /** Removes a token that could not be issued. Never rejects: nobody knows the token. */
+  /** Removes a token that could not be issued. Never rejects, since the token was not returned to anyone. */
   const abandon = async (tenant: string, { hash, id }: TokenEntry): Promise<void> =>
     remove(tenant, hash).catch((error: unknown) =>
       logger.warn('token not removed', { tenant_id: tenant, token_id: id, ...errorTrace(error) }),
@@ -165,7 +165,7 @@ export const createTokenRepository = (client: DynamoDBDocumentClient, table: str
      *
      * @throws ServiceError forbiddenError if the tenant is at the limit; serviceUnavailable if every attempt conflicts
      * with another change of the tenant's tokens
-     * @throws UnconfirmedChangeError if the token may be stored. Nobody knows it, and it is expired if possible
+     * @throws UnconfirmedChangeError if the token may be stored. It was not returned, and is expired if possible
      */
     async issue(grant: { tenant: string; role: Role; label: string; expiresInSeconds: number }): Promise<IssuedToken> {
       const { tenant, role, label, expiresInSeconds } = grant;
@@ -200,8 +200,8 @@ export const createTokenRepository = (client: DynamoDBDocumentClient, table: str
     },
 
     /**
-     * Revokes a token. Functions may accept it until their cache expires (DECISIONS.md#tokens-and-roles). If it fails, a
-     * repeated call completes it.
+     * Revokes a token. Functions may accept it until their cache expires (DECISIONS.md#tokens-and-roles). If the call
+     * fails, a repeated call completes the revocation.
      *
      * @param options.canRevokeLastAdmin also revokes the tenant's last unexpired token of role admin
      * @throws ServiceError serviceUnavailable if every attempt conflicts with another change of the tenant's tokens

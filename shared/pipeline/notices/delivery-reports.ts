@@ -21,7 +21,7 @@ import { createEscalation, type EscalationEnvironment } from './escalation.ts';
 import { createNoticeQueue, type NoticeQueueUrls } from './notice-queue.ts';
 import { withTimeout } from './settle-notices.ts';
 
-/** The maximum time to read the labels for a notice. Notifications may be large, and the notice must not be lost. */
+/** The maximum time to read labels. Notifications may be large, and slow reads must not prevent the notice. */
 const MAX_READ_MS = 1_000;
 
 /** The environment variables of delivery reports, parsed. */
@@ -58,12 +58,10 @@ export const createDeliveryReports = (
   const notices = createNoticeQueue(queues, environment.SENDER_QUEUES, clock);
   const escalation = createEscalation(client, notices, environment);
 
-  /** A notification may have several MB, and a batch may have 100 failing deliveries. */
+  /** One read at a time: a notification may have several MB, and a batch may have 100 failing deliveries. */
   const limitReads = pLimit(1);
 
-  /**
-   * Returns the labels and types that can be read within a second, by ID. A notice without labels is better than none.
-   */
+  /** Returns the labels and types that can be read within a second, by ID. A notice is sent even without them. */
   const readNotifications = async (tenant: string, ids: readonly string[]): Promise<ReadonlyMap<string, Named>> => {
     const found = new Map<string, Named>();
     let isLate = false;

@@ -27,7 +27,7 @@ export const createEscalation = (
   const recipients = { toOperators: mode === 'contacts+managed' };
 
   return {
-    /** Returns whether escalations are enabled, and this execution environment has not escalated the alarm this hour. */
+    /** Returns whether escalations are enabled and this execution environment has not escalated the alarm this hour. */
     isDue: (event: AlarmEvent, atMs: number): boolean =>
       mode !== 'off' && !notices.isQueued(unreachedNoticeId(event, atMs)),
 

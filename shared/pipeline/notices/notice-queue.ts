@@ -7,13 +7,12 @@ import { DEFAULT_NOTIFICATION_ID, OPERATORS_NOTIFICATION_ID } from '../../domain
 /** The queues of the types that deliver notices. */
 export type NoticeQueueUrls = { technicalContactsEmail: string; managed: string };
 
-/** The maximum number of queued notices that an execution environment remembers. */
+/** The maximum number of event IDs of queued notices in the cache of an execution environment. */
 const CACHE_SIZE = 1_000;
 
 /**
  * Creates the queueing of notices as deliveries of their own. The delivery record of a notice makes a repeated notice a
- * duplicate. Remembering queued notices only saves messages, because a destination that is down causes the same notice
- * again and again.
+ * duplicate. The cache only saves messages: each alert to a failing destination causes the same notice.
  */
 export const createNoticeQueue = (queues: Pick<Queues, 'sendDelayed'>, urls: NoticeQueueUrls, clock: Clock) => {
   const queuedIds = lru<true>(CACHE_SIZE);

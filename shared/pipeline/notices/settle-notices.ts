@@ -12,7 +12,11 @@ class NoticeTimeoutError extends Error {
   override readonly name = 'NoticeTimeoutError';
 }
 
-/** Rejects after a time, because other messages of the batch wait for their acknowledgment. @throws NoticeTimeoutError */
+/**
+ * Waits for a notice, `timeoutMs` at most, because other messages of the batch wait for their acknowledgment.
+ *
+ * @throws NoticeTimeoutError
+ */
 export const withTimeout = async (notice: Promise<void>, timeoutMs: number): Promise<void> => {
   const controller = new AbortController();
   const timeout = sleep(timeoutMs, undefined, { signal: controller.signal }).then(() => {
@@ -24,8 +28,8 @@ export const withTimeout = async (notice: Promise<void>, timeoutMs: number): Pro
 };
 
 /**
- * Waits for notices, a few seconds at most. Never rejects: a notice that cannot be queued is logged and counted, and an
- * alarm watches the count, because an alert must not be delayed by the notice about another one.
+ * Waits for notices, five seconds at most. Never rejects, because a notice must not delay other alerts: a notice that
+ * cannot be queued is logged and counted, and the count triggers an alarm.
  *
  * @param ids log fields that identify the alert
  * @param timeLeft returns the milliseconds until the function times out

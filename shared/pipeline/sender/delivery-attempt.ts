@@ -70,7 +70,7 @@ const attemptClaimedDelivery = async (
     const outcome = target ? 'superseded' : 'cancelled';
     const ended = withStatus(record, outcome, clock());
     await deliveries.complete(ended);
-    // A delivery that failed for minutes has been reported already.
+    // A failing delivery has already been reported.
     const isReported = isSuperseded || isFailing(record, job.dependencies.retryDelayScale);
     return { outcome, failing: isReported ? undefined : ended };
   }

@@ -3,7 +3,7 @@ import { type DeliveryRecord, isFailing } from '../../domain/delivery-record.ts'
 import { settleNotices } from '../notices/settle-notices.ts';
 import type { DeliveryJob, SettledJob } from './delivery-job.ts';
 
-/** Returns the record after an attempt if it is the first of its round to be reported. */
+/** Returns the record after an attempt if the delivery is failing now and was not before the attempt. */
 export const newlyFailing = (
   { dependencies }: DeliveryJob,
   claimed: DeliveryRecord,

@@ -71,7 +71,7 @@ describe('a stored message', () => {
     expect(message?.body()).toBe(stored.body);
   });
 
-  it('of 1 MB is stored in chunks that fit into items, and comes back unchanged', async () => {
+  it('of 1 MB is stored in chunks that fit into items, and is read unchanged', async () => {
     const { notification, failure } = newNotification();
     const bodies = [largeBody(), largeBody(), '{}', largeBody()];
     for (const [index, body] of bodies.entries()) await failedMessages.put(failure(NOW + index, body));
@@ -130,7 +130,7 @@ describe('a stored message', () => {
     expect(await listAll(notification)).toMatchObject([{ position: messages[0]?.position }]);
   });
 
-  it('is not written while the table is throttled, which the caller learns', async () => {
+  it('is not written while the table is throttled, and the write fails', async () => {
     const { failure } = newNotification();
     const throttled = createFailedMessages(withThrottling(connect({ maxAttempts: 1 }), 'PutItemCommand'), 'deliveries');
     await expect(throttled.put(failure(NOW))).rejects.toMatchObject({ name: 'ProvisionedThroughputExceededException' });

@@ -161,7 +161,7 @@ describe('revoking a token', () => {
       const { tenant, tokens, issue, first, ids } = await setUp();
       const { id, token } = await issue();
       const losing = createTokenRepository(withLostResponse(database, 'UpdateItemCommand', { number }), 'tokens');
-      // Without a repetition, the caller learns of the lost response to the expiry of the token, and repeats.
+      // If the SDK does not repeat the expiry of the token, the revocation fails, and the caller repeats it.
       const revoked = await losing.revoke(tenant, id).catch(() => losing.revoke(tenant, id));
       expect(revoked).toBe('revoked');
       expect(await tokens.find(token)).toBeUndefined();

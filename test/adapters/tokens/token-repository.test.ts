@@ -174,7 +174,7 @@ describe('revoking a token', () => {
     expect(await behind.find(token)).toBeUndefined();
   });
 
-  it('finds no unknown, foreign or expired token', async () => {
+  it("finds no unknown, expired or other tenant's token", async () => {
     const { tokens, issue, tenant, advance } = setUp();
     const foreign = await setUp().issue();
     const expired = await issue({ expiresInSeconds: 1 });

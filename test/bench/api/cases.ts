@@ -49,8 +49,8 @@ const cycle = (ids: readonly string[]): (() => string) => {
 };
 
 /**
- * Returns a case for each of the nine endpoints of the interface. One tenant only reads, the other creates and deletes: each delete
- * removes a notification from an earlier create.
+ * Returns a case for each of the nine endpoints of the interface. One tenant only reads, the other creates and deletes:
+ * each delete removes a notification from an earlier create.
  */
 export const endpointCases = async ({ base_url, tokens }: LocalStackProcess, webhookUrl: string) => {
   const { admin: reader, other_admin: writer } = tokens;

@@ -57,7 +57,7 @@ describe('the receiver in Node.js of API.md', () => {
     expect(await nextLine()).toMatch(/:d2$/);
   });
 
-  it('accepts either secret during a rotation, and both if it knows both', async () => {
+  it('accepts either secret during a rotation, and both if it has both', async () => {
     const rotating = { ...credentials, secrets: [newSecret, oldSecret] };
     for (const known of [oldSecret, newSecret]) {
       const { url } = await startReceiver({ WEBHOOK_SECRETS: known });
@@ -69,7 +69,7 @@ describe('the receiver in Node.js of API.md', () => {
     }
   });
 
-  it('rejects another secret, another token, and every request if it knows no secret or token', async () => {
+  it('rejects another secret, another token, and every request if it has no secret or token', async () => {
     const { url } = await startReceiver({ WEBHOOK_SECRETS: oldSecret });
     expect(await send(url, { ...credentials, secrets: [otherSecret] })).toEqual(refused);
     expect(await send(url, { ...credentials, token: 'token-of-acmf' })).toEqual(refused);
