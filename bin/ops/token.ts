@@ -86,7 +86,9 @@ const tokenJson = ({ hash, role, label, createdAtMs, expiresAtMs }: TokenDescrip
 
 /** Rethrows a ServiceError with the message and details that the API would return. */
 const explainServiceError = (error: unknown): never => {
-  throw error instanceof ServiceError ? new OperationError(`${error.message} ${error.details}`) : error;
+  if (!(error instanceof ServiceError)) throw error;
+  const { message, details } = error;
+  throw new OperationError(details === message ? message : `${message} ${details}`);
 };
 
 /** Parses an ID of `token list` or of the API. */

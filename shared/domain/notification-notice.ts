@@ -110,7 +110,7 @@ export const failingNotice = (
       headlineText,
       [
         record.status === 'pending'
-          ? `Alerts for the notification ${name} are failing: ${result}. The service keeps trying.`
+          ? `Alerts for the notification ${name} are failing: ${result}. The service continues to retry.`
           : `An alert for the notification ${name} did not arrive as intended: ${result}.`,
         testAdvice(apiUrl, notificationId),
         ONCE_A_DAY,

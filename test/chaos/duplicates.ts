@@ -19,7 +19,9 @@ export type AcceptedTwice = { firstAtMs: number; secondAtMs: number };
 const covers = ({ timestamp_ms, duration_ms }: RecordedAttempt, atMs: number, toleranceMs = 0): boolean =>
   atMs >= timestamp_ms && atMs <= timestamp_ms + duration_ms + toleranceMs;
 
-/** Returns whether the request of an attempt that timed out may have arrived at this time, even during a later attempt. */
+/**
+ * Returns whether the request of an attempt that timed out may have arrived at this time, even during a later attempt.
+ */
 const hasTimedOut = (attempt: RecordedAttempt, atMs: number): boolean =>
   attempt.result !== 'delivered' &&
   attempt.duration_ms >= SEND_TIMEOUT_MS &&
