@@ -4,7 +4,8 @@ import { tokenAuthentication } from '../shared/api/authentication.ts';
 import { endpoint } from '../shared/api/endpoint.ts';
 import { jsonBody, valid } from '../shared/api/request.ts';
 import { created } from '../shared/api/response.ts';
-import { DAY_SECONDS, parseNewToken } from '../shared/contracts/token.ts';
+import { parseNewToken } from '../shared/contracts/token.ts';
+import { DAY_SECONDS } from '../shared/domain/day.ts';
 import { environments } from '../shared/environment.ts';
 
 const environment = environments['create-token'].parse(process.env);

@@ -1,7 +1,8 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { TokenDescription } from '../../shared/adapters/tokens/token-repository.ts';
 import { MAX_LABEL_LENGTH } from '../../shared/contracts/notification.ts';
-import { DAY_SECONDS, DEFAULT_TOKEN_DAYS, MAX_TOKEN_DAYS, type Role, roles } from '../../shared/contracts/token.ts';
+import { DEFAULT_TOKEN_DAYS, MAX_TOKEN_DAYS, type Role, roles } from '../../shared/contracts/token.ts';
+import { DAY_SECONDS } from '../../shared/domain/day.ts';
 import { ServiceError } from '../../shared/domain/errors.ts';
 import { examples, parseNumber, parseTenant, parseText } from './arguments.ts';
 import { OperationError } from './errors.ts';

@@ -17,9 +17,6 @@ export const MAX_TOKEN_DAYS = 3_650;
 /** Default lifetime of a token, in days. */
 export const DEFAULT_TOKEN_DAYS = 365;
 
-/** One day, in seconds. */
-export const DAY_SECONDS = 86_400;
-
 const isRole = (value: unknown): value is Role => roles.some((role) => role === value);
 
 const role = z.custom<Role>(isRole, {

@@ -7,8 +7,6 @@ import { MAX_ATTEMPTS } from './retry-schedule.ts';
 
 /** An hour in ms. */
 export const HOUR_MS = 3_600_000;
-/** A day in ms. */
-export const DAY_MS = 24 * HOUR_MS;
 
 /** Maximum length of a value, in code points. Values come from events and labels, which may be long. */
 export const MAX_VALUE_LENGTH = 1_000;

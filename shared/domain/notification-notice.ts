@@ -1,11 +1,11 @@
 import type { AlarmEvent } from '../contracts/alarm-event.ts';
 import { headline } from './alert-text.ts';
+import { DAY_MS } from './day.ts';
 import type { Notice } from './delivery-message.ts';
 import type { DeliveryRecord } from './delivery-record.ts';
 import {
   attemptsSoFar,
   contentOf,
-  DAY_MS,
   lastFailure,
   named,
   nextAttempt,

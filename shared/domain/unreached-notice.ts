@@ -1,12 +1,12 @@
 import type { AlarmEvent } from '../contracts/alarm-event.ts';
 import { headline, nameOf, statusText, truncate } from './alert-text.ts';
+import { DAY_MS } from './day.ts';
 import type { Notice } from './delivery-message.ts';
 import { shortenedId } from './delivery-record.ts';
 import { incidentKey } from './incident.ts';
 import {
   attemptsSoFar,
   contentOf,
-  DAY_MS,
   HOUR_MS,
   lastFailure,
   MAX_LABEL_LENGTH,

@@ -10,6 +10,7 @@ import { createDeliveryReports } from '../../shared/pipeline/notices/delivery-re
 import { startDatabase } from '../support/dynamodb.ts';
 import { alarmEvent } from '../support/events.ts';
 import { webhookNotification } from '../support/notifications.ts';
+import { reportEnvironment } from '../support/report-environment.ts';
 
 const { client, stop } = await startDatabase();
 afterAll(stop);
@@ -25,16 +26,6 @@ const tenant = event.tenant_id;
 const stored = createNotificationRepository(client, 'notifications');
 const deliveries = createDeliveryRepository(client, 'deliveries');
 
-const environment = {
-  ACCOUNTS_TABLE: 'accounts',
-  SENDER_QUEUES: { technicalContactsEmail: 'https://sqs/contacts', managed: 'https://sqs/managed' },
-  API_URL: 'https://api.example.com',
-  RETRY_DELAY_SCALE: 1,
-  DEAD_LETTER_EMAIL: true,
-  FAILING_NOTICES: true,
-  ESCALATE_UNREACHED: 'contacts+managed',
-} as const;
-
 /** Sets up the reports of one execution environment. */
 const setUp = (listByIds = stored.listByIds, settings: Partial<Parameters<typeof createDeliveryReports>[1]> = {}) => {
   const queued: { url: string; kind: string | undefined; subject: string | undefined }[] = [];
@@ -47,7 +38,7 @@ const setUp = (listByIds = stored.listByIds, settings: Partial<Parameters<typeof
   const notifications = { ...stored, listByIds };
   const reports = createDeliveryReports(
     { client, queues, notifications, deliveries, clock: () => NOW_MS },
-    { ...environment, ...settings },
+    { ...reportEnvironment, ...settings },
   );
   return { reports, queued };
 };

@@ -10,8 +10,9 @@ import { type EmailEventKind, emailTags } from '../../shared/domain/email-event.
 import { newNotificationId } from '../../shared/domain/notification-id.ts';
 import { createEmailEventRecorder } from '../../shared/pipeline/email-events.ts';
 import { startDatabase } from '../support/dynamodb.ts';
-import { withLostResponse, withThrottling } from '../support/dynamodb-faults.ts';
+import { withInterruption, withLostResponse, withThrottling } from '../support/dynamodb-faults.ts';
 import { alarmEvent } from '../support/events.ts';
+import { reportEnvironment } from '../support/report-environment.ts';
 import { sqsMessage } from '../support/sqs-message.ts';
 
 const { client, connect, stop } = await startDatabase();
@@ -20,17 +21,11 @@ const deliveries = createDeliveryRepository(client, 'deliveries');
 
 const NOW_MS = Date.UTC(2026, 0, 1);
 const environment = {
+  ...reportEnvironment,
   DELIVERIES_TABLE: 'deliveries',
   NOTIFICATIONS_TABLE: 'notifications',
-  ACCOUNTS_TABLE: 'accounts',
   EMAIL_EVENTS_QUEUE: 'https://sqs/email-events',
-  SENDER_QUEUES: { technicalContactsEmail: 'https://sqs/contacts', managed: 'https://sqs/managed' },
-  API_URL: 'https://api.example.com',
-  RETRY_DELAY_SCALE: 1,
-  DEAD_LETTER_EMAIL: true,
-  FAILING_NOTICES: true,
-  ESCALATE_UNREACHED: 'contacts+managed',
-} as const;
+};
 
 /** The notices that the recorder queued. */
 let queuedNotices: [url: string, kind: string | undefined, subject: string | undefined][] = [];
@@ -190,6 +185,18 @@ describe('a bounced or rejected email', () => {
     await deliveries.complete(withStatus(claimed, 'delivered', NOW_MS));
     expect(await record(emailEvent('Bounce', tags))).toEqual([]);
     expect(await deliveries.read(claimed)).toMatchObject({ status: 'bounced' });
+  });
+
+  it('returns to the queue if a redelivery is claimed before its bounce is written', async () => {
+    const { claimed, tags } = await recordDelivery('delivered');
+    const redelivered = { ...claimed, status: 'pending', round: 2, lease_until_ms: NOW_MS + 1 } as const;
+    const body = JSON.stringify(emailEvent('Bounce', tags));
+    const redeliver = () => deliveries.complete(redelivered);
+    expect(await recordBatch([{ body }], withInterruption(connect(), 'UpdateItemCommand', redeliver))).toEqual([
+      'message-1',
+    ]);
+    expect(await deliveries.read(claimed)).toEqual(redelivered);
+    expect(countedMetrics()).toEqual([]);
   });
 
   it('sets the status if the response to the write is lost and the SDK repeats it', async () => {

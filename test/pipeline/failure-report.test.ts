@@ -16,7 +16,7 @@ import {
 } from '../../shared/domain/delivery-record.ts';
 import { settleNotices } from '../../shared/pipeline/notices/settle-notices.ts';
 import type { DeliveryJob } from '../../shared/pipeline/sender/delivery-job.ts';
-import { reportFailures, unreportedFailure } from '../../shared/pipeline/sender/failure-report.ts';
+import { newlyFailing, reportFailures, unreportedFailure } from '../../shared/pipeline/sender/failure-report.ts';
 import { alarmEvent } from '../support/events.ts';
 import { queueUrl, senderQueueUrls } from '../support/queue-urls.ts';
 import { sqsMessage } from '../support/sqs-message.ts';
@@ -127,6 +127,13 @@ describe('a delivery that fails', () => {
     for (const type of ['technicalContactsEmail', 'managed'] as const) {
       expect(await report({ notice }, type, records.failed)).toEqual([]);
     }
+  });
+
+  it('is reported by the attempt after which the next one is not due soon, and by no later attempt', () => {
+    const { job } = setUp();
+    expect(newlyFailing(job, initial, records['due soon'])).toBeUndefined();
+    expect(newlyFailing(job, records['due soon'], records.failing)).toBe(records.failing);
+    expect(newlyFailing(job, records.failing, records.failing)).toBeUndefined();
   });
 
   it.each([

@@ -3,19 +3,18 @@ import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb';
 import { type DynamoDBDocumentClient, UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod/mini';
 import type { Clock } from '../../domain/clock.ts';
+import { DAY_MS, DAY_SECONDS, utcDay } from '../../domain/day.ts';
 import { batchGet } from '../dynamodb/batches.ts';
-import { wasRepeated } from '../dynamodb/errors.ts';
+import { unlessConditionFailed, wasRepeated } from '../dynamodb/errors.ts';
 
 /** What a counter counts. The item of a tenant and UTC day has `used`, `ttl` and the last writes, `w0` to `w31`. */
 export type DailyCounter = 'tests' | 'sms' | 'email' | 'managed' | 'email_notices' | 'managed_notices' | 'redeliveries';
 
 const storedCounter = z.object({ pk: z.string(), used: z._default(z.number(), 0) });
 
-const DAY_MS = 86_400_000;
-
 /** Returns the primary key of a counter on the UTC day of a time in ms since the epoch. */
 const counterKey = (counter: DailyCounter, tenant: string, timeMs: number) => ({
-  pk: `${counter}#${new Date(timeMs).toISOString().slice(0, 10)}#${tenant}`,
+  pk: `${counter}#${utcDay(timeMs)}#${tenant}`,
 });
 
 /**
@@ -41,7 +40,7 @@ export const createDailyCounters = (
     const nowMs = clock();
     const slot = `w${Math.floor(random() * WRITE_SLOTS)}`;
     const writeId = randomBytes(6).toString('base64url');
-    const ttl = Math.floor(nowMs / 1000) + 2 * 86_400;
+    const ttl = Math.floor(nowMs / 1000) + 2 * DAY_SECONDS;
     const update = (expression: string, condition: string, values: Record<string, number>) =>
       client.send(
         new UpdateCommand({
@@ -57,15 +56,8 @@ export const createDailyCounters = (
      * Returns whether the write was applied. Uses an update without effect, since some callers have no permission to
      * read the table.
      */
-    const wasApplied = async (): Promise<boolean> => {
-      try {
-        await update('SET #ttl = :ttl', '#slot = :write', {});
-        return true;
-      } catch (error) {
-        if (error instanceof ConditionalCheckFailedException) return false;
-        throw error;
-      }
-    };
+    const wasApplied = async (): Promise<boolean> =>
+      (await unlessConditionFailed(update('SET #ttl = :ttl', '#slot = :write', {}))) !== undefined;
     try {
       await update(
         'SET #ttl = :ttl, #slot = :write ADD used :amount',

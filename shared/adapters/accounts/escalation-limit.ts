@@ -1,11 +1,10 @@
-import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb';
 import { type DynamoDBDocumentClient, UpdateCommand } from '@aws-sdk/lib-dynamodb';
-
-const DAY_SECONDS = 86_400;
+import { DAY_SECONDS, utcDay } from '../../domain/day.ts';
+import { unlessConditionFailed } from '../dynamodb/errors.ts';
 
 /** The item of a tenant and UTC day has the set `keys` of the escalations so far, and `ttl`. */
 const itemKey = (tenant: string, timeMs: number) => ({
-  pk: `escalations#${new Date(timeMs).toISOString().slice(0, 10)}#${tenant}`,
+  pk: `escalations#${utcDay(timeMs)}#${tenant}`,
 });
 
 /**
@@ -17,27 +16,20 @@ const itemKey = (tenant: string, timeMs: number) => ({
 export const createEscalationLimit =
   (client: DynamoDBDocumentClient, table: string, limit: number) =>
   async (tenant: string, key: string, timeMs: number): Promise<boolean> => {
-    try {
-      await client.send(
-        new UpdateCommand({
-          TableName: table,
-          Key: itemKey(tenant, timeMs),
-          UpdateExpression: 'SET #ttl = :ttl ADD #keys :keys',
-          ConditionExpression: 'attribute_not_exists(#keys) OR size(#keys) < :limit OR contains(#keys, :key)',
-          ExpressionAttributeNames: { '#ttl': 'ttl', '#keys': 'keys' },
-          ExpressionAttributeValues: {
-            ':ttl': Math.floor(timeMs / 1000) + 2 * DAY_SECONDS,
-            ':keys': new Set([key]),
-            ':key': key,
-            ':limit': limit,
-          },
-        }),
-      );
-      return true;
-    } catch (error) {
-      if (error instanceof ConditionalCheckFailedException) return false;
-      throw error;
-    }
+    const request = new UpdateCommand({
+      TableName: table,
+      Key: itemKey(tenant, timeMs),
+      UpdateExpression: 'SET #ttl = :ttl ADD #keys :keys',
+      ConditionExpression: 'attribute_not_exists(#keys) OR size(#keys) < :limit OR contains(#keys, :key)',
+      ExpressionAttributeNames: { '#ttl': 'ttl', '#keys': 'keys' },
+      ExpressionAttributeValues: {
+        ':ttl': Math.floor(timeMs / 1000) + 2 * DAY_SECONDS,
+        ':keys': new Set([key]),
+        ':key': key,
+        ':limit': limit,
+      },
+    });
+    return (await unlessConditionFailed(client.send(request))) !== undefined;
   };
 
 /** Limits the escalations of a tenant. */

@@ -1,4 +1,3 @@
-import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb';
 import { type DynamoDBDocumentClient, GetCommand, UpdateCommand, type UpdateCommandInput } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod/mini';
 import type { FailureReason } from '../../contracts/outcomes.ts';
@@ -6,13 +5,14 @@ import type { Clock } from '../../domain/clock.ts';
 import { type DeliveryKey, deliveryId, parseDeliveryPartition, recipientHash } from '../../domain/delivery-key.ts';
 import type { DeliveryRecord } from '../../domain/delivery-record.ts';
 import type { Item } from '../dynamodb/batches.ts';
+import { unlessConditionFailed } from '../dynamodb/errors.ts';
 import { parseRecord } from './stored-record.ts';
 
 /**
  * The effect of a bounce on a delivery record. `recorded`: the status is `bounced`. `partly_recorded`: other recipients
  * were reached. `repeated`: SES has reported an email to this recipient before. `not_delivered`: the record is
  * unchanged, because its status is not `delivered`. `no_record`: the email was a test. `not_due`: the sender has not
- * recorded the delivery yet, so the event must be retried.
+ * recorded the delivery yet, or the record changed meanwhile, so the event must be retried.
  */
 export type BounceResult =
   | { kind: 'recorded' | 'partly_recorded' | 'repeated' | 'not_delivered'; record: DeliveryRecord }
@@ -37,21 +37,14 @@ export const createBounceRecorder = (client: DynamoDBDocumentClient, table: stri
     { pk, sk }: DeliveryKey,
     change: Pick<UpdateCommandInput, 'UpdateExpression' | 'ConditionExpression' | 'ExpressionAttributeValues'>,
   ): Promise<Item | undefined> => {
-    try {
-      const { Attributes } = await client.send(
-        new UpdateCommand({
-          TableName: table,
-          Key: { pk, sk },
-          ExpressionAttributeNames: { '#status': 'status' },
-          ReturnValues: 'ALL_NEW',
-          ...change,
-        }),
-      );
-      return Attributes;
-    } catch (error) {
-      if (error instanceof ConditionalCheckFailedException) return undefined;
-      throw error;
-    }
+    const request = new UpdateCommand({
+      TableName: table,
+      Key: { pk, sk },
+      ExpressionAttributeNames: { '#status': 'status' },
+      ReturnValues: 'ALL_NEW',
+      ...change,
+    });
+    return (await unlessConditionFailed(client.send(request)))?.Attributes;
   };
 
   /** Sets the status if every recipient's email has bounced. */
@@ -83,23 +76,20 @@ export const createBounceRecorder = (client: DynamoDBDocumentClient, table: stri
 
   /** @param address the recipient of the email, of which only a hash is stored */
   return async (key: DeliveryKey, address: string, reason: FailureReason): Promise<BounceResult> => {
-    const first = await read(key);
-    if (!first) return { kind: 'no_record' };
-    const recipient = hashOf(parseRecord(first), address);
-    const added = await update(key, {
-      UpdateExpression: 'ADD bounced_recipient_hashes :hashes',
-      ConditionExpression: '#status = :delivered AND NOT contains(bounced_recipient_hashes, :hash)',
-      ExpressionAttributeValues: { ':delivered': 'delivered', ':hashes': new Set([recipient]), ':hash': recipient },
-    });
-    if (added) return setStatus(key, added, reason);
     const found = await read(key);
     if (!found) return { kind: 'no_record' };
     const record = parseRecord(found);
-    const isRepeated = bouncedRecipients.parse(found).bounced_recipient_hashes.has(recipient);
+    const recipient = hashOf(record, address);
     // An earlier event, or its lost response, may have added the recipient without setting the status.
-    if (isRepeated) return setStatus(key, found, reason);
-    // The sender still holds the claim, or recorded its result between the update and the read.
-    const isNotDue = record.status === 'delivered' || (record.status === 'pending' && record.lease_until_ms > clock());
-    return isNotDue ? { kind: 'not_due' } : { kind: 'not_delivered', record };
+    if (bouncedRecipients.parse(found).bounced_recipient_hashes.has(recipient)) return setStatus(key, found, reason);
+    if (record.status === 'pending' && record.lease_until_ms > clock()) return { kind: 'not_due' };
+    if (record.status !== 'delivered') return { kind: 'not_delivered', record };
+    const added = await update(key, {
+      UpdateExpression: 'ADD bounced_recipient_hashes :hashes',
+      ConditionExpression: '#status = :delivered',
+      ExpressionAttributeValues: { ':delivered': 'delivered', ':hashes': new Set([recipient]) },
+    });
+    // The status has changed since it was read.
+    return added ? setStatus(key, added, reason) : { kind: 'not_due' };
   };
 };

@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb';
 import {
   type DynamoDBDocumentClient,
   GetCommand,
@@ -18,7 +17,7 @@ import { type Claim, type DeliveryRecord, evaluateClaim, shortenedId } from '../
 import type { IncidentLock } from '../../domain/incident.ts';
 import { isDependencyFailure } from '../aws-client.ts';
 import { batchGet, batchWrite, MAX_BATCH_WRITES } from '../dynamodb/batches.ts';
-import { UnprocessedItemsError } from '../dynamodb/errors.ts';
+import { UnprocessedItemsError, unlessConditionFailed } from '../dynamodb/errors.ts';
 import { parseRecord } from './stored-record.ts';
 
 const storedLock = z.object({
@@ -69,16 +68,6 @@ type Conditional = Pick<
   'ConditionExpression' | 'ExpressionAttributeNames' | 'ExpressionAttributeValues'
 >;
 type ConditionalUpdate = Conditional & Pick<UpdateCommandInput, 'UpdateExpression'>;
-
-/** Returns the output of a write, or undefined if its condition failed. */
-const unlessConditionFailed = async <Output>(write: Promise<Output>): Promise<Output | undefined> => {
-  try {
-    return await write;
-  } catch (error) {
-    if (error instanceof ConditionalCheckFailedException) return undefined;
-    throw error;
-  }
-};
 
 /**
  * Returns the condition that the claim still holds. Each claim has its own `claim_id`, and ending a claim changes

@@ -1,4 +1,4 @@
-import type { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb';
+import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb';
 import type { BatchWriteCommandInput } from '@aws-sdk/lib-dynamodb';
 
 /** The puts and deletes of one table in a BatchWriteItem request. */
@@ -29,6 +29,16 @@ export class UnprocessedItemsError extends Error {
     this.requests = requests;
   }
 }
+
+/** Returns the output of a write, or undefined if its condition failed. */
+export const unlessConditionFailed = async <Output>(write: Promise<Output>): Promise<Output | undefined> => {
+  try {
+    return await write;
+  } catch (error) {
+    if (error instanceof ConditionalCheckFailedException) return undefined;
+    throw error;
+  }
+};
 
 /**
  * Returns whether the SDK repeated a request whose condition failed. In that case, the first request may have been

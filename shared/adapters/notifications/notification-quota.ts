@@ -1,9 +1,9 @@
-import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb';
 import { type DynamoDBDocumentClient, GetCommand, UpdateCommand, type UpdateCommandInput } from '@aws-sdk/lib-dynamodb';
 import { ulid } from 'ulid';
 import type * as z from 'zod/mini';
 import type { Clock } from '../../domain/clock.ts';
 import { ServiceError, unavailable } from '../../domain/errors.ts';
+import { unlessConditionFailed } from '../dynamodb/errors.ts';
 import { errorTrace, logger } from '../logger.ts';
 import { countNotifications } from './notification-count.ts';
 import { counterKey, storedCounter } from './notification-counter.ts';
@@ -33,13 +33,8 @@ export const createNotificationQuota = (
     tenant: string,
     change: Pick<UpdateCommandInput, 'UpdateExpression' | 'ConditionExpression' | 'ExpressionAttributeValues'>,
   ): Promise<boolean> => {
-    try {
-      await client.send(new UpdateCommand({ TableName: table, Key: counterKey(tenant), ...change }));
-      return true;
-    } catch (error) {
-      if (error instanceof ConditionalCheckFailedException) return false;
-      throw error;
-    }
+    const request = new UpdateCommand({ TableName: table, Key: counterKey(tenant), ...change });
+    return (await unlessConditionFailed(client.send(request))) !== undefined;
   };
 
   const increment = (tenant: string): Promise<boolean> =>

@@ -1,12 +1,13 @@
-import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb';
 import { type DynamoDBDocumentClient, PutCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { ulid } from 'ulid';
 import { MAX_TOKENS } from '../../contracts/token.ts';
 import type { Role } from '../../domain/authorization.ts';
 import type { Clock } from '../../domain/clock.ts';
+import { DAY_MS } from '../../domain/day.ts';
 import { ServiceError, unavailable } from '../../domain/errors.ts';
 import { newToken, tokenHash } from '../../domain/token.ts';
 import { batchGet } from '../dynamodb/batches.ts';
+import { unlessConditionFailed } from '../dynamodb/errors.ts';
 import { errorTrace, logger } from '../logger.ts';
 import { createTokenList, type TokenEntry } from './token-list.ts';
 import { createTokenReader } from './token-reader.ts';
@@ -33,7 +34,7 @@ export type Revocation = 'revoked' | 'unknown' | 'last_admin';
  * ahead must not remove the entry of a valid token. With at most 100 unexpired tokens and 100 that expired within the
  * last day, of 1.2 KB each, lists stay below the 400 KB of an item (AWS limit).
  */
-const KEPT_AFTER_EXPIRY_MS = 86_400_000;
+const KEPT_AFTER_EXPIRY_MS = DAY_MS;
 
 const describe = ({ id, hash, role, label, created_at_ms, expires_at_ms }: TokenEntry): TokenDescription => ({
   id,
@@ -74,9 +75,7 @@ export const createTokenRepository = (client: DynamoDBDocumentClient, table: str
   ): Promise<void> => {
     const Item = { pk: hash, tenant, role, label, created_at_ms, ttl: expires_at_ms / 1000 };
     const request = new PutCommand({ TableName: table, Item, ConditionExpression: 'attribute_not_exists(pk)' });
-    await client.send(request).catch((error: unknown) => {
-      if (!(error instanceof ConditionalCheckFailedException)) throw error;
-    });
+    await unlessConditionFailed(client.send(request));
   };
 
   /**
@@ -93,9 +92,7 @@ export const createTokenRepository = (client: DynamoDBDocumentClient, table: str
       ExpressionAttributeNames: { '#ttl': 'ttl' },
       ExpressionAttributeValues: { ':now_s': Math.floor(nowMs / 1000), ':now_ms': nowMs },
     });
-    await client.send(request).catch((error: unknown) => {
-      if (!(error instanceof ConditionalCheckFailedException)) throw error;
-    });
+    await unlessConditionFailed(client.send(request));
   };
 
   /** Expires a token, then removes its entry. Can be repeated after a failure. */
