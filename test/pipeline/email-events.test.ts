@@ -283,6 +283,19 @@ describe('the technical contacts', () => {
     );
   });
 
+  it('and the operators are notified even if the response to the write of the bounce is lost', async () => {
+    const { tags } = await recordDelivery('delivered', 0, { siblings: [] });
+    const body = JSON.stringify(emailEvent('Bounce', tags));
+    const database = withLostResponse(connect({ maxAttempts: 2 }), 'UpdateItemCommand', { number: 2 });
+    expect(await recordBatch([{ body }], database)).toEqual(['message-1']);
+    expect(await recordBatch([{ body }], database)).toEqual([]);
+    expect(kinds().toSorted()).toEqual([
+      ['contacts', 'failing'],
+      ['contacts', 'unreached'],
+      ['managed', 'unreached'],
+    ]);
+  });
+
   it('are not notified that an alert reached nobody if the other destination of the alert was reached', async () => {
     const { id } = await recordDelivery('delivered');
     const { tags } = await recordDelivery('delivered', 0, { siblings: [id] });

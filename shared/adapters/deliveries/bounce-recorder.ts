@@ -12,7 +12,7 @@ import { parseRecord } from './stored-record.ts';
  * The effect of a bounce on a delivery record. `recorded`: the status is `bounced`. `partly_recorded`: other recipients
  * were reached. `repeated`: SES has reported an email to this recipient before. `not_delivered`: the record is
  * unchanged, because its status is not `delivered`. `no_record`: the email was a test. `not_due`: the sender has not
- * recorded the delivery yet, or the record changed meanwhile, so the event must be retried.
+ * recorded the delivery yet, or the status changed after it was read, so the event must be retried.
  */
 export type BounceResult =
   | { kind: 'recorded' | 'partly_recorded' | 'repeated' | 'not_delivered'; record: DeliveryRecord }
@@ -47,7 +47,10 @@ export const createBounceRecorder = (client: DynamoDBDocumentClient, table: stri
     return (await unlessConditionFailed(client.send(request)))?.Attributes;
   };
 
-  /** Sets the status if every recipient's email has bounced. */
+  /**
+   * Sets the status if every recipient's email has bounced. The condition also fails if the SDK repeats an applied
+   * write; the next read then finds the new status, on which the notices depend.
+   */
   const setStatus = async (key: DeliveryKey, item: Item, reason: FailureReason): Promise<BounceResult> => {
     const record = parseRecord(item);
     const { bounced_recipient_hashes: bouncedHashes } = bouncedRecipients.parse(item);
@@ -65,7 +68,7 @@ export const createBounceRecorder = (client: DynamoDBDocumentClient, table: stri
         ':now': clock(),
       },
     });
-    return bounced ? { kind: 'recorded', record: parseRecord(bounced) } : { kind: 'repeated', record };
+    return bounced ? { kind: 'recorded', record: parseRecord(bounced) } : { kind: 'not_due' };
   };
 
   /** Returns the hash that the delivery stored for this recipient when the email reached it. */
@@ -89,7 +92,6 @@ export const createBounceRecorder = (client: DynamoDBDocumentClient, table: stri
       ConditionExpression: '#status = :delivered',
       ExpressionAttributeValues: { ':delivered': 'delivered', ':hashes': new Set([recipient]) },
     });
-    // The status has changed since it was read.
     return added ? setStatus(key, added, reason) : { kind: 'not_due' };
   };
 };
