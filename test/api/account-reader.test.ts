@@ -1,17 +1,16 @@
 import { PutCommand } from '@aws-sdk/lib-dynamodb';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';
 import { createDailyCounters } from '../../shared/adapters/accounts/daily-counter.ts';
 import { countNotifications } from '../../shared/adapters/notifications/notification-count.ts';
 import { createNotificationRepository } from '../../shared/adapters/notifications/notification-repository.ts';
 import { createTokenRepository } from '../../shared/adapters/tokens/token-repository.ts';
 import { createAccountReader } from '../../shared/api/account-reader.ts';
-import { startDatabase } from '../support/dynamodb.ts';
+import { useDatabase } from '../support/dynamodb.ts';
 import { countRequests, withThrottling } from '../support/dynamodb-faults.ts';
 import { webhookNotification } from '../support/notifications.ts';
 
-const { client, connect, stop } = await startDatabase();
-afterAll(stop);
+const { client, connect } = useDatabase();
 
 const START = Date.UTC(2026, 0, 1, 12);
 const variables = {

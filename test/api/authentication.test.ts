@@ -1,12 +1,11 @@
-import { afterAll, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { createTokenRepository } from '../../shared/adapters/tokens/token-repository.ts';
 import { cachedAuthentication } from '../../shared/api/authentication.ts';
 import { newToken, tokenHash } from '../../shared/domain/token.ts';
-import { startDatabase } from '../support/dynamodb.ts';
+import { useDatabase } from '../support/dynamodb.ts';
 import { withThrottling } from '../support/dynamodb-faults.ts';
 
-const { client, connect, stop } = await startDatabase();
-afterAll(stop);
+const { client, connect } = useDatabase();
 
 const START = Date.UTC(2026, 0, 1);
 const grant = { tenant: 'acme', role: 'creator', label: 'ci', expiresInSeconds: 3_600 } as const;

@@ -1,7 +1,7 @@
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { DeleteCommand } from '@aws-sdk/lib-dynamodb';
 import fc from 'fast-check';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { createDeliveryRepository, type DeliveryFilter } from '../../shared/adapters/deliveries/delivery-repository.ts';
 import { createNotificationRepository } from '../../shared/adapters/notifications/notification-repository.ts';
 import { createDeliveryHistory, parseDeliveryFilter } from '../../shared/api/delivery-history.ts';
@@ -11,14 +11,13 @@ import { type DeliveryRecord, shortenedId } from '../../shared/domain/delivery-r
 import { claimedLock } from '../../shared/domain/incident.ts';
 import { newNotificationId } from '../../shared/domain/notification-id.ts';
 import { deliveryRecord, RECORD_TIME_MS, writeRecords } from '../support/delivery-records.ts';
-import { startDatabase } from '../support/dynamodb.ts';
+import { useDatabase } from '../support/dynamodb.ts';
 import { countRequests } from '../support/dynamodb-faults.ts';
 import { alarmEvent } from '../support/events.ts';
 import { LAMBDA_LIMIT_BYTES, lambdaBytes } from '../support/lambda-response.ts';
 import { webhookNotification } from '../support/notifications.ts';
 
-const { client, connect, stop } = await startDatabase();
-afterAll(stop);
+const { client, connect } = useDatabase();
 
 const DAY_MS = 86_400_000;
 let tenants = 0;

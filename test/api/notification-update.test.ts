@@ -1,13 +1,12 @@
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { createNotificationRepository } from '../../shared/adapters/notifications/notification-repository.ts';
 import { createNotificationUpdate } from '../../shared/api/notification-update.ts';
 import { parseChanges } from '../../shared/contracts/notification.ts';
 import { newNotificationId } from '../../shared/domain/notification-id.ts';
-import { startDatabase } from '../support/dynamodb.ts';
+import { useDatabase } from '../support/dynamodb.ts';
 import { validDetails, webhookNotification } from '../support/notifications.ts';
 
-const { client, stop } = await startDatabase();
-afterAll(stop);
+const { client } = useDatabase();
 const notifications = createNotificationRepository(client, 'notifications');
 const update = createNotificationUpdate(notifications);
 

@@ -3,6 +3,7 @@ import { webhook } from '../support/api.ts';
 import { newAlarmEvent } from '../support/events.ts';
 import { openSink } from '../support/test-sink.ts';
 import { until } from '../support/until.ts';
+import { useStarted } from '../support/use-started.ts';
 import { type CrashPoint, useFaultyStack } from './support.ts';
 
 /** Exceeds every lease and visibility timeout. */
@@ -31,8 +32,8 @@ const storeMessage = { ...claim, matchesBody: (body: string) => body.includes('"
 
 type Case = { name: string; point: CrashPoint; sends: number };
 
-const harness = await useFaultyStack();
-const client = await harness.newClient();
+const harness = useFaultyStack();
+const client = useStarted(() => harness.newClient());
 
 describe('a sender that crashes', () => {
   /** Crashes the sender at `point` of a delivery to `url`. Resolves when it is delivered and no message is left. */

@@ -4,10 +4,11 @@ import { webhook } from '../support/api.ts';
 import { newAlarmEvent } from '../support/events.ts';
 import { openSink } from '../support/test-sink.ts';
 import { until } from '../support/until.ts';
+import { useStarted } from '../support/use-started.ts';
 import { throttled, useFaultyStack } from './support.ts';
 
-const harness = await useFaultyStack();
-const client = await harness.newClient();
+const harness = useFaultyStack();
+const client = useStarted(() => harness.newClient());
 
 describe('when a dependency fails, the service', () => {
   it('returns 503 with Retry-After for every operation if DynamoDB throttles or fails, including during authentication', async () => {

@@ -5,6 +5,7 @@ import { newAlarmEvent } from '../support/events.ts';
 import { listenOnLoopback } from '../support/listen.ts';
 import { openSink } from '../support/test-sink.ts';
 import { until } from '../support/until.ts';
+import { useStarted } from '../support/use-started.ts';
 import { startFaultyStack, useFaultyStack } from './support.ts';
 
 /** Opens a TCP server whose response need not be HTTP. @returns its URL */
@@ -26,8 +27,8 @@ const openTcpServer = async (
   return `http://127.0.0.1:${port}/`;
 };
 
-const harness = await useFaultyStack();
-const client = await harness.newClient();
+const harness = useFaultyStack();
+const client = useStarted(() => harness.newClient());
 
 describe('delivery to a faulty destination', () => {
   const runTest = async (url: string) =>

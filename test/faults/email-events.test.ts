@@ -7,7 +7,7 @@ import { throttled, useFaultyStack } from './support.ts';
 
 const RECORDER = 'EmailEvents-record-email-events';
 
-const harness = await useFaultyStack();
+const harness = useFaultyStack();
 
 describe('a bounce reported by SES', () => {
   /** Delivers an email. @returns the tenant and the notification of its delivery, and the bounce event of SES */

@@ -5,6 +5,7 @@ import { claimedLock } from '../../shared/domain/incident.ts';
 import { newAlarmEvent } from '../support/events.ts';
 import { openSink, type Received } from '../support/test-sink.ts';
 import { until } from '../support/until.ts';
+import { useStarted } from '../support/use-started.ts';
 import { useFaultyStack } from './support.ts';
 
 const pagerEvent = z.object({ event_type: z.enum(['trigger', 'resolve']), incident_key: z.string() });
@@ -17,8 +18,8 @@ const DAY_MS = 86_400_000;
 /** Later than any time to which the tests advance the clock. */
 const FAR_FUTURE_MS = Date.UTC(2100, 0);
 
-const harness = await useFaultyStack();
-const client = await harness.newClient();
+const harness = useFaultyStack();
+const client = useStarted(() => harness.newClient());
 
 describe('a resolved incident stays resolved', () => {
   const pagerAt = (url: string): Promise<string> =>

@@ -4,17 +4,18 @@ import { webhook } from '../support/api.ts';
 import { newAlarmEvent } from '../support/events.ts';
 import { openSink } from '../support/test-sink.ts';
 import { until } from '../support/until.ts';
+import { useStarted } from '../support/use-started.ts';
 import { useFaultyStack } from './support.ts';
 
-describe('limits against abuse', async () => {
-  const harness = await useFaultyStack({
+describe('limits against abuse', () => {
+  const harness = useFaultyStack({
     testsPerTenantPerDay: '3',
     smsPerTenantPerDay: '2',
     emailsPerTenantPerDay: '2',
     managedPerTenantPerDay: '1',
     smsCountries: '+1,+49',
   });
-  const client = await harness.newClient();
+  const client = useStarted(() => harness.newClient());
 
   it('return 429 after the daily number of tests until the next UTC day, and do not count invalid requests', async () => {
     const tester = await harness.newClient();
@@ -65,8 +66,8 @@ describe('limits against abuse', async () => {
   });
 });
 
-describe('the cost of a delivery', async () => {
-  const harness = await useFaultyStack();
+describe('the cost of a delivery', () => {
+  const harness = useFaultyStack();
 
   /** Returns how many DynamoDB writes a function has sent so far. */
   const writeCount = (caller: string): number =>
@@ -114,8 +115,8 @@ describe('the cost of a delivery', async () => {
   });
 });
 
-describe('a retry that waits longer than SQS can delay a message', async () => {
-  const harness = await useFaultyStack({ retryDelayScale: '1' });
+describe('a retry that waits longer than SQS can delay a message', () => {
+  const harness = useFaultyStack({ retryDelayScale: '1' });
 
   const MAX_SQS_DELAY_MS = 15 * 60_000;
 

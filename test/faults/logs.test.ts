@@ -4,7 +4,7 @@ import { closedPort } from '../support/servers.ts';
 import { until } from '../support/until.ts';
 import { useFaultyStack } from './support.ts';
 
-const harness = await useFaultyStack();
+const harness = useFaultyStack();
 
 describe('the log of a failed delivery', () => {
   it('contains the error code of the connection', async () => {

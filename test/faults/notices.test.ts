@@ -11,7 +11,7 @@ import { useFaultyStack } from './support.ts';
 
 const MINUTE_MS = 60_000;
 
-const harness = await useFaultyStack({ retryDelayScale: '1' });
+const harness = useFaultyStack({ retryDelayScale: '1' });
 
 /** Creates a tenant with one technical contact. */
 const newTenant = async () => {

@@ -11,7 +11,7 @@ const largeWebhook = { ...webhook, details: { ...webhook.details, ...entries(100
 
 const page = z.object({ values: z.array(z.object({ id: z.string() })) });
 
-const harness = await useFaultyStack({ notificationsPerTenant: String(LIMIT) });
+const harness = useFaultyStack({ notificationsPerTenant: String(LIMIT) });
 let client: Client;
 
 describe('the notifications of an account', () => {

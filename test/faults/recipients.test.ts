@@ -5,7 +5,7 @@ import { newAlarmEvent } from '../support/events.ts';
 import { until } from '../support/until.ts';
 import { throttled, useFaultyStack } from './support.ts';
 
-const harness = await useFaultyStack();
+const harness = useFaultyStack();
 
 describe('technical contacts, some of which cannot be reached', () => {
   const newAccount = async (...names: string[]) => {

@@ -8,12 +8,13 @@ import { type Client, webhook } from '../support/api.ts';
 import { newAlarmEvent } from '../support/events.ts';
 import { openSink } from '../support/test-sink.ts';
 import { until } from '../support/until.ts';
+import { useStarted } from '../support/use-started.ts';
 import { throttled, useFaultyStack } from './support.ts';
 
 const DAY_MS = 86_400_000;
 
-const harness = await useFaultyStack({ redeliveriesPerTenantPerDay: '20' });
-const client = await harness.newClient();
+const harness = useFaultyStack({ redeliveriesPerTenantPerDay: '20' });
+const client = useStarted(() => harness.newClient());
 
 const result = z.strictObject({ count: z.number(), next_marker: z.string().nullable() });
 

@@ -7,6 +7,7 @@ import { webhook } from '../support/api.ts';
 import { deliveryMessage, newAlarmEvent } from '../support/events.ts';
 import { openSink } from '../support/test-sink.ts';
 import { until } from '../support/until.ts';
+import { useStarted } from '../support/use-started.ts';
 import { throttled, useFaultyStack } from './support.ts';
 
 const QUEUE = 'Delivery-webhook';
@@ -19,8 +20,8 @@ const FAR_FUTURE_MS = Date.UTC(2100, 0);
 const sqsEvent = z.object({ Records: z.array(z.object({ eventSourceARN: z.string(), body: z.string() })) });
 const sqsRequest = z.object({ QueueUrl: z.string() });
 
-const harness = await useFaultyStack({ retryDelayScale: '1', senderConcurrencyByType: 'webhook=2' });
-const client = await harness.newClient();
+const harness = useFaultyStack({ retryDelayScale: '1', senderConcurrencyByType: 'webhook=2' });
+const client = useStarted(() => harness.newClient());
 
 describe('the retry queue', () => {
   const queue = (name: string) => {

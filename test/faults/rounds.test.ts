@@ -6,13 +6,14 @@ import { webhook } from '../support/api.ts';
 import { deliveryMessage, newAlarmEvent } from '../support/events.ts';
 import { openSink } from '../support/test-sink.ts';
 import { until } from '../support/until.ts';
+import { useStarted } from '../support/use-started.ts';
 import { throttled, useFaultyStack } from './support.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-const harness = await useFaultyStack();
-const client = await harness.newClient();
+const harness = useFaultyStack();
+const client = useStarted(() => harness.newClient());
 
 describe('a round of attempts', () => {
   const queue = (name: string) => {

@@ -3,10 +3,11 @@ import { expect, it } from 'vitest';
 import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';
 import { newAlarmEvent } from '../support/events.ts';
 import { openSink } from '../support/test-sink.ts';
+import { useStarted } from '../support/use-started.ts';
 import { throttled, useFaultyStack } from './support.ts';
 
-const harness = await useFaultyStack();
-const client = await harness.newClient();
+const harness = useFaultyStack();
+const client = useStarted(() => harness.newClient());
 
 const email = 'secret-recipient@example.com';
 const contact = 'secret-contact@example.com';

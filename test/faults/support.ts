@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll } from 'vitest';
 import type { AwsCall, AwsService } from '../../bin/local/aws/aws-service.ts';
 import type { Fault } from '../../bin/local/aws/endpoint.ts';
 import { type LocalStack, type LocalStackOptions, startLocalStack } from '../../bin/local/stack.ts';
@@ -9,6 +8,7 @@ import { connectApi } from '../support/api.ts';
 import { connectPipeline } from '../support/pipeline.ts';
 import { addressesOf } from '../support/running-stack.ts';
 import { until } from '../support/until.ts';
+import { useStarted } from '../support/use-started.ts';
 
 /** An AWS call whose caller crashes: right before the call is applied, or right after. */
 export type CrashPoint = {
@@ -158,9 +158,9 @@ export const startFaultyStack = async (settings: Record<string, string> = {}, op
 /** A local stack with control over faults, workers and time. */
 export type FaultyStack = Awaited<ReturnType<typeof startFaultyStack>>;
 
-/** Starts the stack for a test file or an async describe, and stops it after the tests. */
-export const useFaultyStack = async (...options: Parameters<typeof startFaultyStack>): Promise<FaultyStack> => {
-  const harness = await startFaultyStack(...options);
-  afterAll(() => harness.stack.stop());
-  return harness;
-};
+/** Starts the stack before the tests of a file or describe, and stops it after them. */
+export const useFaultyStack = (...options: Parameters<typeof startFaultyStack>): FaultyStack =>
+  useStarted(
+    () => startFaultyStack(...options),
+    ({ stack }) => stack.stop(),
+  );

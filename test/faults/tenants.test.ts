@@ -4,11 +4,12 @@ import { type Client, webhook } from '../support/api.ts';
 import { newAlarmEvent } from '../support/events.ts';
 import { openSink, type Sink } from '../support/test-sink.ts';
 import { until } from '../support/until.ts';
+import { useStarted } from '../support/use-started.ts';
 import { useFaultyStack } from './support.ts';
 
-const harness = await useFaultyStack();
-const affected = await harness.newClient();
-const unaffected = await harness.newClient();
+const harness = useFaultyStack();
+const affected = useStarted(() => harness.newClient());
+const unaffected = useStarted(() => harness.newClient());
 
 describe('a tenant is unaffected by another tenant', () => {
   const createWebhook = (client: Client, sink: Sink, details = {}) =>

@@ -7,7 +7,7 @@ import { throttled, useFaultyStack } from './support.ts';
 
 const TOKEN_CACHE_SECONDS = 40;
 
-const harness = await useFaultyStack({ tokenCacheSeconds: String(TOKEN_CACHE_SECONDS) });
+const harness = useFaultyStack({ tokenCacheSeconds: String(TOKEN_CACHE_SECONDS) });
 
 const created = z.object({ id: z.string(), token: z.string() });
 const page = z.object({ values: z.array(z.object({ id: z.string() })) });

@@ -6,7 +6,7 @@ import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { buildSync } from 'esbuild';
 import pLimit from 'p-limit';
-import { afterAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { bundledInputs, bundleFunctions, bundling, functionNames } from '../../lib/bundles.ts';
 import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
@@ -19,14 +19,18 @@ import { alarmEvent } from '../support/events.ts';
 import { validDetails, webhookNotification } from '../support/notifications.ts';
 import { respondWith, startHttp } from '../support/servers.ts';
 import { sqsMessage } from '../support/sqs-message.ts';
+import { useStarted } from '../support/use-started.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 
-const directory = mkdtempSync(join(tmpdir(), 'bundles-'));
-afterAll(() => rmSync(directory, { recursive: true, force: true }));
-
-const bundleOf = bundleFunctions(directory);
-const entryOf = (name: FunctionName) => join(bundleOf(name), 'index.js');
+const bundles = useStarted(
+  () => {
+    const directory = mkdtempSync(join(tmpdir(), 'bundles-'));
+    return { directory, of: bundleFunctions(directory) };
+  },
+  ({ directory }) => rmSync(directory, { recursive: true, force: true }),
+);
+const entryOf = (name: FunctionName) => join(bundles.of(name), 'index.js');
 const codeOf = (name: FunctionName) => readFileSync(entryOf(name), 'utf8');
 
 /** Matches a file of a package. `home` is the package's directory, which ends with its `name`. */
@@ -115,13 +119,16 @@ const MAX_CHANGE = 0.1;
 
 const sizeKb = (name: FunctionName) => Math.round(statSync(entryOf(name)).size / 1_000);
 
-if (process.env.RECORD_BUNDLE_SIZES) {
-  const sizes = Object.fromEntries(functionNames.map((name) => [name, sizeKb(name)]));
-  writeFileSync(SIZES_FILE, `${JSON.stringify(sizes, null, 2)}\n`);
-}
-const recorded = z.record(z.string(), z.number()).parse(JSON.parse(readFileSync(SIZES_FILE, 'utf8')));
-
 describe('recorded bundle sizes', () => {
+  let recorded: Record<string, number>;
+  beforeAll(() => {
+    if (process.env.RECORD_BUNDLE_SIZES) {
+      const sizes = Object.fromEntries(functionNames.map((name) => [name, sizeKb(name)]));
+      writeFileSync(SIZES_FILE, `${JSON.stringify(sizes, null, 2)}\n`);
+    }
+    recorded = z.record(z.string(), z.number()).parse(JSON.parse(readFileSync(SIZES_FILE, 'utf8')));
+  });
+
   it('cover exactly the functions of the stack', () => {
     expect(Object.keys(recorded).toSorted(), `To update: ${UPDATE_COMMAND}`).toEqual(functionNames.toSorted());
   });
@@ -270,7 +277,7 @@ describe('cold starts and first calls', () => {
   });
 
   it('report undici if a handler calls fetch', async () => {
-    const file = join(directory, 'fetch.js');
+    const file = join(bundles.directory, 'fetch.js');
     writeFileSync(file, 'exports.handler = () => fetch("data:,");');
     expect(await loadedUndiciModules(file, [{}])).not.toEqual([]);
   });

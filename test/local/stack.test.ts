@@ -8,7 +8,7 @@ import type { InvocationReport } from '../../bin/local/aws/lambda/lambda.ts';
 import { localSettings } from '../../bin/local/settings.ts';
 import { type LocalStack, startLocalStack } from '../../bin/local/stack.ts';
 import { until } from '../support/until.ts';
-import { writeBundles } from './aws/support/bundles.ts';
+import { useBundles } from './aws/support/bundles.ts';
 import { parseRaw, sendRaw } from './aws/support/raw-http.ts';
 import { template } from './aws/support/template.ts';
 
@@ -25,7 +25,7 @@ const aws = `
     return response.json();
   };`;
 
-const bundles = writeBundles({
+const bundles = useBundles({
   enqueue: `${aws}
     exports.handler = async ({ pathParameters, body, requestContext }) => {
       const { MessageId } = await aws('AmazonSQS.SendMessage', { QueueUrl: process.env.QUEUE, MessageBody: pathParameters.kind + ':' + body });
@@ -73,7 +73,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await stack.stop();
-  bundles.remove();
 });
 
 const enqueue = (kind: string, body: string) =>

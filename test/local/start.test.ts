@@ -6,9 +6,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { DescribeTableCommand, DynamoDBClient, ListTablesCommand, PutItemCommand } from '@aws-sdk/client-dynamodb';
-import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { close, listen } from '../../bin/local/aws/http.ts';
 import { localStackCommand } from '../support/local-stack-process.ts';
+import { useStarted } from '../support/use-started.ts';
 
 const running = new Set<ChildProcess>();
 afterEach(() => {
@@ -17,11 +18,13 @@ afterEach(() => {
 });
 
 /** The directory for temporary files of the stack. */
-const temporary = mkdtempSync(join(tmpdir(), 'local-stack-test-'));
-afterAll(() => rmSync(temporary, { recursive: true }));
+const temporary = useStarted(
+  () => ({ path: mkdtempSync(join(tmpdir(), 'local-stack-test-')) }),
+  ({ path }) => rmSync(path, { recursive: true }),
+);
 
 const start = (...options: string[]) => {
-  const { file, args, options: spawnOptions } = localStackCommand(options, temporary);
+  const { file, args, options: spawnOptions } = localStackCommand(options, temporary.path);
   const child = spawn(file, args, spawnOptions);
   running.add(child);
   return child;
@@ -46,7 +49,7 @@ describe('npm start', () => {
     const ready = JSON.parse(lines[0] ?? '');
     expect(Object.keys(ready)).toEqual(['base_url', 'tokens', 'aws_endpoint', 'alarm_queue_url', 'inbox_url']);
     expect(ready.base_url).toMatch(/\/v1\.0\/123456$/);
-    expect(readdirSync(temporary)).toEqual([]);
+    expect(readdirSync(temporary.path)).toEqual([]);
   });
 
   it('disables the capacity limits with --no-partition-limits', async () => {

@@ -3,15 +3,16 @@ import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { afterAll, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
 import { close, listen, origin } from '../../bin/local/aws/http.ts';
 import { announce } from '../../bin/ops/local-stacks.ts';
 import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
-import { commandLine, newDirectory } from './command-line.ts';
+import { useStarted } from '../support/use-started.ts';
+import { commandLine, useDirectory } from './command-line.ts';
 
-const directory = newDirectory();
-const ops = commandLine(directory.path);
+const directory = useDirectory();
+const ops = commandLine(directory);
 
 const file = (name: string, content: unknown): string => {
   const path = join(directory.path, name);
@@ -129,18 +130,23 @@ const server = createServer(async (request, response) => {
     `<DescribeStacksResponse><DescribeStacksResult><Stacks><member><StackName>Prod</StackName><CreationTime>2026-01-01T00:00:00Z</CreationTime><StackStatus>CREATE_COMPLETE</StackStatus><Outputs>${values}</Outputs></member></Stacks></DescribeStacksResult></DescribeStacksResponse>`,
   );
 });
-const aws = origin(await listen(server));
+const aws = useStarted(
+  async () => ({ url: origin(await listen(server)) }),
+  () => close(server),
+);
 const env = {
-  AWS_ENDPOINT_URL: aws,
+  get AWS_ENDPOINT_URL() {
+    return aws.url;
+  },
   AWS_ACCESS_KEY_ID: 'test',
   AWS_SECRET_ACCESS_KEY: 'test',
   AWS_REGION: 'eu-central-1',
 };
 
 const queue = (name: string) => ({
-  queue: `${aws}/1/${name}`,
-  deadLetters: `${aws}/1/${name}-dead`,
-  ...(name !== 'alarm-events' && { retries: `${aws}/1/${name}-retries` }),
+  queue: `${aws.url}/1/${name}`,
+  deadLetters: `${aws.url}/1/${name}-dead`,
+  ...(name !== 'alarm-events' && { retries: `${aws.url}/1/${name}-retries` }),
 });
 /** The outputs of the stack Prod. */
 const outputs = {
@@ -149,18 +155,15 @@ const outputs = {
   AccountsTable: 'accounts',
   TokensTable: 'tokens',
   DeliveriesTable: 'deliveries',
-  QueueUrls: JSON.stringify(
-    Object.fromEntries([
-      ...['alarm-events', ...notificationTypeIds].map((name) => [name, queue(name)]),
-      ...['email-events', 'crashed'].map((name) => [name, { queue: `${aws}/1/${name}` }]),
-    ]),
-  ),
+  get QueueUrls() {
+    return JSON.stringify(
+      Object.fromEntries([
+        ...['alarm-events', ...notificationTypeIds].map((name) => [name, queue(name)]),
+        ...['email-events', 'crashed'].map((name) => [name, { queue: `${aws.url}/1/${name}` }]),
+      ]),
+    );
+  },
 };
-
-afterAll(async () => {
-  await close(server);
-  directory.remove();
-});
 
 const COMMANDS = [
   'token create',
@@ -259,11 +262,14 @@ describe('the stack that a command operates on', () => {
   });
 
   it.each([
-    [{ Prod: {} }, /^The outputs of stack Prod lack AlarmEventsQueueArn, .*QueueUrls: deploy this version/],
-    [{ Prod: { ...outputs, QueueUrls: '{"sms":' } }, /^The outputs of stack Prod lack QueueUrls: deploy this version/],
-    [[1], /was not written by `cdk deploy --outputs-file`\.\n$/],
+    [() => ({ Prod: {} }), /^The outputs of stack Prod lack AlarmEventsQueueArn, .*QueueUrls: deploy this version/],
+    [
+      () => ({ Prod: { ...outputs, QueueUrls: '{"sms":' } }),
+      /^The outputs of stack Prod lack QueueUrls: deploy this version/,
+    ],
+    [() => [1], /was not written by `cdk deploy --outputs-file`\.\n$/],
   ])('is not found in an outputs file without its outputs', async (content, message) => {
-    const path = file('wrong.json', content);
+    const path = file('wrong.json', content());
     expect(await ops(`status --outputs ${path}`)).toEqual({ code: 1, out: '', err: expect.stringMatching(message) });
   });
 

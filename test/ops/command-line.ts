@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import type * as z from 'zod';
 import { startLocalStackProcess } from '../support/local-stack-process.ts';
+import { useStarted } from '../support/use-started.ts';
 
 const REPOSITORY = new URL('../..', import.meta.url);
 
@@ -13,10 +14,11 @@ const REPOSITORY = new URL('../..', import.meta.url);
 export type CommandResult = { code: number | null; out: string; err: string };
 
 /** Creates a directory for the files of a test. The command line finds only the local stacks announced in it. */
-export const newDirectory = () => {
-  const path = mkdtempSync(join(tmpdir(), 'ops-test-'));
-  return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
-};
+export const useDirectory = () =>
+  useStarted(
+    () => ({ path: mkdtempSync(join(tmpdir(), 'ops-test-')) }),
+    ({ path }) => rmSync(path, { recursive: true, force: true }),
+  );
 
 /** Returns an environment without the AWS credentials, local stacks and color settings of the test process. */
 const cleanEnvironment = (directory: string) => ({
@@ -34,7 +36,7 @@ const cleanEnvironment = (directory: string) => ({
  * @param directory where local stacks are announced
  */
 export const commandLine =
-  (directory: string) =>
+  (directory: { path: string }) =>
   async (
     command: string | readonly string[],
     { input = '', env = {} }: { input?: string; env?: Record<string, string> } = {},
@@ -42,7 +44,7 @@ export const commandLine =
     const args = typeof command === 'string' ? command.split(' ') : command;
     const child = spawn(process.execPath, ['bin/ops.ts', ...args], {
       cwd: REPOSITORY,
-      env: { ...cleanEnvironment(directory), ...env },
+      env: { ...cleanEnvironment(directory.path), ...env },
     });
     child.stdin.end(input);
     const closed = once(child, 'close');
@@ -51,11 +53,14 @@ export const commandLine =
     return { code: child.exitCode, out, err };
   };
 
-/** Starts a local stack, and the command line that uses it. */
-export const startStackWithCommandLine = async () => {
-  const directory = newDirectory();
-  const stack = await startLocalStackProcess({ retryDelayScale: '0.001' }, directory.path);
-  const ops = commandLine(directory.path);
+/** Runs a local stack for the tests of a file, and the command line that uses it. */
+export const useStackWithCommandLine = () => {
+  const directory = useDirectory();
+  const stack = useStarted(
+    () => startLocalStackProcess({ retryDelayScale: '0.001' }, directory.path),
+    ({ stop }) => stop(),
+  );
+  const ops = commandLine(directory);
 
   /** Runs a command with `--json`. @returns its parsed output @throws Error if the command fails */
   const runJson = async <Output>(schema: z.ZodType<Output>, command: string, input = ''): Promise<Output> => {
@@ -64,5 +69,5 @@ export const startStackWithCommandLine = async () => {
     return schema.parse(JSON.parse(out));
   };
 
-  return { ...stack, directory, ops, runJson };
+  return { stack, directory, ops, runJson };
 };

@@ -1,14 +1,9 @@
 import { readdirSync } from 'node:fs';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { startStackWithCommandLine } from './command-line.ts';
+import { useStackWithCommandLine } from './command-line.ts';
 
-const stack = await startStackWithCommandLine();
-const { ops, runJson } = stack;
-afterAll(async () => {
-  await stack.stop();
-  stack.directory.remove();
-});
+const { stack, directory, ops, runJson } = useStackWithCommandLine();
 
 const statusWith = async (token: string): Promise<number> =>
   (await fetch(`${stack.base_url}/notifications`, { headers: { 'x-auth-token': token } })).status;
@@ -185,7 +180,7 @@ describe('account', () => {
 
 describe('a local stack', () => {
   it('is found while it runs, and leaves no file behind', async () => {
-    const files = () => readdirSync(stack.directory.path).filter((name) => name.endsWith('.json'));
+    const files = () => readdirSync(directory.path).filter((name) => name.endsWith('.json'));
     expect(files()).toHaveLength(1);
     await stack.stop();
     expect(files()).toEqual([]);

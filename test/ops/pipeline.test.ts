@@ -1,22 +1,21 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { validDetails } from '../support/notifications.ts';
 import { startSink } from '../support/sink.ts';
 import { until } from '../support/until.ts';
-import { startStackWithCommandLine } from './command-line.ts';
+import { useStarted } from '../support/use-started.ts';
+import { useStackWithCommandLine } from './command-line.ts';
 
-const stack = await startStackWithCommandLine();
-const { ops, runJson } = stack;
+const { stack, ops, runJson } = useStackWithCommandLine();
 /** Responds with the status in the path until `isFixed` is set. */
 const receiver = { isFixed: false };
-const sink = await startSink((response, { path }) => {
-  response.writeHead(receiver.isFixed ? 204 : Number(path.slice(1))).end('secret response');
-});
-afterAll(async () => {
-  sink.close();
-  await stack.stop();
-  stack.directory.remove();
-});
+const sink = useStarted(
+  () =>
+    startSink((response, { path }) => {
+      response.writeHead(receiver.isFixed ? 204 : Number(path.slice(1))).end('secret response');
+    }),
+  ({ close }) => close(),
+);
 
 const create = async (label: string, type: string, details: Record<string, string>): Promise<string> => {
   const response = await fetch(`${stack.base_url}/notifications`, {

@@ -1,4 +1,4 @@
-import { afterAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { createDeliveryRepository } from '../../shared/adapters/deliveries/delivery-repository.ts';
 import { logger } from '../../shared/adapters/logger.ts';
 import { createNotificationRepository } from '../../shared/adapters/notifications/notification-repository.ts';
@@ -7,13 +7,12 @@ import type { NotificationRecord } from '../../shared/contracts/notification.ts'
 import { claimedRecord, type DeliveryRecord, withFailure } from '../../shared/domain/delivery-record.ts';
 import { newNotificationId } from '../../shared/domain/notification-id.ts';
 import { createDeliveryReports } from '../../shared/pipeline/notices/delivery-reports.ts';
-import { startDatabase } from '../support/dynamodb.ts';
+import { useDatabase } from '../support/dynamodb.ts';
 import { alarmEvent } from '../support/events.ts';
 import { webhookNotification } from '../support/notifications.ts';
 import { reportEnvironment } from '../support/report-environment.ts';
 
-const { client, stop } = await startDatabase();
-afterAll(stop);
+const { client } = useDatabase();
 
 beforeEach(() => {
   vi.spyOn(logger, 'warn').mockImplementation(() => undefined);

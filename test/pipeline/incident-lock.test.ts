@@ -1,5 +1,5 @@
 import { SQSClient } from '@aws-sdk/client-sqs';
-import { afterAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
 import { createDeliveryRepository } from '../../shared/adapters/deliveries/delivery-repository.ts';
 import { createFailedMessages } from '../../shared/adapters/deliveries/failed-messages.ts';
@@ -12,13 +12,12 @@ import { claimedLock } from '../../shared/domain/incident.ts';
 import { newNotificationId } from '../../shared/domain/notification-id.ts';
 import type { DeliveryJob, SenderDependencies } from '../../shared/pipeline/sender/delivery-job.ts';
 import { deliverInOrder } from '../../shared/pipeline/sender/incident-lock.ts';
-import { startDatabase } from '../support/dynamodb.ts';
+import { useDatabase } from '../support/dynamodb.ts';
 import { alarmEvent } from '../support/events.ts';
 import { queueUrl, senderQueueUrls } from '../support/queue-urls.ts';
 import { sqsMessage } from '../support/sqs-message.ts';
 
-const { client, stop } = await startDatabase();
-afterAll(stop);
+const { client } = useDatabase();
 
 beforeEach(() => {
   for (const level of ['warn', 'error'] as const) vi.spyOn(logger, level).mockImplementation(() => undefined);

@@ -1,4 +1,4 @@
-import { afterAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { createBounceRecorder } from '../../shared/adapters/deliveries/bounce-recorder.ts';
 import { createDeliveryRepository } from '../../shared/adapters/deliveries/delivery-repository.ts';
 import { createFailedMessages, type FailedMessage } from '../../shared/adapters/deliveries/failed-messages.ts';
@@ -13,13 +13,12 @@ import { newNotificationId } from '../../shared/domain/notification-id.ts';
 import { attemptDelivery } from '../../shared/pipeline/sender/delivery-attempt.ts';
 import type { DeliveryJob, SettledMessage } from '../../shared/pipeline/sender/delivery-job.ts';
 import { settleAttempt } from '../../shared/pipeline/sender/settlement.ts';
-import { startDatabase } from '../support/dynamodb.ts';
+import { useDatabase } from '../support/dynamodb.ts';
 import { alarmEvent } from '../support/events.ts';
 import { queueUrl, senderQueueUrls } from '../support/queue-urls.ts';
 import { sqsMessage } from '../support/sqs-message.ts';
 
-const { client, stop } = await startDatabase();
-afterAll(stop);
+const { client } = useDatabase();
 const deliveries = createDeliveryRepository(client, 'deliveries');
 const failedMessages = createFailedMessages(client, 'deliveries');
 

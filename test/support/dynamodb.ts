@@ -2,7 +2,10 @@ import { once } from 'node:events';
 import { CreateTableCommand, DynamoDBClient, type DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import dynalite from 'dynalite';
+import { afterAll, beforeAll } from 'vitest';
 import { tableSchemas } from '../../shared/contracts/table-schemas.ts';
+import { listenOnLoopback } from './listen.ts';
+import { useStarted } from './use-started.ts';
 
 const tableNames = Object.keys(tableSchemas).filter((name): name is keyof typeof tableSchemas => name in tableSchemas);
 
@@ -17,22 +20,29 @@ const createTable = (name: keyof typeof tableSchemas): CreateTableCommand => {
   });
 };
 
-/** Starts dynalite in this process with the empty tables of `tableSchemas`. */
-export const startDatabase = async () => {
+/** Starts dynalite in this process on a free loopback port. */
+const startDynalite = async () => {
   const server = dynalite({ createTableMs: 0 });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  const port = typeof address === 'object' && address !== null ? address.port : 0;
+  const url = new URL(`http://127.0.0.1:${await listenOnLoopback(server)}`);
+  const stop = async (): Promise<void> => {
+    server.close();
+    await once(server, 'close');
+  };
+  return { url, stop };
+};
+
+/** Runs dynalite with the empty tables of `tableSchemas` for the tests of a file or describe. */
+export const useDatabase = () => {
+  const database = useStarted(startDynalite, ({ stop }) => stop());
   const clients: DynamoDBClient[] = [];
 
-  /** Creates a client that omits undefined attributes, as the service does. */
+  /** Creates a client that omits undefined attributes, as the service does. Only hooks and tests can send requests. */
   const connect = (
     options: Pick<DynamoDBClientConfig, 'maxAttempts' | 'retryStrategy'> = {},
   ): DynamoDBDocumentClient => {
     const client = new DynamoDBClient({
       region: 'local-1',
-      endpoint: `http://127.0.0.1:${port}`,
+      endpoint: async () => ({ url: database.url }),
       credentials: { accessKeyId: 'local', secretAccessKey: 'local' },
       ...options,
     });
@@ -41,12 +51,11 @@ export const startDatabase = async () => {
   };
 
   const client = connect();
-  await Promise.all(tableNames.map((name) => client.send(createTable(name))));
-
-  const stop = async (): Promise<void> => {
+  beforeAll(async () => {
+    await Promise.all(tableNames.map((name) => client.send(createTable(name))));
+  });
+  afterAll(() => {
     for (const open of clients) open.destroy();
-    server.close();
-    await once(server, 'close');
-  };
-  return { client, connect, stop };
+  });
+  return { client, connect };
 };

@@ -1,7 +1,7 @@
 import { QueryCommand } from '@aws-sdk/lib-dynamodb';
 import { createNotificationRepository } from '../../shared/adapters/notifications/notification-repository.ts';
 import type { NotificationAttributes } from '../../shared/contracts/notification.ts';
-import type { startDatabase } from './dynamodb.ts';
+import type { useDatabase } from './dynamodb.ts';
 import { entries, validDetails, webhookNotification } from './notifications.ts';
 
 type Key = { tenant: string; id: string };
@@ -16,7 +16,7 @@ export const large = (letter: string) =>
   webhookNotification({ label: letter, details: { ...validDetails.webhook, ...entries(3, letter.repeat(4_000)) } });
 
 /** Creates helpers that write notifications at a controlled time and read the stored chunks and cleanup items. */
-export const createChunkFixtures = ({ client }: Pick<Awaited<ReturnType<typeof startDatabase>>, 'client'>) => {
+export const createChunkFixtures = ({ client }: Pick<Awaited<ReturnType<typeof useDatabase>>, 'client'>) => {
   let now = Date.UTC(2026, 10, 21);
   let tenants = 0;
   const repositoryOn = (database: typeof client) => createNotificationRepository(database, 'notifications', () => now);

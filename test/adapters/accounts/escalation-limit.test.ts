@@ -1,10 +1,9 @@
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { createEscalationLimit } from '../../../shared/adapters/accounts/escalation-limit.ts';
-import { startDatabase } from '../../support/dynamodb.ts';
+import { useDatabase } from '../../support/dynamodb.ts';
 import { withLostResponse } from '../../support/dynamodb-faults.ts';
 
-const { client, connect, stop } = await startDatabase();
-afterAll(stop);
+const { client, connect } = useDatabase();
 
 const MORNING_MS = Date.UTC(2026, 0, 1, 6);
 const DAY_MS = 86_400_000;

@@ -1,5 +1,5 @@
 import { PutCommand } from '@aws-sdk/lib-dynamodb';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { createDeliveryRepository } from '../../../shared/adapters/deliveries/delivery-repository.ts';
 import { failed } from '../../../shared/domain/attempt-outcome.ts';
 import { parseDeliveryPartition } from '../../../shared/domain/delivery-key.ts';
@@ -11,12 +11,11 @@ import {
   withStatus,
 } from '../../../shared/domain/delivery-record.ts';
 import { newNotificationId } from '../../../shared/domain/notification-id.ts';
-import { startDatabase } from '../../support/dynamodb.ts';
+import { useDatabase } from '../../support/dynamodb.ts';
 import { countRequests, withInterruption, withLostResponse, withThrottling } from '../../support/dynamodb-faults.ts';
 import { alarmEvent } from '../../support/events.ts';
 
-const { client, connect, stop } = await startDatabase();
-afterAll(stop);
+const { client, connect } = useDatabase();
 const deliveries = createDeliveryRepository(client, 'deliveries');
 
 const NOW = Date.UTC(2026, 0, 1);

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { DeleteCommand, ScanCommand } from '@aws-sdk/lib-dynamodb';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import {
   CHUNK_BYTES,
   createFailedMessages,
@@ -9,7 +9,7 @@ import {
 } from '../../../shared/adapters/deliveries/failed-messages.ts';
 import { deliveryKey } from '../../../shared/domain/delivery-key.ts';
 import { newNotificationId } from '../../../shared/domain/notification-id.ts';
-import { startDatabase } from '../../support/dynamodb.ts';
+import { useDatabase } from '../../support/dynamodb.ts';
 import {
   countRequests,
   type LateRequest,
@@ -18,8 +18,7 @@ import {
   withThrottling,
 } from '../../support/dynamodb-faults.ts';
 
-const { client, connect, stop } = await startDatabase();
-afterAll(stop);
+const { client, connect } = useDatabase();
 const failedMessages = createFailedMessages(client, 'deliveries');
 
 const NOW = Date.UTC(2026, 0, 1);

@@ -1,15 +1,14 @@
 import fc from 'fast-check';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { createDeliveryRepository } from '../../../shared/adapters/deliveries/delivery-repository.ts';
 import { LEASE_MS } from '../../../shared/domain/delivery-record.ts';
 import { claimedLock } from '../../../shared/domain/incident.ts';
 import { newNotificationId } from '../../../shared/domain/notification-id.ts';
-import { startDatabase } from '../../support/dynamodb.ts';
+import { useDatabase } from '../../support/dynamodb.ts';
 import { withLostResponse } from '../../support/dynamodb-faults.ts';
 import { alarmEvent } from '../../support/events.ts';
 
-const { client, connect, stop } = await startDatabase();
-afterAll(stop);
+const { client, connect } = useDatabase();
 const deliveries = createDeliveryRepository(client, 'deliveries');
 
 const NOW = Date.UTC(2026, 0, 1);

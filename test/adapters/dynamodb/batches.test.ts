@@ -1,9 +1,9 @@
 import fc from 'fast-check';
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { isDependencyFailure, isThrottled } from '../../../shared/adapters/aws-client.ts';
 import { batchGet, batchWrite, inBatches, readEach } from '../../../shared/adapters/dynamodb/batches.ts';
 import { UnprocessedItemsError } from '../../../shared/adapters/dynamodb/errors.ts';
-import { startDatabase } from '../../support/dynamodb.ts';
+import { useDatabase } from '../../support/dynamodb.ts';
 import {
   countRequests,
   withInterruption,
@@ -22,13 +22,12 @@ beforeEach(() => {
   sleeps.length = 0;
 });
 
-const { client, connect, stop } = await startDatabase();
-afterAll(stop);
+const { client, connect } = useDatabase();
 
 const items = Array.from({ length: 230 }, (_, number) => ({ pk: `item${number}`, number }));
 const keys = items.map(({ pk }) => ({ pk }));
 const writes = items.map((Item) => ({ PutRequest: { Item } }));
-await batchWrite(client, 'tokens', writes);
+beforeAll(() => batchWrite(client, 'tokens', writes));
 
 const numbers = (found: Record<string, unknown>[]) =>
   found.map(({ number }) => Number(number)).toSorted((a, b) => a - b);

@@ -1,9 +1,9 @@
 import { ConfiguredRetryStrategy } from '@smithy/core/retry';
 import fc from 'fast-check';
-import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { logger } from '../../../shared/adapters/logger.ts';
 import type { NotificationAttributes } from '../../../shared/contracts/notification.ts';
-import { startDatabase } from '../../support/dynamodb.ts';
+import { useDatabase } from '../../support/dynamodb.ts';
 import {
   countRequests,
   type KilledRequest,
@@ -15,8 +15,7 @@ import {
 import { createChunkFixtures, HOUR_MS, large, small } from '../../support/notification-chunks.ts';
 import { recordMetrics } from '../../support/printed-metrics.ts';
 
-const { client, connect, stop } = await startDatabase();
-afterAll(stop);
+const { client, connect } = useDatabase();
 beforeEach(() => {
   vi.spyOn(logger, 'warn').mockImplementation(() => undefined);
   recordMetrics();

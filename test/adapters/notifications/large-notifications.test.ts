@@ -1,17 +1,16 @@
 import { QueryCommand } from '@aws-sdk/lib-dynamodb';
-import { afterAll, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { logger } from '../../../shared/adapters/logger.ts';
 import { chunkPartition } from '../../../shared/adapters/notifications/notification-items.ts';
 import {
   createNotificationRepository,
   type NotificationKey,
 } from '../../../shared/adapters/notifications/notification-repository.ts';
-import { startDatabase } from '../../support/dynamodb.ts';
+import { useDatabase } from '../../support/dynamodb.ts';
 import { withInterruption, withLostResponse, withThrottling } from '../../support/dynamodb-faults.ts';
 import { entries, validDetails, webhookNotification } from '../../support/notifications.ts';
 
-const { client, connect, stop } = await startDatabase();
-afterAll(stop);
+const { client, connect } = useDatabase();
 const notifications = createNotificationRepository(client, 'notifications');
 
 let tenants = 0;

@@ -1,16 +1,15 @@
 import { UpdateCommand } from '@aws-sdk/lib-dynamodb';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { createNotificationRepository } from '../../../shared/adapters/notifications/notification-repository.ts';
 import { takePage } from '../../../shared/api/paging.ts';
 import type { Slice } from '../../../shared/contracts/collection.ts';
 import type { NotificationRecord } from '../../../shared/contracts/notification.ts';
 import { newNotificationId } from '../../../shared/domain/notification-id.ts';
-import { startDatabase } from '../../support/dynamodb.ts';
+import { useDatabase } from '../../support/dynamodb.ts';
 import { countRequests, withPartialBatches, withThrottling } from '../../support/dynamodb-faults.ts';
 import { entries, validDetails, webhookNotification } from '../../support/notifications.ts';
 
-const { client, connect, stop } = await startDatabase();
-afterAll(stop);
+const { client, connect } = useDatabase();
 const notifications = createNotificationRepository(client, 'notifications');
 const DEFAULT = 'ntTechnicalContactsEmail';
 

@@ -1,9 +1,9 @@
-import { afterAll, afterEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { logger } from '../../../shared/adapters/logger.ts';
 import { createDeleteRecorder } from '../../../shared/adapters/notifications/notification-counter.ts';
 import { createNotificationQuota } from '../../../shared/adapters/notifications/notification-quota.ts';
 import { createNotificationRepository } from '../../../shared/adapters/notifications/notification-repository.ts';
-import { startDatabase } from '../../support/dynamodb.ts';
+import { useDatabase } from '../../support/dynamodb.ts';
 import {
   countRequests,
   type LateRequest,
@@ -14,8 +14,7 @@ import {
 } from '../../support/dynamodb-faults.ts';
 import { webhookNotification } from '../../support/notifications.ts';
 
-const { client, connect, stop } = await startDatabase();
-afterAll(stop);
+const { client, connect } = useDatabase();
 afterEach(() => {
   vi.restoreAllMocks();
 });

@@ -1,15 +1,14 @@
 import { GetCommand } from '@aws-sdk/lib-dynamodb';
-import { afterAll, afterEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { logger } from '../../../shared/adapters/logger.ts';
 import { createNotificationRepository } from '../../../shared/adapters/notifications/notification-repository.ts';
 import { newNotificationId } from '../../../shared/domain/notification-id.ts';
-import { startDatabase } from '../../support/dynamodb.ts';
+import { useDatabase } from '../../support/dynamodb.ts';
 import { countRequests, withLostResponse, withThrottling } from '../../support/dynamodb-faults.ts';
 import { validDetails, webhookNotification } from '../../support/notifications.ts';
 import { recordMetrics } from '../../support/printed-metrics.ts';
 
-const { client, connect, stop } = await startDatabase();
-afterAll(stop);
+const { client, connect } = useDatabase();
 afterEach(() => {
   vi.restoreAllMocks();
 });

@@ -1,15 +1,14 @@
 import { type AttributeValue, GetItemCommand } from '@aws-sdk/client-dynamodb';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { itemBytes } from '../../../shared/adapters/dynamodb/item-size.ts';
 import { notificationItems } from '../../../shared/adapters/notifications/notification-items.ts';
 import { createNotificationRepository } from '../../../shared/adapters/notifications/notification-repository.ts';
 import type { NotificationAttributes } from '../../../shared/contracts/notification.ts';
 import { newNotificationId } from '../../../shared/domain/notification-id.ts';
-import { startDatabase } from '../../support/dynamodb.ts';
+import { useDatabase } from '../../support/dynamodb.ts';
 import { entries, webhookNotification } from '../../support/notifications.ts';
 
-const { client, stop } = await startDatabase();
-afterAll(stop);
+const { client } = useDatabase();
 const notifications = createNotificationRepository(client, 'notifications');
 
 /** The longest tenant name. */

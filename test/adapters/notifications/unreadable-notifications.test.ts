@@ -1,16 +1,15 @@
 import { DeleteCommand, QueryCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
-import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { logger } from '../../../shared/adapters/logger.ts';
 import {
   createNotificationRepository,
   type NotificationKey,
 } from '../../../shared/adapters/notifications/notification-repository.ts';
-import { startDatabase } from '../../support/dynamodb.ts';
+import { useDatabase } from '../../support/dynamodb.ts';
 import { entries, validDetails, webhookNotification } from '../../support/notifications.ts';
 import { recordMetrics } from '../../support/printed-metrics.ts';
 
-const { client, stop } = await startDatabase();
-afterAll(stop);
+const { client } = useDatabase();
 const notifications = createNotificationRepository(client, 'notifications');
 
 let metrics: ReturnType<typeof recordMetrics>;

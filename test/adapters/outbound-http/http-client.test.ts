@@ -1,9 +1,10 @@
 import tls from 'node:tls';
-import { afterAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createHttpClient } from '../../../shared/adapters/outbound-http/http-client.ts';
 import { egressRule } from '../../../shared/domain/egress.ts';
 import { selfSignedCertificate } from '../../support/certificate.ts';
 import { closedPort, respondWith, startHttp, startHttps, startTcp, writeRepeatedly } from '../../support/servers.ts';
+import { useStarted } from '../../support/use-started.ts';
 
 const isAllowed = egressRule(['127.0.0.0/8', '::1/128']);
 const resolve = async () => [{ address: '127.0.0.1', family: 4 }];
@@ -12,10 +13,15 @@ const client = (options: Partial<Parameters<typeof createHttpClient>[0]> = {}) =
 
 const message = { headers: { 'content-type': 'application/json' }, body: '{"a":"ä"}', timeoutMs: 5_000 };
 
-const identity = await selfSignedCertificate('hooks.example.com');
 const systemCertificates = tls.getCACertificates('default');
-tls.setDefaultCACertificates([...systemCertificates, identity.cert]);
-afterAll(() => tls.setDefaultCACertificates(systemCertificates));
+const identity = useStarted(
+  async () => {
+    const trusted = await selfSignedCertificate('hooks.example.com');
+    tls.setDefaultCACertificates([...systemCertificates, trusted.cert]);
+    return trusted;
+  },
+  () => tls.setDefaultCACertificates(systemCertificates),
+);
 
 describe('the HTTP client', () => {
   it('posts the whole body with the given headers', async () => {

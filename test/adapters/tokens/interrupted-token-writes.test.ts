@@ -1,10 +1,10 @@
 import { GetCommand } from '@aws-sdk/lib-dynamodb';
-import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { UnconfirmedChangeError } from '../../../shared/adapters/dynamodb/versioned-item.ts';
 import { logger } from '../../../shared/adapters/logger.ts';
 import { createTokenRepository } from '../../../shared/adapters/tokens/token-repository.ts';
 import { tokenHash } from '../../../shared/domain/token.ts';
-import { startDatabase } from '../../support/dynamodb.ts';
+import { useDatabase } from '../../support/dynamodb.ts';
 import {
   type KilledRequest,
   type LateRequest,
@@ -16,8 +16,7 @@ import {
   withThrottling,
 } from '../../support/dynamodb-faults.ts';
 
-const { client, connect, stop } = await startDatabase();
-afterAll(stop);
+const { client, connect } = useDatabase();
 
 beforeEach(() => {
   vi.spyOn(logger, 'warn').mockImplementation(() => undefined);

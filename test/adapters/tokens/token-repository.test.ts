@@ -1,12 +1,11 @@
 import { GetCommand, ScanCommand } from '@aws-sdk/lib-dynamodb';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { createTokenRepository } from '../../../shared/adapters/tokens/token-repository.ts';
 import { MAX_TOKENS } from '../../../shared/contracts/token.ts';
 import { newToken, tokenHash } from '../../../shared/domain/token.ts';
-import { startDatabase } from '../../support/dynamodb.ts';
+import { useDatabase } from '../../support/dynamodb.ts';
 
-const { client, stop } = await startDatabase();
-afterAll(stop);
+const { client } = useDatabase();
 
 const START = Date.UTC(2026, 0, 1);
 let tenants = 0;

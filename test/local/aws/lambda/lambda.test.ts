@@ -6,7 +6,7 @@ import { MovableClock } from '../../../../bin/local/aws/clock.ts';
 import { lambdaService } from '../../../../bin/local/aws/lambda/invoke-api.ts';
 import type { InvocationReport } from '../../../../bin/local/aws/lambda/lambda.ts';
 import { createLambda, type Lambda } from '../../../../bin/local/aws/lambda/lambda.ts';
-import { writeBundles } from '../support/bundles.ts';
+import { useBundles } from '../support/bundles.ts';
 import { startEndpoint, type TestEndpoint } from '../support/endpoint.ts';
 
 const codes = {
@@ -95,7 +95,7 @@ const codes = {
       await new Promise((resolve) => setTimeout(resolve, 10));
     };`,
 };
-const bundles = writeBundles(codes);
+const bundles = useBundles(codes);
 
 const lines: string[] = [];
 const reports: InvocationReport[] = [];
@@ -138,7 +138,6 @@ afterAll(async () => {
   client.destroy();
   await local.stop();
   await lambda.stop();
-  bundles.remove();
 });
 
 const invoke = async (name: string, event: unknown = {}) => {

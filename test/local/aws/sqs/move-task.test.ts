@@ -8,7 +8,7 @@ import { describe, expect, it } from 'vitest';
 import { queueOf } from '../support/queues.ts';
 import { useServedQueues } from '../support/served-queues.ts';
 
-const { clock, queue, deadLetterQueue, queues, sqs } = await useServedQueues(2);
+const { clock, queue, deadLetterQueue, queues, sqs } = useServedQueues(2);
 const QueueUrl = '/000000000000/jobs';
 const DeadLetterUrl = '/000000000000/jobs-dead';
 

@@ -18,7 +18,7 @@ import {
 import { describe, expect, it } from 'vitest';
 import { useServedQueues } from '../support/served-queues.ts';
 
-const { clock, queue, deadLetterQueue, sqs } = await useServedQueues(2);
+const { clock, queue, deadLetterQueue, sqs } = useServedQueues(2);
 const QueueUrl = '/000000000000/jobs';
 const DeadLetterUrl = '/000000000000/jobs-dead';
 
