@@ -77,7 +77,7 @@ describe('npm start', () => {
   });
 
   it.each([
-    [['-c', 'mispelt=1', '--port', '0'], /^Invalid setting: "mispelt" is not a setting;.*\n$/],
+    [['-c', 'mispelt=1', '--port', '0'], /^Invalid setting: "mispelt" is not a setting; the settings are .*\n$/],
     [['-c', 'nothing'], /must have the form name=value\.\n$/],
     [['--port', 'many'], /must be a number from 0 to 65535\.\n$/],
     [['--base-path', 'v1'], /must start with \/.*\n$/],
