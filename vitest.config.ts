@@ -1,3 +1,4 @@
+import './bin/supported-node.ts';
 import { defineConfig } from 'vitest/config';
 
 /** Tests import modules with the same interop rules as Node.js. */

@@ -1,8 +1,8 @@
-import { notificationsApp } from '../lib/app.ts';
-
-try {
-  notificationsApp().synth();
-} catch (error) {
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
-  process.exitCode = 1;
-}
+// The CDK app (cdk.json).
+require('./supported-node.ts');
+import('../lib/app.ts')
+  .then(({ notificationsApp }) => notificationsApp().synth())
+  .catch((error) => {
+    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+    process.exitCode = 1;
+  });

@@ -1,124 +1,169 @@
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
+import { closestMatch } from 'leven';
 import * as z from 'zod';
 import { escalationModes } from '../shared/contracts/notice.ts';
 import { notificationTypeIds } from '../shared/contracts/notification-types.ts';
 
 /**
- * A number or a numeric string, as `cdk -c` passes it. Rejects an empty string, which an unset shell variable yields.
+ * A setting with its rule in words, which completes the sentence that begins with the name of the setting. It is the
+ * only message of an invalid value, so no message of zod reaches the user.
  */
-const number = (schema: z.ZodNumber = z.number()) =>
-  z
-    .union(
-      [
-        z.number(),
-        z
-          .string()
-          .regex(/^-?\d+(\.\d+)?$/)
-          .transform(Number),
-      ],
-      'must be a number',
-    )
-    .pipe(schema);
-const flag = z.union([z.boolean(), z.enum(['true', 'false']).transform((text) => text === 'true')]);
-const list = (item: z.ZodType<string, string>) =>
+const setting = <Value>(rule: string, schema: z.ZodType<Value>) =>
+  z.unknown().transform((value, context): Value => {
+    const parsed = schema.safeParse(value);
+    if (parsed.success) return parsed.data;
+    context.addIssue({ code: 'custom', message: `${rule}, not ${JSON.stringify(value)}` });
+    return z.NEVER;
+  });
+
+/** A number or a numeric string, as `cdk -c` passes it. Not an empty string, which an unset shell variable yields. */
+const numeric = z.union([
+  z.number(),
   z
     .string()
-    .transform((text) =>
-      text
-        .split(',')
-        .map((part) => part.trim())
-        .filter(Boolean),
-    )
-    .pipe(z.array(item));
+    .regex(/^-?\d+(\.\d+)?$/)
+    .transform(Number),
+]);
 
-const httpUrl = z.url({ protocol: /^https?$/ }).refine((url) => !/[?#]/.test(url), 'must have no query or fragment');
+const number = (rule: string, schema: z.ZodNumber) => setting(rule, numeric.pipe(schema));
 
-const hostname = z.hostname().regex(/^[^.]+(\.[^.]+)+$/, 'must be a host name');
+const wholeNumber = (min: number, max?: number) =>
+  number(
+    max === undefined ? `must be a whole number of at least ${min}` : `must be a whole number from ${min} to ${max}`,
+    z
+      .number()
+      .int()
+      .min(min)
+      .max(max ?? Number.MAX_SAFE_INTEGER),
+  );
 
-/** Values by notification type, written `type=value,...`. */
-const perType = (value: z.ZodType<number, string | number>) =>
-  list(z.string().regex(/^\w+=\d+$/))
-    .transform((pairs) => Object.fromEntries(pairs.map((pair) => pair.split('='))))
-    .pipe(z.partialRecord(z.enum(notificationTypeIds), value));
+const numberUpTo = (max: number) => number(`must be a number from 0 to ${max}`, z.number().min(0).max(max));
 
-/** The memory of a function in MB, within the limits of Lambda. */
-const memoryMb = number(z.number().int().min(128).max(10_240));
+const positiveNumber = () => number('must be a number greater than 0', z.number().positive());
+
+const flag = () =>
+  setting(
+    'must be true or false',
+    z.union([z.boolean(), z.enum(['true', 'false']).transform((text) => text === 'true')]),
+  );
+
+const choice = <const Option extends string>(...options: readonly Option[]) =>
+  setting(`must be one of ${options.join(', ')}`, z.enum(options));
+
+const text = (rule: string, pattern: RegExp) => setting(rule, z.string().regex(pattern));
+
+const commaSeparated = z.string().transform((given) =>
+  given
+    .split(',')
+    .map((part) => part.trim())
+    .filter(Boolean),
+);
+
+/** A list, written `item,...`. `items` completes "must be a comma-separated list of". */
+const list = (items: string, item: z.ZodType<string, string>) =>
+  setting(`must be a comma-separated list of ${items}`, commaSeparated.pipe(z.array(item)));
+
+const email = () => setting('must be an email address such as alerts@example.org', z.email());
+
+const httpUrl = () =>
+  setting(
+    'must be a URL that starts with http:// or https://, without query or fragment',
+    z.url({ protocol: /^https?$/ }).refine((url) => !/[?#]/.test(url)),
+  );
+
+const hostname = () => setting('must be a host name such as api.example.org', z.hostname().regex(/^[^.]+(\.[^.]+)+$/));
+
+/** Whole numbers by notification type, written `type=value,...`. */
+const perType = (min: number, max: number) =>
+  setting(
+    `must be a comma-separated list such as webhook=${max}, with whole numbers from ${min} to ${max} for the types ${notificationTypeIds.join(', ')}`,
+    commaSeparated
+      .pipe(z.array(z.string().regex(/^\w+=\d+$/)))
+      .transform((pairs) => Object.fromEntries(pairs.map((pair) => pair.split('='))))
+      .pipe(z.partialRecord(z.enum(notificationTypeIds), numeric.pipe(z.number().int().min(min).max(max)))),
+  );
+
+/** The limits of Lambda for the memory of a function, in MB. */
+const MEMORY_MB = [128, 10_240] as const;
+
+/** The limits of Lambda for the concurrency of an event source. */
+const CONCURRENCY = [2, 1_000] as const;
 
 /** The default sender address. SES sends no email from it. */
 export const PLACEHOLDER_SENDER = 'notifications@example.com';
 
-const logRetentions = Object.values(RetentionDays).filter((days): days is number => typeof days === 'number');
+const logRetentions = Object.values(RetentionDays)
+  .filter((days): days is number => typeof days === 'number')
+  .sort((a, b) => a - b);
 
 /**
  * The settings of a deployment, from CDK context (`-c name=value`, or `context` in `cdk.json`). All are optional;
  * OPERATIONS.md#settings describes them.
  */
 const settingsShape = z.strictObject({
-  emailFrom: z.email().default(PLACEHOLDER_SENDER),
-  emailReplyTo: z.email().optional(),
-  smsSenderId: z
-    .string()
-    .regex(/^[A-Za-z0-9-]{1,11}$/)
-    .optional(),
-  smsOriginationNumber: z.e164().optional(),
-  smsMaxPriceUsd: number(z.number().positive()).optional(),
-  smsCountries: list(z.string().regex(/^\+[1-9]\d{0,6}$/)).default([]),
-  smsPerTenantPerDay: number(z.number().int().min(0)).default(1_000),
-  emailsPerTenantPerDay: number(z.number().int().min(0)).default(10_000),
-  managedPerTenantPerDay: number(z.number().int().min(0)).default(100),
-  pagerEndpoint: httpUrl.default('https://events.pagerduty.com/generic/2010-04-15/create_event.json'),
-  routerEndpoint: httpUrl.default('https://alert.victorops.com/integrations/generic/20131114/alert'),
-  feedEndpoint: httpUrl.optional(),
-  deadLetterEmail: flag.default(true),
-  failingNotices: flag.default(true),
-  escalateUnreached: z.enum(escalationModes).default('contacts+managed'),
-  notificationsPerTenant: number(z.number().int().min(1)).default(1_000),
-  testsPerTenantPerDay: number(z.number().int().min(0)).default(200),
-  redeliveriesPerTenantPerDay: number(z.number().int().min(0)).default(10_000),
-  tokenCacheSeconds: number(z.number().min(0).max(60)).default(60),
-  apiRequestsPerSecond: number(z.number().int().min(1)).default(200),
-  testRequestsPerSecond: number(z.number().int().min(1)).default(100),
-  senderConcurrency: number(z.number().int().min(2).max(1000)).default(20),
-  senderConcurrencyByType: perType(number(z.number().int().min(2).max(1000)))
+  emailFrom: email().default(PLACEHOLDER_SENDER),
+  emailReplyTo: email().optional(),
+  smsSenderId: text('must have 1 to 11 letters, digits and hyphens', /^[A-Za-z0-9-]{1,11}$/).optional(),
+  smsOriginationNumber: setting(
+    'must be a phone number in international format such as +12025550123',
+    z.e164(),
+  ).optional(),
+  smsMaxPriceUsd: positiveNumber().optional(),
+  smsCountries: list('number prefixes such as +1,+49', z.string().regex(/^\+[1-9]\d{0,6}$/)).default([]),
+  smsPerTenantPerDay: wholeNumber(0).default(1_000),
+  emailsPerTenantPerDay: wholeNumber(0).default(10_000),
+  managedPerTenantPerDay: wholeNumber(0).default(100),
+  pagerEndpoint: httpUrl().default('https://events.pagerduty.com/generic/2010-04-15/create_event.json'),
+  routerEndpoint: httpUrl().default('https://alert.victorops.com/integrations/generic/20131114/alert'),
+  feedEndpoint: httpUrl().optional(),
+  deadLetterEmail: flag().default(true),
+  failingNotices: flag().default(true),
+  escalateUnreached: choice(...escalationModes).default('contacts+managed'),
+  notificationsPerTenant: wholeNumber(1).default(1_000),
+  testsPerTenantPerDay: wholeNumber(0).default(200),
+  redeliveriesPerTenantPerDay: wholeNumber(0).default(10_000),
+  tokenCacheSeconds: numberUpTo(60).default(60),
+  apiRequestsPerSecond: wholeNumber(1).default(200),
+  testRequestsPerSecond: wholeNumber(1).default(100),
+  senderConcurrency: wholeNumber(...CONCURRENCY).default(20),
+  senderConcurrencyByType: perType(...CONCURRENCY)
     // A destination that does not respond blocks a worker for 15 s. With this many workers, one tenant's burst does not
     // block all of them.
     .default({ webhook: 200, incidentpager: 50, incidentrouter: 50 }),
-  dispatchConcurrency: number(z.number().int().min(2).max(1000)).default(10),
-  retryDelayScale: number(z.number().min(0).max(1)).default(1),
-  egressAllow: list(z.union([z.cidrv4(), z.cidrv6()])).default([]),
-  producerAccounts: list(z.string().regex(/^\d{12}$/)).default([]),
-  domainName: hostname.optional(),
-  certificateArn: z
-    .string()
-    .regex(/^arn:[\w-]+:acm:[\w-]+:\d{12}:certificate\/[\w-]+$/, 'must be the ARN of an ACM certificate')
-    .optional(),
-  hostedZoneId: z
-    .string()
-    .regex(/^Z[A-Z0-9]+$/)
-    .optional(),
-  hostedZoneName: hostname.optional(),
-  basePath: z
-    .string()
-    .regex(/^[\w.-]+(\/[\w.-]+)*$/, 'must be path segments of letters, digits, ".", "_" and "-", separated by slashes')
-    .max(300)
-    .optional(),
-  emailIdentity: flag.default(false),
-  egress: z.enum(['lambda', 'static']).default('lambda'),
-  memoryMb: memoryMb.default(512),
-  memoryMbByType: perType(memoryMb).default({}),
-  alarmTarget: z
-    .union(
-      [z.email(), z.string().regex(/^arn:[\w-]+:sns:[\w-]+:\d{12}:[\w-]+$/)],
-      'must be an email address or the ARN of an SNS topic',
-    )
-    .optional(),
-  smsMonthlyBudgetUsd: number(z.number().positive()).default(1),
-  lambdaConcurrencyQuota: number(z.number().int().min(1)).default(1_000),
-  linkScheme: z.enum(['http', 'https']).default('https'),
-  logRetentionDays: number()
-    .refine((days) => logRetentions.includes(days), `must be one of ${logRetentions.join(', ')}`)
-    .default(RetentionDays.ONE_MONTH),
-  deletionProtection: flag.default(true),
+  dispatchConcurrency: wholeNumber(...CONCURRENCY).default(10),
+  retryDelayScale: numberUpTo(1).default(1),
+  egressAllow: list('CIDR blocks such as 10.0.0.0/8,fd00::/8', z.union([z.cidrv4(), z.cidrv6()])).default([]),
+  producerAccounts: list('AWS account IDs of 12 digits', z.string().regex(/^\d{12}$/)).default([]),
+  domainName: hostname().optional(),
+  certificateArn: text(
+    'must be the ARN of an ACM certificate',
+    /^arn:[\w-]+:acm:[\w-]+:\d{12}:certificate\/[\w-]+$/,
+  ).optional(),
+  hostedZoneId: text('must be the ID of a Route 53 hosted zone such as Z0123456789ABC', /^Z[A-Z0-9]+$/).optional(),
+  hostedZoneName: hostname().optional(),
+  basePath: setting(
+    'must be path segments of letters, digits, ".", "_" and "-", separated by slashes, with at most 300 characters',
+    z
+      .string()
+      .regex(/^[\w.-]+(\/[\w.-]+)*$/)
+      .max(300),
+  ).optional(),
+  emailIdentity: flag().default(false),
+  egress: choice('lambda', 'static').default('lambda'),
+  memoryMb: wholeNumber(...MEMORY_MB).default(512),
+  memoryMbByType: perType(...MEMORY_MB).default({}),
+  alarmTarget: setting(
+    'must be an email address or the ARN of an SNS topic',
+    z.union([z.email(), z.string().regex(/^arn:[\w-]+:sns:[\w-]+:\d{12}:[\w-]+$/)]),
+  ).optional(),
+  smsMonthlyBudgetUsd: positiveNumber().default(1),
+  lambdaConcurrencyQuota: wholeNumber(1).default(1_000),
+  linkScheme: choice('http', 'https').default('https'),
+  logRetentionDays: number(
+    `must be one of ${logRetentions.join(', ')}`,
+    z.number().refine((days) => logRetentions.includes(days)),
+  ).default(RetentionDays.ONE_MONTH),
+  deletionProtection: flag().default(true),
 });
 
 /** The parsed settings of a deployment. */
@@ -162,19 +207,53 @@ const CLI_KEYS = ['acknowledged-issue-numbers', 'cli-telemetry'];
  */
 const isSetting = (key: string): boolean => !/[:/]/.test(key) && !CLI_KEYS.includes(key);
 
-const describe = (issue: z.core.$ZodIssue): string =>
-  issue.code === 'unrecognized_keys' && issue.path.length === 0
-    ? `${issue.keys.map((key) => `"${key}"`).join(', ')} is not a setting; the settings are ${settingNames.join(', ')}`
-    : `${issue.path.join('.')}: ${issue.message}`;
+const plain = (name: string): string => name.toLowerCase().replace(/[_-]/g, '');
+
+/** The names of settings in earlier versions that are not similar to their present names, in plain form. */
+const RENAMED = new Map<string, keyof Settings>([
+  ['lambdaconcurrency', 'lambdaConcurrencyQuota'],
+  ['removalprotection', 'deletionProtection'],
+  ['retryscale', 'retryDelayScale'],
+  ['smsmonthlybudget', 'smsMonthlyBudgetUsd'],
+  ['testsperday', 'testsPerTenantPerDay'],
+  ['typeconcurrency', 'senderConcurrencyByType'],
+  ['typememory', 'memoryMbByType'],
+]);
+
+/** The largest number of edits, as a share of the length of a name, at which another name counts as similar. */
+const MAX_DIFFERENCE = 0.4;
+
+/** Returns the setting whose name is most similar to an unknown one. */
+const nearestSetting = (unknown: string): string | undefined => {
+  const names = new Map([...settingNames, 'stackName'].map((name) => [plain(name), name]));
+  const maxDistance = Math.floor(unknown.length * MAX_DIFFERENCE);
+  return (
+    RENAMED.get(plain(unknown)) ?? names.get(closestMatch(plain(unknown), [...names.keys()], { maxDistance }) ?? '')
+  );
+};
+
+const unknownSetting = (name: string): string => {
+  const nearest = nearestSetting(name);
+  const hint = nearest ? `did you mean ${nearest}?` : `the settings are stackName, ${settingNames.join(', ')}.`;
+  return `${JSON.stringify(name)} is not a setting; ${hint}`;
+};
+
+const describe = (issue: z.core.$ZodIssue): string[] =>
+  issue.code === 'unrecognized_keys' ? issue.keys.map(unknownSetting) : [`${issue.path.join('.')} ${issue.message}.`];
 
 /**
  * Parses the settings in a CDK context.
  *
- * @throws Error with one sentence for each invalid or unknown setting
+ * @throws Error with one line for each invalid or unknown setting
  */
 export const parseSettings = (context: Readonly<Record<string, unknown>>): Settings => {
   const settings = Object.fromEntries(Object.entries(context).filter(([key]) => isSetting(key)));
   const parsed = settingsSchema.safeParse(settings);
   if (parsed.success) return parsed.data;
-  throw new Error(`Invalid setting: ${parsed.error.issues.map(describe).join('. ')}`);
+  throw new Error(
+    parsed.error.issues
+      .flatMap(describe)
+      .map((sentence) => `Invalid setting: ${sentence}`)
+      .join('\n'),
+  );
 };

@@ -15,14 +15,8 @@ export const MAX_STACK_NAME_LENGTH = MAX_RULE_NAME_LENGTH - LONGEST_SUFFIX_LENGT
  * @throws Error if the name is invalid or too long
  */
 export const checkStackName = (name: string): void => {
-  if (!/^[A-Za-z][A-Za-z0-9-]*$/.test(name)) {
-    throw new Error(
-      'Invalid setting: stackName: must start with a letter and contain only letters, digits and hyphens',
-    );
-  }
-  if (name.length > MAX_STACK_NAME_LENGTH) {
-    throw new Error(
-      `Invalid setting: stackName: must have at most ${MAX_STACK_NAME_LENGTH} characters, not ${name.length}: names derived from it are limited to ${MAX_RULE_NAME_LENGTH}`,
-    );
-  }
+  if (/^[A-Za-z][A-Za-z0-9-]*$/.test(name) && name.length <= MAX_STACK_NAME_LENGTH) return;
+  throw new Error(
+    `Invalid setting: stackName must have at most ${MAX_STACK_NAME_LENGTH} letters, digits and hyphens and start with a letter, not ${JSON.stringify(name)}.`,
+  );
 };

@@ -16,6 +16,14 @@ export type Tokens = {
   other_admin: string;
 };
 
+/** The tenant of each token. */
+export const tokenTenants: Readonly<Record<keyof Tokens, string>> = {
+  admin: 'acme',
+  creator: 'acme',
+  observer: 'acme',
+  other_admin: 'globex',
+};
+
 const TOKEN_LIFETIME_SECONDS = DEFAULT_TOKEN_DAYS * DAY_SECONDS;
 
 /** Creates the tables, issues the tokens and sets the technical contacts of `acme`. */

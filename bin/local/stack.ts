@@ -2,6 +2,7 @@
 import type { Server } from 'node:http';
 import { availableParallelism } from 'node:os';
 import { type Assembly, synthesize } from './assembly.ts';
+import { clientEnvironment } from './aws/aws-service.ts';
 import { type Clock, MovableClock } from './aws/clock.ts';
 import { type LimitedDynamoDb, limitDynamoDb } from './aws/dynamodb/limited-dynamodb.ts';
 import { AWS_PARTITION_LIMITS, type PartitionLimits } from './aws/dynamodb/partition-capacity.ts';
@@ -19,7 +20,7 @@ import { Queue } from './aws/sqs/queue.ts';
 import { StartError } from './aws/start-error.ts';
 import { type Plan, readTemplate } from './aws/template.ts';
 import { createInbox, type Inbox, type SentMessage } from './inbox.ts';
-import { seed, type Tokens } from './seed.ts';
+import { seed, type Tokens, tokenTenants } from './seed.ts';
 import { localSettings } from './settings.ts';
 
 /** Options of the local stack. */
@@ -52,9 +53,12 @@ export type LocalStackOptions = {
 export type Ready = {
   base_url: string;
   tokens: Tokens;
+  tenants: Readonly<Record<keyof Tokens, string>>;
   aws_endpoint: string;
   alarm_queue_url: string;
   inbox_url: string;
+  /** Environment variables for the AWS CLI and SDKs. */
+  aws_environment: Record<string, string>;
 };
 
 /** The running stack. `npm start` uses `ready`, `plan` and `stop`; the other members are for tests. */
@@ -140,9 +144,11 @@ export const startLocalStack = async (options: LocalStackOptions = {}): Promise<
     const ready: Ready = {
       base_url: apiUrl + basePath,
       tokens,
+      tenants: tokenTenants,
       aws_endpoint: endpointUrl,
       alarm_queue_url: plan.output('AlarmEventsQueueUrl'),
       inbox_url: inboxUrl,
+      aws_environment: clientEnvironment(endpointUrl),
     };
     return { ready, plan, endpoint, inbox, dynamodb, lambda, queues, clock, advance: (ms) => clock.advance(ms), stop };
   } catch (error) {

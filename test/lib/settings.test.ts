@@ -75,16 +75,82 @@ describe('settings', () => {
   });
 });
 
+const messageOf = (context: Record<string, unknown>): string => {
+  try {
+    parseSettings(context);
+  } catch (error) {
+    if (error instanceof Error) return error.message;
+  }
+  throw new Error('The settings are valid.');
+};
+
 describe('an unknown setting', () => {
-  it.each(['testPerDay', 'mailfrom', 'MailFrom', 'retry_scale', 'retry-scale', 'toString'])(
-    'is rejected with a list of all settings: %s',
+  it.each([
+    ['mailfrom', 'emailFrom'],
+    ['MailFrom', 'emailFrom'],
+    ['email_from', 'emailFrom'],
+    ['testPerTenantPerDay', 'testsPerTenantPerDay'],
+    ['retentionDays', 'logRetentionDays'],
+    ['stackname', 'stackName'],
+    ['memory', 'memoryMb'],
+  ])('is rejected with the most similar setting: %s', (name, nearest) => {
+    expect(messageOf({ [name]: 'x' })).toBe(`Invalid setting: "${name}" is not a setting; did you mean ${nearest}?`);
+  });
+
+  it.each([
+    ['mailFrom', 'emailFrom'],
+    ['mailReplyTo', 'emailReplyTo'],
+    ['mailIdentity', 'emailIdentity'],
+    ['deadLetterMail', 'deadLetterEmail'],
+    ['emailPerTenantDay', 'emailsPerTenantPerDay'],
+    ['smsPerTenantDay', 'smsPerTenantPerDay'],
+    ['managedPerTenantDay', 'managedPerTenantPerDay'],
+    ['lambdaConcurrency', 'lambdaConcurrencyQuota'],
+    ['memory', 'memoryMb'],
+    ['typeMemory', 'memoryMbByType'],
+    ['typeConcurrency', 'senderConcurrencyByType'],
+    ['removalProtection', 'deletionProtection'],
+    ['retryScale', 'retryDelayScale'],
+    ['retry-scale', 'retryDelayScale'],
+    ['smsMaxPrice', 'smsMaxPriceUsd'],
+    ['smsMonthlyBudget', 'smsMonthlyBudgetUsd'],
+    ['testsPerDay', 'testsPerTenantPerDay'],
+  ])('is rejected with its present name if an earlier version had it: %s', (name, present) => {
+    expect(messageOf({ [name]: 'x' })).toMatch(new RegExp(`did you mean ${present}\\?$`));
+  });
+
+  it.each(['pigeons', 'toString', 'x', ''])(
+    'is rejected with a list of all settings if none is similar: %j',
     (name) => {
-      const attempt = () => parseSettings({ [name]: 'x' });
-      expect(attempt).toThrow(`"${name}" is not a setting`);
-      for (const settingName of settingNames) expect(attempt).toThrow(settingName);
+      const message = messageOf({ [name]: 'x' });
+      expect(message).toMatch(new RegExp(`^Invalid setting: "${name}" is not a setting; the settings are stackName, `));
+      for (const settingName of settingNames) expect(message).toContain(settingName);
     },
   );
 });
+
+describe('every setting', () => {
+  /** None of these is a valid value of any setting. */
+  const invalidValues = ['', ' ', 'a b\u0000', '-7,', '=,=', null, {}, [], ['x'], Number.NaN, -7];
+
+  it.each(settingNames)('is rejected with its rule in words, never with the text of a library: %s', (name) => {
+    // An empty list is valid, and so is a list of nothing.
+    const isList = Array.isArray(defaultOf(name)) || name.endsWith('ByType');
+    const values = isList
+      ? invalidValues.filter((value) => typeof value !== 'string' || value.trim() !== '')
+      : invalidValues;
+    const rules = values.map((value) => {
+      const message = messageOf({ [name]: value });
+      expect(message).toMatch(new RegExp(`^Invalid setting: ${name} must [^\\n]+, not [^\\n]+\\.$`));
+      expect(message).not.toMatch(/invalid input|expected|received|too (small|big)|pattern|undefined|union|zod/i);
+      return message.slice(0, message.lastIndexOf(', not '));
+    });
+    expect(new Set(rules).size).toBe(1);
+  });
+});
+
+/** The default of a setting. */
+const defaultOf = (name: string): unknown => new Map<string, unknown>(Object.entries(parseSettings({}))).get(name);
 
 describe('an invalid setting', () => {
   it.each([
@@ -147,13 +213,24 @@ describe('an invalid setting', () => {
     ['memoryMbByType', 'pigeon=512'],
     ['memoryMbByType', 'webhook=1'],
   ])('is rejected by name: %s=%j', (name, value) => {
-    expect(() => parseSettings({ [name]: value })).toThrow(new RegExp(`^Invalid setting: ${name}[.:]`));
+    expect(() => parseSettings({ [name]: value })).toThrow(new RegExp(`^Invalid setting: ${name} must .*\\.$`));
   });
 
-  it('is reported together with all other invalid settings', () => {
-    const attempt = () => parseSettings({ testsPerTenantPerDay: 'x', emailFrom: 'x', tests: 1 });
-    for (const message of ['testsPerTenantPerDay: ', 'emailFrom: ', '"tests" is not a setting'])
-      expect(attempt).toThrow(message);
+  it.each([
+    ['memoryMb', '64', 'must be a whole number from 128 to 10240, not "64".'],
+    ['testsPerTenantPerDay', '1.5', 'must be a whole number of at least 0, not "1.5".'],
+    ['tokenCacheSeconds', 61, 'must be a number from 0 to 60, not 61.'],
+    ['egress', 'vpc', 'must be one of lambda, static, not "vpc".'],
+    ['deletionProtection', '', 'must be true or false, not "".'],
+    ['smsCountries', '49', 'must be a comma-separated list of number prefixes such as +1,+49, not "49".'],
+  ])('is rejected with its rule: %s=%j', (name, value, rule) => {
+    expect(messageOf({ [name]: value })).toBe(`Invalid setting: ${name} ${rule}`);
+  });
+
+  it('is reported on a line of its own, beside all other invalid settings', () => {
+    const lines = messageOf({ testsPerTenantPerDay: 'x', emailFrom: 'x', mailReplyTo: 'x', pigeons: 1 }).split('\n');
+    const named = lines.map((line) => /^Invalid setting: "?(\w+)/.exec(line)?.[1]);
+    expect(named.toSorted()).toEqual(['emailFrom', 'mailReplyTo', 'pigeons', 'testsPerTenantPerDay']);
   });
 });
 
@@ -173,15 +250,15 @@ describe('related settings', () => {
   });
 
   it.each([
-    [{ domainName: 'api.example.org' }, 'certificateArn: is required with domainName'],
-    [{ certificateArn }, 'domainName: is required with certificateArn'],
-    [{ basePath: 'v1' }, 'domainName: is required with basePath'],
-    [zone, 'domainName: is required with hostedZoneId'],
-    [{ ...domain, hostedZoneId: zone.hostedZoneId }, 'hostedZoneName: is required with hostedZoneId'],
-    [{ ...domain, hostedZoneName: 'example.org' }, 'hostedZoneId: is required with hostedZoneName'],
-    [{ ...domain, ...zone, hostedZoneName: 'le.org' }, 'domainName: must be in the zone hostedZoneName'],
-    [{ emailIdentity: true }, 'emailFrom: is required with emailIdentity'],
+    [{ domainName: 'api.example.org' }, 'certificateArn is required with domainName'],
+    [{ certificateArn }, 'domainName is required with certificateArn'],
+    [{ basePath: 'v1' }, 'domainName is required with basePath'],
+    [zone, 'domainName is required with hostedZoneId'],
+    [{ ...domain, hostedZoneId: zone.hostedZoneId }, 'hostedZoneName is required with hostedZoneId'],
+    [{ ...domain, hostedZoneName: 'example.org' }, 'hostedZoneId is required with hostedZoneName'],
+    [{ ...domain, ...zone, hostedZoneName: 'le.org' }, 'domainName must be in the zone hostedZoneName'],
+    [{ emailIdentity: true }, 'emailFrom is required with emailIdentity'],
   ])('are rejected if one is missing or inconsistent: %j', (settings, message) => {
-    expect(() => parseSettings(settings)).toThrow(new RegExp(`^Invalid setting: ${message}$`));
+    expect(() => parseSettings(settings)).toThrow(new RegExp(`^Invalid setting: ${message}\\.$`));
   });
 });

@@ -39,14 +39,12 @@ describe('the stack name', () => {
     expect([...apis.values()]).toEqual([{ Name: 'Another' }]);
   });
 
-  it.each([
-    [
-      `${longestName}x`,
-      /^Invalid setting: stackName: must have at most 90 characters, not 91: names derived from it are limited to 128$/,
-    ],
-    ['Stack_2', /^Invalid setting: stackName: must start with a letter and contain only letters, digits and hyphens$/],
-    ['', /^Invalid setting: stackName: must start with a letter/],
-  ])('is rejected at synthesis if it is invalid: %s', (stackName, message) => {
-    expect(() => synthesize({ stackName })).toThrow(message);
-  });
+  it.each([`${longestName}x`, 'Stack_2', '1Stack', ''])(
+    'is rejected at synthesis if it is invalid: %j',
+    (stackName) => {
+      expect(() => synthesize({ stackName })).toThrow(
+        `Invalid setting: stackName must have at most 90 letters, digits and hyphens and start with a letter, not "${stackName}".`,
+      );
+    },
+  );
 });

@@ -89,9 +89,17 @@ describe('the local stack', () => {
     expect(stack.ready).toEqual({
       base_url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/v1\.0\/1$/),
       tokens: { admin: token, creator: token, observer: token, other_admin: token },
+      tenants: { admin: 'acme', creator: 'acme', observer: 'acme', other_admin: 'globex' },
       aws_endpoint: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
       alarm_queue_url: `${stack.ready.aws_endpoint}/000000000000/Jobs`,
       inbox_url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
+      aws_environment: {
+        AWS_ENDPOINT_URL: stack.ready.aws_endpoint,
+        AWS_REGION: 'us-east-1',
+        AWS_DEFAULT_REGION: 'us-east-1',
+        AWS_ACCESS_KEY_ID: 'local',
+        AWS_SECRET_ACCESS_KEY: 'local',
+      },
     });
   });
 
@@ -173,7 +181,7 @@ describe('the local stack', () => {
   it('fails to start if its port is in use', async () => {
     const other = createServer();
     const port = await listen(other, 0);
-    await expect(start({ port })).rejects.toThrow(`Port ${port} is already in use; choose another.`);
+    await expect(start({ port })).rejects.toThrow(`Port ${port} is in use: pass --port`);
     await close(other);
   });
 

@@ -1,14 +1,16 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { promisify } from 'node:util';
 import { DescribeTableCommand, DynamoDBClient, ListTablesCommand, PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { afterEach, describe, expect, it } from 'vitest';
 import { close, listen } from '../../bin/local/aws/http.ts';
 import { localStackCommand } from '../support/local-stack-process.ts';
+import { until } from '../support/until.ts';
 import { useStarted } from '../support/use-started.ts';
 
 const running = new Set<ChildProcess>();
@@ -47,9 +49,42 @@ describe('npm start', () => {
     const lines = (await output).split('\n');
     expect(lines).toHaveLength(2);
     const ready = JSON.parse(lines[0] ?? '');
-    expect(Object.keys(ready)).toEqual(['base_url', 'tokens', 'aws_endpoint', 'alarm_queue_url', 'inbox_url']);
+    expect(ready).toMatchObject({
+      tokens: { admin: expect.any(String), other_admin: expect.any(String) },
+      tenants: { admin: 'acme', creator: 'acme', observer: 'acme', other_admin: 'globex' },
+      aws_environment: { AWS_ENDPOINT_URL: ready.aws_endpoint },
+    });
     expect(ready.base_url).toMatch(/\/v1\.0\/123456$/);
     expect(readdirSync(temporary.path)).toEqual([]);
+  });
+
+  it('prints the tokens of each tenant, and commands that configure the AWS SDK in a shell', async () => {
+    const child = start('--port', '0');
+    let output = '';
+    child.stdout.on('data', (chunk) => {
+      output += chunk;
+    });
+    await until(() => output.includes('Ctrl-C'));
+    const token = 'mnt_[\\w-]+';
+    expect(output).toMatch(
+      new RegExp(
+        `\n  tenant acme\n    admin +${token}\n    creator +${token}\n    observer +${token}\n  tenant globex\n    admin +${token}\n`,
+      ),
+    );
+    const pasted = output.split('\n').filter((line) => /^ +(export|unset) /.test(line));
+    const client = `
+      import { ListQueuesCommand, SQSClient } from '@aws-sdk/client-sqs';
+      import { DynamoDBClient, ListTablesCommand } from '@aws-sdk/client-dynamodb';
+      const { QueueUrls } = await new SQSClient().send(new ListQueuesCommand());
+      const { TableNames } = await new DynamoDBClient().send(new ListTablesCommand());
+      console.log(JSON.stringify([QueueUrls.length > 0, TableNames.length > 0]));`;
+    const command = `"$0" --input-type=module --eval "$1"`;
+    const shell = promisify(execFile)('sh', ['-ec', [...pasted, command].join('\n'), process.execPath, client], {
+      cwd: new URL('../..', import.meta.url),
+      // The environment of a user who works with a real account.
+      env: { PATH: process.env.PATH, AWS_PROFILE: 'production', AWS_SESSION_TOKEN: 'x', AWS_REGION: 'eu-west-1' },
+    });
+    expect(JSON.parse((await shell).stdout)).toEqual([true, true]);
   });
 
   it('disables the capacity limits with --no-partition-limits', async () => {
@@ -74,13 +109,13 @@ describe('npm start', () => {
     await close(other);
     expect({ output, errors, code }).toEqual({
       output: '',
-      errors: `Port ${port} is already in use; choose another.\n`,
+      errors: `Port ${port} is in use: pass --port with another number, or --port 0 for a free port.\n`,
       code: 1,
     });
   });
 
   it.each([
-    [['-c', 'mispelt=1', '--port', '0'], /^Invalid setting: "mispelt" is not a setting;.*\n$/],
+    [['-c', 'mispelt=1', '--port', '0'], /^Invalid setting: "mispelt" is not a setting; the settings are .*\n$/],
     [['-c', 'nothing'], /must have the form name=value\.\n$/],
     [['--port', 'many'], /must be a number from 0 to 65535\.\n$/],
     [['--base-path', 'v1'], /must start with \/.*\n$/],

@@ -6,12 +6,21 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import * as z from 'zod';
 
+const byToken = z.strictObject({
+  admin: z.string(),
+  creator: z.string(),
+  observer: z.string(),
+  other_admin: z.string(),
+});
+
 const readyLine = z.strictObject({
   base_url: z.url(),
-  tokens: z.strictObject({ admin: z.string(), creator: z.string(), observer: z.string(), other_admin: z.string() }),
+  tokens: byToken,
+  tenants: byToken,
   aws_endpoint: z.url(),
   alarm_queue_url: z.url(),
   inbox_url: z.url(),
+  aws_environment: z.record(z.string(), z.string()),
 });
 
 /** A local stack in its own process, as `npm start` runs it. */

@@ -35,6 +35,16 @@ export type AwsFault = {
 /** The account and region of all local resources. */
 export const LOCAL_ENV = { account: '000000000000', region: 'us-east-1' } as const;
 
+/** Returns the environment variables with which the AWS CLI and SDKs use the local AWS at this address. */
+export const clientEnvironment = (endpointUrl: string): Record<string, string> => ({
+  AWS_ENDPOINT_URL: endpointUrl,
+  AWS_REGION: LOCAL_ENV.region,
+  // The SDK for Python and version 1 of the CLI read only this one.
+  AWS_DEFAULT_REGION: LOCAL_ENV.region,
+  AWS_ACCESS_KEY_ID: 'local',
+  AWS_SECRET_ACCESS_KEY: 'local',
+});
+
 /** Returns an error in the JSON protocols (DynamoDB, SQS, Lambda). */
 export const jsonFault = ({ status, type, message, headers, members }: AwsFault): AwsResponse => ({
   status,

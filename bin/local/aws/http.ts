@@ -24,8 +24,11 @@ export const listen = async (server: Server, port = 0): Promise<number> => {
 };
 
 const startError = (error: NodeJS.ErrnoException, port: number): Error => {
-  if (error.code === 'EADDRINUSE') return new StartError(`Port ${port} is already in use; choose another.`);
-  if (error.code === 'EACCES') return new StartError(`Port ${port} needs privileges; choose one above 1023.`);
+  const remedy = 'pass --port with another number, or --port 0 for a free port';
+  if (error.code === 'EADDRINUSE') return new StartError(`Port ${port} is in use: ${remedy}.`);
+  if (error.code === 'EACCES') {
+    return new StartError(`Port ${port} needs privileges: ${remedy}. Ports above 1023 need none.`);
+  }
   return error;
 };
 
