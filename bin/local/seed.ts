@@ -8,6 +8,9 @@ import { LOCAL_ENV } from './aws/aws-service.ts';
 import { createTable } from './aws/dynamodb.ts';
 import type { Plan } from './aws/template.ts';
 
+/** The tenants that have tokens. */
+export const TENANTS: readonly string[] = ['acme', 'globex'];
+
 /** Tokens for each role of tenant `acme`, and an admin token of tenant `globex`. */
 export type Tokens = {
   admin: string;
