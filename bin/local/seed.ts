@@ -24,6 +24,9 @@ export const tokenTenants: Readonly<Record<keyof Tokens, string>> = {
   other_admin: 'globex',
 };
 
+/** The tenants that have tokens. */
+export const TENANTS: readonly string[] = [...new Set(Object.values(tokenTenants))];
+
 const TOKEN_LIFETIME_SECONDS = DEFAULT_TOKEN_DAYS * DAY_SECONDS;
 
 /** Creates the tables, issues the tokens and sets the technical contacts of `acme`. */

@@ -19,9 +19,10 @@ import { sqsService } from './aws/sqs/protocol.ts';
 import { Queue } from './aws/sqs/queue.ts';
 import { StartError } from './aws/start-error.ts';
 import { type Plan, readTemplate } from './aws/template.ts';
-import { createInbox, type Inbox, type SentMessage } from './inbox.ts';
-import { seed, type Tokens, tokenTenants } from './seed.ts';
+import { createInbox, type Inbox, type SentMessage } from './inbox/inbox.ts';
+import { seed, TENANTS, type Tokens, tokenTenants } from './seed.ts';
 import { localSettings } from './settings.ts';
+import { connectAccounts } from './tenant-credentials.ts';
 
 /** Options of the local stack. */
 export type LocalStackOptions = {
@@ -141,6 +142,19 @@ export const startLocalStack = async (options: LocalStackOptions = {}): Promise<
       ...(options.onRequest && { onRequest: options.onRequest }),
     });
     cleanups.push(() => close(gateway.server), startPollers(plan, queues, clock, lambda));
+    const accounts = connectAccounts({
+      endpoint: endpointUrl,
+      table: plan.output('AccountsTable'),
+      now: () => clock.now(),
+    });
+    cleanups.push(() => accounts.close());
+    inbox.connect({
+      addresses: { base_url: apiUrl + basePath, inbox_url: inboxUrl, token: tokens.admin, tenants: TENANTS },
+      credentialsOf: accounts.credentialsOf,
+      now: () => clock.now(),
+    });
+    // First of all, because functions that wait for a slow response of the inbox would delay the stop.
+    cleanups.push(() => close(inbox.server));
     const ready: Ready = {
       base_url: apiUrl + basePath,
       tokens,

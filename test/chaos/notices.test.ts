@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { InboxMessage } from '../../bin/local/inbox.ts';
+import type { InboxMessage } from '../../bin/local/inbox/inbox.ts';
 import { type Delivery, delivery } from '../../shared/contracts/messages.ts';
 import { type Notice, noticeBody } from '../../shared/domain/delivery-message.ts';
 import { claimedRecord, type DeliveryRecord, withAttempt, withStatus } from '../../shared/domain/delivery-record.ts';
@@ -52,6 +52,7 @@ const notices: Record<string, Notice> = {
 };
 
 const email = (sent: Notice | undefined, atMs: number): InboxMessage => ({
+  id: 1,
   kind: 'email',
   from: 'notifications@example.com',
   to: [CONTACT],
@@ -60,6 +61,7 @@ const email = (sent: Notice | undefined, atMs: number): InboxMessage => ({
 });
 
 const toOperators = (sent: Notice | undefined, atMs: number): InboxMessage => ({
+  id: 1,
   kind: 'managed',
   topic: 'topic',
   ...(sent ? operatorMessage(sent.event, sent.content) : operatorMessage(event)),

@@ -1,4 +1,4 @@
-import type { InboxMessage } from '../../bin/local/inbox.ts';
+import type { InboxMessage } from '../../bin/local/inbox/inbox.ts';
 import { type NoticeKind, noticeKinds } from '../../shared/contracts/notice.ts';
 import { deliveryId, parseDeliveryPartition } from '../../shared/domain/delivery-key.ts';
 import type { DeliveryRecord } from '../../shared/domain/delivery-record.ts';

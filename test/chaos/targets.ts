@@ -1,4 +1,4 @@
-import type { InboxMessage } from '../../bin/local/inbox.ts';
+import type { InboxMessage } from '../../bin/local/inbox/inbox.ts';
 import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';
 import { type NotificationTypeId, notificationTypeIds } from '../../shared/contracts/notification-types.ts';
 import type { Client, connectApi } from '../support/api.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { close, listen, origin } from '../../bin/local/aws/http.ts';
-import { createInbox } from '../../bin/local/inbox.ts';
+import { createInbox } from '../../bin/local/inbox/inbox.ts';
 
 const inbox = createInbox();
 let url: string;

@@ -1,0 +1,273 @@
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
+import { z } from 'zod';
+import { tenantId } from '../../../shared/contracts/alarm-event.ts';
+import { BodyTooLargeError, origin, readBody } from '../aws/http.ts';
+import {
+  type InboxMessage,
+  type SentMessage,
+  type StackAddresses,
+  type WebhookMessage,
+  type WebhookResponse,
+  webhookResponses,
+} from './message.ts';
+import { messageFilter } from './message-filter.ts';
+import { MessageStore } from './message-store.ts';
+import { EMAIL_POLICY, PAGE_POLICY, type PageFile, pageFiles, readPage } from './page-files.ts';
+import { foreignOrigin } from './request-origin.ts';
+import { sendJson } from './respond.ts';
+import { simulatedEndpoints } from './simulated-endpoints.ts';
+import { streamUpdates } from './updates.ts';
+import { type TenantCredentials, verifyWebhook } from './verify-webhook.ts';
+import { WebhookResponder } from './webhook-responder.ts';
+
+export type { InboxMessage, SentMessage } from './message.ts';
+
+/** The stack behind an inbox. */
+export type ConnectedStack = {
+  addresses: StackAddresses;
+  /** Returns the current webhook credentials of a tenant; without secrets if it has none. */
+  credentialsOf: (tenant: string) => Promise<TenantCredentials>;
+  /** The time of the stack in ms since the epoch. */
+  now: () => number;
+};
+
+/** The most recent messages that the stack sent, and the webhooks that it received, readable over HTTP. */
+export type Inbox = {
+  server: Server;
+  add(message: SentMessage): void;
+  /** Returns the messages, newest first. */
+  list(): InboxMessage[];
+  /** Verifies webhooks with the credentials of this stack, and shows its addresses in the commands of the page. */
+  connect(stack: ConnectedStack): void;
+};
+
+/** Options of the inbox. */
+export type InboxOptions = {
+  /** The delay of slow webhook responses in ms. Senders wait at most 15 s. */
+  slowResponseMs?: number;
+};
+
+const MAX_BODY_BYTES = 6 * 1024 * 1024;
+
+/** Headers of all responses: no page of another origin can load, frame or interpret them. */
+const COMMON_HEADERS = {
+  'cache-control': 'no-store',
+  'cross-origin-resource-policy': 'same-origin',
+  'cross-origin-opener-policy': 'same-origin',
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+};
+
+/**
+ * Creates the inbox. `GET /` lists the messages, newest first, as JSON, or as a page for a browser; `DELETE /` deletes
+ * them. `?kind=`, `?to=` and `?q=` filter both. It receives webhooks (`/webhooks/<tenant>`) and simulates the pager
+ * (`/pager`), the router (`/router/...`) and the feed (`/feed`) with their success responses.
+ */
+export const createInbox = ({ slowResponseMs = 20_000 }: InboxOptions = {}): Inbox => {
+  const parts: InboxParts = {
+    store: new MessageStore(),
+    webhooks: new WebhookResponder(slowResponseMs),
+    stack: undefined,
+  };
+  // Each open page is a listener.
+  parts.store.setMaxListeners(0);
+  const server = createServer((request, response) => void handle(parts, request, response));
+  server.keepAliveTimeout = 60_000;
+  return {
+    server,
+    add: (message) => parts.store.add(message),
+    list: () => parts.store.list(),
+    connect: (stack) => {
+      parts.stack = stack;
+      parts.store.emit('change');
+    },
+  };
+};
+
+type InboxParts = {
+  store: MessageStore;
+  webhooks: WebhookResponder;
+  stack: ConnectedStack | undefined;
+};
+
+/** A request with its parsed address. */
+type Exchange = InboxParts & { url: URL; request: IncomingMessage; response: ServerResponse };
+
+const handle = async (parts: InboxParts, request: IncomingMessage, response: ServerResponse): Promise<void> => {
+  try {
+    for (const [name, value] of Object.entries(COMMON_HEADERS)) response.setHeader(name, value);
+    const refusal = foreignOrigin(request);
+    if (refusal !== undefined) return sendJson(response, 403, { message: refusal });
+    // The address is relative, so that its host cannot be set by the request line.
+    const url = new URL(`http://inbox${request.url?.startsWith('/') ? request.url : '/'}`);
+    await route({ ...parts, url, request, response });
+  } catch (error) {
+    const [status, message] = errorResponse(error);
+    if (response.headersSent) response.destroy();
+    else sendJson(response, status, { message });
+  }
+};
+
+/** A request that the inbox rejects. */
+class RequestError extends Error {
+  readonly status: number;
+
+  constructor(status: number, message: string) {
+    super(message);
+    this.status = status;
+  }
+}
+
+const errorResponse = (error: unknown): [status: number, message: string] => {
+  if (error instanceof RequestError) return [error.status, error.message];
+  if (error instanceof BodyTooLargeError) return [413, `The body is larger than ${MAX_BODY_BYTES} bytes.`];
+  return [500, `The inbox failed: ${error instanceof Error ? error.message : error}`];
+};
+
+const route = async (exchange: Exchange): Promise<void> => {
+  const { url, request } = exchange;
+  const [, first = '', second = '', ...rest] = url.pathname.split('/');
+  if (first === 'webhooks' && rest.length === 0)
+    return second === '' ? listAddresses(exchange) : webhook(exchange, second);
+  if (request.method === 'POST') return receive(exchange, first);
+  if (request.method === 'DELETE' && url.pathname === '/') return removeMessages(exchange);
+  if (request.method !== 'GET') throw new RequestError(404, 'Not found.');
+  if (url.pathname === '/') return listMessages(exchange);
+  if (url.pathname === '/updates') return sendUpdates(exchange);
+  if (first === 'messages') return sendMessage(exchange, Number(second), rest);
+  const file = pageFiles.get(url.pathname);
+  if (!file) throw new RequestError(404, 'Not found. GET / lists the messages.');
+  sendFile(exchange, await file());
+};
+
+const listMessages = async (exchange: Exchange): Promise<void> => {
+  const { store, url, request, response } = exchange;
+  response.setHeader('vary', 'accept');
+  if (!request.headers.accept?.includes('text/html')) {
+    return sendJson(response, 200, store.list().filter(messageFilter(url.searchParams)));
+  }
+  response.setHeader('content-security-policy', PAGE_POLICY);
+  sendFile(exchange, await readPage());
+};
+
+const removeMessages = ({ store, url, response }: Exchange): void => {
+  store.remove(messageFilter(url.searchParams));
+  response.writeHead(204).end();
+};
+
+const sendUpdates = ({ store, webhooks, stack, url, request, response }: Exchange): void => {
+  streamUpdates(response, store, messageFilter(url.searchParams), () => ({
+    webhooks: webhooks.addresses(inboxUrl(request), stack?.addresses.tenants ?? []),
+    ...(stack && { stack: stack.addresses }),
+  }));
+};
+
+/** Sends a message, or the HTML of an email for the frame that shows it. */
+const sendMessage = (exchange: Exchange, id: number, rest: readonly string[]): void => {
+  const message = exchange.store.find(id);
+  const part = rest.join('/');
+  if (message?.kind === 'email' && part === 'html') {
+    exchange.response.setHeader('content-security-policy', EMAIL_POLICY);
+    sendFile(exchange, { contentType: 'text/html; charset=utf-8', content: message.html });
+  } else if (message && part === '') sendJson(exchange.response, 200, message);
+  else throw new RequestError(404, 'Not found. The message was deleted, or newer ones displaced it.');
+};
+
+const sendFile = ({ response }: Exchange, { contentType, content }: PageFile): void => {
+  response.writeHead(200, { 'content-type': contentType }).end(content);
+};
+
+const readText = async (request: IncomingMessage): Promise<string> =>
+  (await readBody(request, MAX_BODY_BYTES)).toString();
+
+const receive = async ({ store, url, request, response }: Exchange, name: string): Promise<void> => {
+  const endpoint = simulatedEndpoints.get(name);
+  if (!endpoint) throw new RequestError(404, 'Not found.');
+  const body = await readText(request);
+  const contentType = request.headers['content-type'] ?? '';
+  store.add({ kind: endpoint.kind, path: url.pathname, content_type: contentType, body });
+  endpoint.respond(response, body);
+};
+
+const inboxUrl = ({ socket }: IncomingMessage): string => origin(socket.localPort ?? 0);
+
+const listAddresses = ({ webhooks, stack, request, response }: Exchange): void => {
+  if (request.method !== 'GET') throw new RequestError(404, 'Not found. Send webhooks to /webhooks/<tenant>.');
+  sendJson(response, 200, webhooks.addresses(inboxUrl(request), stack?.addresses.tenants ?? []));
+};
+
+const webhook = async (exchange: Exchange, segment: string): Promise<void> => {
+  const { webhooks, store, stack, url, request, response } = exchange;
+  const tenant = readTenant(segment);
+  if (request.method === 'POST') {
+    const selected = readResponse(url.searchParams.get('respond') ?? webhooks.responseOf(tenant));
+    const body = await readText(request);
+    store.add(await receivedWebhook({ tenant, path: url.pathname, headers: request.headers, body }, selected, stack));
+    return webhooks.respond(response, selected);
+  }
+  if (request.method === 'PUT') {
+    webhooks.setResponse(tenant, readResponse(readRespond(await readText(request))));
+    store.emit('change');
+  } else if (request.method !== 'GET') {
+    throw new RequestError(405, 'A webhook address supports POST, and GET and PUT of its response.');
+  }
+  sendJson(response, 200, webhooks.address(inboxUrl(request), tenant));
+};
+
+type WebhookRequest = Pick<WebhookMessage, 'tenant' | 'path' | 'body'> & { headers: IncomingHttpHeaders };
+
+const receivedWebhook = async (
+  request: WebhookRequest,
+  responded: WebhookResponse,
+  stack: ConnectedStack | undefined,
+): Promise<WebhookMessage> => {
+  const { tenant, path, body } = request;
+  const headers = flatHeaders(request.headers);
+  const credentials = (await stack?.credentialsOf(tenant)) ?? NO_CREDENTIALS;
+  const verification = verifyWebhook({ tenant, headers, body }, credentials, stack?.now() ?? Date.now());
+  const contentType = headers['content-type'] ?? '';
+  return { kind: 'webhook', tenant, path, content_type: contentType, headers, body, ...verification, responded };
+};
+
+const NO_CREDENTIALS: TenantCredentials = { token: undefined, secrets: [], replaced: [] };
+
+const flatHeaders = (headers: IncomingHttpHeaders): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(headers).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]])),
+  );
+
+const readTenant = (segment: string): string => {
+  const { data: tenant } = tenantId.safeParse(decodeSegment(segment));
+  if (tenant === undefined) throw new RequestError(400, 'The tenant must be 1 to 128 printable ASCII characters.');
+  return tenant;
+};
+
+const decodeSegment = (segment: string): string | undefined => {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return undefined;
+  }
+};
+
+const readResponse = (name: unknown): WebhookResponse => {
+  const found = webhookResponses.find((response) => response === name);
+  if (!found) throw new RequestError(400, `respond must be one of ${webhookResponses.join(', ')}.`);
+  return found;
+};
+
+const responseSettings = z.object({ respond: z.unknown() });
+
+const readRespond = (body: string): unknown => {
+  try {
+    return responseSettings.parse(JSON.parse(body)).respond;
+  } catch {
+    throw new RequestError(400, 'The body must be a JSON object such as {"respond":"410"}.');
+  }
+};

@@ -1,0 +1,56 @@
+import type { MessageSummary } from '../message.ts';
+import { kindNames } from './kinds.ts';
+import type { View } from './use-view.ts';
+
+/** The recipients that can be selected: those of the most messages. */
+const MAX_RECIPIENTS = 200;
+
+type Props = { messages: readonly MessageSummary[]; view: View; onChange: (changes: Partial<View>) => void };
+
+/** Filters by kind and recipient. Each count is of the messages that the filter would show. */
+export const Filters = ({ messages, view, onChange }: Props) => {
+  const ofRecipient = messages.filter(({ to }) => !view.to || to.includes(view.to));
+  const kinds = countBy(ofRecipient, ({ kind }) => [kind]);
+  const ofKind = messages.filter(({ kind }) => !view.kind || kind === view.kind);
+  const counted = [...countBy(ofKind, ({ to }) => to)].toSorted(([, a], [, b]) => b - a).slice(0, MAX_RECIPIENTS);
+  const recipients = counted.some(([to]) => to === view.to) || !view.to ? counted : [...counted, [view.to, 0] as const];
+  return (
+    <div class="filters">
+      <fieldset class="kinds">
+        <legend class="visually-hidden">Kind</legend>
+        {[['', 'All'] as const, ...Object.entries(kindNames)]
+          .filter(([kind]) => kind === '' || kinds.has(kind) || kind === view.kind)
+          .map(([kind, name]) => (
+            <button
+              type="button"
+              key={kind}
+              class="chip"
+              aria-pressed={view.kind === kind}
+              onClick={() => onChange({ kind })}
+            >
+              {name} <span class="count">{kind === '' ? ofRecipient.length : (kinds.get(kind) ?? 0)}</span>
+            </button>
+          ))}
+      </fieldset>
+      <label class="field">
+        <span>To</span>
+        <select value={view.to} onChange={({ currentTarget }) => onChange({ to: currentTarget.value })}>
+          <option value="">Anyone ({ofKind.length})</option>
+          {recipients.map(([to, count]) => (
+            <option key={to} value={to}>
+              {to} ({count})
+            </option>
+          ))}
+        </select>
+      </label>
+    </div>
+  );
+};
+
+const countBy = <Item,>(items: readonly Item[], keysOf: (item: Item) => readonly string[]): Map<string, number> => {
+  const counts = new Map<string, number>();
+  for (const item of items) {
+    for (const key of keysOf(item)) counts.set(key, (counts.get(key) ?? 0) + 1);
+  }
+  return counts;
+};

@@ -1,0 +1,170 @@
+import type { ComponentChildren } from 'preact';
+import { memo } from 'preact/compat';
+import type { InboxMessage, WebhookAddress, WebhookMessage } from '../message.ts';
+import { CopyButton } from './copy-button.tsx';
+import { formatBody } from './format-body.ts';
+import { kindNames } from './kinds.ts';
+import { ResponseSelect } from './response-select.tsx';
+import { type Tab, Tabs } from './tabs.tsx';
+import { TextBlock } from './text-block.tsx';
+import { fullTime } from './time.ts';
+
+type Props = {
+  message: InboxMessage;
+  title: string;
+  /** The address that received a webhook. */
+  address: WebhookAddress | undefined;
+};
+
+/** A message with everything that arrived. It renders only if it changes, so that a text selection stays. */
+export const MessageView = memo(({ message, title, address }: Props) => (
+  <article aria-labelledby="message-title">
+    <header class="message-head">
+      <p class="overline">
+        <span class={`kind ${message.kind}`}>{kindNames[message.kind]}</span>
+        <time dateTime={message.sent_at}>{fullTime(message.sent_at)}</time>
+      </p>
+      <h2 id="message-title" tabIndex={-1}>
+        {title}
+      </h2>
+      <Facts facts={facts(message)} />
+      <p class="actions">
+        <CopyButton text={bodyOf(message)} label="Copy body" />
+        <CopyButton text={addressOf(message, address)} label="Copy address" />
+      </p>
+    </header>
+    {message.kind === 'webhook' && <Verification message={message} address={address} />}
+    <Content message={message} />
+  </article>
+));
+
+type Fact = [name: string, value: ComponentChildren];
+
+const Facts = ({ facts }: { facts: Fact[] }) => (
+  <dl class="facts">
+    {facts.map(([name, value]) => (
+      <div key={name}>
+        <dt>{name}</dt>
+        <dd>{value}</dd>
+      </div>
+    ))}
+  </dl>
+);
+
+const facts = (message: InboxMessage): Fact[] => {
+  switch (message.kind) {
+    case 'email':
+      return [
+        ['From', message.from],
+        ['To', message.to.join(', ')],
+      ];
+    case 'sms':
+      return [['To', message.to], ...Object.entries(message.attributes).map(([name, value]): Fact => [name, value])];
+    case 'managed':
+      return [['Topic', message.topic]];
+    case 'webhook':
+      return [
+        ['Tenant', message.tenant],
+        ['Address', message.path],
+        ['Type', message.content_type],
+        ['Response', message.responded === 'slow' ? '200, slowly' : message.responded],
+      ];
+    default:
+      return [
+        ['Address', message.path],
+        ['Type', message.content_type],
+      ];
+  }
+};
+
+const bodyOf = (message: InboxMessage): string => {
+  if (message.kind === 'email') return message.text || message.html;
+  return 'body' in message ? message.body : message.text;
+};
+
+const addressOf = (message: InboxMessage, address: WebhookAddress | undefined): string => {
+  if (message.kind === 'email') return message.to.join(', ');
+  if (message.kind === 'sms') return message.to;
+  if (message.kind === 'managed') return message.topic;
+  return address?.url ?? new URL(message.path, location.href).href;
+};
+
+const secretNames = { current: 'current secret', replaced: 'replaced secret' } as const;
+
+const Verification = ({ message, address }: { message: WebhookMessage; address: WebhookAddress | undefined }) => (
+  <section class={`verification ${message.verified ? 'good' : 'bad'}`} aria-label="Verification">
+    <div>
+      <h3>{message.verified ? 'Verified' : 'Not verified'}</h3>
+      {message.verified ? (
+        <p>
+          The signature, the timestamp and the token are valid. Signed with the{' '}
+          {message.signed_with.map((secret) => secretNames[secret]).join(' and the ')}.
+        </p>
+      ) : (
+        <ul>
+          {message.problems.map((problem) => (
+            <li key={problem}>{problem}</li>
+          ))}
+        </ul>
+      )}
+    </div>
+    {address && <ResponseSelect address={address} label="Next response" />}
+  </section>
+);
+
+const Content = ({ message }: { message: InboxMessage }) => {
+  if (message.kind === 'sms' || message.kind === 'managed') {
+    return (
+      <div class="plain">
+        <TextBlock text={message.text} />
+      </div>
+    );
+  }
+  // The key resets the selected tab when another message is shown.
+  return <Tabs key={message.id} label="Parts of the message" tabs={tabs(message)} />;
+};
+
+const tabs = (message: Exclude<InboxMessage, { kind: 'sms' | 'managed' }>): Tab[] => {
+  if (message.kind === 'email') return emailTabs(message);
+  const formatted = formatBody(message.body);
+  return [
+    ...(formatted
+      ? [{ name: formatted.format, content: <TextBlock text={formatted.text} format={formatted.format} /> }]
+      : []),
+    { name: 'Raw', content: <TextBlock text={message.body} /> },
+    ...(message.kind === 'webhook' ? [{ name: 'Headers', content: <Headers headers={message.headers} /> }] : []),
+  ];
+};
+
+const emailTabs = (message: Extract<InboxMessage, { kind: 'email' }>): Tab[] => [
+  ...(message.html ? [{ name: 'HTML', content: <EmailFrame id={message.id} subject={message.subject} /> }] : []),
+  ...(message.text ? [{ name: 'Text', content: <TextBlock text={message.text} /> }] : []),
+  ...(message.html ? [{ name: 'Source', content: <TextBlock text={message.html} /> }] : []),
+];
+
+/**
+ * The HTML of an email as recipients see it. An empty `sandbox` forbids scripts, forms, popups and navigation of the
+ * page; the response forbids loading anything (EMAIL_POLICY).
+ */
+const EmailFrame = ({ id, subject }: { id: number; subject: string }) => (
+  <iframe class="email" title={`Email: ${subject}`} src={`/messages/${id}/html`} sandbox="" />
+);
+
+const Headers = ({ headers }: { headers: Record<string, string> }) => (
+  <table class="headers">
+    <thead class="visually-hidden">
+      <tr>
+        <th scope="col">Header</th>
+        <th scope="col">Value</th>
+      </tr>
+    </thead>
+    <tbody>
+      {Object.entries(headers).map(([name, value]) => (
+        <tr key={name}>
+          <th scope="row">{name}</th>
+          <td>{value}</td>
+        </tr>
+      ))}
+    </tbody>
+  </table>
+);

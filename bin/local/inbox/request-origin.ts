@@ -1,0 +1,19 @@
+import type { IncomingMessage } from 'node:http';
+
+/** How pages are told that an address of this machine is not for them. */
+const LOOPBACK_NAME = /^(localhost|.+\.localhost|127(\.\d{1,3}){3}|\[::1\])$/;
+
+/**
+ * Returns why a request may come from a page of another website in a browser on this machine, or undefined if it does
+ * not. Listening on loopback does not prevent that: any page can send requests to 127.0.0.1, and can also read
+ * the responses if its own name resolves to 127.0.0.1 (DNS rebinding). Such a name is then in the Host header.
+ */
+export const foreignOrigin = ({ headers, method }: Pick<IncomingMessage, 'headers' | 'method'>): string | undefined => {
+  const { host = '', origin, 'sec-fetch-site': site } = headers;
+  if (!LOOPBACK_NAME.test(host.replace(/:\d+$/, '').toLowerCase())) {
+    return 'The Host header must be a loopback name, such as 127.0.0.1 or localhost.';
+  }
+  if (method === 'GET' || method === 'HEAD') return undefined;
+  const isForeign = origin === undefined ? site === 'cross-site' || site === 'same-site' : origin !== `http://${host}`;
+  return isForeign ? 'Pages of other origins cannot change the inbox.' : undefined;
+};
