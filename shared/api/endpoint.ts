@@ -2,7 +2,7 @@ import middy, { type MiddlewareObj } from '@middy/core';
 import type { Context } from 'aws-lambda';
 import { type EndpointName, endpoints, type Permission } from '../contracts/endpoints.ts';
 import { type Caller, isPermitted } from '../domain/authorization.ts';
-import { ServiceError, unavailable } from '../domain/errors.ts';
+import { notPermitted, unauthorized, unavailable } from '../domain/errors.ts';
 import type { Authenticate } from './authentication.ts';
 import { errorHandler } from './error-handler.ts';
 import type { ApiRequest } from './request.ts';
@@ -21,26 +21,14 @@ const authentication = (authenticate: Authenticate): ApiMiddleware => ({
   before: async ({ event, context }) => {
     const token = event.headers['x-auth-token'];
     const caller = token === undefined ? undefined : await authenticate(token).catch(rethrowAsUnavailable);
-    if (!caller) {
-      throw new ServiceError('unauthorizedError', 'The request was not authenticated.', {
-        details: 'X-Auth-Token: must hold a valid authentication token',
-      });
-    }
+    if (!caller) throw unauthorized();
     context.caller = caller;
   },
 });
 
-/** Returns what a permission allows, as it follows `may not` in an error. */
-const permittedAction = (permission: Permission): string =>
-  permission === 'administer' ? 'administer the account' : `${permission} notifications`;
-
 const authorization = (permission: Permission): ApiMiddleware => ({
   before: ({ context: { caller } }) => {
-    if (!isPermitted(caller.role, permission)) {
-      throw new ServiceError('forbiddenError', 'The request is not permitted.', {
-        details: `X-Auth-Token: a token of role ${caller.role} may not ${permittedAction(permission)}`,
-      });
-    }
+    if (!isPermitted(caller.role, permission)) throw notPermitted(caller.role, permission);
   },
 });
 

@@ -3,24 +3,15 @@ import { isDependencyFailure } from '../adapters/aws-client.ts';
 import { ConcurrentChangeError, UnconfirmedChangeError } from '../adapters/dynamodb/versioned-item.ts';
 import { errorTrace, logger } from '../adapters/logger.ts';
 import { errorStatus } from '../contracts/errors.ts';
-import { ServiceError, unavailable } from '../domain/errors.ts';
+import { internalError, ServiceError, unavailable, unconfirmedChange } from '../domain/errors.ts';
 import type { ApiRequest } from './request.ts';
 import { type ApiResponse, errorResponse } from './response.ts';
-
-const internalError = new ServiceError('internalError', 'The service met an unexpected condition.');
-
-const unconfirmed = (cause: unknown): ServiceError =>
-  new ServiceError('serviceUnavailable', 'It is unknown whether the change was applied.', {
-    details: 'Check whether the change was applied before you repeat the request.',
-    retryAfterSeconds: 2,
-    cause,
-  });
 
 /** Maps any error to the error of the response (DECISIONS.md#error-format). */
 const toServiceError = (error: unknown): ServiceError => {
   if (error instanceof ServiceError) return error;
-  if (error instanceof UnconfirmedChangeError) return unconfirmed(error);
-  return error instanceof ConcurrentChangeError || isDependencyFailure(error) ? unavailable(error) : internalError;
+  if (error instanceof UnconfirmedChangeError) return unconfirmedChange(error);
+  return error instanceof ConcurrentChangeError || isDependencyFailure(error) ? unavailable(error) : internalError();
 };
 
 /**

@@ -1,5 +1,5 @@
 import { DEFAULT_PAGE_LIMIT, MAX_PAGE_LIMIT, type Page, type Slice } from '../contracts/collection.ts';
-import { ServiceError } from '../domain/errors.ts';
+import { invalidLimit } from '../domain/errors.ts';
 import { MAX_BODY_BYTES, responseBytes } from './response.ts';
 
 /**
@@ -33,9 +33,7 @@ export const takePage = async <Record extends { id: string }>(
 export const parsePage = (query: URLSearchParams): Page => {
   const limit = query.get('limit') ?? String(DEFAULT_PAGE_LIMIT);
   if (!/^\d{1,4}$/.test(limit) || Number(limit) < 1 || Number(limit) > MAX_PAGE_LIMIT) {
-    throw new ServiceError('invalidLimit', 'The limit is invalid.', {
-      details: `limit: must be a whole number from 1 to ${MAX_PAGE_LIMIT}`,
-    });
+    throw invalidLimit();
   }
   return { limit: Number(limit), marker: query.get('marker') || null };
 };

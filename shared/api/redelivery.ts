@@ -7,10 +7,9 @@ import type { OutgoingMessage, Queues } from '../adapters/queues.ts';
 import type { NotificationTypeId } from '../contracts/notification-types.ts';
 import type { RedeliveryRequest, RedeliveryResult } from '../contracts/redelivery.ts';
 import type { Clock } from '../domain/clock.ts';
-import { nextDay, secondsToNextDay } from '../domain/day.ts';
 import { isExpired } from '../domain/delivery-history.ts';
 import { deliveryKey } from '../domain/delivery-key.ts';
-import { notFound, ServiceError, unavailable } from '../domain/errors.ts';
+import { notFound, redeliveryLimitReached, unavailable } from '../domain/errors.ts';
 import type { NotificationKey } from '../domain/notification.ts';
 import {
   isCurrentFailure,
@@ -86,12 +85,6 @@ export const createRedelivery = (
   { SENDER_QUEUES, REDELIVERIES_PER_TENANT_PER_DAY: dailyLimit }: RedeliveryEnvironment,
   clock: Clock = Date.now,
 ): Redeliver => {
-  const limitReached = (): ServiceError =>
-    new ServiceError('rateLimitReached', 'The daily limit of redeliveries is reached.', {
-      details: `redeliveriesPerTenantPerDay: at most ${dailyLimit} redeliveries in a day (UTC), which ends at ${nextDay(clock())}`,
-      retryAfterSeconds: secondsToNextDay(clock()),
-    });
-
   /** Returns the range of one event, which is empty unless its delivery has failed. */
   const rangeOfEvent = async ({ tenant, id }: NotificationKey, eventId: string): Promise<Range> => {
     const key = deliveryKey({ tenant_id: tenant, event_id: eventId }, id);
@@ -169,7 +162,7 @@ export const createRedelivery = (
         bytes += sent.reduce((sum, { bodyBytes }) => sum + bodyBytes, 0);
         const nextDue = firstUnsent ?? due[fitting.length];
         if (nextDue) {
-          if (count === 0) throw isLimitReached ? limitReached() : unavailable();
+          if (count === 0) throw isLimitReached ? redeliveryLimitReached(dailyLimit, clock()) : unavailable();
           return stopAt(messages[messages.indexOf(nextDue) - 1]?.position ?? after);
         }
         after = messages.at(-1)?.position ?? after;

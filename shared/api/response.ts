@@ -1,6 +1,6 @@
 import type { APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
 import { errorStatus } from '../contracts/errors.ts';
-import { ServiceError } from '../domain/errors.ts';
+import { notificationTooLarge, type ServiceError } from '../domain/errors.ts';
 
 /** A response of the HTTP API (payload format 2.0). */
 export type ApiResponse = APIGatewayProxyStructuredResultV2;
@@ -50,9 +50,5 @@ export const errorResponse = (
 
 /** Rejects a notification that would not fit into one response. @throws ServiceError 413 */
 export const assertFitsResponse = (record: unknown): void => {
-  if (responseBytes(record) > MAX_BODY_BYTES) {
-    throw new ServiceError('requestTooLargeError', 'The notification is too large.', {
-      details: `body: the notification must take at most ${MAX_BODY_BYTES} bytes when it is read`,
-    });
-  }
+  if (responseBytes(record) > MAX_BODY_BYTES) throw notificationTooLarge(MAX_BODY_BYTES);
 };

@@ -6,8 +6,7 @@ import { type TestRequest, type TestResult, testResult } from '../contracts/mess
 import type { Destination } from '../contracts/notification.ts';
 import type { NotificationTypeId } from '../contracts/notification-types.ts';
 import type { Clock } from '../domain/clock.ts';
-import { secondsToNextDay } from '../domain/day.ts';
-import { ServiceError, unavailable } from '../domain/errors.ts';
+import { testLimitReached, unavailable } from '../domain/errors.ts';
 import { typeFields } from '../domain/notification.ts';
 
 /** The send timeout of 15 s, and time for a cold start of the sender. */
@@ -41,12 +40,7 @@ export const createTestRunner =
       .catch((error: unknown) => {
         throw unavailable(error);
       });
-    if (!isWithinLimit) {
-      throw new ServiceError('rateLimitReached', 'The daily limit of tests is reached.', {
-        details: `at most ${environment.TESTS_PER_TENANT_PER_DAY} tests in a day (UTC)`,
-        retryAfterSeconds: secondsToNextDay(clock()),
-      });
-    }
+    if (!isWithinLimit) throw testLimitReached(environment.TESTS_PER_TENANT_PER_DAY, clock());
     const request: TestRequest = {
       kind: 'test',
       tenant,

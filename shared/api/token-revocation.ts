@@ -1,5 +1,5 @@
 import type { TokenRepository } from '../adapters/tokens/token-repository.ts';
-import { notFound, ServiceError } from '../domain/errors.ts';
+import { lastAdminToken, notFound } from '../domain/errors.ts';
 
 /**
  * Creates the revocation of a token by an admin.
@@ -13,9 +13,5 @@ export const createTokenRevocation =
   async (tenant: string, id: string): Promise<void> => {
     const result = await tokens.revoke(tenant, id);
     if (result === 'unknown') throw notFound('The token');
-    if (result === 'last_admin') {
-      throw new ServiceError('forbiddenError', 'The last admin token cannot be revoked.', {
-        details: 'id: is the only unexpired token of role admin; create another one first',
-      });
-    }
+    if (result === 'last_admin') throw lastAdminToken();
   };

@@ -1,4 +1,7 @@
+import { MAX_PAGE_LIMIT } from '../contracts/collection.ts';
+import type { Permission } from '../contracts/endpoints.ts';
 import type { ErrorType } from '../contracts/errors.ts';
+import { nextDay, secondsToNextDay } from './day.ts';
 
 /** An error that the API reports to the client. `errorHandler` converts it to a response. */
 export class ServiceError extends Error {
@@ -21,13 +24,96 @@ export class ServiceError extends Error {
   }
 }
 
+/*
+ * All errors of the API are created here, so that the examples of the OpenAPI document are the errors that clients
+ * receive.
+ */
+
 /** 400: `details` lists every invalid field with its rule. */
 export const badRequest = (details: string): ServiceError =>
   new ServiceError('badRequest', 'The request holds an invalid value.', { details });
 
+/** 400: the query parameter `limit` is not a page size. */
+export const invalidLimit = (): ServiceError =>
+  new ServiceError('invalidLimit', 'The limit is invalid.', {
+    details: `limit: must be a whole number from 1 to ${MAX_PAGE_LIMIT}`,
+  });
+
+/** 401: the request has no valid token. */
+export const unauthorized = (): ServiceError =>
+  new ServiceError('unauthorizedError', 'The request was not authenticated.', {
+    details: 'X-Auth-Token: must hold a valid authentication token',
+  });
+
+/** Returns what a permission allows, as it follows `may not` in an error. */
+const permittedAction = (permission: Permission): string =>
+  permission === 'administer' ? 'administer the account' : `${permission} notifications`;
+
+/** 403: the role of the token lacks the permission. */
+export const notPermitted = (role: string, permission: Permission): ServiceError =>
+  new ServiceError('forbiddenError', 'The request is not permitted.', {
+    details: `X-Auth-Token: a token of role ${role} may not ${permittedAction(permission)}`,
+  });
+
+/** 403: the account has `limit` notifications. */
+export const notificationLimitReached = (limit: number): ServiceError =>
+  new ServiceError('forbiddenError', 'The account has as many notifications as it may have.', {
+    details: `notificationsPerTenant: at most ${limit} notifications in an account`,
+  });
+
+/** 403: the account has `limit` unexpired tokens. */
+export const tokenLimitReached = (limit: number): ServiceError =>
+  new ServiceError('forbiddenError', 'The account has as many tokens as it may have.', {
+    details: `tokens: at most ${limit} unexpired tokens in an account`,
+  });
+
+/** 403: without this token, no token could administer the account. */
+export const lastAdminToken = (): ServiceError =>
+  new ServiceError('forbiddenError', 'The last admin token cannot be revoked.', {
+    details: 'id: is the only unexpired token of role admin; create another one first',
+  });
+
+/** 403: the default notification belongs to every account. */
+export const defaultNotificationFixed = (id: string): ServiceError =>
+  new ServiceError('forbiddenError', 'The default notification cannot be changed.', {
+    details: `id: ${id} belongs to every account and can be neither updated nor deleted`,
+  });
+
 /** 404: the same for unknown resources and those of other tenants (DECISIONS.md#not-found). */
 export const notFound = (what: string): ServiceError => new ServiceError('notFoundError', `${what} was not found.`);
+
+/** 413: a notification would take more than `maxBytes` in a response. */
+export const notificationTooLarge = (maxBytes: number): ServiceError =>
+  new ServiceError('requestTooLargeError', 'The notification is too large.', {
+    details: `body: the notification must take at most ${maxBytes} bytes when it is read`,
+  });
+
+/** 429: the tenant has used its tests of the UTC day. @param nowMs ms since the epoch */
+export const testLimitReached = (limit: number, nowMs: number): ServiceError =>
+  new ServiceError('rateLimitReached', 'The daily limit of tests is reached.', {
+    details: `at most ${limit} tests in a day (UTC)`,
+    retryAfterSeconds: secondsToNextDay(nowMs),
+  });
+
+/** 429: the tenant has used its redeliveries of the UTC day. @param nowMs ms since the epoch */
+export const redeliveryLimitReached = (limit: number, nowMs: number): ServiceError =>
+  new ServiceError('rateLimitReached', 'The daily limit of redeliveries is reached.', {
+    details: `redeliveriesPerTenantPerDay: at most ${limit} redeliveries in a day (UTC), which ends at ${nextDay(nowMs)}`,
+    retryAfterSeconds: secondsToNextDay(nowMs),
+  });
+
+/** 500: contains nothing of the exception. */
+export const internalError = (): ServiceError =>
+  new ServiceError('internalError', 'The service met an unexpected condition.');
 
 /** 503: a dependency is unreachable or throttled; the client may retry. */
 export const unavailable = (cause?: unknown): ServiceError =>
   new ServiceError('serviceUnavailable', 'The service is busy. Try again later.', { retryAfterSeconds: 2, cause });
+
+/** 503: the response of the database to a change was lost. */
+export const unconfirmedChange = (cause?: unknown): ServiceError =>
+  new ServiceError('serviceUnavailable', 'It is unknown whether the change was applied.', {
+    details: 'Check whether the change was applied before you repeat the request.',
+    retryAfterSeconds: 2,
+    cause,
+  });

@@ -1,6 +1,6 @@
 import type { Destination, NotificationAttributes, NotificationRecord } from '../contracts/notification.ts';
 import { fieldsOf } from '../contracts/notification-types.ts';
-import { ServiceError } from './errors.ts';
+import { defaultNotificationFixed } from './errors.ts';
 import { DEFAULT_NOTIFICATION_ID, OPERATORS_NOTIFICATION_ID } from './notification-id.ts';
 
 /** Identifies a notification. */
@@ -43,9 +43,5 @@ export const withChanges = ({ label, type, details, metadata }: NotificationAttr
 
 /** Rejects changes to the default notification. @throws ServiceError forbiddenError */
 export const assertChangeable = (id: string): void => {
-  if (id === DEFAULT_NOTIFICATION_ID) {
-    throw new ServiceError('forbiddenError', 'The default notification cannot be changed.', {
-      details: `id: ${DEFAULT_NOTIFICATION_ID} belongs to every account and can be neither updated nor deleted`,
-    });
-  }
+  if (id === DEFAULT_NOTIFICATION_ID) throw defaultNotificationFixed(id);
 };

@@ -2,11 +2,11 @@ import { existsSync, readdirSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { settingNames } from '../../lib/settings.ts';
+import { openApiDocument } from '../../shared/api/openapi/openapi-document.ts';
 import { isAlarmEvent } from '../../shared/contracts/alarm-event.ts';
 import { endpointNames, endpoints } from '../../shared/contracts/endpoints.ts';
 import { errorStatus } from '../../shared/contracts/errors.ts';
 import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
-import { openApiDocument } from '../../shared/contracts/openapi.ts';
 import { attemptResults, deliveryStatuses, failureReasons } from '../../shared/contracts/outcomes.ts';
 import { codeBlocks, readDocument as read, root } from '../support/documents.ts';
 

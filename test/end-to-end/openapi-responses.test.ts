@@ -1,40 +1,15 @@
-import { Ajv2020 } from 'ajv/dist/2020.js';
+import { Webhook } from 'standardwebhooks';
 import { beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
+import { gatewayErrors } from '../../shared/api/openapi/error-responses.ts';
 import { type EndpointName, endpointNames, endpoints } from '../../shared/contracts/endpoints.ts';
-import { openApiDocument } from '../../shared/contracts/openapi.ts';
 import { deliveryStatuses } from '../../shared/contracts/outcomes.ts';
+import { bodyViolations, describedOperation, describedWebhook, schemaViolations } from '../support/api-description.ts';
 import { deliveryRecord, writeRecords } from '../support/delivery-records.ts';
-import { type Client, call, documents, newClient, table, webhook } from './support/api.ts';
-
-const document = openApiDocument();
-const ajv = new Ajv2020({ strict: false, allErrors: true, formats: { uri: URL.canParse } });
-
-/** Returns the schema without additional properties, so that a response with an undocumented property fails. */
-const closed = (schema: unknown): unknown => {
-  if (Array.isArray(schema)) return schema.map(closed);
-  if (typeof schema !== 'object' || schema === null) return schema;
-  const parts = Object.fromEntries(Object.entries(schema).map(([key, value]) => [key, closed(value)]));
-  return 'properties' in parts ? { ...parts, additionalProperties: false } : parts;
-};
-ajv.addSchema({ $id: 'openapi', components: Object(closed(document.components)) });
-
-const content = z.object({ 'application/json': z.object({ schema: z.object({ $ref: z.string() }) }) });
-const operation = z.object({
-  requestBody: z.object({ content }).optional(),
-  responses: z.record(z.string(), z.object({ content: content.optional() })),
-});
-const operationOf = (name: EndpointName) => {
-  const { method, path } = endpoints[name];
-  return operation.parse(Object(document.paths[path])[method.toLowerCase()]);
-};
-
-/** Returns how a body violates the schema that a part of the document refers to. */
-const violations = (described: z.infer<typeof content> | undefined, body: unknown): unknown => {
-  if (!described) return body === '' ? [] : 'has a body without a schema';
-  const validate = ajv.compile({ $ref: `openapi${described['application/json'].schema.$ref}` });
-  return validate(body) ? [] : validate.errors;
-};
+import { newAlarmEvent } from '../support/events.ts';
+import { openSink } from '../support/test-sink.ts';
+import { type Client, call, documents, isLocal, newClient, table, webhook } from './support/api.ts';
+import { sendEvents } from './support/pipeline.ts';
 
 const ids = { notificationId: '', tokenId: '' };
 const pathOf = (name: EndpointName, query = ''): string =>
@@ -46,15 +21,12 @@ describe('the responses of the extensions', () => {
   let clients: Record<'admin' | 'creator' | 'observer', Client>;
   const statuses = new Map<EndpointName, Set<number>>();
 
-  /** Calls an operation and checks its response against the document. */
+  /** Calls an operation. `call` checks its response against the document. */
   const checked = async (
     name: EndpointName,
     { token, query, body }: { token: string; query?: string; body?: unknown },
   ) => {
     const response = await call(endpoints[name].method, pathOf(name, query), { token, body });
-    const described = operationOf(name).responses[response.status];
-    expect(described, `${name} ${response.status} is not described: ${response.text}`).toBeDefined();
-    expect(violations(described?.content, response.body), `${name} ${response.text}`).toEqual([]);
     statuses.set(name, (statuses.get(name) ?? new Set()).add(response.status));
     return response;
   };
@@ -194,11 +166,99 @@ describe('the responses of the extensions', () => {
     ];
     for (const [name, all] of bodies) {
       for (const body of all) {
-        const isValid = violations(operationOf(name).requestBody?.content, body);
+        const isValid = bodyViolations(describedOperation(name).requestBody?.content, body);
         expect([await accepted(name, body), isValid], `${name} ${JSON.stringify(body)}`).toEqual(
-          Array.isArray(isValid) && isValid.length === 0 ? [true, []] : [false, isValid],
+          isValid.length === 0 ? [true, []] : [false, isValid],
         );
       }
+    }
+  });
+});
+
+describe('the responses of the operations of the interface', () => {
+  it('match the OpenAPI document, whose examples of new notifications are accepted', async () => {
+    const [admin, observer] = [await newClient(), await newClient('observer')];
+    const { requestBody } = describedOperation('create-notification');
+    for (const [name, example] of Object.entries(requestBody?.content['application/json'].examples ?? {})) {
+      const { value } = z.object({ value: z.unknown() }).parse(example);
+      const id = await admin.create(value);
+      expect((await admin.get(`/notifications/${id}`)).body, name).toEqual({ id, ...Object(value) });
+    }
+    const [id, unknown] = [await admin.create(webhook), '/notifications/unknown'];
+    const own = `/notifications/${id}`;
+    const statuses = [
+      await admin.post('/notifications', { label: '' }),
+      await call('POST', '/notifications', { token: admin.token, body: '{' }),
+      await observer.post('/notifications', webhook),
+      await call('POST', '/notifications', { body: webhook }),
+      await admin.get('/notifications?limit=2'),
+      await admin.get('/notifications?limit=0'),
+      await admin.get(unknown),
+      await admin.put(own, { label: 'Renamed' }),
+      await admin.put(own, { type: 'sms' }),
+      await admin.put(unknown, {}),
+      await admin.put('/notifications/ntTechnicalContactsEmail', { label: 'Renamed' }),
+      await admin.post('/notifications/ntTechnicalContactsEmail/test'),
+      await admin.post(`${unknown}/test`),
+      await admin.post('/test-notification', { type: 'managed' }),
+      await admin.post('/test-notification', { type: 'email', details: {} }),
+      await admin.delete(own),
+      await admin.delete(own),
+      await admin.delete('/notifications/ntTechnicalContactsEmail'),
+      await observer.get('/notification_types'),
+      await observer.get('/notification_types/sms'),
+      await observer.get('/notification_types/pigeon'),
+      await observer.get('/unknown'),
+    ].map(({ status }) => status);
+    expect(statuses).toEqual([
+      ...[400, 400, 403, 401, 200, 400, 404],
+      ...[204, 400, 404, 403, 200, 404, 200, 400],
+      ...[204, 404, 403, 200, 200, 404, 404],
+    ]);
+  });
+});
+
+describe('the gateway', () => {
+  it.each([
+    [400, 'GET', '/notifications/%zz', {}, undefined],
+    [413, 'POST', '/notifications', {}, 'a'.repeat(10 * 1024 * 1024 + 1)],
+    [431, 'GET', '/notifications', { padding: 'a'.repeat(11_000) }, undefined],
+  ] as const)(
+    'returns the error that the OpenAPI document describes: %i',
+    async (status, method, path, headers, body) => {
+      const response = await call(method, path, { headers, body });
+      expect([response.status, response.body]).toEqual([status, { message: gatewayErrors[status].message }]);
+    },
+  );
+});
+
+describe.runIf(isLocal)('a webhook', () => {
+  const { parameters, requestBody } = describedWebhook();
+  const account = z.object({ webhook_signing_secrets: z.array(z.string()) });
+
+  it.each([
+    ['with one signing secret', 1],
+    ['after a rotation of the signing secret', 2],
+  ])('has exactly the headers and the body that the OpenAPI document describes, %s', async (_, secretCount) => {
+    const client = await newClient();
+    const sink = await openSink();
+    const readSecrets = async () => account.parse((await client.get('/account')).body).webhook_signing_secrets;
+    await readSecrets();
+    for (let count = 1; count < secretCount; count++) await client.post('/account/rotate-signing-secret');
+    const secrets = await readSecrets();
+    expect(secrets).toHaveLength(secretCount);
+    await sendEvents([newAlarmEvent(client.tenant, [await client.create({ ...webhook, details: { url: sink.url } })])]);
+    const [request] = await sink.wait(1);
+    const { host, connection, 'content-length': length, 'content-type': type, ...headers } = request?.headers ?? {};
+    expect(type).toBe('application/json');
+    expect(Object.keys(headers).toSorted()).toEqual(parameters.map(({ name }) => name).toSorted());
+    for (const { name, schema } of parameters)
+      expect([name, schemaViolations(schema, headers[name])]).toEqual([name, []]);
+    expect(headers['webhook-signature']?.toString().split(' ')).toHaveLength(secretCount);
+    const body = request?.body ?? '';
+    expect(bodyViolations(requestBody?.content, JSON.parse(body))).toEqual([]);
+    for (const secret of secrets) {
+      expect(new Webhook(secret).verify(body, Object(headers))).toMatchObject({ tenant_id: client.tenant });
     }
   });
 });

@@ -36,8 +36,11 @@ export const webhook = webhookNotification();
 /** Returns a unique tenant ID, so that tests can run concurrently. */
 export const newTenant = (): string => `tenant-${ulid()}`;
 
-/** Connects to the API and the tables of a running stack. */
-export const connectApi = (stack: RunningStack) => {
+/** Connects to the API and the tables of a running stack. `onResponse` is called with each response of the API. */
+export const connectApi = (
+  stack: RunningStack,
+  onResponse: (method: string, path: string, response: ReceivedResponse) => void = () => undefined,
+) => {
   /** Options of the AWS clients for a local stack. The environment configures them for a deployed stack. */
   const awsOptions =
     stack.aws_endpoint === undefined
@@ -75,7 +78,8 @@ export const connectApi = (stack: RunningStack) => {
   ): Promise<ReceivedResponse> => {
     const rawBody =
       typeof body === 'string' || body instanceof Uint8Array ? new Uint8Array(Buffer.from(body)) : undefined;
-    const response = await fetch(path.startsWith('http') ? path : stack.base_url + path, {
+    const url = path.startsWith('http') ? path : stack.base_url + path;
+    const response = await fetch(url, {
       method,
       redirect: 'manual',
       headers: { ...(token !== undefined && { 'x-auth-token': token }), ...headers },
@@ -87,7 +91,9 @@ export const connectApi = (stack: RunningStack) => {
       await sleep(500);
       return call(method, path, { token, body, headers });
     }
-    return { status: response.status, headers: response.headers, text, body: parseJsonOrText(text) };
+    const received = { status: response.status, headers: response.headers, text, body: parseJsonOrText(text) };
+    onResponse(method, url.replace(stack.base_url, '').split('?')[0] ?? '', received);
+    return received;
   };
 
   /** Creates a client for a new tenant, or for the given one. */

@@ -2,7 +2,7 @@ import { type DynamoDBDocumentClient, GetCommand, UpdateCommand, type UpdateComm
 import { ulid } from 'ulid';
 import type * as z from 'zod/mini';
 import type { Clock } from '../../domain/clock.ts';
-import { ServiceError, unavailable } from '../../domain/errors.ts';
+import { notificationLimitReached, unavailable } from '../../domain/errors.ts';
 import { unlessConditionFailed } from '../dynamodb/errors.ts';
 import { errorTrace, logger } from '../logger.ts';
 import { countNotifications } from './notification-count.ts';
@@ -86,11 +86,6 @@ export const createNotificationQuota = (
     );
   };
 
-  const quotaExceeded = () =>
-    new ServiceError('forbiddenError', 'The account has as many notifications as it may have.', {
-      details: `notificationsPerTenant: at most ${limit} notifications in an account`,
-    });
-
   return {
     /**
      * Reserves one more notification for the tenant. Concurrent creates may exceed the limit.
@@ -101,12 +96,12 @@ export const createNotificationQuota = (
       for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
         if (await increment(tenant)) return;
         const counter = await readCounter(tenant);
-        if (isKnownFull(counter)) throw quotaExceeded();
+        if (isKnownFull(counter)) throw notificationLimitReached(limit);
         const countedAtMs = clock();
         const stored = await countNotifications(client, table, tenant, { isConsistent: true, upTo: limit });
         if (stored >= limit) {
           await recordFull(tenant, counter, countedAtMs);
-          throw quotaExceeded();
+          throw notificationLimitReached(limit);
         }
         if (await correct(tenant, counter, stored + 1)) return;
       }

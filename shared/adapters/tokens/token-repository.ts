@@ -4,7 +4,7 @@ import { MAX_TOKENS } from '../../contracts/token.ts';
 import type { Role } from '../../domain/authorization.ts';
 import type { Clock } from '../../domain/clock.ts';
 import { DAY_MS } from '../../domain/day.ts';
-import { ServiceError, unavailable } from '../../domain/errors.ts';
+import { tokenLimitReached, unavailable } from '../../domain/errors.ts';
 import { newToken, tokenHash } from '../../domain/token.ts';
 import { batchGet } from '../dynamodb/batches.ts';
 import { unlessConditionFailed } from '../dynamodb/errors.ts';
@@ -44,11 +44,6 @@ const describe = ({ id, hash, role, label, created_at_ms, expires_at_ms }: Token
   createdAtMs: created_at_ms,
   expiresAtMs: expires_at_ms,
 });
-
-const limitReached = () =>
-  new ServiceError('forbiddenError', 'The account has as many tokens as it may have.', {
-    details: `tokens: at most ${MAX_TOKENS} unexpired tokens in an account`,
-  });
 
 /**
  * Reads and writes tokens, stored by their SHA-256 hash, and the list of each tenant's tokens (table Tokens). A
@@ -115,7 +110,7 @@ export const createTokenRepository = (client: DynamoDBDocumentClient, table: str
       if (entries.some(({ hash }) => hash === entry.hash)) return undefined;
       // In that case, another request may also have revoked the token.
       if (attempt > 1 && !(await findByHash(entry.hash))) throw unavailable();
-      if (entries.filter(isUnexpired).length >= MAX_TOKENS) throw limitReached();
+      if (entries.filter(isUnexpired).length >= MAX_TOKENS) throw tokenLimitReached(MAX_TOKENS);
       return [...pruned(entries), entry];
     });
 
@@ -166,7 +161,7 @@ export const createTokenRepository = (client: DynamoDBDocumentClient, table: str
      */
     async issue(grant: { tenant: string; role: Role; label: string; expiresInSeconds: number }): Promise<IssuedToken> {
       const { tenant, role, label, expiresInSeconds } = grant;
-      if ((await list.read(tenant)).filter(isUnexpired).length >= MAX_TOKENS) throw limitReached();
+      if ((await list.read(tenant)).filter(isUnexpired).length >= MAX_TOKENS) throw tokenLimitReached(MAX_TOKENS);
       const token = newToken();
       const nowMs = clock();
       const entry: TokenEntry = {
