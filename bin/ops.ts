@@ -9,6 +9,7 @@ import { errorSummary, UsageError } from './ops/errors.ts';
 import { addEventCommands } from './ops/event.ts';
 import { addStatusCommand } from './ops/status.ts';
 import { addTokenCommands } from './ops/token.ts';
+import { addTraceCommand } from './ops/trace.ts';
 
 const exitCodeOf = (error: unknown): 0 | 1 | 2 => {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
@@ -37,6 +38,7 @@ addEventCommands(program);
 addDeliveriesCommand(program);
 addDeadLettersCommands(program);
 addStatusCommand(program);
+addTraceCommand(program);
 
 // The reader of a pipe may close it early (`… | head`).
 process.stdout.on('error', () => process.exit());

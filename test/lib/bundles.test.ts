@@ -26,7 +26,7 @@ const directory = mkdtempSync(join(tmpdir(), 'bundles-'));
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
 const bundleOf = bundleFunctions(directory);
-const entryOf = (name: FunctionName) => join(bundleOf(name), 'index.js');
+const entryOf = (name: FunctionName) => join(bundleOf(name).directory, 'index.js');
 const codeOf = (name: FunctionName) => readFileSync(entryOf(name), 'utf8');
 
 /** Matches a file of a package. `home` is the package's directory, which ends with its `name`. */
