@@ -1,6 +1,8 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { dirname, join, relative, resolve } from 'node:path';
+import { createHash } from 'node:crypto';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join, relative, resolve } from 'node:path';
 import { type BuildOptions, buildSync } from 'esbuild';
+import * as z from 'zod';
 import type { FunctionName } from '../shared/environment.ts';
 import { environments } from '../shared/environment.ts';
 
@@ -36,18 +38,42 @@ export const bundling = {
   logLevel: 'error',
 } satisfies BuildOptions;
 
-/** esbuild requires an output directory for several entry points. With `write: false`, nothing is written to it. */
-const VIRTUAL_OUTDIR = join(ROOT, 'bundles');
+/** A function's bundle on disk. */
+export type Bundle = {
+  /** The directory that contains only `index.js`. */
+  directory: string;
+  /** Identifies the code and its source map: 16 hexadecimal digits that depend only on the sources. */
+  release: string;
+  /** The path of the source map, whose name is the release. */
+  sourceMap: string;
+};
 
-/** Builds all functions in one run. */
-const build = () =>
-  buildSync({
+type BuiltBundle = { code: string; map: string; release: string };
+
+/**
+ * Builds all functions in one run. Source maps stay outside the bundles and the bundles do not refer to them, because
+ * every cold start reads its bundle. The output directory, to which `write: false` writes nothing, is the project
+ * directory, so that the paths in the maps are relative to it, also if `node_modules` is a symbolic link.
+ */
+const build = () => {
+  const { outputFiles, metafile } = buildSync({
     ...bundling,
-    entryPoints: functionNames.map((name) => ({ in: join('functions', `${name}.ts`), out: join(name, 'index') })),
-    outdir: VIRTUAL_OUTDIR,
+    entryPoints: functionNames.map((name) => ({ in: join('functions', `${name}.ts`), out: name })),
+    outdir: ROOT,
     write: false,
     metafile: true,
+    sourcemap: 'external',
+    sourcesContent: false,
+    preserveSymlinks: true,
   });
+  const files = new Map(outputFiles.map(({ path, text }) => [relative(ROOT, path), text]));
+  const bundleOf = (name: FunctionName): BuiltBundle => {
+    const code = files.get(`${name}.js`) ?? '';
+    const map = withServiceSources(files.get(`${name}.js.map`) ?? '');
+    return { code, map, release: createHash('sha256').update(code).update(map).digest('hex').slice(0, 16) };
+  };
+  return { bundles: functionNames.map((name) => [name, bundleOf(name)] as const), metafile };
+};
 
 let cachedBuild: ReturnType<typeof build> | undefined;
 
@@ -58,21 +84,53 @@ const buildOnce = () => {
 };
 
 /**
- * Bundles all functions into `<directory>/<name>/index.js`.
+ * Bundles all functions into `<directory>/bundles/<name>/index.js`, with their source maps in `<directory>/maps`.
  *
- * @returns a function that returns the directory of a bundle
+ * @returns a function that returns a bundle
  */
-export const bundleFunctions = (directory: string): ((name: FunctionName) => string) => {
-  for (const { path, contents } of buildOnce().outputFiles) {
-    const file = join(directory, relative(VIRTUAL_OUTDIR, path));
-    mkdirSync(dirname(file), { recursive: true });
-    writeFileSync(file, contents);
-  }
-  return (name) => join(directory, name);
+export const bundleFunctions = (directory: string): ((name: FunctionName) => Bundle) => {
+  mkdirSync(join(directory, 'maps'), { recursive: true });
+  const write = (name: FunctionName, { code, map, release }: BuiltBundle): Bundle => {
+    const bundle = {
+      directory: join(directory, 'bundles', name),
+      release,
+      sourceMap: join(directory, 'maps', `${release}.map`),
+    };
+    mkdirSync(bundle.directory, { recursive: true });
+    writeFileSync(join(bundle.directory, 'index.js'), code);
+    writeFileSync(bundle.sourceMap, map);
+    return bundle;
+  };
+  const bundles = new Map(buildOnce().bundles.map(([name, built]) => [name, write(name, built)]));
+  return (name) => {
+    const bundle = bundles.get(name);
+    if (!bundle) throw new Error(`There is no bundle of ${name}.`);
+    return bundle;
+  };
+};
+
+const sourceMap = z.looseObject({ sources: z.array(z.string()) });
+
+/**
+ * Adds the text of the service's own sources to a source map, so that the failing line of an old release can be shown.
+ * That of libraries would triple the size.
+ */
+const withServiceSources = (text: string): string => {
+  const map = sourceMap.parse(JSON.parse(text));
+  const sourcesContent = map.sources.map((source) => (source.startsWith('node_modules/') ? null : sourceText(source)));
+  return JSON.stringify({ ...map, sourcesContent });
+};
+
+const sourceTexts = new Map<string, string>();
+
+const sourceText = (path: string): string => {
+  const text = sourceTexts.get(path) ?? readFileSync(join(ROOT, path), 'utf8');
+  sourceTexts.set(path, text);
+  return text;
 };
 
 /** Returns the source files with code in a function's bundle, relative to the project directory. */
 export const bundledInputs = (name: FunctionName): string[] => {
-  const { inputs = {} } = buildOnce().metafile.outputs[relative(ROOT, join(VIRTUAL_OUTDIR, name, 'index.js'))] ?? {};
+  const { inputs = {} } = buildOnce().metafile.outputs[`${name}.js`] ?? {};
   return Object.keys(inputs).filter((input) => (inputs[input]?.bytesInOutput ?? 0) > 0);
 };

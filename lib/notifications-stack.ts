@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { Annotations, CfnOutput, Lazy, Stack, Stage } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
 import { Api } from './api.ts';
@@ -12,6 +11,7 @@ import { ManagedTopic } from './managed-topic.ts';
 import { type MonitoredResources, Monitoring } from './monitoring.ts';
 import { Network } from './network.ts';
 import { PLACEHOLDER_SENDER, type Settings } from './settings.ts';
+import { publishSourceMaps } from './source-maps.ts';
 import { Storage } from './storage.ts';
 import type { WorkQueueWithDeadLetters } from './work-queue.ts';
 
@@ -21,8 +21,8 @@ export class NotificationsStack extends Stack {
     super(scope, id, {
       description: 'Monitoring Notifications: delivers alarm events to the destinations that tenants configure',
     });
-    const assembly = Stage.of(this)?.outdir ?? 'cdk.out';
-    const defaults = { settings, bundleOf: bundleFunctions(join(assembly, 'bundles')) };
+    const bundleOf = bundleFunctions(Stage.of(this)?.outdir ?? 'cdk.out');
+    const defaults = { settings, bundleOf };
     const storage = new Storage(this, 'Storage', settings);
     const email = new Email(this, 'Email', settings);
     const managedTopic = new ManagedTopic(this, 'ManagedTopic');
@@ -38,6 +38,7 @@ export class NotificationsStack extends Stack {
     const monitoring = new Monitoring(this, 'Monitoring', settings, { api, delivery, emailEvents });
 
     addOutputs(this, storage, managedTopic, { api, delivery, emailEvents }, monitoring);
+    publishSourceMaps(this, bundleOf);
     addWarnings(this, settings);
   }
 }

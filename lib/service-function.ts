@@ -4,6 +4,7 @@ import { Architecture, Code, Function as LambdaFunction, RecursiveLoop, Runtime 
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import type { EnvironmentOf, FunctionName } from '../shared/environment.ts';
+import type { Bundle } from './bundles.ts';
 import type { Network } from './network.ts';
 import { ResourceAccess } from './resource-access.ts';
 import type { Settings } from './settings.ts';
@@ -11,8 +12,7 @@ import type { Settings } from './settings.ts';
 /** The settings and bundles that all functions of the stack share. */
 export type FunctionDefaults = {
   settings: Settings;
-  /** Returns the directory of a function's bundle. */
-  bundleOf: (name: FunctionName) => string;
+  bundleOf: (name: FunctionName) => Bundle;
 };
 
 /** Options of a single function. */
@@ -54,6 +54,7 @@ export class ServiceFunction<Name extends FunctionName> extends Construct {
     options: FunctionOptions = {},
   ) {
     super(scope, name);
+    const bundle = bundleOf(name);
     const logGroup = new LogGroup(this, 'Logs', {
       retention: settings.logRetentionDays,
       removalPolicy: RemovalPolicy.DESTROY,
@@ -70,7 +71,7 @@ export class ServiceFunction<Name extends FunctionName> extends Construct {
     this.lambda = new LambdaFunction(this, 'Function', {
       runtime: Runtime.NODEJS_24_X,
       architecture: Architecture.ARM_64,
-      code: Code.fromAsset(bundleOf(name)),
+      code: Code.fromAsset(bundle.directory),
       handler: 'index.handler',
       timeout: FUNCTION_TIMEOUT,
       memorySize: options.memoryMb ?? settings.memoryMb,
@@ -80,6 +81,8 @@ export class ServiceFunction<Name extends FunctionName> extends Construct {
         UV_THREADPOOL_SIZE: String(2 * (options.maxLookups ?? MAX_LOOKUPS)),
         // A metric dimension that separates the stacks of an account.
         POWERTOOLS_SERVICE_NAME: Stack.of(this).stackName,
+        // Every log line has the release, with which `ops trace` finds the source map.
+        RELEASE: bundle.release,
       },
       role,
       logGroup,

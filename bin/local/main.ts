@@ -35,6 +35,10 @@ const addSetting = (text: string, settings: Record<string, string>): Record<stri
   throw new InvalidArgumentError('It must have the form name=value.');
 };
 
+const print = (line: string): void => {
+  process.stderr.write(`${line}\n`);
+};
+
 const start = async (options: Options): Promise<void> => {
   const { startLocalStack } = await import('./stack.ts');
   const starting = startLocalStack({
@@ -43,7 +47,8 @@ const start = async (options: Options): Promise<void> => {
     strictEgress: options.strictEgress,
     settings: options.setting,
     ...(options.partitionLimits ? {} : { partitionLimits: false }),
-    log: (line) => process.stderr.write(`${line}\n`),
+    log: print,
+    logError: print,
   });
   stopOnSignal(starting);
   try {

@@ -1,6 +1,7 @@
 /** Runs the synthesized stack on the local AWS in `aws/` (DECISIONS.md#local-stack). */
 import type { Server } from 'node:http';
 import { availableParallelism } from 'node:os';
+import { TRACED_ERRORS } from '../../shared/adapters/traced-errors.ts';
 import { type Assembly, synthesize } from './assembly.ts';
 import { clientEnvironment } from './aws/aws-service.ts';
 import { type Clock, MovableClock } from './aws/clock.ts';
@@ -22,6 +23,7 @@ import { type Plan, readTemplate } from './aws/template.ts';
 import { createInbox, type Inbox, type SentMessage } from './inbox/inbox.ts';
 import { seed, TENANTS, type Tokens, tokenTenants } from './seed.ts';
 import { localSettings } from './settings.ts';
+import { withSourceFrames } from './source-frames.ts';
 import { connectAccounts } from './tenant-credentials.ts';
 
 /** Options of the local stack. */
@@ -40,6 +42,8 @@ export type LocalStackOptions = {
   partitionLimits?: PartitionLimits | false;
   /** Called with each line that a function prints, formatted for people. */
   log?: (line: string) => void;
+  /** Called with the message of each error whose log line has none. AWS shows no messages. */
+  logError?: (line: string) => void;
   /** Called with each line as CloudWatch Logs stores it. */
   rawLog?: (line: string, functionName: string) => void;
   /** Called when an invocation ends or is throttled. */
@@ -116,7 +120,8 @@ export const startLocalStack = async (options: LocalStackOptions = {}): Promise<
       concurrency: functionConcurrency(plan),
       endpointUrl,
       clock,
-      log,
+      log: (line) => log(withSourceFrames(line)),
+      ...(options.logError && { errors: { channel: TRACED_ERRORS, log: options.logError } }),
       ...(options.rawLog && { rawLog: options.rawLog }),
       ...(options.onInvocation && { onInvocation: options.onInvocation }),
     });

@@ -39,6 +39,9 @@ const outputs = z.object({
   AccountsTable: z.string(),
   TokensTable: z.string(),
   DeliveriesTable: z.string(),
+  // Stacks deployed before these outputs existed lack them; only `trace` needs them.
+  SourceMapsBucket: z.optional(z.string()),
+  Releases: z.optional(z.string()),
   QueueUrls: parsedJson.pipe(
     z.intersection(
       // Alarm events have no retry queue.

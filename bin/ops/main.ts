@@ -9,6 +9,7 @@ import { errorSummary, UsageError } from './errors.ts';
 import { addEventCommands } from './event.ts';
 import { addStatusCommand } from './status.ts';
 import { addTokenCommands } from './token.ts';
+import { addTraceCommand } from './trace.ts';
 
 const exitCodeOf = (error: unknown): 0 | 1 | 2 => {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
@@ -37,6 +38,7 @@ addEventCommands(program);
 addDeliveriesCommand(program);
 addDeadLettersCommands(program);
 addStatusCommand(program);
+addTraceCommand(program);
 
 // The reader of a pipe may close it early (`… | head`).
 process.stdout.on('error', () => process.exit());

@@ -1,16 +1,24 @@
 import { Logger } from '@aws-lambda-powertools/logger';
 import { errorCode } from '../domain/error-code.ts';
+import { tracedErrors } from './traced-errors.ts';
 
 /**
  * The logger of all functions. Log fields are IDs, outcome codes and status numbers, never bodies, recipients, keys,
- * URLs or error messages (DECISIONS.md#what-is-logged).
+ * URLs or error messages (DECISIONS.md#what-is-logged). Each line has the release of its function, by which `ops trace`
+ * finds the source map for the stack frames.
  */
-export const logger = new Logger({ serviceName: 'notifications' });
+export const logger = new Logger({ serviceName: 'notifications', persistentKeys: { release: process.env.RELEASE } });
+
+/** The first eight frames of an error of the AWS SDK are its own, which would leave two of the ten that V8 records. */
+Error.stackTraceLimit = 20;
 
 /** Returns the fields of an error that may be logged: its class, code and stack frames, but not its message. */
 export const errorTrace = (error: unknown): { error: string; code?: string; at: string[] } => {
+  tracedErrors.publish(error);
   if (!(error instanceof Error)) return { error: typeof error, at: [] };
   const code = errorCode(error);
-  const frames = error.stack?.split('\n').filter((line) => line.startsWith('    at ')) ?? [];
-  return { error: error.name, ...(code !== undefined && { code }), at: frames.slice(0, 8).map((line) => line.trim()) };
+  // A line of the message can look like a frame.
+  const stack = error.stack?.replace(error.message, '') ?? '';
+  const frames = stack.split('\n').filter((line) => line.startsWith('    at '));
+  return { error: error.name, ...(code !== undefined && { code }), at: frames.map((line) => line.trim()) };
 };

@@ -30,7 +30,7 @@ const bundles = useStarted(
   },
   ({ directory }) => rmSync(directory, { recursive: true, force: true }),
 );
-const entryOf = (name: FunctionName) => join(bundles.of(name), 'index.js');
+const entryOf = (name: FunctionName) => join(bundles.of(name).directory, 'index.js');
 const codeOf = (name: FunctionName) => readFileSync(entryOf(name), 'utf8');
 
 /** Matches a file of a package. `home` is the package's directory, which ends with its `name`. */

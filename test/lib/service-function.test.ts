@@ -37,8 +37,8 @@ const functionSchema = z.object({
 const functions = propertiesOf(template, 'AWS::Lambda::Function', functionSchema);
 const fullFunctions = propertiesOf(full.template, 'AWS::Lambda::Function', functionSchema);
 
-/** Variables that only Node.js and Powertools read. */
-const RUNTIME_VARIABLES = ['UV_THREADPOOL_SIZE', 'POWERTOOLS_SERVICE_NAME'];
+/** Variables that only Node.js, Powertools and the logger read. */
+const RUNTIME_VARIABLES = ['UV_THREADPOOL_SIZE', 'POWERTOOLS_SERVICE_NAME', 'RELEASE'];
 
 const variablesOf = (name: FunctionName, all: typeof functions, ids: typeof functionIds): Record<string, string> => {
   const { Variables = {} } = all.get(ids.get(name) ?? '')?.Environment ?? {};

@@ -11,7 +11,11 @@ import type { FunctionName } from '../../shared/environment.ts';
 /** Replaces bundling, which is slow: these tests do not read the code of functions. */
 vi.doMock(import('../../lib/bundles.ts'), async (original) => ({
   ...(await original()),
-  bundleFunctions: () => () => import.meta.dirname,
+  bundleFunctions: () => (name) => ({
+    directory: import.meta.dirname,
+    release: name,
+    sourceMap: import.meta.filename,
+  }),
 }));
 const { notificationsApp, STACK_NAME } = await import('../../lib/app.ts');
 

@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { Duplex } from 'node:stream';
 import { BodyTooLargeError, readBody } from '../http.ts';
 import { type InvocationResult, MAX_PAYLOAD_BYTES } from '../lambda/sandbox-pool.ts';
+import { timeLimitMs } from '../time-limit.ts';
 import { httpApiEvent } from './event.ts';
 import { gatewayMessage, type HttpResponse, httpResponse, INTERNAL_SERVER_ERROR } from './response.ts';
 import { createRouter, type Match, type RouteSettings } from './routes.ts';
@@ -89,7 +90,7 @@ const responder = (basePath: string, api: Api): Respond => {
     const { localAddress, localPort } = request.socket;
     const event = JSON.stringify(httpApiEvent({ request, path, query, body, match }, `${localAddress}:${localPort}`));
     if (Buffer.byteLength(event) > MAX_PAYLOAD_BYTES) throw new BodyTooLargeError();
-    const result = await withTimeout(api.invoke(match.route.functionName, event), match.route.timeoutMs);
+    const result = await withTimeout(api.invoke(match.route.functionName, event), timeLimitMs(match.route.timeoutMs));
     if (result === undefined || result.throttled) return SERVICE_UNAVAILABLE;
     return result.failed ? INTERNAL_SERVER_ERROR : httpResponse(result.payload);
   };

@@ -45,6 +45,8 @@ export type LambdaOptions = {
   log: (line: string) => void;
   /** Called with each line as CloudWatch Logs stores it. */
   rawLog?: (line: string, functionName: string) => void;
+  /** Shows the errors that functions publish to a `node:diagnostics_channel`, messages included. */
+  errors?: { channel: string; log: (line: string) => void };
   /** Called when an invocation ends or is throttled. */
   onInvocation?: (report: InvocationReport) => void;
 };
@@ -57,6 +59,7 @@ export const createLambda = ({
   clock,
   log,
   rawLog = () => {},
+  errors,
   onInvocation = () => {},
 }: LambdaOptions): Lambda => {
   const pools = new Map(
@@ -72,7 +75,9 @@ export const createLambda = ({
           handler: settings.handler,
           context: lambdaContext(settings),
           offsetMs: clock.offsetMs,
+          ...(errors && { errorChannel: errors.channel }),
         },
+        printError: (text) => errors?.log(logLine(settings.name, text)),
         print: (line) => {
           rawLog(line, settings.name);
           log(logLine(settings.name, line));

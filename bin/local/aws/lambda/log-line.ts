@@ -28,7 +28,7 @@ const OMITTED = new Set([
 /**
  * Formats a line that a function printed: JSON logs as `time function LEVEL message key=value ...`, metrics (embedded
  * metric format) as `time function metric name=value dimension=value ...`. Other lines only get the time and the
- * function.
+ * function. Stack frames follow on lines of their own.
  */
 export const logLine = (functionName: string, line: string, now = new Date()): string => {
   const prefix = `${now.toISOString().slice(11, 23)} ${functionName}`;
@@ -37,8 +37,10 @@ export const logLine = (functionName: string, line: string, now = new Date()): s
   if ('_aws' in parsed) return `${prefix} metric ${pairs(metrics(parsed))}`;
   const { level, message } = parsed;
   if (typeof message !== 'string') return `${prefix} ${line}`;
-  const others = Object.entries(parsed).filter(([key]) => !OMITTED.has(key));
-  return [prefix, level, message, pairs(others)].filter(Boolean).join(' ');
+  const others = Object.entries(parsed).filter(([key, value]) => !OMITTED.has(key) && !hasStackFrames(value));
+  const frames = Object.values(parsed).filter(hasStackFrames).flat().filter(isStackFrame);
+  const text = [prefix, level, message, pairs(others)].filter(Boolean).join(' ');
+  return [text, ...frames.map((frame) => `    ${frame.trim()}`)].join('\n');
 };
 
 /** Parses a structured log line. Returns undefined if the line is not a JSON object. */
@@ -50,6 +52,11 @@ export const parseLogLine = (line: string): Record<string, unknown> | undefined 
     return undefined;
   }
 };
+
+const isStackFrame = (line: string): boolean => /^\s*at /.test(line);
+
+const hasStackFrames = (value: unknown): value is string[] =>
+  Array.isArray(value) && value.every((line) => typeof line === 'string') && value.some(isStackFrame);
 
 const metrics = (line: Record<string, unknown>): [string, unknown][] => {
   const definitions = metricDefinitions.safeParse(line._aws).data?.CloudWatchMetrics ?? [];

@@ -1,4 +1,5 @@
 import type { Worker } from 'node:worker_threads';
+import { timeLimitMs } from '../time-limit.ts';
 import { watchMemory } from './memory-watch.ts';
 import { type FromSandbox, type RunningSandbox, type SandboxOptions, startSandbox } from './sandbox.ts';
 
@@ -24,6 +25,8 @@ export type SandboxPoolOptions = SandboxOptions & {
   memoryMb: number;
   /** Called with each line that a sandbox prints. */
   print: (line: string) => void;
+  /** Called with the text of each error that a function publishes to `settings.errorChannel`. */
+  printError?: (text: string) => void;
 };
 
 type Invocation = {
@@ -145,7 +148,7 @@ class Sandbox {
     worker.on('message', (message: FromSandbox) => this.#receive(message));
     worker.on('error', (error: Error) => {
       if (!this.isBusy) options.print(`a sandbox crashed between invocations: ${error.stack}`);
-      this.#end(error.name, error.message);
+      this.#end(error.name, error.message, error.stack?.split('\n'));
     });
     worker.on('exit', (code) => this.#end('Runtime.ExitError', `Runtime exited with error: exit status ${code}`));
   }
@@ -190,6 +193,8 @@ class Sandbox {
     if (message === 'ready') {
       this.#isReady = true;
       if (this.#current) this.#startInvocation();
+    } else if ('error' in message) {
+      this.#options.printError?.(message.error);
     } else if (message.requestId === this.#current?.requestId) {
       this.#current.end(message);
     }
@@ -200,7 +205,7 @@ class Sandbox {
     const { requestId, event } = this.#current;
     this.#current.startedAtMs = performance.now();
     const { memoryMb, timeoutSeconds } = this.#options;
-    this.#deadlineMs = Date.now() + timeoutSeconds * 1000;
+    this.#deadlineMs = Date.now() + timeLimitMs(timeoutSeconds * 1000);
     this.#killAfter(timeoutSeconds);
     this.#endMemoryWatch = watchMemory(this.#sandbox.worker, memoryMb, () => {
       void this.kill('Runtime.OutOfMemory', 'Runtime exited with error: signal: killed');
@@ -208,7 +213,7 @@ class Sandbox {
     this.#sandbox.send({ requestId, event, deadlineMs: this.#deadlineMs });
   }
 
-  #killAfter(seconds: number, ms = seconds * 1000): void {
+  #killAfter(seconds: number, ms = timeLimitMs(seconds * 1000)): void {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(
       () => void this.kill('Sandbox.Timedout', `Task timed out after ${seconds.toFixed(2)} seconds`),
@@ -216,16 +221,21 @@ class Sandbox {
     );
   }
 
-  #end(errorType: string, errorMessage: string): void {
+  #end(errorType: string, errorMessage: string, trace?: string[]): void {
     if (!this.isAlive) return;
     this.isAlive = false;
-    this.#current?.end(failedResult(this.#current.requestId, errorType, errorMessage));
+    this.#current?.end(failedResult(this.#current.requestId, errorType, errorMessage, trace));
     this.#onEnd();
   }
 }
 
-const failedResult = (requestId: string, errorType: string, errorMessage: string): InvocationResult => {
-  const payload = JSON.stringify({ errorType, errorMessage: `RequestId: ${requestId} Error: ${errorMessage}` });
+const failedResult = (
+  requestId: string,
+  errorType: string,
+  errorMessage: string,
+  trace?: string[],
+): InvocationResult => {
+  const payload = JSON.stringify({ errorType, errorMessage: `RequestId: ${requestId} Error: ${errorMessage}`, trace });
   return { requestId, payload, failed: true };
 };
 

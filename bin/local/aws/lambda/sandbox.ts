@@ -12,6 +12,8 @@ export type SandboxSettings = {
   context: Record<string, string>;
   /** The lead of the stack's clock over real time in ms: one double. */
   offsetMs: SharedArrayBuffer;
+  /** The name of the `node:diagnostics_channel` to which the function publishes the errors that it logs. */
+  errorChannel?: string;
 };
 
 /** The settings of a worker thread. */
@@ -32,8 +34,11 @@ export type ToSandbox = {
   deadlineMs: number;
 };
 
-/** A message of a sandbox: its bundle is loaded, or an invocation has ended; `payload` is JSON text. */
-export type FromSandbox = 'ready' | { requestId: string; payload: string; failed: boolean };
+/**
+ * A message of a sandbox: its bundle is loaded, the function published an error, or an invocation has ended; `payload`
+ * is JSON text.
+ */
+export type FromSandbox = 'ready' | { error: string } | { requestId: string; payload: string; failed: boolean };
 
 /** Options of a sandbox. */
 export type SandboxOptions = {

@@ -3,6 +3,7 @@
  * handles one event at a time. It runs as JavaScript text (see `sandbox.ts`), so it imports only Node.js modules and
  * types.
  */
+import { subscribe } from 'node:diagnostics_channel';
 import { createRequire } from 'node:module';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { FromSandbox, ToSandbox, WorkerSettings } from './sandbox.ts';
@@ -66,6 +67,15 @@ const freeze = async (): Promise<void> => {
   await Promise.all([flushed(process.stdout), flushed(process.stderr)]);
   Atomics.wait(received, 0, completed);
 };
+
+/** Returns the class and message of an error and of its causes. */
+const errorText = (error: unknown): string => {
+  if (!(error instanceof Error)) return String(error);
+  const text = `${error.name}: ${error.message}`;
+  return error.cause === undefined ? text : `${text}\n    caused by ${errorText(error.cause)}`;
+};
+
+if (settings.errorChannel) subscribe(settings.errorChannel, (error) => send({ error: errorText(error) }));
 
 const handler = loadHandler();
 
