@@ -71,6 +71,9 @@ export const bundleFunctions = (directory: string): ((name: FunctionName) => str
   return (name) => join(directory, name);
 };
 
+/** Returns the sources of all functions and their imports, relative to the project directory. */
+export const bundleMetafile = () => buildOnce().metafile;
+
 /** Returns the source files with code in a function's bundle, relative to the project directory. */
 export const bundledInputs = (name: FunctionName): string[] => {
   const { inputs = {} } = buildOnce().metafile.outputs[relative(ROOT, join(VIRTUAL_OUTDIR, name, 'index.js'))] ?? {};

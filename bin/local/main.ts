@@ -13,6 +13,7 @@ type Options = {
   basePath: string;
   strictEgress: boolean;
   partitionLimits: boolean;
+  watch: boolean;
   json: boolean;
   setting: Record<string, string>;
 };
@@ -42,6 +43,7 @@ const start = async (options: Options): Promise<void> => {
     basePath: options.basePath,
     strictEgress: options.strictEgress,
     settings: options.setting,
+    watch: options.watch,
     ...(options.partitionLimits ? {} : { partitionLimits: false }),
     log: (line) => process.stderr.write(`${line}\n`),
   });
@@ -128,6 +130,7 @@ const program = new Command('npm start --')
   .option('--base-path <path>', 'base path of the API, such as /v1.0/123456', readBasePath, '')
   .option('--strict-egress', 'block webhooks to loopback addresses, as in AWS', false)
   .option('--no-partition-limits', 'disable the capacity limits of DynamoDB partition keys, for measurements')
+  .option('--watch', 'apply changes of the sources while the stack runs', false)
   .option('--json', 'print one line of JSON when ready, and everything else to stderr', false)
   .option('-c, --setting <name=value>', 'a setting, as for cdk; repeatable', addSetting, {})
   .action(start);

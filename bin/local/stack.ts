@@ -22,6 +22,7 @@ import { type Plan, readTemplate } from './aws/template.ts';
 import { createInbox, type Inbox, type SentMessage } from './inbox.ts';
 import { seed, type Tokens, tokenTenants } from './seed.ts';
 import { localSettings } from './settings.ts';
+import { watchSources } from './watch/watch.ts';
 
 /** Options of the local stack. */
 export type LocalStackOptions = {
@@ -33,6 +34,8 @@ export type LocalStackOptions = {
   strictEgress?: boolean;
   /** Settings (CDK context) of the app. */
   settings?: Record<string, string>;
+  /** Whether to apply changes of the sources while the stack runs. */
+  watch?: boolean;
   /** The probability (0 to 1) that SQS delivers a message twice. */
   duplicateReceives?: number;
   /** The DynamoDB capacity of a partition key value; the default is that of AWS, `false` disables the limit. */
@@ -100,13 +103,11 @@ export const startLocalStack = async (options: LocalStackOptions = {}): Promise<
     const inboxUrl = await open(inbox.server);
 
     const { settings = {}, strictEgress = false } = options;
-    const assembly = (options.synthesize ?? synthesize)(localSettings({ settings, strictEgress, inboxUrl }));
+    const context = localSettings({ settings, strictEgress, inboxUrl });
+    const assembly = (options.synthesize ?? synthesize)(context);
     cleanups.push(() => assembly.remove());
-    const plan = readTemplate(assembly.template, {
-      endpointUrl,
-      apiUrl: apiUrl + basePath,
-      bundle: assembly.bundle,
-    });
+    const urls = { endpointUrl, apiUrl: apiUrl + basePath };
+    const plan = readTemplate(assembly.template, { ...urls, bundle: assembly.bundle });
 
     const clock = new MovableClock();
     const queues = createQueues(plan, clock, options.duplicateReceives ?? 0);
@@ -141,6 +142,10 @@ export const startLocalStack = async (options: LocalStackOptions = {}): Promise<
       ...(options.onRequest && { onRequest: options.onRequest }),
     });
     cleanups.push(() => close(gateway.server), startPollers(plan, queues, clock, lambda));
+    if (options.watch) {
+      const readPlan = (template: unknown) => readTemplate(template, { ...urls, bundle: () => '' });
+      cleanups.push(await watchSources({ plan, lambda, settings: context, readPlan, log }));
+    }
     const ready: Ready = {
       base_url: apiUrl + basePath,
       tokens,
