@@ -1,4 +1,5 @@
 /** `npm start`: runs the stack on this machine (CONTRIBUTING.md#local-stack). */
+import { resolve } from 'node:path';
 import { Command, InvalidArgumentError } from 'commander';
 import type { LocalStack, Ready } from './stack.ts';
 
@@ -14,6 +15,7 @@ type Options = {
   strictEgress: boolean;
   partitionLimits: boolean;
   watch: boolean;
+  data?: string;
   json: boolean;
   setting: Record<string, string>;
 };
@@ -44,6 +46,7 @@ const start = async (options: Options): Promise<void> => {
     strictEgress: options.strictEgress,
     settings: options.setting,
     watch: options.watch,
+    ...(options.data !== undefined && { data: options.data }),
     ...(options.partitionLimits ? {} : { partitionLimits: false }),
     log: (line) => process.stderr.write(`${line}\n`),
   });
@@ -51,7 +54,7 @@ const start = async (options: Options): Promise<void> => {
   try {
     const { ready, plan } = await starting;
     await announceUntilExit(ready, plan);
-    process.stdout.write(options.json ? `${JSON.stringify(ready)}\n` : description(ready));
+    process.stdout.write(options.json ? `${JSON.stringify(ready)}\n` : description(ready, options.data));
   } catch (error) {
     process.stderr.write(`${error instanceof Error ? error.message : error}\n`);
     process.exitCode = 1;
@@ -90,13 +93,13 @@ const stopWithParent = (stop: () => Promise<unknown>): void => {
   }, PARENT_CHECK_INTERVAL_MS).unref();
 };
 
-const description = (ready: Ready): string => `
+const description = (ready: Ready, data: string | undefined): string => `
 Monitoring Notifications is ready.
 
   API            ${ready.base_url}
   Inbox          ${ready.inbox_url}
   Alarm queue    ${ready.alarm_queue_url}
-  AWS endpoint   ${ready.aws_endpoint}
+  AWS endpoint   ${ready.aws_endpoint}${data === undefined ? '' : `\n  Data           ${resolve(data)}`}
 
 Tokens (header X-Auth-Token)
 
@@ -130,6 +133,7 @@ const program = new Command('npm start --')
   .option('--base-path <path>', 'base path of the API, such as /v1.0/123456', readBasePath, '')
   .option('--strict-egress', 'block webhooks to loopback addresses, as in AWS', false)
   .option('--no-partition-limits', 'disable the capacity limits of DynamoDB partition keys, for measurements')
+  .option('--data <directory>', 'keep the tables and tokens in this directory across starts')
   .option('--watch', 'apply changes of the sources while the stack runs', false)
   .option('--json', 'print one line of JSON when ready, and everything else to stderr', false)
   .option('-c, --setting <name=value>', 'a setting, as for cdk; repeatable', addSetting, {})
