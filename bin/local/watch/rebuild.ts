@@ -25,6 +25,8 @@ export type Rebuilder = {
   functions(): ReadonlyMap<string, FunctionSettings>;
   /** Applies settings other than the code. */
   update(name: string, settings: FunctionSettings): void;
+  /** Ends it; resolves when a running build has ended, whose result is discarded. */
+  close(): Promise<void>;
 };
 
 /** The number of functions that a log line names. */
@@ -50,6 +52,7 @@ export const createRebuilder = (options: RebuilderOptions): Rebuilder => {
   let changes = 0;
   let updates = 0;
   let work: Promise<void> | undefined;
+  let isClosed = false;
 
   const update = (name: string, settings: FunctionSettings): void => {
     const earlier = running.get(name)?.directory;
@@ -84,7 +87,9 @@ export const createRebuilder = (options: RebuilderOptions): Rebuilder => {
       const batch = inUse.length > 0 ? inUse : [...stale];
       for (const name of batch) stale.delete(name);
       try {
-        const changed = apply(await builder.build(batch));
+        const built = await builder.build(batch);
+        if (isClosed) return;
+        const changed = apply(built);
         const seconds = ((performance.now() - startedAtMs) / 1000).toFixed(1);
         const code = changed.length > 0 ? `Replaced ${listed(changed)}` : `The code of ${listed(batch)} did not change`;
         log(`${code} (${seconds} s).`);
@@ -108,6 +113,10 @@ export const createRebuilder = (options: RebuilderOptions): Rebuilder => {
     },
     functions: () => running,
     update,
+    async close() {
+      isClosed = true;
+      await work;
+    },
   };
 };
 

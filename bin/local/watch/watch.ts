@@ -68,9 +68,10 @@ export const watchSources = async ({ plan, lambda, settings, readPlan, log: prin
     },
   );
   log(`Watching ${DIRECTORIES.map((name) => `${name}/`).join(', ')}.`);
-  return () => {
+  return async () => {
     controller.abort();
     endWatch();
+    await rebuilder.close();
     rmSync(directory, { recursive: true, force: true });
   };
 };

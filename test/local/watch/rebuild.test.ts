@@ -123,6 +123,13 @@ describe('a change of a source', () => {
     expect(existsSync(path('bundles/uses/index.js'))).toBe(true);
   });
 
+  it('is discarded if the stack stops during the build', async () => {
+    const change = save('shared/text.ts', `export const text = 'second';`);
+    await rebuilder.close();
+    await change;
+    expect([readdirSync(path('rebuilt')), log]).toEqual([[], []]);
+  });
+
   it('writes a source map with the paths of the sources', async () => {
     await save('functions/counts.ts', `export const handler = async () => { throw new Error('here'); };`);
     const [directory = ''] = readdirSync(path('rebuilt'));
