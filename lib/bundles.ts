@@ -129,6 +129,9 @@ const sourceText = (path: string): string => {
   return text;
 };
 
+/** Returns the sources of all functions and their imports, relative to the project directory. */
+export const bundleMetafile = () => buildOnce().metafile;
+
 /** Returns the source files with code in a function's bundle, relative to the project directory. */
 export const bundledInputs = (name: FunctionName): string[] => {
   const { inputs = {} } = buildOnce().metafile.outputs[`${name}.js`] ?? {};

@@ -1,4 +1,5 @@
 /** `npm start`: runs the stack on this machine (CONTRIBUTING.md#local-stack). */
+import { resolve } from 'node:path';
 import { Command, InvalidArgumentError } from 'commander';
 import type { LocalStack, Ready } from './stack.ts';
 
@@ -13,6 +14,8 @@ type Options = {
   basePath: string;
   strictEgress: boolean;
   partitionLimits: boolean;
+  watch: boolean;
+  data?: string;
   json: boolean;
   setting: Record<string, string>;
 };
@@ -46,6 +49,8 @@ const start = async (options: Options): Promise<void> => {
     basePath: options.basePath,
     strictEgress: options.strictEgress,
     settings: options.setting,
+    watch: options.watch,
+    ...(options.data !== undefined && { data: options.data }),
     ...(options.partitionLimits ? {} : { partitionLimits: false }),
     log: print,
     logError: print,
@@ -54,7 +59,7 @@ const start = async (options: Options): Promise<void> => {
   try {
     const { ready, plan } = await starting;
     await announceUntilExit(ready, plan);
-    process.stdout.write(options.json ? `${JSON.stringify(ready)}\n` : description(ready));
+    process.stdout.write(options.json ? `${JSON.stringify(ready)}\n` : description(ready, options.data));
   } catch (error) {
     process.stderr.write(`${error instanceof Error ? error.message : error}\n`);
     process.exitCode = 1;
@@ -93,13 +98,13 @@ const stopWithParent = (stop: () => Promise<unknown>): void => {
   }, PARENT_CHECK_INTERVAL_MS).unref();
 };
 
-const description = (ready: Ready): string => `
+const description = (ready: Ready, data: string | undefined): string => `
 Monitoring Notifications is ready.
 
   API            ${ready.base_url}
   Inbox          ${ready.inbox_url}
   Alarm queue    ${ready.alarm_queue_url}
-  AWS endpoint   ${ready.aws_endpoint}
+  AWS endpoint   ${ready.aws_endpoint}${data === undefined ? '' : `\n  Data           ${resolve(data)}`}
 
 Tokens (header X-Auth-Token)
 
@@ -133,6 +138,8 @@ const program = new Command('npm start --')
   .option('--base-path <path>', 'base path of the API, such as /v1.0/123456', readBasePath, '')
   .option('--strict-egress', 'block webhooks to loopback addresses, as in AWS', false)
   .option('--no-partition-limits', 'disable the capacity limits of DynamoDB partition keys, for measurements')
+  .option('--data <directory>', 'keep the tables and tokens in this directory across starts')
+  .option('--watch', 'apply changes of the sources while the stack runs', false)
   .option('--json', 'print one line of JSON when ready, and everything else to stderr', false)
   .option('-c, --setting <name=value>', 'a setting, as for cdk; repeatable', addSetting, {})
   .action(start);

@@ -5,8 +5,9 @@ import { createTokenRepository } from '../../shared/adapters/tokens/token-reposi
 import { DEFAULT_TOKEN_DAYS, type Role } from '../../shared/contracts/token.ts';
 import { DAY_SECONDS } from '../../shared/domain/day.ts';
 import { LOCAL_ENV } from './aws/aws-service.ts';
-import { createTable } from './aws/dynamodb.ts';
+import { ensureTable } from './aws/dynamodb.ts';
 import type { Plan } from './aws/template.ts';
+import type { DataDirectory } from './data-directory.ts';
 
 /** Tokens for each role of tenant `acme`, and an admin token of tenant `globex`. */
 export type Tokens = {
@@ -16,12 +17,19 @@ export type Tokens = {
   other_admin: string;
 };
 
+const GRANTS = {
+  admin: { tenant: 'acme', role: 'admin' },
+  creator: { tenant: 'acme', role: 'creator' },
+  observer: { tenant: 'acme', role: 'observer' },
+  other_admin: { tenant: 'globex', role: 'admin' },
+} as const satisfies Record<keyof Tokens, { tenant: string; role: Role }>;
+
 /** The tenant of each token. */
 export const tokenTenants: Readonly<Record<keyof Tokens, string>> = {
-  admin: 'acme',
-  creator: 'acme',
-  observer: 'acme',
-  other_admin: 'globex',
+  admin: GRANTS.admin.tenant,
+  creator: GRANTS.creator.tenant,
+  observer: GRANTS.observer.tenant,
+  other_admin: GRANTS.other_admin.tenant,
 };
 
 /** The tenants that have tokens. */
@@ -29,29 +37,39 @@ export const TENANTS: readonly string[] = [...new Set(Object.values(tokenTenants
 
 const TOKEN_LIFETIME_SECONDS = DEFAULT_TOKEN_DAYS * DAY_SECONDS;
 
-/** Creates the tables, issues the tokens and sets the technical contacts of `acme`. */
-export const seed = async (plan: Plan, endpoint: string): Promise<Tokens> => {
+/**
+ * Creates the tables, issues the tokens and sets the technical contacts of `acme`. With a data directory, all this
+ * happens at the first start only; later, it issues only tokens that were revoked or have expired.
+ *
+ * @throws StartError if the tables of the data directory do not match the template
+ */
+export const seed = async (plan: Plan, endpoint: string, data?: DataDirectory): Promise<Tokens> => {
   const client = new DynamoDBClient({
     endpoint,
     region: LOCAL_ENV.region,
     credentials: { accessKeyId: 'local', secretAccessKey: 'local' },
   });
   try {
-    for (const table of plan.tables) await createTable(client, table);
+    for (const table of plan.tables) await ensureTable(client, table);
     const documents = DynamoDBDocumentClient.from(client);
     const accounts = createAccountRepository(documents, plan.output('AccountsTable'));
-    await accounts.setTechnicalContacts('acme', ['oncall@acme.example', 'lead@acme.example']);
-    const tokens = createTokenRepository(documents, plan.output('TokensTable'));
-    const issue = async (tenant: string, role: Role): Promise<string> => {
+    if (!data?.tokens) await accounts.setTechnicalContacts('acme', ['oncall@acme.example', 'lead@acme.example']);
+    const repository = createTokenRepository(documents, plan.output('TokensTable'));
+    const issue = async (name: keyof Tokens): Promise<string> => {
+      const saved = data?.tokens?.[name];
+      if (saved !== undefined && (await repository.find(saved))) return saved;
+      const { tenant, role } = GRANTS[name];
       const grant = { tenant, role, label: `local ${role}`, expiresInSeconds: TOKEN_LIFETIME_SECONDS };
-      return (await tokens.issue(grant)).token;
+      return (await repository.issue(grant)).token;
     };
-    return {
-      admin: await issue('acme', 'admin'),
-      creator: await issue('acme', 'creator'),
-      observer: await issue('acme', 'observer'),
-      other_admin: await issue('globex', 'admin'),
+    const tokens: Tokens = {
+      admin: await issue('admin'),
+      creator: await issue('creator'),
+      observer: await issue('observer'),
+      other_admin: await issue('other_admin'),
     };
+    data?.saveTokens(tokens);
+    return tokens;
   } finally {
     client.destroy();
   }

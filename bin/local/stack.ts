@@ -7,7 +7,7 @@ import { clientEnvironment } from './aws/aws-service.ts';
 import { type Clock, MovableClock } from './aws/clock.ts';
 import { type LimitedDynamoDb, limitDynamoDb } from './aws/dynamodb/limited-dynamodb.ts';
 import { AWS_PARTITION_LIMITS, type PartitionLimits } from './aws/dynamodb/partition-capacity.ts';
-import { dynamoDbService } from './aws/dynamodb.ts';
+import { dynamoDbService, openDynamoDb } from './aws/dynamodb.ts';
 import { createEndpoint, type Endpoint } from './aws/endpoint.ts';
 import { createGateway, type RequestReport } from './aws/gateway/gateway.ts';
 import { close, listen, origin } from './aws/http.ts';
@@ -20,11 +20,13 @@ import { sqsService } from './aws/sqs/protocol.ts';
 import { Queue } from './aws/sqs/queue.ts';
 import { StartError } from './aws/start-error.ts';
 import { type Plan, readTemplate } from './aws/template.ts';
+import { openDataDirectory } from './data-directory.ts';
 import { createInbox, type Inbox, type SentMessage } from './inbox/inbox.ts';
 import { seed, TENANTS, type Tokens, tokenTenants } from './seed.ts';
 import { localSettings } from './settings.ts';
 import { withSourceFrames } from './source-frames.ts';
 import { connectAccounts } from './tenant-credentials.ts';
+import { watchSources } from './watch/watch.ts';
 
 /** Options of the local stack. */
 export type LocalStackOptions = {
@@ -36,6 +38,10 @@ export type LocalStackOptions = {
   strictEgress?: boolean;
   /** Settings (CDK context) of the app. */
   settings?: Record<string, string>;
+  /** A directory that keeps the tables and tokens across starts; by default they exist only in memory. */
+  data?: string;
+  /** Whether to apply changes of the sources while the stack runs. */
+  watch?: boolean;
   /** The probability (0 to 1) that SQS delivers a message twice. */
   duplicateReceives?: number;
   /** The DynamoDB capacity of a partition key value; the default is that of AWS, `false` disables the limit. */
@@ -97,6 +103,9 @@ export const startLocalStack = async (options: LocalStackOptions = {}): Promise<
     return url;
   };
   try {
+    const data = options.data === undefined ? undefined : openDataDirectory(options.data);
+    const database = data && (await openDynamoDb(data.tables, data.tokens === undefined));
+    if (database) cleanups.push(() => database.close());
     const gateway = createGateway(basePath);
     const endpoint = createEndpoint();
     const inbox = createInbox();
@@ -105,16 +114,15 @@ export const startLocalStack = async (options: LocalStackOptions = {}): Promise<
     const inboxUrl = await open(inbox.server);
 
     const { settings = {}, strictEgress = false } = options;
-    const assembly = (options.synthesize ?? synthesize)(localSettings({ settings, strictEgress, inboxUrl }));
+    const context = localSettings({ settings, strictEgress, inboxUrl });
+    const assembly = (options.synthesize ?? synthesize)(context);
     cleanups.push(() => assembly.remove());
-    const plan = readTemplate(assembly.template, {
-      endpointUrl,
-      apiUrl: apiUrl + basePath,
-      bundle: assembly.bundle,
-    });
+    const urls = { endpointUrl, apiUrl: apiUrl + basePath };
+    const plan = readTemplate(assembly.template, { ...urls, bundle: assembly.bundle });
 
     const clock = new MovableClock();
     const queues = createQueues(plan, clock, options.duplicateReceives ?? 0);
+    if (data) cleanups.push(() => reportLostMessages(queues, log));
     const lambda = createLambda({
       functions: plan.functions,
       concurrency: functionConcurrency(plan),
@@ -129,7 +137,7 @@ export const startLocalStack = async (options: LocalStackOptions = {}): Promise<
     const ses = await startSes((email) => inbox.add({ kind: 'email', ...email }));
     cleanups.push(() => ses.close());
     const { partitionLimits = AWS_PARTITION_LIMITS } = options;
-    const dynamodb = limitDynamoDb({ inner: dynamoDbService(), clock, partitionLimits });
+    const dynamodb = limitDynamoDb({ inner: database?.service ?? dynamoDbService(), clock, partitionLimits });
     endpoint.services
       .set('dynamodb', dynamodb.service)
       .set('sqs', sqsService([...queues.values()], clock))
@@ -140,7 +148,7 @@ export const startLocalStack = async (options: LocalStackOptions = {}): Promise<
       .set('ses', ses.service)
       .set('lambda', lambdaService(lambda));
 
-    const tokens = await seed(plan, endpointUrl);
+    const tokens = await seed(plan, endpointUrl, data);
     gateway.serve({
       routes: plan.routes,
       invoke: lambda.invoke,
@@ -158,6 +166,10 @@ export const startLocalStack = async (options: LocalStackOptions = {}): Promise<
       credentialsOf: accounts.credentialsOf,
       now: () => clock.now(),
     });
+    if (options.watch) {
+      const readPlan = (template: unknown) => readTemplate(template, { ...urls, bundle: () => '' });
+      cleanups.push(await watchSources({ plan, lambda, settings: context, readPlan, log }));
+    }
     // First of all, because functions that wait for a slow response of the inbox would delay the stop.
     cleanups.push(() => close(inbox.server));
     const ready: Ready = {
@@ -193,6 +205,14 @@ const createQueues = (plan: Plan, clock: Clock, duplicateReceives: number): Map<
     queue.redrive = { target, maxReceiveCount: redrive.maxReceiveCount };
   });
   return new Map(queues.map((queue) => [queue.settings.name, queue]));
+};
+
+/** Says which messages a stop discards, because a data directory keeps only tables and tokens. */
+const reportLostMessages = (queues: Map<string, Queue>, log: (line: string) => void): void => {
+  const filled = [...queues.values()].filter(({ messages }) => messages.length > 0);
+  if (filled.length === 0) return;
+  const counts = filled.map(({ settings, messages }) => `${settings.name} ${messages.length}`);
+  log(`The data directory does not keep queues. Discarded messages: ${counts.join(', ')}.`);
 };
 
 /**

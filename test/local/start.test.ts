@@ -87,6 +87,31 @@ describe('npm start', () => {
     expect(JSON.parse((await shell).stdout)).toEqual([true, true]);
   });
 
+  it('keeps notifications and tokens in the directory of --data, even if it is killed', async () => {
+    const data = mkdtempSync(join(tmpdir(), 'start-data-'));
+    const startWithData = async () => {
+      const child = start('--json', '--port', '0', '--data', data);
+      await once(child.stdout, 'readable');
+      const { base_url: url, tokens } = JSON.parse(String(child.stdout.read()));
+      return { child, url, tokens };
+    };
+    const first = await startWithData();
+    const body = JSON.stringify({ label: 'Kept', type: 'email', details: { address: 'oncall@example.com' } });
+    const headers = { 'X-Auth-Token': first.tokens.creator };
+    const created = await fetch(`${first.url}/notifications`, { method: 'POST', headers, body });
+    const { pathname } = new URL(created.headers.get('location') ?? '');
+    first.child.kill('SIGKILL');
+    await once(first.child, 'close');
+
+    const second = await startWithData();
+    expect(second.tokens).toEqual(first.tokens);
+    const response = await fetch(`${second.url}${pathname}`, { headers });
+    expect(await response.json()).toMatchObject({ label: 'Kept' });
+    second.child.kill('SIGKILL');
+    await once(second.child, 'close');
+    rmSync(data, { recursive: true });
+  }, 120_000);
+
   it('disables the capacity limits with --no-partition-limits', async () => {
     const child = start('--json', '--port', '0', '--no-partition-limits');
     await once(child.stdout, 'readable');

@@ -1,14 +1,22 @@
 import { EventEmitter } from 'node:events';
+import type { Server } from 'node:http';
+import { dirname } from 'node:path';
 import {
   type AttributeDefinition,
   CreateTableCommand,
+  DescribeTableCommand,
   type DynamoDBClient,
   type GlobalSecondaryIndex,
   type KeySchemaElement,
   type LocalSecondaryIndex,
+  ResourceNotFoundException,
+  waitUntilTableExists,
 } from '@aws-sdk/client-dynamodb';
+import { ClassicLevel } from 'classic-level';
 import dynalite from 'dynalite';
 import type { AwsResponse, AwsService } from './aws-service.ts';
+import { close, listen } from './http.ts';
+import { StartError } from './start-error.ts';
 
 /** A table to create; the types are those of `CreateTable`. */
 export type TableSettings = {
@@ -44,12 +52,12 @@ class CapturedResponse {
 }
 
 /**
- * Creates an in-memory DynamoDB with dynalite. It gets the requests that the endpoint has read, not the sockets:
- * dynalite throws when a caller disconnects early, which would end the process.
+ * Passes calls to dynalite. It gets the requests that the endpoint has read, not the sockets: dynalite throws when a
+ * caller disconnects early, which would end the process.
  */
-export const dynamoDbService = (): AwsService => {
-  const database = dynalite({ createTableMs: 0 });
-  return ({ headers, path, body }) => {
+const serviceOf =
+  (database: Server): AwsService =>
+  ({ headers, path, body }) => {
     const request = Object.assign(new EventEmitter(), { method: 'POST', url: path, headers });
     const response = new CapturedResponse();
     database.emit('request', request, response);
@@ -57,9 +65,55 @@ export const dynamoDbService = (): AwsService => {
     request.emit('end');
     return response.result;
   };
+
+/** Creates an in-memory DynamoDB with dynalite. */
+export const dynamoDbService = (): AwsService => serviceOf(dynalite({ createTableMs: 0 }));
+
+/** A DynamoDB that keeps its tables in a directory. */
+export type PersistentDynamoDb = {
+  service: AwsService;
+  close(): Promise<void>;
 };
 
-/** Creates a table, which is active immediately. */
+/**
+ * Opens a DynamoDB in a directory, whose writes survive the end of the process, also a killed one.
+ *
+ * @param isNew whether to create it if there is none
+ * @throws StartError if another process uses it, or its files are damaged
+ */
+export const openDynamoDb = async (directory: string, isNew: boolean): Promise<PersistentDynamoDb> => {
+  await verify(directory, isNew);
+  const database = dynalite({ createTableMs: 0, path: directory });
+  // dynalite closes its files only if it listens.
+  await listen(database);
+  return { service: serviceOf(database), close: () => close(database) };
+};
+
+/** Reads everything, because dynalite ends the process at the first error. */
+const verify = async (path: string, createIfMissing: boolean): Promise<void> => {
+  const level = new ClassicLevel<string, unknown>(path, { valueEncoding: 'json', createIfMissing });
+  try {
+    await level.open();
+    for await (const _ of level.iterator());
+  } catch (error) {
+    throw storageError(path, error);
+  } finally {
+    await level.close();
+  }
+};
+
+const storageError = (path: string, error: unknown): Error => {
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+  if (!(cause instanceof Error)) return new StartError(`${path} cannot be opened: ${cause}.`);
+  if ('code' in cause && cause.code === 'LEVEL_LOCKED') {
+    return new StartError(
+      `${dirname(path)} is in use by another local stack: stop it, or pass --data with another one.`,
+    );
+  }
+  return new StartError(`${path} is damaged: delete ${dirname(path)} to start with empty tables (${cause.message}).`);
+};
+
+/** Creates a table; resolves when it is active. */
 export const createTable = async (client: DynamoDBClient, table: TableSettings): Promise<void> => {
   await client.send(
     new CreateTableCommand({
@@ -71,4 +125,59 @@ export const createTable = async (client: DynamoDBClient, table: TableSettings):
       LocalSecondaryIndexes: table.localIndexes,
     }),
   );
+  await waitUntilTableExists({ client, ...ACTIVATION_SECONDS }, { TableName: table.name });
+};
+
+/** dynalite activates a table at once, but asynchronously. */
+const ACTIVATION_SECONDS = { minDelay: 0.01, maxDelay: 0.1, maxWaitTime: 30 };
+
+/**
+ * Creates a table unless it exists.
+ *
+ * @throws StartError if it exists with other keys or indexes
+ */
+export const ensureTable = async (client: DynamoDBClient, table: TableSettings): Promise<void> => {
+  const existing = await client.send(new DescribeTableCommand({ TableName: table.name })).catch((error: unknown) => {
+    if (error instanceof ResourceNotFoundException) return undefined;
+    throw error;
+  });
+  if (!existing?.Table) return createTable(client, table);
+  if (existing.Table.TableStatus !== 'ACTIVE') {
+    throw new StartError(`The table ${table.name} is incomplete: delete the data directory, or pass another one.`);
+  }
+  const { KeySchema, AttributeDefinitions, GlobalSecondaryIndexes, LocalSecondaryIndexes } = existing.Table;
+  const before = layout({
+    keys: KeySchema ?? [],
+    attributes: AttributeDefinitions ?? [],
+    globalIndexes: GlobalSecondaryIndexes,
+    localIndexes: LocalSecondaryIndexes,
+  });
+  if (before === layout(table)) return;
+  throw new StartError(
+    `The table ${table.name} in the data directory has other keys or indexes than the template: pass --data with another directory.`,
+  );
+};
+
+type Index = Partial<Pick<GlobalSecondaryIndex, 'IndexName' | 'KeySchema' | 'Projection'>>;
+
+/** Returns the keys and indexes of a table as text, for comparison. */
+const layout = ({
+  keys,
+  attributes,
+  globalIndexes = [],
+  localIndexes = [],
+}: Omit<TableSettings, 'name' | 'globalIndexes' | 'localIndexes'> & {
+  globalIndexes?: readonly Index[] | undefined;
+  localIndexes?: readonly Index[] | undefined;
+}): string => {
+  const keyText = (schema: readonly KeySchemaElement[] = []) =>
+    schema.map(({ AttributeName, KeyType }) => `${AttributeName} ${KeyType}`);
+  const indexText = ({ IndexName, KeySchema, Projection }: Index) =>
+    JSON.stringify([IndexName, keyText(KeySchema), Projection?.ProjectionType, Projection?.NonKeyAttributes ?? []]);
+  return JSON.stringify([
+    keyText(keys),
+    attributes.map(({ AttributeName, AttributeType }) => `${AttributeName} ${AttributeType}`).toSorted(),
+    globalIndexes.map(indexText).toSorted(),
+    localIndexes.map(indexText).toSorted(),
+  ]);
 };

@@ -1,3 +1,4 @@
+import type { z } from 'zod';
 import type { AwsCall, AwsResponse, AwsService } from '../aws-service.ts';
 import type { Clock } from '../clock.ts';
 import { batchGet } from './batch-get.ts';
@@ -7,9 +8,9 @@ import { malformedTextError } from './malformed-text.ts';
 import { PartitionCapacity, type PartitionLimits } from './partition-capacity.ts';
 import { parsed } from './protocol.ts';
 import { query, scan } from './query.ts';
-import { requests } from './requests.ts';
+import { describedTable, requests } from './requests.ts';
 import { deleteItem, getItem, putItem, updateItem } from './single-items.ts';
-import { StoredItems } from './stored-items.ts';
+import { StoredItems, type TableKey } from './stored-items.ts';
 import { Throttling, type ThrottlingRule } from './throttling.ts';
 
 /** Options of the limits. */
@@ -28,14 +29,26 @@ export type LimitedDynamoDb = {
   throttle(rule: ThrottlingRule): () => void;
 };
 
+const keyOf = ({ KeySchema }: z.infer<typeof describedTable>['Table']): TableKey | undefined => {
+  const named = (type: 'HASH' | 'RANGE') => KeySchema.find(({ KeyType }) => KeyType === type)?.AttributeName;
+  const partition = named('HASH');
+  return partition === undefined ? undefined : { partition, sort: named('RANGE') };
+};
+
 const createTable = async ({ call, inner, items }: CallContext): Promise<AwsResponse> => {
   const response = await inner(call);
   const request = parsed(requests.CreateTable, call.body);
-  const named = (type: 'HASH' | 'RANGE') => request?.KeySchema.find(({ KeyType }) => KeyType === type)?.AttributeName;
-  const partition = named('HASH');
-  if (response.status === 200 && request && partition) {
-    items.addTable(request.TableName, { partition, sort: named('RANGE') });
-  }
+  const key = request && keyOf(request);
+  if (response.status === 200 && key) items.addTable(request.TableName, key);
+  return response;
+};
+
+/** The keys of a table that exists since an earlier start become known when it is described. */
+const describeTable = async ({ call, inner, items }: CallContext): Promise<AwsResponse> => {
+  const response = await inner(call);
+  const table = response.status === 200 ? parsed(describedTable, response.body)?.Table : undefined;
+  const key = table && keyOf(table);
+  if (key && !items.keyOf(table.TableName)) items.addTable(table.TableName, key);
   return response;
 };
 
@@ -48,6 +61,7 @@ const deleteTable = async ({ call, inner, items }: CallContext): Promise<AwsResp
 
 const HANDLERS = new Map<string, (context: CallContext) => Promise<AwsResponse>>([
   ['CreateTable', createTable],
+  ['DescribeTable', describeTable],
   ['DeleteTable', deleteTable],
   ['GetItem', getItem],
   ['PutItem', putItem],

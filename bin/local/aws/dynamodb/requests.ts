@@ -2,6 +2,9 @@ import { z } from 'zod';
 import { attributesSchema } from './attributes.ts';
 
 const table = z.object({ TableName: z.string() });
+const tableKeys = table.extend({
+  KeySchema: z.array(z.object({ AttributeName: z.string(), KeyType: z.enum(['HASH', 'RANGE']) })),
+});
 const keyed = table.extend({ Key: attributesSchema });
 
 const batchGet = z.looseObject({
@@ -38,9 +41,7 @@ export type QueryRequest = z.infer<typeof query>;
 
 /** The parameters of each request that determine its consumed capacity. dynalite rejects requests that do not parse. */
 export const requests = {
-  CreateTable: table.extend({
-    KeySchema: z.array(z.object({ AttributeName: z.string(), KeyType: z.enum(['HASH', 'RANGE']) })),
-  }),
+  CreateTable: tableKeys,
   DeleteTable: table,
   GetItem: keyed.extend({ ConsistentRead: z.boolean().optional() }),
   PutItem: table.extend({ Item: attributesSchema }),
@@ -61,3 +62,6 @@ export const responses = {
   }),
   Query: z.looseObject({ ConsumedCapacity: z.object({ CapacityUnits: z.number() }).optional() }),
 };
+
+/** The response of `DescribeTable`. */
+export const describedTable = z.object({ Table: tableKeys });

@@ -1,7 +1,7 @@
 import type { MovableClock } from '../clock.ts';
 import { type FunctionSettings, lambdaContext, lambdaEnvironment } from './environment.ts';
 import { logLine } from './log-line.ts';
-import { type InvocationResult, MAX_PAYLOAD_BYTES, SandboxPool } from './sandbox-pool.ts';
+import { type InvocationResult, MAX_PAYLOAD_BYTES, SandboxPool, type SandboxPoolOptions } from './sandbox-pool.ts';
 
 /** An invocation, as the `AWS/Lambda` metrics count it. */
 export type InvocationReport = {
@@ -29,7 +29,14 @@ export type Lambda = {
    * Reduces the remaining time of the running invocations of a function, so that tests of its timeout need not wait.
    */
   reduceRemainingTime(name: string, ms: number): void;
+  /**
+   * Updates the code and settings of a function. Running invocations complete with the earlier ones; resolves when the
+   * last of them has ended.
+   */
+  update(settings: FunctionSettings): Promise<void>;
   has(name: string): boolean;
+  /** Returns the number of sandboxes of a function. */
+  sandboxes(name: string): number;
   /** Returns the number of running invocations of one function or, without a name, of all. */
   busy(name?: string): number;
   stop(): Promise<void>;
@@ -62,29 +69,25 @@ export const createLambda = ({
   errors,
   onInvocation = () => {},
 }: LambdaOptions): Lambda => {
-  const pools = new Map(
-    functions.map((settings) => [
-      settings.name,
-      new SandboxPool({
-        size: concurrency(settings.name),
-        timeoutSeconds: settings.timeoutSeconds,
-        memoryMb: settings.memoryMb,
-        env: lambdaEnvironment(settings, endpointUrl),
-        settings: {
-          directory: settings.directory,
-          handler: settings.handler,
-          context: lambdaContext(settings),
-          offsetMs: clock.offsetMs,
-          ...(errors && { errorChannel: errors.channel }),
-        },
-        printError: (text) => errors?.log(logLine(settings.name, text)),
-        print: (line) => {
-          rawLog(line, settings.name);
-          log(logLine(settings.name, line));
-        },
-      }),
-    ]),
-  );
+  const poolOptions = (settings: FunctionSettings): SandboxPoolOptions => ({
+    size: concurrency(settings.name),
+    timeoutSeconds: settings.timeoutSeconds,
+    memoryMb: settings.memoryMb,
+    env: lambdaEnvironment(settings, endpointUrl),
+    settings: {
+      directory: settings.directory,
+      handler: settings.handler,
+      context: lambdaContext(settings),
+      offsetMs: clock.offsetMs,
+      ...(errors && { errorChannel: errors.channel }),
+    },
+    printError: (text) => errors?.log(logLine(settings.name, text)),
+    print: (line) => {
+      rawLog(line, settings.name);
+      log(logLine(settings.name, line));
+    },
+  });
+  const pools = new Map(functions.map((settings) => [settings.name, new SandboxPool(poolOptions(settings))]));
   const pool = (name: string): SandboxPool => {
     const found = pools.get(name);
     if (!found) throw new Error(`The stack has no function ${name}.`);
@@ -113,7 +116,9 @@ export const createLambda = ({
       return throttles.add(name);
     },
     reduceRemainingTime: (name, ms) => pool(name).reduceRemainingTime(ms),
+    update: (settings) => pool(settings.name).replace(poolOptions(settings)),
     has: (name) => pools.has(name),
+    sandboxes: (name) => pool(name).size,
     busy: (name) => (name === undefined ? [...pools.values()] : [pool(name)]).reduce((sum, { busy }) => sum + busy, 0),
     async stop() {
       isStopping = true;

@@ -1,0 +1,180 @@
+import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DynamoDBClient, GetItemCommand, ListTablesCommand, PutItemCommand } from '@aws-sdk/client-dynamodb';
+import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
+import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type LocalStack, startLocalStack } from '../../bin/local/stack.ts';
+import { createTokenRepository } from '../../shared/adapters/tokens/token-repository.ts';
+import { useBundles } from './aws/support/bundles.ts';
+import { template } from './aws/support/template.ts';
+
+const idle = `exports.handler = async () => { throw new Error('not processed'); };`;
+const bundles = useBundles({ enqueue: idle, work: idle, fallback: idle });
+
+let parent: string;
+let data: string;
+const log: string[] = [];
+const running = new Set<LocalStack>();
+beforeEach(() => {
+  parent = mkdtempSync(join(tmpdir(), 'data-test-'));
+  data = join(parent, 'data');
+  log.length = 0;
+});
+afterEach(async () => {
+  for (const stack of running) await stack.stop();
+  running.clear();
+  rmSync(parent, { recursive: true });
+});
+
+const start = async (resources: object = {}): Promise<LocalStack> => {
+  const stack = await startLocalStack({
+    data,
+    log: (line) => log.push(line),
+    synthesize: () => ({
+      template: { ...template, Resources: { ...template.Resources, ...resources } },
+      bundle: (key) => join(bundles.directory, key.replace('.zip', '')),
+      remove: () => {},
+    }),
+  });
+  running.add(stack);
+  return stack;
+};
+const stop = async (stack: LocalStack) => {
+  await stack.stop();
+  running.delete(stack);
+};
+/** Calls DynamoDB of a stack. */
+const using = async <Result>(stack: LocalStack, call: (client: DynamoDBClient) => Promise<Result>): Promise<Result> => {
+  const credentials = { accessKeyId: 'local', secretAccessKey: 'local' };
+  const client = new DynamoDBClient({ endpoint: stack.ready.aws_endpoint, region: 'us-east-1', credentials });
+  return call(client).finally(() => client.destroy());
+};
+const TableName = 'StorageTokens';
+const Item = { pk: { S: 'kept' }, text: { S: 'é\u{1f600}' } };
+const readItem = (stack: LocalStack) =>
+  using(stack, async (client) => (await client.send(new GetItemCommand({ TableName, Key: { pk: Item.pk } }))).Item);
+/** A table with indexes and with this sort key. */
+const indexedTable = (sortKey: string) => ({
+  Indexed: {
+    Type: 'AWS::DynamoDB::Table',
+    Properties: {
+      KeySchema: [
+        { AttributeName: 'pk', KeyType: 'HASH' },
+        { AttributeName: sortKey, KeyType: 'RANGE' },
+      ],
+      AttributeDefinitions: [sortKey, 'pk', 'other'].map((AttributeName) => ({ AttributeName, AttributeType: 'S' })),
+      BillingMode: 'PAY_PER_REQUEST',
+      GlobalSecondaryIndexes: [
+        {
+          IndexName: 'ByOther',
+          KeySchema: [{ AttributeName: 'other', KeyType: 'HASH' }],
+          Projection: { ProjectionType: 'ALL' },
+        },
+      ],
+    },
+  },
+});
+
+describe('a data directory', () => {
+  it('keeps tables and tokens across starts', async () => {
+    const first = await start(indexedTable('sk'));
+    await using(first, (client) => client.send(new PutItemCommand({ TableName, Item })));
+    await stop(first);
+    const second = await start(indexedTable('sk'));
+    expect(second.ready.tokens).toEqual(first.ready.tokens);
+    expect(await readItem(second)).toEqual(Item);
+  });
+
+  it('can be read only by its user, because it contains tokens', async () => {
+    mkdirSync(data, { mode: 0o755 });
+    await start();
+    expect(statSync(data).mode & 0o777).toBe(0o700);
+    expect(statSync(join(data, 'tokens.json')).mode & 0o777).toBe(0o600);
+  });
+
+  it('gets a new token for one that was revoked, so that the printed tokens are valid', async () => {
+    const first = await start();
+    const { creator } = first.ready.tokens;
+    await using(first, async (client) => {
+      const tokens = createTokenRepository(DynamoDBDocumentClient.from(client), TableName);
+      const [, entry] = await tokens.list('acme');
+      await tokens.revoke('acme', entry?.id ?? '');
+    });
+    await stop(first);
+    const second = await start();
+    expect(second.ready.tokens).toEqual({ ...first.ready.tokens, creator: expect.stringMatching(/^mnt_/) });
+    expect(second.ready.tokens.creator).not.toBe(creator);
+    await stop(second);
+    expect((await start()).ready.tokens).toEqual(second.ready.tokens);
+  });
+
+  it('gets the tables that the template has in addition', async () => {
+    await stop(await start());
+    const { TableNames } = await using(await start(indexedTable('sk')), (client) =>
+      client.send(new ListTablesCommand({})),
+    );
+    expect(TableNames).toEqual(['Indexed', TableName]);
+  });
+
+  it('keeps the limits of its tables: items of an earlier start have their keys', async () => {
+    await stop(await start());
+    const stack = await start();
+    const write = (size: number) =>
+      using(stack, (client) =>
+        client.send(new PutItemCommand({ TableName, Item: { ...Item, text: { S: 'x'.repeat(size) } } })),
+      );
+    const release = stack.dynamodb.throttle({ table: TableName, operation: 'write' });
+    await expect(write(1)).rejects.toThrow();
+    release();
+    await expect(write(400 * 1024)).rejects.toThrow(/size/i);
+  });
+
+  it('says on stop which messages it does not keep', async () => {
+    const stack = await start();
+    const { aws_endpoint: endpoint, alarm_queue_url: QueueUrl } = stack.ready;
+    const credentials = { accessKeyId: 'local', secretAccessKey: 'local' };
+    const sqs = new SQSClient({ endpoint, region: 'us-east-1', credentials });
+    await sqs.send(new SendMessageCommand({ QueueUrl, MessageBody: 'lost', DelaySeconds: 900 }));
+    sqs.destroy();
+    await stop(stack);
+    expect(log.at(-1)).toBe('The data directory does not keep queues. Discarded messages: Jobs 1.');
+  });
+
+  it('is used by one stack at a time', async () => {
+    await start();
+    await expect(start()).rejects.toThrow(
+      `${data} is in use by another local stack: stop it, or pass --data with another one.`,
+    );
+  });
+
+  it('is rejected if a table has other keys than the template', async () => {
+    await stop(await start(indexedTable('sk')));
+    await expect(start(indexedTable('other'))).rejects.toThrow(
+      'The table Indexed in the data directory has other keys or indexes than the template: pass --data with another directory.',
+    );
+    await start(indexedTable('sk'));
+  });
+
+  it.each([
+    ['tokens.json', '{', /tokens\.json is damaged: delete this file to issue new tokens; the tables remain\.$/],
+    ['tables/CURRENT', 'garbage', /tables is damaged: delete .*data to start with empty tables \(Corruption: .*\)\.$/],
+    ['notes.txt', '', /data is not a data directory, because it contains notes\.txt: pass --data with another one\.$/],
+  ])('is rejected in one sentence if it is not as an earlier start left it: %s', async (file, content, message) => {
+    await stop(await start());
+    writeFileSync(join(data, file), content);
+    await expect(start()).rejects.toThrow(message);
+  });
+
+  it('is not emptied if its tables are missing', async () => {
+    await stop(await start());
+    rmSync(join(data, 'tables/CURRENT'));
+    await expect(start()).rejects.toThrow(/is damaged/);
+  });
+
+  it('is rejected in one sentence if it cannot be created', async () => {
+    writeFileSync(data, '');
+    await expect(start()).rejects.toThrow(/^[^\n]*data cannot be used as data directory: [^\n]*\.$/);
+  });
+});
