@@ -134,7 +134,7 @@ describe('the list of the inbox page', () => {
     await page.keyboard.press('Home');
     await expect.poll(titles).toContain('One more');
     await page.getByRole('searchbox').fill('number 777');
-    await page.getByRole('button', { name: 'All 11' }).waitFor();
+    await page.getByRole('button', { name: 'All 19' }).waitFor();
   });
 
   it('shows that the stack has stopped, and reconnects when it is back', async () => {
