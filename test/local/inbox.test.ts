@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import * as z from 'zod';
 import { close, listen, origin } from '../../bin/local/aws/http.ts';
 import { createInbox } from '../../bin/local/inbox/inbox.ts';
 
@@ -20,6 +21,7 @@ describe('the inbox', () => {
   it('lists messages, newest first', async () => {
     expect(await list()).toEqual([
       {
+        id: 2,
         kind: 'sms',
         to: '+14155550100',
         text: 'second',
@@ -61,20 +63,49 @@ describe('the inbox', () => {
     expect((await fetch(`${url}/other`)).status).toBe(404);
   });
 
-  it('returns a page with escaped messages to browsers', async () => {
-    inbox.add({
-      kind: 'managed',
-      topic: 'arn:aws:sns:x',
-      subject: '<b>&',
-      text: `<script>alert("1")</script>${'x'.repeat(70_000)}`,
-    });
+  it('finds messages that contain all words of a search, in any case', async () => {
+    expect(await list('?q=FIRST+one')).toMatchObject([{ subject: 'One' }]);
+    expect(await list('?q=first+two')).toEqual([]);
+    expect(await list('?q=a%40example.org')).toMatchObject([{ subject: 'One' }]);
+    expect(await list('?q=.*')).toEqual([]);
+  });
+
+  it('returns a page without any message to browsers, which permits only its own script', async () => {
     const response = await fetch(url, { headers: { accept: 'text/html,*/*' } });
-    const page = await response.text();
     expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
-    expect(page).toContain('&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;');
-    expect(page).toContain('&lt;b&gt;&amp;');
-    expect(page).not.toContain('<script');
-    expect(page).not.toContain('x'.repeat(65_537));
+    expect(response.headers.get('content-security-policy')).toMatch(/^default-src 'none'; script-src 'self';/);
+    expect(await response.text()).not.toContain('example.org');
+    expect((await fetch(`${url}/script.js`)).headers.get('content-type')).toBe('text/javascript; charset=utf-8');
+    expect((await fetch(`${url}/style.css`)).headers.get('content-type')).toBe('text/css; charset=utf-8');
+  });
+
+  it('returns the HTML of an email in a sandbox that can load nothing', async () => {
+    inbox.add({ kind: 'email', from: 'f', to: ['t'], subject: 's', text: '', html: '<p>Hi</p>' });
+    const [{ id }] = z.tuple([z.object({ id: z.number() })]).parse(await list('?to=t'));
+    const response = await fetch(`${url}/messages/${id}/html`);
+    expect(response.headers.get('content-security-policy')).toMatch(/^sandbox; default-src 'none';/);
+    expect(await response.text()).toBe('<p>Hi</p>');
+    expect(await (await fetch(`${url}/messages/${id}`)).json()).toMatchObject({ id, subject: 's' });
+    expect((await fetch(`${url}/messages/2/html`)).status).toBe(404);
+    expect((await fetch(`${url}/messages/999999`)).status).toBe(404);
+  });
+
+  it('deletes the messages that a filter selects, or all', async () => {
+    const remove = async (query: string) => (await fetch(`${url}/${query}`, { method: 'DELETE' })).status;
+    inbox.add({ kind: 'sms', to: '+1', text: 'delete me', attributes: {} });
+    inbox.add({ kind: 'sms', to: '+1', text: 'keep me', attributes: {} });
+    expect(await remove('?to=%2B1&q=delete')).toBe(204);
+    expect(await list('?to=%2B1')).toMatchObject([{ text: 'keep me' }]);
+    expect(await remove('')).toBe(204);
+    expect(await list()).toEqual([]);
+  });
+
+  it('rejects a body over 6 MiB with 413', async () => {
+    const response = await post('/pager', 'x'.repeat(6 * 1024 * 1024 + 1));
+    expect([response.status, await response.json()]).toEqual([
+      413,
+      { message: 'The body is larger than 6291456 bytes.' },
+    ]);
   });
 
   it('keeps the newest 10,000 messages', () => {

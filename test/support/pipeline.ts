@@ -25,7 +25,15 @@ const httpRequest = z.object({
   path: z.string(),
   body: z.string(),
 });
-const inboxSchema = z.array(z.union([email, sms, managed, httpRequest]));
+const webhook = z.object({
+  kind: z.literal('webhook'),
+  tenant: z.string(),
+  path: z.string(),
+  body: z.string(),
+  verified: z.boolean(),
+  problems: z.array(z.string()),
+});
+const inboxSchema = z.array(z.union([email, sms, managed, httpRequest, webhook]));
 
 /** A message in the inbox of the local stack. */
 export type InboxMessage = z.infer<typeof inboxSchema>[number];

@@ -14,6 +14,7 @@ import {
   type StackAddresses,
   type WebhookMessage,
   type WebhookResponse,
+  type WebhookVerification,
   webhookResponses,
 } from './message.ts';
 import { messageFilter } from './message-filter.ts';
@@ -127,8 +128,10 @@ class RequestError extends Error {
 const errorResponse = (error: unknown): [status: number, message: string] => {
   if (error instanceof RequestError) return [error.status, error.message];
   if (error instanceof BodyTooLargeError) return [413, `The body is larger than ${MAX_BODY_BYTES} bytes.`];
-  return [500, `The inbox failed: ${error instanceof Error ? error.message : error}`];
+  return [500, `The inbox failed: ${errorText(error)}`];
 };
+
+const errorText = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 const route = async (exchange: Exchange): Promise<void> => {
   const { url, request } = exchange;
@@ -229,10 +232,21 @@ const receivedWebhook = async (
 ): Promise<WebhookMessage> => {
   const { tenant, path, body } = request;
   const headers = flatHeaders(request.headers);
-  const credentials = (await stack?.credentialsOf(tenant)) ?? NO_CREDENTIALS;
-  const verification = verifyWebhook({ tenant, headers, body }, credentials, stack?.now() ?? Date.now());
+  const verification = await verify({ tenant, headers, body }, stack).catch((error: unknown) => ({
+    verified: false,
+    problems: [`The credentials of tenant ${tenant} could not be read: ${errorText(error)}`],
+    signed_with: [],
+  }));
   const contentType = headers['content-type'] ?? '';
   return { kind: 'webhook', tenant, path, content_type: contentType, headers, body, ...verification, responded };
+};
+
+const verify = async (
+  request: { tenant: string; headers: Record<string, string>; body: string },
+  stack: ConnectedStack | undefined,
+): Promise<WebhookVerification> => {
+  const credentials = (await stack?.credentialsOf(request.tenant)) ?? NO_CREDENTIALS;
+  return verifyWebhook(request, credentials, stack?.now() ?? Date.now());
 };
 
 const NO_CREDENTIALS: TenantCredentials = { token: undefined, secrets: [], replaced: [] };

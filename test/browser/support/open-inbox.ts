@@ -1,10 +1,16 @@
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core';
 import { close, listen, origin } from '../../../bin/local/aws/http.ts';
 import { createInbox, type Inbox } from '../../../bin/local/inbox/inbox.ts';
 import { credentials } from './sample-messages.ts';
 
 /** An inbox without a stack behind it: tests add the messages. */
-export type TestInbox = Inbox & { url: string; close(): Promise<void> };
+export type TestInbox = Inbox & {
+  url: string;
+  /** Sends a request to an address of the inbox. */
+  send(path: string, init: RequestInit): Promise<Response>;
+  clear(): Promise<void>;
+  close(): Promise<void>;
+};
 
 /** Starts an inbox that knows the tenants `acme` and `globex`; `acme` has webhook credentials. */
 export const startInbox = async (port = 0): Promise<TestInbox> => {
@@ -14,14 +20,22 @@ export const startInbox = async (port = 0): Promise<TestInbox> => {
     addresses: {
       base_url: 'http://127.0.0.1:3000',
       inbox_url: url,
-      token: 'mnt_example',
+      token: 'mnt_UXBDaTN6bWJSc0lJ4sEXAMPLEEXAMPLEEXAMPLEEXA',
       tenants: ['acme', 'globex'],
     },
     credentialsOf: async (tenant) =>
       tenant === 'acme' ? credentials : { token: undefined, secrets: [], replaced: [] },
     now: Date.now,
   });
-  return { ...inbox, url, close: () => close(inbox.server) };
+  return {
+    ...inbox,
+    url,
+    send: (path, init) => fetch(url + path, init),
+    clear: async () => {
+      await fetch(url, { method: 'DELETE' });
+    },
+    close: () => close(inbox.server),
+  };
 };
 
 /** The screens of the tests. */
@@ -30,7 +44,10 @@ export const screens = {
   mobile: { width: 390, height: 844 },
 } as const;
 
-/** Opens a page of the inbox in a new browser profile. Closing the browser closes it. */
+/** How long Playwright waits for an element on a busy machine, in ms. */
+const TIMEOUT_MS = 60_000;
+
+/** Opens a page of the inbox in a new browser profile, and waits for the first update. */
 export const openPage = async (browser: Browser, url: string, options: BrowserContextOptions = {}): Promise<Page> => {
   const context = await browser.newContext({
     viewport: screens.desktop,
@@ -38,8 +55,20 @@ export const openPage = async (browser: Browser, url: string, options: BrowserCo
     ...options,
   });
   const page = await context.newPage();
+  page.setDefaultTimeout(TIMEOUT_MS);
   await page.goto(url);
-  // The first update has arrived: the stream itself stays open, so the network never becomes idle.
   await page.getByText('Live', { exact: true }).waitFor();
   return page;
 };
+
+/** Returns the rows of the list, in the order of the document. */
+export const rows = (page: Page): Locator => page.getByRole('listbox', { name: 'Messages' }).getByRole('option');
+
+/** Opens the message whose row contains this text. */
+export const openMessage = async (page: Page, text: string): Promise<void> => {
+  await rows(page).filter({ hasText: text }).first().click();
+  await page.getByRole('article').getByRole('heading', { level: 2 }).filter({ hasText: text }).waitFor();
+};
+
+/** Returns what is in the clipboard. */
+export const clipboard = (page: Page): Promise<string> => page.evaluate(() => navigator.clipboard.readText());

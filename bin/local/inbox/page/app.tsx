@@ -98,7 +98,12 @@ export const App = () => {
         isOpen={dialog === 'clear'}
         onClose={() => setDialog(undefined)}
       >
-        <ClearMessages view={view} isFiltered={isFiltered} onClose={() => setDialog(undefined)} />
+        <ClearMessages
+          view={view}
+          isFiltered={isFiltered}
+          onClose={() => setDialog(undefined)}
+          onCleared={() => setView({ id: undefined })}
+        />
       </Dialog>
     </div>
   );
@@ -191,14 +196,17 @@ const WebhookAddresses = ({ addresses, onClose }: { addresses: readonly WebhookA
   </>
 );
 
-const ClearMessages = ({ view, isFiltered, onClose }: { view: View; isFiltered: boolean; onClose: () => void }) => {
+type ClearMessagesProps = { view: View; isFiltered: boolean; onClose: () => void; onCleared: () => void };
+
+const ClearMessages = ({ view, isFiltered, onClose, onCleared }: ClearMessagesProps) => {
   const [error, setError] = useState<string>();
   const clear = async () => {
     const { kind, to, q } = view;
     const parameters = new URLSearchParams({ ...(kind && { kind }), ...(to && { to }), ...(q && { q }) });
     const response = await fetch(`/?${parameters}`, { method: 'DELETE' }).catch(() => undefined);
-    if (response?.ok) onClose();
-    else setError('The messages could not be deleted.');
+    if (!response?.ok) return setError('The messages could not be deleted.');
+    onClose();
+    onCleared();
   };
   return (
     <>

@@ -12,7 +12,9 @@ export const firstCommands = ({
   tenants: [tenant = ''],
 }: StackAddresses): ShellCommand[] => {
   const post = (path: string, body: object, options = '') =>
-    `curl -s${options} -X POST ${base_url}${path} -H 'X-Auth-Token: ${token}' \\\n  -d '${JSON.stringify(body)}'`;
+    [`curl -s${options} ${base_url}${path}`, `-H 'X-Auth-Token: ${token}'`, `-d '${JSON.stringify(body)}'`].join(
+      ' \\\n  ',
+    );
   const webhook = { type: 'webhook', details: { url: `${inbox_url}/webhooks/${tenant}` } };
   const create = post('/notifications', { label: 'Inbox', ...webhook }, " -o /dev/null -w '%header{location}'");
   const ops = `npm run -s ops -- --local ${new URL(base_url).port}`;
@@ -24,7 +26,7 @@ export const firstCommands = ({
     { title: 'Send a test webhook to this inbox', command: post('/test-notification', webhook) },
     {
       title: 'Create a webhook notification and send an alarm event to it',
-      command: `LOCATION=$(${create})\n${ops} event example --notification "\${LOCATION##*/}" | ${ops} event send -`,
+      command: `LOCATION=$(${create})\n${ops} event example --notification "\${LOCATION##*/}" |\n  ${ops} event send -`,
     },
   ];
 };

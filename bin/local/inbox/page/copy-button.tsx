@@ -15,13 +15,13 @@ export const CopyButton = ({ text, label }: { text: string; label: string }) => 
       () => setResult('Not copied'),
     );
   return (
-    <span class="copy">
+    <>
       <button type="button" class="button quiet" onClick={copy}>
-        {label}
+        {result ?? label}
       </button>
-      <span role="status" class="feedback">
+      <span role="status" class="visually-hidden">
         {result}
       </span>
-    </span>
+    </>
   );
 };

@@ -10,7 +10,7 @@ export const formatBody = (body: string): FormattedBody | undefined => {
   try {
     if (start === '{' || start === '[') return { format: 'JSON', text: JSON.stringify(parseJson(body), null, 2) };
     if (start === '<') {
-      const text = formatXml(body, { indentation: '  ', collapseContent: true, lineSeparator: '\n' });
+      const text = formatXml(body, { indentation: '  ', collapseContent: true, strictMode: true, lineSeparator: '\n' });
       return { format: 'XML', text };
     }
     return undefined;

@@ -28,12 +28,13 @@ export const MessageView = memo(({ message, title, address }: Props) => (
         {title}
       </h2>
       <Facts facts={facts(message)} />
-      <p class="actions">
+      <div class="actions">
         <CopyButton text={bodyOf(message)} label="Copy body" />
         <CopyButton text={addressOf(message, address)} label="Copy address" />
-      </p>
+        {address && <ResponseSelect address={address} label="Next response" />}
+      </div>
     </header>
-    {message.kind === 'webhook' && <Verification message={message} address={address} />}
+    {message.kind === 'webhook' && <Verification message={message} />}
     <Content message={message} />
   </article>
 ));
@@ -91,24 +92,21 @@ const addressOf = (message: InboxMessage, address: WebhookAddress | undefined): 
 
 const secretNames = { current: 'current secret', replaced: 'replaced secret' } as const;
 
-const Verification = ({ message, address }: { message: WebhookMessage; address: WebhookAddress | undefined }) => (
+const Verification = ({ message }: { message: WebhookMessage }) => (
   <section class={`verification ${message.verified ? 'good' : 'bad'}`} aria-label="Verification">
-    <div>
-      <h3>{message.verified ? 'Verified' : 'Not verified'}</h3>
-      {message.verified ? (
-        <p>
-          The signature, the timestamp and the token are valid. Signed with the{' '}
-          {message.signed_with.map((secret) => secretNames[secret]).join(' and the ')}.
-        </p>
-      ) : (
-        <ul>
-          {message.problems.map((problem) => (
-            <li key={problem}>{problem}</li>
-          ))}
-        </ul>
-      )}
-    </div>
-    {address && <ResponseSelect address={address} label="Next response" />}
+    <h3>{message.verified ? 'Verified' : 'Not verified'}</h3>
+    {message.verified ? (
+      <p>
+        The signature, the timestamp and the token are valid. Signed with the{' '}
+        {message.signed_with.map((secret) => secretNames[secret]).join(' and the ')}.
+      </p>
+    ) : (
+      <ul>
+        {message.problems.map((problem) => (
+          <li key={problem}>{problem}</li>
+        ))}
+      </ul>
+    )}
   </section>
 );
 
@@ -147,7 +145,7 @@ const emailTabs = (message: Extract<InboxMessage, { kind: 'email' }>): Tab[] => 
  * page; the response forbids loading anything (EMAIL_POLICY).
  */
 const EmailFrame = ({ id, subject }: { id: number; subject: string }) => (
-  <iframe class="email" title={`Email: ${subject}`} src={`/messages/${id}/html`} sandbox="" />
+  <iframe class="email-frame" title={`Email: ${subject}`} src={`/messages/${id}/html`} sandbox="" />
 );
 
 const Headers = ({ headers }: { headers: Record<string, string> }) => (

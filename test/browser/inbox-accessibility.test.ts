@@ -1,0 +1,176 @@
+import axe from 'axe-core';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { launchBrowser } from './support/browser.ts';
+import { openMessage, openPage, rows, screens, startInbox, type TestInbox } from './support/open-inbox.ts';
+import { email, receiverMessages, signedWebhook, sms } from './support/sample-messages.ts';
+
+let browser: Browser;
+let inbox: TestInbox;
+let page: Page;
+beforeAll(async () => {
+  [browser, inbox] = await Promise.all([launchBrowser(), startInbox()]);
+});
+afterAll(() => Promise.all([browser.close(), inbox.close()]));
+afterEach(() => page.context().close());
+
+/** Returns the violations of WCAG 2.2 A and AA, with the elements that cause them. */
+const violations = async (): Promise<string[]> => {
+  // Transitions change colors for a moment.
+  await page.evaluate(() => Promise.all(document.getAnimations().map(({ finished }) => finished)));
+  await page.evaluate(axe.source);
+  const { violations: found } = await page.evaluate(() =>
+    window.axe.run(document, {
+      runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'],
+      // An email is the content of its sender, and its sandbox lets no script in.
+      iframes: false,
+    }),
+  );
+  return found.map(({ id, nodes }) => `${id}: ${nodes.map(({ target }) => target).join(', ')}`);
+};
+
+const addMessages = async () => {
+  await inbox.clear();
+  inbox.add(email('Disk space'));
+  inbox.add(sms('Short'));
+  for (const message of receiverMessages('Memory')) inbox.add(message);
+  await inbox.send('/webhooks/acme', { method: 'POST', ...signedWebhook('Verified') });
+  await inbox.send('/webhooks/acme?respond=410', { method: 'POST', ...signedWebhook('Forged', { token: 'wrong' }) });
+};
+
+const themes = (['light', 'dark'] as const).flatMap((colorScheme) =>
+  (['desktop', 'mobile'] as const).map((screen) => ({ colorScheme, screen })),
+);
+
+describe.each(themes)('the inbox page in $colorScheme mode on a $screen screen', ({ colorScheme, screen }) => {
+  const open = async (path: string) => {
+    page = await openPage(browser, inbox.url + path, { colorScheme, viewport: screens[screen] });
+  };
+  const back = async () => {
+    if (screen === 'mobile') await page.getByRole('button', { name: 'Back to the list' }).click();
+  };
+
+  it('meets WCAG AA when it is empty', async () => {
+    await inbox.clear();
+    await open('/');
+    await page.getByRole('heading', { name: 'No messages yet' }).waitFor();
+    expect(await violations()).toEqual([]);
+  });
+
+  it('meets WCAG AA with a list and each kind of message', async () => {
+    await addMessages();
+    await open('/');
+    await rows(page).first().waitFor();
+    expect(await violations()).toEqual([]);
+    for (const text of ['Disk space', 'Short', 'Verified', 'Forged', 'Memory']) {
+      await openMessage(page, text);
+      expect(await violations()).toEqual([]);
+      await back();
+    }
+    await openMessage(page, 'Forged');
+    await page.getByRole('tab', { name: 'Headers' }).click();
+    expect(await violations()).toEqual([]);
+  });
+
+  it('meets WCAG AA in its dialogs, and without a match', async () => {
+    await addMessages();
+    await open('/?q=Disk');
+    await rows(page).first().waitFor();
+    for (const name of ['Webhooks', 'Clear']) {
+      await page.getByRole('button', { name }).click();
+      await page.getByRole('dialog').waitFor();
+      expect(await violations()).toEqual([]);
+      await page.keyboard.press('Escape');
+      await page.getByRole('dialog').waitFor({ state: 'hidden' });
+    }
+    await page.getByRole('searchbox').fill('nothing has this');
+    await page.getByText('No message matches.').waitFor();
+    expect(await violations()).toEqual([]);
+  });
+});
+
+describe('the inbox page by keyboard alone', () => {
+  const focused = () =>
+    page.evaluate(() => {
+      const element = document.activeElement;
+      return `${element?.getAttribute('role') ?? element?.tagName.toLowerCase()} ${element?.getAttribute('aria-label') ?? element?.textContent}`;
+    });
+  const selectedTitle = () => page.locator('[aria-selected=true] .title').textContent();
+  const press = async (...keys: string[]) => {
+    for (const key of keys) await page.keyboard.press(key);
+  };
+
+  it('is used from the search to the content of a message, and back', async () => {
+    await inbox.clear();
+    for (const name of ['Third', 'Second', 'First']) inbox.add(email(name));
+    page = await openPage(browser, inbox.url);
+    await rows(page).first().waitFor();
+    await press('Tab');
+    expect(await focused()).toBe('input Search messages');
+    await press('Tab', 'Tab', 'Tab');
+    expect(await focused()).toBe('button All 3');
+    await press('Tab', 'Tab', 'Tab');
+    expect(await focused()).toBe('listbox Messages');
+
+    await press('ArrowDown');
+    await expect.poll(selectedTitle).toContain('First');
+    await press('j', 'j');
+    await expect.poll(selectedTitle).toContain('Third');
+    await press('j', 'k', 'ArrowUp');
+    await expect.poll(selectedTitle).toContain('First');
+    await press('End');
+    await expect.poll(selectedTitle).toContain('Third');
+    await press('Home');
+    await expect.poll(selectedTitle).toContain('First');
+    const active = await page.getByRole('listbox').getAttribute('aria-activedescendant');
+    expect(await page.locator(`#${active}`).getAttribute('aria-selected')).toBe('true');
+    expect(await focused()).toBe('listbox Messages');
+
+    await page.getByRole('article').waitFor();
+    await press('Enter');
+    expect(await focused()).toBe('h2 [CRITICAL] web-1: First');
+    await press('Tab', 'Tab', 'Tab');
+    expect(await focused()).toBe('tab HTML');
+    await press('ArrowRight');
+    expect(await focused()).toBe('tab Text');
+    await page.getByRole('tabpanel').getByText('Status: First is at 97 %').waitFor();
+    await press('End', 'ArrowRight');
+    expect(await focused()).toBe('tab HTML');
+    await press('Escape');
+    expect(await focused()).toBe('listbox Messages');
+    await press('/');
+    expect(await focused()).toBe('input Search messages');
+    await page.keyboard.type('jk/');
+    expect(await page.getByRole('searchbox').inputValue()).toBe('jk/');
+  });
+
+  it('shows where the focus is', async () => {
+    await addMessages();
+    page = await openPage(browser, inbox.url);
+    await openMessage(page, 'Forged');
+    await page.locator('body').click({ position: { x: 1, y: 1 } });
+    const count = await page.locator('button:enabled:not([tabindex="-1"]), input, select, [tabindex="0"]').count();
+    for (let index = 0; index < count; index += 1) {
+      await press('Tab');
+      const outline = await page.evaluate(() => getComputedStyle(document.activeElement ?? document.body).outlineStyle);
+      expect([await focused(), outline]).toEqual([expect.anything(), 'solid']);
+    }
+  });
+
+  it('keeps the focus in a dialog, and returns it to the button that opened it', async () => {
+    await addMessages();
+    page = await openPage(browser, inbox.url);
+    await page.getByRole('button', { name: 'Webhooks' }).focus();
+    await press('Enter');
+    await page.getByRole('dialog').waitFor();
+    for (let index = 0; index < 12; index += 1) {
+      await press('Tab');
+      expect(await page.evaluate(() => document.querySelector('.columns')?.contains(document.activeElement))).toBe(
+        false,
+      );
+    }
+    await press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'hidden' });
+    expect(await focused()).toBe('button Webhooks');
+  });
+});
