@@ -41,6 +41,21 @@ const perType = (value: z.ZodType<number, string | number>) =>
     .transform((pairs) => Object.fromEntries(pairs.map((pair) => pair.split('='))))
     .pipe(z.partialRecord(z.enum(notificationTypeIds), value));
 
+/** The tables of the service, by their construct IDs in `Storage`. */
+const tableIds = ['Notifications', 'Accounts', 'Tokens', 'Deliveries'] as const;
+
+/** Names of tables, written `Table=name,...`. The names follow the rules of DynamoDB. */
+const tableNames = list(
+  z
+    .string()
+    .regex(
+      new RegExp(`^(${tableIds.join('|')})=[\\w.-]{3,255}$`),
+      `must have the form Table=name; the tables are ${tableIds.join(', ')}`,
+    ),
+)
+  .transform((pairs) => Object.fromEntries(pairs.map((pair) => pair.split('='))))
+  .pipe(z.partialRecord(z.enum(tableIds), z.string()));
+
 /** The memory of a function in MB, within the limits of Lambda. */
 const memoryMb = number(z.number().int().min(128).max(10_240));
 
@@ -119,6 +134,7 @@ const settingsShape = z.strictObject({
     .refine((days) => logRetentions.includes(days), `must be one of ${logRetentions.join(', ')}`)
     .default(RetentionDays.ONE_MONTH),
   deletionProtection: flag.default(true),
+  existingTables: tableNames.default({}),
 });
 
 /** The parsed settings of a deployment. */
