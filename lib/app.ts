@@ -1,17 +1,68 @@
-import { App, type AppProps } from 'aws-cdk-lib';
+import { Annotations, App, type AppProps, type Environment } from 'aws-cdk-lib';
+import * as z from 'zod';
 import { NotificationsStack } from './notifications-stack.ts';
 import { parseSettings } from './settings.ts';
 import { checkStackName } from './stack-name.ts';
+import { PLACEHOLDER_ACCOUNT, readStage, type Stage, targetSchema } from './stages.ts';
 
 /** The default name of the stack; the context key `stackName` overrides it. */
 export const STACK_NAME = 'MonitoringNotifications';
 
+/** A stack to synthesize: its name, where it is deployed, and the settings in its context. */
+export type Deployment = {
+  stackName: string;
+  /** Empty if the credentials decide. */
+  env: Environment;
+  stage: Stage | undefined;
+  settings: Readonly<Record<string, unknown>>;
+};
+
+const deploymentContext = z.looseObject({ stage: z.string().optional(), ...targetSchema.partial().shape });
+
+/**
+ * Returns the deployment that a CDK context describes: the settings of the file `stages/<stage>.json` if the context
+ * has a `stage`, and those of the context, which take precedence.
+ *
+ * @throws Error with one sentence if the stage or its file is invalid
+ */
+export const readDeployment = (context: Readonly<Record<string, unknown>>, stagesDirectory?: string): Deployment => {
+  const parsed = deploymentContext.safeParse(context);
+  if (!parsed.success) {
+    const sentences = parsed.error.issues.map(({ path, message }) => [...path, message].join(': '));
+    throw new Error(`Invalid setting: ${sentences.join('. ')}`);
+  }
+  const { stage: stageName, ...overrides } = parsed.data;
+  const stage = stageName === undefined ? undefined : readStage(stageName, stagesDirectory);
+  const merged = { ...stage?.settings, ...stage?.target, ...overrides };
+  const { stackName = STACK_NAME, account, region, ...settings } = merged;
+  const env = { ...(account !== undefined && { account }), ...(region !== undefined && { region }) };
+  return { stackName, env, stage, settings };
+};
+
 /** Returns the CDK app, with the settings from its context. Synthesis needs neither an AWS account nor a network. */
-export const notificationsApp = (props: AppProps = {}): App => {
+export const notificationsApp = (props: AppProps = {}, stagesDirectory?: string): App => {
   const app = new App({ analyticsReporting: false, ...props });
-  const { stackName = STACK_NAME, ...context } = app.node.getAllContext();
-  const name = String(stackName);
-  checkStackName(name);
-  new NotificationsStack(app, name, parseSettings(context));
+  const { stackName, env, stage, settings } = readDeployment(app.node.getAllContext(), stagesDirectory);
+  const parsed = namingFile(stage, () => {
+    checkStackName(stackName);
+    return parseSettings(settings);
+  });
+  const stack = new NotificationsStack(app, stackName, parsed, env);
+  if (stage !== undefined && env.account === PLACEHOLDER_ACCOUNT) {
+    Annotations.of(stack).addWarningV2(
+      'notifications:account',
+      `${stage.file} contains the placeholder account ${PLACEHOLDER_ACCOUNT}. Enter your account before you deploy.`,
+    );
+  }
   return app;
+};
+
+/** Calls `parse`, and adds the file of the stage to its error. */
+const namingFile = <Result>(stage: Stage | undefined, parse: () => Result): Result => {
+  try {
+    return parse();
+  } catch (error) {
+    if (stage === undefined || !(error instanceof Error)) throw error;
+    throw new Error(`Stage ${stage.name} (${stage.file}): ${error.message}`, { cause: error });
+  }
 };

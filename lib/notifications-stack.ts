@@ -1,4 +1,4 @@
-import { Annotations, CfnOutput, Lazy, Stack, Stage } from 'aws-cdk-lib';
+import { Annotations, CfnOutput, type Environment, Fn, Lazy, Stack, Stage } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
 import { Api } from './api.ts';
 import { bundleFunctions } from './bundles.ts';
@@ -17,8 +17,10 @@ import type { WorkQueueWithDeadLetters } from './work-queue.ts';
 
 /** The service in one stack. It uses no fixed physical names, so an account can have several of these stacks. */
 export class NotificationsStack extends Stack {
-  constructor(scope: Construct, id: string, settings: Settings) {
+  /** @param env the account and region; if empty, those of the credentials at deployment */
+  constructor(scope: Construct, id: string, settings: Settings, env: Environment = {}) {
     super(scope, id, {
+      env,
       description: 'Monitoring Notifications: delivers alarm events to the destinations that tenants configure',
     });
     const bundleOf = bundleFunctions(Stage.of(this)?.outdir ?? 'cdk.out');
@@ -40,6 +42,14 @@ export class NotificationsStack extends Stack {
     addOutputs(this, storage, managedTopic, { api, delivery, emailEvents }, monitoring);
     publishSourceMaps(this, bundleOf);
     addWarnings(this, settings);
+  }
+
+  /**
+   * Two zones that CloudFormation selects at deployment. For a stack with an account and a region, the CDK would look up
+   * the zones at synthesis, which needs credentials.
+   */
+  override get availabilityZones(): string[] {
+    return [0, 1].map((index) => Fn.select(index, Fn.getAzs()));
   }
 }
 
@@ -82,7 +92,7 @@ const addOutputs = (
   );
 };
 
-/** Warns about settings whose defaults prevent delivery. */
+/** Warns about settings that prevent delivery, or that leave data outside of the stack. */
 const addWarnings = (stack: Stack, settings: Settings): void => {
   if (settings.feedEndpoint === undefined) {
     Annotations.of(stack).addWarningV2(
@@ -94,6 +104,12 @@ const addWarnings = (stack: Stack, settings: Settings): void => {
     Annotations.of(stack).addWarningV2(
       'notifications:emailFrom',
       `Emails are not delivered until the setting emailFrom is an address that SES has verified. It is ${PLACEHOLDER_SENDER}.`,
+    );
+  }
+  for (const [table, name] of Object.entries(settings.existingTables)) {
+    Annotations.of(stack).addWarningV2(
+      `notifications:existingTables:${table}`,
+      `The stack does not manage its ${table} table, ${name}: no deployment protects or deletes it. Import it and remove the setting existingTables (OPERATIONS.md#restore-a-table).`,
     );
   }
 };

@@ -89,6 +89,19 @@ const MEMORY_MB = [128, 10_240] as const;
 /** The limits of Lambda for the concurrency of an event source. */
 const CONCURRENCY = [2, 1_000] as const;
 
+/** The tables of the service, by their construct IDs in `Storage`. */
+const tableIds = ['Notifications', 'Accounts', 'Tokens', 'Deliveries'] as const;
+
+/** Names of tables, written `Table=name,...`. The names follow the rules of DynamoDB. */
+const tableNames = () =>
+  setting(
+    `must be a comma-separated list such as Tokens=restored-tokens, with table names of 3 to 255 characters for ${tableIds.join(', ')}`,
+    commaSeparated
+      .pipe(z.array(z.string().regex(/^\w+=[\w.-]{3,255}$/)))
+      .transform((pairs) => Object.fromEntries(pairs.map((pair) => pair.split('='))))
+      .pipe(z.partialRecord(z.enum(tableIds), z.string())),
+  );
+
 /** The default sender address. SES sends no email from it. */
 export const PLACEHOLDER_SENDER = 'notifications@example.com';
 
@@ -164,6 +177,7 @@ const settingsShape = z.strictObject({
     z.number().refine((days) => logRetentions.includes(days)),
   ).default(RetentionDays.ONE_MONTH),
   deletionProtection: flag().default(true),
+  existingTables: tableNames().default({}),
 });
 
 /** The parsed settings of a deployment. */

@@ -1,5 +1,5 @@
 import { RemovalPolicy } from 'aws-cdk-lib';
-import { AttributeType, BillingMode, Table, TableEncryption } from 'aws-cdk-lib/aws-dynamodb';
+import { AttributeType, BillingMode, type ITable, Table, TableEncryption } from 'aws-cdk-lib/aws-dynamodb';
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import { Construct } from 'constructs';
 import { tableSchemas } from '../shared/contracts/table-schemas.ts';
@@ -13,22 +13,29 @@ type TableAction = 'GetItem' | 'BatchGetItem' | 'Query' | 'PutItem' | 'UpdateIte
 
 /**
  * An encrypted on-demand table with point-in-time recovery. The stack retains it unless `deletionProtection` is false.
+ * With `existingTables`, the stack uses a table that it neither creates nor manages.
  */
 class ServiceTable<Environment> extends Construct {
-  readonly table: Table;
+  readonly table: Pick<ITable, 'tableArn' | 'tableName'>;
   readonly #toEnvironment: (tableName: string) => Environment;
 
   /** @param toEnvironment returns the environment variables that contain the table name */
   constructor(
     scope: Construct,
-    id: string,
+    id: keyof Settings['existingTables'],
     schema: Schema,
     settings: Settings,
     toEnvironment: (tableName: string) => Environment,
   ) {
     super(scope, id);
     this.#toEnvironment = toEnvironment;
-    this.table = new Table(this, 'Table', {
+    const existing = settings.existingTables[id];
+    this.table =
+      existing === undefined ? this.#createTable(schema, settings) : Table.fromTableName(this, 'Table', existing);
+  }
+
+  #createTable(schema: Schema, settings: Settings): Table {
+    return new Table(this, 'Table', {
       partitionKey: { name: schema.partitionKey, type: AttributeType.STRING },
       ...(schema.sortKey !== undefined && { sortKey: { name: schema.sortKey, type: AttributeType.STRING } }),
       timeToLiveAttribute: schema.ttl,

@@ -1,4 +1,7 @@
-/** Returns the settings (CDK context) of a local stack; the user's settings take precedence. */
+/**
+ * Returns the settings (CDK context) of a local stack; the user's settings take precedence. All of them take precedence
+ * over the file of a stage (`-c stage=dev`).
+ */
 export const localSettings = (options: {
   settings: Record<string, string>;
   strictEgress: boolean;
@@ -12,6 +15,7 @@ export const localSettings = (options: {
   pagerEndpoint: `${options.inboxUrl}/pager`,
   routerEndpoint: `${options.inboxUrl}/router`,
   feedEndpoint: `${options.inboxUrl}/feed`,
+  existingTables: '',
   ...(options.strictEgress ? {} : { egressAllow: '127.0.0.0/8,::1/128' }),
   ...options.settings,
 });

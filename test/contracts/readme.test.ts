@@ -48,7 +48,7 @@ it('OPERATIONS.md has a row for every setting, and no other', () => {
       ?.split('\n')
       .filter((line) => line.startsWith('| `')) ?? [];
   const named = rows.flatMap((row) => [...(row.split('|')[1] ?? '').matchAll(/`(\w+)`/g)].map(([, name]) => name));
-  expect(named.toSorted()).toEqual([...settingNames, 'stackName'].toSorted());
+  expect(named.toSorted()).toEqual([...settingNames, 'stage', 'stackName', 'account', 'region'].toSorted());
 });
 
 it('API.md names every notification type, every error type, and the path of every operation', () => {

@@ -40,6 +40,7 @@ describe('settings', () => {
       logRetentionDays: '7',
       smsMaxPriceUsd: '0.5',
       senderConcurrencyByType: 'webhook=100,sms=5',
+      existingTables: 'Deliveries=Deliveries-restored, Tokens=Tokens.1',
     };
     expect(parseSettings(context)).toMatchObject({
       emailFrom: 'alerts@example.org',
@@ -53,6 +54,7 @@ describe('settings', () => {
       logRetentionDays: 7,
       smsMaxPriceUsd: 0.5,
       senderConcurrencyByType: { webhook: 100, sms: 5 },
+      existingTables: { Deliveries: 'Deliveries-restored', Tokens: 'Tokens.1' },
     });
   });
 
@@ -212,6 +214,10 @@ describe('an invalid setting', () => {
     ['memoryMb', '20000'],
     ['memoryMbByType', 'pigeon=512'],
     ['memoryMbByType', 'webhook=1'],
+    ['existingTables', 'Deliveries'],
+    ['existingTables', 'deliveries=restored'],
+    ['existingTables', 'Deliveries=a'],
+    ['existingTables', 'Deliveries=a b c'],
   ])('is rejected by name: %s=%j', (name, value) => {
     expect(() => parseSettings({ [name]: value })).toThrow(new RegExp(`^Invalid setting: ${name} must .*\\.$`));
   });

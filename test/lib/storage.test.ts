@@ -55,6 +55,27 @@ describe('every table', () => {
   });
 });
 
+describe('an existing table', () => {
+  const { stack, storage, template } = storageOf({
+    existingTables: 'Deliveries=Deliveries-restored, Tokens=old.Tokens_1',
+  });
+
+  it('is used instead of a new one, with the same access', () => {
+    const { environment, statements } = storage.deliveries.access('GetItem');
+    expect(stack.resolve(environment)).toEqual({ DELIVERIES_TABLE: 'Deliveries-restored' });
+    expect(statements.map((statement) => stack.resolve(statement.resources))).toEqual([
+      [expect.objectContaining({ 'Fn::Join': ['', expect.arrayContaining([':table/Deliveries-restored'])] })],
+    ]);
+    expect(storage.tokens.table.tableName).toBe('old.Tokens_1');
+  });
+
+  it('is not in the template, and the other tables keep their logical IDs', () => {
+    const ids = (of: Template) => Object.keys(of.findResources('AWS::DynamoDB::Table'));
+    expect(ids(template)).toEqual(ids(storageOf().template).filter((id) => !/^Storage(Deliveries|Tokens)/.test(id)));
+    expect(ids(template)).toHaveLength(2);
+  });
+});
+
 describe('access to a table', () => {
   it('consists of the permission for the given actions on that table, and its name as an environment variable', () => {
     const { environment, statements } = storage.tokens.access('GetItem', 'Query');

@@ -1,0 +1,80 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import * as z from 'zod';
+
+/** The directory of the stage files, one for each stage. */
+export const STAGES_DIRECTORY = resolve(import.meta.dirname, '../stages');
+
+/** The account of the example files. It is not a valid AWS account, so nothing can be deployed to it by accident. */
+export const PLACEHOLDER_ACCOUNT = '000000000000';
+
+const text = z.string({
+  error: ({ input }) => (input === undefined ? 'is required' : 'must be text in quotation marks'),
+});
+
+/** Where a stack is deployed. The CDK CLI refuses to deploy with credentials of another account. */
+export const targetSchema = z.object({
+  stackName: text,
+  account: text.regex(/^\d{12}$/, 'must be 12 digits'),
+  region: text.regex(/^[a-z]{2}(-[a-z]+)+-\d$/, 'must be an AWS region, such as eu-west-1'),
+});
+
+/** The stack, account and region of a stage. */
+export type Target = z.infer<typeof targetSchema>;
+
+const stageFile = z.intersection(
+  targetSchema,
+  z.record(
+    z.string(),
+    z.union([z.string(), z.number(), z.boolean()], 'must be text, a number, true or false'),
+    'must be a JSON object of settings',
+  ),
+);
+
+/** A stage: its target, and its settings, which are not yet validated. */
+export type Stage = { name: string; file: string; target: Target; settings: Readonly<Record<string, unknown>> };
+
+/** Returns the names of all stages in alphabetical order. */
+export const stageNames = (directory = STAGES_DIRECTORY): string[] =>
+  readdirSync(directory)
+    .flatMap((file) => /^(.+)\.json$/.exec(file)?.[1] ?? [])
+    .toSorted();
+
+/**
+ * Reads a stage from `stages/<name>.json`.
+ *
+ * @throws Error with one sentence if there is no such stage, if its file is invalid, or if another stage has the same
+ * target: deploying one would then replace the other
+ */
+export const readStage = (name: string, directory = STAGES_DIRECTORY): Stage => {
+  const names = stageNames(directory);
+  if (!names.includes(name)) throw new Error(`"${name}" is not a stage; the stages are ${names.join(', ') || 'none'}`);
+  const stage = parseStage(name, directory);
+  const twin = names.find((other) => other !== name && isSameTarget(parseStage(other, directory).target, stage.target));
+  if (twin !== undefined) {
+    throw new Error(`${stage.file}: stackName, account and region are those of stages/${twin}.json; change stackName`);
+  }
+  return stage;
+};
+
+const parseStage = (name: string, directory: string): Stage => {
+  const file = `stages/${name}.json`;
+  const parsed = stageFile.safeParse(readJson(join(directory, `${name}.json`), file));
+  if (!parsed.success) {
+    const sentences = parsed.error.issues.map(({ path, message }) => [...path, message].join(': '));
+    throw new Error(`${file}: ${[...new Set(sentences)].join('. ')}`);
+  }
+  const { stackName, account, region, ...settings } = parsed.data;
+  return { name, file, target: { stackName, account, region }, settings };
+};
+
+const readJson = (path: string, file: string): unknown => {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8'));
+  } catch (error) {
+    throw new Error(`${file} is not valid JSON: ${error instanceof Error ? error.message : String(error)}`);
+  }
+};
+
+const isSameTarget = (a: Target, b: Target): boolean =>
+  a.stackName === b.stackName && a.account === b.account && a.region === b.region;

@@ -1,0 +1,188 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Stack } from 'aws-cdk-lib';
+import { Template } from 'aws-cdk-lib/assertions';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import * as z from 'zod';
+import { parseSettings } from '../../lib/settings.ts';
+import { checkStackName } from '../../lib/stack-name.ts';
+import { PLACEHOLDER_ACCOUNT, readStage, STAGES_DIRECTORY, stageNames } from '../../lib/stages.ts';
+import { withOutputDirectory } from '../support/stack.ts';
+
+// After `support/stack.ts`, which replaces bundling.
+const { notificationsApp, readDeployment } = await import('../../lib/app.ts');
+
+const prod = { stackName: 'Alerts', account: '111111111111', region: 'eu-west-1', testsPerTenantPerDay: 5 };
+
+let directory: string;
+const write = (name: string, content: unknown) =>
+  writeFileSync(join(directory, `${name}.json`), typeof content === 'string' ? content : JSON.stringify(content));
+
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'stages-'));
+  write('prod', prod);
+  write('dev', { ...prod, stackName: 'Alerts-dev', deletionProtection: false });
+});
+afterEach(() => rmSync(directory, { recursive: true }));
+
+/** Synthesizes with this context. Returns the stack, its template, its warnings, and the lookups that synthesis left. */
+const synthesize = (context: Record<string, unknown>, stages = directory) =>
+  withOutputDirectory((outdir) => {
+    const app = notificationsApp({ context, outdir, builtinCloudFormationValidation: false }, stages);
+    const [stack] = app.node.children.filter((child): child is Stack => child instanceof Stack);
+    if (!stack) throw new Error('The app has no stack.');
+    const { missing = [] } = app.synth().manifest;
+    const warnings = stack.node.metadata
+      .filter(({ type }) => type === 'aws:cdk:warning')
+      .map(({ data }) => String(data));
+    return { stack, template: Template.fromStack(stack), warnings, missing };
+  });
+
+const resources = z.record(
+  z.string(),
+  z.object({ Type: z.string(), Properties: z.record(z.string(), z.unknown()).default({}) }),
+);
+
+/** Properties with names that are unique only within another resource of the template, or that name a metric. */
+const SCOPED_NAMES = [
+  'AWS::IAM::Policy PolicyName',
+  'AWS::ApiGatewayV2::Stage StageName',
+  'AWS::CloudWatch::Alarm MetricName',
+];
+
+/** Returns the physical names that the template sets, each with its property. */
+const literalNames = (template: Template): string[] =>
+  Object.values(resources.parse(template.toJSON().Resources)).flatMap(({ Type, Properties }) =>
+    Object.entries(Properties)
+      .filter(([key, value]) => key.endsWith('Name') && typeof value === 'string')
+      .filter(([key]) => !SCOPED_NAMES.includes(`${Type} ${key}`))
+      .map(([key, value]) => `${Type} ${key} ${value}`),
+  );
+
+describe('a stage', () => {
+  it('selects the stack, account, region and settings of its file', () => {
+    const { stack, template } = synthesize({ stage: 'prod' });
+    expect([stack.stackName, stack.account, stack.region]).toEqual(['Alerts', '111111111111', 'eu-west-1']);
+    template.hasResourceProperties('AWS::Lambda::Function', {
+      Environment: { Variables: { TESTS_PER_TENANT_PER_DAY: '5' } },
+    });
+  });
+
+  it('has its settings overridden by the context', () => {
+    const context = { stage: 'prod', testsPerTenantPerDay: '7', stackName: 'Another', logRetentionDays: '7' };
+    expect(readDeployment(context, directory)).toMatchObject({
+      stackName: 'Another',
+      env: { account: '111111111111', region: 'eu-west-1' },
+      settings: { testsPerTenantPerDay: '7', logRetentionDays: '7' },
+    });
+  });
+
+  it('is not required: without one, the credentials select the account and region', () => {
+    expect(readDeployment({ logRetentionDays: '7' }, directory)).toEqual({
+      stackName: 'MonitoringNotifications',
+      env: {},
+      stage: undefined,
+      settings: { logRetentionDays: '7' },
+    });
+  });
+
+  it('is synthesized without credentials with every egress: no lookup of availability zones is left to the CLI', () => {
+    for (const egress of ['lambda', 'static']) {
+      expect(synthesize({ stage: 'prod', egress }).missing).toEqual([]);
+    }
+  });
+
+  it('has the same availability zones as a stack without an account', () => {
+    const zones = ({ template }: ReturnType<typeof synthesize>) =>
+      Object.values(template.findResources('AWS::EC2::Subnet')).map(({ Properties }) => Properties.AvailabilityZone);
+    const expected = [0, 1, 0, 1].map((index) => ({ 'Fn::Select': [index, { 'Fn::GetAZs': '' }] }));
+    expect(zones(synthesize({ stage: 'prod', egress: 'static' }))).toEqual(expected);
+    expect(zones(synthesize({ egress: 'static' }))).toEqual(expected);
+  });
+});
+
+describe('a stage is rejected with one sentence', () => {
+  it.each([
+    ['that names all stages', 'prdo', '"prdo" is not a stage; the stages are dev, prod'],
+    ['also if its name is a path', '../stages/prod', '"../stages/prod" is not a stage; the stages are dev, prod'],
+  ])('if it does not exist, %s', (_, stage, message) => {
+    expect(() => readDeployment({ stage }, directory)).toThrow(new Error(message));
+  });
+
+  it.each([
+    ['without an account', { ...prod, account: undefined }, 'account: is required'],
+    ['without a stack name', { ...prod, stackName: undefined }, 'stackName: is required'],
+    ['with an account as a number', { ...prod, account: 111_111_111_111 }, 'account: must be text in quotation marks'],
+    ['with a short account', { ...prod, account: '1111' }, 'account: must be 12 digits'],
+    [
+      'with an unknown form of region',
+      { ...prod, region: 'Ireland' },
+      'region: must be an AWS region, such as eu-west-1',
+    ],
+    ['with a nested value', { ...prod, egressAllow: [] }, 'egressAllow: must be text, a number, true or false'],
+  ])('that names its file: %s', (_, content, message) => {
+    write('prod', content);
+    expect(() => readDeployment({ stage: 'prod' }, directory)).toThrow(new Error(`stages/prod.json: ${message}`));
+  });
+
+  it('that names its file if it is not JSON', () => {
+    write('prod', '{"stackName": ');
+    expect(() => readDeployment({ stage: 'prod' }, directory)).toThrow(/^stages\/prod\.json is not valid JSON: /);
+  });
+
+  it.each([
+    ['an invalid value', { ...prod, smsCountries: '49' }, 'smsCountries'],
+    ['an unknown setting', { ...prod, emailfrom: 'a@example.org' }, 'emailfrom'],
+    ['the name of a stage', { ...prod, stage: 'dev' }, '"stage" is not a setting'],
+    ['an invalid stack name', { ...prod, stackName: 'a b' }, 'stackName'],
+  ])('that names its file and the setting: %s', (_, content, name) => {
+    write('prod', content);
+    const attempt = () => synthesize({ stage: 'prod' });
+    expect(attempt).toThrow(/^Stage prod \(stages\/prod\.json\): /);
+    expect(attempt).toThrow(name);
+  });
+
+  it('if another stage has the same stack, because one would replace the other', () => {
+    write('copy', prod);
+    expect(() => readDeployment({ stage: 'prod' }, directory)).toThrow(
+      new Error('stages/prod.json: stackName, account and region are those of stages/copy.json; change stackName'),
+    );
+    write('copy', { ...prod, region: 'us-east-1' });
+    expect(() => readDeployment({ stage: 'prod' }, directory)).not.toThrow();
+  });
+
+  it('if the account of the context is invalid', () => {
+    expect(() => readDeployment({ account: '1' }, directory)).toThrow(
+      new Error('Invalid setting: account: must be 12 digits'),
+    );
+  });
+});
+
+describe('the stages in the repository', () => {
+  it.each(stageNames())('are valid and have different stacks: %s', (name) => {
+    const { target, settings } = readStage(name);
+    expect(() => checkStackName(target.stackName)).not.toThrow();
+    expect(() => parseSettings(settings)).not.toThrow();
+  });
+
+  it('have only physical names that differ, so that all of them can be in one account and region', () => {
+    const namesOf = (stage: string) => {
+      const { stack, template } = synthesize({ stage, egress: 'static' }, STAGES_DIRECTORY);
+      expect(template.findOutputs('*', { Export: {} })).toEqual({});
+      return [stack.stackName, ...literalNames(template)];
+    };
+    const names = stageNames().map(namesOf);
+    // The stack, one rule for each type, and the API.
+    for (const list of names) expect(list.length).toBeGreaterThan(9);
+    expect(new Set(names.flat()).size).toBe(names.flat().length);
+  });
+
+  it('warn about the placeholder account', () => {
+    write('prod', { ...prod, account: PLACEHOLDER_ACCOUNT });
+    expect(synthesize({ stage: 'prod' }).warnings.join()).toContain(
+      'stages/prod.json contains the placeholder account 000000000000',
+    );
+    expect(synthesize({ stage: 'dev' }).warnings.join()).not.toContain('placeholder account');
+  });
+});
