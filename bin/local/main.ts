@@ -85,7 +85,7 @@ const announceUntilExit = async (ready: Ready, plan: LocalStack['plan']): Promis
 const stopOnSignal = (starting: Promise<LocalStack>): void => {
   const stop = () => starting.then((stack) => stack.stop()).catch(() => undefined);
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, stop);
-  if (process.env.npm_lifecycle_event === 'start') stopWithParent(stop);
+  if (['start', 'debug'].includes(process.env.npm_lifecycle_event ?? '')) stopWithParent(stop);
 };
 
 /** npm runs this process in a shell that does not forward signals, so the stack stops when the shell exits. */

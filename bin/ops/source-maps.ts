@@ -4,9 +4,6 @@ import { parseSourceMap, type SourceMap } from '../trace/source-map.ts';
 import type { Deployment } from './deployment.ts';
 import { errorSummary, OperationError } from './errors.ts';
 
-/** The form of a release (`lib/bundles.ts`). */
-export const RELEASE = /^[0-9a-f]{16}$/;
-
 /** The cloud assembly that `cdk synth` and `cdk deploy` leave in the project directory. */
 const ASSEMBLY = resolve(import.meta.dirname, '../../cdk.out');
 

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { text as readAll } from 'node:stream/consumers';
 import { type Command, InvalidArgumentError } from 'commander';
 import { z } from 'zod';
-import { type LoggedError, loggedErrors } from '../trace/logged-error.ts';
+import { type LoggedError, loggedErrors, RELEASE } from '../trace/logged-error.ts';
 import type { OriginalFrame, SourceMap } from '../trace/source-map.ts';
 import { parseStackFrame, type StackFrame } from '../trace/stack-frame.ts';
 import { examples } from './arguments.ts';
@@ -10,7 +10,7 @@ import type { Deployment } from './deployment.ts';
 import { errorSummary, OperationError, UsageError } from './errors.ts';
 import { colorize, sanitize } from './print.ts';
 import { connect } from './session.ts';
-import { findSourceMap, RELEASE } from './source-maps.ts';
+import { findSourceMap } from './source-maps.ts';
 
 /** Adds `trace`: the TypeScript lines of the stack frames in a log. */
 export const addTraceCommand = (program: Command): void => {

@@ -50,9 +50,12 @@ const parseJson = (text: string): object | undefined => {
 };
 
 const text = z.string().nullable().catch(null);
+/** The form of a release (`lib/bundles.ts`). */
+export const RELEASE = /^[0-9a-f]{16}$/;
+
 const fields = z.object({
   message: text,
-  release: text,
+  release: z.string().regex(RELEASE).nullable().catch(null),
   error: text,
   code: text,
   errorType: text,
@@ -91,6 +94,6 @@ const errorsInStack = (lines: readonly string[], outer: LoggedError): LoggedErro
   if (frames.length === 0) return [];
   const header = lines.slice(0, lines.findIndex(isStackFrame)).findLast((line) => line.trim() !== '') ?? '';
   const { error = null, message = null } =
-    /(?<error>[A-Z]\w*(?:\.\w+)*)(?:: (?<message>.*))?$/.exec(header)?.groups ?? {};
+    /(?<error>[A-Z$][\w$]*(?:\.\w+)*)(?:: (?<message>.*))?$/.exec(header)?.groups ?? {};
   return [{ ...outer, error: outer.error ?? error, message: outer.message ?? message, frames }];
 };

@@ -13,9 +13,10 @@ import { notificationTypeIds } from '../../shared/contracts/notification-types.t
 import { emailTags } from '../../shared/domain/email-event.ts';
 import { DEFAULT_NOTIFICATION_ID } from '../../shared/domain/notification-id.ts';
 import { newToken } from '../../shared/domain/token.ts';
-import { environments, type FunctionName, senderName } from '../../shared/environment.ts';
+import { type FunctionName, senderName } from '../../shared/environment.ts';
 import { apiRequest, lambdaContext } from '../support/api-request.ts';
 import { alarmEvent } from '../support/events.ts';
+import { environmentOf } from '../support/function-environment.ts';
 import { validDetails, webhookNotification } from '../support/notifications.ts';
 import { respondWith, startHttp } from '../support/servers.ts';
 import { sqsMessage } from '../support/sqs-message.ts';
@@ -182,36 +183,6 @@ const loadedUndiciModules = async (file: string, events: unknown[], env: Record<
   const nodeArguments = ['--input-type=commonjs', '--eval', PROBE, ...parameters];
   const { stdout } = await promisify(execFile)(process.execPath, nodeArguments, { env });
   return z.array(z.string()).parse(JSON.parse(stdout.trimEnd().split('\n').at(-1) ?? ''));
-};
-
-/** The environment of a function; every URL in it is `url`. */
-const environmentOf = (name: FunctionName, url: string): Record<string, string> => {
-  const values: Record<string, string> = {
-    TOKEN_CACHE_SECONDS: '0',
-    NOTIFICATIONS_PER_TENANT: '1000',
-    TESTS_PER_TENANT_PER_DAY: '1',
-    REDELIVERIES_PER_TENANT_PER_DAY: '1',
-    EMAILS_PER_TENANT_PER_DAY: '1',
-    SMS_PER_TENANT_PER_DAY: '1',
-    MANAGED_PER_TENANT_PER_DAY: '1',
-    DAILY_LIMIT: '1',
-    RETRY_DELAY_SCALE: '1',
-    DEAD_LETTER_EMAIL: 'false',
-    FAILING_NOTICES: 'false',
-    ESCALATE_UNREACHED: 'off',
-    LINK_SCHEME: 'https',
-    EGRESS_ALLOW: '127.0.0.0/8',
-    SMS_COUNTRIES: '',
-    SENDER_QUEUES: JSON.stringify(Object.fromEntries(notificationTypeIds.map((id) => [id, url]))),
-    SENDER_FUNCTIONS: JSON.stringify(Object.fromEntries(notificationTypeIds.map((id) => [id, senderName(id)]))),
-  };
-  return {
-    AWS_ENDPOINT_URL: url,
-    AWS_REGION: 'local-1',
-    AWS_ACCESS_KEY_ID: 'none',
-    AWS_SECRET_ACCESS_KEY: 'none',
-    ...Object.fromEntries(Object.keys(environments[name].shape).map((variable) => [variable, values[variable] ?? url])),
-  };
 };
 
 const TOKEN_ID = 'tk01M7W08F9Z4XGJJRVYEZQFE9R1';

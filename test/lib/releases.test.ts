@@ -1,0 +1,127 @@
+import { execFile } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { generatedPositionFor, TraceMap } from '@jridgewell/trace-mapping';
+import { buildSync } from 'esbuild';
+import { beforeAll, describe, expect, it } from 'vitest';
+import * as z from 'zod';
+import { parseSourceMap } from '../../bin/trace/source-map.ts';
+import { type Bundle, bundleFunctions, bundling, functionNames } from '../../lib/bundles.ts';
+import { useStarted } from '../support/use-started.ts';
+
+const ROOT = resolve(import.meta.dirname, '../..');
+const output = useStarted(
+  () => {
+    const directory = mkdtempSync(join(tmpdir(), 'releases-'));
+    return { directory, bundleOf: bundleFunctions(join(directory, 'output')) };
+  },
+  ({ directory }) => rmSync(directory, { recursive: true, force: true }),
+);
+const releases = () => Object.fromEntries(functionNames.map((name) => [name, output.bundleOf(name).release]));
+
+/** A build takes two seconds on an idle machine. */
+const BUILD_TIMEOUT_MS = 180_000;
+
+const BUILD = `
+  const { bundleFunctions, functionNames } = await import('./lib/bundles.ts');
+  const bundleOf = bundleFunctions(process.argv[1]);
+  console.log(JSON.stringify(functionNames.map((name) => [name, output.bundleOf(name)])));
+`;
+const built = z.array(
+  z.tuple([z.string(), z.object({ directory: z.string(), release: z.string(), sourceMap: z.string() })]),
+);
+
+/** Copies the project to another directory. @returns a function that builds its bundles */
+const copyProject = (name: string) => {
+  const copy = join(output.directory, name);
+  mkdirSync(copy);
+  for (const part of ['functions', 'lib', 'shared', 'package.json', 'tsconfig.json'])
+    cpSync(join(ROOT, part), join(copy, part), { recursive: true });
+  symlinkSync(join(ROOT, 'node_modules'), join(copy, 'node_modules'));
+  const build = async (): Promise<Map<string, Bundle>> => {
+    const nodeArguments = ['--input-type=module', '--eval', BUILD, join(output.directory, `${name}-output`)];
+    const { stdout } = await promisify(execFile)(process.execPath, nodeArguments, { cwd: copy });
+    return new Map(built.parse(JSON.parse(stdout)));
+  };
+  return { copy, build };
+};
+
+describe('the release of a function', () => {
+  it('is the same for the same sources in another directory', { timeout: BUILD_TIMEOUT_MS }, async () => {
+    const elsewhere = await copyProject('elsewhere').build();
+    expect(Object.fromEntries([...elsewhere].map(([name, { release }]) => [name, release]))).toEqual(releases());
+  });
+
+  it('is different for each function', () => {
+    expect(new Set(Object.values(releases())).size).toBe(functionNames.length);
+    for (const release of Object.values(releases())) expect(release).toMatch(/^[0-9a-f]{16}$/);
+  });
+});
+
+/** A source of the functions that authenticate, and the code of a line of it. */
+const CHANGED = 'shared/adapters/tokens/token-reader.ts';
+const CODE =
+  '    const { Item } = await client.send(new GetCommand({ TableName: table, Key: { pk: hash }, ConsistentRead: true }));';
+
+describe('a change that moves a line', () => {
+  let changed: Map<string, Bundle>;
+  beforeAll(async () => {
+    const { copy, build } = copyProject('changed');
+    const file = join(copy, CHANGED);
+    writeFileSync(file, `// A comment.\n${readFileSync(file, 'utf8')}`);
+    changed = await build();
+  }, BUILD_TIMEOUT_MS);
+
+  it('changes the releases of the functions that contain it, and no others', () => {
+    const unchanged = functionNames.filter((name) => changed.get(name)?.release === output.bundleOf(name).release);
+    expect(unchanged).toContain('send-webhook');
+    expect(unchanged).not.toContain('get-account');
+  });
+
+  it('leaves the line of the old release to be found in its own map', () => {
+    const line = readFileSync(join(ROOT, CHANGED), 'utf8').split('\n').indexOf(CODE) + 1;
+    const oldMap = readFileSync(output.bundleOf('get-account').sourceMap, 'utf8');
+    const newMap = readFileSync(changed.get('get-account')?.sourceMap ?? '', 'utf8');
+    const column = CODE.indexOf('client.send');
+    const position = generatedPositionFor(new TraceMap(oldMap), { source: CHANGED, line, column });
+    if (position.line === null) throw new Error(`The bundle does not contain ${CODE}`);
+    const locate = (map: string) => parseSourceMap(map).locate(position.line, position.column + 1);
+    expect(locate(oldMap)).toMatchObject({ source: CHANGED, line, function: 'findByHash', code: CODE });
+    expect(locate(newMap)).toMatchObject({ source: CHANGED, line: line + 1, function: 'findByHash', code: CODE });
+  });
+});
+
+describe('a bundle', () => {
+  it.each(functionNames)('is one file without a source map or a reference to it: %s', (name) => {
+    expect(readdirSync(output.bundleOf(name).directory)).toEqual(['index.js']);
+    expect(readFileSync(join(output.bundleOf(name).directory, 'index.js'), 'utf8')).not.toContain('sourceMappingURL');
+  });
+
+  it('has the same bytes as one built without a source map', () => {
+    const { outputFiles } = buildSync({
+      ...bundling,
+      entryPoints: functionNames.map((name) => ({ in: join('functions', `${name}.ts`), out: name })),
+      outdir: ROOT,
+      write: false,
+    });
+    expect(outputFiles).toHaveLength(functionNames.length);
+    for (const { path, contents } of outputFiles) {
+      const file = join(output.directory, 'output', 'bundles', path.slice(ROOT.length + 1, -'.js'.length), 'index.js');
+      expect(readFileSync(file).equals(contents), path).toBe(true);
+    }
+  });
+
+  it('has a source map with paths in the project, and the text of the service but not of libraries', () => {
+    const map = z
+      .object({ sources: z.array(z.string()), sourcesContent: z.array(z.string().nullable()) })
+      .parse(JSON.parse(readFileSync(output.bundleOf('send-webhook').sourceMap, 'utf8')));
+    const texts = new Map(map.sources.map((source, index) => [source, map.sourcesContent[index]]));
+    expect(texts.get('functions/send-webhook.ts')).toBe(readFileSync(join(ROOT, 'functions/send-webhook.ts'), 'utf8'));
+    for (const [source, text] of texts) {
+      expect(source).toMatch(/^(functions|shared|node_modules)\//);
+      expect([source, text === null]).toEqual([source, source.startsWith('node_modules/')]);
+    }
+  });
+});

@@ -1,0 +1,156 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { generatedPositionFor, LEAST_UPPER_BOUND, TraceMap } from '@jridgewell/trace-mapping';
+import { afterAll, expect, it } from 'vitest';
+import * as z from 'zod';
+import { localStackCommand } from '../support/local-stack-process.ts';
+import { until } from '../support/until.ts';
+import { useStarted } from '../support/use-started.ts';
+
+const ROOT = resolve(import.meta.dirname, '../..');
+
+const event = z.looseObject({
+  id: z.number().optional(),
+  method: z.string().optional(),
+  params: z.record(z.string(), z.unknown()).default({}),
+  result: z.unknown().optional(),
+});
+type Event = z.infer<typeof event>;
+
+/** A client of the inspector protocol that attaches to all worker threads, as debuggers do. */
+const attachDebugger = async (url: string) => {
+  const socket = new WebSocket(url);
+  await once(socket, 'open');
+  const events: { thread: string; event: Event }[] = [];
+  const pending = new Map<number, (result: unknown) => void>();
+  let lastId = 0;
+  const request = (method: string, params: object, send: (message: string) => void) =>
+    new Promise<unknown>((resolve) => {
+      lastId += 1;
+      pending.set(lastId, resolve);
+      send(JSON.stringify({ id: lastId, method, params }));
+    });
+  const call = (method: string, params: object = {}) => request(method, params, (message) => socket.send(message));
+  const callThread = (sessionId: string, method: string, params: object = {}) =>
+    request(method, params, (message) => void call('NodeWorker.sendMessageToWorker', { sessionId, message }));
+  const receive = (thread: string, message: Event) => {
+    if (message.id !== undefined) pending.get(message.id)?.(message.result);
+    else if (message.method === 'NodeWorker.receivedMessageFromWorker')
+      receive(String(message.params.sessionId), event.parse(JSON.parse(String(message.params.message))));
+    else if (message.method === 'NodeWorker.attachedToWorker')
+      void callThread(String(message.params.sessionId), 'Debugger.enable');
+    else events.push({ thread, event: message });
+  };
+  socket.addEventListener('message', ({ data }) => receive('', event.parse(JSON.parse(String(data)))));
+  await call('NodeWorker.enable', { waitForDebuggerOnStart: false });
+  return { events, callThread, close: () => socket.close() };
+};
+
+const temporary = useStarted(
+  () => ({ directory: mkdtempSync(join(tmpdir(), 'debugger-test-')) }),
+  ({ directory }) => rmSync(directory, { recursive: true }),
+);
+const running = new Set<ChildProcess>();
+afterAll(async () => {
+  for (const child of running) {
+    child.kill('SIGKILL');
+    await once(child, 'close');
+  }
+});
+
+/** Starts the local stack with an inspector. */
+const startInspected = async () => {
+  const { file, args, options } = localStackCommand(['--json', '--port', '0'], temporary.directory);
+  const child = spawn(file, ['--inspect=127.0.0.1:0', ...args], { ...options, stdio: ['ignore', 'pipe', 'pipe'] });
+  running.add(child);
+  let inspectorUrl: string | undefined;
+  createInterface(child.stderr).on('line', (line) => {
+    inspectorUrl ??= /listening on (ws:\S+)/.exec(line)?.[1];
+  });
+  const [line] = await once(createInterface(child.stdout), 'line');
+  const { base_url, tokens } = z
+    .looseObject({ base_url: z.string(), tokens: z.looseObject({ admin: z.string() }) })
+    .parse(JSON.parse(String(line)));
+  const get = async (path: string) => fetch(base_url + path, { headers: { 'x-auth-token': tokens.admin } });
+  return { get, inspectorUrl: await until(async () => inspectorUrl) };
+};
+
+/** A line of TypeScript on which to pause. */
+const SOURCE = 'shared/api/endpoint.ts';
+const CODE = 'await authenticate(token)';
+
+/** A start takes three seconds on an idle machine. */
+const START_TIMEOUT_MS = 180_000;
+
+it('pauses at a line of TypeScript in a function that was frozen', { timeout: START_TIMEOUT_MS }, async () => {
+  const { get, inspectorUrl } = await startInspected();
+  const debug = await attachDebugger(inspectorUrl);
+  // The first request starts a sandbox, which is frozen after the response.
+  expect((await get('/notification_types')).status).toBe(200);
+  const { thread, url, mapUrl } = await until(async () => {
+    const found = debug.events.find(
+      ({ event: { params } }) => String(params.url).endsWith('/index.js') && params.sourceMapURL,
+    );
+    return (
+      found && {
+        thread: found.thread,
+        url: String(found.event.params.url),
+        mapUrl: String(found.event.params.sourceMapURL),
+      }
+    );
+  });
+
+  const map = z
+    .looseObject({ sourceRoot: z.string() })
+    .parse(JSON.parse(readFileSync(fileURLToPath(new URL(mapUrl, url)), 'utf8')));
+  const tracer = new TraceMap(JSON.stringify(map), new URL(mapUrl, url).href);
+  const file = join(ROOT, SOURCE);
+  const source = tracer.resolvedSources.find((each) => each === `file://${file}`) ?? '';
+  expect(existsSync(fileURLToPath(source))).toBe(true);
+  const line =
+    readFileSync(file, 'utf8')
+      .split('\n')
+      .findIndex((text) => text.includes(CODE)) + 1;
+  const position = generatedPositionFor(tracer, { source, line, column: 0, bias: LEAST_UPPER_BOUND });
+  if (position.line === null) throw new Error(`The bundle does not contain line ${line} of ${SOURCE}.`);
+  await debug.callThread(thread, 'Debugger.setBreakpointByUrl', {
+    url,
+    lineNumber: position.line - 1,
+    columnNumber: position.column,
+  });
+
+  const response = get('/notification_types');
+  const paused = await until(async () => debug.events.find(({ event: { method } }) => method === 'Debugger.paused'));
+  const { callFrames } = z
+    .looseObject({
+      callFrames: z.array(z.looseObject({ location: z.object({ lineNumber: z.number(), columnNumber: z.number() }) })),
+    })
+    .parse(paused.event.params);
+  const [frame] = callFrames;
+  expect(frame?.location).toMatchObject({ lineNumber: position.line - 1, columnNumber: position.column });
+  await debug.callThread(paused.thread, 'Debugger.resume');
+  expect((await response).status).toBe(200);
+  debug.close();
+});
+
+const LIMIT = `
+  const { timeLimitMs } = await import('./bin/local/aws/time-limit.ts');
+  console.log(timeLimitMs(30_000));
+`;
+
+it.each([
+  ['an hour with an inspector', ['--inspect=127.0.0.1:0'], 3_600_000],
+  ['the given one without', [], 30_000],
+])('gives a function a time limit of %s, so that a paused function is not terminated', async (_, options, limitMs) => {
+  const child = spawn(process.execPath, [...options, '--input-type=module', '--eval', LIMIT], { cwd: ROOT });
+  running.add(child);
+  const [line] = await once(createInterface(child.stdout), 'line');
+  expect(line).toBe(String(limitMs));
+  await once(child, 'close');
+  running.delete(child);
+});

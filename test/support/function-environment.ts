@@ -1,0 +1,32 @@
+import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
+import { environments, type FunctionName, senderName } from '../../shared/environment.ts';
+
+/** The environment of a function that runs by itself; every URL in it is `url`. */
+export const environmentOf = (name: FunctionName, url: string): Record<string, string> => {
+  const values: Record<string, string> = {
+    TOKEN_CACHE_SECONDS: '0',
+    NOTIFICATIONS_PER_TENANT: '1000',
+    TESTS_PER_TENANT_PER_DAY: '1',
+    REDELIVERIES_PER_TENANT_PER_DAY: '1',
+    EMAILS_PER_TENANT_PER_DAY: '1',
+    SMS_PER_TENANT_PER_DAY: '1',
+    MANAGED_PER_TENANT_PER_DAY: '1',
+    DAILY_LIMIT: '1',
+    RETRY_DELAY_SCALE: '1',
+    DEAD_LETTER_EMAIL: 'false',
+    FAILING_NOTICES: 'false',
+    ESCALATE_UNREACHED: 'off',
+    LINK_SCHEME: 'https',
+    EGRESS_ALLOW: '127.0.0.0/8',
+    SMS_COUNTRIES: '',
+    SENDER_QUEUES: JSON.stringify(Object.fromEntries(notificationTypeIds.map((id) => [id, url]))),
+    SENDER_FUNCTIONS: JSON.stringify(Object.fromEntries(notificationTypeIds.map((id) => [id, senderName(id)]))),
+  };
+  return {
+    AWS_ENDPOINT_URL: url,
+    AWS_REGION: 'local-1',
+    AWS_ACCESS_KEY_ID: 'none',
+    AWS_SECRET_ACCESS_KEY: 'none',
+    ...Object.fromEntries(Object.keys(environments[name].shape).map((variable) => [variable, values[variable] ?? url])),
+  };
+};
