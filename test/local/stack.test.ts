@@ -185,6 +185,17 @@ describe('the local stack', () => {
     await close(other);
   });
 
+  it('says which ports need no privileges if its port needs them', async () => {
+    const refuse = () => {
+      server.emit('error', Object.assign(new Error('listen EACCES: permission denied'), { code: 'EACCES' }));
+      return server;
+    };
+    const server = Object.assign(createServer(), { listen: refuse });
+    await expect(listen(server, 80)).rejects.toThrow(
+      'Port 80 needs privileges: pass --port with another number, or --port 0 for a free port. Ports above 1023 need none.',
+    );
+  });
+
   it('closes its ports and removes its files when stopped', async () => {
     const before = removed;
     const other = await start();

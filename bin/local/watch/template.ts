@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { setPriority } from 'node:os';
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { build } from 'esbuild';
 import type { Plan } from '../aws/template.ts';
 
@@ -12,21 +13,27 @@ const MAX_TEMPLATE_BYTES = 64 * 1024 * 1024;
 /**
  * Synthesizes the current sources of the CDK app in another process.
  *
+ * @param directory where the process keeps its files; they remain if `signal` ends it
  * @throws Error with what the CDK app reports
  */
-export const synthesizeTemplate = (settings: Record<string, string>, signal: AbortSignal): Promise<unknown> =>
+export const synthesizeTemplate = (
+  settings: Record<string, string>,
+  directory: string,
+  signal: AbortSignal,
+): Promise<unknown> =>
   new Promise((resolve, reject) => {
     const file = join(import.meta.dirname, 'print-template.ts');
     const args = [file, JSON.stringify(settings)];
-    const child = execFile(
-      process.execPath,
-      args,
-      { maxBuffer: MAX_TEMPLATE_BYTES, signal },
-      (error, stdout, stderr) => {
-        if (error) reject(new Error(stderr.trim() || error.message));
-        else resolve(JSON.parse(stdout));
-      },
-    );
+    const options = {
+      env: { ...process.env, TMPDIR: directory },
+      maxBuffer: MAX_TEMPLATE_BYTES,
+      signal,
+      killSignal: 'SIGKILL' as const,
+    };
+    const child = execFile(process.execPath, args, options, (error, stdout, stderr) => {
+      if (error) reject(new Error(stderr.trim() || error.message));
+      else resolve(JSON.parse(stdout));
+    });
     if (child.pid !== undefined) setPriority(child.pid, NICE);
   });
 
@@ -58,6 +65,6 @@ export const structuralChanges = (before: Plan, after: Plan): string[] => {
   });
   const earlier = parts(before);
   return Object.entries(parts(after))
-    .filter(([name, value]) => JSON.stringify(earlier[name]) !== JSON.stringify(value))
+    .filter(([name, value]) => !isDeepStrictEqual(earlier[name], value))
     .map(([name]) => name);
 };

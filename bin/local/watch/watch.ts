@@ -1,7 +1,8 @@
 /** `npm start -- --watch`: applies changes of the sources to the running stack (CONTRIBUTING.md#watch). */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, relative, resolve } from 'node:path';
+import { join, resolve } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { bundleMetafile, bundling, functionNames } from '../../../lib/bundles.ts';
 import type { FunctionSettings } from '../aws/lambda/environment.ts';
 import type { Lambda } from '../aws/lambda/lambda.ts';
@@ -49,10 +50,11 @@ export const watchSources = async ({ plan, lambda, settings, readPlan, log: prin
   let sources = await templateSources(ROOT);
   const checkTemplate = async (): Promise<void> => {
     try {
-      const after = readPlan(await synthesizeTemplate(settings, controller.signal));
+      const after = readPlan(await synthesizeTemplate(settings, directory, controller.signal));
       sources = await templateSources(ROOT);
-      applySettings(rebuilder, after.functions, log);
+      const isApplied = applySettings(rebuilder, after.functions, log);
       const parts = structuralChanges(plan, after);
+      if (!isApplied && parts.length === 0) log('The template did not change in a way that matters on this machine.');
       if (parts.length > 0) log(`The ${parts.join(', ')} of the template changed. Restart npm start to apply this.`);
     } catch (error) {
       log(`The template cannot be synthesized: ${error instanceof Error ? error.message : error}`);
@@ -63,8 +65,7 @@ export const watchSources = async ({ plan, lambda, settings, readPlan, log: prin
     DIRECTORIES.map((name) => join(ROOT, name)),
     async (paths) => {
       await rebuilder.filesChanged(paths);
-      const changed = paths.filter((path) => sources.has(path)).map((path) => relative(ROOT, path));
-      if (changed.length > 0 && !controller.signal.aborted) await checkTemplateOnce();
+      if (paths.some((path) => sources.has(path)) && !controller.signal.aborted) await checkTemplateOnce();
     },
   );
   log(`Watching ${DIRECTORIES.map((name) => `${name}/`).join(', ')}.`);
@@ -72,7 +73,8 @@ export const watchSources = async ({ plan, lambda, settings, readPlan, log: prin
     controller.abort();
     endWatch();
     await rebuilder.close();
-    rmSync(directory, { recursive: true, force: true });
+    // The synthesis may still write while it is being killed.
+    rmSync(directory, { recursive: true, force: true, maxRetries: 5 });
   };
 };
 
@@ -107,20 +109,21 @@ const functionsBySource = (functions: readonly FunctionSettings[]): Map<string, 
   );
 };
 
-/** Applies the settings of functions other than their code. */
+/** Applies the settings of functions other than their code. Returns whether any changed. */
 const applySettings = (
   rebuilder: Rebuilder,
   functions: readonly FunctionSettings[],
   log: (line: string) => void,
-): void => {
+): boolean => {
   const updated: string[] = [];
   for (const [source, { directory, ...running }] of rebuilder.functions()) {
     const after = functions.find(({ name }) => name === running.name);
     if (!after) continue;
-    const settings = { ...after, directory };
-    if (JSON.stringify(settings) === JSON.stringify({ ...running, directory })) continue;
-    rebuilder.update(source, settings);
+    const { directory: _, ...settings } = after;
+    if (isDeepStrictEqual(settings, running)) continue;
+    rebuilder.update(source, { ...settings, directory });
     updated.push(source);
   }
   if (updated.length > 0) log(`Applied changed settings to ${listed(updated)}.`);
+  return updated.length > 0;
 };

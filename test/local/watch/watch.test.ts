@@ -1,6 +1,15 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, mkdtempSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -41,8 +50,12 @@ beforeAll(async () => {
 }, TIMEOUT_MS);
 afterAll(async () => {
   const exited = once(child, 'exit');
+  // A stop during a synthesis leaves no files either.
+  edit('lib/crashed-queue.ts', 'Duration.nonsense', 'Duration.days');
+  await until(() => readdirSync(temporary).some((name) => name.includes('watch')));
   child.kill('SIGTERM');
   await exited;
+  expect(readdirSync(temporary)).toEqual([]);
   for (const directory of [copy, temporary]) rmSync(directory, { recursive: true });
 });
 
@@ -84,10 +97,20 @@ describe('npm start -- --watch', () => {
   );
 
   it(
+    'replaces no other sandbox if the template did not change',
+    async () => {
+      edit('lib/crashed-queue.ts', 'Duration.days(14)', 'Duration.hours(14 * 24)');
+      await until(() => log.some((line) => line.includes('did not change')));
+      expect(log.filter((line) => line.includes('Applied'))).toEqual([]);
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
     'applies changed settings of the functions, and says that other changes of the template need a restart',
     async () => {
       edit('lib/service-function.ts', 'UV_THREADPOOL_SIZE: String(2 *', 'UV_THREADPOOL_SIZE: String(3 *');
-      edit('lib/crashed-queue.ts', 'Duration.days(14)', 'Duration.days(13)');
+      edit('lib/crashed-queue.ts', 'Duration.hours(14 * 24)', 'Duration.days(13)');
       await until(() => log.some((line) => line.includes('Restart')));
       expect(log.filter((line) => line.startsWith('watch: ')).slice(-2)).toEqual([
         expect.stringMatching(/^watch: Applied changed settings to \d+ functions\.$/),
