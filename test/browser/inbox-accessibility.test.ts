@@ -34,7 +34,7 @@ const addMessages = async () => {
   inbox.add(email('Disk space'));
   inbox.add(sms('Short'));
   for (const message of receiverMessages('Memory')) inbox.add(message);
-  await inbox.send('/webhooks/acme', { method: 'POST', ...signedWebhook('Verified') });
+  await inbox.send('/webhooks/acme', { method: 'POST', ...signedWebhook('Genuine') });
   await inbox.send('/webhooks/acme?respond=410', { method: 'POST', ...signedWebhook('Forged', { token: 'wrong' }) });
 };
 
@@ -62,7 +62,7 @@ describe.each(themes)('the inbox page in $colorScheme mode on a $screen screen',
     await open('/');
     await rows(page).first().waitFor();
     expect(await violations()).toEqual([]);
-    for (const text of ['Disk space', 'Short', 'Verified', 'Forged', 'Memory']) {
+    for (const text of ['Disk space', 'Short', 'Genuine', 'Forged', 'Memory']) {
       await openMessage(page, text);
       expect(await violations()).toEqual([]);
       await back();
