@@ -34,7 +34,7 @@ const addMessages = async () => {
   inbox.add(email('Disk space'));
   inbox.add(sms('Short'));
   for (const message of receiverMessages('Memory')) inbox.add(message);
-  await inbox.send('/webhooks/acme', { method: 'POST', ...signedWebhook('Verified') });
+  await inbox.send('/webhooks/acme', { method: 'POST', ...signedWebhook('Genuine') });
   await inbox.send('/webhooks/acme?respond=410', { method: 'POST', ...signedWebhook('Forged', { token: 'wrong' }) });
 };
 
@@ -62,7 +62,7 @@ describe.each(themes)('the inbox page in $colorScheme mode on a $screen screen',
     await open('/');
     await rows(page).first().waitFor();
     expect(await violations()).toEqual([]);
-    for (const text of ['Disk space', 'Short', 'Verified', 'Forged', 'Memory']) {
+    for (const text of ['Disk space', 'Short', 'Genuine', 'Forged', 'Memory']) {
       await openMessage(page, text);
       expect(await violations()).toEqual([]);
       await back();
@@ -149,7 +149,8 @@ describe('the inbox page by keyboard alone', () => {
     page = await openPage(browser, inbox.url);
     await openMessage(page, 'Forged');
     await page.locator('body').click({ position: { x: 1, y: 1 } });
-    const count = await page.locator('button:enabled:not([tabindex="-1"]), input, select, [tabindex="0"]').count();
+    const controls = page.locator('button:enabled:not([tabindex="-1"]), input, select, [tabindex="0"]:not(button)');
+    const count = await controls.filter({ visible: true }).count();
     for (let index = 0; index < count; index += 1) {
       await press('Tab');
       const outline = await page.evaluate(() => getComputedStyle(document.activeElement ?? document.body).outlineStyle);

@@ -36,13 +36,12 @@ const paste = (command: string) =>
 
 describe('the inbox page of a running stack', () => {
   it('fills by the commands that it shows when it is empty', async () => {
-    const copy = page.getByRole('main').getByRole('button', { name: 'Copy' });
-    await expect.poll(() => copy.count()).toBe(3);
+    const items = page.getByRole('main').getByRole('listitem');
+    await expect.poll(() => items.count()).toBe(3);
     const commands: string[] = [];
-    for (const button of await copy.all()) {
-      await button.click();
-      const previous = commands.at(-1);
-      await expect.poll(() => clipboard(page)).not.toBe(previous ?? '');
+    for (const item of await items.all()) {
+      await item.getByRole('button', { name: 'Copy' }).click();
+      await item.getByRole('button', { name: 'Copied' }).waitFor();
       commands.push(await clipboard(page));
     }
     for (const command of commands) await paste(command);
