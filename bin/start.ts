@@ -88,10 +88,11 @@ const stopWithParent = (stop: () => Promise<unknown>): void => {
   }, PARENT_CHECK_INTERVAL_MS).unref();
 };
 
-const description = ({ base_url, tokens, alarm_queue_url, aws_endpoint, inbox_url }: Ready): string => `
+const description = ({ base_url, tokens, alarm_queue_url, aws_endpoint, inbox_url, docs_url }: Ready): string => `
 Monitoring Notifications is ready.
 
   API            ${base_url}
+  API docs       ${docs_url}
   Inbox          ${inbox_url}
   Alarm queue    ${alarm_queue_url}
   AWS endpoint   ${aws_endpoint}

@@ -1,6 +1,7 @@
 /** Runs the synthesized stack on the local AWS in `aws/` (DECISIONS.md#local-stack). */
 import type { Server } from 'node:http';
 import { availableParallelism } from 'node:os';
+import { createApiDocs } from './api-docs.ts';
 import { type Assembly, synthesize } from './assembly.ts';
 import { type Clock, MovableClock } from './aws/clock.ts';
 import { type LimitedDynamoDb, limitDynamoDb } from './aws/dynamodb/limited-dynamodb.ts';
@@ -55,6 +56,7 @@ export type Ready = {
   aws_endpoint: string;
   alarm_queue_url: string;
   inbox_url: string;
+  docs_url: string;
 };
 
 /** The running stack. `npm start` uses `ready`, `plan` and `stop`; the other members are for tests. */
@@ -131,6 +133,7 @@ export const startLocalStack = async (options: LocalStackOptions = {}): Promise<
       .set('lambda', lambdaService(lambda));
 
     const tokens = await seed(plan, endpointUrl);
+    const docsUrl = await open(createApiDocs({ baseUrl: apiUrl + basePath, token: tokens.admin }));
     gateway.serve({
       routes: plan.routes,
       invoke: lambda.invoke,
@@ -143,6 +146,7 @@ export const startLocalStack = async (options: LocalStackOptions = {}): Promise<
       aws_endpoint: endpointUrl,
       alarm_queue_url: plan.output('AlarmEventsQueueUrl'),
       inbox_url: inboxUrl,
+      docs_url: docsUrl,
     };
     return { ready, plan, endpoint, inbox, dynamodb, lambda, queues, clock, advance: (ms) => clock.advance(ms), stop };
   } catch (error) {

@@ -93,6 +93,7 @@ describe('the local stack', () => {
       aws_endpoint: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
       alarm_queue_url: `${stack.ready.aws_endpoint}/000000000000/Jobs`,
       inbox_url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
+      docs_url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
     });
   });
 
@@ -183,7 +184,8 @@ describe('the local stack', () => {
     const other = await start();
     await other.stop();
     expect(removed).toBe(before + 1);
-    for (const url of [other.ready.base_url, other.ready.aws_endpoint, other.ready.inbox_url]) {
+    const { base_url, aws_endpoint, inbox_url, docs_url } = other.ready;
+    for (const url of [base_url, aws_endpoint, inbox_url, docs_url]) {
       await expect(fetch(url)).rejects.toThrow();
     }
   });

@@ -44,7 +44,14 @@ describe('npm start', () => {
     const lines = (await output).split('\n');
     expect(lines).toHaveLength(2);
     const ready = JSON.parse(lines[0] ?? '');
-    expect(Object.keys(ready)).toEqual(['base_url', 'tokens', 'aws_endpoint', 'alarm_queue_url', 'inbox_url']);
+    expect(Object.keys(ready)).toEqual([
+      'base_url',
+      'tokens',
+      'aws_endpoint',
+      'alarm_queue_url',
+      'inbox_url',
+      'docs_url',
+    ]);
     expect(ready.base_url).toMatch(/\/v1\.0\/123456$/);
     expect(readdirSync(temporary)).toEqual([]);
   });

@@ -12,6 +12,7 @@ const readyLine = z.strictObject({
   aws_endpoint: z.url(),
   alarm_queue_url: z.url(),
   inbox_url: z.url(),
+  docs_url: z.url(),
 });
 
 /** A local stack in its own process, as `npm start` runs it. */
