@@ -102,6 +102,7 @@ const description = (ready: Ready, data: string | undefined): string => `
 Monitoring Notifications is ready.
 
   API            ${ready.base_url}
+  API docs       ${ready.docs_url}
   Inbox          ${ready.inbox_url}
   Alarm queue    ${ready.alarm_queue_url}
   AWS endpoint   ${ready.aws_endpoint}${data === undefined ? '' : `\n  Data           ${resolve(data)}`}

@@ -2,6 +2,7 @@
 import type { Server } from 'node:http';
 import { availableParallelism } from 'node:os';
 import { TRACED_ERRORS } from '../../shared/adapters/traced-errors.ts';
+import { createApiDocs } from './api-docs.ts';
 import { type Assembly, synthesize } from './assembly.ts';
 import { clientEnvironment } from './aws/aws-service.ts';
 import { type Clock, MovableClock } from './aws/clock.ts';
@@ -70,6 +71,7 @@ export type Ready = {
   inbox_url: string;
   /** Environment variables for the AWS CLI and SDKs. */
   aws_environment: Record<string, string>;
+  docs_url: string;
 };
 
 /** The running stack. `npm start` uses `ready`, `plan` and `stop`; the other members are for tests. */
@@ -149,6 +151,7 @@ export const startLocalStack = async (options: LocalStackOptions = {}): Promise<
       .set('lambda', lambdaService(lambda));
 
     const tokens = await seed(plan, endpointUrl, data);
+    const docsUrl = await open(createApiDocs({ baseUrl: apiUrl + basePath, token: tokens.admin }));
     gateway.serve({
       routes: plan.routes,
       invoke: lambda.invoke,
@@ -180,6 +183,7 @@ export const startLocalStack = async (options: LocalStackOptions = {}): Promise<
       alarm_queue_url: plan.output('AlarmEventsQueueUrl'),
       inbox_url: inboxUrl,
       aws_environment: clientEnvironment(endpointUrl),
+      docs_url: docsUrl,
     };
     return { ready, plan, endpoint, inbox, dynamodb, lambda, queues, clock, advance: (ms) => clock.advance(ms), stop };
   } catch (error) {

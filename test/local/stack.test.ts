@@ -100,6 +100,7 @@ describe('the local stack', () => {
         AWS_ACCESS_KEY_ID: 'local',
         AWS_SECRET_ACCESS_KEY: 'local',
       },
+      docs_url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
     });
   });
 
@@ -201,7 +202,8 @@ describe('the local stack', () => {
     const other = await start();
     await other.stop();
     expect(removed).toBe(before + 1);
-    for (const url of [other.ready.base_url, other.ready.aws_endpoint, other.ready.inbox_url]) {
+    const { base_url, aws_endpoint, inbox_url, docs_url } = other.ready;
+    for (const url of [base_url, aws_endpoint, inbox_url, docs_url]) {
       await expect(fetch(url)).rejects.toThrow();
     }
   });

@@ -55,6 +55,7 @@ const response = z.preprocess(
 );
 const operation = z.object({
   operationId: z.string(),
+  summary: z.string(),
   description: z.string(),
   tags: z.array(z.string()),
   parameters: z.array(z.object({ name: z.string(), description: z.string(), schema: z.object({}).loose() }).loose()),

@@ -36,7 +36,11 @@ export const webhook = webhookNotification();
 /** Returns a unique tenant ID, so that tests can run concurrently. */
 export const newTenant = (): string => `tenant-${ulid()}`;
 
-/** Connects to the API and the tables of a running stack. `onResponse` is called with each response of the API. */
+/**
+ * Connects to the API and the tables of a running stack.
+ *
+ * @param onResponse called with each response of the API, and with the path of its request relative to the base URL
+ */
 export const connectApi = (
   stack: RunningStack,
   onResponse: (method: string, path: string, response: ReceivedResponse) => void = () => undefined,
@@ -92,7 +96,8 @@ export const connectApi = (
       return call(method, path, { token, body, headers });
     }
     const received = { status: response.status, headers: response.headers, text, body: parseJsonOrText(text) };
-    onResponse(method, url.replace(stack.base_url, '').split('?')[0] ?? '', received);
+    const { origin, pathname } = new URL(url);
+    onResponse(method, (origin + pathname).replace(stack.base_url, ''), received);
     return received;
   };
 

@@ -21,6 +21,7 @@ const readyLine = z.strictObject({
   alarm_queue_url: z.url(),
   inbox_url: z.url(),
   aws_environment: z.record(z.string(), z.string()),
+  docs_url: z.url(),
 });
 
 /** A local stack in its own process, as `npm start` runs it. */

@@ -1,0 +1,89 @@
+import { type Browser, chromium, type Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { endpointNames, endpoints } from '../../shared/contracts/endpoints.ts';
+import { describedOperation } from '../support/api-description.ts';
+import { type LocalStackProcess, startLocalStackProcess } from '../support/local-stack-process.ts';
+
+const START_TIMEOUT_MS = 180_000;
+
+let stack: LocalStackProcess;
+let browser: Browser;
+beforeAll(async () => {
+  stack = await startLocalStackProcess();
+  browser = await chromium.launch({
+    executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+    args: [
+      '--no-sandbox',
+      '--disable-gpu',
+      '--disable-quic',
+      '--no-first-run',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync',
+    ],
+  });
+}, START_TIMEOUT_MS);
+afterAll(async () => {
+  await browser?.close();
+  await stack?.stop();
+}, START_TIMEOUT_MS);
+
+/** Opens the documentation and waits until it is rendered. Records what the page requests and reports as errors. */
+const openDocs = async (): Promise<{ page: Page; hosts: Set<string>; errors: string[] }> => {
+  const page = await browser.newPage();
+  page.setDefaultTimeout(60_000);
+  const hosts = new Set<string>();
+  const errors: string[] = [];
+  page.on('request', (request) => {
+    const { protocol, host } = new URL(request.url());
+    if (protocol !== 'data:') hosts.add(host);
+  });
+  page.on('console', (message) => message.type() === 'error' && errors.push(message.text()));
+  page.on('pageerror', (error) => errors.push(error.message));
+  await page.goto(stack.docs_url);
+  await page.locator('.opblock').first().waitFor();
+  return { page, hosts, errors };
+};
+
+describe('the API documentation in a browser', { timeout: START_TIMEOUT_MS }, () => {
+  it('shows every operation and the webhook, without an error or a request to another host', async () => {
+    const { page, hosts, errors } = await openDocs();
+    for (const name of endpointNames) {
+      const { method, path } = endpoints[name];
+      const [tag = ''] = describedOperation(name).tags;
+      const block = page.locator(`[id="operations-${tag.replaceAll(' ', '_')}-${name}"]`);
+      await block.scrollIntoViewIfNeeded();
+      const shown = (await block.locator('.opblock-summary').innerText()).replaceAll(/[\s\u200b]+/g, ' ');
+      expect(shown).toContain(`${method} ${path} ${describedOperation(name).summary}`);
+    }
+    expect(await page.locator('.webhooks .opblock').innerText()).toContain('Receive an alert');
+    expect([...hosts]).toEqual([new URL(stack.docs_url).host]);
+    expect(errors).toEqual([]);
+    await page.close();
+  });
+
+  it('shows the details of each type as examples of the request', async () => {
+    const { page, errors } = await openDocs();
+    const block = page.locator('#operations-notifications-create-notification');
+    await block.locator('.opblock-summary-control').click();
+    await block.locator('.opblock-section-request-body .examples-select-element').selectOption('sms');
+    await block.getByText('+12025550123').first().waitFor();
+    expect(errors).toEqual([]);
+    await page.close();
+  });
+
+  it('sends requests to the local stack with the token of an admin', async () => {
+    const { page, hosts, errors } = await openDocs();
+    const block = page.locator('#operations-notifications-list-notifications');
+    await block.locator('.opblock-summary-control').click();
+    await block.getByRole('button', { name: 'Try it out' }).click();
+    await block.getByRole('button', { name: 'Execute' }).click();
+    const response = block.locator('.live-responses-table .response');
+    await response.getByText('Email All Technical Contacts').first().waitFor();
+    expect(await response.locator('.response-col_status').innerText()).toContain('200');
+    expect(await block.locator('.curl').innerText()).toContain(`${stack.base_url}/notifications`);
+    expect([...hosts]).toEqual([new URL(stack.docs_url).host]);
+    expect(errors).toEqual([]);
+    await page.close();
+  });
+});
