@@ -181,7 +181,7 @@ describe('a round of attempts', () => {
     );
     await harness.sendEvents([newAlarmEvent(client.tenant, [id])]);
     await harness.advanceUntil(harness.delivery(client.tenant, id, 'failed'));
-    await until(async () => harness.lines.find((line) => line.includes('notices_not_queued=1')));
+    await harness.advanceUntil(until(async () => harness.lines.find((line) => line.includes('notices_not_queued=1'))));
     recover();
     expect(deadLettersOf('webhook', id)).toHaveLength(1);
   });
