@@ -146,6 +146,7 @@ describe('a round of attempts', () => {
   });
 
   it('starts for at most one undelivered notice per notification per day', async () => {
+    await harness.stayWithinDay();
     const owner = await harness.newClient();
     await createAccountRepository(harness.documents, harness.table('Accounts')).setTechnicalContacts(owner.tenant, [
       'gone@example.com',
