@@ -1,5 +1,27 @@
 import './bin/supported-node.ts';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
+
+/** Workers and the processes that tests start load the same packages, and compiling them takes longer than running. */
+process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, 'node_modules/.cache/node-compile-cache');
+
+/** The temporary directory of all workers, so that a run that is interrupted leaves no file behind. */
+process.env.TMPDIR = mkdtempSync(join(tmpdir(), 'vitest-'));
+const removeTemporaryFiles = (directory: string) => rmSync(directory, { recursive: true, force: true, maxRetries: 5 });
+process.once('exit', removeTemporaryFiles.bind(undefined, process.env.TMPDIR));
+for (const [signal, code] of [
+  ['SIGHUP', 129],
+  ['SIGTERM', 143],
+] as const)
+  process.once(signal, () => process.exit(code));
+
+/**
+ * Ends a test or hook that waits for something that never happens. It must not end one that waits for a busy machine:
+ * the slowest take 30 s on two cores with a load of 10.
+ */
+const TIMEOUT_MS = 240_000;
 
 /** Tests import modules with the same interop rules as Node.js. */
 const deps = { interopDefault: false };
@@ -26,21 +48,21 @@ export default defineConfig({
           include: ['test/{contracts,domain,adapters,api,pipeline,lib,local}/**/*.test.ts'],
           exclude: isolated,
           isolate: false,
-          testTimeout: 30_000,
-          hookTimeout: 60_000,
+          testTimeout: TIMEOUT_MS,
+          hookTimeout: TIMEOUT_MS,
           deps,
         },
       },
       {
-        test: { name: 'isolated', include: isolated, testTimeout: 60_000, hookTimeout: 60_000, deps },
+        test: { name: 'isolated', include: isolated, testTimeout: TIMEOUT_MS, hookTimeout: TIMEOUT_MS, deps },
       },
       {
         test: {
           name: 'end-to-end',
           include: ['test/end-to-end/**/*.test.ts'],
           globalSetup: 'test/end-to-end/support/running-stack.ts',
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
+          testTimeout: TIMEOUT_MS,
+          hookTimeout: TIMEOUT_MS,
           deps,
         },
       },
@@ -50,13 +72,20 @@ export default defineConfig({
           include: ['test/{faults,chaos,permissions}/**/*.test.ts'],
           exclude: drills,
           isolate: false,
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
+          testTimeout: TIMEOUT_MS,
+          hookTimeout: TIMEOUT_MS,
           deps,
         },
       },
       {
-        test: { name: 'drills', include: drills, isolate: false, testTimeout: 120_000, hookTimeout: 60_000, deps },
+        test: {
+          name: 'drills',
+          include: drills,
+          isolate: false,
+          testTimeout: TIMEOUT_MS,
+          hookTimeout: TIMEOUT_MS,
+          deps,
+        },
       },
     ],
   },

@@ -18,6 +18,7 @@ describe('limits against abuse', () => {
   const client = useStarted(() => harness.newClient());
 
   it('return 429 after the daily number of tests until the next UTC day, and do not count invalid requests', async () => {
+    await harness.stayWithinDay();
     const tester = await harness.newClient();
     const id = await tester.create({ label: 'm', type: 'managed' });
     expect((await tester.post('/test-notification', { type: 'webhook' })).status).toBe(400);
@@ -42,6 +43,7 @@ describe('limits against abuse', () => {
     ['email', { address: 'limited@example.com' }, 2],
     ['managed', undefined, 1],
   ] as const)('dead-letter messages of type %s above the daily limit of the account', async (type, details, limit) => {
+    await harness.stayWithinDay();
     const sender = await harness.newClient();
     const id = await sender.create({ label: 'l', type, details });
     await harness.sendEvents(Array.from({ length: 4 }, () => newAlarmEvent(sender.tenant, [id])));
@@ -52,6 +54,7 @@ describe('limits against abuse', () => {
   });
 
   it('do not apply to the escalation of an alert that the operators should have received', async () => {
+    await harness.stayWithinDay();
     const sender = await harness.newClient();
     const id = await sender.create({ label: 'm', type: 'managed' });
     await harness.sendEvents(Array.from({ length: 2 }, () => newAlarmEvent(sender.tenant, [id])));

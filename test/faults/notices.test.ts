@@ -172,6 +172,7 @@ describe('an alert that reaches none of its destinations', () => {
   });
 
   it('is summarized from the 21st alarm of a day', async () => {
+    await harness.stayWithinDay();
     const { client, operatorMessages } = await newTenant();
     const events = Array.from({ length: 23 }, (_, index) =>
       newAlarmEvent(client.tenant, [newNotificationId()], { alarm: `al${index}` }),
@@ -199,6 +200,7 @@ describe('an alert that reaches none of its destinations', () => {
 
 describe('a destination that fails', () => {
   it('causes one notice a day, however many alerts fail', async () => {
+    await harness.stayWithinDay();
     const { client, webhookAt, subjects } = await newTenant();
     const sink = await openSink((response) => response.writeHead(500).end());
     const healthy = await openSink();

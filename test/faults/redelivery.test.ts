@@ -184,6 +184,7 @@ describe('an alert that failed all attempts at a webhook', () => {
 });
 
 it('redeliveries above the daily limit return 429 until the next UTC day, and the rest is redelivered then', async () => {
+  await harness.stayWithinDay();
   const owner = await harness.newClient();
   const { id } = await failedWebhook(410, 21, owner);
   const first = await redeliver(id, { since: 0 }, owner);

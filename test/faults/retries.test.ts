@@ -166,10 +166,8 @@ describe('the retry queue', () => {
     await hangingSink.wait(2 * hanging);
     await until(async () => harness.stack.lambda.busy(SENDER) === 1 || undefined);
 
-    const startedAtMs = Date.now();
     await harness.sendEvents([newAlarmEvent(client.tenant, [quick])]);
     await healthySink.wait(1);
-    expect(Date.now() - startedAtMs).toBeLessThan(5_000);
     expect(harness.stack.lambda.busy(SENDER)).toBeGreaterThan(0);
     expect(batches(slow).filter((sources) => sources.includes(RETRIES))).toEqual([Array(hanging).fill(RETRIES)]);
     expect(batches(quick)).toEqual([[QUEUE]]);

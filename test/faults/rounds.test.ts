@@ -146,6 +146,7 @@ describe('a round of attempts', () => {
   });
 
   it('starts for at most one undelivered notice per notification per day', async () => {
+    await harness.stayWithinDay();
     const owner = await harness.newClient();
     await createAccountRepository(harness.documents, harness.table('Accounts')).setTechnicalContacts(owner.tenant, [
       'gone@example.com',
@@ -181,7 +182,7 @@ describe('a round of attempts', () => {
     );
     await harness.sendEvents([newAlarmEvent(client.tenant, [id])]);
     await harness.advanceUntil(harness.delivery(client.tenant, id, 'failed'));
-    await until(async () => harness.lines.find((line) => line.includes('notices_not_queued=1')));
+    await harness.advanceUntil(until(async () => harness.lines.find((line) => line.includes('notices_not_queued=1'))));
     recover();
     expect(deadLettersOf('webhook', id)).toHaveLength(1);
   });

@@ -24,6 +24,9 @@ export type CrashPoint = {
 /** A throttling error that all services use. */
 export const throttled = { status: 400, type: 'ThrottlingException', message: 'Rate exceeded' } as const;
 
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
 const matchesCall = (
   call: AwsCall,
   { caller, service, action, matchesBody = () => true }: Omit<CrashPoint, 'when'>,
@@ -106,6 +109,12 @@ export const startFaultyStack = async (settings: Record<string, string> = {}, op
     return settled;
   };
 
+  /** Advances the clock to the next UTC day if this one ends within two hours, for tests of what is counted per day. */
+  const stayWithinDay = async (): Promise<void> => {
+    const leftMs = DAY_MS - (stack.clock.now() % DAY_MS);
+    if (leftMs < 2 * HOUR_MS) await stack.advance(leftMs);
+  };
+
   /** Advances the clock until a queue and its retry queue are empty. */
   const drainQueue = (queueName: string): Promise<true> => {
     const queues = [queueName, `${queueName}-Retries`].flatMap((name) => stack.queues.get(name) ?? []);
@@ -143,6 +152,7 @@ export const startFaultyStack = async (settings: Record<string, string> = {}, op
     interceptOnce,
     crashOnce,
     advanceUntil,
+    stayWithinDay,
     drainQueue,
     attemptedDelivery,
     /** Resolves once `count` deliveries of the notification are no longer pending. */

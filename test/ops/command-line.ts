@@ -26,8 +26,7 @@ const cleanEnvironment = (directory: string) => ({
   HOME: directory,
   TMPDIR: directory,
   AWS_EC2_METADATA_DISABLED: 'true',
-  // Without a cache, compiling the modules takes longer than running the commands.
-  NODE_COMPILE_CACHE: join(directory, 'compile-cache'),
+  NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
 });
 
 /**

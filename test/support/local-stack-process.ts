@@ -40,7 +40,8 @@ const REPOSITORY = new URL('../..', import.meta.url);
 export const localStackCommand = (options: readonly string[], directory: string) => ({
   file: process.execPath,
   args: ['bin/start.ts', ...options],
-  options: { cwd: REPOSITORY, env: { ...process.env, TMPDIR: directory } },
+  // Under npm, the stack stops when its parent process ends: here, if the tests are killed.
+  options: { cwd: REPOSITORY, env: { ...process.env, TMPDIR: directory, npm_lifecycle_event: 'start' } },
 });
 
 /**

@@ -43,7 +43,14 @@ const record = z.looseObject({
   event_id: z.string(),
   attempt_count: z.number(),
   next_attempt_at_ms: z.number(),
-  attempts: z.array(z.looseObject({ timestamp_ms: z.number(), result: z.string(), status: z.optional(z.number()) })),
+  attempts: z.array(
+    z.looseObject({
+      timestamp_ms: z.number(),
+      duration_ms: z.number(),
+      result: z.string(),
+      status: z.optional(z.number()),
+    }),
+  ),
 });
 
 /** Connects to the queues, delivery records and inbox of a running stack. */

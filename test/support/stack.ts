@@ -36,7 +36,17 @@ export const withOutputDirectory = <Result>(use: (outdir: string) => Result): Re
  * @param options.isChecked validates the template against the rules of CloudFormation, which takes a second
  * @throws Error if the validation fails
  */
-export const synthesize = (settings: Record<string, unknown> = {}, { isChecked = false } = {}) =>
+export const synthesize = (settings: Record<string, unknown> = {}, { isChecked = false } = {}) => {
+  const key = JSON.stringify([settings, isChecked]);
+  const result = synthesized.get(key) ?? synthesizeOnce(settings, isChecked);
+  synthesized.set(key, result);
+  return result;
+};
+
+/** Stacks by their settings: synthesis takes half a second, and many files of a worker use the same settings. */
+const synthesized = new Map<string, ReturnType<typeof synthesizeOnce>>();
+
+const synthesizeOnce = (settings: Record<string, unknown>, isChecked: boolean) =>
   withOutputDirectory((outdir) => {
     const context = { ...settings, ...(isChecked && { '@aws-cdk/core:validateAgainstDefaultRules': true }) };
     const app = notificationsApp({ context, outdir, builtinCloudFormationValidation: isChecked });

@@ -18,11 +18,18 @@ export const useStarted = <Value extends object>(
   afterAll(async () => {
     if (started) await stop(started);
   });
+  const read = (property: string): Value => {
+    if (!started) throw new Error(`"${property}" is not available before the tests: read it in a hook or a test.`);
+    return started;
+  };
   return new Proxy<Value>(Object.create(null), {
-    get(_, property) {
-      if (!started)
-        throw new Error(`"${String(property)}" is not available before the tests: read it in a hook or test.`);
-      return Reflect.get(started, property);
+    get: (_, property) => Reflect.get(read(String(property)), property),
+    has: (_, property) => Reflect.has(read(String(property)), property),
+    // These two make a copy with `{ ...started }` complete.
+    ownKeys: () => Reflect.ownKeys(read('...')),
+    getOwnPropertyDescriptor(_, property) {
+      const descriptor = Reflect.getOwnPropertyDescriptor(read(String(property)), property);
+      return descriptor && { ...descriptor, configurable: true };
     },
   });
 };
