@@ -1,8 +1,10 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { describe, expect, it } from 'vitest';
 import { errorTrace } from '../../shared/adapters/logger.ts';
+import { TRACED_ERRORS } from '../../shared/adapters/traced-errors.ts';
 
 /** A port without a listener. */
 const CLOSED_PORT = 1;
@@ -18,7 +20,28 @@ describe('the trace of an error', () => {
     const { error, at, code } = errorTrace(new TypeError('secret'));
     expect([error, code]).toEqual(['TypeError', undefined]);
     expect(at[0]).toMatch(/logger\.test\.ts/);
-    expect(JSON.stringify(errorTrace(new TypeError('secret\n    at secret')))).not.toContain('"secret');
+  });
+
+  it('has no line of a message that looks like a stack frame', () => {
+    const { at } = errorTrace(new TypeError('failed:\n    at secret (secret.ts:1:1)'));
+    expect(at[0]).toMatch(/logger\.test\.ts/);
+    expect(at.join()).not.toContain('secret');
+  });
+
+  it('has more frames than an error of the AWS SDK has of its own', () => {
+    const nested = (depth: number): Error => (depth === 0 ? new Error('deep') : nested(depth - 1));
+    expect(errorTrace(nested(30)).at).toHaveLength(20);
+  });
+
+  it('is published to subscribers in the process with the message, once', () => {
+    const received: unknown[] = [];
+    const subscriber = (error: unknown) => received.push(error);
+    subscribe(TRACED_ERRORS, subscriber);
+    const error = new TypeError('reason');
+    errorTrace(error);
+    unsubscribe(TRACED_ERRORS, subscriber);
+    errorTrace(error);
+    expect(received).toEqual([error]);
   });
 
   it('has the code of a failed connection', async () => {

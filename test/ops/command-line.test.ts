@@ -179,13 +179,24 @@ const COMMANDS = [
   'dead-letters redrive',
   'dead-letters purge',
   'status',
+  'trace',
 ];
 
 describe('the command line', () => {
   it('prints help', async () => {
     const { code, out, err } = await ops('--help');
     expect([code, err]).toEqual([0, '']);
-    for (const text of ['token', 'account', 'event', 'deliveries', 'dead-letters', 'status', '--json', 'Exit codes']) {
+    for (const text of [
+      'token',
+      'account',
+      'event',
+      'deliveries',
+      'dead-letters',
+      'status',
+      'trace',
+      '--json',
+      'Exit codes',
+    ]) {
       expect(out).toContain(text);
     }
   });

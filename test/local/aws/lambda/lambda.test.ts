@@ -212,7 +212,14 @@ describe('a sandbox', () => {
   it.each([
     ['throw', { errorType: 'RangeError', errorMessage: 'out of range', trace: expect.any(Array) }],
     ['exit', { errorType: 'Runtime.ExitError', errorMessage: expect.stringContaining('exit status 7') }],
-    ['reject later', { errorType: 'Error', errorMessage: expect.stringContaining('unhandled') }],
+    [
+      'reject later',
+      {
+        errorType: 'Error',
+        errorMessage: expect.stringContaining('unhandled'),
+        trace: expect.arrayContaining([expect.stringMatching(/^ {4}at .*index\.js:\d+:\d+/)]),
+      },
+    ],
     [
       'spin',
       { errorType: 'Sandbox.Timedout', errorMessage: expect.stringContaining('Task timed out after 1.00 seconds') },

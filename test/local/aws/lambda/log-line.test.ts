@@ -31,6 +31,11 @@ it.each([
     },
     'metric sent=3 type=sms',
   ],
+  [
+    'stack frames',
+    { level: 'ERROR', message: 'it failed', at: ['at send (index.js:1:2)', 'at async index.js:3:4'], ids: ['a', 'b'] },
+    'ERROR it failed ids=["a","b"]\n    at send (index.js:1:2)\n    at async index.js:3:4',
+  ],
   ['other JSON', { a: 1 }, '{"a":1}'],
 ])('formats %s for reading', (_, line, formatted) => {
   expect(logLine('work', JSON.stringify(line), now)).toBe(`10:11:12.345 work ${formatted}`);
