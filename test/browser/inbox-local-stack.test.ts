@@ -10,11 +10,12 @@ import { launchBrowser } from './support/browser.ts';
 import { clipboard, openPage, rows } from './support/open-inbox.ts';
 
 /** The local stack keeps its files here, so that the command line finds it, and no other stack. */
-const directory = mkdtempSync(join(tmpdir(), 'inbox-'));
+let directory: string;
 let stack: LocalStackProcess;
 let browser: Browser;
 let page: Page;
 beforeAll(async () => {
+  directory = mkdtempSync(join(tmpdir(), 'inbox-'));
   stack = await startLocalStackProcess({}, directory);
   browser = await launchBrowser();
   page = await openPage(browser, stack.inbox_url);
