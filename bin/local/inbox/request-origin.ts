@@ -1,12 +1,13 @@
 import type { IncomingMessage } from 'node:http';
 
-/** How pages are told that an address of this machine is not for them. */
+/** Names that always mean this machine, as the Host header contains them without the port. */
 const LOOPBACK_NAME = /^(localhost|.+\.localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 
 /**
- * Returns why a request may come from a page of another website in a browser on this machine, or undefined if it does
- * not. Listening on loopback does not prevent that: any page can send requests to 127.0.0.1, and can also read
- * the responses if its own name resolves to 127.0.0.1 (DNS rebinding). Such a name is then in the Host header.
+ * Returns why the inbox refuses a request that a page of another website may have sent, or undefined if it accepts it.
+ * Listening on loopback is no protection: any page in a browser on this machine can send requests to 127.0.0.1, and
+ * can also read the responses if its own name resolves to 127.0.0.1 (DNS rebinding). The Host header then has that
+ * name.
  */
 export const foreignOrigin = ({ headers, method }: Pick<IncomingMessage, 'headers' | 'method'>): string | undefined => {
   const { host = '', origin, 'sec-fetch-site': site } = headers;
