@@ -8,7 +8,7 @@ import { UsageError } from './errors.ts';
 import { type Column, colorize, pluralize, sanitize, table } from './print.ts';
 import { inspect, peek } from './queues.ts';
 import { moveMessages, type Progress, returnToSources } from './redrive.ts';
-import { connect, type Session } from './session.ts';
+import { connect, connectForChange, type Session } from './session.ts';
 
 /** A queue that these commands operate on: the dead-letter queue of a type or of alarm events, or the crashed queue. */
 type DeadLetterQueueName = QueueName | typeof CRASHED;
@@ -40,7 +40,7 @@ export const addDeadLettersCommands = (program: Command): void => {
     .addArgument(typeArgument())
     .addHelpText(
       'after',
-      `\nAn interruption loses no message: run the command again.\n${examples('dead-letters redrive webhook', 'dead-letters redrive crashed')}`,
+      `\nAn interruption loses no message: run the command again.\n${examples('dead-letters redrive webhook', 'dead-letters redrive crashed --stack MonitoringNotifications')}`,
     )
     .action(redrive);
   deadLetters
@@ -48,7 +48,7 @@ export const addDeadLettersCommands = (program: Command): void => {
     .description('delete all dead letters of a type')
     .addArgument(typeArgument())
     .option('--yes', 'confirm the deletion', false)
-    .addHelpText('after', examples('dead-letters purge sms --yes'))
+    .addHelpText('after', examples('dead-letters purge sms --yes --stack MonitoringNotifications'))
     .action(purge);
 };
 
@@ -112,7 +112,7 @@ const listingText = (listings: Listing[], labels: ReadonlyMap<string, string>): 
 };
 
 const redrive = async (type: DeadLetterQueueName, _: object, command: Command): Promise<void> => {
-  const session = await connect(command);
+  const session = await connectForChange(command);
   const bar = progressBar(session);
   const moved = await move(session, type, bar.update).finally(bar.stop);
   const what =
@@ -156,7 +156,7 @@ const progressBar = ({ showsProgress }: Session) => {
 };
 
 const purge = async (type: DeadLetterQueueName, { yes }: { yes: boolean }, command: Command): Promise<void> => {
-  const { sqs, deployment, print } = await connect(command);
+  const { sqs, deployment, print } = await connectForChange(command);
   const url = urlOf(deployment.outputs, type);
   const { total } = await inspect(sqs, url);
   const messages =

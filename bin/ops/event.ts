@@ -11,7 +11,7 @@ import { testEvent } from '../../shared/domain/test-event.ts';
 import { examples, parseTenant } from './arguments.ts';
 import { errorSummary, OperationError } from './errors.ts';
 import { pluralize } from './print.ts';
-import { connect } from './session.ts';
+import { connectForChange } from './session.ts';
 
 /** Adds `event`: example alarm events, and sending events. */
 export const addEventCommands = (program: Command): void => {
@@ -28,7 +28,10 @@ export const addEventCommands = (program: Command): void => {
     .command('send')
     .description('validate an alarm event and send it to the alarm-events queue')
     .argument('<file>', 'a file with one event as JSON, or - for standard input')
-    .addHelpText('after', examples('event send event.json', 'event send - < event.json'))
+    .addHelpText(
+      'after',
+      examples('event send event.json', 'event send - --stack MonitoringNotifications < event.json'),
+    )
     .action(send);
 };
 
@@ -52,7 +55,7 @@ const example = ({ tenant, notification, state }: ExampleOptions): void => {
 const send = async (file: string, _: object, command: Command): Promise<void> => {
   const body = await read(file);
   const { event, ids } = validate(body, file === '-' ? 'Standard input' : file);
-  const { sqs, deployment, print } = await connect(command);
+  const { sqs, deployment, print } = await connectForChange(command);
   const { MessageId } = await sqs.send(
     new SendMessageCommand({
       QueueUrl: deployment.outputs.QueueUrls['alarm-events'].queue,

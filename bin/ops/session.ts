@@ -22,12 +22,33 @@ const HTTP_OPTIONS = {
 };
 
 /** The stack that a command operates, clients for it, and the output of the command. */
-export type Session = Awaited<ReturnType<typeof connect>>;
+export type Session = Awaited<ReturnType<typeof openSession>>;
 
-/** Connects to the stack that the options of a command select. @throws OperationError if there is none */
-export const connect = async (command: Command) => {
+/**
+ * Connects a command that only reads to the stack that its options select, by default the running local stack or the
+ * deployed stack with the default name.
+ *
+ * @throws UsageError if the options select no stack
+ * @throws OperationError if the stack cannot be read
+ */
+export const connect = (command: Command): Promise<Session> => openSession(command, true);
+
+/**
+ * Connects a command that changes a stack or shows its secrets, and prints the stack on standard error first. Only a
+ * local stack can be selected by default, and only if no other one runs.
+ *
+ * @throws UsageError if the options select no stack
+ * @throws OperationError if the stack cannot be read
+ */
+export const connectForChange = async (command: Command): Promise<Session> => {
+  const session = await openSession(command, false);
+  process.stderr.write(`Target: ${session.deployment.target}\n`);
+  return session;
+};
+
+const openSession = async (command: Command, useDefault: boolean) => {
   const { json, ...options } = globalOptions.parse(command.optsWithGlobals());
-  const deployment = await findDeployment(options);
+  const deployment = await findDeployment(options, useDefault);
   const client = { ...deployment.aws, ...HTTP_OPTIONS };
   const documents = DynamoDBDocumentClient.from(new DynamoDBClient(client));
   const { outputs } = deployment;

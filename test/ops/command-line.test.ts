@@ -7,8 +7,9 @@ import { afterAll, describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
 import { close, listen, origin } from '../../bin/local/aws/http.ts';
 import { announce } from '../../bin/ops/local-stacks.ts';
+import { createProgram } from '../../bin/ops/program.ts';
 import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
-import { commandLine, newDirectory } from './command-line.ts';
+import { commandLine, commandNames, newDirectory } from './command-line.ts';
 
 const directory = newDirectory();
 const ops = commandLine(directory.path);
@@ -162,22 +163,6 @@ afterAll(async () => {
   directory.remove();
 });
 
-const COMMANDS = [
-  'token create',
-  'token list',
-  'token revoke',
-  'account show',
-  'account set',
-  'account rotate-signing-secret',
-  'event example',
-  'event send',
-  'deliveries',
-  'dead-letters list',
-  'dead-letters redrive',
-  'dead-letters purge',
-  'status',
-];
-
 describe('the command line', () => {
   it('prints help', async () => {
     const { code, out, err } = await ops('--help');
@@ -188,10 +173,11 @@ describe('the command line', () => {
   });
 
   it('prints help with an example for every command', async () => {
-    const pages = await Promise.all(COMMANDS.map((command) => ops(`${command} --help`)));
+    const commands = commandNames(createProgram());
+    const pages = await Promise.all(commands.map((command) => ops(`${command} --help`)));
     for (const [index, { code, out }] of pages.entries()) {
       expect(code).toBe(0);
-      expect(out).toContain(`npm run -s ops -- ${COMMANDS[index]}`);
+      expect(out).toContain(`npm run -s ops -- ${commands[index]}`);
       expect(out).toContain('--outputs <file>');
     }
   });
@@ -239,7 +225,8 @@ describe('the stack that a command operates on', () => {
   });
 
   it('is not found by an unknown name', async () => {
-    const err = 'ValidationError: Stack with id Other does not exist\n';
+    const err =
+      'The account of the AWS credentials has no stack Other in eu-central-1: check AWS_PROFILE, AWS_REGION and the name.\n';
     expect(await ops('status --stack Other', { env })).toEqual({ code: 1, out: '', err });
   });
 
@@ -253,8 +240,12 @@ describe('the stack that a command operates on', () => {
     });
     const unnamed = await ops(`status --outputs ${path}`, { env });
     expect(unnamed).toMatchObject({
+      code: 2,
+      err: expect.stringMatching(/contains several stacks, Other, Prod: select one with --stack NAME\.\n$/),
+    });
+    expect(await ops(`status --outputs ${path} --stack Third`, { env })).toMatchObject({
       code: 1,
-      err: expect.stringMatching(/does not contain stack .*, only Other, Prod\.\n$/),
+      err: expect.stringMatching(/does not contain stack Third, only Other, Prod\.\n$/),
     });
   });
 
@@ -297,7 +288,9 @@ describe('a rotation of a signing secret whose result cannot be read', () => {
     expect(await ops('account rotate-signing-secret locked --stack Prod', { env })).toEqual({
       code: 1,
       out: '',
-      err: 'It is unknown whether the account was changed. Run `npm run -s ops -- account show locked --secrets` before you repeat the command.\n',
+      err: expect.stringMatching(
+        /^Target: .*\nIt is unknown whether the account was changed\. Run `npm run -s ops -- account show locked --secrets --stack Prod` before you repeat the command\.\n$/,
+      ),
     });
   });
 
@@ -305,7 +298,9 @@ describe('a rotation of a signing secret whose result cannot be read', () => {
     expect(await ops('account rotate-signing-secret acme --stack Prod', { env })).toEqual({
       code: 1,
       out: '',
-      err: 'The signing secret was replaced, but the account cannot be read. Run `npm run -s ops -- account show acme --secrets` to see the new secret.\n',
+      err: expect.stringMatching(
+        /^Target: .*\nThe signing secret was replaced, but the account cannot be read\. Run `npm run -s ops -- account show acme --secrets --stack Prod` to see the new secret\.\n$/,
+      ),
     });
   });
 });
