@@ -315,6 +315,23 @@ describe('the alarm drill', () => {
     await annotate(summary);
   });
 
+  it('fires only the alarm of alarm events for an event that its producer malformed, until it is purged', async ({
+    annotate,
+  }) => {
+    const malformed = { ...newEvent(['webhook']), details: { state: 'critical' } };
+    let isSent = false;
+    const summary = await drill(
+      ['AlarmEventsDeadLettered'],
+      () => [() => harness.stack.queues.get('Delivery-AlarmEvents-DeadLetters')?.purge()],
+      async () => {
+        if (!isSent) await harness.sendEvents([malformed]);
+        isSent = true;
+      },
+      MINUTE_MS,
+    );
+    await annotate(summary);
+  });
+
   it('fires an alarm when SQS moves a message to the crashed queue, which clears after a redrive', async ({
     annotate,
   }) => {
