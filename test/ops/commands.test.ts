@@ -29,6 +29,7 @@ const reading: Record<string, string> = {
   'account show': 'acme',
   deliveries: '--tenant acme',
   'dead-letters list': '',
+  'event check': eventFile,
   status: '',
 };
 const changing: Record<string, string> = {
