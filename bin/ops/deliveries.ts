@@ -3,9 +3,12 @@ import type { DeliveryStatus } from '../../shared/contracts/outcomes.ts';
 import { type DeliveryKey, parseDeliveryPartition } from '../../shared/domain/delivery-key.ts';
 import { type Attempt, type DeliveryRecord, reasonOf } from '../../shared/domain/delivery-record.ts';
 import { examples, parseNumber, parseTenant } from './arguments.ts';
+import { OperationError, UsageError } from './errors.ts';
 import { notificationIds, recordsOfEvent } from './event-deliveries.ts';
-import { type Color, colorize, formatTime, sanitize, table } from './print.ts';
+import { type Color, colorize, formatTime, sanitize } from './print.ts';
 import { connect, type Session } from './session.ts';
+import { shortenedIdMatcher } from './shorten.ts';
+import { type Column, EVENT_ID, NOTIFICATION_ID } from './table.ts';
 
 /** The number of notifications whose deliveries are queried concurrently. */
 const CONCURRENT_QUERIES = 25;
@@ -19,7 +22,10 @@ export const addDeliveriesCommand = (program: Command): void => {
     .command('deliveries')
     .description('show the newest deliveries of a tenant and their attempts (records are kept for 30 days)')
     .requiredOption('--tenant <tenant>', 'the tenant', parseTenant)
-    .option('--notification <id>', 'only deliveries to this notification, which may be deleted')
+    .option(
+      '--notification <id>',
+      'only deliveries to this notification, which may be deleted; a shortened ID of a table works',
+    )
     .option('--alarm <id>', 'only deliveries about this alarm')
     .addOption(
       new Option(
@@ -39,8 +45,9 @@ export const addDeliveriesCommand = (program: Command): void => {
     .action(show);
 };
 
-const show = async (options: Options, command: Command): Promise<void> => {
+const show = async (given: Options, command: Command): Promise<void> => {
   const session = await connect(command);
+  const options = await withWholeId(session, given);
   const records = await (options.event === undefined
     ? newestRecords(session, options)
     : recordsOfOneEvent(session, options, options.event));
@@ -49,16 +56,25 @@ const show = async (options: Options, command: Command): Promise<void> => {
     ...deliveryJson(record),
     conflict: conflicts.get(recordKey(record)) ?? null,
   }));
-  const text = table(found, [
-    ['time', ({ time }) => time],
-    ['notification', ({ notification }) => sanitize(notification)],
-    ['event', ({ event }) => sanitize(event)],
-    ['state', ({ state }) => state],
-    ['status', ({ status }) => colorize(STATUS_COLORS[status], status)],
-    ['attempts', ({ attempts }) => attemptSummary(attempts)],
-    ['event ID reused', ({ conflict }) => conflict ?? '–'],
-  ]);
+  const text = session.table(found, deliveryColumns(found));
   session.print(found, found.length > 0 ? text : 'There are no such deliveries.');
+};
+
+type DeliveryRow = ReturnType<typeof deliveryJson> & { conflict: string | null };
+
+/** Returns the columns of the table of deliveries. */
+export const deliveryColumns = (rows: readonly DeliveryRow[]): Column<DeliveryRow>[] => {
+  const conflict: Column<DeliveryRow> = ['event ID reused', ({ conflict: time }) => time ?? '–'];
+  return [
+    ['time', ({ time }) => time],
+    ['notification', ({ notification }) => sanitize(notification), NOTIFICATION_ID],
+    ['event', ({ event }) => sanitize(event), { ...EVENT_ID, omit: 2 }],
+    ['state', ({ state }) => state, { omit: 1 }],
+    ['status', ({ status }) => colorize(STATUS_COLORS[status], status)],
+    // The last attempt is the most informative.
+    ['attempts', ({ attempts }) => attemptSummary(attempts), { cut: 'start', minWidth: 13, omit: 3 }],
+    ...(rows.some((row) => row.conflict !== null) ? [conflict] : []),
+  ];
 };
 
 const STATUS_COLORS: Record<DeliveryStatus, Color> = {
@@ -68,6 +84,21 @@ const STATUS_COLORS: Record<DeliveryStatus, Color> = {
   bounced: 'red',
   superseded: 'dim',
   cancelled: 'dim',
+};
+
+/** Replaces a shortened ID, as copied from a table, by the ID of the only notification that it fits. */
+const withWholeId = async (session: Session, options: Options): Promise<Options> => {
+  const { tenant, notification = '' } = options;
+  const matches = shortenedIdMatcher(notification);
+  if (!matches) return options;
+  const [found, another] = (await Array.fromAsync(notificationIds(session, tenant))).filter(matches);
+  if (another !== undefined) {
+    throw new UsageError(`Several notifications of tenant ${tenant} fit ${notification}: pass the whole ID (--wide).`);
+  }
+  if (found === undefined) {
+    throw new OperationError(`No notification of tenant ${tenant} fits ${notification}: pass the whole ID (--wide).`);
+  }
+  return { ...options, notification: found };
 };
 
 const recordKey = ({ pk, sk }: DeliveryKey): string => `${pk} ${sk}`;

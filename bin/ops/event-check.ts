@@ -3,6 +3,7 @@ import type { PlannedEvent } from '../../shared/domain/planned-event.ts';
 import { notificationIds, recordsOfEvent } from './event-deliveries.ts';
 import { formatTime, pluralize, sanitize } from './print.ts';
 import type { Session } from './session.ts';
+import { truncateText } from './shorten.ts';
 
 /** An earlier delivery with the same `event_id`. */
 type EarlierUse = {
@@ -38,8 +39,11 @@ export const checkEvent = async (session: Session, { event, ids, shared }: Plann
     same_content: record.content_hash === shared.contentHash,
     is_planned: ids.includes(notification),
   }));
-  return { unknown, used: used.toSorted((left, right) => left.time.localeCompare(right.time)) };
+  return { unknown, used: used.toSorted((left, right) => compare(left, right)) };
 };
+
+const compare = (left: EarlierUse, right: EarlierUse): number =>
+  left.time.localeCompare(right.time) || left.notification.localeCompare(right.notification);
 
 const unknownIds = async ({ notifications }: Session, tenant: string, ids: readonly string[]): Promise<string[]> => {
   const targets = notifications.targets(ids.map((id) => ({ tenant, id })));
@@ -92,11 +96,15 @@ const describe = ({ notification, time, status }: EarlierUse): string => `${noti
 
 /** In a text; JSON has all. */
 const MAX_LISTED = 5;
+const MAX_ITEM_WIDTH = 80;
+
+/** A plan can list any text as an ID. */
+const listItem = (text: string): string => truncateText(sanitize(text), MAX_ITEM_WIDTH, 'end');
 
 const sentence = (items: readonly string[], singular: string, plural: string): string[] => {
   if (items.length === 0) return [];
   const rest = items.length - MAX_LISTED;
-  const listed = items.slice(0, MAX_LISTED).map(sanitize).join(', ');
+  const listed = items.slice(0, MAX_LISTED).map(listItem).join(', ');
   const what = `${pluralize(items.length, 'notification')} ${items.length === 1 ? singular : plural}`;
   return [`${what}: ${listed}${rest > 0 ? ` and ${rest} more` : ''}.`];
 };

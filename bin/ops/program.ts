@@ -14,6 +14,7 @@ export const createProgram = (): Command => {
   const program = new Command('npm run -s ops --')
     .description('Operates the running local stack, or a deployed stack.')
     .option('--json', 'print one line of JSON on standard output')
+    .option('--wide', 'show whole IDs and all columns, even if tables become wider than the terminal')
     .option('--outputs <file>', 'use the stack whose outputs `cdk deploy --outputs-file` wrote to this file')
     .option('--stack <name>', `use the deployed stack with this name, such as ${DEFAULT_STACK}`)
     .addOption(

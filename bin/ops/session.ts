@@ -8,9 +8,11 @@ import { createDeliveryRepository } from '../../shared/adapters/deliveries/deliv
 import { createNotificationRepository } from '../../shared/adapters/notifications/notification-repository.ts';
 import { createTokenRepository } from '../../shared/adapters/tokens/token-repository.ts';
 import { findDeployment } from './deployment.ts';
+import { type Column, formatTable } from './table.ts';
 
 const globalOptions = z.object({
   json: z.boolean().default(false),
+  wide: z.boolean().default(false),
   outputs: z.string().optional(),
   stack: z.string().optional(),
   local: z.number().optional(),
@@ -47,11 +49,13 @@ export const connectForChange = async (command: Command): Promise<Session> => {
 };
 
 const openSession = async (command: Command, useDefault: boolean) => {
-  const { json, ...options } = globalOptions.parse(command.optsWithGlobals());
+  const { json, wide, ...options } = globalOptions.parse(command.optsWithGlobals());
   const deployment = await findDeployment(options, useDefault);
   const client = { ...deployment.aws, ...HTTP_OPTIONS };
   const documents = DynamoDBDocumentClient.from(new DynamoDBClient(client));
   const { outputs } = deployment;
+  const maxWidth = wide ? Number.POSITIVE_INFINITY : terminalWidth();
+  let isShortened = false;
   return {
     deployment,
     sqs: new SQSClient(client),
@@ -62,12 +66,24 @@ const openSession = async (command: Command, useDefault: boolean) => {
     /** Whether a progress bar may be shown. */
     showsProgress: !json && process.stderr.isTTY,
 
+    /** Formats a table that fits the terminal, or 80 columns if the output goes elsewhere; `--wide` shows all. */
+    table: <Row>(rows: readonly Row[], columns: readonly Column<Row>[]): string => {
+      const table = formatTable(rows, columns, maxWidth);
+      isShortened ||= table.isShortened;
+      return table.text;
+    },
+
     /** Prints the value as JSON with `--json`; otherwise prints the text, and the note on standard error. */
     print: (value: unknown, text: string, note = ''): void => {
       process.stdout.write(json ? `${JSON.stringify(value)}\n` : withNewline(text));
-      if (!json && note !== '') process.stderr.write(withNewline(note));
+      if (json) return;
+      if (note !== '') process.stderr.write(withNewline(note));
+      if (isShortened) process.stderr.write('Shortened to fit: --wide shows all columns and whole IDs.\n');
     },
   };
 };
+
+/** A table needs 80 columns; a narrower terminal wraps its lines. */
+const terminalWidth = (): number => Math.max(process.stdout.columns ?? 0, 80);
 
 const withNewline = (text: string): string => (text.endsWith('\n') ? text : `${text}\n`);

@@ -6,8 +6,9 @@ import { DAY_SECONDS } from '../../shared/domain/day.ts';
 import { ServiceError } from '../../shared/domain/errors.ts';
 import { examples, parseNumber, parseTenant, parseText } from './arguments.ts';
 import { OperationError } from './errors.ts';
-import { colorize, formatTime, sanitize, table } from './print.ts';
+import { colorize, formatTime, sanitize } from './print.ts';
 import { connect, connectForChange } from './session.ts';
+import type { Column } from './table.ts';
 
 /** The number of digits of a hash that the commands show. */
 const ID_LENGTH = 8;
@@ -56,15 +57,9 @@ const create = async ({ tenant, role, label, days }: CreateOptions, command: Com
 };
 
 const list = async ({ tenant }: { tenant: string }, command: Command): Promise<void> => {
-  const { tokens, print } = await connect(command);
+  const { tokens, table, print } = await connect(command);
   const found = (await tokens.list(tenant)).map(tokenJson);
-  const text = table(found, [
-    ['id', ({ id }) => id],
-    ['role', ({ role }) => role],
-    ['created', ({ created }) => created],
-    ['expires', ({ expires, expired }) => (expired ? colorize('dim', `${expires} (expired)`) : expires)],
-    ['label', ({ label }) => sanitize(label)],
-  ]);
+  const text = table(found, tokenColumns);
   print(found, found.length > 0 ? text : `Tenant ${tenant} has no tokens.`);
 };
 
@@ -87,6 +82,15 @@ const tokenJson = ({ hash, role, label, createdAtMs, expiresAtMs }: TokenDescrip
   expires: formatTime(expiresAtMs),
   expired: expiresAtMs <= Date.now(),
 });
+
+/** The columns of the table of tokens. */
+export const tokenColumns: readonly Column<ReturnType<typeof tokenJson>>[] = [
+  ['id', ({ id }) => id],
+  ['role', ({ role }) => role],
+  ['created', ({ created }) => created, { omit: 1 }],
+  ['expires', ({ expires, expired }) => (expired ? colorize('dim', `${expires} (expired)`) : expires)],
+  ['label', ({ label }) => sanitize(label), { cut: 'end', minWidth: 16 }],
+];
 
 /** Rethrows a ServiceError with the message and details that the API would return. */
 const explainServiceError = (error: unknown): never => {

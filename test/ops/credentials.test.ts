@@ -58,7 +58,7 @@ describe('token', () => {
     expect(others).toEqual([]);
     const { out } = await ops('token list --tenant t3');
     expect(out).toMatch(/^id +role +created +expires +label\n/);
-    expect(out).toContain(`${first.id}   admin`);
+    expect(out).toContain(`${first.id}  admin`);
     expect(out).not.toContain(token);
   });
 

@@ -1,3 +1,4 @@
+import stringWidth from 'string-width';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { validDetails } from '../support/notifications.ts';
@@ -132,10 +133,40 @@ describe('deliveries', () => {
     });
     expect(found.find(({ notification }) => notification === email)).toMatchObject({ status: 'delivered' });
     const { out } = await ops('deliveries --tenant acme --alarm alTest');
-    expect(out).toMatch(/^time +notification +event +state +status +attempts +event ID reused\n/);
-    expect(out).toMatch(/permanent 410 +–\n/);
+    expect(out).toMatch(/^time +notification +event +status +attempts\n/);
+    expect(out).toMatch(/ permanent 410\n/);
     expect(out).not.toContain('\u001b');
   });
+
+  it('shows whole IDs and all columns with --wide, and otherwise shortened IDs that can be passed as arguments', async () => {
+    const wide = await ops('deliveries --tenant acme --alarm alTest --wide');
+    expect(wide.out).toMatch(/^time +notification +event +state +status +attempts\n/);
+    expect(wide.out).toContain(gone);
+    expect(wide.err).toBe('');
+    const shortened = await ops('deliveries --tenant acme --alarm alTest');
+    expect(shortened.err).toBe('Shortened to fit: --wide shows all columns and whole IDs.\n');
+    const [line = ''] = shortened.out.split('\n').filter((each) => each.includes('permanent 410'));
+    const id = line.split(/ {2,}/)[1] ?? '';
+    expect(id).toMatch(/^nt\w+…\w+$/);
+    expect((await deliveriesTo(id)).map(({ notification }) => notification)).toEqual([gone]);
+    expect(await ops('deliveries --tenant acme --notification nt…')).toMatchObject({
+      code: 2,
+      err: expect.stringMatching(/^Several notifications of tenant acme fit nt…: pass the whole ID/),
+    });
+    expect(await ops('deliveries --tenant acme --notification ntx…x')).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/^No notification of tenant acme fits ntx…x: pass the whole ID/),
+    });
+  });
+
+  it.each(['deliveries --tenant acme', 'dead-letters list', 'status', 'token list --tenant acme'])(
+    '%s prints at most 80 columns to a pipe',
+    async (command) => {
+      const { code, out } = await ops(command);
+      expect(code).toBe(0);
+      expect(Math.max(...out.split('\n').map((text) => stringWidth(text)))).toBeLessThanOrEqual(80);
+    },
+  );
 
   it('shows all deliveries of an event', async () => {
     const ofEvent = (...options: string[]) =>
@@ -212,7 +243,9 @@ describe('dead-letters', () => {
     const all = await runJson(deadLetterLists, 'dead-letters list');
     expect(all.filter(({ count }) => count > 0)).toMatchObject([expected]);
     const { out } = await ops('dead-letters list');
-    expect(out).toMatch(/^webhook: 1 dead letter \(http_status ×1\)\n\ntime +type +reason +cause +attempts +tenant/);
+    expect(out).toMatch(
+      /^webhook: 1 dead letter \(cause destination: http_status ×1\)\n\ntime +reason +.*tenant +notification +event\n/,
+    );
     expect(out).not.toMatch(/example of an alarm event|secret response/);
   });
 
