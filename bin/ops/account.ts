@@ -2,9 +2,10 @@ import type { Command } from 'commander';
 import type { AccountDescription } from '../../shared/adapters/accounts/account-repository.ts';
 import { ConcurrentChangeError, UnconfirmedChangeError } from '../../shared/adapters/dynamodb/versioned-item.ts';
 import { examples, parseEmailAddress, parseTenant, parseWebhookToken } from './arguments.ts';
+import type { Deployment } from './deployment.ts';
 import { OperationError, UsageError } from './errors.ts';
 import { colorize, formatTime, sanitize } from './print.ts';
-import { connect } from './session.ts';
+import { connect, connectForChange } from './session.ts';
 
 /** Adds `account`: the technical contacts and webhook credentials of a tenant. */
 export const addAccountCommands = (program: Command): void => {
@@ -16,7 +17,7 @@ export const addAccountCommands = (program: Command): void => {
     .description('show the technical contacts, and whether webhook credentials exist')
     .argument('<tenant>', 'the tenant', parseTenant)
     .option('--secrets', 'also show the webhook token and the signing secrets', false)
-    .addHelpText('after', examples('account show acme', 'account show acme --secrets --json'))
+    .addHelpText('after', examples('account show acme', 'account show acme --secrets --stack MonitoringNotifications'))
     .action(show);
   account
     .command('set')
@@ -24,7 +25,10 @@ export const addAccountCommands = (program: Command): void => {
     .argument('<tenant>', 'the tenant', parseTenant)
     .option('--contact <addresses...>', 'the email addresses of all technical contacts', parseEmailAddress)
     .option('--webhook-token <token>', 'the value of the webhook header x-monitoring-webhook-token', parseWebhookToken)
-    .addHelpText('after', examples('account set acme --contact oncall@acme.example lead@acme.example'))
+    .addHelpText(
+      'after',
+      examples('account set acme --contact oncall@acme.example lead@acme.example --stack MonitoringNotifications'),
+    )
     .action(set);
   account
     .command('rotate-signing-secret')
@@ -32,12 +36,12 @@ export const addAccountCommands = (program: Command): void => {
       'create a new signing secret for webhooks; the previous one also signs for 24 hours, older ones do not',
     )
     .argument('<tenant>', 'the tenant', parseTenant)
-    .addHelpText('after', examples('account rotate-signing-secret acme'))
+    .addHelpText('after', examples('account rotate-signing-secret acme --stack MonitoringNotifications'))
     .action(rotateSigningSecret);
 };
 
 const show = async (tenant: string, { secrets }: { secrets: boolean }, command: Command): Promise<void> => {
-  const { accounts, print } = await connect(command);
+  const { accounts, print } = await (secrets ? connectForChange(command) : connect(command));
   const account = await accounts.describe(tenant);
   print(accountJson(tenant, account, secrets), accountText(account, secrets));
 };
@@ -48,12 +52,12 @@ const set = async (tenant: string, { contact, webhookToken }: SetOptions, comman
   if (contact === undefined && webhookToken === undefined) {
     throw new UsageError('Nothing to set: pass --contact or --webhook-token.');
   }
-  const { accounts, print } = await connect(command);
+  const { accounts, deployment, print } = await connectForChange(command);
   const changes = {
     ...(contact && { technical_contacts: [...new Set(contact)] }),
     ...(webhookToken !== undefined && { webhook_token: webhookToken }),
   };
-  await accounts.update(tenant, changes).catch(explainChangeError(tenant));
+  await accounts.update(tenant, changes).catch(explainChangeError(tenant, deployment));
   const account = await accounts.describe(tenant);
   print(
     accountJson(tenant, account, false),
@@ -63,11 +67,11 @@ const set = async (tenant: string, { contact, webhookToken }: SetOptions, comman
 };
 
 const rotateSigningSecret = async (tenant: string, _: object, command: Command): Promise<void> => {
-  const { accounts, print } = await connect(command);
-  const secret = await accounts.rotateSecret(tenant).catch(explainChangeError(tenant));
+  const { accounts, deployment, print } = await connectForChange(command);
+  const secret = await accounts.rotateSecret(tenant).catch(explainChangeError(tenant, deployment));
   const { retired } = await accounts.describe(tenant).catch(() => {
     throw new OperationError(
-      `The signing secret was replaced, but the account cannot be read. Run \`${showCommand(tenant)}\` to see the new secret.`,
+      `The signing secret was replaced, but the account cannot be read. Run \`${showCommand(tenant, deployment)}\` to see the new secret.`,
     );
   });
   const retiredUntil = retired.map(({ untilMs }) => formatTime(untilMs));
@@ -78,15 +82,18 @@ const rotateSigningSecret = async (tenant: string, _: object, command: Command):
   print({ tenant, secret, retired: retiredUntil }, secret, `${previous} ${EFFECTIVE_WITHIN}`);
 };
 
-const showCommand = (tenant: string): string => `npm run -s ops -- account show ${tenant} --secrets`;
+const showCommand = (tenant: string, { options }: Deployment): string =>
+  `npm run -s ops -- account show ${tenant} --secrets ${options}`;
 
 /** Converts the error of a concurrent or unconfirmed change to one that names the next step for the operator. */
 const explainChangeError =
-  (tenant: string) =>
+  (tenant: string, deployment: Deployment) =>
   (error: unknown): never => {
     if (error instanceof ConcurrentChangeError) throw new OperationError(error.message);
     if (!(error instanceof UnconfirmedChangeError)) throw error;
-    throw new OperationError(`${error.message} Run \`${showCommand(tenant)}\` before you repeat the command.`);
+    throw new OperationError(
+      `${error.message} Run \`${showCommand(tenant, deployment)}\` before you repeat the command.`,
+    );
   };
 
 const EFFECTIVE_WITHIN = 'Senders use it within a minute.';

@@ -7,6 +7,8 @@ export type DeadLetter = {
   time: string;
   reason: string;
   cause: string;
+  /** What is wrong with an invalid event. */
+  detail: string | undefined;
   attempts: number | undefined;
   tenant: string | undefined;
   notification: string | undefined;
@@ -31,6 +33,7 @@ export const deadLetter = ({ Body = '', MessageId, Attributes = {}, MessageAttri
     time: formatTime(timeMs),
     reason: attribute('reason') ?? (Attributes.DeadLetterQueueSourceArn ? 'received too often' : 'unknown'),
     cause: attribute('cause') ?? 'service',
+    detail: attribute('detail'),
     attempts: attempts === undefined ? undefined : Number(attempts),
     tenant: ids.tenant ?? Attributes.MessageGroupId,
     notification: ids.notification,

@@ -5,10 +5,11 @@ import { examples, parseNumber } from './arguments.ts';
 import { type DeadLetter, deadLetter } from './dead-letter.ts';
 import { CRASHED, type Outputs, type QueueName, queueNames } from './deployment.ts';
 import { UsageError } from './errors.ts';
-import { type Column, colorize, pluralize, sanitize, table } from './print.ts';
+import { colorize, pluralize, sanitize } from './print.ts';
 import { inspect, peek } from './queues.ts';
 import { moveMessages, type Progress, returnToSources } from './redrive.ts';
-import { connect, type Session } from './session.ts';
+import { connect, connectForChange, type Session } from './session.ts';
+import { type Column, EVENT_ID, NOTIFICATION_ID } from './table.ts';
 
 /** A queue that these commands operate on: the dead-letter queue of a type or of alarm events, or the crashed queue. */
 type DeadLetterQueueName = QueueName | typeof CRASHED;
@@ -40,7 +41,7 @@ export const addDeadLettersCommands = (program: Command): void => {
     .addArgument(typeArgument())
     .addHelpText(
       'after',
-      `\nAn interruption loses no message: run the command again.\n${examples('dead-letters redrive webhook', 'dead-letters redrive crashed')}`,
+      `\nAn interruption loses no message: run the command again.\n${examples('dead-letters redrive webhook', 'dead-letters redrive crashed --stack MonitoringNotifications')}`,
     )
     .action(redrive);
   deadLetters
@@ -48,7 +49,7 @@ export const addDeadLettersCommands = (program: Command): void => {
     .description('delete all dead letters of a type')
     .addArgument(typeArgument())
     .option('--yes', 'confirm the deletion', false)
-    .addHelpText('after', examples('dead-letters purge sms --yes'))
+    .addHelpText('after', examples('dead-letters purge sms --yes --stack MonitoringNotifications'))
     .action(purge);
 };
 
@@ -59,7 +60,7 @@ const list = async (
   { limit }: { limit: number },
   command: Command,
 ): Promise<void> => {
-  const { sqs, deployment, print } = await connect(command);
+  const { sqs, deployment, table, print } = await connect(command);
   const listings = await Promise.all(
     (type === undefined ? deadLetterQueueNames : [type]).map(async (name): Promise<Listing> => {
       const url = urlOf(deployment.outputs, name);
@@ -69,7 +70,9 @@ const list = async (
     }),
   );
   const nonEmpty = listings.filter(({ count }) => count > 0);
-  print(listings, listingText(nonEmpty, queueLabels(deployment.outputs)));
+  const rows = nonEmpty.flatMap(({ type: queue, letters }) => letters.map((letter) => ({ type: queue, ...letter })));
+  const text = `${nonEmpty.map(totals).join('\n')}\n\n${table(rows, deadLetterColumns(rows, queueLabels(deployment.outputs)))}`;
+  print(listings, nonEmpty.length === 0 ? 'There are no dead letters.' : text);
 };
 
 const byTime = (left: DeadLetter, right: DeadLetter) => left.time.localeCompare(right.time);
@@ -85,34 +88,43 @@ const queueLabels = ({ QueueUrls }: Outputs): ReadonlyMap<string, string> =>
     ),
   );
 
-const listingText = (listings: Listing[], labels: ReadonlyMap<string, string>): string => {
-  if (listings.length === 0) return 'There are no dead letters.';
-  const totals = listings.map(({ type, count, letters }) => {
-    const byReason = [...Map.groupBy(letters, ({ reason }) => reason)];
-    const reasons = byReason.map(([reason, { length }]) => `${reason} ×${length}`);
-    const shown = count > letters.length ? `, ${letters.length} shown` : '';
-    return `${colorize('bold', type)}: ${pluralize(count, 'dead letter')}${shown} (${reasons.join(', ') || 'in flight'})`;
+/** Returns the number of dead letters by cause and reason, and what is wrong with invalid events. */
+const totals = ({ type, count, letters }: Listing): string => {
+  const byCause = [...Map.groupBy(letters, ({ cause }) => cause)];
+  const causes = byCause.map(([cause, group]) => {
+    const byReason = [...Map.groupBy(group, ({ reason }) => reason)];
+    return `cause ${cause}: ${byReason.map(([reason, { length }]) => `${reason} ×${length}`).join(', ')}`;
   });
-  const rows = listings.flatMap(({ type, letters }) => letters.map((letter) => ({ type, ...letter })));
-  const sourceOf = ({ source_arn: arn = '' }: DeadLetter) => labels.get(arn.split(':').at(-1) ?? '') ?? arn;
-  const rowsText = table(rows, [
+  const byDetail = [...Map.groupBy(letters, ({ detail }) => detail)];
+  const details = byDetail.flatMap(([detail, { length }]) => (detail ? [`\n  ×${length}: ${sanitize(detail)}`] : []));
+  const shown = count > letters.length ? `, ${letters.length} shown` : '';
+  const summary = `${pluralize(count, 'dead letter')}${shown} (${causes.map(sanitize).join('; ') || 'in flight'})`;
+  return `${colorize('bold', type)}: ${summary}${details.join('')}`;
+};
+
+type Row = DeadLetter & { type: string };
+
+/** Returns the columns of the table of dead letters. @param labels of queues, by the last part of their ARNs */
+export const deadLetterColumns = (rows: readonly Row[], labels: ReadonlyMap<string, string>): Column<Row>[] => {
+  const sourceOf = ({ source_arn: arn = '' }: Row) => labels.get(arn.split(':').at(-1) ?? '') ?? arn;
+  const typeColumn: Column<Row> = ['type', ({ type }) => type, { cut: 'middle', minWidth: 12, omit: 4 }];
+  return [
     ['time', ({ time }) => time],
-    ['type', (row) => row.type],
-    ['reason', ({ reason }) => sanitize(reason)],
-    ['cause', ({ cause }) => colorize(cause === 'service' ? 'red' : 'yellow', sanitize(cause))],
-    ['attempts', ({ attempts }) => attempts ?? '–'],
-    ['tenant', ({ tenant }) => sanitize(tenant ?? '–')],
-    ['notification', ({ notification }) => sanitize(notification ?? '–')],
-    ['event', ({ event }) => sanitize(event ?? '–')],
+    ...(new Set(rows.map(({ type }) => type)).size > 1 ? [typeColumn] : []),
+    ['reason', ({ reason }) => sanitize(reason), { cut: 'end', minWidth: 12 }],
+    ['cause', ({ cause }) => colorize(cause === 'service' ? 'red' : 'yellow', sanitize(cause)), { omit: 2 }],
+    ['attempts', ({ attempts }) => attempts ?? '–', { omit: 1 }],
+    ['tenant', ({ tenant }) => sanitize(tenant ?? '–'), { cut: 'middle', minWidth: 8 }],
+    ['notification', ({ notification }) => sanitize(notification ?? '–'), NOTIFICATION_ID],
+    ['event', ({ event }) => sanitize(event ?? '–'), { ...EVENT_ID, omit: 3 }],
     ...(rows.some(({ source_arn: arn }) => arn !== undefined)
-      ? ([['source', (row) => sanitize(sourceOf(row) || '–')]] satisfies Column<DeadLetter>[])
+      ? ([['source', (row) => sanitize(sourceOf(row) || '–'), { cut: 'middle', minWidth: 12 }]] satisfies Column<Row>[])
       : []),
-  ]);
-  return `${totals.join('\n')}\n\n${rowsText}`;
+  ];
 };
 
 const redrive = async (type: DeadLetterQueueName, _: object, command: Command): Promise<void> => {
-  const session = await connect(command);
+  const session = await connectForChange(command);
   const bar = progressBar(session);
   const moved = await move(session, type, bar.update).finally(bar.stop);
   const what =
@@ -156,7 +168,7 @@ const progressBar = ({ showsProgress }: Session) => {
 };
 
 const purge = async (type: DeadLetterQueueName, { yes }: { yes: boolean }, command: Command): Promise<void> => {
-  const { sqs, deployment, print } = await connect(command);
+  const { sqs, deployment, print } = await connectForChange(command);
   const url = urlOf(deployment.outputs, type);
   const { total } = await inspect(sqs, url);
   const messages =

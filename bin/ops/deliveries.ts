@@ -1,18 +1,20 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import type { DeliveryStatus } from '../../shared/contracts/outcomes.ts';
 import { type DeliveryKey, parseDeliveryPartition } from '../../shared/domain/delivery-key.ts';
 import { type Attempt, type DeliveryRecord, reasonOf } from '../../shared/domain/delivery-record.ts';
-import { OPERATORS_NOTIFICATION_ID } from '../../shared/domain/notification-id.ts';
 import { examples, parseNumber, parseTenant } from './arguments.ts';
-import { type Color, colorize, formatTime, sanitize, table } from './print.ts';
+import { OperationError, UsageError } from './errors.ts';
+import { notificationIds, recordsOfEvent } from './event-deliveries.ts';
+import { type Color, colorize, formatTime, sanitize } from './print.ts';
 import { connect, type Session } from './session.ts';
+import { shortenedIdMatcher } from './shorten.ts';
+import { type Column, EVENT_ID, NOTIFICATION_ID } from './table.ts';
 
 /** The number of notifications whose deliveries are queried concurrently. */
 const CONCURRENT_QUERIES = 25;
-/** The number of notifications per page. Each page also reads their contents. */
-const PAGE_SIZE = 50;
+const DEFAULT_LIMIT = 20;
 
-type Options = { tenant: string; notification?: string; alarm?: string; limit: number };
+type Options = { tenant: string; notification?: string; alarm?: string; event?: string; limit?: number };
 
 /** Adds `deliveries`: the delivery records of a tenant. */
 export const addDeliveriesCommand = (program: Command): void => {
@@ -20,34 +22,59 @@ export const addDeliveriesCommand = (program: Command): void => {
     .command('deliveries')
     .description('show the newest deliveries of a tenant and their attempts (records are kept for 30 days)')
     .requiredOption('--tenant <tenant>', 'the tenant', parseTenant)
-    .option('--notification <id>', 'only deliveries to this notification, which may be deleted')
+    .option(
+      '--notification <id>',
+      'only deliveries to this notification, which may be deleted; a shortened ID of a table works',
+    )
     .option('--alarm <id>', 'only deliveries about this alarm')
-    .option('--limit <number>', 'maximum number of deliveries', parseNumber(1_000), 20)
+    .addOption(
+      new Option(
+        '--event <id>',
+        'all deliveries of this event; for a notification that is deleted, add --notification',
+      ).conflicts(['alarm', 'limit']),
+    )
+    .option('--limit <number>', `maximum number of deliveries (default: ${DEFAULT_LIMIT})`, parseNumber(1_000))
     .addHelpText(
       'after',
-      examples('deliveries --tenant acme --alarm alDisk', 'deliveries --tenant acme --notification nt01… --limit 5'),
+      examples(
+        'deliveries --tenant acme --alarm alDisk',
+        'deliveries --tenant acme --event acme:enWeb1:alDisk:chDisk:1700000000000:CRITICAL',
+        'deliveries --tenant acme --notification nt01… --limit 5',
+      ),
     )
     .action(show);
 };
 
-const show = async (options: Options, command: Command): Promise<void> => {
+const show = async (given: Options, command: Command): Promise<void> => {
   const session = await connect(command);
-  const records = await newestRecords(session, options);
+  const options = await withWholeId(session, given);
+  const records = await (options.event === undefined
+    ? newestRecords(session, options)
+    : recordsOfOneEvent(session, options, options.event));
   const conflicts = await conflictTimes(session, records);
   const found = records.map((record) => ({
     ...deliveryJson(record),
     conflict: conflicts.get(recordKey(record)) ?? null,
   }));
-  const text = table(found, [
-    ['time', ({ time }) => time],
-    ['notification', ({ notification }) => sanitize(notification)],
-    ['event', ({ event }) => sanitize(event)],
-    ['state', ({ state }) => state],
-    ['status', ({ status }) => colorize(STATUS_COLORS[status], status)],
-    ['attempts', ({ attempts }) => attemptSummary(attempts)],
-    ['event ID reused', ({ conflict }) => conflict ?? '–'],
-  ]);
+  const text = session.table(found, deliveryColumns(found));
   session.print(found, found.length > 0 ? text : 'There are no such deliveries.');
+};
+
+type DeliveryRow = ReturnType<typeof deliveryJson> & { conflict: string | null };
+
+/** Returns the columns of the table of deliveries. */
+export const deliveryColumns = (rows: readonly DeliveryRow[]): Column<DeliveryRow>[] => {
+  const conflict: Column<DeliveryRow> = ['event ID reused', ({ conflict: time }) => time ?? '–'];
+  return [
+    ['time', ({ time }) => time],
+    ['notification', ({ notification }) => sanitize(notification), NOTIFICATION_ID],
+    ['event', ({ event }) => sanitize(event), { ...EVENT_ID, omit: 2 }],
+    ['state', ({ state }) => state, { omit: 1 }],
+    ['status', ({ status }) => colorize(STATUS_COLORS[status], status)],
+    // The last attempt is the most informative.
+    ['attempts', ({ attempts }) => attemptSummary(attempts), { cut: 'start', minWidth: 13, omit: 3 }],
+    ...(rows.some((row) => row.conflict !== null) ? [conflict] : []),
+  ];
 };
 
 const STATUS_COLORS: Record<DeliveryStatus, Color> = {
@@ -57,6 +84,21 @@ const STATUS_COLORS: Record<DeliveryStatus, Color> = {
   bounced: 'red',
   superseded: 'dim',
   cancelled: 'dim',
+};
+
+/** Replaces a shortened ID, as copied from a table, by the ID of the only notification that it fits. */
+const withWholeId = async (session: Session, options: Options): Promise<Options> => {
+  const { tenant, notification = '' } = options;
+  const matches = shortenedIdMatcher(notification);
+  if (!matches) return options;
+  const [found, another] = (await Array.fromAsync(notificationIds(session, tenant))).filter(matches);
+  if (another !== undefined) {
+    throw new UsageError(`Several notifications of tenant ${tenant} fit ${notification}: pass the whole ID (--wide).`);
+  }
+  if (found === undefined) {
+    throw new OperationError(`No notification of tenant ${tenant} fits ${notification}: pass the whole ID (--wide).`);
+  }
+  return { ...options, notification: found };
 };
 
 const recordKey = ({ pk, sk }: DeliveryKey): string => `${pk} ${sk}`;
@@ -79,7 +121,7 @@ const conflictTimes = async (
 /** Queries each notification, and returns the newest records of all, newest first. */
 const newestRecords = async (
   session: Session,
-  { tenant, notification, alarm, limit }: Options,
+  { tenant, notification, alarm, limit = DEFAULT_LIMIT }: Options,
 ): Promise<DeliveryRecord[]> => {
   const ids = notification === undefined ? notificationIds(session, tenant) : [notification];
   const newest: DeliveryRecord[] = [];
@@ -91,11 +133,15 @@ const newestRecords = async (
   return newest;
 };
 
-async function* notificationIds({ notifications }: Session, tenant: string): AsyncGenerator<string> {
-  for await (const { id } of notifications.list(tenant, null, PAGE_SIZE)) yield id;
-  // Its deliveries are the escalations of the tenant's alerts. It is not stored, so the list does not contain it.
-  yield OPERATORS_NOTIFICATION_ID;
-}
+const recordsOfOneEvent = async (
+  session: Session,
+  { tenant, notification }: Options,
+  eventId: string,
+): Promise<DeliveryRecord[]> => {
+  const ids = notification === undefined ? await Array.fromAsync(notificationIds(session, tenant)) : [notification];
+  const records = await recordsOfEvent(session, { tenant, eventId }, ids);
+  return records.toSorted((left, right) => right.round_started_at_ms - left.round_started_at_ms);
+};
 
 async function* grouped(ids: AsyncIterable<string> | Iterable<string>): AsyncGenerator<string[]> {
   let group: string[] = [];

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
 import { errorSummary, OperationError, UsageError } from './errors.ts';
-import { runningStacks } from './local-stacks.ts';
+import { type AnnouncedStack, runningStacks } from './local-stacks.ts';
 
 /** The default stack name. Repeated from `lib/app.ts`, because importing that file takes a second. */
 export const DEFAULT_STACK = 'MonitoringNotifications';
@@ -67,8 +67,19 @@ export type AwsOptions = {
   credentials?: { accessKeyId: string; secretAccessKey: string };
 };
 
-/** The stack that a command operates. `stackName` is undefined for a local stack. */
-export type Deployment = { name: string; stackName: string | undefined; outputs: Outputs; aws: AwsOptions };
+/** The stack that a command operates. */
+export type Deployment = {
+  /** The name in the output of commands, such as `stack Prod`. */
+  name: string;
+  /** The name, and where the stack is: the region and the account, or the port of a local stack. */
+  target: string;
+  /** The options that select this stack, for a command that is suggested to the user. */
+  options: string;
+  /** Undefined for a local stack. */
+  stackName: string | undefined;
+  outputs: Outputs;
+  aws: AwsOptions;
+};
 
 /** The global options that select a stack. */
 export type DeploymentOptions = {
@@ -78,43 +89,77 @@ export type DeploymentOptions = {
 };
 
 /**
- * Finds the stack by outputs file or by name, or else the running local stack or the default stack.
+ * Finds the stack that the options select, or else the only running local stack.
  *
- * @throws OperationError
+ * @param useDefault whether to use the deployed stack with the default name if no local stack runs
+ * @throws UsageError if the options select no stack
+ * @throws OperationError if the stack cannot be read
  */
-export const findDeployment = async (options: DeploymentOptions): Promise<Deployment> => {
+export const findDeployment = async (options: DeploymentOptions, useDefault: boolean): Promise<Deployment> => {
   const { outputs: file, stack, local } = options;
+  const running = runningStacks();
+  if (file !== undefined || stack !== undefined) rejectLocalEndpoint(running);
   if (file !== undefined) return fromFile(file, stack);
-  if (stack !== undefined) return deployedStack(stack, await describeStack(stack));
-  const localDeployment = findLocal(local);
-  if (localDeployment) return localDeployment;
-  try {
-    return deployedStack(DEFAULT_STACK, await describeStack(DEFAULT_STACK));
-  } catch (error) {
-    throw new OperationError(`No local stack runs, and the deployed stack cannot be read: ${errorSummary(error)}`);
+  if (stack !== undefined) return fromCloudFormation(stack);
+  if (local !== undefined) return localDeployment(stackOnPort(running, local));
+  const [only, another] = running;
+  if (another) {
+    const ports = running.map(({ port }) => port).join(', ');
+    throw new UsageError(
+      `Several local stacks run, with APIs on ports ${ports}: select one with --local PORT, or a deployed stack with --stack NAME or --outputs FILE.`,
+    );
   }
+  if (only) return localDeployment(only);
+  if (!useDefault) {
+    throw new UsageError(
+      'No local stack runs: name a deployed stack with --stack NAME or --outputs FILE, or a local one with --local PORT.',
+    );
+  }
+  return fromCloudFormation(DEFAULT_STACK).catch((error: unknown) => {
+    throw new OperationError(`No local stack runs, and the deployed stack cannot be read: ${errorSummary(error)}`);
+  });
 };
 
-const findLocal = (port: number | undefined): Deployment | undefined => {
-  const running = runningStacks().filter((stack) => port === undefined || stack.port === port);
-  const [stack, another] = running;
-  if (port !== undefined && !stack) throw new OperationError(`No local stack runs with its API on port ${port}.`);
-  if (another) {
-    const ports = running.map((each) => each.port).join(', ');
-    throw new UsageError(`Several local stacks run, with APIs on ports ${ports}: select one with --local PORT.`);
-  }
-  return (
-    stack && {
-      name: `local stack (API on port ${stack.port})`,
-      stackName: undefined,
-      outputs: parse(stack.outputs, 'the local stack'),
-      aws: {
-        region: regionOf(stack.outputs),
-        endpoint: stack.endpoint,
-        credentials: { accessKeyId: 'local-operator', secretAccessKey: 'local' },
-      },
+const stackOnPort = (running: readonly AnnouncedStack[], port: number): AnnouncedStack => {
+  const found = running.find((stack) => stack.port === port);
+  if (found) return found;
+  throw new OperationError(`No local stack runs with its API on port ${port}.`);
+};
+
+const localDeployment = ({ port, endpoint, outputs: values }: AnnouncedStack): Deployment => {
+  const name = `local stack (API on port ${port})`;
+  return {
+    name,
+    target: name,
+    options: `--local ${port}`,
+    stackName: undefined,
+    outputs: parse(values, 'the local stack'),
+    aws: {
+      region: locationOf(values).region,
+      endpoint,
+      credentials: { accessKeyId: 'local-operator', secretAccessKey: 'local' },
+    },
+  };
+};
+
+/** Returns the endpoints that replace those of AWS for all services or for one. */
+const endpointVariables = (): [name: string, url: string][] =>
+  process.env.AWS_IGNORE_CONFIGURED_ENDPOINT_URLS === 'true'
+    ? []
+    : Object.entries(process.env).flatMap(([name, url = '']): [string, string][] =>
+        /^AWS_ENDPOINT_URL(_|$)/.test(name) && url !== '' ? [[name, url]] : [],
+      );
+
+/** A shell that is set up for the local stack would send the requests for a deployed stack to the local one. */
+const rejectLocalEndpoint = (running: readonly AnnouncedStack[]): void => {
+  for (const [name, url] of endpointVariables()) {
+    const local = running.find(({ endpoint }) => URL.canParse(url) && new URL(url).origin === new URL(endpoint).origin);
+    if (local) {
+      throw new UsageError(
+        `${name} is the local stack (API on port ${local.port}): unset it to use a deployed stack, or pass --local ${local.port} alone.`,
+      );
     }
-  );
+  }
 };
 
 const outputsFile = z.record(z.string(), z.record(z.string(), z.string()));
@@ -123,11 +168,15 @@ const fromFile = (file: string, stack: string | undefined): Deployment => {
   const stacks = outputsFile.safeParse(readJson(file));
   if (!stacks.success) throw new OperationError(`${file} was not written by \`cdk deploy --outputs-file\`.`);
   const names = Object.keys(stacks.data);
-  const name = stack ?? (names.length === 1 ? names[0] : DEFAULT_STACK) ?? DEFAULT_STACK;
+  const [only, another] = names;
+  if (stack === undefined && another !== undefined) {
+    throw new UsageError(`${file} contains several stacks, ${names.join(', ')}: select one with --stack NAME.`);
+  }
+  const name = stack ?? only ?? DEFAULT_STACK;
   const found = stacks.data[name];
   if (!found)
     throw new OperationError(`${file} does not contain stack ${name}, only ${names.join(', ') || 'no stacks'}.`);
-  return deployedStack(name, found);
+  return deployedStack(name, found, `--outputs ${file}${stack === undefined ? '' : ` --stack ${stack}`}`);
 };
 
 const readJson = (file: string): unknown => {
@@ -138,21 +187,40 @@ const readJson = (file: string): unknown => {
   }
 };
 
-const describeStack = async (name: string): Promise<Record<string, string>> => {
+const fromCloudFormation = async (name: string): Promise<Deployment> => {
   const { CloudFormationClient, DescribeStacksCommand } = await import('@aws-sdk/client-cloudformation');
-  const { Stacks: [stack] = [] } = await new CloudFormationClient().send(
-    new DescribeStacksCommand({ StackName: name }),
-  );
+  // The AWS CLI and the CDK also read AWS_DEFAULT_REGION; the SDK does not.
+  const region = process.env.AWS_REGION || process.env.AWS_DEFAULT_REGION;
+  const client = new CloudFormationClient(region ? { region } : {});
+  const { Stacks: [stack] = [] } = await client
+    .send(new DescribeStacksCommand({ StackName: name }))
+    .catch(async (error: unknown) => {
+      const isMissing = error instanceof Error && / does not exist/.test(error.message);
+      if (!isMissing) throw error;
+      throw new OperationError(
+        `The account of the AWS credentials has no stack ${name} in ${await client.config.region()}: check AWS_PROFILE, AWS_REGION and the name.`,
+      );
+    });
   const values = stack?.Outputs ?? [];
-  return Object.fromEntries(values.map(({ OutputKey = '', OutputValue = '' }) => [OutputKey, OutputValue]));
+  return deployedStack(
+    name,
+    Object.fromEntries(values.map(({ OutputKey = '', OutputValue = '' }) => [OutputKey, OutputValue])),
+    `--stack ${name}`,
+  );
 };
 
-const deployedStack = (name: string, values: Record<string, string>): Deployment => ({
-  name: `stack ${name}`,
-  stackName: name,
-  outputs: parse(values, `stack ${name}`),
-  aws: { region: regionOf(values) },
-});
+const deployedStack = (name: string, values: Record<string, string>, options: string): Deployment => {
+  const { region, account } = locationOf(values);
+  const endpoints = endpointVariables().map(([variable, url]) => `, ${variable} ${url}`);
+  return {
+    name: `stack ${name}`,
+    target: `stack ${name} (region ${region}, account ${account}${endpoints.join('')})`,
+    options,
+    stackName: name,
+    outputs: parse(values, `stack ${name}`),
+    aws: { region },
+  };
+};
 
 const parse = (values: Record<string, string>, stack: string): Outputs => {
   const parsed = outputs.safeParse(values);
@@ -161,6 +229,8 @@ const parse = (values: Record<string, string>, stack: string): Outputs => {
   throw new OperationError(`The outputs of ${stack} lack ${missing.join(', ')}: deploy this version first.`);
 };
 
-/** Returns the region of an ARN, so that no region needs to be configured. */
-const regionOf = ({ AlarmEventsQueueArn = '' }: Record<string, string>): string =>
-  AlarmEventsQueueArn.split(':')[3] || 'us-east-1';
+/** Returns the region and the account of an ARN, so that no region needs to be configured. */
+const locationOf = ({ AlarmEventsQueueArn = '' }: Record<string, string>): { region: string; account: string } => {
+  const [, , , region, account] = AlarmEventsQueueArn.split(':');
+  return { region: region || 'us-east-1', account: account || 'unknown' };
+};

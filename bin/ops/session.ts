@@ -8,9 +8,11 @@ import { createDeliveryRepository } from '../../shared/adapters/deliveries/deliv
 import { createNotificationRepository } from '../../shared/adapters/notifications/notification-repository.ts';
 import { createTokenRepository } from '../../shared/adapters/tokens/token-repository.ts';
 import { findDeployment } from './deployment.ts';
+import { type Column, formatTable } from './table.ts';
 
 const globalOptions = z.object({
   json: z.boolean().default(false),
+  wide: z.boolean().default(false),
   outputs: z.string().optional(),
   stack: z.string().optional(),
   local: z.number().optional(),
@@ -22,15 +24,38 @@ const HTTP_OPTIONS = {
 };
 
 /** The stack that a command operates, clients for it, and the output of the command. */
-export type Session = Awaited<ReturnType<typeof connect>>;
+export type Session = Awaited<ReturnType<typeof openSession>>;
 
-/** Connects to the stack that the options of a command select. @throws OperationError if there is none */
-export const connect = async (command: Command) => {
-  const { json, ...options } = globalOptions.parse(command.optsWithGlobals());
-  const deployment = await findDeployment(options);
+/**
+ * Connects a command that only reads to the stack that its options select, by default the running local stack or the
+ * deployed stack with the default name.
+ *
+ * @throws UsageError if the options select no stack
+ * @throws OperationError if the stack cannot be read
+ */
+export const connect = (command: Command): Promise<Session> => openSession(command, true);
+
+/**
+ * Connects a command that changes a stack or shows its secrets, and prints the stack on standard error first. Only a
+ * local stack can be selected by default, and only if no other one runs.
+ *
+ * @throws UsageError if the options select no stack
+ * @throws OperationError if the stack cannot be read
+ */
+export const connectForChange = async (command: Command): Promise<Session> => {
+  const session = await openSession(command, false);
+  process.stderr.write(`Target: ${session.deployment.target}\n`);
+  return session;
+};
+
+const openSession = async (command: Command, useDefault: boolean) => {
+  const { json, wide, ...options } = globalOptions.parse(command.optsWithGlobals());
+  const deployment = await findDeployment(options, useDefault);
   const client = { ...deployment.aws, ...HTTP_OPTIONS };
   const documents = DynamoDBDocumentClient.from(new DynamoDBClient(client));
   const { outputs } = deployment;
+  const maxWidth = wide ? Number.POSITIVE_INFINITY : terminalWidth();
+  let isShortened = false;
   return {
     deployment,
     sqs: new SQSClient(client),
@@ -41,12 +66,24 @@ export const connect = async (command: Command) => {
     /** Whether a progress bar may be shown. */
     showsProgress: !json && process.stderr.isTTY,
 
+    /** Formats a table that fits the terminal, or 80 columns if the output goes elsewhere; `--wide` shows all. */
+    table: <Row>(rows: readonly Row[], columns: readonly Column<Row>[]): string => {
+      const table = formatTable(rows, columns, maxWidth);
+      isShortened ||= table.isShortened;
+      return table.text;
+    },
+
     /** Prints the value as JSON with `--json`; otherwise prints the text, and the note on standard error. */
     print: (value: unknown, text: string, note = ''): void => {
       process.stdout.write(json ? `${JSON.stringify(value)}\n` : withNewline(text));
-      if (!json && note !== '') process.stderr.write(withNewline(note));
+      if (json) return;
+      if (note !== '') process.stderr.write(withNewline(note));
+      if (isShortened) process.stderr.write('Shortened to fit: --wide shows all columns and whole IDs.\n');
     },
   };
 };
+
+/** A table needs 80 columns; a narrower terminal wraps its lines. */
+const terminalWidth = (): number => Math.max(process.stdout.columns ?? 0, 80);
 
 const withNewline = (text: string): string => (text.endsWith('\n') ? text : `${text}\n`);

@@ -2,10 +2,11 @@ import type { Command } from 'commander';
 import { examples } from './arguments.ts';
 import { type Alarm, alarmsOf, oldestMessageAges, outcomesFromMetrics } from './cloudwatch.ts';
 import { CRASHED, type OtherQueueName, otherQueueNames, type QueueName, queueNames } from './deployment.ts';
-import { colorize, formatTime, pluralize, sanitize, table } from './print.ts';
+import { colorize, formatTime, pluralize, sanitize } from './print.ts';
 import { type Depth, inspect } from './queues.ts';
 import { type OutcomeCount, recordedDeliveries } from './recorded-deliveries.ts';
 import { connect, type Session } from './session.ts';
+import type { Column } from './table.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -37,9 +38,9 @@ const show = async (_: object, command: Command): Promise<void> => {
   ]);
   const text = [
     colorize('bold', session.deployment.name),
-    `\n${queueTable(queues)}`,
-    `${colorize('bold', 'Alarms')}\n${alarmText(alarms)}`,
-    `${colorize('bold', 'Deliveries of the last hour')}\n${deliveryText(deliveries)}`,
+    `\n${session.table(queues, queueColumns)}`,
+    `${colorize('bold', 'Alarms')}\n${alarmText(session, alarms)}`,
+    `${colorize('bold', 'Deliveries of the last hour')}\n${deliveryText(session, deliveries)}`,
   ].join('\n');
   const { counts, isComplete: is_complete } = deliveries;
   const value = { stack: session.deployment.name, queues, alarms: alarms ?? null, deliveries: { counts, is_complete } };
@@ -95,43 +96,45 @@ const outcomesOfLastHour = (session: Session): Promise<{ counts: OutcomeCount[];
     : outcomesFromMetrics(session, stackName, sinceMs);
 };
 
-const queueTable = (queues: QueueStatus[]): string =>
-  table(queues, [
-    ['queue', ({ queue }) => queue],
-    ['visible', ({ queue, visible }) => (queue === CRASHED ? redUnlessZero(visible) : String(visible)), 'right'],
-    ['in flight', ({ in_flight }) => in_flight],
-    ['delayed', ({ delayed }) => delayed],
-    ['oldest', ({ oldest_seconds: age }) => (age === null ? '–' : `${age} s`), 'right'],
-    ['dead letters', ({ dead_letters: dead }) => (dead === null ? '–' : redUnlessZero(dead)), 'right'],
-  ]);
+const RIGHT = { align: 'right' } as const;
+
+/** The columns of the table of queues. */
+export const queueColumns: readonly Column<QueueStatus>[] = [
+  ['queue', ({ queue }) => queue],
+  ['visible', ({ queue, visible }) => (queue === CRASHED ? redUnlessZero(visible) : String(visible)), RIGHT],
+  ['in flight', ({ in_flight }) => in_flight],
+  ['delayed', ({ delayed }) => delayed],
+  ['oldest', ({ oldest_seconds: age }) => (age === null ? '–' : `${age} s`), RIGHT],
+  ['dead letters', ({ dead_letters: dead }) => (dead === null ? '–' : redUnlessZero(dead)), RIGHT],
+];
+
+/** The columns of the table of alarms. */
+export const alarmColumns: readonly Column<Alarm>[] = [
+  ['alarm', ({ name }) => sanitize(name), { cut: 'middle', minWidth: 30 }],
+  ['state', ({ state }) => colorize(state === 'ALARM' ? 'red' : 'yellow', state)],
+  ['since', ({ since }) => (since === null ? '–' : formatTime(Date.parse(since)))],
+];
+
+/** The columns of the table of deliveries by outcome. */
+export const outcomeColumns: readonly Column<OutcomeCount>[] = [
+  ['type', ({ type }) => type],
+  ['outcome', ({ outcome }) => outcome],
+  ['deliveries', ({ deliveries }) => deliveries],
+];
 
 const redUnlessZero = (number: number): string => (number > 0 ? colorize('red', String(number)) : '0');
 
-const alarmText = (alarms: Alarm[] | undefined): string => {
+const alarmText = ({ table }: Session, alarms: Alarm[] | undefined): string => {
   if (!alarms) return 'A local stack has no alarms.\n';
   if (alarms.length === 0) return 'The stack has no alarms.\n';
   const notOk = alarms.filter(({ state }) => state !== 'OK');
   const okCount = `${pluralize(alarms.length - notOk.length, 'alarm')} OK\n`;
   if (notOk.length === 0) return okCount;
-  const rows = table(notOk, [
-    ['alarm', ({ name }) => sanitize(name)],
-    ['state', ({ state }) => colorize(state === 'ALARM' ? 'red' : 'yellow', state)],
-    ['since', ({ since }) => (since === null ? '–' : formatTime(Date.parse(since)))],
-  ]);
-  return rows + okCount;
+  return table(notOk, alarmColumns) + okCount;
 };
 
-const deliveryText = ({ counts, isComplete }: { counts: OutcomeCount[]; isComplete: boolean }): string => {
+const deliveryText = ({ table }: Session, { counts, isComplete }: { counts: OutcomeCount[]; isComplete: boolean }) => {
   if (counts.length === 0) return 'none\n';
-  const outcomes = [...new Set(counts.map(({ outcome }) => outcome))];
-  const types = [...Map.groupBy(counts, ({ type }) => type)];
-  const countOf = (rowCounts: OutcomeCount[], outcome: string) =>
-    rowCounts.find((count) => count.outcome === outcome)?.deliveries ?? 0;
-  const rows = table(types, [
-    ['type', ([type]) => type],
-    ...outcomes.map(
-      (outcome) => [outcome, ([, rowCounts]: [string, OutcomeCount[]]) => countOf(rowCounts, outcome)] as const,
-    ),
-  ]);
+  const rows = table(counts, outcomeColumns);
   return isComplete ? rows : `${rows}Not all records were counted.\n`;
 };

@@ -6,8 +6,9 @@ import { DAY_SECONDS } from '../../shared/domain/day.ts';
 import { ServiceError } from '../../shared/domain/errors.ts';
 import { examples, parseNumber, parseTenant, parseText } from './arguments.ts';
 import { OperationError } from './errors.ts';
-import { colorize, formatTime, sanitize, table } from './print.ts';
-import { connect } from './session.ts';
+import { colorize, formatTime, sanitize } from './print.ts';
+import { connect, connectForChange } from './session.ts';
+import type { Column } from './table.ts';
 
 /** The number of digits of a hash that the commands show. */
 const ID_LENGTH = 8;
@@ -22,7 +23,10 @@ export const addTokenCommands = (program: Command): void => {
     .addOption(new Option('--role <role>', 'the role of the token').choices(roles).makeOptionMandatory())
     .requiredOption('--label <text>', 'a description of its use', parseText(1, MAX_LABEL_LENGTH))
     .option('--days <number>', 'days until it expires', parseNumber(MAX_TOKEN_DAYS), DEFAULT_TOKEN_DAYS)
-    .addHelpText('after', examples('token create --tenant acme --role admin --label "console of Acme"'))
+    .addHelpText(
+      'after',
+      examples('token create --tenant acme --role admin --label "console of Acme" --stack MonitoringNotifications'),
+    )
     .action(create);
   token
     .command('list')
@@ -35,14 +39,14 @@ export const addTokenCommands = (program: Command): void => {
     .description('revoke a token; it takes effect within the setting tokenCacheSeconds, a minute by default')
     .argument('<id>', 'an ID from `token list` or from the API', parseId)
     .requiredOption('--tenant <tenant>', 'the tenant of the token', parseTenant)
-    .addHelpText('after', examples('token revoke 1f0a92c4 --tenant acme'))
+    .addHelpText('after', examples('token revoke 1f0a92c4 --tenant acme --stack MonitoringNotifications'))
     .action(revoke);
 };
 
 type CreateOptions = { tenant: string; role: Role; label: string; days: number };
 
 const create = async ({ tenant, role, label, days }: CreateOptions, command: Command): Promise<void> => {
-  const { tokens, print } = await connect(command);
+  const { tokens, print } = await connectForChange(command);
   const { token, hash, expiresAtMs } = await tokens
     .issue({ tenant, role, label, expiresInSeconds: days * DAY_SECONDS })
     .catch(explainServiceError);
@@ -53,20 +57,14 @@ const create = async ({ tenant, role, label, days }: CreateOptions, command: Com
 };
 
 const list = async ({ tenant }: { tenant: string }, command: Command): Promise<void> => {
-  const { tokens, print } = await connect(command);
+  const { tokens, table, print } = await connect(command);
   const found = (await tokens.list(tenant)).map(tokenJson);
-  const text = table(found, [
-    ['id', ({ id }) => id],
-    ['role', ({ role }) => role],
-    ['created', ({ created }) => created],
-    ['expires', ({ expires, expired }) => (expired ? colorize('dim', `${expires} (expired)`) : expires)],
-    ['label', ({ label }) => sanitize(label)],
-  ]);
+  const text = table(found, tokenColumns);
   print(found, found.length > 0 ? text : `Tenant ${tenant} has no tokens.`);
 };
 
 const revoke = async (id: string, { tenant }: { tenant: string }, command: Command): Promise<void> => {
-  const { tokens, print } = await connect(command);
+  const { tokens, print } = await connectForChange(command);
   const [found, another] = (await tokens.list(tenant)).filter((token) => token.id === id || token.hash.startsWith(id));
   if (!found) throw new OperationError(`Tenant ${tenant} has no token ${id}.`);
   if (another)
@@ -84,6 +82,15 @@ const tokenJson = ({ hash, role, label, createdAtMs, expiresAtMs }: TokenDescrip
   expires: formatTime(expiresAtMs),
   expired: expiresAtMs <= Date.now(),
 });
+
+/** The columns of the table of tokens. */
+export const tokenColumns: readonly Column<ReturnType<typeof tokenJson>>[] = [
+  ['id', ({ id }) => id],
+  ['role', ({ role }) => role],
+  ['created', ({ created }) => created, { omit: 1 }],
+  ['expires', ({ expires, expired }) => (expired ? colorize('dim', `${expires} (expired)`) : expires)],
+  ['label', ({ label }) => sanitize(label), { cut: 'end', minWidth: 16 }],
+];
 
 /** Rethrows a ServiceError with the message and details that the API would return. */
 const explainServiceError = (error: unknown): never => {

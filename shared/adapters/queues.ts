@@ -7,7 +7,7 @@ import {
 } from '@aws-sdk/client-sqs';
 import type { SQSRecord } from 'aws-lambda';
 import pLimit from 'p-limit';
-import type { FailureCause, FailureReason } from '../contracts/outcomes.ts';
+import type { DeadLetterCause, FailureReason } from '../contracts/outcomes.ts';
 import type { Clock } from '../domain/clock.ts';
 import { awsConfig } from './aws-client.ts';
 import { errorTrace, logger } from './logger.ts';
@@ -39,7 +39,13 @@ export type OutgoingMessage = { body: () => string; bytes: number; messageGroupI
 export type DelayedMessage = OutgoingMessage & { waitMs: number; lockWait: LockWait };
 
 /** Why a message is dead-lettered, sent as message attributes: the body stays unchanged. */
-export type DeadLetterReason = { reason: FailureReason; cause: FailureCause; attemptCount: number };
+export type DeadLetterReason = {
+  reason: FailureReason;
+  cause: DeadLetterCause;
+  attemptCount: number;
+  /** What is wrong with an invalid event: up to 300 ASCII characters. */
+  detail?: string | undefined;
+};
 
 /** The maximum size of a message and of a batch, attributes included (AWS limit). */
 const MAX_BYTES = 1_048_576;
@@ -180,12 +186,13 @@ export const createQueues = (client: SQSClient = new SQSClient(awsConfig), clock
     async sendToDeadLetterQueue(
       url: string,
       { body, messageGroupId }: { body: string; messageGroupId?: string | undefined },
-      { reason, cause, attemptCount }: DeadLetterReason,
+      { reason, cause, attemptCount, detail }: DeadLetterReason,
     ): Promise<void> {
       const text = (StringValue: string) => ({ DataType: 'String', StringValue });
       const attributes = {
         reason: text(reason),
         cause: text(cause),
+        ...(detail !== undefined && { detail: text(detail) }),
         ...numberAttribute('attempts', attemptCount),
         time: text(new Date(clock()).toISOString()),
       };

@@ -6,12 +6,17 @@ export const alarmStates = ['OK', 'WARNING', 'CRITICAL'] as const;
 /** A state of an alarm. */
 export type AlarmState = (typeof alarmStates)[number];
 
+/** Returns the parameters of a schema whose values must have a type, named in `rule`. */
+const typeRule = (rule: string) => ({
+  error: ({ input }: { input?: unknown }) => (input === undefined ? 'is required' : rule),
+});
+
 /** A tenant ID: 1 to 128 printable ASCII characters without spaces, the format of an SQS message group ID. */
 export const tenantId = z
-  .string('must be a string')
+  .string(typeRule('must be a string'))
   .check(z.regex(/^[\x21-\x7e]{1,128}$/, 'must be 1 to 128 printable ASCII characters'));
 
-const id = z.string('must be a string').check(z.minLength(1, 'must not be empty'));
+const id = z.string(typeRule('must be a string')).check(z.minLength(1, 'must not be empty'));
 
 /**
  * An alarm event, the body of a message on the `alarm-events` queue (DECISIONS.md#alarm-events). Only the fields for
@@ -20,15 +25,15 @@ const id = z.string('must be a string').check(z.minLength(1, 'must not be empty'
 export const alarmEvent = z.looseObject(
   {
     event_id: z
-      .string('must be a string')
+      .string(typeRule('must be a string'))
       .check(z.minLength(1, 'must not be empty'), z.maxLength(512, 'must be at most 512 characters')),
     tenant_id: tenantId,
     details: z.looseObject(
       { state: z.enum(alarmStates, `must be one of ${alarmStates.join(', ')}`) },
-      'must be an object',
+      typeRule('must be an object'),
     ),
-    entity: z.looseObject({ id }, 'must be an object'),
-    alarm: z.looseObject({ id }, 'must be an object'),
+    entity: z.looseObject({ id }, typeRule('must be an object')),
+    alarm: z.looseObject({ id }, typeRule('must be an object')),
     previous_state: z.optional(z.unknown()),
     notification_plan: z.optional(z.unknown()),
   },
@@ -40,6 +45,15 @@ export type AlarmEvent = z.infer<typeof alarmEvent>;
 
 /** Returns whether a value is an alarm event. Parsing would return a copy without keys such as `__proto__`. */
 export const isAlarmEvent = (value: unknown): value is AlarmEvent => alarmEvent.safeParse(value).success;
+
+/**
+ * Returns the fields that are not valid in an alarm event with the rules they break, such as `details.state must be one
+ * of OK, WARNING, CRITICAL`. It never contains a value of the event, so it can be logged. Empty for an alarm event.
+ */
+export const brokenEventRules = (value: unknown): string => {
+  const issues = alarmEvent.safeParse(value).error?.issues ?? [];
+  return issues.map(({ path, message }) => `${path.join('.') || 'the event'} ${message}`).join('; ');
+};
 
 /** The body of a webhook request (API.md#webhook-payload). */
 export type WebhookPayload = {

@@ -38,11 +38,14 @@ export const attemptResults = ['delivered', 'throttled', 'transient', 'permanent
 /** The result of an attempt. */
 export type AttemptResult = (typeof attemptResults)[number];
 
-/** The causes of failures: tenants fix `destination`, operators fix `service`. */
+/** The causes of failed deliveries: tenants fix `destination`, operators fix `service`. */
 export const failureCauses = ['destination', 'service'] as const;
 
 /** The cause of a failure. */
 export type FailureCause = (typeof failureCauses)[number];
+
+/** The cause of a dead letter: that of a failed delivery or, for an invalid alarm event, its producer. */
+export type DeadLetterCause = FailureCause | 'producer';
 
 /** The outcomes of processing a message on a sender's queue: names of metrics and values of the log field `outcome`. */
 export const messageOutcomes = [

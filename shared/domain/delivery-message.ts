@@ -12,6 +12,8 @@ export type SharedBody = {
   tail: string;
   /** The length of `tail` in UTF-8 bytes. */
   bytes: number;
+  /** Digest of the event without its plan, to detect another event with the same ID. */
+  contentHash: string;
 };
 
 /** A notice of the service: the alarm event that identifies it, and its text. */
@@ -28,8 +30,9 @@ const contentHash = (event: object): string =>
 export const sharedBody = (event: AlarmEvent, eventTimeMs: number): SharedBody => {
   const { notification_plan: _plan, ...rest } = event;
   const text = messageBodyJson(rest);
-  const tail = `"event_time_ms":${eventTimeMs},"content_hash":"${contentHash(rest)}","event":${text}}`;
-  return { event: text, tail, bytes: Buffer.byteLength(tail) };
+  const hash = contentHash(rest);
+  const tail = `"event_time_ms":${eventTimeMs},"content_hash":"${hash}","event":${text}}`;
+  return { event: text, tail, bytes: Buffer.byteLength(tail), contentHash: hash };
 };
 
 /** Returns the body of a delivery message (`contracts/messages.ts`). */

@@ -1,10 +1,10 @@
-import { type AlarmEvent, isAlarmEvent } from '../contracts/alarm-event.ts';
+import { type AlarmEvent, brokenEventRules, isAlarmEvent } from '../contracts/alarm-event.ts';
 import { parseJson } from '../contracts/json.ts';
 import { continuation } from '../contracts/messages.ts';
-import type { FailureReason } from '../contracts/outcomes.ts';
+import type { DeadLetterCause, FailureReason } from '../contracts/outcomes.ts';
 import { type SharedBody, sharedBody } from './delivery-message.ts';
 import { eventTimeMs } from './incident.ts';
-import { plannedNotifications } from './routing.ts';
+import { brokenPlanRule, plannedNotifications } from './routing.ts';
 
 /** An event and the notifications to deliver it to. */
 export type PlannedEvent = {
@@ -21,33 +21,63 @@ export type PlannedEvent = {
   sentAtMs: number;
 };
 
+/** Why a message is neither an event nor a continuation, and who must fix it. */
+export type InvalidEvent = {
+  reason: Extract<FailureReason, 'malformed' | 'too_large'>;
+  cause: Exclude<DeadLetterCause, 'destination'>;
+  /** The fields and the rules they break, never a value: up to 300 ASCII characters. */
+  detail: string;
+};
+
 /** Maximum size of an alarm event. It leaves room in a message of 1 MiB for the fields that the pipeline adds. */
 export const MAX_EVENT_BYTES = 900 * 1024;
 
-const parseBody = (body: string): unknown => {
-  try {
-    return parseJson(body);
-  } catch {
-    return undefined;
-  }
+const malformed = (detail: string, cause: InvalidEvent['cause'] = 'producer'): InvalidEvent => ({
+  reason: 'malformed',
+  cause,
+  detail,
+});
+
+const tooLarge: InvalidEvent = {
+  reason: 'too_large',
+  cause: 'producer',
+  detail: `the event must be at most ${MAX_EVENT_BYTES / 1024} KiB`,
 };
 
+/** Only dispatch sends continuations. */
+const isMeantAsContinuation = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null && 'continuation' in value && !('event_id' in value);
+
 /** @throws RangeError if the event nests too deep to serialize */
-const plan = (value: unknown, bytes: number, sentAtMs: number): PlannedEvent | FailureReason => {
+const plan = (value: unknown, bytes: number, sentAtMs: number): PlannedEvent | InvalidEvent => {
   if (isAlarmEvent(value)) {
-    if (bytes > MAX_EVENT_BYTES) return 'too_large';
+    if (bytes > MAX_EVENT_BYTES) return tooLarge;
     const ids = plannedNotifications(value);
-    if (!ids) return 'malformed';
+    if (!ids) return malformed(brokenPlanRule(value));
     const timeMs = eventTimeMs(value, sentAtMs);
     const shared = sharedBody(value, timeMs);
     return { event: value, shared, ids, isContinuation: false, eventTimeMs: timeMs, sentAtMs };
   }
   const parsed = continuation.safeParse(value);
-  if (!parsed.success) return 'malformed';
+  if (!parsed.success) {
+    return isMeantAsContinuation(value)
+      ? malformed('the continuation is not valid', 'service')
+      : malformed(brokenEventRules(value));
+  }
   const { event } = parsed.data;
   const { ids, known, event_time_ms: timeMs, sent_at_ms } = parsed.data.continuation;
   const shared = sharedBody(event, timeMs);
   return { event, shared, ids, known, isContinuation: true, eventTimeMs: timeMs, sentAtMs: sent_at_ms };
+};
+
+const parseAndPlan = (body: string, bytes: number, sentAtMs: number): PlannedEvent | InvalidEvent => {
+  try {
+    return plan(parseJson(body), bytes, sentAtMs);
+  } catch (error) {
+    if (error instanceof SyntaxError) return malformed('the event must be JSON');
+    if (error instanceof RangeError) return malformed('the event is nested too deeply');
+    return malformed('the event could not be processed', 'service');
+  }
 };
 
 /**
@@ -55,17 +85,15 @@ const plan = (value: unknown, bytes: number, sentAtMs: number): PlannedEvent | F
  * the rest of the batch.
  *
  * @param sentAtMs when SQS accepted the message, ms since the epoch
- * @returns the planned event, or the reason why the message is invalid
  */
-export const planEvent = (body: string, sentAtMs: number): PlannedEvent | FailureReason => {
+export const planEvent = (body: string, sentAtMs: number): PlannedEvent | InvalidEvent => {
   const bytes = Buffer.byteLength(body);
-  try {
-    const planned = plan(parseBody(body), bytes, sentAtMs);
-    return planned === 'malformed' && bytes > MAX_EVENT_BYTES ? 'too_large' : planned;
-  } catch {
-    return 'malformed';
-  }
+  const planned = parseAndPlan(body, bytes, sentAtMs);
+  return isInvalidEvent(planned) && planned.cause === 'producer' && bytes > MAX_EVENT_BYTES ? tooLarge : planned;
 };
+
+/** Returns whether `planEvent` found the message to be invalid. */
+export const isInvalidEvent = (planned: PlannedEvent | InvalidEvent): planned is InvalidEvent => 'reason' in planned;
 
 /** Returns the body of a continuation for the notifications `ids` (DECISIONS.md#dispatch-in-passes). */
 export const continuationBody = (

@@ -5,6 +5,12 @@ const planList = { OK: 'ok_state', WARNING: 'warning_state', CRITICAL: 'critical
   string
 >;
 
+/** Returns the rule that a malformed notification plan breaks, without any value of the event. */
+export const brokenPlanRule = ({ details, notification_plan: plan }: AlarmEvent): string =>
+  typeof plan === 'object' && !Array.isArray(plan)
+    ? `notification_plan.${planList[details.state]} must be a list of notification IDs`
+    : 'notification_plan must be an object';
+
 /**
  * Returns the IDs that the notification plan lists for the event's state, without duplicates, or an empty list if the
  * state did not change (DECISIONS.md#routing). Returns undefined if the plan is malformed.

@@ -168,6 +168,18 @@ describe('sendToDeadLetterQueue', () => {
     });
   });
 
+  it('adds what is wrong with an invalid event', async () => {
+    const { queues, requests } = setUp();
+    const invalid = { reason: 'malformed', cause: 'producer', detail: 'alarm is required', attemptCount: 0 } as const;
+    await queues.sendToDeadLetterQueue(URL, { body: '{}' }, invalid);
+    expect(requests.mock.calls[0]?.[0]).toMatchObject({
+      MessageAttributes: {
+        cause: { DataType: 'String', StringValue: 'producer' },
+        detail: { DataType: 'String', StringValue: 'alarm is required' },
+      },
+    });
+  });
+
   it('omits the attributes if the body has the maximum size', async () => {
     const { queues, requests } = setUp();
     const body = 'x'.repeat(MIB);

@@ -1,6 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { isAlarmEvent, alarmEvent as schema, webhookPayload } from '../../shared/contracts/alarm-event.ts';
+import {
+  brokenEventRules,
+  isAlarmEvent,
+  alarmEvent as schema,
+  webhookPayload,
+} from '../../shared/contracts/alarm-event.ts';
 import { parseJson } from '../../shared/contracts/json.ts';
 import { describeIssues } from '../../shared/contracts/text.ts';
 import { alarmEvent } from '../support/events.ts';
@@ -43,24 +48,24 @@ describe('the schema of an alarm event', () => {
   });
 
   it.each([
-    ['no id', { event_id: undefined }, 'event_id: must be a string'],
+    ['no id', { event_id: undefined }, 'event_id: is required'],
     ['an empty id', { event_id: '' }, 'event_id: must not be empty'],
     ['an id of 513 characters', { event_id: 'e'.repeat(513) }, 'event_id: must be at most 512 characters'],
     ['a number as id', { event_id: 7 }, 'event_id: must be a string'],
-    ['no tenant', { tenant_id: undefined }, 'tenant_id: must be a string'],
+    ['no tenant', { tenant_id: undefined }, 'tenant_id: is required'],
     ['an empty tenant', { tenant_id: '' }, 'tenant_id: must be 1 to 128 printable ASCII characters'],
     ['a tenant of 129 characters', { tenant_id: 't'.repeat(129) }, /^tenant_id: must be 1 to 128/],
     ['a tenant with a space', { tenant_id: 'a b' }, /^tenant_id: must be 1 to 128/],
     ['a tenant with a trailing line break', { tenant_id: 'acme\n' }, /^tenant_id: must be 1 to 128/],
     ['a tenant with characters outside ASCII', { tenant_id: 'täter' }, /^tenant_id: must be 1 to 128/],
-    ['no details', { details: undefined }, 'details: must be an object'],
+    ['no details', { details: undefined }, 'details: is required'],
     ['details that are a list', { details: [] }, 'details: must be an object'],
     ['no state', { details: {} }, 'details.state: must be one of OK, WARNING, CRITICAL'],
     ['an unknown state', { details: { state: 'ok' } }, 'details.state: must be one of OK, WARNING, CRITICAL'],
     ['no entity', { entity: null }, 'entity: must be an object'],
-    ['an entity without id', { entity: {} }, 'entity.id: must be a string'],
+    ['an entity without id', { entity: {} }, 'entity.id: is required'],
     ['an entity with an empty id', { entity: { id: '' } }, 'entity.id: must not be empty'],
-    ['no alarm', { alarm: undefined }, 'alarm: must be an object'],
+    ['no alarm', { alarm: undefined }, 'alarm: is required'],
     ['an alarm with a number as id', { alarm: { id: 1 } }, 'alarm.id: must be a string'],
   ])('rejects %s', (_, changes, message) => {
     expect(issuesOf({ ...minimalEvent, ...changes })).toMatch(message);
@@ -75,6 +80,32 @@ describe('the schema of an alarm event', () => {
       fc.property(fc.jsonValue(), fc.jsonValue(), (value, details) => {
         expect(isAlarmEvent(value)).toBe(false);
         expect(typeof isAlarmEvent({ ...minimalEvent, details })).toBe('boolean');
+      }),
+    );
+  });
+});
+
+describe('the rules that an invalid event breaks', () => {
+  it('are named with their fields', () => {
+    expect(brokenEventRules({ ...minimalEvent, event_id: 7, details: { state: 'ok' }, alarm: undefined })).toBe(
+      'event_id must be a string; details.state must be one of OK, WARNING, CRITICAL; alarm is required',
+    );
+    expect(brokenEventRules([])).toBe('the event must be a JSON object');
+    expect(brokenEventRules(minimalEvent)).toBe('');
+  });
+
+  it('are complete sentences of the service for any JSON value, with no value of the event', () => {
+    const rule =
+      '(event_id|tenant_id|details|details\\.state|entity|entity\\.id|alarm|alarm\\.id|the event) ' +
+      '(is required|must be (a string|an object|a JSON object|one of OK, WARNING, CRITICAL|at most 512 characters|1 to 128 printable ASCII characters)|must not be empty)';
+    const rules = new RegExp(`^${rule}(; ${rule})*$`);
+    const field = fc.option(fc.jsonValue(), { nil: undefined });
+    const shape = fc.record({ event_id: field, tenant_id: field, details: field, entity: field, alarm: field });
+    fc.assert(
+      fc.property(fc.oneof(fc.jsonValue(), shape), (value) => {
+        const broken = brokenEventRules(value);
+        expect(broken.length).toBeLessThanOrEqual(300);
+        expect(broken).toMatch(isAlarmEvent(value) ? /^$/ : rules);
       }),
     );
   });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { continuationBody, type PlannedEvent, planEvent } from '../../shared/domain/planned-event.ts';
+import { continuationBody, isInvalidEvent, type PlannedEvent, planEvent } from '../../shared/domain/planned-event.ts';
 import { alarmEvent, EVENT_TIME_MS } from '../support/events.ts';
 
 const SENT_AT_MS = EVENT_TIME_MS + 1_000;
@@ -7,7 +7,7 @@ const ids = Array.from({ length: 26 }, (_, index) => `nt${index}`);
 const body = (changes = {}) => JSON.stringify(alarmEvent({ notification_plan: { critical_state: ids }, ...changes }));
 const planned = (text: string): PlannedEvent => {
   const plan = planEvent(text, SENT_AT_MS);
-  if (typeof plan === 'string') throw new Error(plan);
+  if (isInvalidEvent(plan)) throw new Error(plan.detail);
   return plan;
 };
 
@@ -22,18 +22,42 @@ describe('a planned event', () => {
   });
 
   it.each([
-    ['not JSON', '{'],
-    ['not an event', '{"event_id":"e"}'],
-    ['an event with a malformed plan', body({ notification_plan: { critical_state: 'ntA' } })],
-    ['nested too deep to serialize', `{"event_id":"e","x":${'['.repeat(20_000)}${']'.repeat(20_000)}}`],
-  ])('is malformed if the message is %s', (_, text) => {
-    expect(planEvent(text, SENT_AT_MS)).toBe('malformed');
+    ['not JSON', '{', 'the event must be JSON'],
+    ['a list', '[]', 'the event must be a JSON object'],
+    ['an event with an unknown state', body({ details: { state: 'ok' } }), /^details\.state must be one of OK, /],
+    ['an event with a plan that is a text', body({ notification_plan: 'np' }), 'notification_plan must be an object'],
+    [
+      'an event with a malformed plan',
+      body({ notification_plan: { critical_state: 'ntA' } }),
+      'notification_plan.critical_state must be a list of notification IDs',
+    ],
+    [
+      'nested too deep to serialize',
+      body({ check: 0 }).replace('"check":0', `"check":${'['.repeat(20_000)}${']'.repeat(20_000)}`),
+      'the event is nested too deeply',
+    ],
+  ])('is malformed because of its producer if the message is %s', (_, text, detail) => {
+    const invalid = { reason: 'malformed', cause: 'producer', detail: expect.stringMatching(detail) };
+    expect(planEvent(text, SENT_AT_MS)).toEqual(invalid);
+  });
+
+  it('is malformed because of the service if the message is an invalid continuation', () => {
+    expect(planEvent('{"continuation":{},"event":{}}', SENT_AT_MS)).toEqual({
+      reason: 'malformed',
+      cause: 'service',
+      detail: 'the continuation is not valid',
+    });
   });
 
   it('is too large above 900 KiB', () => {
     const pad = 900 * 1024 - Buffer.byteLength(body({ check: '' }));
-    expect(planEvent(body({ check: 'x'.repeat(pad) }), SENT_AT_MS)).toBeTypeOf('object');
-    expect(planEvent(body({ check: 'x'.repeat(pad + 1) }), SENT_AT_MS)).toBe('too_large');
+    expect(planEvent(body({ check: 'x'.repeat(pad) }), SENT_AT_MS)).toMatchObject({ ids });
+    expect(planEvent(body({ check: 'x'.repeat(pad + 1) }), SENT_AT_MS)).toEqual({
+      reason: 'too_large',
+      cause: 'producer',
+      detail: 'the event must be at most 900 KiB',
+    });
+    expect(planEvent(`{${' '.repeat(900 * 1024)}`, SENT_AT_MS)).toMatchObject({ reason: 'too_large' });
   });
 
   it('keeps its content, its time and its send time in a continuation, up to the maximum size', () => {

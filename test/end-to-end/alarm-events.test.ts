@@ -145,25 +145,34 @@ describe.runIf(isLocal)('an alarm event', () => {
     expect(await deliveries(client.tenant, otherId)).toEqual([]);
   });
 
-  it('that is invalid is dead-lettered unchanged with a reason, and the valid events of its batch arrive', async () => {
+  it('that is invalid is dead-lettered unchanged with the field and the rule, and the valid events of its batch arrive', async () => {
     const sink = await openSink();
     const id = await toWebhook(sink.url);
     const mark = `invalid-${client.tenant}`;
     const valid = newAlarmEvent(client.tenant, [id]);
     const { details: _details, ...withoutDetails } = newAlarmEvent(client.tenant, [id], { mark });
-    const invalid = [
-      `{not json ${mark}`,
-      `"${mark}"`,
-      JSON.stringify({ ...valid, tenant_id: 'has space', mark }),
-      JSON.stringify({ ...valid, details: { state: 'UNKNOWN' }, mark }),
-      JSON.stringify({ ...valid, notification_plan: { critical_state: 'nt1' }, mark }),
-      JSON.stringify(withoutDetails),
+    const invalid: [body: string, detail: string][] = [
+      [`{not json ${mark}`, 'the event must be JSON'],
+      [`"${mark}"`, 'the event must be a JSON object'],
+      [
+        JSON.stringify({ ...valid, tenant_id: 'has space', mark }),
+        'tenant_id must be 1 to 128 printable ASCII characters',
+      ],
+      [
+        JSON.stringify({ ...valid, details: { state: 'UNKNOWN' }, mark }),
+        'details.state must be one of OK, WARNING, CRITICAL',
+      ],
+      [
+        JSON.stringify({ ...valid, notification_plan: { critical_state: 'nt1' }, mark }),
+        'notification_plan.critical_state must be a list of notification IDs',
+      ],
+      [JSON.stringify(withoutDetails), 'details is required'],
     ];
-    await sendEvents([...invalid, valid]);
+    await sendEvents([...invalid.map(([body]) => body), valid]);
     await sink.wait(1);
-    for (const body of invalid) {
+    for (const [body, detail] of invalid) {
       const letter = await deadLetter('AlarmEvents', (text) => text === body);
-      expect(letter.attributes).toMatchObject({ reason: 'malformed', cause: 'service' });
+      expect(letter.attributes).toMatchObject({ reason: 'malformed', cause: 'producer', detail });
     }
     expect(sink.received).toHaveLength(1);
   });
@@ -186,6 +195,8 @@ describe.runIf(isLocal)('an alarm event', () => {
     expect(received?.body.length).toBeGreaterThan(889 * 1024);
     expect((await deadLetter('AlarmEvents', (text) => text === tooLarge)).attributes).toMatchObject({
       reason: 'too_large',
+      cause: 'producer',
+      detail: 'the event must be at most 900 KiB',
     });
   });
 

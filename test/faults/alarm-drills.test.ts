@@ -1,4 +1,4 @@
-import { SendMessageCommand, StartMessageMoveTaskCommand } from '@aws-sdk/client-sqs';
+import { ReceiveMessageCommand, SendMessageCommand, StartMessageMoveTaskCommand } from '@aws-sdk/client-sqs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { AwsCall } from '../../bin/local/aws/aws-service.ts';
 import { MINUTE_MS } from '../../bin/local/aws/cloudwatch/metric-store.ts';
@@ -311,6 +311,28 @@ describe('the alarm drill', () => {
         if (!isSent) await Promise.all([harness.sendEvents([event]), sendBounce(event)]);
         isSent = true;
       },
+    );
+    await annotate(summary);
+  });
+
+  it('fires only the alarm of alarm events for an event that its producer malformed, until it is purged', async ({
+    annotate,
+  }) => {
+    const deadLetters = harness.stack.queues.get('Delivery-AlarmEvents-DeadLetters');
+    if (!deadLetters) throw new Error('There is no dead-letter queue of alarm events.');
+    // SQS reports the metrics of an unused queue up to 15 minutes late, so an operator looks at it first.
+    await harness.sqs.send(new ReceiveMessageCommand({ QueueUrl: deadLetters.settings.url }));
+    await harness.advanceMinutes(16, undefined, MINUTE_MS);
+    const malformed = { ...newEvent(['webhook']), details: { state: 'critical' } };
+    let isSent = false;
+    const summary = await drill(
+      ['AlarmEventsDeadLettered'],
+      () => [() => deadLetters.purge()],
+      async () => {
+        if (!isSent) await harness.sendEvents([malformed]);
+        isSent = true;
+      },
+      MINUTE_MS,
     );
     await annotate(summary);
   });

@@ -52,11 +52,13 @@ it('logs, delivery records and dead-letter attributes contain no recipient, key,
   const acceptEmail = harness.injectFault(rejection, ({ service }) => service === 'ses');
   const acceptSms = harness.injectFault(optedOut, ({ service }) => service === 'sns');
   const event = { ...newAlarmEvent(client.tenant, ids), details: { state: 'CRITICAL', status: 'secret-status' } };
-  await harness.sendEvents([event, `{"secret-invalid-event": "${email}"`]);
+  const malformed = { ...event, tenant_id: 'secret- tenant', details: { state: email }, alarm: { id: { apiKey } } };
+  await harness.sendEvents([event, `{"secret-invalid-event": "${email}"`, malformed]);
   await harness.deadLetter('email', (body) => body.includes(event.event_id));
   await harness.deadLetter('webhook', (body) => body.includes(event.event_id));
   await harness.deadLetter('sms', (body) => body.includes(event.event_id));
   await harness.deadLetter('AlarmEvents', (body) => body.includes('secret-invalid-event'));
+  await harness.deadLetter('AlarmEvents', (body) => body.includes('secret- tenant'));
   await harness.delivery(client.tenant, ids[0] ?? '', 'delivered');
   for (const queue of ['webhook', 'incidentpager', 'incidentrouter', 'atomfeed', 'managed'])
     await harness.drainQueue(`Delivery-${queue}`);

@@ -7,9 +7,10 @@ import { describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
 import { close, listen, origin } from '../../bin/local/aws/http.ts';
 import { announce } from '../../bin/ops/local-stacks.ts';
+import { createProgram } from '../../bin/ops/program.ts';
 import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
 import { useStarted } from '../support/use-started.ts';
-import { commandLine, useDirectory } from './command-line.ts';
+import { commandLine, commandNames, useDirectory } from './command-line.ts';
 
 const directory = useDirectory();
 const ops = commandLine(directory);
@@ -165,23 +166,6 @@ const outputs = {
   },
 };
 
-const COMMANDS = [
-  'token create',
-  'token list',
-  'token revoke',
-  'account show',
-  'account set',
-  'account rotate-signing-secret',
-  'event example',
-  'event send',
-  'deliveries',
-  'dead-letters list',
-  'dead-letters redrive',
-  'dead-letters purge',
-  'status',
-  'trace',
-];
-
 describe('the command line', () => {
   it('prints help', async () => {
     const { code, out, err } = await ops('--help');
@@ -202,10 +186,11 @@ describe('the command line', () => {
   });
 
   it('prints help with an example for every command', async () => {
-    const pages = await Promise.all(COMMANDS.map((command) => ops(`${command} --help`)));
+    const commands = commandNames(createProgram());
+    const pages = await Promise.all(commands.map((command) => ops(`${command} --help`)));
     for (const [index, { code, out }] of pages.entries()) {
       expect(code).toBe(0);
-      expect(out).toContain(`npm run -s ops -- ${COMMANDS[index]}`);
+      expect(out).toContain(`npm run -s ops -- ${commands[index]}`);
       expect(out).toContain('--outputs <file>');
     }
   });
@@ -248,12 +233,13 @@ describe('the stack that a command operates on', () => {
       /\nProd-First +ALARM +2027-01-15T08:00:00Z\nProd-Last +ALARM +2027-01-15T08:00:00Z\n120 alarms OK\n/,
     );
     expect(out).not.toContain('Staging');
-    expect(out).toMatch(/\ntype +delivered\nsms +2\n$/);
+    expect(out).toMatch(/\ntype +outcome +deliveries\nsms +delivered +2\n$/);
     expect(new Set(regions)).toEqual(new Set(['eu-central-1', 'eu-west-1']));
   });
 
   it('is not found by an unknown name', async () => {
-    const err = 'ValidationError: Stack with id Other does not exist\n';
+    const err =
+      'The account of the AWS credentials has no stack Other in eu-central-1: check AWS_PROFILE, AWS_REGION and the name.\n';
     expect(await ops('status --stack Other', { env })).toEqual({ code: 1, out: '', err });
   });
 
@@ -267,8 +253,12 @@ describe('the stack that a command operates on', () => {
     });
     const unnamed = await ops(`status --outputs ${path}`, { env });
     expect(unnamed).toMatchObject({
+      code: 2,
+      err: expect.stringMatching(/contains several stacks, Other, Prod: select one with --stack NAME\.\n$/),
+    });
+    expect(await ops(`status --outputs ${path} --stack Third`, { env })).toMatchObject({
       code: 1,
-      err: expect.stringMatching(/does not contain stack .*, only Other, Prod\.\n$/),
+      err: expect.stringMatching(/does not contain stack Third, only Other, Prod\.\n$/),
     });
   });
 
@@ -302,10 +292,12 @@ describe('the stack that a command operates on', () => {
 
 describe('dead-letters list', () => {
   it('lists crashed messages with the queues from which SQS moved them', async () => {
-    const { code, out, err } = await ops('dead-letters list crashed --stack Prod', { env });
-    expect([code, err]).toEqual([0, '']);
-    expect(out).toMatch(/^crashed: 7 dead letters, 1 shown \(received too often ×1\)\n/);
-    expect(out).toMatch(/\ntime .* event +source\n2027-01-15T08:00:00Z +crashed +.* acme +ntA +ev1 +sms retries\n$/);
+    const { code, out } = await ops('dead-letters list crashed --wide --stack Prod', { env });
+    expect(code).toBe(0);
+    expect(out).toMatch(/^crashed: 7 dead letters, 1 shown \(cause service: received too often ×1\)\n/);
+    expect(out).toMatch(
+      /\ntime .* event +source\n2027-01-15T08:00:00Z +received too often +service +– +acme +ntA +ev1 +sms retries\n$/,
+    );
   });
 });
 
@@ -314,7 +306,9 @@ describe('a rotation of a signing secret whose result cannot be read', () => {
     expect(await ops('account rotate-signing-secret locked --stack Prod', { env })).toEqual({
       code: 1,
       out: '',
-      err: 'It is unknown whether the account was changed. Run `npm run -s ops -- account show locked --secrets` before you repeat the command.\n',
+      err: expect.stringMatching(
+        /^Target: .*\nIt is unknown whether the account was changed\. Run `npm run -s ops -- account show locked --secrets --stack Prod` before you repeat the command\.\n$/,
+      ),
     });
   });
 
@@ -322,7 +316,9 @@ describe('a rotation of a signing secret whose result cannot be read', () => {
     expect(await ops('account rotate-signing-secret acme --stack Prod', { env })).toEqual({
       code: 1,
       out: '',
-      err: 'The signing secret was replaced, but the account cannot be read. Run `npm run -s ops -- account show acme --secrets` to see the new secret.\n',
+      err: expect.stringMatching(
+        /^Target: .*\nThe signing secret was replaced, but the account cannot be read\. Run `npm run -s ops -- account show acme --secrets --stack Prod` to see the new secret\.\n$/,
+      ),
     });
   });
 });

@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import type { Command } from 'commander';
 import type * as z from 'zod';
 import { startLocalStackProcess } from '../support/local-stack-process.ts';
 import { useStarted } from '../support/use-started.ts';
@@ -51,6 +52,12 @@ export const commandLine =
     await closed;
     return { code: child.exitCode, out, err };
   };
+
+/** Returns the names of all commands of a program that can be run, such as `token create`. */
+export const commandNames = (command: Command, parents: readonly string[] = []): string[] =>
+  command.commands.length === 0
+    ? [parents.join(' ')]
+    : command.commands.flatMap((child) => commandNames(child, [...parents, child.name()]));
 
 /** Runs a local stack for the tests of a file, and the command line that uses it. */
 export const useStackWithCommandLine = () => {

@@ -1,3 +1,4 @@
+import stringWidth from 'string-width';
 import { beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { validDetails } from '../support/notifications.ts';
@@ -58,11 +59,14 @@ const deliveriesTo = (notificationId: string) =>
 let gone = '';
 let email = '';
 let event = '';
+/** The event with the ID `event`, which was sent to both notifications. */
+let sentEvent = '';
 
 beforeAll(async () => {
   gone = await create('gone', 'webhook', { url: `${sink.url}/410` });
   email = await create('email', 'email', validDetails.email);
-  event = await sendExample(gone, email);
+  sentEvent = (await ops(['event', 'example', '--notification', gone, email])).out;
+  event = (await runJson(sent, 'event send -', sentEvent)).event_id;
   await until(async () => {
     const found = await runJson(deliveries, 'deliveries --tenant acme --alarm alTest');
     return found.length === 2 && found.every(({ status }) => status !== 'pending');
@@ -87,10 +91,18 @@ describe('event', () => {
       '{"event_id": 1}',
       /^Standard input is not a valid alarm event: event_id must be a string; tenant_id .*; alarm .*\.\n$/,
     ],
-    ['[]', 'Standard input is not a valid alarm event: it must be a JSON object.\n'],
-    ['{', /^Standard input is not JSON: .*\n$/],
+    ['[]', 'Standard input is not a valid alarm event: the event must be a JSON object.\n'],
+    ['{', /^Standard input is not a valid alarm event: the event must be JSON \(.* at position 1 .*\)\.\n$/],
+    [
+      '{"continuation":{},"event":{}}',
+      /^Standard input is not a valid alarm event: the continuation is not valid\.\n$/,
+    ],
   ])('explains why %s is invalid, and sends nothing', async (input, message) => {
-    expect(await ops('event send -', { input })).toEqual({ code: 1, out: '', err: expect.stringMatching(message) });
+    const expected = { code: 1, out: '', err: expect.stringMatching(message) };
+    expect(await Promise.all([ops('event send -', { input }), ops('event check -', { input })])).toEqual([
+      expected,
+      expected,
+    ]);
   });
 
   it('rejects an event with an invalid notification plan', async () => {
@@ -99,7 +111,7 @@ describe('event', () => {
     const { code, err } = await ops('event send -', { input });
     expect([code, err]).toEqual([
       1,
-      expect.stringMatching(/notification_plan must be an object with lists of notification IDs/),
+      expect.stringMatching(/notification_plan\.critical_state must be a list of notification IDs/),
     ]);
   });
 
@@ -120,9 +132,58 @@ describe('deliveries', () => {
     });
     expect(found.find(({ notification }) => notification === email)).toMatchObject({ status: 'delivered' });
     const { out } = await ops('deliveries --tenant acme --alarm alTest');
-    expect(out).toMatch(/^time +notification +event +state +status +attempts +event ID reused\n/);
-    expect(out).toMatch(/permanent 410 +–\n/);
+    expect(out).toMatch(/^time +notification +event +status +attempts\n/);
+    expect(out).toMatch(/ permanent 410\n/);
     expect(out).not.toContain('\u001b');
+  });
+
+  it('shows whole IDs and all columns with --wide, and otherwise shortened IDs that can be passed as arguments', async () => {
+    const wide = await ops('deliveries --tenant acme --alarm alTest --wide');
+    expect(wide.out).toMatch(/^time +notification +event +state +status +attempts\n/);
+    expect(wide.out).toContain(gone);
+    expect(wide.err).toBe('');
+    const shortened = await ops('deliveries --tenant acme --alarm alTest');
+    expect(shortened.err).toBe('Shortened to fit: --wide shows all columns and whole IDs.\n');
+    const [line = ''] = shortened.out.split('\n').filter((each) => each.includes('permanent 410'));
+    const id = line.split(/ {2,}/)[1] ?? '';
+    expect(id).toMatch(/^nt\w+…\w+$/);
+    expect((await deliveriesTo(id)).map(({ notification }) => notification)).toEqual([gone]);
+    expect(await ops('deliveries --tenant acme --notification nt…')).toMatchObject({
+      code: 2,
+      err: expect.stringMatching(/^Several notifications of tenant acme fit nt…: pass the whole ID/),
+    });
+    expect(await ops('deliveries --tenant acme --notification ntx…x')).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/^No notification of tenant acme fits ntx…x: pass the whole ID/),
+    });
+  });
+
+  it.each(['deliveries --tenant acme', 'dead-letters list', 'status', 'token list --tenant acme'])(
+    '%s prints at most 80 columns to a pipe',
+    async (command) => {
+      const { code, out } = await ops(command);
+      expect(code).toBe(0);
+      expect(Math.max(...out.split('\n').map((text) => stringWidth(text)))).toBeLessThanOrEqual(80);
+    },
+  );
+
+  it('shows all deliveries of an event', async () => {
+    const ofEvent = (...options: string[]) =>
+      ops(['--json', 'deliveries', '--tenant', 'acme', '--event', event, ...options]).then(({ out }) =>
+        deliveries.parse(JSON.parse(out)).map((found) => [found.notification, found.event]),
+      );
+    expect(await ofEvent()).toEqual(
+      expect.arrayContaining([
+        [gone, event],
+        [email, event],
+      ]),
+    );
+    expect(await ofEvent('--notification', gone)).toEqual([[gone, event]]);
+  });
+
+  it.each(['--alarm alTest', '--limit 5'])('does not accept --event with %s', async (option) => {
+    const { code, err } = await ops(`deliveries --tenant acme --event x ${option}`);
+    expect([code, err]).toEqual([2, expect.stringMatching(/^error: option '--event <id>' cannot be used with/)]);
   });
 
   it('shows the deliveries of one notification', async () => {
@@ -181,7 +242,9 @@ describe('dead-letters', () => {
     const all = await runJson(deadLetterLists, 'dead-letters list');
     expect(all.filter(({ count }) => count > 0)).toMatchObject([expected]);
     const { out } = await ops('dead-letters list');
-    expect(out).toMatch(/^webhook: 1 dead letter \(http_status ×1\)\n\ntime +type +reason +cause +attempts +tenant/);
+    expect(out).toMatch(
+      /^webhook: 1 dead letter \(cause destination: http_status ×1\)\n\ntime +reason +.*tenant +notification +event\n/,
+    );
     expect(out).not.toMatch(/example of an alarm event|secret response/);
   });
 
@@ -191,7 +254,7 @@ describe('dead-letters', () => {
 
   it('does not purge without --yes, and reports the number of dead letters', async () => {
     const message =
-      /^This would permanently delete 1 dead letter of webhook in the local stack .*: confirm with --yes\.\n$/;
+      /^Target: .*\nThis would permanently delete 1 dead letter of webhook in the local stack .*: confirm with --yes\.\n$/;
     expect(await ops('dead-letters purge webhook')).toEqual({ code: 2, out: '', err: expect.stringMatching(message) });
   });
 
@@ -214,10 +277,9 @@ describe('dead-letters', () => {
   });
 
   it('reports that there are no crashed messages to redrive', async () => {
-    expect(await ops('dead-letters redrive crashed')).toEqual({
+    expect(await ops('dead-letters redrive crashed')).toMatchObject({
       code: 0,
       out: 'Moved 0 crashed messages to their queues.\n',
-      err: '',
     });
   });
 
@@ -235,11 +297,92 @@ describe('an event ID that is reused', () => {
     const first = (await runJson(sent, 'event send -', out)).event_id;
     await until(async () => (await deliveriesTo(one)).some(({ status }) => status === 'delivered'));
     const different = { ...JSON.parse(out), check: { id: 'another' }, notification_plan: { critical_state: [both] } };
-    await runJson(sent, 'event send -', JSON.stringify(different));
+    await runJson(sent, 'event send - --force', JSON.stringify(different));
     const conflicting = await until(async () => {
       const found = (await runJson(deliveries, 'deliveries --tenant acme')).filter(({ conflict }) => conflict !== null);
       return found.length > 0 && found;
     });
     expect(conflicting.map(({ event: id, notification }) => [id, notification])).toEqual([[first, both]]);
+  });
+});
+
+describe('event check', () => {
+  const checked = z.strictObject({
+    event_id: z.string(),
+    notifications: z.array(z.string()),
+    unknown: z.array(z.string()),
+    used: z.array(
+      z.strictObject({
+        notification: z.string(),
+        time: z.iso.datetime(),
+        status: z.string(),
+        same_content: z.boolean(),
+        is_planned: z.boolean(),
+      }),
+    ),
+  });
+  const example = async (...ids: string[]) => (await ops(['event', 'example', '--notification', ...ids])).out;
+  const withId = (text: string, changes: object = {}) =>
+    JSON.stringify({ ...JSON.parse(text), event_id: event, ...changes });
+  it('accepts an event that would be delivered to its plan, and sends nothing', async () => {
+    const input = await example(gone, 'ntTechnicalContactsEmail');
+    expect(await ops('event check -', { input })).toEqual({
+      code: 0,
+      out: 'Standard input is a valid alarm event. Its plan lists 2 notifications for this state change.\n',
+      err: '',
+    });
+    const id = z.object({ event_id: z.string() }).parse(JSON.parse(input)).event_id;
+    expect((await ops(['deliveries', '--tenant', 'acme', '--event', id])).out).toBe('There are no such deliveries.\n');
+  });
+
+  it('names planned notifications that do not exist, which also do not prevent sending', async () => {
+    const input = await example(email, 'nt01ARZ3NDEKTSV4RRFFQ69G5FAV');
+    const finding = '1 notification in the plan that does not exist is skipped: nt01ARZ3NDEKTSV4RRFFQ69G5FAV.\n';
+    const { code, out } = await ops('event check -', { input });
+    expect([code, out]).toEqual([1, expect.stringContaining(finding)]);
+    const sendResult = await ops('event send -', { input });
+    expect(sendResult).toMatchObject({ code: 0, out: expect.stringMatching(/^Sent as /) });
+    expect(sendResult.err).toMatch(/^Target: local stack .*\n1 notification in the plan that does not exist /);
+  });
+
+  it('reports an event_id whose event was already delivered, with the time, and send refuses it', async () => {
+    const { code, out } = await ops('event check -', { input: sentEvent });
+    expect(code).toBe(1);
+    expect(out).toMatch(
+      /\n2 notifications have this event already and do not get it again: .*\(\d{4}-.*Z, (failed|delivered)\), nt.*\.\n$/,
+    );
+    const refused = await ops('event send -', { input: sentEvent });
+    expect([refused.code, refused.out]).toEqual([1, '']);
+    expect(refused.err).toMatch(
+      /\nNot sent\. 2 notifications have this event already .* Change event_id, or pass --force\.\n$/,
+    );
+  });
+
+  it('reports an event_id of a different event as a conflict', async () => {
+    const input = withId(await example(email));
+    const { code, out } = await ops('event check -', { input });
+    expect([code, out]).toEqual([
+      1,
+      expect.stringContaining('1 notification has a different event with this event_id'),
+    ]);
+    const refused = await ops('event send -', { input });
+    expect([refused.code, refused.err]).toEqual([1, expect.stringContaining('pass --force')]);
+  });
+
+  it('sends an event again if its plan has a notification that does not have it yet', async () => {
+    const added = await create('added', 'email', { address: 'added@example.com' });
+    const input = JSON.stringify({ ...JSON.parse(sentEvent), notification_plan: { critical_state: [email, added] } });
+    const { code, err } = await ops('event send -', { input });
+    expect([code, err]).toEqual([0, expect.stringContaining('1 notification has this event already')]);
+    await until(async () => (await deliveriesTo(added))[0]?.status === 'delivered');
+  });
+
+  it('returns the findings as JSON', async () => {
+    const { code, out } = await ops('--json event check -', { input: withId(await example(email, 'ntX')) });
+    expect(code).toBe(1);
+    expect(checked.parse(JSON.parse(out))).toMatchObject({
+      unknown: ['ntX'],
+      used: expect.arrayContaining([expect.objectContaining({ notification: email, same_content: false })]),
+    });
   });
 });

@@ -39,6 +39,7 @@ const setUp = ({ isUnknown = () => false, errorOf = () => undefined }: Reads = {
   const failingQueues = new Set<string>();
   const continuations: { body: string; messageGroupId: string; waitMs: number }[] = [];
   const returned: [string, number][] = [];
+  const deadLetters: { body: string; reason: string; cause: string; detail?: string | undefined }[] = [];
   const notifications: Pick<NotificationRepository, 'targets'> = {
     targets: () => {
       now += readMs;
@@ -65,7 +66,9 @@ const setUp = ({ isUnknown = () => false, errorOf = () => undefined }: Reads = {
       if (url !== environment.ALARM_EVENTS_QUEUE || failingQueues.has(url)) throw new Error('no response');
       continuations.push({ body, messageGroupId, waitMs });
     },
-    sendToDeadLetterQueue: async () => undefined,
+    sendToDeadLetterQueue: async (_url, { body }, { attemptCount: _, ...failure }) => {
+      deadLetters.push({ body, ...failure });
+    },
     changeVisibility: async (_url, { messageId }, timeoutMs) => {
       returned.push([messageId, timeoutMs]);
     },
@@ -86,6 +89,7 @@ const setUp = ({ isUnknown = () => false, errorOf = () => undefined }: Reads = {
     continuations,
     remaining,
     returned,
+    deadLetters,
     escalated,
     failingQueues,
     now: () => now,
@@ -280,5 +284,30 @@ describe('the dispatch of a large plan', () => {
     await dispatch({ Records: [eventMessage(notificationIds(100), { paddingBytes: 800_000 })] });
     expect(deliveries()).toHaveLength(100);
     expect(batchCount()).toBe(20);
+  });
+});
+
+describe('dispatch of an invalid event', () => {
+  it('dead-letters it, and logs the field and the rule as a warning without its content', async () => {
+    const { dispatch, deadLetters } = setUp();
+    const body = JSON.stringify({ ...alarmEvent(), details: { state: 'private' } });
+    const message = sqsMessage({
+      messageId: 'invalid',
+      body,
+      attributes: { ...sqsMessage().attributes, MessageGroupId: 'acme' },
+    });
+    expect(await dispatch({ Records: [message] })).toEqual({ batchItemFailures: [] });
+    const failure = {
+      reason: 'malformed',
+      cause: 'producer',
+      detail: 'details.state must be one of OK, WARNING, CRITICAL',
+    };
+    expect(deadLetters).toEqual([{ body, ...failure }]);
+    expect(logger.warn).toHaveBeenCalledExactlyOnceWith('invalid event', {
+      message_id: 'invalid',
+      tenant_id: 'acme',
+      ...failure,
+    });
+    expect(logger.error).not.toHaveBeenCalled();
   });
 });

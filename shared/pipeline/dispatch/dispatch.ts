@@ -4,10 +4,15 @@ import { count, oldestAgeSeconds } from '../../adapters/metrics.ts';
 import type { NotificationRepository } from '../../adapters/notifications/notification-repository.ts';
 import type { Queues } from '../../adapters/queues.ts';
 import type { NotificationTypeId } from '../../contracts/notification-types.ts';
-import type { FailureReason } from '../../contracts/outcomes.ts';
 import type { Clock } from '../../domain/clock.ts';
 import { DISPATCH_LATENCY } from '../../domain/delivery-metrics.ts';
-import { continuationBody, type PlannedEvent, planEvent } from '../../domain/planned-event.ts';
+import {
+  continuationBody,
+  type InvalidEvent,
+  isInvalidEvent,
+  type PlannedEvent,
+  planEvent,
+} from '../../domain/planned-event.ts';
 import { internalErrorDelayMs } from '../../domain/retry-schedule.ts';
 import { unknownPlanNotice } from '../../domain/unreached-notice.ts';
 import type { Escalation } from '../notices/escalation.ts';
@@ -28,7 +33,7 @@ export type DispatchEnvironment = {
 const PASS_MS = 15_000;
 
 type EventMessage = PlannedEvent & { message: SQSRecord };
-type InvalidMessage = { message: SQSRecord; reason: FailureReason; sentAtMs: number };
+type InvalidMessage = { message: SQSRecord; invalid: InvalidEvent; sentAtMs: number };
 
 /** The result of a message. If `isReturned`, it stays on the queue, with its visibility timeout already set. */
 type MessageResult = { message: SQSRecord; isReturned: boolean; isInternalError: boolean; sentAtMs: number };
@@ -36,10 +41,10 @@ type MessageResult = { message: SQSRecord; isReturned: boolean; isInternalError:
 const parseMessage = (message: SQSRecord, nowMs: number): EventMessage | InvalidMessage => {
   const sentAtMs = Number(message.attributes.SentTimestamp) || nowMs;
   const planned = planEvent(message.body, sentAtMs);
-  return typeof planned === 'string' ? { message, reason: planned, sentAtMs } : { ...planned, message };
+  return isInvalidEvent(planned) ? { message, invalid: planned, sentAtMs } : { ...planned, message };
 };
 
-const isInvalid = (parsed: EventMessage | InvalidMessage): parsed is InvalidMessage => 'reason' in parsed;
+const isInvalid = (parsed: EventMessage | InvalidMessage): parsed is InvalidMessage => 'invalid' in parsed;
 
 /**
  * Creates the Lambda handler that sends a delivery to the queue of its type for each notification of an alarm event.
@@ -56,16 +61,15 @@ export const createDispatch = (
   const returnToEventQueue = (message: SQSRecord): Promise<void> =>
     returnWithBackoff(queues, environment.ALARM_EVENTS_QUEUE, message);
 
-  const deadLetterInvalid = async ({ message, reason, sentAtMs }: InvalidMessage): Promise<MessageResult> => {
+  const deadLetterInvalid = async ({ message, invalid, sentAtMs }: InvalidMessage): Promise<MessageResult> => {
     const { MessageGroupId: messageGroupId } = message.attributes;
     try {
-      const failure = { reason, cause: 'service', attemptCount: 0 } as const;
       await queues.sendToDeadLetterQueue(
         environment.DEAD_LETTER_QUEUE,
         { body: message.body, messageGroupId },
-        failure,
+        { ...invalid, attemptCount: 0 },
       );
-      logger.error('invalid event', { message_id: message.messageId, reason });
+      logger.warn('invalid event', { message_id: message.messageId, tenant_id: messageGroupId, ...invalid });
       return { message, isReturned: false, isInternalError: false, sentAtMs };
     } catch (error) {
       logger.error('internal error', { message_id: message.messageId, ...errorTrace(error) });

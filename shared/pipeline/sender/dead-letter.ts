@@ -6,7 +6,7 @@ import { logFailure } from './failure-log.ts';
 import { persist } from './persist.ts';
 
 /** The part of a failure that goes into logs, records and dead letters. */
-export type DeadLetterCause = Pick<Failure, 'reason' | 'cause' | 'status'>;
+export type DeadLetterFailure = Pick<Failure, 'reason' | 'cause' | 'status'>;
 
 /**
  * Ends a round without delivery. The order prevents loss if the worker crashes: store the message for the tenant
@@ -18,7 +18,7 @@ export type DeadLetterCause = Pick<Failure, 'reason' | 'cause' | 'status'>;
 export const deadLetter = async (
   job: DeliveryJob,
   record: DeliveryRecord,
-  failure: DeadLetterCause,
+  failure: DeadLetterFailure,
 ): Promise<SettledMessage> => {
   const { dependencies, body } = job;
   const { deliveries, failedMessages, queues, deadLetterQueueUrl, clock } = dependencies;

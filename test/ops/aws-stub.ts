@@ -1,0 +1,77 @@
+import { createServer, type ServerResponse } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { close, listen, origin } from '../../bin/local/aws/http.ts';
+import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
+
+/** The names of the stacks that the stub has, both with the same outputs. */
+const STACKS = ['Prod', 'MonitoringNotifications'];
+
+const xml = (tag: string, content: string): string => `<${tag}>${content}</${tag}>`;
+
+/** The error code and message with which AWS responds. */
+export type AwsFailure = { code: string; message: string };
+
+const sendFailure = (response: ServerResponse, { code, message }: AwsFailure, isJson: boolean): void => {
+  response.statusCode = 400;
+  response.end(
+    isJson
+      ? JSON.stringify({ __type: code, message })
+      : xml('ErrorResponse', xml('Error', xml('Code', code) + xml('Message', message))),
+  );
+};
+
+/**
+ * Starts a stub of AWS with two empty stacks, and records the requests. Queries and reads of it return nothing.
+ */
+export const startAwsStub = async () => {
+  const stub: { actions: string[]; failure: AwsFailure | undefined } = { actions: [], failure: undefined };
+  const server = createServer(async (request, response) => {
+    const body = await text(request);
+    const target = request.headers['x-amz-target'];
+    const form = new URLSearchParams(body);
+    const action = target === undefined ? (form.get('Action') ?? '') : (String(target).split('.').at(-1) ?? '');
+    stub.actions.push(action);
+    if (stub.failure) return sendFailure(response, stub.failure, target !== undefined);
+    if (action === 'ListStackResources') return response.end(xml('ListStackResourcesResponse', ''));
+    if (action !== 'DescribeStacks') return response.end('{}');
+    const name = form.get('StackName') ?? '';
+    if (!STACKS.includes(name)) {
+      const failure = { code: 'ValidationError', message: `Stack with id ${name} does not exist` };
+      return sendFailure(response, failure, false);
+    }
+    const values = Object.entries(outputs).map(([key, value]) =>
+      xml('member', xml('OutputKey', key) + xml('OutputValue', value)),
+    );
+    const stack = xml('member', xml('StackName', name) + xml('Outputs', values.join('')));
+    response.end(xml('DescribeStacksResponse', xml('DescribeStacksResult', xml('Stacks', stack))));
+  });
+  const url = origin(await listen(server));
+  const queue = (name: string) => ({ queue: `${url}/1/${name}`, deadLetters: `${url}/1/${name}-dead` });
+  /** The outputs of both stacks. */
+  const outputs: Record<string, string> = {
+    AlarmEventsQueueArn: 'arn:aws:sqs:eu-west-1:111111111111:events',
+    NotificationsTable: 'notifications',
+    AccountsTable: 'accounts',
+    TokensTable: 'tokens',
+    DeliveriesTable: 'deliveries',
+    QueueUrls: JSON.stringify(
+      Object.fromEntries(
+        ['alarm-events', ...notificationTypeIds, 'email-events', 'crashed'].map((name) => [name, queue(name)]),
+      ),
+    ),
+  };
+  return {
+    url,
+    outputs,
+    /** Requested actions in order, such as `GetItem`. While `failure` is set, every request fails with it. */
+    stub,
+    /** The environment of a user with credentials. */
+    env: {
+      AWS_ENDPOINT_URL: url,
+      AWS_ACCESS_KEY_ID: 'test',
+      AWS_SECRET_ACCESS_KEY: 'test',
+      AWS_REGION: 'eu-central-1',
+    },
+    stop: () => close(server),
+  };
+};

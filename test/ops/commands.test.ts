@@ -1,0 +1,119 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { createProgram } from '../../bin/ops/program.ts';
+import { useStarted } from '../support/use-started.ts';
+import { startAwsStub } from './aws-stub.ts';
+import { commandLine, commandNames, useDirectory } from './command-line.ts';
+
+const directory = useDirectory();
+const run = commandLine(directory);
+const aws = useStarted(startAwsStub, ({ stop }) => stop());
+/** The standard input of every command: an alarm event. */
+const input = useStarted(async () => ({ event: (await run('event example')).out }));
+const ops = (command: string) => run(command, { env: aws.env, input: input.event });
+
+beforeEach(() => {
+  aws.stub.actions.length = 0;
+});
+
+/** Every command with arguments that run it, by what it does to a stack. */
+const reading: Record<string, string> = {
+  'token list': '--tenant acme',
+  'account show': 'acme',
+  deliveries: '--tenant acme',
+  'dead-letters list': '',
+  'event check': '-',
+  status: '',
+};
+const changing: Record<string, string> = {
+  'token create': '--tenant acme --role admin --label x',
+  'token revoke': '12345678 --tenant acme',
+  'account set': 'acme --contact a@example.com',
+  'account rotate-signing-secret': 'acme',
+  'event send': '-',
+  'dead-letters redrive': 'sms',
+  'dead-letters purge': 'sms --yes',
+};
+/** These use no stack; `trace` only reads source maps. */
+const offline = ['event example', 'trace'];
+
+/** The AWS actions that change nothing; receiving a message and making it visible again only counts a receive. */
+const READ_ACTIONS = /^(Get|BatchGet|Describe|List|Query$|Scan$|ReceiveMessage$|ChangeMessageVisibility)/;
+
+describe('every command', () => {
+  it('is known to either read, change or not use a stack', () => {
+    const known = [...Object.keys(reading), ...Object.keys(changing), ...offline];
+    expect(commandNames(createProgram()).toSorted()).toEqual(known.toSorted());
+  });
+
+  it.each(Object.entries(reading))(
+    '%s, which reads, uses the default stack and changes nothing',
+    async (name, args) => {
+      const { code } = await ops(`${name} ${args}`.trim());
+      expect(code).toBe(0);
+      expect(aws.stub.actions).toContain('DescribeStacks');
+      expect(aws.stub.actions.filter((action) => !READ_ACTIONS.test(action))).toEqual([]);
+    },
+  );
+
+  it.each([...Object.entries(changing), ['account show --secrets', 'acme']])(
+    '%s, which changes a stack or shows its secrets, requires a named stack',
+    async (name, args) => {
+      expect(await ops(`${name} ${args}`)).toEqual({
+        code: 2,
+        out: '',
+        err: 'No local stack runs: name a deployed stack with --stack NAME or --outputs FILE, or a local one with --local PORT.\n',
+      });
+      expect(aws.stub.actions).toEqual([]);
+    },
+  );
+
+  it.each([...Object.entries(changing), ['account show --secrets', 'acme']])(
+    '%s prints the stack with its region and account first',
+    async (name, args) => {
+      const { err } = await ops(`${name} ${args} --stack Prod`);
+      const target = `stack Prod (region eu-west-1, account 111111111111, AWS_ENDPOINT_URL ${aws.url})`;
+      expect(err.split('\n')[0]).toBe(`Target: ${target}`);
+    },
+  );
+});
+
+/** The commands in a document, without their arguments. */
+const documented = (file: string): { line: string; name: string | undefined }[] =>
+  [...readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8').matchAll(/npm run -s ops -- ([^`|\n]+)/g)].map(
+    ([, line = '']) => ({
+      line,
+      name: commandNames(createProgram()).find((name) => line === name || line.startsWith(`${name} `)),
+    }),
+  );
+
+describe('the documents', () => {
+  it.each(['README.md', 'OPERATIONS.md', 'API.md', 'RUNBOOK.md'])('%s contains only commands that exist', (file) => {
+    const commands = documented(file);
+    expect(commands.length).toBeGreaterThan(0);
+    expect(commands.filter(({ name }) => name === undefined)).toEqual([]);
+  });
+
+  it('name the stack in every change of the runbook', () => {
+    const unnamed = documented('RUNBOOK.md').filter(
+      ({ line, name = '' }) => name in changing && line !== name && !line.includes('--stack MonitoringNotifications'),
+    );
+    expect(unnamed).toEqual([]);
+  });
+});
+
+describe('a command that fails before it changes the stack', () => {
+  it('has printed the stack', async () => {
+    aws.stub.failure = { code: 'AccessDeniedException', message: 'denied' };
+    try {
+      const path = join(directory.path, 'outputs.json');
+      writeFileSync(path, JSON.stringify({ Prod: aws.outputs }));
+      const { code, out, err } = await ops(`token revoke 12345678 --tenant acme --outputs ${path}`);
+      expect([code, out]).toEqual([1, '']);
+      expect(err).toMatch(/^Target: stack Prod .*\nAWS denies the request: denied\n$/);
+    } finally {
+      aws.stub.failure = undefined;
+    }
+  });
+});

@@ -1,0 +1,182 @@
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { useStarted } from '../support/use-started.ts';
+import { startAwsStub } from './aws-stub.ts';
+import { commandLine, useDirectory } from './command-line.ts';
+
+const directory = useDirectory();
+const ops = commandLine(directory);
+const aws = useStarted(startAwsStub, ({ stop }) => stop());
+afterEach(() => {
+  aws.stub.failure = undefined;
+});
+
+/**
+ * Writes the files with which local stacks announce themselves, as processes of this test, and removes them after `use`.
+ */
+const withLocalStacks = async <Result>(
+  stacks: readonly { pid: number; port: number; endpoint: string }[],
+  use: () => Promise<Result>,
+): Promise<Result> => {
+  const paths = stacks.map(({ pid }) => join(directory.path, `monitoring-notifications-${pid}.json`));
+  for (const [index, path] of paths.entries()) {
+    writeFileSync(path, JSON.stringify({ ...stacks[index], outputs: aws.outputs }));
+  }
+  try {
+    return await use();
+  } finally {
+    for (const path of paths) rmSync(path);
+  }
+};
+
+const PURGE = 'dead-letters purge sms --yes';
+
+describe('a command that changes a stack', () => {
+  it('uses the local stack if exactly one runs', async () => {
+    const local = { pid: process.pid, port: 3000, endpoint: aws.url };
+    const result = await withLocalStacks([local], () => ops(PURGE));
+    expect(result).toEqual({
+      code: 0,
+      out: 'Deleted 0 dead letters of sms in the local stack (API on port 3000).\n',
+      err: 'Target: local stack (API on port 3000)\n',
+    });
+  });
+
+  it('uses none of several local stacks unless its port is given', async () => {
+    const stacks = [
+      { pid: process.pid, port: 3000, endpoint: aws.url },
+      { pid: process.ppid, port: 3001, endpoint: aws.url },
+    ];
+    const [unnamed, named] = await withLocalStacks(stacks, () =>
+      Promise.all([ops(PURGE), ops(`${PURGE} --local 3001`)]),
+    );
+    expect(unnamed).toEqual({
+      code: 2,
+      out: '',
+      err: expect.stringMatching(
+        /^Several local stacks run, with APIs on ports 300\d, 300\d: select one with --local PORT, or a deployed stack with --stack NAME or --outputs FILE\.\n$/,
+      ),
+    });
+    expect(named).toMatchObject({ code: 0, err: 'Target: local stack (API on port 3001)\n' });
+  });
+
+  it('uses the only stack of an outputs file', async () => {
+    const path = join(directory.path, 'one.json');
+    writeFileSync(path, JSON.stringify({ Prod: aws.outputs }));
+    const { code, err } = await ops(`${PURGE} --outputs ${path}`, { env: aws.env });
+    expect([code, err]).toEqual([0, expect.stringMatching(/^Target: stack Prod \(region eu-west-1, account 1{12}, /)]);
+  });
+
+  it('uses none of several stacks of an outputs file', async () => {
+    const path = join(directory.path, 'two.json');
+    writeFileSync(path, JSON.stringify({ Prod: aws.outputs, MonitoringNotifications: aws.outputs }));
+    const err = `${path} contains several stacks, Prod, MonitoringNotifications: select one with --stack NAME.\n`;
+    expect(await ops(`${PURGE} --outputs ${path}`, { env: aws.env })).toEqual({ code: 2, out: '', err });
+  });
+
+  it.each(['--stack Prod', '--outputs outputs.json'])('does not accept both --local and %s', async (option) => {
+    const { code, out, err } = await ops(`${PURGE} --local 3000 ${option}`, { env: aws.env });
+    expect([code, out]).toEqual([2, '']);
+    expect(err).toMatch(
+      /^error: option '--local <port>' cannot be used with option '--(stack <name>|outputs <file>)'\n$/,
+    );
+  });
+});
+
+describe('a deployed stack', () => {
+  it.each(['AWS_ENDPOINT_URL', 'AWS_ENDPOINT_URL_SQS'])(
+    'is not used while %s is the endpoint of a running local stack',
+    async (name) => {
+      const local = { pid: process.pid, port: 3000, endpoint: aws.url };
+      const env = { AWS_REGION: 'eu-west-1', [name]: `${aws.url}/` };
+      const result = await withLocalStacks([local], () => ops('status --stack Prod', { env }));
+      const err = `${name} is the local stack (API on port 3000): unset it to use a deployed stack, or pass --local 3000 alone.\n`;
+      expect(result).toEqual({ code: 2, out: '', err });
+    },
+  );
+
+  it('is found in the region of AWS_DEFAULT_REGION, which the AWS CLI reads', async () => {
+    const { AWS_REGION: _, ...env } = aws.env;
+    const { code } = await ops('status --stack Prod', { env: { ...env, AWS_DEFAULT_REGION: 'eu-central-1' } });
+    expect(code).toBe(0);
+  });
+});
+
+const credentials = { AWS_ACCESS_KEY_ID: 'test', AWS_SECRET_ACCESS_KEY: 'test' };
+
+describe('an error before a deployed stack is found is one sentence that says what to do', () => {
+  it.each([
+    [
+      'no region',
+      {},
+      'No AWS region is set: set AWS_REGION, or select a profile that has a region with AWS_PROFILE.\n',
+    ],
+    [
+      'no credentials',
+      { AWS_REGION: 'eu-west-1' },
+      'There are no AWS credentials: set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.\n',
+    ],
+    [
+      'a profile that does not exist',
+      { AWS_REGION: 'eu-west-1', AWS_PROFILE: 'prod' },
+      'There are no AWS credentials for the profile prod: set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.\n',
+    ],
+    [
+      'an endpoint that does not respond',
+      { ...credentials, AWS_REGION: 'eu-west-1', AWS_ENDPOINT_URL: 'http://127.0.0.1:1' },
+      'No connection to http://127.0.0.1:1, the value of AWS_ENDPOINT_URL (connect ECONNREFUSED 127.0.0.1:1): unset it to use AWS.\n',
+    ],
+  ])('for %s', async (_, env, err) => {
+    expect(await ops('status --stack Prod', { env })).toEqual({ code: 1, out: '', err });
+  });
+
+  it('for the default stack, after the reason why it is used', async () => {
+    expect(await ops('status')).toEqual({
+      code: 1,
+      out: '',
+      err: 'No local stack runs, and the deployed stack cannot be read: No AWS region is set: set AWS_REGION, or select a profile that has a region with AWS_PROFILE.\n',
+    });
+  });
+
+  it.each([
+    [
+      'a stack that the account does not have',
+      { code: 'ValidationError', message: 'Stack with id Prod does not exist' },
+      'The account of the AWS credentials has no stack Prod in eu-central-1: check AWS_PROFILE, AWS_REGION and the name.\n',
+    ],
+    [
+      'expired credentials',
+      { code: 'ExpiredToken', message: 'The security token included in the request is expired' },
+      'The AWS credentials have expired: sign in again, for example with `aws sso login`, or set new ones.\n',
+    ],
+    [
+      'credentials that AWS rejects',
+      { code: 'InvalidClientTokenId', message: 'The security token included in the request is invalid.' },
+      'AWS rejects the credentials (InvalidClientTokenId): set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, and AWS_SESSION_TOKEN only if they are temporary.\n',
+    ],
+    [
+      'a missing permission',
+      {
+        code: 'AccessDenied',
+        message:
+          'User: arn:aws:iam::111111111111:user/dev is not authorized to perform: cloudformation:DescribeStacks on resource: arn:aws:cloudformation:eu-west-1:111111111111:stack/Prod/* because no identity-based policy allows the action',
+      },
+      'AWS denies cloudformation:DescribeStacks on arn:aws:cloudformation:eu-west-1:111111111111:stack/Prod/*: use credentials with this permission.\n',
+    ],
+  ])('for %s', async (_, failure, err) => {
+    aws.stub.failure = failure;
+    expect(await ops('status --stack Prod', { env: aws.env })).toEqual({ code: 1, out: '', err });
+  });
+
+  it('for a table that the account of the credentials does not have', async () => {
+    const path = join(directory.path, 'other.json');
+    writeFileSync(path, JSON.stringify({ Prod: aws.outputs }));
+    aws.stub.failure = { code: 'ResourceNotFoundException', message: 'Requested resource not found' };
+    expect(await ops(`token list --tenant acme --outputs ${path}`, { env: aws.env })).toEqual({
+      code: 1,
+      out: '',
+      err: 'AWS has no such resource (ResourceNotFoundException): the credentials may be of another account (check AWS_PROFILE), or the outputs file is out of date.\n',
+    });
+  });
+});

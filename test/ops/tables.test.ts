@@ -1,0 +1,240 @@
+import fc from 'fast-check';
+import stringWidth from 'string-width';
+import { describe, expect, it } from 'vitest';
+import { deadLetterColumns } from '../../bin/ops/dead-letters.ts';
+import { deliveryColumns } from '../../bin/ops/deliveries.ts';
+import { otherQueueNames, queueNames } from '../../bin/ops/deployment.ts';
+import { shortenedIdMatcher, shortenIds, truncateText } from '../../bin/ops/shorten.ts';
+import { alarmColumns, outcomeColumns, queueColumns } from '../../bin/ops/status.ts';
+import { type Column, formatTable } from '../../bin/ops/table.ts';
+import { tokenColumns } from '../../bin/ops/token.ts';
+import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
+import { deliveryStatuses, failureReasons, messageOutcomes } from '../../shared/contracts/outcomes.ts';
+
+const TIME = '2026-11-20T09:04:35Z';
+const IDS = Array.from(
+  { length: 30 },
+  (_, index) => `nt01M7W36KGQDJ8S2D76FCWK${(index * 37).toString(36).padStart(4, '0')}`,
+);
+const eventId = (index: number) =>
+  `hybrid:1234567:enAbCdEfGhIj:alKlMnOpQrSt:chUvWxYz1234:${1_795_165_475_016 + index * 1_001}:CRITICAL`;
+const widest = <Text extends string>(texts: readonly Text[]) => texts.toSorted((a, b) => b.length - a.length)[0] ?? '';
+const TENANT = 'a-tenant-with-a-name-of-the-maximum-length-'.padEnd(128, 'x');
+
+const attempts = [503, 500, 429, 502, 503, 504, 500, 503, 410].map((http_status) => ({
+  time: TIME,
+  outcome: 'transient' as const,
+  http_status,
+  reason: 'http_status' as const,
+  duration_ms: 15_000,
+}));
+const deliveries = IDS.flatMap((notification, index) =>
+  deliveryStatuses.map((status) => ({
+    time: TIME,
+    notification,
+    event: eventId(index),
+    entity: 'enAbCdEfGhIj',
+    alarm: 'alKlMnOpQrSt',
+    state: 'CRITICAL' as const,
+    status,
+    reason: null,
+    attempts_of_round: 9,
+    next_attempt: null,
+    attempts,
+    conflict: null,
+  })),
+);
+const deadLetters = IDS.flatMap((notification, index) =>
+  failureReasons.map((reason) => ({
+    time: TIME,
+    type: widest(notificationTypeIds),
+    reason,
+    cause: 'destination',
+    detail: undefined,
+    attempts: 9,
+    tenant: TENANT,
+    notification,
+    event: eventId(index),
+    source_arn: undefined,
+    message_id: undefined,
+  })),
+);
+const crashed = deadLetters.map((letter) => ({ ...letter, source_arn: 'arn:aws:sqs:eu-west-1:1:retries' }));
+const labels = new Map([['retries', `${widest(notificationTypeIds)} retries`]]);
+
+/** Every table of the command line with the widest realistic data. */
+const tables: [name: string, format: (maxWidth: number) => { text: string; isShortened: boolean }][] = [
+  ['deliveries', (width) => formatTable(deliveries, deliveryColumns(deliveries), width)],
+  [
+    'deliveries with reused event IDs',
+    (width) => {
+      const rows = deliveries.map((row) => ({ ...row, conflict: TIME }));
+      return formatTable(rows, deliveryColumns(rows), width);
+    },
+  ],
+  ['dead letters', (width) => formatTable(deadLetters, deadLetterColumns(deadLetters, labels), width)],
+  ['crashed messages', (width) => formatTable(crashed, deadLetterColumns(crashed, labels), width)],
+  [
+    'tokens',
+    (width) =>
+      formatTable(
+        IDS.map((hash) => ({
+          id: '1f0a92c4',
+          hash,
+          role: 'observer' as const,
+          label: '監視コンソール 🛰️ '.repeat(14),
+          created: TIME,
+          expires: TIME,
+          expired: true,
+        })),
+        tokenColumns,
+        width,
+      ),
+  ],
+  [
+    'queues',
+    (width) =>
+      formatTable(
+        [...queueNames, ...otherQueueNames].map((queue) => ({
+          queue,
+          visible: 12_000_000,
+          in_flight: 120_000,
+          delayed: 120_000,
+          oldest_seconds: 345_600,
+          dead_letters: 12_000_000,
+        })),
+        queueColumns,
+        width,
+      ),
+  ],
+  [
+    'alarms',
+    (width) =>
+      formatTable(
+        IDS.map((id) => ({
+          name: `MonitoringNotifications-${id}-`.padEnd(200, 'x'),
+          state: 'INSUFFICIENT_DATA',
+          since: TIME,
+        })),
+        alarmColumns,
+        width,
+      ),
+  ],
+  [
+    'outcomes',
+    (width) =>
+      formatTable(
+        notificationTypeIds.flatMap((type) => messageOutcomes.map((outcome) => ({ type, outcome, deliveries: 1e9 }))),
+        outcomeColumns,
+        width,
+      ),
+  ],
+];
+
+const widths = (text: string) => text.split('\n').map((line) => stringWidth(line));
+
+describe('a table', () => {
+  it.each(tables)('of %s fits 80 columns', (_, format) => {
+    expect(Math.max(...widths(format(80).text))).toBeLessThanOrEqual(80);
+  });
+
+  it.each(tables)('of %s is complete with --wide', (_, format) => {
+    const { text, isShortened } = format(Number.POSITIVE_INFINITY);
+    expect(isShortened).toBe(false);
+    expect(text).not.toContain('…');
+  });
+
+  it('of deliveries keeps different notifications and events different', () => {
+    const { text, isShortened } = formatTable(deliveries, deliveryColumns(deliveries), 100);
+    expect(isShortened).toBe(true);
+    const cells = text
+      .trim()
+      .split('\n')
+      .slice(1)
+      .map((line) => line.split(/ {2,}/));
+    expect(new Set(cells.map(([, notification]) => notification)).size).toBe(IDS.length);
+    expect(new Set(cells.map(([, , event]) => event)).size).toBe(IDS.length);
+  });
+
+  it('is not changed if it fits', () => {
+    const rows = [{ id: 'nt1', count: 1 }];
+    const columns: Column<(typeof rows)[0]>[] = [
+      ['id', ({ id }) => id, { cut: 'middle', minWidth: 3, omit: 1 }],
+      ['count', ({ count }) => count],
+    ];
+    expect(formatTable(rows, columns, 80)).toEqual({ text: 'id   count\nnt1      1\n', isShortened: false });
+  });
+
+  it('cuts columns before it omits any, and omits the lowest number first', () => {
+    const rows = [{ id: 'nt01M7W36KGQ', a: 'aaaa', b: 'bbbb' }];
+    const columns: Column<(typeof rows)[0]>[] = [
+      ['id', ({ id }) => id, { cut: 'middle', minWidth: 7 }],
+      ['a', ({ a }) => a, { omit: 2 }],
+      ['b', ({ b }) => b, { omit: 1 }],
+    ];
+    const line = (width: number) => formatTable(rows, columns, width).text.split('\n')[1];
+    expect(line(22)).toBe('nt01M7…KGQ  aaaa  bbbb');
+    expect(line(19)).toBe('nt01…GQ  aaaa  bbbb');
+    expect(line(18)).toBe('nt01M7W36KGQ  aaaa');
+    expect(line(12)).toBe('nt01M7W36KGQ');
+  });
+
+  it('never exceeds the width that its columns permit, for any text', () => {
+    const text = fc.string({ unit: 'grapheme', maxLength: 40 });
+    fc.assert(
+      fc.property(
+        fc.array(fc.tuple(text, text, text), { minLength: 1 }),
+        fc.integer({ min: 30, max: 90 }),
+        (rows, width) => {
+          const columns: Column<[string, string, string]>[] = [
+            ['a', ([a]) => a, { cut: 'middle', minWidth: 9 }],
+            ['b', ([, b]) => b, { cut: 'end', minWidth: 9 }],
+            ['c', ([, , c]) => c, { cut: 'start', minWidth: 8 }],
+          ];
+          expect(Math.max(...widths(formatTable(rows, columns, width).text))).toBeLessThanOrEqual(width);
+        },
+      ),
+    );
+  });
+});
+
+describe('a shortened ID', () => {
+  it('has the start and the end of the ID', () => {
+    const [id = ''] = IDS;
+    expect(shortenIds([id], 13).get(id)).toBe('nt01M7W3…0000');
+  });
+
+  it('has the part in which IDs differ, wherever that is', () => {
+    const ids = [0, 1, 2].map((index) => `acme:enWeb1:alDisk:chDisk:179516547501${index}:CRITICAL`);
+    expect([...shortenIds(ids, 16).values()]).toEqual(['acme:…0:CRITICAL', 'acme:…1:CRITICAL', 'acme:…2:CRITICAL']);
+  });
+
+  it('is unique and not wider than requested, for any IDs', () => {
+    const part = fc.string({ unit: 'grapheme', maxLength: 12 });
+    const id = fc
+      .tuple(fc.constantFrom('', 'acme:enWeb1:'), part, fc.constantFrom('', ':alDisk:chDisk:'), part)
+      .map((parts) => parts.join(''));
+    fc.assert(
+      fc.property(fc.uniqueArray(id, { maxLength: 50 }), fc.integer({ min: 4, max: 30 }), (ids, width) => {
+        const shortened = shortenIds(ids, width);
+        expect(new Set(shortened.values()).size).toBe(ids.length);
+        for (const text of shortened.values()) expect(stringWidth(text)).toBeLessThanOrEqual(width);
+      }),
+    );
+  });
+
+  it('fits its own ID and no other one of the table, unless it is numbered', () => {
+    const shortened = shortenIds(IDS, 13);
+    for (const [id, text] of shortened) expect(IDS.filter((each) => shortenedIdMatcher(text)?.(each))).toEqual([id]);
+    expect(shortenedIdMatcher('nt01…#3')?.('nt01M7W36KGQDJ8S2D76FCWK0003')).toBe(false);
+    expect(shortenedIdMatcher('nt01M7W36KGQDJ8S2D76FCWK0003')).toBeUndefined();
+  });
+});
+
+describe('a truncated text', () => {
+  it('counts columns, not UTF-16 units', () => {
+    expect(truncateText('監視監視', 5, 'end')).toBe('監視…');
+    expect(truncateText('監視監視', 5, 'start')).toBe('…監視');
+    expect(truncateText('👩‍👩‍👧‍👦abc', 4, 'end')).toBe('👩‍👩‍👧‍👦a…');
+  });
+});
