@@ -249,7 +249,7 @@ describe('a page of a long history', () => {
   });
 
   it('never skips or repeats a record that existed the whole time, whatever is added or deleted meanwhile', {
-    timeout: 120_000,
+    timeout: 240_000,
   }, async () => {
     /** Ten records exceed the 1 MB that a query evaluates. */
     const padding = ['x'.repeat(110_000)];

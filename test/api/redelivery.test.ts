@@ -188,7 +188,7 @@ describe('a redelivery since a time', () => {
     expect(await since(0, stopped.next_marker ?? '')).toEqual({ count: 1, next_marker: null });
   });
 
-  it('sends at most 1,000 deliveries per request, each once', { timeout: 60_000 }, async () => {
+  it('sends at most 1,000 deliveries per request, each once', { timeout: 240_000 }, async () => {
     const { bodies, fail, since } = await setUp();
     for (let index = 0; index < 1_050; index++) await fail(index);
     const first = await since();
