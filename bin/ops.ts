@@ -8,6 +8,7 @@ import { DEFAULT_STACK } from './ops/deployment.ts';
 import { errorSummary, UsageError } from './ops/errors.ts';
 import { addEventCommands } from './ops/event.ts';
 import { addStatusCommand } from './ops/status.ts';
+import { addTenantCommands } from './ops/tenant.ts';
 import { addTokenCommands } from './ops/token.ts';
 
 const exitCodeOf = (error: unknown): 0 | 1 | 2 => {
@@ -37,6 +38,7 @@ addEventCommands(program);
 addDeliveriesCommand(program);
 addDeadLettersCommands(program);
 addStatusCommand(program);
+addTenantCommands(program);
 
 // The reader of a pipe may close it early (`… | head`).
 process.stdout.on('error', () => process.exit());

@@ -34,6 +34,7 @@ export const connect = async (command: Command) => {
   return {
     deployment,
     sqs: new SQSClient(client),
+    documents,
     tokens: createTokenRepository(documents, outputs.TokensTable),
     accounts: createAccountRepository(documents, outputs.AccountsTable),
     notifications: createNotificationRepository(documents, outputs.NotificationsTable),
@@ -48,5 +49,8 @@ export const connect = async (command: Command) => {
     },
   };
 };
+
+/** Connects to the stack that a command changes. @throws OperationError if there is none */
+export const connectForChange = (command: Command): Promise<Session> => connect(command);
 
 const withNewline = (text: string): string => (text.endsWith('\n') ? text : `${text}\n`);
