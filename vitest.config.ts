@@ -46,7 +46,7 @@ export default defineConfig({
       {
         test: {
           name: 'faults',
-          include: ['test/{faults,chaos,permissions}/**/*.test.ts'],
+          include: ['test/{faults,chaos,permissions,upgrade}/**/*.test.ts'],
           exclude: drills,
           isolate: false,
           testTimeout: 60_000,

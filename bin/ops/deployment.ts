@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
 import { errorSummary, OperationError, UsageError } from './errors.ts';
-import { runningStacks } from './local-stacks.ts';
+import { type AnnouncedStack, runningStacks } from './local-stacks.ts';
 
 /** The default stack name. Repeated from `lib/app.ts`, because importing that file takes a second. */
 export const DEFAULT_STACK = 'MonitoringNotifications';
@@ -100,19 +100,20 @@ const findLocal = (port: number | undefined): Deployment | undefined => {
     const ports = running.map((each) => each.port).join(', ');
     throw new UsageError(`Several local stacks run, with APIs on ports ${ports}: select one with --local PORT.`);
   }
-  return (
-    stack && {
-      name: `local stack (API on port ${stack.port})`,
-      stackName: undefined,
-      outputs: parse(stack.outputs, 'the local stack'),
-      aws: {
-        region: regionOf(stack.outputs),
-        endpoint: stack.endpoint,
-        credentials: { accessKeyId: 'local-operator', secretAccessKey: 'local' },
-      },
-    }
-  );
+  return stack && localDeployment(stack);
 };
+
+/** Returns the deployment of a running local stack. @throws OperationError if its outputs are incomplete */
+export const localDeployment = ({ port, outputs: values, endpoint }: Omit<AnnouncedStack, 'pid'>): Deployment => ({
+  name: `local stack (API on port ${port})`,
+  stackName: undefined,
+  outputs: parse(values, 'the local stack'),
+  aws: {
+    region: regionOf(values),
+    endpoint,
+    credentials: { accessKeyId: 'local-operator', secretAccessKey: 'local' },
+  },
+});
 
 const outputsFile = z.record(z.string(), z.record(z.string(), z.string()));
 

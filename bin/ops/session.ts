@@ -7,7 +7,7 @@ import { createAccountRepository } from '../../shared/adapters/accounts/account-
 import { createDeliveryRepository } from '../../shared/adapters/deliveries/delivery-repository.ts';
 import { createNotificationRepository } from '../../shared/adapters/notifications/notification-repository.ts';
 import { createTokenRepository } from '../../shared/adapters/tokens/token-repository.ts';
-import { findDeployment } from './deployment.ts';
+import { type Deployment, findDeployment } from './deployment.ts';
 
 const globalOptions = z.object({
   json: z.boolean().default(false),
@@ -22,12 +22,16 @@ const HTTP_OPTIONS = {
 };
 
 /** The stack that a command operates, clients for it, and the output of the command. */
-export type Session = Awaited<ReturnType<typeof connect>>;
+export type Session = ReturnType<typeof openSession>;
 
 /** Connects to the stack that the options of a command select. @throws OperationError if there is none */
-export const connect = async (command: Command) => {
+export const connect = async (command: Command): Promise<Session> => {
   const { json, ...options } = globalOptions.parse(command.optsWithGlobals());
-  const deployment = await findDeployment(options);
+  return openSession(await findDeployment(options), json);
+};
+
+/** Creates clients for a stack. @param json whether `print` writes JSON */
+export const openSession = (deployment: Deployment, json: boolean) => {
   const client = { ...deployment.aws, ...HTTP_OPTIONS };
   const documents = DynamoDBDocumentClient.from(new DynamoDBClient(client));
   const { outputs } = deployment;
