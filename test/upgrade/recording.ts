@@ -10,6 +10,12 @@ import { loadItems, parseStoredData, type StoredData, storedData, toLines } from
 /** The tenant of recordings. */
 const TENANT = 'recorded';
 
+/**
+ * The time at which recordings are made, by the clock of the stack. It is long ago, so that a recording works the same
+ * however old it is: the stack that uses it runs at the same time, before anything in it expires.
+ */
+const RECORDED_AT_MS = Date.UTC(2026, 0, 15, 12);
+
 /** Settings of a stack that is recorded, or that runs with a recording. Real delays keep the retry in its queue. */
 const SETTINGS = { retryDelayScale: '1' };
 
@@ -47,6 +53,7 @@ export const startRelease = async (checkout: string) => {
 export const record = async (checkout: string): Promise<Recording> => {
   const world = await startRelease(checkout);
   try {
+    await world.stack.advance(RECORDED_AT_MS - world.stack.clock.now());
     const before = await storedData(world);
     const isNew = (item: unknown) => !before.items.some((other) => toLines([other]) === toLines([item]));
     const { data, close } = await exercise(world, TENANT);
