@@ -7,10 +7,12 @@ import { type ExportLine, exportTenant } from '../../bin/ops/tenant/export.ts';
 import { createPace } from '../../bin/ops/tenant/pace.ts';
 import { itemKinds } from '../../bin/ops/tenant/stored-items.ts';
 import { tombstone } from '../../shared/adapters/notifications/notification-items.ts';
+import { emailTags } from '../../shared/domain/email-event.ts';
 import { newNotificationId } from '../../shared/domain/notification-id.ts';
 import { type FaultyStack, startFaultyStack } from '../faults/support.ts';
+import { alarmEvent } from '../support/events.ts';
 import { exercise, settle } from '../upgrade/exercise.ts';
-import { loadItems, type StoredData, storedData } from '../upgrade/stored-data.ts';
+import { loadItems, loadMessages, type StoredData, storedData } from '../upgrade/stored-data.ts';
 
 const TENANT = 'umbra';
 /** Their names begin with the tenant's name, are the beginning of it, or contain it where keys have separators. */
@@ -79,6 +81,14 @@ beforeAll(async () => {
   await loadItems(world, [
     { table, item: chunk },
     { table, item: deleted },
+  ]);
+  // Messages without a readable `tenant_id`: the report of a bounce, and one that is not JSON.
+  const event = alarmEvent({ tenant_id: TENANT });
+  const tags = Object.entries(emailTags(event, newNotificationId())).map(([name, value]) => [name, [value]]);
+  const report = { source: 'aws.ses', detail: { eventType: 'Bounce', mail: { tags: Object.fromEntries(tags) } } };
+  loadMessages(world, [
+    { queue: 'CrashedQueue', body: JSON.stringify(report), attributes: {} },
+    { queue: 'Delivery-AlarmEvents-DeadLetters', body: '{not JSON', group: TENANT, attributes: {} },
   ]);
 }, SETUP_TIMEOUT_MS);
 afterAll(async () => {
@@ -160,7 +170,7 @@ describe('deleting a tenant', () => {
     const stored = await storedData(world);
     const counted = await countTenant(session, TENANT, options());
     expect(Object.keys(counted.items).toSorted()).toEqual([...itemKinds].toSorted());
-    expect(counted.deadLetters).toMatchObject({ webhook: expect.any(Number), 'alarm-events': 1, crashed: 1 });
+    expect(counted.deadLetters).toMatchObject({ webhook: expect.any(Number), 'alarm-events': 2, crashed: 2 });
     expect(await storedData(world)).toEqual(stored);
   });
 

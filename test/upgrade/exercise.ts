@@ -11,7 +11,7 @@ import { destinationsAt, entries } from '../support/notifications.ts';
 import { startSink } from '../support/sink.ts';
 import { until } from '../support/until.ts';
 
-/** The data of a tenant that `exercise` created. */
+/** The data of a tenant that `exercise` created. Its tokens are valid only on the local stack that issued them. */
 export type Exercised = {
   tenant: string;
   tokens: Record<Role | 'revoked', { id: string; token: string }>;

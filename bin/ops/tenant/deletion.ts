@@ -33,11 +33,14 @@ const stopAccess = async (
   tenant: string,
   { pace, timing, onProgress }: DeletionOptions,
 ): Promise<void> => {
+  let revokedAtMs = 0;
   while (true) {
     const valid = (await session.tokens.list(tenant)).filter(({ expiresAtMs }) => expiresAtMs > timing.now());
     for (const { id } of valid) await session.tokens.revoke(tenant, id, { canRevokeLastAdmin: true });
-    // The table, not the list above, knows of tokens that an interrupted run revoked.
-    const waitMs = (await lastRevocationMs(session, tenant, pace)) + TOKEN_SETTLES_MS - timing.now();
+    if (valid.length > 0) revokedAtMs = timing.now();
+    // Only the table knows of tokens that an interrupted run revoked, and only this run of those of the last second.
+    const lastMs = Math.max(revokedAtMs, await lastRevocationMs(session, tenant, pace));
+    const waitMs = lastMs + TOKEN_SETTLES_MS - timing.now();
     if (waitMs <= 0) return;
     onProgress(`Revoked the tokens. Waiting ${Math.ceil(waitMs / 1000)} s until no request can use them.`);
     await timing.sleep(waitMs);
