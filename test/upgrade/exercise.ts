@@ -175,6 +175,9 @@ export const exercise = async (
   await until(async () => alarmEvents.messages.some(({ body }) => body.includes('"continuation"')));
   await send('pending', [failing]);
   await world.attemptedDelivery(tenant, failing);
+  await until(async () => queueNamed('Delivery-webhook-Retries').messages.length > 0);
+  // Otherwise the retry changes what is stored after a few seconds.
+  holds.push(stack.lambda.throttle(`Delivery-${senderName('webhook')}`));
   hold(({ caller, service }) => caller.endsWith('dispatch-alarm-events') && service === 'dynamodb');
   await send('not dispatched', [email]);
   await until(async () =>
