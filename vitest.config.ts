@@ -69,7 +69,7 @@ export default defineConfig({
       {
         test: {
           name: 'faults',
-          include: ['test/{faults,chaos,permissions}/**/*.test.ts'],
+          include: ['test/{faults,chaos,permissions,upgrade}/**/*.test.ts'],
           exclude: drills,
           isolate: false,
           testTimeout: TIMEOUT_MS,

@@ -1,5 +1,7 @@
 import type { Message } from '@aws-sdk/client-sqs';
 import { z } from 'zod';
+import { parseDeliveryPartition } from '../../shared/domain/delivery-key.ts';
+import { deliveryKeyFromTags } from '../../shared/domain/email-event.ts';
 import { formatTime } from './print.ts';
 
 /** A dead letter as the command line shows it: IDs and reasons, never its contents. */
@@ -21,7 +23,14 @@ export type DeadLetter = {
 };
 
 const eventIds = z.object({ tenant_id: z.string().optional(), event_id: z.string().optional() });
-const delivery = z.object({ notification_id: z.string(), event: eventIds });
+/** A delivery, or the continuation of an alarm event, which has no notification. */
+const withEvent = z.object({ notification_id: z.string().optional(), event: eventIds });
+
+const tag = z.tuple([z.string()]).transform(([value]) => value);
+/** What SES reports about an email. */
+const emailEvent = z.object({
+  detail: z.object({ mail: z.object({ tags: z.object({ notification: tag, tenant: tag, event: tag }) }) }),
+});
 
 /** Describes a message of a dead-letter queue. Its body may be invalid: that is one of the reasons. */
 export const deadLetter = ({ Body = '', MessageId, Attributes = {}, MessageAttributes = {} }: Message): DeadLetter => {
@@ -43,12 +52,20 @@ export const deadLetter = ({ Body = '', MessageId, Attributes = {}, MessageAttri
   };
 };
 
-const readIds = (body: string): { tenant?: string | undefined; notification?: string; event?: string | undefined } => {
+type Ids = { tenant?: string | undefined; notification?: string | undefined; event?: string | undefined };
+
+const readIds = (body: string): Ids => {
   const value = parseOrUndefined(body);
-  const parsed = delivery.safeParse(value);
-  if (parsed.success) {
-    const { notification_id: notification, event } = parsed.data;
+  const message = withEvent.safeParse(value).data;
+  if (message) {
+    const { notification_id: notification, event } = message;
     return { tenant: event.tenant_id, notification, event: event.event_id };
+  }
+  const email = emailEvent.safeParse(value).data;
+  const key = email && deliveryKeyFromTags(email.detail.mail.tags);
+  if (key) {
+    const { tenant, notificationId: notification } = parseDeliveryPartition(key.pk);
+    return { tenant, notification };
   }
   const event = eventIds.safeParse(value).data;
   return { tenant: event?.tenant_id, event: event?.event_id };

@@ -126,7 +126,8 @@ const stackOnPort = (running: readonly AnnouncedStack[], port: number): Announce
   throw new OperationError(`No local stack runs with its API on port ${port}.`);
 };
 
-const localDeployment = ({ port, endpoint, outputs: values }: AnnouncedStack): Deployment => {
+/** Returns the deployment of a running local stack. @throws OperationError if its outputs are incomplete */
+export const localDeployment = ({ port, endpoint, outputs: values }: Omit<AnnouncedStack, 'pid'>): Deployment => {
   const name = `local stack (API on port ${port})`;
   return {
     name,

@@ -6,6 +6,7 @@ import { addDeliveriesCommand } from './deliveries.ts';
 import { DEFAULT_STACK } from './deployment.ts';
 import { addEventCommands } from './event.ts';
 import { addStatusCommand } from './status.ts';
+import { addTenantCommands } from './tenant.ts';
 import { addTokenCommands } from './token.ts';
 import { addTraceCommand } from './trace.ts';
 
@@ -40,6 +41,7 @@ Exit codes: 0 success, 1 failure, 2 invalid arguments.`,
   addDeliveriesCommand(program);
   addDeadLettersCommands(program);
   addStatusCommand(program);
+  addTenantCommands(program);
   addTraceCommand(program);
   return program;
 };

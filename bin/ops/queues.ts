@@ -1,5 +1,6 @@
 import {
   ChangeMessageVisibilityBatchCommand,
+  DeleteMessageCommand,
   GetQueueAttributesCommand,
   type Message,
   ReceiveMessageCommand,
@@ -55,13 +56,62 @@ export const peek = async (sqs: SQSClient, url: string, limit: number): Promise<
     }
     return [...seen.values()];
   } finally {
-    for (const batch of inBatches([...seen.values()], BATCH_SIZE)) {
-      const Entries = batch.map(({ ReceiptHandle }, index) => ({
-        Id: String(index),
-        ReceiptHandle,
-        VisibilityTimeout: 0,
-      }));
-      await sqs.send(new ChangeMessageVisibilityBatchCommand({ QueueUrl: url, Entries }));
+    await makeVisible(
+      sqs,
+      url,
+      [...seen.values()].map(({ ReceiptHandle }) => ReceiptHandle),
+    );
+  }
+};
+
+/** The SQS maximum for a visibility timeout is 12 hours. A pass over a queue of 100,000 messages takes minutes. */
+const PASS_VISIBILITY_SECONDS = 1_800;
+
+/**
+ * Visits every visible message of a queue once, and deletes those that `visit` returns true for. The others stay hidden
+ * during the pass and become visible again after it, or half an hour after an interruption. SQS hides at most 120,000
+ * messages of a queue at a time. Use it only for dead-letter queues: it increases receive counts.
+ */
+export const filterMessages = async (
+  sqs: SQSClient,
+  url: string,
+  visit: (message: Message) => Promise<boolean>,
+): Promise<void> => {
+  const seenIds = new Set<string>();
+  const keptReceipts: string[] = [];
+  try {
+    while (true) {
+      const { Messages = [] } = await sqs.send(
+        new ReceiveMessageCommand({
+          QueueUrl: url,
+          MaxNumberOfMessages: BATCH_SIZE,
+          VisibilityTimeout: PASS_VISIBILITY_SECONDS,
+          WaitTimeSeconds: 1,
+          MessageAttributeNames: ['All'],
+          MessageSystemAttributeNames: ['SentTimestamp', 'MessageGroupId', 'DeadLetterQueueSourceArn'],
+        }),
+      );
+      const unseen = Messages.filter(({ MessageId = '' }) => !seenIds.has(MessageId));
+      // Messages return only if the pass took longer than their visibility timeout.
+      if (unseen.length === 0) return;
+      for (const message of unseen) {
+        const { MessageId = '', ReceiptHandle = '' } = message;
+        seenIds.add(MessageId);
+        if (!(await visit(message))) {
+          keptReceipts.push(ReceiptHandle);
+          continue;
+        }
+        await sqs.send(new DeleteMessageCommand({ QueueUrl: url, ReceiptHandle }));
+      }
     }
+  } finally {
+    await makeVisible(sqs, url, keptReceipts);
+  }
+};
+
+const makeVisible = async (sqs: SQSClient, url: string, receipts: readonly (string | undefined)[]): Promise<void> => {
+  for (const batch of inBatches(receipts, BATCH_SIZE)) {
+    const Entries = batch.map((ReceiptHandle, index) => ({ Id: String(index), ReceiptHandle, VisibilityTimeout: 0 }));
+    await sqs.send(new ChangeMessageVisibilityBatchCommand({ QueueUrl: url, Entries }));
   }
 };

@@ -7,7 +7,7 @@ import { createAccountRepository } from '../../shared/adapters/accounts/account-
 import { createDeliveryRepository } from '../../shared/adapters/deliveries/delivery-repository.ts';
 import { createNotificationRepository } from '../../shared/adapters/notifications/notification-repository.ts';
 import { createTokenRepository } from '../../shared/adapters/tokens/token-repository.ts';
-import { findDeployment } from './deployment.ts';
+import { type Deployment, findDeployment } from './deployment.ts';
 import { type Column, formatTable } from './table.ts';
 
 const globalOptions = z.object({
@@ -24,7 +24,7 @@ const HTTP_OPTIONS = {
 };
 
 /** The stack that a command operates, clients for it, and the output of the command. */
-export type Session = Awaited<ReturnType<typeof openSession>>;
+export type Session = ReturnType<typeof openSession>;
 
 /**
  * Connects a command that only reads to the stack that its options select, by default the running local stack or the
@@ -33,7 +33,7 @@ export type Session = Awaited<ReturnType<typeof openSession>>;
  * @throws UsageError if the options select no stack
  * @throws OperationError if the stack cannot be read
  */
-export const connect = (command: Command): Promise<Session> => openSession(command, true);
+export const connect = (command: Command): Promise<Session> => select(command, true);
 
 /**
  * Connects a command that changes a stack or shows its secrets, and prints the stack on standard error first. Only a
@@ -43,14 +43,18 @@ export const connect = (command: Command): Promise<Session> => openSession(comma
  * @throws OperationError if the stack cannot be read
  */
 export const connectForChange = async (command: Command): Promise<Session> => {
-  const session = await openSession(command, false);
+  const session = await select(command, false);
   process.stderr.write(`Target: ${session.deployment.target}\n`);
   return session;
 };
 
-const openSession = async (command: Command, useDefault: boolean) => {
+const select = async (command: Command, useDefault: boolean): Promise<Session> => {
   const { json, wide, ...options } = globalOptions.parse(command.optsWithGlobals());
-  const deployment = await findDeployment(options, useDefault);
+  return openSession(await findDeployment(options, useDefault), { json, wide });
+};
+
+/** Creates the clients of a stack. With `json`, `print` writes JSON; with `wide`, tables are not shortened. */
+export const openSession = (deployment: Deployment, { json, wide }: { json: boolean; wide: boolean }) => {
   const client = { ...deployment.aws, ...HTTP_OPTIONS };
   const documents = DynamoDBDocumentClient.from(new DynamoDBClient(client));
   const { outputs } = deployment;
@@ -59,6 +63,7 @@ const openSession = async (command: Command, useDefault: boolean) => {
   return {
     deployment,
     sqs: new SQSClient(client),
+    documents,
     tokens: createTokenRepository(documents, outputs.TokensTable),
     accounts: createAccountRepository(documents, outputs.AccountsTable),
     notifications: createNotificationRepository(documents, outputs.NotificationsTable),

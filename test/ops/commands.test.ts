@@ -34,6 +34,8 @@ const changing: Record<string, string> = {
   'event send': '-',
   'dead-letters redrive': 'sms',
   'dead-letters purge': 'sms --yes',
+  'tenant export': 'acme --out -',
+  'tenant delete': 'acme --yes',
 };
 /** These use no stack; `trace` only reads source maps. */
 const offline = ['event example', 'trace'];

@@ -1,0 +1,122 @@
+import { DeleteCommand } from '@aws-sdk/lib-dynamodb';
+import { inBatches } from '../../../shared/adapters/dynamodb/batches.ts';
+import type { Session } from '../session.ts';
+import { type DeadLetterCounts, filterDeadLettersOf } from './dead-letters-of.ts';
+import type { Pace, Timing } from './pace.ts';
+import { type ItemKind, itemsOf, type OwnedItem, type TableName, tableOf } from './stored-items.ts';
+
+/**
+ * How long after its revocation a token can still change data: functions cache it for up to 60 s (`tokenCacheSeconds`),
+ * and a request takes up to 30 s.
+ */
+const TOKEN_SETTLES_MS = 90_000;
+
+/** The number of concurrent deletes. */
+const CONCURRENT_DELETES = 25;
+
+/** The number of items by kind and of dead letters by queue. */
+export type Deletion = { items: Partial<Record<ItemKind, number>>; deadLetters: DeadLetterCounts };
+
+type DeletionOptions = {
+  pace: Pace;
+  timing: Timing;
+  /** Called with each step. */
+  onProgress: (text: string) => void;
+};
+
+/**
+ * Revokes all tokens of a tenant, and returns once no request with any of them can still run. Repeats this if one was
+ * used to issue another token in the meantime.
+ */
+const stopAccess = async (
+  session: Session,
+  tenant: string,
+  { pace, timing, onProgress }: DeletionOptions,
+): Promise<void> => {
+  let revokedAtMs = 0;
+  while (true) {
+    const valid = (await session.tokens.list(tenant)).filter(({ expiresAtMs }) => expiresAtMs > timing.now());
+    for (const { id } of valid) await session.tokens.revoke(tenant, id, { canRevokeLastAdmin: true });
+    if (valid.length > 0) revokedAtMs = timing.now();
+    // Only the table knows of tokens that an interrupted run revoked, and only this run of those of the last second.
+    const lastMs = Math.max(revokedAtMs, await lastRevocationMs(session, tenant, pace));
+    const waitMs = lastMs + TOKEN_SETTLES_MS - timing.now();
+    if (waitMs <= 0) return;
+    onProgress(`Revoked the tokens. Waiting ${Math.ceil(waitMs / 1000)} s until no request can use them.`);
+    await timing.sleep(waitMs);
+  }
+};
+
+/** Returns when the last token of a tenant was revoked, in ms since the epoch; 0 if none was. */
+const lastRevocationMs = async (session: Session, tenant: string, pace: Pace): Promise<number> => {
+  let last = 0;
+  for await (const items of itemsOf(session, tenant, { tables: ['tokens'], pace, isKeysOnly: true })) {
+    last = items.reduce((newest, { item }) => Math.max(newest, Number(item.revoked_at_ms ?? 0)), last);
+  }
+  return last;
+};
+
+const deleteItems = async (session: Session, items: readonly OwnedItem[], pace: Pace): Promise<void> => {
+  for (const batch of inBatches(items, CONCURRENT_DELETES)) {
+    const responses = await Promise.all(
+      batch.map(({ table, item: { pk, sk } }) =>
+        session.documents.send(
+          new DeleteCommand({
+            TableName: tableOf(session, table),
+            Key: { pk, ...(sk !== undefined && { sk }) },
+            ReturnConsumedCapacity: 'TOTAL',
+          }),
+        ),
+      ),
+    );
+    await pace.spend(
+      responses.reduce((units, { ConsumedCapacity }) => units + (ConsumedCapacity?.CapacityUnits ?? 0), 0),
+    );
+  }
+};
+
+/** Calls `remove` with all items of the tenant in these tables. @returns their number by kind */
+const eachItem = async (
+  session: Session,
+  tenant: string,
+  tables: readonly TableName[],
+  { pace, onProgress }: DeletionOptions,
+  remove: (items: readonly OwnedItem[]) => Promise<void>,
+): Promise<Deletion['items']> => {
+  const counts: Deletion['items'] = {};
+  const onPage = (table: TableName, count: number) =>
+    onProgress(`Read ${count} items of table ${tableOf(session, table)}.`);
+  for await (const items of itemsOf(session, tenant, { tables, pace, isKeysOnly: true, onProgress: onPage })) {
+    await remove(items);
+    for (const { kind } of items) counts[kind] = (counts[kind] ?? 0) + 1;
+  }
+  return counts;
+};
+
+/** Counts what `deleteTenant` would delete. Changes nothing. */
+export const countTenant = async (session: Session, tenant: string, options: DeletionOptions): Promise<Deletion> => ({
+  items: await eachItem(
+    session,
+    tenant,
+    ['notifications', 'accounts', 'tokens', 'deliveries'],
+    options,
+    async () => undefined,
+  ),
+  deadLetters: await filterDeadLettersOf(session, tenant, async () => false),
+});
+
+/**
+ * Deletes all data of a tenant that is stored when it is called. It can be repeated: after an interruption, or to delete
+ * what alerts in flight have added since (OPERATIONS.md#data-of-one-tenant).
+ *
+ * The tokens are revoked first, so that no request adds data behind the deletion. Then the notifications: without them,
+ * alerts in flight end. The delivery records are last, since those alerts write some.
+ */
+export const deleteTenant = async (session: Session, tenant: string, options: DeletionOptions): Promise<Deletion> => {
+  const remove = (items: readonly OwnedItem[]) => deleteItems(session, items, options.pace);
+  await stopAccess(session, tenant, options);
+  const notifications = await eachItem(session, tenant, ['notifications'], options, remove);
+  const deadLetters = await filterDeadLettersOf(session, tenant, async () => true);
+  const others = await eachItem(session, tenant, ['accounts', 'tokens', 'deliveries'], options, remove);
+  return { items: { ...notifications, ...others }, deadLetters };
+};

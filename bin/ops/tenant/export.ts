@@ -1,0 +1,172 @@
+import type { Message } from '@aws-sdk/client-sqs';
+import { createFailedMessages } from '../../../shared/adapters/deliveries/failed-messages.ts';
+import { parseRecord } from '../../../shared/adapters/deliveries/stored-record.ts';
+import { isTombstone } from '../../../shared/adapters/notifications/notification-items.ts';
+import { UnreadableNotificationError } from '../../../shared/adapters/notifications/unreadable-notification.ts';
+import type { TokenDescription } from '../../../shared/adapters/tokens/token-repository.ts';
+import { MAX_TIME_MS } from '../../../shared/contracts/redelivery.ts';
+import { listedDelivery } from '../../../shared/domain/delivery-history.ts';
+import { parseDeliveryPartition } from '../../../shared/domain/delivery-key.ts';
+import { deadLetter } from '../dead-letter.ts';
+import type { Session } from '../session.ts';
+import { filterDeadLettersOf } from './dead-letters-of.ts';
+import type { Pace } from './pace.ts';
+import { type ItemKind, itemsOf, type OwnedItem, type TableName } from './stored-items.ts';
+
+/** A line of an export: the kind of the record, and the record with the field names of the API where it has them. */
+export type ExportLine = { kind: string; record: unknown };
+
+/** The version of the format. It increases if a kind or a field is removed or changes its meaning. */
+const FORMAT = 1;
+
+type Writer = (line: ExportLine) => Promise<void>;
+type ExportOptions = {
+  pace: Pace;
+  /** Whether to include the webhook token and the signing secrets. */
+  withSecrets: boolean;
+  nowMs: number;
+  write: Writer;
+  onProgress: (table: TableName, scanned: number) => void;
+};
+
+const sortKey = ({ item }: OwnedItem): string => String(item.sk);
+const notificationOf = ({ item }: OwnedItem): string => parseDeliveryPartition(String(item.pk)).notificationId;
+
+const parsedOrText = (text: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+};
+
+const tokenRecord = ({ id, label, role, createdAtMs, expiresAtMs }: TokenDescription) => ({
+  id,
+  label,
+  role,
+  created_at: createdAtMs,
+  expires_at: expiresAtMs,
+});
+
+const deadLetterRecord = (queue: string, message: Message) => {
+  const { time, reason, cause, attempts = null } = deadLetter(message);
+  return { queue, time, reason, cause, attempts, message: parsedOrText(message.Body ?? '') };
+};
+
+/** Returns functions that convert each kind of item to lines. */
+const converters = (
+  session: Session,
+  tenant: string,
+  withSecrets: boolean,
+  tokens: readonly TokenDescription[],
+): Record<ItemKind, (owned: OwnedItem) => AsyncIterable<ExportLine> | Iterable<ExportLine>> => {
+  const failedMessages = createFailedMessages(session.documents, session.deployment.outputs.DeliveriesTable);
+  /** The current version of each notification, whose chunks are a part of its record. */
+  const versions = new Map<string, unknown>();
+  let failedNotification: string | undefined;
+
+  return {
+    async *notifications(owned) {
+      const { item } = owned;
+      const id = sortKey(owned);
+      versions.set(id, item.version);
+      if (isTombstone(item))
+        return yield { kind: 'deleted_notification', record: { id, deleted_at: item.deleted_at_ms } };
+      try {
+        const found = await session.notifications.get({ tenant, id });
+        if (found) yield { kind: 'notification', record: found.record };
+      } catch (error) {
+        if (!(error instanceof UnreadableNotificationError)) throw error;
+        yield { kind: 'unreadable_notification', record: item };
+      }
+    },
+    *notification_chunks(owned) {
+      const [id = '', version] = sortKey(owned).split('#');
+      if (versions.get(id) === version) return;
+      yield { kind: 'replaced_notification_content', record: { notification_id: id, content: owned.item.content } };
+    },
+    *notification_cleanups({ item }) {
+      yield { kind: 'notification_cleanup', record: { notification_id: item.notification_id } };
+    },
+    *notification_counters({ item }) {
+      yield { kind: 'notification_counter', record: { used: item.used } };
+    },
+    async *accounts() {
+      const { contacts, token, secrets, retired } = await session.accounts.describe(tenant);
+      const signingSecrets = [...secrets, ...retired.map(({ secret }) => secret)];
+      const credentials = { webhook_token: token, webhook_signing_secrets: signingSecrets };
+      yield { kind: 'account', record: { id: tenant, technical_contacts: contacts, ...(withSecrets && credentials) } };
+    },
+    *daily_counters({ item }) {
+      const [counter, day] = String(item.pk).split('#');
+      const { used, keys } = item;
+      yield { kind: 'daily_usage', record: { counter, day, used: keys instanceof Set ? keys.size : used } };
+    },
+    *tokens({ item }) {
+      if (tokens.some(({ hash }) => hash === item.pk)) return;
+      const { label, role, created_at_ms: created_at, revoked_at_ms: revoked_at = null } = item;
+      yield { kind: 'revoked_token', record: { label, role, created_at, revoked_at } };
+    },
+    *token_lists() {
+      for (const token of tokens) yield { kind: 'token', record: tokenRecord(token) };
+    },
+    *deliveries(owned) {
+      const delivery = listedDelivery(parseRecord(owned.item));
+      yield { kind: 'delivery', record: { notification_id: notificationOf(owned), ...delivery } };
+    },
+    *event_id_conflicts(owned) {
+      const record = { notification_id: notificationOf(owned), conflict_at: owned.item.conflict_at_ms };
+      yield { kind: 'event_id_conflict', record };
+    },
+    *incident_locks(owned) {
+      const record = { notification_id: notificationOf(owned), newest_event_at: owned.item.newest_event_at_ms ?? null };
+      yield { kind: 'incident', record };
+    },
+    /** Reads all messages of a notification at its first item: one message may be stored in several items. */
+    async *failed_alerts(owned) {
+      const notificationId = notificationOf(owned);
+      if (notificationId === failedNotification) return;
+      failedNotification = notificationId;
+      const range = { sinceMs: 0, after: null, untilMs: MAX_TIME_MS };
+      for await (const messages of failedMessages.list({ tenant, notificationId }, range)) {
+        for (const message of messages) {
+          const body = message.isComplete ? parsedOrText(message.body()) : null;
+          yield {
+            kind: 'failed_alert',
+            record: { notification_id: notificationId, failed_at: message.failedAtMs, message: body },
+          };
+        }
+      }
+    },
+  };
+};
+
+/**
+ * Writes everything that is stored about a tenant, line by line. The first line describes the export, and the last one,
+ * `end`, has the number of lines before it: without it, the export is incomplete.
+ *
+ * @returns the number of lines by kind
+ */
+export const exportTenant = async (
+  session: Session,
+  tenant: string,
+  { pace, withSecrets, nowMs, write, onProgress }: ExportOptions,
+): Promise<Record<string, number>> => {
+  const counts: Record<string, number> = {};
+  const add = async (line: ExportLine): Promise<void> => {
+    counts[line.kind] = (counts[line.kind] ?? 0) + 1;
+    await write(line);
+  };
+  const created_at = new Date(nowMs).toISOString();
+  await write({ kind: 'export', record: { format: FORMAT, tenant, created_at, includes_secrets: withSecrets } });
+  const convert = converters(session, tenant, withSecrets, await session.tokens.list(tenant));
+  for await (const items of itemsOf(session, tenant, { pace, onProgress })) {
+    for (const owned of items) for await (const line of convert[owned.kind](owned)) await add(line);
+  }
+  await filterDeadLettersOf(session, tenant, async (queue, message) => {
+    await add({ kind: 'dead_letter', record: deadLetterRecord(queue, message) });
+    return false;
+  });
+  await write({ kind: 'end', record: { counts } });
+  return counts;
+};

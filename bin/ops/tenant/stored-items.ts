@@ -1,0 +1,184 @@
+import { paginateQuery, paginateScan } from '@aws-sdk/lib-dynamodb';
+import type { Item } from '../../../shared/adapters/dynamodb/batches.ts';
+import { parseDeliveryPartition } from '../../../shared/domain/delivery-key.ts';
+import { OperationError } from '../errors.ts';
+import type { Session } from '../session.ts';
+import type { Pace } from './pace.ts';
+
+/** The tables, in the order in which the data of a tenant is read and deleted. */
+export const tableNames = ['notifications', 'accounts', 'tokens', 'deliveries'] as const;
+
+/** A table of the service. */
+export type TableName = (typeof tableNames)[number];
+
+/** The kinds of items, as the counts of the commands name them. */
+export const itemKinds = [
+  'notifications',
+  'notification_chunks',
+  'notification_cleanups',
+  'notification_counters',
+  'accounts',
+  'daily_counters',
+  'tokens',
+  'token_lists',
+  'deliveries',
+  'event_id_conflicts',
+  'incident_locks',
+  'failed_alerts',
+] as const;
+
+/** The kind of an item. */
+export type ItemKind = (typeof itemKinds)[number];
+
+/** An item of a tenant. */
+export type OwnedItem = { table: TableName; kind: ItemKind; item: Item };
+
+/** Returns the name of a table in a deployment. */
+export const tableOf = ({ deployment }: Session, table: TableName): string => {
+  const { NotificationsTable, AccountsTable, TokensTable, DeliveriesTable } = deployment.outputs;
+  return {
+    notifications: NotificationsTable,
+    accounts: AccountsTable,
+    tokens: TokensTable,
+    deliveries: DeliveriesTable,
+  }[table];
+};
+
+/** The partitions of a tenant in table Notifications, by the first part of the key. */
+const notificationPartitions = {
+  notification: 'notifications',
+  chunk: 'notification_chunks',
+  cleanup: 'notification_cleanups',
+  quota: 'notification_counters',
+} as const satisfies Record<string, ItemKind>;
+
+/** The other tables have no key by tenant alone: their keys contain a day, a hash or a notification, even a deleted one. */
+type ScannedTable = Exclude<TableName, 'notifications'>;
+
+/** Keys of daily counters: `daily-counter.ts` and `escalation-limit.ts`. */
+const DAILY_COUNTER = /^[a-z_]+#\d{4}-\d\d-\d\d#(.*)$/;
+
+/** Returns the tenant and the kind of an item, or undefined if its key has an unknown format. */
+const ownerOf = (table: ScannedTable, item: Item): { tenant: unknown; kind: ItemKind } | undefined => {
+  const [pk, sk] = [String(item.pk), String(item.sk)];
+  const [prefix, afterPrefix] = [pk.slice(0, pk.indexOf('#')), pk.slice(pk.indexOf('#') + 1)];
+  if (table === 'tokens') {
+    if (prefix === 'tenant') return { tenant: afterPrefix, kind: 'token_lists' };
+    return 'tenant' in item ? { tenant: item.tenant, kind: 'tokens' } : undefined;
+  }
+  if (table === 'accounts') {
+    if (prefix === 'account') return { tenant: afterPrefix, kind: 'accounts' };
+    const [, tenant] = DAILY_COUNTER.exec(pk) ?? [];
+    return tenant === undefined ? undefined : { tenant, kind: 'daily_counters' };
+  }
+  const { tenant } = parseDeliveryPartition(pk);
+  if (prefix === 'failed') return { tenant, kind: 'failed_alerts' };
+  if (prefix !== 'delivery') return undefined;
+  if (sk.startsWith('incident#')) return { tenant, kind: 'incident_locks' };
+  if (sk.startsWith('conflict#')) return { tenant, kind: 'event_id_conflicts' };
+  return /^\d/.test(sk) ? { tenant, kind: 'deliveries' } : undefined;
+};
+
+/** Attributes that are enough to delete an item. `revoked_at_ms` and `tenant` exist in table Tokens only. */
+const KEYS_ONLY = {
+  notifications: 'pk, sk',
+  accounts: 'pk',
+  tokens: 'pk, tenant, revoked_at_ms',
+  deliveries: 'pk, sk',
+} as const satisfies Record<TableName, string>;
+
+type ReadOptions = {
+  tables?: readonly TableName[];
+  pace: Pace;
+  /** Reads only the attributes in `KEYS_ONLY`. */
+  isKeysOnly?: boolean;
+  /** Called after each page with the number of items read so far in the table, of all tenants. */
+  onProgress?: (table: TableName, scanned: number) => void;
+};
+
+/**
+ * Yields all items of a tenant, in pages of at most 1 MB. Queries table Notifications, and scans the other tables,
+ * because their keys cannot be derived from the tenant: the delivery records of a deleted notification are found in no
+ * other way. The scans are eventually consistent, which costs half.
+ *
+ * @throws OperationError if a key that may be of the tenant has an unknown format, such as that of a later version
+ */
+export async function* itemsOf(
+  session: Session,
+  tenant: string,
+  { tables = tableNames, pace, isKeysOnly = false, onProgress = () => undefined }: ReadOptions,
+): AsyncGenerator<OwnedItem[]> {
+  for (const table of tables) {
+    const projection = isKeysOnly ? { ProjectionExpression: KEYS_ONLY[table] } : {};
+    const pages =
+      table === 'notifications' ? queried(session, tenant, projection) : scanned(session, table, tenant, projection);
+    let total = 0;
+    for await (const { owned, count, units } of pages) {
+      total += count;
+      onProgress(table, total);
+      if (owned.length > 0) yield owned;
+      await pace.spend(units);
+    }
+  }
+}
+
+type Page = { owned: OwnedItem[]; count: number; units: number };
+type Projection = { ProjectionExpression?: string };
+
+async function* queried(session: Session, tenant: string, projection: Projection): AsyncGenerator<Page> {
+  for (const [prefix, kind] of Object.entries(notificationPartitions)) {
+    const pages = paginateQuery(
+      { client: session.documents },
+      {
+        TableName: tableOf(session, 'notifications'),
+        KeyConditionExpression: 'pk = :pk',
+        ExpressionAttributeValues: { ':pk': `${prefix}#${tenant}` },
+        ConsistentRead: true,
+        ReturnConsumedCapacity: 'TOTAL',
+        ...projection,
+      },
+    );
+    for await (const { Items = [], ConsumedCapacity } of pages) {
+      const owned = Items.map((item): OwnedItem => ({ table: 'notifications', kind, item }));
+      yield { owned, count: Items.length, units: ConsumedCapacity?.CapacityUnits ?? 0 };
+    }
+  }
+}
+
+/** The filter reads less over the network, but also finds tenants whose names contain this one after a `#`. */
+const filterOf = (table: ScannedTable, tenant: string) =>
+  table === 'tokens'
+    ? {
+        FilterExpression: 'tenant = :tenant OR pk = :list',
+        ExpressionAttributeValues: { ':tenant': tenant, ':list': `tenant#${tenant}` },
+      }
+    : { FilterExpression: 'contains(pk, :suffix)', ExpressionAttributeValues: { ':suffix': `#${tenant}` } };
+
+async function* scanned(
+  session: Session,
+  table: ScannedTable,
+  tenant: string,
+  projection: Projection,
+): AsyncGenerator<Page> {
+  const pages = paginateScan(
+    { client: session.documents },
+    {
+      TableName: tableOf(session, table),
+      ReturnConsumedCapacity: 'TOTAL',
+      ...filterOf(table, tenant),
+      ...projection,
+    },
+  );
+  for await (const { Items = [], ScannedCount = 0, ConsumedCapacity } of pages) {
+    const owned = Items.flatMap((item): OwnedItem[] => {
+      const owner = ownerOf(table, item);
+      if (!owner && String(item.pk).endsWith(`#${tenant}`)) {
+        throw new OperationError(
+          `Table ${tableOf(session, table)} contains a key of an unknown format, ${JSON.stringify(String(item.pk).split('#')[0])}: use the command line of the version that wrote it.`,
+        );
+      }
+      return owner?.tenant === tenant ? [{ table, kind: owner.kind, item }] : [];
+    });
+    yield { owned, count: ScannedCount, units: ConsumedCapacity?.CapacityUnits ?? 0 };
+  }
+}

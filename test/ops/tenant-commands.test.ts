@@ -1,0 +1,86 @@
+import { readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import * as z from 'zod';
+import { useStackWithCommandLine } from './command-line.ts';
+
+const { directory, ops, runJson } = useStackWithCommandLine();
+
+const line = z.object({ kind: z.string(), record: z.looseObject({}) });
+const parseLines = (text: string) =>
+  text
+    .trimEnd()
+    .split('\n')
+    .map((each) => line.parse(JSON.parse(each)));
+
+describe('tenant export', () => {
+  it('writes a new file that only its owner can read, as JSON Lines', async () => {
+    const file = join(directory.path, 'acme.jsonl');
+    const { code, out, err } = await ops(['tenant', 'export', 'acme', '--out', file]);
+    expect([code, err]).toEqual([
+      0,
+      expect.stringMatching(/^Target: local stack .*\nWrote 4 records of tenant acme to .*, using \d+ capacity/),
+    ]);
+    expect(out).toMatch(/^kind +count\naccount +1\ntoken +3\n$/);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    const lines = parseLines(readFileSync(file, 'utf8'));
+    expect(lines.map(({ kind }) => kind)).toEqual(['export', 'account', 'token', 'token', 'token', 'end']);
+    expect(lines[1]?.record).toEqual({
+      id: 'acme',
+      technical_contacts: ['oncall@acme.example', 'lead@acme.example'],
+    });
+    expect(lines.at(-1)?.record).toEqual({ counts: { account: 1, token: 3 } });
+
+    const again = await ops(['tenant', 'export', 'acme', '--out', file]);
+    expect(again).toEqual({
+      code: 1,
+      out: '',
+      err: expect.stringMatching(/^Target: .*\n.*acme\.jsonl cannot be created: EEXIST/),
+    });
+  });
+
+  it('writes to standard output', async () => {
+    const { code, out, err } = await ops('tenant export globex --out -');
+    expect([code, err]).toEqual([0, expect.stringMatching(/^Target: .*\n$/)]);
+    expect(parseLines(out).map(({ kind }) => kind)).toEqual(['export', 'token', 'end']);
+  });
+});
+
+describe('tenant delete', () => {
+  const deletion = z.object({
+    dry_run: z.boolean(),
+    items: z.record(z.string(), z.number()),
+    dead_letters: z.record(z.string(), z.number()),
+    run_again_after: z.string().optional(),
+  });
+
+  it('requires a confirmation, or only counts', async () => {
+    expect(await ops('tenant delete acme')).toEqual({
+      code: 2,
+      out: '',
+      err: 'This would permanently delete all data of tenant acme: see what with --dry-run, confirm with --yes.\n',
+    });
+    const { items, dry_run } = await runJson(deletion, 'tenant delete acme --dry-run');
+    expect([dry_run, items]).toEqual([true, { accounts: 1, tokens: 3, token_lists: 1 }]);
+    expect(await runJson(deletion, 'tenant delete acme --dry-run')).toMatchObject({ items });
+  });
+
+  it('deletes, says when to repeat it, and then finds nothing', async () => {
+    await ops('account set initech --contact a@example.com');
+    const first = await ops('tenant delete initech --yes');
+    expect(first).toEqual({
+      code: 0,
+      out: expect.stringMatching(/^kind +count\naccounts +1\n$/),
+      err: expect.stringMatching(
+        /^Target: .*\nAlerts in flight can add data for a day\. Run the command again after \d{4}-.*Z,/,
+      ),
+    });
+    const second = await ops('tenant delete initech --yes');
+    expect(second).toEqual({
+      code: 0,
+      out: 'Nothing was left to delete.\n',
+      err: expect.stringMatching(/^Target: .*\n$/),
+    });
+    expect((await ops('tenant delete initech --dry-run')).out).toBe('Nothing is stored about the tenant.\n');
+  });
+});

@@ -1,0 +1,217 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import * as z from 'zod';
+import { localDeployment, outputNames } from '../../bin/ops/deployment.ts';
+import { openSession, type Session } from '../../bin/ops/session.ts';
+import { countTenant, type Deletion, deleteTenant } from '../../bin/ops/tenant/deletion.ts';
+import { type ExportLine, exportTenant } from '../../bin/ops/tenant/export.ts';
+import { createPace } from '../../bin/ops/tenant/pace.ts';
+import { itemKinds } from '../../bin/ops/tenant/stored-items.ts';
+import { tombstone } from '../../shared/adapters/notifications/notification-items.ts';
+import { emailTags } from '../../shared/domain/email-event.ts';
+import { newNotificationId } from '../../shared/domain/notification-id.ts';
+import { type FaultyStack, startFaultyStack } from '../faults/support.ts';
+import { alarmEvent } from '../support/events.ts';
+import { exercise, settle } from '../upgrade/exercise.ts';
+import { loadItems, loadMessages, type StoredData, storedData } from '../upgrade/stored-data.ts';
+
+const TENANT = 'umbra';
+/** Their names begin with the tenant's name, are the beginning of it, or contain it where keys have separators. */
+const OTHERS = ['umbra2', 'umbr', 'x#umbra', 'umbra#x'];
+
+const DAY_MS = 86_400_000;
+const SETUP_TIMEOUT_MS = 240_000;
+
+let world: FaultyStack;
+let session: Session;
+/** What was stored before the tenant existed. */
+let before: StoredData;
+let exercised: Awaited<ReturnType<typeof exercise>>;
+const closes: (() => void)[] = [];
+
+/** Waits by moving the clock of the stack. */
+const timing = {
+  aheadMs: 0,
+  now: () => Date.now() + timing.aheadMs,
+  async sleep(ms: number) {
+    timing.aheadMs += ms;
+    await world.stack.advance(ms);
+  },
+};
+/** A record of kind `delivery`. */
+const listed = z.looseObject({ notification_id: z.string() });
+const steps: string[] = [];
+const options = () => ({ pace: createPace(1_000_000, timing), timing, onProgress: (text: string) => steps.push(text) });
+
+const exportLines = async (tenant: string, withSecrets = false): Promise<ExportLine[]> => {
+  const lines: ExportLine[] = [];
+  const write = async (line: ExportLine) => void lines.push(line);
+  await exportTenant(session, tenant, {
+    ...options(),
+    withSecrets,
+    nowMs: 0,
+    write,
+    onProgress: () => undefined,
+  });
+  return lines;
+};
+
+beforeAll(async () => {
+  world = await startFaultyStack({ retryDelayScale: '1' });
+  const { ready, plan } = world.stack;
+  session = openSession(
+    localDeployment({
+      port: Number(new URL(ready.base_url).port),
+      endpoint: ready.aws_endpoint,
+      outputs: Object.fromEntries(outputNames.map((name) => [name, plan.output(name)])),
+    }),
+    { json: true, wide: false },
+  );
+  for (const tenant of OTHERS) {
+    const other = await exercise(world, tenant);
+    closes.push(other.close);
+    other.resume();
+    await settle(world);
+  }
+  before = await storedData(world);
+  exercised = await exercise(world, TENANT);
+  closes.push(exercised.close);
+  const { NotificationsTable: table } = session.deployment.outputs;
+  const chunk = { pk: `chunk#${TENANT}`, sk: `${newNotificationId()}#replaced#000`, content: Buffer.from('replaced') };
+  const deleted = tombstone({ tenant: TENANT, id: newNotificationId() }, 1, 4_102_444_800);
+  await loadItems(world, [
+    { table, item: chunk },
+    { table, item: deleted },
+  ]);
+  // Messages without a readable `tenant_id`: the report of a bounce, and one that is not JSON.
+  const event = alarmEvent({ tenant_id: TENANT });
+  const tags = Object.entries(emailTags(event, newNotificationId())).map(([name, value]) => [name, [value]]);
+  const report = { source: 'aws.ses', detail: { eventType: 'Bounce', mail: { tags: Object.fromEntries(tags) } } };
+  loadMessages(world, [
+    { queue: 'CrashedQueue', body: JSON.stringify(report), attributes: {} },
+    { queue: 'Delivery-AlarmEvents-DeadLetters', body: '{not JSON', group: TENANT, attributes: {} },
+  ]);
+}, SETUP_TIMEOUT_MS);
+afterAll(async () => {
+  for (const close of closes) close();
+  await world.stack.stop();
+});
+
+const total = ({ items, deadLetters }: Deletion): number =>
+  Object.values({ ...items, ...deadLetters }).reduce((sum, count) => sum + count, 0);
+
+describe('exporting a tenant', () => {
+  it('writes every kind of data, and of no other tenant', async () => {
+    const lines = await exportLines(TENANT);
+    expect(new Set(lines.map(({ kind }) => kind))).toEqual(
+      new Set([
+        'export',
+        'notification',
+        'deleted_notification',
+        'replaced_notification_content',
+        'notification_cleanup',
+        'notification_counter',
+        'account',
+        'daily_usage',
+        'token',
+        'revoked_token',
+        'delivery',
+        'event_id_conflict',
+        'incident',
+        'failed_alert',
+        'dead_letter',
+        'end',
+      ]),
+    );
+    const text = JSON.stringify(lines);
+    for (const other of OTHERS) expect(text).not.toContain(JSON.stringify(other));
+    expect(text).not.toContain(`of ${OTHERS[0]}`);
+  });
+
+  it('writes notifications, deliveries and tokens as the API returns them', async () => {
+    const lines = await exportLines(TENANT);
+    const recordsOf = (kind: string) => lines.filter((line) => line.kind === kind).map(({ record }) => record);
+    const { tokens, notifications } = exercised.data;
+    const get = async (path: string) => (await world.call('GET', path, { token: tokens.admin.token })).body;
+    const list = await get('/notifications');
+    expect(list).toMatchObject({ values: expect.arrayContaining(recordsOf('notification')) });
+    expect(recordsOf('notification')).toHaveLength(Object.keys(notifications).length - 1);
+    const { gone, deleted } = notifications;
+    for (const id of [gone, deleted]) {
+      const history = await get(`/notifications/${id}/deliveries`);
+      const values = recordsOf('delivery')
+        .map((record) => listed.parse(record))
+        .filter(({ notification_id }) => notification_id === id)
+        .map(({ notification_id: _, ...delivery }) => delivery);
+      expect(values).not.toEqual([]);
+      expect(history).toMatchObject({ values: expect.arrayContaining(values) });
+    }
+    expect(await get('/tokens')).toMatchObject({ values: recordsOf('token') });
+  });
+
+  it('writes secrets only on request', async () => {
+    const { token = '', secrets, retired } = await session.accounts.describe(TENANT);
+    const confidential = [token, ...secrets, ...retired.map(({ secret }) => secret)];
+    expect(confidential).toHaveLength(3);
+    const withoutSecrets = JSON.stringify(await exportLines(TENANT));
+    for (const secret of confidential) expect(withoutSecrets).not.toContain(secret);
+    const withSecrets = JSON.stringify(await exportLines(TENANT, true));
+    for (const secret of confidential) expect(withSecrets).toContain(secret);
+  });
+
+  it('changes nothing', async () => {
+    const stored = await storedData(world);
+    await exportLines(TENANT);
+    expect(await storedData(world)).toEqual(stored);
+  });
+});
+
+describe('deleting a tenant', () => {
+  it('only counts in a dry run, every kind of item and dead letter', async () => {
+    const stored = await storedData(world);
+    const counted = await countTenant(session, TENANT, options());
+    expect(Object.keys(counted.items).toSorted()).toEqual([...itemKinds].toSorted());
+    expect(counted.deadLetters).toMatchObject({ webhook: expect.any(Number), 'alarm-events': 2, crashed: 2 });
+    expect(await storedData(world)).toEqual(stored);
+  });
+
+  it('continues after an interruption, and again when alerts in flight have ended, until nothing is left', async () => {
+    let deletes = 0;
+    const denied = { status: 400, type: 'AccessDeniedException', message: 'Interrupted.' };
+    const removeFault = world.injectFault(denied, ({ action }) => action === 'DeleteItem' && ++deletes > 40);
+    await expect(deleteTenant(session, TENANT, options())).rejects.toThrow('Interrupted.');
+    removeFault();
+    const { token } = exercised.data.tokens.admin;
+    expect((await world.call('GET', '/account', { token })).status).toBe(401);
+
+    expect(total(await deleteTenant(session, TENANT, options()))).toBeGreaterThan(0);
+    exercised.resume();
+    await settle(world);
+    await timing.sleep(DAY_MS);
+    expect(total(await deleteTenant(session, TENANT, options()))).toBeGreaterThan(0);
+    expect(total(await deleteTenant(session, TENANT, options()))).toBe(0);
+    expect(await storedData(world)).toEqual(before);
+    for (const { counts } of world.stack.queues.values()) expect(counts).toMatchObject({ inFlight: 0, delayed: 0 });
+  });
+
+  it('revokes tokens that were issued while it waited for the revocation', async () => {
+    const client = await world.newClient('admin', TENANT);
+    let late = '';
+    const sleep = async (ms: number) => {
+      if (late === '') late = await world.tokenFor(TENANT);
+      await timing.sleep(ms);
+    };
+    await deleteTenant(session, TENANT, { ...options(), timing: { now: timing.now, sleep } });
+    for (const token of [client.token, late]) {
+      expect((await world.call('GET', '/account', { token })).status).toBe(401);
+    }
+    expect(await storedData(world)).toEqual(before);
+  });
+
+  it('fails instead of leaving an item whose key it does not know', async () => {
+    const table = session.deployment.outputs.DeliveriesTable;
+    await loadItems(world, [{ table, item: { pk: `future#${TENANT}`, sk: '1' } }]);
+    await expect(deleteTenant(session, TENANT, options())).rejects.toThrow(
+      /contains a key of an unknown format, "future"/,
+    );
+  });
+});
