@@ -119,7 +119,9 @@ const applySettings = (
   for (const [source, { directory, ...running }] of rebuilder.functions()) {
     const after = functions.find(({ name }) => name === running.name);
     if (!after) continue;
-    const { directory: _, ...settings } = after;
+    const { directory: _, environment, ...others } = after;
+    // The release identifies the code, which the rebuilder has already replaced.
+    const settings = { ...others, environment: withRelease(environment, running.environment.RELEASE) };
     if (isDeepStrictEqual(settings, running)) continue;
     rebuilder.update(source, { ...settings, directory });
     updated.push(source);
@@ -127,3 +129,6 @@ const applySettings = (
   if (updated.length > 0) log(`Applied changed settings to ${listed(updated)}.`);
   return updated.length > 0;
 };
+
+const withRelease = (environment: FunctionSettings['environment'], release: string | undefined) =>
+  release === undefined ? environment : { ...environment, RELEASE: release };
