@@ -77,7 +77,7 @@ describe('the alarm topic', () => {
     'rejects an alarmTarget that is neither an email address nor a topic ARN: %s',
     (alarmTarget) => {
       expect(() => synthesize({ alarmTarget })).toThrow(
-        'alarmTarget: must be an email address or the ARN of an SNS topic',
+        'alarmTarget must be an email address or the ARN of an SNS topic',
       );
     },
   );

@@ -27,7 +27,7 @@ const BUILD_TIMEOUT_MS = 180_000;
 const BUILD = `
   const { bundleFunctions, functionNames } = await import('./lib/bundles.ts');
   const bundleOf = bundleFunctions(process.argv[1]);
-  console.log(JSON.stringify(functionNames.map((name) => [name, output.bundleOf(name)])));
+  console.log(JSON.stringify(functionNames.map((name) => [name, bundleOf(name)])));
 `;
 const built = z.array(
   z.tuple([z.string(), z.object({ directory: z.string(), release: z.string(), sourceMap: z.string() })]),

@@ -137,7 +137,7 @@ describe('every setting', () => {
 
   it.each(settingNames)('is rejected with its rule in words, never with the text of a library: %s', (name) => {
     // An empty list is valid, and so is a list of nothing.
-    const isList = Array.isArray(defaultOf(name)) || name.endsWith('ByType');
+    const isList = typeof defaultOf(name) === 'object';
     const values = isList
       ? invalidValues.filter((value) => typeof value !== 'string' || value.trim() !== '')
       : invalidValues;
