@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { NotificationsStack } from './notifications-stack.ts';
 import { parseSettings } from './settings.ts';
 import { checkStackName } from './stack-name.ts';
-import { PLACEHOLDER_ACCOUNT, readStage, type Stage, targetSchema } from './stages.ts';
+import { PLACEHOLDER_ACCOUNT, readStage, type Stage, stageOfStack, targetSchema } from './stages.ts';
 
 /** The default name of the stack; the context key `stackName` overrides it. */
 export const STACK_NAME = 'MonitoringNotifications';
@@ -52,6 +52,13 @@ export const notificationsApp = (props: AppProps = {}, stagesDirectory?: string)
     Annotations.of(stack).addWarningV2(
       'notifications:account',
       `${stage.file} contains the placeholder account ${PLACEHOLDER_ACCOUNT}. Enter your account before you deploy.`,
+    );
+  }
+  const described = stageOfStack({ stackName, ...env }, stagesDirectory);
+  if (described !== undefined && described.name !== stage?.name) {
+    Annotations.of(stack).addWarningV2(
+      'notifications:stage',
+      `${described.file} describes the stack ${stackName}, but its settings are not used, so a deployment resets them. Add -c stage=${described.name}, or change stackName.`,
     );
   }
   return app;

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import * as z from 'zod';
 
@@ -34,9 +34,9 @@ const stageFile = z.intersection(
 /** A stage: its target, and its settings, which are not yet validated. */
 export type Stage = { name: string; file: string; target: Target; settings: Readonly<Record<string, unknown>> };
 
-/** Returns the names of all stages in alphabetical order. */
+/** Returns the names of all stages in alphabetical order; none if there is no directory of stage files. */
 export const stageNames = (directory = STAGES_DIRECTORY): string[] =>
-  readdirSync(directory)
+  (existsSync(directory) ? readdirSync(directory) : [])
     .flatMap((file) => /^(.+)\.json$/.exec(file)?.[1] ?? [])
     .toSorted();
 
@@ -56,6 +56,23 @@ export const readStage = (name: string, directory = STAGES_DIRECTORY): Stage => 
   }
   return stage;
 };
+
+/**
+ * Returns the stage that describes a stack, or undefined if no stage file does. An account or region that is not given
+ * may be that of the stage. A stage with the placeholder account describes no stack.
+ *
+ * @throws Error with one sentence if a stage file is invalid
+ */
+export const stageOfStack = (
+  { stackName, account, region }: Pick<Target, 'stackName'> & { [Key in 'account' | 'region']?: string | undefined },
+  directory = STAGES_DIRECTORY,
+): Stage | undefined =>
+  stageNames(directory)
+    .map((name) => parseStage(name, directory))
+    .filter(({ target }) => target.account !== PLACEHOLDER_ACCOUNT)
+    .find(({ target }) =>
+      isSameTarget(target, { stackName, account: account ?? target.account, region: region ?? target.region }),
+    );
 
 const parseStage = (name: string, directory: string): Stage => {
   const file = `stages/${name}.json`;

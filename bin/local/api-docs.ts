@@ -87,6 +87,9 @@ const CONTENTS = new Map<string, Content>([
   ['/favicon-32x32.png', { type: 'image/png', read: () => swaggerUi('favicon-32x32.png') }],
 ]);
 
+/** Headers of all files: no page of another origin can load them. The script contains the token. */
+const COMMON_HEADERS = { 'cross-origin-resource-policy': 'same-origin', 'x-content-type-options': 'nosniff' };
+
 /** Creates the server of the API documentation: `GET /` is the page, `GET /openapi.json` its OpenAPI document. */
 export const createApiDocs = (api: DescribedApi): Server =>
   createServer((request, response) => {
@@ -98,14 +101,14 @@ export const createApiDocs = (api: DescribedApi): Server =>
     else if (content === undefined || request.method !== 'GET') sendText(response, 404, 'Not found.');
     else {
       const headers = { 'content-type': content.type, 'content-security-policy': CONTENT_SECURITY_POLICY };
-      response.writeHead(200, { ...headers, 'cache-control': 'no-cache' }).end(content.read(api));
+      response.writeHead(200, { ...COMMON_HEADERS, ...headers, 'cache-control': 'no-cache' }).end(content.read(api));
     }
   });
 
 const isLoopbackName = (host = ''): boolean => /^(127\.0\.0\.1|localhost)(:\d+)?$/.test(host);
 
 const sendText = (response: ServerResponse, status: number, text: string): void => {
-  response.writeHead(status, { 'content-type': 'text/plain; charset=utf-8' }).end(`${text}\n`);
+  response.writeHead(status, { ...COMMON_HEADERS, 'content-type': 'text/plain; charset=utf-8' }).end(`${text}\n`);
 };
 
 /** Forwards a request of the page to the API, and its response to the page. */

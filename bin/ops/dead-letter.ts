@@ -56,10 +56,13 @@ type Ids = { tenant?: string | undefined; notification?: string | undefined; eve
 
 const readIds = (body: string): Ids => {
   const value = parseOrUndefined(body);
+  const event = eventIds.safeParse(value).data;
+  // An alarm event can have any other field, also one named `event`. Messages between functions have no tenant here.
+  if (event?.tenant_id !== undefined) return { tenant: event.tenant_id, event: event.event_id };
   const message = withEvent.safeParse(value).data;
   if (message) {
-    const { notification_id: notification, event } = message;
-    return { tenant: event.tenant_id, notification, event: event.event_id };
+    const { notification_id: notification, event: delivered } = message;
+    return { tenant: delivered.tenant_id, notification, event: delivered.event_id };
   }
   const email = emailEvent.safeParse(value).data;
   const key = email && deliveryKeyFromTags(email.detail.mail.tags);
@@ -67,8 +70,7 @@ const readIds = (body: string): Ids => {
     const { tenant, notificationId: notification } = parseDeliveryPartition(key.pk);
     return { tenant, notification };
   }
-  const event = eventIds.safeParse(value).data;
-  return { tenant: event?.tenant_id, event: event?.event_id };
+  return { event: event?.event_id };
 };
 
 const parseOrUndefined = (text: string): unknown => {

@@ -8,8 +8,12 @@ const exitCodeOf = (error: unknown): 0 | 1 | 2 => {
   return error instanceof UsageError ? 2 : 1;
 };
 
-// The reader of a pipe may close it early (`… | head`).
-process.stdout.on('error', () => process.exit());
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  // The reader of a pipe may close it early (`… | head`).
+  if (error.code === 'EPIPE') process.exit();
+  process.stderr.write(`The output cannot be written: ${errorSummary(error)}\n`);
+  process.exit(1);
+});
 
 try {
   await createProgram().parseAsync();

@@ -1,12 +1,11 @@
-import { once } from 'node:events';
-import { closeSync, openSync, writeSync } from 'node:fs';
 import type { Command } from 'commander';
 import { examples, parseNumber, parseTenant } from './arguments.ts';
-import { errorSummary, OperationError, UsageError } from './errors.ts';
+import { UsageError } from './errors.ts';
 import { formatTime } from './print.ts';
 import { connect, connectForChange, type Session } from './session.ts';
 import { countTenant, type Deletion, deleteTenant } from './tenant/deletion.ts';
 import { exportTenant } from './tenant/export.ts';
+import { createFile, standardOutput } from './tenant/output.ts';
 import { createPace, realTime } from './tenant/pace.ts';
 
 /** The default rate of the commands: 4 MB/s of a scan. A partition of a table serves 3,000 read units per second. */
@@ -70,25 +69,6 @@ const exportData = async (
   const total = Object.values(counts).reduce((sum, count) => sum + count, 0);
   const note = `Wrote ${total} records of tenant ${tenant} to ${out}, using ${Math.ceil(pace.units)} capacity units.`;
   session.print({ tenant, file: out, records: counts, capacity_units: pace.units }, countsText(session, counts), note);
-};
-
-type Output = { write: (text: string) => Promise<void>; close: () => void };
-
-const standardOutput: Output = {
-  async write(text) {
-    if (!process.stdout.write(text)) await once(process.stdout, 'drain');
-  },
-  close: () => undefined,
-};
-
-/** Creates a file that only its owner can read. @throws OperationError if it exists or cannot be created */
-const createFile = (path: string): Output => {
-  try {
-    const file = openSync(path, 'wx', 0o600);
-    return { write: async (text) => void writeSync(file, text), close: () => closeSync(file) };
-  } catch (error) {
-    throw new OperationError(`${path} cannot be created: ${errorSummary(error)}`);
-  }
 };
 
 /** Writes bytes as Base64, and sets as lists. */

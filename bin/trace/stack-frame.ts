@@ -10,7 +10,7 @@ export type StackFrame = {
   method: string | null;
 };
 
-const FRAME = /^\s*at (?:async )?(?:(?<name>.+) \()?(?<file>[^()]+):(?<line>\d+):(?<column>\d+)\)?$/;
+const FRAME = /^\s*at (?:async )?(?:(?<name>.+) \()?(?<file>[^()]+):(?<line>[1-9]\d*):(?<column>[1-9]\d*)\)?$/;
 
 /** Returns whether a line of text is a stack frame, with or without a position. */
 export const isStackFrame = (text: string): boolean => /^\s*at \S/.test(text);

@@ -12,13 +12,16 @@ export const logger = new Logger({ serviceName: 'notifications', persistentKeys:
 /** The first eight frames of an error of the AWS SDK are its own, which would leave two of the ten that V8 records. */
 Error.stackTraceLimit = 20;
 
+/** A stack frame as V8 formats it: it ends with a position, or with what V8 writes for code without one. */
+const FRAME = /^ {4}at .*(:\d+:\d+|:0x[\da-f]+|<anonymous>|\(native|\(index \d+)\)?$/;
+
 /** Returns the fields of an error that may be logged: its class, code and stack frames, but not its message. */
 export const errorTrace = (error: unknown): { error: string; code?: string; at: string[] } => {
   tracedErrors.publish(error);
   if (!(error instanceof Error)) return { error: typeof error, at: [] };
   const code = errorCode(error);
-  // A line of the message can look like a frame.
+  // A line of the message can look like a frame. The stack has the earlier message if it was read before a change.
   const stack = error.stack?.replace(error.message, '') ?? '';
-  const frames = stack.split('\n').filter((line) => line.startsWith('    at '));
+  const frames = stack.split('\n').filter((line) => FRAME.test(line));
   return { error: error.name, ...(code !== undefined && { code }), at: frames.map((line) => line.trim()) };
 };

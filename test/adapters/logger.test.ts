@@ -28,6 +28,24 @@ describe('the trace of an error', () => {
     expect(at.join()).not.toContain('secret');
   });
 
+  it('has no line of a message that was replaced after its stack trace was read', () => {
+    const error = new SyntaxError('failed:\n    at secret\n    at secret@example.com, more');
+    expect(error.stack).toContain('secret');
+    error.message = 'another';
+    const { at } = errorTrace(error);
+    expect(at[0]).toMatch(/logger\.test\.ts/);
+    expect(at.join()).not.toContain('secret');
+  });
+
+  it('has frames without a position in a file', async () => {
+    const fail = async () => {
+      await Promise.resolve();
+      throw new Error('secret');
+    };
+    const { at } = errorTrace(await rejection(Promise.all([fail()])));
+    expect(at).toContain('at async Promise.all (index 0)');
+  });
+
   it('has more frames than an error of the AWS SDK has of its own', () => {
     const nested = (depth: number): Error => (depth === 0 ? new Error('deep') : nested(depth - 1));
     expect(errorTrace(nested(30)).at).toHaveLength(20);

@@ -26,6 +26,7 @@ describe('a planned event', () => {
     ['a list', '[]', 'the event must be a JSON object'],
     ['an event with an unknown state', body({ details: { state: 'ok' } }), /^details\.state must be one of OK, /],
     ['an event with a plan that is a text', body({ notification_plan: 'np' }), 'notification_plan must be an object'],
+    ['an event with a plan that is a list', body({ notification_plan: ids }), 'notification_plan must be an object'],
     [
       'an event with a malformed plan',
       body({ notification_plan: { critical_state: 'ntA' } }),
@@ -41,13 +42,16 @@ describe('a planned event', () => {
     expect(planEvent(text, SENT_AT_MS)).toEqual(invalid);
   });
 
-  it('is malformed because of the service if the message is an invalid continuation', () => {
-    expect(planEvent('{"continuation":{},"event":{}}', SENT_AT_MS)).toEqual({
-      reason: 'malformed',
-      cause: 'service',
-      detail: 'the continuation is not valid',
-    });
-  });
+  it.each([0, 900 * 1024])(
+    'is malformed because of the service if it is an invalid continuation with %i spaces',
+    (spaces) => {
+      expect(planEvent(`{"continuation":{},"event":{}${' '.repeat(spaces)}}`, SENT_AT_MS)).toEqual({
+        reason: 'malformed',
+        cause: 'service',
+        detail: 'the continuation is not valid',
+      });
+    },
+  );
 
   it('is too large above 900 KiB', () => {
     const pad = 900 * 1024 - Buffer.byteLength(body({ check: '' }));

@@ -178,6 +178,24 @@ describe('the stages in the repository', () => {
     expect(new Set(names.flat()).size).toBe(names.flat().length);
   });
 
+  it('warn if another deployment would replace their stack', () => {
+    const warning = 'stages/prod.json describes the stack Alerts';
+    expect(synthesize({ stackName: 'Alerts' }).warnings.join()).toContain(warning);
+    const { account, region } = prod;
+    expect(synthesize({ stage: 'dev', stackName: 'Alerts', account, region }).warnings.join()).toContain(warning);
+    for (const context of [
+      { stage: 'prod' },
+      { stage: 'dev' },
+      { stackName: 'Other' },
+      { stackName: 'Alerts', account: '222222222222' },
+      { stackName: 'Alerts', region: 'eu-north-1' },
+    ]) {
+      expect(synthesize(context).warnings.join()).not.toContain('describes the stack');
+    }
+    write('prod', { ...prod, account: PLACEHOLDER_ACCOUNT });
+    expect(synthesize({ stackName: 'Alerts' }).warnings.join()).not.toContain('describes the stack');
+  });
+
   it('warn about the placeholder account', () => {
     write('prod', { ...prod, account: PLACEHOLDER_ACCOUNT });
     expect(synthesize({ stage: 'prod' }).warnings.join()).toContain(

@@ -55,6 +55,14 @@ describe('the API documentation of the local stack', () => {
     });
   });
 
+  it('lets no page of another site load a file, because the script contains the token', async () => {
+    for (const path of ['/', '/docs.js', '/openapi.json', '/swagger-ui-bundle.js', '/unknown']) {
+      const { headers } = await fetch(url + path);
+      expect(headers.get('cross-origin-resource-policy')).toBe('same-origin');
+      expect(headers.get('x-content-type-options')).toBe('nosniff');
+    }
+  });
+
   it('returns 404 for other paths and methods', async () => {
     for (const [path, method] of [
       ['/package.json', 'GET'],

@@ -49,10 +49,8 @@ export const streamUpdates = (
   };
   const flush = (): void => {
     timer = undefined;
-    if (response.writableNeedDrain) {
-      response.once('drain', schedule);
-      return;
-    }
+    // It flushes again when the client has read the rest.
+    if (response.writableNeedDrain) return;
     sendState();
     sendMessages();
   };
@@ -63,6 +61,7 @@ export const streamUpdates = (
   response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' });
   response.write(`retry: ${RECONNECT_MS}\n\n`);
   store.on('change', schedule);
+  response.on('drain', schedule);
   response.once('close', () => {
     clearTimeout(timer);
     store.off('change', schedule);

@@ -16,11 +16,13 @@ const MAX_TEMPLATE_BYTES = 64 * 1024 * 1024;
  * @param directory where the process keeps its files; they remain if `signal` ends it
  * @throws Error with what the CDK app reports
  */
-export const synthesizeTemplate = (
+export const synthesizeTemplate = async (
   settings: Record<string, string>,
   directory: string,
   signal: AbortSignal,
-): Promise<unknown> =>
+): Promise<unknown> => JSON.parse(await printedTemplate(settings, directory, signal));
+
+const printedTemplate = (settings: Record<string, string>, directory: string, signal: AbortSignal): Promise<string> =>
   new Promise((resolve, reject) => {
     const file = join(import.meta.dirname, 'print-template.ts');
     const args = [file, JSON.stringify(settings)];
@@ -32,7 +34,7 @@ export const synthesizeTemplate = (
     };
     const child = execFile(process.execPath, args, options, (error, stdout, stderr) => {
       if (error) reject(new Error(stderr.trim() || error.message));
-      else resolve(JSON.parse(stdout));
+      else resolve(stdout);
     });
     if (child.pid !== undefined) setPriority(child.pid, NICE);
   });

@@ -105,6 +105,18 @@ describe('npm start -- --watch', () => {
   );
 
   it(
+    'continues if the template prints something while it is synthesized',
+    async () => {
+      const checks = () => log.filter((line) => line.includes('The template ')).length;
+      const earlier = checks();
+      edit('lib/crashed-queue.ts', '/** Longer', "console.log('debugging');\n/** Longer");
+      await until(() => checks() > earlier || child.exitCode !== null);
+      expect(log.at(-1)).toContain('The template did not change');
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
     'applies changed settings of the functions, and says that other changes of the template need a restart',
     async () => {
       edit('lib/service-function.ts', 'UV_THREADPOOL_SIZE: String(2 *', 'UV_THREADPOOL_SIZE: String(3 *');

@@ -76,6 +76,7 @@ it.each([
   ['at async /var/task/index.js:1:2', { file: '/var/task/index.js', line: 1, column: 2, method: null }],
   ['at file:///var/runtime/index.mjs:3:4', { file: 'file:///var/runtime/index.mjs', line: 3, column: 4, method: null }],
   ['at async Promise.all (index 0)', undefined],
+  ['at Xe (/var/task/index.js:0:0)', undefined],
   ['TypeError: a', undefined],
 ])('parses the stack frame %s', (text, frame) => {
   expect(parseStackFrame(text)).toEqual(frame);

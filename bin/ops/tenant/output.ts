@@ -1,0 +1,25 @@
+import { once } from 'node:events';
+import { closeSync, openSync, writeFileSync } from 'node:fs';
+import { errorSummary, OperationError } from '../errors.ts';
+
+/** Where an export goes. */
+export type Output = { write: (text: string) => Promise<void>; close: () => void };
+
+/** Standard output, at the speed of its reader. */
+export const standardOutput: Output = {
+  async write(text) {
+    if (!process.stdout.write(text)) await once(process.stdout, 'drain');
+  },
+  close: () => undefined,
+};
+
+/** Creates a file that only its owner can read. @throws OperationError if it exists or cannot be created */
+export const createFile = (path: string): Output => {
+  try {
+    const file = openSync(path, 'wx', 0o600);
+    // `writeSync` may write only a part, without an error.
+    return { write: async (text) => writeFileSync(file, text), close: () => closeSync(file) };
+  } catch (error) {
+    throw new OperationError(`${path} cannot be created: ${errorSummary(error)}`);
+  }
+};
