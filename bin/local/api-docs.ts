@@ -65,6 +65,11 @@ const ui = SwaggerUIBundle({
   },
   onComplete: () => ui.preauthorizeApiKey('token', api.token),
 });
+// Swagger UI changes its color scheme only with its top bar, which this page does not have.
+const dark = matchMedia('(prefers-color-scheme: dark)');
+const applyColorScheme = () => document.documentElement.classList.toggle('dark-mode', dark.matches);
+dark.addEventListener('change', applyColorScheme);
+applyColorScheme();
 `;
 
 const file = (url: string | URL): Buffer => readFileSync(fileURLToPath(url));

@@ -120,7 +120,7 @@ Try it
 
   curl -i -H 'X-Auth-Token: ${ready.tokens.admin}' ${ready.base_url}/notifications
 
-For the AWS CLI and SDKs, paste
+For AWS SDKs and version 2 of the AWS CLI, paste
 
 ${exportLines(ready.aws_environment)}
 

@@ -73,7 +73,7 @@ export const findings = ({ unknown, used }: EventCheck): string[] => {
   const conflicting = planned.filter(({ same_content }) => !same_content);
   const elsewhere = used.filter(({ is_planned }) => !is_planned);
   return [
-    ...sentence(unknown, 'in the plan that does not exist is skipped', 'in the plan that do not exist are skipped'),
+    ...sentence(unknown, 'in the plan does not exist and is skipped', 'in the plan do not exist and are skipped'),
     ...sentence(
       repeated.map(describe),
       'has this event already and does not get it again',

@@ -14,6 +14,8 @@ const DEFAULT_UNITS_PER_SECOND = 500;
 /** Alerts in flight can add data for as long as their retries last. */
 const IN_FLIGHT_MS = 24 * 3_600_000;
 
+const NOTHING_STORED = 'Nothing is stored about the tenant.';
+
 /** Adds `tenant`: all data of one tenant. */
 export const addTenantCommands = (program: Command): void => {
   const tenant = program.command('tenant').description('export or delete all data of a tenant');
@@ -68,7 +70,11 @@ const exportData = async (
   if (out === '-') return;
   const total = Object.values(counts).reduce((sum, count) => sum + count, 0);
   const note = `Wrote ${total} records of tenant ${tenant} to ${out}, using ${Math.ceil(pace.units)} capacity units.`;
-  session.print({ tenant, file: out, records: counts, capacity_units: pace.units }, countsText(session, counts), note);
+  session.print(
+    { tenant, file: out, records: counts, capacity_units: pace.units },
+    countsText(session, counts, NOTHING_STORED),
+    note,
+  );
 };
 
 /** Writes bytes as Base64, and sets as lists. */
@@ -99,7 +105,7 @@ const deleteData = async (
   }).finally(progress.clear);
   const { items, deadLetters: dead_letters } = deletion;
   const summary = { tenant, dry_run: dryRun, items, dead_letters, capacity_units: pace.units };
-  if (dryRun) return session.print(summary, deletionText(session, deletion, 'Nothing is stored about the tenant.'));
+  if (dryRun) return session.print(summary, deletionText(session, deletion, NOTHING_STORED));
   const isEmpty = Object.keys({ ...items, ...dead_letters }).length === 0;
   const runAgain = isEmpty ? null : formatTime(Date.now() + IN_FLIGHT_MS);
   session.print(
@@ -114,14 +120,16 @@ const deleteData = async (
 const deletionText = (session: Session, { items, deadLetters }: Deletion, none: string): string => {
   const letters = Object.entries(deadLetters).map(([queue, count]) => [`dead letters of ${queue}`, count] as const);
   const counts = Object.fromEntries([...Object.entries(items), ...letters]);
-  return Object.keys(counts).length === 0 ? none : countsText(session, counts);
+  return countsText(session, counts, none);
 };
 
-const countsText = ({ table }: Session, counts: Readonly<Record<string, number>>): string =>
-  table(Object.entries(counts), [
-    ['kind', ([kind]) => kind.replaceAll('_', ' ')],
-    ['count', ([, count]) => count],
-  ]);
+const countsText = ({ table }: Session, counts: Readonly<Record<string, number>>, none: string): string =>
+  Object.keys(counts).length === 0
+    ? none
+    : table(Object.entries(counts), [
+        ['kind', ([kind]) => kind.replaceAll('_', ' ')],
+        ['count', ([, count]) => count],
+      ]);
 
 /** Shows progress as one line on a terminal, which the next line replaces. */
 const progressLine = ({ showsProgress }: Session) => {

@@ -12,7 +12,7 @@ const step = z.strictObject({
   uses: z.string().optional(),
   with: z.record(z.string(), z.unknown()).default({}),
   run: z.string().optional(),
-  env: z.record(z.string(), z.string()).default({}),
+  env: z.record(z.string(), z.string()).optional(),
 });
 const workflow = z.strictObject({
   name: z.string(),

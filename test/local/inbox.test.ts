@@ -38,6 +38,14 @@ describe('the inbox', () => {
     expect(await list('?to=unknown')).toEqual([]);
   });
 
+  it.each(['GET', 'DELETE'])('rejects a %s request for a kind that does not exist', async (method) => {
+    const response = await fetch(`${url}/?kind=mail`, { method });
+    expect([response.status, await response.json()]).toEqual([
+      400,
+      { message: expect.stringMatching(/^kind must be one of email, sms, webhook, .*managed\.$/) },
+    ]);
+  });
+
   it('simulates the pager and stores the events that it receives', async () => {
     const response = await post('/pager', '{"incident_key":"key 1"}');
     expect([response.status, await response.json()]).toEqual([

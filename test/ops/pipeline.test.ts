@@ -337,12 +337,12 @@ describe('event check', () => {
 
   it('names planned notifications that do not exist, which also do not prevent sending', async () => {
     const input = await example(email, 'nt01ARZ3NDEKTSV4RRFFQ69G5FAV');
-    const finding = '1 notification in the plan that does not exist is skipped: nt01ARZ3NDEKTSV4RRFFQ69G5FAV.\n';
+    const finding = '1 notification in the plan does not exist and is skipped: nt01ARZ3NDEKTSV4RRFFQ69G5FAV.\n';
     const { code, out } = await ops('event check -', { input });
     expect([code, out]).toEqual([1, expect.stringContaining(finding)]);
     const sendResult = await ops('event send -', { input });
     expect(sendResult).toMatchObject({ code: 0, out: expect.stringMatching(/^Sent as /) });
-    expect(sendResult.err).toMatch(/^Target: local stack .*\n1 notification in the plan that does not exist /);
+    expect(sendResult.err).toMatch(/^Target: local stack .*\n1 notification in the plan does not exist /);
   });
 
   it('reports an event_id whose event was already delivered, with the time, and send refuses it', async () => {

@@ -31,6 +31,9 @@ describe('tenant export', () => {
     });
     expect(lines.at(-1)?.record).toEqual({ counts: { account: 1, token: 3 } });
 
+    const unknown = await ops(['tenant', 'export', 'nobody', '--out', join(directory.path, 'nobody.jsonl')]);
+    expect([unknown.code, unknown.out]).toEqual([0, 'Nothing is stored about the tenant.\n']);
+
     const again = await ops(['tenant', 'export', 'acme', '--out', file]);
     expect(again).toEqual({
       code: 1,

@@ -19,6 +19,7 @@ import {
 } from './message.ts';
 import { messageFilter } from './message-filter.ts';
 import { MessageStore } from './message-store.ts';
+import { kindNames } from './page/kinds.ts';
 import { EMAIL_POLICY, PAGE_POLICY, type PageFile, pageFiles, readPage } from './page-files.ts';
 import { foreignOrigin } from './request-origin.ts';
 import { sendJson } from './respond.ts';
@@ -153,15 +154,24 @@ const listMessages = async (exchange: Exchange): Promise<void> => {
   const { store, url, request, response } = exchange;
   response.setHeader('vary', 'accept');
   if (!request.headers.accept?.includes('text/html')) {
-    return sendJson(response, 200, store.list().filter(messageFilter(url.searchParams)));
+    return sendJson(response, 200, store.list().filter(requestedFilter(url)));
   }
   response.setHeader('content-security-policy', PAGE_POLICY);
   sendFile(exchange, await readPage());
 };
 
 const removeMessages = ({ store, url, response }: Exchange): void => {
-  store.remove(messageFilter(url.searchParams));
+  store.remove(requestedFilter(url));
   response.writeHead(204).end();
+};
+
+/** Returns the filter in the query. @throws RequestError if its kind does not exist, which would match no message */
+const requestedFilter = ({ searchParams }: URL): ReturnType<typeof messageFilter> => {
+  const kind = searchParams.get('kind');
+  if (kind !== null && !Object.hasOwn(kindNames, kind)) {
+    throw new RequestError(400, `kind must be one of ${Object.keys(kindNames).join(', ')}.`);
+  }
+  return messageFilter(searchParams);
 };
 
 const sendUpdates = ({ store, webhooks, stack, url, request, response }: Exchange): void => {

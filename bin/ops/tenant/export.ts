@@ -97,7 +97,7 @@ const converters = (
       const credentials = { webhook_token: token, webhook_signing_secrets: signingSecrets };
       yield { kind: 'account', record: { id: tenant, technical_contacts: contacts, ...(withSecrets && credentials) } };
     },
-    *daily_counters({ item }) {
+    *daily_usage({ item }) {
       const [counter, day] = String(item.pk).split('#');
       const { used, keys } = item;
       yield { kind: 'daily_usage', record: { counter, day, used: keys instanceof Set ? keys.size : used } };

@@ -18,7 +18,7 @@ export const itemKinds = [
   'notification_cleanups',
   'notification_counters',
   'accounts',
-  'daily_counters',
+  'daily_usage',
   'tokens',
   'token_lists',
   'deliveries',
@@ -69,7 +69,7 @@ const ownerOf = (table: ScannedTable, item: Item): { tenant: unknown; kind: Item
   if (table === 'accounts') {
     if (prefix === 'account') return { tenant: afterPrefix, kind: 'accounts' };
     const [, tenant] = DAILY_COUNTER.exec(pk) ?? [];
-    return tenant === undefined ? undefined : { tenant, kind: 'daily_counters' };
+    return tenant === undefined ? undefined : { tenant, kind: 'daily_usage' };
   }
   const { tenant } = parseDeliveryPartition(pk);
   if (prefix === 'failed') return { tenant, kind: 'failed_alerts' };
