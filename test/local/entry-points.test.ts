@@ -57,7 +57,9 @@ describe('an entry point', () => {
     const direct = Object.entries(scripts).filter(([, command]) => /\bnode\b/.test(command));
     expect(direct.length).toBeGreaterThan(entryPoints.length);
     for (const [name, command] of direct)
-      expect(command, name).toMatch(/^node ((--inspect )?bin\/[\w-]+\.ts|-r \.\/bin\/supported-node\.ts test\/[\w/-]+\.ts)$/);
+      expect(command, name).toMatch(
+        /^node ((--inspect )?bin\/[\w-]+\.ts|-r \.\/bin\/supported-node\.ts test\/[\w/-]+\.ts)$/,
+      );
   });
 
   it('is checked before the tests, too', async () => {
