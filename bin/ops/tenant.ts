@@ -63,10 +63,13 @@ const exportData = async (
     nowMs: Date.now(),
     write: (line) => output.write(`${JSON.stringify(line, replaceBytes)}\n`),
     onProgress: (name, scanned) => progress.show(`Read ${scanned} items of table ${name}.`),
-  }).finally(() => {
-    progress.clear();
-    output.close();
-  });
+  })
+    .catch((error: unknown) => {
+      output.discard();
+      throw error;
+    })
+    .finally(progress.clear);
+  output.close();
   if (out === '-') return;
   const total = Object.values(counts).reduce((sum, count) => sum + count, 0);
   const note = `Wrote ${total} records of tenant ${tenant} to ${out}, using ${Math.ceil(pace.units)} capacity units.`;

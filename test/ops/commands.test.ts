@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createProgram } from '../../bin/ops/program.ts';
@@ -102,6 +102,22 @@ describe('the documents', () => {
       ({ line, name = '' }) => name in changing && line !== name && !line.includes('--stack MonitoringNotifications'),
     );
     expect(unnamed).toEqual([]);
+  });
+});
+
+describe('an export that fails', () => {
+  it('leaves no file, so that it can be repeated', async () => {
+    aws.stub.failure = { code: 'AccessDeniedException', message: 'denied' };
+    try {
+      const outputs = join(directory.path, 'export-outputs.json');
+      writeFileSync(outputs, JSON.stringify({ Prod: aws.outputs }));
+      const out = join(directory.path, 'acme.jsonl');
+      const { code, err } = await ops(`tenant export acme --out ${out} --outputs ${outputs}`);
+      expect([code, err]).toEqual([1, expect.stringMatching(/\nAWS denies the request: denied\n$/)]);
+      expect(existsSync(out)).toBe(false);
+    } finally {
+      aws.stub.failure = undefined;
+    }
   });
 });
 
