@@ -1,10 +1,12 @@
 import * as z from 'zod';
 import { connectApi } from '../support/api.ts';
 import { newAlarmEvent } from '../support/events.ts';
-import { startLocalStackProcess } from '../support/local-stack-process.ts';
+import { type LocalStackProcess, startLocalStackProcess } from '../support/local-stack-process.ts';
 import { connectPipeline } from '../support/pipeline.ts';
 import { type Arrivals, openArrivals } from './pipeline/arrivals.ts';
-import { type Latency, measureLatency } from './pipeline/latency.ts';
+import { type Latency, measureJourneys, measureLatency } from './pipeline/latency.ts';
+import { stageSection } from './pipeline/stages.ts';
+import { startTracedStack } from './pipeline/traced-stack.ts';
 import { hasAlertmanager, startAlertmanager } from './sender/alertmanager.ts';
 import { median, type Section } from './support/report.ts';
 
@@ -29,9 +31,8 @@ const alertPayload = z.object({ alerts: z.tuple([z.object({ labels: z.object({ a
 const medianOf = (latencies: readonly Latency[], name: keyof Latency) =>
   median(latencies.map((latency) => latency[name]));
 
-/** Starts a local stack with one webhook. */
-const startPipeline = async (arrivals: Arrivals) => {
-  const stack = await startLocalStackProcess();
+/** Connects to a local stack and creates one webhook. */
+const connectWebhook = async (stack: LocalStackProcess, arrivals: Arrivals) => {
   const running = { ...stack, tables: [], queues: [] };
   const api = connectApi(running);
   const { sendEvents, sqs } = connectPipeline(running, api);
@@ -85,9 +86,27 @@ const startBaseline = async () => {
   };
 };
 
+/** The number of traced events is smaller, because tracing each of them takes memory. */
+const TRACED = { ...RATE, seconds: 10 };
+
+/** Measures the stages of the path, in a stack of its own. */
+const benchStages = async (arrivals: Arrivals): Promise<Section> => {
+  const stack = await startTracedStack();
+  const pipeline = await connectWebhook(stack, arrivals);
+  try {
+    await pipeline.burst(EVENTS);
+    await measureLatency(arrivals, pipeline.send, TRACED);
+    await stack.steps();
+    const journeys = await measureJourneys(arrivals, pipeline.send, TRACED);
+    return stageSection(journeys, await stack.steps());
+  } finally {
+    await pipeline.stop();
+  }
+};
+
 export const benchPipeline = async (): Promise<Section[]> => {
   const arrivals = await openArrivals((body) => eventPayload.parse(JSON.parse(body)).event_id);
-  const pipeline = await startPipeline(arrivals);
+  const pipeline = await connectWebhook(await startLocalStackProcess(), arrivals);
   const alertmanager = hasAlertmanager() ? await startBaseline() : undefined;
   try {
     await pipeline.burst(WARM_UP_EVENTS);
@@ -138,6 +157,7 @@ export const benchPipeline = async (): Promise<Section[]> => {
         ],
         note: `${ROUNDS} rounds of ${RATE.seconds} s, medians, in turns. Each webhook arrived once.`,
       },
+      await benchStages(arrivals),
     ];
   } finally {
     alertmanager?.stop();

@@ -13,7 +13,8 @@ const byToken = z.strictObject({
   other_admin: z.string(),
 });
 
-const readyLine = z.strictObject({
+/** What `npm start -- --json` prints when the stack is ready. */
+export const readyLine = z.strictObject({
   base_url: z.url(),
   tokens: byToken,
   tenants: byToken,

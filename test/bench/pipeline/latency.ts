@@ -5,12 +5,18 @@ import type { Arrivals } from './arrivals.ts';
 /** Latencies in ms. */
 export type Latency = { p50: number; p99: number; max: number };
 
-/** Sends at a steady rate without waiting for arrivals. @returns the latencies in ms */
-export const measureLatency = async (
+/** A steady rate of events. */
+export type Rate = { perSecond: number; seconds: number };
+
+/** When an event was sent and when its webhook arrived, in ms since the epoch, with fractions. */
+export type Journey = { name: string; sentAtMs: number; arrivedAtMs: number };
+
+/** Sends at a steady rate without waiting for arrivals. @returns when each event was sent and arrived */
+export const measureJourneys = async (
   arrivals: Arrivals,
   send: () => Promise<string>,
-  { perSecond, seconds }: { perSecond: number; seconds: number },
-): Promise<Latency> => {
+  { perSecond, seconds }: Rate,
+): Promise<Journey[]> => {
   const startMs = performance.now();
   const sending: Promise<[name: string, sentAtMs: number]>[] = [];
   for (let count = 0; count < perSecond * seconds; count++) {
@@ -21,6 +27,16 @@ export const measureLatency = async (
   }
   const sent = new Map(await Promise.all(sending));
   const arrived = await arrivals.of(sent.keys());
-  const latenciesMs = [...sent].map(([name, sentAtMs]) => (arrived.get(name) ?? Number.NaN) - sentAtMs);
+  return [...sent].map(([name, sentAtMs]) => ({
+    name,
+    sentAtMs: performance.timeOrigin + sentAtMs,
+    arrivedAtMs: performance.timeOrigin + (arrived.get(name) ?? Number.NaN),
+  }));
+};
+
+/** Sends at a steady rate without waiting for arrivals. @returns the latencies in ms */
+export const measureLatency = async (arrivals: Arrivals, send: () => Promise<string>, rate: Rate): Promise<Latency> => {
+  const journeys = await measureJourneys(arrivals, send, rate);
+  const latenciesMs = journeys.map(({ sentAtMs, arrivedAtMs }) => arrivedAtMs - sentAtMs);
   return { p50: percentile(latenciesMs, 0.5), p99: percentile(latenciesMs, 0.99), max: percentile(latenciesMs, 1) };
 };
