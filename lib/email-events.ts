@@ -47,7 +47,7 @@ export class EmailEvents extends Construct {
       .and(this.queue.visibilityAccess())
       .and(new ResourceAccess({ EMAIL_EVENTS_QUEUE: this.queue.queue.queueUrl }));
     this.recorder = new ServiceFunction(this, 'record-email-events', defaults, access).lambda;
-    this.queue.addConsumer(this.recorder, MAX_CONCURRENCY);
+    this.queue.addConsumer(this.recorder, defaults.settings.developmentStage ? undefined : MAX_CONCURRENCY);
     this.rule = new Rule(this, 'Rule', {
       description: 'Bounces, complaints and rejects of emails sent by this stack',
       eventPattern: {
