@@ -25,9 +25,12 @@ describe('the stack name', () => {
     const limits = new Map([
       ['RuleName', 128],
       ['Name', 128],
+      // Namespaces of metrics.
+      ['MetricNamespace', 255],
+      ['Namespace', 255],
       // Tags and metric dimensions.
       ['Value', 256],
-      ['POWERTOOLS_SERVICE_NAME', 256],
+      ['STACK_NAME', 256],
     ]);
     expect(new Set(lengths.map(([key]) => key))).toEqual(new Set(limits.keys()));
     expect(lengths.filter(([key, length]) => length > (limits.get(key) ?? 0))).toEqual([]);
