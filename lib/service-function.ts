@@ -96,7 +96,7 @@ export class ServiceFunction<Name extends FunctionName> extends Construct {
       logGroup,
       // Lambda then logs START and REPORT only of failed invocations, which `FunctionErrors` counts:
       // https://docs.aws.amazon.com/lambda/latest/dg/monitoring-cloudwatchlogs-log-level.html
-      // Without a level for the function's own lines, Lambda keeps those without a level too, such as metrics.
+      // The level of the function's own lines stays INFO, because lines without a level, such as metrics, are INFO.
       loggingFormat: LoggingFormat.JSON,
       systemLogLevelV2: SystemLogLevel.WARN,
       ...(options.sendsToItself && { recursiveLoop: RecursiveLoop.ALLOW }),
