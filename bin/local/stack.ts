@@ -162,7 +162,7 @@ export const startLocalStack = async (options: LocalStackOptions = {}): Promise<
       sources: plan.eventSources,
       queues: [...queues.values()],
       clock,
-      invoke: lambda.invoke,
+      invoke: (name, event) => lambda.invoke(name, event),
     });
     cleanups.push(
       () => close(gateway.server),
