@@ -134,7 +134,14 @@ export class Delivery extends Construct {
         maxLookups: sendsByHttp[type] ? RETRY_BATCH_SIZE : undefined,
         network: sendsByHttp[type] ? resources.network : undefined,
       });
-      queues.of(type).addConsumer(sender.lambda, settings.senderConcurrencyByType[type] ?? settings.senderConcurrency);
+      queues
+        .of(type)
+        .addConsumer(
+          sender.lambda,
+          settings.developmentStage
+            ? undefined
+            : (settings.senderConcurrencyByType[type] ?? settings.senderConcurrency),
+        );
       return sender;
     });
     this.senders = notificationTypeIds.map((type) => ({
@@ -178,7 +185,8 @@ export class Delivery extends Construct {
         ),
       { sendsToItself: true },
     );
-    this.alarmEvents.addConsumer(dispatch.lambda, defaults.settings.dispatchConcurrency);
+    const { developmentStage, dispatchConcurrency } = defaults.settings;
+    this.alarmEvents.addConsumer(dispatch.lambda, developmentStage ? undefined : dispatchConcurrency);
     return dispatch.lambda;
   }
 

@@ -11,9 +11,6 @@ import { type FunctionDefaults, ServiceFunction } from './service-function.ts';
 import type { Storage } from './storage.ts';
 import { WorkQueue } from './work-queue.ts';
 
-/** The maximum number of concurrent batches. Bounces are few, and each costs one write. */
-const MAX_CONCURRENCY = 5;
-
 /**
  * Records bounces, complaints and rejects that SES reports after it accepted an email (DECISIONS.md#bounces). The
  * events pass through the default event bus of the account, where only AWS can publish as `aws.ses`, to a queue.
@@ -47,7 +44,8 @@ export class EmailEvents extends Construct {
       .and(this.queue.visibilityAccess())
       .and(new ResourceAccess({ EMAIL_EVENTS_QUEUE: this.queue.queue.queueUrl }));
     this.recorder = new ServiceFunction(this, 'record-email-events', defaults, access).lambda;
-    this.queue.addConsumer(this.recorder, MAX_CONCURRENCY);
+    // Without a maximum concurrency: SES limits the emails, so their events are few.
+    this.queue.addConsumer(this.recorder, undefined);
     this.rule = new Rule(this, 'Rule', {
       description: 'Bounces, complaints and rejects of emails sent by this stack',
       eventPattern: {

@@ -271,6 +271,11 @@ const monitoringPermissions = (target: Target): Permission[] => {
   return [
     { types: ['AWS::KMS::Key'], actions: ['kms:CreateKey'], resources: ['*'] },
     {
+      types: ['AWS::Logs::MetricFilter'],
+      actions: ['logs:PutMetricFilter', 'logs:DeleteMetricFilter', 'logs:DescribeMetricFilters'],
+      resources: [arn('logs', `log-group:${prefix}*`)],
+    },
+    {
       types: ['AWS::KMS::Key'],
       actions: [
         'kms:DescribeKey',

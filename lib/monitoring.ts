@@ -10,11 +10,11 @@ import { AlarmsTopic } from './monitoring/alarms-topic.ts';
 import { apiAlarms } from './monitoring/api-alarms.ts';
 import { consumerAlarms } from './monitoring/consumer-alarms.ts';
 import { createDashboard } from './monitoring/dashboard.ts';
-import { emailAndSmsAlarms } from './monitoring/email-and-sms-alarms.ts';
-import { pipelineAlarms } from './monitoring/pipeline-alarms.ts';
-import { sendingAlarms } from './monitoring/sending-alarms.ts';
+import { deliveryAlarms } from './monitoring/delivery-alarms.ts';
+import { queueAlarms } from './monitoring/queue-alarms.ts';
 import { type AddAlarm, ServiceAlarm } from './monitoring/service-alarm.ts';
 import { ServiceMetrics } from './monitoring/service-metrics.ts';
+import { smsAlarms } from './monitoring/sms-alarms.ts';
 import type { Settings } from './settings.ts';
 
 /** The constructs that the alarms and the dashboard cover. */
@@ -40,28 +40,16 @@ export class Monitoring extends Construct {
       new ServiceAlarm(this, name, action, props);
     };
     const metrics = new ServiceMetrics(this);
-    pipelineAlarms(this, addAlarm, metrics, delivery);
-    consumerAlarms(addAlarm, [
-      {
-        name: 'dispatch-alarm-events',
-        lambda: delivery.dispatch,
-        batches: metrics.functionBatches('dispatch-alarm-events'),
-      },
-      ...delivery.senders.map(({ type, lambda }) => ({
-        name: senderName(type),
-        lambda,
-        batches: metrics.senderBatches(type),
-      })),
-      {
-        name: 'record-email-events',
-        lambda: emailEvents.recorder,
-        batches: metrics.functionBatches('record-email-events'),
-      },
+    queueAlarms(this, addAlarm, { delivery, emailEvents });
+    consumerAlarms(this, addAlarm, metrics, [
+      { name: 'dispatch-alarm-events', lambda: delivery.dispatch },
+      ...delivery.senders.map(({ type, lambda }) => ({ name: senderName(type), lambda })),
+      { name: 'record-email-events', lambda: emailEvents.recorder },
     ]);
-    sendingAlarms(addAlarm, metrics);
+    deliveryAlarms(this, addAlarm, metrics, delivery.senders);
     accountAlarms(addAlarm, settings);
     apiAlarms(addAlarm, api, metrics);
-    emailAndSmsAlarms(addAlarm, settings);
+    smsAlarms(addAlarm, settings);
     this.topicArn = topic.topicArn;
     this.dashboardName = createDashboard(this, metrics, { api, delivery, emailEvents }).dashboardName;
   }

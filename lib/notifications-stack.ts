@@ -37,9 +37,10 @@ export class NotificationsStack extends Stack {
     const delivery = new Delivery(this, 'Delivery', defaults, storage, sendingResources, crashedQueue);
     const api: Api = new Api(this, 'Api', defaults, storage, delivery);
     const emailEvents = new EmailEvents(this, 'EmailEvents', defaults, storage, email, delivery, crashedQueue);
-    const monitoring = new Monitoring(this, 'Monitoring', settings, { api, delivery, emailEvents });
+    const resources = { api, delivery, emailEvents };
 
-    addOutputs(this, storage, managedTopic, { api, delivery, emailEvents }, monitoring);
+    addOutputs(this, storage, managedTopic, resources);
+    if (!settings.developmentStage) addMonitoring(this, settings, resources);
     publishSourceMaps(this, bundleOf);
     addWarnings(this, settings);
   }
@@ -53,16 +54,27 @@ export class NotificationsStack extends Stack {
   }
 }
 
+const outputOf =
+  (stack: Stack) =>
+  (name: string, value: string, description: string): CfnOutput =>
+    new CfnOutput(stack, name, { value, description });
+
+/** Adds the alarms, the dashboard and their outputs. */
+const addMonitoring = (stack: Stack, settings: Settings, resources: MonitoredResources): void => {
+  const monitoring = new Monitoring(stack, 'Monitoring', settings, resources);
+  const output = outputOf(stack);
+  output('AlarmsTopicArn', monitoring.topicArn, 'SNS topic for the CloudWatch alarms of the stack');
+  output('Dashboard', monitoring.dashboardName, 'Name of the CloudWatch dashboard');
+};
+
 /** Adds the outputs that operators and the operations CLI need. */
 const addOutputs = (
   stack: Stack,
   storage: Storage,
   managedTopic: ManagedTopic,
   { api, delivery, emailEvents }: MonitoredResources,
-  monitoring: Monitoring,
 ): void => {
-  const output = (name: string, value: string, description: string) =>
-    new CfnOutput(stack, name, { value, description });
+  const output = outputOf(stack);
   output('BaseUrl', api.baseUrl, 'Base URL of the API');
   output('AlarmEventsQueueUrl', delivery.alarmEvents.queue.queueUrl, 'URL of the queue for alarm events');
   output(
@@ -75,8 +87,6 @@ const addOutputs = (
     managedTopic.topic.topicArn,
     'SNS topic for notifications of type managed. Subscribe operators to it.',
   );
-  output('AlarmsTopicArn', monitoring.topicArn, 'SNS topic for the CloudWatch alarms of the stack');
-  output('Dashboard', monitoring.dashboardName, 'Name of the CloudWatch dashboard');
   output('TokensTable', storage.tokens.table.tableName, 'DynamoDB table of API tokens, stored as hashes');
   output('DeliveriesTable', storage.deliveries.table.tableName, 'DynamoDB table of delivery records, kept for 30 days');
   output(

@@ -35,12 +35,12 @@ export class SenderQueue extends WorkQueueWithDeadLetters {
   }
 
   /** Adds the consumer of both queues, with `maxConcurrency` for first attempts and a quarter of it for retries. */
-  override addConsumer(consumer: LambdaFunction, maxConcurrency: number): void {
+  override addConsumer(consumer: LambdaFunction, maxConcurrency: number | undefined): void {
     super.addConsumer(consumer, maxConcurrency);
     this.addEventSourceMapping('RetriesEventSourceMapping', this.retries, consumer, {
       batchSize: RETRY_BATCH_SIZE,
       maxBatchingWindow: Duration.seconds(this.#batchingWindowSeconds),
-      maxConcurrency: retryConcurrency(maxConcurrency),
+      ...(maxConcurrency !== undefined && { maxConcurrency: retryConcurrency(maxConcurrency) }),
     });
   }
 

@@ -1,6 +1,14 @@
 import { Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
-import { Architecture, Code, Function as LambdaFunction, RecursiveLoop, Runtime } from 'aws-cdk-lib/aws-lambda';
+import {
+  Architecture,
+  Code,
+  Function as LambdaFunction,
+  LoggingFormat,
+  RecursiveLoop,
+  Runtime,
+  SystemLogLevel,
+} from 'aws-cdk-lib/aws-lambda';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import type { EnvironmentOf, FunctionName } from '../shared/environment.ts';
@@ -80,12 +88,17 @@ export class ServiceFunction<Name extends FunctionName> extends Construct {
         // A DNS lookup blocks a thread and cannot be aborted. libuv uses at most half of the threads for lookups.
         UV_THREADPOOL_SIZE: String(2 * (options.maxLookups ?? MAX_LOOKUPS)),
         // A metric dimension that separates the stacks of an account.
-        POWERTOOLS_SERVICE_NAME: Stack.of(this).stackName,
+        STACK_NAME: Stack.of(this).stackName,
         // Every log line has the release, with which `ops trace` finds the source map.
         RELEASE: bundle.release,
       },
       role,
       logGroup,
+      // Lambda then logs START and REPORT only of failed invocations, which `FunctionErrors` counts:
+      // https://docs.aws.amazon.com/lambda/latest/dg/monitoring-cloudwatchlogs-log-level.html
+      // The level of the function's own lines stays INFO, because lines without a level, such as metrics, are INFO.
+      loggingFormat: LoggingFormat.JSON,
+      systemLogLevelV2: SystemLogLevel.WARN,
       ...(options.sendsToItself && { recursiveLoop: RecursiveLoop.ALLOW }),
     });
     options.network?.attachToVpc(this.lambda);

@@ -178,6 +178,7 @@ const settingsShape = z.strictObject({
   ).default(RetentionDays.ONE_MONTH),
   deletionProtection: flag().default(true),
   existingTables: tableNames().default({}),
+  developmentStage: flag().default(false),
 });
 
 /** The parsed settings of a deployment. */
@@ -197,6 +198,11 @@ const combinationRules: [name: keyof Settings, message: string, isViolated: (set
     'domainName',
     'must be in the zone hostedZoneName',
     (s) => !!s.hostedZoneName && !isInZone(s.domainName, s.hostedZoneName),
+  ],
+  [
+    'alarmTarget',
+    'must not be set with developmentStage: it has no alarms',
+    (s) => s.developmentStage && !!s.alarmTarget,
   ],
   ['emailFrom', 'is required with emailIdentity', (s) => s.emailIdentity && s.emailFrom === PLACEHOLDER_SENDER],
 ];

@@ -1,13 +1,11 @@
-import { notificationTypeIds } from '../shared/contracts/notification-types.ts';
-
 /** The CloudWatch limit for the name of a Contributor Insights rule. Stack and API names have the same limit. */
 const MAX_RULE_NAME_LENGTH = 128;
 
-/** The length of the longest suffix that a rule appends to the stack name (`monitoring/failing-tenants.ts`). */
-const LONGEST_SUFFIX_LENGTH = Math.max(...notificationTypeIds.map((type) => `-FailingTenants-${type}`.length));
+/** What a rule appends to the stack name (`monitoring/failing-tenants.ts`). */
+const RULE_SUFFIX = '-FailingTenants';
 
 /** The longest stack name that can be deployed. */
-export const MAX_STACK_NAME_LENGTH = MAX_RULE_NAME_LENGTH - LONGEST_SUFFIX_LENGTH;
+export const MAX_STACK_NAME_LENGTH = MAX_RULE_NAME_LENGTH - RULE_SUFFIX.length;
 
 /**
  * Checks a stack name at synthesis, because CloudFormation would fail only after creating most resources.

@@ -44,10 +44,14 @@ export class WorkQueue extends Construct {
 
   /**
    * Adds the consumer of the queue. `maxConcurrency` is the number of concurrent batches; unlike reserved concurrency,
-   * reaching it does not increase receive counts.
+   * reaching it does not increase receive counts. If it is undefined, Lambda decides, and polls an idle queue less
+   * (DECISIONS.md#development-stages).
    */
-  addConsumer(consumer: LambdaFunction, maxConcurrency: number): void {
-    this.addEventSourceMapping('EventSourceMapping', this.queue, consumer, { batchSize: BATCH_SIZE, maxConcurrency });
+  addConsumer(consumer: LambdaFunction, maxConcurrency: number | undefined): void {
+    this.addEventSourceMapping('EventSourceMapping', this.queue, consumer, {
+      batchSize: BATCH_SIZE,
+      ...(maxConcurrency !== undefined && { maxConcurrency }),
+    });
   }
 
   /** Creates an event source mapping, and grants the consumer the permissions for it. */

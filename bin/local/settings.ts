@@ -15,8 +15,9 @@ export const localSettings = (options: {
   pagerEndpoint: `${options.inboxUrl}/pager`,
   routerEndpoint: `${options.inboxUrl}/router`,
   feedEndpoint: `${options.inboxUrl}/feed`,
-  // The local stack has no tables of a stage. Only with a stage, because rollback tests run releases without stages.
-  ...(options.settings.stage !== undefined && { existingTables: '' }),
+  // The local stack has no tables of a stage, and the concurrency above. Only with a stage, because rollback tests run
+  // releases without stages.
+  ...(options.settings.stage !== undefined && { existingTables: '', developmentStage: 'false' }),
   ...(options.strictEgress ? {} : { egressAllow: '127.0.0.0/8,::1/128' }),
   ...options.settings,
 });

@@ -12,9 +12,9 @@ import { dynamoDbService, openDynamoDb } from './aws/dynamodb.ts';
 import { createEndpoint, type Endpoint } from './aws/endpoint.ts';
 import { createGateway, type RequestReport } from './aws/gateway/gateway.ts';
 import { close, listen, origin } from './aws/http.ts';
+import { EventSources } from './aws/lambda/event-sources.ts';
 import { lambdaService } from './aws/lambda/invoke-api.ts';
 import { createLambda, type InvocationReport, type Lambda } from './aws/lambda/lambda.ts';
-import { poll } from './aws/lambda/poller.ts';
 import { startSes } from './aws/ses.ts';
 import { type PublishedMessage, snsService } from './aws/sns.ts';
 import { sqsService } from './aws/sqs/protocol.ts';
@@ -83,6 +83,7 @@ export type LocalStack = {
   /** Throttles tables and keys on demand. */
   dynamodb: Pick<LimitedDynamoDb, 'throttle'>;
   lambda: Lambda;
+  eventSources: Pick<EventSources, 'disable'>;
   /** The queues, by name. */
   queues: Map<string, Queue>;
   /** The clock of queues and functions. */
@@ -157,7 +158,16 @@ export const startLocalStack = async (options: LocalStackOptions = {}): Promise<
       invoke: lambda.invoke,
       ...(options.onRequest && { onRequest: options.onRequest }),
     });
-    cleanups.push(() => close(gateway.server), startPollers(plan, queues, clock, lambda));
+    const eventSources = new EventSources({
+      sources: plan.eventSources,
+      queues: [...queues.values()],
+      clock,
+      invoke: (name, event) => lambda.invoke(name, event),
+    });
+    cleanups.push(
+      () => close(gateway.server),
+      () => eventSources.stop(),
+    );
     const accounts = connectAccounts({
       endpoint: endpointUrl,
       table: plan.output('AccountsTable'),
@@ -185,7 +195,8 @@ export const startLocalStack = async (options: LocalStackOptions = {}): Promise<
       aws_environment: clientEnvironment(endpointUrl),
       docs_url: docsUrl,
     };
-    return { ready, plan, endpoint, inbox, dynamodb, lambda, queues, clock, advance: (ms) => clock.advance(ms), stop };
+    const advance = (ms: number) => clock.advance(ms);
+    return { ready, plan, endpoint, inbox, dynamodb, lambda, eventSources, queues, clock, advance, stop };
   } catch (error) {
     await stop();
     throw error;
@@ -232,17 +243,3 @@ const functionConcurrency =
     eventSources
       .filter((source) => source.functionName === functionName)
       .reduce((total, source) => total + source.maxConcurrency, DIRECT_CONCURRENCY);
-
-const startPollers = (plan: Plan, queues: Map<string, Queue>, clock: Clock, lambda: Lambda): (() => Promise<void>) => {
-  const controller = new AbortController();
-  const polling = plan.eventSources.map((source) => {
-    const queue = [...queues.values()].find(({ settings }) => settings.arn === source.queueArn);
-    if (!queue) throw new StartError(`The stack does not contain the event source of ${source.functionName}.`);
-    const invoke = (event: string) => lambda.invoke(source.functionName, event);
-    return poll({ source, queue, clock, invoke }, controller.signal);
-  });
-  return async () => {
-    controller.abort();
-    await Promise.all(polling);
-  };
-};

@@ -2,7 +2,7 @@ import type { CloudWatchClient, MetricDataQuery } from '@aws-sdk/client-cloudwat
 import { inBatches } from '../../shared/adapters/dynamodb/batches.ts';
 import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
 import { messageOutcomes } from '../../shared/contracts/outcomes.ts';
-import { METRICS_NAMESPACE } from '../../shared/domain/delivery-metrics.ts';
+import { DELIVERY_LATENCY, METRICS_NAMESPACE } from '../../shared/domain/delivery-metrics.ts';
 import { type OtherQueueName, otherQueueNames, type QueueName, queueNames } from './deployment.ts';
 import type { OutcomeCount } from './recorded-deliveries.ts';
 import type { Session } from './session.ts';
@@ -128,9 +128,9 @@ export const outcomesFromMetrics = async (
     messageOutcomes.map((outcome) => ({
       subject: { type, outcome },
       namespace: METRICS_NAMESPACE,
-      name: outcome,
       dimensions: { service: stackName, type },
-      stat: 'Sum',
+      // Every delivered alert has a latency.
+      ...(outcome === 'delivered' ? { name: DELIVERY_LATENCY, stat: 'SampleCount' } : { name: outcome, stat: 'Sum' }),
     })),
   );
   const counts = (await readMetrics(session, requests, sinceMs))

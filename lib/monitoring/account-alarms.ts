@@ -1,11 +1,12 @@
 import { Duration } from 'aws-cdk-lib';
 import { Metric, Stats } from 'aws-cdk-lib/aws-cloudwatch';
+import { FAILS_TWICE, OUTAGE_PERIOD } from './consumer-alarms.ts';
 import type { AddAlarm } from './service-alarm.ts';
 
 /** The percentage of the account's concurrency quota that leaves time to request an increase. */
 const NEAR_QUOTA_PERCENT = 80;
 
-/** Adds the alarm on the Lambda concurrency that all functions of the account share. */
+/** Adds the alarms on the Lambda concurrency that all functions of the account share in a region. */
 export const accountAlarms = (
   addAlarm: AddAlarm,
   { lambdaConcurrencyQuota }: { lambdaConcurrencyQuota: number },
@@ -23,5 +24,19 @@ export const accountAlarms = (
     firstStep:
       'find the function whose concurrency grows, in any stack of the account (metric ConcurrentExecutions by function).',
     runbook: 'concurrency-near-the-limit',
+  });
+  addAlarm('Throttles', {
+    // Without dimensions, the metric covers all functions.
+    metric: new Metric({
+      namespace: 'AWS/Lambda',
+      metricName: 'Throttles',
+      statistic: Stats.SUM,
+      period: OUTAGE_PERIOD,
+    }),
+    threshold: 1,
+    ...FAILS_TWICE,
+    impact: 'Lambda throttles functions of the account. If it throttles a sender or dispatch, alerts are late.',
+    firstStep: 'find the function on the dashboard, then compare the concurrency of the account with its quota.',
+    runbook: 'functions-are-throttled',
   });
 };

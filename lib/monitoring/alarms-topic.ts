@@ -1,4 +1,4 @@
-import { RemovalPolicy, Stack } from 'aws-cdk-lib';
+import { Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Key } from 'aws-cdk-lib/aws-kms';
 import { Topic } from 'aws-cdk-lib/aws-sns';
@@ -22,6 +22,8 @@ export class AlarmsTopic extends Construct {
     const key = new Key(this, 'Key', {
       description: 'Encrypts the alarm topic of Monitoring Notifications',
       enableKeyRotation: true,
+      // The maximum. Each of the first two rotations adds $1 a month, and no stored data depends on an earlier version.
+      rotationPeriod: Duration.days(2560),
       // SNS stores no data encrypted with the key after delivery.
       removalPolicy: RemovalPolicy.DESTROY,
     });

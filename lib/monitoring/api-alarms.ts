@@ -6,13 +6,10 @@ import { OUTAGE_PERIOD } from './consumer-alarms.ts';
 import type { AddAlarm } from './service-alarm.ts';
 import type { ServiceMetrics } from './service-metrics.ts';
 
-/** A typical read takes tens of milliseconds. */
-const SLOW_MS = 2_000;
-
 /**
- * Returns whether the latency alarm covers an operation. A test takes as long as its destination, up to 15 s, and a
+ * Returns whether the latency graph covers an operation. A test takes as long as its destination, up to 15 s, and a
  * redelivery as long as its messages need, so their latency does not measure the API. Administration is rare and uses
- * the same tables as the other operations; an alarm can have at most 10 metrics (AWS limit).
+ * the same tables as the other operations.
  */
 const isWatched = (name: EndpointName): boolean =>
   !['test', 'redeliver', 'administer'].includes(endpoints[name].permission);
@@ -31,7 +28,7 @@ export const slowestOperation = ({ functions }: Api): IMetric =>
     label: 'slowest operation, p99',
   });
 
-/** Adds the alarms of the API. */
+/** Adds the alarm of the API. */
 export const apiAlarms = (addAlarm: AddAlarm, api: Api, metrics: ServiceMetrics): void => {
   const options = { period: OUTAGE_PERIOD, statistic: Stats.SUM };
   addAlarm('ApiErrors', {
@@ -54,13 +51,5 @@ export const apiAlarms = (addAlarm: AddAlarm, api: Api, metrics: ServiceMetrics)
       'The API returns 500 or 503: clients cannot manage or test their notifications. Alerts are still delivered.',
     firstStep: 'find the route and the status in the access log, and the error in the log of its function.',
     runbook: 'the-api-returns-5xx',
-  });
-  addAlarm('ApiLatency', {
-    metric: slowestOperation(api),
-    threshold: SLOW_MS,
-    evaluationPeriods: 3,
-    impact: 'An API operation takes more than 2 seconds for some clients. Alerts are still delivered.',
-    firstStep: 'find the operation on the dashboard, and check whether DynamoDB is slow or throttles it.',
-    runbook: 'the-api-is-slow',
   });
 };

@@ -1,21 +1,28 @@
+import { Duration } from 'aws-cdk-lib';
 import {
   Dashboard,
   GraphWidget,
   type IMetric,
   type IWidget,
+  Metric,
   PeriodOverride,
   Stats,
   TextWidget,
 } from 'aws-cdk-lib/aws-cloudwatch';
 import type { Construct } from 'constructs';
 import { type NotificationTypeId, notificationTypeIds } from '../../shared/contracts/notification-types.ts';
+import { PRODUCER_ERRORS } from '../../shared/domain/delivery-metrics.ts';
 import type { Sender } from '../delivery.ts';
 import type { MonitoredResources } from '../monitoring.ts';
 import { slowestOperation } from './api-alarms.ts';
-import { reputation, smsCount, smsSpend } from './email-and-sms-alarms.ts';
 import { awsTypes, type ServiceMetrics } from './service-metrics.ts';
+import { smsCount, smsSpend } from './sms-alarms.ts';
 
 const WIDTH = 24;
+
+/** Returns an SES reputation metric of the account, as a fraction of its emails (0 to 1). */
+const reputation = (metricName: 'Reputation.BounceRate' | 'Reputation.ComplaintRate'): Metric =>
+  new Metric({ namespace: 'AWS/SES', metricName, statistic: Stats.MAXIMUM, period: Duration.hours(1) });
 
 const graph = (title: string, left: IMetric[], right: IMetric[] = []): GraphWidget =>
   new GraphWidget({ title, left, right, width: WIDTH / 3, height: 6, leftYAxis: { min: 0 } });
@@ -36,9 +43,9 @@ export const createDashboard = (
     types: readonly NotificationTypeId[] = notificationTypeIds,
   ) => types.map((type) => metrics.deliveries(name, type, { label: type }));
   const consumers = [
-    { label: 'dispatch', batches: metrics.functionBatches('dispatch-alarm-events') },
-    ...senders.map(({ type }) => ({ label: type, batches: metrics.senderBatches(type) })),
-    { label: 'email events', batches: metrics.functionBatches('record-email-events') },
+    { label: 'dispatch', lambda: dispatch, batches: metrics.functionBatches('dispatch-alarm-events') },
+    ...senders.map(({ type, lambda }) => ({ label: type, lambda, batches: metrics.senderBatches(type) })),
+    { label: 'email events', lambda: emailEvents.recorder, batches: metrics.functionBatches('record-email-events') },
   ];
   const rows: [title: string, ...widgets: IWidget[]][] = [
     [
@@ -56,12 +63,14 @@ export const createDashboard = (
     [
       'Dispatch',
       graph('Events', [
-        metrics.dispatchCount('events'),
-        metrics.dispatchCount('unknown_notifications'),
-        metrics.dispatchCount('invalid_events'),
+        metrics.dispatchLatency(Stats.SAMPLE_COUNT, 'dispatched'),
+        metrics.count('unknown_notifications'),
       ]),
       graph('Latency from event to sender queue, ms', [metrics.dispatchLatency('p50'), metrics.dispatchLatency('p99')]),
-      graph('Errors and throttles', [dispatch.metricErrors(), dispatch.metricThrottles()]),
+      graph(
+        'Events that their producer got wrong',
+        consumers.map(({ label, batches }) => batches(PRODUCER_ERRORS, { label })),
+      ),
     ],
     [
       'Queue consumers',
@@ -74,6 +83,14 @@ export const createDashboard = (
         consumers.map(({ label, batches }) => batches('oldest_unprocessed_seconds', { ...max, label })),
       ),
       graph('Crashed messages', [crashedQueue.metricApproximateNumberOfMessagesVisible(max)]),
+      graph(
+        'Crashes and timeouts',
+        consumers.map(({ label, lambda }) => lambda.metricErrors({ label })),
+      ),
+      graph(
+        'Throttles',
+        consumers.map(({ label, lambda }) => lambda.metricThrottles({ label })),
+      ),
     ],
     [
       'Sender queues',
@@ -81,10 +98,10 @@ export const createDashboard = (
         'Visible messages',
         perType(({ type, queue }) => queue.queue.metricApproximateNumberOfMessagesVisible({ ...max, label: type })),
       ),
-      graph(
-        'Age of the oldest message, s',
-        perType(({ type, queue }) => queue.queue.metricApproximateAgeOfOldestMessage({ ...max, label: type })),
-      ),
+      graph('Age of the oldest message, s', [
+        ...perType(({ type, queue }) => queue.queue.metricApproximateAgeOfOldestMessage({ ...max, label: type })),
+        emailEvents.queue.queue.metricApproximateAgeOfOldestMessage({ ...max, label: 'email events' }),
+      ]),
       graph(
         'In-flight messages',
         perType(({ type, queue }) => queue.queue.metricApproximateNumberOfMessagesNotVisible({ ...max, label: type })),
@@ -109,7 +126,7 @@ export const createDashboard = (
       'Senders',
       graph('Delivered', counts('delivered')),
       graph('Retried', counts('retried')),
-      graph('Attempts failed by destinations', counts('destination_failures'), counts('destination_attempts')),
+      graph('Attempts failed by destinations', counts('destination_failures'), counts('delivered')),
       graph(
         'Latency from queue to delivery, p50, ms',
         perType(({ type }) => metrics.deliveryLatency(type, 'p50')),
@@ -117,11 +134,6 @@ export const createDashboard = (
       graph(
         'Latency from queue to delivery, p99, ms',
         perType(({ type }) => metrics.deliveryLatency(type, 'p99')),
-      ),
-      graph(
-        'Errors and throttles',
-        perType(({ type, lambda }) => lambda.metricErrors({ label: type })),
-        perType(({ type, lambda }) => lambda.metricThrottles({ label: type })),
       ),
       graph(
         'Concurrency',
@@ -145,12 +157,11 @@ export const createDashboard = (
       'Email and SMS',
       graph('Attempts failed by SES and SNS', counts('service_failures', awsTypes)),
       graph('Over a daily limit of the tenant', counts('tenant_limit_exceeded', awsTypes)),
-      graph('Over the daily quota of SES', counts('aws_quota_exceeded', awsTypes)),
-      graph(
-        'Bounces, complaints and rejects',
-        [metrics.count('email_bounces'), metrics.count('email_complaints'), metrics.count('email_rejects')],
-        [emailEvents.recorder.metricErrors(), emailEvents.recorder.metricThrottles()],
-      ),
+      graph('Bounces, complaints and rejects', [
+        metrics.count('email_bounces'),
+        metrics.count('email_complaints'),
+        metrics.count('email_rejects'),
+      ]),
       graph(
         'SES reputation: bounce and complaint rate',
         [reputation('Reputation.BounceRate')],

@@ -1,23 +1,23 @@
-import { Duration, Stack } from 'aws-cdk-lib';
-import { type IMetric, MathExpression, Metric, Stats } from 'aws-cdk-lib/aws-cloudwatch';
+import { type Duration, Stack } from 'aws-cdk-lib';
+import { Metric, Stats } from 'aws-cdk-lib/aws-cloudwatch';
 import type { Construct } from 'constructs';
 import { type NotificationTypeId, notificationTypeIds } from '../../shared/contracts/notification-types.ts';
 import type { MessageOutcome } from '../../shared/contracts/outcomes.ts';
 import {
+  type BatchFailure,
   DELIVERY_LATENCY,
   type DeliveryCount,
   DISPATCH_LATENCY,
   METRICS_NAMESPACE,
+  type PRODUCER_ERRORS,
+  type TotalMetric,
 } from '../../shared/domain/delivery-metrics.ts';
 import { sendsByHttp } from '../delivery.ts';
 
 type MetricOptions = { statistic?: string; period?: Duration; label?: string };
 
-/** The metrics that a queue consumer writes for every batch, including zeros. */
-export type BatchMetric = 'internal_errors' | 'handled' | 'oldest_unprocessed_seconds';
-
-/** Returns a metric of one queue consumer. */
-export type BatchMetrics = (name: BatchMetric, options?: MetricOptions) => Metric;
+/** Returns a metric of the failed batches of one queue consumer. */
+export type BatchMetrics = (name: BatchFailure | typeof PRODUCER_ERRORS, options?: MetricOptions) => Metric;
 
 /** The types delivered through SES or SNS. Metrics of AWS failures, throttling and daily limits apply only to these. */
 export const awsTypes: readonly NotificationTypeId[] = notificationTypeIds.filter((type) => !sendsByHttp[type]);
@@ -43,27 +43,16 @@ export class ServiceMetrics {
     });
   }
 
-  /** Returns a count of a type's deliveries. */
-  deliveries(
-    name: MessageOutcome | DeliveryCount | BatchMetric,
-    type: NotificationTypeId,
-    options: MetricOptions = {},
-  ): Metric {
-    return this.#metric(name, { type }, options);
+  /** Returns a count of a type's deliveries. Delivered alerts are the values of their latency. */
+  deliveries(name: MessageOutcome | DeliveryCount, type: NotificationTypeId, options: MetricOptions = {}): Metric {
+    return name === 'delivered'
+      ? this.#metric(DELIVERY_LATENCY, { type }, { statistic: Stats.SAMPLE_COUNT, ...options })
+      : this.#metric(name, { type }, options);
   }
 
-  /**
-   * Returns the sum of a count over types; missing data counts as 0.
-   *
-   * @param types at most ten, the CloudWatch limit for metrics in an alarm
-   */
-  allDeliveries(
-    name: MessageOutcome | DeliveryCount,
-    { period = Duration.minutes(5) }: MetricOptions = {},
-    types: readonly NotificationTypeId[] = notificationTypeIds,
-  ): IMetric {
-    const usingMetrics = Object.fromEntries(types.map((type) => [type.toLowerCase(), this.deliveries(name, type)]));
-    return new MathExpression({ expression: 'SUM(FILL(METRICS(), 0))', usingMetrics, period, label: name });
+  /** Returns a metric over all types and functions. */
+  total(name: TotalMetric, options: MetricOptions): Metric {
+    return this.#metric(name, {}, options);
   }
 
   /** Returns the batch metrics of a type's sender. */
@@ -81,24 +70,16 @@ export class ServiceMetrics {
     return this.#metric(DELIVERY_LATENCY, { type }, { statistic, label: `${type} ${statistic}` });
   }
 
-  /** Returns the latency of dispatch, in milliseconds. */
-  dispatchLatency(statistic: string): Metric {
-    return this.#dispatch(DISPATCH_LATENCY, { statistic, label: `dispatch ${statistic}` });
-  }
-
-  /** Returns a count of alarm events in dispatch. */
-  dispatchCount(name: 'events' | 'invalid_events' | 'unknown_notifications'): Metric {
-    return this.#dispatch(name, {});
-  }
-
-  #dispatch(name: string, options: MetricOptions): Metric {
-    return this.#metric(name, { function: 'dispatch-alarm-events' }, options);
+  /** Returns the latency of dispatch, in milliseconds. Its number of values is that of dispatched events. */
+  dispatchLatency(statistic: string, label = `dispatch ${statistic}`): Metric {
+    return this.#metric(DISPATCH_LATENCY, {}, { statistic, label });
   }
 
   /** Returns a count that has only the dimension `service`. */
   count(
     name:
       | 'unreadable_notifications'
+      | 'unknown_notifications'
       | 'notices_not_queued'
       | 'throttled_requests'
       | 'email_bounces'

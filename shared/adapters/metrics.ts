@@ -1,55 +1,71 @@
-import { Metrics, MetricUnit } from '@aws-lambda-powertools/metrics';
-import { METRICS_NAMESPACE } from '../domain/delivery-metrics.ts';
+import { hasTotal, METRICS_NAMESPACE } from '../domain/delivery-metrics.ts';
 
-/** Values of a metric per log line. At 100, the limit of EMF, Powertools writes the line and drops its dimensions. */
-const MAX_VALUES = 99;
+/** The largest number of values of a metric in a line of the embedded metric format. */
+const MAX_VALUES = 100;
 
-/**
- * The dimension `service` is the stack name, from the environment of the function: it separates stacks of one account.
- */
-const metrics = new Metrics({ namespace: METRICS_NAMESPACE });
+type Values = Readonly<Record<string, number | readonly number[]>>;
 
-/** The result of one batch of a queue consumer. Emitted for every batch, zeros included, so that alarms can recover. */
-export type BatchHealth = {
-  /** Processed messages. */
-  handled: number;
-  /** Messages not processed and deliveries not recorded because of internal errors. */
-  internalErrors: number;
-  /** Age of the oldest message that could not be processed; 0 if there is none. */
-  oldestUnprocessedSeconds: number;
-};
-
-const addHealth = ({ handled, internalErrors, oldestUnprocessedSeconds }: BatchHealth): void => {
-  metrics.addMetric('handled', MetricUnit.Count, handled);
-  metrics.addMetric('internal_errors', MetricUnit.Count, internalErrors);
-  metrics.addMetric('oldest_unprocessed_seconds', MetricUnit.Seconds, oldestUnprocessedSeconds);
-};
+const directive = (dimensionSets: readonly string[][], names: readonly string[]) => ({
+  Namespace: METRICS_NAMESPACE,
+  Dimensions: dimensionSets,
+  Metrics: names.map((Name) => ({ Name })),
+});
 
 /**
- * Emits counts, durations in ms and the health of a batch as one log line in CloudWatch embedded metric format (EMF),
- * without an API call. Counts of 0 are omitted. Dimensions must have few values: a type or a function, never a tenant.
+ * Returns a line in the embedded metric format (EMF). It is written here and not by a library, because it is most of
+ * what the service logs: it has no units, and only the metrics that alarms read have a second set of dimensions.
+ * https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html
  */
-export const count = (
-  counts: Readonly<Record<string, number>>,
-  dimensions: Record<string, string> = {},
+const metricLine = (values: Values, dimensions: Readonly<Record<string, string>>): string => {
+  const all = ['service', ...Object.keys(dimensions)];
+  const names = Object.keys(values);
+  const withTotal = all.length > 1 ? names.filter(hasTotal) : [];
+  const others = names.filter((name) => !withTotal.includes(name));
+  return JSON.stringify({
+    _aws: {
+      Timestamp: Date.now(),
+      CloudWatchMetrics: [
+        ...(others.length > 0 ? [directive([all], others)] : []),
+        ...(withTotal.length > 0 ? [directive([all, ['service']], withTotal)] : []),
+      ],
+    },
+    // The name of the stack, which separates the stacks of an account.
+    service: process.env.STACK_NAME ?? 'local',
+    ...dimensions,
+    ...values,
+  });
+};
+
+const nonZero = (amounts: Readonly<Record<string, number>>): Record<string, number> =>
+  Object.fromEntries(Object.entries(amounts).filter(([, amount]) => amount !== 0));
+
+/**
+ * Emits metrics as one log line from which CloudWatch reads them, without an API call. Amounts of 0 are omitted, and so
+ * is the line if nothing remains: each metric costs money while it has values, and alarms treat missing data as 0.
+ *
+ * @param amounts one value of each metric: a count, or a time in the unit of its name
+ * @param dimensions must have few values: a type or a function, never a tenant
+ * @param durationsMs several values of each metric. More than 100 need further lines.
+ */
+export const emitMetrics = (
+  amounts: Readonly<Record<string, number>>,
+  dimensions: Readonly<Record<string, string>> = {},
   durationsMs: Readonly<Record<string, readonly number[]>> = {},
-  health?: BatchHealth,
 ): void => {
-  const nonZero = Object.entries(counts).filter(([, amount]) => amount > 0);
-  const durations = Object.entries(durationsMs).flatMap(([name, values]) =>
-    values.map((value) => [name, value] as const),
-  );
-  if (nonZero.length + durations.length === 0 && health === undefined) return;
-  metrics.addDimensions(dimensions);
-  for (const [name, amount] of nonZero) metrics.addMetric(name, MetricUnit.Count, amount);
-  if (health) addHealth(health);
-  for (const [name, value] of durations.slice(0, MAX_VALUES)) metrics.addMetric(name, MetricUnit.Milliseconds, value);
-  metrics.publishStoredMetrics();
-  const remaining = Object.entries(Object.groupBy(durations.slice(MAX_VALUES), ([name]) => name)).map(
-    ([name, values = []]) => [name, values.map(([, value]) => value)] as const,
-  );
-  if (remaining.length > 0) count({}, dimensions, Object.fromEntries(remaining));
+  const durations = Object.entries(durationsMs);
+  const lineCount = Math.max(1, ...durations.map(([, { length }]) => Math.ceil(length / MAX_VALUES)));
+  for (let index = 0; index < lineCount; index++) {
+    const chunks = durations
+      .map(([name, values]) => [name, values.slice(index * MAX_VALUES, (index + 1) * MAX_VALUES)] as const)
+      .filter(([, { length }]) => length > 0)
+      .map(([name, values]) => [name, values.length === 1 ? values.reduce((only) => only) : values] as const);
+    const values: Values = { ...(index === 0 && nonZero(amounts)), ...Object.fromEntries(chunks) };
+    if (Object.keys(values).length > 0) process.stdout.write(`${metricLine(values, dimensions)}\n`);
+  }
 };
+
+/** Emits counts of the whole stack. */
+export const count = (counts: Readonly<Record<string, number>>): void => emitMetrics(counts);
 
 /** Returns the age of the oldest message in seconds, from send times in ms since the epoch; 0 for no messages. */
 export const oldestAgeSeconds = (sentAtMs: readonly number[], nowMs: number): number =>

@@ -4,28 +4,60 @@ import type { AttemptOutcome } from './attempt-outcome.ts';
 /** The namespace of the service's own metrics. */
 export const METRICS_NAMESPACE = 'MonitoringNotifications';
 
-/** Metrics of a type's deliveries, in addition to the message outcomes. */
+/** Counts of a type's deliveries, in addition to the message outcomes. */
 export type DeliveryCount =
-  /** Sends to destinations, and how many of them failed because of the destination. */
-  | 'destination_attempts'
+  /** Sends that failed because of the destination. */
   | 'destination_failures'
   /** Dead letters by cause. */
   | 'dead_lettered_service'
   | 'dead_lettered_destination'
   /** Alerts that exceeded a tenant's daily limit. */
   | 'tenant_limit_exceeded'
-  /** Sends that AWS rejected because of the account's configuration. */
-  | 'misconfigured'
-  /** Sends that failed because of AWS or the account, except its daily quota. */
-  | 'service_failures'
-  /** Sends that exceeded the account's daily quota. */
-  | 'aws_quota_exceeded';
+  /** Sends that failed because of AWS or the account: an error, throttling, a quota or the configuration. */
+  | 'service_failures';
 
-/** Metric: milliseconds from the first possible attempt until the destination accepted the alert. */
+/** What a queue consumer emits about a batch in which something failed. */
+export type BatchFailure =
+  /** Messages not processed and deliveries not recorded because of internal errors. */
+  | 'internal_errors'
+  /** Age in seconds of the oldest message that could not be processed. */
+  | 'oldest_unprocessed_seconds'
+  /** Messages returned because DynamoDB throttles the partition key of one tenant. */
+  | 'throttled_keys';
+
+/** Alarm events that are not delivered because their producer broke the contract: invalid, or an ID used twice. */
+export const PRODUCER_ERRORS = 'producer_errors';
+
+/**
+ * Metric: milliseconds from the first possible attempt until the destination accepted the alert. The number of its
+ * values is the number of recorded deliveries, so there is no metric for these.
+ */
 export const DELIVERY_LATENCY = 'delivery_latency';
 
 /** Metric: milliseconds from the arrival of an alarm event until its deliveries are on the queues of their types. */
 export const DISPATCH_LATENCY = 'dispatch_latency';
+
+/** The metrics that alarms read over all types and functions. */
+export type TotalMetric =
+  | typeof DELIVERY_LATENCY
+  | typeof PRODUCER_ERRORS
+  | Extract<BatchFailure, 'internal_errors' | 'oldest_unprocessed_seconds'>
+  | Extract<DeliveryCount, 'dead_lettered_service' | 'service_failures'>;
+
+const totalMetrics: Record<TotalMetric, true> = {
+  delivery_latency: true,
+  producer_errors: true,
+  internal_errors: true,
+  oldest_unprocessed_seconds: true,
+  dead_lettered_service: true,
+  service_failures: true,
+};
+
+/**
+ * Returns whether a metric is also emitted without the dimension of its type or function. One alarm on that metric
+ * costs as much as an alarm on a single type. Each further metric costs $0.30 a month while it has values.
+ */
+export const hasTotal = (metric: string): boolean => Object.hasOwn(totalMetrics, metric);
 
 /** The result of processing a message, for metrics. */
 export type Settlement = {
@@ -47,13 +79,11 @@ export const notSentReasons: readonly FailureReason[] = [
 ];
 
 const countsOfAttempt = (attempt: AttemptOutcome): DeliveryCount[] => {
-  if (attempt.result === 'delivered') return ['destination_attempts'];
+  if (attempt.result === 'delivered') return [];
   const { reason, cause } = attempt;
   if (reason === 'tenant_limit_exceeded') return ['tenant_limit_exceeded'];
-  if (reason === 'aws_quota_exceeded') return ['aws_quota_exceeded'];
-  if (reason === 'sender_misconfigured') return ['misconfigured', 'service_failures'];
   if (notSentReasons.includes(reason)) return [];
-  return cause === 'service' ? ['service_failures'] : ['destination_attempts', 'destination_failures'];
+  return [cause === 'service' ? 'service_failures' : 'destination_failures'];
 };
 
 /** Returns the metrics that a settled message increments. */

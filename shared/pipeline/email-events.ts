@@ -5,7 +5,7 @@ import { type BounceResult, createBounceRecorder } from '../adapters/deliveries/
 import { createDeliveryRepository } from '../adapters/deliveries/delivery-repository.ts';
 import { createThrottlingWatch } from '../adapters/dynamodb/key-throttling.ts';
 import { errorTrace, logger } from '../adapters/logger.ts';
-import { count, oldestAgeSeconds } from '../adapters/metrics.ts';
+import { count, emitMetrics, oldestAgeSeconds } from '../adapters/metrics.ts';
 import { createNotificationRepository } from '../adapters/notifications/notification-repository.ts';
 import type { Queues } from '../adapters/queues.ts';
 import type { Clock } from '../domain/clock.ts';
@@ -177,15 +177,13 @@ export const createEmailEventRecorder = (
     const returned = [...messagesWith('not_due'), ...throttled, ...failed];
     await Promise.all(returned.map((message) => returnWithBackoff(queues, environment.EMAIL_EVENTS_QUEUE, message)));
     const sentAtMs = failed.map(({ attributes }) => Number(attributes.SentTimestamp));
-    count(
-      { throttled_keys: throttled.length },
-      { function: 'record-email-events' },
-      {},
+    emitMetrics(
       {
-        handled: messages.length - returned.length,
-        internalErrors: failed.length,
-        oldestUnprocessedSeconds: oldestAgeSeconds(sentAtMs, clock()),
+        throttled_keys: throttled.length,
+        internal_errors: failed.length,
+        oldest_unprocessed_seconds: oldestAgeSeconds(sentAtMs, clock()),
       },
+      { function: 'record-email-events' },
     );
     return { batchItemFailures: returned.map(({ messageId }) => ({ itemIdentifier: messageId })) };
   };

@@ -1,59 +1,77 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { count, tally } from '../../shared/adapters/metrics.ts';
+import { embeddedMeasurements } from '../../bin/local/aws/cloudwatch/embedded-metrics.ts';
+import { parseLogLine } from '../../bin/local/aws/lambda/log-line.ts';
+import { count, emitMetrics, tally } from '../../shared/adapters/metrics.ts';
 
 let lines: string[] = [];
 beforeEach(() => {
   lines = [];
+  vi.stubEnv('STACK_NAME', 'MonitoringNotifications');
   vi.spyOn(process.stdout, 'write').mockImplementation((text) => lines.push(String(text)) > 0);
 });
 afterEach(() => {
   vi.restoreAllMocks();
+  vi.unstubAllEnvs();
 });
 
-const written = () => lines.map((line): unknown => JSON.parse(line));
+/** Returns the measurements that CloudWatch reads from the written lines, as `name dimensions=value`. */
+const measured = () =>
+  lines
+    .flatMap((line) => embeddedMeasurements(parseLogLine(line) ?? {}))
+    .map(({ metric, value }) => {
+      const { service, ...dimensions } = metric.dimensions;
+      return `${[metric.namespace, service, ...Object.values(dimensions)].join('/')} ${metric.name}=${value}`;
+    });
+
+const STACK = 'MonitoringNotifications/MonitoringNotifications';
 
 describe('metrics', () => {
-  it('are written as one log line with all durations of a batch', () => {
-    count({ delivered: 2, retried: 1 }, { type: 'webhook' }, { delivery_latency: [120, 80] });
-    expect(written()).toEqual([
-      expect.objectContaining({ type: 'webhook', delivered: 2, retried: 1, delivery_latency: [120, 80] }),
+  it('are one log line with all durations of a batch', () => {
+    emitMetrics({ retried: 1 }, { type: 'webhook' }, { send_latency: [120, 80] });
+    expect(lines).toEqual([expect.stringMatching(/^\{"_aws":.*\}\n$/)]);
+    expect(measured()).toEqual([
+      `${STACK}/webhook retried=1`,
+      `${STACK}/webhook send_latency=120`,
+      `${STACK}/webhook send_latency=80`,
     ]);
-    expect(lines[0]).toContain('{"Name":"delivery_latency","Unit":"Milliseconds"}');
-    expect(lines[0]).toContain('"Namespace":"MonitoringNotifications","Dimensions":[["service","type"]]');
+  });
+
+  it('that alarms read have a second set of dimensions, without the type', () => {
+    emitMetrics({ internal_errors: 2, retried: 1 }, { type: 'sms' });
+    expect(lines).toHaveLength(1);
+    expect(measured().toSorted()).toEqual([
+      `${STACK} internal_errors=2`,
+      `${STACK}/sms internal_errors=2`,
+      `${STACK}/sms retried=1`,
+    ]);
+  });
+
+  it('without a type are emitted once', () => {
+    count({ internal_errors: 1 });
+    expect(measured()).toEqual([`${STACK} internal_errors=1`]);
   });
 
   it('are omitted if they are 0; no line is written if all are 0', () => {
-    count({ failed: 0 }, { type: 'sms' }, { delivery_latency: [] });
+    emitMetrics({ failed: 0 }, { type: 'sms' }, { send_latency: [] });
     expect(lines).toEqual([]);
-    count({ failed: 0, delivered: 1 });
-    expect(lines).toHaveLength(1);
-    expect(lines[0]).not.toContain('failed');
+    count({ failed: 0, retried: 1 });
+    expect(measured()).toEqual([`${STACK} retried=1`]);
   });
 
-  it('keep their dimensions if their values need several lines', () => {
-    const health = { handled: 250, internalErrors: 0, oldestUnprocessedSeconds: 0 };
-    count({ delivered: 250 }, { type: 'webhook' }, { delivery_latency: Array(250).fill(5) }, health);
+  it('need further lines for more than 100 values, with the counts only in the first', () => {
+    emitMetrics({ retried: 3 }, { type: 'webhook' }, { send_latency: Array(250).fill(5) });
     expect(lines).toHaveLength(3);
-    for (const line of written()) expect(line).toMatchObject({ type: 'webhook' });
-    expect(written()[0]).toMatchObject({
-      handled: 250,
-      internal_errors: 0,
-      oldest_unprocessed_seconds: 0,
-      delivered: 250,
-    });
+    const values = measured();
+    expect(values.filter((value) => value === `${STACK}/webhook send_latency=5`)).toHaveLength(250);
+    expect(values.filter((value) => value === `${STACK}/webhook retried=3`)).toHaveLength(1);
   });
 
-  it('include the health of a batch even if its values are 0', () => {
-    count({}, { type: 'webhook' }, {}, { handled: 0, internalErrors: 1, oldestUnprocessedSeconds: 7 });
-    expect(written()).toEqual([
-      expect.objectContaining({ handled: 0, internal_errors: 1, oldest_unprocessed_seconds: 7 }),
-    ]);
-  });
-
-  it('do not keep the dimensions of an earlier call', () => {
-    count({ delivered: 1 }, { type: 'email' });
-    count({ events: 1 });
-    expect(lines[1]).not.toContain('email');
+  it('of a batch of one are at most 280 bytes in the sender and in dispatch', () => {
+    emitMetrics({ internal_errors: 0 }, { type: 'webhook' }, { delivery_latency: [1_234] });
+    emitMetrics({ unknown_notifications: 0 }, {}, { dispatch_latency: [123] });
+    const bytes = lines.map((line) => Buffer.byteLength(line));
+    expect(bytes).toHaveLength(2);
+    for (const length of bytes) expect(length).toBeLessThanOrEqual(280);
   });
 });
 

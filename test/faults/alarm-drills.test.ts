@@ -1,4 +1,4 @@
-import { ReceiveMessageCommand, SendMessageCommand, StartMessageMoveTaskCommand } from '@aws-sdk/client-sqs';
+import { SendMessageCommand, StartMessageMoveTaskCommand } from '@aws-sdk/client-sqs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { AwsCall } from '../../bin/local/aws/aws-service.ts';
 import { MINUTE_MS } from '../../bin/local/aws/cloudwatch/metric-store.ts';
@@ -145,18 +145,12 @@ describe('the alarm drill', () => {
     return `${minutes.join(', ')}; all clear ${minutesSince(recoveredMs)} min after the recovery`;
   };
 
-  it('fires the alarms of a sender, of email events and of the API when DynamoDB fails for their functions', async ({
+  it('fires the alarms of queue consumers and of the API when DynamoDB fails for a sender, email events and an operation', async ({
     annotate,
   }) => {
     const events = traffic({ types: ['webhook'] });
     const summary = await drill(
-      [
-        'InternalErrors-send-webhook',
-        'MessagesAging-send-webhook',
-        'InternalErrors-record-email-events',
-        'MessagesAging-record-email-events',
-        'ApiErrors',
-      ],
+      ['InternalErrors', 'MessagesAging', 'ApiErrors'],
       () => [
         harness.injectFault(DENIED, from('Delivery-send-webhook', 'dynamodb')),
         harness.injectFault(DENIED, from('EmailEvents-record-email-events', 'dynamodb')),
@@ -181,7 +175,7 @@ describe('the alarm drill', () => {
       return true;
     };
     const summary = await drill(
-      ['InternalErrors-send-sms'],
+      ['InternalErrors'],
       () => [harness.injectFault(DENIED, isLastWrite)],
       traffic({ types: ['sms'] }),
     );
@@ -190,7 +184,7 @@ describe('the alarm drill', () => {
 
   it('fires the alarms of dispatch when DynamoDB fails', async ({ annotate }) => {
     const summary = await drill(
-      ['InternalErrors-dispatch-alarm-events', 'MessagesAging-dispatch-alarm-events'],
+      ['InternalErrors', 'MessagesAging'],
       () => [harness.injectFault(DENIED, from('Delivery-dispatch-alarm-events', 'dynamodb'))],
       traffic({ types: ['webhook'] }),
     );
@@ -199,18 +193,16 @@ describe('the alarm drill', () => {
 
   it('fires the alarm of dispatch when SQS fails', async ({ annotate }) => {
     const summary = await drill(
-      ['InternalErrors-dispatch-alarm-events'],
+      ['InternalErrors'],
       () => [harness.injectFault(DENIED, sendsFrom('Delivery-dispatch-alarm-events'))],
       traffic({ types: ['webhook'] }),
     );
     await annotate(summary);
   });
 
-  it('fires the alarms of senders when SQS, SES or SNS fails, and a separate alarm when the daily SES quota is exceeded', async ({
-    annotate,
-  }) => {
+  it('fires the alarms of senders when SQS, SES and SNS fail', async ({ annotate }) => {
     const summary = await drill(
-      ['InternalErrors-send-webhook', 'SendingFailures-email', 'SendingFailures-sms', 'AwsQuotaExceeded'],
+      ['InternalErrors', 'SendingFailures'],
       () => {
         // The webhook destination fails, and the sender cannot send retries to SQS.
         isSinkUp = false;
@@ -222,10 +214,9 @@ describe('the alarm drill', () => {
           harness.injectFault(DENIED, sendsFrom('Delivery-send-webhook')),
           harness.injectFault(FAILED, from('Delivery-send-email', 'ses')),
           harness.injectFault(FAILED, from('Delivery-send-sms', 'sns')),
-          harness.injectFault(QUOTA_EXCEEDED, from('Delivery-send-technicalContactsEmail', 'ses')),
         ];
       },
-      traffic({ types: ['webhook', 'email', 'sms', 'technicalContactsEmail'] }),
+      traffic({ types: ['webhook', 'email', 'sms'] }),
     );
     await annotate(summary);
   });
@@ -243,7 +234,7 @@ describe('the alarm drill', () => {
     );
     let isSent = false;
     const summary = await drill(
-      ['InternalErrors-send-atomfeed', 'SendingFailures-technicalContactsEmail', 'SendingFailures-managed'],
+      ['InternalErrors', 'SendingFailures'],
       () => [
         harness.stack.dynamodb.throttle({
           caller: 'Delivery-send-atomfeed',
@@ -263,12 +254,21 @@ describe('the alarm drill', () => {
     await annotate(summary);
   });
 
+  it('fires an alarm when the daily SES quota is exceeded', async ({ annotate }) => {
+    const summary = await drill(
+      ['SendingFailures'],
+      () => [harness.injectFault(QUOTA_EXCEEDED, from('Delivery-send-technicalContactsEmail', 'ses'))],
+      traffic({ types: ['technicalContactsEmail'] }),
+    );
+    await annotate(summary);
+  });
+
   it('fires the alarms of a sender, and of the API for its tests, when Lambda throttles the sender', async ({
     annotate,
   }) => {
     const events = traffic({ types: ['webhook'] });
     const summary = await drill(
-      ['Throttles-send-webhook', 'QueueAge-webhook', 'ApiErrors'],
+      ['Throttles', 'QueueAge', 'ApiErrors'],
       () => [harness.stack.lambda.throttle('Delivery-send-webhook')],
       async (seconds) => {
         await events(seconds);
@@ -278,13 +278,40 @@ describe('the alarm drill', () => {
     await annotate(summary);
   });
 
-  it('fires an error alarm for a message that crashes its function, and for one that makes it time out', async ({
-    annotate,
-  }) => {
+  it('fires an alarm when a function no longer receives the messages of its queue', async ({ annotate }) => {
+    const queue = harness.stack.queues.get('Delivery-sms');
+    if (!queue) throw new Error('There is no queue of SMS.');
+    const summary = await drill(
+      ['QueueAge'],
+      () => [harness.stack.eventSources.disable(queue.settings.arn)],
+      traffic({ types: ['sms'] }),
+    );
+    await annotate(summary);
+  });
+
+  it('fires an alarm for a message that crashes its function', async ({ annotate }) => {
     const crash = (call: AwsCall) => {
       if (call.caller !== 'local-Delivery-send-atomfeed') return false;
       return harness.stack.lambda.killOne('Delivery-send-atomfeed');
     };
+    const queue = harness.stack.queues.get('Delivery-atomfeed');
+    const event = newEvent(['atomfeed']);
+    let isSent = false;
+    const summary = await drill(
+      ['FunctionErrors'],
+      // An operator deletes the message.
+      () => [harness.injectFault(DENIED, crash), () => queue?.purge()],
+      async () => {
+        if (!isSent) await harness.sendEvents([event]);
+        isSent = true;
+      },
+    );
+    await annotate(summary);
+  });
+
+  it('fires an alarm for a message that makes its function time out', async ({ annotate }) => {
+    // The window of the alarm must not contain an earlier crash.
+    await harness.advanceMinutes(12, undefined, MINUTE_MS);
     const hang = () => {
       const before = harness.stack.endpoint.fault;
       harness.stack.endpoint.fault = (call) =>
@@ -295,39 +322,26 @@ describe('the alarm drill', () => {
         harness.stack.endpoint.fault = before;
       };
     };
-    const purge = (name: string) => harness.stack.queues.get(name)?.purge();
-    const event = newEvent(['atomfeed']);
+    const queue = harness.stack.queues.get('EmailEvents-Queue');
     let isSent = false;
     const summary = await drill(
-      ['Errors-send-atomfeed', 'Errors-record-email-events'],
-      // An operator deletes the messages.
-      () => [
-        harness.injectFault(DENIED, crash),
-        hang(),
-        () => purge('Delivery-atomfeed'),
-        () => purge('EmailEvents-Queue'),
-      ],
+      ['FunctionErrors'],
+      // An operator deletes the message.
+      () => [hang(), () => queue?.purge()],
       async () => {
-        if (!isSent) await Promise.all([harness.sendEvents([event]), sendBounce(event)]);
+        if (!isSent) await sendBounce(newEvent(['email']));
         isSent = true;
       },
     );
     await annotate(summary);
   });
 
-  it('fires only the alarm of alarm events for an event that its producer malformed, until it is purged', async ({
-    annotate,
-  }) => {
-    const deadLetters = harness.stack.queues.get('Delivery-AlarmEvents-DeadLetters');
-    if (!deadLetters) throw new Error('There is no dead-letter queue of alarm events.');
-    // SQS reports the metrics of an unused queue up to 15 minutes late, so an operator looks at it first.
-    await harness.sqs.send(new ReceiveMessageCommand({ QueueUrl: deadLetters.settings.url }));
-    await harness.advanceMinutes(16, undefined, MINUTE_MS);
+  it('fires only the alarm of producer errors for an event that its producer malformed', async ({ annotate }) => {
     const malformed = { ...newEvent(['webhook']), details: { state: 'critical' } };
     let isSent = false;
     const summary = await drill(
-      ['AlarmEventsDeadLettered'],
-      () => [() => deadLetters.purge()],
+      ['ProducerErrors'],
+      () => [],
       async () => {
         if (!isSent) await harness.sendEvents([malformed]);
         isSent = true;

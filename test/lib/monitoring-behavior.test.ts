@@ -8,13 +8,8 @@ import { synthesize } from '../support/stack.ts';
 
 const { template } = synthesize({ 'aws:cdk:enable-path-metadata': true });
 
-/** The metrics that a sender writes for a batch. */
-type Batch = {
-  internal_errors: number;
-  handled: number;
-  oldest_unprocessed_seconds?: number;
-  service_failures?: number;
-};
+/** The metrics that a sender writes for a batch in which something failed. */
+type Batch = Record<string, number>;
 
 describe('alarms of the template over hours', () => {
   let nowMs: number;
@@ -24,11 +19,10 @@ describe('alarms of the template over hours', () => {
     cloudWatch = new CloudWatch({ plan: readMonitoring(template.toJSON()), now: () => nowMs });
   });
 
-  /** Writes the batch metrics of a type's sender. */
-  const write = (type: string, batch: Batch) => {
-    const values = { oldest_unprocessed_seconds: 0, ...batch };
+  /** Writes metrics as the sender of a type does. */
+  const write = (type: string, values: Batch) => {
     const Metrics = Object.keys(values).map((Name) => ({ Name }));
-    const directive = { Namespace: METRICS_NAMESPACE, Dimensions: [['service', 'type']], Metrics };
+    const directive = { Namespace: METRICS_NAMESPACE, Dimensions: [['service', 'type'], ['service']], Metrics };
     const _aws = { Timestamp: nowMs, CloudWatchMetrics: [directive] };
     cloudWatch.log(JSON.stringify({ _aws, service: 'MonitoringNotifications', type, ...values }), 'f');
   };
@@ -46,79 +40,109 @@ describe('alarms of the template over hours', () => {
       .flatMap(({ alarm, state }) => (state === 'ALARM' ? alarm : []));
   };
 
-  const failing: Batch = { internal_errors: 1, handled: 0 };
-  const healthy: Batch = { internal_errors: 0, handled: 1 };
-  const stuck: Batch = { internal_errors: 1, handled: 0, oldest_unprocessed_seconds: 400 };
+  const failing: Batch = { internal_errors: 1 };
+  const stuck: Batch = { internal_errors: 1, oldest_unprocessed_seconds: 400 };
 
   it('keep firing during an outage with a single message that is retried up to every 15 minutes', () => {
     const isRetried = (minute: number) => minute < 40 || minute % 15 === 9;
     const fired = advance(4 * 60, (minute) => {
       if (isRetried(minute)) write('webhook', { ...failing, oldest_unprocessed_seconds: 60 * minute });
     });
-    expect(fired).toEqual(['InternalErrors-send-webhook', 'MessagesAging-send-webhook']);
-    expect(cloudWatch.firing).toEqual(['MessagesAging-send-webhook']);
-    advance(20, (minute) => minute === 0 && write('webhook', healthy));
+    expect(fired).toEqual(['InternalErrors', 'MessagesAging']);
+    expect(cloudWatch.firing).toEqual(['MessagesAging']);
+    advance(20);
     expect(cloudWatch.firing).toEqual([]);
   });
 
   it('clear after the last message succeeds, even if no message follows', () => {
-    expect(advance(4, () => write('webhook', failing))).toEqual(['InternalErrors-send-webhook']);
-    advance(11, (minute) => minute === 0 && [failing, healthy].map((batch) => write('webhook', batch)));
+    expect(advance(4, () => write('webhook', failing))).toEqual(['InternalErrors']);
+    advance(11, (minute) => minute === 0 && write('webhook', failing));
     expect(cloudWatch.firing).toEqual([]);
   });
 
-  it('stay clear below 1% of internal errors, and fire at 1%', () => {
-    const batches = (handled: number) => () => write('webhook', { internal_errors: 1, handled });
-    expect(advance(60, batches(100))).toEqual([]);
-    expect(advance(10, batches(99))).toEqual(['InternalErrors-send-webhook']);
+  it('fire for two types that fail in turns', () => {
+    expect(advance(6, (minute) => write(minute % 4 < 2 ? 'webhook' : 'sms', failing))).toEqual(['InternalErrors']);
   });
 
   it('stay clear after single failures on a quiet system', () => {
     expect(advance(120, (minute) => minute % 30 === 0 && write('webhook', failing))).toEqual([]);
   });
 
-  it('fire for one stuck message among many successful ones, and clear 18 minutes after it succeeds', () => {
-    const busy = (minute: number) => {
-      for (let batch = 0; batch < 200; batch++) write('webhook', healthy);
-      if (minute % 15 === 0) write('webhook', stuck);
-    };
-    expect(advance(3 * 60, busy)).toEqual(['MessagesAging-send-webhook']);
-    expect(cloudWatch.firing).toEqual(['MessagesAging-send-webhook']);
-    advance(20, () => write('webhook', healthy));
+  it('fire for one stuck message, and clear after it succeeds', () => {
+    expect(advance(3 * 60, (minute) => minute % 15 === 0 && write('webhook', stuck))).toEqual(['MessagesAging']);
+    expect(cloudWatch.firing).toEqual(['MessagesAging']);
+    advance(20);
     expect(cloudWatch.firing).toEqual([]);
   });
 
-  it('fire for SES failures until the fifth attempt of a single email, and clear when SES accepts it', () => {
-    const rejected: Batch = { internal_errors: 0, handled: 1, service_failures: 1 };
+  it('keep firing for SES failures of a single email, and clear 75 minutes after its second last attempt', () => {
     const attempts = new Set([0, 3, 14]);
-    expect(advance(15, (minute) => attempts.has(minute) && write('email', rejected))).toEqual([
-      'SendingFailures-email',
-    ]);
-    expect(cloudWatch.firing).toEqual(['SendingFailures-email']);
-    advance(20, (minute) => minute === 0 && write('email', healthy));
+    const fired = advance(70, (minute) => attempts.has(minute) && write('email', { service_failures: 1 }));
+    expect(fired).toEqual(['SendingFailures']);
+    expect(cloudWatch.firing).toEqual(['SendingFailures']);
+    advance(15);
     expect(cloudWatch.firing).toEqual([]);
   });
+
+  it('keep firing for emails that SES rejects every hour because of the daily quota', () => {
+    const isRejected = (minute: number) => minute % 70 === 0 || minute % 70 === 20;
+    const fired = advance(10 * 60, (minute) => isRejected(minute) && write('email', { service_failures: 1 }));
+    expect(fired).toEqual(['SendingFailures']);
+    expect(cloudWatch.firing).toEqual(['SendingFailures']);
+  });
+
+  it('stay clear after a single failure of SES', () => {
+    expect(advance(4 * 60, (minute) => minute % 80 === 0 && write('email', { service_failures: 1 }))).toEqual([]);
+  });
+
+  describe('on destinations', () => {
+    /** Writes failed attempts of tenants and delivered alerts, each minute. */
+    const deliver = (failures: Readonly<Record<string, number>>, delivered: number) => () => {
+      for (const [tenant_id, amount] of Object.entries(failures)) {
+        const line = { message: 'delivery failed', cause: 'destination', reason: 'http_status', tenant_id };
+        for (let count = 0; count < amount; count++) cloudWatch.log(JSON.stringify(line), 'Delivery-send-webhook');
+      }
+      for (let count = 0; count < delivered; count++) write('webhook', { delivery_latency: 100 });
+    };
+
+    it('fire when most attempts of several tenants fail', () => {
+      expect(advance(60, deliver({ a: 4, b: 4, c: 4 }, 6))).toEqual(['DestinationFailures']);
+    });
+
+    it('stay clear for one tenant, whatever its share, while a few attempts of others fail', () => {
+      expect(advance(60, deliver({ a: 50, b: 1, c: 1 }, 6))).toEqual([]);
+    });
+
+    it('stay clear for two tenants', () => {
+      expect(advance(60, deliver({ a: 20, b: 20 }, 1))).toEqual([]);
+    });
+
+    it('fire without any delivered alert', () => {
+      expect(advance(60, deliver({ a: 4, b: 4, c: 4 }, 0))).toEqual(['DestinationFailures']);
+    });
+  });
+
+  /** Writes the report of an invocation, as Lambda does with its logging configuration. */
+  const report = (status: string) =>
+    cloudWatch.log(JSON.stringify({ type: 'platform.report', record: { status } }), 'Delivery-send-sms');
 
   it('keep firing for a crash while its message is received every 200 seconds, and clear afterwards', () => {
-    const recordInvocation = (atMs: number, result: 'success' | 'error') =>
-      cloudWatch.invocation({ functionName: 'Delivery-send-sms', endedAtMs: atMs, result, durationMs: 1 });
     let nextMs = 0;
     const fired = advance(5 * 60, () => {
-      recordInvocation(nowMs, 'success');
-      for (; nextMs < nowMs + MINUTE_MS; nextMs += 200_000) recordInvocation(nextMs, 'error');
+      for (; nextMs < nowMs + MINUTE_MS; nextMs += 200_000) report('error');
     });
-    expect(fired).toEqual(['Errors-send-sms']);
-    expect(cloudWatch.firing).toEqual(['Errors-send-sms']);
-    advance(14, () => recordInvocation(nowMs, 'success'));
+    expect(fired).toEqual(['FunctionErrors']);
+    expect(cloudWatch.firing).toEqual(['FunctionErrors']);
+    advance(14);
     expect(cloudWatch.firing).toEqual([]);
   });
 
-  it('stay clear after a single crash', () => {
-    cloudWatch.invocation({ functionName: 'Delivery-send-sms', endedAtMs: 1, result: 'error', durationMs: 1 });
-    expect(advance(60)).toEqual([]);
+  it('stay clear after a single crash, and after invocations that succeed', () => {
+    report('timeout');
+    expect(advance(60, () => report('success'))).toEqual([]);
   });
 
-  it('fire for late messages if SQS reports a minute late and the retry queue reports nothing', () => {
+  it('fire for late messages if SQS reports a minute late and the other queues report nothing', () => {
     const queue = sampledQueue({
       settings: { name: 'Delivery-webhook' },
       pendingReceives: 1,
@@ -128,7 +152,7 @@ describe('alarms of the template over hours', () => {
       nowMs += MINUTE_MS;
       cloudWatch.endMinute([queue]);
     }
-    expect(cloudWatch.firing).toEqual(['QueueAge-webhook']);
+    expect(cloudWatch.firing).toEqual(['QueueAge']);
   });
 
   it('keep firing for a crashed message for hours, and clear when the queue is empty', () => {

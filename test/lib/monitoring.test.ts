@@ -2,9 +2,9 @@ import { Match } from 'aws-cdk-lib/assertions';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { functionNames } from '../../lib/bundles.ts';
-import { awsTypes } from '../../lib/monitoring/service-metrics.ts';
 import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
-import { propertiesOf, synthesize } from '../support/stack.ts';
+import { hasTotal } from '../../shared/domain/delivery-metrics.ts';
+import { propertiesOf, reference, synthesize } from '../support/stack.ts';
 
 const alarmSchema = z.looseObject({
   Threshold: z.number(),
@@ -15,7 +15,7 @@ const alarmSchema = z.looseObject({
   Metrics: z.array(z.looseObject({ Expression: z.unknown().optional() })).optional(),
 });
 
-const { template } = synthesize();
+const { template, functionIds } = synthesize();
 const alarms = propertiesOf(template, 'AWS::CloudWatch::Alarm', alarmSchema);
 
 /** The functions that consume a queue. */
@@ -38,29 +38,14 @@ describe('alarms', () => {
     }
   });
 
-  it('cover the queue of alarm events', () => {
-    expect(alarm('InFlightalarmevents')).toMatchObject({
-      MetricName: 'ApproximateNumberOfMessagesNotVisible',
-      Threshold: 60_000,
-      Statistic: 'Maximum',
-    });
-    expect(alarm('QueueAgealarmevents')).toMatchObject({ MetricName: 'ApproximateAgeOfOldestMessage', Threshold: 120 });
-  });
-
-  it.each(notificationTypeIds)('cover the queue and the retry queue of a type together: %s', (type) => {
-    const sources = (metrics: unknown) =>
-      [...JSON.stringify(metrics).matchAll(/"Delivery\w+?(Queue|Retries)[0-9A-F]{8}","QueueName"/g)].map(
-        ([, queue]) => queue,
-      );
-    const { Metrics: ages = [], Threshold: oldest } = alarm(`QueueAge${type}`);
-    // SQS delays a retry for up to 900 s.
-    expect([ages[0]?.Expression, oldest]).toEqual(['MAX([FILL(first, 0), FILL(retries, 0) - 900])', 300]);
-    expect(JSON.stringify(ages).match(/"ApproximateAgeOfOldestMessage"/g)).toHaveLength(2);
-    expect(sources(ages)).toEqual(['Queue', 'Retries']);
-    const { Metrics: inFlight = [], Threshold: many } = alarm(`InFlight${type}`);
-    expect([inFlight[0]?.Expression, many]).toEqual(['MAX([FILL(first, 0), FILL(retries, 0)])', 60_000]);
-    expect(JSON.stringify(inFlight).match(/"ApproximateNumberOfMessagesNotVisible"/g)).toHaveLength(2);
-    expect(sources(inFlight)).toEqual(['Queue', 'Retries']);
+  it('cover the age of the oldest message on every queue for first attempts, each by its own maximum', () => {
+    const { Metrics = [], Threshold } = alarm('QueueAge');
+    const ids = ['events', ...notificationTypeIds.map((type) => type.toLowerCase()), 'emailevents'];
+    const limits = ids.map((id) => `FILL(${id}, 0) / ${id === 'events' ? 120 : 300}`);
+    expect([Metrics[0]?.Expression, Threshold]).toEqual([`MAX([${limits.join(', ')}])`, 1]);
+    const queueNames = JSON.stringify(Metrics).match(/"(Delivery|EmailEvents)\w*Queue[0-9A-F]{8}","QueueName"/g);
+    expect(new Set(queueNames).size).toBe(ids.length);
+    expect(JSON.stringify(Metrics).match(/"ApproximateAgeOfOldestMessage"/g)).toHaveLength(ids.length);
   });
 
   it('tolerate late SQS metrics in expressions that fill missing data', () => {
@@ -71,37 +56,56 @@ describe('alarms', () => {
     }
   });
 
-  it.each(consumerNames)(
-    'cover errors, throttles, internal errors and aging messages of every consumer: %s',
-    (name) => {
-      const stem = name.replaceAll('-', '');
-      expect(alarm(`Errors${stem}`)).toMatchObject({ Namespace: 'AWS/Lambda', MetricName: 'Errors', Period: 120 });
-      expect(alarm(`Throttles${stem}`)).toMatchObject({
-        Namespace: 'AWS/Lambda',
-        MetricName: 'Throttles',
-        Period: 120,
-      });
-      expect(alarm(`MessagesAging${stem}`)).toMatchObject({
-        MetricName: 'oldest_unprocessed_seconds',
-        Statistic: 'Maximum',
-        Threshold: 300,
-      });
-      const { Metrics = [], ...internalErrors } = alarm(`InternalErrors${stem}`);
-      expect(JSON.stringify(Metrics)).toMatch(/"internal_errors".*"handled"/);
-      expect(internalErrors).toMatchObject({
-        EvaluationPeriods: 3,
-        DatapointsToAlarm: 2,
-        TreatMissingData: 'notBreaching',
-      });
-    },
-  );
+  it.each([
+    ['InternalErrors', 'internal_errors'],
+    ['MessagesAging', 'oldest_unprocessed_seconds'],
+    ['SendingFailures', 'service_failures'],
+    ['ServiceDeadLetters', 'dead_lettered_service'],
+    ['ProducerErrors', 'producer_errors'],
+  ] as const)('read one metric over all types and functions, which they emit: %s', (name, metric) => {
+    expect(alarm(name)).toMatchObject({
+      Namespace: 'MonitoringNotifications',
+      MetricName: metric,
+      Dimensions: [{ Name: 'service', Value: 'MonitoringNotifications' }],
+      TreatMissingData: 'notBreaching',
+    });
+    expect(hasTotal(metric)).toBe(true);
+  });
+
+  it('count crashes and timeouts in the log of every consumer, in a metric of this stack', () => {
+    const filters = propertiesOf(
+      template,
+      'AWS::Logs::MetricFilter',
+      z.object({ LogGroupName: reference, FilterPattern: z.string(), MetricTransformations: z.array(z.unknown()) }),
+    );
+    const functions = propertiesOf(
+      template,
+      'AWS::Lambda::Function',
+      z.object({ LoggingConfig: z.object({ LogGroup: reference }) }),
+    );
+    const groups = consumerNames.map((name) => functions.get(functionIds.get(name) ?? '')?.LoggingConfig.LogGroup);
+    expect([...filters.values()].map(({ LogGroupName }) => LogGroupName).toSorted()).toEqual(groups.toSorted());
+    const metric = {
+      MetricName: 'function_errors',
+      MetricNamespace: 'MonitoringNotifications/MonitoringNotifications',
+    };
+    for (const { FilterPattern, MetricTransformations } of filters.values()) {
+      expect(FilterPattern).toBe('{ ($.type = "platform.report") && ($.record.status != "success") }');
+      expect(MetricTransformations).toEqual([{ ...metric, MetricValue: '1' }]);
+    }
+    const { MetricNamespace: Namespace, MetricName } = metric;
+    expect(alarm('FunctionErrors')).toMatchObject({ Namespace, MetricName, Period: 120 });
+  });
+
+  it('cover the throttles of all functions of the account', () => {
+    const { Dimensions, ...throttles } = alarm('Throttles');
+    expect(Dimensions).toBeUndefined();
+    expect(throttles).toMatchObject({ Namespace: 'AWS/Lambda', MetricName: 'Throttles', Period: 120 });
+  });
 
   it('on outages need two breaching periods of at most two minutes', () => {
-    const outageAlarms = [...alarms].filter(([id]) =>
-      /^Monitoring(InternalErrors|Errors|Throttles|SendingFailures|ApiErrors)/.test(id),
-    );
-    expect(outageAlarms).toHaveLength(3 * consumerNames.length + awsTypes.length + 1);
-    for (const [, { EvaluationPeriods, DatapointsToAlarm = EvaluationPeriods, ...rest }] of outageAlarms) {
+    for (const name of ['InternalErrors', 'FunctionErrors', 'Throttles', 'SendingFailures', 'ApiErrors']) {
+      const { EvaluationPeriods, DatapointsToAlarm = EvaluationPeriods, ...rest } = alarm(name);
       expect(JSON.stringify(rest)).toMatch(/"Period":(60|120)\b/);
       expect(DatapointsToAlarm).toBe(2);
     }
@@ -127,46 +131,28 @@ describe('alarms', () => {
     template.hasResourceProperties('AWS::SQS::Queue', { Tags: [{ Key: 'MetricsKeptActive', Value: 'true' }] });
   });
 
-  it('fire on a single dead letter caused by the service, and on a single dead-lettered alarm event', () => {
-    const { Metrics = [], Threshold } = alarm('ServiceDeadLetters');
-    expect(Threshold).toBe(1);
-    expect(JSON.stringify(Metrics).match(/"dead_lettered_service"/g)?.length).toBeGreaterThanOrEqual(
-      notificationTypeIds.length,
-    );
-    expect(alarm('AlarmEventsDeadLettered')).toMatchObject({
-      MetricName: 'ApproximateNumberOfMessagesVisible',
-      Dimensions: [
-        { Name: 'QueueName', Value: { 'Fn::GetAtt': ['DeliveryAlarmEventsDeadLettersE737AA73', 'QueueName'] } },
-      ],
-      Threshold: 1,
-    });
+  it('fire on a single dead letter of the service, error of a producer, or lost notice', () => {
+    for (const name of ['ServiceDeadLetters', 'ProducerErrors', 'NoticesNotQueued']) {
+      expect(alarm(name)).toMatchObject({ Threshold: 1, EvaluationPeriods: 1, Statistic: 'Sum' });
+    }
   });
 
-  it.each([
-    ['EventConflicts', 'conflict', notificationTypeIds],
-    ['SendingMisconfigured', 'misconfigured', awsTypes],
-    ['AwsQuotaExceeded', 'aws_quota_exceeded', awsTypes],
-    ['TenantLimitExceeded', 'tenant_limit_exceeded', awsTypes],
-  ] as const)('sum a count over the types that report it: %s', (name, metric, types) => {
-    const { Metrics = [] } = alarm(name);
-    expect(Metrics[0]?.Expression).toBe('SUM(FILL(METRICS(), 0))');
-    const metricNames = Metrics.flatMap((query) => JSON.stringify(query).match(/"MetricName":"(\w+)"/)?.[1] ?? []);
-    expect(metricNames).toEqual(types.map(() => metric));
-  });
-
-  it.each(notificationTypeIds)('on destinations exclude the tenant with the most failures: %s', (type) => {
-    const { Metrics = [], Threshold, TreatMissingData } = alarm(`DestinationFailures${type}`);
+  it('on destinations exclude the tenant with the most failures', () => {
+    const { Metrics = [], Threshold, TreatMissingData } = alarm('DestinationFailures');
+    const attempts = '(failures - excluded + FILL(delivered, 0))';
     expect(Metrics[0]?.Expression).toBe(
-      'IF(tenants >= 3 AND attempts - excluded >= 50, 100 * (failures - excluded) / (attempts - excluded), 0)',
+      `IF(tenants >= 3 AND ${attempts} >= 50, 100 * (failures - excluded) / ${attempts}, 0)`,
     );
     expect({ Threshold, TreatMissingData }).toEqual({ Threshold: 50, TreatMissingData: 'notBreaching' });
-    expect(JSON.stringify(Metrics)).toMatch(/UniqueContributors.*MaxContributorValue/);
+    expect(JSON.stringify(Metrics)).toMatch(/UniqueContributors.*Sum.*MaxContributorValue.*delivery_latency/);
   });
 
   it('count tenants from sender logs, not from a metric dimension', () => {
     const rules = propertiesOf(template, 'AWS::CloudWatch::InsightRule', z.object({ RuleBody: z.unknown() }));
-    expect(rules.size).toBe(notificationTypeIds.length);
-    for (const { RuleBody } of rules.values()) expect(JSON.stringify(RuleBody)).toContain('$.tenant_id');
+    expect(rules.size).toBe(1);
+    const body = JSON.stringify([...rules.values()]);
+    expect(body).toContain('$.tenant_id');
+    expect(body.match(/"Ref":"Deliverysend\w+Logs/g)).toHaveLength(notificationTypeIds.length);
     for (const properties of alarms.values()) expect(JSON.stringify(properties)).not.toContain('"Name":"tenant');
   });
 
@@ -176,11 +162,7 @@ describe('alarms', () => {
       id.replace(/^Monitoring|Alarm\w{8}$/g, ''),
       TreatMissingData,
     ]);
-    expect(names.toSorted()).toEqual(
-      ['AlarmEventsDeadLettered', 'CrashedMessages', 'EmailBounces', 'EmailComplaints', 'SmsSpend']
-        .map((name) => [name, 'ignore'])
-        .toSorted(),
-    );
+    expect(names.toSorted()).toEqual(['CrashedMessages', 'SmsSpend'].map((name) => [name, 'ignore']).toSorted());
   });
 
   it('use the SMS budget and the concurrency quota in the settings', () => {
@@ -192,15 +174,24 @@ describe('alarms', () => {
   });
 
   it('cover only this stack, whose name is a metric dimension', () => {
-    const { Metrics = [] } = alarm('ServiceDeadLetters');
-    expect(JSON.stringify(Metrics)).toContain('{"Name":"service","Value":"MonitoringNotifications"}');
-    const variables = z.looseObject({ POWERTOOLS_SERVICE_NAME: z.literal('MonitoringNotifications') });
+    const variables = z.looseObject({ STACK_NAME: z.literal('MonitoringNotifications') });
     const functions = z.object({ Environment: z.object({ Variables: variables }) });
     expect(propertiesOf(template, 'AWS::Lambda::Function', functions).size).toBe(functionNames.length);
   });
+});
 
-  it('exclude test operations from API latency', () => {
-    expect(JSON.stringify(alarm('ApiLatency'))).not.toMatch(/Apitest/);
+describe('a development stage', () => {
+  it('has no monitoring', () => {
+    const { template: development } = synthesize({ developmentStage: true });
+    const types = ['CloudWatch::Alarm', 'CloudWatch::Dashboard', 'CloudWatch::InsightRule', 'KMS::Key'];
+    for (const type of [...types, 'Logs::MetricFilter', 'Scheduler::Schedule']) {
+      development.resourceCountIs(`AWS::${type}`, 0);
+    }
+    const outputs = Object.keys(development.findOutputs('*'));
+    expect(Object.keys(template.findOutputs('*')).filter((name) => !outputs.includes(name))).toEqual([
+      'AlarmsTopicArn',
+      'Dashboard',
+    ]);
   });
 });
 

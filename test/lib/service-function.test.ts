@@ -29,7 +29,7 @@ const functionSchema = z.object({
   Runtime: z.string(),
   Architectures: z.array(z.string()),
   Role: reference,
-  LoggingConfig: z.object({ LogGroup: reference }),
+  LoggingConfig: z.object({ LogGroup: reference }).loose(),
   Environment: z.object({ Variables: z.record(z.string(), stringValue) }),
   Timeout: z.number(),
   RecursiveLoop: z.string().optional(),
@@ -37,8 +37,8 @@ const functionSchema = z.object({
 const functions = propertiesOf(template, 'AWS::Lambda::Function', functionSchema);
 const fullFunctions = propertiesOf(full.template, 'AWS::Lambda::Function', functionSchema);
 
-/** Variables that only Node.js, Powertools and the logger read. */
-const RUNTIME_VARIABLES = ['UV_THREADPOOL_SIZE', 'POWERTOOLS_SERVICE_NAME', 'RELEASE'];
+/** Variables that only Node.js, the metrics and the logger read. */
+const RUNTIME_VARIABLES = ['UV_THREADPOOL_SIZE', 'STACK_NAME', 'RELEASE'];
 
 const variablesOf = (name: FunctionName, all: typeof functions, ids: typeof functionIds): Record<string, string> => {
   const { Variables = {} } = all.get(ids.get(name) ?? '')?.Environment ?? {};
@@ -63,6 +63,12 @@ describe('every function', () => {
     const used = [...functions.values()].map(({ LoggingConfig }) => LoggingConfig.LogGroup);
     expect(new Set(used).size).toBe(functions.size);
     for (const group of used) expect(groups.get(group)?.RetentionInDays).toBe(30);
+  });
+
+  it('logs in JSON, all that it writes, and of Lambda only failures', () => {
+    for (const { LoggingConfig } of functions.values()) {
+      expect(LoggingConfig).toEqual({ LogGroup: expect.any(String), LogFormat: 'JSON', SystemLogLevel: 'WARN' });
+    }
   });
 
   it('has its own role, which only Lambda can assume', () => {

@@ -24,6 +24,7 @@ describe('settings', () => {
       linkScheme: 'https',
       logRetentionDays: 30,
       deletionProtection: true,
+      developmentStage: false,
     });
   });
 
@@ -37,6 +38,7 @@ describe('settings', () => {
       egressAllow: '127.0.0.0/8, ::1/128',
       producerAccounts: '111111111111,222222222222',
       deletionProtection: 'false',
+      developmentStage: 'true',
       logRetentionDays: '7',
       smsMaxPriceUsd: '0.5',
       senderConcurrencyByType: 'webhook=100,sms=5',
@@ -51,6 +53,7 @@ describe('settings', () => {
       egressAllow: ['127.0.0.0/8', '::1/128'],
       producerAccounts: ['111111111111', '222222222222'],
       deletionProtection: false,
+      developmentStage: true,
       logRetentionDays: 7,
       smsMaxPriceUsd: 0.5,
       senderConcurrencyByType: { webhook: 100, sms: 5 },
@@ -200,6 +203,7 @@ describe('an invalid setting', () => {
     ['linkScheme', 'ftp'],
     ['logRetentionDays', '31'],
     ['deletionProtection', 'maybe'],
+    ['developmentStage', 'dev'],
     ['deletionProtection', ''],
     ['deadLetterEmail', 'yes'],
     ['domainName', 'https://api.example.org'],
@@ -264,6 +268,10 @@ describe('related settings', () => {
     [{ ...domain, hostedZoneName: 'example.org' }, 'hostedZoneId is required with hostedZoneName'],
     [{ ...domain, ...zone, hostedZoneName: 'le.org' }, 'domainName must be in the zone hostedZoneName'],
     [{ emailIdentity: true }, 'emailFrom is required with emailIdentity'],
+    [
+      { developmentStage: 'true', alarmTarget: 'oncall@example.org' },
+      'alarmTarget must not be set with developmentStage: it has no alarms',
+    ],
   ])('are rejected if one is missing or inconsistent: %j', (settings, message) => {
     expect(() => parseSettings(settings)).toThrow(new RegExp(`^Invalid setting: ${message}\\.$`));
   });

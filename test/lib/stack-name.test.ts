@@ -25,9 +25,12 @@ describe('the stack name', () => {
     const limits = new Map([
       ['RuleName', 128],
       ['Name', 128],
+      // Namespaces of metrics.
+      ['MetricNamespace', 255],
+      ['Namespace', 255],
       // Tags and metric dimensions.
       ['Value', 256],
-      ['POWERTOOLS_SERVICE_NAME', 256],
+      ['STACK_NAME', 256],
     ]);
     expect(new Set(lengths.map(([key]) => key))).toEqual(new Set(limits.keys()));
     expect(lengths.filter(([key, length]) => length > (limits.get(key) ?? 0))).toEqual([]);
@@ -43,7 +46,7 @@ describe('the stack name', () => {
     'is rejected at synthesis if it is invalid: %j',
     (stackName) => {
       expect(() => synthesize({ stackName })).toThrow(
-        `Invalid setting: stackName must have at most 90 letters, digits and hyphens and start with a letter, not "${stackName}".`,
+        `Invalid setting: stackName must have at most 113 letters, digits and hyphens and start with a letter, not "${stackName}".`,
       );
     },
   );

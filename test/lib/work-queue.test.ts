@@ -36,7 +36,7 @@ const mappings = (of: typeof template) => [
       FunctionResponseTypes: z.array(z.string()),
       BatchSize: z.number(),
       MaximumBatchingWindowInSeconds: z.number().optional(),
-      ScalingConfig: z.object({ MaximumConcurrency: z.number() }),
+      ScalingConfig: z.object({ MaximumConcurrency: z.number() }).optional(),
     }),
   ).values(),
 ];
@@ -123,6 +123,16 @@ describe('every work queue', () => {
     for (const { FunctionResponseTypes } of sources) expect(FunctionResponseTypes).toEqual(['ReportBatchItemFailures']);
   });
 
+  it('limits the concurrent batches of all consumers but email events, whose pollers Lambda can then reduce', () => {
+    const unlimited = sources.filter(({ ScalingConfig }) => ScalingConfig === undefined);
+    expect(unlimited.map(({ EventSourceArn }) => EventSourceArn)).toEqual([
+      expect.stringMatching(/^EmailEventsQueue[0-9A-F]{8}$/),
+    ]);
+    const development = mappings(synthesize({ developmentStage: true }).template);
+    expect(development).toHaveLength(sources.length);
+    for (const { ScalingConfig } of development) expect(ScalingConfig).toBeUndefined();
+  });
+
   it('delivers first attempts without a batching window, ten per batch', () => {
     for (const { BatchSize, MaximumBatchingWindowInSeconds } of sources.filter(
       ({ EventSourceArn }) => !isRetryQueue(EventSourceArn),
@@ -145,7 +155,9 @@ describe('each notification type', () => {
   });
 
   it('has the sender concurrency in the settings', () => {
-    const concurrency = notificationTypeIds.map((type) => sourceOf(senderName(type))?.ScalingConfig.MaximumConcurrency);
+    const concurrency = notificationTypeIds.map(
+      (type) => sourceOf(senderName(type))?.ScalingConfig?.MaximumConcurrency,
+    );
     expect(concurrency).toEqual(notificationTypeIds.map((type) => (type === 'webhook' ? 100 : 20)));
   });
 
@@ -165,7 +177,7 @@ describe('each notification type', () => {
     const retryConcurrency = (name: string) =>
       mappings(small).find(
         ({ FunctionName, EventSourceArn }) => FunctionName === ids.get(name) && isRetryQueue(EventSourceArn),
-      )?.ScalingConfig.MaximumConcurrency;
+      )?.ScalingConfig?.MaximumConcurrency;
     expect([retryConcurrency('send-webhook'), retryConcurrency('send-sms')]).toEqual([26, 2]);
     expect(retriesOf('send-sms')?.ScalingConfig).toEqual({ MaximumConcurrency: 5 });
   });

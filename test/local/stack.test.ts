@@ -128,6 +128,16 @@ describe('the local stack', () => {
     expect(invocations.at(-1)).toMatchObject({ functionName: 'work', result: 'success' });
   });
 
+  it('receives no messages from a queue while its event source is disabled', async () => {
+    const enable = stack.eventSources.disable(jobs().settings.arn);
+    expect(() => stack.eventSources.disable(jobs().settings.arn)).toThrow('no enabled event source');
+    await enqueue('good', 'three');
+    expect(jobs().counts).toMatchObject({ visible: 1, inFlight: 0 });
+    expect(jobs().pendingReceives).toBe(0);
+    enable();
+    await until(() => jobs().messages.length === 0);
+  });
+
   it('moves a failed message to the dead-letter queue after its visibility timeouts', async () => {
     await enqueue('bad', 'one');
     for (const receiveCount of [1, 2]) {

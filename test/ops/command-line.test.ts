@@ -83,7 +83,8 @@ const responses: Record<string, (body: string) => unknown> = {
   GetMetricData: (body) => ({
     MetricDataResults: metricRequest.parse(JSON.parse(body)).MetricDataQueries.map(({ Id, MetricStat }) => {
       const metric = JSON.stringify(MetricStat);
-      const isDelivered = metric.includes('"delivered"') && metric.includes('"Prod"') && metric.includes('"sms"');
+      const isDelivered =
+        /"delivery_latency".*"SampleCount"/.test(metric) && metric.includes('"Prod"') && metric.includes('"sms"');
       const isAge = metric.includes('ApproximateAgeOfOldestMessage') && metric.includes('"email"');
       return { Id, Values: isDelivered ? [1, 1] : isAge ? [42] : [] };
     }),

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { loggingConfig } from './lambda/logging.ts';
 
 /** A kind of resource with its relevant properties. */
 export type ResourceType<Properties extends z.ZodType> = {
@@ -21,6 +22,7 @@ const lambdaFunction = resource(
     Timeout: z.number().default(3),
     MemorySize: z.number().default(128),
     Environment: z.object({ Variables: z.record(z.string(), z.unknown()).default({}) }).default({ Variables: {} }),
+    LoggingConfig: loggingConfig,
   }),
   'AWS::Lambda::Function',
 );

@@ -70,6 +70,7 @@ export const readTemplate = (template: unknown, { endpointUrl, apiUrl, bundle }:
       handler: properties.Handler,
       timeoutSeconds: properties.Timeout,
       memoryMb: properties.MemorySize,
+      logging: properties.LoggingConfig,
       environment: Object.fromEntries(
         Object.entries(properties.Environment.Variables).map(([key, value]) => [key, text(value)]),
       ),

@@ -1,11 +1,11 @@
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
 import { errorTrace, logger } from '../../adapters/logger.ts';
-import { count, oldestAgeSeconds } from '../../adapters/metrics.ts';
+import { emitMetrics, oldestAgeSeconds } from '../../adapters/metrics.ts';
 import type { NotificationRepository } from '../../adapters/notifications/notification-repository.ts';
 import type { Queues } from '../../adapters/queues.ts';
 import type { NotificationTypeId } from '../../contracts/notification-types.ts';
 import type { Clock } from '../../domain/clock.ts';
-import { DISPATCH_LATENCY } from '../../domain/delivery-metrics.ts';
+import { DISPATCH_LATENCY, PRODUCER_ERRORS } from '../../domain/delivery-metrics.ts';
 import {
   continuationBody,
   type InvalidEvent,
@@ -36,7 +36,14 @@ type EventMessage = PlannedEvent & { message: SQSRecord };
 type InvalidMessage = { message: SQSRecord; invalid: InvalidEvent; sentAtMs: number };
 
 /** The result of a message. If `isReturned`, it stays on the queue, with its visibility timeout already set. */
-type MessageResult = { message: SQSRecord; isReturned: boolean; isInternalError: boolean; sentAtMs: number };
+type MessageResult = {
+  message: SQSRecord;
+  isReturned: boolean;
+  isInternalError: boolean;
+  sentAtMs: number;
+  /** Who caused the dead letter, if the message was dead-lettered. */
+  deadLetterCause?: InvalidEvent['cause'];
+};
 
 const parseMessage = (message: SQSRecord, nowMs: number): EventMessage | InvalidMessage => {
   const sentAtMs = Number(message.attributes.SentTimestamp) || nowMs;
@@ -70,7 +77,7 @@ export const createDispatch = (
         { ...invalid, attemptCount: 0 },
       );
       logger.warn('invalid event', { message_id: message.messageId, tenant_id: messageGroupId, ...invalid });
-      return { message, isReturned: false, isInternalError: false, sentAtMs };
+      return { message, isReturned: false, isInternalError: false, sentAtMs, deadLetterCause: invalid.cause };
     } catch (error) {
       logger.error('internal error', { message_id: message.messageId, ...errorTrace(error) });
       await returnToEventQueue(message);
@@ -127,39 +134,31 @@ export const createDispatch = (
     );
   };
 
-  const emitPassMetrics = (
-    progress: readonly Progress[],
-    results: readonly MessageResult[],
-    invalidCount: number,
-  ): void => {
+  const emitPassMetrics = (progress: readonly Progress[], results: readonly MessageResult[]): void => {
     const unprocessed = results.filter(({ isInternalError }) => isInternalError);
-    const returned = results.filter(({ isReturned }) => isReturned);
-    const total = (amountOf: (progress: Progress) => number) =>
-      progress.reduce((sum, event) => sum + amountOf(event), 0);
-    const counts = {
-      events: progress.length,
-      invalid_events: invalidCount,
-      deliveries: total(({ sent }) => sent),
-      unknown_notifications: total(({ unknown }) => unknown),
-      throttled_keys: progress.filter(({ failed, hasInternalError }) => failed.length > 0 && !hasInternalError).length,
-    };
+    const completed = progress.filter(({ failed, untried }) => failed.length + untried.length === 0);
+    const throttled = progress.filter(({ failed, hasInternalError }) => failed.length > 0 && !hasInternalError);
+    const deadLettered = (wanted: InvalidEvent['cause']) =>
+      results.filter(({ deadLetterCause }) => deadLetterCause === wanted).length;
     const nowMs = clock();
-    count(
-      counts,
-      { function: 'dispatch-alarm-events' },
+    // Only dispatch emits these, so they need no dimension.
+    emitMetrics(
+      { unknown_notifications: progress.reduce((sum, { unknown }) => sum + unknown, 0) },
+      {},
+      { [DISPATCH_LATENCY]: completed.map(({ planned }) => Math.max(0, nowMs - planned.sentAtMs)) },
+    );
+    emitMetrics(
       {
-        [DISPATCH_LATENCY]: progress
-          .filter(({ failed, untried }) => failed.length + untried.length === 0)
-          .map(({ planned }) => Math.max(0, nowMs - planned.sentAtMs)),
-      },
-      {
-        handled: results.length - returned.length,
-        internalErrors: unprocessed.length,
-        oldestUnprocessedSeconds: oldestAgeSeconds(
+        [PRODUCER_ERRORS]: deadLettered('producer'),
+        dead_lettered_service: deadLettered('service'),
+        throttled_keys: throttled.length,
+        internal_errors: unprocessed.length,
+        oldest_unprocessed_seconds: oldestAgeSeconds(
           unprocessed.map(({ sentAtMs }) => sentAtMs),
           nowMs,
         ),
       },
+      { function: 'dispatch-alarm-events' },
     );
   };
 
@@ -167,16 +166,15 @@ export const createDispatch = (
     logger.appendKeys({ request_id: context?.awsRequestId });
     const startedAtMs = clock();
     const parsed = messages.map((message) => parseMessage(message, startedAtMs));
-    const invalid = parsed.filter(isInvalid);
     const [deadLettered, progress] = await Promise.all([
-      Promise.all(invalid.map(deadLetterInvalid)),
+      Promise.all(parsed.filter(isInvalid).map(deadLetterInvalid)),
       fanOut(
         parsed.filter((message): message is EventMessage => !isInvalid(message)),
         startedAtMs + PASS_MS,
       ),
     ]);
     const results = [...deadLettered, ...(await Promise.all(progress.map(finishPass)))];
-    emitPassMetrics(progress, results, invalid.length);
+    emitPassMetrics(progress, results);
     const timeLeft = () => context?.getRemainingTimeInMillis() ?? PASS_MS;
     await Promise.all(progress.filter(isPlanUnknown).map((event) => escalateUnknownPlan(event, timeLeft)));
     const returned = results.filter(({ isReturned }) => isReturned);

@@ -49,7 +49,7 @@ export type SettledMessage = Settlement & {
    * acknowledged.
    */
   isReturned?: true;
-  /** The delivery latency in ms (`deliveryLatency`). */
+  /** The latency of a delivered and recorded alert in ms (`deliveryLatency`). */
   latencyMs?: number;
   /**
    * True if the delivery is unrecorded because DynamoDB throttles the tenant's partition key, which is not an outage.

@@ -5,14 +5,14 @@ import { createDeliveryRepository } from '../../adapters/deliveries/delivery-rep
 import { createFailedMessages } from '../../adapters/deliveries/failed-messages.ts';
 import { createThrottlingWatch } from '../../adapters/dynamodb/key-throttling.ts';
 import { errorTrace, logger } from '../../adapters/logger.ts';
-import { count, oldestAgeSeconds, tally } from '../../adapters/metrics.ts';
+import { emitMetrics, oldestAgeSeconds, tally } from '../../adapters/metrics.ts';
 import { createNotificationRepository } from '../../adapters/notifications/notification-repository.ts';
 import type { TargetReads } from '../../adapters/notifications/notification-targets.ts';
 import { createQueues, dueTimeMs } from '../../adapters/queues.ts';
 import { type TestResult, testRequest } from '../../contracts/messages.ts';
 import { type NotificationTypeId, notificationTypes } from '../../contracts/notification-types.ts';
 import { deliveryId } from '../../domain/delivery-key.ts';
-import { DELIVERY_LATENCY, deliveryCounts } from '../../domain/delivery-metrics.ts';
+import { DELIVERY_LATENCY, deliveryCounts, PRODUCER_ERRORS } from '../../domain/delivery-metrics.ts';
 import { incidentKey } from '../../domain/incident.ts';
 import { type DeliveryTarget, operatorsNotification } from '../../domain/notification.ts';
 import { testEvent } from '../../domain/test-event.ts';
@@ -83,7 +83,7 @@ export const createSender = (
       // Lambda logs the thrown error, so it must not contain the original message.
       throw new Error('The test did not run.');
     });
-    count({ [`test_${outcome.result}`]: 1 }, { type });
+    emitMetrics({ [`test_${outcome.result}`]: 1 }, { type });
     return { status: outcome.result === 'delivered' ? 'success' : 'failure', message: outcome.explanation };
   };
 
@@ -109,22 +109,22 @@ export const createSender = (
   };
 
   const emitBatchMetrics = (results: readonly { message: SQSRecord; settled: SettledMessage }[]): void => {
-    const outcomes = tally(results.map(({ settled }) => settled.outcome));
+    const { delivered: _, ...outcomes } = tally(results.map(({ settled }) => settled.outcome));
     const unprocessed = results.filter(({ settled }) => settled.outcome === 'internal_error');
     const unrecorded = results.filter(({ settled }) => settled.outcome === 'unrecorded' && !settled.isTenantThrottled);
-    const unhandled = unprocessed.length + (outcomes.throttled_keys ?? 0);
-    count(
-      { ...outcomes, ...tally(results.flatMap(({ settled }) => deliveryCounts(settled))) },
-      { type },
-      { [DELIVERY_LATENCY]: results.flatMap(({ settled }) => settled.latencyMs ?? []) },
+    emitMetrics(
       {
-        handled: results.length - unhandled,
-        internalErrors: unprocessed.length + unrecorded.length,
-        oldestUnprocessedSeconds: oldestAgeSeconds(
+        ...outcomes,
+        ...tally(results.flatMap(({ settled }) => deliveryCounts(settled))),
+        [PRODUCER_ERRORS]: outcomes.conflict ?? 0,
+        internal_errors: unprocessed.length + unrecorded.length,
+        oldest_unprocessed_seconds: oldestAgeSeconds(
           unprocessed.map(({ message }) => unprocessedSinceMs(message, dependencies)),
           dependencies.clock(),
         ),
       },
+      { type },
+      { [DELIVERY_LATENCY]: results.flatMap(({ settled }) => settled.latencyMs ?? []) },
     );
   };
 

@@ -58,7 +58,7 @@ const settleDelivered = async (job: DeliveryJob, record: DeliveryRecord): Promis
     const ids = { type: dependencies.type, delivery_id: deliveryId, tenant_id: body.event.tenant_id };
     logger.error('delivered but not recorded', { ...ids, ...errorTrace(error) });
     const isTenantThrottled = dependencies.isTenantThrottled(error, body.event.tenant_id);
-    return { outcome: 'unrecorded', latencyMs, isTenantThrottled };
+    return { outcome: 'unrecorded', isTenantThrottled };
   }
 };
 

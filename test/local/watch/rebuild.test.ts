@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { MovableClock } from '../../../bin/local/aws/clock.ts';
 import type { FunctionSettings } from '../../../bin/local/aws/lambda/environment.ts';
 import { createLambda, type Lambda } from '../../../bin/local/aws/lambda/lambda.ts';
+import { loggingConfig } from '../../../bin/local/aws/lambda/logging.ts';
 import { createFunctionBuilder } from '../../../bin/local/watch/function-builder.ts';
 import { createRebuilder, type Rebuilder } from '../../../bin/local/watch/rebuild.ts';
 import { bundling } from '../../../lib/bundles.ts';
@@ -54,7 +55,8 @@ beforeEach(async () => {
       const directory = path(`bundles/${name}`);
       built.get(name)?.write(directory);
       const arn = `arn:aws:lambda:us-east-1:000000000000:function:Stack-${name}`;
-      const settings = { handler: 'index.handler', timeoutSeconds: 60, memoryMb: 512, environment: {} };
+      const logging = loggingConfig.parse(undefined);
+      const settings = { handler: 'index.handler', timeoutSeconds: 60, memoryMb: 512, logging, environment: {} };
       return [name, { ...settings, name: `Stack-${name}`, arn, directory }];
     }),
   );

@@ -3,6 +3,7 @@ import { textOf } from '../intrinsics.ts';
 import { type Resources, referencesOf } from '../resources.ts';
 import { templateResources } from '../template.ts';
 import { InsightRule } from './insight-rule.ts';
+import { MetricFilter } from './metric-filter.ts';
 import { type Expression, parseExpression } from './metric-math-syntax.ts';
 import type { MetricIdentity } from './metric-store.ts';
 
@@ -89,10 +90,11 @@ const metricMathAlarm = z.strictObject({
 });
 const alarm = z.union([singleMetricAlarm, metricMathAlarm]);
 
-/** The metric alarms and Contributor Insights rules of a synthesized template. */
+/** The metric alarms, Contributor Insights rules and metric filters of a synthesized template. */
 export type MonitoringPlan = {
   alarms: AlarmDefinition[];
   insightRules: InsightRule[];
+  metricFilters: MetricFilter[];
   /** The function that writes to a log group, by the name of the log group. */
   functionOfLogGroup: Map<string, string>;
   /** The IDs of the HTTP APIs. */
@@ -124,6 +126,7 @@ export const readMonitoring = (template: unknown): MonitoringPlan => {
       const { RuleName, RuleBody } = insightRule.parse(Properties);
       return new InsightRule(text(RuleName), text(RuleBody));
     }),
+    metricFilters: ofType('AWS::Logs::MetricFilter').map(([, { Properties }]) => new MetricFilter(Properties, text)),
     functionOfLogGroup: new Map(
       ofType('AWS::Lambda::Function').map(([id, { Properties }]) => [
         text(loggingFunction.parse(Properties).LoggingConfig.LogGroup),

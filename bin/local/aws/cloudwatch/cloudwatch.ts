@@ -65,7 +65,12 @@ export class CloudWatch {
     for (const measurement of embeddedMeasurements(line)) this.#store.put(measurement);
     const { plan, now } = this.#options;
     for (const [group, owner] of plan.functionOfLogGroup) {
-      if (owner === functionName) for (const rule of plan.insightRules) rule.add(group, line, now());
+      if (owner !== functionName) continue;
+      for (const rule of plan.insightRules) rule.add(group, line, now());
+      const filters = plan.metricFilters.filter(({ logGroupName }) => logGroupName === group);
+      for (const measurement of filters.flatMap((filter) => filter.measurements(line, now()))) {
+        this.#store.put(measurement);
+      }
     }
   };
 
@@ -76,6 +81,8 @@ export class CloudWatch {
         ? { Throttles: 1 }
         : { Invocations: 1, Errors: result === 'error' ? 1 : 0, Throttles: 0, Duration: durationMs };
     this.#put('AWS/Lambda', values, { FunctionName: functionName }, endedAtMs);
+    // Without dimensions, the metrics cover all functions of the account.
+    this.#put('AWS/Lambda', values, {}, endedAtMs);
     if (result === 'throttle') return;
     const run = { startMs: endedAtMs - durationMs, endMs: endedAtMs };
     const runs = this.#runs.get(functionName) ?? [];

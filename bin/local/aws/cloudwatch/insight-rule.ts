@@ -20,6 +20,13 @@ const ruleBody = z.strictObject({
 type RuleBody = z.infer<typeof ruleBody>;
 type Line = Readonly<Record<string, unknown>>;
 
+/** The metrics of a rule, from the number of lines of each contributor. */
+const METRICS = new Map<string, (counts: readonly number[]) => number>([
+  ['UniqueContributors', (counts) => counts.length],
+  ['MaxContributorValue', (counts) => Math.max(...counts)],
+  ['Sum', (counts) => counts.reduce((sum, amount) => sum + amount, 0)],
+]);
+
 /** A Contributor Insights rule that counts log lines per contributor. */
 export class InsightRule {
   readonly name: string;
@@ -58,11 +65,9 @@ export class InsightRule {
     const counts = [...Map.groupBy(contributions, ({ contributor }) => contributor).values()].map(
       ({ length }) => length,
     );
-    if (name !== 'UniqueContributors' && name !== 'MaxContributorValue') {
-      throw new Error(`The metric ${name} of an insight rule is not supported.`);
-    }
-    if (counts.length === 0) return undefined;
-    return name === 'UniqueContributors' ? counts.length : Math.max(...counts);
+    const compute = METRICS.get(name);
+    if (!compute) throw new Error(`The metric ${name} of an insight rule is not supported.`);
+    return counts.length === 0 ? undefined : compute(counts);
   }
 }
 

@@ -1,4 +1,5 @@
 import { LOCAL_ENV } from '../aws-service.ts';
+import type { LoggingConfig } from './logging.ts';
 
 /** A function of the template. */
 export type FunctionSettings = {
@@ -9,6 +10,7 @@ export type FunctionSettings = {
   handler: string;
   timeoutSeconds: number;
   memoryMb: number;
+  logging: LoggingConfig;
   environment: Record<string, string>;
 };
 

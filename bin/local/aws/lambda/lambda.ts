@@ -1,6 +1,8 @@
+import { z } from 'zod';
 import type { MovableClock } from '../clock.ts';
 import { type FunctionSettings, lambdaContext, lambdaEnvironment } from './environment.ts';
 import { logLine } from './log-line.ts';
+import { isStored, reportLine } from './logging.ts';
 import { type InvocationResult, MAX_PAYLOAD_BYTES, SandboxPool, type SandboxPoolOptions } from './sandbox-pool.ts';
 
 /** An invocation, as the `AWS/Lambda` metrics count it. */
@@ -83,10 +85,11 @@ export const createLambda = ({
     },
     printError: (text) => errors?.log(logLine(settings.name, text)),
     print: (line) => {
-      rawLog(line, settings.name);
+      if (isStored(line, settings.logging)) rawLog(line, settings.name);
       log(logLine(settings.name, line));
     },
   });
+  const loggingOf = new Map(functions.map(({ name, logging }) => [name, logging]));
   const pools = new Map(functions.map((settings) => [settings.name, new SandboxPool(poolOptions(settings))]));
   const pool = (name: string): SandboxPool => {
     const found = pools.get(name);
@@ -96,6 +99,12 @@ export const createLambda = ({
   const throttles = new Throttles();
   const report = (functionName: string, result: InvocationReport['result'], durationMs: number) =>
     onInvocation({ functionName, endedAtMs: clock.now(), result, durationMs });
+  const logReport = (name: string, { requestId, payload, failed }: InvocationResult, durationMs: number) => {
+    const logging = loggingOf.get(name);
+    const failure = failed ? { failure: failedPayload.parse(JSON.parse(payload)) } : {};
+    const line = logging && reportLine({ requestId, durationMs, ...failure }, logging, new Date(clock.now()));
+    if (line !== undefined) rawLog(line, name);
+  };
   let isStopping = false;
   return {
     async invoke(name, event) {
@@ -107,6 +116,7 @@ export const createLambda = ({
       const { durationMs, ...returned } = await target.invoke(event);
       const result = withPayloadLimit(returned);
       report(name, result.failed ? 'error' : 'success', durationMs);
+      logReport(name, result, durationMs);
       if (result.failed && !isStopping) log(logLine(name, failureLog(result)));
       return result;
     },
@@ -116,7 +126,10 @@ export const createLambda = ({
       return throttles.add(name);
     },
     reduceRemainingTime: (name, ms) => pool(name).reduceRemainingTime(ms),
-    update: (settings) => pool(settings.name).replace(poolOptions(settings)),
+    update(settings) {
+      loggingOf.set(settings.name, settings.logging);
+      return pool(settings.name).replace(poolOptions(settings));
+    },
     has: (name) => pools.has(name),
     sandboxes: (name) => pool(name).size,
     busy: (name) => (name === undefined ? [...pools.values()] : [pool(name)]).reduce((sum, { busy }) => sum + busy, 0),
@@ -126,6 +139,9 @@ export const createLambda = ({
     },
   };
 };
+
+/** The payload of a failed invocation. A function can fail without an error type. */
+const failedPayload = z.object({ errorType: z.string().default('Error') });
 
 const withPayloadLimit = (result: InvocationResult): InvocationResult => {
   if (Buffer.byteLength(result.payload) <= MAX_PAYLOAD_BYTES) return result;

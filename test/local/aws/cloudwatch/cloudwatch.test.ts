@@ -51,6 +51,18 @@ const plan = readMonitoring({
       Dimensions: [{ Name: 'QueueName', Value: 'q' }],
     }),
     Logged: alarm('Logged', { Namespace: 'N', MetricName: 'failed' }),
+    Filtered: alarm('Filtered', { Namespace: 'N/Stack', MetricName: 'crashes' }),
+    AllThrottles: alarm('AllThrottles', { Namespace: 'AWS/Lambda', MetricName: 'Throttles' }),
+    Logs: { Type: 'AWS::Logs::LogGroup' },
+    Filter: {
+      Type: 'AWS::Logs::MetricFilter',
+      Properties: {
+        LogGroupName: { Ref: 'Logs' },
+        FilterPattern: '{ $.record.status != "success" }',
+        MetricTransformations: [{ MetricNamespace: 'N/Stack', MetricName: 'crashes', MetricValue: '1' }],
+      },
+    },
+    Function: { Type: 'AWS::Lambda::Function', Properties: { LoggingConfig: { LogGroup: { Ref: 'Logs' } } } },
   },
 });
 
@@ -93,7 +105,24 @@ describe('the local CloudWatch', () => {
     cloudWatch.invocation({ functionName: 'f', endedAtMs: 1, result: 'throttle', durationMs: 0 });
     cloudWatch.invocation({ functionName: 'f', endedAtMs: 1, result: 'success', durationMs: 5 });
     endMinutes(2);
-    expect(cloudWatch.firing).toEqual(['Throttles']);
+    expect(cloudWatch.firing).toEqual(['Throttles', 'AllThrottles']);
+  });
+
+  it('counts the throttles of all functions together', () => {
+    cloudWatch.invocation({ functionName: 'g', endedAtMs: 1, result: 'throttle', durationMs: 0 });
+    endMinutes(2);
+    expect(cloudWatch.firing).toEqual(['AllThrottles']);
+  });
+
+  it('counts the lines that match a metric filter, only of its log group', () => {
+    const line = JSON.stringify({ record: { status: 'timeout' } });
+    cloudWatch.log(line, 'other');
+    cloudWatch.log(JSON.stringify({ record: { status: 'success' } }), 'Function');
+    endMinutes(2);
+    expect(cloudWatch.firing).toEqual([]);
+    cloudWatch.log(line, 'Function');
+    endMinutes(2);
+    expect(cloudWatch.firing).toEqual(['Filtered']);
   });
 
   it('measures concurrent invocations', () => {

@@ -35,6 +35,7 @@ describe('a Contributor Insights rule', () => {
     }
     expect(rule.metric('UniqueContributors', 0, 10)).toBe(2);
     expect(rule.metric('MaxContributorValue', 0, 10)).toBe(2);
+    expect(rule.metric('Sum', 0, 10)).toBe(3);
     expect(rule.metric('UniqueContributors', 10, 20)).toBe(1);
     expect(rule.metric('UniqueContributors', 20, 30)).toBeUndefined();
   });
@@ -52,6 +53,6 @@ describe('a Contributor Insights rule', () => {
     const filters = [{ Match: '$.message', StartsWith: ['delivery'] }];
     const other = { ...body, Contribution: { ...body.Contribution, Filters: filters } };
     expect(() => new InsightRule('rule', JSON.stringify(other))).toThrow();
-    expect(() => new InsightRule('rule', JSON.stringify(body)).metric('Sum', 0, 1)).toThrow('Sum');
+    expect(() => new InsightRule('rule', JSON.stringify(body)).metric('Average', 0, 1)).toThrow('Average');
   });
 });

@@ -6,6 +6,7 @@ import { MovableClock } from '../../../../bin/local/aws/clock.ts';
 import { lambdaService } from '../../../../bin/local/aws/lambda/invoke-api.ts';
 import type { InvocationReport } from '../../../../bin/local/aws/lambda/lambda.ts';
 import { createLambda, type Lambda } from '../../../../bin/local/aws/lambda/lambda.ts';
+import { loggingConfig } from '../../../../bin/local/aws/lambda/logging.ts';
 import { useBundles } from '../support/bundles.ts';
 import { startEndpoint, type TestEndpoint } from '../support/endpoint.ts';
 
@@ -98,6 +99,7 @@ const codes = {
 const bundles = useBundles(codes);
 
 const lines: string[] = [];
+const rawLines: string[] = [];
 const reports: InvocationReport[] = [];
 const settings = (name: string) => ({
   name,
@@ -106,6 +108,7 @@ const settings = (name: string) => ({
   handler: 'index.handler',
   timeoutSeconds: timeoutsSeconds.get(name) ?? 20,
   memoryMb: 128,
+  logging: loggingConfig.parse({ LogFormat: 'JSON', SystemLogLevel: 'WARN' }),
   environment: { GREETING: 'hello' },
 });
 /** The timeouts of functions that reach them. */
@@ -129,6 +132,7 @@ beforeAll(async () => {
     concurrency: (name) => concurrency.get(name) ?? 2,
     endpointUrl: 'http://127.0.0.1:1',
     log: (line) => lines.push(line),
+    rawLog: (line, name) => rawLines.push(`${name} ${line}`),
     onInvocation: (report) => reports.push(report),
   });
   local = await startEndpoint({ lambda: lambdaService(lambda) });
@@ -228,6 +232,9 @@ describe('a sandbox', () => {
   ])('fails one invocation, and the next succeeds: %s', async (how, error) => {
     const [failure, next] = await Promise.all([invoke('fail', { how }), invoke('fail', { how: 'done' })]);
     expect(failure).toMatchObject({ failed: true, returned: error });
+    expect(rawLines.filter((line) => line.startsWith('fail {"time"')).at(-1)).toMatch(
+      /"type":"platform.report".*"status":"(error|failure|timeout)"\}\}$/,
+    );
     expect(next).toEqual({ failed: false, returned: 'done' });
     expect(await invoke('fail', { how: 'done' })).toEqual({ failed: false, returned: 'done' });
   });

@@ -1,0 +1,46 @@
+import { describe, expect, it } from 'vitest';
+import { alarmMetricCount, idleBill, idleTotal } from '../support/idle-bill.ts';
+import { synthesize } from '../support/stack.ts';
+
+const billOf = (settings = {}) => idleBill(synthesize(settings).template.toJSON());
+
+describe('the idle bill', () => {
+  it('is at most $12 a month by default, for at most 30 alarm metrics and one rule', () => {
+    const bill = billOf();
+    expect(idleTotal(bill)).toBeLessThanOrEqual(12);
+    expect(bill).toMatchObject({ dashboards: 3, keys: 1, insightRules: 0.5 });
+    // 17 queues with 5 pollers each and one with 2, which wait 20 s.
+    expect(bill.polling).toBeCloseTo(4.51, 2);
+    expect(alarmMetricCount(synthesize().template.toJSON())).toBe(29);
+    expect(bill.alarms).toBeCloseTo(2.9);
+  });
+
+  it('is at most $2.50 a month for a development stage, which only polls', () => {
+    const bill = billOf({ developmentStage: true });
+    expect(idleTotal(bill)).toBeLessThanOrEqual(2.5);
+    expect(bill).toEqual({
+      // 18 queues with 2 pollers each.
+      polling: expect.closeTo(1.87, 2),
+      alarms: 0,
+      dashboards: 0,
+      keys: 0,
+      insightRules: 0,
+      schedules: 0,
+    });
+  });
+
+  it('counts every metric of an alarm and every metric of a rule', () => {
+    const Metrics = [
+      { Id: 'a', Expression: 'b + c' },
+      { Id: 'b', MetricStat: {} },
+      { Id: 'c', Expression: { 'Fn::Join': ['', ['INSIGHT_RULE_METRIC("', { Ref: 'Rule' }, '", "Sum")']] } },
+    ];
+    const alarm = (Properties: object) => ({ Type: 'AWS::CloudWatch::Alarm', Properties });
+    expect(alarmMetricCount({ Resources: { single: alarm({ MetricName: 'm' }), math: alarm({ Metrics }) } })).toBe(3);
+  });
+
+  it('fails for a schedule without a price', () => {
+    const Schedule = { Type: 'AWS::Scheduler::Schedule', Properties: { ScheduleExpression: 'rate(1 minute)' } };
+    expect(() => idleBill({ Resources: { Schedule } })).toThrow('rate(1 minute)');
+  });
+});

@@ -1,0 +1,91 @@
+import * as z from 'zod';
+
+/** Prices of us-east-1 in 2026 per month, in USD. No free tier. */
+const PRICES = {
+  sqsRequest: 0.4 / 1e6,
+  /** Per metric that an alarm reads, of standard resolution. */
+  alarmMetric: 0.1,
+  dashboard: 3,
+  insightRule: 0.5,
+  /** Without rotations: each of the first two adds as much. */
+  key: 1,
+  /** Per invocation of EventBridge Scheduler. */
+  scheduledCall: 1 / 1e6,
+} as const;
+
+const MONTH_SECONDS = 30 * 86_400;
+
+/** Lambda polls with the longest wait of SQS. */
+const POLL_SECONDS = 20;
+
+/**
+ * The pollers of an idle event source. Lambda reduces them to as few as two, but not with a maximum concurrency:
+ * https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-scaling.html
+ */
+const POLLERS = { withMaximumConcurrency: 5, otherwise: 2 } as const;
+
+/** The hours between the calls of a schedule. */
+const SCHEDULE_HOURS = new Map([['rate(1 hour)', 1]]);
+
+const templateSchema = z.object({
+  Resources: z.record(
+    z.string(),
+    z.object({ Type: z.string(), Properties: z.record(z.string(), z.unknown()).default({}) }),
+  ),
+});
+const eventSource = z.object({ ScalingConfig: z.object({ MaximumConcurrency: z.number() }).optional() });
+const alarm = z.object({
+  Metrics: z
+    .array(z.union([z.object({ MetricStat: z.unknown() }).required(), z.object({ Expression: z.unknown() })]))
+    .optional(),
+});
+const schedule = z.object({ ScheduleExpression: z.string() });
+
+/** What a stack costs in a month without any traffic, by kind of resource, in USD. */
+export type IdleBill = Record<'polling' | 'alarms' | 'dashboards' | 'keys' | 'insightRules' | 'schedules', number>;
+
+/** The metrics that the alarms of a template read. Each metric of a Contributor Insights rule counts. */
+export const alarmMetricCount = (template: unknown): number =>
+  propertiesOf(template, 'AWS::CloudWatch::Alarm').reduce<number>((sum, properties) => {
+    const { Metrics } = alarm.parse(properties);
+    if (!Metrics) return sum + 1;
+    const isPriced = (query: (typeof Metrics)[number]) =>
+      'MetricStat' in query || JSON.stringify(query.Expression).includes('INSIGHT_RULE_METRIC');
+    return sum + Metrics.filter(isPriced).length;
+  }, 0);
+
+/**
+ * Returns the monthly bill of an idle stack from its synthesized template, without records, which cost by their number.
+ *
+ * @throws Error for a schedule of unknown rate
+ */
+export const idleBill = (template: unknown): IdleBill => {
+  const count = (type: string) => propertiesOf(template, type).length;
+  const pollers = propertiesOf(template, 'AWS::Lambda::EventSourceMapping').map((properties) =>
+    eventSource.parse(properties).ScalingConfig ? POLLERS.withMaximumConcurrency : POLLERS.otherwise,
+  );
+  const scheduledCalls = propertiesOf(template, 'AWS::Scheduler::Schedule').map((properties) => {
+    const { ScheduleExpression } = schedule.parse(properties);
+    const hours = SCHEDULE_HOURS.get(ScheduleExpression);
+    if (hours === undefined) throw new Error(`The schedule ${ScheduleExpression} has no price.`);
+    return MONTH_SECONDS / 3_600 / hours;
+  });
+  return {
+    polling: sum(pollers) * (MONTH_SECONDS / POLL_SECONDS) * PRICES.sqsRequest,
+    alarms: alarmMetricCount(template) * PRICES.alarmMetric,
+    dashboards: count('AWS::CloudWatch::Dashboard') * PRICES.dashboard,
+    keys: count('AWS::KMS::Key') * PRICES.key,
+    insightRules: count('AWS::CloudWatch::InsightRule') * PRICES.insightRule,
+    schedules: sum(scheduledCalls) * (PRICES.scheduledCall + PRICES.sqsRequest),
+  };
+};
+
+/** Returns the total of an idle bill in USD. */
+export const idleTotal = (bill: IdleBill): number => sum(Object.values(bill));
+
+const propertiesOf = (template: unknown, type: string): Record<string, unknown>[] =>
+  Object.values(templateSchema.parse(template).Resources)
+    .filter(({ Type }) => Type === type)
+    .map(({ Properties }) => Properties);
+
+const sum = (amounts: readonly number[]): number => amounts.reduce((total, amount) => total + amount, 0);
