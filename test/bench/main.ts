@@ -3,6 +3,7 @@ import { benchApi } from './api.ts';
 import { benchColdStart } from './cold-start.ts';
 import { benchCost } from './cost.ts';
 import { benchDispatch } from './dispatch.ts';
+import { benchMemory } from './memory.ts';
 import { benchPipeline } from './pipeline.ts';
 import { benchSender } from './sender.ts';
 import { describeMachine, type Section, toMarkdown } from './support/report.ts';
@@ -16,10 +17,11 @@ const BENCHMARKS = {
   pipeline: benchPipeline,
   api: benchApi,
   cost: ({ chart }: Options) => benchCost(chart),
+  memory: benchMemory,
 } as const satisfies Record<string, (options: Options) => Promise<Section[]>>;
 
 type Name = keyof typeof BENCHMARKS;
-const NAMES: readonly Name[] = ['cold-start', 'sender', 'dispatch', 'pipeline', 'api', 'cost'];
+const NAMES: readonly Name[] = ['cold-start', 'sender', 'dispatch', 'pipeline', 'api', 'cost', 'memory'];
 
 const print = (text: string): void => {
   process.stdout.write(`${text}\n\n`);
