@@ -1,8 +1,6 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { buildSync } from 'esbuild';
-import { bundling } from '../../lib/bundles.ts';
 import { type NotificationTypeId, notificationTypeIds } from '../../shared/contracts/notification-types.ts';
 import { type FunctionName, senderName } from '../../shared/environment.ts';
 import { firstEvent } from './cold-start/first-event.ts';
@@ -10,7 +8,7 @@ import { stackedBars } from './cost/chart.ts';
 import { measureFailedDelivery } from './cost/failed-delivery.ts';
 import { type Bill, billPerMillion, noUnits, PRICES, sum, total, type Units } from './cost/prices.ts';
 import { MB_PER_VCPU } from './memory/limits.ts';
-import { startProcess } from './memory/start-sandbox.ts';
+import { buildSandbox, startProcess } from './memory/start-sandbox.ts';
 import { buildBeside, startDriver } from './sender/start-driver.ts';
 import { startChild } from './support/child.ts';
 import { type DeployedFunction, deployedFunctions } from './support/deployed.ts';
@@ -111,8 +109,7 @@ const startFunctions = async (receiverLatencyMs: number) => {
     };
   };
 
-  const runner = join(directory, 'sandbox.js');
-  buildSync({ ...bundling, entryPoints: [join(import.meta.dirname, 'memory', 'sandbox.ts')], outfile: runner });
+  const runner = buildSandbox(directory);
 
   /** Measures the GB-seconds of a cold start: its initialization at full CPU, and its first batch, of one message. */
   const measureColdStart = async (name: FunctionName): Promise<number> => {

@@ -1,14 +1,12 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { buildSync } from 'esbuild';
-import { bundling } from '../../lib/bundles.ts';
 import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
 import type { FunctionName } from '../../shared/environment.ts';
 import { firstEvent } from './cold-start/first-event.ts';
 import { PRICES } from './cost/prices.ts';
 import { MB_PER_VCPU } from './memory/limits.ts';
-import { type Sandbox, startSandbox } from './memory/start-sandbox.ts';
+import { buildSandbox, type Sandbox, startSandbox } from './memory/start-sandbox.ts';
 import { startChild } from './support/child.ts';
 import { deployedFunctions } from './support/deployed.ts';
 import { median, type Section } from './support/report.ts';
@@ -61,8 +59,7 @@ const measureBatches = async (sandbox: Sandbox, options: BatchOptions) => {
 /** Starts the deployed functions with an AWS stub and a receiver. */
 const startFunctions = async () => {
   const directory = mkdtempSync(join(tmpdir(), 'bench-memory-'));
-  const runner = join(directory, 'sandbox.js');
-  buildSync({ ...bundling, entryPoints: [join(import.meta.dirname, 'memory', 'sandbox.ts')], outfile: runner });
+  const runner = buildSandbox(directory);
   const sink = await startChild('./counting-sink.ts', { delayMs: RECEIVER_LATENCY_MS });
   const aws = await startChild('./aws-stub.ts', { destination: sink.url, latencyMs: AWS_LATENCY_MS });
   const { functions, remove } = deployedFunctions(aws.url, { egressAllow: '127.0.0.0/8' });

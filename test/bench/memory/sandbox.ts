@@ -1,4 +1,5 @@
 import { createRequire } from 'node:module';
+import { peakMemoryMb } from '../support/peak-memory.ts';
 
 /* Loads a bundle as the Lambda runtime does, and invokes it. Runs as built JavaScript in its own, limited process. */
 
@@ -26,7 +27,7 @@ process.on('message', async ({ event }: { event: unknown }) => {
   const invocation: Invocation = {
     ms: elapsedMs(),
     cpuMs: (user + system) / 1_000,
-    peakMb: process.resourceUsage().maxRSS / 1_024,
+    peakMb: peakMemoryMb(),
     result,
   };
   process.send?.(invocation);

@@ -1,5 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { join } from 'node:path';
+import { buildSync } from 'esbuild';
+import { bundling } from '../../../lib/bundles.ts';
 import type { DeployedFunction } from '../support/deployed.ts';
 import { createLimits } from './limits.ts';
 import type { Invocation } from './sandbox.ts';
@@ -20,6 +23,13 @@ export type Sandbox = FunctionProcess & {
 };
 
 type Bundle = Pick<DeployedFunction, 'bundle' | 'environment' | 'memoryMb'>;
+
+/** Builds `sandbox.ts` with the settings of the deployed bundles. @returns its path */
+export const buildSandbox = (directory: string): string => {
+  const outfile = join(directory, 'sandbox.js');
+  buildSync({ ...bundling, entryPoints: [join(import.meta.dirname, 'sandbox.ts')], outfile });
+  return outfile;
+};
 
 /** The heap limits of the Lambda runtime (`/var/runtime/bootstrap` of the AWS base images for Node.js). */
 const heapOptions = (memoryMb: number): string[] => {

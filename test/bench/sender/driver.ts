@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module';
 import type { SQSBatchResponse } from 'aws-lambda';
+import { peakMemoryMb } from '../support/peak-memory.ts';
 import { type Batch, type BatchOptions, sqsBatch } from '../support/sqs-batch.ts';
 
 /* Invokes a sender with one SQS batch after another and measures it. Runs as built JavaScript in its own process. */
@@ -46,7 +47,7 @@ const runBatch = async (load: Load, measurement: Measurement): Promise<void> => 
 process.on('message', async (load: Load) => {
   const measurement: Measurement = { seconds: 0, cpuSeconds: 0, peakMb: 0, logBytes: 0 };
   for (let sent = 0; sent < load.messages; sent += load.batchSize) await runBatch(load, measurement);
-  measurement.peakMb = process.resourceUsage().maxRSS / 1_024;
+  measurement.peakMb = peakMemoryMb();
   process.send?.(measurement);
 });
 process.on('disconnect', () => process.exit());
