@@ -6,17 +6,18 @@ import { type FunctionName, senderName } from '../../shared/environment.ts';
 import { firstEvent } from './cold-start/first-event.ts';
 import { stackedBars } from './cost/chart.ts';
 import { measureFailedDelivery } from './cost/failed-delivery.ts';
-import { type Bill, billPerMillion, noUnits, PRICES, sum, total, type Units } from './cost/prices.ts';
-import { MB_PER_VCPU } from './memory/limits.ts';
-import { buildSandbox, startProcess } from './memory/start-sandbox.ts';
-import { buildBeside, startDriver } from './sender/start-driver.ts';
+import { type Bill, billPerMillion, PRICES, sum, total, type Units } from './cost/prices.ts';
+import { canLimit, MB_PER_VCPU } from './memory/limits.ts';
+import type { Invocation } from './memory/sandbox.ts';
+import { buildSandbox, type Sandbox, startSandbox, startUnlimited } from './memory/start-sandbox.ts';
 import { startChild } from './support/child.ts';
 import { type DeployedFunction, deployedFunctions } from './support/deployed.ts';
 import { median, type Section } from './support/report.ts';
+import { sqsBatch } from './support/sqs-batch.ts';
 
 /*
- * Dollars per million alarm events, from the AWS requests that the deployed bundles make, the items they write, their
- * wall time and CPU time, and the bytes they log.
+ * Dollars per million alarm events, from the AWS requests that the deployed bundles make, the items they write, the bytes
+ * they log, and their time with the CPU share and memory that they have on Lambda.
  */
 
 /** The START, END and REPORT lines that Lambda logs for an invocation, if the function's system log level is INFO. */
@@ -43,17 +44,22 @@ const COLD_STARTS = 7;
 /** A function, and the batches it receives. */
 type Load = { name: FunctionName; type: NotificationTypeId; batchSize: number; batches: number };
 
-/** The average units of a message. The time is included in the units, and also split into its two parts. */
-type Measured = { units: Units; batchMs: number; memoryMb: number; waitingGbSeconds: number; cpuGbSeconds: number };
+/** The average units of a message, and the average billed time and CPU time of a batch. */
+type Measured = { units: Units; batchMs: number; cpuMs: number; memoryMb: number };
 
-/** Returns how much longer CPU time takes at a memory (Lambda has at least as many CPUs as Node.js uses above it). */
-const cpuScale = (memoryMb: number): number => Math.max(1, MB_PER_VCPU / memoryMb);
+/** Whether functions run with the CPU share of their memory. Otherwise, their time is computed from their CPU time. */
+const isLimited = canLimit();
+
+/** Returns the time of an invocation on Lambda, which bills whole milliseconds. */
+const billedMs = ({ ms, cpuMs }: Pick<Invocation, 'ms' | 'cpuMs'>, memoryMb: number): number => {
+  const scaledMs = Math.max(ms - cpuMs, 0) + cpuMs * Math.max(1, MB_PER_VCPU / memoryMb);
+  return Math.ceil(isLimited ? ms : scaledMs);
+};
 const gigabytes = (memoryMb: number): number => memoryMb / 1_024;
 
 /** Starts the deployed functions with an AWS stub and a receiver. */
 const startFunctions = async (receiverLatencyMs: number) => {
   const directory = mkdtempSync(join(tmpdir(), 'bench-cost-'));
-  const built = buildBeside(directory, ['driver']);
   const sink = await startChild('./counting-sink.ts', { delayMs: receiverLatencyMs });
   const aws = await startChild('./aws-stub.ts', { destination: sink.url, latencyMs: AWS_LATENCY_MS, metered: true });
   const { functions, logsInvocations, remove } = deployedFunctions(aws.url, {
@@ -63,6 +69,9 @@ const startFunctions = async (receiverLatencyMs: number) => {
     feedEndpoint: sink.url,
   });
 
+  const runner = buildSandbox(directory);
+  const start = (found: DeployedFunction): Promise<Sandbox> =>
+    isLimited ? startSandbox(runner, found) : startUnlimited(runner, found);
   const platformLogBytes = logsInvocations ? INVOCATION_LOG_BYTES : 0;
 
   const functionNamed = (name: FunctionName): DeployedFunction => {
@@ -74,52 +83,60 @@ const startFunctions = async (receiverLatencyMs: number) => {
   /** Measures the average units per message of a function. */
   const measureLoad = async ({ name, type, batchSize, batches }: Load): Promise<Measured> => {
     const found = functionNamed(name);
-    const driver = await startDriver(built('driver'), found.bundle, found.environment);
-    const load = {
+    const sandbox = await start(found);
+    const options = {
       batchSize,
       typeIndex: String(notificationTypeIds.indexOf(type)),
       isForDispatch: name === 'dispatch-alarm-events',
     };
-    const messages = batchSize * batches;
-    if (receiverLatencyMs < 1_000) await driver.run({ ...load, messages });
+    const run = async (): Promise<Invocation[]> => {
+      const invocations: Invocation[] = [];
+      while (invocations.length < batches) invocations.push(await sandbox.invoke(sqsBatch(options)));
+      return invocations;
+    };
+    if (receiverLatencyMs < 1_000) {
+      sandbox.limitCpu(false);
+      await run();
+      sandbox.limitCpu(true);
+    }
     await aws.counts();
     await sink.counts();
-    const { seconds, cpuSeconds, logBytes } = await driver.run({ ...load, messages });
+    const invocations = await run();
     const counts = await aws.counts();
-    driver.stop();
+    await sandbox.stop();
+    const messages = batchSize * batches;
     const { requests = 0 } = await sink.counts();
     const { SendEmail = 0, Publish = 0, sqsFairMessages = 0 } = counts;
     // Each message is sent once: by HTTP, SES, SNS, or to the queue of its type.
     const sentCount = requests + SendEmail + Publish + sqsFairMessages;
     if (sentCount !== messages) throw new Error(`${name} sent ${sentCount} of ${messages} messages.`);
+    const mean = (amountOf: (invocation: Invocation) => number) =>
+      invocations.reduce((total, invocation) => total + amountOf(invocation), 0) / batches;
     const { memoryMb } = found;
-    const waitingSeconds = Math.max(seconds - cpuSeconds, 0) / messages;
-    const throttledCpuSeconds = (cpuSeconds * cpuScale(memoryMb)) / messages;
-    const lambdaGbSeconds = (waitingSeconds + throttledCpuSeconds) * gigabytes(memoryMb);
+    const batchMs = mean((invocation) => billedMs(invocation, memoryMb));
+    const perBatch: Partial<Units> = {
+      lambdaRequests: 1,
+      sqsRequests: SQS_REQUESTS_PER_BATCH,
+      logBytes: platformLogBytes + mean(({ logBytes }) => logBytes),
+      lambdaGbSeconds: (batchMs / 1_000) * gigabytes(memoryMb),
+    };
     return {
-      units: sum(
-        [{ ...noUnits, ...counts, logBytes }, 1 / messages],
-        [{ lambdaGbSeconds }, 1],
-        [{ lambdaRequests: 1, sqsRequests: SQS_REQUESTS_PER_BATCH, logBytes: platformLogBytes }, 1 / batchSize],
-      ),
-      batchMs: (waitingSeconds + throttledCpuSeconds) * batchSize * 1_000,
+      units: sum([counts, 1 / messages], [perBatch, 1 / batchSize]),
+      batchMs,
+      cpuMs: mean(({ cpuMs }) => cpuMs),
       memoryMb,
-      waitingGbSeconds: waitingSeconds * gigabytes(memoryMb),
-      cpuGbSeconds: throttledCpuSeconds * gigabytes(memoryMb),
     };
   };
-
-  const runner = buildSandbox(directory);
 
   /** Measures the GB-seconds of a cold start: its initialization at full CPU, and its first batch, of one message. */
   const measureColdStart = async (name: FunctionName): Promise<number> => {
     const found = functionNamed(name);
     const times: number[] = [];
     for (let round = 0; round < COLD_STARTS; round++) {
-      const process = await startProcess(runner, found);
-      const { ms, cpuMs } = await process.invoke(firstEvent(name, sink.url));
-      await process.stop();
-      times.push(process.initMs + Math.max(ms - cpuMs, 0) + cpuMs * cpuScale(found.memoryMb));
+      const sandbox = await start(found);
+      const first = await sandbox.invoke(firstEvent(name, sink.url));
+      await sandbox.stop();
+      times.push(Math.ceil(sandbox.initMs) + billedMs(first, found.memoryMb));
     }
     return (median(times) / 1_000) * gigabytes(found.memoryMb);
   };
@@ -186,45 +203,46 @@ const unitsOf = ({ dispatch, sender }: Path): Units => sum([PRODUCER, 1], [dispa
 
 const milliseconds = ({ batchMs }: Measured): string => `${batchMs.toFixed(0)} ms`;
 
+/** Returns the dollars per million that the CPU time of a path would cost alone, at any memory up to one vCPU. */
+const cpuDollars = (batchSize: number, { dispatch, sender }: Path): number =>
+  (1e6 * ((dispatch.cpuMs + sender.cpuMs) / 1_000) * gigabytes(MB_PER_VCPU) * PRICES.lambdaGbSecond) / batchSize;
+
 /** Compares the cost of a webhook with the requests that the design requires. */
-const partsSection = (paths: readonly [batchSize: number, path: Path][]): Section => {
-  const time = (gbSeconds: number) => dollars(1e6 * gbSeconds * PRICES.lambdaGbSecond);
-  return {
-    title: 'What one webhook each consists of, in dollars per million',
-    columns: ['', 'tables', 'queues', 'invocations', 'waiting', 'CPU', 'logs', 'total'],
-    rows: paths.flatMap(([batchSize, path]) => {
-      const { dispatch, sender } = path;
-      const [bill, floor] = [billPerMillion(unitsOf(path)), billPerMillion(floorUnits(batchSize))];
-      return [
-        [
-          `batches of ${batchSize}`,
-          dollars(bill.tables),
-          dollars(bill.queues),
-          dollars(1e6 * unitsOf(path).lambdaRequests * PRICES.lambdaRequest),
-          time(dispatch.waitingGbSeconds + sender.waitingGbSeconds),
-          time(dispatch.cpuGbSeconds + sender.cpuGbSeconds),
-          dollars(bill.logs),
-          dollars(total(bill)),
-        ],
-        [
-          `requests required, batches of ${batchSize}`,
-          dollars(floor.tables),
-          dollars(floor.queues),
-          dollars(floor.functions),
-          '–',
-          '–',
-          '–',
-          dollars(total(floor)),
-        ],
-      ];
-    }),
-    note: [
-      'Required are two writes of a record, a strongly consistent read of the target by the sender and an eventually',
-      'consistent one by dispatch, six SQS requests for each batch of one, of which one for each event in larger batches,',
-      'the fee for fair queues ($0.10) and two invocations for each batch.',
-    ].join(' '),
-  };
-};
+const partsSection = (paths: readonly [batchSize: number, path: Path][]): Section => ({
+  title: 'What one webhook each consists of, in dollars per million',
+  columns: ['', 'tables', 'queues', 'invocations', 'time', 'logs', 'total', 'CPU time alone'],
+  rows: paths.flatMap(([batchSize, path]) => {
+    const units = unitsOf(path);
+    const [bill, floor] = [billPerMillion(units), billPerMillion(floorUnits(batchSize))];
+    return [
+      [
+        `batches of ${batchSize}`,
+        dollars(bill.tables),
+        dollars(bill.queues),
+        dollars(1e6 * units.lambdaRequests * PRICES.lambdaRequest),
+        dollars(1e6 * units.lambdaGbSeconds * PRICES.lambdaGbSecond),
+        dollars(bill.logs),
+        dollars(total(bill)),
+        dollars(cpuDollars(batchSize, path)),
+      ],
+      [
+        `requests required, batches of ${batchSize}`,
+        dollars(floor.tables),
+        dollars(floor.queues),
+        dollars(floor.functions),
+        '–',
+        '–',
+        dollars(total(floor)),
+        '–',
+      ],
+    ];
+  }),
+  note: [
+    'Required are two writes of a record, a strongly consistent read of the target by the sender and an eventually',
+    'consistent one by dispatch, six SQS requests for each event, of which batches share all but the first, the fee for',
+    'fair queues ($0.10) and two invocations for each batch.',
+  ].join(' '),
+});
 
 /** Runs the benchmark. @param chart the file for an SVG chart of the costs */
 export const benchCost = async (chart?: string): Promise<Section[]> => {
@@ -259,7 +277,7 @@ export const benchCost = async (chart?: string): Promise<Section[]> => {
       ]),
       note: [
         `Batches have 10 messages unless stated otherwise. Receivers respond after ${RECEIVER_LATENCY_MS} ms, AWS after`,
-        `${AWS_LATENCY_MS} ms. CPU time is scaled to the share of each function's memory, a vCPU at ${MB_PER_VCPU} MB. A batch`,
+        `${AWS_LATENCY_MS} ms. Time is billed time ${isLimited ? 'measured with' : 'computed for'} the CPU share of each function's memory. A batch`,
         `of 10 takes ${milliseconds(dispatch)} in dispatch (${dispatch.memoryMb} MB) and ${milliseconds(sender)} in the webhook`,
         `sender (${sender.memoryMb} MB), a batch of 1 ${milliseconds(ones.dispatch)} and ${milliseconds(ones.sender)}.`,
         `Lambda logs ${platformLogBytes} bytes for an invocation.`,

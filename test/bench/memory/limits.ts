@@ -73,3 +73,13 @@ export const createLimits = (memoryMb: number): Limits => {
     },
   };
 };
+
+/** Returns whether this process can create control groups. */
+export const canLimit = (): boolean => {
+  try {
+    createLimits(MB_PER_VCPU).remove();
+    return true;
+  } catch {
+    return false;
+  }
+};

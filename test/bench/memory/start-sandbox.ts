@@ -7,19 +7,15 @@ import type { DeployedFunction } from '../support/deployed.ts';
 import { createLimits } from './limits.ts';
 import type { Invocation } from './sandbox.ts';
 
-/** A function in its own process. */
-export type FunctionProcess = {
+/** A function in its own process, with the CPU share and memory of a Lambda function if they are limited. */
+export type Sandbox = {
   /** The time from the start of the process until the bundle is loaded. */
   initMs: number;
   /** @throws Error if the process ends, for example because it is out of memory */
   invoke: (event: unknown) => Promise<Invocation>;
-  stop: () => Promise<void>;
-};
-
-/** A function in a process with the CPU share and memory of a Lambda function. */
-export type Sandbox = FunctionProcess & {
   /** Limits the CPU to the share of the memory, or lifts that limit. Limited once the bundle is loaded. */
   limitCpu: (isLimited: boolean) => void;
+  stop: () => Promise<void>;
 };
 
 type Bundle = Pick<DeployedFunction, 'bundle' | 'environment' | 'memoryMb'>;
@@ -37,17 +33,12 @@ const heapOptions = (memoryMb: number): string[] => {
   return [`--max-semi-space-size=${Math.floor(newSpaceMb / 2)}`, `--max-old-space-size=${memoryMb - newSpaceMb}`];
 };
 
-/**
- * Starts a function without limits on its CPU and memory, except for its heap.
- *
- * @param runner the built `sandbox.ts`
- * @param prefix a command that executes the command after it
- */
-export const startProcess = async (
+/** Starts a function. @param prefix a command that executes the command after it */
+const startProcess = async (
   runner: string,
   { bundle, environment, memoryMb }: Bundle,
   prefix: readonly string[] = [],
-): Promise<FunctionProcess> => {
+): Promise<Omit<Sandbox, 'limitCpu'>> => {
   const startMs = performance.now();
   const [file = '', ...args] = [...prefix, process.execPath, ...heapOptions(memoryMb), runner, bundle];
   const child = spawn(file, args, {
@@ -83,7 +74,18 @@ export const startProcess = async (
 /** Joins two control groups, and executes the command after them. */
 const JOIN_GROUPS = 'echo $$ > "$0" && echo $$ > "$1" && shift && exec "$@"';
 
-/** Starts a function with the CPU share and memory of Lambda. @param runner the built `sandbox.ts` */
+/** Starts a function whose heap alone is limited. @param runner the built `sandbox.ts` */
+export const startUnlimited = async (runner: string, bundle: Bundle): Promise<Sandbox> => ({
+  ...(await startProcess(runner, bundle)),
+  limitCpu: () => undefined,
+});
+
+/**
+ * Starts a function with the CPU share and memory of Lambda.
+ *
+ * @param runner the built `sandbox.ts`
+ * @throws Error if this process cannot create control groups
+ */
 export const startSandbox = async (runner: string, bundle: Bundle): Promise<Sandbox> => {
   const { procs, limitCpu, remove } = createLimits(bundle.memoryMb);
   const started = await startProcess(runner, bundle, ['/bin/sh', '-c', JOIN_GROUPS, ...procs]);
