@@ -2,8 +2,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as z from 'zod';
+import { startLocalStack } from '../../bin/local/stack.ts';
 import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
 import { type FunctionName, senderName } from '../../shared/environment.ts';
+import { prepareApiCases } from './memory/api-cases.ts';
 import { buildSandbox, startSandbox } from './memory/start-sandbox.ts';
 import { startChild } from './support/child.ts';
 import { type DeployedFunction, deployedFunctions } from './support/deployed.ts';
@@ -15,9 +17,9 @@ import { type BatchOptions, sqsBatch } from './support/sqs-batch.ts';
  * in processes with the CPU share and memory of each size.
  */
 
-const MEMORY_MB = [128, 192, 256, 384, 512];
+const MEMORY_MB = [128, 256, 512];
 /** Each input several times, because memory that is not yet collected adds up. */
-const INVOCATIONS = 3;
+const INVOCATIONS = 2;
 /** The timeout of the functions. */
 const TIMEOUT_SECONDS = 30;
 const KILOBYTE = 1_024;
@@ -27,15 +29,24 @@ const BATCH_BYTES = 5.5 * KILOBYTE * KILOBYTE;
 /** Ten zones make up an event. */
 const zoneBytes = (messages: number): number => Math.floor(BATCH_BYTES / messages / 10);
 
-type Case = { title: string; name: FunctionName; batch: BatchOptions };
+/** An input of a function: creates its event, and the schema of the expected result. */
+type Case = { title: string; name: FunctionName; event: () => Promise<unknown>; result: z.ZodType };
 
-const dispatchCase = (title: string, batch: Omit<BatchOptions, 'typeIndex'>): Case => ({
+const succeeded = z.object({ batchItemFailures: z.tuple([]) });
+
+const batchCase = (title: string, name: FunctionName, batch: BatchOptions): Case => ({
   title,
-  name: 'dispatch-alarm-events',
-  batch: { ...batch, isForDispatch: true, typeIndex: String(notificationTypeIds.indexOf('webhook')) },
+  name,
+  event: async () => sqsBatch(batch),
+  result: succeeded,
 });
 
-const cases: Case[] = [
+const dispatchCase = (title: string, batch: Omit<BatchOptions, 'typeIndex'>): Case => {
+  const typeIndex = String(notificationTypeIds.indexOf('webhook'));
+  return batchCase(title, 'dispatch-alarm-events', { ...batch, isForDispatch: true, typeIndex });
+};
+
+const batchCases: Case[] = [
   dispatchCase('10 events of 350 KB for 10,000 notifications', {
     batchSize: 10,
     planSize: 10_000,
@@ -46,28 +57,26 @@ const cases: Case[] = [
     planSize: 10_000,
     zoneBytes: 61 * KILOBYTE,
   }),
-  ...notificationTypeIds.flatMap((type): Case[] => {
-    const typeIndex = String(notificationTypeIds.indexOf(type));
-    return [
-      ...[10, 100].map((batchSize) => ({
-        title: `${batchSize} deliveries of ${(BATCH_BYTES / batchSize / KILOBYTE).toFixed(0)} KB`,
-        name: senderName(type),
-        batch: { batchSize, typeIndex, zoneBytes: zoneBytes(batchSize) },
-      })),
-    ];
-  }),
+  ...notificationTypeIds.flatMap((type) =>
+    [10, 100].map((batchSize) =>
+      batchCase(`${batchSize} deliveries of ${(BATCH_BYTES / batchSize / KILOBYTE).toFixed(0)} KB`, senderName(type), {
+        batchSize,
+        typeIndex: String(notificationTypeIds.indexOf(type)),
+        zoneBytes: zoneBytes(batchSize),
+      }),
+    ),
+  ),
 ];
 
-const succeeded = z.object({ batchItemFailures: z.tuple([]) });
-
 /** Returns the peak memory and the longest time, or how the process ended. */
-const measure = async (runner: string, found: DeployedFunction, { batch }: Case): Promise<string> => {
+const measure = async (runner: string, found: DeployedFunction, { event, result: expected }: Case): Promise<string> => {
   const sandbox = await startSandbox(runner, found);
   try {
     let [peakMb, seconds] = [0, 0];
     for (let round = 0; round < INVOCATIONS; round++) {
-      const invocation = await sandbox.invoke(sqsBatch(batch));
-      if (!succeeded.safeParse(invocation.result).success) return `failed: ${JSON.stringify(invocation.result)}`;
+      const invocation = await sandbox.invoke(await event());
+      if (!expected.safeParse(invocation.result).success)
+        return `**failed**: ${JSON.stringify(invocation.result).slice(0, 200)}`;
       peakMb = Math.max(peakMb, invocation.peakMb);
       seconds = Math.max(seconds, invocation.ms / 1_000);
     }
@@ -80,10 +89,28 @@ const measure = async (runner: string, found: DeployedFunction, { batch }: Case)
   }
 };
 
-/** Runs the benchmark. @throws Error where CPU and memory cannot be limited */
-export const benchMemoryLimits = async (): Promise<Section[]> => {
-  const directory = mkdtempSync(join(tmpdir(), 'bench-memory-limits-'));
-  const runner = buildSandbox(directory);
+/** Measures each case at each size. */
+const rowsOf = async (
+  runner: string,
+  functions: readonly DeployedFunction[],
+  cases: readonly Case[],
+): Promise<string[][]> => {
+  const rows: string[][] = [];
+  for (const each of cases) {
+    const found = functions.find(({ name }) => name === each.name);
+    if (!found) throw new Error(`There is no function ${each.name}.`);
+    const cells: string[] = [];
+    for (const memoryMb of MEMORY_MB) {
+      const cell = await measure(runner, { ...found, memoryMb }, each);
+      cells.push(memoryMb === found.memoryMb ? `${cell} (default)` : cell);
+    }
+    rows.push([each.name, each.title, ...cells]);
+  }
+  return rows;
+};
+
+/** Measures the consumers of queues with an AWS stub. */
+const measureBatches = async (runner: string): Promise<string[][]> => {
   const sink = await startChild('./counting-sink.ts');
   const aws = await startChild('./aws-stub.ts', { destination: sink.url, latencyMs: 5 });
   const { functions, remove } = deployedFunctions(aws.url, {
@@ -95,31 +122,41 @@ export const benchMemoryLimits = async (): Promise<Section[]> => {
     routerEndpoint: sink.url,
     feedEndpoint: sink.url,
   });
-  const rows: string[][] = [];
   try {
-    for (const each of cases) {
-      const found = functions.find(({ name }) => name === each.name);
-      if (!found) throw new Error(`There is no function ${each.name}.`);
-      const cells: string[] = [];
-      for (const memoryMb of MEMORY_MB) {
-        cells.push(
-          `${await measure(runner, { ...found, memoryMb }, each)}${memoryMb === found.memoryMb ? ' (default)' : ''}`,
-        );
-      }
-      rows.push([each.name, each.title, ...cells]);
-    }
+    return await rowsOf(runner, functions, batchCases);
   } finally {
     remove();
     sink.stop();
     aws.stop();
+  }
+};
+
+/** Measures the API with the tables and queues of a local stack. */
+const measureApi = async (runner: string): Promise<string[][]> => {
+  const stack = await startLocalStack({});
+  const { functions, remove } = deployedFunctions(stack.ready.aws_endpoint, {});
+  try {
+    return await rowsOf(runner, functions, await prepareApiCases(stack));
+  } finally {
+    remove();
+    await stack.stop();
+  }
+};
+
+/** Runs the benchmark. @throws Error where CPU and memory cannot be limited */
+export const benchMemoryLimits = async (): Promise<Section[]> => {
+  const directory = mkdtempSync(join(tmpdir(), 'bench-memory-limits-'));
+  const runner = buildSandbox(directory);
+  try {
+    return [
+      {
+        title: 'The largest inputs of a function: peak memory and time',
+        columns: ['function', 'input', ...MEMORY_MB.map((memoryMb) => `${memoryMb} MB`)],
+        rows: [...(await measureApi(runner)), ...(await measureBatches(runner))],
+        note: `The largest of ${INVOCATIONS} invocations of one process. Memory includes the pages of Node.js itself.`,
+      },
+    ];
+  } finally {
     rmSync(directory, { recursive: true, force: true });
   }
-  return [
-    {
-      title: 'The largest inputs of a function: peak memory and time',
-      columns: ['function', 'input', ...MEMORY_MB.map((memoryMb) => `${memoryMb} MB`)],
-      rows,
-      note: `The largest of ${INVOCATIONS} invocations of one process. Memory includes the pages of Node.js itself.`,
-    },
-  ];
 };
