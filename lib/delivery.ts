@@ -66,6 +66,9 @@ export const sendsByHttp = {
   managed: false,
 } satisfies { [Type in NotificationTypeId]: boolean };
 
+/** The memory of a sender. It mostly waits, which costs in proportion to its memory: BENCHMARKS.md#memory. */
+const SENDER_MEMORY_MB = 256;
+
 /** The types that deliver notices: to technical contacts and to operators. */
 const NOTICE_TYPES: readonly NotificationTypeId[] = ['technicalContactsEmail', 'managed'];
 
@@ -130,6 +133,7 @@ export class Delivery extends Construct {
       const sender = new ServiceFunction(this, senderName(type), defaults, access, {
         sendsToItself: true,
         memoryMb: settings.memoryMbByType[type],
+        defaultMemoryMb: SENDER_MEMORY_MB,
         // In a batch of retries, every message may need a slow DNS lookup.
         maxLookups: sendsByHttp[type] ? RETRY_BATCH_SIZE : undefined,
         network: sendsByHttp[type] ? resources.network : undefined,

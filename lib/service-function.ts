@@ -27,7 +27,9 @@ export type FunctionDefaults = {
 export type FunctionOptions = {
   /** Disables recursive loop detection: the function sends messages to a queue that it consumes, such as retries. */
   sendsToItself?: boolean;
-  /** Default: the setting `memoryMb`. */
+  /** The memory unless the settings state another one. Default: 512. */
+  defaultMemoryMb?: number;
+  /** Takes precedence over the setting `memoryMb`. */
   memoryMb?: number | undefined;
   /** The maximum number of concurrent DNS lookups. */
   maxLookups?: number | undefined;
@@ -46,6 +48,12 @@ export const FUNCTION_TIMEOUT = Duration.seconds(30);
  * others.
  */
 const MAX_LOOKUPS = 32;
+
+/**
+ * The memory of dispatch and the API. They use the CPU more than they wait, so less memory saves nothing, and their
+ * largest inputs need it: BENCHMARKS.md#memory.
+ */
+const DEFAULT_MEMORY_MB = 512;
 
 /**
  * A Lambda function of the service: Node.js 24 on arm64, with its own log group and its own role, which has only the
@@ -82,7 +90,7 @@ export class ServiceFunction<Name extends FunctionName> extends Construct {
       code: Code.fromAsset(bundle.directory),
       handler: 'index.handler',
       timeout: FUNCTION_TIMEOUT,
-      memorySize: options.memoryMb ?? settings.memoryMb,
+      memorySize: options.memoryMb ?? settings.memoryMb ?? options.defaultMemoryMb ?? DEFAULT_MEMORY_MB,
       environment: {
         ...Object.fromEntries(Object.entries(access.environment).filter(isDefined)),
         // A DNS lookup blocks a thread and cannot be aborted. libuv uses at most half of the threads for lookups.

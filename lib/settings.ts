@@ -163,7 +163,7 @@ const settingsShape = z.strictObject({
   ).optional(),
   emailIdentity: flag().default(false),
   egress: choice('lambda', 'static').default('lambda'),
-  memoryMb: wholeNumber(...MEMORY_MB).default(512),
+  memoryMb: wholeNumber(...MEMORY_MB).optional(),
   memoryMbByType: perType(...MEMORY_MB).default({}),
   alarmTarget: setting(
     'must be an email address or the ARN of an SNS topic',

@@ -3,27 +3,25 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type NotificationTypeId, notificationTypeIds } from '../../shared/contracts/notification-types.ts';
 import { type FunctionName, senderName } from '../../shared/environment.ts';
+import { firstEvent } from './cold-start/first-event.ts';
 import { stackedBars } from './cost/chart.ts';
 import { measureFailedDelivery } from './cost/failed-delivery.ts';
-import { type Bill, billPerMillion, noUnits, PRICES, sum, total, type Units } from './cost/prices.ts';
-import { buildBeside, startDriver } from './sender/start-driver.ts';
+import { type Bill, billPerMillion, PRICES, sum, total, type Units } from './cost/prices.ts';
+import { canLimit, MB_PER_VCPU } from './memory/limits.ts';
+import type { Invocation } from './memory/sandbox.ts';
+import { buildSandbox, type Sandbox, startSandbox, startUnlimited } from './memory/start-sandbox.ts';
 import { startChild } from './support/child.ts';
-import { deployedFunctions } from './support/deployed.ts';
-import type { Section } from './support/report.ts';
+import { type DeployedFunction, deployedFunctions } from './support/deployed.ts';
+import { median, type Section } from './support/report.ts';
+import { sqsBatch } from './support/sqs-batch.ts';
 
 /*
- * Dollars per million alarm events, from the AWS requests that the deployed bundles make, the items they write, their
- * wall time and CPU time, and the bytes they log.
+ * Dollars per million alarm events, from the AWS requests that the deployed bundles make, the items they write, the bytes
+ * they log, and their time with the CPU share and memory that they have on Lambda.
  */
 
-/** The memory of a deployed function. */
-const MEMORY_GB = 0.5;
-/**
- * A function has one vCPU at 1,769 MB, and proportionally less below (AWS Lambda developer guide, "Configure memory").
- */
-const VCPU = (MEMORY_GB * 1_024) / 1_769;
-/** The START, END and REPORT lines that Lambda logs for an invocation. */
-const PLATFORM_LOG_BYTES = 320;
+/** The START, END and REPORT lines that Lambda logs for an invocation, if the function's system log level is INFO. */
+const INVOCATION_LOG_BYTES = 320;
 /** Lambda receives and deletes each batch. */
 const SQS_REQUESTS_PER_BATCH = 2;
 /** Assumed latency of an AWS call within the region. */
@@ -39,49 +37,121 @@ const SETTINGS = {
   emailsPerTenantPerDay: '1000000',
 };
 
+/** Rare events: every function is stopped before the next one arrives. */
+const RARE_EVENTS_PER_MONTH = 730;
+const COLD_STARTS = 7;
+const BATCHES = 40;
+/**
+ * At a million events a month, an execution environment that Lambda keeps for two hours processes more than 2,000
+ * batches of one.
+ */
+const WARM_UP_BATCHES = 200;
+
 /** A function, and the batches it receives. */
-type Load = { name: FunctionName; type: NotificationTypeId; batchSize: number; batches: number };
+type Load = {
+  name: FunctionName;
+  type: NotificationTypeId;
+  batchSize: number;
+  batches: number;
+  /** Batches before the measured ones, without a limit on the CPU. */
+  warmUpBatches?: number;
+};
+
+const WARM = { batches: BATCHES, warmUpBatches: WARM_UP_BATCHES };
+
+/** The average units of a message, and the average billed time and CPU time of a batch. */
+type Measured = { units: Units; batchMs: number; cpuMs: number; memoryMb: number };
+
+/** Whether functions run with the CPU share of their memory. Otherwise, their time is computed from their CPU time. */
+const isLimited = canLimit();
+
+/** Returns the time of an invocation on Lambda, which bills whole milliseconds. */
+const billedMs = ({ ms, cpuMs }: Pick<Invocation, 'ms' | 'cpuMs'>, memoryMb: number): number => {
+  const scaledMs = Math.max(ms - cpuMs, 0) + cpuMs * Math.max(1, MB_PER_VCPU / memoryMb);
+  return Math.ceil(isLimited ? ms : scaledMs);
+};
+const gigabytes = (memoryMb: number): number => memoryMb / 1_024;
 
 /** Starts the deployed functions with an AWS stub and a receiver. */
 const startFunctions = async (receiverLatencyMs: number) => {
   const directory = mkdtempSync(join(tmpdir(), 'bench-cost-'));
-  const built = buildBeside(directory, ['driver']);
   const sink = await startChild('./counting-sink.ts', { delayMs: receiverLatencyMs });
   const aws = await startChild('./aws-stub.ts', { destination: sink.url, latencyMs: AWS_LATENCY_MS, metered: true });
-  const { functions, remove } = deployedFunctions(aws.url, {
+  const { functions, logsInvocations, remove } = deployedFunctions(aws.url, {
     ...SETTINGS,
     pagerEndpoint: sink.url,
     routerEndpoint: sink.url,
     feedEndpoint: sink.url,
   });
 
-  /** Measures the average units per message of a function. */
-  const unitsOf = async ({ name, type, batchSize, batches }: Load): Promise<Units> => {
+  const runner = buildSandbox(directory);
+  const start = (found: DeployedFunction): Promise<Sandbox> =>
+    isLimited ? startSandbox(runner, found) : startUnlimited(runner, found);
+  const platformLogBytes = logsInvocations ? INVOCATION_LOG_BYTES : 0;
+
+  const functionNamed = (name: FunctionName): DeployedFunction => {
     const found = functions.find((each) => each.name === name);
     if (!found) throw new Error(`There is no function ${name}.`);
-    const driver = await startDriver(built('driver'), found.bundle, found.environment);
-    const load = {
+    return found;
+  };
+
+  /** Measures the average units per message of a function. */
+  const measureLoad = async ({ name, type, batchSize, batches, warmUpBatches = 0 }: Load): Promise<Measured> => {
+    const found = functionNamed(name);
+    const sandbox = await start(found);
+    const options = {
       batchSize,
       typeIndex: String(notificationTypeIds.indexOf(type)),
       isForDispatch: name === 'dispatch-alarm-events',
     };
-    const messages = batchSize * batches;
-    if (receiverLatencyMs < 1_000) await driver.run({ ...load, messages });
+    const run = async (times: number): Promise<Invocation[]> => {
+      const invocations: Invocation[] = [];
+      while (invocations.length < times) invocations.push(await sandbox.invoke(sqsBatch(options)));
+      return invocations;
+    };
+    sandbox.limitCpu(false);
+    await run(warmUpBatches);
+    sandbox.limitCpu(true);
     await aws.counts();
     await sink.counts();
-    const { seconds, cpuSeconds, logBytes } = await driver.run({ ...load, messages });
+    const invocations = await run(batches);
     const counts = await aws.counts();
-    driver.stop();
+    await sandbox.stop();
+    const messages = batchSize * batches;
     const { requests = 0 } = await sink.counts();
     const { SendEmail = 0, Publish = 0, sqsFairMessages = 0 } = counts;
     // Each message is sent once: by HTTP, SES, SNS, or to the queue of its type.
     const sentCount = requests + SendEmail + Publish + sqsFairMessages;
     if (sentCount !== messages) throw new Error(`${name} sent ${sentCount} of ${messages} messages.`);
-    const durationSeconds = Math.max(seconds - cpuSeconds, 0) + cpuSeconds / VCPU;
-    return sum(
-      [{ ...noUnits, ...counts, logBytes, lambdaGbSeconds: durationSeconds * MEMORY_GB }, 1 / messages],
-      [{ lambdaRequests: 1, sqsRequests: SQS_REQUESTS_PER_BATCH, logBytes: PLATFORM_LOG_BYTES }, 1 / batchSize],
-    );
+    const mean = (amountOf: (invocation: Invocation) => number) =>
+      invocations.reduce((total, invocation) => total + amountOf(invocation), 0) / batches;
+    const { memoryMb } = found;
+    const batchMs = mean((invocation) => billedMs(invocation, memoryMb));
+    const perBatch: Partial<Units> = {
+      lambdaRequests: 1,
+      sqsRequests: SQS_REQUESTS_PER_BATCH,
+      logBytes: platformLogBytes + mean(({ logBytes }) => logBytes),
+      lambdaGbSeconds: (batchMs / 1_000) * gigabytes(memoryMb),
+    };
+    return {
+      units: sum([counts, 1 / messages], [perBatch, 1 / batchSize]),
+      batchMs,
+      cpuMs: mean(({ cpuMs }) => cpuMs),
+      memoryMb,
+    };
+  };
+
+  /** Measures the GB-seconds of a cold start: its initialization at full CPU, and its first batch, of one message. */
+  const measureColdStart = async (name: FunctionName): Promise<number> => {
+    const found = functionNamed(name);
+    const times: number[] = [];
+    for (let round = 0; round < COLD_STARTS; round++) {
+      const sandbox = await start(found);
+      const first = await sandbox.invoke(firstEvent(name, sink.url));
+      await sandbox.stop();
+      times.push(Math.ceil(sandbox.initMs) + billedMs(first, found.memoryMb));
+    }
+    return (median(times) / 1_000) * gigabytes(found.memoryMb);
   };
 
   const stop = () => {
@@ -90,61 +160,121 @@ const startFunctions = async (receiverLatencyMs: number) => {
     aws.stop();
     rmSync(directory, { recursive: true, force: true });
   };
-  return { unitsOf, stop };
+  return { measureLoad, measureColdStart, platformLogBytes, stop };
 };
 
-/** Measures the units of dispatch per event, and of the sender of each type per delivery. */
+/** Measures dispatch per event, and the sender of each type per delivery. */
 const measure = async () => {
-  const { unitsOf, stop } = await startFunctions(RECEIVER_LATENCY_MS);
-  const dispatch = async (batchSize: number) =>
-    // The SendMessage of the producer is one more request.
-    sum(
-      [await unitsOf({ name: 'dispatch-alarm-events', type: 'webhook', batchSize, batches: 40 }), 1],
-      [{ sqsRequests: 1 }, 1],
-    );
+  const { measureLoad, measureColdStart, platformLogBytes, stop } = await startFunctions(RECEIVER_LATENCY_MS);
+  const dispatch = (batchSize: number) =>
+    measureLoad({ name: 'dispatch-alarm-events', type: 'webhook', batchSize, ...WARM });
   const send = (type: NotificationTypeId, batchSize: number) =>
-    unitsOf({ name: senderName(type), type, batchSize, batches: 40 });
+    measureLoad({ name: senderName(type), type, batchSize, ...WARM });
   try {
-    const [dispatchTen, dispatchOne] = [await dispatch(10), await dispatch(1)];
-    const [webhookTen, webhookOne] = [await send('webhook', 10), await send('webhook', 1)];
+    const tens = { dispatch: await dispatch(10), sender: await send('webhook', 10) };
+    const ones = { dispatch: await dispatch(1), sender: await send('webhook', 1) };
     const types: Units[] = [];
-    for (const type of notificationTypeIds) types.push(await send(type, 10));
-    return { dispatchTen, dispatchOne, webhookTen, webhookOne, types };
+    for (const type of notificationTypeIds) types.push((await send(type, 10)).units);
+    const coldStartGbSeconds =
+      (await measureColdStart('dispatch-alarm-events')) + (await measureColdStart('send-webhook'));
+    return { tens, ones, types, coldStartGbSeconds, platformLogBytes };
   } finally {
     stop();
   }
 };
 
 const measureSlow = async (): Promise<Units> => {
-  const { unitsOf, stop } = await startFunctions(SLOW_RECEIVER_LATENCY_MS);
+  const { measureLoad, stop } = await startFunctions(SLOW_RECEIVER_LATENCY_MS);
   try {
-    return await unitsOf({ name: 'send-webhook', type: 'webhook', batchSize: 10, batches: 2 });
+    return (await measureLoad({ name: 'send-webhook', type: 'webhook', batchSize: 10, batches: 2 })).units;
   } finally {
     stop();
   }
 };
 
-/** Returns the duration of a batch of ten. */
-const batchDuration = ({ lambdaGbSeconds }: Units): string =>
-  `${((lambdaGbSeconds / MEMORY_GB) * 10_000).toFixed(0)} ms`;
+/** The producer's SendMessage. */
+const PRODUCER: Partial<Units> = { sqsRequests: 1 };
+
+/**
+ * Returns what an event with one webhook requires in this design: a queue for events and one for each type, one
+ * invocation for each batch of both, a claim and a final record, and a read of the target by dispatch and by the sender.
+ * Time and logs are not included.
+ */
+const floorUnits = (batchSize: number): Units =>
+  sum(
+    [PRODUCER, 1],
+    [{ dynamoWrites: 2, dynamoReads: 1.5, sqsFairMessages: 1 }, 1],
+    // Of each batch: received and deleted twice, and sent once by dispatch.
+    [{ lambdaRequests: 2, sqsRequests: 2 * SQS_REQUESTS_PER_BATCH + 1 }, 1 / batchSize],
+  );
 
 const dollars = (amount: number): string => `$${amount.toFixed(2)}`;
 
+type Path = { dispatch: Measured; sender: Measured };
+
+const unitsOf = ({ dispatch, sender }: Path): Units => sum([PRODUCER, 1], [dispatch.units, 1], [sender.units, 1]);
+
+const milliseconds = ({ batchMs }: Measured): string => `${batchMs.toFixed(0)} ms`;
+
+/** Returns the dollars per million that the CPU time of a path would cost alone, at any memory up to one vCPU. */
+const cpuDollars = (batchSize: number, { dispatch, sender }: Path): number =>
+  (1e6 * ((dispatch.cpuMs + sender.cpuMs) / 1_000) * gigabytes(MB_PER_VCPU) * PRICES.lambdaGbSecond) / batchSize;
+
+/** Compares the cost of a webhook with the requests that the design requires. */
+const partsSection = (paths: readonly [batchSize: number, path: Path][]): Section => ({
+  title: 'What one webhook each consists of, in dollars per million',
+  columns: ['', 'tables', 'queues', 'invocations', 'time', 'logs', 'total', 'CPU time alone'],
+  rows: paths.flatMap(([batchSize, path]) => {
+    const units = unitsOf(path);
+    const [bill, floor] = [billPerMillion(units), billPerMillion(floorUnits(batchSize))];
+    return [
+      [
+        `batches of ${batchSize}`,
+        dollars(bill.tables),
+        dollars(bill.queues),
+        dollars(1e6 * units.lambdaRequests * PRICES.lambdaRequest),
+        dollars(1e6 * units.lambdaGbSeconds * PRICES.lambdaGbSecond),
+        dollars(bill.logs),
+        dollars(total(bill)),
+        dollars(cpuDollars(batchSize, path)),
+      ],
+      [
+        `requests required, batches of ${batchSize}`,
+        dollars(floor.tables),
+        dollars(floor.queues),
+        dollars(floor.functions),
+        '–',
+        '–',
+        dollars(total(floor)),
+        '–',
+      ],
+    ];
+  }),
+  note: [
+    'Required are two writes of a record, a strongly consistent read of the target by the sender and an eventually',
+    'consistent one by dispatch, six SQS requests for each event, of which batches share all but the first, the fee for',
+    'fair queues ($0.10) and two invocations for each batch.',
+  ].join(' '),
+});
+
 /** Runs the benchmark. @param chart the file for an SVG chart of the costs */
 export const benchCost = async (chart?: string): Promise<Section[]> => {
-  const { dispatchTen, dispatchOne, webhookTen, webhookOne, types } = await measure();
+  const { tens, ones, types, coldStartGbSeconds, platformLogBytes } = await measure();
   const slow = await measureSlow();
-  const failed = await measureFailedDelivery({ perMessage: webhookTen, platformLogBytes: PLATFORM_LOG_BYTES });
+  const failed = await measureFailedDelivery({ perMessage: tens.sender.units, platformLogBytes });
+  const event = sum([PRODUCER, 1], [tens.dispatch.units, 1]);
   const each = types.map((units) => [units, 1 / types.length] as const);
   const cases: [name: string, units: Units][] = [
-    ['one webhook each, batches of 10', sum([dispatchTen, 1], [webhookTen, 1])],
-    ['one webhook each, batches of 1', sum([dispatchOne, 1], [webhookOne, 1])],
-    ['a mix of all types', sum([dispatchTen, 1], ...each)],
-    ['1% of destinations fail', sum([dispatchTen, 1], [webhookTen, 0.99], [failed.units, 0.01])],
-    ['receivers that respond after 14.5 s', sum([dispatchTen, 1], [slow, 1])],
+    ['one webhook each, batches of 10', unitsOf(tens)],
+    ['one webhook each, batches of 1', unitsOf(ones)],
+    ['a mix of all types', sum([event, 1], ...each)],
+    ['1% of destinations fail', sum([event, 1], [tens.sender.units, 0.99], [failed.units, 0.01])],
+    ['receivers that respond after 14.5 s', sum([event, 1], [slow, 1])],
   ];
   const bills = cases.map(([name, units]): { name: string; bill: Bill } => ({ name, bill: billPerMillion(units) }));
   if (chart !== undefined) writeFileSync(chart, stackedBars(bills));
+  const { dispatch, sender } = tens;
+  const coldStart = coldStartGbSeconds * PRICES.lambdaGbSecond;
   return [
     {
       title: 'Dollars per million alarm events with one notification each',
@@ -160,13 +290,22 @@ export const benchCost = async (chart?: string): Promise<Section[]> => {
       ]),
       note: [
         `Batches have 10 messages unless stated otherwise. Receivers respond after ${RECEIVER_LATENCY_MS} ms, AWS after`,
-        `${AWS_LATENCY_MS} ms. CPU is scaled to the ${VCPU.toFixed(2)} vCPU of ${MEMORY_GB * 1_024} MB, at which a batch of 10 takes`,
-        `${batchDuration(dispatchTen)} in dispatch and ${batchDuration(webhookTen)} in the webhook sender.`,
-        `Not included: records of ${webhookTen.recordBytes.toFixed(0)} bytes each, kept for 30 days, at`,
-        `${dollars(1e6 * webhookTen.recordBytes * PRICES.storedByte)} per million. A delivery that fails until it is`,
+        `${AWS_LATENCY_MS} ms. Time is billed time ${isLimited ? 'measured with' : 'computed for'} the CPU share of each function's memory. A batch`,
+        `of 10 takes ${milliseconds(dispatch)} in dispatch (${dispatch.memoryMb} MB) and ${milliseconds(sender)} in the webhook`,
+        `sender (${sender.memoryMb} MB), a batch of 1 ${milliseconds(ones.dispatch)} and ${milliseconds(ones.sender)}.`,
+        `Lambda logs ${platformLogBytes} bytes for an invocation.`,
+        `Not included: records of ${sender.units.recordBytes.toFixed(0)} bytes each, kept for 30 days, at`,
+        `${dollars(1e6 * sender.units.recordBytes * PRICES.storedByte)} per million. A delivery that fails until it is`,
         `dead-lettered takes ${failed.messages.toFixed(1)} messages and ${failed.attempts} attempts,`,
         `${dollars(total(billPerMillion(failed.units)))} per million.`,
+        `Cold starts: an event that starts dispatch and a sender costs ${dollars(1e6 * coldStart)} more per million such`,
+        `events, so one event an hour costs $${(RARE_EVENTS_PER_MONTH * coldStart).toFixed(4)} more per month`,
+        '(this machine; without the time in which Lambda starts its runtime).',
       ].join(' '),
     },
+    partsSection([
+      [10, tens],
+      [1, ones],
+    ]),
   ];
 };

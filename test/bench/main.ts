@@ -3,6 +3,8 @@ import { benchApi } from './api.ts';
 import { benchColdStart } from './cold-start.ts';
 import { benchCost } from './cost.ts';
 import { benchDispatch } from './dispatch.ts';
+import { benchMemory } from './memory.ts';
+import { benchMemoryLimits } from './memory-limits.ts';
 import { benchPipeline } from './pipeline.ts';
 import { benchSender } from './sender.ts';
 import { describeMachine, type Section, toMarkdown } from './support/report.ts';
@@ -16,10 +18,21 @@ const BENCHMARKS = {
   pipeline: benchPipeline,
   api: benchApi,
   cost: ({ chart }: Options) => benchCost(chart),
+  memory: benchMemory,
+  'memory-limits': benchMemoryLimits,
 } as const satisfies Record<string, (options: Options) => Promise<Section[]>>;
 
 type Name = keyof typeof BENCHMARKS;
-const NAMES: readonly Name[] = ['cold-start', 'sender', 'dispatch', 'pipeline', 'api', 'cost'];
+const NAMES: readonly Name[] = [
+  'cold-start',
+  'sender',
+  'dispatch',
+  'pipeline',
+  'api',
+  'cost',
+  'memory',
+  'memory-limits',
+];
 
 const print = (text: string): void => {
   process.stdout.write(`${text}\n\n`);

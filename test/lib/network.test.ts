@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { NETWORK_INTERFACE_ACTIONS } from '../../lib/network.ts';
 import { propertiesOf, reference, synthesize } from '../support/stack.ts';
 
-const { template, functionIds } = synthesize({ egress: 'static', memoryMb: '256', memoryMbByType: 'webhook=1024' });
+const { template, functionIds } = synthesize({ egress: 'static', memoryMb: '320', memoryMbByType: 'webhook=1024' });
 
 const functionSchema = z.object({
   MemorySize: z.number(),
@@ -90,6 +90,14 @@ describe('the VPC for static egress', () => {
 describe('function memory', () => {
   it('follows memoryMb and memoryMbByType', () => {
     expect(functionNamesWhere(({ MemorySize }) => MemorySize === 1024)).toEqual(['send-webhook']);
-    expect(functionNamesWhere(({ MemorySize }) => MemorySize === 256)).toHaveLength(functionIds.size - 1);
+    expect(functionNamesWhere(({ MemorySize }) => MemorySize === 320)).toHaveLength(functionIds.size - 1);
+  });
+
+  it('is 256 MB for senders and 512 MB for the others by default', () => {
+    const { template, functionIds } = synthesize();
+    const functions = propertiesOf(template, 'AWS::Lambda::Function', functionSchema);
+    for (const [name, id] of functionIds) {
+      expect([name, functions.get(id)?.MemorySize]).toEqual([name, name.startsWith('send-') ? 256 : 512]);
+    }
   });
 });

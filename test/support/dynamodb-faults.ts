@@ -117,7 +117,42 @@ export const withPartialBatches = (client: DynamoDBDocumentClient, processed: nu
 };
 
 const batchGetInput = z.object({
-  RequestItems: z.record(z.string(), z.looseObject({ Keys: z.array(z.looseObject({ pk: z.string() })) })),
+  RequestItems: z.record(
+    z.string(),
+    z.looseObject({ Keys: z.array(z.looseObject({ pk: z.string() })), ConsistentRead: z.boolean().default(false) }),
+  ),
+});
+
+/**
+ * Responds to eventually consistent BatchGetItem requests with earlier versions of items, as DynamoDB may: by sort key,
+ * undefined for an item that did not exist.
+ */
+export const withStaleReads = (
+  client: DynamoDBDocumentClient,
+  earlier: ReadonlyMap<unknown, Record<string, unknown> | undefined>,
+) => {
+  client.middlewareStack.add(
+    (next, { commandName }) =>
+      async (args) => {
+        const response = await next(args);
+        if (commandName !== 'BatchGetItemCommand') return response;
+        const [[table, { Keys, ConsistentRead }] = ['', { Keys: [], ConsistentRead: true }]] = Object.entries(
+          batchGetInput.parse(args.input).RequestItems,
+        );
+        if (ConsistentRead) return response;
+        const { Responses = {} } = batchGetOutput.parse(response.output);
+        const current = new Map(Responses[table]?.map((item) => [item.sk, item]));
+        const items = Keys.map(({ sk }) => (earlier.has(sk) ? earlier.get(sk) : current.get(sk)));
+        Object.assign(response.output, { Responses: { [table]: items.filter((item) => item !== undefined) } });
+        return response;
+      },
+    { step: 'serialize', priority: 'high' },
+  );
+  return client;
+};
+
+const batchGetOutput = z.object({
+  Responses: z.record(z.string(), z.array(z.record(z.string(), z.unknown()))).optional(),
 });
 
 /**

@@ -68,12 +68,16 @@ type Read = PromiseWithResolvers<Item | undefined> & { key: ItemKey };
 
 const keyText = ({ pk, sk }: Item): string => `${pk}\n${sk}`;
 
+/** The keys of a request that did not resolve, by reason. */
+type Unresolved = { missing: Read[]; unprocessed: Read[] };
+
 /**
- * Starts to read any number of items by key, strongly consistent, in concurrent requests of up to 100 keys. Each key
- * resolves independently, so that a throttled partition neither delays nor fails the other items. Unprocessed keys are
- * read once more.
+ * Starts to read any number of items by key, in concurrent requests of up to 100 keys. Each key resolves independently,
+ * so that a throttled partition neither delays nor fails the other items. Unprocessed keys are read once more.
  *
  * @param projection must include `pk` and `sk`
+ * @param isConsistent whether to read strongly consistent. Otherwise an item costs half and can lack the writes of the
+ * last second; a key without an item is read once more, strongly consistent, so that no item is missed
  * @returns a function that resolves to the item of one of the keys, or undefined if there is no item. It rejects with
  * UnprocessedKeyError, or with the SDK's error if the request failed
  */
@@ -82,6 +86,7 @@ export const readEach = (
   table: string,
   keys: readonly ItemKey[],
   projection: Projection = {},
+  isConsistent = true,
 ): ((key: ItemKey) => Promise<Item | undefined>) => {
   const reads = new Map<string, Read>(
     keys.map((key) => [keyText(key), { key, ...Promise.withResolvers<Item | undefined>() }]),
@@ -89,29 +94,37 @@ export const readEach = (
   // Callers may await only some results: an unhandled rejection would end the process.
   for (const { promise } of reads.values()) promise.catch(() => undefined);
 
-  /** Sends one request and resolves its processed keys. @returns the unprocessed reads */
-  const readOnce = async (batch: readonly Read[]): Promise<Read[]> => {
+  /**
+   * Sends one request. Resolves the keys with an item, and those without one only if the read is strongly consistent.
+   */
+  const readOnce = async (batch: readonly Read[], ConsistentRead: boolean): Promise<Unresolved> => {
     const Keys = batch.map(({ key: { pk, sk } }) => ({ pk, sk }));
     const response = await client.send(
-      new BatchGetCommand({ RequestItems: { [table]: { Keys, ConsistentRead: true, ...projection } } }),
+      new BatchGetCommand({ RequestItems: { [table]: { Keys, ConsistentRead, ...projection } } }),
     );
     const items = new Map((response.Responses?.[table] ?? []).map((item) => [keyText(item), item]));
     const unprocessedKeys = new Set((response.UnprocessedKeys?.[table]?.Keys ?? []).map(keyText));
-    const isUnprocessed = ({ key }: Read) => unprocessedKeys.has(keyText(key));
-    for (const read of batch) if (!isUnprocessed(read)) read.resolve(items.get(keyText(read.key)));
-    return batch.filter(isUnprocessed);
+    const unresolved: Unresolved = { missing: [], unprocessed: [] };
+    for (const read of batch) {
+      const item = items.get(keyText(read.key));
+      if (unprocessedKeys.has(keyText(read.key))) unresolved.unprocessed.push(read);
+      else if (item || ConsistentRead) read.resolve(item);
+      else unresolved.missing.push(read);
+    }
+    return unresolved;
   };
 
   /** If all keys of a request are throttled, BatchGetItem fails with the reason instead of leaving them unprocessed. */
-  const readAgain = async (unprocessed: readonly Read[]): Promise<readonly Read[]> => {
-    await sleep(SECOND_READ_DELAY_MS * (0.5 + Math.random() / 2));
-    return readOnce(unprocessed);
+  const readAgain = async ({ missing, unprocessed }: Unresolved): Promise<readonly Read[]> => {
+    if (unprocessed.length > 0) await sleep(SECOND_READ_DELAY_MS * (0.5 + Math.random() / 2));
+    return (await readOnce([...missing, ...unprocessed], true)).unprocessed;
   };
 
   const readBatch = async (batch: readonly Read[]): Promise<void> => {
     try {
-      const unprocessed = await readOnce(batch);
-      const stillUnprocessed = unprocessed.length > 0 ? await readAgain(unprocessed) : [];
+      const unresolved = await readOnce(batch, isConsistent);
+      const isResolved = unresolved.missing.length + unresolved.unprocessed.length === 0;
+      const stillUnprocessed = isResolved ? [] : await readAgain(unresolved);
       for (const { reject } of stillUnprocessed) reject(new UnprocessedKeyError());
     } catch (error) {
       // Has no effect on reads that are already resolved.

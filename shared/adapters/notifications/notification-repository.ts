@@ -7,7 +7,7 @@ import { createNotificationWriter } from './notification-writer.ts';
 
 export type { NotificationKey, TargetReads };
 
-/** Reads and writes notifications (table Notifications). All reads are strongly consistent. */
+/** Reads and writes notifications (table Notifications). All reads are strongly consistent unless a caller opts out. */
 export const createNotificationRepository = (
   client: DynamoDBDocumentClient,
   table: string,
@@ -17,7 +17,8 @@ export const createNotificationRepository = (
   ...createNotificationWriter(client, table, clock),
 
   /** Starts to read the delivery targets of notifications, which may be of several tenants. */
-  targets: (keys: readonly NotificationKey[]): TargetReads => readTargets(client, table, keys),
+  targets: (keys: readonly NotificationKey[], { isConsistent = true } = {}): TargetReads =>
+    readTargets(client, table, keys, isConsistent),
 });
 
 /** Reads and writes the table Notifications. */

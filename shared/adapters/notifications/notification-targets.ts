@@ -19,14 +19,20 @@ export type TargetReads = {
 
 const keyText = ({ tenant, id }: NotificationKey): string => `${id} ${tenant}`;
 
-/** Starts to read the delivery targets of notifications, which may be of several tenants. Strongly consistent. */
+/**
+ * Starts to read the delivery targets of notifications, which may be of several tenants.
+ *
+ * @param isConsistent false if a target may be an earlier version, or one that was just deleted, at half the price. A
+ * target that exists is found in either case
+ */
 export const readTargets = (
   client: DynamoDBDocumentClient,
   table: string,
   keys: readonly NotificationKey[],
+  isConsistent = true,
 ): TargetReads => {
   const storedKeys = keys.filter(({ id }) => isStoredNotificationId(id));
-  const findItem = readEach(client, table, storedKeys.map(targetKey), TARGET_PROJECTION);
+  const findItem = readEach(client, table, storedKeys.map(targetKey), TARGET_PROJECTION, isConsistent);
   const found = new Map<string, Promise<DeliveryTarget | undefined>>();
 
   const read = async (key: NotificationKey): Promise<DeliveryTarget | undefined> => {

@@ -165,10 +165,13 @@ export const createFanOut = (
       const isFirst = untried.length === planned.ids.length && planned.ids.length <= MAX_SLICE_IDS;
       return { progress, ids, idsToRead: isFirst ? planned.ids : ids };
     });
+    // Dispatch needs only whether a notification exists, and its type. The sender reads the current version: it forwards
+    // the delivery if the type has changed, and cancels it if the notification has been deleted.
     const targets = notifications.targets(
       slices.flatMap(({ progress, idsToRead }) =>
         idsToRead.map((id) => ({ tenant: progress.planned.event.tenant_id, id })),
       ),
+      { isConsistent: false },
     );
     await Promise.all(slices.map((slice) => sendSlice(slice, targets)));
   };

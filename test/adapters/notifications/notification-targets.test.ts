@@ -7,7 +7,9 @@ import { newNotificationId } from '../../../shared/domain/notification-id.ts';
 import { useDatabase } from '../../support/dynamodb.ts';
 import {
   countRequests,
+  withInterruption,
   withPartialBatches,
+  withStaleReads,
   withThrottledPartitions,
   withThrottling,
 } from '../../support/dynamodb-faults.ts';
@@ -106,6 +108,75 @@ describe('the target of a delivery', () => {
     const key = { tenant: 'acme', id: await notifications.create('acme', webhookNotification()) };
     await expect(notifications.targets([]).find(key)).rejects.toThrow();
   });
+});
+
+describe('a target that is read without strong consistency', () => {
+  const isConsistent = false;
+  const created = async () => ({ tenant: 'acme', id: await notifications.create('acme', webhookNotification()) });
+
+  it('is found with one request', async () => {
+    const keys = [await created(), await created()];
+    const database = connect();
+    const counts = countRequests(database);
+    const { find } = repositoryOn(database).targets(keys, { isConsistent });
+    expect((await Promise.all(keys.map(find))).map((target) => target?.id)).toEqual(keys.map(({ id }) => id));
+    expect(counts).toEqual({ BatchGetItemCommand: 1 });
+  });
+
+  it('is found if DynamoDB does not return its recent creation', async () => {
+    const [old, recent] = [await created(), await created()];
+    const database = withStaleReads(connect(), new Map([[recent.id, undefined]]));
+    const { find } = repositoryOn(database).targets([old, recent], { isConsistent });
+    expect([await find(old), await find(recent)]).toMatchObject([{ id: old.id }, { id: recent.id }]);
+  });
+
+  it('does not wait for the second read of others', async () => {
+    const [old, recent] = [await created(), await created()];
+    const { promise: mayReadAgain, resolve } = Promise.withResolvers<void>();
+    const database = withInterruption(
+      withStaleReads(connect(), new Map([[recent.id, undefined]])),
+      'BatchGetItemCommand',
+      () => mayReadAgain,
+      (count) => count === 2,
+    );
+    const { find } = repositoryOn(database).targets([old, recent], { isConsistent });
+    expect(await find(old)).toMatchObject({ id: old.id });
+    resolve();
+    expect(await find(recent)).toMatchObject({ id: recent.id });
+  });
+
+  it('is undefined if it does not exist or was deleted', async () => {
+    const deleted = await created();
+    await notifications.delete(deleted);
+    const keys = [deleted, { tenant: 'acme', id: newNotificationId() }];
+    const { find } = notifications.targets(keys, { isConsistent });
+    expect(await Promise.all(keys.map(find))).toEqual([undefined, undefined]);
+  });
+
+  it('fails if its second read fails, instead of being reported as missing', async () => {
+    const key = await created();
+    const database = withThrottling(
+      withStaleReads(connect({ maxAttempts: 1 }), new Map([[key.id, undefined]])),
+      'BatchGetItemCommand',
+      1,
+      1,
+    );
+    const { find } = repositoryOn(database).targets([key], { isConsistent });
+    await expect(find(key)).rejects.toMatchObject({ name: 'ProvisionedThroughputExceededException' });
+  });
+
+  it('is read again if DynamoDB leaves its key unprocessed', async () => {
+    const keys = await Promise.all(Array.from({ length: 5 }, created));
+    const stale = withStaleReads(withPartialBatches(connect(), 3), new Map([[keys[0]?.id, undefined]]));
+    const { find } = repositoryOn(stale).targets(keys, { isConsistent });
+    expect((await Promise.all(keys.map(find))).map((target) => target?.id)).toEqual(keys.map(({ id }) => id));
+  });
+});
+
+it('a target is never an earlier version by default, so that a change takes effect at once', async () => {
+  const key = { tenant: 'acme', id: await notifications.create('acme', webhookNotification()) };
+  const database = withStaleReads(connect(), new Map([[key.id, undefined]]));
+  expect(await repositoryOn(database).targets([key]).find(key)).toMatchObject({ id: key.id });
 });
 
 describe('a target that cannot be read', () => {

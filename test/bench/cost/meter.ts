@@ -2,8 +2,8 @@ import * as z from 'zod';
 import type { Units } from './prices.ts';
 
 /*
- * The units that AWS charges for a call, from its request: DynamoDB writes per 1 KB, reads per item (none is larger
- * than a unit of 4 KB), SQS requests per 64 KB.
+ * The units that AWS charges for a call: DynamoDB writes per 1 KB, reads per 4 KB of an item and half without strong
+ * consistency, SQS requests per 64 KB.
  */
 
 const itemSchema = z.record(z.string(), z.unknown());
@@ -28,7 +28,23 @@ export const itemBytes = (item: Record<string, unknown>): number =>
   Object.entries(item).reduce((sum, [name, value]) => sum + Buffer.byteLength(name) + bytesOf(value), 0);
 
 const KILOBYTE = 1_024;
+const READ_BYTES = 4 * KILOBYTE;
 const writeUnits = (item: Record<string, unknown>): number => Math.ceil(itemBytes(item) / KILOBYTE);
+
+/** Returns the units of reading this many bytes, at least one unit, whether or not there is an item. */
+const readUnits = (bytes: number, isConsistent: boolean): number =>
+  Math.max(1, Math.ceil(bytes / READ_BYTES)) * (isConsistent ? 1 : 0.5);
+
+const batchReadUnits = (request: unknown, response: unknown): number => {
+  const { Responses } = batchGetOutput.parse(response);
+  return Object.entries(batchGet.parse(request).RequestItems).reduce((sum, [table, { Keys, ConsistentRead }]) => {
+    const items = Responses[table] ?? [];
+    const missing = Keys.length - items.length;
+    const units = items.reduce((itemSum, item) => itemSum + readUnits(itemBytes(item), ConsistentRead), 0);
+    return sum + units + missing * readUnits(0, ConsistentRead);
+  }, 0);
+};
+
 const queueRequests = (...bodies: string[]): number =>
   Math.ceil(bodies.reduce((sum, body) => sum + Buffer.byteLength(body), 0) / (64 * KILOBYTE));
 
@@ -36,7 +52,16 @@ const put = z.object({ Item: itemSchema });
 const batchWrite = z.object({
   RequestItems: z.record(z.string(), z.array(z.object({ PutRequest: put.optional() }))),
 });
-const batchGet = z.object({ RequestItems: z.record(z.string(), z.object({ Keys: z.array(z.unknown()) })) });
+const batchGet = z.object({
+  RequestItems: z.record(
+    z.string(),
+    z.object({ Keys: z.array(z.unknown()), ConsistentRead: z.boolean().default(false) }),
+  ),
+});
+const batchGetOutput = z.object({ Responses: z.record(z.string(), z.array(itemSchema)).default({}) });
+const singleRead = z.object({ ConsistentRead: z.boolean().default(false) });
+const itemOutput = z.object({ Item: itemSchema.optional() });
+const itemsOutput = z.object({ Items: z.array(itemSchema).default([]) });
 const message = z.object({ MessageBody: z.string(), MessageGroupId: z.string().optional() });
 const messages = z.object({ Entries: z.array(message) });
 
@@ -45,7 +70,7 @@ const sentUnits = (all: z.infer<typeof message>[]): Partial<Units> => ({
   sqsFairMessages: all.filter(({ MessageGroupId }) => MessageGroupId !== undefined).length,
 });
 
-const meters: Record<string, (request: unknown) => Partial<Units>> = {
+const meters: Record<string, (request: unknown, response: unknown) => Partial<Units>> = {
   PutItem: (request) => ({ dynamoWrites: writeUnits(put.parse(request).Item) }),
   // Records, accounts and counters are smaller than 1 KB.
   UpdateItem: () => ({ dynamoWrites: 1 }),
@@ -58,19 +83,30 @@ const meters: Record<string, (request: unknown) => Partial<Units>> = {
       recordBytes: items.reduce((sum, item) => sum + itemBytes(item), 0),
     };
   },
-  GetItem: () => ({ dynamoReads: 1 }),
-  Query: () => ({ dynamoReads: 1 }),
-  BatchGetItem: (request) => ({
-    dynamoReads: Object.values(batchGet.parse(request).RequestItems).reduce((sum, { Keys }) => sum + Keys.length, 0),
+  GetItem: (request, response) => ({
+    dynamoReads: readUnits(itemBytes(itemOutput.parse(response).Item ?? {}), singleRead.parse(request).ConsistentRead),
   }),
+  // A query is charged for the sum of its items.
+  Query: (request, response) => ({
+    dynamoReads: readUnits(
+      itemsOutput.parse(response).Items.reduce((sum, item) => sum + itemBytes(item), 0),
+      singleRead.parse(request).ConsistentRead,
+    ),
+  }),
+  BatchGetItem: (request, response) => ({ dynamoReads: batchReadUnits(request, response) }),
   SendMessage: (request) => sentUnits([message.parse(request)]),
   SendMessageBatch: (request) => sentUnits(messages.parse(request).Entries),
   ChangeMessageVisibility: () => ({ sqsRequests: 1 }),
   SendEmail: () => ({ emails: 1 }),
 };
 
-/** Returns the units of a call. @param request the parsed body, or the form parameters of SES and SNS */
-export const meter = (action: string, request: unknown): Partial<Units> => {
+/**
+ * Returns the units of a call.
+ *
+ * @param request the parsed body, or the form parameters of SES and SNS
+ * @param response the parsed body; without one, no read item is larger than a read unit
+ */
+export const meter = (action: string, request: unknown, response: unknown = {}): Partial<Units> => {
   if (action === 'Publish') return z.object({ PhoneNumber: z.string() }).safeParse(request).success ? { sms: 1 } : {};
-  return meters[action]?.(request) ?? {};
+  return meters[action]?.(request, response) ?? {};
 };

@@ -183,11 +183,9 @@ serveAsChild((count) => (request, response) => {
   request.on('end', () => {
     const { action, input } = parseCall(request, Buffer.concat(parts).toString('utf8'));
     count(action);
-    if (metered) for (const [unit, amount] of Object.entries(meter(action, input))) count(unit, amount);
-    const [type, body] = OTHER_RESPONSES[action] ?? [
-      'application/x-amz-json-1.0',
-      JSON.stringify(responses[action]?.(input) ?? {}),
-    ];
+    const output = responses[action]?.(input) ?? {};
+    if (metered) for (const [unit, amount] of Object.entries(meter(action, input, output))) count(unit, amount);
+    const [type, body] = OTHER_RESPONSES[action] ?? ['application/x-amz-json-1.0', JSON.stringify(output)];
     response.setHeader('content-type', type);
     if (latencyMs > 0) setTimeout(() => response.end(body), latencyMs);
     else response.end(body);

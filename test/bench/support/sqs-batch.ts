@@ -1,0 +1,51 @@
+import { alarmEvent, deliveryMessage } from '../../support/events.ts';
+
+/** The messages of a batch. */
+export type BatchOptions = {
+  batchSize: number;
+  /** The last character of the notification IDs: the index of their type in the AWS stub. Webhooks by default. */
+  typeIndex?: string;
+  /** Alarm events for dispatch instead of deliveries. */
+  isForDispatch?: boolean;
+  /** Size of each zone's text, of ten zones. By default, an event has about 2.5 KB. */
+  zoneBytes?: number;
+  /** Number of notifications of each event for dispatch. */
+  planSize?: number;
+};
+
+let sequence = 0;
+
+/** Creates an alarm event of one of ten tenants, for one of a hundred notifications or more. */
+const message = ({ typeIndex = 'X', isForDispatch = false, zoneBytes = 160, planSize = 1 }: BatchOptions) => {
+  const number = ++sequence;
+  const tenant = `tenant-${number % 10}`;
+  const timeMs = 1_790_000_000_000 + number;
+  const { details } = alarmEvent();
+  const observations = Array.from({ length: 10 }, (_, zone) => ({ zone: `mz${zone}`, text: 'x'.repeat(zoneBytes) }));
+  const event = alarmEvent({
+    event_id: `${tenant}:enWeb${number}:alDisk:chDisk:${timeMs}:CRITICAL`,
+    tenant_id: tenant,
+    details: { ...details, timestamp: timeMs, observations },
+    entity: { id: `enWeb${number}`, label: 'web-1' },
+  });
+  const notification = (index: number) => `nt01M7W36KGQDJ8S2D76FC${String(index).padStart(5, '0')}${typeIndex}`;
+  const plan = Array.from({ length: planSize }, (_, index) => notification((number % 100) + index));
+  const body = isForDispatch
+    ? JSON.stringify({ ...event, notification_plan: { id: 'npOps', critical_state: plan } })
+    : deliveryMessage(notification(number % 100), event, timeMs);
+  return {
+    messageId: `message-${number}`,
+    receiptHandle: 'handle',
+    body,
+    attributes: { ApproximateReceiveCount: '1', SentTimestamp: String(Date.now()), MessageGroupId: tenant },
+    messageAttributes: {},
+  };
+};
+
+/** An SQS event as far as the functions read it. */
+export type Batch = { Records: ReturnType<typeof message>[] };
+
+/** Creates a batch of new alarm events or deliveries. */
+export const sqsBatch = (options: BatchOptions): Batch => ({
+  Records: Array.from({ length: options.batchSize }, () => message(options)),
+});
