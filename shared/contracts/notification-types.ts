@@ -43,9 +43,13 @@ const isHttpUrl = (value: string): boolean => {
 /** RFC 5321, section 4.5.3.1: at most 256 octets including angle brackets; the local part has at most 64. */
 const MAX_EMAIL_ADDRESS_LENGTH = 254;
 
+/** The format of `<input type="email">` (HTML Living Standard, valid email address). */
+const HTML_EMAIL =
+  /^[a-zA-Z0-9.!#$%&'*+/=?^_`{|}~-]+@[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?(?:\.[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)*$/;
+
 /** The format of an email address. */
 export const emailAddress = z
-  .email({ pattern: z.regexes.html5Email })
+  .email({ pattern: HTML_EMAIL })
   .check(z.maxLength(MAX_EMAIL_ADDRESS_LENGTH), z.regex(/^[^@]{1,64}@[^@]+\.[^@]+$/));
 
 const isEmailAddress = allowedBy(emailAddress);
