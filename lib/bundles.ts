@@ -33,7 +33,14 @@ export const bundling = {
   format: 'cjs',
   mainFields: ['module', 'main'],
   supported: { 'dynamic-import': false },
-  external: [...UNUSED_CREDENTIALS, '@smithy/credential-provider-imds', '@smithy/core/event-streams', '@aws-sdk/credential-providers', '@aws-sdk/client-sso', '@aws-sdk/client-sts'],
+  external: [
+    ...UNUSED_CREDENTIALS,
+    '@smithy/credential-provider-imds',
+    '@smithy/core/event-streams',
+    '@aws-sdk/credential-providers',
+    '@aws-sdk/client-sso',
+    '@aws-sdk/client-sts',
+  ],
   legalComments: 'none',
   logLevel: 'error',
 } satisfies BuildOptions;
