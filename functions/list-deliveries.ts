@@ -8,9 +8,9 @@ import { parsePage } from '../shared/api/paging.ts';
 import { pathParameter, query, requestUrl } from '../shared/api/request.ts';
 import { ok } from '../shared/api/response.ts';
 import { collection } from '../shared/contracts/collection.ts';
-import { environments } from '../shared/environment.ts';
+import { parseEnvironment } from '../shared/environment.ts';
 
-const environment = environments['list-deliveries'].parse(process.env);
+const environment = parseEnvironment('list-deliveries');
 const client = createDocumentClient();
 const listDeliveries = createDeliveryHistory(
   createDeliveryRepository(client, environment.DELIVERIES_TABLE),

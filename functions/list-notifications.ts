@@ -6,9 +6,9 @@ import { parsePage, takePage } from '../shared/api/paging.ts';
 import { query, requestUrl } from '../shared/api/request.ts';
 import { ok } from '../shared/api/response.ts';
 import { collection } from '../shared/contracts/collection.ts';
-import { environments } from '../shared/environment.ts';
+import { parseEnvironment } from '../shared/environment.ts';
 
-const environment = environments['list-notifications'].parse(process.env);
+const environment = parseEnvironment('list-notifications');
 const client = createDocumentClient();
 const notifications = createNotificationRepository(client, environment.NOTIFICATIONS_TABLE);
 

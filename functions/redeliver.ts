@@ -10,9 +10,9 @@ import { createRedelivery } from '../shared/api/redelivery.ts';
 import { jsonBody, pathParameter, valid } from '../shared/api/request.ts';
 import { accepted } from '../shared/api/response.ts';
 import { parseRedelivery } from '../shared/contracts/redelivery.ts';
-import { environments } from '../shared/environment.ts';
+import { parseEnvironment } from '../shared/environment.ts';
 
-const environment = environments.redeliver.parse(process.env);
+const environment = parseEnvironment('redeliver');
 const client = createDocumentClient();
 const redeliver = createRedelivery(
   {

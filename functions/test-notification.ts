@@ -7,9 +7,9 @@ import { pathParameter } from '../shared/api/request.ts';
 import { ok } from '../shared/api/response.ts';
 import { createTestRunner } from '../shared/api/test-runner.ts';
 import { notFound } from '../shared/domain/errors.ts';
-import { environments } from '../shared/environment.ts';
+import { parseEnvironment } from '../shared/environment.ts';
 
-const environment = environments['test-notification'].parse(process.env);
+const environment = parseEnvironment('test-notification');
 const client = createDocumentClient();
 const notifications = createNotificationRepository(client, environment.NOTIFICATIONS_TABLE);
 const runTest = createTestRunner(createDailyCounters(client, environment.ACCOUNTS_TABLE), environment);

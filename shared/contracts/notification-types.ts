@@ -19,10 +19,11 @@ type NotificationType = {
   readonly canBounce: boolean;
 };
 
+/** Creates the schema at each call, because few cold starts need one. */
 const allowedBy =
-  (schema: z.ZodMiniType) =>
+  (schema: () => z.ZodMiniType) =>
   (value: string): boolean =>
-    schema.safeParse(value).success;
+    schema().safeParse(value).success;
 
 const isDecodable = (component: string): boolean => {
   try {
@@ -47,10 +48,9 @@ const MAX_EMAIL_ADDRESS_LENGTH = 254;
 const HTML_EMAIL =
   /^[a-zA-Z0-9.!#$%&'*+/=?^_`{|}~-]+@[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?(?:\.[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)*$/;
 
-/** The format of an email address. */
-export const emailAddress = z
-  .email({ pattern: HTML_EMAIL })
-  .check(z.maxLength(MAX_EMAIL_ADDRESS_LENGTH), z.regex(/^[^@]{1,64}@[^@]+\.[^@]+$/));
+/** Returns the format of an email address. */
+export const emailAddress = () =>
+  z.email({ pattern: HTML_EMAIL }).check(z.maxLength(MAX_EMAIL_ADDRESS_LENGTH), z.regex(/^[^@]{1,64}@[^@]+\.[^@]+$/));
 
 const isEmailAddress = allowedBy(emailAddress);
 
@@ -111,7 +111,7 @@ export const notificationTypes = {
       phone_number: {
         description: 'Phone number in E.164 format: +, country code, number',
         optional: false,
-        allows: allowedBy(z.e164()),
+        allows: allowedBy(() => z.e164()),
         rule: 'must be a phone number in E.164 format, for example +12025550123',
       },
     },
@@ -123,7 +123,7 @@ export const notificationTypes = {
       api_key: {
         description: 'The API key of the incident router account',
         optional: false,
-        allows: allowedBy(z.uuidv4()),
+        allows: allowedBy(() => z.uuidv4()),
         rule: 'must be a UUID of version 4',
       },
       routing_key: {
