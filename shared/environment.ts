@@ -15,7 +15,7 @@ import {
   type Variable,
 } from './contracts/variables.ts';
 
-/** Generating a parser for each schema pays off only after thousands of calls, and takes 1 ms of a cold start. */
+/** Generating a parser for each schema pays off only after many calls, and slows down cold starts. */
 z.config({ jitless: true });
 
 /** The name of a Lambda function: the name of its file in `functions/` without the extension. */
