@@ -1,5 +1,5 @@
 import { createDocumentClient } from '../shared/adapters/aws-client.ts';
-import { createNotificationRepository } from '../shared/adapters/notifications/notification-repository.ts';
+import { createTargetReader } from '../shared/adapters/notifications/notification-targets.ts';
 import { createQueues } from '../shared/adapters/queues.ts';
 import { parseEnvironment } from '../shared/environment.ts';
 import { createDispatch } from '../shared/pipeline/dispatch/dispatch.ts';
@@ -12,7 +12,7 @@ const queues = createQueues();
 
 /** Sends a delivery message for each notification of an alarm event to the queue of its type. */
 export const handler = createDispatch(
-  createNotificationRepository(client, environment.NOTIFICATIONS_TABLE),
+  createTargetReader(client, environment.NOTIFICATIONS_TABLE),
   queues,
   createEscalation(client, createNoticeQueue(queues, environment.SENDER_QUEUES, Date.now), environment),
   environment,

@@ -1,5 +1,5 @@
 import { createDocumentClient } from '../shared/adapters/aws-client.ts';
-import { createNotificationRepository } from '../shared/adapters/notifications/notification-repository.ts';
+import { createNotificationReader } from '../shared/adapters/notifications/notification-reader.ts';
 import { tokenAuthentication } from '../shared/api/authentication.ts';
 import { endpoint } from '../shared/api/endpoint.ts';
 import { parsePage, takePage } from '../shared/api/paging.ts';
@@ -10,7 +10,7 @@ import { parseEnvironment } from '../shared/environment.ts';
 
 const environment = parseEnvironment('list-notifications');
 const client = createDocumentClient();
-const notifications = createNotificationRepository(client, environment.NOTIFICATIONS_TABLE);
+const notifications = createNotificationReader(client, environment.NOTIFICATIONS_TABLE);
 
 /** GET /notifications: 200 with a page of the tenant's notifications, or of those in the `id` parameters. */
 export const handler = endpoint(

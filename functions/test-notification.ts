@@ -1,6 +1,6 @@
 import { createDailyCounters } from '../shared/adapters/accounts/daily-counter.ts';
 import { createDocumentClient } from '../shared/adapters/aws-client.ts';
-import { createNotificationRepository } from '../shared/adapters/notifications/notification-repository.ts';
+import { createTargetReader } from '../shared/adapters/notifications/notification-targets.ts';
 import { tokenAuthentication } from '../shared/api/authentication.ts';
 import { endpoint } from '../shared/api/endpoint.ts';
 import { pathParameter } from '../shared/api/request.ts';
@@ -11,7 +11,7 @@ import { parseEnvironment } from '../shared/environment.ts';
 
 const environment = parseEnvironment('test-notification');
 const client = createDocumentClient();
-const notifications = createNotificationRepository(client, environment.NOTIFICATIONS_TABLE);
+const notifications = createTargetReader(client, environment.NOTIFICATIONS_TABLE);
 const runTest = createTestRunner(createDailyCounters(client, environment.ACCOUNTS_TABLE), environment);
 
 /** POST /notifications/{notificationId}/test: 200 with the result of a test message. */

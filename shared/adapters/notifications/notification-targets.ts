@@ -20,7 +20,7 @@ export type TargetReads = {
 const keyText = ({ tenant, id }: NotificationKey): string => `${id} ${tenant}`;
 
 /** Starts to read the delivery targets of notifications, which may be of several tenants. Strongly consistent. */
-export const readTargets = (
+const readTargets = (
   client: DynamoDBDocumentClient,
   table: string,
   keys: readonly NotificationKey[],
@@ -50,3 +50,9 @@ export const readTargets = (
     },
   };
 };
+
+/** Creates the reads of delivery targets (table Notifications), all strongly consistent. */
+export const createTargetReader = (client: DynamoDBDocumentClient, table: string) => ({
+  /** Starts to read the delivery targets of notifications, which may be of several tenants. */
+  targets: (keys: readonly NotificationKey[]): TargetReads => readTargets(client, table, keys),
+});
