@@ -1,4 +1,3 @@
-import * as z from 'zod/mini';
 import type { EndpointName } from './contracts/endpoints.ts';
 import { escalationModes } from './contracts/escalation-modes.ts';
 import type { NotificationTypeId } from './contracts/notification-types.ts';
@@ -14,9 +13,6 @@ import {
   url,
   type Variable,
 } from './contracts/variables.ts';
-
-/** Generating a parser for each schema pays off only after many calls, and slows down cold starts. */
-z.config({ jitless: true });
 
 /** The name of a Lambda function: the name of its file in `functions/` without the extension. */
 export type FunctionName =
