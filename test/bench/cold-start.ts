@@ -109,7 +109,7 @@ const profileStart = async (
     writeFileSync(join(folder, `${label}.svg`), flameGraph(root, title));
     return msByGroup(root);
   };
-  const [own, ofFloor] = [await profileOf(start, name), await profileOf(floor, `floor of ${name}`)];
+  const [own, ofFloor] = [await profileOf(start, name), await profileOf(floor, `${name}-floor`)];
   const groups = [...new Set([...own.keys(), ...ofFloor.keys()])]
     .map((group) => ({ group, ms: own.get(group) ?? 0, floorMs: ofFloor.get(group) ?? 0 }))
     .filter(({ ms, floorMs }) => Math.max(ms, floorMs) >= 0.3)
