@@ -20,11 +20,7 @@ export type TargetReads = {
 const keyText = ({ tenant, id }: NotificationKey): string => `${id} ${tenant}`;
 
 /** Starts to read the delivery targets of notifications, which may be of several tenants. Strongly consistent. */
-const readTargets = (
-  client: DynamoDBDocumentClient,
-  table: string,
-  keys: readonly NotificationKey[],
-): TargetReads => {
+const readTargets = (client: DynamoDBDocumentClient, table: string, keys: readonly NotificationKey[]): TargetReads => {
   const storedKeys = keys.filter(({ id }) => isStoredNotificationId(id));
   const findItem = readEach(client, table, storedKeys.map(targetKey), TARGET_PROJECTION);
   const found = new Map<string, Promise<DeliveryTarget | undefined>>();
