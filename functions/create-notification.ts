@@ -6,9 +6,9 @@ import { endpoint } from '../shared/api/endpoint.ts';
 import { jsonBody, requestUrl, valid } from '../shared/api/request.ts';
 import { assertFitsResponse, locationResponse } from '../shared/api/response.ts';
 import { parseNotification } from '../shared/contracts/notification.ts';
-import { environments } from '../shared/environment.ts';
+import { parseEnvironment } from '../shared/environment.ts';
 
-const environment = environments['create-notification'].parse(process.env);
+const environment = parseEnvironment('create-notification');
 const client = createDocumentClient();
 const notifications = createNotificationRepository(client, environment.NOTIFICATIONS_TABLE);
 const quota = createNotificationQuota(client, environment.NOTIFICATIONS_TABLE, environment.NOTIFICATIONS_PER_TENANT);

@@ -6,9 +6,9 @@ import { jsonBody, valid } from '../shared/api/request.ts';
 import { created } from '../shared/api/response.ts';
 import { parseNewToken } from '../shared/contracts/token.ts';
 import { DAY_SECONDS } from '../shared/domain/day.ts';
-import { environments } from '../shared/environment.ts';
+import { parseEnvironment } from '../shared/environment.ts';
 
-const environment = environments['create-token'].parse(process.env);
+const environment = parseEnvironment('create-token');
 const client = createDocumentClient();
 const tokens = createTokenRepository(client, environment.TOKENS_TABLE);
 

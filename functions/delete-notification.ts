@@ -7,9 +7,9 @@ import { pathParameter } from '../shared/api/request.ts';
 import { noContent } from '../shared/api/response.ts';
 import { notFound } from '../shared/domain/errors.ts';
 import { assertChangeable } from '../shared/domain/notification.ts';
-import { environments } from '../shared/environment.ts';
+import { parseEnvironment } from '../shared/environment.ts';
 
-const environment = environments['delete-notification'].parse(process.env);
+const environment = parseEnvironment('delete-notification');
 const client = createDocumentClient();
 const notifications = createNotificationRepository(client, environment.NOTIFICATIONS_TABLE);
 const recordDelete = createDeleteRecorder(client, environment.NOTIFICATIONS_TABLE);

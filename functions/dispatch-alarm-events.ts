@@ -1,18 +1,18 @@
 import { createDocumentClient } from '../shared/adapters/aws-client.ts';
-import { createNotificationRepository } from '../shared/adapters/notifications/notification-repository.ts';
+import { createTargetReader } from '../shared/adapters/notifications/notification-targets.ts';
 import { createQueues } from '../shared/adapters/queues.ts';
-import { environments } from '../shared/environment.ts';
+import { parseEnvironment } from '../shared/environment.ts';
 import { createDispatch } from '../shared/pipeline/dispatch/dispatch.ts';
 import { createEscalation } from '../shared/pipeline/notices/escalation.ts';
 import { createNoticeQueue } from '../shared/pipeline/notices/notice-queue.ts';
 
-const environment = environments['dispatch-alarm-events'].parse(process.env);
+const environment = parseEnvironment('dispatch-alarm-events');
 const client = createDocumentClient();
 const queues = createQueues();
 
 /** Sends a delivery message for each notification of an alarm event to the queue of its type. */
 export const handler = createDispatch(
-  createNotificationRepository(client, environment.NOTIFICATIONS_TABLE),
+  createTargetReader(client, environment.NOTIFICATIONS_TABLE),
   queues,
   createEscalation(client, createNoticeQueue(queues, environment.SENDER_QUEUES, Date.now), environment),
   environment,

@@ -7,9 +7,9 @@ import { createAccountReader } from '../shared/api/account-reader.ts';
 import { tokenAuthentication } from '../shared/api/authentication.ts';
 import { endpoint } from '../shared/api/endpoint.ts';
 import { ok } from '../shared/api/response.ts';
-import { environments } from '../shared/environment.ts';
+import { parseEnvironment } from '../shared/environment.ts';
 
-const environment = environments['get-account'].parse(process.env);
+const environment = parseEnvironment('get-account');
 const client = createDocumentClient();
 const readAccount = createAccountReader(
   {

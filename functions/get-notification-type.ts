@@ -5,9 +5,9 @@ import { pathParameter } from '../shared/api/request.ts';
 import { ok } from '../shared/api/response.ts';
 import { isNotificationTypeId, notificationTypeRecord } from '../shared/contracts/notification-types.ts';
 import { notFound } from '../shared/domain/errors.ts';
-import { environments } from '../shared/environment.ts';
+import { parseEnvironment } from '../shared/environment.ts';
 
-const environment = environments['get-notification-type'].parse(process.env);
+const environment = parseEnvironment('get-notification-type');
 
 /** GET /notification_types/{notificationTypeId}: 200 with the type. */
 export const handler = endpoint(

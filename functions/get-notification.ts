@@ -1,15 +1,15 @@
 import { createDocumentClient } from '../shared/adapters/aws-client.ts';
-import { createNotificationRepository } from '../shared/adapters/notifications/notification-repository.ts';
+import { createNotificationReader } from '../shared/adapters/notifications/notification-reader.ts';
 import { tokenAuthentication } from '../shared/api/authentication.ts';
 import { endpoint } from '../shared/api/endpoint.ts';
 import { pathParameter } from '../shared/api/request.ts';
 import { ok } from '../shared/api/response.ts';
 import { notFound } from '../shared/domain/errors.ts';
-import { environments } from '../shared/environment.ts';
+import { parseEnvironment } from '../shared/environment.ts';
 
-const environment = environments['get-notification'].parse(process.env);
+const environment = parseEnvironment('get-notification');
 const client = createDocumentClient();
-const notifications = createNotificationRepository(client, environment.NOTIFICATIONS_TABLE);
+const notifications = createNotificationReader(client, environment.NOTIFICATIONS_TABLE);
 
 /** GET /notifications/{notificationId}: 200 with the notification. */
 export const handler = endpoint(

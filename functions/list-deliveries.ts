@@ -1,6 +1,6 @@
 import { createDocumentClient } from '../shared/adapters/aws-client.ts';
 import { createDeliveryRepository } from '../shared/adapters/deliveries/delivery-repository.ts';
-import { createNotificationRepository } from '../shared/adapters/notifications/notification-repository.ts';
+import { createNotificationReader } from '../shared/adapters/notifications/notification-reader.ts';
 import { tokenAuthentication } from '../shared/api/authentication.ts';
 import { createDeliveryHistory, parseDeliveryFilter } from '../shared/api/delivery-history.ts';
 import { endpoint } from '../shared/api/endpoint.ts';
@@ -8,13 +8,13 @@ import { parsePage } from '../shared/api/paging.ts';
 import { pathParameter, query, requestUrl } from '../shared/api/request.ts';
 import { ok } from '../shared/api/response.ts';
 import { collection } from '../shared/contracts/collection.ts';
-import { environments } from '../shared/environment.ts';
+import { parseEnvironment } from '../shared/environment.ts';
 
-const environment = environments['list-deliveries'].parse(process.env);
+const environment = parseEnvironment('list-deliveries');
 const client = createDocumentClient();
 const listDeliveries = createDeliveryHistory(
   createDeliveryRepository(client, environment.DELIVERIES_TABLE),
-  createNotificationRepository(client, environment.NOTIFICATIONS_TABLE),
+  createNotificationReader(client, environment.NOTIFICATIONS_TABLE),
 );
 
 /** GET /notifications/{notificationId}/deliveries: 200 with a page of the notification's deliveries, newest first. */

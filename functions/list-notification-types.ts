@@ -6,9 +6,9 @@ import { query, requestUrl } from '../shared/api/request.ts';
 import { ok } from '../shared/api/response.ts';
 import { collection } from '../shared/contracts/collection.ts';
 import { notificationTypeIds, notificationTypeRecord } from '../shared/contracts/notification-types.ts';
-import { environments } from '../shared/environment.ts';
+import { parseEnvironment } from '../shared/environment.ts';
 
-const environment = environments['list-notification-types'].parse(process.env);
+const environment = parseEnvironment('list-notification-types');
 
 /** GET /notification_types: 200 with a page of the types, sorted by ID. */
 export const handler = endpoint(

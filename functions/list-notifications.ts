@@ -1,16 +1,16 @@
 import { createDocumentClient } from '../shared/adapters/aws-client.ts';
-import { createNotificationRepository } from '../shared/adapters/notifications/notification-repository.ts';
+import { createNotificationReader } from '../shared/adapters/notifications/notification-reader.ts';
 import { tokenAuthentication } from '../shared/api/authentication.ts';
 import { endpoint } from '../shared/api/endpoint.ts';
 import { parsePage, takePage } from '../shared/api/paging.ts';
 import { query, requestUrl } from '../shared/api/request.ts';
 import { ok } from '../shared/api/response.ts';
 import { collection } from '../shared/contracts/collection.ts';
-import { environments } from '../shared/environment.ts';
+import { parseEnvironment } from '../shared/environment.ts';
 
-const environment = environments['list-notifications'].parse(process.env);
+const environment = parseEnvironment('list-notifications');
 const client = createDocumentClient();
-const notifications = createNotificationRepository(client, environment.NOTIFICATIONS_TABLE);
+const notifications = createNotificationReader(client, environment.NOTIFICATIONS_TABLE);
 
 /** GET /notifications: 200 with a page of the tenant's notifications, or of those in the `id` parameters. */
 export const handler = endpoint(

@@ -7,9 +7,9 @@ import { query, requestUrl } from '../shared/api/request.ts';
 import { ok } from '../shared/api/response.ts';
 import { tokenPage } from '../shared/api/token-records.ts';
 import { collection } from '../shared/contracts/collection.ts';
-import { environments } from '../shared/environment.ts';
+import { parseEnvironment } from '../shared/environment.ts';
 
-const environment = environments['list-tokens'].parse(process.env);
+const environment = parseEnvironment('list-tokens');
 const client = createDocumentClient();
 const tokens = createTokenRepository(client, environment.TOKENS_TABLE);
 

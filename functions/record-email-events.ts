@@ -1,9 +1,9 @@
 import { createDocumentClient } from '../shared/adapters/aws-client.ts';
 import { createQueues } from '../shared/adapters/queues.ts';
-import { environments } from '../shared/environment.ts';
+import { parseEnvironment } from '../shared/environment.ts';
 import { createEmailEventRecorder } from '../shared/pipeline/email-events.ts';
 
-const environment = environments['record-email-events'].parse(process.env);
+const environment = parseEnvironment('record-email-events');
 
 /** Records bounces, complaints and rejects that SES reports. */
 export const handler = createEmailEventRecorder(createDocumentClient(), createQueues(), environment);

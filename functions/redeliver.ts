@@ -2,7 +2,7 @@ import { createDailyCounters } from '../shared/adapters/accounts/daily-counter.t
 import { createDocumentClient } from '../shared/adapters/aws-client.ts';
 import { createDeliveryRepository } from '../shared/adapters/deliveries/delivery-repository.ts';
 import { createFailedMessages } from '../shared/adapters/deliveries/failed-messages.ts';
-import { createNotificationRepository } from '../shared/adapters/notifications/notification-repository.ts';
+import { createTargetReader } from '../shared/adapters/notifications/notification-targets.ts';
 import { createQueues } from '../shared/adapters/queues.ts';
 import { tokenAuthentication } from '../shared/api/authentication.ts';
 import { endpoint } from '../shared/api/endpoint.ts';
@@ -10,13 +10,13 @@ import { createRedelivery } from '../shared/api/redelivery.ts';
 import { jsonBody, pathParameter, valid } from '../shared/api/request.ts';
 import { accepted } from '../shared/api/response.ts';
 import { parseRedelivery } from '../shared/contracts/redelivery.ts';
-import { environments } from '../shared/environment.ts';
+import { parseEnvironment } from '../shared/environment.ts';
 
-const environment = environments.redeliver.parse(process.env);
+const environment = parseEnvironment('redeliver');
 const client = createDocumentClient();
 const redeliver = createRedelivery(
   {
-    notifications: createNotificationRepository(client, environment.NOTIFICATIONS_TABLE),
+    notifications: createTargetReader(client, environment.NOTIFICATIONS_TABLE),
     deliveries: createDeliveryRepository(client, environment.DELIVERIES_TABLE),
     failedMessages: createFailedMessages(client, environment.DELIVERIES_TABLE),
     queues: createQueues(),

@@ -5,9 +5,9 @@ import { endpoint } from '../shared/api/endpoint.ts';
 import { pathParameter } from '../shared/api/request.ts';
 import { noContent } from '../shared/api/response.ts';
 import { createTokenRevocation } from '../shared/api/token-revocation.ts';
-import { environments } from '../shared/environment.ts';
+import { parseEnvironment } from '../shared/environment.ts';
 
-const environment = environments['revoke-token'].parse(process.env);
+const environment = parseEnvironment('revoke-token');
 const client = createDocumentClient();
 const revoke = createTokenRevocation(createTokenRepository(client, environment.TOKENS_TABLE));
 

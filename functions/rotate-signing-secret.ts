@@ -3,9 +3,9 @@ import { createDocumentClient } from '../shared/adapters/aws-client.ts';
 import { tokenAuthentication } from '../shared/api/authentication.ts';
 import { endpoint } from '../shared/api/endpoint.ts';
 import { ok } from '../shared/api/response.ts';
-import { environments } from '../shared/environment.ts';
+import { parseEnvironment } from '../shared/environment.ts';
 
-const environment = environments['rotate-signing-secret'].parse(process.env);
+const environment = parseEnvironment('rotate-signing-secret');
 const client = createDocumentClient();
 const accounts = createAccountRepository(client, environment.ACCOUNTS_TABLE);
 

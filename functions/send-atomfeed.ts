@@ -1,11 +1,11 @@
 import { createDocumentClient } from '../shared/adapters/aws-client.ts';
 import { createOutboundClient } from '../shared/adapters/outbound-http/circuit-breaker.ts';
 import { anyAddress } from '../shared/domain/egress.ts';
-import { environments } from '../shared/environment.ts';
+import { parseEnvironment } from '../shared/environment.ts';
 import { createSender } from '../shared/pipeline/sender/sender.ts';
 import { createFeedTransport } from '../shared/pipeline/transports/atomfeed.ts';
 
-const environment = environments['send-atomfeed'].parse(process.env);
+const environment = parseEnvironment('send-atomfeed');
 const http = createOutboundClient(anyAddress);
 
 /** Sends alerts to `atomfeed` notifications. */

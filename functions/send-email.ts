@@ -1,11 +1,11 @@
 import { createDailyCounters } from '../shared/adapters/accounts/daily-counter.ts';
 import { createDocumentClient } from '../shared/adapters/aws-client.ts';
-import { environments } from '../shared/environment.ts';
+import { parseEnvironment } from '../shared/environment.ts';
 import { createDailyLimit } from '../shared/pipeline/daily-limit.ts';
 import { createSender } from '../shared/pipeline/sender/sender.ts';
 import { createEmailTransport } from '../shared/pipeline/transports/email.ts';
 
-const environment = environments['send-email'].parse(process.env);
+const environment = parseEnvironment('send-email');
 const client = createDocumentClient();
 const counters = createDailyCounters(client, environment.ACCOUNTS_TABLE);
 const dailyLimit = createDailyLimit(counters, 'email', environment.DAILY_LIMIT);

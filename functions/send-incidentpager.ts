@@ -1,11 +1,11 @@
 import { createDocumentClient } from '../shared/adapters/aws-client.ts';
 import { createOutboundClient } from '../shared/adapters/outbound-http/circuit-breaker.ts';
 import { anyAddress, egressRule } from '../shared/domain/egress.ts';
-import { environments } from '../shared/environment.ts';
+import { parseEnvironment } from '../shared/environment.ts';
 import { createSender } from '../shared/pipeline/sender/sender.ts';
 import { createPagerTransport } from '../shared/pipeline/transports/incidentpager.ts';
 
-const environment = environments['send-incidentpager'].parse(process.env);
+const environment = parseEnvironment('send-incidentpager');
 const tenantUrlClient = createOutboundClient(egressRule(environment.EGRESS_ALLOW));
 const defaultEndpointClient = createOutboundClient(anyAddress);
 

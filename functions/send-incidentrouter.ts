@@ -2,11 +2,11 @@ import { createAccountRepository } from '../shared/adapters/accounts/account-rep
 import { createDocumentClient } from '../shared/adapters/aws-client.ts';
 import { createOutboundClient } from '../shared/adapters/outbound-http/circuit-breaker.ts';
 import { anyAddress } from '../shared/domain/egress.ts';
-import { environments } from '../shared/environment.ts';
+import { parseEnvironment } from '../shared/environment.ts';
 import { createSender } from '../shared/pipeline/sender/sender.ts';
 import { createRouterTransport } from '../shared/pipeline/transports/incidentrouter.ts';
 
-const environment = environments['send-incidentrouter'].parse(process.env);
+const environment = parseEnvironment('send-incidentrouter');
 const client = createDocumentClient();
 const accounts = createAccountRepository(client, environment.ACCOUNTS_TABLE);
 const http = createOutboundClient(anyAddress);

@@ -1,12 +1,12 @@
 import { createDailyCounters } from '../shared/adapters/accounts/daily-counter.ts';
 import { createDocumentClient } from '../shared/adapters/aws-client.ts';
 import { MAX_NOTICE_MESSAGES_PER_DAY } from '../shared/domain/notice-content.ts';
-import { environments } from '../shared/environment.ts';
+import { parseEnvironment } from '../shared/environment.ts';
 import { createDailyLimit } from '../shared/pipeline/daily-limit.ts';
 import { createSender } from '../shared/pipeline/sender/sender.ts';
 import { createManagedTransport } from '../shared/pipeline/transports/managed.ts';
 
-const environment = environments['send-managed'].parse(process.env);
+const environment = parseEnvironment('send-managed');
 const client = createDocumentClient();
 const counters = createDailyCounters(client, environment.ACCOUNTS_TABLE);
 const dailyLimit = createDailyLimit(counters, 'managed', environment.DAILY_LIMIT);

@@ -2,12 +2,12 @@ import { createAccountRepository } from '../shared/adapters/accounts/account-rep
 import { createDailyCounters } from '../shared/adapters/accounts/daily-counter.ts';
 import { createDocumentClient } from '../shared/adapters/aws-client.ts';
 import { MAX_NOTICE_MESSAGES_PER_DAY } from '../shared/domain/notice-content.ts';
-import { environments } from '../shared/environment.ts';
+import { parseEnvironment } from '../shared/environment.ts';
 import { createDailyLimit } from '../shared/pipeline/daily-limit.ts';
 import { createSender } from '../shared/pipeline/sender/sender.ts';
 import { createTechnicalContactsTransport } from '../shared/pipeline/transports/email.ts';
 
-const environment = environments['send-technicalContactsEmail'].parse(process.env);
+const environment = parseEnvironment('send-technicalContactsEmail');
 const client = createDocumentClient();
 const accounts = createAccountRepository(client, environment.ACCOUNTS_TABLE);
 const counters = createDailyCounters(client, environment.ACCOUNTS_TABLE);

@@ -2,11 +2,11 @@ import { createAccountRepository } from '../shared/adapters/accounts/account-rep
 import { createDocumentClient } from '../shared/adapters/aws-client.ts';
 import { createOutboundClient } from '../shared/adapters/outbound-http/circuit-breaker.ts';
 import { egressRule } from '../shared/domain/egress.ts';
-import { environments } from '../shared/environment.ts';
+import { parseEnvironment } from '../shared/environment.ts';
 import { createSender } from '../shared/pipeline/sender/sender.ts';
 import { createWebhookTransport } from '../shared/pipeline/transports/webhook.ts';
 
-const environment = environments['send-webhook'].parse(process.env);
+const environment = parseEnvironment('send-webhook');
 const client = createDocumentClient();
 const http = createOutboundClient(egressRule(environment.EGRESS_ALLOW));
 

@@ -6,9 +6,9 @@ import { jsonBody, valid } from '../shared/api/request.ts';
 import { ok } from '../shared/api/response.ts';
 import { createTestRunner } from '../shared/api/test-runner.ts';
 import { parseDestination } from '../shared/contracts/notification.ts';
-import { environments } from '../shared/environment.ts';
+import { parseEnvironment } from '../shared/environment.ts';
 
-const environment = environments['test-new-notification'].parse(process.env);
+const environment = parseEnvironment('test-new-notification');
 const client = createDocumentClient();
 const runTest = createTestRunner(createDailyCounters(client, environment.ACCOUNTS_TABLE), environment);
 

@@ -1,17 +1,17 @@
 import { createDailyCounters } from '../shared/adapters/accounts/daily-counter.ts';
 import { createDocumentClient } from '../shared/adapters/aws-client.ts';
-import { createNotificationRepository } from '../shared/adapters/notifications/notification-repository.ts';
+import { createTargetReader } from '../shared/adapters/notifications/notification-targets.ts';
 import { tokenAuthentication } from '../shared/api/authentication.ts';
 import { endpoint } from '../shared/api/endpoint.ts';
 import { pathParameter } from '../shared/api/request.ts';
 import { ok } from '../shared/api/response.ts';
 import { createTestRunner } from '../shared/api/test-runner.ts';
 import { notFound } from '../shared/domain/errors.ts';
-import { environments } from '../shared/environment.ts';
+import { parseEnvironment } from '../shared/environment.ts';
 
-const environment = environments['test-notification'].parse(process.env);
+const environment = parseEnvironment('test-notification');
 const client = createDocumentClient();
-const notifications = createNotificationRepository(client, environment.NOTIFICATIONS_TABLE);
+const notifications = createTargetReader(client, environment.NOTIFICATIONS_TABLE);
 const runTest = createTestRunner(createDailyCounters(client, environment.ACCOUNTS_TABLE), environment);
 
 /** POST /notifications/{notificationId}/test: 200 with the result of a test message. */

@@ -6,9 +6,9 @@ import { endpoint } from '../shared/api/endpoint.ts';
 import { jsonBody, valid } from '../shared/api/request.ts';
 import { noContent } from '../shared/api/response.ts';
 import { parseAccountChanges } from '../shared/contracts/account.ts';
-import { environments } from '../shared/environment.ts';
+import { parseEnvironment } from '../shared/environment.ts';
 
-const environment = environments['update-account'].parse(process.env);
+const environment = parseEnvironment('update-account');
 const client = createDocumentClient();
 const update = createAccountUpdate(createAccountRepository(client, environment.ACCOUNTS_TABLE));
 

@@ -6,9 +6,9 @@ import { createNotificationUpdate } from '../shared/api/notification-update.ts';
 import { jsonBody, pathParameter, requestUrl, valid } from '../shared/api/request.ts';
 import { locationResponse } from '../shared/api/response.ts';
 import { parseChanges } from '../shared/contracts/notification.ts';
-import { environments } from '../shared/environment.ts';
+import { parseEnvironment } from '../shared/environment.ts';
 
-const environment = environments['update-notification'].parse(process.env);
+const environment = parseEnvironment('update-notification');
 const client = createDocumentClient();
 const update = createNotificationUpdate(createNotificationRepository(client, environment.NOTIFICATIONS_TABLE));
 

@@ -1,7 +1,7 @@
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { closestMatch } from 'leven';
 import * as z from 'zod';
-import { escalationModes } from '../shared/contracts/notice.ts';
+import { escalationModes } from '../shared/contracts/escalation-modes.ts';
 import { notificationTypeIds } from '../shared/contracts/notification-types.ts';
 
 /**

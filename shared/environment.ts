@@ -1,7 +1,18 @@
-import * as z from 'zod/mini';
 import type { EndpointName } from './contracts/endpoints.ts';
-import { escalationModes } from './contracts/notice.ts';
-import { type NotificationTypeId, notificationTypeIds } from './contracts/notification-types.ts';
+import { escalationModes } from './contracts/escalation-modes.ts';
+import type { NotificationTypeId } from './contracts/notification-types.ts';
+import {
+  booleanFlag,
+  commaSeparated,
+  nonEmptyString,
+  nonNegativeNumber,
+  oneOf,
+  optionalString,
+  optionalUrl,
+  stringByType,
+  url,
+  type Variable,
+} from './contracts/variables.ts';
 
 /** The name of a Lambda function: the name of its file in `functions/` without the extension. */
 export type FunctionName =
@@ -17,38 +28,9 @@ export type SenderName = `send-${NotificationTypeId}`;
 /** Returns the name of the sender function of a notification type. */
 export const senderName = <Type extends NotificationTypeId>(type: Type): `send-${Type}` => `send-${type}`;
 
-const nonEmptyString = z.string().check(z.minLength(1));
-const optionalString = z.optional(z.string().check(z.minLength(1)));
-const url = z.string().check(z.url());
-const parsedNumber = z.transform((text: string) => Number(text));
-const nonNegativeNumber = z.pipe(
-  z.string().check(z.regex(/^\d+(\.\d+)?$/)),
-  z.pipe(parsedNumber, z.number().check(z.nonnegative())),
-);
-
-const booleanFlag = z.pipe(
-  z.enum(['true', 'false']),
-  z.transform((text: 'true' | 'false') => text === 'true'),
-);
-
-/** A JSON object with a non-empty string for every notification type. */
-const stringByType = z.pipe(
-  z.string(),
-  z.pipe(
-    z.transform((text: string): unknown => JSON.parse(text)),
-    z.record(z.enum(notificationTypeIds), nonEmptyString),
-  ),
-);
-
-/** A comma-separated list; empty by default. */
-const commaSeparated = z.pipe(
-  z.optional(z.string()),
-  z.transform((text: string | undefined) => text?.split(',').filter(Boolean) ?? []),
-);
-
 const tokens = { TOKENS_TABLE: nonEmptyString, TOKEN_CACHE_SECONDS: nonNegativeNumber };
 const notifications = { NOTIFICATIONS_TABLE: nonEmptyString };
-const links = { LINK_SCHEME: z.enum(['http', 'https']) };
+const links = { LINK_SCHEME: oneOf('http', 'https') };
 const accounts = { ACCOUNTS_TABLE: nonEmptyString };
 const tests = {
   ...tokens,
@@ -67,7 +49,7 @@ const limits = {
 const senderQueues = { SENDER_QUEUES: stringByType };
 const queues = { ...senderQueues, DEAD_LETTER_QUEUE: url };
 const deliveries = { DELIVERIES_TABLE: nonEmptyString };
-const escalation = { ...accounts, ...senderQueues, ESCALATE_UNREACHED: z.enum(escalationModes) };
+const escalation = { ...accounts, ...senderQueues, ESCALATE_UNREACHED: oneOf(...escalationModes) };
 const reports = {
   ...escalation,
   ...notifications,
@@ -90,62 +72,103 @@ const egress = { EGRESS_ALLOW: commaSeparated };
 
 /**
  * The environment variables of each function. `lib/` must set exactly these, checked by the compiler. A function parses
- * its own once at cold start (`environments[name].parse(process.env)`), so an invalid configuration fails immediately.
+ * its own once at cold start (`parseEnvironment`), so an invalid configuration fails immediately.
  */
 export const environments = {
-  'create-notification': z.object({
+  'create-notification': {
     ...tokens,
     ...notifications,
     ...links,
     NOTIFICATIONS_PER_TENANT: nonNegativeNumber,
-  }),
-  'list-notifications': z.object({ ...tokens, ...notifications, ...links }),
-  'get-notification': z.object({ ...tokens, ...notifications }),
-  'update-notification': z.object({ ...tokens, ...notifications, ...links }),
-  'delete-notification': z.object({ ...tokens, ...notifications }),
-  'test-notification': z.object({ ...tests, ...notifications }),
-  'test-new-notification': z.object(tests),
-  'list-notification-types': z.object({ ...tokens, ...links }),
-  'get-notification-type': z.object(tokens),
-  'list-deliveries': z.object({ ...tokens, ...notifications, ...deliveries, ...links }),
-  redeliver: z.object({
+  },
+  'list-notifications': { ...tokens, ...notifications, ...links },
+  'get-notification': { ...tokens, ...notifications },
+  'update-notification': { ...tokens, ...notifications, ...links },
+  'delete-notification': { ...tokens, ...notifications },
+  'test-notification': { ...tests, ...notifications },
+  'test-new-notification': tests,
+  'list-notification-types': { ...tokens, ...links },
+  'get-notification-type': tokens,
+  'list-deliveries': { ...tokens, ...notifications, ...deliveries, ...links },
+  redeliver: {
     ...tokens,
     ...notifications,
     ...deliveries,
     ...accounts,
     ...senderQueues,
     REDELIVERIES_PER_TENANT_PER_DAY: nonNegativeNumber,
-  }),
-  'get-account': z.object({ ...tokens, ...notifications, ...accounts, ...limits }),
-  'update-account': z.object({ ...tokens, ...accounts }),
-  'rotate-signing-secret': z.object({ ...tokens, ...accounts }),
-  'list-tokens': z.object({ ...tokens, ...links }),
-  'create-token': z.object(tokens),
-  'revoke-token': z.object(tokens),
-  'handle-unknown-route': z.object({}),
-  'dispatch-alarm-events': z.object({
+  },
+  'get-account': { ...tokens, ...notifications, ...accounts, ...limits },
+  'update-account': { ...tokens, ...accounts },
+  'rotate-signing-secret': { ...tokens, ...accounts },
+  'list-tokens': { ...tokens, ...links },
+  'create-token': tokens,
+  'revoke-token': tokens,
+  'handle-unknown-route': {},
+  'dispatch-alarm-events': {
     ...notifications,
     ...escalation,
     ...queues,
     ALARM_EVENTS_QUEUE: url,
-  }),
-  'record-email-events': z.object({ ...reports, EMAIL_EVENTS_QUEUE: url }),
-  'send-email': z.object({ ...sender, ...email }),
-  'send-webhook': z.object({ ...sender, ...egress, ...accounts }),
-  'send-incidentpager': z.object({ ...sender, ...egress, PAGER_ENDPOINT: url }),
-  'send-sms': z.object({
+  },
+  'record-email-events': { ...reports, EMAIL_EVENTS_QUEUE: url },
+  'send-email': { ...sender, ...email },
+  'send-webhook': { ...sender, ...egress, ...accounts },
+  'send-incidentpager': { ...sender, ...egress, PAGER_ENDPOINT: url },
+  'send-sms': {
     ...sender,
     ...dailyLimit,
     SMS_COUNTRIES: commaSeparated,
     SMS_SENDER_ID: optionalString,
     SMS_ORIGINATION_NUMBER: optionalString,
     SMS_MAX_PRICE_USD: optionalString,
-  }),
-  'send-incidentrouter': z.object({ ...sender, ...accounts, ROUTER_ENDPOINT: url }),
-  'send-atomfeed': z.object({ ...sender, FEED_ENDPOINT: z.optional(url) }),
-  'send-technicalContactsEmail': z.object({ ...sender, ...email }),
-  'send-managed': z.object({ ...sender, ...dailyLimit, MANAGED_TOPIC: nonEmptyString }),
-} as const satisfies Record<FunctionName, z.ZodMiniObject>;
+  },
+  'send-incidentrouter': { ...sender, ...accounts, ROUTER_ENDPOINT: url },
+  'send-atomfeed': { ...sender, FEED_ENDPOINT: optionalUrl },
+  'send-technicalContactsEmail': { ...sender, ...email },
+  'send-managed': { ...sender, ...dailyLimit, MANAGED_TOPIC: nonEmptyString },
+} as const satisfies Record<FunctionName, Readonly<Record<string, Variable<unknown>>>>;
+
+type Environments = typeof environments;
+
+/** The parsed environment of a function. */
+export type ParsedEnvironment<Name extends FunctionName> = {
+  [Variable in keyof Environments[Name]]: Environments[Name][Variable] extends {
+    parse: (text: undefined) => infer Value;
+  }
+    ? Value
+    : never;
+};
+
+const hasVariables = <Name extends FunctionName>(
+  values: Readonly<Record<string, unknown>>,
+  name: Name,
+): values is ParsedEnvironment<Name> => Object.keys(environments[name]).every((variable) => variable in values);
+
+/**
+ * Parses the environment of a function. Other variables are ignored.
+ *
+ * @throws Error with the names of the invalid variables
+ */
+export const parseEnvironment = <Name extends FunctionName>(
+  name: Name,
+  variables: Readonly<Record<string, string | undefined>> = process.env,
+): ParsedEnvironment<Name> => {
+  const entries = Object.entries<Variable<unknown>>(environments[name]);
+  const invalid = entries.filter(([key, { accepts }]) => !accepts(variables[key])).map(([key]) => key);
+  const values = Object.fromEntries(
+    entries.filter(([key]) => !invalid.includes(key)).map(([key, { parse }]) => [key, parse(variables[key])]),
+  );
+  if (hasVariables<Name>(values, name)) return values;
+  throw new Error(`Environment variables are missing or invalid: ${invalid.join(', ')}.`);
+};
+
+type Input<Type> = Type extends Variable<unknown, infer Text> ? Text : never;
+type OptionalNames<Shape> = { [Name in keyof Shape]: undefined extends Input<Shape[Name]> ? Name : never }[keyof Shape];
 
 /** The environment variables that a function requires, as strings. */
-export type EnvironmentOf<Name extends FunctionName> = z.input<(typeof environments)[Name]>;
+export type EnvironmentOf<Name extends FunctionName> = {
+  [Variable in Exclude<keyof Environments[Name], OptionalNames<Environments[Name]>>]: Input<
+    Environments[Name][Variable]
+  >;
+} & { [Variable in OptionalNames<Environments[Name]>]?: Input<Environments[Name][Variable]> };

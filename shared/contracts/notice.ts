@@ -21,9 +21,3 @@ export const noticeContent = z.object({
 
 /** The text of a notice. */
 export type NoticeContent = z.infer<typeof noticeContent>;
-
-/** The values of the setting `escalateUnreached`: who is notified of an alert that reached nobody. */
-export const escalationModes = ['contacts+managed', 'contacts', 'off'] as const;
-
-/** A value of the setting `escalateUnreached`. */
-export type EscalationMode = (typeof escalationModes)[number];

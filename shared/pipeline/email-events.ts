@@ -6,7 +6,8 @@ import { createDeliveryRepository } from '../adapters/deliveries/delivery-reposi
 import { createThrottlingWatch } from '../adapters/dynamodb/key-throttling.ts';
 import { errorTrace, logger } from '../adapters/logger.ts';
 import { count, emitMetrics, oldestAgeSeconds } from '../adapters/metrics.ts';
-import { createNotificationRepository } from '../adapters/notifications/notification-repository.ts';
+import { createNotificationReader } from '../adapters/notifications/notification-reader.ts';
+import { createTargetReader } from '../adapters/notifications/notification-targets.ts';
 import type { Queues } from '../adapters/queues.ts';
 import type { Clock } from '../domain/clock.ts';
 import { type DeliveryKey, parseDeliveryPartition } from '../domain/delivery-key.ts';
@@ -82,7 +83,10 @@ export const createEmailEventRecorder = (
   const recordBounce = createBounceRecorder(client, environment.DELIVERIES_TABLE, clock);
   const isTenantThrottled = createThrottlingWatch(clock);
   const deliveries = createDeliveryRepository(client, environment.DELIVERIES_TABLE);
-  const notifications = createNotificationRepository(client, environment.NOTIFICATIONS_TABLE);
+  const notifications = {
+    ...createNotificationReader(client, environment.NOTIFICATIONS_TABLE),
+    ...createTargetReader(client, environment.NOTIFICATIONS_TABLE),
+  };
   const reports = createDeliveryReports({ client, queues, notifications, deliveries, clock }, environment);
 
   /** Applies an event to its delivery. A complaint changes nothing, but needs the record for the notice. */

@@ -12,7 +12,7 @@ import { describeMachine, type Section, toMarkdown } from './support/report.ts';
 type Options = { chart?: string; profile?: string };
 
 const BENCHMARKS = {
-  'cold-start': benchColdStart,
+  'cold-start': ({ profile }: Options) => benchColdStart(profile),
   sender: ({ profile }: Options) => benchSender(profile),
   dispatch: benchDispatch,
   pipeline: benchPipeline,
@@ -52,6 +52,11 @@ await new Command('npm run bench')
   )
   .addArgument(new Argument('[benchmark...]', 'the benchmarks to run (default: all)').choices(NAMES))
   .addOption(new Option('--chart <file>', 'write the costs of `cost` as an SVG chart'))
-  .addOption(new Option('--profile <folder>', 'write a CPU profile of `sender`, which slows it down'))
+  .addOption(
+    new Option(
+      '--profile <folder>',
+      'write CPU profiles of `sender`, which slows it down, or of `cold-start` with flame graphs',
+    ),
+  )
   .action(run)
   .parseAsync();

@@ -8,7 +8,7 @@ import { buildSync } from 'esbuild';
 import pLimit from 'p-limit';
 import { beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { bundledInputs, bundleFunctions, bundling, functionNames } from '../../lib/bundles.ts';
+import { bundledInputs, bundleFunctions, bundleMetafile, bundling, functionNames } from '../../lib/bundles.ts';
 import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
 import { emailTags } from '../../shared/domain/email-event.ts';
 import { DEFAULT_NOTIFICATION_ID } from '../../shared/domain/notification-id.ts';
@@ -77,7 +77,21 @@ describe('function bundles', () => {
       expect(required.filter((module) => !isBuiltin(module) && !bundling.external.includes(module))).toEqual([]);
     },
   );
+
+  it.each(functionNames)('import no module dynamically that imports others, which would all be wrapped: %s', (name) => {
+    expect(importedDynamically(name)).toEqual([]);
+  });
 });
+
+/** Returns the modules in a bundle that are imported dynamically and import others. */
+const importedDynamically = (name: FunctionName): string[] => {
+  const { inputs } = bundleMetafile();
+  const importsOf = (path: string) => inputs[path]?.imports ?? [];
+  return bundledInputs(name)
+    .flatMap(importsOf)
+    .filter(({ kind, path }) => kind === 'dynamic-import' && importsOf(path).length > 0)
+    .map(({ path }) => path);
+};
 
 describe('the check of bundle contents', () => {
   it.each([
@@ -167,22 +181,34 @@ describe('libraries in a function bundle', () => {
   });
 });
 
-/** Invokes a bundle's handler with each event in turn; prints the undici modules that the process has loaded. */
+/**
+ * Invokes a bundle's handler with each event in turn; prints the undici modules that the process has loaded and the
+ * files that it has read asynchronously.
+ */
 const PROBE = `
   const [file, events, context] = process.argv.slice(1).map((text) => JSON.parse(text));
+  const files = [];
+  const { readFile } = require('node:fs/promises');
+  require('node:fs/promises').readFile = (path, ...options) => {
+    files.push(path);
+    return readFile(path, ...options);
+  };
   const { handler } = require(file);
   const handleAll = async () => {
     for (const event of events) await handler(event, { ...context, getRemainingTimeInMillis: () => 30_000 });
-    console.log(JSON.stringify(process.moduleLoadList.filter((module) => module.includes('undici'))));
+    const undici = process.moduleLoadList.filter((module) => module.includes('undici'));
+    console.log(JSON.stringify({ undici, files }));
   };
   handleAll();
 `;
 
-const loadedUndiciModules = async (file: string, events: unknown[], env: Record<string, string> = {}) => {
+const probeResult = z.object({ undici: z.array(z.string()), files: z.array(z.string()) });
+
+const probe = async (file: string, events: unknown[], env: Record<string, string> = {}) => {
   const parameters = [file, events, lambdaContext].map((value) => JSON.stringify(value));
   const nodeArguments = ['--input-type=commonjs', '--eval', PROBE, ...parameters];
   const { stdout } = await promisify(execFile)(process.execPath, nodeArguments, { env });
-  return z.array(z.string()).parse(JSON.parse(stdout.trimEnd().split('\n').at(-1) ?? ''));
+  return probeResult.parse(JSON.parse(stdout.trimEnd().split('\n').at(-1) ?? ''));
 };
 
 const TOKEN_ID = 'tk01M7W08F9Z4XGJJRVYEZQFE9R1';
@@ -231,7 +257,7 @@ const eventsFor = (name: FunctionName, url: string): unknown[] => {
 };
 
 describe('cold starts and first calls', () => {
-  it('do not load undici, which takes 10 to 20 ms', async () => {
+  it('neither load undici, which takes 10 to 20 ms, nor read configuration files, which takes 3 ms', async () => {
     const callers = new Set<string>();
     const respond = respondWith(200, { 'content-type': 'application/x-amz-json-1.0' }, RESPONSE_BODY);
     const server = await startHttp((request, response) => {
@@ -239,17 +265,18 @@ describe('cold starts and first calls', () => {
       respond(request, response);
     });
     const limit = pLimit(2);
-    const loaded = await limit.map(functionNames, async (name) => {
+    const probed = await limit.map(functionNames, async (name) => {
       const { href } = server.url(undefined, `/${name}`);
-      return [name, await loadedUndiciModules(entryOf(name), eventsFor(name, href), environmentOf(name, href))];
+      return [name, await probe(entryOf(name), eventsFor(name, href), environmentOf(name, href))];
     });
-    expect(Object.fromEntries(loaded)).toEqual(Object.fromEntries(functionNames.map((name) => [name, []])));
+    const nothing = { undici: [], files: [] };
+    expect(Object.fromEntries(probed)).toEqual(Object.fromEntries(functionNames.map((name) => [name, nothing])));
     expect([...callers].toSorted()).toEqual(functionNames.filter((name) => name !== 'handle-unknown-route').toSorted());
   });
 
   it('report undici if a handler calls fetch', async () => {
     const file = join(bundles.directory, 'fetch.js');
     writeFileSync(file, 'exports.handler = () => fetch("data:,");');
-    expect(await loadedUndiciModules(file, [{}])).not.toEqual([]);
+    expect((await probe(file, [{}])).undici).not.toEqual([]);
   });
 });

@@ -134,7 +134,7 @@ describe('ops trace', () => {
     const log = await logOf('get-account', {}, {});
     const [error] = await trace(log, '--release', bundleOf('get-account').release);
     const source = 'functions/get-account.ts';
-    const line = lineOf(source, "environments['get-account'].parse(process.env)");
+    const line = lineOf(source, "parseEnvironment('get-account')");
     expect(error?.frames).toContainEqual(expect.objectContaining({ source, line }));
   });
 

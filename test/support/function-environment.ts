@@ -27,6 +27,6 @@ export const environmentOf = (name: FunctionName, url: string): Record<string, s
     AWS_REGION: 'local-1',
     AWS_ACCESS_KEY_ID: 'none',
     AWS_SECRET_ACCESS_KEY: 'none',
-    ...Object.fromEntries(Object.keys(environments[name].shape).map((variable) => [variable, values[variable] ?? url])),
+    ...Object.fromEntries(Object.keys(environments[name]).map((variable) => [variable, values[variable] ?? url])),
   };
 };

@@ -2,23 +2,23 @@ import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import type { Clock } from '../../domain/clock.ts';
 import type { NotificationKey } from '../../domain/notification.ts';
 import { createNotificationReader } from './notification-reader.ts';
-import { readTargets, type TargetReads } from './notification-targets.ts';
+import { createTargetReader, type TargetReads } from './notification-targets.ts';
 import { createNotificationWriter } from './notification-writer.ts';
 
 export type { NotificationKey, TargetReads };
 
-/** Reads and writes notifications (table Notifications). All reads are strongly consistent unless a caller opts out. */
+/**
+ * Reads and writes notifications (table Notifications). All reads are strongly consistent unless a
+ * caller opts out. What only reads uses `createNotificationReader` or `createTargetReader`, so that its bundle does not contain the writes.
+ */
 export const createNotificationRepository = (
   client: DynamoDBDocumentClient,
   table: string,
   clock: Clock = Date.now,
 ) => ({
   ...createNotificationReader(client, table),
+  ...createTargetReader(client, table),
   ...createNotificationWriter(client, table, clock),
-
-  /** Starts to read the delivery targets of notifications, which may be of several tenants. */
-  targets: (keys: readonly NotificationKey[], { isConsistent = true } = {}): TargetReads =>
-    readTargets(client, table, keys, isConsistent),
 });
 
 /** Reads and writes the table Notifications. */

@@ -19,13 +19,7 @@ export type TargetReads = {
 
 const keyText = ({ tenant, id }: NotificationKey): string => `${id} ${tenant}`;
 
-/**
- * Starts to read the delivery targets of notifications, which may be of several tenants.
- *
- * @param isConsistent false if a target may be an earlier version, or one that was just deleted, at half the price. A
- * target that exists is found in either case
- */
-export const readTargets = (
+const readTargets = (
   client: DynamoDBDocumentClient,
   table: string,
   keys: readonly NotificationKey[],
@@ -56,3 +50,15 @@ export const readTargets = (
     },
   };
 };
+
+/** Creates the reads of delivery targets (table Notifications), strongly consistent unless a caller opts out. */
+export const createTargetReader = (client: DynamoDBDocumentClient, table: string) => ({
+  /**
+   * Starts to read the delivery targets of notifications, which may be of several tenants.
+   *
+   * @param options.isConsistent false if a target may be an earlier version, or one that was just deleted, at half the
+   * price. A target that exists is found in either case
+   */
+  targets: (keys: readonly NotificationKey[], { isConsistent = true } = {}): TargetReads =>
+    readTargets(client, table, keys, isConsistent),
+});

@@ -24,7 +24,7 @@ const httpUrl = z
  * values.
  */
 export const detailsFormats: Formats = {
-  email: { address: emailAddress },
+  email: { address: emailAddress() },
   webhook: { url: httpUrl },
   incidentpager: { service_key: z.string().regex(/^[a-zA-Z0-9]{1,32}$/), service_endpoint: httpUrl },
   sms: { phone_number: z.e164() },

@@ -137,7 +137,7 @@ const collectionOf = (record: z.ZodType, what: string) =>
     .describe(`A page of ${what}`);
 
 const technicalContacts = z
-  .array(emailAddress)
+  .array(emailAddress())
   .max(MAX_TECHNICAL_CONTACTS)
   .describe('Email addresses that receive the alerts of type `technicalContactsEmail`, and the notices of the service');
 const webhookToken = z

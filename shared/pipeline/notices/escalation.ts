@@ -1,7 +1,7 @@
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { createEscalationLimit } from '../../adapters/accounts/escalation-limit.ts';
 import type { AlarmEvent } from '../../contracts/alarm-event.ts';
-import type { EscalationMode } from '../../contracts/notice.ts';
+import type { EscalationMode } from '../../contracts/escalation-modes.ts';
 import type { Notice } from '../../domain/delivery-message.ts';
 import {
   MAX_ESCALATIONS_PER_DAY,

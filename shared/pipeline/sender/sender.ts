@@ -6,8 +6,8 @@ import { createFailedMessages } from '../../adapters/deliveries/failed-messages.
 import { createThrottlingWatch } from '../../adapters/dynamodb/key-throttling.ts';
 import { errorTrace, logger } from '../../adapters/logger.ts';
 import { emitMetrics, oldestAgeSeconds, tally } from '../../adapters/metrics.ts';
-import { createNotificationRepository } from '../../adapters/notifications/notification-repository.ts';
-import type { TargetReads } from '../../adapters/notifications/notification-targets.ts';
+import { createNotificationReader } from '../../adapters/notifications/notification-reader.ts';
+import { createTargetReader, type TargetReads } from '../../adapters/notifications/notification-targets.ts';
 import { createQueues, dueTimeMs } from '../../adapters/queues.ts';
 import { type TestResult, testRequest } from '../../contracts/messages.ts';
 import { type NotificationTypeId, notificationTypes } from '../../contracts/notification-types.ts';
@@ -48,7 +48,10 @@ export const createSender = (
   environment: SenderEnvironment,
   transport: Transport,
 ) => {
-  const notifications = createNotificationRepository(client, environment.NOTIFICATIONS_TABLE);
+  const notifications = {
+    ...createNotificationReader(client, environment.NOTIFICATIONS_TABLE),
+    ...createTargetReader(client, environment.NOTIFICATIONS_TABLE),
+  };
   const { hasIncidents } = notificationTypes[type];
   const deliveries = createDeliveryRepository(client, environment.DELIVERIES_TABLE);
   const queues = createQueues();

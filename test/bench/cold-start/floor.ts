@@ -38,33 +38,62 @@ export type ClientName = keyof typeof clients;
 /** The names of all AWS clients. */
 export const clientNames = ['dynamodb', 'lambda', 'sqs', 'ses', 'sns'] as const satisfies readonly ClientName[];
 
-/** Builds the floor of a function: a handler that creates the same AWS clients and calls each one in `called` once. */
-export const buildFloor = (file: string, used: readonly ClientName[], called: readonly ClientName[]): void => {
+/** The calls of a floor. */
+export type FloorCalls = {
+  /** The clients to call, one after the other, each as often as it is listed. */
+  aws: readonly ClientName[];
+  /** The URL of an HTTP request; absent for none. */
+  post?: string | undefined;
+};
+
+/** The code of an HTTP request with the agents that a sender needs: keep-alive, for HTTP and HTTPS. */
+const http = {
+  imports: `
+    import http from 'node:http';
+    import https from 'node:https';`,
+  create: `
+    const agent = { keepAlive: true, maxFreeSockets: 64, timeout: 2_000 };
+    const agents = { http: new http.Agent(agent), https: new https.Agent(agent) };`,
+  call: (url: string) => `
+    await new Promise((resolve, reject) => {
+      const headers = { 'content-type': 'application/json', 'content-length': 2 };
+      const request = http.request(new URL('${url}'), { method: 'POST', agent: agents.http, headers });
+      request.on('error', reject);
+      request.on('response', (response) => resolve(response.resume()));
+      request.end('{}');
+    });`,
+};
+
+/** Builds the floor of a function with its source map: a handler with the same AWS clients that makes only `calls`. */
+export const buildFloor = (file: string, used: readonly ClientName[], { aws, post }: FloorCalls): void => {
   const parts = used.map((name) => clients[name]);
   const contents = [
     ...parts.map(({ imports }) => imports),
+    ...(post ? [http.imports, http.create] : []),
     ...parts.map(({ create }) => create),
     'export const handler = async () => {',
-    ...called.map((name) => clients[name].call),
+    ...aws.map((name) => clients[name].call),
+    ...(post ? [http.call(post)] : []),
     // Keeps the bundler from removing unused clients.
     `return { statusCode: 204, batchItemFailures: [], clients: [${used.join(', ')}].length };`,
     '};',
   ].join('\n');
-  buildSync({ ...bundling, stdin: { contents, resolveDir: bundling.absWorkingDir }, outfile: file });
+  const stdin = { contents, resolveDir: bundling.absWorkingDir };
+  buildSync({ ...bundling, stdin, outfile: file, sourcemap: 'external', sourcesContent: false });
 };
 
 /** Returns the AWS clients in a bundle, from the names of its inputs. */
 export const clientsIn = (inputs: readonly string[]): ClientName[] =>
   clientNames.filter((name) => inputs.some((input) => input.includes(`@aws-sdk/client-${name}/`)));
 
-/** Returns the AWS clients that make these actions. */
-export const clientsOf = (actions: readonly string[]): ClientName[] => {
+/** Returns the AWS client of each call, from the counts of the actions. */
+export const clientsOf = (actions: Readonly<Record<string, number>>): ClientName[] => {
   const clientOf = (action: string): ClientName => {
     if (action === 'Invoke') return 'lambda';
     if (action === 'SendEmail') return 'ses';
     if (action === 'Publish') return 'sns';
     return action.includes('Message') ? 'sqs' : 'dynamodb';
   };
-  const names = new Set(actions.map(clientOf));
-  return clientNames.filter((name) => names.has(name));
+  const calls = Object.entries(actions).flatMap(([action, count]) => Array(count).fill(clientOf(action)));
+  return clientNames.flatMap((name) => calls.filter((called) => called === name));
 };
