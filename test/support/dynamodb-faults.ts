@@ -117,7 +117,10 @@ export const withPartialBatches = (client: DynamoDBDocumentClient, processed: nu
 };
 
 const batchGetInput = z.object({
-  RequestItems: z.record(z.string(), z.looseObject({ Keys: z.array(z.looseObject({ pk: z.string() })) })),
+  RequestItems: z.record(
+    z.string(),
+    z.looseObject({ Keys: z.array(z.looseObject({ pk: z.object({ S: z.string() }) })) }),
+  ),
 });
 
 /**
@@ -136,7 +139,7 @@ export const withThrottledPartitions = (
         if (commandName !== 'BatchGetItemCommand') return next(args);
         const [[table, request] = []] = Object.entries(batchGetInput.parse(args.input).RequestItems);
         if (table === undefined || request === undefined) return next(args);
-        const throttledKeys = request.Keys.filter(({ pk }) => isThrottledPartition(pk));
+        const throttledKeys = request.Keys.filter(({ pk }) => isThrottledPartition(pk.S));
         if (throttledKeys.length === 0 || !isHit()) return next(args);
         const others = request.Keys.filter((key) => !throttledKeys.includes(key));
         if (others.length === 0)

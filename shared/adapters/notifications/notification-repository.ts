@@ -1,6 +1,6 @@
-import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import type { Clock } from '../../domain/clock.ts';
 import type { NotificationKey } from '../../domain/notification.ts';
+import type { DynamoDb } from '../dynamodb/dynamodb-client.ts';
 import { createNotificationReader } from './notification-reader.ts';
 import { readTargets, type TargetReads } from './notification-targets.ts';
 import { createNotificationWriter } from './notification-writer.ts';
@@ -8,11 +8,7 @@ import { createNotificationWriter } from './notification-writer.ts';
 export type { NotificationKey, TargetReads };
 
 /** Reads and writes notifications (table Notifications). All reads are strongly consistent. */
-export const createNotificationRepository = (
-  client: DynamoDBDocumentClient,
-  table: string,
-  clock: Clock = Date.now,
-) => ({
+export const createNotificationRepository = (client: DynamoDb, table: string, clock: Clock = Date.now) => ({
   ...createNotificationReader(client, table),
   ...createNotificationWriter(client, table, clock),
 

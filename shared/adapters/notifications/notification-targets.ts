@@ -1,7 +1,7 @@
-import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { type DeliveryTarget, defaultNotification, type NotificationKey } from '../../domain/notification.ts';
 import { DEFAULT_NOTIFICATION_ID, isStoredNotificationId } from '../../domain/notification-id.ts';
 import { readEach } from '../dynamodb/batches.ts';
+import type { DynamoDb } from '../dynamodb/dynamodb-client.ts';
 import { isTombstone, parseTarget, TARGET_PROJECTION, targetKey } from './notification-items.ts';
 import { unreadable } from './unreadable-notification.ts';
 
@@ -20,11 +20,7 @@ export type TargetReads = {
 const keyText = ({ tenant, id }: NotificationKey): string => `${id} ${tenant}`;
 
 /** Starts to read the delivery targets of notifications, which may be of several tenants. Strongly consistent. */
-export const readTargets = (
-  client: DynamoDBDocumentClient,
-  table: string,
-  keys: readonly NotificationKey[],
-): TargetReads => {
+export const readTargets = (client: DynamoDb, table: string, keys: readonly NotificationKey[]): TargetReads => {
   const storedKeys = keys.filter(({ id }) => isStoredNotificationId(id));
   const findItem = readEach(client, table, storedKeys.map(targetKey), TARGET_PROJECTION);
   const found = new Map<string, Promise<DeliveryTarget | undefined>>();
