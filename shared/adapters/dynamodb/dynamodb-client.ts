@@ -64,10 +64,9 @@ const operationOf = ({ schema }: Pick<GetItemCommand, 'schema'>): Operation => {
 
 /**
  * Creates a client that sends commands with the protocol, retries, HTTP handler, endpoints and credentials of the AWS
- * SDK, but without its middleware stack. The stack resolves the endpoint, the authentication and the signing key again
- * for each request and copies the configuration several times, which takes three quarters of the CPU time of a
- * conditional write (DECISIONS.md#aws-clients). It differs in two ways: it sends no `User-Agent`, and it does not
- * correct the signing time by that of the server.
+ * SDK, but without its middleware stack, which takes more than half of the CPU time of a conditional write
+ * (DECISIONS.md#dynamodb-client). It differs in two ways: it sends no `User-Agent`, and it does not correct the time of
+ * the signature by that of the server.
  */
 export const createDynamoDb = (configuration: DynamoDBClientConfig): DynamoDb => {
   const { config } = new DynamoDBClient(configuration);
