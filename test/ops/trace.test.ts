@@ -146,7 +146,7 @@ describe('ops trace', () => {
     expect(out).toMatch(/^ValidationException {2}request failed\nin get-account, release [0-9a-f]{16}\n\n/);
     expect(out).toContain(`  ${FAILED_READ.source}:${line}:`);
     // The first frame is in the client that sent the request.
-    expect(out).toMatch(/ attempt\n {6}const output = await protocol$[^]* findByHash$/m);
+    expect(out).toMatch(/ attempt\n {6}const output = await protocol$[\s\S]* findByHash$/m);
   });
 
   it('reads the maps of several releases, older ones included, from the bucket of the stack', async () => {
