@@ -1,8 +1,7 @@
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
-import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { isServerError, isThrottlingError, isTransientError } from '@smithy/core/retry';
+import { createDynamoDb, type DynamoDb } from './dynamodb/dynamodb-client.ts';
 
 /** More sockets than messages in the largest batch: the SDK counts the wait for a socket as connection time. */
 const agent = { maxSockets: 128 };
@@ -56,19 +55,13 @@ export const onceConfig = {
   },
 };
 
-/**
- * Creates a DynamoDB document client. Undefined attributes are not written. The SDK's logger middleware is removed: it
- * formats data that must not be logged, and uses 5% of a sender's CPU time.
- */
-export const createDocumentClient = (): DynamoDBDocumentClient => {
-  const client = new DynamoDBClient({
+/** Creates the client of DynamoDB. */
+export const createDocumentClient = (): DynamoDb =>
+  createDynamoDb({
     ...awsConfig,
     accountIdEndpointMode: 'preferred',
     endpointDiscoveryEnabledProvider: async () => undefined,
   });
-  client.middlewareStack.remove('loggerMiddleware');
-  return DynamoDBDocumentClient.from(client, { marshallOptions: { removeUndefinedValues: true } });
-};
 
 type SdkError = Parameters<typeof isTransientError>[0];
 

@@ -1,8 +1,8 @@
-import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
 import * as z from 'zod/mini';
 import { type BounceResult, createBounceRecorder } from '../adapters/deliveries/bounce-recorder.ts';
 import { createDeliveryRepository } from '../adapters/deliveries/delivery-repository.ts';
+import type { DynamoDb } from '../adapters/dynamodb/dynamodb-client.ts';
 import { createThrottlingWatch } from '../adapters/dynamodb/key-throttling.ts';
 import { errorTrace, logger } from '../adapters/logger.ts';
 import { count, emitMetrics, oldestAgeSeconds } from '../adapters/metrics.ts';
@@ -75,7 +75,7 @@ const reportOf = ({ eventType, bounce }: EmailEvent): EmailReport | undefined =>
  * not help.
  */
 export const createEmailEventRecorder = (
-  client: DynamoDBDocumentClient,
+  client: DynamoDb,
   queues: Pick<Queues, 'changeVisibility' | 'sendDelayed'>,
   environment: RecorderEnvironment,
   clock: Clock = Date.now,

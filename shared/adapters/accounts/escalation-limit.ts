@@ -1,5 +1,6 @@
-import { type DynamoDBDocumentClient, UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { DAY_SECONDS, utcDay } from '../../domain/day.ts';
+import { updateItem } from '../dynamodb/documents.ts';
+import type { DynamoDb } from '../dynamodb/dynamodb-client.ts';
 import { unlessConditionFailed } from '../dynamodb/errors.ts';
 
 /** The item of a tenant and UTC day has the set `keys` of the escalations so far, and `ttl`. */
@@ -14,9 +15,9 @@ const itemKey = (tenant: string, timeMs: number) => ({
  * @returns a function that adds an escalation, and returns false if the tenant has reached the limit without it
  */
 export const createEscalationLimit =
-  (client: DynamoDBDocumentClient, table: string, limit: number) =>
+  (client: DynamoDb, table: string, limit: number) =>
   async (tenant: string, key: string, timeMs: number): Promise<boolean> => {
-    const request = new UpdateCommand({
+    const request = updateItem(client, {
       TableName: table,
       Key: itemKey(tenant, timeMs),
       UpdateExpression: 'SET #ttl = :ttl ADD #keys :keys',
@@ -29,7 +30,7 @@ export const createEscalationLimit =
         ':limit': limit,
       },
     });
-    return (await unlessConditionFailed(client.send(request))) !== undefined;
+    return (await unlessConditionFailed(request)) !== undefined;
   };
 
 /** Limits the escalations of a tenant. */

@@ -1,10 +1,10 @@
-import { type DynamoDBDocumentClient, GetCommand, UpdateCommand, type UpdateCommandInput } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod/mini';
 import type { FailureReason } from '../../contracts/outcomes.ts';
 import type { Clock } from '../../domain/clock.ts';
 import { type DeliveryKey, deliveryId, parseDeliveryPartition, recipientHash } from '../../domain/delivery-key.ts';
 import type { DeliveryRecord } from '../../domain/delivery-record.ts';
-import type { Item } from '../dynamodb/batches.ts';
+import { getItem, type Item, type UpdateInput, updateItem } from '../dynamodb/documents.ts';
+import type { DynamoDb } from '../dynamodb/dynamodb-client.ts';
 import { unlessConditionFailed } from '../dynamodb/errors.ts';
 import { parseRecord } from './stored-record.ts';
 
@@ -26,25 +26,25 @@ const bouncedRecipients = z.object({ bounced_recipient_hashes: z._default(z.set(
  * recipients of the delivery have bounced. It is safe to repeat. A pending record stays unchanged: its next attempt may
  * succeed, and its sender would overwrite the status.
  */
-export const createBounceRecorder = (client: DynamoDBDocumentClient, table: string, clock: Clock) => {
+export const createBounceRecorder = (client: DynamoDb, table: string, clock: Clock) => {
   const read = async ({ pk, sk }: DeliveryKey): Promise<Item | undefined> => {
-    const { Item } = await client.send(new GetCommand({ TableName: table, Key: { pk, sk }, ConsistentRead: true }));
+    const { Item } = await getItem(client, { TableName: table, Key: { pk, sk }, ConsistentRead: true });
     return Item;
   };
 
   /** @returns the item after the update, or undefined if the condition failed */
   const update = async (
     { pk, sk }: DeliveryKey,
-    change: Pick<UpdateCommandInput, 'UpdateExpression' | 'ConditionExpression' | 'ExpressionAttributeValues'>,
+    change: Pick<UpdateInput, 'UpdateExpression' | 'ConditionExpression' | 'ExpressionAttributeValues'>,
   ): Promise<Item | undefined> => {
-    const request = new UpdateCommand({
+    const request = updateItem(client, {
       TableName: table,
       Key: { pk, sk },
       ExpressionAttributeNames: { '#status': 'status' },
       ReturnValues: 'ALL_NEW',
       ...change,
     });
-    return (await unlessConditionFailed(client.send(request)))?.Attributes;
+    return (await unlessConditionFailed(request))?.Attributes;
   };
 
   /**

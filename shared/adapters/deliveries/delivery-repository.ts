@@ -1,15 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import {
-  type DynamoDBDocumentClient,
-  GetCommand,
-  PutCommand,
-  type PutCommandInput,
-  paginateQuery,
-  paginateScan,
-  QueryCommand,
-  UpdateCommand,
-  type UpdateCommandInput,
-} from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod/mini';
 import type { DeliveryStatus } from '../../contracts/outcomes.ts';
 import { type DeliveryKey, deliveryPartition, type NotificationOfTenant } from '../../domain/delivery-key.ts';
@@ -17,6 +6,17 @@ import { type Claim, type DeliveryRecord, evaluateClaim, shortenedId } from '../
 import type { IncidentLock } from '../../domain/incident.ts';
 import { isDependencyFailure } from '../aws-client.ts';
 import { batchGet, batchWrite, MAX_BATCH_WRITES } from '../dynamodb/batches.ts';
+import {
+  getItem,
+  type PutInput,
+  putItem,
+  queryPage,
+  queryPages,
+  scanPages,
+  type UpdateInput,
+  updateItem,
+} from '../dynamodb/documents.ts';
+import type { DynamoDb } from '../dynamodb/dynamodb-client.ts';
 import { UnprocessedItemsError, unlessConditionFailed } from '../dynamodb/errors.ts';
 import { parseRecord } from './stored-record.ts';
 
@@ -63,11 +63,8 @@ const filterExpression = ({ status, alarmId }: DeliveryFilter) => {
   };
 };
 
-type Conditional = Pick<
-  PutCommandInput,
-  'ConditionExpression' | 'ExpressionAttributeNames' | 'ExpressionAttributeValues'
->;
-type ConditionalUpdate = Conditional & Pick<UpdateCommandInput, 'UpdateExpression'>;
+type Conditional = Pick<PutInput, 'ConditionExpression' | 'ExpressionAttributeNames' | 'ExpressionAttributeValues'>;
+type ConditionalUpdate = Conditional & Pick<UpdateInput, 'UpdateExpression'>;
 
 /**
  * Returns the condition that the claim still holds. Each claim has its own `claim_id`, and ending a claim changes
@@ -85,20 +82,19 @@ const heldBy = ({ claim_id, lease_until_ms }: { claim_id: string; lease_until_ms
  * another worker claim an item is therefore conditional on the claim; only a final status is written unconditionally,
  * since no later write changes it (DECISIONS.md#conditional-writes).
  */
-export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: string) => {
+export const createDeliveryRepository = (client: DynamoDb, table: string) => {
   let openBatch: { records: DeliveryRecord[]; unwrittenKeys: Promise<ReadonlySet<string>> } | undefined;
 
   const keyText = ({ pk, sk }: DeliveryKey): string => `${pk} ${sk}`;
 
   /** Writes one record. @returns false if the condition failed */
   const put = async (record: DeliveryRecord, condition: Conditional = {}): Promise<boolean> =>
-    (await unlessConditionFailed(client.send(new PutCommand({ TableName: table, Item: record, ...condition })))) !==
-    undefined;
+    (await unlessConditionFailed(putItem(client, { TableName: table, Item: record, ...condition }))) !== undefined;
 
   /** @returns the attributes after the update, or undefined if the condition failed */
   const update = async ({ pk, sk }: DeliveryKey, write: ConditionalUpdate) => {
     const input = { TableName: table, Key: { pk, sk }, ReturnValues: 'ALL_NEW', ...write } as const;
-    return (await unlessConditionFailed(client.send(new UpdateCommand(input))))?.Attributes;
+    return (await unlessConditionFailed(updateItem(client, input)))?.Attributes;
   };
 
   /** Writes records in one request. @returns the keys of unwritten records */
@@ -133,9 +129,7 @@ export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: 
   };
 
   const read = async (key: DeliveryKey): Promise<DeliveryRecord | undefined> => {
-    const { Item } = await client.send(
-      new GetCommand({ TableName: table, Key: { pk: key.pk, sk: key.sk }, ConsistentRead: true }),
-    );
+    const { Item } = await getItem(client, { TableName: table, Key: { pk: key.pk, sk: key.sk }, ConsistentRead: true });
     return Item && parseRecord(Item);
   };
 
@@ -155,23 +149,21 @@ export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: 
     }: { limit: number; before?: string | undefined; filter?: DeliveryFilter },
   ): Promise<DeliveryPage> => {
     const condition = filterExpression(filter);
-    const { Items = [], LastEvaluatedKey } = await client.send(
-      new QueryCommand({
-        TableName: table,
-        // Conflicts and incident locks sort after the records of the partition.
-        KeyConditionExpression: 'pk = :pk AND sk < :before',
-        ExpressionAttributeValues: {
-          ':pk': deliveryPartition(notification),
-          ':before': before < CONFLICT_PREFIX ? before : CONFLICT_PREFIX,
-          ...condition?.values,
-        },
-        ...(condition
-          ? { FilterExpression: condition.expression, ExpressionAttributeNames: condition.names }
-          : { Limit: limit }),
-        ScanIndexForward: false,
-        ConsistentRead: true,
-      }),
-    );
+    const { Items = [], LastEvaluatedKey } = await queryPage(client, {
+      TableName: table,
+      // Conflicts and incident locks sort after the records of the partition.
+      KeyConditionExpression: 'pk = :pk AND sk < :before',
+      ExpressionAttributeValues: {
+        ':pk': deliveryPartition(notification),
+        ':before': before < CONFLICT_PREFIX ? before : CONFLICT_PREFIX,
+        ...condition?.values,
+      },
+      ...(condition
+        ? { FilterExpression: condition.expression, ExpressionAttributeNames: condition.names }
+        : { Limit: limit }),
+      ScanIndexForward: false,
+      ConsistentRead: true,
+    });
     return { records: Items.map(parseRecord), before: LastEvaluatedKey && String(LastEvaluatedKey.sk) };
   };
 
@@ -248,7 +240,7 @@ export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: 
      */
     async recordConflict({ pk, sk, ttl }: DeliveryRecord, nowMs: number): Promise<void> {
       const Item = { pk, sk: `${CONFLICT_PREFIX}${sk}`, conflict_at_ms: nowMs, ttl };
-      await client.send(new PutCommand({ TableName: table, Item }));
+      await putItem(client, { TableName: table, Item });
     },
 
     /**
@@ -257,14 +249,11 @@ export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: 
      */
     async listConflicts(notification: NotificationOfTenant): Promise<ReadonlyMap<string, number>> {
       const conflicts = new Map<string, number>();
-      const pages = paginateQuery(
-        { client },
-        {
-          TableName: table,
-          KeyConditionExpression: 'pk = :pk AND begins_with(sk, :conflict)',
-          ExpressionAttributeValues: { ':pk': deliveryPartition(notification), ':conflict': CONFLICT_PREFIX },
-        },
-      );
+      const pages = queryPages(client, {
+        TableName: table,
+        KeyConditionExpression: 'pk = :pk AND begins_with(sk, :conflict)',
+        ExpressionAttributeValues: { ':pk': deliveryPartition(notification), ':conflict': CONFLICT_PREFIX },
+      });
       for await (const { Items = [] } of pages) {
         for (const item of Items) {
           const { sk, conflict_at_ms } = storedConflict.parse(item);
@@ -370,14 +359,11 @@ export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: 
     async listSince(sinceMs: number, maxScanned: number): Promise<{ records: DeliveryRecord[]; isComplete: boolean }> {
       const records: DeliveryRecord[] = [];
       let scanned = 0;
-      const pages = paginateScan(
-        { client },
-        {
-          TableName: table,
-          FilterExpression: 'round_started_at_ms >= :since',
-          ExpressionAttributeValues: { ':since': sinceMs },
-        },
-      );
+      const pages = scanPages(client, {
+        TableName: table,
+        FilterExpression: 'round_started_at_ms >= :since',
+        ExpressionAttributeValues: { ':since': sinceMs },
+      });
       for await (const { Items = [], ScannedCount = 0, LastEvaluatedKey } of pages) {
         records.push(...Items.map(parseRecord));
         scanned += ScannedCount;

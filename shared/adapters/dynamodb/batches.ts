@@ -1,13 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import {
-  BatchGetCommand,
-  type BatchGetCommandOutput,
-  BatchWriteCommand,
-  type BatchWriteCommandOutput,
-  type DynamoDBDocumentClient,
-} from '@aws-sdk/lib-dynamodb';
 import { unavailable } from '../../domain/errors.ts';
-import { UnprocessedItemsError, UnprocessedKeyError, type WriteRequests } from './errors.ts';
+import { batchGetItems, batchWriteItems, type Item, type Projection, type WriteRequest } from './documents.ts';
+import type { DynamoDb } from './dynamodb-client.ts';
+import { UnprocessedItemsError, UnprocessedKeyError } from './errors.ts';
 
 /** The maximum number of keys in a BatchGetItem request (AWS limit). */
 export const MAX_BATCH_KEYS = 100;
@@ -20,14 +15,8 @@ const MAX_ATTEMPTS = 8;
 /** The maximum delay before the second read of unprocessed keys. */
 const SECOND_READ_DELAY_MS = 50;
 
-/** The attributes of an item by name. */
-export type Item = Record<string, unknown>;
-
 /** The primary key of an item in a table with a sort key. */
 export type ItemKey = { pk: string; sk: string };
-
-/** The attributes to read. Default: all. */
-export type Projection = { ProjectionExpression?: string; ExpressionAttributeNames?: Record<string, string> };
 
 /** Splits a list into lists of at most `size` items, in order. */
 export const inBatches = <Item>(items: readonly Item[], size: number): Item[][] =>
@@ -42,22 +31,20 @@ const backoffMs = (attempt: number): number => Math.min(25 * 2 ** attempt, 1_000
  * @throws ServiceError serviceUnavailable if keys stay unprocessed
  */
 export const batchGet = async (
-  client: DynamoDBDocumentClient,
+  client: DynamoDb,
   table: string,
   keys: readonly Item[],
   projection: Projection = {},
 ): Promise<Item[]> => {
   const found: Item[] = [];
   for (const batch of inBatches(keys, MAX_BATCH_KEYS)) {
-    let pending: Item[] | undefined = batch;
-    for (let attempt = 0; pending?.length; attempt++) {
+    let pending = batch;
+    for (let attempt = 0; pending.length > 0; attempt++) {
       if (attempt === MAX_ATTEMPTS) throw unavailable();
       if (attempt > 0) await sleep(backoffMs(attempt));
-      const response: BatchGetCommandOutput = await client.send(
-        new BatchGetCommand({ RequestItems: { [table]: { Keys: pending, ConsistentRead: true, ...projection } } }),
-      );
-      found.push(...(response.Responses?.[table] ?? []));
-      pending = response.UnprocessedKeys?.[table]?.Keys;
+      const { items, unprocessedKeys } = await batchGetItems(client, table, { keys: pending, ...projection });
+      found.push(...items);
+      pending = unprocessedKeys;
     }
   }
   return found;
@@ -82,7 +69,7 @@ type Unresolved = { missing: Read[]; unprocessed: Read[] };
  * UnprocessedKeyError, or with the SDK's error if the request failed
  */
 export const readEach = (
-  client: DynamoDBDocumentClient,
+  client: DynamoDb,
   table: string,
   keys: readonly ItemKey[],
   projection: Projection = {},
@@ -97,18 +84,20 @@ export const readEach = (
   /**
    * Sends one request. Resolves the keys with an item, and those without one only if the read is strongly consistent.
    */
-  const readOnce = async (batch: readonly Read[], ConsistentRead: boolean): Promise<Unresolved> => {
-    const Keys = batch.map(({ key: { pk, sk } }) => ({ pk, sk }));
-    const response = await client.send(
-      new BatchGetCommand({ RequestItems: { [table]: { Keys, ConsistentRead, ...projection } } }),
-    );
-    const items = new Map((response.Responses?.[table] ?? []).map((item) => [keyText(item), item]));
-    const unprocessedKeys = new Set((response.UnprocessedKeys?.[table]?.Keys ?? []).map(keyText));
+  const readOnce = async (batch: readonly Read[], isConsistentRead: boolean): Promise<Unresolved> => {
+    const batchKeys = batch.map(({ key: { pk, sk } }) => ({ pk, sk }));
+    const found = await batchGetItems(client, table, {
+      keys: batchKeys,
+      ConsistentRead: isConsistentRead,
+      ...projection,
+    });
+    const items = new Map(found.items.map((item) => [keyText(item), item]));
+    const unprocessedKeys = new Set(found.unprocessedKeys.map(keyText));
     const unresolved: Unresolved = { missing: [], unprocessed: [] };
     for (const read of batch) {
       const item = items.get(keyText(read.key));
       if (unprocessedKeys.has(keyText(read.key))) unresolved.unprocessed.push(read);
-      else if (item || ConsistentRead) read.resolve(item);
+      else if (item || isConsistentRead) read.resolve(item);
       else unresolved.missing.push(read);
     }
     return unresolved;
@@ -147,21 +136,18 @@ export const readEach = (
  * @throws UnprocessedItemsError if items stay unprocessed; the SDK's error if a request fails
  */
 export const batchWrite = async (
-  client: DynamoDBDocumentClient,
+  client: DynamoDb,
   table: string,
-  requests: WriteRequests,
+  requests: readonly WriteRequest[],
   maxAttempts = MAX_ATTEMPTS,
 ): Promise<void> => {
   let pending = requests;
   for (let attempt = 0; pending.length > 0; attempt++) {
     if (attempt === maxAttempts) throw new UnprocessedItemsError(pending);
     if (attempt > 0) await sleep(backoffMs(attempt));
-    const unprocessed: WriteRequests = [];
+    const unprocessed: WriteRequest[] = [];
     for (const batch of inBatches(pending, MAX_BATCH_WRITES)) {
-      const response: BatchWriteCommandOutput = await client.send(
-        new BatchWriteCommand({ RequestItems: { [table]: batch } }),
-      );
-      unprocessed.push(...(response.UnprocessedItems?.[table] ?? []));
+      unprocessed.push(...(await batchWriteItems(client, table, batch)));
     }
     pending = unprocessed;
   }

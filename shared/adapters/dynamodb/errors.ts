@@ -1,8 +1,5 @@
 import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb';
-import type { BatchWriteCommandInput } from '@aws-sdk/lib-dynamodb';
-
-/** The puts and deletes of one table in a BatchWriteItem request. */
-export type WriteRequests = NonNullable<BatchWriteCommandInput['RequestItems']>[string];
+import type { WriteRequest } from './documents.ts';
 
 /** Marks an error as throttling for the AWS SDK, so that `isDependencyFailure` and `isThrottled` apply. */
 const throttling = { throttling: true } as const;
@@ -22,9 +19,9 @@ export class UnprocessedItemsError extends Error {
   override readonly name = 'UnprocessedItemsError';
   readonly $retryable = throttling;
   /** The unprocessed puts and deletes. */
-  readonly requests: WriteRequests;
+  readonly requests: readonly WriteRequest[];
 
-  constructor(requests: WriteRequests) {
+  constructor(requests: readonly WriteRequest[]) {
     super(`DynamoDB left ${requests.length} items unprocessed.`);
     this.requests = requests;
   }

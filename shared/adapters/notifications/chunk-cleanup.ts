@@ -1,16 +1,10 @@
-import {
-  BatchWriteCommand,
-  DeleteCommand,
-  type DynamoDBDocumentClient,
-  GetCommand,
-  PutCommand,
-  QueryCommand,
-} from '@aws-sdk/lib-dynamodb';
 import { encodeTime, ulid } from 'ulid';
 import * as z from 'zod/mini';
 import type { Clock } from '../../domain/clock.ts';
 import type { NotificationKey } from '../../domain/notification.ts';
-import type { Item, ItemKey } from '../dynamodb/batches.ts';
+import type { ItemKey } from '../dynamodb/batches.ts';
+import { batchWriteItems, deleteItem, getItem, type Item, putItem, queryPage } from '../dynamodb/documents.ts';
+import type { DynamoDb } from '../dynamodb/dynamodb-client.ts';
 import { UnprocessedItemsError } from '../dynamodb/errors.ts';
 import { errorTrace, logger } from '../logger.ts';
 import { count } from '../metrics.ts';
@@ -45,19 +39,20 @@ const rejectOnAbort = (signal: AbortSignal): Promise<never> =>
  * Deletes chunks that no target points to. Before a writer creates chunks or makes some obsolete, it writes a cleanup
  * item with their versions. If the writer fails, a later write of the tenant deletes the obsolete chunks.
  */
-export const createChunkCleanup = (client: DynamoDBDocumentClient, table: string, clock: Clock) => {
-  const deleteItem = (key: ItemKey, abortSignal?: AbortSignal) =>
-    client.send(new DeleteCommand({ TableName: table, Key: key }), { ...(abortSignal && { abortSignal }) });
+export const createChunkCleanup = (client: DynamoDb, table: string, clock: Clock) => {
+  const deleteCleanupItem = (key: ItemKey, abortSignal?: AbortSignal) =>
+    deleteItem(client, { TableName: table, Key: key }, { ...(abortSignal && { abortSignal }) });
 
   /** Reads the version of a target. @returns null for no target, undefined if the version is not readable */
   const currentVersion = async (key: NotificationKey, abortSignal: AbortSignal): Promise<string | null | undefined> => {
-    const { Item } = await client.send(
-      new GetCommand({
+    const { Item } = await getItem(
+      client,
+      {
         TableName: table,
         Key: targetKey(key),
         ProjectionExpression: 'version, deleted_at_ms',
         ConsistentRead: true,
-      }),
+      },
       { abortSignal },
     );
     if (!Item || isTombstone(Item)) return null;
@@ -76,10 +71,7 @@ export const createChunkCleanup = (client: DynamoDBDocumentClient, table: string
   ): Promise<void> => {
     for (const version of versions) {
       const requests = chunkKeys(key, version).map((Key) => ({ DeleteRequest: { Key } }));
-      const { UnprocessedItems } = await client.send(new BatchWriteCommand({ RequestItems: { [table]: requests } }), {
-        abortSignal,
-      });
-      const unprocessed = UnprocessedItems?.[table] ?? [];
+      const unprocessed = await batchWriteItems(client, table, requests, { abortSignal });
       if (unprocessed.length > 0) throw new UnprocessedItemsError(unprocessed);
     }
   };
@@ -93,13 +85,14 @@ export const createChunkCleanup = (client: DynamoDBDocumentClient, table: string
     if (current === undefined) return false;
     const obsolete = parsed.versions.filter(({ version, chunks }) => chunks > 0 && version !== current);
     await deleteChunks(key, obsolete, abortSignal);
-    await deleteItem({ pk: parsed.pk, sk: parsed.sk }, abortSignal);
+    await deleteCleanupItem({ pk: parsed.pk, sk: parsed.sk }, abortSignal);
     return true;
   };
 
   const readPage = (tenant: string, startKey: Item | undefined, abortSignal: AbortSignal) =>
-    client.send(
-      new QueryCommand({
+    queryPage(
+      client,
+      {
         TableName: table,
         KeyConditionExpression: 'pk = :pk AND sk < :before',
         ExpressionAttributeValues: {
@@ -109,7 +102,7 @@ export const createChunkCleanup = (client: DynamoDBDocumentClient, table: string
         ConsistentRead: true,
         Limit: PAGE_SIZE,
         ExclusiveStartKey: startKey,
-      }),
+      },
       { abortSignal },
     );
 
@@ -155,7 +148,7 @@ export const createChunkCleanup = (client: DynamoDBDocumentClient, table: string
         notification_id: id,
         versions: versions.map(({ version, chunks }) => ({ version, chunks })),
       };
-      await client.send(new PutCommand({ TableName: table, Item }));
+      await putItem(client, { TableName: table, Item });
       return key;
     },
 
@@ -164,7 +157,9 @@ export const createChunkCleanup = (client: DynamoDBDocumentClient, table: string
      * the item.
      */
     async cancel(key: ItemKey): Promise<void> {
-      await deleteItem(key).catch((error: unknown) => logger.warn('cleanup item not deleted', errorTrace(error)));
+      await deleteCleanupItem(key).catch((error: unknown) =>
+        logger.warn('cleanup item not deleted', errorTrace(error)),
+      );
     },
 
     /**

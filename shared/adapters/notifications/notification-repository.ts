@@ -1,6 +1,6 @@
-import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import type { Clock } from '../../domain/clock.ts';
 import type { NotificationKey } from '../../domain/notification.ts';
+import type { DynamoDb } from '../dynamodb/dynamodb-client.ts';
 import { createNotificationReader } from './notification-reader.ts';
 import { createTargetReader, type TargetReads } from './notification-targets.ts';
 import { createNotificationWriter } from './notification-writer.ts';
@@ -8,14 +8,11 @@ import { createNotificationWriter } from './notification-writer.ts';
 export type { NotificationKey, TargetReads };
 
 /**
- * Reads and writes notifications (table Notifications). All reads are strongly consistent unless a
- * caller opts out. What only reads uses `createNotificationReader` or `createTargetReader`, so that its bundle does not contain the writes.
+ * Reads and writes notifications (table Notifications). All reads are strongly consistent unless a caller opts out.
+ * What only reads uses `createNotificationReader` or `createTargetReader`, so that its bundle does not contain the
+ * writes.
  */
-export const createNotificationRepository = (
-  client: DynamoDBDocumentClient,
-  table: string,
-  clock: Clock = Date.now,
-) => ({
+export const createNotificationRepository = (client: DynamoDb, table: string, clock: Clock = Date.now) => ({
   ...createNotificationReader(client, table),
   ...createTargetReader(client, table),
   ...createNotificationWriter(client, table, clock),

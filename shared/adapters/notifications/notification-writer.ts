@@ -1,11 +1,4 @@
 import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb';
-import {
-  DeleteCommand,
-  type DynamoDBDocumentClient,
-  GetCommand,
-  PutCommand,
-  UpdateCommand,
-} from '@aws-sdk/lib-dynamodb';
 import { ulid } from 'ulid';
 import * as z from 'zod/mini';
 import type { NotificationAttributes } from '../../contracts/notification.ts';
@@ -13,7 +6,9 @@ import type { Clock } from '../../domain/clock.ts';
 import { unavailable } from '../../domain/errors.ts';
 import type { NotificationKey } from '../../domain/notification.ts';
 import { isStoredNotificationId, newNotificationId } from '../../domain/notification-id.ts';
-import { batchWrite, type Item } from '../dynamodb/batches.ts';
+import { batchWrite } from '../dynamodb/batches.ts';
+import { deleteItem, getItem, type Item, putItem, updateItem, type WriteOutput } from '../dynamodb/documents.ts';
+import type { DynamoDb } from '../dynamodb/dynamodb-client.ts';
 import { errorTrace, logger } from '../logger.ts';
 import { count } from '../metrics.ts';
 import { createChunkCleanup } from './chunk-cleanup.ts';
@@ -53,13 +48,13 @@ type WriteResult = {
  * applied twice, seconds apart. Therefore the condition of a target write fails for a second copy, versions are never
  * reused, and a cleanup item is kept until no copy of a put can arrive (DECISIONS.md#repeated-writes).
  */
-export const createNotificationWriter = (client: DynamoDBDocumentClient, table: string, clock: Clock) => {
+export const createNotificationWriter = (client: DynamoDb, table: string, clock: Clock) => {
   const cleanup = createChunkCleanup(client, table, clock);
 
-  /** Puts or deletes a target if the condition of the request is met. */
-  const writeTarget = async (request: PutCommand | DeleteCommand): Promise<WriteResult> => {
+  /** Waits for the put or delete of a target. */
+  const writeTarget = async (write: Promise<WriteOutput>): Promise<WriteResult> => {
     try {
-      const { $metadata } = await (request instanceof PutCommand ? client.send(request) : client.send(request));
+      const { $metadata } = await write;
       return { isWritten: true, isRepeated: $metadata.attempts !== 1 };
     } catch (error) {
       if (!(error instanceof ConditionalCheckFailedException)) throw error;
@@ -69,14 +64,12 @@ export const createNotificationWriter = (client: DynamoDBDocumentClient, table: 
 
   /** Returns the version attributes of a target, unparsed, or undefined if the notification does not exist. */
   const readVersion = async (key: NotificationKey): Promise<Item | undefined> => {
-    const { Item } = await client.send(
-      new GetCommand({
-        TableName: table,
-        Key: targetKey(key),
-        ProjectionExpression: 'version, chunks, create_repeated, deleted_at_ms',
-        ConsistentRead: true,
-      }),
-    );
+    const { Item } = await getItem(client, {
+      TableName: table,
+      Key: targetKey(key),
+      ProjectionExpression: 'version, chunks, create_repeated, deleted_at_ms',
+      ConsistentRead: true,
+    });
     return Item && !isTombstone(Item) ? Item : undefined;
   };
 
@@ -107,7 +100,7 @@ export const createNotificationWriter = (client: DynamoDBDocumentClient, table: 
     await batchWrite(client, table, puts, MAX_CHUNK_ATTEMPTS);
 
     const Item = { ...target, create_repeated: old?.create_repeated };
-    const { isWritten, isRepeated } = await writeTarget(new PutCommand({ TableName: table, Item, ...condition }));
+    const { isWritten, isRepeated } = await writeTarget(putItem(client, { TableName: table, Item, ...condition }));
     if (!isWritten && (await readVersion(key))?.version !== version) {
       await deleteChunks(key, written);
       return { isWritten, isRepeated };
@@ -124,14 +117,14 @@ export const createNotificationWriter = (client: DynamoDBDocumentClient, table: 
    * notification.
    */
   const recordRepeatedCreate = async (key: NotificationKey): Promise<void> => {
-    const update = new UpdateCommand({
+    const update = updateItem(client, {
       TableName: table,
       Key: targetKey(key),
       UpdateExpression: 'SET create_repeated = :true',
       ConditionExpression: 'attribute_exists(version)',
       ExpressionAttributeValues: { ':true': true },
     });
-    await client.send(update).catch((error: unknown) => {
+    await update.catch((error: unknown) => {
       // The notification has been deleted.
       if (error instanceof ConditionalCheckFailedException) return;
       logger.warn('repeated create not recorded', {
@@ -144,17 +137,17 @@ export const createNotificationWriter = (client: DynamoDBDocumentClient, table: 
   };
 
   /**
-   * Returns the request that deletes a target, or replaces it with a tombstone if a late copy of the create could
-   * restore it.
+   * Deletes a target, or replaces it with a tombstone if a late copy of the create could restore it, unless it has
+   * changed since it was read.
    */
-  const deleteRequest = (key: NotificationKey, target: Item): PutCommand | DeleteCommand => {
+  const deleteTarget = (key: NotificationKey, target: Item): Promise<WriteOutput> => {
     const condition = isUnchanged(target);
     if (target.create_repeated !== true) {
-      return new DeleteCommand({ TableName: table, Key: targetKey(key), ...condition });
+      return deleteItem(client, { TableName: table, Key: targetKey(key), ...condition });
     }
     const nowMs = clock();
     const ttl = Math.floor(nowMs / 1000) + TOMBSTONE_SECONDS;
-    return new PutCommand({ TableName: table, Item: tombstone(key, nowMs, ttl), ...condition });
+    return putItem(client, { TableName: table, Item: tombstone(key, nowMs, ttl), ...condition });
   };
 
   /** Deletes a version of a notification, even an unreadable one. @returns false if the notification has changed */
@@ -162,7 +155,7 @@ export const createNotificationWriter = (client: DynamoDBDocumentClient, table: 
     const { data: stored } = versionOf.safeParse(target);
     const hasChunks = stored !== undefined && stored.chunks > 0;
     if (hasChunks) await cleanup.schedule(key, [stored]);
-    const { isWritten } = await writeTarget(deleteRequest(key, target));
+    const { isWritten } = await writeTarget(deleteTarget(key, target));
     // The condition also fails for an SDK retry after the response to the first request was lost.
     const isDeleted = isWritten || (await readVersion(key)) === undefined;
     if (isDeleted && hasChunks) await deleteChunks(key, stored);

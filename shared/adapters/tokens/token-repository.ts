@@ -1,4 +1,3 @@
-import { type DynamoDBDocumentClient, PutCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { ulid } from 'ulid';
 import { MAX_TOKENS } from '../../contracts/token.ts';
 import type { Role } from '../../domain/authorization.ts';
@@ -7,6 +6,8 @@ import { DAY_MS } from '../../domain/day.ts';
 import { tokenLimitReached, unavailable } from '../../domain/errors.ts';
 import { newToken, tokenHash } from '../../domain/token.ts';
 import { batchGet } from '../dynamodb/batches.ts';
+import { putItem, updateItem } from '../dynamodb/documents.ts';
+import type { DynamoDb } from '../dynamodb/dynamodb-client.ts';
 import { unlessConditionFailed } from '../dynamodb/errors.ts';
 import { errorTrace, logger } from '../logger.ts';
 import { createTokenList, type TokenEntry } from './token-list.ts';
@@ -50,7 +51,7 @@ const describe = ({ id, hash, role, label, created_at_ms, expires_at_ms }: Token
  * token is returned only after its entry is stored, and an entry is removed only after its token is expired, so every
  * token that was returned can be listed and revoked, whichever write is lost or repeated (DECISIONS.md#token-list).
  */
-export const createTokenRepository = (client: DynamoDBDocumentClient, table: string, clock: Clock = Date.now) => {
+export const createTokenRepository = (client: DynamoDb, table: string, clock: Clock = Date.now) => {
   const list = createTokenList(client, table);
   const { callerOf, findByHash, find } = createTokenReader(client, table, clock);
 
@@ -69,8 +70,8 @@ export const createTokenRepository = (client: DynamoDBDocumentClient, table: str
     { hash, role, label, created_at_ms, expires_at_ms }: TokenEntry,
   ): Promise<void> => {
     const Item = { pk: hash, tenant, role, label, created_at_ms, ttl: expires_at_ms / 1000 };
-    const request = new PutCommand({ TableName: table, Item, ConditionExpression: 'attribute_not_exists(pk)' });
-    await unlessConditionFailed(client.send(request));
+    const ConditionExpression = 'attribute_not_exists(pk)';
+    await unlessConditionFailed(putItem(client, { TableName: table, Item, ConditionExpression }));
   };
 
   /**
@@ -79,7 +80,7 @@ export const createTokenRepository = (client: DynamoDBDocumentClient, table: str
    */
   const expire = async (hash: string): Promise<void> => {
     const nowMs = clock();
-    const request = new UpdateCommand({
+    const request = updateItem(client, {
       TableName: table,
       Key: { pk: hash },
       UpdateExpression: 'SET #ttl = :now_s, revoked_at_ms = :now_ms',
@@ -87,7 +88,7 @@ export const createTokenRepository = (client: DynamoDBDocumentClient, table: str
       ExpressionAttributeNames: { '#ttl': 'ttl' },
       ExpressionAttributeValues: { ':now_s': Math.floor(nowMs / 1000), ':now_ms': nowMs },
     });
-    await unlessConditionFailed(client.send(request));
+    await unlessConditionFailed(request);
   };
 
   /** Expires a token, then removes its entry. Can be repeated after a failure. */

@@ -1,5 +1,5 @@
-import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { createEscalationLimit } from '../../adapters/accounts/escalation-limit.ts';
+import type { DynamoDb } from '../../adapters/dynamodb/dynamodb-client.ts';
 import type { AlarmEvent } from '../../contracts/alarm-event.ts';
 import type { EscalationMode } from '../../contracts/escalation-modes.ts';
 import type { Notice } from '../../domain/delivery-message.ts';
@@ -19,7 +19,7 @@ export type EscalationEnvironment = { ACCOUNTS_TABLE: string; ESCALATE_UNREACHED
  * one summary (DECISIONS.md#nobody-reached).
  */
 export const createEscalation = (
-  client: DynamoDBDocumentClient,
+  client: DynamoDb,
   notices: NoticeQueue,
   { ACCOUNTS_TABLE, ESCALATE_UNREACHED: mode }: EscalationEnvironment,
 ) => {
