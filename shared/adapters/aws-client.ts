@@ -6,59 +6,58 @@ import { createDynamoDb, type DynamoDb } from './dynamodb/dynamodb-client.ts';
 /** More sockets than messages in the largest batch: the SDK counts the wait for a socket as connection time. */
 const agent = { maxSockets: 128 };
 
-const { AWS_REGION, AWS_ENDPOINT_URL } = process.env;
-
 /**
- * What the SDK otherwise looks up in the shared configuration files, which don't exist on Lambda: reading them, and the
- * errors it creates for every missing value, take 5% of a cold start. The values are the defaults.
+ * Returns what the SDK otherwise looks up in the shared configuration files, which don't exist on Lambda: reading them,
+ * and the errors it creates for missing values, take about 5 ms of a cold start. The values are the defaults.
  */
-const settingsWithoutFiles = {
-  ...(AWS_REGION && { region: AWS_REGION }),
-  ...(AWS_ENDPOINT_URL ? { endpoint: AWS_ENDPOINT_URL } : { ignoreConfiguredEndpointUrls: true }),
-  retryMode: 'standard',
-  useDualstackEndpoint: false,
-  useFipsEndpoint: false,
-  disableClockSkewCorrection: false,
-  authSchemePreference: [],
-  userAgentAppId: async () => undefined,
+const settingsWithoutFiles = () => {
+  const { AWS_REGION, AWS_ENDPOINT_URL } = process.env;
+  return {
+    ...(AWS_REGION && { region: AWS_REGION }),
+    ...(AWS_ENDPOINT_URL ? { endpoint: AWS_ENDPOINT_URL } : { ignoreConfiguredEndpointUrls: true }),
+    retryMode: 'standard',
+    useDualstackEndpoint: false,
+    useFipsEndpoint: false,
+    disableClockSkewCorrection: false,
+    authSchemePreference: [],
+    userAgentAppId: async () => undefined,
+  };
+};
+
+const requestHandler = {
+  connectionTimeout: 1_000,
+  requestTimeout: 3_000,
+  throwOnRequestTimeout: true,
+  httpAgent: agent,
+  httpsAgent: agent,
 };
 
 /**
- * The configuration of every AWS client: 1 s to connect and 3 s for a response, so that a stuck dependency costs less
- * than a function's timeout (DECISIONS.md#timeouts).
+ * Returns the configuration of every AWS client: 1 s to connect and 3 s for a response, so that a stuck dependency costs
+ * less than a function's timeout (DECISIONS.md#timeouts).
  */
-export const awsConfig = {
-  ...settingsWithoutFiles,
-  maxAttempts: 3,
-  requestHandler: {
-    connectionTimeout: 1_000,
-    requestTimeout: 3_000,
-    throwOnRequestTimeout: true,
-    httpAgent: agent,
-    httpsAgent: agent,
-  },
-};
+export const awsConfig = () => ({ ...settingsWithoutFiles(), maxAttempts: 3, requestHandler });
 
 /**
- * The configuration of clients whose calls must not be repeated by the SDK: SES, SNS and test invocations don't support
- * idempotency tokens. Each call uses a new connection, since one that was closed while the execution environment was
- * frozen would look like a failed call. Callers must set the request timeout: retrying after a timeout may send a
+ * Returns the configuration of clients whose calls must not be repeated by the SDK: SES, SNS and test invocations don't
+ * support idempotency tokens. Each call uses a new connection, since one that was closed while the execution environment
+ * was frozen would look like a failed call. Callers must set the request timeout: retrying after a timeout may send a
  * message twice.
  */
-export const onceConfig = {
-  ...settingsWithoutFiles,
+export const onceConfig = () => ({
+  ...settingsWithoutFiles(),
   maxAttempts: 1,
   requestHandler: {
-    ...awsConfig.requestHandler,
+    ...requestHandler,
     httpAgent: new HttpAgent({ keepAlive: false }),
     httpsAgent: new HttpsAgent({ keepAlive: false }),
   },
-};
+});
 
 /** Creates the client of DynamoDB. */
 export const createDocumentClient = (): DynamoDb =>
   createDynamoDb({
-    ...awsConfig,
+    ...awsConfig(),
     accountIdEndpointMode: 'preferred',
     endpointDiscoveryEnabledProvider: async () => undefined,
   });

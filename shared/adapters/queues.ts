@@ -112,7 +112,7 @@ const MAX_CONCURRENT_BATCHES = 8;
 const limitConcurrency = pLimit(MAX_CONCURRENT_BATCHES);
 
 /** Creates the SQS operations of the pipeline. */
-export const createQueues = (client: SQSClient = new SQSClient(awsConfig), clock: Clock = Date.now) => {
+export const createQueues = (client: SQSClient = new SQSClient(awsConfig()), clock: Clock = Date.now) => {
   const sendBatch = async <Message extends OutgoingMessage>(
     url: string,
     batch: Message[],

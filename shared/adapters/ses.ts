@@ -20,7 +20,7 @@ const utf8 = (Data: string) => ({ Data, Charset: 'UTF-8' });
  * Creates the SES client of the email transports, without SDK retries, because SES doesn't support idempotency tokens
  * (DECISIONS.md#aws-clients). `sendEmail` throws the errors of the SDK.
  */
-export const createSesClient = (client: SESClient = new SESClient(onceConfig)) => ({
+export const createSesClient = (client: SESClient = new SESClient(onceConfig())) => ({
   sendEmail: async (email: OutgoingEmail, timeoutMs: number): Promise<void> => {
     const { from, replyTo, to, subject, text, html, configurationSet, tags } = email;
     await client.send(

@@ -22,7 +22,7 @@ const smsAttributes = ({ senderId, originationNumber, maxPriceUsd }: SmsSettings
  * Creates the SNS client of the transports, without SDK retries, because SNS doesn't support idempotency tokens
  * (DECISIONS.md#aws-clients). Its methods throw the errors of the SDK.
  */
-export const createSnsClient = (client: SNSClient = new SNSClient(onceConfig)) => ({
+export const createSnsClient = (client: SNSClient = new SNSClient(onceConfig())) => ({
   publishSms: async (phoneNumber: string, text: string, settings: SmsSettings, timeoutMs: number): Promise<void> => {
     await client.send(
       new PublishCommand({ PhoneNumber: phoneNumber, Message: text, MessageAttributes: smsAttributes(settings) }),

@@ -13,11 +13,13 @@ import { typeFields } from '../domain/notification.ts';
 const INVOKE_TIMEOUT_MS = 25_000;
 
 /** Creates a client that does not retry: a retry could send a second test message. */
-const createInvokeClient = (): LambdaClient =>
-  new LambdaClient({
-    ...onceConfig,
-    requestHandler: { ...onceConfig.requestHandler, requestTimeout: INVOKE_TIMEOUT_MS },
+const createInvokeClient = (): LambdaClient => {
+  const config = onceConfig();
+  return new LambdaClient({
+    ...config,
+    requestHandler: { ...config.requestHandler, requestTimeout: INVOKE_TIMEOUT_MS },
   });
+};
 
 /** Sends a test message to a destination through the sender of its type, like a real alert. */
 export type RunTest = (tenant: string, destination: Destination) => Promise<TestResult>;

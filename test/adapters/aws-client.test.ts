@@ -11,7 +11,13 @@ it('an AWS client sends a request for each message of the largest batch concurre
     if (waiting.length === 100) for (const respond of waiting) respond();
   });
   const credentials = { accessKeyId: 'none', secretAccessKey: 'none' };
-  const client = new SQSClient({ ...awsConfig, endpoint: url().href, region: 'local-1', credentials, maxAttempts: 1 });
+  const client = new SQSClient({
+    ...awsConfig(),
+    endpoint: url().href,
+    region: 'local-1',
+    credentials,
+    maxAttempts: 1,
+  });
   const calls = Array.from({ length: 100 }, () => client.send(new GetQueueUrlCommand({ QueueName: 'q' })));
   expect(await Promise.all(calls)).toHaveLength(100);
 });

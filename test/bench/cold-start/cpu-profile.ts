@@ -26,6 +26,9 @@ export type Call = {
   children: Map<string, Call>;
 };
 
+/** The name of functions without a name. */
+export const ANONYMOUS = '(anonymous)';
+
 const newCall = (group: string, name: string): Call => ({ group, name, selfMs: 0, children: new Map() });
 
 /** The functions of Node.js that compile a bundle, and those that load a module of Node.js. */
@@ -64,7 +67,7 @@ const addProfile = (root: Call, text: string, groupOf: ReturnType<typeof createG
     const node = byId.get(id);
     if (!node) return;
     const group = groupOf(node.callFrame, parent.group);
-    const name = node.callFrame.functionName || '(anonymous)';
+    const name = node.callFrame.functionName || ANONYMOUS;
     const { url, lineNumber, columnNumber } = node.callFrame;
     const key = [name, url, lineNumber, columnNumber].join(' ');
     const call = parent.children.get(key) ?? newCall(group, name);

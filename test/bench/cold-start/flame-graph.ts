@@ -1,5 +1,5 @@
 import { escapeXml } from '../../../bin/local/aws/aws-service.ts';
-import { type Call, totalMs } from './cpu-profile.ts';
+import { ANONYMOUS, type Call, totalMs } from './cpu-profile.ts';
 
 const WIDTH = 1_200;
 const ROW_HEIGHT = 15;
@@ -42,7 +42,8 @@ const boxes = (call: Call, left: number, depth: number, pixelsPerMs: number): Bo
 
 const draw = ({ call, left, depth, width }: Box): string => {
   const top = TOP + depth * ROW_HEIGHT;
-  const label = call.name.slice(0, Math.floor((width - 4) / CHARACTER_WIDTH));
+  const fullLabel = call.name === ANONYMOUS ? call.group : call.name;
+  const label = fullLabel.slice(0, Math.max(0, Math.floor((width - 4) / CHARACTER_WIDTH)));
   const title = `${call.name}${call.group && ` – ${call.group}`}: ${totalMs(call).toFixed(1)} ms`;
   const text = label.length < 3 ? '' : `<text x="${(left + 2).toFixed(1)}" y="${top + 11}">${escapeXml(label)}</text>`;
   const box = `x="${left.toFixed(1)}" y="${top}" width="${(width - 0.3).toFixed(1)}" height="14"`;

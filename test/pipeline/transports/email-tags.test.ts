@@ -17,7 +17,7 @@ describe('the tags of an email', () => {
         '<SendEmailResponse><SendEmailResult><MessageId>m</MessageId></SendEmailResult></SendEmailResponse>',
       );
     });
-    vi.stubEnv('AWS_ENDPOINT_URL_SES', url().href);
+    vi.stubEnv('AWS_ENDPOINT_URL', url().href);
     vi.stubEnv('AWS_REGION', 'local-1');
     vi.stubEnv('AWS_ACCESS_KEY_ID', 'local');
     vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'local');
