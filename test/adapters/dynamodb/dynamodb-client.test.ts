@@ -180,6 +180,10 @@ describe('a failed request', () => {
     response.write('{');
     setTimeout(() => response.destroy(), 10);
   };
+  const stalled: Respond = (response) => {
+    response.writeHead(200, { 'content-length': 100 });
+    response.write('{');
+  };
   const notFromDynamoDb: Respond = (response) => {
     response.statusCode = 503;
     response.end('<html>Service Unavailable</html>');
@@ -189,6 +193,7 @@ describe('a failed request', () => {
     ['without a response in time', never],
     ['whose connection is closed', (response: ServerResponse) => response.destroy()],
     ['whose response is incomplete', partial],
+    ['whose response does not end in time', stalled],
     ['with status 500', failure(500, 'InternalServerError')],
     ['with a response that is not from DynamoDB', notFromDynamoDb],
     ['that is throttled', failure(400, 'ProvisionedThroughputExceededException')],
