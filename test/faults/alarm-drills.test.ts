@@ -289,6 +289,32 @@ describe('the alarm drill', () => {
     await annotate(summary);
   });
 
+  it('fires an alarm when the retries of several tenants are received too late', async ({ annotate }) => {
+    const queue = harness.stack.queues.get('Delivery-webhook-Retries');
+    if (!queue) throw new Error('There is no queue of retries.');
+    const tenantEvents = await Promise.all(
+      Array.from({ length: 2 }, async () => {
+        const { tenant, create } = await harness.newClient();
+        const id = await create({ label: 'webhook', type: 'webhook', details: { url: sink.url } });
+        return newAlarmEvent(tenant, [id], { timeMs: Math.floor(harness.now()) });
+      }),
+    );
+    const enable = harness.stack.eventSources.disable(queue.settings.arn);
+    isSinkUp = false;
+    await harness.sendEvents(tenantEvents);
+    await harness.advanceMinutes(21, undefined, MINUTE_MS);
+    isSinkUp = true;
+    const summary = await drill(
+      ['MessagesAging'],
+      () => {
+        enable();
+        return [];
+      },
+      () => undefined,
+    );
+    await annotate(summary);
+  });
+
   it('fires an alarm for a message that crashes its function', async ({ annotate }) => {
     const crash = (call: AwsCall) => {
       if (call.caller !== 'local-Delivery-send-atomfeed') return false;
