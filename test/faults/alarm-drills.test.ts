@@ -1,4 +1,5 @@
 import { SendMessageCommand, StartMessageMoveTaskCommand } from '@aws-sdk/client-sqs';
+import { UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { AwsCall } from '../../bin/local/aws/aws-service.ts';
 import { MINUTE_MS } from '../../bin/local/aws/cloudwatch/metric-store.ts';
@@ -187,6 +188,31 @@ describe('the alarm drill', () => {
       ['InternalErrors', 'MessagesAging'],
       () => [harness.injectFault(DENIED, from('Delivery-dispatch-alarm-events', 'dynamodb'))],
       traffic({ types: ['webhook'] }),
+    );
+    await annotate(summary);
+  });
+
+  it('fires the alarms of queue consumers when a stored notification cannot be read', async ({ annotate }) => {
+    const setType = (type: string) =>
+      harness.documents.send(
+        new UpdateCommand({
+          TableName: harness.table('Notifications'),
+          Key: { pk: `notification#${client.tenant}`, sk: ids.atomfeed },
+          UpdateExpression: 'SET #type = :type',
+          ExpressionAttributeNames: { '#type': 'type' },
+          ExpressionAttributeValues: { ':type': type },
+        }),
+      );
+    await setType('carrierpigeon');
+    const event = newEvent(['atomfeed']);
+    let isSent = false;
+    const summary = await drill(
+      ['InternalErrors', 'MessagesAging'],
+      () => [() => setType('atomfeed')],
+      async () => {
+        if (!isSent) await harness.sendEvents([event]);
+        isSent = true;
+      },
     );
     await annotate(summary);
   });
