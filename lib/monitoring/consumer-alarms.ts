@@ -51,9 +51,9 @@ export const consumerAlarms = (
     threshold: STUCK_SECONDS,
     evaluationPeriods: STUCK_PERIODS,
     datapointsToAlarm: 1,
-    impact: `A message has failed for ${STUCK_SECONDS / 60} minutes. Its alerts are late; the service retries it.`,
+    impact: `A message has failed for ${STUCK_SECONDS / 60} minutes, or retries of several tenants are received ${STUCK_SECONDS / 60} minutes too late. Alerts are late; none is lost.`,
     firstStep:
-      'find the function on the dashboard (Oldest unprocessed message), and the message ID and the error in its log group.',
+      'find the function on the dashboard (Oldest unprocessed message), and the error in its log group; without errors, see the retry queues.',
     runbook: 'messages-are-not-processed',
   });
   addAlarm('FunctionErrors', {

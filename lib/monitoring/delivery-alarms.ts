@@ -89,16 +89,6 @@ export const deliveryAlarms = (
       'find the tenant and the event in the logs (message "notice not queued"), and notify the tenant manually.',
     runbook: 'notices-are-not-queued',
   });
-  addAlarm('UnreadableNotifications', {
-    metric: metrics.count('unreadable_notifications', { period: SINGLE_PERIOD }),
-    threshold: 1,
-    // A failing message is received at least every 15 minutes.
-    evaluationPeriods: 4,
-    datapointsToAlarm: 1,
-    impact: 'The service cannot read a stored notification. Its alerts wait, and lists omit it.',
-    firstStep: 'find the tenant and the notification in the logs (message "unreadable notification").',
-    runbook: 'notifications-cannot-be-read',
-  });
   addAlarm('SendingFailures', {
     metric: metrics.total('service_failures', { period: Duration.minutes(1) }),
     threshold: 1,

@@ -1,10 +1,14 @@
 import { Duration } from 'aws-cdk-lib';
-import { Metric, Stats, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
+import { MathExpression, Metric, Stats, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
 import type { AddAlarm } from './service-alarm.ts';
 
 const period = Duration.hours(1);
 
-/** In an hour. A few numbers that no longer exist are not a fault of the account. */
+/**
+ * The alarm needs both this percentage and this number of failed SMS in an hour. A few numbers that no longer exist are
+ * not a fault of the account, and of many SMS always more than a few fail.
+ */
+const FAILED_PERCENT = 20;
 const MIN_FAILED = 10;
 /** The percentage of the monthly SMS budget at which the alarm fires. */
 const SPENT_PERCENT = 80;
@@ -36,10 +40,18 @@ export const smsAlarms = (addAlarm: AddAlarm, { smsMonthlyBudgetUsd }: { smsMont
     runbook: 'sms-cost-too-much',
   });
   addAlarm('SmsFailures', {
-    metric: smsCount('NumberOfNotificationsFailed'),
-    threshold: MIN_FAILED,
+    metric: new MathExpression({
+      expression: `IF(failed >= ${MIN_FAILED}, 100 * failed / (failed + FILL(delivered, 0)), 0)`,
+      usingMetrics: {
+        failed: smsCount('NumberOfNotificationsFailed'),
+        delivered: smsCount('NumberOfNotificationsDelivered'),
+      },
+      period,
+      label: 'failed SMS, %',
+    }),
+    threshold: FAILED_PERCENT,
     evaluationPeriods: 1,
-    impact: `SNS accepted at least ${MIN_FAILED} SMS in an hour but could not deliver them to phones. The service records them as delivered.`,
+    impact: `In an hour, SNS accepted SMS but could not deliver ${FAILED_PERCENT}% of them, and at least ${MIN_FAILED}, to phones. The service records them as delivered.`,
     firstStep: 'read the reasons in the delivery status log of SNS, and check the spend limit.',
     runbook: 'sms-do-not-arrive',
   });

@@ -54,7 +54,7 @@ const MAX_ENTRIES = 10;
 /** Reserved for message attributes and the message group ID. */
 const ATTRIBUTE_BYTES = 1_024;
 /** The maximum delay of a message (AWS limit). */
-const MAX_DELAY_SECONDS = 900;
+export const MAX_DELAY_SECONDS = 900;
 
 /** Message attribute: when the next attempt is due, for a message that must wait longer than SQS can delay it. */
 const NEXT_ATTEMPT_AT_MS = 'next_attempt_at_ms';

@@ -16,11 +16,14 @@ export type DeliveryCount =
   /** Sends that failed because of AWS or the account: an error, throttling, a quota or the configuration. */
   | 'service_failures';
 
-/** What a queue consumer emits about a batch in which something failed. */
+/** What a queue consumer emits about a batch in which something failed or was late. */
 export type BatchFailure =
   /** Messages not processed and deliveries not recorded because of internal errors. */
   | 'internal_errors'
-  /** Age in seconds of the oldest message that could not be processed. */
+  /**
+   * Age in seconds of the oldest message that could not be processed, or by which the retries of several tenants were
+   * received too late.
+   */
   | 'oldest_unprocessed_seconds'
   /** Messages returned because DynamoDB throttles the partition key of one tenant. */
   | 'throttled_keys';

@@ -1,4 +1,5 @@
 import { SendMessageCommand, StartMessageMoveTaskCommand } from '@aws-sdk/client-sqs';
+import { UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { AwsCall } from '../../bin/local/aws/aws-service.ts';
 import { MINUTE_MS } from '../../bin/local/aws/cloudwatch/metric-store.ts';
@@ -191,6 +192,31 @@ describe('the alarm drill', () => {
     await annotate(summary);
   });
 
+  it('fires the alarms of queue consumers when a stored notification cannot be read', async ({ annotate }) => {
+    const setType = (type: string) =>
+      harness.documents.send(
+        new UpdateCommand({
+          TableName: harness.table('Notifications'),
+          Key: { pk: `notification#${client.tenant}`, sk: ids.atomfeed },
+          UpdateExpression: 'SET #type = :type',
+          ExpressionAttributeNames: { '#type': 'type' },
+          ExpressionAttributeValues: { ':type': type },
+        }),
+      );
+    await setType('carrierpigeon');
+    const event = newEvent(['atomfeed']);
+    let isSent = false;
+    const summary = await drill(
+      ['InternalErrors', 'MessagesAging'],
+      () => [() => setType('atomfeed')],
+      async () => {
+        if (!isSent) await harness.sendEvents([event]);
+        isSent = true;
+      },
+    );
+    await annotate(summary);
+  });
+
   it('fires the alarm of dispatch when SQS fails', async ({ annotate }) => {
     const summary = await drill(
       ['InternalErrors'],
@@ -285,6 +311,32 @@ describe('the alarm drill', () => {
       ['QueueAge'],
       () => [harness.stack.eventSources.disable(queue.settings.arn)],
       traffic({ types: ['sms'] }),
+    );
+    await annotate(summary);
+  });
+
+  it('fires an alarm when the retries of several tenants are received too late', async ({ annotate }) => {
+    const queue = harness.stack.queues.get('Delivery-webhook-Retries');
+    if (!queue) throw new Error('There is no queue of retries.');
+    const tenantEvents = await Promise.all(
+      Array.from({ length: 2 }, async () => {
+        const { tenant, create } = await harness.newClient();
+        const id = await create({ label: 'webhook', type: 'webhook', details: { url: sink.url } });
+        return newAlarmEvent(tenant, [id], { timeMs: Math.floor(harness.now()) });
+      }),
+    );
+    const enable = harness.stack.eventSources.disable(queue.settings.arn);
+    isSinkUp = false;
+    await harness.sendEvents(tenantEvents);
+    await harness.advanceMinutes(21, undefined, MINUTE_MS);
+    isSinkUp = true;
+    const summary = await drill(
+      ['MessagesAging'],
+      () => {
+        enable();
+        return [];
+      },
+      () => undefined,
     );
     await annotate(summary);
   });

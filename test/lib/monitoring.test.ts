@@ -165,6 +165,14 @@ describe('alarms', () => {
     expect(names.toSorted()).toEqual(['CrashedMessages', 'SmsSpend'].map((name) => [name, 'ignore']).toSorted());
   });
 
+  it('on SMS that do not arrive need a share of them, because of many SMS some always fail', () => {
+    const { Metrics = [], Threshold } = alarm('SmsFailures');
+    expect([Metrics[0]?.Expression, Threshold]).toEqual([
+      'IF(failed >= 10, 100 * failed / (failed + FILL(delivered, 0)), 0)',
+      20,
+    ]);
+  });
+
   it('use the SMS budget and the concurrency quota in the settings', () => {
     const { template: other } = synthesize({ smsMonthlyBudgetUsd: '50', lambdaConcurrencyQuota: '2000' });
     const others = propertiesOf(other, 'AWS::CloudWatch::Alarm', alarmSchema);

@@ -1,4 +1,5 @@
 import type { SQSRecord } from 'aws-lambda';
+import { MAX_DELAY_SECONDS } from '../../adapters/queues.ts';
 import { parseJson } from '../../contracts/json.ts';
 import { type Delivery, delivery } from '../../contracts/messages.ts';
 import type { SenderDependencies } from './delivery-job.ts';
@@ -21,15 +22,37 @@ export const parseDelivery = (body: string): Delivery | undefined => {
 /** Returns when the message was sent, in ms since the epoch. */
 export const sentAtMs = ({ attributes }: SQSRecord): number => Number(attributes.SentTimestamp);
 
+/** Retries that wait this much longer than SQS can delay them are late. */
+const LATE_SECONDS = 300;
+
 /** Returns the URL of the queue that the message came from: the type's queue for first attempts or its retry queue. */
 export const queueUrlOf = ({ eventSourceARN }: SQSRecord, { type, queueUrls, retryQueueUrl }: QueueUrls): string =>
   eventSourceARN.split(':').at(-1) === retryQueueUrl.split('/').at(-1) ? retryQueueUrl : queueUrls[type];
+
+const isRetry = (message: SQSRecord, urls: QueueUrls): boolean => queueUrlOf(message, urls) === urls.retryQueueUrl;
+
+const firstReceivedAtMs = ({ attributes }: SQSRecord): number => Number(attributes.ApproximateFirstReceiveTimestamp);
 
 /**
  * Returns the time from which a message counts as unprocessed, in ms since the epoch: when it was sent or, for a retry,
  * first received, because a retry is delayed intentionally.
  */
 export const unprocessedSinceMs = (message: SQSRecord, urls: QueueUrls): number =>
-  queueUrlOf(message, urls) === urls.retryQueueUrl
-    ? Number(message.attributes.ApproximateFirstReceiveTimestamp)
-    : sentAtMs(message);
+  isRetry(message, urls) ? firstReceivedAtMs(message) : sentAtMs(message);
+
+/**
+ * Returns how many seconds too late the latest retry of a batch was first received: beyond the maximum delay of a
+ * message. 0 unless retries of at least two tenants are 5 minutes late or more: a backlog of one tenant delays only its
+ * own, because the queue is fair.
+ */
+export const lateRetrySeconds = (messages: readonly SQSRecord[], urls: QueueUrls): number => {
+  const late = messages
+    .filter((message) => isRetry(message, urls))
+    .map((message) => ({
+      tenant: message.attributes.MessageGroupId,
+      seconds: Math.round((firstReceivedAtMs(message) - sentAtMs(message)) / 1000) - MAX_DELAY_SECONDS,
+    }))
+    .filter(({ seconds }) => seconds >= LATE_SECONDS);
+  const tenants = new Set(late.map(({ tenant }) => tenant));
+  return tenants.size < 2 ? 0 : Math.max(...late.map(({ seconds }) => seconds));
+};

@@ -22,7 +22,7 @@ import { attemptDelivery } from './delivery-attempt.ts';
 import type { DeliveryJob, SenderDependencies, SettledJob, SettledMessage } from './delivery-job.ts';
 import { reportFailures } from './failure-report.ts';
 import { deliverInOrder, type IncidentJobs } from './incident-lock.ts';
-import { parseDelivery, unprocessedSinceMs } from './read-message.ts';
+import { lateRetrySeconds, parseDelivery, unprocessedSinceMs } from './read-message.ts';
 import { reschedule, settledJob, settledOrReturned } from './requeue.ts';
 import { settleAttempt } from './settlement.ts';
 
@@ -121,9 +121,15 @@ export const createSender = (
         ...tally(results.flatMap(({ settled }) => deliveryCounts(settled))),
         [PRODUCER_ERRORS]: outcomes.conflict ?? 0,
         internal_errors: unprocessed.length + unrecorded.length,
-        oldest_unprocessed_seconds: oldestAgeSeconds(
-          unprocessed.map(({ message }) => unprocessedSinceMs(message, dependencies)),
-          dependencies.clock(),
+        oldest_unprocessed_seconds: Math.max(
+          oldestAgeSeconds(
+            unprocessed.map(({ message }) => unprocessedSinceMs(message, dependencies)),
+            dependencies.clock(),
+          ),
+          lateRetrySeconds(
+            results.map(({ message }) => message),
+            dependencies,
+          ),
         ),
       },
       { type },
