@@ -226,8 +226,16 @@ export const createDeliveryRepository = (client: DynamoDb, table: string) => {
      */
     update: (held: DeliveryRecord, next: DeliveryRecord): Promise<boolean> => put(next, heldBy(held)),
 
-    /** Writes a record with a final status, in one batch with other completed records. Safe to apply twice. */
-    async complete(record: DeliveryRecord): Promise<void> {
+    /**
+     * Writes a record with a final status, in one batch with other completed records. Safe to apply twice.
+     *
+     * @param options.isAlone true if no other record is about to be completed: it is written at once
+     */
+    async complete(record: DeliveryRecord, { isAlone = false } = {}): Promise<void> {
+      if (isAlone) {
+        await put(record);
+        return;
+      }
       if (!openBatch || openBatch.records.length === MAX_BATCH_WRITES) openBatch = startBatch();
       const { records, unwrittenKeys } = openBatch;
       records.push(record);

@@ -37,6 +37,8 @@ export type DeliveryJob = {
   /** The parsed body of the message. */
   body: Delivery;
   deliveryId: string;
+  /** True if no other delivery is in the batch. */
+  isAlone: boolean;
   /** Returns the milliseconds until the function times out. */
   timeLeft: () => number;
 };
