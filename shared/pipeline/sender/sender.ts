@@ -133,11 +133,12 @@ export const createSender = (
 
   const runBatch = async ({ Records: messages }: SQSEvent, timeLeft: () => number): Promise<SQSBatchResponse> => {
     const parsed = messages.map((message) => ({ message, body: parseDelivery(message.body) }));
-    const isAlone = messages.length === 1;
+    const batch = { unsettled: 0 };
     const jobs = parsed.flatMap(({ message, body }): DeliveryJob[] => {
       if (!body) return [];
+      batch.unsettled++;
       const id = deliveryId(body.event, body.notification_id);
-      return [{ dependencies, message, body, deliveryId: id, isAlone, timeLeft }];
+      return [{ dependencies, message, body, deliveryId: id, batch, timeLeft }];
     });
     const malformed = parsed.flatMap(({ message, body }) => (body ? [] : [message]));
     const nowMs = dependencies.clock();

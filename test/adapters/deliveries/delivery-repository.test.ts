@@ -1,5 +1,5 @@
 import { PutCommand } from '@aws-sdk/lib-dynamodb';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createDeliveryRepository } from '../../../shared/adapters/deliveries/delivery-repository.ts';
 import { failed } from '../../../shared/domain/attempt-outcome.ts';
 import { parseDeliveryPartition } from '../../../shared/domain/delivery-key.ts';
@@ -336,12 +336,25 @@ describe('completed records', () => {
     expect(await Promise.all(records.map(repository.read))).toEqual(records);
   });
 
-  it('are written at once if no other record is about to be completed', async () => {
+  it('are written in one request as soon as all awaited records are complete', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout'] });
+    onTestFinished(() => {
+      vi.useRealTimers();
+    });
+    const database = connect();
+    const counts = countRequests(database);
+    const repository = createDeliveryRepository(database, 'deliveries');
+    const records = Array.from({ length: 3 }, () => withStatus(newDelivery()('a'), 'delivered', NOW));
+    await Promise.all(records.map((record) => repository.complete(record, { awaited: () => 3 })));
+    expect(counts).toEqual({ BatchWriteItemCommand: 1 });
+  });
+
+  it('are written at once if no other record is awaited', async () => {
     const database = connect();
     const counts = countRequests(database);
     const repository = createDeliveryRepository(database, 'deliveries');
     const record = withStatus(newDelivery()('a'), 'delivered', NOW);
-    await repository.complete(record, { isAlone: true });
+    await repository.complete(record, { awaited: () => 1 });
     expect(counts).toEqual({ PutItemCommand: 1 });
     expect(await repository.read(record)).toEqual(record);
   });
