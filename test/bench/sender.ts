@@ -10,8 +10,8 @@ import { median, type Section } from './support/report.ts';
 import { runRounds } from './support/rounds.ts';
 
 /*
- * The bundle of the webhook sender: webhooks per second, CPU time and memory, compared with the AWS SDK's share (claims
- * alone), the minimum (a raw HTTP client), and Prometheus Alertmanager.
+ * The bundle of the webhook sender: webhooks per second, CPU time and memory, compared with the share of claims, the
+ * minimum (a raw HTTP client), and Prometheus Alertmanager.
  */
 
 const ROUNDS = 9;
@@ -69,7 +69,7 @@ export const benchSender = async (profile?: string): Promise<Section[]> => {
     const ones: Load = { batchSize: 1, messages: MESSAGES / 2 };
     const cases = new Map<string, { sender: SenderProcess; load: Load }>([
       ['raw client loop', { sender: raw, load: tens }],
-      ['claims alone (SDK)', { sender: claims, load: tens }],
+      ['claims alone', { sender: claims, load: tens }],
       ['sender, batches of 10', { sender, load: tens }],
       ['sender, batches of 1', { sender: single, load: ones }],
     ]);
@@ -103,7 +103,7 @@ export const benchSender = async (profile?: string): Promise<Section[]> => {
         Math.max(...measurements.map(({ peakMb }) => peakMb)).toFixed(0),
       ];
     });
-    const withoutClaims = cpu('sender, batches of 10') - cpu('claims alone (SDK)');
+    const withoutClaims = cpu('sender, batches of 10') - cpu('claims alone');
     rows.push(['sender without claims', '', withoutClaims.toFixed(3), ratio('', withoutClaims), '']);
     return {
       title: 'Webhooks of 2.5 KB to a receiver that responds immediately',

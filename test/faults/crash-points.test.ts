@@ -11,7 +11,7 @@ const RECOVERY_MS = 200_000;
 
 const sender = { caller: 'send-webhook' };
 const claim = { ...sender, service: 'dynamodb', action: 'PutItem' };
-const finalWrite = { ...sender, service: 'dynamodb', action: 'BatchWriteItem' };
+const finalWrite = { ...claim, matchesBody: (body: string) => body.includes('"S":"delivered"') };
 /** The write that releases a claim. */
 const release = { ...claim, matchesBody: (body: string) => body.includes('AND lease_until_ms = :lease_until_ms"') };
 const retryMessage = {

@@ -92,6 +92,7 @@ const setUp = (changes: Partial<Delivery> = {}, type: NotificationTypeId = 'webh
       ...changes,
     },
     deliveryId: 'delivery',
+    batch: { unsettled: 1 },
     timeLeft: () => 30_000,
   };
   return { job, reported };

@@ -107,6 +107,7 @@ const setUp = ({
       }),
       body: { notification_id: notificationId, event, event_time_ms: eventTimeMs, content_hash: 'hash' },
       deliveryId: deliveryId(event, notificationId),
+      batch: { unsettled: 1 },
       timeLeft: () => timeLeftMs,
     };
   };

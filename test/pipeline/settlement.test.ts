@@ -71,6 +71,7 @@ const setUp = (
     message: sqsMessage(),
     body: { notification_id: id, event, event_time_ms: NOW_MS, content_hash: 'hash', ...changes },
     deliveryId: deliveryId(event, id),
+    batch: { unsettled: 1 },
     timeLeft: () => 20_000,
   };
   const attempt = async () => {

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import * as z from 'zod/mini';
 import type { DeliveryStatus } from '../../contracts/outcomes.ts';
 import { type DeliveryKey, deliveryPartition, type NotificationOfTenant } from '../../domain/delivery-key.ts';
@@ -36,7 +35,7 @@ const CONFLICT_PREFIX = 'conflict#';
 
 /**
  * Records completed within this time share a BatchWriteItem request, which uses a ninth of the CPU time of single
- * writes.
+ * writes. A batch that has all awaited records does not wait: the processor would idle, and its caches get cold.
  */
 const GATHER_MS = 3;
 
@@ -83,7 +82,10 @@ const heldBy = ({ claim_id, lease_until_ms }: { claim_id: string; lease_until_ms
  * since no later write changes it (DECISIONS.md#conditional-writes).
  */
 export const createDeliveryRepository = (client: DynamoDb, table: string) => {
-  let openBatch: { records: DeliveryRecord[]; unwrittenKeys: Promise<ReadonlySet<string>> } | undefined;
+  /** `write` writes the batch before the time to gather records has passed. */
+  let openBatch:
+    | { records: DeliveryRecord[]; unwrittenKeys: Promise<ReadonlySet<string>>; write: () => void }
+    | undefined;
 
   const keyText = ({ pk, sk }: DeliveryKey): string => `${pk} ${sk}`;
 
@@ -99,6 +101,11 @@ export const createDeliveryRepository = (client: DynamoDb, table: string) => {
 
   /** Writes records in one request. @returns the keys of unwritten records */
   const writeBatch = async (records: readonly DeliveryRecord[]): Promise<ReadonlySet<string>> => {
+    const [first, ...others] = records;
+    if (first && others.length === 0) {
+      await put(first);
+      return new Set();
+    }
     try {
       await batchWrite(
         client,
@@ -110,7 +117,7 @@ export const createDeliveryRepository = (client: DynamoDb, table: string) => {
       if (error instanceof UnprocessedItemsError) {
         return new Set(error.requests.map(({ PutRequest }) => `${PutRequest?.Item?.pk} ${PutRequest?.Item?.sk}`));
       }
-      if (records.length === 1 || isDependencyFailure(error)) throw error;
+      if (isDependencyFailure(error)) throw error;
       // DynamoDB rejects the whole request if one item is invalid.
       return new Set(records.map(keyText));
     }
@@ -118,12 +125,18 @@ export const createDeliveryRepository = (client: DynamoDb, table: string) => {
 
   const startBatch = () => {
     const records: DeliveryRecord[] = [];
+    const gathered = Promise.withResolvers<void>();
+    const timer = setTimeout(gathered.resolve, GATHER_MS);
     const batch = {
       records,
-      unwrittenKeys: sleep(GATHER_MS).then(() => {
+      unwrittenKeys: gathered.promise.then(() => {
         if (openBatch === batch) openBatch = undefined;
         return writeBatch(records);
       }),
+      write() {
+        clearTimeout(timer);
+        gathered.resolve();
+      },
     };
     return batch;
   };
@@ -226,11 +239,17 @@ export const createDeliveryRepository = (client: DynamoDb, table: string) => {
      */
     update: (held: DeliveryRecord, next: DeliveryRecord): Promise<boolean> => put(next, heldBy(held)),
 
-    /** Writes a record with a final status, in one batch with other completed records. Safe to apply twice. */
-    async complete(record: DeliveryRecord): Promise<void> {
+    /**
+     * Writes a record with a final status, in one batch with other completed records. Safe to apply twice.
+     *
+     * @param options.awaited returns how many records may be completed soon, including this one: the batch is written
+     * as soon as it has as many. By default unknown
+     */
+    async complete(record: DeliveryRecord, { awaited = (): number => MAX_BATCH_WRITES } = {}): Promise<void> {
       if (!openBatch || openBatch.records.length === MAX_BATCH_WRITES) openBatch = startBatch();
-      const { records, unwrittenKeys } = openBatch;
+      const { records, unwrittenKeys, write } = openBatch;
       records.push(record);
+      if (records.length >= awaited()) write();
       if ((await unwrittenKeys).has(keyText(record))) await put(record);
     },
 

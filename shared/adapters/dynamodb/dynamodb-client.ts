@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import {
   DynamoDBClient,
@@ -67,6 +68,8 @@ const withStatus =
       : error;
   };
 
+const INVOCATION_ID = 'amz-sdk-invocation-id';
+
 type Operation = Parameters<RpcProtocol['serializeRequest']>[0];
 
 /** Returns the operation of a command as the protocol expects it. */
@@ -93,7 +96,14 @@ export const createDynamoDb = (configuration: Configuration): DynamoDb => {
   const prepare = async () => {
     // All requests go to the endpoint of the region, so its parameters do not depend on the command.
     const endpoint = toEndpointV1(await getEndpointFromInstructions({}, GetItemCommand, config));
-    return { context: { ...config, endpoint: async () => endpoint }, region: await config.region() };
+    const retries = await config.retryStrategy();
+    if (!('acquireInitialRetryToken' in retries)) throw new Error('The retry strategy of the AWS SDK has no tokens.');
+    return {
+      context: { ...config, endpoint: async () => endpoint },
+      region: await config.region(),
+      retries,
+      maxAttempts: await config.maxAttempts(),
+    };
   };
   let prepared: ReturnType<typeof prepare> | undefined;
   const prepareAgainAfterFailure = (error: unknown): never => {
@@ -107,11 +117,14 @@ export const createDynamoDb = (configuration: Configuration): DynamoDb => {
       options: RequestOptions = {},
     ): Promise<Output> {
       prepared ??= prepare().catch(prepareAgainAfterFailure);
-      const { context, region } = await prepared;
+      const { context, region, retries, maxAttempts } = await prepared;
       const schema = operationOf(command);
       const request = await protocol.serializeRequest(schema, command.input, context);
       const { hostname, port, path, body } = request;
+      const invocationId = randomUUID();
       request.headers.host = port === undefined ? hostname : `${hostname}:${port}`;
+      request.headers[INVOCATION_ID] = invocationId;
+      request.headers['amz-sdk-request'] = `attempt=1; max=${maxAttempts}`;
       const attempt = async () => {
         const headers = sign({ path, headers: request.headers, body }, await config.credentials(), region, Date.now());
         const sent = new HttpRequest({ ...request, headers });
@@ -123,8 +136,30 @@ export const createDynamoDb = (configuration: Configuration): DynamoDb => {
           .catch(withStatus(response));
         return { response, output };
       };
-      const { output } = await retryMiddleware(config)<Output>(attempt, {})({ request, input: command.input });
-      return output;
+
+      /** Continues after the failure of the first attempt, which the middleware gets as its first result. */
+      const retry = async (error: unknown): Promise<Output> => {
+        let isFirst = true;
+        const next = () => {
+          if (!isFirst) return attempt();
+          isFirst = false;
+          request.headers[INVOCATION_ID] = invocationId;
+          return Promise.reject(error);
+        };
+        const { output } = await retryMiddleware(config)<Output>(next, {})({ request, input: command.input });
+        return output;
+      };
+
+      // The middleware creates an error with a stack trace for every request, so it only sees those that fail.
+      const token = await retries.acquireInitialRetryToken('');
+      try {
+        const { output } = await attempt();
+        retries.recordSuccess(token);
+        Object.assign(output.$metadata, { attempts: 1, totalRetryDelay: 0 });
+        return output;
+      } catch (error) {
+        return retry(error);
+      }
     },
   };
 };

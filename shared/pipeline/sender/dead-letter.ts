@@ -20,12 +20,12 @@ export const deadLetter = async (
   record: DeliveryRecord,
   failure: DeadLetterFailure,
 ): Promise<SettledMessage> => {
-  const { dependencies, body } = job;
+  const { dependencies, body, batch } = job;
   const { deliveries, failedMessages, queues, deadLetterQueueUrl, clock } = dependencies;
   // If a later step fails, the record must already include this attempt and the recipients it reached.
   await persist(job, () => deliveries.update(record, record));
   if (failure.reason === 'no_contacts' && body.notice) {
-    await deliveries.complete(withStatus(record, 'cancelled', clock()));
+    await deliveries.complete(withStatus(record, 'cancelled', clock()), { awaited: () => batch.unsettled });
     return { outcome: 'cancelled' };
   }
   const [round, failedAtMs] = [record.round + 1, clock()];

@@ -69,7 +69,7 @@ const attemptClaimedDelivery = async (
   if (!target || isSuperseded) {
     const outcome = target ? 'superseded' : 'cancelled';
     const ended = withStatus(record, outcome, clock());
-    await deliveries.complete(ended);
+    await deliveries.complete(ended, { awaited: () => job.batch.unsettled });
     // A failing delivery has already been reported.
     const isReported = isSuperseded || isFailing(record, job.dependencies.retryDelayScale);
     return { outcome, failing: isReported ? undefined : ended };

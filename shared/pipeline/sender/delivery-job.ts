@@ -37,6 +37,8 @@ export type DeliveryJob = {
   /** The parsed body of the message. */
   body: Delivery;
   deliveryId: string;
+  /** Shared by the jobs of a batch: how many of them are not settled (`settledJob`). */
+  batch: { unsettled: number };
   /** Returns the milliseconds until the function times out. */
   timeLeft: () => number;
 };

@@ -51,8 +51,12 @@ export const settledOrReturned = (
   settled: Promise<SettledMessage>,
 ): Promise<SettledMessage> => settled.catch((error: unknown) => returnAfterError(dependencies, message, error));
 
-/** Waits for the result of a job. If that rejects, returns its message to its queue. Never rejects. */
-export const settledJob = async (job: DeliveryJob, settled: Promise<SettledMessage>): Promise<SettledJob> => ({
-  job,
-  settled: await settledOrReturned(job.dependencies, job.message, settled),
-});
+/**
+ * Waits for the result of a job, once per job, and counts it as settled. If it rejects, returns the message to its
+ * queue. Never rejects.
+ */
+export const settledJob = async (job: DeliveryJob, result: Promise<SettledMessage>): Promise<SettledJob> => {
+  const settled = await settledOrReturned(job.dependencies, job.message, result);
+  job.batch.unsettled--;
+  return { job, settled };
+};

@@ -139,9 +139,13 @@ export const createSender = (
 
   const runBatch = async ({ Records: messages }: SQSEvent, timeLeft: () => number): Promise<SQSBatchResponse> => {
     const parsed = messages.map((message) => ({ message, body: parseDelivery(message.body) }));
-    const jobs = parsed.flatMap(({ message, body }): DeliveryJob[] =>
-      body ? [{ dependencies, message, body, deliveryId: deliveryId(body.event, body.notification_id), timeLeft }] : [],
-    );
+    const batch = { unsettled: 0 };
+    const jobs = parsed.flatMap(({ message, body }): DeliveryJob[] => {
+      if (!body) return [];
+      batch.unsettled++;
+      const id = deliveryId(body.event, body.notification_id);
+      return [{ dependencies, message, body, deliveryId: id, batch, timeLeft }];
+    });
     const malformed = parsed.flatMap(({ message, body }) => (body ? [] : [message]));
     const nowMs = dependencies.clock();
     // SQS delays a message by at most 15 min: one that is due later is rescheduled without a read or write of the

@@ -41,10 +41,10 @@ const scheduleRetry = async (
 };
 
 /** A bounce can change `delivered` to `bounced`, so a write that the SDK repeats late must be conditional. */
-const recordDelivered = async ({ dependencies }: DeliveryJob, record: DeliveryRecord): Promise<void> => {
+const recordDelivered = async ({ dependencies, batch }: DeliveryJob, record: DeliveryRecord): Promise<void> => {
   const delivered = withStatus(record, 'delivered', dependencies.clock());
   if (notificationTypes[dependencies.type].canBounce) await dependencies.deliveries.update(record, delivered);
-  else await dependencies.deliveries.complete(delivered);
+  else await dependencies.deliveries.complete(delivered, { awaited: () => batch.unsettled });
 };
 
 /** Acknowledges the message even if the delivery cannot be recorded: returning it could send the alert twice. */

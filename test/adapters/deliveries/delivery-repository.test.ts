@@ -1,5 +1,5 @@
 import { PutCommand } from '@aws-sdk/lib-dynamodb';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createDeliveryRepository } from '../../../shared/adapters/deliveries/delivery-repository.ts';
 import { failed } from '../../../shared/domain/attempt-outcome.ts';
 import { parseDeliveryPartition } from '../../../shared/domain/delivery-key.ts';
@@ -331,14 +331,37 @@ describe('completed records', () => {
     const counts = countRequests(database);
     const repository = createDeliveryRepository(database, 'deliveries');
     const records = Array.from({ length: 10 }, () => withStatus(newDelivery()('a'), 'delivered', NOW));
-    await Promise.all(records.map(repository.complete));
+    await Promise.all(records.map((record) => repository.complete(record)));
     expect(counts).toEqual({ BatchWriteItemCommand: 1 });
     expect(await Promise.all(records.map(repository.read))).toEqual(records);
   });
 
+  it('are written in one request as soon as all awaited records are complete', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout'] });
+    onTestFinished(() => {
+      vi.useRealTimers();
+    });
+    const database = connect();
+    const counts = countRequests(database);
+    const repository = createDeliveryRepository(database, 'deliveries');
+    const records = Array.from({ length: 3 }, () => withStatus(newDelivery()('a'), 'delivered', NOW));
+    await Promise.all(records.map((record) => repository.complete(record, { awaited: () => 3 })));
+    expect(counts).toEqual({ BatchWriteItemCommand: 1 });
+  });
+
+  it('are written at once if no other record is awaited', async () => {
+    const database = connect();
+    const counts = countRequests(database);
+    const repository = createDeliveryRepository(database, 'deliveries');
+    const record = withStatus(newDelivery()('a'), 'delivered', NOW);
+    await repository.complete(record, { awaited: () => 1 });
+    expect(counts).toEqual({ PutItemCommand: 1 });
+    expect(await repository.read(record)).toEqual(record);
+  });
+
   it('are written in several requests if they exceed the limit of one', async () => {
     const records = Array.from({ length: 60 }, () => withStatus(newDelivery()('a'), 'delivered', NOW));
-    await Promise.all(records.map(deliveries.complete));
+    await Promise.all(records.map((record) => deliveries.complete(record)));
     expect(await Promise.all(records.map(deliveries.read))).toEqual(records);
   });
 
@@ -365,7 +388,7 @@ describe('completed records', () => {
   it('are written even if DynamoDB rejects another record of the batch', async () => {
     const records = Array.from({ length: 5 }, () => withStatus(newDelivery()('a'), 'delivered', NOW));
     const tooLarge = { ...withStatus(newDelivery()('a'), 'delivered', NOW), event_id: 'x'.repeat(500_000) };
-    const results = await Promise.allSettled([...records, tooLarge].map(deliveries.complete));
+    const results = await Promise.allSettled([...records, tooLarge].map((record) => deliveries.complete(record)));
     expect(results.map(({ status }) => status)).toEqual([...records.map(() => 'fulfilled'), 'rejected']);
     expect(await Promise.all(records.map(deliveries.read))).toEqual(records);
   });

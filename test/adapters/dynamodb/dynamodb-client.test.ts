@@ -206,6 +206,7 @@ describe('a failed request', () => {
       'attempt=2; max=3',
       'attempt=3; max=3',
     ]);
+    expect(new Set(received.map(({ headers }) => headers['amz-sdk-invocation-id'])).size).toBe(1);
   });
 
   it('succeeds when it is repeated, and counts its attempts', async () => {
