@@ -18,6 +18,7 @@ const batch = (body: string) => ({
       body,
       attributes: { ApproximateReceiveCount: '1', SentTimestamp: String(Date.now()), MessageGroupId: 'acme' },
       messageAttributes: {},
+      eventSourceARN: 'arn:aws:sqs:us-east-1:111111111111:FirstAttempts',
     },
   ],
 });

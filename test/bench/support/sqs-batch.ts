@@ -39,6 +39,7 @@ const message = ({ typeIndex = 'X', isForDispatch = false, zoneBytes = 160, plan
     body,
     attributes: { ApproximateReceiveCount: '1', SentTimestamp: String(Date.now()), MessageGroupId: tenant },
     messageAttributes: {},
+    eventSourceARN: 'arn:aws:sqs:us-east-1:111111111111:FirstAttempts',
   };
 };
 
