@@ -98,11 +98,12 @@ describe('the inbox page and untrusted content', () => {
     const tenant = encodeURIComponent('<b>acme</b>');
     await inbox.send(`/webhooks/${tenant}`, { method: 'PUT', body: '{"respond":"410"}' });
     await expect.poll(() => rows(page).count()).toBe(6);
-    for (let index = 0; index < 6; index += 1) {
+    // The page shows the previous message until the next one has arrived.
+    for (const [index, kind] of ['webhook', 'atomfeed', 'incidentpager', 'managed', 'sms', 'email'].entries()) {
       await rows(page).nth(index).click();
-      const tabs = page.getByRole('article').getByRole('tab');
-      await page.getByRole('article').waitFor();
-      for (const tab of await tabs.all()) await tab.click();
+      const article = page.getByRole('article');
+      await article.locator(`.kind.${kind}`).waitFor();
+      for (const tab of await article.getByRole('tab').all()) await tab.click();
     }
     await page.getByRole('button', { name: 'Webhooks' }).click();
     await page.getByText('<b>acme</b>', { exact: true }).waitFor();

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { SendMessageCommand } from '@aws-sdk/client-sqs';
+import { SendMessageBatchCommand, SendMessageCommand } from '@aws-sdk/client-sqs';
 import type { AwsCall, AwsFault } from '../../bin/local/aws/aws-service.ts';
 import { createDeliveryRepository } from '../../shared/adapters/deliveries/delivery-repository.ts';
 import type { AlarmEvent } from '../../shared/contracts/alarm-event.ts';
@@ -124,10 +124,16 @@ export const exercisePipeline = async (
   );
   await untilEverySender((type) => hasCalled(senderName(type), 'dynamodb:GetItem', '/Storage-Deliveries'));
 
-  // The notification was deleted after dispatch, so its deliveries are cancelled, recorded in batches.
+  // The notifications were deleted after dispatch, so their deliveries are cancelled, recorded in batches.
   for (const type of notificationTypeIds) {
-    const MessageBody = deliveryMessage(newNotificationId(), event);
-    await world.sqs.send(new SendMessageCommand({ QueueUrl: queueUrl(type), MessageBody }));
+    const Entries = ['first', 'second', 'third'].map((Id) => ({
+      Id,
+      MessageBody: deliveryMessage(newNotificationId(), event),
+    }));
+    // Lambda receives them together, because they are all on the queue before it polls.
+    const enable = world.stack.eventSources.disable(queues.get(`Delivery-${type}`)?.settings.arn ?? '');
+    await world.sqs.send(new SendMessageBatchCommand({ QueueUrl: queueUrl(type), Entries }));
+    enable();
   }
   await untilEverySender((type) => hasCalled(senderName(type), 'dynamodb:BatchWriteItem', '/Storage-Deliveries'));
 
