@@ -63,8 +63,8 @@ type Unresolved = { missing: Read[]; unprocessed: Read[] };
  * so that a throttled partition neither delays nor fails the other items. Unprocessed keys are read once more.
  *
  * @param projection must include `pk` and `sk`
- * @param isConsistent whether to read strongly consistent. Otherwise an item costs half and can lack the writes of the
- * last second; a key without an item is read once more, strongly consistent, so that no item is missed
+ * @param isConsistent whether to read strongly consistent. Otherwise an item costs half and can lack recent writes; a
+ * key without an item is read once more, strongly consistent, so that no item is missed
  * @returns a function that resolves to the item of one of the keys, or undefined if there is no item. It rejects with
  * UnprocessedKeyError, or with the SDK's error if the request failed
  */
