@@ -1,0 +1,70 @@
+import type { AlarmEvent } from '../contracts/alarm-event.ts';
+import { asNumber } from '../contracts/json.ts';
+
+/** The times of an event, in ms since the epoch. */
+export type EventTime = {
+  /** When the alarm's state changed, by the clock of the producer; undefined if the event has no valid time. */
+  producedAtMs: number | undefined;
+  /** When SQS accepted the event (`SentTimestamp`). */
+  acceptedAtMs: number;
+};
+
+/** Earlier values are not milliseconds: this is the year 2001 in ms, and the year 33658 in seconds. */
+const MIN_TIME_MS = 10 ** 12;
+
+/** The maximum difference between the clocks of the producer and of SQS. */
+const MAX_AHEAD_MS = 60_000;
+
+/** The documented form of an event ID: the time comes before the state. Any 13 digits in this place are a time. */
+const TIME_IN_ID = /:(\d{13}):[^:]*$|:(\d+):(?:OK|WARNING|CRITICAL)$/;
+
+const timeInId = (eventId: string): number | undefined => {
+  const [, thirteenDigits, digits = thirteenDigits] = TIME_IN_ID.exec(eventId) ?? [];
+  return digits === undefined ? undefined : Number(digits);
+};
+
+/** Returns the rule that a time breaks, or undefined. */
+const brokenTimeRule = (value: unknown, acceptedAtMs: number): string | undefined => {
+  if (typeof value !== 'number' || !Number.isInteger(value) || value < MIN_TIME_MS) {
+    return 'must be a time in epoch milliseconds: a whole number of at least 1000000000000';
+  }
+  return value - acceptedAtMs > MAX_AHEAD_MS ? 'must be at most 60 seconds after SQS accepted the event' : undefined;
+};
+
+/**
+ * Returns the times of an event. Of `details.timestamp` and the time in `event_id`, the first that is present and valid
+ * is the producer's; an invalid one counts as absent (DECISIONS.md#event-time).
+ *
+ * @param acceptedAtMs when SQS accepted the event, ms since the epoch
+ * @returns the times, and the rules that the event breaks, each with its field and without a value of the event
+ */
+export const readEventTime = (
+  { details, event_id: eventId }: Pick<AlarmEvent, 'details' | 'event_id'>,
+  acceptedAtMs: number,
+): { time: EventTime; warnings: string[] } => {
+  const present = [
+    { field: 'details.timestamp', value: asNumber(details.timestamp) },
+    { field: 'the time in event_id', value: timeInId(eventId) },
+  ]
+    .filter(({ value }) => value !== undefined)
+    .map(({ field, value }) => ({ field, value, rule: brokenTimeRule(value, acceptedAtMs) }));
+  const valid = present.find(({ rule }) => rule === undefined)?.value;
+  return {
+    time: { producedAtMs: typeof valid === 'number' ? valid : undefined, acceptedAtMs },
+    warnings: present.flatMap(({ field, rule }) => (rule === undefined ? [] : [`${field} ${rule}`])),
+  };
+};
+
+/** Returns the best known time at which the alarm's state changed, in ms since the epoch. */
+export const changedAtMs = ({ producedAtMs, acceptedAtMs }: EventTime): number => producedAtMs ?? acceptedAtMs;
+
+/**
+ * Returns whether an event of an incident is older than another one: by the producer's times or, if these are equal or
+ * one of them is missing, by when SQS accepted the events (DECISIONS.md#incident-order).
+ */
+export const isOlder = (event: EventTime, other: EventTime): boolean => {
+  const [produced, otherProduced] = [event.producedAtMs, other.producedAtMs];
+  return produced === undefined || otherProduced === undefined || produced === otherProduced
+    ? event.acceptedAtMs < other.acceptedAtMs
+    : produced < otherProduced;
+};
