@@ -12,8 +12,8 @@ export const delivery = z.object({
   siblings: z.optional(z.array(z.string())),
   /** Present if the event is a notice of the service. */
   notice: z.optional(noticeContent),
-  /** When the alarm's state changed, ms since the epoch (DECISIONS.md#event-time). */
-  event_time_ms: z.number(),
+  /** When SQS accepted the event or the service created the notice, ms since the epoch (DECISIONS.md#event-time). */
+  accepted_at_ms: z.int(),
   /** Digest of the event without its plan, to detect another event with the same ID. */
   content_hash: z.string(),
   event: z.custom<AlarmEvent>(isAlarmEvent),
@@ -32,9 +32,8 @@ export const continuation = z.object({
     ids: z.array(z.string()),
     /** IDs of all notifications of the event, if they are few enough for `siblings`. */
     known: z.optional(z.array(z.string())),
-    event_time_ms: z.number(),
-    /** When the message of the event was sent, ms since the epoch. */
-    sent_at_ms: z.number(),
+    /** When SQS accepted the event, ms since the epoch. */
+    accepted_at_ms: z.int(),
   }),
   event: z.custom<AlarmEvent>(isAlarmEvent),
 });

@@ -26,12 +26,12 @@ const withPlainNumbers = (_key: string, value: unknown): unknown => asNumber(val
 const contentHash = (event: object): string =>
   createHash('sha256').update(JSON.stringify(event, withPlainNumbers)).digest('base64url').slice(0, 22);
 
-/** Returns the part of a message body that depends on the event only. @param eventTimeMs ms since the epoch */
-export const sharedBody = (event: AlarmEvent, eventTimeMs: number): SharedBody => {
+/** Returns the part of a message body that depends on the event only. @param acceptedAtMs ms since the epoch */
+export const sharedBody = (event: AlarmEvent, acceptedAtMs: number): SharedBody => {
   const { notification_plan: _plan, ...rest } = event;
   const text = messageBodyJson(rest);
   const hash = contentHash(rest);
-  const tail = `"event_time_ms":${eventTimeMs},"content_hash":"${hash}","event":${text}}`;
+  const tail = `"accepted_at_ms":${acceptedAtMs},"content_hash":"${hash}","event":${text}}`;
   return { event: text, tail, bytes: Buffer.byteLength(tail), contentHash: hash };
 };
 
@@ -53,7 +53,7 @@ export const noticeBody = (notificationId: string, { event, content }: Notice, n
   const delivery: Delivery = {
     notification_id: notificationId,
     notice: content,
-    event_time_ms: nowMs,
+    accepted_at_ms: nowMs,
     content_hash: contentHash({ event_id: event.event_id }),
     event,
   };

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { AlarmEvent } from '../contracts/alarm-event.ts';
-import { asNumber } from '../contracts/json.ts';
-import { type DeliveryKey, deliveryKey, eventIdTimeMs } from './delivery-key.ts';
+import { type DeliveryKey, deliveryKey } from './delivery-key.ts';
 import { LEASE_MS, RETENTION_SECONDS } from './delivery-record.ts';
 
 /**
@@ -12,18 +11,6 @@ export const incidentKey = ({ tenant_id: tenant, entity, alarm }: AlarmEvent): s
   createHash('sha256')
     .update(JSON.stringify([tenant, entity.id, alarm.id]))
     .digest('hex');
-
-const timestamp = (value: unknown): number | undefined => (typeof value === 'number' && value >= 0 ? value : undefined);
-
-/**
- * Returns when the alarm's state changed, in ms since the epoch: the event's timestamp or the one in its ID, but at
- * most `sentAtMs`. Otherwise a producer with a wrong clock could make later events look outdated
- * (DECISIONS.md#event-time).
- *
- * @param sentAtMs when SQS accepted the event (`SentTimestamp`), ms since the epoch
- */
-export const eventTimeMs = ({ details, event_id: eventId }: AlarmEvent, sentAtMs: number): number =>
-  Math.min(timestamp(asNumber(details.timestamp)) ?? eventIdTimeMs(eventId) ?? sentAtMs, sentAtMs);
 
 /**
  * The lock that serializes deliveries about one incident to one notification, and the time of the newest delivered

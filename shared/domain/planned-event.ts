@@ -3,7 +3,6 @@ import { parseJson } from '../contracts/json.ts';
 import { continuation } from '../contracts/messages.ts';
 import type { DeadLetterCause, FailureReason } from '../contracts/outcomes.ts';
 import { type SharedBody, sharedBody } from './delivery-message.ts';
-import { eventTimeMs } from './incident.ts';
 import { brokenPlanRule, plannedNotifications } from './routing.ts';
 
 /** An event and the notifications to deliver it to. */
@@ -16,9 +15,8 @@ export type PlannedEvent = {
   known?: readonly string[] | undefined;
   /** True if an earlier pass sent some of the deliveries. */
   isContinuation: boolean;
-  eventTimeMs: number;
   /** When SQS accepted the event, ms since the epoch. */
-  sentAtMs: number;
+  acceptedAtMs: number;
 };
 
 /** Why a message is neither an event nor a continuation, and who must fix it. */
@@ -49,14 +47,12 @@ const isMeantAsContinuation = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && 'continuation' in value && !('event_id' in value);
 
 /** @throws RangeError if the event nests too deep to serialize */
-const plan = (value: unknown, bytes: number, sentAtMs: number): PlannedEvent | InvalidEvent => {
+const plan = (value: unknown, bytes: number, acceptedAtMs: number): PlannedEvent | InvalidEvent => {
   if (isAlarmEvent(value)) {
     if (bytes > MAX_EVENT_BYTES) return tooLarge;
     const ids = plannedNotifications(value);
     if (!ids) return malformed(brokenPlanRule(value));
-    const timeMs = eventTimeMs(value, sentAtMs);
-    const shared = sharedBody(value, timeMs);
-    return { event: value, shared, ids, isContinuation: false, eventTimeMs: timeMs, sentAtMs };
+    return { event: value, shared: sharedBody(value, acceptedAtMs), ids, isContinuation: false, acceptedAtMs };
   }
   const parsed = continuation.safeParse(value);
   if (!parsed.success) {
@@ -65,14 +61,14 @@ const plan = (value: unknown, bytes: number, sentAtMs: number): PlannedEvent | I
       : malformed(brokenEventRules(value));
   }
   const { event } = parsed.data;
-  const { ids, known, event_time_ms: timeMs, sent_at_ms } = parsed.data.continuation;
-  const shared = sharedBody(event, timeMs);
-  return { event, shared, ids, known, isContinuation: true, eventTimeMs: timeMs, sentAtMs: sent_at_ms };
+  const { ids, known, accepted_at_ms } = parsed.data.continuation;
+  const shared = sharedBody(event, accepted_at_ms);
+  return { event, shared, ids, known, isContinuation: true, acceptedAtMs: accepted_at_ms };
 };
 
-const parseAndPlan = (body: string, bytes: number, sentAtMs: number): PlannedEvent | InvalidEvent => {
+const parseAndPlan = (body: string, bytes: number, acceptedAtMs: number): PlannedEvent | InvalidEvent => {
   try {
-    return plan(parseJson(body), bytes, sentAtMs);
+    return plan(parseJson(body), bytes, acceptedAtMs);
   } catch (error) {
     if (error instanceof SyntaxError) return malformed('the event must be JSON');
     if (error instanceof RangeError) return malformed('the event is nested too deeply');
@@ -84,11 +80,11 @@ const parseAndPlan = (body: string, bytes: number, sentAtMs: number): PlannedEve
  * Parses and plans the message of an event or continuation. It never throws, because an invalid message must not fail
  * the rest of the batch.
  *
- * @param sentAtMs when SQS accepted the message, ms since the epoch
+ * @param acceptedAtMs when SQS accepted the message, ms since the epoch
  */
-export const planEvent = (body: string, sentAtMs: number): PlannedEvent | InvalidEvent => {
+export const planEvent = (body: string, acceptedAtMs: number): PlannedEvent | InvalidEvent => {
   const bytes = Buffer.byteLength(body);
-  const planned = parseAndPlan(body, bytes, sentAtMs);
+  const planned = parseAndPlan(body, bytes, acceptedAtMs);
   return isInvalidEvent(planned) && planned.cause === 'producer' && bytes > MAX_EVENT_BYTES ? tooLarge : planned;
 };
 
@@ -97,10 +93,10 @@ export const isInvalidEvent = (planned: PlannedEvent | InvalidEvent): planned is
 
 /** Returns the body of a continuation for the notifications `ids` (DECISIONS.md#dispatch-in-passes). */
 export const continuationBody = (
-  { shared, eventTimeMs: timeMs, sentAtMs }: PlannedEvent,
+  { shared, acceptedAtMs }: PlannedEvent,
   ids: readonly string[],
   known: readonly string[] | undefined,
 ): string => {
-  const rest = { ids, known, event_time_ms: timeMs, sent_at_ms: sentAtMs };
+  const rest = { ids, known, accepted_at_ms: acceptedAtMs };
   return `{"continuation":${JSON.stringify(rest)},"event":${shared.event}}`;
 };

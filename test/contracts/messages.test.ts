@@ -6,12 +6,12 @@ import { validDetails } from '../support/notifications.ts';
 const request = { kind: 'test', tenant: 'acme', type: 'webhook', details: validDetails.webhook };
 
 describe('a delivery message', () => {
-  const shared = { event_time_ms: 1, content_hash: 'hash', event: alarmEvent() };
+  const shared = { accepted_at_ms: 1, content_hash: 'hash', event: alarmEvent() };
 
-  it('requires a notification, a valid event, its time and its digest', () => {
+  it('requires a notification, a valid event, when SQS accepted it, and its digest', () => {
     expect(delivery.safeParse({ notification_id: 'ntA', ...shared }).success).toBe(true);
     expect(delivery.safeParse({ ...shared }).success).toBe(false);
-    for (const changes of [{ event: {} }, { event_time_ms: undefined }, { content_hash: undefined }, { round: 0 }])
+    for (const changes of [{ event: {} }, { accepted_at_ms: undefined }, { content_hash: undefined }, { round: 0 }])
       expect(delivery.safeParse({ notification_id: 'ntA', ...shared, ...changes }).success).toBe(false);
   });
 });

@@ -9,8 +9,8 @@ import { alarmEvent, EVENT_TIME_MS } from '../support/events.ts';
 
 const parse = (body: string): Delivery => delivery.parse(parseJson(body));
 const plan = { id: 'np', critical_state: ['ntA', 'ntB'] };
-const hashOf = (event = alarmEvent(), time = EVENT_TIME_MS) =>
-  parse(deliveryBody('ntA', sharedBody(event, time))).content_hash;
+const hashOf = (event = alarmEvent(), acceptedAtMs = EVENT_TIME_MS) =>
+  parse(deliveryBody('ntA', sharedBody(event, acceptedAtMs))).content_hash;
 
 describe('the message of a delivery', () => {
   it('parses to the event without its plan, for any IDs', () => {
@@ -20,7 +20,7 @@ describe('the message of a delivery', () => {
         expect(parse(deliveryBody(id, shared, siblings))).toEqual({
           notification_id: id,
           siblings,
-          event_time_ms: EVENT_TIME_MS,
+          accepted_at_ms: EVENT_TIME_MS,
           content_hash: hashOf(),
           event: alarmEvent(),
         });
@@ -61,7 +61,7 @@ describe('the message of a delivery', () => {
 });
 
 describe('the digest of an event', () => {
-  it('does not depend on the plan, the event time or white space', () => {
+  it('does not depend on the plan, when SQS accepted the event, or white space', () => {
     expect(hashOf(alarmEvent({ notification_plan: plan }))).toBe(hashOf());
     expect(hashOf(alarmEvent(), EVENT_TIME_MS + 1)).toBe(hashOf());
     const spaced: unknown = JSON.parse(JSON.stringify(alarmEvent(), undefined, 2));

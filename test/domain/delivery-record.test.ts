@@ -25,7 +25,7 @@ const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const initial = (changes = {}, content_hash = 'hash') =>
   claimedRecord(
-    { event: alarmEvent(changes), notification_id: newNotificationId(), event_time_ms: EVENT_TIME_MS, content_hash },
+    { event: alarmEvent(changes), notification_id: newNotificationId(), accepted_at_ms: EVENT_TIME_MS, content_hash },
     'claim1',
     NOW,
   );

@@ -1,14 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { isAlarmEvent } from '../../shared/contracts/alarm-event.ts';
-import { parseJson } from '../../shared/contracts/json.ts';
-import { claimedLock, eventTimeMs, incidentKey, lockRetryDelayMs } from '../../shared/domain/incident.ts';
+import { claimedLock, incidentKey, lockRetryDelayMs } from '../../shared/domain/incident.ts';
 import { newNotificationId } from '../../shared/domain/notification-id.ts';
 import { alarmEvent, EVENT_TIME_MS } from '../support/events.ts';
 
 const NOW = EVENT_TIME_MS + 500;
 const id = newNotificationId();
-const at = (timestamp: unknown, event_id = 'e') => alarmEvent({ event_id, details: { state: 'OK', timestamp } });
 
 describe('the key of an incident', () => {
   it('is the same from the trigger to the resolve', () => {
@@ -36,36 +33,6 @@ describe('the key of an incident', () => {
   it('has at most 255 characters for the longest IDs', () => {
     const longId = 'x'.repeat(100_000);
     expect(incidentKey(alarmEvent({ entity: { id: longId }, alarm: { id: longId } })).length).toBeLessThanOrEqual(255);
-  });
-});
-
-describe('the time of an event', () => {
-  it('is the timestamp in its details', () => {
-    expect(eventTimeMs(at(123), NOW)).toBe(123);
-  });
-
-  it.each([undefined, null, '123', {}, -1])('is the timestamp in its ID if its details have %o', (timestamp) => {
-    expect(eventTimeMs(at(timestamp, alarmEvent().event_id), NOW)).toBe(EVENT_TIME_MS);
-  });
-
-  it('is when SQS accepted it if it has no timestamp', () => {
-    expect(eventTimeMs(at(undefined), NOW)).toBe(NOW);
-  });
-
-  it.each([
-    ['the producer uses nanoseconds', EVENT_TIME_MS * 1_000_000],
-    ['the clock of the producer is a day ahead', NOW + 86_400_000],
-    ['the clock of the producer is a second ahead', NOW + 1_000],
-  ])('is never later than SQS accepted it: %s', (_, timestamp) => {
-    expect(eventTimeMs(at(timestamp, alarmEvent().event_id), NOW)).toBe(NOW);
-    expect(eventTimeMs(at(undefined, `a:b:c:d:${NOW + 5}:OK`), NOW)).toBe(NOW);
-  });
-
-  it('is exact for a number in exponent notation', () => {
-    const event = parseJson(
-      '{"event_id":"e","tenant_id":"t","details":{"state":"OK","timestamp":1.7e12},"entity":{"id":"e"},"alarm":{"id":"a"}}',
-    );
-    expect(isAlarmEvent(event) && eventTimeMs(event, NOW)).toBe(EVENT_TIME_MS);
   });
 });
 

@@ -29,7 +29,7 @@ const transient503 = failed('transient', 'http_status', '', { status: 503 });
 
 /** Returns a record after four failed attempts; the next one is due in ten minutes. */
 const failingRecord = (nowMs = MORNING_MS, id = 'ntA'): DeliveryRecord => {
-  const message = { notification_id: id, event: alarmEvent(), event_time_ms: nowMs, content_hash: 'hash' };
+  const message = { notification_id: id, event: alarmEvent(), accepted_at_ms: nowMs, content_hash: 'hash' };
   const attempted = Array.from({ length: 4 }).reduce<DeliveryRecord>(
     (record, _, index) => withAttempt(record, transient503, nowMs + index * 1_000, 10),
     claimedRecord(message, 'claim', nowMs),

@@ -2,22 +2,21 @@ import { describe, expect, it } from 'vitest';
 import { continuationBody, isInvalidEvent, type PlannedEvent, planEvent } from '../../shared/domain/planned-event.ts';
 import { alarmEvent, EVENT_TIME_MS } from '../support/events.ts';
 
-const SENT_AT_MS = EVENT_TIME_MS + 1_000;
+const ACCEPTED_AT_MS = EVENT_TIME_MS + 1_000;
 const ids = Array.from({ length: 26 }, (_, index) => `nt${index}`);
 const body = (changes = {}) => JSON.stringify(alarmEvent({ notification_plan: { critical_state: ids }, ...changes }));
 const planned = (text: string): PlannedEvent => {
-  const plan = planEvent(text, SENT_AT_MS);
+  const plan = planEvent(text, ACCEPTED_AT_MS);
   if (isInvalidEvent(plan)) throw new Error(plan.detail);
   return plan;
 };
 
 describe('a planned event', () => {
-  it('has its notifications, its time and when SQS accepted it', () => {
+  it('has its notifications and when SQS accepted it', () => {
     expect(planned(body())).toMatchObject({
       ids,
       isContinuation: false,
-      eventTimeMs: EVENT_TIME_MS,
-      sentAtMs: SENT_AT_MS,
+      acceptedAtMs: ACCEPTED_AT_MS,
     });
   });
 
@@ -39,13 +38,13 @@ describe('a planned event', () => {
     ],
   ])('is malformed because of its producer if the message is %s', (_, text, detail) => {
     const invalid = { reason: 'malformed', cause: 'producer', detail: expect.stringMatching(detail) };
-    expect(planEvent(text, SENT_AT_MS)).toEqual(invalid);
+    expect(planEvent(text, ACCEPTED_AT_MS)).toEqual(invalid);
   });
 
   it.each([0, 900 * 1024])(
     'is malformed because of the service if it is an invalid continuation with %i spaces',
     (spaces) => {
-      expect(planEvent(`{"continuation":{},"event":{}${' '.repeat(spaces)}}`, SENT_AT_MS)).toEqual({
+      expect(planEvent(`{"continuation":{},"event":{}${' '.repeat(spaces)}}`, ACCEPTED_AT_MS)).toEqual({
         reason: 'malformed',
         cause: 'service',
         detail: 'the continuation is not valid',
@@ -55,25 +54,24 @@ describe('a planned event', () => {
 
   it('is too large above 900 KiB', () => {
     const pad = 900 * 1024 - Buffer.byteLength(body({ check: '' }));
-    expect(planEvent(body({ check: 'x'.repeat(pad) }), SENT_AT_MS)).toMatchObject({ ids });
-    expect(planEvent(body({ check: 'x'.repeat(pad + 1) }), SENT_AT_MS)).toEqual({
+    expect(planEvent(body({ check: 'x'.repeat(pad) }), ACCEPTED_AT_MS)).toMatchObject({ ids });
+    expect(planEvent(body({ check: 'x'.repeat(pad + 1) }), ACCEPTED_AT_MS)).toEqual({
       reason: 'too_large',
       cause: 'producer',
       detail: 'the event must be at most 900 KiB',
     });
-    expect(planEvent(`{${' '.repeat(900 * 1024)}`, SENT_AT_MS)).toMatchObject({ reason: 'too_large' });
+    expect(planEvent(`{${' '.repeat(900 * 1024)}`, ACCEPTED_AT_MS)).toMatchObject({ reason: 'too_large' });
   });
 
-  it('keeps its content, its time and its send time in a continuation, up to the maximum size', () => {
+  it('keeps its content and when SQS accepted it in a continuation, up to the maximum size', () => {
     const pad = 900 * 1024 - Buffer.byteLength(body({ check: '' }));
     const first = planned(body({ check: 'x'.repeat(pad) }));
-    const continued = planEvent(continuationBody(first, ids.slice(1), ids), SENT_AT_MS + 60_000);
+    const continued = planEvent(continuationBody(first, ids.slice(1), ids), ACCEPTED_AT_MS + 60_000);
     expect(continued).toMatchObject({
       ids: ids.slice(1),
       known: ids,
       isContinuation: true,
-      eventTimeMs: first.eventTimeMs,
-      sentAtMs: SENT_AT_MS,
+      acceptedAtMs: ACCEPTED_AT_MS,
       shared: { tail: first.shared.tail },
     });
   });

@@ -48,7 +48,7 @@ const failedRecord = (
   changes: Partial<DeliveryRecord> = {},
 ): DeliveryRecord => ({
   ...withFailure(
-    claimedRecord({ event, notification_id, event_time_ms: NOW_MS, content_hash: 'hash' }, 'claim', NOW_MS),
+    claimedRecord({ event, notification_id, accepted_at_ms: NOW_MS, content_hash: 'hash' }, 'claim', NOW_MS),
     'http_status',
     NOW_MS,
   ),

@@ -156,7 +156,7 @@ describe('dispatch', () => {
     expect(returned).toEqual([['throttled', 8_000]]);
   });
 
-  it('continues a plan with only the failed notifications, and keeps the list of other notifications and the event time', async () => {
+  it('continues a plan with only the failed notifications, and keeps the list of other notifications and when SQS accepted the event', async () => {
     const first = setUp({ errorOf: (id) => (id === 'nt1' ? new Error('no response') : undefined) });
     const message = eventMessage(notificationIds(3), { sentAtMs: NOW_MS - 5 });
     expect(await first.dispatch({ Records: [message] })).toEqual({ batchItemFailures: [] });
@@ -170,7 +170,7 @@ describe('dispatch', () => {
     const [last, ...others] = second.deliveries();
     expect(others).toEqual([]);
     expect(last).toMatchObject({ notification_id: 'nt1', siblings: ['nt0', 'nt2'] });
-    expect(last?.event_time_ms).toBe(sibling?.event_time_ms);
+    expect(last?.accepted_at_ms).toBe(sibling?.accepted_at_ms);
     expect(last?.content_hash).toBe(sibling?.content_hash);
   });
 

@@ -88,7 +88,7 @@ const batchMetrics = () =>
     .map((line) => batchMetricsLine.parse(JSON.parse(line)));
 
 const claimedBy = (notification_id: string, claimId: string, nowMs: number) =>
-  claimedRecord({ event: alarmEvent(), notification_id, event_time_ms: nowMs, content_hash: 'hash' }, claimId, nowMs);
+  claimedRecord({ event: alarmEvent(), notification_id, accepted_at_ms: nowMs, content_hash: 'hash' }, claimId, nowMs);
 
 /** Records a delivery to a new notification. */
 const recordDelivery = async (
@@ -245,7 +245,7 @@ describe('the technical contacts', () => {
       [1, 2, 3].map(async (daysAgo) => {
         const event = alarmEvent({ event_id: `acme:${daysAgo}` });
         const nowMs = NOW_MS - daysAgo * dayMs;
-        const delivered = { event, notification_id: id, event_time_ms: nowMs, content_hash: 'hash' };
+        const delivered = { event, notification_id: id, accepted_at_ms: nowMs, content_hash: 'hash' };
         await deliveries.complete(withStatus(claimedRecord(delivered, 'owner', nowMs), 'delivered', nowMs));
         const { attributes } = sqsMessage();
         return {

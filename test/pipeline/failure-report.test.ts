@@ -16,7 +16,7 @@ import {
   withStatus,
 } from '../../shared/domain/delivery-record.ts';
 import { settleNotices } from '../../shared/pipeline/notices/settle-notices.ts';
-import type { DeliveryJob } from '../../shared/pipeline/sender/delivery-job.ts';
+import { createJob } from '../../shared/pipeline/sender/delivery-job.ts';
 import { newlyFailing, reportFailures, unreportedFailure } from '../../shared/pipeline/sender/failure-report.ts';
 import { alarmEvent } from '../support/events.ts';
 import { queueUrl, senderQueueUrls } from '../support/queue-urls.ts';
@@ -60,7 +60,7 @@ const deliveries: DeliveryRepository = {
 const setUp = (changes: Partial<Delivery> = {}, type: NotificationTypeId = 'webhook', receiveCount = 1) => {
   const reported: string[] = [];
   const message = sqsMessage();
-  const job: DeliveryJob = {
+  const job = createJob({
     dependencies: {
       type,
       transport: unused,
@@ -86,15 +86,14 @@ const setUp = (changes: Partial<Delivery> = {}, type: NotificationTypeId = 'webh
     body: {
       notification_id: 'ntA',
       event: alarmEvent(),
-      event_time_ms: NOW_MS,
+      accepted_at_ms: NOW_MS,
       content_hash: 'hash',
       siblings: ['ntB'],
       ...changes,
     },
-    deliveryId: 'delivery',
     batch: { unsettled: 1 },
     timeLeft: () => 30_000,
-  };
+  });
   return { job, reported };
 };
 

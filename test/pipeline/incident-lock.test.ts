@@ -6,11 +6,10 @@ import { createFailedMessages } from '../../shared/adapters/deliveries/failed-me
 import { logger } from '../../shared/adapters/logger.ts';
 import { createQueues } from '../../shared/adapters/queues.ts';
 import { type AttemptOutcome, failed } from '../../shared/domain/attempt-outcome.ts';
-import { deliveryId } from '../../shared/domain/delivery-key.ts';
 import { claimedRecord, withStatus } from '../../shared/domain/delivery-record.ts';
 import { claimedLock } from '../../shared/domain/incident.ts';
 import { newNotificationId } from '../../shared/domain/notification-id.ts';
-import type { DeliveryJob, SenderDependencies } from '../../shared/pipeline/sender/delivery-job.ts';
+import { createJob, type DeliveryJob, type SenderDependencies } from '../../shared/pipeline/sender/delivery-job.ts';
 import { deliverInOrder } from '../../shared/pipeline/sender/incident-lock.ts';
 import { useDatabase } from '../support/dynamodb.ts';
 import { alarmEvent } from '../support/events.ts';
@@ -94,8 +93,8 @@ const setUp = ({
     queueName = 'incidentpager',
     attributes: Record<string, string> = {},
   ): DeliveryJob => {
-    const event = alarmEvent({ event_id: `e${eventTimeMs}` });
-    return {
+    const event = alarmEvent({ event_id: `e${eventTimeMs}`, details: { state: 'CRITICAL', timestamp: eventTimeMs } });
+    return createJob({
       dependencies,
       message: sqsMessage({
         messageId: `m${eventTimeMs}`,
@@ -105,11 +104,10 @@ const setUp = ({
           Object.entries(attributes).map(([name, stringValue]) => [name, { stringValue, dataType: 'Number' }]),
         ),
       }),
-      body: { notification_id: notificationId, event, event_time_ms: eventTimeMs, content_hash: 'hash' },
-      deliveryId: deliveryId(event, notificationId),
+      body: { notification_id: notificationId, event, accepted_at_ms: eventTimeMs, content_hash: 'hash' },
       batch: { unsettled: 1 },
       timeLeft: () => timeLeftMs,
-    };
+    });
   };
   const target = { id: notificationId, type: 'incidentpager', details: {} } as const;
   const run = (first: DeliveryJob, ...rest: DeliveryJob[]) => deliverInOrder([first, ...rest], Promise.resolve(target));

@@ -8,10 +8,9 @@ import type { Delivery } from '../../shared/contracts/messages.ts';
 import type { NoticeContent } from '../../shared/contracts/notice.ts';
 import type { NotificationTypeId } from '../../shared/contracts/notification-types.ts';
 import { type AttemptOutcome, failed } from '../../shared/domain/attempt-outcome.ts';
-import { deliveryId } from '../../shared/domain/delivery-key.ts';
 import { newNotificationId } from '../../shared/domain/notification-id.ts';
 import { attemptDelivery } from '../../shared/pipeline/sender/delivery-attempt.ts';
-import type { DeliveryJob, SettledMessage } from '../../shared/pipeline/sender/delivery-job.ts';
+import { createJob, type SettledMessage } from '../../shared/pipeline/sender/delivery-job.ts';
 import { settleAttempt } from '../../shared/pipeline/sender/settlement.ts';
 import { useDatabase } from '../support/dynamodb.ts';
 import { alarmEvent } from '../support/events.ts';
@@ -53,7 +52,7 @@ const setUp = (
   };
   const id = newNotificationId();
   const event = alarmEvent();
-  const job: DeliveryJob = {
+  const job = createJob({
     dependencies: {
       type,
       transport: async () => outcome,
@@ -69,11 +68,10 @@ const setUp = (
       isTenantThrottled: () => false,
     },
     message: sqsMessage(),
-    body: { notification_id: id, event, event_time_ms: NOW_MS, content_hash: 'hash', ...changes },
-    deliveryId: deliveryId(event, id),
+    body: { notification_id: id, event, accepted_at_ms: NOW_MS, content_hash: 'hash', ...changes },
     batch: { unsettled: 1 },
     timeLeft: () => 20_000,
-  };
+  });
   const attempt = async () => {
     const result = await attemptDelivery(job, { id, type, details: {} });
     if ('outcome' in result) throw new Error('There was no attempt.');

@@ -56,7 +56,7 @@ export const newAlarmEvent = (
  *
  * @throws Error if it is not an alarm event
  */
-export const deliveryMessage = (notificationId: string, event: unknown, eventTimeMs = EVENT_TIME_MS): string => {
+export const deliveryMessage = (notificationId: string, event: unknown, acceptedAtMs = Date.now()): string => {
   if (!isAlarmEvent(event)) throw new Error('Not an alarm event.');
-  return deliveryBody(notificationId, sharedBody(event, eventTimeMs));
+  return deliveryBody(notificationId, sharedBody(event, acceptedAtMs));
 };

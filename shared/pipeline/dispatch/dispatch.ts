@@ -110,8 +110,8 @@ export const createDispatch = (
   /** Acknowledges the message of an event, continues its plan in a new message, or returns the message to its queue. */
   const finishPass = async (progress: Progress<EventMessage>): Promise<MessageResult> => {
     const { planned, failed, untried, sent, unknown, hasInternalError } = progress;
-    const { message, sentAtMs } = planned;
-    const result = { message, isReturned: false, isInternalError: hasInternalError, sentAtMs };
+    const { message, acceptedAtMs } = planned;
+    const result = { message, isReturned: false, isInternalError: hasInternalError, sentAtMs: acceptedAtMs };
     if (failed.length + untried.length === 0) return result;
     if (sent + unknown === 0) {
       await returnToEventQueue(message);
@@ -124,11 +124,11 @@ export const createDispatch = (
 
   /** Escalates an event whose notification plan lists only notifications that do not exist. Never rejects. */
   const escalateUnknownPlan = async ({ planned }: Progress<EventMessage>, timeLeft: () => number): Promise<void> => {
-    const { event, ids, sentAtMs } = planned;
-    if (!escalation.isDue(event, sentAtMs)) return;
+    const { event, ids, acceptedAtMs } = planned;
+    if (!escalation.isDue(event, acceptedAtMs)) return;
     const { tenant_id, event_id } = event;
     await settleNotices(
-      [escalation.escalate(event, sentAtMs, () => unknownPlanNotice(event, ids, sentAtMs))],
+      [escalation.escalate(event, acceptedAtMs, () => unknownPlanNotice(event, ids, acceptedAtMs))],
       { tenant_id, event_id },
       timeLeft,
     );
@@ -145,7 +145,7 @@ export const createDispatch = (
     emitMetrics(
       { unknown_notifications: progress.reduce((sum, { unknown }) => sum + unknown, 0) },
       {},
-      { [DISPATCH_LATENCY]: completed.map(({ planned }) => Math.max(0, nowMs - planned.sentAtMs)) },
+      { [DISPATCH_LATENCY]: completed.map(({ planned }) => Math.max(0, nowMs - planned.acceptedAtMs)) },
     );
     emitMetrics(
       {

@@ -12,6 +12,7 @@ import {
   withNextAttempt,
   withStatus,
 } from '../../domain/delivery-record.ts';
+import { changedAtMs } from '../../domain/event-time.ts';
 import type { DeliveryTarget } from '../../domain/notification.ts';
 import { MAX_ATTEMPTS } from '../../domain/retry-schedule.ts';
 import { MIN_TIME_TO_SEND_MS } from '../../domain/transport.ts';
@@ -37,13 +38,13 @@ const callTransport = async (
   record: DeliveryRecord,
   { details }: DeliveryTarget,
 ): Promise<AttemptOutcome> => {
-  const { dependencies, body, deliveryId, timeLeft } = job;
+  const { dependencies, body, deliveryId, time, timeLeft } = job;
   try {
-    const { event, notice, notification_id: notificationId, event_time_ms: eventTimeMs } = body;
+    const { event, notice, notification_id: notificationId } = body;
     const alert = {
       event,
       notice,
-      eventTimeMs,
+      eventTimeMs: changedAtMs(time),
       notificationId,
       deliveryId,
       reachedRecipientHashes: record.reached_recipient_hashes,

@@ -7,8 +7,10 @@ import type { Delivery } from '../../contracts/messages.ts';
 import type { NotificationTypeId } from '../../contracts/notification-types.ts';
 import type { MessageOutcome } from '../../contracts/outcomes.ts';
 import type { Clock } from '../../domain/clock.ts';
+import { deliveryId } from '../../domain/delivery-key.ts';
 import type { Settlement } from '../../domain/delivery-metrics.ts';
 import type { DeliveryRecord } from '../../domain/delivery-record.ts';
+import { type EventTime, readEventTime } from '../../domain/event-time.ts';
 import type { Transport } from '../../domain/transport.ts';
 import type { DeliveryReports } from '../notices/delivery-reports.ts';
 
@@ -37,10 +39,18 @@ export type DeliveryJob = {
   /** The parsed body of the message. */
   body: Delivery;
   deliveryId: string;
+  /** The times of the event. */
+  time: EventTime;
   /** Shared by the jobs of a batch: how many of them are not settled (`settledJob`). */
   batch: { unsettled: number };
   /** Returns the milliseconds until the function times out. */
   timeLeft: () => number;
+};
+
+/** Creates the job of a message. */
+export const createJob = (job: Omit<DeliveryJob, 'deliveryId' | 'time'>): DeliveryJob => {
+  const { event, notification_id: notificationId, accepted_at_ms: acceptedAtMs } = job.body;
+  return { ...job, deliveryId: deliveryId(event, notificationId), time: readEventTime(event, acceptedAtMs).time };
 };
 
 /** The result of processing a message. */

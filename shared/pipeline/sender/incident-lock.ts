@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { errorTrace, logger } from '../../adapters/logger.ts';
 import { type DelayedMessage, lockWait } from '../../adapters/queues.ts';
 import { withNextAttempt } from '../../domain/delivery-record.ts';
+import { changedAtMs } from '../../domain/event-time.ts';
 import { claimedLock, type IncidentLock, lockRetryDelayMs } from '../../domain/incident.ts';
 import type { DeliveryTarget } from '../../domain/notification.ts';
 import { MIN_TIME_TO_SEND_MS } from '../../domain/transport.ts';
@@ -70,8 +71,7 @@ const sendToWait = async (jobs: readonly DeliveryJob[]): Promise<ReadonlySet<Del
   const newest = jobs.at(-1);
   const isCandidate = newest && !lockWait(newest.message).isOlder;
   const isNewest =
-    isCandidate &&
-    (await newest.dependencies.deliveries.recordWaiting(newLockClaim(newest), newest.body.event_time_ms));
+    isCandidate && (await newest.dependencies.deliveries.recordWaiting(newLockClaim(newest), changedAtMs(newest.time)));
   return sendWaitingMessages(jobs, isNewest ? newest : undefined);
 };
 
@@ -132,7 +132,7 @@ type AdvancedLock = { held: HeldLock; error?: LockNotAdvancedError };
  */
 const advanceHeldLock = async ({ lock }: HeldLock, job: DeliveryJob, isLast: boolean): Promise<AdvancedLock> => {
   const { deliveries, clock } = job.dependencies;
-  const eventTimeMs = job.body.event_time_ms;
+  const eventTimeMs = changedAtMs(job.time);
   try {
     if (isLast) {
       await persist(job, () => deliveries.advanceAndReleaseLock(lock, eventTimeMs, clock()));
@@ -192,7 +192,7 @@ const deliverUnderLock = async (
       done.push(...(await rescheduleAll(remaining)));
       break;
     }
-    const isSuperseded = job.body.event_time_ms < held.lock.newest_event_at_ms;
+    const isSuperseded = changedAtMs(job.time) < held.lock.newest_event_at_ms;
     const attempt = await attemptDelivery(job, target, isSuperseded).catch((error: unknown) => ({ error }));
     if ('error' in attempt) {
       done.push(await settledJob(job, Promise.reject(attempt.error)));

@@ -11,15 +11,21 @@ import { createTargetReader, type TargetReads } from '../../adapters/notificatio
 import { createQueues, dueTimeMs } from '../../adapters/queues.ts';
 import { type TestResult, testRequest } from '../../contracts/messages.ts';
 import { type NotificationTypeId, notificationTypes } from '../../contracts/notification-types.ts';
-import { deliveryId } from '../../domain/delivery-key.ts';
 import { DELIVERY_LATENCY, deliveryCounts, PRODUCER_ERRORS } from '../../domain/delivery-metrics.ts';
+import { changedAtMs } from '../../domain/event-time.ts';
 import { incidentKey } from '../../domain/incident.ts';
 import { type DeliveryTarget, operatorsNotification } from '../../domain/notification.ts';
 import { testEvent } from '../../domain/test-event.ts';
 import type { Transport } from '../../domain/transport.ts';
 import { createDeliveryReports, type ReportEnvironment } from '../notices/delivery-reports.ts';
 import { attemptDelivery } from './delivery-attempt.ts';
-import type { DeliveryJob, SenderDependencies, SettledJob, SettledMessage } from './delivery-job.ts';
+import {
+  createJob,
+  type DeliveryJob,
+  type SenderDependencies,
+  type SettledJob,
+  type SettledMessage,
+} from './delivery-job.ts';
 import { reportFailures } from './failure-report.ts';
 import { deliverInOrder, type IncidentJobs } from './incident-lock.ts';
 import { lateRetrySeconds, parseDelivery, unprocessedSinceMs } from './read-message.ts';
@@ -143,8 +149,7 @@ export const createSender = (
     const jobs = parsed.flatMap(({ message, body }): DeliveryJob[] => {
       if (!body) return [];
       batch.unsettled++;
-      const id = deliveryId(body.event, body.notification_id);
-      return [{ dependencies, message, body, deliveryId: id, batch, timeLeft }];
+      return [createJob({ dependencies, message, body, batch, timeLeft })];
     });
     const malformed = parsed.flatMap(({ message, body }) => (body ? [] : [message]));
     const nowMs = dependencies.clock();
@@ -189,7 +194,7 @@ const findTarget = async (job: DeliveryJob, targets: TargetReads): Promise<Deliv
 
 /** Groups the jobs that must be delivered one after the other, oldest event first. */
 const groupByIncident = (jobs: readonly DeliveryJob[]): IncidentJobs[] => {
-  const sorted = jobs.toSorted((first, second) => first.body.event_time_ms - second.body.event_time_ms);
+  const sorted = jobs.toSorted((first, second) => changedAtMs(first.time) - changedAtMs(second.time));
   const groups = Map.groupBy(sorted, ({ body }) => `${body.notification_id} ${incidentKey(body.event)}`);
   return [...groups.values()].flatMap(([first, ...rest]): IncidentJobs[] => (first ? [[first, ...rest]] : []));
 };

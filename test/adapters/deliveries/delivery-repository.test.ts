@@ -26,7 +26,7 @@ const newDelivery = () => {
   const id = newNotificationId();
   return (claimId: string, now = NOW, changes: { content_hash?: string; round?: number } = {}) =>
     claimedRecord(
-      { event: alarmEvent(), notification_id: id, event_time_ms: NOW, content_hash: 'hash', ...changes },
+      { event: alarmEvent(), notification_id: id, accepted_at_ms: NOW, content_hash: 'hash', ...changes },
       claimId,
       now,
     );
