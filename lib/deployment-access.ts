@@ -4,6 +4,7 @@ import { NEW_STYLE_STACK_SYNTHESIS_CONTEXT } from 'aws-cdk-lib/cx-api';
 import type { Construct } from 'constructs';
 import * as z from 'zod';
 import { executionStatements } from './execution-permissions.ts';
+import { checkStackName, DEPLOYMENT_ACCESS_SUFFIX } from './stack-name.ts';
 import { readStage, type Target } from './stages.ts';
 
 /** The issuer of the tokens of GitHub Actions. */
@@ -22,7 +23,11 @@ export const deployRoleName = (stage: string): string => `GitHubDeploy-Monitorin
 export type DeploymentAccessProps = {
   stage: string;
   target: Target;
-  /** The GitHub repository, such as `acme/monitoring-notifications`. */
+  /**
+   * The GitHub repository as it is in the subject of its tokens: `acme/monitoring-notifications`, or
+   * `acme@123456/monitoring-notifications@456789` with the IDs of owner and repository. GitHub includes them for
+   * repositories that were created, renamed or transferred since 15 July 2026.
+   */
   repository: string;
   /** Whether to create the OIDC provider of GitHub. An account can have only one. */
   createsProvider: boolean;
@@ -35,7 +40,7 @@ export type DeploymentAccessProps = {
  */
 export class DeploymentAccess extends Stack {
   constructor(scope: Construct, { stage, target, repository, createsProvider }: DeploymentAccessProps) {
-    super(scope, `${target.stackName}-deployment-access`, {
+    super(scope, target.stackName + DEPLOYMENT_ACCESS_SUFFIX, {
       description: `Deployment of Monitoring Notifications, stage ${stage}, from ${repository}`,
       env: { account: target.account, region: target.region },
     });
@@ -79,16 +84,21 @@ export class DeploymentAccess extends Stack {
   }
 }
 
+/** GitHub puts either both IDs or none into the subject. */
+const REPOSITORY = /^([\w.-]+\/[\w.-]+|[\w.-]+@\d+\/[\w.-]+@\d+)$/;
+
 const contextSchema = z.object({
   stage: z.string('is required'),
-  repository: z.string('is required').regex(/^[\w.-]+\/[\w.-]+$/, 'must have the form owner/name'),
+  repository: z
+    .string('is required')
+    .regex(REPOSITORY, 'must have the form owner/name, or owner@ID/name@ID with the numeric IDs of both'),
   oidcProvider: z.enum(['create', 'existing'], 'must be create or existing').default('create'),
 });
 
 /**
  * Returns the CDK app with the deployment access of the stage in its context.
  *
- * @throws Error with one sentence for each invalid context value
+ * @throws Error with one sentence for each invalid context value, or if the stage is invalid
  */
 export const deploymentAccessApp = (props: AppProps = {}, stagesDirectory?: string): App => {
   const app = new App({ analyticsReporting: false, ...props });
@@ -99,6 +109,7 @@ export const deploymentAccessApp = (props: AppProps = {}, stagesDirectory?: stri
     throw new Error(parsed.error.issues.map(({ path, message }) => `-c ${path.join('.')} ${message}`).join('. '));
   const { stage, repository, oidcProvider } = parsed.data;
   const { target } = readStage(stage, stagesDirectory);
+  checkStackName(target.stackName);
   new DeploymentAccess(app, { stage, target, repository, createsProvider: oidcProvider === 'create' });
   return app;
 };

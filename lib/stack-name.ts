@@ -1,11 +1,14 @@
-/** The CloudWatch limit for the name of a Contributor Insights rule. Stack and API names have the same limit. */
-const MAX_RULE_NAME_LENGTH = 128;
+/** The limit of CloudFormation for the name of a stack, and of CloudWatch for the name of a Contributor Insights rule. */
+const MAX_NAME_LENGTH = 128;
 
-/** What a rule appends to the stack name (`monitoring/failing-tenants.ts`). */
+/** What the rule of failing tenants appends to the stack name (`monitoring/failing-tenants.ts`). */
 const RULE_SUFFIX = '-FailingTenants';
 
-/** The longest stack name that can be deployed. */
-export const MAX_STACK_NAME_LENGTH = MAX_RULE_NAME_LENGTH - RULE_SUFFIX.length;
+/** What the stack of the deployment access appends to the stack name of its stage. */
+export const DEPLOYMENT_ACCESS_SUFFIX = '-deployment-access';
+
+/** The longest stack name that can be deployed, also from GitHub. */
+export const MAX_STACK_NAME_LENGTH = MAX_NAME_LENGTH - Math.max(RULE_SUFFIX.length, DEPLOYMENT_ACCESS_SUFFIX.length);
 
 /**
  * Checks a stack name at synthesis, because CloudFormation would fail only after creating most resources.

@@ -111,15 +111,19 @@ describe('the deployment workflow', () => {
     const credentials = job?.steps.find(({ uses }) => uses?.startsWith('aws-actions/configure-aws-credentials@'));
     expect(job?.permissions).toEqual({ contents: 'read', 'id-token': 'write' });
     expect(credentials?.with['role-to-assume']).toBe(
-      `arn:aws:iam::${expression('steps.target.outputs.account')}:role/${deployRoleName(expression('inputs.stage'))}`,
+      `arn:${expression('steps.target.outputs.partition')}:iam::${expression('steps.target.outputs.account')}:role/${deployRoleName(expression('inputs.stage'))}`,
     );
     expect(readDocument(deploy)).not.toContain('secrets.');
   });
 
-  it('reads the account and region from the file of the stage', () => {
+  it('reads the account and region from the file of the stage, and derives the partition, which GovCloud has of its own', () => {
     const target = job?.steps.find(({ id }) => id === 'target');
     expect(target?.run).toContain('"stages/$STAGE.json"');
     for (const name of ['account', 'region']) expect(target?.run).toContain(`"${name}=" + .${name}`);
+    expect(target?.run).toContain(
+      '"partition=" + (if .region | startswith("us-gov-") then "aws-us-gov" else "aws" end)',
+    );
+    expect(readDocument(deploy)).not.toContain('arn:aws:');
     expect(job?.env).toEqual({ STAGE: expression('inputs.stage') });
   });
 });

@@ -1,26 +1,44 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { App } from 'aws-cdk-lib';
 import { Stack } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
 import { AwsSolutionsChecks } from 'cdk-nag';
-import { describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { deploymentAccessApp, deployRoleName } from '../../lib/deployment-access.ts';
 import { coveredTypes, executionStatements } from '../../lib/execution-permissions.ts';
-import { readStage, stageNames } from '../../lib/stages.ts';
+import { MAX_STACK_NAME_LENGTH } from '../../lib/stack-name.ts';
+import { readStage, stageNames, type Target } from '../../lib/stages.ts';
 import { allSettings } from '../support/settings.ts';
 import { propertiesOf, synthesize, withOutputDirectory } from '../support/stack.ts';
 
 const repository = 'acme/monitoring-notifications';
 const { target } = readStage('prod');
 
-const accessOf = (context: Record<string, unknown>) =>
+const accessOf = (context: Record<string, unknown>, stagesDirectory?: string) =>
   withOutputDirectory((outdir) => {
-    const app: App = deploymentAccessApp({ context, outdir, builtinCloudFormationValidation: false });
+    const app: App = deploymentAccessApp({ context, outdir, builtinCloudFormationValidation: false }, stagesDirectory);
     const [stack] = app.node.children.filter((child): child is Stack => child instanceof Stack);
     if (!stack) throw new Error('The app has no stack.');
     return { stack, template: Template.fromStack(stack), manifest: app.synth().manifest };
   });
 const { stack, template } = accessOf({ stage: 'prod', repository });
+
+/** The directories with stage files that tests wrote. */
+const directories: string[] = [];
+afterAll(() => {
+  for (const directory of directories) rmSync(directory, { recursive: true });
+});
+
+/** Returns a directory of stage files in which the stage `prod` has this target. */
+const stagesWith = (prod: Target): string => {
+  const directory = mkdtempSync(join(tmpdir(), 'stages-'));
+  directories.push(directory);
+  writeFileSync(join(directory, 'prod.json'), JSON.stringify(prod));
+  return directory;
+};
 
 /** Settings that together give the stack every type of resource. */
 const settingsCombinations: [name: string, settings: Record<string, unknown>][] = [
@@ -62,6 +80,27 @@ describe('the deployment role', () => {
         ],
       },
     });
+  });
+
+  it('trusts one subject without a wildcard, with the IDs of owner and repository if GitHub puts them into it', () => {
+    for (const [given, subject] of [
+      [repository, 'repo:acme/monitoring-notifications:environment:prod'],
+      [
+        'acme@123456/monitoring-notifications@456789',
+        'repo:acme@123456/monitoring-notifications@456789:environment:prod',
+      ],
+    ]) {
+      const { template } = accessOf({ stage: 'prod', repository: given });
+      const [role] = propertiesOf(template, 'AWS::IAM::Role', trustSchema).values();
+      expect(role?.AssumeRolePolicyDocument.Statement.map(({ Condition }) => Condition)).toEqual([
+        {
+          StringEquals: {
+            'token.actions.githubusercontent.com:aud': 'sts.amazonaws.com',
+            'token.actions.githubusercontent.com:sub': subject,
+          },
+        },
+      ]);
+    }
   });
 
   it('can only assume the bootstrap roles of its account and region', () => {
@@ -107,6 +146,9 @@ describe('the deployment role', () => {
   });
 });
 
+const trustSchema = z.object({
+  AssumeRolePolicyDocument: z.object({ Statement: z.array(z.object({ Condition: z.unknown() })) }),
+});
 const policySchema = z.object({ PolicyDocument: z.object({ Statement: z.array(z.unknown()) }) });
 
 /** Returns the JSON of a policy document as IAM receives it, in the standard partition. */
@@ -182,14 +224,28 @@ describe('the stack of the deployment access', () => {
     }
   });
 
+  it('has a name within the limit of 128 characters for every stack name of a stage', () => {
+    const access = (length: number) =>
+      accessOf({ stage: 'prod', repository }, stagesWith({ ...target, stackName: 'x'.repeat(length) }));
+    expect(access(MAX_STACK_NAME_LENGTH).stack.stackName).toHaveLength(128);
+    expect(() => access(MAX_STACK_NAME_LENGTH + 1)).toThrow('Invalid setting: stackName must have at most 110 letters');
+  });
+
   it.each([
     [{}, '-c stage is required. -c repository is required'],
     [{ stage: 'prod' }, '-c repository is required'],
-    [{ stage: 'prod', repository: 'acme' }, '-c repository must have the form owner/name'],
-    [{ stage: 'prod', repository: 'acme/*' }, '-c repository must have the form owner/name'],
     [{ stage: 'prod', repository, oidcProvider: 'x' }, '-c oidcProvider must be create or existing'],
     [{ stage: 'prdo', repository }, '"prdo" is not a stage; the stages are dev, prod, stage'],
   ])('is rejected with one sentence if its context is invalid: %j', (context, message) => {
     expect(() => accessOf(context)).toThrow(new Error(message));
   });
+
+  it.each(['acme', 'acme/*', 'acme@1/alerts', 'acme/alerts@1', 'acme@1/alerts@x', 'acme@/alerts@', 'repo:acme/alerts'])(
+    'is rejected if its repository has another form: %s',
+    (given) => {
+      expect(() => accessOf({ stage: 'prod', repository: given })).toThrow(
+        new Error('-c repository must have the form owner/name, or owner@ID/name@ID with the numeric IDs of both'),
+      );
+    },
+  );
 });
