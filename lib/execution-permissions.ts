@@ -416,6 +416,15 @@ const permissionsByPolicy = (target: Target): Record<string, Permission[]> => ({
   Network: networkPermissions(target),
 });
 
+/** The resource types that the execution policies allow only with names that start like the name of the stack. */
+export const typesLimitedByName = (target: Target): Set<string> => {
+  const isLimited = ({ resources, conditions }: Permission) =>
+    JSON.stringify([resources, conditions]).includes(`${namesOf(target).prefix}*`);
+  return new Set(
+    Object.values(permissionsByPolicy(target)).flatMap((list) => list.filter(isLimited).flatMap(({ types }) => types)),
+  );
+};
+
 /** The resource types that the execution policies cover. */
 export const coveredTypes = (target: Target): Set<string> =>
   new Set(Object.values(permissionsByPolicy(target)).flatMap((list) => list.flatMap(({ types }) => types)));

@@ -1,4 +1,4 @@
-import { Annotations, CfnOutput, type Environment, Fn, Lazy, Stack, Stage } from 'aws-cdk-lib';
+import { Annotations, Aws, CfnOutput, CfnRule, type Environment, Fn, Lazy, Stack, Stage, Token } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
 import { Api } from './api.ts';
 import { bundleFunctions } from './bundles.ts';
@@ -12,6 +12,7 @@ import { type MonitoredResources, Monitoring } from './monitoring.ts';
 import { Network } from './network.ts';
 import { PLACEHOLDER_SENDER, type Settings } from './settings.ts';
 import { publishSourceMaps } from './source-maps.ts';
+import { NOT_IN_CHINA } from './stages.ts';
 import { Storage } from './storage.ts';
 import type { WorkQueueWithDeadLetters } from './work-queue.ts';
 
@@ -42,6 +43,7 @@ export class NotificationsStack extends Stack {
     addOutputs(this, storage, managedTopic, resources);
     if (!settings.developmentStage) addMonitoring(this, settings, resources);
     publishSourceMaps(this, bundleOf);
+    if (Token.isUnresolved(this.region)) addRegionRule(this);
     addWarnings(this, settings);
   }
 
@@ -53,6 +55,14 @@ export class NotificationsStack extends Stack {
     return [0, 1].map((index) => Fn.select(index, Fn.getAzs()));
   }
 }
+
+/** Lets CloudFormation reject, before it creates anything, the regions that `targetSchema` rejects at synthesis. */
+const addRegionRule = (stack: Stack): void => {
+  const isInChina = Fn.conditionContains(['cn-north-1', 'cn-northwest-1'], Aws.REGION);
+  new CfnRule(stack, 'SupportedRegion', {
+    assertions: [{ assert: Fn.conditionNot(isInChina), assertDescription: `The region ${NOT_IN_CHINA}.` }],
+  });
+};
 
 const outputOf =
   (stack: Stack) =>

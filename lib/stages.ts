@@ -12,11 +12,16 @@ const text = z.string({
   error: ({ input }) => (input === undefined ? 'is required' : 'must be text in quotation marks'),
 });
 
+/** The rule of regions in China, without which a deployment fails and rolls back at the configuration set of SES. */
+export const NOT_IN_CHINA = 'must not be in China, where SES has no configuration sets';
+
 /** Where a stack is deployed. The CDK CLI refuses to deploy with credentials of another account. */
 export const targetSchema = z.object({
   stackName: text,
   account: text.regex(/^\d{12}$/, 'must be 12 digits'),
-  region: text.regex(/^[a-z]{2}(-[a-z]+)+-\d$/, 'must be an AWS region, such as eu-west-1'),
+  region: text
+    .regex(/^[a-z]{2}(-[a-z]+)+-\d$/, 'must be an AWS region, such as eu-west-1')
+    .refine((region) => !region.startsWith('cn-'), NOT_IN_CHINA),
 });
 
 /** The stack, account and region of a stage. */

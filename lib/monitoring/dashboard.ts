@@ -1,4 +1,4 @@
-import { Duration } from 'aws-cdk-lib';
+import { Duration, Stack } from 'aws-cdk-lib';
 import {
   Dashboard,
   GraphWidget,
@@ -174,7 +174,10 @@ export const createDashboard = (
       ),
     ],
   ];
+  const { stackName, region } = Stack.of(scope);
   return new Dashboard(scope, 'Dashboard', {
+    // CloudFormation would name it by its logical ID. With the region, because the dashboards of an account are global.
+    dashboardName: `${stackName}-${region}`,
     periodOverride: PeriodOverride.AUTO,
     widgets: rows.flatMap(([title, ...widgets]) => [[heading(title)], widgets]),
   });

@@ -8,7 +8,7 @@ import { AwsSolutionsChecks } from 'cdk-nag';
 import { afterAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { deploymentAccessApp, deployRoleName } from '../../lib/deployment-access.ts';
-import { coveredTypes, executionStatements } from '../../lib/execution-permissions.ts';
+import { coveredTypes, executionStatements, typesLimitedByName } from '../../lib/execution-permissions.ts';
 import { MAX_STACK_NAME_LENGTH } from '../../lib/stack-name.ts';
 import { readStage, stageNames, type Target } from '../../lib/stages.ts';
 import { allSettings } from '../support/settings.ts';
@@ -51,13 +51,48 @@ const settingsCombinations: [name: string, settings: Record<string, unknown>][] 
   ...stageNames().map((name): [string, Record<string, unknown>] => [`stage ${name}`, readStage(name).settings]),
 ];
 
+const resourcesSchema = z.record(
+  z.string(),
+  z.object({ Type: z.string(), Properties: z.record(z.string(), z.unknown()).default({}) }),
+);
+const resourcesOf = (settings: Record<string, unknown>) =>
+  Object.entries(resourcesSchema.parse(synthesize(settings).template.toJSON().Resources));
 const typesOf = (settings: Record<string, unknown>): string[] => [
-  ...new Set(
-    Object.values(
-      z.record(z.string(), z.object({ Type: z.string() })).parse(synthesize(settings).template.toJSON().Resources),
-    ).map(({ Type }) => Type),
-  ),
+  ...new Set(resourcesOf(settings).map(([, { Type }]) => Type)),
 ];
+
+/**
+ * Types whose generated names start with the name of the stack:
+ * https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-properties-name.html
+ */
+const namedAfterStack = [
+  'AWS::CloudWatch::Alarm',
+  'AWS::DynamoDB::Table',
+  'AWS::Events::Rule',
+  'AWS::IAM::Role',
+  'AWS::Lambda::Function',
+  'AWS::Logs::LogGroup',
+  'AWS::SNS::Topic',
+  'AWS::SQS::Queue',
+  'AWS::Scheduler::Schedule',
+];
+
+/** Types without a name of their own: permissions for them are permissions for another resource of the stack. */
+const partsOfOthers = [
+  'AWS::IAM::Policy',
+  'AWS::Lambda::EventSourceMapping',
+  'AWS::Lambda::Permission',
+  'AWS::Logs::MetricFilter',
+  'AWS::SNS::Subscription',
+  'AWS::SNS::TopicPolicy',
+  'AWS::SQS::QueuePolicy',
+];
+
+/** The properties with the names of all other types: CloudFormation names a dashboard by its logical ID. */
+const nameProperties = new Map([
+  ['AWS::CloudWatch::Dashboard', 'DashboardName'],
+  ['AWS::CloudWatch::InsightRule', 'RuleName'],
+]);
 
 describe('the deployment role', () => {
   it('can be assumed only by workflows of the repository in the environment of the stage', () => {
@@ -169,6 +204,16 @@ describe('the execution policies', () => {
   it('cover no resource type that the stack cannot have', () => {
     const used = new Set(typesOf({ ...allSettings, alarmTarget: 'oncall@example.org' }));
     expect([...coveredTypes(target)].filter((type) => !used.has(type))).toEqual([]);
+  });
+
+  it.each(settingsCombinations)('allow the name of every resource: with %s', (_, settings) => {
+    const limited = typesLimitedByName(target);
+    const nameOf = (type: string, properties: Record<string, unknown>): string =>
+      deployedJson(properties[nameProperties.get(type) ?? ''] ?? '');
+    const unnamed = resourcesOf(settings)
+      .filter(([, { Type }]) => limited.has(Type) && ![...namedAfterStack, ...partsOfOthers].includes(Type))
+      .filter(([, { Type, Properties }]) => !/^"MonitoringNotifications-/.test(nameOf(Type, Properties)));
+    expect(unnamed.map(([id]) => id)).toEqual([]);
   });
 
   it('stay within the 6,144 characters of a managed policy', () => {

@@ -87,6 +87,22 @@ describe('a stage', () => {
     });
   });
 
+  it('is rejected in China by CloudFormation, before it creates anything, if only the credentials select the region', () => {
+    const rulesOf = (context: Record<string, unknown>) =>
+      z.object({ Rules: z.record(z.string(), z.unknown()) }).parse(synthesize(context).template.toJSON()).Rules;
+    expect(rulesOf({})).toMatchObject({
+      SupportedRegion: {
+        Assertions: [
+          {
+            Assert: { 'Fn::Not': [{ 'Fn::Contains': [['cn-north-1', 'cn-northwest-1'], { Ref: 'AWS::Region' }] }] },
+            AssertDescription: 'The region must not be in China, where SES has no configuration sets.',
+          },
+        ],
+      },
+    });
+    expect(rulesOf({ stage: 'prod' })).not.toHaveProperty('SupportedRegion');
+  });
+
   it('is synthesized without credentials with every egress: no lookup of availability zones is left to the CLI', () => {
     for (const egress of ['lambda', 'static']) {
       expect(synthesize({ stage: 'prod', egress }).missing).toEqual([]);
@@ -120,6 +136,11 @@ describe('a stage is rejected with one sentence', () => {
       { ...prod, region: 'Ireland' },
       'region: must be an AWS region, such as eu-west-1',
     ],
+    [
+      'with a region in China',
+      { ...prod, region: 'cn-north-1' },
+      'region: must not be in China, where SES has no configuration sets',
+    ],
     ['with a nested value', { ...prod, egressAllow: [] }, 'egressAllow: must be text, a number, true or false'],
   ])('that names its file: %s', (_, content, message) => {
     write('prod', content);
@@ -152,6 +173,12 @@ describe('a stage is rejected with one sentence', () => {
     expect(() => readDeployment({ stage: 'prod' }, directory)).not.toThrow();
   });
 
+  it('if the region of the context is in China', () => {
+    expect(() => readDeployment({ region: 'cn-northwest-1' }, directory)).toThrow(
+      new Error('Invalid setting: region: must not be in China, where SES has no configuration sets'),
+    );
+  });
+
   it('if the account of the context is invalid', () => {
     expect(() => readDeployment({ account: '1' }, directory)).toThrow(
       new Error('Invalid setting: account: must be 12 digits'),
@@ -173,9 +200,18 @@ describe('the stages in the repository', () => {
       return [stack.stackName, ...literalNames(template)];
     };
     const names = ['dev', 'prod'].map(namesOf);
-    // The stack, the API and, with alarms, a rule.
-    expect(names.map(({ length }) => length)).toEqual([2, 3]);
+    // The stack, the API and, with monitoring, a rule and the dashboard.
+    expect(names.map(({ length }) => length)).toEqual([2, 4]);
     expect(new Set(names.flat()).size).toBe(names.flat().length);
+  });
+
+  it('have a dashboard for each region, although an account has only one of a name', () => {
+    const dashboardsOf = (region: string) =>
+      literalNames(synthesize({ stage: 'prod', region }).template).filter((name) => name.includes('Dashboard'));
+    expect([...dashboardsOf('eu-west-1'), ...dashboardsOf('us-east-1')]).toEqual([
+      'AWS::CloudWatch::Dashboard DashboardName Alerts-eu-west-1',
+      'AWS::CloudWatch::Dashboard DashboardName Alerts-us-east-1',
+    ]);
   });
 
   it('warn if another deployment would replace their stack', () => {
