@@ -1,4 +1,4 @@
-import { Annotations, Aws, CfnOutput, CfnRule, type Environment, Fn, Lazy, Stack, Stage, Token } from 'aws-cdk-lib';
+import { Aws, CfnOutput, CfnRule, type Environment, Fn, Lazy, Stack, Stage, Token } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
 import { Api } from './api.ts';
 import { bundleFunctions } from './bundles.ts';
@@ -10,10 +10,11 @@ import { EmailIdentity } from './email-identity.ts';
 import { ManagedTopic } from './managed-topic.ts';
 import { type MonitoredResources, Monitoring } from './monitoring.ts';
 import { Network } from './network.ts';
-import { PLACEHOLDER_SENDER, type Settings } from './settings.ts';
+import type { Settings } from './settings.ts';
 import { publishSourceMaps } from './source-maps.ts';
 import { NOT_IN_CHINA } from './stages.ts';
 import { Storage } from './storage.ts';
+import { addWarnings } from './warnings.ts';
 import type { WorkQueueWithDeadLetters } from './work-queue.ts';
 
 /** The service in one stack. It uses no fixed physical names, so an account can have several of these stacks. */
@@ -110,28 +111,6 @@ const addOutputs = (
     stack.toJsonString(queueUrls(delivery, emailEvents)),
     'URLs of all queues as JSON: work queues, retry queues, dead-letter queues and the crashed queue',
   );
-};
-
-/** Warns about settings that prevent delivery, or that leave data outside of the stack. */
-const addWarnings = (stack: Stack, settings: Settings): void => {
-  if (settings.feedEndpoint === undefined) {
-    Annotations.of(stack).addWarningV2(
-      'notifications:feedEndpoint',
-      'Notifications of type atomfeed are not delivered until the setting feedEndpoint is the URL of an AtomPub collection.',
-    );
-  }
-  if (settings.emailFrom === PLACEHOLDER_SENDER) {
-    Annotations.of(stack).addWarningV2(
-      'notifications:emailFrom',
-      `Emails are not delivered until the setting emailFrom is an address that SES has verified. It is ${PLACEHOLDER_SENDER}.`,
-    );
-  }
-  for (const [table, name] of Object.entries(settings.existingTables)) {
-    Annotations.of(stack).addWarningV2(
-      `notifications:existingTables:${table}`,
-      `The stack does not manage its ${table} table, ${name}: no deployment protects or deletes it. Import it and remove the setting existingTables (OPERATIONS.md#restore-a-table).`,
-    );
-  }
 };
 
 /** Returns the URLs of all queues: by notification type, and under `alarm-events`, `email-events` and `crashed`. */

@@ -4,7 +4,7 @@ import * as z from 'zod';
 import { allSettings } from '../support/settings.ts';
 import { synthesize } from '../support/stack.ts';
 
-const { stack, template } = synthesize();
+const { template } = synthesize();
 
 const { Resources, Outputs, Parameters } = z
   .object({
@@ -26,6 +26,11 @@ const idsOf = (...types: string[]): string[] =>
     .filter(([, { Type }]) => types.includes(Type))
     .map(([id]) => id)
     .toSorted();
+
+const warningsOf = (settings: Record<string, unknown>): string[] =>
+  synthesize(settings)
+    .stack.node.metadata.filter(({ type }) => type === 'aws:cdk:warning')
+    .map(({ data }) => String(data));
 
 describe('the stack', () => {
   /**
@@ -139,12 +144,35 @@ describe('the stack', () => {
   });
 
   it('warns if emailFrom or feedEndpoint is not set', () => {
-    const warnings = stack.node.metadata
-      .filter(({ type }) => type === 'aws:cdk:warning')
-      .map(({ data }) => String(data));
-    expect(warnings.filter((text) => text.includes('emailFrom'))).toHaveLength(1);
-    expect(warnings.filter((text) => text.includes('feedEndpoint'))).toHaveLength(1);
-    expect(warnings).toHaveLength(2);
+    expect(warningsOf({}).map((text) => /\[ack: notifications:(\w+)\]$/.exec(text)?.[1])).toEqual([
+      'feedEndpoint',
+      'emailFrom',
+    ]);
+  });
+
+  it('warns if the event sources can use more concurrent executions than the account has', () => {
+    const quotaWarnings = (settings: Record<string, unknown>) =>
+      warningsOf(settings).filter((text) => text.includes('lambdaConcurrencyQuota'));
+    expect(quotaWarnings({ lambdaConcurrencyQuota: 10 })).toEqual([
+      expect.stringMatching(
+        /^The event sources can use 511 concurrent executions, more than lambdaConcurrencyQuota \(10\)/,
+      ),
+    ]);
+    expect(quotaWarnings({ lambdaConcurrencyQuota: 510 })).toHaveLength(1);
+    expect(quotaWarnings({ lambdaConcurrencyQuota: 511 })).toEqual([]);
+    expect(quotaWarnings({ senderConcurrencyByType: 'webhook=1000' })).toHaveLength(1);
+    // Its event sources have no maximum.
+    expect(quotaWarnings({ developmentStage: true, lambdaConcurrencyQuota: 10 })).toEqual([]);
+  });
+
+  it('warns if a function has more memory than new accounts allow', () => {
+    const memoryWarnings = (settings: Record<string, unknown>) =>
+      warningsOf(settings).filter((text) => text.includes('3,008 MB'));
+    expect(memoryWarnings({ memoryMb: 3_008, memoryMbByType: 'webhook=3008' })).toEqual([]);
+    expect(memoryWarnings({ memoryMb: 3_009 })).toEqual([expect.stringMatching(/^memoryMb is above 3,008 MB/)]);
+    expect(memoryWarnings({ memoryMbByType: 'webhook=4096' })).toEqual([
+      expect.stringMatching(/^memoryMbByType is above 3,008 MB/),
+    ]);
   });
 
   it('encrypts every topic, and denies plain HTTP to it', () => {

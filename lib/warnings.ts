@@ -1,0 +1,69 @@
+import { Annotations, type Stack } from 'aws-cdk-lib';
+import { CfnEventSourceMapping } from 'aws-cdk-lib/aws-lambda';
+import { PLACEHOLDER_SENDER, type Settings } from './settings.ts';
+
+/** The memory that a function can have in a new AWS account, in MB. */
+const NEW_ACCOUNT_MEMORY_MB = 3_008;
+
+/** A warning at synthesis: the last part of its ID, whether it applies, and its message. */
+type Warning = readonly [id: string, applies: boolean, message: string];
+
+/**
+ * Adds the warnings about settings that prevent delivery or the deployment, or that leave data outside of the stack.
+ * Call it after all event sources have been added.
+ */
+export const addWarnings = (stack: Stack, settings: Settings): void => {
+  const warnings = [...deliveryWarnings(settings), ...quotaWarnings(settings, maxConcurrencyOf(stack))];
+  for (const [id, applies, message] of warnings) {
+    if (applies) Annotations.of(stack).addWarningV2(`notifications:${id}`, message);
+  }
+};
+
+const deliveryWarnings = ({ feedEndpoint, emailFrom, existingTables }: Settings): Warning[] => [
+  [
+    'feedEndpoint',
+    feedEndpoint === undefined,
+    'Notifications of type atomfeed are not delivered until the setting feedEndpoint is the URL of an AtomPub collection.',
+  ],
+  [
+    'emailFrom',
+    emailFrom === PLACEHOLDER_SENDER,
+    `Emails are not delivered until the setting emailFrom is an address that SES has verified. It is ${PLACEHOLDER_SENDER}.`,
+  ],
+  ...Object.entries(existingTables).map(
+    ([table, name]): Warning => [
+      `existingTables:${table}`,
+      true,
+      `The stack does not manage its ${table} table, ${name}: no deployment protects or deletes it. Import it and remove the setting existingTables (OPERATIONS.md#restore-a-table).`,
+    ],
+  ),
+];
+
+const quotaWarnings = (settings: Settings, maxConcurrency: number): Warning[] => {
+  const { lambdaConcurrencyQuota, memoryMb = 0, memoryMbByType } = settings;
+  const aboveMemory = (name: string) =>
+    `${name} is above 3,008 MB, the limit of new AWS accounts: there, the deployment fails and rolls back until AWS has raised the limit (OPERATIONS.md#1-lambda-quotas).`;
+  return [
+    [
+      'lambdaConcurrencyQuota',
+      maxConcurrency > lambdaConcurrencyQuota,
+      `The event sources can use ${maxConcurrency} concurrent executions, more than lambdaConcurrencyQuota (${lambdaConcurrencyQuota}): under load Lambda throttles the senders, dispatch and the API. Request a higher quota and set lambdaConcurrencyQuota to it (OPERATIONS.md#1-lambda-quotas), or lower senderConcurrency, senderConcurrencyByType or dispatchConcurrency.`,
+    ],
+    ['memoryMb', memoryMb > NEW_ACCOUNT_MEMORY_MB, aboveMemory('memoryMb')],
+    [
+      'memoryMbByType',
+      Object.values(memoryMbByType).some((memory) => memory > NEW_ACCOUNT_MEMORY_MB),
+      aboveMemory('memoryMbByType'),
+    ],
+  ];
+};
+
+/**
+ * Returns how many executions the event sources of the stack can use at the same time. An event source without a
+ * maximum counts as 0; no function reserves concurrency.
+ */
+const maxConcurrencyOf = (stack: Stack): number =>
+  stack.node.findAll().reduce((total, construct) => {
+    const scaling = construct instanceof CfnEventSourceMapping ? construct.scalingConfig : undefined;
+    return total + (scaling && 'maximumConcurrency' in scaling ? (scaling.maximumConcurrency ?? 0) : 0);
+  }, 0);
