@@ -7,6 +7,7 @@ import {
   request as sendRequest,
 } from 'node:http';
 import { fileURLToPath } from 'node:url';
+import { loopbackRefusal } from './aws/loopback-refusal.ts';
 
 /** The API that the documentation describes. */
 export type DescribedApi = {
@@ -100,8 +101,8 @@ export const createApiDocs = (api: DescribedApi): Server =>
   createServer((request, response) => {
     const path = (request.url ?? '/').split('?')[0] ?? '/';
     const content = CONTENTS.get(path);
-    // A page of another site could make a browser resolve its own name to this address (DNS rebinding).
-    if (!isLoopbackName(request.headers.host)) sendText(response, 421, 'This server is 127.0.0.1.');
+    const refusal = loopbackRefusal(request.headers);
+    if (refusal !== undefined) sendText(response, 403, refusal);
     else if (path.startsWith(`${API_PATH}/`)) forward(request, response, api);
     else if (content === undefined || request.method !== 'GET') sendText(response, 404, 'Not found.');
     else {
@@ -109,8 +110,6 @@ export const createApiDocs = (api: DescribedApi): Server =>
       response.writeHead(200, { ...COMMON_HEADERS, ...headers, 'cache-control': 'no-cache' }).end(content.read(api));
     }
   });
-
-const isLoopbackName = (host = ''): boolean => /^(127\.0\.0\.1|localhost)(:\d+)?$/.test(host);
 
 const sendText = (response: ServerResponse, status: number, text: string): void => {
   response.writeHead(status, { ...COMMON_HEADERS, 'content-type': 'text/plain; charset=utf-8' }).end(`${text}\n`);

@@ -84,6 +84,6 @@ describe('the API documentation of the local stack', () => {
         .on('error', reject)
         .end();
     });
-    expect(status).toBe(421);
+    expect(status).toBe(403);
   });
 });

@@ -7,6 +7,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type AwsCall, type AwsFault, type AwsResponse, type AwsService, jsonFault, xmlFault } from './aws-service.ts';
 import { BodyTooLargeError, readBody } from './http.ts';
+import { loopbackRefusal } from './loopback-refusal.ts';
 
 /**
  * The endpoint applies the call and delays its response by `delayMs` of real time; with `Infinity` it never responds.
@@ -36,7 +37,10 @@ export type Endpoint = {
 /** DynamoDB has the largest requests: 16 MiB. */
 const MAX_BODY_BYTES = 16 * 1024 * 1024 + 1024;
 
-/** Creates one address for all AWS services, for any SDK or `aws --endpoint-url`. It does not verify signatures. */
+/**
+ * Creates one address for all AWS services, for any SDK or `aws --endpoint-url`. It does not verify signatures, and
+ * refuses requests that pages of other machines may have sent.
+ */
 export const createEndpoint = (): Endpoint => {
   const endpoint: Endpoint = {
     server: createServer((request, response) => void respond(endpoint, request, response)),
@@ -49,6 +53,10 @@ export const createEndpoint = (): Endpoint => {
 };
 
 const respond = async (endpoint: Endpoint, request: IncomingMessage, response: ServerResponse): Promise<void> => {
+  const refusal = loopbackRefusal(request.headers);
+  if (refusal !== undefined) {
+    return write(response, jsonFault({ status: 403, type: 'AccessDeniedException', message: refusal }));
+  }
   const result = await run(endpoint, request, response).catch(errorResponse);
   if (result === 'lost') response.destroy();
   else if (result !== 'never') write(response, result);

@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { Duplex } from 'node:stream';
 import { BodyTooLargeError, readBody } from '../http.ts';
 import { type InvocationResult, MAX_PAYLOAD_BYTES } from '../lambda/sandbox-pool.ts';
+import { loopbackRefusal } from '../loopback-refusal.ts';
 import { timeLimitMs } from '../time-limit.ts';
 import { httpApiEvent } from './event.ts';
 import { gatewayMessage, type HttpResponse, httpResponse, INTERNAL_SERVER_ERROR } from './response.ts';
@@ -44,7 +45,8 @@ const SERVICE_UNAVAILABLE = gatewayMessage(503, 'Service Unavailable');
 
 /**
  * Creates an HTTP API that routes requests to functions, with the limits and error responses of API Gateway. `basePath`
- * is the path of an API mapping, such as `/v1.0/123456`; empty for none.
+ * is the path of an API mapping, such as `/v1.0/123456`; empty for none. Unlike API Gateway, it refuses requests that
+ * pages of other machines may have sent.
  */
 export const createGateway = (basePath: string): Gateway => {
   let respond: Respond = async () => SERVICE_UNAVAILABLE;
@@ -56,6 +58,8 @@ export const createGateway = (basePath: string): Gateway => {
     requestTimeout: IDLE_TIMEOUT_MS,
   };
   const server = createServer(limits, async (request, response) => {
+    const refusal = loopbackRefusal(request.headers);
+    if (refusal !== undefined) return write(request, response, gatewayMessage(403, refusal));
     const startedAtMs = performance.now();
     let routeKey: string | undefined;
     const matched = ({ route }: Match) => {

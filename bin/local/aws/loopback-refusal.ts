@@ -1,0 +1,20 @@
+import type { IncomingHttpHeaders } from 'node:http';
+
+/** Names that always mean this machine, with an optional port. */
+const LOOPBACK_HOST = /^(localhost|[\w.-]+\.localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?$/i;
+
+/**
+ * Returns why a server on loopback refuses a request that a page of another machine may have sent, or undefined if it
+ * accepts the request. Listening on loopback is no protection: any page in a browser on this machine can send requests
+ * to 127.0.0.1, and can also read the responses if its own name resolves to 127.0.0.1 (DNS rebinding). The Host header
+ * then has that name. Browsers always send a Host header, so a request without one is accepted.
+ */
+export const loopbackRefusal = ({ host, origin }: Pick<IncomingHttpHeaders, 'host' | 'origin'>): string | undefined => {
+  if (host !== undefined && !LOOPBACK_HOST.test(host)) {
+    return 'The Host header must be a loopback name, such as 127.0.0.1 or localhost.';
+  }
+  if (origin !== undefined && !LOOPBACK_HOST.test(origin.replace(/^https?:\/\//, ''))) {
+    return 'The Origin header must be a loopback address.';
+  }
+  return undefined;
+};
