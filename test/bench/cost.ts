@@ -6,6 +6,7 @@ import { type FunctionName, senderName } from '../../shared/environment.ts';
 import { firstEvent } from './cold-start/first-event.ts';
 import { stackedBars } from './cost/chart.ts';
 import { measureFailedDelivery } from './cost/failed-delivery.ts';
+import { floorUnits, PRODUCER, SQS_REQUESTS_PER_BATCH } from './cost/floor.ts';
 import { type Bill, billPerMillion, PRICES, sum, total, type Units } from './cost/prices.ts';
 import { canLimit, MB_PER_VCPU } from './memory/limits.ts';
 import type { Invocation } from './memory/sandbox.ts';
@@ -22,8 +23,6 @@ import { sqsBatch } from './support/sqs-batch.ts';
 
 /** The START, END and REPORT lines that Lambda logs for an invocation, if the function's system log level is INFO. */
 const INVOCATION_LOG_BYTES = 320;
-/** Lambda receives and deletes each batch. */
-const SQS_REQUESTS_PER_BATCH = 2;
 /** Assumed latency of an AWS call within the region. */
 const AWS_LATENCY_MS = 5;
 /** Assumed latency of a receiver. */
@@ -192,22 +191,6 @@ const measureSlow = async (): Promise<Units> => {
   }
 };
 
-/** The producer's SendMessage. */
-const PRODUCER: Partial<Units> = { sqsRequests: 1 };
-
-/**
- * Returns what an event with one webhook requires in this design: a queue for events and one for each type, one
- * invocation for each batch of both, a claim and a final record, and a read of the target by dispatch and by the sender.
- * Time and logs are not included.
- */
-const floorUnits = (batchSize: number): Units =>
-  sum(
-    [PRODUCER, 1],
-    [{ dynamoWrites: 2, dynamoReads: 1.5, sqsFairMessages: 1 }, 1],
-    // Of each batch: received and deleted twice, and sent once by dispatch.
-    [{ lambdaRequests: 2, sqsRequests: 2 * SQS_REQUESTS_PER_BATCH + 1 }, 1 / batchSize],
-  );
-
 const dollars = (amount: number): string => `$${amount.toFixed(2)}`;
 
 type Path = { dispatch: Measured; sender: Measured };
@@ -224,38 +207,47 @@ const cpuDollars = (batchSize: number, { dispatch, sender }: Path): number =>
 const partsSection = (paths: readonly [batchSize: number, path: Path][]): Section => ({
   title: 'What one webhook each consists of, in dollars per million',
   columns: ['', 'tables', 'queues', 'invocations', 'time', 'logs', 'total', 'CPU time alone'],
-  rows: paths.flatMap(([batchSize, path]) => {
-    const units = unitsOf(path);
-    const [bill, floor] = [billPerMillion(units), billPerMillion(floorUnits(batchSize))];
-    return [
-      [
-        `batches of ${batchSize}`,
-        dollars(bill.tables),
-        dollars(bill.queues),
-        dollars(1e6 * units.lambdaRequests * PRICES.lambdaRequest),
-        dollars(1e6 * units.lambdaGbSeconds * PRICES.lambdaGbSecond),
-        dollars(bill.logs),
-        dollars(total(bill)),
-        dollars(cpuDollars(batchSize, path)),
-      ],
-      [
-        `requests required, batches of ${batchSize}`,
-        dollars(floor.tables),
-        dollars(floor.queues),
-        dollars(floor.functions),
-        '–',
-        '–',
-        dollars(total(floor)),
-        '–',
-      ],
-    ];
-  }),
+  rows: [...paths.flatMap(partsRows), producerRow()],
   note: [
     'Required are two writes of a record, a strongly consistent read of the target by the sender and an eventually',
     'consistent one by dispatch, six SQS requests for each event, of which batches share all but the first, the fee for',
-    'fair queues ($0.10) and two invocations for each batch.',
+    "fair queues of two messages ($0.10 each) and two invocations for each batch. The producer's message, a request and",
+    'a fee, is part of every row.',
   ].join(' '),
 });
+
+const partsRows = ([batchSize, path]: readonly [batchSize: number, path: Path]): string[][] => {
+  const units = unitsOf(path);
+  const [bill, floor] = [billPerMillion(units), billPerMillion(floorUnits(batchSize))];
+  return [
+    [
+      `batches of ${batchSize}`,
+      dollars(bill.tables),
+      dollars(bill.queues),
+      dollars(1e6 * units.lambdaRequests * PRICES.lambdaRequest),
+      dollars(1e6 * units.lambdaGbSeconds * PRICES.lambdaGbSecond),
+      dollars(bill.logs),
+      dollars(total(bill)),
+      dollars(cpuDollars(batchSize, path)),
+    ],
+    [
+      `requests required, batches of ${batchSize}`,
+      dollars(floor.tables),
+      dollars(floor.queues),
+      dollars(floor.functions),
+      '–',
+      '–',
+      dollars(total(floor)),
+      '–',
+    ],
+  ];
+};
+
+/** Returns the row of the producer's message, with its fee if it has a group, which makes the queue fair. */
+const producerRow = (): string[] => {
+  const bill = billPerMillion(PRODUCER);
+  return ["of this, the producer's message", '–', dollars(bill.queues), '–', '–', '–', dollars(total(bill)), '–'];
+};
 
 /** Runs the benchmark. @param chart the file for an SVG chart of the costs */
 export const benchCost = async (chart?: string): Promise<Section[]> => {

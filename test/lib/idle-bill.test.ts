@@ -26,7 +26,15 @@ describe('the idle bill', () => {
       keys: 0,
       insightRules: 0,
       schedules: 0,
+      natGateways: 0,
+      publicAddresses: 0,
     });
+  });
+
+  it('is $73 a month more with static egress: two NAT gateways and two public addresses', () => {
+    const bill = billOf({ egress: 'static' });
+    expect(bill).toMatchObject({ natGateways: expect.closeTo(65.7), publicAddresses: expect.closeTo(7.3) });
+    expect(idleTotal(bill) - idleTotal(billOf())).toBeCloseTo(73);
   });
 
   it('counts every metric of an alarm and every metric of a rule', () => {

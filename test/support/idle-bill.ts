@@ -11,9 +11,16 @@ const PRICES = {
   key: 1,
   /** Per invocation of EventBridge Scheduler. */
   scheduledCall: 1 / 1e6,
+  /** Per hour, without the data that it processes. */
+  natGatewayHour: 0.045,
+  /** Per hour, whether or not it is in use. */
+  publicAddressHour: 0.005,
 } as const;
 
 const MONTH_SECONDS = 30 * 86_400;
+
+/** AWS states prices per hour for months of 730 hours. */
+const MONTH_HOURS = 730;
 
 /** Lambda polls with the longest wait of SQS. */
 const POLL_SECONDS = 20;
@@ -42,7 +49,10 @@ const alarm = z.object({
 const schedule = z.object({ ScheduleExpression: z.string() });
 
 /** What a stack costs in a month without any traffic, by kind of resource, in USD. */
-export type IdleBill = Record<'polling' | 'alarms' | 'dashboards' | 'keys' | 'insightRules' | 'schedules', number>;
+export type IdleBill = Record<
+  'polling' | 'alarms' | 'dashboards' | 'keys' | 'insightRules' | 'schedules' | 'natGateways' | 'publicAddresses',
+  number
+>;
 
 /** The metrics that the alarms of a template read. Each metric of a Contributor Insights rule counts. */
 export const alarmMetricCount = (template: unknown): number =>
@@ -77,6 +87,8 @@ export const idleBill = (template: unknown): IdleBill => {
     keys: count('AWS::KMS::Key') * PRICES.key,
     insightRules: count('AWS::CloudWatch::InsightRule') * PRICES.insightRule,
     schedules: sum(scheduledCalls) * (PRICES.scheduledCall + PRICES.sqsRequest),
+    natGateways: count('AWS::EC2::NatGateway') * PRICES.natGatewayHour * MONTH_HOURS,
+    publicAddresses: count('AWS::EC2::EIP') * PRICES.publicAddressHour * MONTH_HOURS,
   };
 };
 
