@@ -149,7 +149,8 @@ export const createQueues = (client: SQSClient = new SQSClient(awsConfig()), clo
       );
       return Failed.flatMap(({ Id }) => batch[Number(Id)] ?? []);
     } catch (error) {
-      logger.error('batch not sent', { messages: batch.length, ...errorTrace(error) });
+      const tenant_ids = [...new Set(batch.map(({ messageGroupId }) => messageGroupId))];
+      logger.error('batch not sent', { messages: batch.length, tenant_ids, ...errorTrace(error) });
       return batch;
     }
   };
