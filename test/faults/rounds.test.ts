@@ -185,9 +185,11 @@ describe('a round of attempts', () => {
     await harness.sendEvents([newAlarmEvent(owner.tenant, [id])]);
     await harness.advanceUntil(harness.delivery(owner.tenant, id, 'failed'));
     await harness.advanceUntil(until(() => harness.lines.some((line) => line.includes('notices_not_queued=2'))));
+    // Errors and metrics are printed to different streams, so they arrive in any order.
+    await until(
+      () => harness.lines.filter((line) => line.includes('notice not queued') && line.includes(id)).length === 2,
+    );
     recover();
-    const lost = harness.lines.filter((line) => line.includes('notice not queued') && line.includes(id));
-    expect(lost).toHaveLength(2);
     expect(deadLettersOf('webhook', id)).toHaveLength(1);
   });
 
