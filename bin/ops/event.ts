@@ -9,7 +9,7 @@ import { testEvent } from '../../shared/domain/test-event.ts';
 import { examples, parseTenant } from './arguments.ts';
 import { errorSummary, OperationError } from './errors.ts';
 import { checkEvent, findings, isUseless } from './event-check.ts';
-import { pluralize } from './print.ts';
+import { pluralize, toJson } from './print.ts';
 import { connect, connectForChange } from './session.ts';
 
 const FILE_ARGUMENT = 'a file with one event as JSON, or - for standard input';
@@ -62,7 +62,7 @@ const example = ({ tenant, notification, state }: ExampleOptions): void => {
     previous_state: state === 'OK' ? 'CRITICAL' : 'OK',
     notification_plan: { id: 'npTest', [PLAN_LISTS[state]]: notification },
   };
-  process.stdout.write(`${JSON.stringify(event, null, 2)}\n`);
+  process.stdout.write(`${toJson(event, undefined, 2)}\n`);
 };
 
 type SendOptions = { force: boolean };

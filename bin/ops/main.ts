@@ -1,6 +1,7 @@
 /** `npm run -s ops -- …`: the command line for operators. */
 import { CommanderError } from 'commander';
 import { errorSummary, UsageError } from './errors.ts';
+import { sanitize } from './print.ts';
 import { createProgram } from './program.ts';
 
 const exitCodeOf = (error: unknown): 0 | 1 | 2 => {
@@ -20,5 +21,5 @@ try {
 } catch (error) {
   process.exitCode = exitCodeOf(error);
   // Commander prints its own errors.
-  if (!(error instanceof CommanderError)) process.stderr.write(`${errorSummary(error)}\n`);
+  if (!(error instanceof CommanderError)) process.stderr.write(`${sanitize(errorSummary(error))}\n`);
 }

@@ -14,3 +14,16 @@ export const formatTime = (timestampMs: number): string => `${new Date(timestamp
 
 /** Returns `1 message`, `2 messages` and so on. */
 export const pluralize = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
+
+/** Characters that `sanitize` replaces and JSON permits in strings. JSON escapes the other control characters. */
+const UNESCAPED = /[\u007f-\u009f\p{Cf}\p{Zl}\p{Zp}]/gu;
+
+const escapeCharacter = (character: string): string =>
+  Array.from(
+    { length: character.length },
+    (_, index) => `\\u${character.charCodeAt(index).toString(16).padStart(4, '0')}`,
+  ).join('');
+
+/** Serializes a value as JSON that a terminal shows as it is: control and format characters are escaped. */
+export const toJson = (value: unknown, replacer?: (key: string, value: unknown) => unknown, indent?: number): string =>
+  JSON.stringify(value, replacer, indent).replace(UNESCAPED, escapeCharacter);

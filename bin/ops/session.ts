@@ -7,7 +7,9 @@ import { createAccountRepository } from '../../shared/adapters/accounts/account-
 import { createDeliveryRepository } from '../../shared/adapters/deliveries/delivery-repository.ts';
 import { createNotificationRepository } from '../../shared/adapters/notifications/notification-repository.ts';
 import { createTokenRepository } from '../../shared/adapters/tokens/token-repository.ts';
+import { exactNumber } from '../../shared/contracts/json.ts';
 import { type Deployment, findDeployment } from './deployment.ts';
+import { toJson } from './print.ts';
 import { type Column, formatTable } from './table.ts';
 
 const globalOptions = z.object({
@@ -56,7 +58,9 @@ const select = async (command: Command, useDefault: boolean): Promise<Session> =
 /** Creates the clients of a stack. With `json`, `print` writes JSON; with `wide`, tables are not shortened. */
 export const openSession = (deployment: Deployment, { json, wide }: { json: boolean; wide: boolean }) => {
   const client = { ...deployment.aws, ...HTTP_OPTIONS };
-  const documents = DynamoDBDocumentClient.from(new DynamoDBClient(client));
+  const documents = DynamoDBDocumentClient.from(new DynamoDBClient(client), {
+    unmarshallOptions: { wrapNumbers: exactNumber },
+  });
   const { outputs } = deployment;
   const maxWidth = wide ? Number.POSITIVE_INFINITY : terminalWidth();
   let isShortened = false;
@@ -80,7 +84,7 @@ export const openSession = (deployment: Deployment, { json, wide }: { json: bool
 
     /** Prints the value as JSON with `--json`; otherwise prints the text, and the note on standard error. */
     print: (value: unknown, text: string, note = ''): void => {
-      process.stdout.write(json ? `${JSON.stringify(value)}\n` : withNewline(text));
+      process.stdout.write(json ? `${toJson(value)}\n` : withNewline(text));
       if (json) return;
       if (note !== '') process.stderr.write(withNewline(note));
       if (isShortened) process.stderr.write('Shortened to fit: --wide shows all columns and whole IDs.\n');

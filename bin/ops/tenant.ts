@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { examples, parseNumber, parseTenant } from './arguments.ts';
 import { UsageError } from './errors.ts';
-import { formatTime } from './print.ts';
+import { formatTime, toJson } from './print.ts';
 import { connect, connectForChange, type Session } from './session.ts';
 import { countTenant, type Deletion, deleteTenant } from './tenant/deletion.ts';
 import { exportTenant } from './tenant/export.ts';
@@ -61,7 +61,7 @@ const exportData = async (
     pace,
     withSecrets: secrets,
     nowMs: Date.now(),
-    write: (line) => output.write(`${JSON.stringify(line, replaceBytes)}\n`),
+    write: (line) => output.write(`${toJson(line, replaceBytes)}\n`),
     onProgress: (name, scanned) => progress.show(`Read ${scanned} items of table ${name}.`),
   })
     .catch((error: unknown) => {

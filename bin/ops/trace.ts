@@ -8,7 +8,7 @@ import { parseStackFrame, type StackFrame } from '../trace/stack-frame.ts';
 import { examples } from './arguments.ts';
 import type { Deployment } from './deployment.ts';
 import { errorSummary, OperationError, UsageError } from './errors.ts';
-import { colorize, sanitize } from './print.ts';
+import { colorize, sanitize, toJson } from './print.ts';
 import { connect } from './session.ts';
 import { findSourceMap } from './source-maps.ts';
 
@@ -54,7 +54,7 @@ const trace = async (file: string, options: TraceOptions, command: Command): Pro
     );
   }
   const { json } = z.object({ json: z.boolean().default(false) }).parse(command.optsWithGlobals());
-  process.stdout.write(json ? `${JSON.stringify({ errors: traced })}\n` : `${traced.map(describe).join('\n\n')}\n`);
+  process.stdout.write(json ? `${toJson({ errors: traced })}\n` : `${traced.map(describe).join('\n\n')}\n`);
 };
 
 const read = async (file: string): Promise<string> => {
@@ -125,7 +125,7 @@ const describe = ({ event, error, code, message, function: name, release, frames
 /** Formats a frame. The first one in the service's own code has its line of code below. */
 const frameLines = (frame: TracedFrame, isFailing: boolean): string[] => {
   if ('text' in frame) return [colorize('dim', `  ${sanitize(frame.text.replace(/^at /, ''))}`)];
-  const line = `  ${positionOf(frame)}  ${frame.function ?? ''}`.trimEnd();
+  const line = sanitize(`  ${positionOf(frame)}  ${frame.function ?? ''}`.trimEnd());
   if (frame.code === null) return [colorize('dim', line)];
   return isFailing ? [colorize('bold', line), `      ${sanitize(frame.code.trim())}`] : [line];
 };

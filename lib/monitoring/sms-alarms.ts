@@ -36,7 +36,8 @@ export const smsAlarms = (addAlarm: AddAlarm, { smsMonthlyBudgetUsd }: { smsMont
     // AWS reports this metric only when the account sends, so missing data keeps the state.
     treatMissingData: TreatMissingData.IGNORE,
     impact: `SMS have cost ${SPENT_PERCENT}% of the monthly budget of ${smsMonthlyBudgetUsd} USD. SNS stops sending at the spend limit of the account.`,
-    firstStep: 'find the tenant that sends them by counting log lines of send-sms by tenant, and check smsCountries.',
+    firstStep:
+      'find the tenant that sends them by counting the log lines "sms accepted" of send-sms by tenant, and check smsCountries.',
     runbook: 'sms-cost-too-much',
   });
   addAlarm('SmsFailures', {

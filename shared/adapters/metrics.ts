@@ -16,7 +16,7 @@ const directive = (dimensionSets: readonly string[][], names: readonly string[])
  * what the service logs: it has no units, and only the metrics that alarms read have a second set of dimensions.
  * https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html
  */
-const metricLine = (values: Values, dimensions: Readonly<Record<string, string>>): string => {
+const metricLine = (service: string, values: Values, dimensions: Readonly<Record<string, string>>): string => {
   const all = ['service', ...Object.keys(dimensions)];
   const names = Object.keys(values);
   const withTotal = all.length > 1 ? names.filter(hasTotal) : [];
@@ -29,8 +29,7 @@ const metricLine = (values: Values, dimensions: Readonly<Record<string, string>>
         ...(withTotal.length > 0 ? [directive([all, ['service']], withTotal)] : []),
       ],
     },
-    // The name of the stack, which separates the stacks of an account.
-    service: process.env.STACK_NAME ?? 'local',
+    service,
     ...dimensions,
     ...values,
   });
@@ -43,6 +42,8 @@ const nonZero = (amounts: Readonly<Record<string, number>>): Record<string, numb
  * Emits metrics as one log line from which CloudWatch reads them, without an API call. Amounts of 0 are omitted, and so
  * is the line if nothing remains: each metric costs money while it has values, and alarms treat missing data as 0.
  *
+ * Emits nothing outside a function, because the command line prints its results on standard output.
+ *
  * @param amounts one value of each metric: a count, or a time in the unit of its name
  * @param dimensions must have few values: a type or a function, never a tenant
  * @param durationsMs several values of each metric. More than 100 need further lines.
@@ -52,6 +53,9 @@ export const emitMetrics = (
   dimensions: Readonly<Record<string, string>> = {},
   durationsMs: Readonly<Record<string, readonly number[]>> = {},
 ): void => {
+  // The name of the stack separates the stacks of an account. Only functions have it.
+  const service = process.env.STACK_NAME;
+  if (service === undefined) return;
   const durations = Object.entries(durationsMs);
   const lineCount = Math.max(1, ...durations.map(([, { length }]) => Math.ceil(length / MAX_VALUES)));
   for (let index = 0; index < lineCount; index++) {
@@ -60,7 +64,7 @@ export const emitMetrics = (
       .filter(([, { length }]) => length > 0)
       .map(([name, values]) => [name, values.length === 1 ? values.reduce((only) => only) : values] as const);
     const values: Values = { ...(index === 0 && nonZero(amounts)), ...Object.fromEntries(chunks) };
-    if (Object.keys(values).length > 0) process.stdout.write(`${metricLine(values, dimensions)}\n`);
+    if (Object.keys(values).length > 0) process.stdout.write(`${metricLine(service, values, dimensions)}\n`);
   }
 };
 

@@ -1,7 +1,6 @@
 import {
   ChangeMessageVisibilityCommand,
   SendMessageBatchCommand,
-  type SendMessageBatchRequestEntry,
   SendMessageCommand,
   SQSClient,
 } from '@aws-sdk/client-sqs';
@@ -51,8 +50,6 @@ export type DeadLetterReason = {
 const MAX_BYTES = 1_048_576;
 /** The maximum number of entries in a batch (AWS limit). */
 const MAX_ENTRIES = 10;
-/** Reserved for message attributes and the message group ID. */
-const ATTRIBUTE_BYTES = 1_024;
 /** The maximum delay of a message (AWS limit). */
 export const MAX_DELAY_SECONDS = 900;
 
@@ -64,6 +61,16 @@ const LOCK_WAIT_COUNT = 'lock_wait_count';
 
 /** Message attribute: 1 if a newer event of the incident is waiting too. */
 const NEWER_EVENT_WAITS = 'newer_event_waits';
+
+/** Message attributes by name, in the form of a request. */
+type MessageAttributes = Record<string, { DataType: 'String' | 'Number'; StringValue: string }>;
+
+/** Returns the bytes that SQS counts for message attributes: their names, types and values. */
+const attributeBytes = (attributes: MessageAttributes): number =>
+  Object.entries(attributes).reduce(
+    (bytes, [name, { DataType, StringValue }]) => bytes + Buffer.byteLength(name + DataType + StringValue),
+    0,
+  );
 
 const attributeNumber = ({ messageAttributes }: SQSRecord, name: string): number =>
   Number(messageAttributes[name]?.stringValue) || 0;
@@ -80,21 +87,28 @@ export const lockWait = (message: SQSRecord): LockWait => ({
   isOlder: attributeNumber(message, NEWER_EVENT_WAITS) > 0,
 });
 
-const numberAttribute = (name: string, value: number) => ({
+const numberAttribute = (name: string, value: number): MessageAttributes => ({
   [name]: { DataType: 'Number', StringValue: String(value) },
 });
 
-const lockWaitAttributes = ({ waitCount, isOlder }: LockWait) => ({
+const lockWaitAttributes = ({ waitCount, isOlder }: LockWait): MessageAttributes => ({
   ...(waitCount > 0 && numberAttribute(LOCK_WAIT_COUNT, waitCount)),
   ...(isOlder && numberAttribute(NEWER_EVENT_WAITS, 1)),
 });
 
-/** Packs messages, in order, into batches within the SQS limits of entries and bytes. */
-export const packBatches = <Message extends OutgoingMessage>(messages: readonly Message[]): Message[][] => {
+/**
+ * Packs messages, in order, into batches within the SQS limits of entries and bytes.
+ *
+ * @param attributesOf returns the message attributes with which a message is sent; default: none
+ */
+export const packBatches = <Message extends OutgoingMessage>(
+  messages: readonly Message[],
+  attributesOf: (message: Message) => MessageAttributes = () => ({}),
+): Message[][] => {
   const packed: Message[][] = [];
   let bytesLeft = 0;
   for (const message of messages) {
-    const bytes = message.bytes + Buffer.byteLength(message.messageGroupId);
+    const bytes = message.bytes + Buffer.byteLength(message.messageGroupId) + attributeBytes(attributesOf(message));
     const last = packed.at(-1);
     if (last && last.length < MAX_ENTRIES && bytes <= bytesLeft) {
       last.push(message);
@@ -111,12 +125,15 @@ export const packBatches = <Message extends OutgoingMessage>(messages: readonly 
 const MAX_CONCURRENT_BATCHES = 8;
 const limitConcurrency = pLimit(MAX_CONCURRENT_BATCHES);
 
+/** What a batch entry has in addition to its body and message group. */
+type EntryOptions = { DelaySeconds?: number; MessageAttributes?: MessageAttributes };
+
 /** Creates the SQS operations of the pipeline. */
 export const createQueues = (client: SQSClient = new SQSClient(awsConfig()), clock: Clock = Date.now) => {
   const sendBatch = async <Message extends OutgoingMessage>(
     url: string,
     batch: Message[],
-    attributesOf: (message: Message) => Partial<SendMessageBatchRequestEntry>,
+    optionsOf: (message: Message) => EntryOptions,
   ): Promise<Message[]> => {
     try {
       const { Failed = [] } = await client.send(
@@ -126,13 +143,14 @@ export const createQueues = (client: SQSClient = new SQSClient(awsConfig()), clo
             Id: String(index),
             MessageBody: message.body(),
             MessageGroupId: message.messageGroupId,
-            ...attributesOf(message),
+            ...optionsOf(message),
           })),
         }),
       );
       return Failed.flatMap(({ Id }) => batch[Number(Id)] ?? []);
     } catch (error) {
-      logger.error('batch not sent', { messages: batch.length, ...errorTrace(error) });
+      const tenant_ids = [...new Set(batch.map(({ messageGroupId }) => messageGroupId))];
+      logger.error('batch not sent', { messages: batch.length, tenant_ids, ...errorTrace(error) });
       return batch;
     }
   };
@@ -140,11 +158,13 @@ export const createQueues = (client: SQSClient = new SQSClient(awsConfig()), clo
   const sendBatches = async <Message extends OutgoingMessage>(
     url: string,
     messages: readonly Message[],
-    attributesOf: (message: Message) => Partial<SendMessageBatchRequestEntry> = () => ({}),
+    optionsOf: (message: Message) => EntryOptions = () => ({}),
   ): Promise<Message[]> =>
     (
       await Promise.all(
-        packBatches(messages).map((batch) => limitConcurrency(() => sendBatch(url, batch, attributesOf))),
+        packBatches(messages, (message) => optionsOf(message).MessageAttributes ?? {}).map((batch) =>
+          limitConcurrency(() => sendBatch(url, batch, optionsOf)),
+        ),
       )
     ).flat();
 
@@ -167,7 +187,7 @@ export const createQueues = (client: SQSClient = new SQSClient(awsConfig()), clo
      */
     async sendDelayed(url: string, { body, messageGroupId, lockWait: wait }: Message, waitMs: number): Promise<void> {
       const seconds = Math.max(Math.ceil(waitMs / 1000), 0);
-      const attributes = {
+      const attributes: MessageAttributes = {
         ...(seconds > MAX_DELAY_SECONDS && numberAttribute(NEXT_ATTEMPT_AT_MS, Math.ceil(clock() + waitMs))),
         ...(wait && lockWaitAttributes(wait)),
       };
@@ -188,8 +208,8 @@ export const createQueues = (client: SQSClient = new SQSClient(awsConfig()), clo
       { body, messageGroupId }: { body: string; messageGroupId?: string | undefined },
       { reason, cause, attemptCount, detail }: DeadLetterReason,
     ): Promise<void> {
-      const text = (StringValue: string) => ({ DataType: 'String', StringValue });
-      const attributes = {
+      const text = (StringValue: string) => ({ DataType: 'String', StringValue }) as const;
+      const attributes: MessageAttributes = {
         reason: text(reason),
         cause: text(cause),
         ...(detail !== undefined && { detail: text(detail) }),
@@ -197,7 +217,8 @@ export const createQueues = (client: SQSClient = new SQSClient(awsConfig()), clo
         time: text(new Date(clock()).toISOString()),
       };
       // Attributes count toward the size limit, so the largest bodies are sent without them.
-      const fits = Buffer.byteLength(body) + ATTRIBUTE_BYTES <= MAX_BYTES;
+      const bytes = Buffer.byteLength(body) + Buffer.byteLength(messageGroupId ?? '') + attributeBytes(attributes);
+      const fits = bytes <= MAX_BYTES;
       await client.send(
         new SendMessageCommand({
           QueueUrl: url,

@@ -8,6 +8,12 @@ declare global {
   }
 }
 
+/** Returns the number that a text represents, or raw JSON with its digits if a double would change them. */
+export const exactNumber = (text: string): number | { rawJSON: string } => {
+  const number = Number(text);
+  return String(number) === text ? number : JSON.rawJSON(text);
+};
+
 /** Matches digits that may exceed the precision of a double. */
 const LONG_NUMBER = /[\d.]{16,}|\d[eE][+-]?\d/;
 
@@ -20,7 +26,7 @@ const LONG_NUMBER = /[\d.]{16,}|\d[eE][+-]?\d/;
 export const parseJson = (text: string): unknown =>
   LONG_NUMBER.test(text)
     ? JSON.parse(text, (_key, value, { source }) =>
-        typeof value === 'number' && source !== undefined && String(value) !== source ? JSON.rawJSON(source) : value,
+        typeof value === 'number' && source !== undefined ? exactNumber(source) : value,
       )
     : JSON.parse(text);
 

@@ -62,6 +62,12 @@ type MessageResult = 'handled' | 'not_due' | 'throttled_keys' | 'internal_error'
 
 type EmailEvent = z.infer<typeof emailEvent>['detail'];
 
+type Tags = EmailEvent['mail']['tags'];
+
+/** Returns the key of the delivery record, or undefined if this service did not create the tags. */
+const keyFromTags = ({ notification, tenant, event }: Partial<Tags>): DeliveryKey | undefined =>
+  deliveryKeyFromTags({ notification: notification?.[0], tenant: tenant?.[0], event: event?.[0] });
+
 /** Returns what to report to the technical contacts. A bounce that is not permanent is not reported. */
 const reportOf = ({ eventType, bounce }: EmailEvent): EmailReport | undefined => {
   if (eventType === 'Bounce') return bounce?.bounceType === 'Permanent' ? 'bounce' : undefined;
@@ -137,11 +143,7 @@ export const createEmailEventRecorder = (
     }
     const { eventType: kind, mail } = event.detail;
     const { messageId, tags } = mail;
-    const key = deliveryKeyFromTags({
-      notification: tags.notification?.[0],
-      tenant: tags.tenant?.[0],
-      event: tags.event?.[0],
-    });
+    const key = keyFromTags(tags);
     const notification = key && parseDeliveryPartition(key.pk);
     const result = key && (await applyEvent(key, event.detail));
     logger.warn('email event', {
@@ -161,10 +163,17 @@ export const createEmailEventRecorder = (
 
   const handleMessage = (message: SQSRecord, timeLeft: () => number): Promise<MessageResult> =>
     handleEvent(message, timeLeft).catch((error: unknown) => {
-      const { body, messageId } = message;
-      const [tenant = messageId] = parseEmailEvent(body)?.detail.mail.tags.tenant ?? [];
-      const result = isTenantThrottled(error, tenant) ? 'throttled_keys' : 'internal_error';
-      logger.error('email event not recorded', { result, message_id: messageId, ...errorTrace(error) });
+      const { body, messageId: message_id } = message;
+      const key = keyFromTags(parseEmailEvent(body)?.detail.mail.tags ?? {});
+      const delivery = key && parseDeliveryPartition(key.pk);
+      const result = isTenantThrottled(error, delivery?.tenant ?? message_id) ? 'throttled_keys' : 'internal_error';
+      logger.error('email event not recorded', {
+        result,
+        message_id,
+        tenant_id: delivery?.tenant,
+        notification_id: delivery?.notificationId,
+        ...errorTrace(error),
+      });
       return result;
     });
 

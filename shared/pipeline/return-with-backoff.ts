@@ -18,7 +18,12 @@ export const returnWithBackoff = async (
   logFields: Record<string, string> = {},
 ): Promise<void> => {
   const delayMs = internalErrorDelayMs(Number(message.attributes.ApproximateReceiveCount), retryDelayScale);
-  await queues
-    .changeVisibility(queueUrl, message, delayMs)
-    .catch((error: unknown) => logger.error('visibility change failed', { ...logFields, ...errorTrace(error) }));
+  await queues.changeVisibility(queueUrl, message, delayMs).catch((error: unknown) =>
+    logger.error('visibility change failed', {
+      ...logFields,
+      message_id: message.messageId,
+      tenant_id: message.attributes.MessageGroupId,
+      ...errorTrace(error),
+    }),
+  );
 };

@@ -80,3 +80,10 @@ describe('tally', () => {
     expect(tally(['a', 'b', 'a'])).toEqual({ a: 2, b: 1 });
   });
 });
+
+it('nothing is printed outside a function, so that the output of the command line remains JSON', () => {
+  const printed = vi.spyOn(process.stdout, 'write').mockReturnValue(true);
+  vi.stubEnv('STACK_NAME', undefined);
+  count({ unreadable_notifications: 1 });
+  expect(printed).not.toHaveBeenCalled();
+});

@@ -2,7 +2,13 @@ import { SQSClient } from '@aws-sdk/client-sqs';
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
 import { logger } from '../../shared/adapters/logger.ts';
-import { createQueues, dueTimeMs, type OutgoingMessage, packBatches } from '../../shared/adapters/queues.ts';
+import {
+  createQueues,
+  type DelayedMessage,
+  dueTimeMs,
+  type OutgoingMessage,
+  packBatches,
+} from '../../shared/adapters/queues.ts';
 import { sqsMessage } from '../support/sqs-message.ts';
 
 const MIB = 1_048_576;
@@ -109,6 +115,24 @@ describe('sendAll', () => {
   });
 });
 
+describe('sendAllDelayed', () => {
+  const waiting = (body: string, isOlder: boolean): DelayedMessage => ({
+    ...message(body),
+    waitMs: 1_000,
+    lockWait: { waitCount: 12, isOlder },
+  });
+
+  it('counts message attributes toward the size of a batch, as SQS does', async () => {
+    const { queues, requests } = setUp();
+    const attributes = 'lock_wait_countNumber12newer_event_waitsNumber1';
+    const half = 'x'.repeat(MIB / 2 - 'acme'.length - attributes.length);
+    await queues.sendAllDelayed(URL, [waiting(half, true), waiting(half, true)]);
+    expect(requests).toHaveBeenCalledTimes(1);
+    await queues.sendAllDelayed(URL, [waiting(half, true), waiting(`${half}x`, true)]);
+    expect(requests).toHaveBeenCalledTimes(3);
+  });
+});
+
 describe('sendDelayed', () => {
   it.each([
     [0, 0],
@@ -180,11 +204,14 @@ describe('sendToDeadLetterQueue', () => {
     });
   });
 
-  it('omits the attributes if the body has the maximum size', async () => {
+  it('omits the attributes only if the message would exceed the maximum size with them', async () => {
     const { queues, requests } = setUp();
-    const body = 'x'.repeat(MIB);
+    const attributes = `reasonStringhttp_statuscauseStringdestinationattemptsNumber9timeString${new Date(NOW).toISOString()}`;
+    const body = 'x'.repeat(MIB - attributes.length - 'acme'.length);
     await queues.sendToDeadLetterQueue(URL, { body, messageGroupId: 'acme' }, reason);
-    expect(requests).toHaveBeenCalledExactlyOnceWith({ QueueUrl: URL, MessageBody: body });
+    expect(requests).toHaveBeenLastCalledWith(expect.objectContaining({ MessageAttributes: expect.anything() }));
+    await queues.sendToDeadLetterQueue(URL, { body: `${body}x`, messageGroupId: 'acme' }, reason);
+    expect(requests).toHaveBeenLastCalledWith({ QueueUrl: URL, MessageBody: `${body}x` });
   });
 });
 

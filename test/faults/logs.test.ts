@@ -8,6 +8,78 @@ import { useFaultyStack } from './support.ts';
 const stored: string[] = [];
 const harness = useFaultyStack({}, { rawLog: (line, name) => stored.push(`${name} ${line}`) });
 
+/** Waits for a log line with this message and text. @returns its fields */
+const logged = (message: string, text: string): Promise<Record<string, unknown>> =>
+  until(() => {
+    const lines = stored.map((line) => line.slice(line.indexOf('{')));
+    const found = lines.find((line) => line.includes(`"message":"${message}"`) && line.includes(text));
+    return found !== undefined && JSON.parse(found);
+  });
+
+describe('a log line that the runbook tells operators to read', () => {
+  it('has the tenant, the event and the notification of an event whose ID was used before', async () => {
+    const client = await harness.newClient();
+    const sink = await openSink();
+    const id = await client.create({ label: 'w', type: 'webhook', details: { url: sink.url } });
+    const event = newAlarmEvent(client.tenant, [id]);
+    await harness.sendEvents([event]);
+    await harness.delivery(client.tenant, id, 'delivered');
+    await harness.sendEvents([{ ...event, check: { id: 'another' } }]);
+    expect(await logged('event conflict', client.tenant)).toMatchObject({
+      tenant_id: client.tenant,
+      event_id: event.event_id,
+      notification_id: id,
+    });
+  });
+
+  it('has the tenant, the event, the notification and the message that a sender cannot process', async () => {
+    const client = await harness.newClient();
+    const id = await client.create({ label: 'w', type: 'webhook', details: { url: 'http://127.0.0.1:1' } });
+    const recover = harness.injectFault(
+      { status: 500, type: 'InternalServerError', message: '' },
+      ({ service, caller, body }) => service === 'dynamodb' && caller.includes('send-webhook') && body.includes(id),
+    );
+    const event = newAlarmEvent(client.tenant, [id]);
+    await harness.sendEvents([event]);
+    const line = await logged('internal error', event.event_id);
+    recover();
+    expect(line).toMatchObject({
+      tenant_id: client.tenant,
+      notification_id: id,
+      message_id: expect.any(String),
+      error: 'InternalServerError',
+    });
+  });
+
+  it('has the tenant and the notification that dispatch cannot read, and the event', async () => {
+    const client = await harness.newClient();
+    const id = await client.create({ label: 'w', type: 'webhook', details: { url: 'http://127.0.0.1:1' } });
+    const recover = harness.injectFault(
+      { status: 500, type: 'InternalServerError', message: '' },
+      ({ service, caller, body }) => service === 'dynamodb' && caller.includes('dispatch') && body.includes(id),
+    );
+    const event = newAlarmEvent(client.tenant, [id]);
+    await harness.sendEvents([event]);
+    const line = await logged('notification not read', id);
+    recover();
+    expect(line).toMatchObject({ tenant_id: client.tenant, event_id: event.event_id });
+  });
+
+  it.each([
+    ['SMS', 'sms accepted', { type: 'sms', details: { phone_number: '+12025550199' } }],
+    ['email', 'email accepted', { type: 'email', details: { address: 'oncall@example.com' } }],
+  ])('has the tenant of each %s that AWS accepted, in alerts and tests', async (_, message, destination) => {
+    const client = await harness.newClient();
+    const id = await client.create({ label: 'x', ...destination });
+    const event = newAlarmEvent(client.tenant, [id]);
+    await harness.sendEvents([event]);
+    expect(await logged(message, id)).toMatchObject({ tenant_id: client.tenant, event_id: event.event_id });
+    const before = stored.length;
+    await client.post('/test-notification', destination);
+    await until(() => stored.slice(before).some((line) => line.includes(message) && line.includes(client.tenant)));
+  });
+});
+
 describe('the log of a failed delivery', () => {
   it('contains the error code of the connection', async () => {
     const client = await harness.newClient();

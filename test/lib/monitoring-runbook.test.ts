@@ -1,13 +1,15 @@
-import { readFileSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { globSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
+import { matchesPattern, parseFilterPattern } from '../../bin/local/aws/cloudwatch/filter-pattern.ts';
+import { failureReasons } from '../../shared/contracts/outcomes.ts';
+import { codeBlocks, readDocument, root } from '../support/documents.ts';
 import { propertiesOf, synthesize } from '../support/stack.ts';
 
 const { template } = synthesize();
 const alarms = propertiesOf(template, 'AWS::CloudWatch::Alarm', z.object({ AlarmDescription: z.string() }));
 
-const runbook = readFileSync(resolve(import.meta.dirname, '../../RUNBOOK.md'), 'utf8');
+const runbook = readDocument('RUNBOOK.md');
 const [, chapter = ''] = runbook.split(/^# Alarms$/m);
 
 /** The sections on alarms, by anchor. */
@@ -34,13 +36,111 @@ describe('RUNBOOK.md', () => {
     for (const part of ['Impact', 'Investigate', 'Resolve', 'Verify'])
       expect(text).toMatch(new RegExp(`\\*\\*${part}\\b`));
   });
+});
 
-  it('has no broken links between sections', () => {
-    for (const [, anchor = ''] of runbook.matchAll(/\]\(#([^)]+)\)/g)) expect([...sections.keys()]).toContain(anchor);
+/** The commands of the runbook, one line each. */
+const commands = codeBlocks(runbook.replace(/^ +/gm, ''), 'sh').join('\n');
+/** The text of the runbook without its commands. */
+const prose = runbook.replace(/^ *```.*?^ *```$/gms, '');
+const sources = globSync('{shared,lib,bin}/**/*.ts', { cwd: root }).map(readDocument).join('\n');
+const logMessages = new Set([...sources.matchAll(/\blog(?:ger\.)?\w+\(\s*'([^']+)'/g)].map(([, message]) => message));
+const alarmTexts = [...alarms.values()].map(({ AlarmDescription }) => AlarmDescription).join('\n');
+const widgetTitles = new Set(
+  [...JSON.stringify(template).matchAll(/\\"(?:title|markdown)\\":\\"(?:## )?([^"\\]+)/g)].map(
+    ([, title = '']) => title,
+  ),
+);
+/** The logical IDs of log groups, in the order of their names. */
+const logGroups = [...propertiesOf(template, 'AWS::Logs::LogGroup', z.unknown()).keys()].toSorted();
+/** Returns the part of a log group's name that the runbook uses. */
+const nameOf = (group: string): string =>
+  group.replace(group.startsWith('ApiAccess') ? /[0-9A-F]{8}$/ : /Logs[0-9A-F]{8}$/, '');
+/** The arguments of `logs` in the commands: the start of the name of a log group, and a filter pattern. */
+const logCommands = [...commands.matchAll(/^logs (\w+) '([^']*)'/gm)].map(([, group = '', pattern = '']) => ({
+  group,
+  pattern,
+}));
+const jsonPatterns = logCommands.filter(({ pattern }) => pattern.startsWith('{'));
+
+describe('the helper logs of RUNBOOK.md', () => {
+  it('finds the log group of every function by its name without the suffixes, though other names start with it', () => {
+    expect(logGroups.length).toBeGreaterThan(20);
+    for (const group of logGroups) {
+      expect(logGroups.find((candidate) => candidate.startsWith(nameOf(group)))).toBe(group);
+    }
+  });
+
+  it('is called with names of log groups', () => {
+    expect(logCommands.length).toBeGreaterThan(5);
+    for (const { group } of logCommands) expect(logGroups.map(nameOf)).toContain(group);
+  });
+
+  it.each(jsonPatterns)(
+    'is called with messages and fields that the service or Lambda logs: $pattern',
+    ({ pattern }) => {
+      for (const { path, value } of parseFilterPattern(pattern)) {
+        const [field = ''] = path;
+        if (field === 'message') expect(logMessages).toContain(value);
+        else expect(sources).toMatch(new RegExp(`\\b${field}\\b`));
+      }
+    },
+  );
+
+  it('finds the requests with a 5xx status in the access log, whose values are all text', () => {
+    const [{ AccessLogSettings } = {}] = propertiesOf(
+      template,
+      'AWS::ApiGatewayV2::Stage',
+      z.object({ AccessLogSettings: z.object({ Format: z.string() }) }),
+    ).values();
+    const { pattern = '' } = logCommands.find(({ group }) => group === 'ApiAccessLogs') ?? {};
+    /** A line as API Gateway writes it: a variable without a value is a hyphen. */
+    const lineOf = (status: string): unknown =>
+      JSON.parse(
+        (AccessLogSettings?.Format ?? '').replace('$context.status', status).replaceAll(/\$context\.\w+/g, '-'),
+      );
+    const matches = (status: string) => matchesPattern(parseFilterPattern(pattern), lineOf(status));
+    expect(['500', '503', '200', '404', '429'].filter(matches)).toEqual(['500', '503']);
+  });
+});
+
+describe('RUNBOOK.md quotes', () => {
+  it('only log messages, and titles of the dashboard, whose units and details it may omit', () => {
+    const quoted = [...prose.matchAll(/"([^"\n]+)"/g)].map(([, text]) => text);
+    expect(quoted.length).toBeGreaterThan(10);
+    const isTitle = (text = '') =>
+      [...widgetTitles].some((title) => title.split(/[,:] /)[0] === text || title === text);
+    expect(quoted.filter((text) => !logMessages.has(text) && !isTitle(text))).toEqual([]);
+  });
+
+  it('only reasons of failures in its tables of reasons', () => {
+    const tables = [...runbook.matchAll(/^\| reason \|.*\n(?:\|.*\n)+/gm)].map(([table]) => table);
+    const reasons = tables.flatMap((table) =>
+      [...table.matchAll(/^\| (.*?) \|/gm)].flatMap(([, cell = '']) =>
+        [...cell.matchAll(/`(\w+)`/g)].map(([, name]) => name),
+      ),
+    );
+    expect(reasons.length).toBeGreaterThan(10);
+    for (const reason of reasons) expect(failureReasons).toContain(reason);
+  });
+
+  it('only names of settings, metrics and fields, phrases and resources that exist in the code', () => {
+    const names = [
+      ...prose.matchAll(/`([a-z]+(?:_[a-z]+)+|[a-z]+(?:[A-Z]\w*)+|(?!cdk |ops )[a-z]+(?: [a-z]+)+)`/g),
+    ].flatMap(([, name = '']) => name);
+    expect(names.length).toBeGreaterThan(20);
+    const tables = [...commands.matchAll(/\bStorage\w+?[0-9A-F]{8}\b/g)].map(([id]) => id);
+    const known = `${sources}\n${JSON.stringify(template)}`;
+    expect([...names, ...tables].filter((name) => !known.includes(name))).toEqual([]);
   });
 });
 
 describe('alarm descriptions', () => {
+  it('quote only log messages', () => {
+    const quoted = [...alarmTexts.matchAll(/"([^"]+)"/g)].map(([, text]) => text);
+    expect(quoted.length).toBeGreaterThan(1);
+    expect(quoted.filter((text) => !logMessages.has(text))).toEqual([]);
+  });
+
   it.each([...alarms])(
     'contain the impact, the first step and the runbook section in less than 500 characters: %s',
     (_, { AlarmDescription }) => {

@@ -1,5 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Command } from 'commander';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createProgram } from '../../bin/ops/program.ts';
 import { useStarted } from '../support/use-started.ts';
@@ -81,6 +82,17 @@ describe('every command', () => {
   );
 });
 
+/** Returns the options of a command and of the program, such as `--tenant`. */
+const optionsOf = (name: string): (string | undefined)[] => {
+  const program = createProgram();
+  const command = name
+    .split(' ')
+    .reduce<Command | undefined>((parent, word) => parent?.commands.find((child) => child.name() === word), program);
+  return [program, ...(command ? [command] : [])].flatMap(({ options }) =>
+    options.map(({ long }) => long ?? undefined),
+  );
+};
+
 /** The commands in a document, without their arguments. */
 const documented = (file: string): { line: string; name: string | undefined }[] =>
   [...readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8').matchAll(/npm run -s ops -- ([^`|\n]+)/g)].map(
@@ -95,6 +107,15 @@ describe('the documents', () => {
     const commands = documented(file);
     expect(commands.length).toBeGreaterThan(0);
     expect(commands.filter(({ name }) => name === undefined)).toEqual([]);
+  });
+
+  it.each(['README.md', 'OPERATIONS.md', 'API.md', 'RUNBOOK.md'])('%s contains only options that exist', (file) => {
+    const unknown = documented(file).flatMap(({ line, name = '' }) =>
+      [...(line.split(' | ')[0]?.matchAll(/(?<= )--[a-z-]+/g) ?? [])].flatMap(([option]) =>
+        option === '--help' || optionsOf(name).includes(option) ? [] : [`${line}: ${option}`],
+      ),
+    );
+    expect(unknown).toEqual([]);
   });
 
   it('name the stack in every change of the runbook', () => {

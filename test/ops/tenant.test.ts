@@ -1,12 +1,16 @@
+import { NumberValue } from '@aws-sdk/lib-dynamodb';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { localDeployment, outputNames } from '../../bin/ops/deployment.ts';
+import { toJson } from '../../bin/ops/print.ts';
 import { openSession, type Session } from '../../bin/ops/session.ts';
 import { countTenant, type Deletion, deleteTenant } from '../../bin/ops/tenant/deletion.ts';
 import { type ExportLine, exportTenant } from '../../bin/ops/tenant/export.ts';
 import { createPace } from '../../bin/ops/tenant/pace.ts';
 import { itemKinds } from '../../bin/ops/tenant/stored-items.ts';
+import { createFailedMessages } from '../../shared/adapters/deliveries/failed-messages.ts';
 import { tombstone } from '../../shared/adapters/notifications/notification-items.ts';
+import { deliveryPartition } from '../../shared/domain/delivery-key.ts';
 import { emailTags } from '../../shared/domain/email-event.ts';
 import { newNotificationId } from '../../shared/domain/notification-id.ts';
 import { type FaultyStack, startFaultyStack } from '../faults/support.ts';
@@ -19,6 +23,8 @@ const TENANT = 'umbra';
 const OTHERS = ['umbra2', 'umbr', 'x#umbra', 'umbra#x'];
 
 const DAY_MS = 86_400_000;
+/** More than a double can represent. */
+const DIGITS = ['9007199254740993', '0.12345678901234567891', '98765432109876543210', '1234567890.12345678901'];
 const SETUP_TIMEOUT_MS = 240_000;
 
 let world: FaultyStack;
@@ -78,10 +84,24 @@ beforeAll(async () => {
   const { NotificationsTable: table } = session.deployment.outputs;
   const chunk = { pk: `chunk#${TENANT}`, sk: `${newNotificationId()}#replaced#000`, content: Buffer.from('replaced') };
   const deleted = tombstone({ tenant: TENANT, id: newNotificationId() }, 1, 4_102_444_800);
+  const unreadable = {
+    pk: `notification#${TENANT}`,
+    sk: newNotificationId(),
+    count: NumberValue.from(DIGITS[2] ?? ''),
+    share: NumberValue.from(DIGITS[3] ?? ''),
+  };
   await loadItems(world, [
     { table, item: chunk },
     { table, item: deleted },
+    { table, item: unreadable },
   ]);
+  const notificationId = newNotificationId();
+  await createFailedMessages(session.documents, session.deployment.outputs.DeliveriesTable).put({
+    recordKey: { pk: deliveryPartition({ tenant: TENANT, notificationId }), sk: '1' },
+    failedAtMs: Date.now(),
+    body: `{"event":{"check":{"id":${DIGITS[0]}}}}`,
+    round: 2,
+  });
   // Messages without a readable `tenant_id`: the report of a bounce, and one that is not JSON.
   const event = alarmEvent({ tenant_id: TENANT });
   const tags = Object.entries(emailTags(event, newNotificationId())).map(([name, value]) => [name, [value]]);
@@ -89,6 +109,12 @@ beforeAll(async () => {
   loadMessages(world, [
     { queue: 'CrashedQueue', body: JSON.stringify(report), attributes: {} },
     { queue: 'Delivery-AlarmEvents-DeadLetters', body: '{not JSON', group: TENANT, attributes: {} },
+    {
+      queue: 'Delivery-AlarmEvents-DeadLetters',
+      body: `{"tenant_id":"${TENANT}","check":{"value":${DIGITS[1]}}}`,
+      group: TENANT,
+      attributes: {},
+    },
   ]);
 }, SETUP_TIMEOUT_MS);
 afterAll(async () => {
@@ -107,6 +133,7 @@ describe('exporting a tenant', () => {
         'export',
         'notification',
         'deleted_notification',
+        'unreadable_notification',
         'replaced_notification_content',
         'notification_cleanup',
         'notification_counter',
@@ -148,6 +175,11 @@ describe('exporting a tenant', () => {
     expect(await get('/tokens')).toMatchObject({ values: recordsOf('token') });
   });
 
+  it('writes numbers with all digits that are stored', async () => {
+    const text = (await exportLines(TENANT)).map((line) => toJson(line)).join('\n');
+    for (const digits of DIGITS) expect(text).toContain(`:${digits}`);
+  });
+
   it('writes secrets only on request', async () => {
     const { token = '', secrets, retired } = await session.accounts.describe(TENANT);
     const confidential = [token, ...secrets, ...retired.map(({ secret }) => secret)];
@@ -170,7 +202,7 @@ describe('deleting a tenant', () => {
     const stored = await storedData(world);
     const counted = await countTenant(session, TENANT, options());
     expect(Object.keys(counted.items).toSorted()).toEqual([...itemKinds].toSorted());
-    expect(counted.deadLetters).toMatchObject({ webhook: expect.any(Number), 'alarm-events': 2, crashed: 2 });
+    expect(counted.deadLetters).toMatchObject({ webhook: expect.any(Number), 'alarm-events': 3, crashed: 2 });
     expect(await storedData(world)).toEqual(stored);
   });
 

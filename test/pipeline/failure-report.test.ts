@@ -28,6 +28,7 @@ let written = '';
 beforeEach(() => {
   written = '';
   vi.spyOn(logger, 'error').mockImplementation(() => undefined);
+  vi.stubEnv('STACK_NAME', 'local');
   vi.spyOn(process.stdout, 'write').mockImplementation((text) => {
     written += text;
     return true;

@@ -12,12 +12,13 @@ const parseJson = (line: string): unknown => {
 };
 
 /**
- * Captures standard output until `vi.restoreAllMocks()`.
+ * Captures standard output until `vi.restoreAllMocks()`, as in a function of a stack.
  *
  * @returns a function that returns the printed metrics in embedded metric format
  */
 export const recordMetrics = (): (() => z.infer<typeof metricLine>[]) => {
   const lines: string[] = [];
+  vi.stubEnv('STACK_NAME', 'local');
   vi.spyOn(process.stdout, 'write').mockImplementation((text) => lines.push(String(text)) > 0);
   return () => lines.flatMap((line) => metricLine.safeParse(parseJson(line)).data ?? []);
 };

@@ -4,6 +4,7 @@ import { parseRecord } from '../../../shared/adapters/deliveries/stored-record.t
 import { isTombstone } from '../../../shared/adapters/notifications/notification-items.ts';
 import { UnreadableNotificationError } from '../../../shared/adapters/notifications/unreadable-notification.ts';
 import type { TokenDescription } from '../../../shared/adapters/tokens/token-repository.ts';
+import { parseJson } from '../../../shared/contracts/json.ts';
 import { MAX_TIME_MS } from '../../../shared/contracts/redelivery.ts';
 import { listedDelivery } from '../../../shared/domain/delivery-history.ts';
 import { parseDeliveryPartition } from '../../../shared/domain/delivery-key.ts';
@@ -32,9 +33,10 @@ type ExportOptions = {
 const sortKey = ({ item }: OwnedItem): string => String(item.sk);
 const notificationOf = ({ item }: OwnedItem): string => parseDeliveryPartition(String(item.pk)).notificationId;
 
+/** Returns parsed JSON with the digits of its numbers, or the text if it is not JSON. */
 const parsedOrText = (text: string): unknown => {
   try {
-    return JSON.parse(text);
+    return parseJson(text);
   } catch {
     return text;
   }

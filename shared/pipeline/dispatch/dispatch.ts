@@ -79,7 +79,11 @@ export const createDispatch = (
       logger.warn('invalid event', { message_id: message.messageId, tenant_id: messageGroupId, ...invalid });
       return { message, isReturned: false, isInternalError: false, sentAtMs, deadLetterCause: invalid.cause };
     } catch (error) {
-      logger.error('internal error', { message_id: message.messageId, ...errorTrace(error) });
+      logger.error('internal error', {
+        message_id: message.messageId,
+        tenant_id: messageGroupId,
+        ...errorTrace(error),
+      });
       await returnToEventQueue(message);
       return { message, isReturned: true, isInternalError: true, sentAtMs };
     }
@@ -102,7 +106,13 @@ export const createDispatch = (
       );
       return true;
     } catch (error) {
-      logger.error('continuation not sent', { message_id: planned.message.messageId, ...errorTrace(error) });
+      const { tenant_id, event_id } = planned.event;
+      logger.error('continuation not sent', {
+        message_id: planned.message.messageId,
+        tenant_id,
+        event_id,
+        ...errorTrace(error),
+      });
       return false;
     }
   };

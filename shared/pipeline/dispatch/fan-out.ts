@@ -124,7 +124,7 @@ export const createFanOut = (
 
   /** @returns true for an internal error, false if DynamoDB throttles the tenant's partition key */
   const logReadError = ({ event }: PlannedEvent, id: string, error: unknown): boolean => {
-    const ids = { tenant_id: event.tenant_id, notification_id: id };
+    const ids = { tenant_id: event.tenant_id, event_id: event.event_id, notification_id: id };
     const isThrottled = isTenantThrottled(error, event.tenant_id);
     if (isThrottled) logger.warn('partition key throttled', ids);
     else logger.error('notification not read', { ...ids, ...errorTrace(error) });

@@ -17,7 +17,7 @@ import type { DeliveryTarget } from '../../domain/notification.ts';
 import { MAX_ATTEMPTS } from '../../domain/retry-schedule.ts';
 import { MIN_TIME_TO_SEND_MS } from '../../domain/transport.ts';
 import { deadLetter } from './dead-letter.ts';
-import type { DeliveryJob, SettledMessage } from './delivery-job.ts';
+import { type DeliveryJob, idsOf, type SettledMessage } from './delivery-job.ts';
 import { unreportedFailure } from './failure-report.ts';
 import { sentAtMs } from './read-message.ts';
 import { copyOfMessage, reschedule, returnBusyMessage } from './requeue.ts';
@@ -90,12 +90,9 @@ const attemptClaimedDelivery = async (
   return { claimed: record, record: attempted, attemptOutcome };
 };
 
-const reportConflict = async (
-  { dependencies, body, deliveryId }: DeliveryJob,
-  record: DeliveryRecord,
-): Promise<SettledMessage> => {
-  const { type, deliveries, clock } = dependencies;
-  logger.error('event conflict', { type, delivery_id: deliveryId, tenant_id: body.event.tenant_id });
+const reportConflict = async (job: DeliveryJob, record: DeliveryRecord): Promise<SettledMessage> => {
+  const { deliveries, clock } = job.dependencies;
+  logger.error('event conflict', idsOf(job));
   await deliveries.recordConflict(record, clock());
   return { outcome: 'conflict' };
 };

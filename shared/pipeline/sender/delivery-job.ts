@@ -53,6 +53,15 @@ export const createJob = (job: Omit<DeliveryJob, 'deliveryId' | 'time'>): Delive
   return { ...job, deliveryId: deliveryId(event, notificationId), time: readEventTime(event, acceptedAtMs).time };
 };
 
+/** Returns the log fields that identify a delivery. */
+export const idsOf = ({ dependencies, deliveryId, body }: DeliveryJob) => ({
+  type: dependencies.type,
+  delivery_id: deliveryId,
+  tenant_id: body.event.tenant_id,
+  event_id: body.event.event_id,
+  notification_id: body.notification_id,
+});
+
 /** The result of processing a message. */
 export type SettledMessage = Settlement & {
   outcome: MessageOutcome;

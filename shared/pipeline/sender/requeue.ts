@@ -2,7 +2,13 @@ import type { SQSRecord } from 'aws-lambda';
 import { errorTrace, logger } from '../../adapters/logger.ts';
 import { lockWait, type Message } from '../../adapters/queues.ts';
 import { returnWithBackoff } from '../return-with-backoff.ts';
-import type { DeliveryJob, SenderDependencies, SettledJob, SettledMessage } from './delivery-job.ts';
+import {
+  type DeliveryJob,
+  idsOf,
+  type SenderDependencies,
+  type SettledJob,
+  type SettledMessage,
+} from './delivery-job.ts';
 import { queueUrlOf } from './read-message.ts';
 
 /** Returns a new message with the body, message group and lock wait of the job's message. */
@@ -31,32 +37,38 @@ export const returnBusyMessage = async (
 const returnAfterError = async (
   dependencies: SenderDependencies,
   message: SQSRecord,
+  ids: Readonly<Record<string, string>>,
   error: unknown,
 ): Promise<SettledMessage> => {
   const { type, queues, retryDelayScale, isTenantThrottled } = dependencies;
   const receives = Number(message.attributes.ApproximateReceiveCount);
   const { MessageGroupId: tenant_id } = message.attributes;
   const outcome = isTenantThrottled(error, tenant_id ?? '') ? 'throttled_keys' : 'internal_error';
-  const fields = { type, outcome, message_id: message.messageId, tenant_id, receives, ...errorTrace(error) };
+  const fields = { type, outcome, message_id: message.messageId, tenant_id, ...ids, receives, ...errorTrace(error) };
   if (outcome === 'internal_error') logger.error('internal error', fields);
   else logger.warn('partition key throttled', fields);
   await returnWithBackoff(queues, queueUrlOf(message, dependencies), message, retryDelayScale, { type });
   return { outcome, isReturned: true };
 };
 
-/** Waits for the result of a message. If that rejects, returns the message to its queue. Never rejects. */
+/**
+ * Waits for the result of a message. If that rejects, returns the message to its queue. Never rejects.
+ *
+ * @param ids log fields that identify the delivery
+ */
 export const settledOrReturned = (
   dependencies: SenderDependencies,
   message: SQSRecord,
   settled: Promise<SettledMessage>,
-): Promise<SettledMessage> => settled.catch((error: unknown) => returnAfterError(dependencies, message, error));
+  ids: Readonly<Record<string, string>> = {},
+): Promise<SettledMessage> => settled.catch((error: unknown) => returnAfterError(dependencies, message, ids, error));
 
 /**
  * Waits for the result of a job, once per job, and counts it as settled. If it rejects, returns the message to its
  * queue. Never rejects.
  */
 export const settledJob = async (job: DeliveryJob, result: Promise<SettledMessage>): Promise<SettledJob> => {
-  const settled = await settledOrReturned(job.dependencies, job.message, result);
+  const settled = await settledOrReturned(job.dependencies, job.message, result, idsOf(job));
   job.batch.unsettled--;
   return { job, settled };
 };

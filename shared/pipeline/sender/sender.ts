@@ -101,7 +101,7 @@ export const createSender = (
     const reason = { reason: 'malformed', cause: 'service', attemptCount: 0 } as const;
     const letter = { body, messageGroupId: attributes.MessageGroupId };
     await dependencies.queues.sendToDeadLetterQueue(environment.DEAD_LETTER_QUEUE, letter, reason);
-    logger.error('malformed delivery', { type, message_id: message.messageId });
+    logger.error('malformed delivery', { type, message_id: message.messageId, tenant_id: attributes.MessageGroupId });
     return { outcome: 'dead_lettered', cause: 'service' };
   };
 

@@ -7,7 +7,7 @@ import { type DeliveryRecord, withNextAttempt, withStatus } from '../../domain/d
 import { retryDelayMs } from '../../domain/retry-schedule.ts';
 import { deadLetter } from './dead-letter.ts';
 import type { UnsettledAttempt } from './delivery-attempt.ts';
-import type { DeliveryJob, SettledMessage } from './delivery-job.ts';
+import { type DeliveryJob, idsOf, type SettledMessage } from './delivery-job.ts';
 import { logFailure } from './failure-log.ts';
 import { newlyFailing } from './failure-report.ts';
 import { persist } from './persist.ts';
@@ -49,14 +49,13 @@ const recordDelivered = async ({ dependencies, batch }: DeliveryJob, record: Del
 
 /** Acknowledges the message even if the delivery cannot be recorded: returning it could send the alert twice. */
 const settleDelivered = async (job: DeliveryJob, record: DeliveryRecord): Promise<SettledMessage> => {
-  const { dependencies, deliveryId, body } = job;
+  const { dependencies, body } = job;
   const latencyMs = deliveryLatency(record.round_started_at_ms, sentAtMs(job.message), dependencies.clock());
   try {
     await persist(job, () => recordDelivered(job, record));
     return { outcome: 'delivered', latencyMs };
   } catch (error) {
-    const ids = { type: dependencies.type, delivery_id: deliveryId, tenant_id: body.event.tenant_id };
-    logger.error('delivered but not recorded', { ...ids, ...errorTrace(error) });
+    logger.error('delivered but not recorded', { ...idsOf(job), ...errorTrace(error) });
     const isTenantThrottled = dependencies.isTenantThrottled(error, body.event.tenant_id);
     return { outcome: 'unrecorded', isTenantThrottled };
   }

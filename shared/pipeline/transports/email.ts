@@ -7,6 +7,7 @@ import { emailTags } from '../../domain/email-event.ts';
 import { type EmailMessage, emailMessage } from '../../domain/email-message.ts';
 import { type Alert, sendTimeoutMs, type Transport } from '../../domain/transport.ts';
 import type { DailyLimit } from '../daily-limit.ts';
+import { logAccepted } from './accepted-log.ts';
 
 /** The environment variables of the senders that use SES, parsed. */
 export type EmailEnvironment = { EMAIL_FROM: string; EMAIL_REPLY_TO?: string | undefined; CONFIGURATION_SET: string };
@@ -41,6 +42,7 @@ const createSendToRecipient = (
         },
         sendTimeoutMs(alert.timeLeft),
       );
+      logAccepted('email accepted', alert);
       return accepted;
     } catch (error) {
       return awsFailure('ses', error);

@@ -4,6 +4,7 @@ import { awsFailure } from '../../domain/aws-outcome.ts';
 import { smsMessage } from '../../domain/sms-message.ts';
 import { sendTimeoutMs, type Transport } from '../../domain/transport.ts';
 import type { DailyLimit } from '../daily-limit.ts';
+import { logAccepted } from './accepted-log.ts';
 
 /** The environment variables of the SMS sender, parsed. The account's SNS settings apply to those that are absent. */
 export type SmsEnvironment = {
@@ -25,7 +26,8 @@ export const createSmsTransport = (environment: SmsEnvironment, dailyLimit: Dail
   };
   const isAllowed = (phoneNumber: string) =>
     allowedPrefixes.length === 0 || allowedPrefixes.some((prefix) => phoneNumber.startsWith(prefix));
-  return async ({ event, timeLeft }, { phone_number: phoneNumber = '' }) => {
+  return async (alert, { phone_number: phoneNumber = '' }) => {
+    const { event, timeLeft } = alert;
     if (!isAllowed(phoneNumber)) {
       return failed('permanent', 'country_not_allowed', 'Texts to this country are not allowed');
     }
@@ -33,6 +35,7 @@ export const createSmsTransport = (environment: SmsEnvironment, dailyLimit: Dail
     if (limitExceeded) return limitExceeded;
     try {
       await publishSms(phoneNumber, smsMessage(event), settings, sendTimeoutMs(timeLeft));
+      logAccepted('sms accepted', alert);
       return { result: 'delivered', explanation: 'Success: Text message accepted for delivery' };
     } catch (error) {
       return awsFailure('sns', error);

@@ -12,6 +12,13 @@ describe('a filter pattern', () => {
     expect(matches('{$.a.b!="x"}', { a: { b: 'x' } })).toBe(false);
   });
 
+  it('compares the start of a field with a string that ends with a wildcard', () => {
+    expect(matches('{ $.status = "5*" }', { status: '503' })).toBe(true);
+    expect(matches('{ $.status = "5*" }', { status: '450' })).toBe(false);
+    expect(matches('{ $.status = "5*" }', { status: 503 })).toBe(false);
+    expect(matches('{ $.status != "5*" }', { status: '503' })).toBe(false);
+  });
+
   it('matches only if all of its conditions hold', () => {
     const pattern = FilterPattern.all(
       FilterPattern.stringValue('$.type', '=', 'report'),
@@ -36,7 +43,9 @@ describe('a filter pattern', () => {
     '{ }',
     '{ $.a = 1 }',
     '{ $.a = x* }',
-    '{ $.a = "x*" }',
+    '{ $.a = "*x" }',
+    '{ $.a = "x**" }',
+    '{ $.a >= 500 }',
     '{ $.a = %x% }',
     '{ $.a IS NULL }',
     '{ $.a[0] = "x" }',

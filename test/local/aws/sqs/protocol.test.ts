@@ -182,6 +182,18 @@ describe('a batch', () => {
       ],
       'BatchRequestTooLong',
     ],
+    [
+      'more than 1 MiB in total, message attributes included',
+      [
+        { Id: 'a', MessageBody: kibibytes(512) },
+        {
+          Id: 'b',
+          MessageBody: kibibytes(512).slice('nNumber1'.length - 1),
+          MessageAttributes: { n: { DataType: 'Number', StringValue: '1' } },
+        },
+      ],
+      'BatchRequestTooLong',
+    ],
   ])('is rejected with %s', async (_, entries, name) => {
     await expect(sendBatch(entries)).rejects.toMatchObject({ name });
     expect(queue.messages).toEqual([]);

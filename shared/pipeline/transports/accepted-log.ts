@@ -1,0 +1,17 @@
+import { logger } from '../../adapters/logger.ts';
+import type { Alert } from '../../domain/transport.ts';
+
+/**
+ * Logs a message that SES or SNS accepted. These use quotas of the AWS account and cost far more than a log line, and no
+ * metric has the tenant that sends them (DECISIONS.md#what-is-logged).
+ */
+export const logAccepted = (
+  message: 'email accepted' | 'sms accepted',
+  { event, notificationId, deliveryId }: Alert,
+): void =>
+  logger.info(message, {
+    delivery_id: deliveryId,
+    tenant_id: event.tenant_id,
+    event_id: event.event_id,
+    notification_id: notificationId,
+  });
