@@ -69,8 +69,8 @@ export const LEASE_MS = 35_000;
 /** Retention of delivery records. */
 export const RETENTION_SECONDS = 30 * 86_400;
 
-/** A message sent this long after its attempt was due was delayed by SQS or redriven by an operator. */
-const MAX_LATE_SEND_MS = 15 * 60_000;
+/** A delivery claimed later than this after its attempt was due waited for the service: no destination failed. */
+const MAX_LATE_CLAIM_MS = 3_600_000;
 
 /** IDs of entities and alarms have no maximum length; records store this many code points. */
 const MAX_ID_LENGTH = 128;
@@ -157,18 +157,13 @@ export const roundExpiryCause = ({ attempt_count, last_cause }: DeliveryRecord):
  *
  * A failed delivery starts a new round only for a message of exactly that round, such as its redriven dead letter;
  * other messages are duplicates. A pending delivery also accepts messages of earlier rounds, because the record counts
- * the attempts. If the round expired because SQS or an operator sent the message late, a new round starts.
+ * the attempts. It starts a new round if its attempt is overdue because the service did not process the message: an
+ * outage must use up neither the attempts nor the time of a round.
  *
  * @param existing the stored record
  * @param initial the record of a first claim (`claimedRecord`)
- * @param sentAtMs when the message was sent, ms since the epoch
  */
-export const evaluateClaim = (
-  existing: DeliveryRecord,
-  initial: DeliveryRecord,
-  sentAtMs: number,
-  nowMs: number,
-): Claim => {
+export const evaluateClaim = (existing: DeliveryRecord, initial: DeliveryRecord, nowMs: number): Claim => {
   // The SDK may have retried this claim after losing the first response.
   if (existing.claim_id === initial.claim_id) return { kind: 'claimed', record: existing };
   if (existing.content_hash !== initial.content_hash) return { kind: 'conflict' };
@@ -182,8 +177,9 @@ export const evaluateClaim = (
   }
   if (existing.status !== 'pending') return { kind: 'ended', record: existing };
   if (existing.next_attempt_at_ms > nowMs) return { kind: 'not_due', record: existing };
-  const isLate = sentAtMs - existing.next_attempt_at_ms > MAX_LATE_SEND_MS;
-  return isLate && isRoundExpired(existing, nowMs)
+  const isLate = nowMs - existing.next_attempt_at_ms > MAX_LATE_CLAIM_MS;
+  // Without an attempt, only the time of a round can be used up.
+  return isLate && (existing.attempt_count > 0 || isRoundExpired(existing, nowMs))
     ? { kind: 'claimed', record: withNewRound(claimed, existing.round + 1, nowMs) }
     : { kind: 'claimed', record: claimed };
 };

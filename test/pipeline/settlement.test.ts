@@ -3,11 +3,13 @@ import { createBounceRecorder } from '../../shared/adapters/deliveries/bounce-re
 import { createDeliveryRepository } from '../../shared/adapters/deliveries/delivery-repository.ts';
 import { createFailedMessages, type FailedMessage } from '../../shared/adapters/deliveries/failed-messages.ts';
 import { logger } from '../../shared/adapters/logger.ts';
-import type { Queues } from '../../shared/adapters/queues.ts';
+import type { DeadLetterReason, Queues } from '../../shared/adapters/queues.ts';
 import type { Delivery } from '../../shared/contracts/messages.ts';
 import type { NoticeContent } from '../../shared/contracts/notice.ts';
 import type { NotificationTypeId } from '../../shared/contracts/notification-types.ts';
 import { type AttemptOutcome, failed } from '../../shared/domain/attempt-outcome.ts';
+import type { Clock } from '../../shared/domain/clock.ts';
+import { claimedRecord, withAttempt, withNextAttempt } from '../../shared/domain/delivery-record.ts';
 import { newNotificationId } from '../../shared/domain/notification-id.ts';
 import { attemptDelivery } from '../../shared/pipeline/sender/delivery-attempt.ts';
 import { createJob, type SettledMessage } from '../../shared/pipeline/sender/delivery-job.ts';
@@ -34,9 +36,14 @@ beforeEach(() => {
 const setUp = (
   type: NotificationTypeId,
   outcome: AttemptOutcome,
-  { changes = {}, queuesFail = false }: { changes?: Partial<Delivery>; queuesFail?: boolean } = {},
+  {
+    changes = {},
+    queuesFail = false,
+    clock = () => NOW_MS,
+  }: { changes?: Partial<Delivery>; queuesFail?: boolean; clock?: Clock } = {},
 ) => {
   const deadLetters: string[] = [];
+  const reasons: DeadLetterReason[] = [];
   const send = async (): Promise<void> => {
     if (queuesFail) throw new Error('no response');
   };
@@ -45,9 +52,10 @@ const setUp = (
     sendAllDelayed: async () => [],
     sendDelayed: send,
     changeVisibility: send,
-    sendToDeadLetterQueue: async (_url, { body }) => {
+    sendToDeadLetterQueue: async (_url, { body }, reason) => {
       await send();
       deadLetters.push(body);
+      reasons.push(reason);
     },
   };
   const id = newNotificationId();
@@ -64,7 +72,7 @@ const setUp = (
       deadLetterQueueUrl: queueUrl('DeadLetters'),
       retryDelayScale: 1,
       reports: { reportFailure: async () => undefined, escalateUnreached: async () => undefined },
-      clock: () => NOW_MS,
+      clock,
       isTenantThrottled: () => false,
     },
     message: sqsMessage(),
@@ -72,8 +80,9 @@ const setUp = (
     batch: { unsettled: 1 },
     timeLeft: () => 20_000,
   });
+  const process = () => attemptDelivery(job, { id, type, details: {} });
   const attempt = async () => {
-    const result = await attemptDelivery(job, { id, type, details: {} });
+    const result = await process();
     if ('outcome' in result) throw new Error('There was no attempt.');
     return result;
   };
@@ -87,7 +96,7 @@ const setUp = (
     const groups = await Array.fromAsync(failedMessages.list({ tenant: event.tenant_id, notificationId: id }, range));
     return groups.flat();
   };
-  return { job, attempt, deliver, record, stored, deadLetters };
+  return { job, process, attempt, deliver, record, stored, deadLetters, reasons };
 };
 
 describe('a delivery that fails permanently', () => {
@@ -142,5 +151,44 @@ describe('a delivered email', () => {
     expect(await recordBounce(attempted.record, 'a@example.com', 'bounced')).toMatchObject({ kind: 'recorded' });
     await settleAttempt(job, attempted);
     expect(await record()).toMatchObject({ status: 'bounced' });
+  });
+});
+
+describe('a round that has expired', () => {
+  const HOUR_MS = 3_600_000;
+  const quotaExceeded = failed('throttled', 'aws_quota_exceeded', '', { cause: 'service', countsAsAttempt: false });
+
+  it.each([
+    ['24 h after its first attempt, with the cause of its last failure', rejected, 25, 'destination', 1],
+    ['after four days without an attempt, with the cause "service"', quotaExceeded, 97, 'service', 0],
+  ] as const)('is dead-lettered %s', async (_, failure, ageHours, cause, attemptCount) => {
+    const { job, process, record, reasons } = setUp('email', quotaExceeded);
+    const startMs = NOW_MS - ageHours * HOUR_MS;
+    const first = claimedRecord(job.body, 'earlier', startMs);
+    await deliveries.claim(first, startMs);
+    // The last attempt was due an hour ago, as it is if SES or SNS delays each of them.
+    const dueAtMs = NOW_MS - HOUR_MS;
+    await deliveries.update(first, withNextAttempt(withAttempt(first, failure, startMs, 10), dueAtMs));
+    expect(await process()).toMatchObject({ outcome: 'dead_lettered' });
+    expect(reasons).toEqual([{ reason: 'expired', cause, attemptCount }]);
+    expect(await record()).toMatchObject({ status: 'failed', round: 1 });
+  });
+});
+
+describe('a delivery that cannot be dead-lettered', () => {
+  it('does not start a new round while its message is received again and again', async () => {
+    let nowMs = NOW_MS;
+    const { job, record } = setUp('webhook', rejected, { queuesFail: true, clock: () => nowMs });
+    const target = { id: job.body.notification_id, type: 'webhook', details: {} } as const;
+    for (let receive = 0; receive < 12; receive++) {
+      const deliver = async () => {
+        const result = await attemptDelivery(job, target);
+        return 'outcome' in result ? result : settleAttempt(job, result);
+      };
+      await expect(deliver()).rejects.toThrow('no response');
+      // The longest delay after an internal error.
+      nowMs += 15 * 60_000;
+    }
+    expect(await record()).toMatchObject({ status: 'pending', round: 1, attempt_count: 9 });
   });
 });

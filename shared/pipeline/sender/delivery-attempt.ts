@@ -19,7 +19,6 @@ import { MIN_TIME_TO_SEND_MS } from '../../domain/transport.ts';
 import { deadLetter } from './dead-letter.ts';
 import type { DeliveryJob, SettledMessage } from './delivery-job.ts';
 import { unreportedFailure } from './failure-report.ts';
-import { sentAtMs } from './read-message.ts';
 import { copyOfMessage, reschedule, returnBusyMessage } from './requeue.ts';
 
 /**
@@ -114,7 +113,7 @@ export const attemptDelivery = async (
   target: DeliveryTarget | undefined,
   isSuperseded = false,
 ): Promise<SettledMessage | UnsettledAttempt> => {
-  const { dependencies, message, body } = job;
+  const { dependencies, body } = job;
   const { deliveries, queues, queueUrls, type, clock } = dependencies;
   if (target && target.type !== type) {
     await queues.sendDelayed(queueUrls[target.type], copyOfMessage(job), 0);
@@ -123,7 +122,7 @@ export const attemptDelivery = async (
   if (job.timeLeft() < MIN_TIME_TO_SEND_MS) throw new NoTimeLeftError();
 
   const first = claimedRecord(body, randomUUID(), clock(), notificationTypes[type].canBounce);
-  const claim = await deliveries.claim(first, clock(), sentAtMs(message));
+  const claim = await deliveries.claim(first, clock());
   switch (claim.kind) {
     case 'ended':
       return {
