@@ -52,6 +52,8 @@ export type DeliveryRecord = DeliveryKey & {
   lease_until_ms: number;
   /** Identifies the current or last claim. */
   claim_id: string;
+  /** True if the lease of a claim expired: its worker may have sent the alert without recording the attempt. */
+  was_interrupted?: boolean | undefined;
   attempts: Attempt[];
   /** IDs of the event's other notifications, for types that can bounce: the event may then have reached nobody. */
   siblings?: readonly string[] | undefined;
@@ -169,7 +171,9 @@ export const evaluateClaim = (existing: DeliveryRecord, initial: DeliveryRecord,
   if (existing.content_hash !== initial.content_hash) return { kind: 'conflict' };
   if (existing.lease_until_ms > nowMs) return { kind: 'busy', leaseUntilMs: existing.lease_until_ms };
   const { claim_id, lease_until_ms, ttl, siblings = existing.siblings } = initial;
-  const claimed = { ...existing, claim_id, lease_until_ms, ttl, siblings };
+  const wasInterrupted = existing.lease_until_ms > 0;
+  const interruption = wasInterrupted ? { was_interrupted: true } : {};
+  const claimed = { ...existing, ...interruption, claim_id, lease_until_ms, ttl, siblings };
   if (existing.status === 'failed') {
     return initial.round === existing.round + 1
       ? { kind: 'claimed', record: withNewRound(claimed, initial.round, nowMs) }
@@ -183,6 +187,13 @@ export const evaluateClaim = (existing: DeliveryRecord, initial: DeliveryRecord,
     ? { kind: 'claimed', record: withNewRound(claimed, existing.round + 1, nowMs) }
     : { kind: 'claimed', record: claimed };
 };
+
+/**
+ * Returns whether the destination may have accepted the alert although no attempt is recorded as delivered: a request
+ * without a response, or with a server error, can have been processed.
+ */
+export const mayHaveArrived = ({ was_interrupted = false, attempts }: DeliveryRecord): boolean =>
+  was_interrupted || attempts.some(({ result, reason }) => result === 'transient' && reason !== 'blocked_address');
 
 const attemptOf = (outcome: AttemptOutcome, startedAtMs: number, durationMs: number): Attempt => ({
   timestamp_ms: startedAtMs,

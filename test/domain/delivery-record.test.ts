@@ -9,6 +9,7 @@ import {
   isRoundExpired,
   isUnreached,
   LEASE_MS,
+  mayHaveArrived,
   roundExpiryCause,
   withAttempt,
   withFailure,
@@ -289,6 +290,46 @@ describe('a claim on an existing record', () => {
   it('succeeds again if the record has its claim ID', () => {
     const own = { ...existing, claim_id: 'other', lease_until_ms: NOW + LEASE_MS };
     expect(evaluate(own)).toEqual({ kind: 'claimed', record: own });
+  });
+});
+
+describe('an earlier attempt', () => {
+  const outcome = (result: Failure['result'], reason: Failure['reason'], status?: number) =>
+    failed(result, reason, '', { status });
+  const afterClaim = (record: DeliveryRecord, nowMs: number) => {
+    const claim = evaluateClaim(record, { ...initial(), claim_id: 'next', lease_until_ms: nowMs + LEASE_MS }, nowMs);
+    if (claim.kind !== 'claimed') throw new Error(`The record is ${claim.kind}.`);
+    return claim.record;
+  };
+
+  it.each([
+    [true, 'received no response', outcome('transient', 'timeout')],
+    [true, 'lost its connection', outcome('transient', 'network_error')],
+    [true, 'received a server error', outcome('transient', 'http_status', 502)],
+    [false, 'was throttled', outcome('throttled', 'throttled', 429)],
+    [false, 'was rejected', outcome('permanent', 'http_status', 409)],
+    [false, 'was not permitted', outcome('transient', 'blocked_address')],
+    [false, 'was not made', failed('throttled', 'circuit_open', '', { countsAsAttempt: false })],
+  ])('may have arrived: %s, if it %s', (expected, _, failure) => {
+    expect(mayHaveArrived(initial())).toBe(false);
+    expect(mayHaveArrived(withAttempt(initial(), failure, NOW, 10))).toBe(expected);
+  });
+
+  it('may have arrived in an earlier round', () => {
+    const failedRecord = withStatus(withAttempt(initial(), transient, NOW, 10), 'failed', NOW);
+    const claim = evaluateClaim(failedRecord, { ...initial(), round: 2, claim_id: 'next' }, NOW);
+    expect(claim.kind === 'claimed' && mayHaveArrived(claim.record)).toBe(true);
+  });
+
+  it('may have arrived if its worker did not end its claim, whatever the next worker does', () => {
+    const takenOver = afterClaim(initial(), NOW + LEASE_MS);
+    expect(mayHaveArrived(takenOver)).toBe(true);
+    const released = withNextAttempt(takenOver, takenOver.next_attempt_at_ms);
+    expect(mayHaveArrived(afterClaim(released, NOW + LEASE_MS))).toBe(true);
+  });
+
+  it('has not been made if the claim was released', () => {
+    expect(mayHaveArrived(afterClaim(withNextAttempt(initial(), NOW), NOW))).toBe(false);
   });
 });
 

@@ -12,7 +12,7 @@ import type { Clock } from '../../shared/domain/clock.ts';
 import { claimedRecord, withAttempt, withNextAttempt } from '../../shared/domain/delivery-record.ts';
 import { newNotificationId } from '../../shared/domain/notification-id.ts';
 import { attemptDelivery } from '../../shared/pipeline/sender/delivery-attempt.ts';
-import { createJob, type SettledMessage } from '../../shared/pipeline/sender/delivery-job.ts';
+import { createJob, type SenderDependencies, type SettledMessage } from '../../shared/pipeline/sender/delivery-job.ts';
 import { settleAttempt } from '../../shared/pipeline/sender/settlement.ts';
 import { useDatabase } from '../support/dynamodb.ts';
 import { alarmEvent } from '../support/events.ts';
@@ -42,6 +42,7 @@ const setUp = (
     clock = () => NOW_MS,
   }: { changes?: Partial<Delivery>; queuesFail?: boolean; clock?: Clock } = {},
 ) => {
+  const transport = vi.fn<SenderDependencies['transport']>(async () => outcome);
   const deadLetters: string[] = [];
   const reasons: DeadLetterReason[] = [];
   const send = async (): Promise<void> => {
@@ -63,7 +64,7 @@ const setUp = (
   const job = createJob({
     dependencies: {
       type,
-      transport: async () => outcome,
+      transport,
       deliveries,
       failedMessages,
       queues,
@@ -96,7 +97,7 @@ const setUp = (
     const groups = await Array.fromAsync(failedMessages.list({ tenant: event.tenant_id, notificationId: id }, range));
     return groups.flat();
   };
-  return { job, process, attempt, deliver, record, stored, deadLetters, reasons };
+  return { job, transport, process, attempt, deliver, record, stored, deadLetters, reasons };
 };
 
 describe('a delivery that fails permanently', () => {
@@ -190,5 +191,17 @@ describe('a delivery that cannot be dead-lettered', () => {
       nowMs += 15 * 60_000;
     }
     expect(await record()).toMatchObject({ status: 'pending', round: 1, attempt_count: 9 });
+  });
+});
+
+describe('an attempt', () => {
+  it('is told whether an earlier one may have arrived', async () => {
+    const timeout = failed('transient', 'timeout', '');
+    let nowMs = NOW_MS;
+    const { transport, deliver } = setUp('atomfeed', timeout, { clock: () => nowMs });
+    await deliver();
+    nowMs += 10_000;
+    await deliver();
+    expect(transport.mock.calls.map(([{ mayHaveArrived }]) => mayHaveArrived)).toEqual([false, true]);
   });
 });

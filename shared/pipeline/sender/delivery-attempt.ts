@@ -7,6 +7,7 @@ import {
   type DeliveryRecord,
   isFailing,
   isRoundExpired,
+  mayHaveArrived,
   roundExpiryCause,
   withAttempt,
   withNextAttempt,
@@ -47,6 +48,7 @@ const callTransport = async (
       notificationId,
       deliveryId,
       reachedRecipientHashes: record.reached_recipient_hashes,
+      mayHaveArrived: mayHaveArrived(record),
       timeLeft,
     };
     return await dependencies.transport(alert, details);

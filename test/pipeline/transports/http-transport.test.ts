@@ -3,10 +3,13 @@ import { createHttpClient } from '../../../shared/adapters/outbound-http/http-cl
 import type { AttemptOutcome } from '../../../shared/domain/attempt-outcome.ts';
 import { egressRule } from '../../../shared/domain/egress.ts';
 import { sendByHttp } from '../../../shared/pipeline/transports/http-transport.ts';
+import { alarmEvent } from '../../support/events.ts';
 import { closedPort, respondWith, startHttp, startTcp } from '../../support/servers.ts';
 
 const HOST = 'hooks.example.com';
 const ADDRESS = '127.0.0.1';
+/** A send ends this long before the function times out. */
+const TIME_TO_RECORD_MS = 2_000;
 
 /** Sends to a host that resolves to a loopback address, which explanations must not contain. */
 const send = (
@@ -23,7 +26,8 @@ const send = (
     isAllowed: egressRule(allowed),
     resolve: async () => [{ address: ADDRESS, family: 4 }],
   });
-  return sendByHttp('webhook', http, { url: new URL(url), headers: {}, body: '{}', timeoutMs });
+  const alert = { event: alarmEvent(), timeLeft: () => timeoutMs + TIME_TO_RECORD_MS };
+  return sendByHttp('webhook', http, alert, { url: new URL(url), headers: {}, body: '{}' });
 };
 
 const failures: [condition: string, run: () => Promise<AttemptOutcome>, expected: object][] = [
