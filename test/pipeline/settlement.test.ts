@@ -45,13 +45,17 @@ const setUp = (
   const transport = vi.fn<SenderDependencies['transport']>(async () => outcome);
   const deadLetters: string[] = [];
   const reasons: DeadLetterReason[] = [];
+  const delayed: { url: string; waitMs: number }[] = [];
   const send = async (): Promise<void> => {
     if (queuesFail) throw new Error('no response');
   };
   const queues: Queues = {
     sendAll: async () => [],
     sendAllDelayed: async () => [],
-    sendDelayed: send,
+    sendDelayed: async (url, _message, waitMs) => {
+      await send();
+      delayed.push({ url, waitMs });
+    },
     changeVisibility: send,
     sendToDeadLetterQueue: async (_url, { body }, reason) => {
       await send();
@@ -97,7 +101,7 @@ const setUp = (
     const groups = await Array.fromAsync(failedMessages.list({ tenant: event.tenant_id, notificationId: id }, range));
     return groups.flat();
   };
-  return { job, transport, process, attempt, deliver, record, stored, deadLetters, reasons };
+  return { job, transport, process, attempt, deliver, record, stored, deadLetters, reasons, delayed };
 };
 
 describe('a delivery that fails permanently', () => {
@@ -140,6 +144,35 @@ describe('a notice', () => {
     expect(await deliver()).toMatchObject({ outcome: 'dead_lettered' });
     expect(deadLetters).toHaveLength(1);
     expect(await stored()).toEqual([]);
+  });
+});
+
+describe('an alert whose circuit is open', () => {
+  const circuitOpen = (causedByOtherTenants: boolean) =>
+    failed('throttled', 'circuit_open', '', { countsAsAttempt: false, retryAfterMs: 30_000, causedByOtherTenants });
+
+  it('because of other tenants waits on the queue of first attempts, not behind their retries', async () => {
+    const { deliver, record, delayed } = setUp('webhook', circuitOpen(true));
+    expect(await deliver()).toMatchObject({ outcome: 'retried' });
+    expect(delayed).toEqual([{ url: senderQueueUrls.webhook, waitMs: expect.toSatisfy((ms) => ms >= 30_000) }]);
+    expect(await record()).toMatchObject({ status: 'pending', attempt_count: 0 });
+  });
+
+  it('because of its own tenant waits on the retry queue, where it cannot delay first attempts', async () => {
+    const { deliver, delayed } = setUp('webhook', circuitOpen(false));
+    await deliver();
+    expect(delayed.map(({ url }) => url)).toEqual([queueUrl('Retries')]);
+  });
+
+  it('waits on the retry queue after a failed attempt', async () => {
+    let nowMs = NOW_MS;
+    const { transport, deliver, record, delayed } = setUp('webhook', circuitOpen(true), { clock: () => nowMs });
+    transport.mockResolvedValueOnce(failed('transient', 'timeout', ''));
+    await deliver();
+    nowMs += 10_000;
+    await deliver();
+    expect(delayed.map(({ url }) => url)).toEqual([queueUrl('Retries'), queueUrl('Retries')]);
+    expect(await record()).toMatchObject({ attempt_count: 1 });
   });
 });
 

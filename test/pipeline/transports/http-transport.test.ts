@@ -1,7 +1,8 @@
-import { describe, expect, it } from 'vitest';
-import { createHttpClient } from '../../../shared/adapters/outbound-http/http-client.ts';
+import { describe, expect, it, vi } from 'vitest';
+import { createHttpClient, type HttpPost } from '../../../shared/adapters/outbound-http/http-client.ts';
 import type { AttemptOutcome } from '../../../shared/domain/attempt-outcome.ts';
 import { egressRule } from '../../../shared/domain/egress.ts';
+import { newNotificationId } from '../../../shared/domain/notification-id.ts';
 import { sendByHttp } from '../../../shared/pipeline/transports/http-transport.ts';
 import { alarmEvent } from '../../support/events.ts';
 import { closedPort, respondWith, startHttp, startTcp } from '../../support/servers.ts';
@@ -116,5 +117,15 @@ describe('sendByHttp', () => {
   it('returns the Retry-After of the destination', async () => {
     const { port } = await startHttp(respondWith(503, { 'retry-after': '120' }));
     expect(await send(port)).toMatchObject({ result: 'throttled', reason: 'throttled', retryAfterMs: 120_000 });
+  });
+
+  it.each([
+    ['the circuit of the tenant for an alert', newNotificationId(), 'acme'],
+    ['no circuit for a test', undefined, undefined],
+  ])('uses %s', async (_, notificationId, circuitTenant) => {
+    const post = vi.fn(async (_request: HttpPost) => ({ status: 200, retryAfter: undefined, body: '' }));
+    const alert = { event: alarmEvent(), timeLeft: () => 30_000, ...(notificationId && { notificationId }) };
+    await sendByHttp('webhook', { post }, alert, { url: new URL('https://a.example.com/'), headers: {}, body: '{}' });
+    expect(post.mock.calls[0]?.[0].circuitTenant).toBe(circuitTenant);
   });
 });
