@@ -19,6 +19,7 @@ import { deliveryMessage, newAlarmEvent } from '../support/events.ts';
 import type { Received } from '../support/sink.ts';
 import { until } from '../support/until.ts';
 import type { Call } from './calls.ts';
+import { destinationsAt } from './exercise-api.ts';
 
 /** Later than any time that the test advances the stack to. */
 const FAR_FUTURE_MS = Date.UTC(2100, 0);
@@ -62,6 +63,8 @@ export type PipelineExercise = {
   client: Client;
   calls: readonly Call[];
   setBehavior: (behavior: Behavior) => void;
+  /** The URL of the HTTP destinations. */
+  sinkUrl: string;
 };
 
 /**
@@ -69,7 +72,7 @@ export type PipelineExercise = {
  * invalid ones.
  */
 export const exercisePipeline = async (
-  { world, client, calls, setBehavior }: PipelineExercise,
+  { world, client, calls, setBehavior, sinkUrl }: PipelineExercise,
   ids: readonly string[],
 ): Promise<void> => {
   const { queues } = world.stack;
@@ -183,26 +186,28 @@ export const exercisePipeline = async (
   );
   for (const lock of locks) if (lock) await deliveries.releaseLock(lock, 0);
 
-  // Two timeouts in a batch open the circuit of the sandbox. First attempts then wait on the queue of their type.
+  // Timeouts of three tenants in a batch open the circuit of the origin. First attempts of other tenants then wait on
+  // the queue of their type.
   setBehavior('hang');
   const hangingTypes = notificationTypeIds.filter((type) => sendsByHttp[type] && !notificationTypes[type].hasIncidents);
-  const sendToHanging = async (count: number): Promise<void> => {
+  const others = [await world.newClient(), await world.newClient(), await world.newClient()];
+  for (const type of hangingTypes) {
+    const details = destinationsAt(sinkUrl)[type];
+    const bodies = others.map(async (other) => {
+      const id = await other.create({ label: 'hangs', type, details });
+      return deliveryMessage(id, newAlarmEvent(other.tenant, [id]));
+    });
+    const Entries = (await Promise.all(bodies)).map((MessageBody, index) => ({ Id: String(index), MessageBody }));
+    const enable = world.stack.eventSources.disable(queues.get(`Delivery-${type}`)?.settings.arn ?? '');
+    await world.sqs.send(new SendMessageBatchCommand({ QueueUrl: queueUrl(type), Entries }));
+    enable();
+  }
+  await until(async () => {
     for (const type of hangingTypes) {
       const id = ids[notificationTypeIds.indexOf(type)] ?? '';
-      const Entries = Array.from({ length: count }, (_, index) => ({
-        Id: String(index),
-        MessageBody: deliveryMessage(id, newAlarmEvent(client.tenant, [id])),
-      }));
-      await world.sqs.send(new SendMessageBatchCommand({ QueueUrl: queueUrl(type), Entries }));
+      const MessageBody = deliveryMessage(id, newAlarmEvent(client.tenant, [id]));
+      await world.sqs.send(new SendMessageCommand({ QueueUrl: queueUrl(type), MessageBody }));
     }
-  };
-  const enable = hangingTypes.map((type) =>
-    world.stack.eventSources.disable(queues.get(`Delivery-${type}`)?.settings.arn ?? ''),
-  );
-  await sendToHanging(2);
-  for (const enableSource of enable) enableSource();
-  await until(async () => {
-    await sendToHanging(1);
     return hangingTypes.every((type) => hasCalled(senderName(type), 'sqs:SendMessage', `:Delivery-${type}`));
   }, 5_000);
 

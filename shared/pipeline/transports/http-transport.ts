@@ -19,7 +19,7 @@ const failedRequest = (error: unknown, host: string): Failure => {
     return failed('transient', 'timeout', `ETIMEDOUT ${host} did not answer within ${SEND_TIMEOUT_MS / 1000} s`);
   }
   if (error instanceof CircuitOpenError) {
-    const explanation = `EPAUSED ${host} has not answered in time again and again; try again in half a minute`;
+    const explanation = `The circuit of ${host} is open`;
     return failed('throttled', 'circuit_open', explanation, {
       countsAsAttempt: false,
       retryAfterMs: error.retryAfterMs,
