@@ -121,11 +121,10 @@ export class Delivery extends Construct {
 
     const senderAccess = this.#senderAccess(defaults, storage, resources);
     this.#senderFunctions = new PerType((type) => {
-      // A sender sends to its own queue only copies of messages waiting for an incident lock, and notices. Retries have
-      // a separate queue.
-      const recipients = notificationTypeIds.filter(
-        (id) => id !== type || notificationTypes[id].hasIncidents || NOTICE_TYPES.includes(id),
-      );
+      // A sender sends to its own queue only messages waiting for an incident lock or a circuit, and notices. Retries
+      // have a separate queue.
+      const sendsToOwnQueue = notificationTypes[type].hasIncidents || sendsByHttp[type] || NOTICE_TYPES.includes(type);
+      const recipients = notificationTypeIds.filter((id) => id !== type || sendsToOwnQueue);
       const access = senderAccess[type]
         .and(reportAccess)
         .and(this.#sendAccess(recipients))

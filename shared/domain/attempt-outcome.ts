@@ -14,6 +14,8 @@ export type Failure = {
   retryAfterMs?: number | undefined;
   /** False if nothing was sent, for example while AWS throttles this account; true by default. */
   countsAsAttempt?: boolean | undefined;
+  /** True if nothing was sent because of other tenants: the destination is not known to fail. False by default. */
+  causedByOtherTenants?: boolean | undefined;
   /** Message for the result of a test operation; never logged or stored. */
   explanation: string;
 };
@@ -29,5 +31,7 @@ export const failed = (
   result: Failure['result'],
   reason: FailureReason,
   explanation: string,
-  rest: Partial<Pick<Failure, 'cause' | 'status' | 'code' | 'retryAfterMs' | 'countsAsAttempt'>> = {},
+  rest: Partial<
+    Pick<Failure, 'cause' | 'status' | 'code' | 'retryAfterMs' | 'countsAsAttempt' | 'causedByOtherTenants'>
+  > = {},
 ): Failure => ({ result, reason, cause: 'destination', explanation, ...rest });

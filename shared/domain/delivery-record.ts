@@ -52,6 +52,8 @@ export type DeliveryRecord = DeliveryKey & {
   lease_until_ms: number;
   /** Identifies the current or last claim. */
   claim_id: string;
+  /** True if the lease of a claim expired: its worker may have sent the alert without recording the attempt. */
+  was_interrupted?: boolean | undefined;
   attempts: Attempt[];
   /** IDs of the event's other notifications, for types that can bounce: the event may then have reached nobody. */
   siblings?: readonly string[] | undefined;
@@ -69,8 +71,8 @@ export const LEASE_MS = 35_000;
 /** Retention of delivery records. */
 export const RETENTION_SECONDS = 30 * 86_400;
 
-/** A message sent this long after its attempt was due was delayed by SQS or redriven by an operator. */
-const MAX_LATE_SEND_MS = 15 * 60_000;
+/** A delivery claimed later than this after its attempt was due waited for the service: no destination failed. */
+const MAX_LATE_CLAIM_MS = 3_600_000;
 
 /** IDs of entities and alarms have no maximum length; records store this many code points. */
 const MAX_ID_LENGTH = 128;
@@ -157,24 +159,21 @@ export const roundExpiryCause = ({ attempt_count, last_cause }: DeliveryRecord):
  *
  * A failed delivery starts a new round only for a message of exactly that round, such as its redriven dead letter;
  * other messages are duplicates. A pending delivery also accepts messages of earlier rounds, because the record counts
- * the attempts. If the round expired because SQS or an operator sent the message late, a new round starts.
+ * the attempts. It starts a new round if its attempt is overdue because the service did not process the message: an
+ * outage must use up neither the attempts nor the time of a round.
  *
  * @param existing the stored record
  * @param initial the record of a first claim (`claimedRecord`)
- * @param sentAtMs when the message was sent, ms since the epoch
  */
-export const evaluateClaim = (
-  existing: DeliveryRecord,
-  initial: DeliveryRecord,
-  sentAtMs: number,
-  nowMs: number,
-): Claim => {
+export const evaluateClaim = (existing: DeliveryRecord, initial: DeliveryRecord, nowMs: number): Claim => {
   // The SDK may have retried this claim after losing the first response.
   if (existing.claim_id === initial.claim_id) return { kind: 'claimed', record: existing };
   if (existing.content_hash !== initial.content_hash) return { kind: 'conflict' };
   if (existing.lease_until_ms > nowMs) return { kind: 'busy', leaseUntilMs: existing.lease_until_ms };
   const { claim_id, lease_until_ms, ttl, siblings = existing.siblings } = initial;
-  const claimed = { ...existing, claim_id, lease_until_ms, ttl, siblings };
+  const wasInterrupted = existing.lease_until_ms > 0;
+  const interruption = wasInterrupted ? { was_interrupted: true } : {};
+  const claimed = { ...existing, ...interruption, claim_id, lease_until_ms, ttl, siblings };
   if (existing.status === 'failed') {
     return initial.round === existing.round + 1
       ? { kind: 'claimed', record: withNewRound(claimed, initial.round, nowMs) }
@@ -182,11 +181,19 @@ export const evaluateClaim = (
   }
   if (existing.status !== 'pending') return { kind: 'ended', record: existing };
   if (existing.next_attempt_at_ms > nowMs) return { kind: 'not_due', record: existing };
-  const isLate = sentAtMs - existing.next_attempt_at_ms > MAX_LATE_SEND_MS;
-  return isLate && isRoundExpired(existing, nowMs)
+  const isLate = nowMs - existing.next_attempt_at_ms > MAX_LATE_CLAIM_MS;
+  // Without an attempt, only the time of a round can be used up.
+  return isLate && (existing.attempt_count > 0 || isRoundExpired(existing, nowMs))
     ? { kind: 'claimed', record: withNewRound(claimed, existing.round + 1, nowMs) }
     : { kind: 'claimed', record: claimed };
 };
+
+/**
+ * Returns whether the destination may have accepted the alert although no attempt is recorded as delivered: a request
+ * without a response, or with a server error, can have been processed.
+ */
+export const mayHaveArrived = ({ was_interrupted = false, attempts }: DeliveryRecord): boolean =>
+  was_interrupted || attempts.some(({ result, reason }) => result === 'transient' && reason !== 'blocked_address');
 
 const attemptOf = (outcome: AttemptOutcome, startedAtMs: number, durationMs: number): Attempt => ({
   timestamp_ms: startedAtMs,

@@ -1,5 +1,6 @@
 import type { NotificationTypeId } from '../contracts/notification-types.ts';
 import { type AttemptOutcome, failed } from './attempt-outcome.ts';
+import type { Alert } from './transport.ts';
 
 /** The parts of an HTTP response that determine the outcome. */
 export type HttpResponse = { status: number; retryAfter: string | undefined; body: string };
@@ -11,6 +12,8 @@ type Rule = {
   readonly withRetryAfter?: true;
   /** Requires a JSON body with this `result`. */
   readonly resultInBody?: string;
+  /** Applies only if an earlier attempt may have arrived. */
+  readonly ifMayHaveArrived?: true;
   readonly result: AttemptOutcome['result'];
 };
 
@@ -33,7 +36,9 @@ export const httpRules = {
     { status: /^429$/, result: 'throttled' },
   ],
   atomfeed: [
-    { status: /^(2..|409)$/, result: 'delivered' },
+    { status: /^2..$/, result: 'delivered' },
+    // The feed has an entry with the ID of this delivery.
+    { status: /^409$/, ifMayHaveArrived: true, result: 'delivered' },
     { status: /^429$/, result: 'throttled' },
     { status: /^4..$/, result: 'permanent' },
   ],
@@ -74,8 +79,9 @@ const resultIn = (body: string): unknown => {
   }
 };
 
-const matches = (rule: Rule, { status, retryAfter, body }: HttpResponse): boolean =>
+const matches = (rule: Rule, { status, retryAfter, body }: HttpResponse, mayHaveArrived: boolean): boolean =>
   rule.status.test(String(status)) &&
+  (!rule.ifMayHaveArrived || mayHaveArrived) &&
   (!rule.withRetryAfter || retryAfter !== undefined) &&
   (rule.resultInBody === undefined || rule.resultInBody === resultIn(body));
 
@@ -85,11 +91,20 @@ const explanationOf = (type: HttpType, status: number): string =>
     ? 'The incident router answered 200, but its result is not "success"'
     : `Unexpected status code "${status}". Expected one of: /2[0-9]{2}/`;
 
-/** Returns the outcome of a response by the rules of the type. */
-export const httpOutcome = (type: HttpType, response: HttpResponse, nowMs: number): AttemptOutcome => {
+/**
+ * Returns the outcome of a response by the rules of the type.
+ *
+ * @param alert.mayHaveArrived true if an earlier attempt may have arrived
+ */
+export const httpOutcome = (
+  type: HttpType,
+  response: HttpResponse,
+  nowMs: number,
+  { mayHaveArrived = false }: Pick<Alert, 'mayHaveArrived'> = {},
+): AttemptOutcome => {
   const { status } = response;
   const rules: readonly Rule[] = httpRules[type];
-  const result = rules.find((rule) => matches(rule, response))?.result ?? 'transient';
+  const result = rules.find((rule) => matches(rule, response, mayHaveArrived))?.result ?? 'transient';
   if (result === 'delivered') return { result, status, explanation: successMessages[type] };
   return failed(result, result === 'throttled' ? 'throttled' : 'http_status', explanationOf(type, status), {
     status,

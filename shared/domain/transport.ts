@@ -16,6 +16,8 @@ export type Alert = {
   notificationId?: string;
   /** Hashes of the recipients that earlier attempts reached (`AttemptOutcome.reachedRecipientHashes`). */
   reachedRecipientHashes: readonly string[];
+  /** True if an earlier attempt may have arrived (`mayHaveArrived`). False by default, as in a test. */
+  mayHaveArrived?: boolean;
   /** Returns the milliseconds until the function times out. */
   timeLeft: () => number;
 };

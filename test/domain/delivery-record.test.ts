@@ -9,6 +9,7 @@ import {
   isRoundExpired,
   isUnreached,
   LEASE_MS,
+  mayHaveArrived,
   roundExpiryCause,
   withAttempt,
   withFailure,
@@ -177,10 +178,8 @@ describe('a claim on an existing record', () => {
   const LATER = NOW + 1_000;
   const existing = { ...initial(), lease_until_ms: 0 };
   const claim = { ...existing, claim_id: 'other', lease_until_ms: LATER + LEASE_MS, ttl: existing.ttl + 1 };
-  const evaluate = (
-    record: DeliveryRecord,
-    { round = 1, now = LATER, sentAt }: { round?: number; now?: number; sentAt?: number } = {},
-  ) => evaluateClaim(record, { ...claim, round }, sentAt ?? now, now);
+  const evaluate = (record: DeliveryRecord, { round = 1, now = LATER }: { round?: number; now?: number } = {}) =>
+    evaluateClaim(record, { ...claim, round, lease_until_ms: now + LEASE_MS }, now);
 
   it('succeeds for a pending record that is due and not leased, and only replaces claim ID, lease and ttl', () => {
     const tried = { ...withAttempt(existing, transient, NOW, 10), reached_recipient_hashes: ['p1'] };
@@ -190,8 +189,8 @@ describe('a claim on an existing record', () => {
 
   it("records the event's other notifications if an earlier claim did not: the type has changed to one that can bounce", () => {
     const siblings = ['ntOther'];
-    expect(evaluateClaim(existing, { ...claim, siblings }, LATER, LATER)).toMatchObject({ record: { siblings } });
-    expect(evaluateClaim({ ...existing, siblings }, claim, LATER, LATER)).toMatchObject({ record: { siblings } });
+    expect(evaluateClaim(existing, { ...claim, siblings }, LATER)).toMatchObject({ record: { siblings } });
+    expect(evaluateClaim({ ...existing, siblings }, claim, LATER)).toMatchObject({ record: { siblings } });
   });
 
   it('starts the next round of a failed delivery with an attempt count of 0, and keeps earlier attempts', () => {
@@ -219,30 +218,51 @@ describe('a claim on an existing record', () => {
       expect(evaluate({ ...existing, round: 2 }, { round })).toMatchObject({ kind: 'claimed', record: { round: 2 } });
   });
 
-  describe('after the round expired', () => {
-    const expiredAt = NOW + 30 * HOUR;
-    const tried = { ...withAttempt(existing, transient, NOW, 10), next_attempt_at_ms: NOW + 5_000, lease_until_ms: 0 };
+  describe('on a delivery whose next attempt is overdue', () => {
+    const DUE_AT = NOW + 5_000;
+    const tried = { ...withAttempt(existing, transient, NOW, 10), next_attempt_at_ms: DUE_AT, lease_until_ms: 0 };
+    const untried = { ...existing, next_attempt_at_ms: DUE_AT };
 
-    it('starts a new round if the message was sent late', () => {
-      expect(evaluate(tried, { now: expiredAt })).toMatchObject({
-        kind: 'claimed',
-        record: {
-          round: 2,
-          attempt_count: 0,
-          round_started_at_ms: expiredAt,
-          first_attempt_at_ms: 0,
-          attempts: [{ timestamp_ms: NOW }],
-        },
+    it.each([HOUR + 1, 25 * HOUR])(
+      'starts a new round if it is %i ms late: the delivery waited for the service',
+      (late) => {
+        expect(evaluate(tried, { now: DUE_AT + late })).toMatchObject({
+          kind: 'claimed',
+          record: {
+            round: 2,
+            attempt_count: 0,
+            round_started_at_ms: DUE_AT + late,
+            first_attempt_at_ms: 0,
+            next_attempt_at_ms: DUE_AT + late,
+            attempts: [{ timestamp_ms: NOW }],
+          },
+        });
+      },
+    );
+
+    it('continues the round if it is at most an hour late, even if the round has expired', () => {
+      const expired = { ...tried, first_attempt_at_ms: DUE_AT - 25 * HOUR };
+      expect(evaluate(expired, { now: DUE_AT + HOUR })).toMatchObject({ record: { round: 1, attempt_count: 1 } });
+    });
+
+    it('starts one new round if it is repeated', () => {
+      const now = DUE_AT + 25 * HOUR;
+      const first = evaluate(tried, { now });
+      if (first.kind !== 'claimed') throw new Error('The first claim failed.');
+      const crashed = { ...first.record, claim_id: 'crashed' };
+      expect(evaluate(crashed, { now })).toMatchObject({ kind: 'busy' });
+      expect(evaluate({ ...crashed, lease_until_ms: now }, { now: now + HOUR })).toMatchObject({
+        record: { round: 2, attempt_count: 0, round_started_at_ms: now },
       });
     });
 
-    it('continues the expired round if the message was on time', () => {
-      const claimed = evaluate(tried, { now: expiredAt, sentAt: tried.next_attempt_at_ms + 15 * MINUTE });
-      expect(claimed).toMatchObject({ kind: 'claimed', record: { round: 1, attempt_count: 1 } });
-    });
-
-    it('continues a round that has not expired, even if the message was sent late', () => {
-      expect(evaluate(tried, { now: NOW + 23 * HOUR })).toMatchObject({ record: { round: 1, attempt_count: 1 } });
+    it('continues a round without an attempt until its four days have passed, and then starts a new one', () => {
+      expect(evaluate(untried, { now: NOW + 95 * HOUR })).toMatchObject({
+        record: { round: 1, round_started_at_ms: NOW },
+      });
+      expect(evaluate(untried, { now: NOW + 97 * HOUR })).toMatchObject({
+        record: { round: 2, round_started_at_ms: NOW + 97 * HOUR },
+      });
     });
   });
 
@@ -270,6 +290,46 @@ describe('a claim on an existing record', () => {
   it('succeeds again if the record has its claim ID', () => {
     const own = { ...existing, claim_id: 'other', lease_until_ms: NOW + LEASE_MS };
     expect(evaluate(own)).toEqual({ kind: 'claimed', record: own });
+  });
+});
+
+describe('an earlier attempt', () => {
+  const outcome = (result: Failure['result'], reason: Failure['reason'], status?: number) =>
+    failed(result, reason, '', { status });
+  const afterClaim = (record: DeliveryRecord, nowMs: number) => {
+    const claim = evaluateClaim(record, { ...initial(), claim_id: 'next', lease_until_ms: nowMs + LEASE_MS }, nowMs);
+    if (claim.kind !== 'claimed') throw new Error(`The record is ${claim.kind}.`);
+    return claim.record;
+  };
+
+  it.each([
+    [true, 'received no response', outcome('transient', 'timeout')],
+    [true, 'lost its connection', outcome('transient', 'network_error')],
+    [true, 'received a server error', outcome('transient', 'http_status', 502)],
+    [false, 'was throttled', outcome('throttled', 'throttled', 429)],
+    [false, 'was rejected', outcome('permanent', 'http_status', 409)],
+    [false, 'was not permitted', outcome('transient', 'blocked_address')],
+    [false, 'was not made', failed('throttled', 'circuit_open', '', { countsAsAttempt: false })],
+  ])('may have arrived: %s, if it %s', (expected, _, failure) => {
+    expect(mayHaveArrived(initial())).toBe(false);
+    expect(mayHaveArrived(withAttempt(initial(), failure, NOW, 10))).toBe(expected);
+  });
+
+  it('may have arrived in an earlier round', () => {
+    const failedRecord = withStatus(withAttempt(initial(), transient, NOW, 10), 'failed', NOW);
+    const claim = evaluateClaim(failedRecord, { ...initial(), round: 2, claim_id: 'next' }, NOW);
+    expect(claim.kind === 'claimed' && mayHaveArrived(claim.record)).toBe(true);
+  });
+
+  it('may have arrived if its worker did not end its claim, whatever the next worker does', () => {
+    const takenOver = afterClaim(initial(), NOW + LEASE_MS);
+    expect(mayHaveArrived(takenOver)).toBe(true);
+    const released = withNextAttempt(takenOver, takenOver.next_attempt_at_ms);
+    expect(mayHaveArrived(afterClaim(released, NOW + LEASE_MS))).toBe(true);
+  });
+
+  it('has not been made if the claim was released', () => {
+    expect(mayHaveArrived(afterClaim(withNextAttempt(initial(), NOW), NOW))).toBe(false);
   });
 });
 

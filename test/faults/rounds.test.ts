@@ -113,36 +113,20 @@ describe('a round of attempts', () => {
     expect(deadLettersOf('webhook', id)).toEqual([]);
   });
 
-  it('expires with the cause "service" after four days without SES quota', async () => {
-    const address = 'quota@example.com';
-    const id = await client.create({ label: 'e', type: 'email', details: { address } });
-    const recover = harness.injectFault(
-      { status: 400, type: 'Throttling', message: 'Daily message quota exceeded.' },
-      ({ service, body }) => service === 'ses' && body.includes(encodeURIComponent(address)),
-    );
-    const failureCount = () =>
-      harness.lines.filter((line) => line.includes(id) && line.includes('aws_quota_exceeded')).length;
-    await harness.sendEvents([newAlarmEvent(client.tenant, [id])]);
-    await until(async () => failureCount() || undefined);
-    await harness.stack.advance(DAY_MS + HOUR_MS);
-    const before = failureCount();
-    await harness.advanceUntil(until(async () => (failureCount() > before ? true : undefined)));
-    expect(deadLettersOf('email', id)).toEqual([]);
-    await harness.stack.advance(4 * DAY_MS);
-    const deadLetter = await harness.advanceUntil(harness.deadLetter('email', (body) => body.includes(id)));
-    recover();
-    expect(deadLetter.attributes).toMatchObject({ reason: 'expired', cause: 'service', attempts: '0' });
-  });
-
-  it('expires with the cause of the last failure', async () => {
-    const sink = await openSink((response) => response.writeHead(500).end());
+  it('restarts if the event source of the retries was disabled until the round expired', async () => {
+    const sink = await openSink((response, _request, index) => response.writeHead(index === 0 ? 500 : 200).end());
     const id = await webhookAt(sink.url);
     await harness.sendEvents([newAlarmEvent(client.tenant, [id])]);
-    await sink.wait(1);
-    await until(async () => queue('Delivery-webhook-Retries').messages.find(({ body }) => body.includes(id)));
+    const retries = queue('Delivery-webhook-Retries');
+    await until(async () => retries.messages.find(({ body }) => body.includes(id)));
+    const enable = harness.stack.eventSources.disable(retries.settings.arn);
     await harness.stack.advance(DAY_MS + HOUR_MS);
-    const deadLetter = await harness.advanceUntil(harness.deadLetter('webhook', (body) => body.includes(id)));
-    expect(deadLetter.attributes).toMatchObject({ reason: 'expired', cause: 'destination' });
+    enable();
+    expect(await harness.advanceUntil(harness.delivery(client.tenant, id, 'delivered'))).toMatchObject({
+      attempt_count: 1,
+      round: 2,
+    });
+    expect(deadLettersOf('webhook', id)).toEqual([]);
   });
 
   it('starts for at most one undelivered notice per notification per day', async () => {

@@ -1,5 +1,6 @@
 import { UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { describe, expect, it } from 'vitest';
+import type { AlarmEvent } from '../../shared/contracts/alarm-event.ts';
 import { type Client, webhook } from '../support/api.ts';
 import { newAlarmEvent } from '../support/events.ts';
 import { openSink, type Sink } from '../support/test-sink.ts';
@@ -42,6 +43,35 @@ describe('a tenant is unaffected by another tenant', () => {
     await harness.drainQueue('Delivery-AlarmEvents');
     await harness.drainQueue('Delivery-webhook');
     expect([affectedSink.received.length, unaffectedSink.received.length]).toEqual([5, 5]);
+  });
+
+  it('whose path on the same host hangs', async () => {
+    const sink = await openSink((response, { path }) => path !== '/hang' && response.end());
+    const [hangingId, fastId] = [
+      await affected.create({ ...webhook, details: { url: `${sink.url}/hang` } }),
+      await unaffected.create({ ...webhook, details: { url: `${sink.url}/fast` } }),
+    ];
+    const alerts = (client: Client, id: string) => Array.from({ length: 5 }, () => newAlarmEvent(client.tenant, [id]));
+    const queue = harness.stack.queues.get('Delivery-webhook');
+    if (!queue) throw new Error('There is no queue of webhooks.');
+    /** Sends events that one sandbox receives in one batch: the one that was used last. */
+    const sendInOneBatch = async (events: AlarmEvent[]) => {
+      const enable = harness.stack.eventSources.disable(queue.settings.arn);
+      await harness.sendEvents(events);
+      await until(() => queue.counts.visible === events.length);
+      enable();
+    };
+    const arrived = (path: string, count: number) => sink.wait(count, (request) => request.path === path);
+    const isPostponed = (tenant: string) => (line: string) =>
+      line.includes('reason=circuit_open') && line.includes(`tenant_id=${tenant}`);
+    // The clock of the stack is not advanced: circuits stay open, and postponed alerts keep waiting.
+    await sendInOneBatch(alerts(affected, hangingId));
+    await arrived('/hang', 5);
+    await until(() => queue.messages.length === 0);
+    await sendInOneBatch([...alerts(affected, hangingId), ...alerts(unaffected, fastId)]);
+    await arrived('/fast', 5);
+    await until(() => harness.lines.filter(isPostponed(affected.tenant)).length === 5);
+    expect(harness.lines.filter(isPostponed(unaffected.tenant))).toEqual([]);
   });
 
   it('whose notification is unreadable', async () => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
+import { sendsByHttp } from '../../lib/delivery.ts';
 import {
   type NotificationTypeId,
   notificationTypeIds,
@@ -136,10 +137,10 @@ describe('permissions of pipeline functions', () => {
   it.each(notificationTypeIds)(
     'allow a sender to consume its queues, retry, dead-letter and send to other senders: %s',
     (type) => {
-      // Messages waiting for an incident lock and notices go to the sender's own queue.
-      const recipients = notificationTypeIds.filter(
-        (id) => id !== type || notificationTypes[id].hasIncidents || ['technicalContactsEmail', 'managed'].includes(id),
-      );
+      // Messages waiting for an incident lock or a circuit, and notices, go to the own queue of the sender.
+      const sendsNotices = ['technicalContactsEmail', 'managed'].includes(type);
+      const sendsToOwnQueue = notificationTypes[type].hasIncidents || sendsByHttp[type] || sendsNotices;
+      const recipients = notificationTypeIds.filter((id) => id !== type || sendsToOwnQueue);
       const grants = [...sending(recipients), ...consuming(type), ...retrying(type)];
       expect(ownQueues(senderName(type))).toEqual(grants.toSorted());
     },

@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { SendMessageBatchCommand, SendMessageCommand } from '@aws-sdk/client-sqs';
 import type { AwsCall, AwsFault } from '../../bin/local/aws/aws-service.ts';
+import { sendsByHttp } from '../../lib/delivery.ts';
 import { createDeliveryRepository } from '../../shared/adapters/deliveries/delivery-repository.ts';
 import type { AlarmEvent } from '../../shared/contracts/alarm-event.ts';
 import {
@@ -18,16 +19,17 @@ import { deliveryMessage, newAlarmEvent } from '../support/events.ts';
 import type { Received } from '../support/sink.ts';
 import { until } from '../support/until.ts';
 import type { Call } from './calls.ts';
+import { destinationsAt } from './exercise-api.ts';
 
 /** Later than any time that the test advances the stack to. */
 const FAR_FUTURE_MS = Date.UTC(2100, 0);
 
 const RECORDER = 'EmailEvents-record-email-events';
 
-/** How all destinations respond: they accept, fail temporarily, or reject permanently. */
-export type Behavior = 'accept' | 'fail' | 'reject';
+/** How all destinations respond: they accept, fail temporarily, or reject permanently. HTTP destinations can hang. */
+export type Behavior = 'accept' | 'hang' | 'fail' | 'reject';
 
-const awsFaults: Record<Exclude<Behavior, 'accept'>, Record<'ses' | 'sns', AwsFault>> = {
+const awsFaults: Record<'fail' | 'reject', Record<'ses' | 'sns', AwsFault>> = {
   fail: {
     ses: { status: 400, type: 'AccountSendingPausedException', message: 'Paused' },
     sns: { status: 403, type: 'AuthorizationError', message: 'Not authorized' },
@@ -40,7 +42,9 @@ const awsFaults: Record<Exclude<Behavior, 'accept'>, Record<'ses' | 'sns', AwsFa
 
 /** Returns the error that SES or SNS responds with, if any. */
 export const awsFault = (behavior: Behavior, { service }: AwsCall): AwsFault | undefined =>
-  behavior !== 'accept' && (service === 'ses' || service === 'sns') ? awsFaults[behavior][service] : undefined;
+  (behavior === 'fail' || behavior === 'reject') && (service === 'ses' || service === 'sns')
+    ? awsFaults[behavior][service]
+    : undefined;
 
 /**
  * Returns a request handler for HTTP destinations. Only 410 is permanent for a webhook; 404 is permanent for
@@ -48,16 +52,19 @@ export const awsFault = (behavior: Behavior, { service }: AwsCall): AwsFault | u
  */
 export const httpResponder =
   (behavior: Behavior) =>
-  (response: ServerResponse, { path }: Received): unknown =>
-    behavior === 'accept'
-      ? response.end('{"result":"success"}')
-      : response.writeHead(behavior === 'fail' ? 500 : path.startsWith('/webhook') ? 410 : 404).end();
+  (response: ServerResponse, { path }: Received): void => {
+    if (behavior === 'accept') response.end('{"result":"success"}');
+    if (behavior === 'fail') response.writeHead(500).end();
+    if (behavior === 'reject') response.writeHead(path.startsWith('/webhook') ? 410 : 404).end();
+  };
 
 export type PipelineExercise = {
   world: FaultyStack;
   client: Client;
   calls: readonly Call[];
   setBehavior: (behavior: Behavior) => void;
+  /** The URL of the HTTP destinations. */
+  sinkUrl: string;
 };
 
 /**
@@ -65,7 +72,7 @@ export type PipelineExercise = {
  * invalid ones.
  */
 export const exercisePipeline = async (
-  { world, client, calls, setBehavior }: PipelineExercise,
+  { world, client, calls, setBehavior, sinkUrl }: PipelineExercise,
   ids: readonly string[],
 ): Promise<void> => {
   const { queues } = world.stack;
@@ -178,6 +185,31 @@ export const exercisePipeline = async (
       !notificationTypes[type].hasIncidents || hasCalled(senderName(type), 'sqs:SendMessage', `:Delivery-${type}`),
   );
   for (const lock of locks) if (lock) await deliveries.releaseLock(lock, 0);
+
+  // Timeouts of three tenants in a batch open the circuit of the origin. First attempts of other tenants then wait on
+  // the queue of their type.
+  setBehavior('hang');
+  const hangingTypes = notificationTypeIds.filter((type) => sendsByHttp[type] && !notificationTypes[type].hasIncidents);
+  const others = [await world.newClient(), await world.newClient(), await world.newClient()];
+  for (const type of hangingTypes) {
+    const details = destinationsAt(sinkUrl)[type];
+    const bodies = others.map(async (other) => {
+      const id = await other.create({ label: 'hangs', type, details });
+      return deliveryMessage(id, newAlarmEvent(other.tenant, [id]));
+    });
+    const Entries = (await Promise.all(bodies)).map((MessageBody, index) => ({ Id: String(index), MessageBody }));
+    const enable = world.stack.eventSources.disable(queues.get(`Delivery-${type}`)?.settings.arn ?? '');
+    await world.sqs.send(new SendMessageBatchCommand({ QueueUrl: queueUrl(type), Entries }));
+    enable();
+  }
+  await until(async () => {
+    for (const type of hangingTypes) {
+      const id = ids[notificationTypeIds.indexOf(type)] ?? '';
+      const MessageBody = deliveryMessage(id, newAlarmEvent(client.tenant, [id]));
+      await world.sqs.send(new SendMessageCommand({ QueueUrl: queueUrl(type), MessageBody }));
+    }
+    return hangingTypes.every((type) => hasCalled(senderName(type), 'sqs:SendMessage', `:Delivery-${type}`));
+  }, 5_000);
 
   setBehavior('fail');
   await world.sendEvents([newAlarmEvent(client.tenant, ids)]);

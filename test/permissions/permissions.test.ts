@@ -68,7 +68,7 @@ describe('function permissions', () => {
     const setBehavior = (next: Behavior): void => {
       behavior = next;
     };
-    await exercisePipeline({ world, client, calls, setBehavior }, ids);
+    await exercisePipeline({ world, client, calls, setBehavior, sinkUrl: sink.url }, ids);
   }, SETUP_TIMEOUT_MS);
   afterAll(async () => {
     await world.stack.stop();

@@ -3,14 +3,16 @@ import { createBounceRecorder } from '../../shared/adapters/deliveries/bounce-re
 import { createDeliveryRepository } from '../../shared/adapters/deliveries/delivery-repository.ts';
 import { createFailedMessages, type FailedMessage } from '../../shared/adapters/deliveries/failed-messages.ts';
 import { logger } from '../../shared/adapters/logger.ts';
-import type { Queues } from '../../shared/adapters/queues.ts';
+import type { DeadLetterReason, Queues } from '../../shared/adapters/queues.ts';
 import type { Delivery } from '../../shared/contracts/messages.ts';
 import type { NoticeContent } from '../../shared/contracts/notice.ts';
 import type { NotificationTypeId } from '../../shared/contracts/notification-types.ts';
 import { type AttemptOutcome, failed } from '../../shared/domain/attempt-outcome.ts';
+import type { Clock } from '../../shared/domain/clock.ts';
+import { claimedRecord, withAttempt, withNextAttempt } from '../../shared/domain/delivery-record.ts';
 import { newNotificationId } from '../../shared/domain/notification-id.ts';
 import { attemptDelivery } from '../../shared/pipeline/sender/delivery-attempt.ts';
-import { createJob, type SettledMessage } from '../../shared/pipeline/sender/delivery-job.ts';
+import { createJob, type SenderDependencies, type SettledMessage } from '../../shared/pipeline/sender/delivery-job.ts';
 import { settleAttempt } from '../../shared/pipeline/sender/settlement.ts';
 import { useDatabase } from '../support/dynamodb.ts';
 import { alarmEvent } from '../support/events.ts';
@@ -34,20 +36,31 @@ beforeEach(() => {
 const setUp = (
   type: NotificationTypeId,
   outcome: AttemptOutcome,
-  { changes = {}, queuesFail = false }: { changes?: Partial<Delivery>; queuesFail?: boolean } = {},
+  {
+    changes = {},
+    queuesFail = false,
+    clock = () => NOW_MS,
+  }: { changes?: Partial<Delivery>; queuesFail?: boolean; clock?: Clock } = {},
 ) => {
+  const transport = vi.fn<SenderDependencies['transport']>(async () => outcome);
   const deadLetters: string[] = [];
+  const reasons: DeadLetterReason[] = [];
+  const delayed: { url: string; waitMs: number }[] = [];
   const send = async (): Promise<void> => {
     if (queuesFail) throw new Error('no response');
   };
   const queues: Queues = {
     sendAll: async () => [],
     sendAllDelayed: async () => [],
-    sendDelayed: send,
+    sendDelayed: async (url, _message, waitMs) => {
+      await send();
+      delayed.push({ url, waitMs });
+    },
     changeVisibility: send,
-    sendToDeadLetterQueue: async (_url, { body }) => {
+    sendToDeadLetterQueue: async (_url, { body }, reason) => {
       await send();
       deadLetters.push(body);
+      reasons.push(reason);
     },
   };
   const id = newNotificationId();
@@ -55,7 +68,7 @@ const setUp = (
   const job = createJob({
     dependencies: {
       type,
-      transport: async () => outcome,
+      transport,
       deliveries,
       failedMessages,
       queues,
@@ -64,7 +77,7 @@ const setUp = (
       deadLetterQueueUrl: queueUrl('DeadLetters'),
       retryDelayScale: 1,
       reports: { reportFailure: async () => undefined, escalateUnreached: async () => undefined },
-      clock: () => NOW_MS,
+      clock,
       isTenantThrottled: () => false,
     },
     message: sqsMessage(),
@@ -72,8 +85,9 @@ const setUp = (
     batch: { unsettled: 1 },
     timeLeft: () => 20_000,
   });
+  const process = () => attemptDelivery(job, { id, type, details: {} });
   const attempt = async () => {
-    const result = await attemptDelivery(job, { id, type, details: {} });
+    const result = await process();
     if ('outcome' in result) throw new Error('There was no attempt.');
     return result;
   };
@@ -87,7 +101,7 @@ const setUp = (
     const groups = await Array.fromAsync(failedMessages.list({ tenant: event.tenant_id, notificationId: id }, range));
     return groups.flat();
   };
-  return { job, attempt, deliver, record, stored, deadLetters };
+  return { job, transport, process, attempt, deliver, record, stored, deadLetters, reasons, delayed };
 };
 
 describe('a delivery that fails permanently', () => {
@@ -133,6 +147,35 @@ describe('a notice', () => {
   });
 });
 
+describe('an alert whose circuit is open', () => {
+  const circuitOpen = (causedByOtherTenants: boolean) =>
+    failed('throttled', 'circuit_open', '', { countsAsAttempt: false, retryAfterMs: 30_000, causedByOtherTenants });
+
+  it('because of other tenants waits on the queue of first attempts, not behind their retries', async () => {
+    const { deliver, record, delayed } = setUp('webhook', circuitOpen(true));
+    expect(await deliver()).toMatchObject({ outcome: 'retried' });
+    expect(delayed).toEqual([{ url: senderQueueUrls.webhook, waitMs: expect.toSatisfy((ms) => ms >= 30_000) }]);
+    expect(await record()).toMatchObject({ status: 'pending', attempt_count: 0 });
+  });
+
+  it('because of its own tenant waits on the retry queue, where it cannot delay first attempts', async () => {
+    const { deliver, delayed } = setUp('webhook', circuitOpen(false));
+    await deliver();
+    expect(delayed.map(({ url }) => url)).toEqual([queueUrl('Retries')]);
+  });
+
+  it('waits on the retry queue after a failed attempt', async () => {
+    let nowMs = NOW_MS;
+    const { transport, deliver, record, delayed } = setUp('webhook', circuitOpen(true), { clock: () => nowMs });
+    transport.mockResolvedValueOnce(failed('transient', 'timeout', ''));
+    await deliver();
+    nowMs += 10_000;
+    await deliver();
+    expect(delayed.map(({ url }) => url)).toEqual([queueUrl('Retries'), queueUrl('Retries')]);
+    expect(await record()).toMatchObject({ attempt_count: 1 });
+  });
+});
+
 describe('a delivered email', () => {
   it('stays bounced if the write of its delivery is repeated after the bounce', async () => {
     const { job, attempt, record } = setUp('email', { result: 'delivered', explanation: '' });
@@ -142,5 +185,56 @@ describe('a delivered email', () => {
     expect(await recordBounce(attempted.record, 'a@example.com', 'bounced')).toMatchObject({ kind: 'recorded' });
     await settleAttempt(job, attempted);
     expect(await record()).toMatchObject({ status: 'bounced' });
+  });
+});
+
+describe('a round that has expired', () => {
+  const HOUR_MS = 3_600_000;
+  const quotaExceeded = failed('throttled', 'aws_quota_exceeded', '', { cause: 'service', countsAsAttempt: false });
+
+  it.each([
+    ['24 h after its first attempt, with the cause of its last failure', rejected, 25, 'destination', 1],
+    ['after four days without an attempt, with the cause "service"', quotaExceeded, 97, 'service', 0],
+  ] as const)('is dead-lettered %s', async (_, failure, ageHours, cause, attemptCount) => {
+    const { job, process, record, reasons } = setUp('email', quotaExceeded);
+    const startMs = NOW_MS - ageHours * HOUR_MS;
+    const first = claimedRecord(job.body, 'earlier', startMs);
+    await deliveries.claim(first, startMs);
+    // The last attempt was due an hour ago, as it is if SES or SNS delays each of them.
+    const dueAtMs = NOW_MS - HOUR_MS;
+    await deliveries.update(first, withNextAttempt(withAttempt(first, failure, startMs, 10), dueAtMs));
+    expect(await process()).toMatchObject({ outcome: 'dead_lettered' });
+    expect(reasons).toEqual([{ reason: 'expired', cause, attemptCount }]);
+    expect(await record()).toMatchObject({ status: 'failed', round: 1 });
+  });
+});
+
+describe('a delivery that cannot be dead-lettered', () => {
+  it('does not start a new round while its message is received again and again', async () => {
+    let nowMs = NOW_MS;
+    const { job, record } = setUp('webhook', rejected, { queuesFail: true, clock: () => nowMs });
+    const target = { id: job.body.notification_id, type: 'webhook', details: {} } as const;
+    for (let receive = 0; receive < 12; receive++) {
+      const deliver = async () => {
+        const result = await attemptDelivery(job, target);
+        return 'outcome' in result ? result : settleAttempt(job, result);
+      };
+      await expect(deliver()).rejects.toThrow('no response');
+      // The longest delay after an internal error.
+      nowMs += 15 * 60_000;
+    }
+    expect(await record()).toMatchObject({ status: 'pending', round: 1, attempt_count: 9 });
+  });
+});
+
+describe('an attempt', () => {
+  it('is told whether an earlier one may have arrived', async () => {
+    const timeout = failed('transient', 'timeout', '');
+    let nowMs = NOW_MS;
+    const { transport, deliver } = setUp('atomfeed', timeout, { clock: () => nowMs });
+    await deliver();
+    nowMs += 10_000;
+    await deliver();
+    expect(transport.mock.calls.map(([{ mayHaveArrived }]) => mayHaveArrived)).toEqual([false, true]);
   });
 });

@@ -214,14 +214,13 @@ export const createDeliveryRepository = (client: DynamoDb, table: string) => {
      * conditional write. An existing record is read and, if claimable, replaced on condition that it has not changed.
      *
      * @param nowMs ms since the epoch
-     * @param sentAtMs when SQS accepted the message, ms since the epoch
      */
-    async claim(first: DeliveryRecord, nowMs: number, sentAtMs: number = nowMs): Promise<Claim> {
+    async claim(first: DeliveryRecord, nowMs: number): Promise<Claim> {
       if (await put(first, { ConditionExpression: 'attribute_not_exists(pk)' }))
         return { kind: 'claimed', record: first };
       const found = await read(first);
       if (!found) return { kind: 'busy', leaseUntilMs: nowMs };
-      const claim = evaluateClaim(found, first, sentAtMs, nowMs);
+      const claim = evaluateClaim(found, first, nowMs);
       if (claim.kind !== 'claimed' || found.claim_id === first.claim_id) return claim;
       if (await put(claim.record, unchanged(found))) return claim;
       // Another worker claimed the delivery, or the SDK repeated this write because its first response was lost.

@@ -36,6 +36,7 @@ const storedRecord = z.object({
   last_reason: knownReason,
   lease_until_ms: z.number(),
   claim_id: z.string(),
+  was_interrupted: z.optional(z.boolean()),
   attempts: z.array(attempt),
   siblings: z.optional(z.array(z.string())),
   notice: z.optional(z.enum(noticeKinds)),

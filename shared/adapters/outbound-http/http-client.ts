@@ -16,6 +16,8 @@ export type HttpPost = {
   readBody?: boolean;
   /** The maximum time from the DNS lookup to the end of the response. Default: the timeout of the client. */
   timeoutMs?: number;
+  /** The tenant whose circuit applies (`withCircuitBreaker`). Absent in a test, which has no circuit. */
+  circuitTenant?: string | undefined;
 };
 
 /** The request received no response within its timeout. */

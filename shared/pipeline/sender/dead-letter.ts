@@ -22,8 +22,9 @@ export const deadLetter = async (
 ): Promise<SettledMessage> => {
   const { dependencies, body, batch } = job;
   const { deliveries, failedMessages, queues, deadLetterQueueUrl, clock } = dependencies;
-  // If a later step fails, the record must already include this attempt and the recipients it reached.
-  await persist(job, () => deliveries.update(record, record));
+  // If a later step fails, the record must already include this attempt and the recipients it reached. Its message is
+  // then received again, which must not count as overdue since the attempt: that would start a new round.
+  await persist(job, () => deliveries.update(record, { ...record, next_attempt_at_ms: clock() }));
   if (failure.reason === 'no_contacts' && body.notice) {
     await deliveries.complete(withStatus(record, 'cancelled', clock()), { awaited: () => batch.unsettled });
     return { outcome: 'cancelled' };

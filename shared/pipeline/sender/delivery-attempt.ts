@@ -7,6 +7,7 @@ import {
   type DeliveryRecord,
   isFailing,
   isRoundExpired,
+  mayHaveArrived,
   roundExpiryCause,
   withAttempt,
   withNextAttempt,
@@ -19,7 +20,6 @@ import { MIN_TIME_TO_SEND_MS } from '../../domain/transport.ts';
 import { deadLetter } from './dead-letter.ts';
 import { type DeliveryJob, idsOf, type SettledMessage } from './delivery-job.ts';
 import { unreportedFailure } from './failure-report.ts';
-import { sentAtMs } from './read-message.ts';
 import { copyOfMessage, reschedule, returnBusyMessage } from './requeue.ts';
 
 /**
@@ -48,6 +48,7 @@ const callTransport = async (
       notificationId,
       deliveryId,
       reachedRecipientHashes: record.reached_recipient_hashes,
+      mayHaveArrived: mayHaveArrived(record),
       timeLeft,
     };
     return await dependencies.transport(alert, details);
@@ -111,7 +112,7 @@ export const attemptDelivery = async (
   target: DeliveryTarget | undefined,
   isSuperseded = false,
 ): Promise<SettledMessage | UnsettledAttempt> => {
-  const { dependencies, message, body } = job;
+  const { dependencies, body } = job;
   const { deliveries, queues, queueUrls, type, clock } = dependencies;
   if (target && target.type !== type) {
     await queues.sendDelayed(queueUrls[target.type], copyOfMessage(job), 0);
@@ -120,7 +121,7 @@ export const attemptDelivery = async (
   if (job.timeLeft() < MIN_TIME_TO_SEND_MS) throw new NoTimeLeftError();
 
   const first = claimedRecord(body, randomUUID(), clock(), notificationTypes[type].canBounce);
-  const claim = await deliveries.claim(first, clock(), sentAtMs(message));
+  const claim = await deliveries.claim(first, clock());
   switch (claim.kind) {
     case 'ended':
       return {

@@ -15,8 +15,17 @@ import { sentAtMs } from './read-message.ts';
 import { copyOfMessage } from './requeue.ts';
 
 /**
- * Schedules the next attempt: updates the record, then sends a new message to the retry queue, before the old message
- * is acknowledged. The message is sent even if the update finds that the claim is lost (to another worker, or because
+ * Returns the URL of the queue on which a delivery waits for its next attempt: the retry queue, or the queue of the type
+ * if only other tenants are why its first attempt was not made. It must not wait for their retries (DECISIONS.md#circuit-breaker).
+ */
+const waitingQueueUrl = (
+  { dependencies: { type, queueUrls, retryQueueUrl } }: DeliveryJob,
+  { attempt_count }: DeliveryRecord,
+  { causedByOtherTenants = false }: Failure,
+): string => (causedByOtherTenants && attempt_count === 0 ? queueUrls[type] : retryQueueUrl);
+
+/**
+ * Schedules the next attempt: updates the record, then sends a new message, before the old message is acknowledged. The message is sent even if the update finds that the claim is lost (to another worker, or because
  * the SDK repeated an applied write): when the message is received, its claim determines whether an attempt is due
  * (DECISIONS.md#retries-are-new-messages).
  */
@@ -26,13 +35,13 @@ const scheduleRetry = async (
   failure: Failure,
   waitMs: number,
 ): Promise<SettledMessage> => {
-  const { deliveries, queues, retryQueueUrl, clock } = job.dependencies;
+  const { deliveries, queues, clock } = job.dependencies;
   const next = withNextAttempt(record, clock() + waitMs);
   await persist(job, () => deliveries.update(record, next));
   const copy = copyOfMessage(job);
   const isSameRound = roundOf(job.body) === record.round;
   await queues.sendDelayed(
-    retryQueueUrl,
+    waitingQueueUrl(job, record, failure),
     isSameRound ? copy : { ...copy, body: bodyForRound(job.body, record.round) },
     waitMs,
   );

@@ -1,7 +1,7 @@
 import type { HttpClient } from '../../adapters/outbound-http/http-client.ts';
 import { ATOM_ENTRY_TYPE, atomEntry } from '../../domain/atom-entry.ts';
 import { failed } from '../../domain/attempt-outcome.ts';
-import { sendTimeoutMs, type Transport } from '../../domain/transport.ts';
+import type { Transport } from '../../domain/transport.ts';
 import { sendByHttp } from './http-transport.ts';
 
 /**
@@ -11,12 +11,11 @@ import { sendByHttp } from './http-transport.ts';
  */
 export const createFeedTransport =
   (http: HttpClient, endpoint: string | undefined): Transport =>
-  async ({ event, eventTimeMs, deliveryId, timeLeft }, { category = '' }) => {
+  async (alert, { category = '' }) => {
     if (endpoint === undefined) {
       return failed('permanent', 'no_feed_configured', 'This service has no Atom feed', { cause: 'service' });
     }
     const headers = { 'content-type': ATOM_ENTRY_TYPE, 'user-agent': 'monitoring-notifications/1' };
-    const body = atomEntry(event, category, deliveryId, eventTimeMs);
-    const request = { url: new URL(endpoint), headers, body, timeoutMs: sendTimeoutMs(timeLeft) };
-    return sendByHttp('atomfeed', http, request, 'the feed');
+    const body = atomEntry(alert.event, category, alert.deliveryId, alert.eventTimeMs);
+    return sendByHttp('atomfeed', http, alert, { url: new URL(endpoint), headers, body }, 'the feed');
   };

@@ -4,7 +4,7 @@ import { BlockedAddressError } from '../../adapters/outbound-http/ssrf-safe-look
 import { type AttemptOutcome, type Failure, failed } from '../../domain/attempt-outcome.ts';
 import { errorCode } from '../../domain/error-code.ts';
 import { type HttpType, httpOutcome } from '../../domain/http-outcome.ts';
-import { SEND_TIMEOUT_MS } from '../../domain/transport.ts';
+import { type Alert, SEND_TIMEOUT_MS, sendTimeoutMs } from '../../domain/transport.ts';
 
 /**
  * Returns the failure for a request that received no response. The explanation is the message of a test result: it
@@ -19,10 +19,11 @@ const failedRequest = (error: unknown, host: string): Failure => {
     return failed('transient', 'timeout', `ETIMEDOUT ${host} did not answer within ${SEND_TIMEOUT_MS / 1000} s`);
   }
   if (error instanceof CircuitOpenError) {
-    const explanation = `EPAUSED ${host} has not answered in time again and again; try again in half a minute`;
+    const explanation = `The circuit of ${host} is open`;
     return failed('throttled', 'circuit_open', explanation, {
       countsAsAttempt: false,
       retryAfterMs: error.retryAfterMs,
+      causedByOtherTenants: error.causedByOtherTenants,
     });
   }
   const code = errorCode(error);
@@ -30,18 +31,23 @@ const failedRequest = (error: unknown, host: string): Failure => {
 };
 
 /**
- * Sends a request and maps the response to an outcome by the rules of the type. Never throws.
+ * Sends an alert with one request, and maps the response to an outcome by the rules of the type. Never throws. A test,
+ * which has no notification ID, has no circuit: it must neither be affected by failing alerts nor postpone alerts.
  *
  * @param host the destination's name in explanations; tenants must not see the operators' endpoints
  */
 export const sendByHttp = async (
   type: HttpType,
   http: HttpClient,
-  request: HttpPost,
+  alert: Pick<Alert, 'event' | 'notificationId' | 'mayHaveArrived' | 'timeLeft'>,
+  request: Pick<HttpPost, 'url' | 'headers' | 'body' | 'readBody'>,
   host: string = request.url.host,
 ): Promise<AttemptOutcome> => {
+  const { event, notificationId, timeLeft } = alert;
+  const circuitTenant = notificationId === undefined ? undefined : event.tenant_id;
   try {
-    return httpOutcome(type, await http.post(request), Date.now());
+    const response = await http.post({ ...request, timeoutMs: sendTimeoutMs(timeLeft), circuitTenant });
+    return httpOutcome(type, response, Date.now(), alert);
   } catch (error) {
     return failedRequest(error, host);
   }

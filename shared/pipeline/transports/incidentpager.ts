@@ -1,6 +1,6 @@
 import type { HttpClient } from '../../adapters/outbound-http/http-client.ts';
 import { pagerEvent } from '../../domain/pager-event.ts';
-import { sendTimeoutMs, type Transport } from '../../domain/transport.ts';
+import type { Transport } from '../../domain/transport.ts';
 import { sendByHttp } from './http-transport.ts';
 
 /**
@@ -12,11 +12,10 @@ import { sendByHttp } from './http-transport.ts';
  */
 export const createPagerTransport =
   (guarded: HttpClient, direct: HttpClient, endpoint: string): Transport =>
-  ({ event, timeLeft }, { service_key: serviceKey = '', service_endpoint: tenantEndpoint }) => {
-    const body = JSON.stringify(pagerEvent(event, serviceKey));
+  (alert, { service_key: serviceKey = '', service_endpoint: tenantEndpoint }) => {
+    const body = JSON.stringify(pagerEvent(alert.event, serviceKey));
     const headers = { 'content-type': 'application/json', 'user-agent': 'monitoring-notifications/1' };
-    const request = { headers, body, timeoutMs: sendTimeoutMs(timeLeft) };
     return tenantEndpoint === undefined
-      ? sendByHttp('incidentpager', direct, { ...request, url: new URL(endpoint) }, 'the incident pager')
-      : sendByHttp('incidentpager', guarded, { ...request, url: new URL(tenantEndpoint) });
+      ? sendByHttp('incidentpager', direct, alert, { url: new URL(endpoint), headers, body }, 'the incident pager')
+      : sendByHttp('incidentpager', guarded, alert, { url: new URL(tenantEndpoint), headers, body });
   };

@@ -1,7 +1,7 @@
 import type { AccountRepository } from '../../adapters/accounts/account-repository.ts';
 import type { HttpClient } from '../../adapters/outbound-http/http-client.ts';
 import { routerEvent } from '../../domain/router-event.ts';
-import { sendTimeoutMs, type Transport } from '../../domain/transport.ts';
+import type { Transport } from '../../domain/transport.ts';
 import { sendByHttp } from './http-transport.ts';
 import { webhookHeaders } from './webhook.ts';
 
@@ -12,12 +12,12 @@ import { webhookHeaders } from './webhook.ts';
  */
 export const createRouterTransport =
   (accounts: Pick<AccountRepository, 'webhookCredentials'>, http: HttpClient, endpoint: string): Transport =>
-  async ({ event, eventTimeMs, deliveryId, timeLeft }, { api_key: apiKey = '', routing_key: routingKey }) => {
+  async (alert, { api_key: apiKey = '', routing_key: routingKey }) => {
+    const { event, eventTimeMs, deliveryId } = alert;
     const credentials = await accounts.webhookCredentials(event.tenant_id);
     const path = [apiKey, ...(routingKey === undefined ? [] : [routingKey])].map(encodeURIComponent).join('/');
     const url = new URL(`${endpoint.replace(/\/$/, '')}/${path}`);
     const body = JSON.stringify(routerEvent(event, eventTimeMs));
     const headers = webhookHeaders(credentials, deliveryId, Date.now(), body);
-    const request = { url, headers, body, readBody: true, timeoutMs: sendTimeoutMs(timeLeft) };
-    return sendByHttp('incidentrouter', http, request, 'the incident router');
+    return sendByHttp('incidentrouter', http, alert, { url, headers, body, readBody: true }, 'the incident router');
   };

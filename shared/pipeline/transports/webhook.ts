@@ -3,7 +3,7 @@ import { lru } from 'tiny-lru';
 import type { AccountRepository, WebhookCredentials } from '../../adapters/accounts/account-repository.ts';
 import type { HttpClient } from '../../adapters/outbound-http/http-client.ts';
 import { webhookPayload } from '../../contracts/alarm-event.ts';
-import { sendTimeoutMs, type Transport } from '../../domain/transport.ts';
+import type { Transport } from '../../domain/transport.ts';
 import { sendByHttp } from './http-transport.ts';
 
 /** Signing keys by secret: creating a key takes four times as long as signing. */
@@ -47,9 +47,10 @@ export const webhookHeaders = (
 /** Creates the transport of `webhook` notifications, which posts the signed payload with the tenant's token. */
 export const createWebhookTransport =
   (accounts: Pick<AccountRepository, 'webhookCredentials'>, http: HttpClient): Transport =>
-  async ({ event, deliveryId, timeLeft }, { url = '' }) => {
+  async (alert, { url = '' }) => {
+    const { event, deliveryId } = alert;
     const credentials = await accounts.webhookCredentials(event.tenant_id);
     const body = JSON.stringify(webhookPayload(event));
     const headers = webhookHeaders(credentials, deliveryId, Date.now(), body);
-    return sendByHttp('webhook', http, { url: new URL(url), headers, body, timeoutMs: sendTimeoutMs(timeLeft) });
+    return sendByHttp('webhook', http, alert, { url: new URL(url), headers, body });
   };

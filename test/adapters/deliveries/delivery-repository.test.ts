@@ -263,12 +263,12 @@ describe('a delivery whose message is received after its round expired', () => {
   it('can be claimed again by the same message if its worker made no attempt', async () => {
     const by = await retriedDelivery(NOW + 5_000);
     const redriven = NOW + 26 * 3_600_000;
-    const claim = await deliveries.claim(by('b', redriven), redriven, redriven);
+    const claim = await deliveries.claim(by('b', redriven), redriven);
     if (claim.kind !== 'claimed') throw new Error(claim.kind);
     expect(claim.record.round).toBe(2);
     await deliveries.update(claim.record, withNextAttempt(claim.record, claim.record.next_attempt_at_ms));
     const later = redriven + 2_000;
-    expect(await deliveries.claim(by('c', later), later, redriven)).toMatchObject({
+    expect(await deliveries.claim(by('c', later), later)).toMatchObject({
       kind: 'claimed',
       record: { round: 2 },
     });

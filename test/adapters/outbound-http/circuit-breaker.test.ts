@@ -2,8 +2,14 @@ import { describe, expect, it, vi } from 'vitest';
 import { withCircuitBreaker } from '../../../shared/adapters/outbound-http/circuit-breaker.ts';
 import { type HttpPost, RequestTimeoutError } from '../../../shared/adapters/outbound-http/http-client.ts';
 
+const ORIGIN = 'https://hooks.example.com';
 const response = { status: 200, retryAfter: undefined, body: '' };
-const request = (url = 'https://hangs.example.com/a'): HttpPost => ({ url: new URL(url), headers: {}, body: '{}' });
+const request = (circuitTenant: string | undefined, url = `${ORIGIN}/a`): HttpPost => ({
+  url: new URL(url),
+  headers: {},
+  body: '{}',
+  circuitTenant,
+});
 const timedOut = { name: 'RequestTimeoutError' };
 const circuitOpen = { name: 'CircuitOpenError' };
 
@@ -11,89 +17,156 @@ const setUp = () => {
   let now = 1_000_000;
   const send = vi.fn(async (_request: HttpPost) => response);
   const { post } = withCircuitBreaker({ post: send }, () => now);
+  /** Sends a request of each tenant at the same time, all of which time out. */
+  const timeOut = async (...tenants: (string | undefined)[]) => {
+    for (const _ of tenants) send.mockRejectedValueOnce(new RequestTimeoutError());
+    for (const result of await Promise.allSettled(tenants.map((tenant) => post(request(tenant))))) {
+      expect(result).toMatchObject({ status: 'rejected', reason: timedOut });
+    }
+  };
   return {
     send,
-    post,
-    timeOutOnce: () => send.mockRejectedValueOnce(new RequestTimeoutError()),
+    timeOut,
+    post: (tenant: string | undefined, url?: string) => post(request(tenant, url)),
+    /** Sends a request whose response arrives when the returned function is called. */
+    postSlowly: (tenant: string) => {
+      const { promise, resolve } = Promise.withResolvers<typeof response>();
+      send.mockReturnValueOnce(promise);
+      const posted = post(request(tenant));
+      return async () => {
+        resolve(response);
+        expect(await posted).toEqual(response);
+      };
+    },
     advance: (seconds: number) => {
       now += seconds * 1_000;
     },
   };
 };
 
-/** An origin whose last two requests timed out. */
-const withOpenCircuit = async () => {
-  const setup = setUp();
-  for (let count = 0; count < 2; count++) {
-    setup.timeOutOnce();
-    await expect(setup.post(request())).rejects.toMatchObject(timedOut);
-  }
-  setup.send.mockClear();
-  return setup;
-};
-
-describe('the circuit breaker', () => {
-  it('opens after two timeouts of an origin', async () => {
-    const { post, send } = await withOpenCircuit();
-    await expect(post(request('https://hangs.example.com/b'))).rejects.toMatchObject({
+describe('the circuit of a tenant and an origin', () => {
+  it('opens after two timeouts of the tenant, for all paths of the origin', async () => {
+    const { post, send, timeOut } = setUp();
+    await timeOut('a', 'a');
+    send.mockClear();
+    await expect(post('a', `${ORIGIN}/b`)).rejects.toMatchObject({
       ...circuitOpen,
       retryAfterMs: 30_000,
+      causedByOtherTenants: false,
     });
     expect(send).not.toHaveBeenCalled();
   });
 
-  it('closes 30 s after two simultaneous timeouts', async () => {
-    const { post, send, advance } = await withOpenCircuit();
-    advance(29);
-    await expect(post(request())).rejects.toMatchObject({ ...circuitOpen, retryAfterMs: 1_000 });
-    advance(1);
-    expect(await post(request())).toEqual(response);
-    expect(send).toHaveBeenCalledTimes(1);
-  });
-
-  it('requests a retry when it closes, 30 s after the first of two timeouts', async () => {
-    const { post, timeOutOnce, advance } = setUp();
-    timeOutOnce();
-    await expect(post(request())).rejects.toMatchObject(timedOut);
-    advance(15);
-    timeOutOnce();
-    await expect(post(request())).rejects.toMatchObject(timedOut);
-    advance(1);
-    await expect(post(request())).rejects.toMatchObject({ ...circuitOpen, retryAfterMs: 14_000 });
-    advance(14);
-    expect(await post(request())).toEqual(response);
+  it('does not affect another tenant', async () => {
+    const { post, timeOut } = setUp();
+    await timeOut('a', 'a', 'a', 'a');
+    expect(await post('b')).toEqual(response);
   });
 
   it('does not affect another host, port or scheme', async () => {
-    const { post } = await withOpenCircuit();
-    for (const url of ['https://a.example.com/', 'https://hangs.example.com:8443/', 'http://hangs.example.com/']) {
-      expect(await post(request(url))).toEqual(response);
+    const { post, timeOut } = setUp();
+    await timeOut('a', 'a');
+    for (const url of ['https://a.example.com/', `${ORIGIN}:8443/`, 'http://hooks.example.com/']) {
+      expect(await post('a', url)).toEqual(response);
     }
+  });
+
+  it('closes 30 s after two simultaneous timeouts', async () => {
+    const { post, timeOut, advance } = setUp();
+    await timeOut('a', 'a');
+    advance(29);
+    await expect(post('a')).rejects.toMatchObject({ ...circuitOpen, retryAfterMs: 1_000 });
+    advance(1);
+    expect(await post('a')).toEqual(response);
+  });
+
+  it('stays open when the origin responds to another tenant', async () => {
+    const { post, timeOut } = setUp();
+    await timeOut('a', 'a');
+    await post('b');
+    await expect(post('a')).rejects.toMatchObject(circuitOpen);
+  });
+
+  it('closes with a response to a request of the tenant that was in flight', async () => {
+    const { post, timeOut, postSlowly } = setUp();
+    const respond = postSlowly('a');
+    await timeOut('a', 'a');
+    await respond();
+    expect(await post('a')).toEqual(response);
   });
 
   it('stays closed if a response arrives between two timeouts', async () => {
-    const { post, timeOutOnce } = setUp();
-    timeOutOnce();
-    await expect(post(request())).rejects.toMatchObject(timedOut);
-    expect(await post(request())).toEqual(response);
-    timeOutOnce();
-    await expect(post(request())).rejects.toMatchObject(timedOut);
-    expect(await post(request())).toEqual(response);
-  });
-
-  it('stays closed if timeouts are more than 30 s apart', async () => {
-    const { post, timeOutOnce, advance } = setUp();
-    for (let count = 0; count < 3; count++) {
-      timeOutOnce();
-      await expect(post(request())).rejects.toMatchObject(timedOut);
-      advance(31);
-    }
+    const { post, timeOut } = setUp();
+    await timeOut('a');
+    await post('a');
+    await timeOut('a');
+    expect(await post('a')).toEqual(response);
   });
 
   it('stays closed if requests fail without a timeout', async () => {
     const { post, send } = setUp();
     send.mockRejectedValue(new Error('refused'));
-    for (let count = 0; count < 5; count++) await expect(post(request())).rejects.toThrow('refused');
+    for (let count = 0; count < 5; count++) await expect(post('a')).rejects.toThrow('refused');
     expect(send).toHaveBeenCalledTimes(5);
+  });
+
+  it('stays open, whatever the number of other origins that time out for other tenants', async () => {
+    const { post, send, timeOut } = setUp();
+    await timeOut('a', 'a');
+    for (let count = 0; count < 1_100; count++) {
+      send.mockRejectedValueOnce(new RequestTimeoutError());
+      await expect(post('b', `https://h${count}.example.com/`)).rejects.toMatchObject(timedOut);
+    }
+    await expect(post('a')).rejects.toMatchObject(circuitOpen);
+  });
+});
+
+describe('the circuit of an origin', () => {
+  it('opens for all tenants after timeouts of three', async () => {
+    const { post, timeOut, advance } = setUp();
+    await timeOut('a', 'b', 'b');
+    advance(10);
+    await timeOut('c');
+    advance(5);
+    await expect(post('d')).rejects.toMatchObject({
+      ...circuitOpen,
+      retryAfterMs: 15_000,
+      causedByOtherTenants: true,
+    });
+    expect(await post('d', 'https://another.example.com/')).toEqual(response);
+    advance(15);
+    expect(await post('d')).toEqual(response);
+  });
+
+  it('stays closed after timeouts of two tenants', async () => {
+    const { post, timeOut } = setUp();
+    await timeOut('a', 'a', 'b', 'b');
+    expect(await post('c')).toEqual(response);
+  });
+
+  it('closes with a response to any tenant, which leaves the circuits of other tenants open', async () => {
+    const { post, timeOut, postSlowly } = setUp();
+    const respond = postSlowly('d');
+    await timeOut('a', 'a', 'b', 'c');
+    await expect(post('e')).rejects.toMatchObject(circuitOpen);
+    await respond();
+    for (const tenant of ['b', 'c', 'd', 'e']) expect(await post(tenant)).toEqual(response);
+    await expect(post('a')).rejects.toMatchObject(circuitOpen);
+  });
+});
+
+describe('a test', () => {
+  it('is sent although circuits are open, and its response closes none', async () => {
+    const { post, timeOut } = setUp();
+    await timeOut('a', 'b', 'c', 'c');
+    expect(await post(undefined)).toEqual(response);
+    await expect(post('c')).rejects.toMatchObject(circuitOpen);
+    await expect(post('d')).rejects.toMatchObject(circuitOpen);
+  });
+
+  it('opens no circuit with its timeouts', async () => {
+    const { post, timeOut } = setUp();
+    await timeOut(undefined, undefined, undefined);
+    expect(await post('a')).toEqual(response);
   });
 });

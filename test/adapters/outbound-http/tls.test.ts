@@ -4,6 +4,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { createHttpClient } from '../../../shared/adapters/outbound-http/http-client.ts';
 import { egressRule } from '../../../shared/domain/egress.ts';
 import { sendByHttp } from '../../../shared/pipeline/transports/http-transport.ts';
+import { alarmEvent } from '../../support/events.ts';
 
 it('sends nothing to a server with an expired or untrusted certificate, and explains the failure', async () => {
   const { private: key, cert } = await generate([{ name: 'commonName', value: 'localhost' }], {
@@ -20,7 +21,12 @@ it('sends nothing to a server with an expired or untrusted certificate, and expl
   const address = server.address();
   const url = new URL(`https://localhost:${typeof address === 'object' && address ? address.port : 0}/`);
   const http = createHttpClient({ isAllowed: egressRule(['127.0.0.0/8', '::1/128']) });
-  const outcome = await sendByHttp('webhook', http, { url, headers: {}, body: '{}' });
+  const outcome = await sendByHttp(
+    'webhook',
+    http,
+    { event: alarmEvent(), timeLeft: () => 30_000 },
+    { url, headers: {}, body: '{}' },
+  );
   expect(outcome).toMatchObject({ result: 'transient', reason: 'network_error', cause: 'destination' });
   expect(outcome.explanation).toMatch(/^(CERT_HAS_EXPIRED|DEPTH_ZERO_SELF_SIGNED_CERT) while sending to localhost/);
   expect(requests).toBe(0);

@@ -1,12 +1,16 @@
-import { describe, expect, it } from 'vitest';
-import { createHttpClient } from '../../../shared/adapters/outbound-http/http-client.ts';
+import { describe, expect, it, vi } from 'vitest';
+import { createHttpClient, type HttpPost } from '../../../shared/adapters/outbound-http/http-client.ts';
 import type { AttemptOutcome } from '../../../shared/domain/attempt-outcome.ts';
 import { egressRule } from '../../../shared/domain/egress.ts';
+import { newNotificationId } from '../../../shared/domain/notification-id.ts';
 import { sendByHttp } from '../../../shared/pipeline/transports/http-transport.ts';
+import { alarmEvent } from '../../support/events.ts';
 import { closedPort, respondWith, startHttp, startTcp } from '../../support/servers.ts';
 
 const HOST = 'hooks.example.com';
 const ADDRESS = '127.0.0.1';
+/** A send ends this long before the function times out. */
+const TIME_TO_RECORD_MS = 2_000;
 
 /** Sends to a host that resolves to a loopback address, which explanations must not contain. */
 const send = (
@@ -23,7 +27,8 @@ const send = (
     isAllowed: egressRule(allowed),
     resolve: async () => [{ address: ADDRESS, family: 4 }],
   });
-  return sendByHttp('webhook', http, { url: new URL(url), headers: {}, body: '{}', timeoutMs });
+  const alert = { event: alarmEvent(), timeLeft: () => timeoutMs + TIME_TO_RECORD_MS };
+  return sendByHttp('webhook', http, alert, { url: new URL(url), headers: {}, body: '{}' });
 };
 
 const failures: [condition: string, run: () => Promise<AttemptOutcome>, expected: object][] = [
@@ -112,5 +117,15 @@ describe('sendByHttp', () => {
   it('returns the Retry-After of the destination', async () => {
     const { port } = await startHttp(respondWith(503, { 'retry-after': '120' }));
     expect(await send(port)).toMatchObject({ result: 'throttled', reason: 'throttled', retryAfterMs: 120_000 });
+  });
+
+  it.each([
+    ['the circuit of the tenant for an alert', newNotificationId(), 'acme'],
+    ['no circuit for a test', undefined, undefined],
+  ])('uses %s', async (_, notificationId, circuitTenant) => {
+    const post = vi.fn(async (_request: HttpPost) => ({ status: 200, retryAfter: undefined, body: '' }));
+    const alert = { event: alarmEvent(), timeLeft: () => 30_000, ...(notificationId && { notificationId }) };
+    await sendByHttp('webhook', { post }, alert, { url: new URL('https://a.example.com/'), headers: {}, body: '{}' });
+    expect(post.mock.calls[0]?.[0].circuitTenant).toBe(circuitTenant);
   });
 });
