@@ -37,6 +37,8 @@ const storedRecord = z.object({
   lease_until_ms: z.number(),
   claim_id: z.string(),
   attempts: z.array(attempt),
+  event_at_ms: z.optional(z.number()),
+  newer_event_at_ms: z.optional(z.number()),
   siblings: z.optional(z.array(z.string())),
   notice: z.optional(z.enum(noticeKinds)),
   reached_recipient_hashes: z.array(z.string()),
