@@ -72,7 +72,7 @@ export const deliveryColumns = (rows: readonly DeliveryRow[]): Column<DeliveryRo
     ['state', ({ state }) => state, { omit: 1 }],
     ['status', ({ status }) => colorize(STATUS_COLORS[status], status)],
     // The last attempt is the most informative.
-    ['attempts', ({ attempts, reason }) => attemptSummary(attempts, reason), { cut: 'start', minWidth: 13, omit: 3 }],
+    ['attempts', ({ attempts, reason }) => attemptSummary(attempts, reason), { cut: 'start', minWidth: 16, omit: 3 }],
     ...(rows.some((row) => row.conflict !== null) ? [conflict] : []),
   ];
 };
