@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import type { DeliveryStatus } from '../../shared/contracts/outcomes.ts';
+import type { DeliveryReason, DeliveryStatus } from '../../shared/contracts/outcomes.ts';
 import { type DeliveryKey, parseDeliveryPartition } from '../../shared/domain/delivery-key.ts';
 import { type Attempt, type DeliveryRecord, reasonOf } from '../../shared/domain/delivery-record.ts';
 import { examples, parseNumber, parseTenant } from './arguments.ts';
@@ -72,7 +72,7 @@ export const deliveryColumns = (rows: readonly DeliveryRow[]): Column<DeliveryRo
     ['state', ({ state }) => state, { omit: 1 }],
     ['status', ({ status }) => colorize(STATUS_COLORS[status], status)],
     // The last attempt is the most informative.
-    ['attempts', ({ attempts }) => attemptSummary(attempts), { cut: 'start', minWidth: 13, omit: 3 }],
+    ['attempts', ({ attempts, reason }) => attemptSummary(attempts, reason), { cut: 'start', minWidth: 16, omit: 3 }],
     ...(rows.some((row) => row.conflict !== null) ? [conflict] : []),
   ];
 };
@@ -163,6 +163,8 @@ const deliveryJson = (record: DeliveryRecord) => ({
   state: record.state,
   status: record.status,
   reason: reasonOf(record) ?? null,
+  ...(record.event_at_ms !== undefined && { event_time: formatTime(record.event_at_ms) }),
+  ...(record.newer_event_at_ms !== undefined && { newer_event_time: formatTime(record.newer_event_at_ms) }),
   attempts_of_round: record.attempt_count,
   next_attempt: record.status === 'pending' ? formatTime(record.next_attempt_at_ms) : null,
   attempts: record.attempts.map(({ timestamp_ms, result, status: http_status = null, reason = null, duration_ms }) => ({
@@ -176,8 +178,8 @@ const deliveryJson = (record: DeliveryRecord) => ({
 
 type AttemptJson = { outcome: Attempt['result']; http_status: number | null };
 
-/** Returns attempts in the form `transient 503 ×3, delivered 200`. */
-const attemptSummary = (attempts: readonly AttemptJson[]): string => {
+/** Returns attempts in the form `transient 503 ×3, delivered 200`, and the reason of an event that was superseded. */
+const attemptSummary = (attempts: readonly AttemptJson[], reason: DeliveryReason | null): string => {
   const runs: { label: string; length: number }[] = [];
   for (const { outcome, http_status } of attempts) {
     const label = http_status === null ? outcome : `${outcome} ${http_status}`;
@@ -185,5 +187,6 @@ const attemptSummary = (attempts: readonly AttemptJson[]): string => {
     if (last?.label === label) last.length += 1;
     else runs.push({ label, length: 1 });
   }
-  return runs.map(({ label, length }) => (length > 1 ? `${label} ×${length}` : label)).join(', ') || '–';
+  const labels = runs.map(({ label, length }) => (length > 1 ? `${label} ×${length}` : label));
+  return [...labels, ...(reason === 'older_timestamp' ? [reason] : [])].join(', ') || '–';
 };

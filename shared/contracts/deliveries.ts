@@ -1,5 +1,5 @@
 import type { AlarmState } from './alarm-event.ts';
-import type { AttemptResult, DeliveryStatus, FailureReason } from './outcomes.ts';
+import type { AttemptResult, DeliveryReason, DeliveryStatus, FailureReason } from './outcomes.ts';
 
 /** An attempt in a delivery history. */
 export type ListedAttempt = {
@@ -20,7 +20,11 @@ export type ListedDelivery = {
   state: AlarmState;
   status: DeliveryStatus;
   /** Why the delivery has not arrived. */
-  reason: FailureReason | null;
+  reason: DeliveryReason | null;
+  /** The time of the event; present if the reason is `older_timestamp`. */
+  event_timestamp?: number;
+  /** The time of the newer event, which superseded this one; present if the reason is `older_timestamp`. */
+  newer_event_timestamp?: number;
   attempts: ListedAttempt[];
   /** Null unless the delivery is pending. */
   next_attempt_at: number | null;

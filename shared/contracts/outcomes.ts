@@ -24,6 +24,15 @@ export const failureReasons = [
 export type FailureReason = (typeof failureReasons)[number];
 
 /**
+ * The reasons why a delivery has not arrived: those of failures, and `older_timestamp`, if an event was superseded
+ * although SQS accepted it more than 60 s after the newer one.
+ */
+export const deliveryReasons = [...failureReasons, 'older_timestamp'] as const;
+
+/** Why a delivery has not arrived. */
+export type DeliveryReason = (typeof deliveryReasons)[number];
+
+/**
  * The statuses of a delivery. A failed delivery becomes pending again when the message of its next round arrives. A
  * bounced delivery was delivered until SES reported the bounce.
  */

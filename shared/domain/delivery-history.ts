@@ -9,6 +9,8 @@ export const listedDelivery = (record: DeliveryRecord): ListedDelivery => ({
   state: record.state,
   status: record.status,
   reason: reasonOf(record) ?? null,
+  ...(record.event_at_ms !== undefined && { event_timestamp: record.event_at_ms }),
+  ...(record.newer_event_at_ms !== undefined && { newer_event_timestamp: record.newer_event_at_ms }),
   attempts: record.attempts.map(({ timestamp_ms, result, status = null, reason = null, duration_ms }) => ({
     timestamp: timestamp_ms,
     result,

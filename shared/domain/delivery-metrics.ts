@@ -11,6 +11,8 @@ export type DeliveryCount =
   /** Dead letters by cause. */
   | 'dead_lettered_service'
   | 'dead_lettered_destination'
+  /** Events that were superseded although SQS accepted them more than 60 s after the newer ones. */
+  | 'older_timestamp'
   /** Alerts that exceeded a tenant's daily limit. */
   | 'tenant_limit_exceeded'
   /** Sends that failed because of AWS or the account: an error, throttling, a quota or the configuration. */
@@ -68,6 +70,8 @@ export type Settlement = {
   attemptOutcome?: AttemptOutcome;
   /** The cause, if the message was dead-lettered. */
   cause?: FailureCause;
+  /** True if the event was superseded although SQS accepted it more than 60 s after the newer one. */
+  hasOlderTimestamp?: boolean;
 };
 
 /** Reasons of failures in which nothing was sent. They do not count as destination failures. */
@@ -90,9 +94,10 @@ const countsOfAttempt = (attempt: AttemptOutcome): DeliveryCount[] => {
 };
 
 /** Returns the metrics that a settled message increments. */
-export const deliveryCounts = ({ attemptOutcome, cause }: Settlement): DeliveryCount[] => [
+export const deliveryCounts = ({ attemptOutcome, cause, hasOlderTimestamp }: Settlement): DeliveryCount[] => [
   ...(attemptOutcome ? countsOfAttempt(attemptOutcome) : []),
   ...(cause ? [`dead_lettered_${cause}` as const] : []),
+  ...(hasOlderTimestamp ? ['older_timestamp' as const] : []),
 ];
 
 /**

@@ -1,11 +1,18 @@
 import type { AlarmState } from '../contracts/alarm-event.ts';
 import type { Delivery } from '../contracts/messages.ts';
 import type { NoticeKind } from '../contracts/notice.ts';
-import type { AttemptResult, DeliveryStatus, FailureCause, FailureReason } from '../contracts/outcomes.ts';
+import type {
+  AttemptResult,
+  DeliveryReason,
+  DeliveryStatus,
+  FailureCause,
+  FailureReason,
+} from '../contracts/outcomes.ts';
 import { truncate } from './alert-text.ts';
 import type { AttemptOutcome } from './attempt-outcome.ts';
 import { type DeliveryKey, deliveryKey } from './delivery-key.ts';
 import { roundOf } from './delivery-message.ts';
+import { type EventTime, isOlderByTimestamp } from './event-time.ts';
 import { MAX_AGE_MS, MAX_ATTEMPTS, MAX_WAIT_FOR_ATTEMPT_MS } from './retry-schedule.ts';
 
 /** An attempt in a delivery record. */
@@ -46,7 +53,7 @@ export type DeliveryRecord = DeliveryKey & {
   next_attempt_at_ms: number;
   /** Cause of the last failure in this round, including attempts that do not count. */
   last_cause?: FailureCause | undefined;
-  /** Reason of the last failure in this round, if it is not that of the last entry of `attempts` (`reasonOf`). */
+  /** Reason of the last failure in this round, if it is not that of the last entry of `attempts` (`failureReasonOf`). */
   last_reason?: FailureReason | undefined;
   /** End of the current lease; 0 if the record is not claimed. */
   lease_until_ms: number;
@@ -55,6 +62,10 @@ export type DeliveryRecord = DeliveryKey & {
   /** True if the lease of a claim expired: its worker may have sent the alert without recording the attempt. */
   was_interrupted?: boolean | undefined;
   attempts: Attempt[];
+  /** The producer's time of the event; present if the event was superseded for the reason `older_timestamp`. */
+  event_at_ms?: number | undefined;
+  /** The producer's time of the newer event; present if the event was superseded for the reason `older_timestamp`. */
+  newer_event_at_ms?: number | undefined;
   /** IDs of the event's other notifications, for types that can bounce: the event may then have reached nobody. */
   siblings?: readonly string[] | undefined;
   /** Present if the delivery is a notice of the service. */
@@ -237,17 +248,43 @@ export const withStatus = (
   lease_until_ms: 0,
 });
 
+/**
+ * Returns the record of an event that was not sent, because a newer one was delivered. It has the times of both if SQS
+ * accepted the older event later, which only their timestamps explain.
+ */
+export const withSuperseded = (
+  record: DeliveryRecord,
+  time: EventTime,
+  newer: EventTime,
+  nowMs: number,
+): DeliveryRecord => ({
+  ...withStatus(record, 'superseded', nowMs),
+  ...(isOlderByTimestamp(time, newer) && {
+    event_at_ms: time.producedAtMs,
+    newer_event_at_ms: newer.producedAtMs,
+  }),
+});
+
 /** Returns the record of a round that ended without delivery for this reason, and without a lease. */
 export const withFailure = (record: DeliveryRecord, reason: FailureReason, nowMs: number): DeliveryRecord => ({
   ...withStatus(record, 'failed', nowMs),
   last_reason: record.attempts.at(-1)?.reason === reason ? undefined : reason,
 });
 
-/** Returns why the delivery has not arrived: the reason of its last failure in this round. */
-export const reasonOf = ({ status, last_cause, last_reason, attempts }: DeliveryRecord): FailureReason | undefined => {
+/** Returns the reason of the last failure in this round, if the delivery has not arrived. */
+export const failureReasonOf = ({
+  status,
+  last_cause,
+  last_reason,
+  attempts,
+}: DeliveryRecord): FailureReason | undefined => {
   if (status === 'failed' || (status === 'pending' && last_cause)) return last_reason ?? attempts.at(-1)?.reason;
   return status === 'bounced' ? last_reason : undefined;
 };
+
+/** Returns why the delivery has not arrived. */
+export const reasonOf = (record: DeliveryRecord): DeliveryReason | undefined =>
+  record.newer_event_at_ms === undefined ? failureReasonOf(record) : 'older_timestamp';
 
 /** Returns the record without a lease, claimable from `nextAttemptAtMs` on. */
 export const withNextAttempt = (record: DeliveryRecord, nextAttemptAtMs: number): DeliveryRecord => ({

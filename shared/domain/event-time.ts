@@ -68,3 +68,17 @@ export const isOlder = (event: EventTime, other: EventTime): boolean => {
     ? event.acceptedAtMs < other.acceptedAtMs
     : produced < otherProduced;
 };
+
+/** Compares the times of two events of an incident, older ones first. The order is not transitive (DECISIONS.md#incident-order). */
+export const compareEventTimes = (event: EventTime, other: EventTime): number =>
+  Number(isOlder(other, event)) - Number(isOlder(event, other));
+
+/** The maximum time between the acceptance of an event and that of an older one that arrives late for usual reasons. */
+const MAX_LATE_MS = 60_000;
+
+/**
+ * Returns whether an event is older than another one although SQS accepted it more than 60 s later. Then its producer
+ * has a slow clock or resends old events.
+ */
+export const isOlderByTimestamp = (event: EventTime, other: EventTime): boolean =>
+  isOlder(event, other) && event.acceptedAtMs - other.acceptedAtMs > MAX_LATE_MS;

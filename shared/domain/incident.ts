@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { AlarmEvent } from '../contracts/alarm-event.ts';
 import { type DeliveryKey, deliveryKey } from './delivery-key.ts';
 import { LEASE_MS, RETENTION_SECONDS } from './delivery-record.ts';
+import type { EventTime } from './event-time.ts';
 
 /**
  * Returns the key of an alarm's incident, the same from trigger to resolve. It is a hash, because IDs can have any
@@ -13,12 +14,16 @@ export const incidentKey = ({ tenant_id: tenant, entity, alarm }: AlarmEvent): s
     .digest('hex');
 
 /**
- * The lock that serializes deliveries about one incident to one notification, and the time of the newest delivered
+ * The lock that serializes deliveries about one incident to one notification, and the times of the newest delivered
  * event (DECISIONS.md#incident-order). It is stored in table Deliveries, in the partition of the notification.
  */
 export type IncidentLock = DeliveryKey & {
-  /** Time of the newest delivered event, ms since the epoch; 0 if there was none. It never decreases. */
-  newest_event_at_ms: number;
+  /** The producer's time of the newest delivered event, ms since the epoch; absent if it has none. */
+  newest_event_at_ms?: number | undefined;
+  /** When SQS accepted the newest delivered event, ms since the epoch; absent if there was none. */
+  newest_accepted_at_ms?: number | undefined;
+  /** How often a newer event was delivered. Each write of its times is conditional on it. */
+  advance_count: number;
   /** End of the current lease, ms since the epoch; 0 if the lock is free. */
   lease_until_ms: number;
   /** Identifies the current or last claim. */
@@ -36,11 +41,18 @@ export const claimedLock = (
 ): IncidentLock => ({
   pk: deliveryKey(event, notificationId).pk,
   sk: `incident#${incidentKey(event)}`,
-  newest_event_at_ms: 0,
+  advance_count: 0,
   lease_until_ms: nowMs + LEASE_MS,
   claim_id: claimId,
   ttl: Math.floor(nowMs / 1000) + RETENTION_SECONDS,
 });
+
+/** Returns the times of the newest delivered event, or undefined if there was none. */
+export const newestEventTime = ({
+  newest_event_at_ms: producedAtMs,
+  newest_accepted_at_ms: acceptedAtMs,
+}: Pick<IncidentLock, 'newest_event_at_ms' | 'newest_accepted_at_ms'>): EventTime | undefined =>
+  acceptedAtMs === undefined ? undefined : { producedAtMs, acceptedAtMs };
 
 /**
  * Delays of the newest event of an incident. The first ones are short, because most sends end long before the lease.

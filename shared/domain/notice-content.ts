@@ -1,7 +1,7 @@
 import type { NoticeContent, NoticeKind } from '../contracts/notice.ts';
 import type { NotificationRecord } from '../contracts/notification.ts';
 import { oneLine, truncate } from './alert-text.ts';
-import { type DeliveryRecord, reasonOf } from './delivery-record.ts';
+import { type DeliveryRecord, failureReasonOf } from './delivery-record.ts';
 import { failureText } from './failure-text.ts';
 import { MAX_ATTEMPTS } from './retry-schedule.ts';
 
@@ -50,7 +50,7 @@ export const named = (id: string, notification: Notification): string =>
 
 /** Returns the text of the last failure of a delivery. */
 export const lastFailure = (record: DeliveryRecord): string =>
-  failureText(reasonOf(record), record.status === 'bounced' ? undefined : record.attempts.at(-1)?.status);
+  failureText(failureReasonOf(record), record.status === 'bounced' ? undefined : record.attempts.at(-1)?.status);
 
 /** Returns the number of attempts in the round and the maximum: `4 of 9`. */
 export const attemptsSoFar = ({ attempt_count }: DeliveryRecord): string => `${attempt_count} of ${MAX_ATTEMPTS}`;

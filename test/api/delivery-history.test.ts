@@ -3,6 +3,7 @@ import { DeleteCommand } from '@aws-sdk/lib-dynamodb';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createDeliveryRepository, type DeliveryFilter } from '../../shared/adapters/deliveries/delivery-repository.ts';
+import { createIncidentLocks } from '../../shared/adapters/deliveries/incident-locks.ts';
 import { createNotificationRepository } from '../../shared/adapters/notifications/notification-repository.ts';
 import { createDeliveryHistory, parseDeliveryFilter } from '../../shared/api/delivery-history.ts';
 import { collection } from '../../shared/contracts/collection.ts';
@@ -97,6 +98,23 @@ describe('the history of a notification', () => {
     });
   });
 
+  it('contains the times of a superseded event and of the newer one only if these are the reason', async () => {
+    const { list, write, record } = setUp();
+    const [older, other] = [1, 2].map((ms) => record(RECORD_TIME_MS + ms, { status: 'superseded' }));
+    if (!older || !other) throw new Error('There are no records.');
+    await write([{ ...older, event_at_ms: RECORD_TIME_MS + 1, newer_event_at_ms: RECORD_TIME_MS + 9 }, other]);
+    const [listedOther, listed] = (await list()).values;
+    expect(listed).toEqual({
+      ...listedOther,
+      event_id: older.event_id,
+      reason: 'older_timestamp',
+      event_timestamp: RECORD_TIME_MS + 1,
+      newer_event_timestamp: RECORD_TIME_MS + 9,
+    });
+    expect(listedOther).toMatchObject({ reason: null });
+    expect(Object.keys(listedOther ?? {})).not.toContain('event_timestamp');
+  });
+
   it('contains the time of the next attempt of pending deliveries only', async () => {
     const { list, write, record } = setUp();
     await write(deliveryStatuses.map((status, index) => record(RECORD_TIME_MS + index, { status })));
@@ -120,7 +138,7 @@ describe('the history of a notification', () => {
     const repository = createDeliveryRepository(client, 'deliveries');
     await repository.recordConflict(current, RECORD_TIME_MS);
     const event = alarmEvent({ tenant_id: notification.tenant });
-    await repository.claimLock(
+    await createIncidentLocks(client, 'deliveries').claim(
       claimedLock(event, notification.notificationId, 'claim', RECORD_TIME_MS),
       RECORD_TIME_MS,
     );

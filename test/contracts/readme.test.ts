@@ -7,7 +7,7 @@ import { isAlarmEvent } from '../../shared/contracts/alarm-event.ts';
 import { endpointNames, endpoints } from '../../shared/contracts/endpoints.ts';
 import { errorStatus } from '../../shared/contracts/errors.ts';
 import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
-import { attemptResults, deliveryStatuses, failureReasons } from '../../shared/contracts/outcomes.ts';
+import { attemptResults, deliveryReasons, deliveryStatuses } from '../../shared/contracts/outcomes.ts';
 import { codeBlocks, readDocument as read, root } from '../support/documents.ts';
 
 const documents = readdirSync(root).filter((file) => file.endsWith('.md'));
@@ -75,11 +75,11 @@ it('README.md names every extension of the interface and marks it', () => {
   expect(new Set(marked)).toEqual(new Set(extensions.map((operation) => operation.split(' ')[1])));
 });
 
-it('API.md explains every delivery status, attempt result and failure reason, and no other', () => {
+it('API.md explains every delivery status, attempt result and reason, and no other', () => {
   const names = (heading: string): string[] =>
     [...section(read('API.md'), heading).matchAll(/^\| `(\w+)` \|/gm)].flatMap(([, name = '']) => name);
   expect(names('### Statuses').toSorted()).toEqual(deliveryStatuses.toSorted());
-  expect(names('### Reasons').toSorted()).toEqual(failureReasons.toSorted());
+  expect(names('### Reasons').toSorted()).toEqual(deliveryReasons.toSorted());
   expect(names('### Attempts')).toEqual(expect.arrayContaining([...attemptResults]));
 });
 

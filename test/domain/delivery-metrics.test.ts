@@ -50,6 +50,7 @@ describe('the metrics of a settled message', () => {
     ['an open circuit', { attemptOutcome: failed('throttled', 'circuit_open', '', { countsAsAttempt: false }) }, []],
     ['an account without contacts', { attemptOutcome: failed('permanent', 'no_contacts', '') }, []],
     ['a failed call to AWS', { attemptOutcome: failed('transient', 'rejected', '', service) }, ['service_failures']],
+    ['an event superseded because of its timestamp', { hasOlderTimestamp: true }, ['older_timestamp']],
     ['a message without an attempt', {}, []],
   ])('count %s', (_, settlement, counts) => {
     expect(deliveryCounts(settlement)).toEqual(counts);

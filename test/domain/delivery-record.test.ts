@@ -10,11 +10,13 @@ import {
   isUnreached,
   LEASE_MS,
   mayHaveArrived,
+  reasonOf,
   roundExpiryCause,
   withAttempt,
   withFailure,
   withNextAttempt,
   withStatus,
+  withSuperseded,
 } from '../../shared/domain/delivery-record.ts';
 import { newNotificationId } from '../../shared/domain/notification-id.ts';
 import { retryDelayMs } from '../../shared/domain/retry-schedule.ts';
@@ -129,6 +131,21 @@ describe('the record after an attempt', () => {
 describe('the record with a final status', () => {
   it.each(['delivered', 'failed', 'superseded', 'cancelled'] as const)('is %s and has no lease', (status) => {
     expect(withStatus(initial(), status, NOW)).toMatchObject({ status, lease_until_ms: 0 });
+  });
+
+  it('is superseded for the reason older_timestamp if SQS accepted its event more than 60 s after the newer one', () => {
+    const newer = { producedAtMs: NOW + 5, acceptedAtMs: NOW };
+    const record = initial();
+    const late = withSuperseded(record, { producedAtMs: NOW, acceptedAtMs: NOW + 60_001 }, newer, NOW);
+    expect(late).toEqual({
+      ...withStatus(record, 'superseded', NOW),
+      event_at_ms: NOW,
+      newer_event_at_ms: NOW + 5,
+    });
+    expect(reasonOf(late)).toBe('older_timestamp');
+    const usual = withSuperseded(record, { producedAtMs: NOW, acceptedAtMs: NOW + 60_000 }, newer, NOW);
+    expect(usual).toEqual(withStatus(record, 'superseded', NOW));
+    expect(reasonOf(usual)).toBeUndefined();
   });
 });
 

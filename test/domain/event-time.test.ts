@@ -1,7 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { isAlarmEvent } from '../../shared/contracts/alarm-event.ts';
 import { parseJson } from '../../shared/contracts/json.ts';
-import { changedAtMs, isOlder, readEventTime } from '../../shared/domain/event-time.ts';
+import {
+  changedAtMs,
+  compareEventTimes,
+  isOlder,
+  isOlderByTimestamp,
+  readEventTime,
+} from '../../shared/domain/event-time.ts';
 import { alarmEvent, EVENT_TIME_MS } from '../support/events.ts';
 
 const ACCEPTED_AT_MS = EVENT_TIME_MS + 500;
@@ -88,5 +94,18 @@ describe('the order of two events of an incident', () => {
 
   it('does not exist if SQS accepted both in the same millisecond', () => {
     expect(isOlder(at(1, 5), at(1, 5))).toBe(false);
+  });
+
+  it('sorts events, older ones first', () => {
+    const sorted = [at(1, 5), at(1, 6), at(undefined, 7), at(3, 8)];
+    expect(sorted.toReversed().toSorted(compareEventTimes)).toEqual(sorted);
+    expect(compareEventTimes(at(1, 5), at(1, 5))).toBe(0);
+  });
+
+  it('is due to the timestamps alone if SQS accepted the older event more than 60 s after the newer one', () => {
+    expect(isOlderByTimestamp(at(1, 60_006), at(2, 5))).toBe(true);
+    expect(isOlderByTimestamp(at(1, 60_005), at(2, 5))).toBe(false);
+    expect(isOlderByTimestamp(at(2, 60_006), at(1, 5))).toBe(false);
+    expect(isOlderByTimestamp(at(undefined, 60_006), at(2, 5))).toBe(false);
   });
 });

@@ -41,7 +41,7 @@ describe('the lock of an incident', () => {
     expect(claimedLock(alarmEvent(), id, 'claim1', NOW)).toEqual({
       pk: `delivery#${id}#acme`,
       sk: `incident#${incidentKey(alarmEvent())}`,
-      newest_event_at_ms: 0,
+      advance_count: 0,
       lease_until_ms: NOW + 35_000,
       claim_id: 'claim1',
       ttl: Math.floor(NOW / 1000) + 30 * 86_400,

@@ -49,6 +49,7 @@ describe('the responses of the extensions', () => {
     await writeRecords(documents, table('Deliveries'), [
       ...deliveryStatuses.map((status, index) => record(index, { status })),
       record(10, { status: 'pending', attempts: [] }),
+      record(12, { status: 'superseded', event_at_ms: nowMs - 1, newer_event_at_ms: nowMs }),
       record(11, { status: 'failed', last_cause: 'destination', attempts: [attempt], last_reason: 'expired' }),
     ]);
   });

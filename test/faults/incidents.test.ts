@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { createDeliveryRepository } from '../../shared/adapters/deliveries/delivery-repository.ts';
+import { createIncidentLocks } from '../../shared/adapters/deliveries/incident-locks.ts';
 import { claimedLock } from '../../shared/domain/incident.ts';
 import { newAlarmEvent } from '../support/events.ts';
 import { openSink, type Received } from '../support/test-sink.ts';
@@ -102,7 +102,7 @@ describe('a resolved incident stays resolved', () => {
       service: 'dynamodb',
       action: 'UpdateItem',
       when: 'before',
-      matchesBody: (body) => body.includes('newest_event_at_ms < :time'),
+      matchesBody: (body) => body.includes('advance_count = :next'),
     });
     await harness.sendEvents([ok(id)]);
     await crash;
@@ -159,8 +159,8 @@ describe('a resolved incident stays resolved', () => {
     );
     const [first] = events;
     if (!first) throw new Error('There is no event.');
-    const deliveries = createDeliveryRepository(harness.documents, harness.table('Deliveries'));
-    const lock = await deliveries.claimLock(claimedLock(first, id, 'another', FAR_FUTURE_MS), FAR_FUTURE_MS);
+    const locks = createIncidentLocks(harness.documents, harness.table('Deliveries'));
+    const lock = await locks.claim(claimedLock(first, id, 'another', FAR_FUTURE_MS), FAR_FUTURE_MS);
     const count = (call: string) => harness.stack.endpoint.calls.get(`local-Delivery-send-incidentpager ${call}`) ?? 0;
     const requests = () => ({
       sends: count('sqs.SendMessage') + count('sqs.SendMessageBatch'),
@@ -180,7 +180,7 @@ describe('a resolved incident stays resolved', () => {
     expect((after.sends - before.sends) / alerts).toBeLessThanOrEqual(10);
     expect((after.writes - before.writes) / alerts).toBeLessThanOrEqual(10);
     expect(sink.received).toEqual([]);
-    if (lock) await deliveries.releaseLock(lock, 0);
+    if (lock) await locks.release(lock, 0);
     await harness.advanceUntil(until(async () => (typesOf(sink.received).at(-1) === 'resolve' ? true : undefined)));
     const delivered = sink.received.length;
     await harness.advanceUntil(harness.completedDeliveries(client.tenant, id, alerts));

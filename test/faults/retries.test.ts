@@ -1,7 +1,7 @@
 import { SendMessageCommand } from '@aws-sdk/client-sqs';
 import { describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
-import { createDeliveryRepository } from '../../shared/adapters/deliveries/delivery-repository.ts';
+import { createIncidentLocks } from '../../shared/adapters/deliveries/incident-locks.ts';
 import { claimedLock } from '../../shared/domain/incident.ts';
 import { webhook } from '../support/api.ts';
 import { deliveryMessage, newAlarmEvent } from '../support/events.ts';
@@ -127,12 +127,12 @@ describe('the retry queue', () => {
     const details = { service_key: 'k', service_endpoint: sink.url };
     const id = await client.create({ label: 'p', type: 'incidentpager', details });
     const event = newAlarmEvent(client.tenant, [id]);
-    const deliveries = createDeliveryRepository(harness.documents, harness.table('Deliveries'));
+    const locks = createIncidentLocks(harness.documents, harness.table('Deliveries'));
     const waits = watchCalls('Delivery-send-incidentpager', 'SendMessageBatch');
     const whileLocked = async (action: () => Promise<unknown>) => {
-      const lock = await deliveries.claimLock(claimedLock(event, id, 'another', FAR_FUTURE_MS), FAR_FUTURE_MS);
+      const lock = await locks.claim(claimedLock(event, id, 'another', FAR_FUTURE_MS), FAR_FUTURE_MS);
       await action();
-      if (lock) await deliveries.releaseLock(lock, 0);
+      if (lock) await locks.release(lock, 0);
     };
     await whileLocked(async () => {
       await harness.sendEvents([event]);

@@ -37,7 +37,7 @@ const deliveries = IDS.flatMap((notification, index) =>
     alarm: 'alKlMnOpQrSt',
     state: 'CRITICAL' as const,
     status,
-    reason: null,
+    reason: status === 'superseded' ? ('older_timestamp' as const) : null,
     attempts_of_round: 9,
     next_attempt: null,
     attempts,
@@ -154,6 +154,12 @@ describe('a table', () => {
       .map((line) => line.split(/ {2,}/));
     expect(new Set(cells.map(([, notification]) => notification)).size).toBe(IDS.length);
     expect(new Set(cells.map(([, , event]) => event)).size).toBe(IDS.length);
+  });
+
+  it('of deliveries shows that an event was superseded because of its timestamp', () => {
+    const { text } = formatTable(deliveries.slice(0, deliveryStatuses.length), deliveryColumns(deliveries), 80);
+    const lines = text.split('\n').filter((line) => line.includes('older_timestamp'));
+    expect(lines).toEqual([expect.stringContaining('superseded')]);
   });
 
   it('is not changed if it fits', () => {

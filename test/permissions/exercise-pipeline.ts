@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { SendMessageBatchCommand, SendMessageCommand } from '@aws-sdk/client-sqs';
 import type { AwsCall, AwsFault } from '../../bin/local/aws/aws-service.ts';
 import { sendsByHttp } from '../../lib/delivery.ts';
-import { createDeliveryRepository } from '../../shared/adapters/deliveries/delivery-repository.ts';
+import { createIncidentLocks } from '../../shared/adapters/deliveries/incident-locks.ts';
 import type { AlarmEvent } from '../../shared/contracts/alarm-event.ts';
 import {
   type NotificationTypeId,
@@ -175,16 +175,16 @@ export const exercisePipeline = async (
 
   // Another worker holds the incident locks, then releases them.
   const contended = newAlarmEvent(client.tenant, ids);
-  const deliveries = createDeliveryRepository(world.documents, world.table('Deliveries'));
+  const incidentLocks = createIncidentLocks(world.documents, world.table('Deliveries'));
   const locks = await Promise.all(
-    ids.map((id) => deliveries.claimLock(claimedLock(contended, id, 'another', FAR_FUTURE_MS), FAR_FUTURE_MS)),
+    ids.map((id) => incidentLocks.claim(claimedLock(contended, id, 'another', FAR_FUTURE_MS), FAR_FUTURE_MS)),
   );
   await world.sendEvents([contended]);
   await untilEverySender(
     (type) =>
       !notificationTypes[type].hasIncidents || hasCalled(senderName(type), 'sqs:SendMessage', `:Delivery-${type}`),
   );
-  for (const lock of locks) if (lock) await deliveries.releaseLock(lock, 0);
+  for (const lock of locks) if (lock) await incidentLocks.release(lock, 0);
 
   // Timeouts of three tenants in a batch open the circuit of the origin. First attempts of other tenants then wait on
   // the queue of their type.

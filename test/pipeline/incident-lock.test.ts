@@ -1,18 +1,23 @@
 import { SQSClient } from '@aws-sdk/client-sqs';
+import fc from 'fast-check';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
 import { createDeliveryRepository } from '../../shared/adapters/deliveries/delivery-repository.ts';
 import { createFailedMessages } from '../../shared/adapters/deliveries/failed-messages.ts';
+import { createIncidentLocks } from '../../shared/adapters/deliveries/incident-locks.ts';
 import { logger } from '../../shared/adapters/logger.ts';
 import { createQueues } from '../../shared/adapters/queues.ts';
+import type { AlarmEvent, AlarmState } from '../../shared/contracts/alarm-event.ts';
 import { type AttemptOutcome, failed } from '../../shared/domain/attempt-outcome.ts';
 import { claimedRecord, withStatus } from '../../shared/domain/delivery-record.ts';
+import { compareEventTimes, isOlder } from '../../shared/domain/event-time.ts';
 import { claimedLock } from '../../shared/domain/incident.ts';
 import { newNotificationId } from '../../shared/domain/notification-id.ts';
 import { createJob, type DeliveryJob, type SenderDependencies } from '../../shared/pipeline/sender/delivery-job.ts';
 import { deliverInOrder } from '../../shared/pipeline/sender/incident-lock.ts';
+import { parseDelivery } from '../../shared/pipeline/sender/read-message.ts';
 import { useDatabase } from '../support/dynamodb.ts';
-import { alarmEvent } from '../support/events.ts';
+import { alarmEvent, deliveryMessage } from '../support/events.ts';
 import { queueUrl, senderQueueUrls } from '../support/queue-urls.ts';
 import { sqsMessage } from '../support/sqs-message.ts';
 
@@ -24,6 +29,7 @@ beforeEach(() => {
 });
 
 const deliveries = createDeliveryRepository(client, 'deliveries');
+const incidentLocks = createIncidentLocks(client, 'deliveries');
 
 const NOW_MS = Date.UTC(2026, 0, 1);
 const delivered: AttemptOutcome = { result: 'delivered', explanation: '' };
@@ -77,6 +83,7 @@ const setUp = ({
     type: 'incidentpager',
     transport,
     deliveries,
+    incidentLocks,
     failedMessages: createFailedMessages(client, 'deliveries'),
     queues: createQueues(sqs, () => NOW_MS),
     queueUrls: senderQueueUrls,
@@ -88,32 +95,48 @@ const setUp = ({
     isTenantThrottled: () => false,
   };
   const notificationId = newNotificationId();
-  const job = (
-    eventTimeMs: number,
+  /** Creates the job of an event. */
+  const jobOf = (
+    event: AlarmEvent,
+    acceptedAtMs: number,
     queueName = 'incidentpager',
     attributes: Record<string, string> = {},
-  ): DeliveryJob => {
-    const event = alarmEvent({ event_id: `e${eventTimeMs}`, details: { state: 'CRITICAL', timestamp: eventTimeMs } });
-    return createJob({
+  ): DeliveryJob =>
+    createJob({
       dependencies,
       message: sqsMessage({
-        messageId: `m${eventTimeMs}`,
-        body: `body ${eventTimeMs}`,
+        messageId: event.event_id,
+        body: JSON.stringify(event),
         eventSourceARN: `arn:aws:sqs:local-1:1:${queueName}`,
         messageAttributes: Object.fromEntries(
           Object.entries(attributes).map(([name, stringValue]) => [name, { stringValue, dataType: 'Number' }]),
         ),
       }),
-      body: { notification_id: notificationId, event, accepted_at_ms: eventTimeMs, content_hash: 'hash' },
+      body: { notification_id: notificationId, event, accepted_at_ms: acceptedAtMs, content_hash: 'hash' },
       batch: { unsettled: 1 },
       timeLeft: () => timeLeftMs,
     });
-  };
+  /** Creates the job of an event that SQS accepted when the alarm's state changed. */
+  const job = (timeMs: number, ...rest: [queueName?: string, attributes?: Record<string, string>]): DeliveryJob =>
+    jobOf(alarmEvent({ event_id: `e${timeMs}`, details: { state: 'CRITICAL', timestamp: timeMs } }), timeMs, ...rest);
   const target = { id: notificationId, type: 'incidentpager', details: {} } as const;
   const run = (first: DeliveryJob, ...rest: DeliveryJob[]) => deliverInOrder([first, ...rest], Promise.resolve(target));
   const otherClaim = claimedLock(alarmEvent(), notificationId, 'other', NOW_MS);
+  const records = () => deliveries.listNewest({ tenant: 'acme', notificationId }, 10);
   const outcomes = (results: Awaited<ReturnType<typeof run>>) => results.map(({ settled }) => settled.outcome);
-  return { job, run, transport, sent, visibilityTimeouts, requestCount: () => requestCount, otherClaim, outcomes };
+  return {
+    notificationId,
+    records,
+    jobOf,
+    job,
+    run,
+    transport,
+    sent,
+    visibilityTimeouts,
+    requestCount: () => requestCount,
+    otherClaim,
+    outcomes,
+  };
 };
 
 describe('delivery of the events of one incident', () => {
@@ -121,7 +144,7 @@ describe('delivery of the events of one incident', () => {
     const { job, run, transport, otherClaim, outcomes } = setUp();
     expect(outcomes(await run(job(NOW_MS - 3), job(NOW_MS - 2), job(NOW_MS - 1)))).toEqual(Array(3).fill('delivered'));
     expect(transport.mock.calls.map(([{ eventTimeMs }]) => eventTimeMs)).toEqual([NOW_MS - 3, NOW_MS - 2, NOW_MS - 1]);
-    expect(await deliveries.claimLock(otherClaim, NOW_MS)).toMatchObject({ newest_event_at_ms: NOW_MS - 1 });
+    expect(await incidentLocks.claim(otherClaim, NOW_MS)).toMatchObject({ newest_event_at_ms: NOW_MS - 1 });
   });
 
   it('supersedes an event that is older than the last delivered event', async () => {
@@ -129,6 +152,117 @@ describe('delivery of the events of one incident', () => {
     await run(job(NOW_MS));
     expect(outcomes(await run(job(NOW_MS - 1)))).toEqual(['superseded']);
     expect(transport).toHaveBeenCalledTimes(1);
+  });
+
+  const withTime = (id: string, timestamp: unknown, state: AlarmState = 'CRITICAL') =>
+    alarmEvent({ event_id: id, details: { state, timestamp } });
+
+  it.each([
+    ['have the same time', NOW_MS, NOW_MS],
+    ['have no time', undefined, undefined],
+    ['have a time or not', NOW_MS + 50_000, undefined],
+    ['have no time or one', undefined, NOW_MS - 3_600_000],
+  ])(
+    'supersedes an event that SQS accepted before the last delivered event, and delivers one accepted later, if they %s',
+    async (_, first, second) => {
+      const { jobOf, run, outcomes } = setUp();
+      expect(outcomes(await run(jobOf(withTime('delivered', first), NOW_MS)))).toEqual(['delivered']);
+      expect(outcomes(await run(jobOf(withTime('older', second), NOW_MS - 1)))).toEqual(['superseded']);
+      expect(outcomes(await run(jobOf(withTime('newer', second), NOW_MS + 1)))).toEqual(['delivered']);
+    },
+  );
+
+  it('delivers both of two events that have the same time and that SQS accepted in the same millisecond', async () => {
+    const { jobOf, run, outcomes } = setUp();
+    const jobs = ['first', 'second'].map((id) => jobOf(withTime(id, NOW_MS), NOW_MS));
+    for (const job of jobs) expect(outcomes(await run(job))).toEqual(['delivered']);
+  });
+
+  it.each([Math.floor(NOW_MS / 1000), 0, 1e-200, 1e300, -1, '', null])(
+    'delivers a CRITICAL with the time %o after an OK with a time in milliseconds',
+    async (timestamp) => {
+      const { jobOf, run, outcomes } = setUp();
+      expect(outcomes(await run(jobOf(withTime('ok', NOW_MS, 'OK'), NOW_MS)))).toEqual(['delivered']);
+      expect(outcomes(await run(jobOf(withTime('critical', timestamp), NOW_MS + 1)))).toEqual(['delivered']);
+    },
+  );
+
+  it('supersedes an event that SQS accepted more than 60 s after a newer one, for the reason older_timestamp', async () => {
+    const { jobOf, run, outcomes, records } = setUp();
+    await run(jobOf(withTime('newer', NOW_MS), NOW_MS));
+    const results = await run(jobOf(withTime('older', NOW_MS - 3_600_000), NOW_MS + 60_001));
+    expect(outcomes(results)).toEqual(['superseded']);
+    expect(results[0]?.settled.hasOlderTimestamp).toBe(true);
+    expect(logger.warn).toHaveBeenCalledWith(
+      'event superseded',
+      expect.objectContaining({ reason: 'older_timestamp', event_id: 'older', tenant_id: 'acme' }),
+    );
+    expect(await records()).toContainEqual(
+      expect.objectContaining({
+        event_id: 'older',
+        status: 'superseded',
+        event_at_ms: NOW_MS - 3_600_000,
+        newer_event_at_ms: NOW_MS,
+      }),
+    );
+  });
+
+  it('delivers each event once, or supersedes it by a newer one, even if each of three is older than another one', async () => {
+    const anyTime = fc.record({
+      producedAtMs: fc.option(fc.integer({ min: NOW_MS - 2, max: NOW_MS }), { nil: undefined }),
+      acceptedAtMs: fc.integer({ min: NOW_MS, max: NOW_MS + 2 }),
+    });
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.array(anyTime, { minLength: 1, maxLength: 3 }), { maxLength: 4 }),
+        async (batches) => {
+          const { jobOf, run, transport, outcomes } = setUp();
+          const delivered: DeliveryJob[] = [];
+          let count = 0;
+          for (const batch of batches) {
+            const jobs = batch.map(({ producedAtMs, acceptedAtMs }) =>
+              jobOf(withTime(`e${count++}`, producedAtMs), acceptedAtMs),
+            );
+            const [first, ...rest] = jobs.toSorted((left, right) => compareEventTimes(left.time, right.time));
+            if (!first) continue;
+            for (const { job, settled } of await run(first, ...rest)) {
+              if (settled.outcome === 'delivered') delivered.push(job);
+              else expect(settled.outcome).toBe('superseded');
+              expect(delivered.some(({ time }) => job.time === time || isOlder(job.time, time))).toBe(true);
+            }
+            expect(outcomes(await run(first, ...rest))).toEqual(jobs.map(() => 'duplicate'));
+          }
+          expect(transport).toHaveBeenCalledTimes(delivered.length);
+        },
+      ),
+      { numRuns: 25 },
+    );
+  });
+
+  it('delivers an event once, whatever values it has', async () => {
+    const text = fc.string({ unit: 'binary', minLength: 1, maxLength: 200 });
+    const number = fc.oneof(fc.double(), fc.constantFrom(1e-200, 1e300, 10 ** 12, 2 ** 53));
+    const value = fc.oneof(number, fc.jsonValue());
+    const eventId = fc.oneof(
+      text,
+      fc.tuple(text, fc.maxSafeNat()).map(([start, time]) => `${start}:${time}:OK`),
+    );
+    await fc.assert(
+      fc.asyncProperty(eventId, text, text, value, value, async (event_id, entity, alarm, timestamp, other) => {
+        const event: unknown = {
+          ...alarmEvent(),
+          ...{ event_id, entity: { id: entity, other }, alarm: { id: alarm, other } },
+          ...{ details: { state: 'CRITICAL', timestamp, other }, previous_state: other, log_entry_id: other },
+        };
+        const { jobOf, run, outcomes, notificationId } = setUp();
+        const body = parseDelivery(deliveryMessage(notificationId, event, NOW_MS));
+        if (!body) throw new Error('The message is not valid.');
+        for (const outcome of ['delivered', 'duplicate']) {
+          expect(outcomes(await run(jobOf(body.event, body.accepted_at_ms)))).toEqual([outcome]);
+        }
+      }),
+      { numRuns: 100, examples: [['e', 'e', 'a', 1e-200, 1e-200]] },
+    );
   });
 
   it.each(['incidentpager', 'incidentpager-Retries'])(
@@ -143,7 +277,7 @@ describe('delivery of the events of one incident', () => {
 
   it('reschedules a batch in one request while another worker holds the lock, with short waits for the newest event only', async () => {
     const { job, run, transport, sent, requestCount, otherClaim, outcomes } = setUp();
-    await deliveries.claimLock(otherClaim, NOW_MS);
+    await incidentLocks.claim(otherClaim, NOW_MS);
     const attributes = { lock_wait_count: '5' };
     const [first = job(NOW_MS), ...rest] = [NOW_MS - 3, NOW_MS - 2, NOW_MS - 1].map((eventTimeMs) =>
       job(eventTimeMs, 'incidentpager', attributes),
@@ -160,7 +294,7 @@ describe('delivery of the events of one incident', () => {
 
   it('reschedules an older event with long waits if a newer event waits in another batch', async () => {
     const { job, run, sent, otherClaim } = setUp();
-    await deliveries.claimLock(otherClaim, NOW_MS);
+    await incidentLocks.claim(otherClaim, NOW_MS);
     await run(job(NOW_MS));
     await run(job(NOW_MS - 1, 'incidentpager', { lock_wait_count: '3' }));
     expect(sent.map(({ delaySeconds, isOlder }) => [delaySeconds, isOlder])).toEqual([
@@ -176,7 +310,7 @@ describe('delivery of the events of one incident', () => {
     expect(outcomes(await run(older, newest))).toEqual(['busy', 'busy']);
     expect(transport).toHaveBeenCalledTimes(1);
     expect(sent).toHaveLength(2);
-    expect(await deliveries.claimLock(otherClaim, NOW_MS)).toMatchObject({ newest_event_at_ms: 0 });
+    expect(await incidentLocks.claim(otherClaim, NOW_MS)).toMatchObject({ advance_count: 0 });
   });
 
   it('reports an alert whose circuit stays open before its wait for the lock exceeds five minutes', async () => {
@@ -207,9 +341,9 @@ describe('delivery of the events of one incident', () => {
           timeLeftMs = 12_000;
           return transport(...args);
         },
-        deliveries: {
-          ...deliveries,
-          advanceAndReleaseLock: async () => {
+        incidentLocks: {
+          ...incidentLocks,
+          advanceAndRelease: async () => {
             throw new Error('no response');
           },
         },
@@ -230,16 +364,19 @@ describe('delivery of the events of one incident', () => {
         ...original,
         dependencies: {
           ...original.dependencies,
+          incidentLocks: {
+            ...incidentLocks,
+            advance: (...args) => {
+              writes.push('advance');
+              return incidentLocks.advance(...args);
+            },
+            advanceAndRelease: (...args) => {
+              writes.push('advance and release');
+              return incidentLocks.advanceAndRelease(...args);
+            },
+          },
           deliveries: {
             ...deliveries,
-            advanceLock: (...args) => {
-              writes.push('advance');
-              return deliveries.advanceLock(...args);
-            },
-            advanceAndReleaseLock: (...args) => {
-              writes.push('advance and release');
-              return deliveries.advanceAndReleaseLock(...args);
-            },
             complete: (record) => {
               writes.push(record.status);
               return deliveries.complete(record);
@@ -257,14 +394,14 @@ describe('delivery of the events of one incident', () => {
     transport.mockRejectedValueOnce(new Error('no response'));
     expect(outcomes(await run(job(NOW_MS - 1), job(NOW_MS)))).toEqual(['internal_error', 'delivered']);
     expect(visibilityTimeouts).toEqual([2]);
-    expect(await deliveries.claimLock(otherClaim, NOW_MS)).toMatchObject({ newest_event_at_ms: NOW_MS });
+    expect(await incidentLocks.claim(otherClaim, NOW_MS)).toMatchObject({ newest_event_at_ms: NOW_MS });
   });
 
   it('advances the lock for a duplicate of a delivered event, because its worker may have crashed before it did so', async () => {
     const { job, run, otherClaim, outcomes } = setUp();
     await deliveries.complete(withStatus(claimedRecord(job(NOW_MS).body, 'crashed', NOW_MS), 'delivered', NOW_MS));
     expect(outcomes(await run(job(NOW_MS)))).toEqual(['duplicate']);
-    expect(await deliveries.claimLock(otherClaim, NOW_MS)).toMatchObject({ newest_event_at_ms: NOW_MS });
+    expect(await incidentLocks.claim(otherClaim, NOW_MS)).toMatchObject({ newest_event_at_ms: NOW_MS });
   });
 
   it('reschedules older events with long waits if the circuit is open', async () => {

@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { createBounceRecorder } from '../../shared/adapters/deliveries/bounce-recorder.ts';
 import { createDeliveryRepository } from '../../shared/adapters/deliveries/delivery-repository.ts';
 import { createFailedMessages, type FailedMessage } from '../../shared/adapters/deliveries/failed-messages.ts';
+import { createIncidentLocks } from '../../shared/adapters/deliveries/incident-locks.ts';
 import { logger } from '../../shared/adapters/logger.ts';
 import type { DeadLetterReason, Queues } from '../../shared/adapters/queues.ts';
 import type { Delivery } from '../../shared/contracts/messages.ts';
@@ -70,6 +71,7 @@ const setUp = (
       type,
       transport,
       deliveries,
+      incidentLocks: createIncidentLocks(client, 'deliveries'),
       failedMessages,
       queues,
       queueUrls: senderQueueUrls,

@@ -121,8 +121,12 @@ const converters = (
       yield { kind: 'event_id_conflict', record };
     },
     *incident_locks(owned) {
-      const record = { notification_id: notificationOf(owned), newest_event_at: owned.item.newest_event_at_ms ?? null };
-      yield { kind: 'incident', record };
+      const { newest_event_at_ms: newest_event_at = null, newest_accepted_at_ms: newest_accepted_at = null } =
+        owned.item;
+      yield {
+        kind: 'incident',
+        record: { notification_id: notificationOf(owned), newest_event_at, newest_accepted_at },
+      };
     },
     /** Reads all messages of a notification at its first item: one message may be stored in several items. */
     async *failed_alerts(owned) {

@@ -2,31 +2,13 @@ import * as z from 'zod/mini';
 import type { DeliveryStatus } from '../../contracts/outcomes.ts';
 import { type DeliveryKey, deliveryPartition, type NotificationOfTenant } from '../../domain/delivery-key.ts';
 import { type Claim, type DeliveryRecord, evaluateClaim, shortenedId } from '../../domain/delivery-record.ts';
-import type { IncidentLock } from '../../domain/incident.ts';
 import { isDependencyFailure } from '../aws-client.ts';
 import { batchGet, batchWrite, MAX_BATCH_WRITES } from '../dynamodb/batches.ts';
-import {
-  getItem,
-  type PutInput,
-  putItem,
-  queryPage,
-  queryPages,
-  scanPages,
-  type UpdateInput,
-  updateItem,
-} from '../dynamodb/documents.ts';
+import { getItem, type PutInput, putItem, queryPage, queryPages, scanPages } from '../dynamodb/documents.ts';
 import type { DynamoDb } from '../dynamodb/dynamodb-client.ts';
 import { UnprocessedItemsError, unlessConditionFailed } from '../dynamodb/errors.ts';
+import { heldBy } from './claim-condition.ts';
 import { parseRecord } from './stored-record.ts';
-
-const storedLock = z.object({
-  pk: z.string(),
-  sk: z.string(),
-  newest_event_at_ms: z._default(z.number(), 0),
-  lease_until_ms: z.number(),
-  claim_id: z.string(),
-  ttl: z.number(),
-});
 
 const storedConflict = z.object({ sk: z.string(), conflict_at_ms: z.number() });
 
@@ -63,19 +45,9 @@ const filterExpression = ({ status, alarmId }: DeliveryFilter) => {
 };
 
 type Conditional = Pick<PutInput, 'ConditionExpression' | 'ExpressionAttributeNames' | 'ExpressionAttributeValues'>;
-type ConditionalUpdate = Conditional & Pick<UpdateInput, 'UpdateExpression'>;
 
 /**
- * Returns the condition that the claim still holds. Each claim has its own `claim_id`, and ending a claim changes
- * `lease_until_ms`.
- */
-const heldBy = ({ claim_id, lease_until_ms }: { claim_id: string; lease_until_ms: number }) => ({
-  ConditionExpression: 'claim_id = :claim_id AND lease_until_ms = :lease_until_ms',
-  ExpressionAttributeValues: { ':claim_id': claim_id, ':lease_until_ms': lease_until_ms },
-});
-
-/**
- * Creates the reads and writes of delivery records, conflicts and incident locks (table Deliveries).
+ * Creates the reads and writes of delivery records and conflicts (table Deliveries).
  *
  * The SDK repeats a request whose response is late, so any write may be applied twice, seconds apart. A write that lets
  * another worker claim an item is therefore conditional on the claim; only a final status is written unconditionally,
@@ -92,12 +64,6 @@ export const createDeliveryRepository = (client: DynamoDb, table: string) => {
   /** Writes one record. @returns false if the condition failed */
   const put = async (record: DeliveryRecord, condition: Conditional = {}): Promise<boolean> =>
     (await unlessConditionFailed(putItem(client, { TableName: table, Item: record, ...condition }))) !== undefined;
-
-  /** @returns the attributes after the update, or undefined if the condition failed */
-  const update = async ({ pk, sk }: DeliveryKey, write: ConditionalUpdate) => {
-    const input = { TableName: table, Key: { pk, sk }, ReturnValues: 'ALL_NEW', ...write } as const;
-    return (await unlessConditionFailed(updateItem(client, input)))?.Attributes;
-  };
 
   /** Writes records in one request. @returns the keys of unwritten records */
   const writeBatch = async (records: readonly DeliveryRecord[]): Promise<ReadonlySet<string>> => {
@@ -190,24 +156,6 @@ export const createDeliveryRepository = (client: DynamoDb, table: string) => {
     };
   };
 
-  /** The newest event time only increases, even if another worker holds the lock. */
-  const advanceNewestEventTime = (lock: IncidentLock, eventTimeMs: number) =>
-    update(lock, {
-      UpdateExpression: 'SET newest_event_at_ms = :time, #ttl = :ttl',
-      ConditionExpression: 'attribute_not_exists(newest_event_at_ms) OR newest_event_at_ms < :time',
-      ExpressionAttributeNames: { '#ttl': 'ttl' },
-      ExpressionAttributeValues: { ':time': eventTimeMs, ':ttl': lock.ttl },
-    });
-
-  const release = async (lock: IncidentLock, nowMs: number): Promise<void> => {
-    const held = heldBy(lock);
-    await update(lock, {
-      ...held,
-      UpdateExpression: 'SET lease_until_ms = :now',
-      ExpressionAttributeValues: { ...held.ExpressionAttributeValues, ':now': nowMs },
-    });
-  };
-
   return {
     /**
      * Claims a delivery for one attempt: no other worker can claim it until the lease ends. A new delivery costs one
@@ -279,65 +227,6 @@ export const createDeliveryRepository = (client: DynamoDb, table: string) => {
         }
       }
       return conflicts;
-    },
-
-    /** Claims the lock of an incident. @returns undefined if another worker holds it */
-    async claimLock(first: IncidentLock, nowMs: number): Promise<IncidentLock | undefined> {
-      const claimed = await update(first, {
-        UpdateExpression:
-          'SET claim_id = :claim_id, lease_until_ms = :lease_until_ms, #ttl = :ttl, newest_event_at_ms = if_not_exists(newest_event_at_ms, :newest)',
-        // The last clause accepts an SDK retry whose first response was lost, since `claim_id` is unique. It rejects a
-        // copy that arrives after the release, since the release changed `lease_until_ms`.
-        ConditionExpression:
-          'attribute_not_exists(lease_until_ms) OR lease_until_ms <= :now OR (claim_id = :claim_id AND lease_until_ms = :lease_until_ms)',
-        ExpressionAttributeNames: { '#ttl': 'ttl' },
-        ExpressionAttributeValues: {
-          ':claim_id': first.claim_id,
-          ':lease_until_ms': first.lease_until_ms,
-          ':ttl': first.ttl,
-          ':newest': first.newest_event_at_ms,
-          ':now': nowMs,
-        },
-      });
-      return claimed && storedLock.parse(claimed);
-    },
-
-    /**
-     * Records the time of a delivered event, even if another worker holds the lock: no older event may follow.
-     *
-     * @returns the lock with the newest event time
-     */
-    async advanceLock(lock: IncidentLock, eventTimeMs: number): Promise<IncidentLock> {
-      if (eventTimeMs > lock.newest_event_at_ms) await advanceNewestEventTime(lock, eventTimeMs);
-      return { ...lock, newest_event_at_ms: Math.max(lock.newest_event_at_ms, eventTimeMs) };
-    },
-
-    /** Records the time of a delivered event and releases the lock, usually in one write. */
-    async advanceAndReleaseLock(lock: IncidentLock, eventTimeMs: number, nowMs: number): Promise<void> {
-      if (eventTimeMs <= lock.newest_event_at_ms) return release(lock, nowMs);
-      const held = heldBy(lock);
-      const updated = await update(lock, {
-        UpdateExpression: 'SET lease_until_ms = :now, newest_event_at_ms = :time',
-        ConditionExpression: `${held.ConditionExpression} AND newest_event_at_ms < :time`,
-        ExpressionAttributeValues: { ...held.ExpressionAttributeValues, ':now': nowMs, ':time': eventTimeMs },
-      });
-      if (updated) return;
-      await advanceNewestEventTime(lock, eventTimeMs);
-      await release(lock, nowMs);
-    },
-
-    /** Releases a lock unless another worker has claimed it. */
-    releaseLock: release,
-
-    /** Records that an event is waiting for the lock. @returns true if no newer event is waiting */
-    async recordWaiting(lock: IncidentLock, eventTimeMs: number): Promise<boolean> {
-      const updated = await update(lock, {
-        UpdateExpression: 'SET newest_waiting_at_ms = :time, #ttl = :ttl',
-        ConditionExpression: 'attribute_not_exists(newest_waiting_at_ms) OR newest_waiting_at_ms <= :time',
-        ExpressionAttributeNames: { '#ttl': 'ttl' },
-        ExpressionAttributeValues: { ':time': eventTimeMs, ':ttl': lock.ttl },
-      });
-      return updated !== undefined;
     },
 
     /** Returns a delivery record, strongly consistent, or undefined if it does not exist. */

@@ -38,6 +38,8 @@ const storedRecord = z.object({
   claim_id: z.string(),
   was_interrupted: z.optional(z.boolean()),
   attempts: z.array(attempt),
+  event_at_ms: z.optional(z.number()),
+  newer_event_at_ms: z.optional(z.number()),
   siblings: z.optional(z.array(z.string())),
   notice: z.optional(z.enum(noticeKinds)),
   reached_recipient_hashes: z.array(z.string()),

@@ -10,7 +10,7 @@ import {
   type NotificationTypeId,
   notificationTypeIds,
 } from '../../contracts/notification-types.ts';
-import { attemptResults, deliveryStatuses, failureReasons } from '../../contracts/outcomes.ts';
+import { attemptResults, deliveryReasons, deliveryStatuses, failureReasons } from '../../contracts/outcomes.ts';
 import { MAX_EVENT_ID_LENGTH, MAX_TIME_MS, REDELIVERY_MARKER } from '../../contracts/redelivery.ts';
 import { MAX_ENTRIES, MAX_KEY_LENGTH } from '../../contracts/text.ts';
 import { DEFAULT_TOKEN_DAYS, MAX_TOKEN_DAYS, roles } from '../../contracts/token.ts';
@@ -203,7 +203,16 @@ const listedDelivery = z
     alarm_id: z.string().describe('ID of the alarm'),
     state: z.enum(alarmStates).describe('State of the alarm'),
     status: z.enum(deliveryStatuses).describe('Status of the delivery'),
-    reason: z.enum(failureReasons).nullable().describe('Why the alert has not arrived; null if nothing failed'),
+    reason: z
+      .enum(deliveryReasons)
+      .nullable()
+      .describe(
+        'Why the alert has not arrived; null if nothing failed. `older_timestamp`: it was superseded although the queue accepted it more than 60 s after the newer alert',
+      ),
+    event_timestamp: timestamp('The time of the event; only with the reason `older_timestamp`').optional(),
+    newer_event_timestamp: timestamp(
+      'The time of the newer event of the same incident, which the destination already had; only with the reason `older_timestamp`',
+    ).optional(),
     attempts: z.array(attempt).describe('The last nine attempts, oldest first'),
     next_attempt_at: integer
       .nullable()

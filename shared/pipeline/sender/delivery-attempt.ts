@@ -12,13 +12,15 @@ import {
   withAttempt,
   withNextAttempt,
   withStatus,
+  withSuperseded,
 } from '../../domain/delivery-record.ts';
-import { changedAtMs } from '../../domain/event-time.ts';
+import { changedAtMs, type EventTime } from '../../domain/event-time.ts';
 import type { DeliveryTarget } from '../../domain/notification.ts';
 import { MAX_ATTEMPTS } from '../../domain/retry-schedule.ts';
 import { MIN_TIME_TO_SEND_MS } from '../../domain/transport.ts';
 import { deadLetter } from './dead-letter.ts';
 import { type DeliveryJob, idsOf, type SettledMessage } from './delivery-job.ts';
+import { logOlderTimestamp } from './failure-log.ts';
 import { unreportedFailure } from './failure-report.ts';
 import { copyOfMessage, reschedule, returnBusyMessage } from './requeue.ts';
 
@@ -61,21 +63,34 @@ const callTransport = async (
   }
 };
 
+/** Ends the delivery of a deleted notification. */
+const cancel = async (job: DeliveryJob, record: DeliveryRecord): Promise<SettledMessage> => {
+  const { deliveries, clock, retryDelayScale } = job.dependencies;
+  const cancelled = withStatus(record, 'cancelled', clock());
+  await deliveries.complete(cancelled, { awaited: () => job.batch.unsettled });
+  // A failing delivery has already been reported.
+  return { outcome: 'cancelled', failing: isFailing(record, retryDelayScale) ? undefined : cancelled };
+};
+
+/** Ends the delivery of an event after a newer one was delivered. */
+const supersede = async (job: DeliveryJob, record: DeliveryRecord, newer: EventTime): Promise<SettledMessage> => {
+  const { deliveries, clock } = job.dependencies;
+  const superseded = withSuperseded(record, job.time, newer, clock());
+  await deliveries.complete(superseded, { awaited: () => job.batch.unsettled });
+  const hasOlderTimestamp = superseded.newer_event_at_ms !== undefined;
+  if (hasOlderTimestamp) logOlderTimestamp(job);
+  return { outcome: 'superseded', hasOlderTimestamp };
+};
+
 const attemptClaimedDelivery = async (
   job: DeliveryJob,
   record: DeliveryRecord,
   target: DeliveryTarget | undefined,
-  isSuperseded: boolean,
+  newer: EventTime | undefined,
 ): Promise<SettledMessage | UnsettledAttempt> => {
   const { deliveries, clock } = job.dependencies;
-  if (!target || isSuperseded) {
-    const outcome = target ? 'superseded' : 'cancelled';
-    const ended = withStatus(record, outcome, clock());
-    await deliveries.complete(ended, { awaited: () => job.batch.unsettled });
-    // A failing delivery has already been reported.
-    const isReported = isSuperseded || isFailing(record, job.dependencies.retryDelayScale);
-    return { outcome, failing: isReported ? undefined : ended };
-  }
+  if (!target) return cancel(job, record);
+  if (newer) return supersede(job, record, newer);
   if (isRoundExpired(record, clock()))
     return deadLetter(job, record, { reason: 'expired', cause: roundExpiryCause(record) });
   // A worker crashed after it recorded the last attempt and before it dead-lettered the delivery.
@@ -103,14 +118,14 @@ const reportConflict = async (job: DeliveryJob, record: DeliveryRecord): Promise
  * to the queue of the new type instead.
  *
  * @param target the notification's target, or undefined if the notification was deleted
- * @param isSuperseded true if a newer event of the incident was delivered
+ * @param newer the times of the newest delivered event of the incident, if it is newer than this one
  * @returns the attempt, which the caller must settle, or the result of the message if there was no attempt to settle
  * @throws the error of a dependency, which does not count as an attempt
  */
 export const attemptDelivery = async (
   job: DeliveryJob,
   target: DeliveryTarget | undefined,
-  isSuperseded = false,
+  newer?: EventTime,
 ): Promise<SettledMessage | UnsettledAttempt> => {
   const { dependencies, body } = job;
   const { deliveries, queues, queueUrls, type, clock } = dependencies;
@@ -139,6 +154,6 @@ export const attemptDelivery = async (
         failing: unreportedFailure(job, claim.record),
       };
     case 'claimed':
-      return attemptClaimedDelivery(job, claim.record, target, isSuperseded);
+      return attemptClaimedDelivery(job, claim.record, target, newer);
   }
 };

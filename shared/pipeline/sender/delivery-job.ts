@@ -1,6 +1,7 @@
 import type { SQSRecord } from 'aws-lambda';
 import type { DeliveryRepository } from '../../adapters/deliveries/delivery-repository.ts';
 import type { FailedMessages } from '../../adapters/deliveries/failed-messages.ts';
+import type { IncidentLocks } from '../../adapters/deliveries/incident-locks.ts';
 import type { IsTenantThrottled } from '../../adapters/dynamodb/key-throttling.ts';
 import type { Queues } from '../../adapters/queues.ts';
 import type { Delivery } from '../../contracts/messages.ts';
@@ -19,6 +20,7 @@ export type SenderDependencies = {
   type: NotificationTypeId;
   transport: Transport;
   deliveries: DeliveryRepository;
+  incidentLocks: IncidentLocks;
   failedMessages: FailedMessages;
   queues: Queues;
   /** The URL of each type's queue for first attempts. */

@@ -1,5 +1,5 @@
 import { logger } from '../../adapters/logger.ts';
-import type { MessageOutcome } from '../../contracts/outcomes.ts';
+import type { DeliveryReason, MessageOutcome } from '../../contracts/outcomes.ts';
 import type { Failure } from '../../domain/attempt-outcome.ts';
 import { type DeliveryJob, idsOf } from './delivery-job.ts';
 
@@ -14,4 +14,10 @@ export const logFailure = (
   attemptCount: number,
 ): void => {
   logger.warn('delivery failed', { outcome, ...idsOf(job), reason, cause, status, code, attempt_count: attemptCount });
+};
+
+/** Logs that an event was superseded only because of its timestamp. */
+export const logOlderTimestamp = (job: DeliveryJob): void => {
+  const [outcome, reason]: [MessageOutcome, DeliveryReason] = ['superseded', 'older_timestamp'];
+  logger.warn('event superseded', { outcome, ...idsOf(job), reason });
 };

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { errorTrace, logger } from '../../adapters/logger.ts';
 import { type DelayedMessage, lockWait } from '../../adapters/queues.ts';
 import { withNextAttempt } from '../../domain/delivery-record.ts';
-import { changedAtMs } from '../../domain/event-time.ts';
-import { claimedLock, type IncidentLock, lockRetryDelayMs } from '../../domain/incident.ts';
+import { isOlder } from '../../domain/event-time.ts';
+import { claimedLock, type IncidentLock, lockRetryDelayMs, newestEventTime } from '../../domain/incident.ts';
 import type { DeliveryTarget } from '../../domain/notification.ts';
 import { MIN_TIME_TO_SEND_MS } from '../../domain/transport.ts';
 import { attemptDelivery, type UnsettledAttempt } from './delivery-attempt.ts';
@@ -71,7 +71,7 @@ const sendToWait = async (jobs: readonly DeliveryJob[]): Promise<ReadonlySet<Del
   const newest = jobs.at(-1);
   const isCandidate = newest && !lockWait(newest.message).isOlder;
   const isNewest =
-    isCandidate && (await newest.dependencies.deliveries.recordWaiting(newLockClaim(newest), changedAtMs(newest.time)));
+    isCandidate && (await newest.dependencies.incidentLocks.recordWaiting(newLockClaim(newest), newest.time));
   return sendWaitingMessages(jobs, isNewest ? newest : undefined);
 };
 
@@ -131,14 +131,13 @@ type AdvancedLock = { held: HeldLock; error?: LockNotAdvancedError };
  * Records in the lock that the event of a job was delivered, and releases the lock with the last job. Never rejects.
  */
 const advanceHeldLock = async ({ lock }: HeldLock, job: DeliveryJob, isLast: boolean): Promise<AdvancedLock> => {
-  const { deliveries, clock } = job.dependencies;
-  const eventTimeMs = changedAtMs(job.time);
+  const { incidentLocks, clock } = job.dependencies;
   try {
     if (isLast) {
-      await persist(job, () => deliveries.advanceAndReleaseLock(lock, eventTimeMs, clock()));
+      await persist(job, () => incidentLocks.advanceAndRelease(lock, job.time, clock()));
       return { held: { lock, mustRelease: false } };
     }
-    return { held: { lock: await persist(job, () => deliveries.advanceLock(lock, eventTimeMs)), mustRelease: true } };
+    return { held: { lock: await persist(job, () => incidentLocks.advance(lock, job.time)), mustRelease: true } };
   } catch (error) {
     return { held: { lock, mustRelease: false }, error: new LockNotAdvancedError(error) };
   }
@@ -146,10 +145,10 @@ const advanceHeldLock = async ({ lock }: HeldLock, job: DeliveryJob, isLast: boo
 
 /** If the release fails, the lease expires. */
 const releaseHeldLock = async ({ lock, mustRelease }: HeldLock, { dependencies }: DeliveryJob): Promise<void> => {
-  const { deliveries, clock } = dependencies;
+  const { incidentLocks, clock } = dependencies;
   if (!mustRelease) return;
-  await deliveries
-    .releaseLock(lock, clock())
+  await incidentLocks
+    .release(lock, clock())
     .catch((error: unknown) => logger.warn('incident lock not released', errorTrace(error)));
 };
 
@@ -192,8 +191,9 @@ const deliverUnderLock = async (
       done.push(...(await rescheduleAll(remaining)));
       break;
     }
-    const isSuperseded = changedAtMs(job.time) < held.lock.newest_event_at_ms;
-    const attempt = await attemptDelivery(job, target, isSuperseded).catch((error: unknown) => ({ error }));
+    const newest = newestEventTime(held.lock);
+    const newer = newest && isOlder(job.time, newest) ? newest : undefined;
+    const attempt = await attemptDelivery(job, target, newer).catch((error: unknown) => ({ error }));
     if ('error' in attempt) {
       done.push(await settledJob(job, Promise.reject(attempt.error)));
       continue;
@@ -225,12 +225,12 @@ export const deliverInOrder = async (
   target: Promise<DeliveryTarget | undefined>,
 ): Promise<SettledJob[]> => {
   const [first] = jobs;
-  const { deliveries, clock } = first.dependencies;
+  const { incidentLocks, clock } = first.dependencies;
   // Earlier messages of the batch have used up the time of the invocation.
   if (first.timeLeft() < MIN_TIME_TO_SEND_MS) return rescheduleAll(jobs);
   try {
     const found = await target;
-    const claimed = await deliveries.claimLock(newLockClaim(first), clock());
+    const claimed = await incidentLocks.claim(newLockClaim(first), clock());
     return claimed ? await deliverUnderLock(jobs, claimed, found) : await rescheduleAll(jobs);
   } catch (error) {
     return Promise.all(jobs.map((job) => settledJob(job, Promise.reject(error))));

@@ -3,6 +3,7 @@ import { ulid } from 'ulid';
 import type { createDocumentClient } from '../../adapters/aws-client.ts';
 import { createDeliveryRepository } from '../../adapters/deliveries/delivery-repository.ts';
 import { createFailedMessages } from '../../adapters/deliveries/failed-messages.ts';
+import { createIncidentLocks } from '../../adapters/deliveries/incident-locks.ts';
 import { createThrottlingWatch } from '../../adapters/dynamodb/key-throttling.ts';
 import { errorTrace, logger } from '../../adapters/logger.ts';
 import { emitMetrics, oldestAgeSeconds, tally } from '../../adapters/metrics.ts';
@@ -12,7 +13,7 @@ import { createQueues, dueTimeMs } from '../../adapters/queues.ts';
 import { type TestResult, testRequest } from '../../contracts/messages.ts';
 import { type NotificationTypeId, notificationTypes } from '../../contracts/notification-types.ts';
 import { DELIVERY_LATENCY, deliveryCounts, PRODUCER_ERRORS } from '../../domain/delivery-metrics.ts';
-import { changedAtMs } from '../../domain/event-time.ts';
+import { compareEventTimes } from '../../domain/event-time.ts';
 import { incidentKey } from '../../domain/incident.ts';
 import { type DeliveryTarget, operatorsNotification } from '../../domain/notification.ts';
 import { testEvent } from '../../domain/test-event.ts';
@@ -65,6 +66,7 @@ export const createSender = (
     type,
     transport,
     deliveries,
+    incidentLocks: createIncidentLocks(client, environment.DELIVERIES_TABLE),
     failedMessages: createFailedMessages(client, environment.DELIVERIES_TABLE),
     queues,
     reports: createDeliveryReports({ client, queues, notifications, deliveries, clock: Date.now }, environment),
@@ -194,7 +196,7 @@ const findTarget = async (job: DeliveryJob, targets: TargetReads): Promise<Deliv
 
 /** Groups the jobs that must be delivered one after the other, oldest event first. */
 const groupByIncident = (jobs: readonly DeliveryJob[]): IncidentJobs[] => {
-  const sorted = jobs.toSorted((first, second) => changedAtMs(first.time) - changedAtMs(second.time));
+  const sorted = jobs.toSorted((first, second) => compareEventTimes(first.time, second.time));
   const groups = Map.groupBy(sorted, ({ body }) => `${body.notification_id} ${incidentKey(body.event)}`);
   return [...groups.values()].flatMap(([first, ...rest]): IncidentJobs[] => (first ? [[first, ...rest]] : []));
 };

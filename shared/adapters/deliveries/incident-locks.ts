@@ -1,0 +1,179 @@
+import * as z from 'zod/mini';
+import { type EventTime, isOlder } from '../../domain/event-time.ts';
+import { type IncidentLock, newestEventTime } from '../../domain/incident.ts';
+import { getItem, type UpdateInput, updateItem } from '../dynamodb/documents.ts';
+import type { DynamoDb } from '../dynamodb/dynamodb-client.ts';
+import { unlessConditionFailed } from '../dynamodb/errors.ts';
+import { heldBy } from './claim-condition.ts';
+
+const storedNewest = z.object({
+  newest_event_at_ms: z.optional(z.number()),
+  newest_accepted_at_ms: z.optional(z.number()),
+  advance_count: z._default(z.number(), 0),
+});
+
+const storedLock = z.extend(storedNewest, {
+  pk: z.string(),
+  sk: z.string(),
+  lease_until_ms: z.number(),
+  claim_id: z.string(),
+  ttl: z.number(),
+});
+
+type Update = Pick<
+  UpdateInput,
+  'UpdateExpression' | 'ConditionExpression' | 'ExpressionAttributeNames' | 'ExpressionAttributeValues'
+>;
+
+/** Returns the clauses of an update expression that store the times of an event in the attributes of a prefix. */
+const timesUpdate = (prefix: 'newest' | 'newest_waiting', { producedAtMs, acceptedAtMs }: EventTime) => ({
+  set: `${prefix}_accepted_at_ms = :accepted${producedAtMs === undefined ? '' : `, ${prefix}_event_at_ms = :produced`}`,
+  remove: producedAtMs === undefined ? ` REMOVE ${prefix}_event_at_ms` : '',
+  values: { ':produced': producedAtMs, ':accepted': acceptedAtMs },
+});
+
+/** Each advance is conditional on the number of advances before it, so that no copy of it applies again. */
+const ADVANCE = {
+  set: 'advance_count = :next',
+  condition: '(attribute_not_exists(advance_count) OR advance_count = :count)',
+  values: ({ advance_count: count }: IncidentLock) => ({ ':count': count, ':next': count + 1 }),
+};
+
+/** Returns whether an event is newer than the newest delivered one. */
+const isNewer = (time: EventTime, lock: IncidentLock): boolean => {
+  const newest = newestEventTime(lock);
+  return newest === undefined || isOlder(newest, time);
+};
+
+/** Returns the condition that an event is not older (`isOlder`) than the newest waiting one. */
+const notOlderThanWaiting = ({ producedAtMs }: EventTime): string => {
+  const isAcceptedInOrder = 'newest_waiting_accepted_at_ms <= :accepted';
+  // A comparison with an attribute that does not exist is false.
+  return producedAtMs === undefined
+    ? isAcceptedInOrder
+    : `newest_waiting_event_at_ms < :produced OR ((attribute_not_exists(newest_waiting_event_at_ms) OR newest_waiting_event_at_ms = :produced) AND ${isAcceptedInOrder})`;
+};
+
+const withNewest = (lock: IncidentLock, { producedAtMs, acceptedAtMs }: EventTime): IncidentLock => ({
+  ...lock,
+  newest_event_at_ms: producedAtMs,
+  newest_accepted_at_ms: acceptedAtMs,
+  advance_count: lock.advance_count + 1,
+});
+
+/**
+ * Creates the reads and writes of incident locks (table Deliveries).
+ *
+ * The SDK repeats a request whose response is late, so any write may be applied twice, seconds apart. A write that
+ * releases a lock is conditional on the claim, and one that stores a newer event on the number of such writes before it
+ * (DECISIONS.md#conditional-writes).
+ */
+export const createIncidentLocks = (client: DynamoDb, table: string) => {
+  /** @returns the attributes after the update, or undefined if the condition failed */
+  const update = async ({ pk, sk }: IncidentLock, write: Update) => {
+    const input = { TableName: table, Key: { pk, sk }, ReturnValues: 'ALL_NEW', ...write } as const;
+    return (await unlessConditionFailed(updateItem(client, input)))?.Attributes;
+  };
+
+  /** Returns the lock with the newest event that is stored. */
+  const withStoredNewest = async (lock: IncidentLock): Promise<IncidentLock> => {
+    const Key = { pk: lock.pk, sk: lock.sk };
+    const { Item = {} } = await getItem(client, { TableName: table, Key, ConsistentRead: true });
+    return { ...lock, ...storedNewest.parse(Item) };
+  };
+
+  /**
+   * Stores the times of a delivered event unless a newer one is stored, even if another worker holds the lock: no older
+   * event may follow.
+   *
+   * @returns the lock with the newest event
+   */
+  const advance = async (lock: IncidentLock, time: EventTime): Promise<IncidentLock> => {
+    let current = lock;
+    while (isNewer(time, current)) {
+      const { set, remove, values } = timesUpdate('newest', time);
+      const updated = await update(current, {
+        UpdateExpression: `SET ${ADVANCE.set}, ${set}, #ttl = :ttl${remove}`,
+        ConditionExpression: ADVANCE.condition,
+        ExpressionAttributeNames: { '#ttl': 'ttl' },
+        ExpressionAttributeValues: { ...ADVANCE.values(current), ...values, ':ttl': lock.ttl },
+      });
+      if (updated) return withNewest(current, time);
+      // Another worker stored an event, or this is a copy of an applied write.
+      current = await withStoredNewest(current);
+    }
+    return current;
+  };
+
+  const release = async (lock: IncidentLock, nowMs: number): Promise<void> => {
+    const held = heldBy(lock);
+    await update(lock, {
+      ...held,
+      UpdateExpression: 'SET lease_until_ms = :now',
+      ExpressionAttributeValues: { ...held.ExpressionAttributeValues, ':now': nowMs },
+    });
+  };
+
+  return {
+    /** Claims the lock of an incident. @returns undefined if another worker holds it */
+    async claim(first: IncidentLock, nowMs: number): Promise<IncidentLock | undefined> {
+      const claimed = await update(first, {
+        UpdateExpression:
+          'SET claim_id = :claim_id, lease_until_ms = :lease_until_ms, #ttl = :ttl, advance_count = if_not_exists(advance_count, :count)',
+        // The last clause accepts an SDK retry whose first response was lost, since `claim_id` is unique. It rejects a
+        // copy that arrives after the release, since the release changed `lease_until_ms`.
+        ConditionExpression:
+          'attribute_not_exists(lease_until_ms) OR lease_until_ms <= :now OR (claim_id = :claim_id AND lease_until_ms = :lease_until_ms)',
+        ExpressionAttributeNames: { '#ttl': 'ttl' },
+        ExpressionAttributeValues: {
+          ':claim_id': first.claim_id,
+          ':lease_until_ms': first.lease_until_ms,
+          ':ttl': first.ttl,
+          ':count': first.advance_count,
+          ':now': nowMs,
+        },
+      });
+      return claimed && storedLock.parse(claimed);
+    },
+
+    advance,
+
+    /** Stores the times of a delivered event like `advance` and releases the lock, usually in one write. */
+    async advanceAndRelease(lock: IncidentLock, time: EventTime, nowMs: number): Promise<void> {
+      if (!isNewer(time, lock)) return release(lock, nowMs);
+      const held = heldBy(lock);
+      const { set, remove, values } = timesUpdate('newest', time);
+      const updated = await update(lock, {
+        UpdateExpression: `SET lease_until_ms = :now, ${ADVANCE.set}, ${set}${remove}`,
+        ConditionExpression: `${held.ConditionExpression} AND ${ADVANCE.condition}`,
+        ExpressionAttributeValues: {
+          ...held.ExpressionAttributeValues,
+          ...ADVANCE.values(lock),
+          ...values,
+          ':now': nowMs,
+        },
+      });
+      if (updated) return;
+      await advance(lock, time);
+      await release(lock, nowMs);
+    },
+
+    /** Releases a lock unless another worker has claimed it. */
+    release,
+
+    /** Records that an event is waiting for the lock. @returns true if no newer event is waiting */
+    async recordWaiting(lock: IncidentLock, time: EventTime): Promise<boolean> {
+      const { set, remove, values } = timesUpdate('newest_waiting', time);
+      const updated = await update(lock, {
+        UpdateExpression: `SET ${set}, #ttl = :ttl${remove}`,
+        ConditionExpression: `attribute_not_exists(newest_waiting_accepted_at_ms) OR ${notOlderThanWaiting(time)}`,
+        ExpressionAttributeNames: { '#ttl': 'ttl' },
+        ExpressionAttributeValues: { ...values, ':ttl': lock.ttl },
+      });
+      return updated !== undefined;
+    },
+  };
+};
+
+/** Reads and writes incident locks. */
+export type IncidentLocks = ReturnType<typeof createIncidentLocks>;

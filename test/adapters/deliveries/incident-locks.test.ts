@@ -1,0 +1,170 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { createIncidentLocks } from '../../../shared/adapters/deliveries/incident-locks.ts';
+import { LEASE_MS } from '../../../shared/domain/delivery-record.ts';
+import { type EventTime, isOlder } from '../../../shared/domain/event-time.ts';
+import { claimedLock, type IncidentLock, newestEventTime } from '../../../shared/domain/incident.ts';
+import { newNotificationId } from '../../../shared/domain/notification-id.ts';
+import { useDatabase } from '../../support/dynamodb.ts';
+import { type LateRequest, withLateCopies, withLostResponse } from '../../support/dynamodb-faults.ts';
+import { alarmEvent } from '../../support/events.ts';
+
+const { client, connect } = useDatabase();
+const locks = createIncidentLocks(client, 'deliveries');
+
+const NOW = Date.UTC(2026, 0, 1);
+/** After the end of every lease. */
+const AFTER_LEASES = Date.UTC(2100, 0);
+
+/** Returns a function that creates claims of one new lock for any worker. */
+const newLock = () => {
+  const id = newNotificationId();
+  return (claimId: string, now = NOW) => claimedLock(alarmEvent(), id, claimId, now);
+};
+
+/** Creates a lock that worker `a` has claimed. */
+const heldLock = async () => {
+  const by = newLock();
+  await locks.claim(by('a'), NOW);
+  return by;
+};
+
+/** The times of an event that SQS accepted when it happened. */
+const at = (timeMs: number): EventTime => ({ producedAtMs: timeMs, acceptedAtMs: timeMs });
+
+/** Reads the times of the newest event by claiming the lock. */
+const newestIn = async (by: ReturnType<typeof newLock>): Promise<EventTime | undefined> => {
+  const lock = await locks.claim(by('reader', AFTER_LEASES), AFTER_LEASES);
+  return lock && newestEventTime(lock);
+};
+
+/** Events that have earlier, later or equal times, or none of their producer. */
+const allTimes = [undefined, NOW, NOW + 1].flatMap((producedAtMs) =>
+  [NOW + 2, NOW + 3].map((acceptedAtMs): EventTime => ({ producedAtMs, acceptedAtMs })),
+);
+const allPairs = allTimes.flatMap((first) => allTimes.map((second) => [first, second] as const));
+const ways = ['advance', 'advanceAndRelease'] as const;
+
+describe('the incident lock', () => {
+  it('belongs to the first worker that claims it until its lease ends', async () => {
+    const by = newLock();
+    expect(await locks.claim(by('a'), NOW)).toEqual(by('a'));
+    expect(await locks.claim(by('b'), NOW)).toBeUndefined();
+    const later = NOW + LEASE_MS;
+    expect(await locks.claim(by('b', later), later)).toEqual(by('b', later));
+  });
+
+  it('belongs to exactly one of twenty concurrent workers', async () => {
+    const by = newLock();
+    const claims = await Promise.all(Array.from({ length: 20 }, (_, index) => locks.claim(by(`w${index}`), NOW)));
+    expect(claims.filter(Boolean)).toHaveLength(1);
+  });
+
+  it('belongs to its worker even if the response to the claim was lost', async () => {
+    const losing = createIncidentLocks(withLostResponse(connect(), 'UpdateItemCommand'), 'deliveries');
+    expect(await losing.claim(newLock()('a'), NOW)).toMatchObject({ claim_id: 'a' });
+  });
+
+  it('keeps the times of the newest event after it is released', async () => {
+    const by = await heldLock();
+    await locks.advanceAndRelease(by('a'), { producedAtMs: NOW - 5, acceptedAtMs: NOW - 3 }, NOW);
+    expect(await locks.claim(by('b'), NOW)).toEqual({
+      ...by('b'),
+      newest_event_at_ms: NOW - 5,
+      newest_accepted_at_ms: NOW - 3,
+      advance_count: 1,
+    });
+  });
+
+  it('stays claimed while it advances', async () => {
+    const by = await heldLock();
+    expect(await locks.advance(by('a'), at(NOW - 5))).toMatchObject({ claim_id: 'a', newest_event_at_ms: NOW - 5 });
+    expect(await locks.claim(by('b'), NOW)).toBeUndefined();
+    await locks.release(by('a'), NOW);
+    expect(await locks.claim(by('b'), NOW)).toMatchObject({ newest_event_at_ms: NOW - 5 });
+  });
+
+  it('is not released by a late write of an earlier worker', async () => {
+    const by = await heldLock();
+    await locks.release(by('a'), NOW);
+    await locks.claim(by('b'), NOW);
+    await locks.release(by('a'), NOW);
+    await locks.advanceAndRelease(by('a'), at(NOW - 100), NOW);
+    expect(await locks.claim(by('c'), NOW)).toBeUndefined();
+  });
+
+  it('is not claimed by a copy of the claim that arrives after the release', async () => {
+    const by = await heldLock();
+    await locks.advanceAndRelease(by('a'), at(NOW - 5), NOW + 2_000);
+    expect(await locks.claim(by('a'), NOW)).toBeUndefined();
+    expect(await locks.claim(by('b', NOW + 2_000), NOW + 2_000)).toMatchObject({ claim_id: 'b' });
+  });
+
+  it('stores the newer of two events, in whichever order and way they are recorded', async () => {
+    const cases = allPairs.flatMap((pair) => ways.map((way) => ({ pair, way })));
+    await Promise.all(
+      cases.map(async ({ pair: [first, second], way }) => {
+        const by = await heldLock();
+        await locks.advance(by('a'), first);
+        // The lease has ended, and this worker does not know of the first event.
+        await locks[way](by('a'), second, NOW);
+        expect(await newestIn(by)).toEqual(isOlder(first, second) ? second : first);
+      }),
+    );
+  });
+
+  it('stores an event only if it is newer than the stored one, for any events and lost responses', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.tuple(fc.constantFrom(...allTimes), fc.constantFrom(...ways)), { minLength: 1, maxLength: 5 }),
+        fc.integer({ min: 1, max: 6 }),
+        async (events, number) => {
+          const losing = createIncidentLocks(
+            withLostResponse(connect(), 'UpdateItemCommand', { number }),
+            'deliveries',
+          );
+          const by = await heldLock();
+          for (const [time, way] of events) await losing[way](by('a'), time, NOW);
+          const [[first] = [at(NOW)], ...others] = events;
+          expect(await newestIn(by)).toEqual(
+            others.reduce((newest, [time]) => (isOlder(newest, time) ? time : newest), first),
+          );
+        },
+      ),
+      { numRuns: 25 },
+    );
+  });
+
+  it('is not turned back by late copies, even if each of three events is older than another one', async () => {
+    const copies: LateRequest[] = [];
+    const repeating = createIncidentLocks(withLateCopies(connect(), copies), 'deliveries');
+    const by = newLock();
+    const times: EventTime[] = [
+      { producedAtMs: NOW, acceptedAtMs: NOW },
+      { producedAtMs: undefined, acceptedAtMs: NOW + 1 },
+      { producedAtMs: NOW - 1, acceptedAtMs: NOW + 2 },
+    ];
+    let lock: IncidentLock | undefined = await repeating.claim(by('a'), NOW);
+    for (const time of times) lock = lock && (await repeating.advance(lock, time));
+    for (const { send } of copies.toReversed()) await send();
+    expect(await newestIn(by)).toEqual(times[2]);
+  });
+
+  it('reports whether a waiting event is older than the newest one that waits', async () => {
+    await Promise.all(
+      allPairs.map(async ([first, second]) => {
+        const by = await heldLock();
+        expect(await locks.recordWaiting(by('x'), first)).toBe(true);
+        expect(await locks.recordWaiting(by('x'), second)).toBe(!isOlder(second, first));
+        const newest = isOlder(second, first) ? first : second;
+        expect(await locks.recordWaiting(by('x'), first)).toBe(!isOlder(first, newest));
+      }),
+    );
+  });
+
+  it('accepts a waiting event before the first claim', async () => {
+    const by = newLock();
+    await locks.recordWaiting(by('x'), at(NOW));
+    expect(await locks.claim(by('a'), NOW)).toEqual(by('a'));
+  });
+});
