@@ -51,8 +51,14 @@ const eventFacts = (event: AlarmEvent): [string, string][] => {
   ];
 };
 
-const destinationFact = ({ notificationId, notification, record }: UnreachedDelivery): [string, string] => {
+const destinationFact = ({
+  notificationId,
+  notification,
+  record,
+  isUnreadable,
+}: UnreachedDelivery): [string, string] => {
   const name = notification ? `${notification.type} ${named(notificationId, notification)}` : 'notification';
+  if (isUnreadable) return [notificationId, `${name}: cannot be read by the service`];
   if (!record || record.status === 'cancelled') return [notificationId, `${name}: deleted`];
   const outcome = lastFailure(record);
   return [
@@ -66,13 +72,23 @@ const ONCE_AN_HOUR = 'The service escalates an alarm at most once an hour for ea
 const subjectOf = (event: AlarmEvent, problem: string): string =>
   `${event.details.state} on ${truncate(nameOf(event.entity) ?? event.entity.id, MAX_LABEL_LENGTH)}: ${problem}`;
 
-/** Returns the escalation of an alert that none of its destinations received. */
+/** The number of destinations that an escalation lists. */
+export const MAX_LISTED_DESTINATIONS = 26;
+
+/**
+ * Returns the escalation of an alert that none of its destinations received.
+ *
+ * @param destinations at least the ones to list, up to `MAX_LISTED_DESTINATIONS`
+ * @param count the number of all destinations
+ */
 export const unreachedNotice = (
   event: AlarmEvent,
   destinations: readonly UnreachedDelivery[],
   atMs: number,
+  count = destinations.length,
 ): Notice => {
-  const count = destinations.length;
+  const listed = destinations.slice(0, MAX_LISTED_DESTINATIONS);
+  const more = count - listed.length;
   const problem =
     count === 1 ? 'its only destination could not be reached' : `none of its ${count} destinations could be reached`;
   return {
@@ -81,7 +97,11 @@ export const unreachedNotice = (
       'unreached',
       subjectOf(event, problem),
       ['This alert has reached nobody. Check the alarm itself, then the destinations below.', ONCE_AN_HOUR],
-      [...eventFacts(event), ...destinations.map(destinationFact)],
+      [
+        ...eventFacts(event),
+        ...listed.map(destinationFact),
+        ...(more > 0 ? [[`and ${more} more`, 'none of them could be reached'] satisfies [string, string]] : []),
+      ],
     ),
   };
 };

@@ -211,6 +211,24 @@ describe('the escalation of an alert that reached nobody', () => {
     expect(content.facts).toContainEqual(['ntB', 'notification: deleted']);
   });
 
+  it('says which destination the service cannot read', () => {
+    const destination = { notificationId: 'ntB', notification: undefined, record: undefined, isUnreadable: true };
+    const { content } = unreachedNotice(alarmEvent(), [destination], MORNING_MS);
+    expect(content.facts.at(-1)).toEqual(['ntB', 'notification: cannot be read by the service']);
+  });
+
+  it('lists at most 26 destinations, and the number of the others', () => {
+    const destinations = Array.from({ length: 26 }, (_, index) => ({
+      notificationId: `nt${index}`,
+      notification,
+      record: failingRecord(),
+    }));
+    const { content } = unreachedNotice(alarmEvent(), destinations, MORNING_MS, 29_700);
+    expect(content.subject).toBe('CRITICAL on web-1: none of its 29700 destinations could be reached');
+    expect(content.facts.filter(([name]) => /^nt\d/.test(name))).toHaveLength(26);
+    expect(content.facts.at(-1)).toEqual(['and 29674 more', 'none of them could be reached']);
+  });
+
   it('has one delivery per alarm, state and hour (UTC), whatever the event', () => {
     const later = unreached(alarmEvent({ event_id: 'another' }), MORNING_MS + HOUR_MS - 1);
     expect(sortKey(later)).toBe(sortKey(unreached()));

@@ -144,6 +144,27 @@ describe('an alert that reaches none of its destinations', () => {
     ]);
   });
 
+  it('is escalated once if none of 130 destinations receives it, and the escalation lists some of them', async () => {
+    const { client, webhookAt, emails, operatorMessages } = await newTenant();
+    const sink = await openSink((response) => response.writeHead(410).end());
+    const ids = await Promise.all(
+      Array.from({ length: 27 }, (_, index) => webhookAt(`${sink.url}/${index}`, `Gone ${index}`)),
+    );
+    const unknownIds = Array.from({ length: 103 }, newNotificationId);
+    await harness.sendEvents([newAlarmEvent(client.tenant, [...unknownIds, ...ids])]);
+    const escalations = async () =>
+      (await emails()).filter((email) => 'subject' in email && email.subject.includes('none of its'));
+    await minutesUntil(async () =>
+      (await escalations()).length > 0 && (await operatorMessages()).length > 0 ? true : undefined,
+    );
+    await harness.drainQueue('Delivery-webhook');
+    await harness.drainQueue('Delivery-managed');
+    await harness.drainQueue('Delivery-technicalContactsEmail');
+    const subject = 'CRITICAL on web-1: none of its 130 destinations could be reached';
+    expect(await operatorMessages()).toMatchObject([{ subject: `${client.tenant} ${subject}` }]);
+    expect(await escalations()).toMatchObject([{ subject, text: expect.stringContaining('and 104 more') }]);
+  });
+
   it('is escalated if its last destination is deleted before its next attempt, without a notice about it', async () => {
     const { client, webhookAt, subjects, operatorMessages } = await newTenant();
     const sink = await openSink((response) => response.writeHead(503).end());

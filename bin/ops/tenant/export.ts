@@ -122,6 +122,9 @@ const converters = (
       const record = { notification_id: notificationOf(owned), newest_event_at: owned.item.newest_event_at_ms ?? null };
       yield { kind: 'incident', record };
     },
+    *destination_lists({ item }) {
+      yield { kind: 'destination_list', record: { notification_ids: item.notification_ids } };
+    },
     /** Reads all messages of a notification at its first item: one message may be stored in several items. */
     async *failed_alerts(owned) {
       const notificationId = notificationOf(owned);
