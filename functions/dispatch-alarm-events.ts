@@ -1,4 +1,5 @@
 import { createDocumentClient } from '../shared/adapters/aws-client.ts';
+import { createDestinationListWriter } from '../shared/adapters/deliveries/destination-list.ts';
 import { createTargetReader } from '../shared/adapters/notifications/notification-targets.ts';
 import { createQueues } from '../shared/adapters/queues.ts';
 import { parseEnvironment } from '../shared/environment.ts';
@@ -14,6 +15,7 @@ const queues = createQueues();
 export const handler = createDispatch(
   createTargetReader(client, environment.NOTIFICATIONS_TABLE),
   queues,
+  createDestinationListWriter(client, environment.DELIVERIES_TABLE),
   createEscalation(client, createNoticeQueue(queues, environment.SENDER_QUEUES, Date.now), environment),
   environment,
 );

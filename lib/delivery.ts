@@ -177,6 +177,8 @@ export class Delivery extends Construct {
       defaults,
       storage.notifications
         .access('BatchGetItem')
+        // The list of the destinations of an event (DECISIONS.md#nobody-reached).
+        .and(storage.deliveries.access('PutItem'))
         .and(escalationAccess(defaults, storage))
         .and(sendAccess)
         .and(this.alarmEvents.consumerAccess())

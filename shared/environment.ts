@@ -107,6 +107,7 @@ export const environments = {
   'handle-unknown-route': {},
   'dispatch-alarm-events': {
     ...notifications,
+    ...deliveries,
     ...escalation,
     ...queues,
     ALARM_EVENTS_QUEUE: url,

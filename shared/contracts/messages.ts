@@ -8,7 +8,10 @@ export const delivery = z.object({
   notification_id: z.string(),
   /** The round of attempts of the message, by default the first. Dead letters and stored messages contain the next. */
   round: z.optional(z.int().check(z.positive())),
-  /** IDs of the event's other notifications; absent if there are more than 25, and in a notice. */
+  /**
+   * IDs of the event's other notifications; absent in a notice, and if there are more than 25: dispatch has stored the
+   * list of them (`destination-list.ts`).
+   */
   siblings: z.optional(z.array(z.string())),
   /** Present if the event is a notice of the service. */
   notice: z.optional(noticeContent),
@@ -32,6 +35,8 @@ export const continuation = z.object({
     ids: z.array(z.string()),
     /** IDs of all notifications of the event, if they are few enough for `siblings`. */
     known: z.optional(z.array(z.string())),
+    /** Whether an earlier pass sent a delivery. */
+    is_partly_sent: z.boolean(),
     /** When SQS accepted the event, ms since the epoch. */
     accepted_at_ms: z.int(),
   }),

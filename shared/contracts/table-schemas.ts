@@ -6,6 +6,9 @@ export const tableSchemas = {
   accounts: { partitionKey: 'pk', sortKey: undefined, ttl: 'ttl' },
   /** Tokens by their hash: see `token-repository.ts`. */
   tokens: { partitionKey: 'pk', sortKey: undefined, ttl: 'ttl' },
-  /** Delivery records: see `delivery-repository.ts`; bodies of failed deliveries: see `failed-messages.ts`. */
+  /**
+   * Delivery records: see `delivery-repository.ts`; bodies of failed deliveries: see `failed-messages.ts`; lists of
+   * destinations: see `destination-list.ts`.
+   */
   deliveries: { partitionKey: 'pk', sortKey: 'sk', ttl: 'ttl' },
 } as const;

@@ -32,17 +32,24 @@ export const eventIdTimeMs = (eventId: string): number | undefined => {
 /** Returns a time as 13 digits, so that its text sorts like the time. @param timeMs ms since the epoch, before 2286 */
 export const sortableTime = (timeMs: number): string => String(timeMs).padStart(13, '0');
 
+/** Returns the hash of an event's ID, a part of the sort key of its delivery records (`hashPart`). */
+export const eventHash = ({ tenant_id, event_id }: Pick<AlarmEvent, 'tenant_id' | 'event_id'>): string =>
+  sha256(tenant_id, event_id);
+
+/** Returns the partition key of the list of an event's destinations. */
+export const destinationsPartition = (tenant: string, hash: string): string => `destinations#${hash}#${tenant}`;
+
 /**
  * Returns the key of the record for an event and a notification. It depends on the event's ID only, so that another
  * event with the same ID finds this record (DECISIONS.md#event-identity). The sort key starts with the time of the
  * event.
  */
 export const deliveryKey = (
-  { tenant_id: tenant, event_id: eventId }: Pick<AlarmEvent, 'tenant_id' | 'event_id'>,
+  event: Pick<AlarmEvent, 'tenant_id' | 'event_id'>,
   notificationId: string,
 ): DeliveryKey => ({
-  pk: deliveryPartition({ tenant, notificationId }),
-  sk: `${sortableTime(eventIdTimeMs(eventId) ?? 0)}#${sha256(tenant, eventId)}`,
+  pk: deliveryPartition({ tenant: event.tenant_id, notificationId }),
+  sk: `${sortableTime(eventIdTimeMs(event.event_id) ?? 0)}#${eventHash(event)}`,
 });
 
 /** Returns the ID of a delivery for destinations and logs; it is the same in all attempts. */

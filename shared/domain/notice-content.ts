@@ -34,8 +34,10 @@ export type Notification = Pick<NotificationRecord, 'label' | 'type'> | undefine
 export type UnreachedDelivery = {
   notificationId: string;
   notification: Notification;
-  /** Undefined if the notification was deleted before the delivery was attempted. */
+  /** Undefined if the notification does not exist, or cannot be read, so that the delivery was never attempted. */
   record: DeliveryRecord | undefined;
+  /** True if there is no record because the notification cannot be read. */
+  isUnreadable?: boolean;
 };
 
 /** Maximum length of a label, in code points. Labels may have 255; email clients truncate subjects. */

@@ -13,8 +13,10 @@ export type PlannedEvent = {
   ids: readonly string[];
   /** IDs of all existing notifications of the event, if an earlier pass determined them and they are few enough. */
   known?: readonly string[] | undefined;
-  /** True if an earlier pass sent some of the deliveries. */
+  /** True if dispatch sent the message, after an earlier pass. */
   isContinuation: boolean;
+  /** True if an earlier pass sent a delivery. */
+  isPartlySent: boolean;
   /** When SQS accepted the event, ms since the epoch. */
   acceptedAtMs: number;
 };
@@ -52,7 +54,8 @@ const plan = (value: unknown, bytes: number, acceptedAtMs: number): PlannedEvent
     if (bytes > MAX_EVENT_BYTES) return tooLarge;
     const ids = plannedNotifications(value);
     if (!ids) return malformed(brokenPlanRule(value));
-    return { event: value, shared: sharedBody(value, acceptedAtMs), ids, isContinuation: false, acceptedAtMs };
+    const shared = sharedBody(value, acceptedAtMs);
+    return { event: value, shared, ids, isContinuation: false, isPartlySent: false, acceptedAtMs };
   }
   const parsed = continuation.safeParse(value);
   if (!parsed.success) {
@@ -61,9 +64,9 @@ const plan = (value: unknown, bytes: number, acceptedAtMs: number): PlannedEvent
       : malformed(brokenEventRules(value));
   }
   const { event } = parsed.data;
-  const { ids, known, accepted_at_ms } = parsed.data.continuation;
+  const { ids, known, is_partly_sent: isPartlySent, accepted_at_ms } = parsed.data.continuation;
   const shared = sharedBody(event, accepted_at_ms);
-  return { event, shared, ids, known, isContinuation: true, acceptedAtMs: accepted_at_ms };
+  return { event, shared, ids, known, isContinuation: true, isPartlySent, acceptedAtMs: accepted_at_ms };
 };
 
 const parseAndPlan = (body: string, bytes: number, acceptedAtMs: number): PlannedEvent | InvalidEvent => {
@@ -91,12 +94,17 @@ export const planEvent = (body: string, acceptedAtMs: number): PlannedEvent | In
 /** Returns whether `planEvent` found the message to be invalid. */
 export const isInvalidEvent = (planned: PlannedEvent | InvalidEvent): planned is InvalidEvent => 'reason' in planned;
 
-/** Returns the body of a continuation for the notifications `ids` (DECISIONS.md#dispatch-in-passes). */
+/**
+ * Returns the body of a continuation for the notifications `ids` (DECISIONS.md#dispatch-in-passes).
+ *
+ * @param isPartlySent whether this or an earlier pass sent a delivery
+ */
 export const continuationBody = (
   { shared, acceptedAtMs }: PlannedEvent,
   ids: readonly string[],
   known: readonly string[] | undefined,
+  isPartlySent: boolean,
 ): string => {
-  const rest = { ids, known, accepted_at_ms: acceptedAtMs };
+  const rest = { ids, known, is_partly_sent: isPartlySent, accepted_at_ms: acceptedAtMs };
   return `{"continuation":${JSON.stringify(rest)},"event":${shared.event}}`;
 };

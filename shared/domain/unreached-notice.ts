@@ -1,4 +1,4 @@
-import type { AlarmEvent } from '../contracts/alarm-event.ts';
+import type { AlarmEvent, AlarmState } from '../contracts/alarm-event.ts';
 import { headline, nameOf, statusText, truncate } from './alert-text.ts';
 import { DAY_MS } from './day.ts';
 import type { Notice } from './delivery-message.ts';
@@ -21,9 +21,9 @@ import {
 /** In hex digits: enough to distinguish the alarms of a tenant. */
 const INCIDENT_KEY_LENGTH = 16;
 
-/** Returns the event ID of an escalation: one per alarm and UTC hour. */
+/** Returns the event ID of an escalation: one per alarm, state and UTC hour, so that an OK cannot hide a CRITICAL. */
 export const unreachedNoticeId = (event: AlarmEvent, atMs: number): string =>
-  `${event.tenant_id}:${incidentKey(event).slice(0, INCIDENT_KEY_LENGTH)}:${startOf(HOUR_MS, atMs)}:unreached`;
+  `${event.tenant_id}:${incidentKey(event).slice(0, INCIDENT_KEY_LENGTH)}-${event.details.state}:${startOf(HOUR_MS, atMs)}:unreached`;
 
 /** Returns an entity or alarm with only its ID and label, both truncated: events do not limit their length. */
 const recordOf = (record: { id: string }): { id: string; label?: string } => {
@@ -51,8 +51,14 @@ const eventFacts = (event: AlarmEvent): [string, string][] => {
   ];
 };
 
-const destinationFact = ({ notificationId, notification, record }: UnreachedDelivery): [string, string] => {
+const destinationFact = ({
+  notificationId,
+  notification,
+  record,
+  isUnreadable,
+}: UnreachedDelivery): [string, string] => {
   const name = notification ? `${notification.type} ${named(notificationId, notification)}` : 'notification';
+  if (isUnreadable) return [notificationId, `${name}: cannot be read by the service`];
   if (!record || record.status === 'cancelled') return [notificationId, `${name}: deleted`];
   const outcome = lastFailure(record);
   return [
@@ -61,16 +67,28 @@ const destinationFact = ({ notificationId, notification, record }: UnreachedDeli
   ];
 };
 
+const ONCE_AN_HOUR = 'The service escalates an alarm at most once an hour for each state.';
+
 const subjectOf = (event: AlarmEvent, problem: string): string =>
   `${event.details.state} on ${truncate(nameOf(event.entity) ?? event.entity.id, MAX_LABEL_LENGTH)}: ${problem}`;
 
-/** Returns the escalation of an alert that none of its destinations received. */
+/** The number of destinations that an escalation lists. */
+export const MAX_LISTED_DESTINATIONS = 26;
+
+/**
+ * Returns the escalation of an alert that none of its destinations received.
+ *
+ * @param destinations at least the ones to list, up to `MAX_LISTED_DESTINATIONS`
+ * @param count the number of all destinations
+ */
 export const unreachedNotice = (
   event: AlarmEvent,
   destinations: readonly UnreachedDelivery[],
   atMs: number,
+  count = destinations.length,
 ): Notice => {
-  const count = destinations.length;
+  const listed = destinations.slice(0, MAX_LISTED_DESTINATIONS);
+  const more = count - listed.length;
   const problem =
     count === 1 ? 'its only destination could not be reached' : `none of its ${count} destinations could be reached`;
   return {
@@ -78,11 +96,12 @@ export const unreachedNotice = (
     content: contentOf(
       'unreached',
       subjectOf(event, problem),
+      ['This alert has reached nobody. Check the alarm itself, then the destinations below.', ONCE_AN_HOUR],
       [
-        'This alert has reached nobody. Check the alarm itself, then the destinations below.',
-        'The service escalates an alarm at most once an hour.',
+        ...eventFacts(event),
+        ...listed.map(destinationFact),
+        ...(more > 0 ? [[`and ${more} more`, 'none of them could be reached'] satisfies [string, string]] : []),
       ],
-      [...eventFacts(event), ...destinations.map(destinationFact)],
     ),
   };
 };
@@ -99,39 +118,47 @@ export const unknownPlanNotice = (event: AlarmEvent, ids: readonly string[], atM
     content: contentOf(
       'unreached',
       subjectOf(event, 'its notification plan lists only notifications that do not exist'),
-      [
-        'This alert has reached nobody. Check the alarm itself, then change its notification plan.',
-        'The service escalates an alarm at most once an hour.',
-      ],
+      ['This alert has reached nobody. Check the alarm itself, then change its notification plan.', ONCE_AN_HOUR],
       [...eventFacts(event), ['Unknown notifications', `${listed.join(', ')}${more}`]],
     ),
   };
 };
 
-/** The maximum number of alarms of a tenant that are escalated in a UTC day. Then one summary is sent. */
+/**
+ * The maximum number of escalations of a tenant in a UTC day, for each counter. Then one summary for each state is sent.
+ */
 export const MAX_ESCALATIONS_PER_DAY = 20;
 
-/** Returns the event ID of the summary of a tenant's escalations: one per UTC day. */
-export const unreachedSummaryId = (tenant: string, atMs: number): string =>
-  `${tenant}:summary:${startOf(DAY_MS, atMs)}:unreached`;
+/** A daily counter of escalations. */
+export type EscalationCounter = 'escalations' | 'ok_escalations';
 
-/** Returns the notice that further alerts of a tenant reach nobody and are not escalated one by one that day. */
+/** Returns the counter of a state. OK has its own, so that it cannot use up the limit of the other states. */
+export const escalationCounter = (state: AlarmState): EscalationCounter =>
+  state === 'OK' ? 'ok_escalations' : 'escalations';
+
+/** Returns the event ID of a summary of escalations: one per tenant, state and UTC day. */
+export const unreachedSummaryId = ({ tenant_id: tenant, details }: AlarmEvent, atMs: number): string =>
+  `${tenant}:summary-${details.state}:${startOf(DAY_MS, atMs)}:unreached`;
+
+/** Returns the notice that further alerts of a tenant and state reach nobody and are not escalated that day. */
 export const unreachedSummary = (event: AlarmEvent, atMs: number): Notice => {
-  const subject = `More than ${MAX_ESCALATIONS_PER_DAY} alarms reached nobody today`;
+  const { tenant_id: tenant, details } = event;
+  const isOk = details.state === 'OK';
+  const subject = `More than ${MAX_ESCALATIONS_PER_DAY} ${isOk ? 'OK alerts' : 'alarms'} reached nobody today`;
   const dayEndsAt = time(startOf(DAY_MS, atMs) + DAY_MS);
   return {
     event: {
-      event_id: unreachedSummaryId(event.tenant_id, atMs),
-      tenant_id: event.tenant_id,
-      details: { state: 'CRITICAL', status: subject },
-      entity: { id: event.tenant_id },
+      event_id: unreachedSummaryId(event, atMs),
+      tenant_id: tenant,
+      details: { state: details.state, status: subject },
+      entity: { id: tenant },
       alarm: { id: 'unreached' },
     },
     content: contentOf(
       'unreached',
       subject,
       [
-        `Until ${dayEndsAt}, the service escalates no further alarms of this account. Alerts that reach nobody stay visible in the delivery history of their notifications.`,
+        `Until ${dayEndsAt}, the service escalates no further ${details.state} alerts of this account. Alerts that reach nobody stay visible in the delivery history of their notifications.`,
       ],
       [['Latest alert', headline(event)]],
     ),

@@ -2,6 +2,7 @@ import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda'
 import * as z from 'zod/mini';
 import { type BounceResult, createBounceRecorder } from '../adapters/deliveries/bounce-recorder.ts';
 import { createDeliveryRepository } from '../adapters/deliveries/delivery-repository.ts';
+import { createDestinationListReader } from '../adapters/deliveries/destination-list.ts';
 import type { DynamoDb } from '../adapters/dynamodb/dynamodb-client.ts';
 import { createThrottlingWatch } from '../adapters/dynamodb/key-throttling.ts';
 import { errorTrace, logger } from '../adapters/logger.ts';
@@ -93,7 +94,11 @@ export const createEmailEventRecorder = (
     ...createNotificationReader(client, environment.NOTIFICATIONS_TABLE),
     ...createTargetReader(client, environment.NOTIFICATIONS_TABLE),
   };
-  const reports = createDeliveryReports({ client, queues, notifications, deliveries, clock }, environment);
+  const readDestinationList = createDestinationListReader(client, environment.DELIVERIES_TABLE);
+  const reports = createDeliveryReports(
+    { client, queues, notifications, deliveries, readDestinationList, clock },
+    environment,
+  );
 
   /** Applies an event to its delivery. A complaint changes nothing, but needs the record for the notice. */
   const applyEvent = async (key: DeliveryKey, { eventType, mail }: EmailEvent): Promise<BounceResult> => {

@@ -1,6 +1,7 @@
 import { SQSClient } from '@aws-sdk/client-sqs';
 import type { SQSRecord } from 'aws-lambda';
 import { createDocumentClient } from '../../shared/adapters/aws-client.ts';
+import { createDestinationListWriter } from '../../shared/adapters/deliveries/destination-list.ts';
 import { createNotificationRepository } from '../../shared/adapters/notifications/notification-repository.ts';
 import { createQueues } from '../../shared/adapters/queues.ts';
 import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
@@ -54,14 +55,16 @@ const measure = async (events: number): Promise<Measurement> => {
   const url = `${aws.url}/queue`;
   let continued: string[] = [];
   const queues = createQueues(new SQSClient(connection));
+  const client = createDocumentClient();
   const dispatch = createDispatch(
-    createNotificationRepository(createDocumentClient(), 'Notifications'),
+    createNotificationRepository(client, 'Notifications'),
     {
       ...queues,
       sendDelayed: async (_url, { body }) => {
         continued.push(body);
       },
     },
+    createDestinationListWriter(client, 'Deliveries'),
     { isDue: () => false, escalate: async () => undefined },
     {
       ALARM_EVENTS_QUEUE: url,

@@ -49,11 +49,11 @@ const kindOf = ({ subject }: NoticeMessage): NoticeKind => {
 const fact = ({ text }: NoticeMessage, name: string): string | undefined =>
   new RegExp(`^${name}: (\\S+)$`, 'm').exec(text)?.[1];
 
-/** Returns what a notice is about, as in its event ID: a notification, an incident, or `summary`. */
+/** Returns what a notice is about, as in its event ID: a notification, an alarm and state, or a summary. */
 const aboutOf = (notice: NoticeMessage, planned: readonly PlannedDelivery[]): string => {
   if (kindOf(notice) !== 'unreached') return fact(notice, 'ID') ?? '';
   const eventId = fact(notice, 'Event');
-  if (eventId === undefined) return 'summary';
+  if (eventId === undefined) return `summary-${/^Latest alert: \[([A-Z]+)\]/m.exec(notice.text)?.[1]}`;
   const delivery = planned.find(({ event }) => event.event_id === eventId);
   if (!delivery) throw new Error(`A notice is about the unknown event ${eventId}.`);
   const [, about = ''] = unreachedNoticeId(delivery.event, 0).split(':');

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { alarmEvent as schema } from '../../shared/contracts/alarm-event.ts';
+import { type AlarmState, alarmStates, alarmEvent as schema } from '../../shared/contracts/alarm-event.ts';
 import { delivery } from '../../shared/contracts/messages.ts';
 import { failureReasons } from '../../shared/contracts/outcomes.ts';
 import { failed } from '../../shared/domain/attempt-outcome.ts';
@@ -211,11 +211,31 @@ describe('the escalation of an alert that reached nobody', () => {
     expect(content.facts).toContainEqual(['ntB', 'notification: deleted']);
   });
 
-  it('has one delivery per alarm and hour (UTC), whatever the event and its state', () => {
-    const later = unreached(alarmEvent({ event_id: 'another', details: { state: 'OK' } }), MORNING_MS + HOUR_MS - 1);
+  it('says which destination the service cannot read', () => {
+    const destination = { notificationId: 'ntB', notification: undefined, record: undefined, isUnreadable: true };
+    const { content } = unreachedNotice(alarmEvent(), [destination], MORNING_MS);
+    expect(content.facts.at(-1)).toEqual(['ntB', 'notification: cannot be read by the service']);
+  });
+
+  it('lists at most 26 destinations, and the number of the others', () => {
+    const destinations = Array.from({ length: 26 }, (_, index) => ({
+      notificationId: `nt${index}`,
+      notification,
+      record: failingRecord(),
+    }));
+    const { content } = unreachedNotice(alarmEvent(), destinations, MORNING_MS, 29_700);
+    expect(content.subject).toBe('CRITICAL on web-1: none of its 29700 destinations could be reached');
+    expect(content.facts.filter(([name]) => /^nt\d/.test(name))).toHaveLength(26);
+    expect(content.facts.at(-1)).toEqual(['and 29674 more', 'none of them could be reached']);
+  });
+
+  it('has one delivery per alarm, state and hour (UTC), whatever the event', () => {
+    const later = unreached(alarmEvent({ event_id: 'another' }), MORNING_MS + HOUR_MS - 1);
     expect(sortKey(later)).toBe(sortKey(unreached()));
     expect(sortKey(unreached(alarmEvent(), MORNING_MS + HOUR_MS))).not.toBe(sortKey(unreached()));
     expect(sortKey(unreached(alarmEvent({ alarm: { id: 'another' } })))).not.toBe(sortKey(unreached()));
+    const ofStates = alarmStates.map((state) => sortKey(unreached(alarmEvent({ details: { state } }))));
+    expect(new Set(ofStates).size).toBe(alarmStates.length);
   });
 
   it('lists at most ten unknown notifications of a plan', () => {
@@ -226,10 +246,13 @@ describe('the escalation of an alert that reached nobody', () => {
     ]);
   });
 
-  it('is summarized once per tenant and day', () => {
-    const summary = (atMs: number, alarm = 'al') => unreachedSummary(alarmEvent({ alarm: { id: alarm } }), atMs);
+  it('is summarized once per tenant, state and day', () => {
+    const summary = (atMs: number, alarm = 'al', state: AlarmState = 'CRITICAL') =>
+      unreachedSummary(alarmEvent({ alarm: { id: alarm }, details: { state } }), atMs);
     expect(sortKey(summary(MORNING_MS + HOUR_MS, 'another'))).toBe(sortKey(summary(MORNING_MS)));
     expect(sortKey(summary(MORNING_MS + 18 * HOUR_MS))).not.toBe(sortKey(summary(MORNING_MS)));
+    const ofStates = alarmStates.map((state) => sortKey(summary(MORNING_MS, 'al', state)));
+    expect(new Set(ofStates).size).toBe(alarmStates.length);
   });
 });
 

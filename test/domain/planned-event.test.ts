@@ -66,11 +66,12 @@ describe('a planned event', () => {
   it('keeps its content and when SQS accepted it in a continuation, up to the maximum size', () => {
     const pad = 900 * 1024 - Buffer.byteLength(body({ check: '' }));
     const first = planned(body({ check: 'x'.repeat(pad) }));
-    const continued = planEvent(continuationBody(first, ids.slice(1), ids), ACCEPTED_AT_MS + 60_000);
+    const continued = planEvent(continuationBody(first, ids.slice(1), ids, true), ACCEPTED_AT_MS + 60_000);
     expect(continued).toMatchObject({
       ids: ids.slice(1),
       known: ids,
       isContinuation: true,
+      isPartlySent: true,
       acceptedAtMs: ACCEPTED_AT_MS,
       shared: { tail: first.shared.tail },
     });

@@ -144,6 +144,27 @@ describe('an alert that reaches none of its destinations', () => {
     ]);
   });
 
+  it('is escalated once if none of 130 destinations receives it, and the escalation lists some of them', async () => {
+    const { client, webhookAt, emails, operatorMessages } = await newTenant();
+    const sink = await openSink((response) => response.writeHead(410).end());
+    const ids = await Promise.all(
+      Array.from({ length: 27 }, (_, index) => webhookAt(`${sink.url}/${index}`, `Gone ${index}`)),
+    );
+    const unknownIds = Array.from({ length: 103 }, newNotificationId);
+    await harness.sendEvents([newAlarmEvent(client.tenant, [...unknownIds, ...ids])]);
+    const escalations = async () =>
+      (await emails()).filter((email) => 'subject' in email && email.subject.includes('none of its'));
+    await minutesUntil(async () =>
+      (await escalations()).length > 0 && (await operatorMessages()).length > 0 ? true : undefined,
+    );
+    await harness.drainQueue('Delivery-webhook');
+    await harness.drainQueue('Delivery-managed');
+    await harness.drainQueue('Delivery-technicalContactsEmail');
+    const subject = 'CRITICAL on web-1: none of its 130 destinations could be reached';
+    expect(await operatorMessages()).toMatchObject([{ subject: `${client.tenant} ${subject}` }]);
+    expect(await escalations()).toMatchObject([{ subject, text: expect.stringContaining('and 104 more') }]);
+  });
+
   it('is escalated if its last destination is deleted before its next attempt, without a notice about it', async () => {
     const { client, webhookAt, subjects, operatorMessages } = await newTenant();
     const sink = await openSink((response) => response.writeHead(503).end());
@@ -157,32 +178,49 @@ describe('an alert that reaches none of its destinations', () => {
     expect(await subjects()).toEqual(['CRITICAL on web-1: its only destination could not be reached']);
   });
 
-  it('is escalated once an hour for each alarm', async () => {
+  it('is escalated once an hour for each alarm and state, so that an OK cannot hide a CRITICAL', async () => {
     const { client, webhookAt, operatorMessages } = await newTenant();
     const sink = await openSink((response) => response.writeHead(410).end());
     const id = await webhookAt(sink.url, 'Gone');
     // Advances the clock to the start of an hour, so that all events are in the same hour.
     const toNextHourMs = 60 * MINUTE_MS - (harness.stack.clock.now() % (60 * MINUTE_MS));
     await harness.stack.advance(toNextHourMs);
-    for (const alarm of ['alA', 'alA', 'alB']) {
-      await harness.sendEvents([newAlarmEvent(client.tenant, [id], { alarm })]);
-      await advanceMinutes(1);
+    for (const [alarm, state] of [
+      ['alA', 'OK'],
+      ['alA', 'CRITICAL'],
+      ['alA', 'CRITICAL'],
+      ['alB', 'CRITICAL'],
+    ] as const) {
+      await harness.sendEvents([newAlarmEvent(client.tenant, [id], { alarm, state })]);
+      await advanceMinutes(2);
     }
-    expect(await operatorMessages()).toHaveLength(2);
+    const subjects = (await operatorMessages()).map((message) => ('subject' in message ? message.subject : ''));
+    const subjectOf = (state: string) =>
+      `${client.tenant} ${state} on web-1: its only destination could not be reached`;
+    expect(subjects.toSorted()).toEqual([subjectOf('CRITICAL'), subjectOf('CRITICAL'), subjectOf('OK')]);
   });
 
-  it('is summarized from the 21st alarm of a day', async () => {
+  it('is summarized from the 21st of a day, OK apart from the other states', async () => {
     await harness.stayWithinDay();
     const { client, operatorMessages } = await newTenant();
-    const events = Array.from({ length: 23 }, (_, index) =>
-      newAlarmEvent(client.tenant, [newNotificationId()], { alarm: `al${index}` }),
-    );
-    await harness.sendEvents(events);
-    await until(async () => ((await operatorMessages()).length >= 21 ? true : undefined));
-    await advanceMinutes(2);
-    const subjects = (await operatorMessages()).map((message) => ('subject' in message ? message.subject : ''));
-    expect(subjects).toHaveLength(21);
-    expect(subjects.filter((subject) => subject?.includes('More than 20 alarms reached nobody today'))).toHaveLength(1);
+    const subjects = async () =>
+      (await operatorMessages()).map((message) => ('subject' in message ? (message.subject ?? '') : ''));
+    let expectedCount = 0;
+    for (const state of ['OK', 'CRITICAL'] as const) {
+      const events = Array.from({ length: 23 }, (_, index) =>
+        newAlarmEvent(client.tenant, [newNotificationId()], { alarm: `al${index}`, state }),
+      );
+      await harness.sendEvents(events);
+      expectedCount += 21;
+      await until(async () => ((await subjects()).length >= expectedCount ? true : undefined));
+      await advanceMinutes(2);
+      expect(await subjects()).toHaveLength(expectedCount);
+    }
+    const summaries = (await subjects()).filter((subject) => subject.includes('reached nobody today'));
+    expect(summaries.toSorted()).toEqual([
+      `${client.tenant} More than 20 OK alerts reached nobody today`,
+      `${client.tenant} More than 20 alarms reached nobody today`,
+    ]);
   });
 
   it('is delivered to the operators as a delivery with a record of its own', async () => {

@@ -122,10 +122,11 @@ describe('permissions of pipeline functions', () => {
     );
   const ownQueues = (name: string) => grantsOf(name).filter((grant) => grant.startsWith('sqs:'));
 
-  it('allow dispatch to read notifications, send to the senders, continue a large plan and count escalations', () => {
+  it('allow dispatch to read notifications, store a list of destinations, send to the senders, continue a large plan and count escalations', () => {
     expect(grantsOf('dispatch-alarm-events')).toEqual(
       [
         ...onNotifications('BatchGetItem'),
+        'dynamodb:PutItem StorageDeliveriesTable',
         'dynamodb:UpdateItem StorageAccountsTable',
         ...sending(notificationTypeIds),
         ...consuming('AlarmEvents'),

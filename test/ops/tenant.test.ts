@@ -145,6 +145,7 @@ describe('exporting a tenant', () => {
         'event_id_conflict',
         'incident',
         'failed_alert',
+        'destination_list',
         'dead_letter',
         'end',
       ]),

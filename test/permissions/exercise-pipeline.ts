@@ -231,6 +231,9 @@ export const exercisePipeline = async (
   await world.sendEvents([newAlarmEvent(client.tenant, ids)]);
   await untilEverySender((type) => hasCalled(senderName(type), 'dynamodb:BatchGetItem', '/Storage-Deliveries'));
   await untilEverySender(() => hasCalled('dispatch-alarm-events', 'dynamodb:UpdateItem', '/Storage-Accounts'));
+  // The plan has too many notifications to list them in the delivery.
+  await world.sendEvents([newAlarmEvent(client.tenant, [...ids, ...Array.from({ length: 100 }, newNotificationId)])]);
+  await untilEverySender(() => hasCalled('dispatch-alarm-events', 'dynamodb:PutItem', '/Storage-Deliveries'));
   // Every type has a failed delivery, so redeliveries send to every queue.
   for (const id of ids) {
     const redelivered = async () => {

@@ -1,5 +1,6 @@
 import type { SQSRecord } from 'aws-lambda';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
+import type { WriteDestinationList } from '../../shared/adapters/deliveries/destination-list.ts';
 import { UnprocessedKeyError } from '../../shared/adapters/dynamodb/errors.ts';
 import { logger } from '../../shared/adapters/logger.ts';
 import type { NotificationRepository } from '../../shared/adapters/notifications/notification-repository.ts';
@@ -31,9 +32,13 @@ const notificationIds = (count: number, prefix = 'nt') =>
 
 /** Which notifications do not exist, and which reads fail. */
 type Reads = { isUnknown?: (id: string) => boolean; errorOf?: (id: string) => Error | undefined };
+type Options = { readMs?: number; sendMs?: number; writeError?: Error };
 
 /** Creates a dispatch whose reads and sends advance its clock. */
-const setUp = ({ isUnknown = () => false, errorOf = () => undefined }: Reads = {}, { readMs = 0, sendMs = 0 } = {}) => {
+const setUp = (
+  { isUnknown = () => false, errorOf = () => undefined }: Reads = {},
+  { readMs = 0, sendMs = 0, writeError }: Options = {},
+) => {
   let now = NOW_MS;
   const sent: { url: string; body: string }[] = [];
   const failingQueues = new Set<string>();
@@ -80,7 +85,13 @@ const setUp = ({ isUnknown = () => false, errorOf = () => undefined }: Reads = {
       escalated.push(event_id);
     },
   };
-  const dispatch = createDispatch(notifications, queues, escalation, environment, () => now);
+  /** The stored lists of destinations, with the number of deliveries that were sent before. */
+  const lists: { ids: readonly string[]; sentBefore: number }[] = [];
+  const writeDestinationList: WriteDestinationList = async (_event, ids) => {
+    if (writeError) throw writeError;
+    lists.push({ ids, sentBefore: sent.length });
+  };
+  const dispatch = createDispatch(notifications, queues, writeDestinationList, escalation, environment, () => now);
   const deliveries = () => sent.map(({ body }) => delivery.parse(parseJson(body)));
   const remaining = () => continuations.map(({ body }) => continuation.parse(parseJson(body)).continuation);
   return {
@@ -91,6 +102,7 @@ const setUp = ({ isUnknown = () => false, errorOf = () => undefined }: Reads = {
     returned,
     deadLetters,
     escalated,
+    lists,
     failingQueues,
     now: () => now,
     batchCount: () => batchCount,
@@ -122,18 +134,32 @@ const continuationMessage = (body: string, messageId = 'continuation'): SQSRecor
 
 describe('dispatch', () => {
   it('lists up to 25 other existing notifications of the event in each delivery', async () => {
-    const { dispatch, deliveries } = setUp({ isUnknown: (id) => id === 'nt26' });
+    const { dispatch, deliveries, lists } = setUp({ isUnknown: (id) => id === 'nt26' });
     await dispatch({ Records: [eventMessage(notificationIds(27))] });
     expect(deliveries()).toHaveLength(26);
+    expect(lists).toEqual([]);
     for (const { notification_id, siblings } of deliveries()) {
       expect(siblings).toEqual(notificationIds(26).filter((id) => id !== notification_id));
     }
   });
 
-  it('lists no other notifications if there are more than 25', async () => {
-    const { dispatch, deliveries } = setUp();
-    await dispatch({ Records: [eventMessage(notificationIds(27))] });
-    expect(deliveries().map(({ siblings }) => siblings)).toEqual(Array(27).fill(undefined));
+  it.each([27, 130])(
+    'stores the list of the notifications once, before the first delivery, if the plan has %i of them',
+    async (notificationCount) => {
+      const { dispatch, deliveries, lists } = setUp({ isUnknown: (id) => id === 'nt0' && notificationCount > 27 });
+      const ids = notificationIds(notificationCount);
+      await dispatch({ Records: [eventMessage(ids, { paddingBytes: 50_000 })] });
+      expect(deliveries().every(({ siblings }) => siblings === undefined)).toBe(true);
+      expect(lists).toEqual([{ ids, sentBefore: 0 }]);
+    },
+  );
+
+  it('sends the deliveries of a plan whose list of notifications cannot be stored, which is logged and counted', async () => {
+    const { dispatch, deliveries } = setUp({}, { writeError: new UnprocessedKeyError() });
+    expect(await dispatch({ Records: [eventMessage(notificationIds(27))] })).toEqual({ batchItemFailures: [] });
+    expect(deliveries()).toHaveLength(27);
+    expect(logger.error).toHaveBeenCalledExactlyOnceWith('destinations not stored', expect.anything());
+    expect(vi.mocked(process.stdout.write).mock.calls.flat().join('')).toContain('"destinations_not_stored":1');
   });
 
   it('sends the deliveries of several events in one SQS batch', async () => {
@@ -174,12 +200,24 @@ describe('dispatch', () => {
     expect(last?.content_hash).toBe(sibling?.content_hash);
   });
 
-  it('lists no other notifications in the continuation of a plan with more than 26', async () => {
+  it('neither lists nor stores the other notifications in the continuation of a plan with more than 26', async () => {
     const first = setUp({ errorOf: (id) => (/nt11[89]/.test(id) ? new UnprocessedKeyError() : undefined) });
     await first.dispatch({ Records: [eventMessage(notificationIds(120))] });
     const second = setUp();
     await second.dispatch({ Records: [continuationMessage(first.continuations[0]?.body ?? '')] });
     expect(second.deliveries().map(({ siblings }) => siblings)).toEqual([undefined, undefined]);
+    expect([first.lists.length, second.lists.length]).toEqual([1, 0]);
+  });
+
+  it('stores the list of notifications in the pass that sends the first delivery', async () => {
+    const ids = notificationIds(300);
+    const first = setUp({ isUnknown: () => true }, { readMs: 10 * SECOND_MS });
+    await first.dispatch({ Records: [eventMessage(ids)] });
+    const second = setUp();
+    await second.dispatch({ Records: [continuationMessage(first.continuations[0]?.body ?? '')] });
+    expect(first.lists).toEqual([]);
+    expect(second.deliveries()).toHaveLength(200);
+    expect(second.lists).toEqual([{ ids: ids.slice(100), sentBefore: 0 }]);
   });
 
   it('lists the other notifications of a large event', async () => {
@@ -221,6 +259,14 @@ describe('dispatch', () => {
       message = continuationMessage(continuations[0]?.body ?? '');
     }
     expect(passes.map(({ escalated }) => escalated.length)).toEqual([0, 0, 1]);
+  });
+
+  it('escalates an event with many notifications that do not exist, found in several passes', async () => {
+    const first = setUp({ isUnknown: () => true }, { readMs: 10 * SECOND_MS });
+    await first.dispatch({ Records: [eventMessage(notificationIds(300))] });
+    const second = setUp({ isUnknown: () => true });
+    await second.dispatch({ Records: [continuationMessage(first.continuations[0]?.body ?? '')] });
+    expect([first, second].map(({ escalated }) => escalated.length)).toEqual([0, 1]);
   });
 
   it('does not escalate an event that was sent to one notification before the others were found not to exist', async () => {

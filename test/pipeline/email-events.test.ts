@@ -2,12 +2,13 @@ import type { SQSRecord } from 'aws-lambda';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
 import { createDeliveryRepository } from '../../shared/adapters/deliveries/delivery-repository.ts';
+import { createDestinationListWriter } from '../../shared/adapters/deliveries/destination-list.ts';
 import type { Queues } from '../../shared/adapters/queues.ts';
 import { delivery } from '../../shared/contracts/messages.ts';
 import { deliveryId, recipientHash } from '../../shared/domain/delivery-key.ts';
 import { claimedRecord, type DeliveryRecord, withStatus } from '../../shared/domain/delivery-record.ts';
 import { type EmailEventKind, emailTags } from '../../shared/domain/email-event.ts';
-import { newNotificationId } from '../../shared/domain/notification-id.ts';
+import { DEFAULT_NOTIFICATION_ID, newNotificationId } from '../../shared/domain/notification-id.ts';
 import { createEmailEventRecorder } from '../../shared/pipeline/email-events.ts';
 import { useDatabase } from '../support/dynamodb.ts';
 import { withInterruption, withLostResponse, withThrottling } from '../support/dynamodb-faults.ts';
@@ -90,14 +91,18 @@ const batchMetrics = () =>
 const claimedBy = (notification_id: string, claimId: string, nowMs: number) =>
   claimedRecord({ event: alarmEvent(), notification_id, accepted_at_ms: nowMs, content_hash: 'hash' }, claimId, nowMs);
 
-/** Records a delivery to a new notification. */
+/** Records a delivery to a new notification. By default, the event also goes to the default notification. */
 const recordDelivery = async (
   status: 'delivered' | 'failed' | 'superseded' | 'cancelled' | 'pending',
   leaseUntilMs = 0,
   attributes: Partial<DeliveryRecord> = {},
 ) => {
   const id = newNotificationId();
-  const claimed = { ...claimedBy(id, 'owner', NOW_MS - 1_000), ...attributes };
+  const claimed = {
+    ...claimedBy(id, 'owner', NOW_MS - 1_000),
+    siblings: [DEFAULT_NOTIFICATION_ID],
+    ...attributes,
+  };
   await deliveries.claim(claimed, NOW_MS - 1_000);
   await deliveries.update(
     claimed,
@@ -278,6 +283,19 @@ describe('the technical contacts', () => {
     ]);
     expect(queuedNotices.map(([, , subject]) => subject)).toContain(
       'CRITICAL on enAAAA: its only destination could not be reached',
+    );
+  });
+
+  it('and the operators are notified if an alert with more than 26 destinations reached none of them', async () => {
+    const { id, tags } = await recordDelivery('delivered', 0, { siblings: undefined });
+    await createDestinationListWriter(client, 'deliveries')(
+      alarmEvent(),
+      [id, ...Array.from({ length: 26 }, newNotificationId)],
+      NOW_MS,
+    );
+    await record(emailEvent('Bounce', tags));
+    expect(queuedNotices.map(([, , subject]) => subject)).toContain(
+      'CRITICAL on enAAAA: none of its 27 destinations could be reached',
     );
   });
 

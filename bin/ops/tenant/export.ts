@@ -128,6 +128,9 @@ const converters = (
         record: { notification_id: notificationOf(owned), newest_event_at, newest_accepted_at },
       };
     },
+    *destination_lists({ item }) {
+      yield { kind: 'destination_list', record: { notification_ids: item.notification_ids } };
+    },
     /** Reads all messages of a notification at its first item: one message may be stored in several items. */
     async *failed_alerts(owned) {
       const notificationId = notificationOf(owned);

@@ -25,6 +25,7 @@ export const itemKinds = [
   'event_id_conflicts',
   'incident_locks',
   'failed_alerts',
+  'destination_lists',
 ] as const;
 
 /** The kind of an item. */
@@ -73,6 +74,7 @@ const ownerOf = (table: ScannedTable, item: Item): { tenant: unknown; kind: Item
   }
   const { tenant } = parseDeliveryPartition(pk);
   if (prefix === 'failed') return { tenant, kind: 'failed_alerts' };
+  if (prefix === 'destinations') return { tenant, kind: 'destination_lists' };
   if (prefix !== 'delivery') return undefined;
   if (sk.startsWith('incident#')) return { tenant, kind: 'incident_locks' };
   if (sk.startsWith('conflict#')) return { tenant, kind: 'event_id_conflicts' };

@@ -1,25 +1,26 @@
 import { DAY_SECONDS, utcDay } from '../../domain/day.ts';
+import type { EscalationCounter } from '../../domain/unreached-notice.ts';
 import { updateItem } from '../dynamodb/documents.ts';
 import type { DynamoDb } from '../dynamodb/dynamodb-client.ts';
 import { unlessConditionFailed } from '../dynamodb/errors.ts';
 
-/** The item of a tenant and UTC day has the set `keys` of the escalations so far, and `ttl`. */
-const itemKey = (tenant: string, timeMs: number) => ({
-  pk: `escalations#${utcDay(timeMs)}#${tenant}`,
+/** The item of a counter, tenant and UTC day has the set `keys` of the escalations so far, and `ttl`. */
+const itemKey = (counter: EscalationCounter, tenant: string, timeMs: number) => ({
+  pk: `${counter}#${utcDay(timeMs)}#${tenant}`,
 });
 
 /**
- * Creates the daily limit of escalations per tenant and UTC day (table Accounts). It stores the keys of the escalations
+ * Creates the daily limit of escalations per counter, tenant and UTC day (table Accounts). It stores the keys of the escalations
  * rather than their number, so that repeating a request or an escalation changes nothing.
  *
  * @returns a function that adds an escalation, and returns false if the tenant has reached the limit without it
  */
 export const createEscalationLimit =
   (client: DynamoDb, table: string, limit: number) =>
-  async (tenant: string, key: string, timeMs: number): Promise<boolean> => {
+  async (counter: EscalationCounter, tenant: string, key: string, timeMs: number): Promise<boolean> => {
     const request = updateItem(client, {
       TableName: table,
-      Key: itemKey(tenant, timeMs),
+      Key: itemKey(counter, tenant, timeMs),
       UpdateExpression: 'SET #ttl = :ttl ADD #keys :keys',
       ConditionExpression: 'attribute_not_exists(#keys) OR size(#keys) < :limit OR contains(#keys, :key)',
       ExpressionAttributeNames: { '#ttl': 'ttl', '#keys': 'keys' },

@@ -1,4 +1,5 @@
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
+import type { WriteDestinationList } from '../../adapters/deliveries/destination-list.ts';
 import { errorTrace, logger } from '../../adapters/logger.ts';
 import { emitMetrics, oldestAgeSeconds } from '../../adapters/metrics.ts';
 import type { NotificationRepository } from '../../adapters/notifications/notification-repository.ts';
@@ -18,7 +19,7 @@ import { unknownPlanNotice } from '../../domain/unreached-notice.ts';
 import type { Escalation } from '../notices/escalation.ts';
 import { settleNotices } from '../notices/settle-notices.ts';
 import { returnWithBackoff } from '../return-with-backoff.ts';
-import { createFanOut, isPlanUnknown, type Progress } from './fan-out.ts';
+import { createFanOut, isPartlySent, isPlanUnknown, type Progress } from './fan-out.ts';
 
 /** The environment variables of dispatch, parsed. */
 export type DispatchEnvironment = {
@@ -59,11 +60,12 @@ const isInvalid = (parsed: EventMessage | InvalidMessage): parsed is InvalidMess
 export const createDispatch = (
   notifications: Pick<NotificationRepository, 'targets'>,
   queues: Queues,
+  writeDestinationList: WriteDestinationList,
   escalation: Escalation,
   environment: DispatchEnvironment,
   clock: Clock = Date.now,
 ) => {
-  const fanOut = createFanOut(notifications, queues, environment.SENDER_QUEUES, clock);
+  const fanOut = createFanOut(notifications, queues, writeDestinationList, environment.SENDER_QUEUES, clock);
 
   const returnToEventQueue = (message: SQSRecord): Promise<void> =>
     returnWithBackoff(queues, environment.ALARM_EVENTS_QUEUE, message);
@@ -95,8 +97,9 @@ export const createDispatch = (
    *
    * @returns false if it was not sent
    */
-  const sendContinuation = async ({ planned, failed, untried, known }: Progress<EventMessage>): Promise<boolean> => {
-    const body = continuationBody(planned, [...failed, ...untried], known);
+  const sendContinuation = async (progress: Progress<EventMessage>): Promise<boolean> => {
+    const { planned, failed, untried, known } = progress;
+    const body = continuationBody(planned, [...failed, ...untried], known, isPartlySent(progress));
     const waitMs = failed.length > 0 ? internalErrorDelayMs(1, 1) : 0;
     try {
       await queues.sendDelayed(

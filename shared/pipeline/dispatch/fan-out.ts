@@ -1,5 +1,7 @@
+import type { WriteDestinationList } from '../../adapters/deliveries/destination-list.ts';
 import { createThrottlingWatch } from '../../adapters/dynamodb/key-throttling.ts';
 import { errorTrace, logger } from '../../adapters/logger.ts';
+import { count } from '../../adapters/metrics.ts';
 import type { NotificationRepository } from '../../adapters/notifications/notification-repository.ts';
 import type { TargetReads } from '../../adapters/notifications/notification-targets.ts';
 import type { OutgoingMessage, Queues } from '../../adapters/queues.ts';
@@ -8,6 +10,7 @@ import type { Clock } from '../../domain/clock.ts';
 import { deliveryBody } from '../../domain/delivery-message.ts';
 import type { DeliveryTarget } from '../../domain/notification.ts';
 import type { PlannedEvent } from '../../domain/planned-event.ts';
+import { withTimeout } from '../notices/settle-notices.ts';
 
 /** The progress of one event in this pass. */
 export type Progress<Event extends PlannedEvent = PlannedEvent> = {
@@ -26,19 +29,27 @@ export type Progress<Event extends PlannedEvent = PlannedEvent> = {
   unknown: number;
 };
 
+/** Returns whether this or an earlier pass sent a delivery of the event. */
+export const isPartlySent = ({ planned, sent }: Progress): boolean => planned.isPartlySent || sent > 0;
+
 /**
  * Returns whether none of the planned notifications exists, so that the event reaches nobody. In a continuation, this
- * includes the notifications of earlier passes.
+ * includes the notifications of earlier passes: they do not exist, or a delivery was sent.
  */
-export const isPlanUnknown = ({ planned: { ids, isContinuation }, known, unknown }: Progress): boolean =>
-  unknown > 0 && unknown === ids.length && (!isContinuation || known?.every((id) => ids.includes(id)) === true);
+export const isPlanUnknown = (progress: Progress): boolean =>
+  progress.unknown > 0 && progress.unknown === progress.planned.ids.length && !isPartlySent(progress);
 
 /** The maximum number of IDs in one slice of a plan: one BatchGetItem request. */
 const MAX_SLICE_IDS = 100;
 /** The maximum total size of the messages in one slice, so that sending it takes at most a second or two. */
 const MAX_SLICE_BYTES = 4 * 1024 * 1024;
-/** Each delivery lists the event's other notifications if the event has at most this many in total. */
+/**
+ * Each delivery lists the event's other notifications if the event has at most this many in total. Otherwise they are
+ * stored once.
+ */
 const MAX_KNOWN = 26;
+/** The maximum time that storing the list of an event's notifications may delay its deliveries. */
+const MAX_LIST_MS = 2_000;
 
 const sliceSize = ({ shared }: PlannedEvent): number =>
   Math.max(1, Math.min(MAX_SLICE_IDS, Math.floor(MAX_SLICE_BYTES / shared.bytes)));
@@ -91,6 +102,7 @@ const createOutbox = (queues: Pick<Queues, 'sendAll'>, urls: Record<Notification
 export const createFanOut = (
   notifications: Pick<NotificationRepository, 'targets'>,
   queues: Pick<Queues, 'sendAll'>,
+  writeDestinationList: WriteDestinationList,
   urls: Record<NotificationTypeId, string>,
   clock: Clock,
 ) => {
@@ -112,9 +124,24 @@ export const createFanOut = (
   const knownIds = ({ planned, known }: Progress, results: readonly ReadResult[]): readonly string[] | undefined => {
     const unknown = new Set(results.filter(isUnknown).map(({ id }) => id));
     if (known) return known.filter((id) => !unknown.has(id));
-    if (planned.isContinuation || planned.ids.length > results.length) return undefined;
+    if (planned.isPartlySent || planned.ids.length > results.length) return undefined;
     const ids = results.filter((result) => !isUnknown(result)).map(({ id }) => id);
     return ids.length <= MAX_KNOWN ? ids : undefined;
+  };
+
+  /**
+   * Stores the list of the event's notifications, before its first delivery is sent, because a delivery that fails needs
+   * it. The list has all IDs of the plan: those that do not exist count as not reached. If it cannot be stored, the
+   * alert is delivered nevertheless.
+   */
+  const storeDestinations = async ({ event, ids }: PlannedEvent): Promise<void> => {
+    try {
+      await withTimeout(writeDestinationList(event, ids, clock()), MAX_LIST_MS);
+    } catch (error) {
+      const { tenant_id, event_id } = event;
+      logger.error('destinations not stored', { tenant_id, event_id, ...errorTrace(error) });
+      count({ destinations_not_stored: 1 });
+    }
   };
 
   const logUnknown = ({ event }: PlannedEvent, unknown: number): void => {
@@ -139,6 +166,8 @@ export const createFanOut = (
     const unknown = results.filter(isUnknown).length;
     progress.unknown += unknown;
     logUnknown(planned, unknown);
+    const isFirstDelivery = !isPartlySent(progress) && results.some((result) => 'target' in result && result.target);
+    if (isFirstDelivery && !progress.known) await storeDestinations(planned);
     await Promise.all(
       results.map(async (result) => {
         if ('error' in result) {

@@ -1,5 +1,6 @@
 import pLimit from 'p-limit';
 import type { DeliveryRepository } from '../../adapters/deliveries/delivery-repository.ts';
+import type { ReadDestinationList } from '../../adapters/deliveries/destination-list.ts';
 import type { DynamoDb } from '../../adapters/dynamodb/dynamodb-client.ts';
 import { errorTrace, logger } from '../../adapters/logger.ts';
 import type { NotificationRepository } from '../../adapters/notifications/notification-repository.ts';
@@ -7,19 +8,19 @@ import type { Queues } from '../../adapters/queues.ts';
 import type { AlarmEvent } from '../../contracts/alarm-event.ts';
 import type { NotificationRecord } from '../../contracts/notification.ts';
 import type { Clock } from '../../domain/clock.ts';
-import { deliveryPartition, parseDeliveryPartition } from '../../domain/delivery-key.ts';
+import { parseDeliveryPartition } from '../../domain/delivery-key.ts';
 import { type DeliveryRecord, isUnreached } from '../../domain/delivery-record.ts';
-import type { UnreachedDelivery } from '../../domain/notice-content.ts';
 import {
   type EmailReport,
   failingNotice,
   notificationNoticeId,
   undeliveredNotice,
 } from '../../domain/notification-notice.ts';
-import { unreachedNotice } from '../../domain/unreached-notice.ts';
+import { unreachedNotice, unreachedNoticeId } from '../../domain/unreached-notice.ts';
 import { createEscalation, type EscalationEnvironment } from './escalation.ts';
 import { createNoticeQueue, type NoticeQueueUrls } from './notice-queue.ts';
 import { withTimeout } from './settle-notices.ts';
+import { createUnreachedCheck } from './unreached-check.ts';
 
 /** The maximum time to read labels. Notifications may be large, and slow reads must not prevent the notice. */
 const MAX_READ_MS = 1_000;
@@ -43,7 +44,10 @@ export type ReportDependencies = {
   queues: Pick<Queues, 'sendDelayed'>;
   notifications: Pick<NotificationRepository, 'listByIds' | 'targets'>;
   deliveries: Pick<DeliveryRepository, 'readAll'>;
+  readDestinationList: ReadDestinationList;
   clock: Clock;
+  /** Returns a number from 0 up to 1, exclusive. */
+  random?: () => number;
 };
 
 /**
@@ -51,12 +55,13 @@ export type ReportDependencies = {
  * Repeating a report has no effect. The functions reject if a dependency fails; use `settleNotices`.
  */
 export const createDeliveryReports = (
-  { client, queues, notifications, deliveries, clock }: ReportDependencies,
+  { client, queues, notifications, deliveries, readDestinationList, clock, random = Math.random }: ReportDependencies,
   environment: ReportEnvironment,
 ) => {
   const { API_URL: apiUrl, RETRY_DELAY_SCALE: scale } = environment;
   const notices = createNoticeQueue(queues, environment.SENDER_QUEUES, clock);
   const escalation = createEscalation(client, notices, environment);
+  const findUnreached = createUnreachedCheck({ notifications, deliveries, random }, scale);
 
   /** One read at a time: a notification may have several MB, and a batch may have 100 failing deliveries. */
   const limitReads = pLimit(1);
@@ -82,25 +87,47 @@ export const createDeliveryReports = (
   };
 
   /**
-   * Returns the event's other deliveries, or undefined if one of them has arrived or may still arrive soon. A
-   * notification without a record has not been attempted yet, unless it was deleted.
+   * Escalations that have not started, by event and event ID of the notice. Deliveries of an event that fail together
+   * share one: each of them was recorded before, so that its reads find all of them.
    */
-  const unreachedSiblings = async (
-    tenant: string,
-    { sk }: DeliveryRecord,
-    ids: readonly string[],
-  ): Promise<Omit<UnreachedDelivery, 'notification'>[] | undefined> => {
-    if (ids.length === 0) return [];
-    const keys = ids.map((notificationId) => ({ pk: deliveryPartition({ tenant, notificationId }), sk }));
-    const records = new Map(
-      (await deliveries.readAll(keys)).map((record) => [parseDeliveryPartition(record.pk).notificationId, record]),
+  const waiting = new Map<string, Promise<void>>();
+  const escalateTogether = (key: string, escalate: () => Promise<void>): Promise<void> => {
+    const shared =
+      waiting.get(key) ??
+      new Promise<void>((resolve) => setImmediate(resolve)).then(() => {
+        waiting.delete(key);
+        return escalate();
+      });
+    waiting.set(key, shared);
+    return shared;
+  };
+
+  const escalateIfUnreached = async (
+    event: AlarmEvent,
+    record: DeliveryRecord,
+    siblings: readonly string[] | undefined,
+  ): Promise<void> => {
+    const { tenant, notificationId } = parseDeliveryPartition(record.pk);
+    const ids = siblings ?? (await readDestinationList(record));
+    const others = await findUnreached(
+      tenant,
+      record.sk,
+      ids.filter((id) => id !== notificationId),
     );
-    if (![...records.values()].every((record) => isUnreached(record, scale))) return undefined;
-    const unattempted = ids.filter((id) => !records.has(id));
-    const targets = notifications.targets(unattempted.map((id) => ({ tenant, id })));
-    const found = await Promise.all(unattempted.map((id) => targets.find({ tenant, id })));
-    if (found.some((target) => target !== undefined)) return undefined;
-    return ids.map((notificationId) => ({ notificationId, record: records.get(notificationId) }));
+    if (!others) return;
+    const listed = [{ notificationId, record }, ...others.listed];
+    const atMs = record.updated_at_ms;
+    await escalation.escalate(event, atMs, async () => {
+      const labels = await readNotifications(
+        tenant,
+        listed.map((destination) => destination.notificationId),
+      );
+      const destinations = listed.map((destination) => ({
+        ...destination,
+        notification: labels.get(destination.notificationId),
+      }));
+      return unreachedNotice(event, destinations, atMs, 1 + others.count);
+    });
   };
 
   return {
@@ -129,26 +156,18 @@ export const createDeliveryReports = (
      * written `record`: if several deliveries fail at the same time, the last one to be written finds all others.
      *
      * @param record the delivery that failed
-     * @param siblings IDs of the event's other notifications; undefined if there are too many
+     * @param siblings IDs of the event's other notifications; undefined if dispatch has stored the list of them
      */
     async escalateUnreached(
       event: AlarmEvent,
       record: DeliveryRecord,
       siblings: readonly string[] | undefined,
     ): Promise<void> {
-      const { tenant, notificationId } = parseDeliveryPartition(record.pk);
       const atMs = record.updated_at_ms;
-      if (siblings === undefined || !isUnreached(record, scale) || !escalation.isDue(event, atMs)) return;
-      const others = await unreachedSiblings(tenant, record, siblings);
-      if (!others) return;
-      await escalation.escalate(event, atMs, async () => {
-        const named = await readNotifications(tenant, [notificationId, ...siblings]);
-        const destinations = [{ notificationId, record }, ...others].map((destination) => ({
-          ...destination,
-          notification: named.get(destination.notificationId),
-        }));
-        return unreachedNotice(event, destinations, atMs);
-      });
+      if (!isUnreached(record, scale) || !escalation.isDue(event, atMs)) return;
+      await escalateTogether(`${record.sk} ${unreachedNoticeId(event, atMs)}`, () =>
+        escalateIfUnreached(event, record, siblings),
+      );
     },
   };
 };

@@ -4,6 +4,7 @@ import type { AlarmEvent } from '../../contracts/alarm-event.ts';
 import type { EscalationMode } from '../../contracts/escalation-modes.ts';
 import type { Notice } from '../../domain/delivery-message.ts';
 import {
+  escalationCounter,
   MAX_ESCALATIONS_PER_DAY,
   unreachedNoticeId,
   unreachedSummary,
@@ -15,8 +16,8 @@ import type { NoticeQueue } from './notice-queue.ts';
 export type EscalationEnvironment = { ACCOUNTS_TABLE: string; ESCALATE_UNREACHED: EscalationMode };
 
 /**
- * Creates the escalation of alerts that reached nobody: at most one per alarm and hour, and 20 per tenant and day, then
- * one summary (DECISIONS.md#nobody-reached).
+ * Creates the escalation of alerts that reached nobody: at most one per alarm, state and hour, and 20 per
+ * tenant and day, OK apart from the other states, then one summary for each state (DECISIONS.md#nobody-reached).
  */
 export const createEscalation = (
   client: DynamoDb,
@@ -27,7 +28,7 @@ export const createEscalation = (
   const recipients = { toOperators: mode === 'contacts+managed' };
 
   return {
-    /** Returns whether escalations are enabled and this execution environment has not escalated the alarm this hour. */
+    /** Returns whether escalations are enabled and this execution environment has not escalated the alarm and state this hour. */
     isDue: (event: AlarmEvent, atMs: number): boolean =>
       mode !== 'off' && !notices.isQueued(unreachedNoticeId(event, atMs)),
 
@@ -38,10 +39,11 @@ export const createEscalation = (
      * @throws the SDK's error
      */
     async escalate(event: AlarmEvent, atMs: number, createNotice: () => Notice | Promise<Notice>): Promise<void> {
-      const { tenant_id: tenant } = event;
-      if (await isWithinLimit(tenant, unreachedNoticeId(event, atMs), atMs)) {
+      const { tenant_id: tenant, details } = event;
+      const counter = escalationCounter(details.state);
+      if (await isWithinLimit(counter, tenant, unreachedNoticeId(event, atMs), atMs)) {
         await notices.queue(await createNotice(), recipients);
-      } else if (!notices.isQueued(unreachedSummaryId(tenant, atMs))) {
+      } else if (!notices.isQueued(unreachedSummaryId(event, atMs))) {
         await notices.queue(unreachedSummary(event, atMs), recipients);
       }
     },

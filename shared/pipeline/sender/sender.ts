@@ -2,6 +2,7 @@ import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda'
 import { ulid } from 'ulid';
 import type { createDocumentClient } from '../../adapters/aws-client.ts';
 import { createDeliveryRepository } from '../../adapters/deliveries/delivery-repository.ts';
+import { createDestinationListReader } from '../../adapters/deliveries/destination-list.ts';
 import { createFailedMessages } from '../../adapters/deliveries/failed-messages.ts';
 import { createIncidentLocks } from '../../adapters/deliveries/incident-locks.ts';
 import { createThrottlingWatch } from '../../adapters/dynamodb/key-throttling.ts';
@@ -69,7 +70,17 @@ export const createSender = (
     incidentLocks: createIncidentLocks(client, environment.DELIVERIES_TABLE),
     failedMessages: createFailedMessages(client, environment.DELIVERIES_TABLE),
     queues,
-    reports: createDeliveryReports({ client, queues, notifications, deliveries, clock: Date.now }, environment),
+    reports: createDeliveryReports(
+      {
+        client,
+        queues,
+        notifications,
+        deliveries,
+        readDestinationList: createDestinationListReader(client, environment.DELIVERIES_TABLE),
+        clock: Date.now,
+      },
+      environment,
+    ),
     queueUrls: environment.SENDER_QUEUES,
     retryQueueUrl: environment.RETRY_QUEUE,
     deadLetterQueueUrl: environment.DEAD_LETTER_QUEUE,

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createEscalationLimit } from '../../../shared/adapters/accounts/escalation-limit.ts';
+import { escalationCounter } from '../../../shared/domain/unreached-notice.ts';
 import { useDatabase } from '../../support/dynamodb.ts';
 import { withLostResponse } from '../../support/dynamodb-faults.ts';
 
@@ -10,7 +11,8 @@ const DAY_MS = 86_400_000;
 
 let tenants = 0;
 const newTenant = () => `tenant-${++tenants}`;
-const isWithinLimit = createEscalationLimit(client, 'accounts', 2);
+const limit = createEscalationLimit(client, 'accounts', 2);
+const isWithinLimit = (tenant: string, key: string, timeMs: number) => limit('escalations', tenant, key, timeMs);
 
 describe('the daily limit of escalations', () => {
   it('accepts as many escalations a day as the limit, and counts a repeated one once', async () => {
@@ -28,6 +30,20 @@ describe('the daily limit of escalations', () => {
     expect(await isWithinLimit(newTenant(), 'c', MORNING_MS)).toBe(true);
   });
 
+  it('is separate for OK, which cannot use up the limit of the other states', async () => {
+    const tenant = newTenant();
+    for (const key of ['a', 'b', 'c']) await limit(escalationCounter('OK'), tenant, key, MORNING_MS);
+    const results = [];
+    for (const [state, key] of [
+      ['CRITICAL', 'd'],
+      ['WARNING', 'e'],
+      ['CRITICAL', 'f'],
+    ] as const) {
+      results.push(await limit(escalationCounter(state), tenant, key, MORNING_MS));
+    }
+    expect(results).toEqual([true, true, false]);
+  });
+
   it('accepts the last escalation if the response to the write is lost and the SDK repeats it', async () => {
     const tenant = newTenant();
     await isWithinLimit(tenant, 'a', MORNING_MS);
@@ -36,7 +52,7 @@ describe('the daily limit of escalations', () => {
       'accounts',
       2,
     );
-    expect(await lossy(tenant, 'b', MORNING_MS)).toBe(true);
+    expect(await lossy('escalations', tenant, 'b', MORNING_MS)).toBe(true);
     expect(await isWithinLimit(tenant, 'c', MORNING_MS)).toBe(false);
   });
 

@@ -1,0 +1,95 @@
+import type { DeliveryRepository } from '../../adapters/deliveries/delivery-repository.ts';
+import { inBatches, MAX_BATCH_KEYS } from '../../adapters/dynamodb/batches.ts';
+import type { NotificationRepository, TargetReads } from '../../adapters/notifications/notification-repository.ts';
+import { UnreadableNotificationError } from '../../adapters/notifications/unreadable-notification.ts';
+import { deliveryPartition, parseDeliveryPartition } from '../../domain/delivery-key.ts';
+import { isUnreached } from '../../domain/delivery-record.ts';
+import type { UnreachedDelivery } from '../../domain/notice-content.ts';
+import type { NotificationKey } from '../../domain/notification.ts';
+import { MAX_LISTED_DESTINATIONS } from '../../domain/unreached-notice.ts';
+
+/** What the check uses. */
+export type CheckDependencies = {
+  notifications: Pick<NotificationRepository, 'targets'>;
+  deliveries: Pick<DeliveryRepository, 'readAll'>;
+  /** Returns a number from 0 up to 1, exclusive. */
+  random: () => number;
+};
+
+type Destination = Omit<UnreachedDelivery, 'notification'>;
+
+/** The destinations of an event that has reached none of them. */
+export type UnreachedDestinations = {
+  count: number;
+  /** As many as a notice lists, those with a record first. */
+  listed: readonly Destination[];
+};
+
+const stateOf = async (targets: TargetReads, key: NotificationKey): Promise<'exists' | 'deleted' | 'unreadable'> => {
+  try {
+    return (await targets.find(key)) ? 'exists' : 'deleted';
+  } catch (error) {
+    if (error instanceof UnreadableNotificationError) return 'unreadable';
+    throw error;
+  }
+};
+
+const hasNoRecord = ({ record }: Destination): number => (record ? 0 : 1);
+
+/**
+ * Creates the check whether an event has reached none of its destinations (DECISIONS.md#nobody-reached).
+ *
+ * @param scale factor for the delays between attempts
+ */
+export const createUnreachedCheck = ({ notifications, deliveries, random }: CheckDependencies, scale: number) => {
+  /**
+   * Returns the destinations, or undefined if the alert has arrived at one of them or may still arrive soon. A
+   * notification without a record has not been attempted yet, unless it was deleted. One that cannot be read has not
+   * received the alert, and does not receive it soon.
+   */
+  const unreachedIn = async (
+    tenant: string,
+    sk: string,
+    ids: readonly string[],
+  ): Promise<Destination[] | undefined> => {
+    const keys = ids.map((notificationId) => ({ pk: deliveryPartition({ tenant, notificationId }), sk }));
+    const records = new Map(
+      (await deliveries.readAll(keys)).map((record) => [parseDeliveryPartition(record.pk).notificationId, record]),
+    );
+    if (![...records.values()].every((record) => isUnreached(record, scale))) return undefined;
+    const unattempted = ids.filter((id) => !records.has(id));
+    const targets = notifications.targets(unattempted.map((id) => ({ tenant, id })));
+    const states = new Map(
+      await Promise.all(unattempted.map(async (id) => [id, await stateOf(targets, { tenant, id })] as const)),
+    );
+    if ([...states.values()].includes('exists')) return undefined;
+    return ids.map((notificationId) => ({
+      notificationId,
+      record: records.get(notificationId),
+      isUnreadable: states.get(notificationId) === 'unreadable',
+    }));
+  };
+
+  /**
+   * Reads 100 destinations at a time, strongly consistent, up to the first one that the alert has reached or may reach
+   * soon. The start is random, so that deliveries that fail one after the other find such a destination early.
+   *
+   * @param sk sort key of the event's delivery records
+   * @param ids the event's notifications
+   * @returns undefined if the alert has reached a destination or may reach one soon
+   * @throws ServiceError serviceUnavailable if a record cannot be read, UnprocessedKeyError or the SDK's error
+   */
+  return async (tenant: string, sk: string, ids: readonly string[]): Promise<UnreachedDestinations | undefined> => {
+    const start = ids.length > MAX_BATCH_KEYS ? Math.floor(random() * ids.length) : 0;
+    const rotated = [...ids.slice(start), ...ids.slice(0, start)];
+    let listed: readonly Destination[] = [];
+    for (const batch of inBatches(rotated, MAX_BATCH_KEYS)) {
+      const found = await unreachedIn(tenant, sk, batch);
+      if (!found) return undefined;
+      listed = [...listed, ...found]
+        .toSorted((one, other) => hasNoRecord(one) - hasNoRecord(other))
+        .slice(0, MAX_LISTED_DESTINATIONS);
+    }
+    return { count: ids.length, listed };
+  };
+};

@@ -1,0 +1,91 @@
+import { QueryCommand } from '@aws-sdk/lib-dynamodb';
+import { describe, expect, it } from 'vitest';
+import {
+  createDestinationListReader,
+  createDestinationListWriter,
+  MAX_CHUNK_IDS,
+  MissingDestinationsError,
+} from '../../../shared/adapters/deliveries/destination-list.ts';
+import { deliveryKey } from '../../../shared/domain/delivery-key.ts';
+import { RETENTION_SECONDS } from '../../../shared/domain/delivery-record.ts';
+import { DEFAULT_NOTIFICATION_ID, newNotificationId } from '../../../shared/domain/notification-id.ts';
+import { MAX_EVENT_BYTES } from '../../../shared/domain/planned-event.ts';
+import { useDatabase } from '../../support/dynamodb.ts';
+import { withInterruption, withThrottling } from '../../support/dynamodb-faults.ts';
+import { alarmEvent } from '../../support/events.ts';
+
+const { client, connect } = useDatabase();
+const write = createDestinationListWriter(client, 'deliveries');
+const read = createDestinationListReader(client, 'deliveries');
+
+const NOW_MS = Date.UTC(2026, 0, 1);
+const newIds = (count: number) => Array.from({ length: count }, newNotificationId);
+
+let events = 0;
+const newEvent = () => alarmEvent({ tenant_id: 'ten#ant', event_id: `event ${events++}` });
+const keyOf = (event: ReturnType<typeof newEvent>) => deliveryKey(event, newNotificationId());
+
+describe('the list of the destinations of an event', () => {
+  it('is found with the key of any delivery of the event', async () => {
+    const [event, other] = [newEvent(), newEvent()];
+    const ids = [...newIds(27), DEFAULT_NOTIFICATION_ID];
+    await write(event, ids, NOW_MS);
+    expect(await read(keyOf(event))).toEqual(ids);
+    await expect(read(keyOf(other))).rejects.toThrow(MissingDestinationsError);
+  });
+
+  it('contains no IDs that a notification cannot have', async () => {
+    const event = newEvent();
+    const ids = newIds(2);
+    await write(event, ['ntOperators', ...ids, 'x'.repeat(100_000)], NOW_MS);
+    expect(await read(keyOf(event))).toEqual(ids);
+  });
+
+  it('is stored once if dispatch receives the event twice, and expires like a delivery record', async () => {
+    const event = newEvent();
+    const ids = newIds(130);
+    await write(event, ids, NOW_MS);
+    await write(event, ids, NOW_MS);
+    const { Items = [] } = await client.send(
+      new QueryCommand({
+        TableName: 'deliveries',
+        KeyConditionExpression: 'pk = :pk',
+        ExpressionAttributeValues: { ':pk': `destinations#${keyOf(event).sk.split('#')[1]}#ten#ant` },
+      }),
+    );
+    expect(Items.map(({ ttl }) => ttl)).toEqual([NOW_MS / 1000 + RETENTION_SECONDS]);
+  });
+
+  it('has room for all notifications of the largest event', async () => {
+    const event = newEvent();
+    // Each ID has 28 characters, two quotation marks and a comma.
+    const ids = newIds(Math.ceil(MAX_EVENT_BYTES / 31));
+    expect(Math.ceil(ids.length / MAX_CHUNK_IDS)).toBe(3);
+    await write(event, ids, NOW_MS);
+    expect(await read(keyOf(event))).toEqual(ids);
+  });
+
+  it('is not found until all of its chunks are written', async () => {
+    const event = newEvent();
+    const ids = newIds(MAX_CHUNK_IDS + 1);
+    let isFound: unknown;
+    const watched = withInterruption(
+      connect(),
+      'PutItemCommand',
+      async () => {
+        isFound = await read(keyOf(event)).catch((error: unknown) => error);
+      },
+      (count) => count === 2,
+    );
+    await createDestinationListWriter(watched, 'deliveries')(event, ids, NOW_MS);
+    expect(isFound).toBeInstanceOf(MissingDestinationsError);
+    expect(await read(keyOf(event))).toEqual(ids);
+  });
+
+  it('cannot be read while DynamoDB throttles', async () => {
+    const event = newEvent();
+    await write(event, newIds(27), NOW_MS);
+    const throttled = withThrottling(connect({ maxAttempts: 1 }), 'GetItemCommand');
+    await expect(createDestinationListReader(throttled, 'deliveries')(keyOf(event))).rejects.toThrow('too fast');
+  });
+});
