@@ -23,6 +23,7 @@ const environment = {
 
 beforeEach(() => {
   for (const level of ['info', 'warn', 'error'] as const) vi.spyOn(logger, level).mockImplementation(() => undefined);
+  vi.stubEnv('STACK_NAME', 'local');
   vi.spyOn(process.stdout, 'write').mockImplementation(() => true);
   return () => vi.restoreAllMocks();
 });

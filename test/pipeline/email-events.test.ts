@@ -57,6 +57,7 @@ const record = (event: unknown) => recordBatch([{ body: event === undefined ? ''
 /** The logs and metrics of the recorder. */
 let written = '';
 beforeEach(() => {
+  vi.stubEnv('STACK_NAME', 'local');
   written = '';
   visibilityChanges = [];
   queuedNotices = [];
