@@ -79,7 +79,8 @@ export const createIncidentLocks = (client: DynamoDb, table: string) => {
   const withStoredNewest = async (lock: IncidentLock): Promise<IncidentLock> => {
     const Key = { pk: lock.pk, sk: lock.sk };
     const { Item = {} } = await getItem(client, { TableName: table, Key, ConsistentRead: true });
-    return { ...lock, ...storedNewest.parse(Item) };
+    const { newest_event_at_ms, newest_accepted_at_ms, advance_count } = storedNewest.parse(Item);
+    return { ...lock, newest_event_at_ms, newest_accepted_at_ms, advance_count };
   };
 
   /**

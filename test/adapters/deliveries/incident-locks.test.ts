@@ -113,6 +113,21 @@ describe('the incident lock', () => {
     );
   });
 
+  it('stores the newest of three events if another worker delivers the second one after the lease has ended', async () => {
+    const cases = allPairs.flatMap(([second, third]) => allTimes.map((first) => [first, second, third] as const));
+    await Promise.all(
+      cases.map(async ([first, second, third]) => {
+        const by = await heldLock();
+        const seenByFirst = await locks.advance(by('a'), first);
+        const stored = newestEventTime(await locks.advance(seenByFirst, second));
+        if (!stored) throw new Error('No event is stored.');
+        await locks.advance(seenByFirst, third);
+        const isStored = isOlder(first, third) && isOlder(stored, third);
+        expect(await newestIn(by)).toEqual(isStored ? third : stored);
+      }),
+    );
+  });
+
   it('stores an event only if it is newer than the stored one, for any events and lost responses', async () => {
     await fc.assert(
       fc.asyncProperty(
