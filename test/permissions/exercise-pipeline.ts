@@ -35,8 +35,8 @@ const awsFaults: Record<'fail' | 'reject', Record<'ses' | 'sns', AwsFault>> = {
     sns: { status: 403, type: 'AuthorizationError', message: 'Not authorized' },
   },
   reject: {
-    ses: { status: 400, type: 'MessageRejected', message: 'Rejected' },
-    sns: { status: 400, type: 'InvalidParameter', message: 'Invalid' },
+    ses: { status: 400, type: 'MessageRejected', message: 'Address blacklisted.' },
+    sns: { status: 400, type: 'InvalidParameter', message: 'Invalid parameter: PhoneNumber' },
   },
 };
 
