@@ -203,12 +203,14 @@ export class Delivery extends Construct {
   ) {
     const common = deliveries.access('GetItem', 'PutItem', 'BatchWriteItem');
     const locks = deliveries.access('UpdateItem');
+    // Records of types that can bounce change by UpdateItem, never in batches (DECISIONS.md#bounces).
+    const bounceable = deliveries.access('GetItem', 'PutItem', 'UpdateItem');
     const credentials = accounts.access('GetItem');
     const egressAllow = new ResourceAccess({ EGRESS_ALLOW: settings.egressAllow.join(',') });
     const dailyLimit = (limit: number) => new ResourceAccess({ DAILY_LIMIT: String(limit) });
     return {
-      email: common.and(email.sendAccess()).and(dailyLimit(settings.emailsPerTenantPerDay)),
-      technicalContactsEmail: common
+      email: bounceable.and(email.sendAccess()).and(dailyLimit(settings.emailsPerTenantPerDay)),
+      technicalContactsEmail: bounceable
         .and(email.sendAccess())
         .and(accounts.access('GetItem'))
         .and(dailyLimit(settings.emailsPerTenantPerDay)),

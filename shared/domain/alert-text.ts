@@ -18,11 +18,22 @@ export const oneLine = (text: string): string =>
     .replace(/[\s\p{Cc}]+/gu, ' ')
     .trim();
 
+/**
+ * Returns the text on one line, without control and format characters (Unicode categories Cc and Cf), for subjects and
+ * SMS. Directional overrides could rearrange the text around them, and invisible characters hide differences. Emoji
+ * joined by zero-width joiners become separate ones.
+ */
+export const plainLine = (text: string): string => oneLine(text.replace(/\p{Cf}+/gu, ''));
+
 /** Returns the label of an entity, alarm or check, or its ID if it has none. */
 export const nameOf = (record: unknown): string | undefined => {
   const name = scalar(property(record, 'label')) ?? scalar(property(record, 'id'));
   return name === undefined ? undefined : oneLine(name);
 };
+
+/** Returns the name of an entity or alarm for subjects and SMS: its label or ID, whichever has visible characters. */
+export const plainNameOf = (record: unknown): string | undefined =>
+  ['label', 'id'].map((key) => plainLine(scalar(property(record, key)) ?? '')).find((name) => name !== '');
 
 /** Truncates a text to `maxLength` code points, ending it with "...". */
 export const truncate = (text: string, maxLength: number): string => {
@@ -33,11 +44,16 @@ export const truncate = (text: string, maxLength: number): string => {
 /** In code points; SES accepts more, but email clients truncate the subject. */
 const MAX_HEADLINE_LENGTH = 200;
 
-/** Returns state, entity and alarm in one line: `[CRITICAL] web-1: Disk space`. */
-export const headline = ({ details, entity, alarm }: AlarmEvent): string =>
-  truncate(`[${details.state}] ${nameOf(entity) ?? '?'}: ${nameOf(alarm) ?? '?'}`, MAX_HEADLINE_LENGTH);
+const headlineWith = (name: typeof nameOf, { details, entity, alarm }: AlarmEvent): string =>
+  truncate(`[${details.state}] ${name(entity) ?? '?'}: ${name(alarm) ?? '?'}`, MAX_HEADLINE_LENGTH);
 
-/** Returns the subject of a notice, truncated to the length of a headline. */
+/** Returns state, entity and alarm in one line: `[CRITICAL] web-1: Disk space`. */
+export const headline = (event: AlarmEvent): string => headlineWith(nameOf, event);
+
+/** Returns the headline of an event for subjects and SMS, without format characters. */
+export const subjectLine = (event: AlarmEvent): string => headlineWith(plainNameOf, event);
+
+/** Returns the subject of a notice, which has no format characters (`contentOf`), truncated to the length of a headline. */
 export const noticeSubject = ({ subject }: Pick<NoticeContent, 'subject'>): string =>
   truncate(subject, MAX_HEADLINE_LENGTH);
 

@@ -22,7 +22,7 @@ export type Failure = {
 
 /** The outcome of an attempt. */
 export type AttemptOutcome = ({ result: 'delivered'; status?: number | undefined; explanation: string } | Failure) & {
-  /** Hashes of the recipients reached so far, if a delivery has several. */
+  /** Hashes of the recipients whose email SES has accepted so far (`recipientHash`). */
   reachedRecipientHashes?: string[] | undefined;
 };
 

@@ -19,19 +19,47 @@ const unreachable: FailureKind = { result: 'transient', reason: 'network_error',
 /** Matches an error by `error.name`, and by its message if there is a pattern. The first matching rule applies. */
 type Rule = readonly [names: readonly string[], kind: FailureKind, message?: RegExp];
 
-/** The rules per service (DECISIONS.md#ses-and-sns-outcomes). Unmatched errors are transient. */
+/** The credentials or the account of the service are not accepted. */
+const accessErrors = [
+  'AccessDenied',
+  'AccessDeniedException',
+  'ExpiredToken',
+  'ExpiredTokenException',
+  'IncompleteSignature',
+  'InvalidClientTokenId',
+  'MissingAuthenticationToken',
+  'OptInRequired',
+  'SignatureDoesNotMatch',
+  'UnrecognizedClientException',
+];
+
+const invalidSnsParameter = ['InvalidParameterException', 'InvalidParameterValueException'];
+
+/**
+ * The rules per service (DECISIONS.md#ses-and-sns-outcomes). Only errors that the recipient causes are permanent. SES and
+ * SNS use the same names for errors that the operators cause, so the message decides. Unmatched errors are transient.
+ */
 const awsRules = {
   ses: [
-    [['MessageRejected'], misconfigured, /not verified/i],
-    [['MessageRejected', 'InvalidParameterValue', 'ValidationError'], rejected],
+    [['MessageRejected'], rejected, /^address (is )?(blacklisted|on .*suppression list)/i],
+    [
+      ['MessageRejected', 'InvalidParameterValue'],
+      misconfigured,
+      /not verified|paused|suspended|disabled|sandbox|source|sender|mail from|reply|return.?path|configuration set|\btag/i,
+    ],
+    [['InvalidParameterValue'], rejected, /address|domain|local name/i],
     [
       [
+        'InvalidParameterValue',
+        'ValidationError',
         'AccountSendingPausedException',
         'ConfigurationSetSendingPausedException',
-        'MailFromDomainNotVerifiedException',
+        'ConfigurationSetDoesNotExist',
         'ConfigurationSetDoesNotExistException',
-        'AccessDenied',
-        'AccessDeniedException',
+        'FromEmailAddressNotVerifiedException',
+        'MailFromDomainNotVerifiedException',
+        'ProductionAccessNotGrantedException',
+        ...accessErrors,
       ],
       misconfigured,
     ],
@@ -39,11 +67,28 @@ const awsRules = {
     [['Throttling', 'ThrottlingException'], throttled],
   ],
   sns: [
+    [invalidSnsParameter, misconfigured, /originat|sender ?id|max ?price|topic|not verified|sandbox/i],
+    [invalidSnsParameter, rejected, /number/i],
+    [['OptedOutException'], rejected],
     [
-      ['InvalidParameterException', 'InvalidParameterValueException', 'OptedOutException', 'EndpointDisabledException'],
-      rejected,
+      [
+        ...invalidSnsParameter,
+        'AuthorizationErrorException',
+        'EndpointDisabledException',
+        'InvalidSecurityException',
+        'KMSAccessDeniedException',
+        'KMSDisabledException',
+        'KMSInvalidStateException',
+        'KMSNotFoundException',
+        'KMSOptInRequired',
+        'NotFoundException',
+        'PlatformApplicationDisabledException',
+        'UserErrorException',
+        'ValidationException',
+        ...accessErrors,
+      ],
+      misconfigured,
     ],
-    [['AuthorizationErrorException'], misconfigured],
     [['ThrottledException', 'Throttling', 'ThrottlingException'], throttled],
   ],
 } as const satisfies Record<string, readonly Rule[]>;
@@ -56,11 +101,11 @@ export const awsFailure = (service: keyof typeof awsRules, error: unknown): Fail
   const { name, message } = error instanceof Error ? error : { name: 'Error', message: '' };
   const rules: readonly Rule[] = awsRules[service];
   // The SDK sets `$fault` on error responses of the service.
-  const defaultKind = error instanceof Error && '$fault' in error ? unrecognized : unreachable;
+  const isResponse = error instanceof Error && '$fault' in error;
   const rule = rules.find(([names, , pattern]) => names.includes(name) && (pattern?.test(message) ?? true));
-  const kind = rule?.[1] ?? defaultKind;
+  const kind = rule?.[1] ?? (isResponse ? unrecognized : unreachable);
   return failed(kind.result, kind.reason, `${service.toUpperCase()} did not accept the message: ${name}`, {
     ...kind,
-    code: errorCode(error),
+    code: errorCode(error) ?? (isResponse ? name : undefined),
   });
 };

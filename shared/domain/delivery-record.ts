@@ -70,8 +70,12 @@ export type DeliveryRecord = DeliveryKey & {
   siblings?: readonly string[] | undefined;
   /** Present if the delivery is a notice of the service. */
   notice?: NoticeKind | undefined;
-  /** Salted hashes of the recipients reached so far, if the delivery has several. */
+  /** Salted hashes of the recipients whose email SES has accepted so far; empty for other types. */
   reached_recipient_hashes: string[];
+  /** Salted hashes of the recipients whose email bounced. Only `addBounce` writes it, whatever the status. */
+  bounced_recipient_hashes?: ReadonlySet<string> | undefined;
+  /** Reason of the last bounce: `bounced`, or `rejected` by SES after it accepted the email. */
+  bounce_reason?: FailureReason | undefined;
   /** When DynamoDB deletes the record, epoch seconds. */
   ttl: number;
 };
@@ -166,6 +170,15 @@ export const roundExpiryCause = ({ attempt_count, last_cause }: DeliveryRecord):
   attempt_count === 0 ? 'service' : (last_cause ?? 'destination');
 
 /**
+ * Returns whether the last round failed, also if the emails to those that it had reached bounced later. Only such a
+ * delivery can be redelivered: an email that SES accepted and that bounced cannot.
+ */
+export const hasFailed = ({ status, attempts }: DeliveryRecord): boolean => {
+  const lastResult = attempts.at(-1)?.result;
+  return status === 'failed' || (status === 'bounced' && lastResult !== undefined && lastResult !== 'delivered');
+};
+
+/**
  * Evaluates a claim on an existing record (DECISIONS.md#rounds).
  *
  * A failed delivery starts a new round only for a message of exactly that round, such as its redriven dead letter;
@@ -185,7 +198,7 @@ export const evaluateClaim = (existing: DeliveryRecord, initial: DeliveryRecord,
   const wasInterrupted = existing.lease_until_ms > 0;
   const interruption = wasInterrupted ? { was_interrupted: true } : {};
   const claimed = { ...existing, ...interruption, claim_id, lease_until_ms, ttl, siblings };
-  if (existing.status === 'failed') {
+  if (hasFailed(existing)) {
     return initial.round === existing.round + 1
       ? { kind: 'claimed', record: withNewRound(claimed, initial.round, nowMs) }
       : { kind: 'ended', record: existing };
@@ -232,7 +245,8 @@ export const withAttempt = (
     }),
     ...(isFailure && { last_cause: outcome.cause, last_reason: counts ? undefined : outcome.reason }),
     updated_at_ms: startedAtMs + durationMs,
-    reached_recipient_hashes: outcome.reachedRecipientHashes ?? record.reached_recipient_hashes,
+    // A destination without recipients, such as after a change of the type, has been reached as a whole.
+    reached_recipient_hashes: outcome.reachedRecipientHashes ?? (isFailure ? record.reached_recipient_hashes : []),
   };
 };
 
@@ -269,6 +283,25 @@ export const withSuperseded = (
 export const withFailure = (record: DeliveryRecord, reason: FailureReason, nowMs: number): DeliveryRecord => ({
   ...withStatus(record, 'failed', nowMs),
   last_reason: record.attempts.at(-1)?.reason === reason ? undefined : reason,
+});
+
+/** Returns whether SES accepted emails of the delivery, and all their recipients have bounced. */
+const haveAllBounced = ({
+  reached_recipient_hashes: reached,
+  bounced_recipient_hashes: bounced,
+}: DeliveryRecord): boolean => reached.length > 0 && reached.every((hash) => bounced?.has(hash));
+
+/**
+ * Returns whether the delivery must become `bounced`: it has ended, and every recipient that accepted has bounced. A
+ * pending delivery may still reach others.
+ */
+export const mustBecomeBounced = (record: DeliveryRecord): boolean =>
+  record.status !== 'pending' && record.status !== 'bounced' && haveAllBounced(record);
+
+/** Returns the record of a delivery whose emails bounced, with the reason of the last bounce. */
+export const withBounce = (record: DeliveryRecord, nowMs: number): DeliveryRecord => ({
+  ...withStatus(record, 'bounced', nowMs),
+  last_reason: record.bounce_reason ?? 'bounced',
 });
 
 /** Returns the reason of the last failure in this round, if the delivery has not arrived. */
@@ -316,10 +349,10 @@ export const isFailing = (
 
 /**
  * Returns whether the alert has not reached the destination and is not about to. A delivery that reached one of several
- * recipients counts as reached, unless the emails to all of them have bounced.
+ * recipients counts as reached, unless the emails to all that it reached have bounced.
  */
 export const isUnreached = (record: DeliveryRecord, scale: number): boolean => {
-  if (record.status === 'bounced') return true;
-  if (record.reached_recipient_hashes.length > 0) return false;
+  if (record.status === 'bounced' || mustBecomeBounced(record)) return true;
+  if (record.reached_recipient_hashes.length > 0 && !haveAllBounced(record)) return false;
   return record.status === 'failed' || record.status === 'cancelled' || isFailing(record, scale);
 };

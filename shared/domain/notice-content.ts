@@ -1,6 +1,6 @@
 import type { NoticeContent, NoticeKind } from '../contracts/notice.ts';
 import type { NotificationRecord } from '../contracts/notification.ts';
-import { oneLine, truncate } from './alert-text.ts';
+import { oneLine, plainLine, truncate } from './alert-text.ts';
 import { type DeliveryRecord, failureReasonOf } from './delivery-record.ts';
 import { failureText } from './failure-text.ts';
 import { MAX_ATTEMPTS } from './retry-schedule.ts';
@@ -11,7 +11,10 @@ export const HOUR_MS = 3_600_000;
 /** Maximum length of a value, in code points. Values come from events and labels, which may be long. */
 export const MAX_VALUE_LENGTH = 1_000;
 
-/** Returns the text of a notice, with each part on one line, so that no value can imitate another part. */
+/**
+ * Returns the text of a notice, with each part on one line, so that no value can imitate another part. The subject has no
+ * format characters.
+ */
 export const contentOf = (
   kind: NoticeKind,
   subject: string,
@@ -19,7 +22,7 @@ export const contentOf = (
   facts: readonly (readonly [name: string, value: string])[],
 ): NoticeContent => ({
   kind,
-  subject: oneLine(subject),
+  subject: plainLine(subject),
   paragraphs: paragraphs.map(oneLine),
   facts: facts.map(([name, value]) => [oneLine(name), truncate(oneLine(value), MAX_VALUE_LENGTH)]),
 });
@@ -46,9 +49,14 @@ export const MAX_LABEL_LENGTH = 80;
 /** Returns a time in UTC (ISO 8601). @param timeMs ms since the epoch */
 export const time = (timeMs: number): string => new Date(timeMs).toISOString();
 
-/** Returns the label of a notification in quotation marks, or its ID if it was deleted or cannot be read. */
-export const named = (id: string, notification: Notification): string =>
-  notification ? `"${truncate(notification.label, MAX_LABEL_LENGTH)}"` : id;
+/**
+ * Returns the label of a notification in quotation marks, or its ID if it was deleted or cannot be read, or if the label
+ * has no visible characters.
+ */
+export const named = (id: string, notification: Notification): string => {
+  const label = plainLine(notification?.label ?? '');
+  return label === '' ? id : `"${truncate(label, MAX_LABEL_LENGTH)}"`;
+};
 
 /** Returns the text of the last failure of a delivery. */
 export const lastFailure = (record: DeliveryRecord): string =>

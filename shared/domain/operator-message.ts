@@ -1,6 +1,6 @@
 import { type AlarmEvent, webhookPayload } from '../contracts/alarm-event.ts';
 import type { NoticeContent } from '../contracts/notice.ts';
-import { facts, headline, noticeSubject } from './alert-text.ts';
+import { facts, headline, noticeSubject, subjectLine } from './alert-text.ts';
 
 /** Below the SNS limit of 256 KB. */
 const MAX_MESSAGE_BYTES = 200 * 1024;
@@ -33,7 +33,7 @@ export const operatorMessage = (event: AlarmEvent, notice?: NoticeContent): Oper
   const summary = lines.join('\n');
   const withPayload = `${summary}\n\n${JSON.stringify(webhookPayload(event))}`;
   return {
-    subject: asciiSubject(`${event.tenant_id} ${headline(event)}`),
+    subject: asciiSubject(`${event.tenant_id} ${subjectLine(event)}`),
     text: Buffer.byteLength(withPayload) <= MAX_MESSAGE_BYTES ? withPayload : summary,
   };
 };

@@ -1,4 +1,4 @@
-import type { DeliveryRecord } from './delivery-record.ts';
+import { type DeliveryRecord, hasFailed } from './delivery-record.ts';
 
 /** The progress of a redelivery that takes several requests. */
 export type RedeliveryCursor = {
@@ -23,10 +23,14 @@ type StoredFailure = { failedAtMs: number; round: number };
 
 /**
  * Returns whether a stored message belongs to the current failure of its delivery. Otherwise its round has started, or
- * its worker crashed before it recorded the failure.
+ * its worker crashed before it recorded the failure. The record of a failed delivery that bounced later no longer has the
+ * time of failure.
  */
 export const isCurrentFailure = (record: DeliveryRecord | undefined, { failedAtMs, round }: StoredFailure): boolean =>
-  record?.status === 'failed' && record.updated_at_ms === failedAtMs && record.round + 1 === round;
+  record !== undefined &&
+  hasFailed(record) &&
+  record.round + 1 === round &&
+  (record.status === 'bounced' || record.updated_at_ms === failedAtMs);
 
 /** Longer than the timeout of a sender and the difference between two clocks. */
 const MAX_RECORDING_MS = 5 * 60_000;

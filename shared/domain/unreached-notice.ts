@@ -1,5 +1,5 @@
 import type { AlarmEvent, AlarmState } from '../contracts/alarm-event.ts';
-import { headline, nameOf, statusText, truncate } from './alert-text.ts';
+import { headline, nameOf, plainNameOf, statusText, truncate } from './alert-text.ts';
 import { DAY_MS } from './day.ts';
 import type { Notice } from './delivery-message.ts';
 import { shortenedId } from './delivery-record.ts';
@@ -70,7 +70,7 @@ const destinationFact = ({
 const ONCE_AN_HOUR = 'The service escalates an alarm at most once an hour for each state.';
 
 const subjectOf = (event: AlarmEvent, problem: string): string =>
-  `${event.details.state} on ${truncate(nameOf(event.entity) ?? event.entity.id, MAX_LABEL_LENGTH)}: ${problem}`;
+  `${event.details.state} on ${truncate(plainNameOf(event.entity) ?? '?', MAX_LABEL_LENGTH)}: ${problem}`;
 
 /** The number of destinations that an escalation lists. */
 export const MAX_LISTED_DESTINATIONS = 26;

@@ -59,7 +59,10 @@ const parseEmailEvent = (body: string) => {
 };
 
 /** The result of a message. Messages with a result other than `handled` return to the queue. */
-type MessageResult = 'handled' | 'not_due' | 'throttled_keys' | 'internal_error';
+type MessageResult = 'handled' | 'throttled_keys' | 'internal_error';
+
+/** What an event changed, and the record of its delivery. */
+type AppliedEvent = BounceResult | { kind: 'complaint'; record: DeliveryRecord; wasReached: false };
 
 type EmailEvent = z.infer<typeof emailEvent>['detail'];
 
@@ -77,9 +80,9 @@ const reportOf = ({ eventType, bounce }: EmailEvent): EmailReport | undefined =>
 
 /**
  * Creates the Lambda handler that records what SES reports about accepted emails (DECISIONS.md#bounces). A bounce or a
- * reject sets the delivery to `bounced`, and a complaint leaves it unchanged, because the email was delivered. All of
- * them are reported to the technical contacts. Any other message is counted and acknowledged, because retrying would
- * not help.
+ * reject is remembered in the record, and a complaint leaves it unchanged, because the email was delivered. All of them
+ * are reported to the technical contacts, and a delivery that has reached nobody else escalates. Any other message is
+ * counted and acknowledged, because retrying would not help.
  */
 export const createEmailEventRecorder = (
   client: DynamoDb,
@@ -87,9 +90,9 @@ export const createEmailEventRecorder = (
   environment: RecorderEnvironment,
   clock: Clock = Date.now,
 ): ((event: SQSEvent, context?: Context) => Promise<SQSBatchResponse>) => {
-  const recordBounce = createBounceRecorder(client, environment.DELIVERIES_TABLE, clock);
   const isTenantThrottled = createThrottlingWatch(clock);
-  const deliveries = createDeliveryRepository(client, environment.DELIVERIES_TABLE);
+  const deliveries = createDeliveryRepository(client, environment.DELIVERIES_TABLE, { canBounce: true });
+  const recordBounce = createBounceRecorder(deliveries, clock);
   const notifications = {
     ...createNotificationReader(client, environment.NOTIFICATIONS_TABLE),
     ...createTargetReader(client, environment.NOTIFICATIONS_TABLE),
@@ -101,13 +104,13 @@ export const createEmailEventRecorder = (
   );
 
   /** Applies an event to its delivery. A complaint changes nothing, but needs the record for the notice. */
-  const applyEvent = async (key: DeliveryKey, { eventType, mail }: EmailEvent): Promise<BounceResult> => {
+  const applyEvent = async (key: DeliveryKey, { eventType, mail }: EmailEvent): Promise<AppliedEvent> => {
     if (eventType !== 'Complaint') {
-      const [address = mail.messageId] = mail.destination ?? [];
+      const [address] = mail.destination ?? [];
       return recordBounce(key, address, eventType === 'Bounce' ? 'bounced' : 'rejected');
     }
     const record = await deliveries.read(key);
-    return record ? { kind: 'not_delivered', record } : { kind: 'no_record' };
+    return record ? { kind: 'complaint', record, wasReached: false } : { kind: 'no_record' };
   };
 
   /**
@@ -118,7 +121,7 @@ export const createEmailEventRecorder = (
    */
   const reportEvent = async (
     event: EmailEvent,
-    record: DeliveryRecord,
+    { record, wasReached }: Exclude<AppliedEvent, { kind: 'no_record' }>,
     sentAtMs: number,
     timeLeft: () => number,
   ): Promise<void> => {
@@ -132,7 +135,8 @@ export const createEmailEventRecorder = (
     await settleNotices(
       [
         ...(report ? [reports.reportFailure(alarm, reported, report)] : []),
-        ...(record.status === 'bounced' ? [reports.escalateUnreached(alarm, record, record.siblings)] : []),
+        // A recipient that had not been reached changes nothing: whoever records that it was reached finds the bounce.
+        ...(wasReached ? [reports.escalateUnreached(alarm, reported, record.siblings)] : []),
       ],
       { tenant_id: tenant, event_id: record.event_id, notification_id: notificationId },
       timeLeft,
@@ -158,10 +162,9 @@ export const createEmailEventRecorder = (
       tenant_id: notification?.tenant,
       notification_id: notification?.notificationId,
     });
-    if (result?.kind === 'not_due') return 'not_due';
     count(result?.kind === 'repeated' ? { email_events_repeated: 1 } : { [metricOf[kind]]: 1 });
     if (result && 'record' in result) {
-      await reportEvent(event.detail, result.record, Number(attributes.SentTimestamp), timeLeft);
+      await reportEvent(event.detail, result, Number(attributes.SentTimestamp), timeLeft);
     }
     return 'handled';
   };
@@ -192,7 +195,7 @@ export const createEmailEventRecorder = (
       results.filter(({ result }) => result === wanted).map(({ message }) => message);
     const failed = messagesWith('internal_error');
     const throttled = messagesWith('throttled_keys');
-    const returned = [...messagesWith('not_due'), ...throttled, ...failed];
+    const returned = [...throttled, ...failed];
     await Promise.all(returned.map((message) => returnWithBackoff(queues, environment.EMAIL_EVENTS_QUEUE, message)));
     const sentAtMs = failed.map(({ attributes }) => Number(attributes.SentTimestamp));
     emitMetrics(

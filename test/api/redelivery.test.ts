@@ -248,6 +248,26 @@ describe('a redelivery since a time', () => {
 });
 
 describe('a redelivery of one event', () => {
+  it('sends a delivery that failed for one contact after the email to the other contact has bounced', async () => {
+    const { bodies, fail, event, since } = await setUp();
+    const bounced: Partial<DeliveryRecord> = {
+      status: 'bounced',
+      attempts: [{ timestamp_ms: RECORD_TIME_MS, result: 'permanent', duration_ms: 1 }],
+      updated_at_ms: RECORD_TIME_MS + 3_000,
+    };
+    const [first, second] = [await fail(10, bounced), await fail(20, bounced)];
+    expect(await event(first)).toEqual({ count: 1, next_marker: null });
+    expect(await since()).toEqual({ count: 1, next_marker: null });
+    expect(bodies()).toEqual([first, second]);
+  });
+
+  it('sends no email that SES accepted and that bounced', async () => {
+    const { bodies, fail, event } = await setUp();
+    const accepted = await fail(10, { status: 'bounced' });
+    expect(await event(accepted)).toEqual({ count: 0, next_marker: null });
+    expect(bodies()).toEqual([]);
+  });
+
   it('sends its failed delivery only', async () => {
     const { bodies, fail, event } = await setUp();
     const [wanted] = [await fail(10), await fail(10)];

@@ -17,8 +17,8 @@ const THROTTLED: AwsFault = { status: 400, type: 'ThrottlingException', message:
 const FAILED: AwsFault = { status: 500, type: 'InternalFailure', message: 'chaos' };
 /** Permanent failures, by service. */
 const REJECTIONS: Readonly<Record<string, AwsFault>> = {
-  ses: { status: 400, type: 'MessageRejected', message: 'chaos' },
-  sns: { status: 400, type: 'InvalidParameter', message: 'chaos' },
+  ses: { status: 400, type: 'MessageRejected', message: 'Address blacklisted.' },
+  sns: { status: 400, type: 'InvalidParameter', message: 'Invalid parameter: PhoneNumber' },
 };
 
 /** The probability that a call is rejected, by service. */

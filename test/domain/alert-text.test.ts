@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type AlarmEvent, isAlarmEvent } from '../../shared/contracts/alarm-event.ts';
 import { parseJson } from '../../shared/contracts/json.ts';
-import { facts, headline, statusText } from '../../shared/domain/alert-text.ts';
+import { facts, headline, statusText, subjectLine } from '../../shared/domain/alert-text.ts';
 import { alarmEvent } from '../support/events.ts';
 
 const withDetails = (details: object): AlarmEvent => alarmEvent({ details: { state: 'CRITICAL', ...details } });
@@ -106,7 +106,7 @@ const hostile = fc.dictionary(
   fc.oneof(
     fc.jsonValue({ stringUnit: 'binary' }),
     fc.double(),
-    fc.constantFrom('\ud800', '\r\n', JSON.rawJSON('12345678901234567890')),
+    fc.constantFrom('\ud800', '\r\n', '\u202ea\u200b', '\u200b', '\u{e0041}', JSON.rawJSON('12345678901234567890')),
     fc.dictionary(fc.string(), fc.record({ data: fc.jsonValue(), unit: fc.jsonValue() }, { requiredKeys: [] })),
   ),
 );
@@ -127,6 +127,7 @@ const hostileEvent = fc
 it('the texts of an alert are single, well-formed lines for any event', () => {
   fc.assert(
     fc.property(hostileEvent, (event) => {
+      expect(subjectLine(event)).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]|undefined|null|\[object/u);
       const lines = [headline(event), statusText(event) ?? '-', ...facts(event).flat()];
       for (const line of lines) {
         expect(line.isWellFormed()).toBe(true);

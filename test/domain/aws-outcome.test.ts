@@ -21,9 +21,37 @@ const unreachable = { result: 'transient', reason: 'network_error', cause: 'serv
 describe('an SES error', () => {
   it.each([
     ['MessageRejected', 'Address blacklisted.', rejected],
+    ['MessageRejected', 'Address is on the suppression list for your account.', rejected],
     ['MessageRejected', 'Email address is not verified. The following identities failed the check', misconfigured],
-    ['InvalidParameterValue', 'Missing final @domain', rejected],
-    ['ValidationError', 'bad', rejected],
+    [
+      'MessageRejected',
+      'Sending paused for this account. For more information, please check the inbox of the email address associated with your AWS account.',
+      misconfigured,
+    ],
+    ['MessageRejected', 'Sending suspended for this account.', misconfigured],
+    [
+      'MessageRejected',
+      'Email address is not verified. The following identities failed: blacklisted@a.example',
+      misconfigured,
+    ],
+    ['MessageRejected', 'Address blacklisted: sandbox@example.com', rejected],
+    ['MessageRejected', 'Email sending for the configuration set notifications is disabled.', misconfigured],
+    ['MessageRejected', 'The message contains a virus.', unrecognized],
+    ['InvalidParameterValue', "Missing final '@domain'", rejected],
+    ['InvalidParameterValue', 'Illegal address', rejected],
+    ['InvalidParameterValue', 'Local address contains dot-dot', rejected],
+    ['InvalidParameterValue', 'Domain ends with dot', rejected],
+    ['InvalidParameterValue', 'Missing local name', rejected],
+    ['InvalidParameterValue', 'Invalid Source address', misconfigured],
+    ['InvalidParameterValue', 'Invalid reply-to address', misconfigured],
+    ['InvalidParameterValue', 'Mail FROM domain is not verified.', misconfigured],
+    ['InvalidParameterValue', 'Invalid tag value <a b>, only alphanumeric ASCII characters are allowed', misconfigured],
+    ['InvalidParameterValue', 'The configuration set name is invalid', misconfigured],
+    ['InvalidParameterValue', 'Message length is more than 10485760 bytes long', misconfigured],
+    ['ValidationError', "Value null at 'source' failed to satisfy constraint", misconfigured],
+    ['ConfigurationSetDoesNotExist', 'none', misconfigured],
+    ['FromEmailAddressNotVerifiedException', 'no', misconfigured],
+    ['ProductionAccessNotGrantedException', 'no', misconfigured],
     ['AccountSendingPausedException', 'paused', misconfigured],
     ['ConfigurationSetSendingPausedException', 'paused', misconfigured],
     ['MailFromDomainNotVerifiedException', 'not verified', misconfigured],
@@ -41,11 +69,21 @@ describe('an SES error', () => {
 
 describe('an SNS error', () => {
   it.each([
-    ['InvalidParameterException', rejected],
-    ['InvalidParameterValueException', rejected],
+    ['InvalidParameterException', misconfigured],
+    ['InvalidParameterValueException', misconfigured],
     ['OptedOutException', rejected],
-    ['EndpointDisabledException', rejected],
+    ['EndpointDisabledException', misconfigured],
+    ['PlatformApplicationDisabledException', misconfigured],
     ['AuthorizationErrorException', misconfigured],
+    ['InvalidSecurityException', misconfigured],
+    ['NotFoundException', misconfigured],
+    ['UserErrorException', misconfigured],
+    ['ValidationException', misconfigured],
+    ['KMSAccessDeniedException', misconfigured],
+    ['KMSDisabledException', misconfigured],
+    ['KMSInvalidStateException', misconfigured],
+    ['KMSNotFoundException', misconfigured],
+    ['KMSOptInRequired', misconfigured],
     ['ThrottledException', throttled],
     ['Throttling', throttled],
     ['ThrottlingException', throttled],
@@ -53,6 +91,56 @@ describe('an SNS error', () => {
     ['KMSThrottlingException', unrecognized],
   ])('has the outcome of its name: %s', (name, outcome) => {
     expect(awsFailure('sns', awsError(name))).toMatchObject(outcome);
+  });
+
+  it.each([
+    ['Invalid parameter: PhoneNumber Reason: +120255501 is not valid to publish to', rejected],
+    ['Phone number is opted out', rejected],
+    ['Invalid parameter: The sender ID is not valid for this number', misconfigured],
+    ['Invalid parameter: AWS.SNS.SMS.SenderID', misconfigured],
+    ['Invalid parameter: AWS.MM.SMS.OriginationNumber', misconfigured],
+    ['No origination identities available to send', misconfigured],
+    ['Invalid parameter: AWS.SNS.SMS.MaxPrice is not a number', misconfigured],
+    ['Invalid parameter: TopicArn', misconfigured],
+    ['Invalid parameter: Subject', misconfigured],
+  ])('about an invalid parameter is caused by the recipient only if the number is invalid: %s', (message, outcome) => {
+    for (const name of ['InvalidParameterException', 'InvalidParameterValueException']) {
+      expect(awsFailure('sns', awsError(name, message))).toMatchObject(outcome);
+    }
+  });
+});
+
+describe('an error of the credentials or the account, from SES or SNS', () => {
+  it.each([
+    'AccessDenied',
+    'AccessDeniedException',
+    'ExpiredToken',
+    'ExpiredTokenException',
+    'InvalidClientTokenId',
+    'OptInRequired',
+    'SignatureDoesNotMatch',
+    'UnrecognizedClientException',
+  ])('is one of the sender: %s', (name) => {
+    for (const service of ['ses', 'sns'] as const) {
+      expect(awsFailure(service, awsError(name, 'The address of the number'))).toMatchObject(misconfigured);
+    }
+  });
+});
+
+describe('an error that is not listed', () => {
+  it.each(['NewException', 'InternalFailure', 'ServiceUnavailable', 'LimitExceededException'])(
+    'is retried and never blamed on the recipient: %s',
+    (name) => {
+      for (const service of ['ses', 'sns'] as const) {
+        expect(awsFailure(service, awsError(name, 'address number'))).toMatchObject(unrecognized);
+      }
+    },
+  );
+});
+
+describe('an error response', () => {
+  it('has its name as error code, for the log', () => {
+    expect(awsFailure('ses', awsError('MessageRejected')).code).toBe('MessageRejected');
   });
 });
 

@@ -117,6 +117,11 @@ describe('the record after an attempt', () => {
     ).toEqual(['a', 'b']);
   });
 
+  it('contains no hashes if a destination without recipients accepted the alert, after a change of the type', () => {
+    const record = afterAttempts(initial(), [{ ...transient, reachedRecipientHashes: ['a'] }, delivered]);
+    expect(record.reached_recipient_hashes).toEqual([]);
+  });
+
   it('is a copy that leaves the original unchanged', () => {
     const record = initial();
     afterAttempts(record, [transient]);
@@ -292,6 +297,16 @@ describe('a claim on an existing record', () => {
     expect(evaluate({ ...existing, status: 'failed', lease_until_ms: LATER + 1 })).toMatchObject({ kind: 'busy' });
   });
 
+  it('starts the next round of a failed delivery whose accepted emails bounced later', () => {
+    const bounced = withStatus(withAttempt(existing, transient, NOW, 10), 'bounced', NOW);
+    expect(evaluate(bounced, { round: 2 })).toMatchObject({ kind: 'claimed', record: { status: 'pending', round: 2 } });
+  });
+
+  it('does not start a round of an email that SES accepted and that bounced', () => {
+    const bounced = withStatus(withAttempt(existing, delivered, NOW, 10), 'bounced', NOW);
+    expect(evaluate(bounced, { round: 2 })).toMatchObject({ kind: 'ended' });
+  });
+
   it.each(['delivered', 'superseded', 'cancelled', 'bounced'] as const)(
     'is rejected as ended if the delivery is %s',
     (status) => {
@@ -419,6 +434,8 @@ describe('a failing destination', () => {
 describe('an alert', () => {
   const failing = withNextAttempt(afterAttempts(initial(), [transient]), NOW + HOUR);
   const reached = { reached_recipient_hashes: ['a'] };
+  const reachedTwo = { reached_recipient_hashes: ['a', 'b'] };
+  const bouncedFromA = { bounced_recipient_hashes: new Set(['a']) };
 
   it.each([
     ['failed', withFailure(initial(), 'http_status', NOW)],
@@ -426,6 +443,15 @@ describe('an alert', () => {
     ['was cancelled', withStatus(initial(), 'cancelled', NOW)],
     ['is failing for more than five minutes', failing],
     ['bounced from all of several recipients', { ...withStatus(initial(), 'bounced', NOW), ...reached }],
+    [
+      'failed, and bounced from all that accepted',
+      { ...withFailure(initial(), 'rejected', NOW), ...reached, ...bouncedFromA },
+    ],
+    ['is failing, and bounced from all that accepted', { ...failing, ...reached, ...bouncedFromA }],
+    [
+      'was delivered and is about to be recorded as bounced',
+      { ...withStatus(initial(), 'delivered', NOW), ...reached, ...bouncedFromA },
+    ],
   ] as const)('that %s has not reached its destination', (_, record) => {
     expect(isUnreached(record, 1)).toBe(true);
   });
@@ -437,6 +463,11 @@ describe('an alert', () => {
     ['is due again soon', withNextAttempt(afterAttempts(initial(), [transient]), NOW + MINUTE)],
     ['is failing for one of several recipients', { ...failing, ...reached }],
     ['failed for one of several recipients', { ...withFailure(initial(), 'rejected', NOW), ...reached }],
+    [
+      'failed, and bounced from one of two that accepted',
+      { ...withFailure(initial(), 'rejected', NOW), ...reachedTwo, ...bouncedFromA },
+    ],
+    ['bounced from a recipient and is due again soon for another', { ...initial(), ...reached, ...bouncedFromA }],
   ] as const)('that %s has reached its destination, or may still do so', (_, record) => {
     expect(isUnreached(record, 1)).toBe(false);
   });

@@ -105,7 +105,10 @@ describe('every notice', () => {
   });
 
   it('has one line per value and stays small, whatever the labels, IDs and statuses of the event are', () => {
-    const text = fc.string({ unit: 'binary', minLength: 1, maxLength: 5_000 });
+    const text = fc.oneof(
+      fc.string({ unit: 'binary', minLength: 1, maxLength: 5_000 }),
+      fc.string({ unit: fc.constantFrom('a', ' ', '\u202e', '\u200b', '\u00ad'), minLength: 1, maxLength: 100 }),
+    );
     fc.assert(
       fc.property(text, text, text, (label, id, status) => {
         const event = alarmEvent({
@@ -123,6 +126,7 @@ describe('every notice', () => {
           expect(Buffer.byteLength(body)).toBeLessThan(64 * 1_024);
           const parts = [content.subject, ...content.paragraphs, ...content.facts.flat()];
           expect(parts.filter((part) => /\p{Cc}/u.test(part))).toEqual([]);
+          expect(content.subject).not.toMatch(/\p{Cf}/u);
           expect(emailMessage(noticeEvent, content).html).not.toMatch(/<script|<img/i);
         }
       }),
@@ -177,6 +181,16 @@ describe('the notice of a failing destination', () => {
     const event = eventOfRecord('acme', record);
     const { content } = failingNotice('acme', API_URL, { notificationId: 'ntA', notification, record }, event, report);
     expect(content.facts).toContainEqual(['Last result', result]);
+  });
+
+  it('names the ID of a notification whose label has no visible characters', () => {
+    const label = '\u200b'.repeat(3);
+    const invisible = {
+      notificationId: 'ntA',
+      notification: { label, type: 'webhook' },
+      record: failingRecord(),
+    } as const;
+    expect(failingNotice('acme', API_URL, invisible, alarmEvent()).content.subject).toBe('Delivery to ntA is failing');
   });
 
   it('names the ID of a notification that cannot be read', () => {

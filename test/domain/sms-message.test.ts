@@ -55,16 +55,25 @@ describe('an SMS about an alert', () => {
     }
   });
 
+  it('has no format characters, such as directional overrides, zero-width spaces and soft hyphens', () => {
+    expect(smsOf('\u202eweb\u200b-1\u2069', 'di\u00adsk\ufeff')).toBe('[OK] web-1: b: disk');
+    expect(smsOf('web-1', '\u200b\u200b')).toBe('[OK] web-1: b');
+  });
+
+  it('loses no text to invisible characters at its start', () => {
+    expect(smsOf(`${'\u200b'.repeat(500)}web-1`, 'Disk is full')).toBe('[OK] web-1: b: Disk is full');
+  });
+
   it('is one line', () => {
     expect(smsOf('a\r\nb', 'c\nd')).toBe('[OK] a b: b: c d');
   });
 
-  it('has one part and is well-formed, for any text', () => {
+  it('has one part of visible characters and is well-formed, for any text', () => {
     const text = fc.oneof(
       fc.string({ unit: 'binary', maxLength: 300 }),
       fc.string({ unit: 'grapheme', maxLength: 300 }),
       fc.string({
-        unit: fc.constantFrom('a', '^', '{', '€', '“', '…', '½', '😀', '👨‍👩‍👧', 'é', '\u0301'),
+        unit: fc.constantFrom('a', '^', '{', '€', '“', '…', '½', '😀', '👨‍👩‍👧', 'é', '\u0301', '\u202e', '\u00ad'),
         maxLength: 300,
       }),
     );
@@ -73,6 +82,7 @@ describe('an SMS about an alert', () => {
         const message = smsOf(label, status);
         expect(encode(message).parts).toBe(1);
         expect(message.isWellFormed()).toBe(true);
+        expect(message).not.toMatch(/[\p{Cc}\p{Cf}\s](?<! )/u);
       }),
       { numRuns: 500 },
     );

@@ -32,6 +32,7 @@ const HIGH_LIMITS = { smsPerTenantPerDay: '100000', emailsPerTenantPerDay: '1000
 const DENIED = { status: 400, type: 'AccessDeniedException', message: 'Denied' };
 const FAILED = { status: 400, type: 'InternalFailure', message: 'Internal failure' };
 const QUOTA_EXCEEDED = { status: 400, type: 'Throttling', message: 'Daily message quota exceeded.' };
+const PAUSED = { status: 400, type: 'MessageRejected', message: 'Sending paused for this account.' };
 const THROTTLED = { status: 400, type: 'ThrottlingException', message: 'Rate exceeded' };
 
 const from = (caller: string, service: string) => (call: AwsCall) =>
@@ -276,6 +277,19 @@ describe('the alarm drill', () => {
         isSent = true;
       },
       MINUTE_MS,
+    );
+    await annotate(summary);
+  });
+
+  it('fires an alarm when SES pauses the account, even if there is only one email', async ({ annotate }) => {
+    let isSent = false;
+    const summary = await drill(
+      ['SendingFailures'],
+      () => [harness.injectFault(PAUSED, from('Delivery-send-email', 'ses'))],
+      async () => {
+        if (!isSent) await harness.sendEvents([newEvent(['email'])]);
+        isSent = true;
+      },
     );
     await annotate(summary);
   });

@@ -118,13 +118,19 @@ describe('when a dependency fails, the service', () => {
     ['ConfigurationSetDoesNotExist', 'gone', 'sender_misconfigured'],
     ['MailFromDomainNotVerifiedException', 'no', 'sender_misconfigured'],
     ['MessageRejected', 'Email address is not verified.', 'sender_misconfigured'],
+    [
+      'MessageRejected',
+      'Sending paused for this account. For more information, see your inbox.',
+      'sender_misconfigured',
+    ],
+    ['InvalidParameterValue', 'Invalid Source address', 'sender_misconfigured'],
     ['InternalFailure', 'oops', 'rejected'],
   ];
 
   it.each(sesFaults)(
     'retries an email that SES rejects with %s (%s) until operators fix the account',
     async (type, message, reason) => {
-      const address = `${type.toLowerCase()}@example.com`;
+      const address = `${type.toLowerCase()}-${message.length}@example.com`;
       const id = await client.create({ label: 'e', type: 'email', details: { address } });
       const recover = harness.injectFault({ status: 400, type, message }, sendsTo('ses'));
       await harness.sendEvents([newAlarmEvent(client.tenant, [id])]);
@@ -135,6 +141,30 @@ describe('when a dependency fails, the service', () => {
       expect(attempt_count).toBeGreaterThan(1);
     },
   );
+
+  it.each([
+    ['InvalidParameter', 'Invalid parameter: AWS.SNS.SMS.SenderID', 'sender_misconfigured'],
+    ['ParameterValueInvalid', 'No origination identities available to send', 'sender_misconfigured'],
+    ['AuthorizationError', 'Not authorized', 'sender_misconfigured'],
+    ['EndpointDisabled', 'Disabled', 'sender_misconfigured'],
+    ['KMSDisabled', 'The key is disabled', 'sender_misconfigured'],
+    ['KMSOptInRequired', 'No subscription', 'sender_misconfigured'],
+    ['NotFound', 'Topic does not exist', 'sender_misconfigured'],
+    ['PlatformApplicationDisabled', 'Disabled', 'sender_misconfigured'],
+    ['UserError', 'No origination entities available to send', 'sender_misconfigured'],
+    ['InvalidSecurity', 'The signature is invalid', 'sender_misconfigured'],
+    ['UnrecognizedClientException', 'The token is invalid', 'sender_misconfigured'],
+    ['InternalError', 'oops', 'rejected'],
+  ])('retries an SMS that SNS rejects with %s (%s) until operators fix the account', async (type, message, reason) => {
+    const id = await client.create({ label: 's', type: 'sms', details: { phone_number: '+12025550112' } });
+    const recover = harness.injectFault({ status: 400, type, message }, sendsTo('sns'));
+    await harness.sendEvents([newAlarmEvent(client.tenant, [id])]);
+    await until(async () => harness.lines.find((line) => line.includes(id) && line.includes(reason)));
+    recover();
+    expect(await harness.advanceUntil(harness.delivery(client.tenant, id, 'delivered'))).toMatchObject({
+      attempt_count: 2,
+    });
+  });
 
   it.each([
     ['Throttling', 'Maximum sending rate exceeded.'],
@@ -159,8 +189,13 @@ describe('when a dependency fails, the service', () => {
     ['email', { address: 'rejected@example.com' }, 'ses', 'MessageRejected', 'Address blacklisted.'],
     ['email', { address: 'rejected@example.com' }, 'ses', 'InvalidParameterValue', 'Illegal address'],
     ['sms', { phone_number: '+12025550111' }, 'sns', 'OptedOut', 'The number opted out.'],
-    ['sms', { phone_number: '+12025550111' }, 'sns', 'InvalidParameter', 'Bad number'],
-    ['sms', { phone_number: '+12025550111' }, 'sns', 'EndpointDisabled', 'Disabled'],
+    [
+      'sms',
+      { phone_number: '+12025550111' },
+      'sns',
+      'InvalidParameter',
+      'Invalid parameter: PhoneNumber Reason: +12025550111 is not valid to publish to',
+    ],
   ] as const)(
     'dead-letters an alert by %s to %o if %s returns %s (%s)',
     async (type, details, service, code, message) => {

@@ -11,13 +11,13 @@ import { type EmailEventKind, emailTags } from '../../shared/domain/email-event.
 import { DEFAULT_NOTIFICATION_ID, newNotificationId } from '../../shared/domain/notification-id.ts';
 import { createEmailEventRecorder } from '../../shared/pipeline/email-events.ts';
 import { useDatabase } from '../support/dynamodb.ts';
-import { withInterruption, withLostResponse, withThrottling } from '../support/dynamodb-faults.ts';
+import { withLostResponse, withThrottling } from '../support/dynamodb-faults.ts';
 import { alarmEvent } from '../support/events.ts';
 import { reportEnvironment } from '../support/report-environment.ts';
 import { sqsMessage } from '../support/sqs-message.ts';
 
 const { client, connect } = useDatabase();
-const deliveries = createDeliveryRepository(client, 'deliveries');
+const deliveries = createDeliveryRepository(client, 'deliveries', { canBounce: true });
 
 const NOW_MS = Date.UTC(2026, 0, 1);
 const environment = {
@@ -92,7 +92,14 @@ const batchMetrics = () =>
 const claimedBy = (notification_id: string, claimId: string, nowMs: number) =>
   claimedRecord({ event: alarmEvent(), notification_id, accepted_at_ms: nowMs, content_hash: 'hash' }, claimId, nowMs);
 
-/** Records a delivery to a new notification. By default, the event also goes to the default notification. */
+/** The recipient of emails, which appears in no log and no record. */
+const RECIPIENT = 'secret@example.com';
+const hashOf = (id: string, address: string) => recipientHash(deliveryId(alarmEvent(), id), address);
+
+/**
+ * Records a delivery to a new notification, whose email SES accepted. By default, the event also goes to the default
+ * notification.
+ */
 const recordDelivery = async (
   status: 'delivered' | 'failed' | 'superseded' | 'cancelled' | 'pending',
   leaseUntilMs = 0,
@@ -101,6 +108,7 @@ const recordDelivery = async (
   const id = newNotificationId();
   const claimed = {
     ...claimedBy(id, 'owner', NOW_MS - 1_000),
+    reached_recipient_hashes: [hashOf(id, RECIPIENT)],
     siblings: [DEFAULT_NOTIFICATION_ID],
     ...attributes,
   };
@@ -119,7 +127,7 @@ const asLists = (tags: Record<string, string>) =>
 const emailEvent = (
   eventType: EmailEventKind,
   tags: Record<string, string> = {},
-  { recipient = 'secret@example.com', bounceType = 'Permanent' } = {},
+  { recipient = RECIPIENT, bounceType = 'Permanent' } = {},
 ) => ({
   version: '0',
   id: '5e9c5f4e-0000-4000-8000-000000000000',
@@ -147,15 +155,20 @@ describe('a bounced or rejected email', () => {
   it.each([
     ['Bounce', 'email_bounces', 'bounced'],
     ['Reject', 'email_rejects', 'rejected'],
-  ] as const)('sets only the status and the reason of its delivery: %s', async (kind, metric, reason) => {
-    const { claimed, tags } = await recordDelivery('delivered');
-    await record(emailEvent(kind, tags));
-    expect(await deliveries.read(claimed)).toEqual({
-      ...withStatus(claimed, 'bounced', NOW_MS),
-      last_reason: reason,
-    });
-    expect(countedMetrics()).toEqual([metric]);
-  });
+  ] as const)(
+    'sets only the status, the reason and the recipient of its delivery: %s',
+    async (kind, metric, reason) => {
+      const { claimed, tags } = await recordDelivery('delivered');
+      await record(emailEvent(kind, tags));
+      expect(await deliveries.read(claimed)).toEqual({
+        ...withStatus(claimed, 'bounced', NOW_MS),
+        last_reason: reason,
+        bounced_recipient_hashes: new Set(claimed.reached_recipient_hashes),
+        bounce_reason: reason,
+      });
+      expect(countedMetrics()).toEqual([metric]);
+    },
+  );
 
   it('ends its delivery, so that a repeated alarm event is not delivered', async () => {
     const { id, tags } = await recordDelivery('delivered');
@@ -170,37 +183,39 @@ describe('a bounced or rejected email', () => {
     expect(countedMetrics()).toEqual(['email_bounces', 'email_events_repeated', 'email_events_repeated']);
   });
 
-  it.each(['failed', 'superseded', 'cancelled', 'pending'] as const)(
-    'does not change a delivery that is %s',
+  it('of a pending delivery is remembered, also while the sender holds the claim', async () => {
+    for (const leaseUntilMs of [0, NOW_MS + 1]) {
+      const { claimed, tags } = await recordDelivery('pending', leaseUntilMs);
+      expect(await record(emailEvent('Bounce', tags))).toEqual([]);
+      expect(await deliveries.read(claimed)).toMatchObject({
+        status: 'pending',
+        lease_until_ms: leaseUntilMs,
+        bounced_recipient_hashes: new Set(claimed.reached_recipient_hashes),
+      });
+    }
+    expect(countedMetrics()).toEqual(['email_bounces', 'email_bounces']);
+  });
+
+  it.each(['failed', 'cancelled'] as const)(
+    'makes a delivery that is %s bounced, because it has reached nobody else',
     async (status) => {
       const { claimed, tags } = await recordDelivery(status);
       await record(emailEvent('Bounce', tags));
-      expect(await deliveries.read(claimed)).toMatchObject({ status });
-      expect(countedMetrics()).toEqual(['email_bounces']);
+      expect(await deliveries.read(claimed)).toMatchObject({ status: 'bounced', last_reason: 'bounced' });
     },
   );
 
-  it('returns to the queue while the sender holds the claim, which is not an error', async () => {
-    const { claimed, tags } = await recordDelivery('pending', NOW_MS + 1);
-    expect(await record(emailEvent('Bounce', tags))).toEqual(['message-1']);
-    expect(visibilityChanges).toEqual([['https://sqs/email-events', 'message-1', 2_000]]);
-    expect(countedMetrics()).toEqual([]);
-    expect(batchMetrics()).toEqual([]);
-    await deliveries.complete(withStatus(claimed, 'delivered', NOW_MS));
-    expect(await record(emailEvent('Bounce', tags))).toEqual([]);
-    expect(await deliveries.read(claimed)).toMatchObject({ status: 'bounced' });
+  it('does not change the status of a delivery whose destination has since become one without recipients', async () => {
+    const { claimed, tags } = await recordDelivery('delivered', 0, { reached_recipient_hashes: [] });
+    await record(emailEvent('Bounce', tags));
+    expect(await deliveries.read(claimed)).toMatchObject({ status: 'delivered' });
   });
 
-  it('returns to the queue if a redelivery is claimed before its bounce is written', async () => {
+  it('counts for the only recipient if SES names none', async () => {
     const { claimed, tags } = await recordDelivery('delivered');
-    const redelivered = { ...claimed, status: 'pending', round: 2, lease_until_ms: NOW_MS + 1 } as const;
-    const body = JSON.stringify(emailEvent('Bounce', tags));
-    const redeliver = () => deliveries.complete(redelivered);
-    expect(await recordBatch([{ body }], withInterruption(connect(), 'UpdateItemCommand', redeliver))).toEqual([
-      'message-1',
-    ]);
-    expect(await deliveries.read(claimed)).toEqual(redelivered);
-    expect(countedMetrics()).toEqual([]);
+    const event = emailEvent('Bounce', tags);
+    await record({ ...event, detail: { ...event.detail, mail: { ...event.detail.mail, destination: undefined } } });
+    expect(await deliveries.read(claimed)).toMatchObject({ status: 'bounced' });
   });
 
   it('sets the status if the response to the write is lost and the SDK repeats it', async () => {
@@ -304,7 +319,6 @@ describe('the technical contacts', () => {
     const { tags } = await recordDelivery('delivered', 0, { siblings: [] });
     const body = JSON.stringify(emailEvent('Bounce', tags));
     const database = withLostResponse(connect({ maxAttempts: 2 }), 'UpdateItemCommand', { number: 2 });
-    expect(await recordBatch([{ body }], database)).toEqual(['message-1']);
     expect(await recordBatch([{ body }], database)).toEqual([]);
     expect(kinds().toSorted()).toEqual([
       ['contacts', 'failing'],
@@ -333,8 +347,6 @@ describe('the technical contacts', () => {
 });
 
 describe('an email to several recipients', () => {
-  const hashOf = (id: string, address: string) => recipientHash(deliveryId(alarmEvent(), id), address);
-
   /** Records a delivery that reached two technical contacts. */
   const recordTwo = async () => {
     const id = newNotificationId();

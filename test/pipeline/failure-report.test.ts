@@ -42,6 +42,8 @@ const unused = (): never => {
 const deliveries: DeliveryRepository = {
   claim: unused,
   update: unused,
+  addBounce: unused,
+  settleBounce: unused,
   complete: unused,
   recordConflict: unused,
   listConflicts: unused,
@@ -108,6 +110,7 @@ const records = {
   failing: withNextAttempt(attempted, NOW_MS + 600_000),
   'due soon': withNextAttempt(attempted, NOW_MS + 5_000),
   delivered: withStatus(initial, 'delivered', NOW_MS),
+  bounced: withStatus(initial, 'bounced', NOW_MS),
 } satisfies Record<string, DeliveryRecord>;
 
 describe('a delivery that fails', () => {
@@ -124,6 +127,10 @@ describe('a delivery that fails', () => {
   it('is reported only as unreached if its notification was deleted, or if it is an email to the contacts', async () => {
     expect(await report({}, 'webhook', records.cancelled)).toEqual(['unreached ntB']);
     expect(await report({}, 'technicalContactsEmail', records.failed)).toEqual(['unreached ntB']);
+  });
+
+  it('is reported only as unreached if it bounced: the recorder of bounces has reported each of them', async () => {
+    expect(await report({}, 'email', records.bounced)).toEqual(['unreached ntB']);
   });
 
   it('is not reported if it is a notice, to the contacts or to the operators', async () => {
@@ -146,6 +153,8 @@ describe('a delivery that fails', () => {
     ['failing', 1, false],
     ['failing', 2, true],
     ['cancelled', 2, true],
+    ['bounced', 1, false],
+    ['bounced', 2, true],
     ['due soon', 2, false],
     ['delivered', 2, false],
   ] as const)(

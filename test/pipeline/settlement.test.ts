@@ -1,5 +1,4 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { createBounceRecorder } from '../../shared/adapters/deliveries/bounce-recorder.ts';
 import { createDeliveryRepository } from '../../shared/adapters/deliveries/delivery-repository.ts';
 import { createFailedMessages, type FailedMessage } from '../../shared/adapters/deliveries/failed-messages.ts';
 import { createIncidentLocks } from '../../shared/adapters/deliveries/incident-locks.ts';
@@ -7,7 +6,7 @@ import { logger } from '../../shared/adapters/logger.ts';
 import type { DeadLetterReason, Queues } from '../../shared/adapters/queues.ts';
 import type { Delivery } from '../../shared/contracts/messages.ts';
 import type { NoticeContent } from '../../shared/contracts/notice.ts';
-import type { NotificationTypeId } from '../../shared/contracts/notification-types.ts';
+import { type NotificationTypeId, notificationTypes } from '../../shared/contracts/notification-types.ts';
 import { type AttemptOutcome, failed } from '../../shared/domain/attempt-outcome.ts';
 import type { Clock } from '../../shared/domain/clock.ts';
 import { claimedRecord, withAttempt, withNextAttempt } from '../../shared/domain/delivery-record.ts';
@@ -21,7 +20,6 @@ import { queueUrl, senderQueueUrls } from '../support/queue-urls.ts';
 import { sqsMessage } from '../support/sqs-message.ts';
 
 const { client } = useDatabase();
-const deliveries = createDeliveryRepository(client, 'deliveries');
 const failedMessages = createFailedMessages(client, 'deliveries');
 
 const NOW_MS = Date.UTC(2026, 0, 1);
@@ -64,6 +62,8 @@ const setUp = (
       reasons.push(reason);
     },
   };
+  const { canBounce } = notificationTypes[type];
+  const deliveries = createDeliveryRepository(client, 'deliveries', { canBounce });
   const id = newNotificationId();
   const event = alarmEvent();
   const job = createJob({
@@ -178,18 +178,6 @@ describe('an alert whose circuit is open', () => {
   });
 });
 
-describe('a delivered email', () => {
-  it('stays bounced if the write of its delivery is repeated after the bounce', async () => {
-    const { job, attempt, record } = setUp('email', { result: 'delivered', explanation: '' });
-    const attempted = await attempt();
-    expect(await settleAttempt(job, attempted)).toMatchObject({ outcome: 'delivered' });
-    const recordBounce = createBounceRecorder(client, 'deliveries', () => NOW_MS);
-    expect(await recordBounce(attempted.record, 'a@example.com', 'bounced')).toMatchObject({ kind: 'recorded' });
-    await settleAttempt(job, attempted);
-    expect(await record()).toMatchObject({ status: 'bounced' });
-  });
-});
-
 describe('a round that has expired', () => {
   const HOUR_MS = 3_600_000;
   const quotaExceeded = failed('throttled', 'aws_quota_exceeded', '', { cause: 'service', countsAsAttempt: false });
@@ -199,6 +187,7 @@ describe('a round that has expired', () => {
     ['after four days without an attempt, with the cause "service"', quotaExceeded, 97, 'service', 0],
   ] as const)('is dead-lettered %s', async (_, failure, ageHours, cause, attemptCount) => {
     const { job, process, record, reasons } = setUp('email', quotaExceeded);
+    const { deliveries } = job.dependencies;
     const startMs = NOW_MS - ageHours * HOUR_MS;
     const first = claimedRecord(job.body, 'earlier', startMs);
     await deliveries.claim(first, startMs);

@@ -1,14 +1,31 @@
 import * as z from 'zod/mini';
-import type { DeliveryStatus } from '../../contracts/outcomes.ts';
+import type { DeliveryStatus, FailureReason } from '../../contracts/outcomes.ts';
 import { type DeliveryKey, deliveryPartition, type NotificationOfTenant } from '../../domain/delivery-key.ts';
-import { type Claim, type DeliveryRecord, evaluateClaim, shortenedId } from '../../domain/delivery-record.ts';
+import {
+  type Claim,
+  type DeliveryRecord,
+  evaluateClaim,
+  mustBecomeBounced,
+  shortenedId,
+  withBounce,
+} from '../../domain/delivery-record.ts';
 import { isDependencyFailure } from '../aws-client.ts';
 import { batchGet, batchWrite, MAX_BATCH_WRITES } from '../dynamodb/batches.ts';
-import { getItem, type PutInput, putItem, queryPage, queryPages, scanPages } from '../dynamodb/documents.ts';
+import {
+  getItem,
+  type Item,
+  type PutInput,
+  putItem,
+  queryPage,
+  queryPages,
+  scanPages,
+  type UpdateInput,
+  updateItem,
+} from '../dynamodb/documents.ts';
 import type { DynamoDb } from '../dynamodb/dynamodb-client.ts';
 import { UnprocessedItemsError, unlessConditionFailed } from '../dynamodb/errors.ts';
 import { heldBy } from './claim-condition.ts';
-import { parseRecord } from './stored-record.ts';
+import { parseBounces, parseRecord } from './stored-record.ts';
 
 const storedConflict = z.object({ sk: z.string(), conflict_at_ms: z.number() });
 
@@ -52,8 +69,11 @@ type Conditional = Pick<PutInput, 'ConditionExpression' | 'ExpressionAttributeNa
  * The SDK repeats a request whose response is late, so any write may be applied twice, seconds apart. A write that lets
  * another worker claim an item is therefore conditional on the claim; only a final status is written unconditionally,
  * since no later write changes it (DECISIONS.md#conditional-writes).
+ *
+ * @param options.canBounce true if bounces can be added to records at any time: existing records then change by
+ * UpdateItem, so that no write erases a bounce (DECISIONS.md#bounces)
  */
-export const createDeliveryRepository = (client: DynamoDb, table: string) => {
+export const createDeliveryRepository = (client: DynamoDb, table: string, { canBounce = false } = {}) => {
   /** `write` writes the batch before the time to gather records has passed. */
   let openBatch:
     | { records: DeliveryRecord[]; unwrittenKeys: Promise<ReadonlySet<string>>; write: () => void }
@@ -64,6 +84,15 @@ export const createDeliveryRepository = (client: DynamoDb, table: string) => {
   /** Writes one record. @returns false if the condition failed */
   const put = async (record: DeliveryRecord, condition: Conditional = {}): Promise<boolean> =>
     (await unlessConditionFailed(putItem(client, { TableName: table, Item: record, ...condition }))) !== undefined;
+
+  /** @returns the item after the update, or undefined if the condition failed */
+  const update = async (
+    { pk, sk }: DeliveryKey,
+    write: Conditional & Pick<UpdateInput, 'UpdateExpression'>,
+  ): Promise<Item | undefined> => {
+    const input = { TableName: table, Key: { pk, sk }, ReturnValues: 'ALL_NEW', ...write } as const;
+    return (await unlessConditionFailed(updateItem(client, input)))?.Attributes;
+  };
 
   /** Writes records in one request. @returns the keys of unwritten records */
   const writeBatch = async (records: readonly DeliveryRecord[]): Promise<ReadonlySet<string>> => {
@@ -146,6 +175,43 @@ export const createDeliveryRepository = (client: DynamoDb, table: string) => {
     return { records: Items.map(parseRecord), before: LastEvaluatedKey && String(LastEvaluatedKey.sk) };
   };
 
+  /**
+   * Sets the attributes of an existing record and removes those that are undefined, except its bounces, which only
+   * `addBounce` writes.
+   */
+  const setAttributes = async (
+    { pk, sk, bounced_recipient_hashes: _hashes, bounce_reason: _reason, ...attributes }: DeliveryRecord,
+    { ExpressionAttributeNames, ExpressionAttributeValues, ConditionExpression }: Conditional,
+  ): Promise<Item | undefined> => {
+    const names = Object.keys(attributes);
+    const present = Object.entries(attributes).filter(([, value]) => value !== undefined);
+    const absent = Object.entries(attributes).filter(([, value]) => value === undefined);
+    const set = present.map(([name]) => `#${name} = :new_${name}`).join(', ');
+    const remove = absent.map(([name]) => `#${name}`).join(', ');
+    return update(
+      { pk, sk },
+      {
+        UpdateExpression: remove === '' ? `SET ${set}` : `SET ${set} REMOVE ${remove}`,
+        ConditionExpression,
+        ExpressionAttributeNames: {
+          ...ExpressionAttributeNames,
+          ...Object.fromEntries(names.map((name) => [`#${name}`, name])),
+        },
+        ExpressionAttributeValues: {
+          ...ExpressionAttributeValues,
+          ...Object.fromEntries(present.map(([name, value]) => [`:new_${name}`, value])),
+        },
+      },
+    );
+  };
+
+  /** Changes an existing record. @returns the record as stored, or undefined if the condition failed */
+  const change = async (record: DeliveryRecord, condition: Conditional): Promise<DeliveryRecord | undefined> => {
+    if (!canBounce) return (await put(record, condition)) ? record : undefined;
+    const stored = await setAttributes(record, condition);
+    return stored && { ...record, ...parseBounces(stored) };
+  };
+
   /** Returns the condition that the record has not changed since it was read. */
   const unchanged = (record: DeliveryRecord): Conditional => {
     const { ConditionExpression, ExpressionAttributeValues } = heldBy(record);
@@ -170,7 +236,7 @@ export const createDeliveryRepository = (client: DynamoDb, table: string) => {
       if (!found) return { kind: 'busy', leaseUntilMs: nowMs };
       const claim = evaluateClaim(found, first, nowMs);
       if (claim.kind !== 'claimed' || found.claim_id === first.claim_id) return claim;
-      if (await put(claim.record, unchanged(found))) return claim;
+      if (await change(claim.record, unchanged(found))) return claim;
       // Another worker claimed the delivery, or the SDK repeated this write because its first response was lost.
       const current = await read(first);
       return current?.claim_id === first.claim_id
@@ -181,10 +247,62 @@ export const createDeliveryRepository = (client: DynamoDb, table: string) => {
     /**
      * Writes a claimed record if the claim still holds.
      *
-     * @returns false if another worker has claimed the delivery, or if the SDK repeated a write that was already
-     * applied
+     * @returns the record as stored, with its bounces, or undefined if another worker has claimed the delivery. Without
+     * `canBounce`, it is also undefined if the SDK repeated a write that was already applied
      */
-    update: (held: DeliveryRecord, next: DeliveryRecord): Promise<boolean> => put(next, heldBy(held)),
+    async update(held: DeliveryRecord, next: DeliveryRecord): Promise<DeliveryRecord | undefined> {
+      const written = await change(next, heldBy(held));
+      if (written || !canBounce) return written;
+      const current = await read(held);
+      return current?.claim_id === held.claim_id ? current : undefined;
+    },
+
+    /**
+     * Records that the email to a recipient bounced, whatever the status of the delivery. Safe to apply twice.
+     *
+     * @param recipient the salted hash of the address (`recipientHash`)
+     * @returns the record as stored, or undefined if it does not exist
+     */
+    async addBounce(key: DeliveryKey, recipient: string, reason: FailureReason): Promise<DeliveryRecord | undefined> {
+      const item = await update(key, {
+        UpdateExpression: 'SET bounce_reason = :reason ADD bounced_recipient_hashes :recipients',
+        ConditionExpression: 'attribute_exists(pk)',
+        ExpressionAttributeValues: { ':reason': reason, ':recipients': new Set([recipient]) },
+      });
+      return item && parseRecord(item);
+    },
+
+    /**
+     * Sets the status to `bounced` if the delivery has ended and every recipient that accepted has bounced. Whoever
+     * wrote the last of these facts, the sender or the recorder of bounces, must call this with the record as stored:
+     * writes of an item have an order, so one of them finds all facts.
+     *
+     * @returns the record as stored
+     */
+    async settleBounce(stored: DeliveryRecord, nowMs: number): Promise<DeliveryRecord> {
+      let current = stored;
+      while (mustBecomeBounced(current)) {
+        const bounced = withBounce(current, nowMs);
+        const { ConditionExpression, ExpressionAttributeNames, ExpressionAttributeValues } = unchanged(current);
+        const written = await update(current, {
+          UpdateExpression: 'SET #status = :bounced, last_reason = :reason, updated_at_ms = :now',
+          ConditionExpression,
+          ExpressionAttributeNames,
+          ExpressionAttributeValues: {
+            ...ExpressionAttributeValues,
+            ':bounced': bounced.status,
+            ':reason': bounced.last_reason,
+            ':now': bounced.updated_at_ms,
+          },
+        });
+        if (written) return parseRecord(written);
+        // Another worker set the status or started a new round, or the SDK repeated this write.
+        const found = await read(current);
+        if (!found) return current;
+        current = found;
+      }
+      return current;
+    },
 
     /**
      * Writes a record with a final status, in one batch with other completed records. Safe to apply twice.

@@ -16,6 +16,14 @@ const attempt = z.object({
   duration_ms: z.number(),
 });
 
+/** What `addBounce` writes. */
+const bounceAttributes = {
+  bounced_recipient_hashes: z.optional(z.set(z.string())),
+  bounce_reason: knownReason,
+};
+
+const storedBounces = z.object(bounceAttributes);
+
 const storedRecord = z.object({
   pk: z.string(),
   sk: z.string(),
@@ -43,6 +51,7 @@ const storedRecord = z.object({
   siblings: z.optional(z.array(z.string())),
   notice: z.optional(z.enum(noticeKinds)),
   reached_recipient_hashes: z.array(z.string()),
+  ...bounceAttributes,
   ttl: z.number(),
 });
 
@@ -54,3 +63,7 @@ const storedRecord = z.object({
  */
 export const parseRecord = (item: Item): DeliveryRecord =>
   storedRecord.parse({ created_at_ms: item.round_started_at_ms, updated_at_ms: item.round_started_at_ms, ...item });
+
+/** Parses only the bounces in the item of a delivery record. @throws ZodError if they are invalid */
+export const parseBounces = (item: Item): Pick<DeliveryRecord, 'bounced_recipient_hashes' | 'bounce_reason'> =>
+  storedBounces.parse(item);

@@ -3,6 +3,7 @@ import { bodyForRound } from '../../domain/delivery-message.ts';
 import { type DeliveryRecord, withFailure, withStatus } from '../../domain/delivery-record.ts';
 import type { DeliveryJob, SettledMessage } from './delivery-job.ts';
 import { logFailure } from './failure-log.ts';
+import { recordFinalStatus } from './final-status.ts';
 import { persist } from './persist.ts';
 
 /** The part of a failure that goes into logs, records and dead letters. */
@@ -20,13 +21,13 @@ export const deadLetter = async (
   record: DeliveryRecord,
   failure: DeadLetterFailure,
 ): Promise<SettledMessage> => {
-  const { dependencies, body, batch } = job;
+  const { dependencies, body } = job;
   const { deliveries, failedMessages, queues, deadLetterQueueUrl, clock } = dependencies;
   // If a later step fails, the record must already include this attempt and the recipients it reached. Its message is
   // then received again, which must not count as overdue since the attempt: that would start a new round.
   await persist(job, () => deliveries.update(record, { ...record, next_attempt_at_ms: clock() }));
   if (failure.reason === 'no_contacts' && body.notice) {
-    await deliveries.complete(withStatus(record, 'cancelled', clock()), { awaited: () => batch.unsettled });
+    await recordFinalStatus(job, record, withStatus(record, 'cancelled', clock()));
     return { outcome: 'cancelled' };
   }
   const [round, failedAtMs] = [record.round + 1, clock()];
@@ -36,7 +37,8 @@ export const deadLetter = async (
   }
   await queues.sendToDeadLetterQueue(deadLetterQueueUrl, letter, { ...failure, attemptCount: record.attempt_count });
   const failed = withFailure(record, failure.reason, failedAtMs);
-  await persist(job, () => deliveries.update(record, failed));
+  const stored = (await persist(job, () => deliveries.update(record, failed))) ?? failed;
   logFailure(job, 'dead_lettered', failure, record.attempt_count);
-  return { outcome: 'dead_lettered', cause: failure.cause, failing: failed };
+  const failing = await deliveries.settleBounce(stored, clock());
+  return { outcome: 'dead_lettered', cause: failure.cause, failing };
 };

@@ -22,6 +22,7 @@ import { deadLetter } from './dead-letter.ts';
 import { type DeliveryJob, idsOf, type SettledMessage } from './delivery-job.ts';
 import { logOlderTimestamp } from './failure-log.ts';
 import { unreportedFailure } from './failure-report.ts';
+import { recordFinalStatus } from './final-status.ts';
 import { copyOfMessage, reschedule, returnBusyMessage } from './requeue.ts';
 
 /**
@@ -66,17 +67,18 @@ const callTransport = async (
 /** Ends the delivery of a deleted notification. */
 const cancel = async (job: DeliveryJob, record: DeliveryRecord): Promise<SettledMessage> => {
   const { deliveries, clock, retryDelayScale } = job.dependencies;
-  const cancelled = withStatus(record, 'cancelled', clock());
-  await deliveries.complete(cancelled, { awaited: () => job.batch.unsettled });
-  // A failing delivery has already been reported.
-  return { outcome: 'cancelled', failing: isFailing(record, retryDelayScale) ? undefined : cancelled };
+  const stored = await recordFinalStatus(job, record, withStatus(record, 'cancelled', clock()));
+  const ended = await deliveries.settleBounce(stored, clock());
+  // A failing delivery has already been reported, unless it had reached a recipient whose email has bounced since.
+  const isReported = ended.status !== 'bounced' && isFailing(record, retryDelayScale);
+  return { outcome: 'cancelled', failing: isReported ? undefined : ended };
 };
 
 /** Ends the delivery of an event after a newer one was delivered. */
 const supersede = async (job: DeliveryJob, record: DeliveryRecord, newer: EventTime): Promise<SettledMessage> => {
-  const { deliveries, clock } = job.dependencies;
+  const { clock } = job.dependencies;
   const superseded = withSuperseded(record, job.time, newer, clock());
-  await deliveries.complete(superseded, { awaited: () => job.batch.unsettled });
+  await recordFinalStatus(job, record, superseded);
   const hasOlderTimestamp = superseded.newer_event_at_ms !== undefined;
   if (hasOlderTimestamp) logOlderTimestamp(job);
   return { outcome: 'superseded', hasOlderTimestamp };
@@ -142,7 +144,8 @@ export const attemptDelivery = async (
       return {
         outcome: 'duplicate',
         wasDelivered: claim.record.status === 'delivered',
-        failing: unreportedFailure(job, claim.record),
+        // A worker that crashed may have recorded the end and not that all recipients have bounced.
+        failing: unreportedFailure(job, await deliveries.settleBounce(claim.record, clock())),
       };
     case 'conflict':
       return reportConflict(job, first);

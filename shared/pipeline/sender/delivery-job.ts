@@ -81,8 +81,8 @@ export type SettledMessage = Settlement & {
   /** True for a duplicate of a message that was delivered. */
   wasDelivered?: boolean;
   /**
-   * The record, as written, of a delivery to report: it is failing, was dead-lettered, or was cancelled, so that the
-   * event may have reached nobody.
+   * The record, as written, of a delivery to report: it is failing, was dead-lettered, was cancelled, or bounced before
+   * the sender had recorded it, so that the event may have reached nobody.
    */
   failing?: DeliveryRecord | undefined;
 };

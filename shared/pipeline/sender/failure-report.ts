@@ -23,9 +23,8 @@ export const unreportedFailure = (
 ): DeliveryRecord | undefined => {
   if (Number(message.attributes.ApproximateReceiveCount) <= 1) return undefined;
   const endedThisRound = record.status === 'failed' && record.round === roundOf(body);
-  return endedThisRound || record.status === 'cancelled' || isFailing(record, dependencies.retryDelayScale)
-    ? record
-    : undefined;
+  const endedWithoutReport = endedThisRound || record.status === 'cancelled' || record.status === 'bounced';
+  return endedWithoutReport || isFailing(record, dependencies.retryDelayScale) ? record : undefined;
 };
 
 const reportFailure = async ({ job, settled: { failing } }: SettledJob): Promise<void> => {
@@ -33,8 +32,10 @@ const reportFailure = async ({ job, settled: { failing } }: SettledJob): Promise
   const { event, notice, notification_id, siblings } = body;
   if (!failing || notice) return;
   const { type, reports } = dependencies;
-  // Technical contacts cannot be notified by email that their email fails, and a deleted notification needs no notice.
-  const isReported = type !== 'technicalContactsEmail' && failing.status !== 'cancelled';
+  // Technical contacts cannot be notified by email that their email fails, a deleted notification needs no notice, and
+  // the recorder of bounces has reported each of them.
+  const isReported =
+    type !== 'technicalContactsEmail' && failing.status !== 'cancelled' && failing.status !== 'bounced';
   await settleNotices(
     [
       ...(isReported ? [reports.reportFailure(event, failing)] : []),

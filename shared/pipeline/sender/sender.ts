@@ -60,8 +60,8 @@ export const createSender = (
     ...createNotificationReader(client, environment.NOTIFICATIONS_TABLE),
     ...createTargetReader(client, environment.NOTIFICATIONS_TABLE),
   };
-  const { hasIncidents } = notificationTypes[type];
-  const deliveries = createDeliveryRepository(client, environment.DELIVERIES_TABLE);
+  const { hasIncidents, canBounce } = notificationTypes[type];
+  const deliveries = createDeliveryRepository(client, environment.DELIVERIES_TABLE, { canBounce });
   const queues = createQueues();
   const dependencies: SenderDependencies = {
     type,

@@ -1,5 +1,4 @@
 import { errorTrace, logger } from '../../adapters/logger.ts';
-import { notificationTypes } from '../../contracts/notification-types.ts';
 import type { Failure } from '../../domain/attempt-outcome.ts';
 import { bodyForRound, roundOf } from '../../domain/delivery-message.ts';
 import { deliveryLatency } from '../../domain/delivery-metrics.ts';
@@ -10,6 +9,7 @@ import type { UnsettledAttempt } from './delivery-attempt.ts';
 import { type DeliveryJob, idsOf, type SettledMessage } from './delivery-job.ts';
 import { logFailure } from './failure-log.ts';
 import { newlyFailing } from './failure-report.ts';
+import { recordFinalStatus } from './final-status.ts';
 import { persist } from './persist.ts';
 import { sentAtMs } from './read-message.ts';
 import { copyOfMessage } from './requeue.ts';
@@ -37,7 +37,7 @@ const scheduleRetry = async (
 ): Promise<SettledMessage> => {
   const { deliveries, queues, clock } = job.dependencies;
   const next = withNextAttempt(record, clock() + waitMs);
-  await persist(job, () => deliveries.update(record, next));
+  const stored = await persist(job, () => deliveries.update(record, next));
   const copy = copyOfMessage(job);
   const isSameRound = roundOf(job.body) === record.round;
   await queues.sendDelayed(
@@ -46,28 +46,27 @@ const scheduleRetry = async (
     waitMs,
   );
   logFailure(job, 'retried', failure, record.attempt_count);
-  return { outcome: 'retried', failing: newlyFailing(job, claimed, next) };
+  return { outcome: 'retried', failing: newlyFailing(job, claimed, stored ?? next) };
 };
 
-/** A bounce can change `delivered` to `bounced`, so a write that the SDK repeats late must be conditional. */
-const recordDelivered = async ({ dependencies, batch }: DeliveryJob, record: DeliveryRecord): Promise<void> => {
-  const delivered = withStatus(record, 'delivered', dependencies.clock());
-  if (notificationTypes[dependencies.type].canBounce) await dependencies.deliveries.update(record, delivered);
-  else await dependencies.deliveries.complete(delivered, { awaited: () => batch.unsettled });
-};
-
-/** Acknowledges the message even if the delivery cannot be recorded: returning it could send the alert twice. */
+/**
+ * Acknowledges the message even if the delivery cannot be recorded: returning it could send the alert twice. A recorded
+ * delivery is sent once, so if its bounces cannot be settled, the message is received again.
+ */
 const settleDelivered = async (job: DeliveryJob, record: DeliveryRecord): Promise<SettledMessage> => {
   const { dependencies, body } = job;
+  const delivered = withStatus(record, 'delivered', dependencies.clock());
   const latencyMs = deliveryLatency(record.round_started_at_ms, sentAtMs(job.message), dependencies.clock());
+  let stored: DeliveryRecord;
   try {
-    await persist(job, () => recordDelivered(job, record));
-    return { outcome: 'delivered', latencyMs };
+    stored = await persist(job, () => recordFinalStatus(job, record, delivered));
   } catch (error) {
     logger.error('delivered but not recorded', { ...idsOf(job), ...errorTrace(error) });
     const isTenantThrottled = dependencies.isTenantThrottled(error, body.event.tenant_id);
     return { outcome: 'unrecorded', isTenantThrottled };
   }
+  const settled = await dependencies.deliveries.settleBounce(stored, dependencies.clock());
+  return { outcome: 'delivered', latencyMs, failing: settled.status === 'bounced' ? settled : undefined };
 };
 
 const settleFailed = (job: DeliveryJob, attempt: UnsettledAttempt, failure: Failure): Promise<SettledMessage> => {

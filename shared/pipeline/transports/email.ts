@@ -17,6 +17,8 @@ type SendToRecipient = (alert: Alert, recipient: string, message: EmailMessage) 
 
 const accepted: AttemptOutcome = { result: 'delivered', explanation: 'Success: Email accepted for delivery' };
 
+const isFailure = (outcome: AttemptOutcome): outcome is Failure => outcome.result !== 'delivered';
+
 /** Returns the tags that identify the delivery in bounces. The email of a test has none. */
 const tagsOf = ({ event, notificationId }: Alert): Record<string, string> =>
   notificationId === undefined ? {} : emailTags(event, notificationId);
@@ -53,7 +55,13 @@ const createSendToRecipient = (
 /** Creates the transport of `email` notifications. Delivered means accepted by SES. */
 export const createEmailTransport = (environment: EmailEnvironment, dailyLimit: DailyLimit): Transport => {
   const sendToRecipient = createSendToRecipient(environment, () => dailyLimit);
-  return (alert, { address = '' }) => sendToRecipient(alert, address, emailMessage(alert.event));
+  return async (alert, { address = '' }) => {
+    const { event, deliveryId, reachedRecipientHashes } = alert;
+    const outcome = await sendToRecipient(alert, address, emailMessage(event));
+    if (isFailure(outcome)) return outcome;
+    const reached = new Set([...reachedRecipientHashes, recipientHash(deliveryId, address)]);
+    return { ...outcome, reachedRecipientHashes: [...reached] };
+  };
 };
 
 /**
@@ -66,8 +74,6 @@ const notCounted = (): Failure =>
     countsAsAttempt: false,
     retryAfterMs: 5_000,
   });
-
-const isFailure = (outcome: AttemptOutcome): outcome is Failure => outcome.result !== 'delivered';
 
 /**
  * Creates the transport to the account's technical contacts, which sends each of them a separate email. A retry goes

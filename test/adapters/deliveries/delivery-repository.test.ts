@@ -7,6 +7,7 @@ import {
   claimedRecord,
   LEASE_MS,
   withAttempt,
+  withFailure,
   withNextAttempt,
   withStatus,
 } from '../../../shared/domain/delivery-record.ts';
@@ -301,7 +302,7 @@ describe('a write that makes a delivery claimable', () => {
     const by = newDelivery();
     await deliveries.claim(by('a'), NOW);
     const losing = createDeliveryRepository(withLostResponse(connect(), 'PutItemCommand'), 'deliveries');
-    expect(await losing.update(by('a'), withNextAttempt(by('a'), NOW + 5_000))).toBe(false);
+    expect(await losing.update(by('a'), withNextAttempt(by('a'), NOW + 5_000))).toBeUndefined();
     expect(await deliveries.read(by('a'))).toMatchObject({ next_attempt_at_ms: NOW + 5_000, lease_until_ms: 0 });
   });
 
@@ -310,7 +311,7 @@ describe('a write that makes a delivery claimable', () => {
     await deliveries.claim(by('a'), NOW);
     await deliveries.update(by('a'), withNextAttempt(by('a'), NOW));
     await deliveries.claim(by('b'), NOW);
-    expect(await deliveries.update(by('a'), withNextAttempt(by('a'), NOW + 60_000))).toBe(false);
+    expect(await deliveries.update(by('a'), withNextAttempt(by('a'), NOW + 60_000))).toBeUndefined();
     expect(await deliveries.read(by('a'))).toEqual({ ...by('b') });
   });
 
@@ -320,8 +321,52 @@ describe('a write that makes a delivery claimable', () => {
     const kept = withAttempt(by('a'), transient, NOW, 10);
     await deliveries.update(by('a'), kept);
     await deliveries.update(kept, withStatus(kept, 'failed', NOW));
-    expect(await deliveries.update(by('a'), kept)).toBe(false);
+    expect(await deliveries.update(by('a'), kept)).toBeUndefined();
     expect(await deliveries.read(by('a'))).toMatchObject({ status: 'failed' });
+  });
+});
+
+describe('a delivery that can bounce', () => {
+  const repository = createDeliveryRepository(client, 'deliveries', { canBounce: true });
+
+  it('keeps its bounces through every write of its sender, and returns them to it', async () => {
+    const by = newDelivery();
+    await repository.claim(by('a'), NOW);
+    const key = by('a');
+    const bounces = { bounced_recipient_hashes: new Set(['x']), bounce_reason: 'bounced' };
+    await repository.addBounce(key, 'x', 'bounced');
+    const retried = withNextAttempt(withAttempt(by('a'), transient, NOW, 10), NOW);
+    expect(await repository.update(by('a'), retried)).toEqual({ ...retried, ...bounces });
+    const claim = await repository.claim(by('b'), NOW);
+    expect(claim).toMatchObject({ kind: 'claimed', record: { claim_id: 'b', ...bounces } });
+    const delivered = withStatus({ ...retried, ...by('b'), last_cause: undefined }, 'delivered', NOW);
+    expect(await repository.update(by('b'), delivered)).toEqual({ ...delivered, ...bounces });
+    expect(await repository.read(key)).toEqual({ ...delivered, ...bounces });
+  });
+
+  it('removes attributes that no longer apply, such as the reason of an earlier failure', async () => {
+    const by = newDelivery();
+    await repository.claim(by('a'), NOW);
+    await repository.update(by('a'), withFailure(by('a'), 'expired', NOW));
+    expect(await repository.read(by('a'))).toMatchObject({ last_reason: 'expired' });
+    await repository.claim(by('b', NOW, { round: 2 }), NOW);
+    expect(await repository.read(by('a'))).not.toHaveProperty('last_reason');
+  });
+
+  it('costs one request per claim and per write, like other deliveries', async () => {
+    const database = connect();
+    const counts = countRequests(database);
+    const counted = createDeliveryRepository(database, 'deliveries', { canBounce: true });
+    const by = newDelivery();
+    await counted.claim(by('a'), NOW);
+    await counted.update(by('a'), withStatus(by('a'), 'delivered', NOW));
+    expect(counts).toEqual({ PutItemCommand: 1, UpdateItemCommand: 1 });
+  });
+
+  it('has no bounces if it was never claimed: the email was a test', async () => {
+    const key = newDelivery()('a');
+    expect(await repository.addBounce(key, 'x', 'bounced')).toBeUndefined();
+    expect(await repository.read(key)).toBeUndefined();
   });
 });
 

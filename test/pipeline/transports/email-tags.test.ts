@@ -1,4 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
+import { recipientHash } from '../../../shared/domain/delivery-key.ts';
 import { emailTags } from '../../../shared/domain/email-event.ts';
 import { newNotificationId } from '../../../shared/domain/notification-id.ts';
 import { createEmailTransport } from '../../../shared/pipeline/transports/email.ts';
@@ -34,14 +35,17 @@ describe('the tags of an email', () => {
       { address: 'a@example.com' },
     );
     vi.unstubAllEnvs();
-    expect(outcome.result).toBe('delivered');
+    expect(outcome).toMatchObject({
+      result: 'delivered',
+      reachedRecipientHashes: [recipientHash(alert.deliveryId, 'a@example.com')],
+    });
     const tag = (part: 'Name' | 'Value') =>
       [...form].filter(([name]) => name.startsWith('Tags.') && name.endsWith(part)).map(([, value]) => value);
     const values = tag('Value');
     return Object.fromEntries(tag('Name').map((name, index) => [name, values[index]]));
   };
 
-  it('identify its delivery', async () => {
+  it('identify its delivery, which stores a hash of the recipient', async () => {
     const id = newNotificationId();
     expect(await tagsSent(id)).toEqual(emailTags(alarmEvent(), id));
   });
