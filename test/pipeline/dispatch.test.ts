@@ -1,15 +1,18 @@
 import type { SQSRecord } from 'aws-lambda';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { isValidContent } from '../../bin/local/aws/sqs/queued-message.ts';
 import type { WriteDestinationList } from '../../shared/adapters/deliveries/destination-list.ts';
 import { UnprocessedKeyError } from '../../shared/adapters/dynamodb/errors.ts';
 import { logger } from '../../shared/adapters/logger.ts';
 import type { NotificationRepository } from '../../shared/adapters/notifications/notification-repository.ts';
 import type { OutgoingMessage, Queues } from '../../shared/adapters/queues.ts';
+import type { AlarmEvent } from '../../shared/contracts/alarm-event.ts';
 import { parseJson } from '../../shared/contracts/json.ts';
 import { continuation, delivery } from '../../shared/contracts/messages.ts';
 import { createDispatch } from '../../shared/pipeline/dispatch/dispatch.ts';
 import type { Escalation } from '../../shared/pipeline/notices/escalation.ts';
-import { alarmEvent } from '../support/events.ts';
+import { alarmEvent, EVENT_TIME_MS } from '../support/events.ts';
+import { recordMetrics } from '../support/printed-metrics.ts';
 import { queueUrl, senderQueueUrls } from '../support/queue-urls.ts';
 import { sqsMessage } from '../support/sqs-message.ts';
 
@@ -21,12 +24,16 @@ const environment = {
   SENDER_QUEUES: senderQueueUrls,
 };
 
+let metricLines: ReturnType<typeof recordMetrics>;
+
 beforeEach(() => {
   for (const level of ['info', 'warn', 'error'] as const) vi.spyOn(logger, level).mockImplementation(() => undefined);
-  vi.stubEnv('STACK_NAME', 'local');
-  vi.spyOn(process.stdout, 'write').mockImplementation(() => true);
+  metricLines = recordMetrics();
   return () => vi.restoreAllMocks();
 });
+
+/** Returns the metrics that were emitted since the start of the test, without their dimensions. */
+const printedMetrics = (): Record<string, unknown> => Object.assign({}, ...metricLines());
 
 const notificationIds = (count: number, prefix = 'nt') =>
   Array.from({ length: count }, (_, index) => `${prefix}${index}`);
@@ -34,6 +41,13 @@ const notificationIds = (count: number, prefix = 'nt') =>
 /** Which notifications do not exist, and which reads fail. */
 type Reads = { isUnknown?: (id: string) => boolean; errorOf?: (id: string) => Error | undefined };
 type Options = { readMs?: number; sendMs?: number; writeError?: Error };
+
+/** Returns whether SQS accepts a message. Checks its declared size. */
+const isAccepted = ({ body, bytes }: OutgoingMessage): boolean => {
+  const text = body();
+  expect(Buffer.byteLength(text)).toBe(bytes);
+  return isValidContent(text);
+};
 
 /** Creates a dispatch whose reads and sends advance its clock. */
 const setUp = (
@@ -64,12 +78,15 @@ const setUp = (
       batchCount++;
       now += sendMs;
       if (failingQueues.has(url)) return [...messages];
-      sent.push(...messages.map((message) => ({ url, body: message.body() })));
-      return [];
+      const rejected = messages.filter((message) => !isAccepted(message));
+      const accepted = messages.filter((message) => !rejected.includes(message));
+      sent.push(...accepted.map((message) => ({ url, body: message.body() })));
+      return rejected;
     },
     sendAllDelayed: async () => [],
     sendDelayed: async (url, { body, messageGroupId }, waitMs) => {
       if (url !== environment.ALARM_EVENTS_QUEUE || failingQueues.has(url)) throw new Error('no response');
+      if (!isValidContent(body)) throw new Error('InvalidMessageContents');
       continuations.push({ body, messageGroupId, waitMs });
     },
     sendToDeadLetterQueue: async (_url, { body }, { attemptCount: _, ...failure }) => {
@@ -112,13 +129,14 @@ const setUp = (
 
 const eventMessage = (
   plan: readonly string[],
-  { messageId = 'm', sentAtMs = NOW_MS, tenant = 'acme', paddingBytes = 0 } = {},
+  { messageId = 'm', sentAtMs = NOW_MS, tenant = 'acme', paddingBytes = 0, timestamp = EVENT_TIME_MS } = {},
 ): SQSRecord =>
   sqsMessage({
     messageId,
     body: JSON.stringify(
       alarmEvent({
         tenant_id: tenant,
+        details: { state: 'CRITICAL', timestamp },
         notification_plan: { critical_state: plan },
         check: { id: 'ch', text: 'x'.repeat(paddingBytes) },
       }),
@@ -288,6 +306,44 @@ describe('dispatch', () => {
   });
 });
 
+describe('dispatch of large events', () => {
+  const large = (index: number) =>
+    eventMessage([`large${index}`], { messageId: `large${index}`, paddingBytes: 100_000, sentAtMs: NOW_MS - index });
+  const small = eventMessage(['small'], { messageId: 'small' });
+
+  it('follows that of the small events of the batch, oldest first', async () => {
+    const { dispatch, deliveries } = setUp();
+    const Records = [large(1), large(3), small, large(2)];
+    expect(await dispatch({ Records })).toEqual({ batchItemFailures: [] });
+    const sent = deliveries().map(({ notification_id }) => notification_id);
+    expect(sent).toEqual(['small', 'large3', 'large2', 'large1']);
+  });
+
+  it('returns those that it has no time to parse to the queue, without an internal error', async () => {
+    const { dispatch, deliveries, returned } = setUp({}, { sendMs: 10_000 });
+    expect(await dispatch({ Records: [large(1), small, large(2)] })).toEqual({
+      batchItemFailures: [{ itemIdentifier: 'large2' }, { itemIdentifier: 'large1' }],
+    });
+    expect(deliveries().map(({ notification_id }) => notification_id)).toEqual(['small']);
+    expect(returned).toEqual([
+      ['large2', 2_000],
+      ['large1', 2_000],
+    ]);
+    expect(printedMetrics()).toMatchObject({ deferred: 2 });
+    expect(printedMetrics()).not.toHaveProperty('internal_errors');
+    expect(logger.error).not.toHaveBeenCalled();
+  });
+
+  it('is not delayed by a large plan of a small event for longer than a third of the pass', async () => {
+    const { dispatch, deliveries, remaining } = setUp({}, { readMs: 500, sendMs: 1_500 });
+    const Records = [eventMessage(notificationIds(1_000)), large(1)];
+    expect(await dispatch({ Records })).toEqual({ batchItemFailures: [] });
+    const sent = deliveries().map(({ notification_id }) => notification_id);
+    expect(sent.at(-1)).toBe('large1');
+    expect(remaining().map(({ ids }) => ids.length + sent.length - 1)).toEqual([1_000]);
+  });
+});
+
 describe('the dispatch of a large plan', () => {
   it('sends exactly one delivery per notification in passes of at most 15 s plus one slice', async () => {
     let message = eventMessage(notificationIds(2_000), { paddingBytes: 10_000 });
@@ -306,6 +362,36 @@ describe('the dispatch of a large plan', () => {
     }
     expect(passCount).toBe(3);
     expect(delivered.toSorted()).toEqual(notificationIds(2_000).toSorted());
+  });
+
+  it.each([
+    ['U+FFFE', '\ufffe'],
+    ['U+FFFF', '\uffff'],
+  ])(
+    'reaches every notification although an unknown ID contains a character that SQS rejects: %s',
+    async (_, character) => {
+      const unknown = `nt${character}`;
+      const ids = notificationIds(130).toSpliced(110, 0, unknown);
+      const escaped = `nt\\u${character.charCodeAt(0).toString(16)}`;
+      const event = eventMessage(ids);
+      let message = { ...event, body: event.body.replace(unknown, escaped) };
+      const delivered: string[] = [];
+      for (let pass = 0; pass < 2; pass++) {
+        const { dispatch, deliveries, continuations } = setUp({ isUnknown: (id) => id === unknown }, { readMs: 8_000 });
+        expect(await dispatch({ Records: [message] })).toEqual({ batchItemFailures: [] });
+        delivered.push(...deliveries().map(({ notification_id }) => notification_id));
+        message = continuationMessage(continuations[0]?.body ?? '');
+      }
+      expect(delivered.toSorted()).toEqual(notificationIds(130).toSorted());
+    },
+  );
+
+  it('reaches a notification beside one whose ID contains a character that SQS rejects', async () => {
+    const { dispatch, deliveries } = setUp({
+      errorOf: (id) => (id === 'nt\uffff' ? new Error('no response') : undefined),
+    });
+    await dispatch({ Records: [eventMessage(['nt0', 'nt\uffff'])] });
+    expect(deliveries()).toMatchObject([{ notification_id: 'nt0', siblings: ['nt\uffff'] }]);
   });
 
   it('does not delay small plans and shares the time with other large plans', async () => {
@@ -334,27 +420,166 @@ describe('the dispatch of a large plan', () => {
   });
 });
 
+const LISTS = 'critical_state, warning_state, ok_state';
+
+const plannedEvent = alarmEvent({ notification_plan: { critical_state: ['nt0'] } });
+
+/** Dispatches one event, given as JSON or as changes of a valid one, and returns what was reported. */
+const dispatchEvent = async (event: string | Partial<AlarmEvent>, { isThrottled = false } = {}) => {
+  const body = typeof event === 'string' ? event : JSON.stringify({ ...plannedEvent, ...event });
+  const { dispatch, deadLetters, deliveries } = setUp({
+    errorOf: () => (isThrottled ? new UnprocessedKeyError() : undefined),
+  });
+  const attributes = { ...sqsMessage().attributes, MessageGroupId: 'group', SentTimestamp: String(NOW_MS) };
+  const { batchItemFailures } = await dispatch({ Records: [sqsMessage({ messageId: 'm', body, attributes })] });
+  expect(logger.error).not.toHaveBeenCalled();
+  return {
+    deadLetters,
+    delivered: deliveries().map(({ notification_id }) => notification_id),
+    isReturned: batchItemFailures.length > 0,
+    logged: vi.mocked(logger.warn).mock.calls,
+    metrics: printedMetrics(),
+  };
+};
+
+/** The log fields of the event that `dispatchEvent` sends. */
+const IDS = { message_id: 'm', tenant_id: 'acme', event_id: alarmEvent().event_id };
+
 describe('dispatch of an invalid event', () => {
   it('dead-letters it, and logs the field and the rule as a warning without its content', async () => {
-    const { dispatch, deadLetters } = setUp();
-    const body = JSON.stringify({ ...alarmEvent(), details: { state: 'private' } });
-    const message = sqsMessage({
-      messageId: 'invalid',
-      body,
-      attributes: { ...sqsMessage().attributes, MessageGroupId: 'acme' },
-    });
-    expect(await dispatch({ Records: [message] })).toEqual({ batchItemFailures: [] });
+    const { deadLetters, logged, metrics } = await dispatchEvent(
+      JSON.stringify({ ...plannedEvent, details: { state: 'private' } }),
+    );
     const failure = {
       reason: 'malformed',
       cause: 'producer',
       detail: 'details.state must be one of OK, WARNING, CRITICAL',
     };
-    expect(deadLetters).toEqual([{ body, ...failure }]);
-    expect(logger.warn).toHaveBeenCalledExactlyOnceWith('invalid event', {
-      message_id: 'invalid',
-      tenant_id: 'acme',
-      ...failure,
+    expect(deadLetters).toEqual([{ body: expect.stringContaining('private'), ...failure }]);
+    expect(logged).toEqual([['invalid event', { ...IDS, ...failure }]]);
+    expect(metrics).toMatchObject({ producer_errors: 1, producer_faults: 1 });
+  });
+
+  it.each([
+    ['missing', undefined, 'notification_plan is required'],
+    ['null', null, 'notification_plan must be an object'],
+    ['a text', 'np', 'notification_plan must be an object'],
+    ['a number', 7, 'notification_plan must be an object'],
+    ['a list', ['nt0'], 'notification_plan must be an object'],
+    ['empty', {}, `notification_plan must have at least one of ${LISTS}`],
+    ['misspelled', { critical: ['nt0'] }, `notification_plan must have at least one of ${LISTS}`],
+    ['no list', { critical_state: 'nt0' }, 'notification_plan.critical_state must be a list of notification IDs'],
+    [
+      'a list of numbers',
+      { critical_state: [7] },
+      'notification_plan.critical_state must be a list of notification IDs',
+    ],
+  ])('dead-letters an event whose plan is %s', async (_, notification_plan, rule) => {
+    const { deadLetters, logged, metrics } = await dispatchEvent({ notification_plan });
+    expect(deadLetters).toMatchObject([{ reason: 'malformed', cause: 'producer', detail: rule }]);
+    expect(logged).toMatchObject([['invalid event', { ...IDS, detail: rule }]]);
+    expect(metrics).toMatchObject({ producer_errors: 1, producer_faults: 1 });
+  });
+
+  it('dead-letters an event whose plan is a number with more digits than a double', async () => {
+    const event = JSON.stringify(alarmEvent({ notification_plan: 7 })).replace(/7\}$/, '12345678901234567890}');
+    const { deadLetters } = await dispatchEvent(event);
+    expect(deadLetters).toMatchObject([{ detail: 'notification_plan must be an object' }]);
+  });
+
+  it('reports all errors, and the warnings that it would have otherwise', async () => {
+    const { deadLetters, logged, metrics } = await dispatchEvent({
+      alarm: { id: '' },
+      details: { state: 'CRITICAL', timestamp: 0 },
+      notification_plan: { critical: ['nt0'] },
     });
-    expect(logger.error).not.toHaveBeenCalled();
+    const fields = {
+      detail: `alarm.id must not be empty; notification_plan must have at least one of ${LISTS}`,
+      warnings: `details.timestamp must be a time in epoch milliseconds: a whole number of at least 1000000000000; notification_plan must have no lists other than ${LISTS}`,
+    };
+    expect(deadLetters).toMatchObject([fields]);
+    expect(logged).toMatchObject([['invalid event', fields]]);
+    expect(metrics).not.toHaveProperty('producer_warnings');
+  });
+
+  it.each([
+    ['the message group', '{', { tenant_id: 'group', event_id: undefined }],
+    ['the event', '{"tenant_id":"acme"}', { tenant_id: 'acme', event_id: undefined }],
+    ['valid IDs only', '{"tenant_id":"a b","event_id":"e"}', { tenant_id: 'group', event_id: 'e' }],
+  ])('logs the IDs that can be read: %s', async (_, body, ids) => {
+    const { logged } = await dispatchEvent(body);
+    expect(logged).toMatchObject([['invalid event', ids]]);
+  });
+});
+
+describe('dispatch of an event that breaks a rule although it can be delivered', () => {
+  it.each([
+    [
+      'a timestamp in seconds',
+      { details: { state: 'CRITICAL' as const, timestamp: 1_700_000_000 } },
+      'details.timestamp must be a time in epoch milliseconds: a whole number of at least 1000000000000',
+    ],
+    [
+      'a timestamp in the future',
+      { details: { state: 'CRITICAL' as const, timestamp: NOW_MS + 60_001 } },
+      'details.timestamp must be at most 60 seconds after SQS accepted the event',
+    ],
+    [
+      'a misspelled list beside a correct one',
+      { notification_plan: { critical_state: ['nt0'], warning: ['nt1'] } },
+      `notification_plan must have no lists other than ${LISTS}`,
+    ],
+    [
+      'a malformed list for another state',
+      { notification_plan: { critical_state: ['nt0'], ok_state: 'nt0' } },
+      'notification_plan.ok_state must be a list of notification IDs',
+    ],
+  ])('delivers it, and logs and counts the warning: %s', async (_, changes, rule) => {
+    const { delivered, deadLetters, logged, metrics } = await dispatchEvent(changes);
+    expect([delivered, deadLetters]).toEqual([['nt0'], []]);
+    expect(logged).toEqual([['event with warnings', { ...IDS, warnings: rule }]]);
+    expect(metrics).toMatchObject({ producer_warnings: 1, producer_faults: 1 });
+    expect(metrics).not.toHaveProperty('producer_errors');
+  });
+
+  it('counts it once, when its message is acknowledged', async () => {
+    const changes = { details: { state: 'CRITICAL' as const, timestamp: 0 } };
+    const { isReturned, metrics } = await dispatchEvent(changes, { isThrottled: true });
+    expect(isReturned).toBe(true);
+    expect(metrics).not.toHaveProperty('producer_warnings');
+  });
+
+  it('does not count it again in a continuation', async () => {
+    const first = setUp({ errorOf: (id) => (id === 'nt1' ? new Error('no response') : undefined) });
+    await first.dispatch({ Records: [eventMessage(notificationIds(2), { timestamp: 0 })] });
+    expect(printedMetrics()).toMatchObject({ producer_warnings: 1 });
+    const before = metricLines().length;
+    const second = setUp();
+    await second.dispatch({ Records: [continuationMessage(first.continuations[0]?.body ?? '')] });
+    expect(second.deliveries()).toHaveLength(1);
+    for (const line of metricLines().slice(before)) expect(line).not.toHaveProperty('producer_warnings');
+  });
+});
+
+describe('dispatch of an event without destinations', () => {
+  it.each([
+    ['the plan has no list for its state', { ok_state: ['nt0'] }],
+    ['the list for its state is empty', { critical_state: [] }],
+    ['the list for its state is null', { critical_state: null }],
+  ])('logs and counts it, without an error or a warning, if %s', async (_, notification_plan) => {
+    const { delivered, deadLetters, logged, metrics } = await dispatchEvent({ notification_plan });
+    expect([delivered, deadLetters]).toEqual([[], []]);
+    expect(logged).toEqual([['event without destination', IDS]]);
+    expect(metrics).toMatchObject({ events_without_destination: 1 });
+    expect(metrics).not.toHaveProperty('producer_faults');
+  });
+
+  it('does not count an event whose state did not change, which needs none', async () => {
+    const { logged, metrics } = await dispatchEvent({
+      previous_state: 'CRITICAL',
+      notification_plan: { ok_state: [] },
+    });
+    expect(logged).toEqual([]);
+    expect(metrics).not.toHaveProperty('events_without_destination');
   });
 });

@@ -4,9 +4,16 @@ import { errorTrace, logger } from '../../adapters/logger.ts';
 import { emitMetrics, oldestAgeSeconds } from '../../adapters/metrics.ts';
 import type { NotificationRepository } from '../../adapters/notifications/notification-repository.ts';
 import type { Queues } from '../../adapters/queues.ts';
+import { messageBody } from '../../contracts/message-body.ts';
 import type { NotificationTypeId } from '../../contracts/notification-types.ts';
 import type { Clock } from '../../domain/clock.ts';
-import { DISPATCH_LATENCY, PRODUCER_ERRORS } from '../../domain/delivery-metrics.ts';
+import {
+  DISPATCH_LATENCY,
+  PRODUCER_ERRORS,
+  PRODUCER_FAULTS,
+  PRODUCER_WARNINGS,
+} from '../../domain/delivery-metrics.ts';
+import { findingFields } from '../../domain/event-findings.ts';
 import {
   continuationBody,
   type InvalidEvent,
@@ -16,6 +23,7 @@ import {
 } from '../../domain/planned-event.ts';
 import { internalErrorDelayMs } from '../../domain/retry-schedule.ts';
 import { unknownPlanNotice } from '../../domain/unreached-notice.ts';
+import { parseLarge, returnDeferred, splitBySize } from '../large-messages.ts';
 import type { Escalation } from '../notices/escalation.ts';
 import { settleNotices } from '../notices/settle-notices.ts';
 import { returnWithBackoff } from '../return-with-backoff.ts';
@@ -33,12 +41,23 @@ export type DispatchEnvironment = {
  */
 const PASS_MS = 15_000;
 
+/** How long it sends deliveries of small messages if the batch also has large ones, whose parsing takes time. */
+const PASS_BEFORE_LARGE_MS = 5_000;
+
+/** How long one invocation parses large messages. The rest of the pass sends their deliveries. */
+const PARSE_LARGE_MS = 10_000;
+
 type EventMessage = PlannedEvent & { message: SQSRecord };
 type InvalidMessage = { message: SQSRecord; invalid: InvalidEvent; sentAtMs: number };
+
+/** The progress of the valid events of a part of a batch, and the results of all its messages. */
+type Pass = { progress: Progress<EventMessage>[]; results: MessageResult[] };
 
 /** The result of a message. If `isReturned`, it stays on the queue, with its visibility timeout already set. */
 type MessageResult = {
   message: SQSRecord;
+  /** Undefined for an invalid message. */
+  planned?: PlannedEvent;
   isReturned: boolean;
   isInternalError: boolean;
   sentAtMs: number;
@@ -72,14 +91,17 @@ export const createDispatch = (
 
   const deadLetterInvalid = async ({ message, invalid, sentAtMs }: InvalidMessage): Promise<MessageResult> => {
     const { MessageGroupId: messageGroupId } = message.attributes;
+    const { reason, cause, ids } = invalid;
+    const fields = { reason, cause, ...findingFields(invalid) };
     try {
       await queues.sendToDeadLetterQueue(
         environment.DEAD_LETTER_QUEUE,
-        { body: message.body, messageGroupId },
-        { ...invalid, attemptCount: 0 },
+        { body: messageBody(message.body), messageGroupId },
+        { ...fields, attemptCount: 0 },
       );
-      logger.warn('invalid event', { message_id: message.messageId, tenant_id: messageGroupId, ...invalid });
-      return { message, isReturned: false, isInternalError: false, sentAtMs, deadLetterCause: invalid.cause };
+      const { tenant_id = messageGroupId, event_id } = ids;
+      logger.warn('invalid event', { message_id: message.messageId, tenant_id, event_id, ...fields });
+      return { message, isReturned: false, isInternalError: false, sentAtMs, deadLetterCause: cause };
     } catch (error) {
       logger.error('internal error', {
         message_id: message.messageId,
@@ -124,7 +146,7 @@ export const createDispatch = (
   const finishPass = async (progress: Progress<EventMessage>): Promise<MessageResult> => {
     const { planned, failed, untried, sent, unknown, hasInternalError } = progress;
     const { message, acceptedAtMs } = planned;
-    const result = { message, isReturned: false, isInternalError: hasInternalError, sentAtMs: acceptedAtMs };
+    const result = { message, planned, isReturned: false, isInternalError: hasInternalError, sentAtMs: acceptedAtMs };
     if (failed.length + untried.length === 0) return result;
     if (sent + unknown === 0) {
       await returnToEventQueue(message);
@@ -147,7 +169,40 @@ export const createDispatch = (
     );
   };
 
-  const emitPassMetrics = (progress: readonly Progress[], results: readonly MessageResult[]): void => {
+  /**
+   * Logs and counts events that break a rule although they are delivered, and events without destinations. Each event
+   * counts when its message is acknowledged: a continuation has no findings, and SQS rarely delivers a message twice.
+   *
+   * @returns the metrics
+   */
+  const reportFindings = (results: readonly MessageResult[]): Record<string, number> => {
+    const accepted = results.flatMap(({ message, planned, isReturned }) =>
+      planned && !isReturned ? [{ message, ...planned }] : [],
+    );
+    const idsOf = ({ message, event }: (typeof accepted)[number]) => ({
+      message_id: message.messageId,
+      tenant_id: event.tenant_id,
+      event_id: event.event_id,
+    });
+    const withWarnings = accepted.filter(({ warnings }) => warnings.length > 0);
+    for (const each of withWarnings) {
+      logger.warn('event with warnings', { ...idsOf(each), ...findingFields({ errors: [], warnings: each.warnings }) });
+    }
+    const withoutDestination = accepted.filter(({ hasNoDestination }) => hasNoDestination);
+    for (const each of withoutDestination) logger.warn('event without destination', idsOf(each));
+    const errorCount = results.filter(({ deadLetterCause }) => deadLetterCause === 'producer').length;
+    return {
+      [PRODUCER_WARNINGS]: withWarnings.length,
+      [PRODUCER_FAULTS]: errorCount + withWarnings.length,
+      events_without_destination: withoutDestination.length,
+    };
+  };
+
+  const emitPassMetrics = (
+    progress: readonly Progress[],
+    results: readonly MessageResult[],
+    deferredCount: number,
+  ): void => {
     const unprocessed = results.filter(({ isInternalError }) => isInternalError);
     const completed = progress.filter(({ failed, untried }) => failed.length + untried.length === 0);
     const throttled = progress.filter(({ failed, hasInternalError }) => failed.length > 0 && !hasInternalError);
@@ -156,7 +211,7 @@ export const createDispatch = (
     const nowMs = clock();
     // Only dispatch emits these, so they need no dimension.
     emitMetrics(
-      { unknown_notifications: progress.reduce((sum, { unknown }) => sum + unknown, 0) },
+      { unknown_notifications: progress.reduce((sum, { unknown }) => sum + unknown, 0), ...reportFindings(results) },
       {},
       { [DISPATCH_LATENCY]: completed.map(({ planned }) => Math.max(0, nowMs - planned.acceptedAtMs)) },
     );
@@ -165,6 +220,7 @@ export const createDispatch = (
         [PRODUCER_ERRORS]: deadLettered('producer'),
         dead_lettered_service: deadLettered('service'),
         throttled_keys: throttled.length,
+        deferred: deferredCount,
         internal_errors: unprocessed.length,
         oldest_unprocessed_seconds: oldestAgeSeconds(
           unprocessed.map(({ sentAtMs }) => sentAtMs),
@@ -175,22 +231,36 @@ export const createDispatch = (
     );
   };
 
-  return async ({ Records: messages }: SQSEvent, context?: Context): Promise<SQSBatchResponse> => {
-    logger.appendKeys({ request_id: context?.awsRequestId });
-    const startedAtMs = clock();
-    const parsed = messages.map((message) => parseMessage(message, startedAtMs));
+  const runPass = async (parsed: readonly (EventMessage | InvalidMessage)[], endsAtMs: number): Promise<Pass> => {
     const [deadLettered, progress] = await Promise.all([
       Promise.all(parsed.filter(isInvalid).map(deadLetterInvalid)),
       fanOut(
         parsed.filter((message): message is EventMessage => !isInvalid(message)),
-        startedAtMs + PASS_MS,
+        endsAtMs,
       ),
     ]);
-    const results = [...deadLettered, ...(await Promise.all(progress.map(finishPass)))];
-    emitPassMetrics(progress, results);
+    return { progress, results: [...deadLettered, ...(await Promise.all(progress.map(finishPass)))] };
+  };
+
+  return async ({ Records: messages }: SQSEvent, context?: Context): Promise<SQSBatchResponse> => {
+    logger.appendKeys({ request_id: context?.awsRequestId });
+    const startedAtMs = clock();
+    const parse = (message: SQSRecord) => parseMessage(message, startedAtMs);
+    const { small, large } = splitBySize(messages);
+    const first = await runPass(small.map(parse), startedAtMs + (large.length > 0 ? PASS_BEFORE_LARGE_MS : PASS_MS));
+    const { parsed, deferred } = await parseLarge(large, parse, () => clock() < startedAtMs + PARSE_LARGE_MS);
+    const [second] = await Promise.all([
+      runPass(parsed, startedAtMs + PASS_MS),
+      Promise.all(deferred.map((message) => returnDeferred(queues, environment.ALARM_EVENTS_QUEUE, message))),
+    ]);
+    const progress = [...first.progress, ...second.progress];
+    const results = [...first.results, ...second.results];
+    emitPassMetrics(progress, results, deferred.length);
     const timeLeft = () => context?.getRemainingTimeInMillis() ?? PASS_MS;
     await Promise.all(progress.filter(isPlanUnknown).map((event) => escalateUnknownPlan(event, timeLeft)));
-    const returned = results.filter(({ isReturned }) => isReturned);
-    return { batchItemFailures: returned.map(({ message }) => ({ itemIdentifier: message.messageId })) };
+    const returned = results.flatMap(({ message, isReturned }) => (isReturned ? [message] : []));
+    return {
+      batchItemFailures: [...returned, ...deferred].map(({ messageId }) => ({ itemIdentifier: messageId })),
+    };
   };
 };
