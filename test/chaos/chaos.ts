@@ -186,7 +186,7 @@ export const runChaos = async ({ events, tenants, seed }: ChaosOptions): Promise
     const observations = await observe();
     return {
       rows: countRows(planned, observations),
-      notices: countNotices(stack.inbox.list(), planned, observations),
+      notices: countNotices(stack.inbox.list(), planned, targets, observations),
       events,
       ...planCounts,
       invalidDeadLettered: bodiesIn(stack, 'Delivery-AlarmEvents-DeadLetters').length,

@@ -69,7 +69,7 @@ const toOperators = (sent: Notice | undefined, atMs: number): InboxMessage => ({
 });
 
 const count = (records: readonly DeliveryRecord[], inbox: readonly InboxMessage[], kills: readonly Kill[] = []) =>
-  countNotices(inbox, planned, {
+  countNotices(inbox, planned, [target], {
     records: new Map(records.map((record) => [`${record.pk} ${record.sk}`, record])),
     isDeadLettered: () => false,
     deleted: new Set(),

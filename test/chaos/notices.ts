@@ -78,8 +78,9 @@ const keyOfRecord = ({ pk, event_id }: DeliveryRecord): string => {
 const arrivalsByKey = (
   inbox: readonly InboxMessage[],
   planned: readonly PlannedDelivery[],
+  targets: readonly ChaosTarget[],
 ): ReadonlyMap<string, number[]> => {
-  const tenants = new Map(planned.map(({ target }) => [target.key, target.tenant]));
+  const tenants = new Map(targets.map(({ key, tenant }) => [key, tenant]));
   const arrivals = inbox.flatMap((message) => {
     const notice = noticeIn(message);
     if (!notice) return [];
@@ -135,10 +136,11 @@ const observedNotices = (
 export const countNotices = (
   inbox: readonly InboxMessage[],
   planned: readonly PlannedDelivery[],
+  targets: readonly ChaosTarget[],
   observations: ChaosObservations,
 ): ChaosRow[] => {
   const records = [...observations.records.values()].filter(({ notice }) => notice !== undefined);
-  const arrivals = arrivalsByKey(inbox, planned);
+  const arrivals = arrivalsByKey(inbox, planned, targets);
   const keys = new Set(records.map(keyOfRecord));
   for (const key of arrivals.keys()) if (!keys.has(key)) throw new Error(`The notice ${key} has no record.`);
   return noticeKinds.map((kind) => {
