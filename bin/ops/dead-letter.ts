@@ -11,6 +11,8 @@ export type DeadLetter = {
   cause: string;
   /** What is wrong with an invalid event. */
   detail: string | undefined;
+  /** What else is wrong with it, which alone would not prevent its delivery. */
+  warnings: string | undefined;
   attempts: number | undefined;
   tenant: string | undefined;
   notification: string | undefined;
@@ -43,6 +45,7 @@ export const deadLetter = ({ Body = '', MessageId, Attributes = {}, MessageAttri
     reason: attribute('reason') ?? (Attributes.DeadLetterQueueSourceArn ? 'received too often' : 'unknown'),
     cause: attribute('cause') ?? 'service',
     detail: attribute('detail'),
+    warnings: attribute('warnings'),
     attempts: attempts === undefined ? undefined : Number(attempts),
     tenant: ids.tenant ?? Attributes.MessageGroupId,
     notification: ids.notification,

@@ -88,6 +88,9 @@ const queueLabels = ({ QueueUrls }: Outputs): ReadonlyMap<string, string> =>
     ),
   );
 
+const describeFindings = ({ detail, warnings }: DeadLetter): string | undefined =>
+  detail && warnings ? `${detail}; warnings: ${warnings}` : detail;
+
 /** Returns the number of dead letters by cause and reason, and what is wrong with invalid events. */
 const totals = ({ type, count, letters }: Listing): string => {
   const byCause = [...Map.groupBy(letters, ({ cause }) => cause)];
@@ -95,7 +98,7 @@ const totals = ({ type, count, letters }: Listing): string => {
     const byReason = [...Map.groupBy(group, ({ reason }) => reason)];
     return `cause ${cause}: ${byReason.map(([reason, { length }]) => `${reason} ×${length}`).join(', ')}`;
   });
-  const byDetail = [...Map.groupBy(letters, ({ detail }) => detail)];
+  const byDetail = [...Map.groupBy(letters, describeFindings)];
   const details = byDetail.flatMap(([detail, { length }]) => (detail ? [`\n  ×${length}: ${sanitize(detail)}`] : []));
   const shown = count > letters.length ? `, ${letters.length} shown` : '';
   const summary = `${pluralize(count, 'dead letter')}${shown} (${causes.map(sanitize).join('; ') || 'in flight'})`;

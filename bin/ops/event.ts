@@ -3,6 +3,7 @@ import { text as readAll } from 'node:stream/consumers';
 import { SendMessageCommand } from '@aws-sdk/client-sqs';
 import { type Command, Option } from 'commander';
 import { type AlarmEvent, type AlarmState, alarmStates } from '../../shared/contracts/alarm-event.ts';
+import { planLists } from '../../shared/contracts/notification-plan.ts';
 import { DEFAULT_NOTIFICATION_ID } from '../../shared/domain/notification-id.ts';
 import { isInvalidEvent, type PlannedEvent, planEvent } from '../../shared/domain/planned-event.ts';
 import { testEvent } from '../../shared/domain/test-event.ts';
@@ -50,8 +51,6 @@ export const addEventCommands = (program: Command): void => {
 
 type ExampleOptions = { tenant: string; notification: string[]; state: AlarmState };
 
-const PLAN_LISTS = { OK: 'ok_state', WARNING: 'warning_state', CRITICAL: 'critical_state' } as const;
-
 const example = ({ tenant, notification, state }: ExampleOptions): void => {
   const now = Date.now();
   const { details, ...rest } = testEvent(tenant, now);
@@ -60,7 +59,7 @@ const example = ({ tenant, notification, state }: ExampleOptions): void => {
     event_id: `${tenant}:enTest:alTest:chTest:${now}:${state}`,
     details: { ...details, state, status: 'This is an example of an alarm event.' },
     previous_state: state === 'OK' ? 'CRITICAL' : 'OK',
-    notification_plan: { id: 'npTest', [PLAN_LISTS[state]]: notification },
+    notification_plan: { id: 'npTest', [planLists[state]]: notification },
   };
   process.stdout.write(`${toJson(event, undefined, 2)}\n`);
 };
@@ -120,7 +119,7 @@ const readEvent = async (file: string): Promise<{ body: string; planned: Planned
   const body = await read(file);
   const invalid = (detail: string) => new OperationError(`${sourceOf(file)} is not a valid alarm event: ${detail}.`);
   const planned = planEvent(body, Date.now());
-  if (isInvalidEvent(planned)) throw invalid(planned.detail + syntaxErrorOf(body));
+  if (isInvalidEvent(planned)) throw invalid(planned.errors.join('; ') + syntaxErrorOf(body));
   if (planned.isContinuation) throw invalid('only the service sends a continuation');
   return { body, planned };
 };

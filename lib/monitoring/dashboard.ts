@@ -11,7 +11,7 @@ import {
 } from 'aws-cdk-lib/aws-cloudwatch';
 import type { Construct } from 'constructs';
 import { type NotificationTypeId, notificationTypeIds } from '../../shared/contracts/notification-types.ts';
-import { PRODUCER_ERRORS } from '../../shared/domain/delivery-metrics.ts';
+import { PRODUCER_ERRORS, PRODUCER_WARNINGS } from '../../shared/domain/delivery-metrics.ts';
 import type { Sender } from '../delivery.ts';
 import type { MonitoredResources } from '../monitoring.ts';
 import { slowestOperation } from './api-alarms.ts';
@@ -65,12 +65,13 @@ export const createDashboard = (
       graph('Events', [
         metrics.dispatchLatency(Stats.SAMPLE_COUNT, 'dispatched'),
         metrics.count('unknown_notifications'),
+        metrics.count('events_without_destination'),
       ]),
       graph('Latency from event to sender queue, ms', [metrics.dispatchLatency('p50'), metrics.dispatchLatency('p99')]),
-      graph(
-        'Events that their producer got wrong',
-        consumers.map(({ label, batches }) => batches(PRODUCER_ERRORS, { label })),
-      ),
+      graph('Events that their producer got wrong', [
+        ...consumers.map(({ label, batches }) => batches(PRODUCER_ERRORS, { label })),
+        metrics.count(PRODUCER_WARNINGS, { label: 'dispatch, warnings' }),
+      ]),
     ],
     [
       'Queue consumers',

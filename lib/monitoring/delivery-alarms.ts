@@ -1,7 +1,7 @@
 import { Duration } from 'aws-cdk-lib';
 import { MathExpression, Stats } from 'aws-cdk-lib/aws-cloudwatch';
 import type { Construct } from 'constructs';
-import { DELIVERY_LATENCY, PRODUCER_ERRORS } from '../../shared/domain/delivery-metrics.ts';
+import { DELIVERY_LATENCY, PRODUCER_FAULTS } from '../../shared/domain/delivery-metrics.ts';
 import type { Sender } from '../delivery.ts';
 import { FailingTenants } from './failing-tenants.ts';
 import type { AddAlarm } from './service-alarm.ts';
@@ -71,13 +71,13 @@ export const deliveryAlarms = (
     runbook: 'dead-letters-of-the-service',
   });
   addAlarm('ProducerErrors', {
-    metric: metrics.total(PRODUCER_ERRORS, { period: SINGLE_PERIOD }),
+    metric: metrics.count(PRODUCER_FAULTS, { period: SINGLE_PERIOD }),
     threshold: 1,
     evaluationPeriods: 1,
     impact:
-      'Alarm events are invalid, too large, or use an event ID again with different content. They are not delivered.',
+      'Alarm events are invalid, or use an event ID again with different content, and are not delivered; or they are delivered although they break a rule, such as a time that is not in milliseconds.',
     firstStep:
-      'list the dead letters (npm run ops -- dead-letters list alarm-events), and search the sender logs for "event conflict".',
+      'list the dead letters (npm run ops -- dead-letters list alarm-events), and search the log of dispatch for "event with warnings" and those of the senders for "event conflict".',
     runbook: 'a-producer-sends-wrong-events',
   });
   addAlarm('NoticesNotQueued', {

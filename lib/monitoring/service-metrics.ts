@@ -10,6 +10,8 @@ import {
   DISPATCH_LATENCY,
   METRICS_NAMESPACE,
   type PRODUCER_ERRORS,
+  type PRODUCER_FAULTS,
+  type PRODUCER_WARNINGS,
   type TotalMetric,
 } from '../../shared/domain/delivery-metrics.ts';
 import { sendsByHttp } from '../delivery.ts';
@@ -80,6 +82,9 @@ export class ServiceMetrics {
     name:
       | 'unreadable_notifications'
       | 'unknown_notifications'
+      | 'events_without_destination'
+      | typeof PRODUCER_WARNINGS
+      | typeof PRODUCER_FAULTS
       | 'notices_not_queued'
       | 'throttled_requests'
       | 'email_bounces'

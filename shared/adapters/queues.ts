@@ -42,8 +42,10 @@ export type DeadLetterReason = {
   reason: FailureReason;
   cause: DeadLetterCause;
   attemptCount: number;
-  /** What is wrong with an invalid event: up to 300 ASCII characters. */
+  /** The rules that an invalid event breaks, in ASCII. */
   detail?: string | undefined;
+  /** Further rules that it breaks, which alone would not prevent its delivery. */
+  warnings?: string | undefined;
 };
 
 /** The maximum size of a message and of a batch, attributes included (AWS limit). */
@@ -206,13 +208,14 @@ export const createQueues = (client: SQSClient = new SQSClient(awsConfig()), clo
     async sendToDeadLetterQueue(
       url: string,
       { body, messageGroupId }: { body: string; messageGroupId?: string | undefined },
-      { reason, cause, attemptCount, detail }: DeadLetterReason,
+      { reason, cause, attemptCount, detail, warnings }: DeadLetterReason,
     ): Promise<void> {
       const text = (StringValue: string) => ({ DataType: 'String', StringValue }) as const;
       const attributes: MessageAttributes = {
         reason: text(reason),
         cause: text(cause),
         ...(detail !== undefined && { detail: text(detail) }),
+        ...(warnings !== undefined && { warnings: text(warnings) }),
         ...numberAttribute('attempts', attemptCount),
         time: text(new Date(clock()).toISOString()),
       };

@@ -1,4 +1,5 @@
 import * as z from 'zod/mini';
+import { asNumber, isJsonObject } from './json.ts';
 
 /** The states of an alarm. */
 export const alarmStates = ['OK', 'WARNING', 'CRITICAL'] as const;
@@ -19,8 +20,9 @@ export const tenantId = z
 const id = z.string(typeRule('must be a string')).check(z.minLength(1, 'must not be empty'));
 
 /**
- * An alarm event, the body of a message on the `alarm-events` queue (DECISIONS.md#alarm-events). Only the fields for
- * routing are validated, so that an unexpected value elsewhere never loses an alert. Other fields pass unchanged.
+ * An alarm event as messages between functions contain it (DECISIONS.md#alarm-events). Only the fields for routing are
+ * validated, so that an unexpected value elsewhere never loses an alert. Other fields pass unchanged. The notification
+ * plan, which only dispatch needs, has its own rules (`checkPlan`).
  */
 export const alarmEvent = z.looseObject(
   {
@@ -46,13 +48,19 @@ export type AlarmEvent = z.infer<typeof alarmEvent>;
 /** Returns whether a value is an alarm event. Parsing would return a copy without keys such as `__proto__`. */
 export const isAlarmEvent = (value: unknown): value is AlarmEvent => alarmEvent.safeParse(value).success;
 
+/** `parseJson` returns long numbers as objects, which are no objects of the event. */
+const withPlainNumbers = (value: unknown): unknown =>
+  isJsonObject(value)
+    ? Object.fromEntries(Object.entries(value).map(([key, field]) => [key, asNumber(field)]))
+    : asNumber(value);
+
 /**
- * Returns the fields that are not valid in an alarm event with the rules they break, such as `details.state must be one
- * of OK, WARNING, CRITICAL`. It never contains a value of the event, so it can be logged. Empty for an alarm event.
+ * Returns the rules that a value breaks as an alarm event, each with its field, such as `details.state must be one of
+ * OK, WARNING, CRITICAL`. They never contain a value of the event, so they can be logged. Empty for an alarm event.
  */
-export const brokenEventRules = (value: unknown): string => {
-  const issues = alarmEvent.safeParse(value).error?.issues ?? [];
-  return issues.map(({ path, message }) => `${path.join('.') || 'the event'} ${message}`).join('; ');
+export const brokenEventRules = (value: unknown): string[] => {
+  const issues = alarmEvent.safeParse(withPlainNumbers(value)).error?.issues ?? [];
+  return issues.map(({ path, message }) => `${path.join('.') || 'the event'} ${message}`);
 };
 
 /** The body of a webhook request (API.md#webhook-payload). */

@@ -33,6 +33,10 @@ export const parseJson = (text: string): unknown =>
 /** Converts a number that `parseJson` preserved as text to the nearest double. Returns other values unchanged. */
 export const asNumber = (value: unknown): unknown => (JSON.isRawJSON(value) ? Number(value.rawJSON) : value);
 
+/** Returns whether a parsed value is an object of JSON: no list, and no number that `parseJson` preserved as text. */
+export const isJsonObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) && !JSON.isRawJSON(value);
+
 /** XML 1.0 excludes these characters, so SQS rejects messages that contain them. JSON can escape them. */
 const NOT_IN_XML = /[\ufffe\uffff]/g;
 

@@ -33,6 +33,12 @@ export type BatchFailure =
 /** Alarm events that are not delivered because their producer broke the contract: invalid, or an ID used twice. */
 export const PRODUCER_ERRORS = 'producer_errors';
 
+/** Alarm events that are delivered although they break a rule, such as a time that is not in milliseconds. */
+export const PRODUCER_WARNINGS = 'producer_warnings';
+
+/** The sum of errors and warnings of producers: one metric, because an alarm costs as much as the metrics it reads. */
+export const PRODUCER_FAULTS = 'producer_faults';
+
 /**
  * Metric: milliseconds from the first possible attempt until the destination accepted the alert. The number of its
  * values is the number of recorded deliveries, so there is no metric for these.
@@ -45,13 +51,11 @@ export const DISPATCH_LATENCY = 'dispatch_latency';
 /** The metrics that alarms read over all types and functions. */
 export type TotalMetric =
   | typeof DELIVERY_LATENCY
-  | typeof PRODUCER_ERRORS
   | Extract<BatchFailure, 'internal_errors' | 'oldest_unprocessed_seconds'>
   | Extract<DeliveryCount, 'dead_lettered_service' | 'service_failures'>;
 
 const totalMetrics: Record<TotalMetric, true> = {
   delivery_latency: true,
-  producer_errors: true,
   internal_errors: true,
   oldest_unprocessed_seconds: true,
   dead_lettered_service: true,

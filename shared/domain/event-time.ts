@@ -1,4 +1,3 @@
-import type { AlarmEvent } from '../contracts/alarm-event.ts';
 import { asNumber } from '../contracts/json.ts';
 
 /** The times of an event, in ms since the epoch. */
@@ -39,7 +38,7 @@ const brokenTimeRule = (value: unknown, acceptedAtMs: number): string | undefine
  * @returns the times, and the rules that the event breaks, each with its field and without a value of the event
  */
 export const readEventTime = (
-  { details, event_id: eventId }: Pick<AlarmEvent, 'details' | 'event_id'>,
+  { details, event_id: eventId }: { details: Readonly<Record<string, unknown>>; event_id: string },
   acceptedAtMs: number,
 ): { time: EventTime; warnings: string[] } => {
   const present = [

@@ -1,9 +1,10 @@
-import { type AlarmEvent, brokenEventRules, isAlarmEvent } from '../contracts/alarm-event.ts';
-import { parseJson } from '../contracts/json.ts';
+import { type AlarmEvent, isAlarmEvent } from '../contracts/alarm-event.ts';
+import { isJsonObject, parseJson } from '../contracts/json.ts';
 import { continuation } from '../contracts/messages.ts';
 import type { DeadLetterCause, FailureReason } from '../contracts/outcomes.ts';
 import { type SharedBody, sharedBody } from './delivery-message.ts';
-import { brokenPlanRule, plannedNotifications } from './routing.ts';
+import { checkEvent, type EventFindings, type EventIds, readableIds } from './event-findings.ts';
+import { isStateChange, plannedNotifications } from './routing.ts';
 
 /** An event and the notifications to deliver it to. */
 export type PlannedEvent = {
@@ -19,64 +20,87 @@ export type PlannedEvent = {
   isPartlySent: boolean;
   /** When SQS accepted the event, ms since the epoch. */
   acceptedAtMs: number;
+  /** The rules that the event breaks although it can be delivered; none for a continuation. */
+  warnings: readonly string[];
+  /** True if the state changed and the plan lists no notification for the new state, which is legal. */
+  hasNoDestination: boolean;
 };
 
 /** Why a message is neither an event nor a continuation, and who must fix it. */
-export type InvalidEvent = {
+export type InvalidEvent = EventFindings & {
   reason: Extract<FailureReason, 'malformed' | 'too_large'>;
   cause: Exclude<DeadLetterCause, 'destination'>;
-  /** The fields and the rules they break, never a value: up to 300 ASCII characters. */
-  detail: string;
+  /** The IDs of the event, as far as they are valid. */
+  ids: EventIds;
 };
 
 /** Maximum size of an alarm event. It leaves room in a message of 1 MiB for the fields that the pipeline adds. */
 export const MAX_EVENT_BYTES = 900 * 1024;
 
-const malformed = (detail: string, cause: InvalidEvent['cause'] = 'producer'): InvalidEvent => ({
-  reason: 'malformed',
-  cause,
-  detail,
-});
+const TOO_LARGE_RULE = `the event must be at most ${MAX_EVENT_BYTES / 1024} KiB`;
 
-const tooLarge: InvalidEvent = {
-  reason: 'too_large',
-  cause: 'producer',
-  detail: `the event must be at most ${MAX_EVENT_BYTES / 1024} KiB`,
+/** Describes an event without destinations where warnings are shown. */
+export const NO_DESTINATION = 'notification_plan lists no notification for the state of the event';
+
+/** What a value that is not JSON, or not serializable, has instead of findings. */
+const withError = (error: string): EventFindings => ({ errors: [error], warnings: [] });
+
+const invalidEvent = (findings: EventFindings, bytes: number, value?: unknown): InvalidEvent => {
+  const isTooLarge = bytes > MAX_EVENT_BYTES;
+  return {
+    reason: isTooLarge ? 'too_large' : 'malformed',
+    cause: 'producer',
+    errors: [...(isTooLarge ? [TOO_LARGE_RULE] : []), ...findings.errors],
+    warnings: findings.warnings,
+    ids: readableIds(value),
+  };
 };
+
+const serviceError = (error: string): InvalidEvent => ({
+  reason: 'malformed',
+  cause: 'service',
+  ...withError(error),
+  ids: {},
+});
 
 /** Only dispatch sends continuations. */
 const isMeantAsContinuation = (value: unknown): boolean =>
-  typeof value === 'object' && value !== null && 'continuation' in value && !('event_id' in value);
+  isJsonObject(value) && 'continuation' in value && !('event_id' in value);
 
-/** @throws RangeError if the event nests too deep to serialize */
-const plan = (value: unknown, bytes: number, acceptedAtMs: number): PlannedEvent | InvalidEvent => {
-  if (isAlarmEvent(value)) {
-    if (bytes > MAX_EVENT_BYTES) return tooLarge;
-    const ids = plannedNotifications(value);
-    if (!ids) return malformed(brokenPlanRule(value));
-    const shared = sharedBody(value, acceptedAtMs);
-    return { event: value, shared, ids, isContinuation: false, isPartlySent: false, acceptedAtMs };
-  }
+const continuePlan = (value: unknown): PlannedEvent | InvalidEvent => {
   const parsed = continuation.safeParse(value);
-  if (!parsed.success) {
-    return isMeantAsContinuation(value)
-      ? malformed('the continuation is not valid', 'service')
-      : malformed(brokenEventRules(value));
-  }
+  if (!parsed.success) return serviceError('the continuation is not valid');
   const { event } = parsed.data;
-  const { ids, known, is_partly_sent: isPartlySent, accepted_at_ms } = parsed.data.continuation;
-  const shared = sharedBody(event, accepted_at_ms);
-  return { event, shared, ids, known, isContinuation: true, isPartlySent, acceptedAtMs: accepted_at_ms };
+  const { ids, known, is_partly_sent: isPartlySent, accepted_at_ms: acceptedAtMs } = parsed.data.continuation;
+  return {
+    event,
+    shared: sharedBody(event, acceptedAtMs),
+    ids,
+    known,
+    isContinuation: true,
+    isPartlySent,
+    acceptedAtMs,
+    warnings: [],
+    hasNoDestination: false,
+  };
 };
 
-const parseAndPlan = (body: string, bytes: number, acceptedAtMs: number): PlannedEvent | InvalidEvent => {
-  try {
-    return plan(parseJson(body), bytes, acceptedAtMs);
-  } catch (error) {
-    if (error instanceof SyntaxError) return malformed('the event must be JSON');
-    if (error instanceof RangeError) return malformed('the event is nested too deeply');
-    return malformed('the event could not be processed', 'service');
+const plan = (value: unknown, bytes: number, acceptedAtMs: number): PlannedEvent | InvalidEvent => {
+  const { errors, warnings } = checkEvent(value, acceptedAtMs);
+  if (errors.length > 0 || bytes > MAX_EVENT_BYTES || !isAlarmEvent(value)) {
+    return invalidEvent({ errors, warnings }, bytes, value);
   }
+  const ids = plannedNotifications(value);
+  return {
+    event: value,
+    shared: sharedBody(value, acceptedAtMs),
+    ids,
+    isContinuation: false,
+    isPartlySent: false,
+    acceptedAtMs,
+    warnings,
+    hasNoDestination: ids.length === 0 && isStateChange(value),
+  };
 };
 
 /**
@@ -87,8 +111,18 @@ const parseAndPlan = (body: string, bytes: number, acceptedAtMs: number): Planne
  */
 export const planEvent = (body: string, acceptedAtMs: number): PlannedEvent | InvalidEvent => {
   const bytes = Buffer.byteLength(body);
-  const planned = parseAndPlan(body, bytes, acceptedAtMs);
-  return isInvalidEvent(planned) && planned.cause === 'producer' && bytes > MAX_EVENT_BYTES ? tooLarge : planned;
+  let value: unknown;
+  try {
+    value = parseJson(body);
+    return isMeantAsContinuation(value) ? continuePlan(value) : plan(value, bytes, acceptedAtMs);
+  } catch (error) {
+    if (error instanceof SyntaxError) return invalidEvent(withError('the event must be JSON'), bytes);
+    if (error instanceof RangeError) {
+      const { warnings } = checkEvent(value, acceptedAtMs);
+      return invalidEvent({ errors: ['the event is nested too deeply'], warnings }, bytes, value);
+    }
+    return serviceError('the event could not be processed');
+  }
 };
 
 /** Returns whether `planEvent` found the message to be invalid. */

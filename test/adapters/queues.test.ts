@@ -194,12 +194,14 @@ describe('sendToDeadLetterQueue', () => {
 
   it('adds what is wrong with an invalid event', async () => {
     const { queues, requests } = setUp();
-    const invalid = { reason: 'malformed', cause: 'producer', detail: 'alarm is required', attemptCount: 0 } as const;
+    const findings = { detail: 'alarm is required', warnings: 'details.timestamp must be in milliseconds' };
+    const invalid = { reason: 'malformed', cause: 'producer', ...findings, attemptCount: 0 } as const;
     await queues.sendToDeadLetterQueue(URL, { body: '{}' }, invalid);
     expect(requests.mock.calls[0]?.[0]).toMatchObject({
       MessageAttributes: {
         cause: { DataType: 'String', StringValue: 'producer' },
         detail: { DataType: 'String', StringValue: 'alarm is required' },
+        warnings: { DataType: 'String', StringValue: 'details.timestamp must be in milliseconds' },
       },
     });
   });

@@ -39,7 +39,6 @@ describe('the schema of an alarm event', () => {
     ['a tenant of 128 characters', { tenant_id: 't'.repeat(128) }],
     ['a tenant with every punctuation character', { tenant_id: '!"#$%&\'()*+,-./:;<=>?@[\\]^_`{|}~' }],
     ['an unknown previous state', { previous_state: { unknown: 1 } }],
-    ['a malformed plan', { notification_plan: 'np' }],
     ['a check that is a number', { check: 7 }],
     ['an alarm with fields of any type', { alarm: { id: 'al', label: 7, metadata: [], disabled: 'no' } }],
     ['unknown fields', { extra: { a: [null] } }],
@@ -87,11 +86,19 @@ describe('the schema of an alarm event', () => {
 
 describe('the rules that an invalid event breaks', () => {
   it('are named with their fields', () => {
-    expect(brokenEventRules({ ...minimalEvent, event_id: 7, details: { state: 'ok' }, alarm: undefined })).toBe(
-      'event_id must be a string; details.state must be one of OK, WARNING, CRITICAL; alarm is required',
-    );
-    expect(brokenEventRules([])).toBe('the event must be a JSON object');
-    expect(brokenEventRules(minimalEvent)).toBe('');
+    expect(brokenEventRules({ ...minimalEvent, event_id: 7, details: { state: 'ok' }, alarm: undefined })).toEqual([
+      'event_id must be a string',
+      'details.state must be one of OK, WARNING, CRITICAL',
+      'alarm is required',
+    ]);
+    expect(brokenEventRules([])).toEqual(['the event must be a JSON object']);
+    expect(brokenEventRules(minimalEvent)).toEqual([]);
+  });
+
+  it.each(['event', 'details', 'entity', 'alarm'])('name a number of any length that is no object: %s', (field) => {
+    const number: unknown = parseJson('12345678901234567890');
+    const broken = brokenEventRules(field === 'event' ? number : { ...minimalEvent, [field]: number });
+    expect(broken).toEqual([field === 'event' ? 'the event must be a JSON object' : `${field} must be an object`]);
   });
 
   it('are complete sentences of the service for any JSON value, with no value of the event', () => {
@@ -103,8 +110,7 @@ describe('the rules that an invalid event breaks', () => {
     const shape = fc.record({ event_id: field, tenant_id: field, details: field, entity: field, alarm: field });
     fc.assert(
       fc.property(fc.oneof(fc.jsonValue(), shape), (value) => {
-        const broken = brokenEventRules(value);
-        expect(broken.length).toBeLessThanOrEqual(300);
+        const broken = brokenEventRules(value).join('; ');
         expect(broken).toMatch(isAlarmEvent(value) ? /^$/ : rules);
       }),
     );

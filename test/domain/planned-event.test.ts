@@ -7,7 +7,7 @@ const ids = Array.from({ length: 26 }, (_, index) => `nt${index}`);
 const body = (changes = {}) => JSON.stringify(alarmEvent({ notification_plan: { critical_state: ids }, ...changes }));
 const planned = (text: string): PlannedEvent => {
   const plan = planEvent(text, ACCEPTED_AT_MS);
-  if (isInvalidEvent(plan)) throw new Error(plan.detail);
+  if (isInvalidEvent(plan)) throw new Error(plan.errors.join());
   return plan;
 };
 
@@ -37,17 +37,17 @@ describe('a planned event', () => {
       'the event is nested too deeply',
     ],
   ])('is malformed because of its producer if the message is %s', (_, text, detail) => {
-    const invalid = { reason: 'malformed', cause: 'producer', detail: expect.stringMatching(detail) };
-    expect(planEvent(text, ACCEPTED_AT_MS)).toEqual(invalid);
+    const invalid = { reason: 'malformed', cause: 'producer', errors: [expect.stringMatching(detail)], warnings: [] };
+    expect(planEvent(text, ACCEPTED_AT_MS)).toMatchObject(invalid);
   });
 
   it.each([0, 900 * 1024])(
     'is malformed because of the service if it is an invalid continuation with %i spaces',
     (spaces) => {
-      expect(planEvent(`{"continuation":{},"event":{}${' '.repeat(spaces)}}`, ACCEPTED_AT_MS)).toEqual({
+      expect(planEvent(`{"continuation":{},"event":{}${' '.repeat(spaces)}}`, ACCEPTED_AT_MS)).toMatchObject({
         reason: 'malformed',
         cause: 'service',
-        detail: 'the continuation is not valid',
+        errors: ['the continuation is not valid'],
       });
     },
   );
@@ -58,9 +58,14 @@ describe('a planned event', () => {
     expect(planEvent(body({ check: 'x'.repeat(pad + 1) }), ACCEPTED_AT_MS)).toEqual({
       reason: 'too_large',
       cause: 'producer',
-      detail: 'the event must be at most 900 KiB',
+      errors: ['the event must be at most 900 KiB'],
+      warnings: [],
+      ids: { tenant_id: 'acme', event_id: alarmEvent().event_id },
     });
-    expect(planEvent(`{${' '.repeat(900 * 1024)}`, ACCEPTED_AT_MS)).toMatchObject({ reason: 'too_large' });
+    expect(planEvent(`{${' '.repeat(900 * 1024)}`, ACCEPTED_AT_MS)).toMatchObject({
+      reason: 'too_large',
+      errors: ['the event must be at most 900 KiB', 'the event must be JSON'],
+    });
   });
 
   it('keeps its content and when SQS accepted it in a continuation, up to the maximum size', () => {

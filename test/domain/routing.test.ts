@@ -41,8 +41,6 @@ describe('the planned notifications of an event', () => {
   });
 
   it.each([
-    ['there is no plan', undefined],
-    ['the plan is null', null],
     ['the plan has no list for the state', { ok_state: ['ntO'] }],
     ['the list for the state is null', { critical_state: null }],
     ['the list for the state is empty', { critical_state: [] }],
@@ -53,21 +51,5 @@ describe('the planned notifications of an event', () => {
   it('ignore the prototype of the plan', () => {
     const notification_plan: unknown = JSON.parse('{"__proto__":{"critical_state":["ntX"]}}');
     expect(planned({ notification_plan })).toEqual([]);
-  });
-
-  it.each([
-    ['the plan is a string', 'np1'],
-    ['the plan is a number', 1],
-    ['the plan is a list', ['ntA']],
-    ['the list is a string', { critical_state: 'ntA' }],
-    ['the list contains a number', { critical_state: ['ntA', 1] }],
-    ['the list contains a list', { critical_state: [['ntA']] }],
-    ['the list is an object', { critical_state: { 0: 'ntA' } }],
-  ])('are undefined if %s', (_, notification_plan) => {
-    expect(planned({ notification_plan })).toBeUndefined();
-  });
-
-  it('ignore a malformed list for another state', () => {
-    expect(planned({ notification_plan: { ...plan, ok_state: 'ntO' } })).toEqual(['ntC', 'ntD']);
   });
 });

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { AwsCall } from '../../bin/local/aws/aws-service.ts';
 import { MINUTE_MS } from '../../bin/local/aws/cloudwatch/metric-store.ts';
 import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';
+import type { AlarmEvent } from '../../shared/contracts/alarm-event.ts';
 import { type NotificationTypeId, notificationTypeIds } from '../../shared/contracts/notification-types.ts';
 import { emailTags } from '../../shared/domain/email-event.ts';
 import type { Client } from '../support/api.ts';
@@ -402,14 +403,21 @@ describe('the alarm drill', () => {
     await annotate(summary);
   });
 
-  it('fires only the alarm of producer errors for an event that its producer malformed', async ({ annotate }) => {
-    const malformed = { ...newEvent(['webhook']), details: { state: 'critical' } };
+  it.for<[string, (event: AlarmEvent) => object]>([
+    ['its producer malformed', (event) => ({ ...event, details: { state: 'critical' } })],
+    ['has no notification plan', (event) => ({ ...event, notification_plan: undefined })],
+    [
+      'is delivered although its time is in seconds',
+      (event) => ({ ...event, details: { ...event.details, timestamp: Math.floor(harness.now() / 1_000) } }),
+    ],
+  ])('fires only the alarm of producer errors for an event that %s', async ([, change], { annotate }) => {
+    const wrong = change(newEvent(['webhook']));
     let isSent = false;
     const summary = await drill(
       ['ProducerErrors'],
       () => [],
       async () => {
-        if (!isSent) await harness.sendEvents([malformed]);
+        if (!isSent) await harness.sendEvents([wrong]);
         isSent = true;
       },
       MINUTE_MS,

@@ -61,7 +61,6 @@ describe('alarms', () => {
     ['MessagesAging', 'oldest_unprocessed_seconds'],
     ['SendingFailures', 'service_failures'],
     ['ServiceDeadLetters', 'dead_lettered_service'],
-    ['ProducerErrors', 'producer_errors'],
   ] as const)('read one metric over all types and functions, which they emit: %s', (name, metric) => {
     expect(alarm(name)).toMatchObject({
       Namespace: 'MonitoringNotifications',
@@ -70,6 +69,15 @@ describe('alarms', () => {
       TreatMissingData: 'notBreaching',
     });
     expect(hasTotal(metric)).toBe(true);
+  });
+
+  it('read one metric for errors and warnings of producers', () => {
+    expect(alarm('ProducerErrors')).toMatchObject({
+      MetricName: 'producer_faults',
+      Dimensions: [{ Name: 'service', Value: 'MonitoringNotifications' }],
+      Period: 300,
+      Threshold: 1,
+    });
   });
 
   it('count crashes and timeouts in the log of every consumer, in a metric of this stack', () => {

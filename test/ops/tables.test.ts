@@ -51,6 +51,7 @@ const deadLetters = IDS.flatMap((notification, index) =>
     reason,
     cause: 'destination',
     detail: undefined,
+    warnings: undefined,
     attempts: 9,
     tenant: TENANT,
     notification,

@@ -5,11 +5,13 @@ import { UnprocessedKeyError } from '../../shared/adapters/dynamodb/errors.ts';
 import { logger } from '../../shared/adapters/logger.ts';
 import type { NotificationRepository } from '../../shared/adapters/notifications/notification-repository.ts';
 import type { OutgoingMessage, Queues } from '../../shared/adapters/queues.ts';
+import type { AlarmEvent } from '../../shared/contracts/alarm-event.ts';
 import { parseJson } from '../../shared/contracts/json.ts';
 import { continuation, delivery } from '../../shared/contracts/messages.ts';
 import { createDispatch } from '../../shared/pipeline/dispatch/dispatch.ts';
 import type { Escalation } from '../../shared/pipeline/notices/escalation.ts';
-import { alarmEvent } from '../support/events.ts';
+import { alarmEvent, EVENT_TIME_MS } from '../support/events.ts';
+import { recordMetrics } from '../support/printed-metrics.ts';
 import { queueUrl, senderQueueUrls } from '../support/queue-urls.ts';
 import { sqsMessage } from '../support/sqs-message.ts';
 
@@ -21,12 +23,17 @@ const environment = {
   SENDER_QUEUES: senderQueueUrls,
 };
 
+let metricLines: ReturnType<typeof recordMetrics>;
+
 beforeEach(() => {
   for (const level of ['info', 'warn', 'error'] as const) vi.spyOn(logger, level).mockImplementation(() => undefined);
   vi.stubEnv('STACK_NAME', 'local');
-  vi.spyOn(process.stdout, 'write').mockImplementation(() => true);
+  metricLines = recordMetrics();
   return () => vi.restoreAllMocks();
 });
+
+/** Returns the metrics that were emitted since the start of the test, without their dimensions. */
+const printedMetrics = (): Record<string, unknown> => Object.assign({}, ...metricLines());
 
 const notificationIds = (count: number, prefix = 'nt') =>
   Array.from({ length: count }, (_, index) => `${prefix}${index}`);
@@ -112,13 +119,14 @@ const setUp = (
 
 const eventMessage = (
   plan: readonly string[],
-  { messageId = 'm', sentAtMs = NOW_MS, tenant = 'acme', paddingBytes = 0 } = {},
+  { messageId = 'm', sentAtMs = NOW_MS, tenant = 'acme', paddingBytes = 0, timestamp = EVENT_TIME_MS } = {},
 ): SQSRecord =>
   sqsMessage({
     messageId,
     body: JSON.stringify(
       alarmEvent({
         tenant_id: tenant,
+        details: { state: 'CRITICAL', timestamp },
         notification_plan: { critical_state: plan },
         check: { id: 'ch', text: 'x'.repeat(paddingBytes) },
       }),
@@ -334,27 +342,166 @@ describe('the dispatch of a large plan', () => {
   });
 });
 
+const LISTS = 'critical_state, warning_state, ok_state';
+
+const plannedEvent = alarmEvent({ notification_plan: { critical_state: ['nt0'] } });
+
+/** Dispatches one event, given as JSON or as changes of a valid one, and returns what was reported. */
+const dispatchEvent = async (event: string | Partial<AlarmEvent>, { isThrottled = false } = {}) => {
+  const body = typeof event === 'string' ? event : JSON.stringify({ ...plannedEvent, ...event });
+  const { dispatch, deadLetters, deliveries } = setUp({
+    errorOf: () => (isThrottled ? new UnprocessedKeyError() : undefined),
+  });
+  const attributes = { ...sqsMessage().attributes, MessageGroupId: 'group', SentTimestamp: String(NOW_MS) };
+  const { batchItemFailures } = await dispatch({ Records: [sqsMessage({ messageId: 'm', body, attributes })] });
+  expect(logger.error).not.toHaveBeenCalled();
+  return {
+    deadLetters,
+    delivered: deliveries().map(({ notification_id }) => notification_id),
+    isReturned: batchItemFailures.length > 0,
+    logged: vi.mocked(logger.warn).mock.calls,
+    metrics: printedMetrics(),
+  };
+};
+
+/** The log fields of the event that `dispatchEvent` sends. */
+const IDS = { message_id: 'm', tenant_id: 'acme', event_id: alarmEvent().event_id };
+
 describe('dispatch of an invalid event', () => {
   it('dead-letters it, and logs the field and the rule as a warning without its content', async () => {
-    const { dispatch, deadLetters } = setUp();
-    const body = JSON.stringify({ ...alarmEvent(), details: { state: 'private' } });
-    const message = sqsMessage({
-      messageId: 'invalid',
-      body,
-      attributes: { ...sqsMessage().attributes, MessageGroupId: 'acme' },
-    });
-    expect(await dispatch({ Records: [message] })).toEqual({ batchItemFailures: [] });
+    const { deadLetters, logged, metrics } = await dispatchEvent(
+      JSON.stringify({ ...plannedEvent, details: { state: 'private' } }),
+    );
     const failure = {
       reason: 'malformed',
       cause: 'producer',
       detail: 'details.state must be one of OK, WARNING, CRITICAL',
     };
-    expect(deadLetters).toEqual([{ body, ...failure }]);
-    expect(logger.warn).toHaveBeenCalledExactlyOnceWith('invalid event', {
-      message_id: 'invalid',
-      tenant_id: 'acme',
-      ...failure,
+    expect(deadLetters).toEqual([{ body: expect.stringContaining('private'), ...failure }]);
+    expect(logged).toEqual([['invalid event', { ...IDS, ...failure }]]);
+    expect(metrics).toMatchObject({ producer_errors: 1, producer_faults: 1 });
+  });
+
+  it.each([
+    ['missing', undefined, 'notification_plan is required'],
+    ['null', null, 'notification_plan must be an object'],
+    ['a text', 'np', 'notification_plan must be an object'],
+    ['a number', 7, 'notification_plan must be an object'],
+    ['a list', ['nt0'], 'notification_plan must be an object'],
+    ['empty', {}, `notification_plan must have at least one of ${LISTS}`],
+    ['misspelled', { critical: ['nt0'] }, `notification_plan must have at least one of ${LISTS}`],
+    ['no list', { critical_state: 'nt0' }, 'notification_plan.critical_state must be a list of notification IDs'],
+    [
+      'a list of numbers',
+      { critical_state: [7] },
+      'notification_plan.critical_state must be a list of notification IDs',
+    ],
+  ])('dead-letters an event whose plan is %s', async (_, notification_plan, rule) => {
+    const { deadLetters, logged, metrics } = await dispatchEvent({ notification_plan });
+    expect(deadLetters).toMatchObject([{ reason: 'malformed', cause: 'producer', detail: rule }]);
+    expect(logged).toMatchObject([['invalid event', { ...IDS, detail: rule }]]);
+    expect(metrics).toMatchObject({ producer_errors: 1, producer_faults: 1 });
+  });
+
+  it('dead-letters an event whose plan is a number with more digits than a double', async () => {
+    const event = JSON.stringify(alarmEvent({ notification_plan: 7 })).replace(/7\}$/, '12345678901234567890}');
+    const { deadLetters } = await dispatchEvent(event);
+    expect(deadLetters).toMatchObject([{ detail: 'notification_plan must be an object' }]);
+  });
+
+  it('reports all errors, and the warnings that it would have otherwise', async () => {
+    const { deadLetters, logged, metrics } = await dispatchEvent({
+      alarm: { id: '' },
+      details: { state: 'CRITICAL', timestamp: 0 },
+      notification_plan: { critical: ['nt0'] },
     });
-    expect(logger.error).not.toHaveBeenCalled();
+    const fields = {
+      detail: `alarm.id must not be empty; notification_plan must have at least one of ${LISTS}`,
+      warnings: `details.timestamp must be a time in epoch milliseconds: a whole number of at least 1000000000000; notification_plan must have no lists other than ${LISTS}`,
+    };
+    expect(deadLetters).toMatchObject([fields]);
+    expect(logged).toMatchObject([['invalid event', fields]]);
+    expect(metrics).not.toHaveProperty('producer_warnings');
+  });
+
+  it.each([
+    ['the message group', '{', { tenant_id: 'group', event_id: undefined }],
+    ['the event', '{"tenant_id":"acme"}', { tenant_id: 'acme', event_id: undefined }],
+    ['valid IDs only', '{"tenant_id":"a b","event_id":"e"}', { tenant_id: 'group', event_id: 'e' }],
+  ])('logs the IDs that can be read: %s', async (_, body, ids) => {
+    const { logged } = await dispatchEvent(body);
+    expect(logged).toMatchObject([['invalid event', ids]]);
+  });
+});
+
+describe('dispatch of an event that breaks a rule although it can be delivered', () => {
+  it.each([
+    [
+      'a timestamp in seconds',
+      { details: { state: 'CRITICAL' as const, timestamp: 1_700_000_000 } },
+      'details.timestamp must be a time in epoch milliseconds: a whole number of at least 1000000000000',
+    ],
+    [
+      'a timestamp in the future',
+      { details: { state: 'CRITICAL' as const, timestamp: NOW_MS + 60_001 } },
+      'details.timestamp must be at most 60 seconds after SQS accepted the event',
+    ],
+    [
+      'a misspelled list beside a correct one',
+      { notification_plan: { critical_state: ['nt0'], warning: ['nt1'] } },
+      `notification_plan must have no lists other than ${LISTS}`,
+    ],
+    [
+      'a malformed list for another state',
+      { notification_plan: { critical_state: ['nt0'], ok_state: 'nt0' } },
+      'notification_plan.ok_state must be a list of notification IDs',
+    ],
+  ])('delivers it, and logs and counts the warning: %s', async (_, changes, rule) => {
+    const { delivered, deadLetters, logged, metrics } = await dispatchEvent(changes);
+    expect([delivered, deadLetters]).toEqual([['nt0'], []]);
+    expect(logged).toEqual([['event with warnings', { ...IDS, warnings: rule }]]);
+    expect(metrics).toMatchObject({ producer_warnings: 1, producer_faults: 1 });
+    expect(metrics).not.toHaveProperty('producer_errors');
+  });
+
+  it('counts it once, when its message is acknowledged', async () => {
+    const changes = { details: { state: 'CRITICAL' as const, timestamp: 0 } };
+    const { isReturned, metrics } = await dispatchEvent(changes, { isThrottled: true });
+    expect(isReturned).toBe(true);
+    expect(metrics).not.toHaveProperty('producer_warnings');
+  });
+
+  it('does not count it again in a continuation', async () => {
+    const first = setUp({ errorOf: (id) => (id === 'nt1' ? new Error('no response') : undefined) });
+    await first.dispatch({ Records: [eventMessage(notificationIds(2), { timestamp: 0 })] });
+    expect(printedMetrics()).toMatchObject({ producer_warnings: 1 });
+    const before = metricLines().length;
+    const second = setUp();
+    await second.dispatch({ Records: [continuationMessage(first.continuations[0]?.body ?? '')] });
+    expect(second.deliveries()).toHaveLength(1);
+    for (const line of metricLines().slice(before)) expect(line).not.toHaveProperty('producer_warnings');
+  });
+});
+
+describe('dispatch of an event without destinations', () => {
+  it.each([
+    ['the plan has no list for its state', { ok_state: ['nt0'] }],
+    ['the list for its state is empty', { critical_state: [] }],
+    ['the list for its state is null', { critical_state: null }],
+  ])('logs and counts it, without an error or a warning, if %s', async (_, notification_plan) => {
+    const { delivered, deadLetters, logged, metrics } = await dispatchEvent({ notification_plan });
+    expect([delivered, deadLetters]).toEqual([[], []]);
+    expect(logged).toEqual([['event without destination', IDS]]);
+    expect(metrics).toMatchObject({ events_without_destination: 1 });
+    expect(metrics).not.toHaveProperty('producer_faults');
+  });
+
+  it('does not count an event whose state did not change, which needs none', async () => {
+    const { logged, metrics } = await dispatchEvent({
+      previous_state: 'CRITICAL',
+      notification_plan: { ok_state: [] },
+    });
+    expect(logged).toEqual([]);
+    expect(metrics).not.toHaveProperty('events_without_destination');
   });
 });

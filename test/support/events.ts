@@ -1,4 +1,5 @@
 import { type AlarmEvent, type AlarmState, isAlarmEvent } from '../../shared/contracts/alarm-event.ts';
+import { planLists } from '../../shared/contracts/notification-plan.ts';
 import { deliveryBody, sharedBody } from '../../shared/domain/delivery-message.ts';
 
 /** The time of `alarmEvent()`, in ms. */
@@ -24,8 +25,6 @@ export const alarmEvent = (changes: Partial<AlarmEvent> = {}): AlarmEvent => ({
   ...changes,
 });
 
-const PLAN_LISTS = { OK: 'ok_state', WARNING: 'warning_state', CRITICAL: 'critical_state' } as const;
-
 let sequence = 0;
 
 type NewAlarmEventOptions = { state?: AlarmState; timeMs?: number; alarm?: string; [field: string]: unknown };
@@ -46,7 +45,7 @@ export const newAlarmEvent = (
     details: { ...details, timestamp: timeMs, state },
     alarm: { id: alarm, label: 'Disk space' },
     previous_state: state === 'OK' ? 'CRITICAL' : 'OK',
-    notification_plan: { id: 'npOps', [PLAN_LISTS[state]]: notificationIds },
+    notification_plan: { id: 'npOps', [planLists[state]]: notificationIds },
     ...changes,
   };
 };

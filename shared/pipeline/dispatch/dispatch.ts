@@ -6,7 +6,13 @@ import type { NotificationRepository } from '../../adapters/notifications/notifi
 import type { Queues } from '../../adapters/queues.ts';
 import type { NotificationTypeId } from '../../contracts/notification-types.ts';
 import type { Clock } from '../../domain/clock.ts';
-import { DISPATCH_LATENCY, PRODUCER_ERRORS } from '../../domain/delivery-metrics.ts';
+import {
+  DISPATCH_LATENCY,
+  PRODUCER_ERRORS,
+  PRODUCER_FAULTS,
+  PRODUCER_WARNINGS,
+} from '../../domain/delivery-metrics.ts';
+import { findingFields } from '../../domain/event-findings.ts';
 import {
   continuationBody,
   type InvalidEvent,
@@ -39,6 +45,8 @@ type InvalidMessage = { message: SQSRecord; invalid: InvalidEvent; sentAtMs: num
 /** The result of a message. If `isReturned`, it stays on the queue, with its visibility timeout already set. */
 type MessageResult = {
   message: SQSRecord;
+  /** Undefined for an invalid message. */
+  planned?: PlannedEvent;
   isReturned: boolean;
   isInternalError: boolean;
   sentAtMs: number;
@@ -72,14 +80,17 @@ export const createDispatch = (
 
   const deadLetterInvalid = async ({ message, invalid, sentAtMs }: InvalidMessage): Promise<MessageResult> => {
     const { MessageGroupId: messageGroupId } = message.attributes;
+    const { reason, cause, ids } = invalid;
+    const fields = { reason, cause, ...findingFields(invalid) };
     try {
       await queues.sendToDeadLetterQueue(
         environment.DEAD_LETTER_QUEUE,
         { body: message.body, messageGroupId },
-        { ...invalid, attemptCount: 0 },
+        { ...fields, attemptCount: 0 },
       );
-      logger.warn('invalid event', { message_id: message.messageId, tenant_id: messageGroupId, ...invalid });
-      return { message, isReturned: false, isInternalError: false, sentAtMs, deadLetterCause: invalid.cause };
+      const { tenant_id = messageGroupId, event_id } = ids;
+      logger.warn('invalid event', { message_id: message.messageId, tenant_id, event_id, ...fields });
+      return { message, isReturned: false, isInternalError: false, sentAtMs, deadLetterCause: cause };
     } catch (error) {
       logger.error('internal error', {
         message_id: message.messageId,
@@ -124,7 +135,7 @@ export const createDispatch = (
   const finishPass = async (progress: Progress<EventMessage>): Promise<MessageResult> => {
     const { planned, failed, untried, sent, unknown, hasInternalError } = progress;
     const { message, acceptedAtMs } = planned;
-    const result = { message, isReturned: false, isInternalError: hasInternalError, sentAtMs: acceptedAtMs };
+    const result = { message, planned, isReturned: false, isInternalError: hasInternalError, sentAtMs: acceptedAtMs };
     if (failed.length + untried.length === 0) return result;
     if (sent + unknown === 0) {
       await returnToEventQueue(message);
@@ -147,6 +158,35 @@ export const createDispatch = (
     );
   };
 
+  /**
+   * Logs and counts events that break a rule although they are delivered, and events without destinations. Each event
+   * counts when its message is acknowledged: a continuation has no findings, and SQS rarely delivers a message twice.
+   *
+   * @returns the metrics
+   */
+  const reportFindings = (results: readonly MessageResult[]): Record<string, number> => {
+    const accepted = results.flatMap(({ message, planned, isReturned }) =>
+      planned && !isReturned ? [{ message, ...planned }] : [],
+    );
+    const idsOf = ({ message, event }: (typeof accepted)[number]) => ({
+      message_id: message.messageId,
+      tenant_id: event.tenant_id,
+      event_id: event.event_id,
+    });
+    const withWarnings = accepted.filter(({ warnings }) => warnings.length > 0);
+    for (const each of withWarnings) {
+      logger.warn('event with warnings', { ...idsOf(each), ...findingFields({ errors: [], warnings: each.warnings }) });
+    }
+    const withoutDestination = accepted.filter(({ hasNoDestination }) => hasNoDestination);
+    for (const each of withoutDestination) logger.warn('event without destination', idsOf(each));
+    const errorCount = results.filter(({ deadLetterCause }) => deadLetterCause === 'producer').length;
+    return {
+      [PRODUCER_WARNINGS]: withWarnings.length,
+      [PRODUCER_FAULTS]: errorCount + withWarnings.length,
+      events_without_destination: withoutDestination.length,
+    };
+  };
+
   const emitPassMetrics = (progress: readonly Progress[], results: readonly MessageResult[]): void => {
     const unprocessed = results.filter(({ isInternalError }) => isInternalError);
     const completed = progress.filter(({ failed, untried }) => failed.length + untried.length === 0);
@@ -156,7 +196,7 @@ export const createDispatch = (
     const nowMs = clock();
     // Only dispatch emits these, so they need no dimension.
     emitMetrics(
-      { unknown_notifications: progress.reduce((sum, { unknown }) => sum + unknown, 0) },
+      { unknown_notifications: progress.reduce((sum, { unknown }) => sum + unknown, 0), ...reportFindings(results) },
       {},
       { [DISPATCH_LATENCY]: completed.map(({ planned }) => Math.max(0, nowMs - planned.acceptedAtMs)) },
     );

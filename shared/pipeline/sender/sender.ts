@@ -7,13 +7,13 @@ import { createFailedMessages } from '../../adapters/deliveries/failed-messages.
 import { createIncidentLocks } from '../../adapters/deliveries/incident-locks.ts';
 import { createThrottlingWatch } from '../../adapters/dynamodb/key-throttling.ts';
 import { errorTrace, logger } from '../../adapters/logger.ts';
-import { emitMetrics, oldestAgeSeconds, tally } from '../../adapters/metrics.ts';
+import { count, emitMetrics, oldestAgeSeconds, tally } from '../../adapters/metrics.ts';
 import { createNotificationReader } from '../../adapters/notifications/notification-reader.ts';
 import { createTargetReader, type TargetReads } from '../../adapters/notifications/notification-targets.ts';
 import { createQueues, dueTimeMs } from '../../adapters/queues.ts';
 import { type TestResult, testRequest } from '../../contracts/messages.ts';
 import { type NotificationTypeId, notificationTypes } from '../../contracts/notification-types.ts';
-import { DELIVERY_LATENCY, deliveryCounts, PRODUCER_ERRORS } from '../../domain/delivery-metrics.ts';
+import { DELIVERY_LATENCY, deliveryCounts, PRODUCER_ERRORS, PRODUCER_FAULTS } from '../../domain/delivery-metrics.ts';
 import { compareEventTimes } from '../../domain/event-time.ts';
 import { incidentKey } from '../../domain/incident.ts';
 import { type DeliveryTarget, operatorsNotification } from '../../domain/notification.ts';
@@ -154,6 +154,7 @@ export const createSender = (
       { type },
       { [DELIVERY_LATENCY]: results.flatMap(({ settled }) => settled.latencyMs ?? []) },
     );
+    count({ [PRODUCER_FAULTS]: outcomes.conflict ?? 0 });
   };
 
   const runBatch = async ({ Records: messages }: SQSEvent, timeLeft: () => number): Promise<SQSBatchResponse> => {

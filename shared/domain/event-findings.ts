@@ -1,0 +1,61 @@
+import { alarmEvent, brokenEventRules, tenantId } from '../contracts/alarm-event.ts';
+import { isJsonObject } from '../contracts/json.ts';
+import { checkPlan } from '../contracts/notification-plan.ts';
+import { readEventTime } from './event-time.ts';
+
+/**
+ * What is wrong with an alarm event: the rules that it breaks, each with its field and without a value, so that they
+ * can be logged (DECISIONS.md#alarm-events).
+ */
+export type EventFindings = {
+  /** Rules without which the event cannot be delivered. */
+  errors: string[];
+  /** Rules that the event breaks although it can be delivered. */
+  warnings: string[];
+};
+
+/** Returns the findings as fields of log lines and attributes of dead letters: one text each, without empty ones. */
+export const findingFields = ({
+  errors,
+  warnings,
+}: {
+  errors: readonly string[];
+  warnings: readonly string[];
+}): { detail?: string; warnings?: string } => ({
+  ...(errors.length > 0 && { detail: errors.join('; ') }),
+  ...(warnings.length > 0 && { warnings: warnings.join('; ') }),
+});
+
+const timeWarnings = ({ details, event_id: eventId }: Record<string, unknown>, acceptedAtMs: number): string[] =>
+  readEventTime(
+    { details: isJsonObject(details) ? details : {}, event_id: typeof eventId === 'string' ? eventId : '' },
+    acceptedAtMs,
+  ).warnings;
+
+/**
+ * Returns everything that is wrong with a value as an alarm event of a producer.
+ *
+ * @param acceptedAtMs when SQS accepted the event, ms since the epoch
+ */
+export const checkEvent = (value: unknown, acceptedAtMs: number): EventFindings => {
+  const errors = brokenEventRules(value);
+  if (!isJsonObject(value)) return { errors, warnings: [] };
+  const { details, notification_plan: plan } = value;
+  const planFindings = checkPlan(plan, isJsonObject(details) ? details.state : undefined);
+  return {
+    errors: [...errors, ...planFindings.errors],
+    warnings: [...timeWarnings(value, acceptedAtMs), ...planFindings.warnings],
+  };
+};
+
+/** The IDs of an event, for logs. */
+export type EventIds = { tenant_id?: string | undefined; event_id?: string | undefined };
+
+/** Returns the valid ones of the IDs of a value that may be no alarm event. */
+export const readableIds = (value: unknown): EventIds => {
+  if (!isJsonObject(value)) return {};
+  return {
+    tenant_id: tenantId.safeParse(value.tenant_id).data,
+    event_id: alarmEvent.shape.event_id.safeParse(value.event_id).data,
+  };
+};
