@@ -3,6 +3,7 @@ import { text as readAll } from 'node:stream/consumers';
 import { SendMessageCommand } from '@aws-sdk/client-sqs';
 import { type Command, Option } from 'commander';
 import { type AlarmEvent, type AlarmState, alarmStates } from '../../shared/contracts/alarm-event.ts';
+import { messageBody } from '../../shared/contracts/message-body.ts';
 import { planLists } from '../../shared/contracts/notification-plan.ts';
 import { DEFAULT_NOTIFICATION_ID } from '../../shared/domain/notification-id.ts';
 import { isInvalidEvent, type PlannedEvent, planEvent } from '../../shared/domain/planned-event.ts';
@@ -78,7 +79,7 @@ const send = async (file: string, { force }: SendOptions, command: Command): Pro
   const { MessageId } = await session.sqs.send(
     new SendMessageCommand({
       QueueUrl: session.deployment.outputs.QueueUrls['alarm-events'].queue,
-      MessageBody: body,
+      MessageBody: messageBody(body),
       MessageGroupId: event.tenant_id,
     }),
   );

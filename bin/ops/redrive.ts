@@ -9,6 +9,7 @@ import {
   StartMessageMoveTaskCommand,
 } from '@aws-sdk/client-sqs';
 import { packBatches } from '../../shared/adapters/queues.ts';
+import { messageBody } from '../../shared/contracts/message-body.ts';
 import { OperationError } from './errors.ts';
 import { pluralize } from './print.ts';
 import { inspect } from './queues.ts';
@@ -118,7 +119,7 @@ const moveBatch = async (
   messages: Message[],
 ): Promise<void> => {
   const outgoing = messages.map(({ Body = '', Attributes = {}, ReceiptHandle }) => ({
-    body: () => Body,
+    body: () => messageBody(Body),
     bytes: Buffer.byteLength(Body),
     messageGroupId: Attributes.MessageGroupId ?? '',
     receipt: ReceiptHandle ?? '',

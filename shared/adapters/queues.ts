@@ -6,6 +6,7 @@ import {
 } from '@aws-sdk/client-sqs';
 import type { SQSRecord } from 'aws-lambda';
 import pLimit from 'p-limit';
+import type { MessageBody } from '../contracts/message-body.ts';
 import type { DeadLetterCause, FailureReason } from '../contracts/outcomes.ts';
 import type { Clock } from '../domain/clock.ts';
 import { awsConfig } from './aws-client.ts';
@@ -15,7 +16,7 @@ import { errorTrace, logger } from './logger.ts';
  * A message to send. `messageGroupId` is the tenant, so that SQS fair queues limit the effect of its backlog on others.
  */
 export type Message = {
-  body: string;
+  body: MessageBody;
   messageGroupId: string;
   lockWait?: LockWait | undefined;
 };
@@ -32,7 +33,7 @@ export type LockWait = {
  * A message of a large batch. `body` is called when the message is sent, since all bodies together may exceed the
  * available memory.
  */
-export type OutgoingMessage = { body: () => string; bytes: number; messageGroupId: string };
+export type OutgoingMessage = { body: () => MessageBody; bytes: number; messageGroupId: string };
 
 /** A message that becomes visible after `waitMs`, at most 15 min (AWS limit). */
 export type DelayedMessage = OutgoingMessage & { waitMs: number; lockWait: LockWait };
@@ -207,7 +208,7 @@ export const createQueues = (client: SQSClient = new SQSClient(awsConfig()), clo
     /** Sends a message to a dead-letter queue. The caller must not acknowledge the original before this resolves. */
     async sendToDeadLetterQueue(
       url: string,
-      { body, messageGroupId }: { body: string; messageGroupId?: string | undefined },
+      { body, messageGroupId }: { body: MessageBody; messageGroupId?: string | undefined },
       { reason, cause, attemptCount, detail, warnings }: DeadLetterReason,
     ): Promise<void> {
       const text = (StringValue: string) => ({ DataType: 'String', StringValue }) as const;

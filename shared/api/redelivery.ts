@@ -4,6 +4,7 @@ import type { FailedMessage, FailedMessages } from '../adapters/deliveries/faile
 import { errorTrace, logger } from '../adapters/logger.ts';
 import type { NotificationRepository } from '../adapters/notifications/notification-repository.ts';
 import type { OutgoingMessage, Queues } from '../adapters/queues.ts';
+import { messageBody } from '../contracts/message-body.ts';
 import type { NotificationTypeId } from '../contracts/notification-types.ts';
 import type { RedeliveryRequest, RedeliveryResult } from '../contracts/redelivery.ts';
 import type { Clock } from '../domain/clock.ts';
@@ -135,9 +136,14 @@ export const createRedelivery = (
   /** Counts and sends messages, as many as the daily limit permits. */
   const send = async ({ tenant, queueUrl }: Recipient, due: readonly FailedMessage[]): Promise<SentGroup> => {
     const counted = await countUpTo(counters, 'redeliveries', tenant, due.length, dailyLimit);
-    const outgoing = due
-      .slice(0, counted)
-      .map((stored): Redelivery => ({ stored, body: stored.body, bytes: stored.bodyBytes, messageGroupId: tenant }));
+    const outgoing = due.slice(0, counted).map(
+      (stored): Redelivery => ({
+        stored,
+        body: () => messageBody(stored.body()),
+        bytes: stored.bodyBytes,
+        messageGroupId: tenant,
+      }),
+    );
     const unsent = new Set((await queues.sendAll(queueUrl, outgoing)).map(({ stored }) => stored));
     const sent = outgoing.flatMap(({ stored }) => (unsent.has(stored) ? [] : [stored]));
     const firstUnsent = due.find((message, index) => index >= counted || unsent.has(message));

@@ -36,14 +36,3 @@ export const asNumber = (value: unknown): unknown => (JSON.isRawJSON(value) ? Nu
 /** Returns whether a parsed value is an object of JSON: no list, and no number that `parseJson` preserved as text. */
 export const isJsonObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && !JSON.isRawJSON(value);
-
-/** XML 1.0 excludes these characters, so SQS rejects messages that contain them. JSON can escape them. */
-const NOT_IN_XML = /[\ufffe\uffff]/g;
-
-/**
- * Serializes a value as JSON that is valid as the body of an SQS message.
- *
- * @throws RangeError if the value nests too deep
- */
-export const messageBodyJson = (value: unknown): string =>
-  JSON.stringify(value).replace(NOT_IN_XML, (character) => `\\u${character.charCodeAt(0).toString(16)}`);

@@ -1,15 +1,16 @@
 import { createHash } from 'node:crypto';
 import type { AlarmEvent } from '../contracts/alarm-event.ts';
-import { asNumber, messageBodyJson } from '../contracts/json.ts';
+import { asNumber } from '../contracts/json.ts';
+import { type MessageBody, messageBody, serializeBody } from '../contracts/message-body.ts';
 import type { Delivery } from '../contracts/messages.ts';
 import type { NoticeContent } from '../contracts/notice.ts';
 
 /** The part of a message body that all deliveries of an event share. It is serialized once. */
 export type SharedBody = {
-  /** The event without its notification plan, as JSON. */
-  event: string;
+  /** The event without its notification plan. */
+  event: MessageBody;
   /** The end of every message body. */
-  tail: string;
+  tail: MessageBody;
   /** The length of `tail` in UTF-8 bytes. */
   bytes: number;
   /** Digest of the event without its plan, to detect another event with the same ID. */
@@ -29,10 +30,16 @@ const contentHash = (event: object): string =>
 /** Returns the part of a message body that depends on the event only. @param acceptedAtMs ms since the epoch */
 export const sharedBody = (event: AlarmEvent, acceptedAtMs: number): SharedBody => {
   const { notification_plan: _plan, ...rest } = event;
-  const text = messageBodyJson(rest);
+  const text = serializeBody(rest);
   const hash = contentHash(rest);
-  const tail = `"accepted_at_ms":${acceptedAtMs},"content_hash":"${hash}","event":${text}}`;
+  const tail = messageBody(`"accepted_at_ms":${acceptedAtMs},"content_hash":"${hash}","event":${text}}`);
   return { event: text, tail, bytes: Buffer.byteLength(tail), contentHash: hash };
+};
+
+/** The start of a message body, before the part that all deliveries of an event share. */
+const bodyHead = (notificationId: string, siblings: readonly string[] | undefined): MessageBody => {
+  const siblingsJson = siblings === undefined ? '' : `"siblings":${JSON.stringify(siblings)},`;
+  return messageBody(`{"notification_id":${JSON.stringify(notificationId)},${siblingsJson}`);
 };
 
 /** Returns the body of a delivery message (`contracts/messages.ts`). */
@@ -40,16 +47,20 @@ export const deliveryBody = (
   notificationId: string,
   { tail }: Pick<SharedBody, 'tail'>,
   siblings?: readonly string[],
-): string => {
-  const siblingsJson = siblings === undefined ? '' : `"siblings":${JSON.stringify(siblings)},`;
-  return `{"notification_id":${JSON.stringify(notificationId)},${siblingsJson}${tail}`;
-};
+): MessageBody => messageBody(bodyHead(notificationId, siblings) + tail);
+
+/** Returns the length of `deliveryBody` in UTF-8 bytes, without creating it. */
+export const deliveryBytes = (
+  notificationId: string,
+  { bytes }: Pick<SharedBody, 'bytes'>,
+  siblings?: readonly string[],
+): number => Buffer.byteLength(bodyHead(notificationId, siblings)) + bytes;
 
 /**
  * Returns the body of a delivery message for a notice. Its content hash covers only the event ID: notices with the same
  * ID are duplicates, even if their texts differ.
  */
-export const noticeBody = (notificationId: string, { event, content }: Notice, nowMs: number): string => {
+export const noticeBody = (notificationId: string, { event, content }: Notice, nowMs: number): MessageBody => {
   const delivery: Delivery = {
     notification_id: notificationId,
     notice: content,
@@ -57,11 +68,11 @@ export const noticeBody = (notificationId: string, { event, content }: Notice, n
     content_hash: contentHash({ event_id: event.event_id }),
     event,
   };
-  return messageBodyJson(delivery);
+  return serializeBody(delivery);
 };
 
 /** Returns the body of the same delivery for another round of attempts. */
-export const bodyForRound = (delivery: Delivery, round: number): string => messageBodyJson({ ...delivery, round });
+export const bodyForRound = (delivery: Delivery, round: number): MessageBody => serializeBody({ ...delivery, round });
 
 /** Returns the round of a delivery message. */
 export const roundOf = ({ round = 1 }: Pick<Delivery, 'round'>): number => round;

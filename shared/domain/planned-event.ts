@@ -1,5 +1,6 @@
 import { type AlarmEvent, isAlarmEvent } from '../contracts/alarm-event.ts';
 import { isJsonObject, parseJson } from '../contracts/json.ts';
+import { type MessageBody, messageBody } from '../contracts/message-body.ts';
 import { continuation } from '../contracts/messages.ts';
 import type { DeadLetterCause, FailureReason } from '../contracts/outcomes.ts';
 import { type SharedBody, sharedBody } from './delivery-message.ts';
@@ -138,7 +139,7 @@ export const continuationBody = (
   ids: readonly string[],
   known: readonly string[] | undefined,
   isPartlySent: boolean,
-): string => {
+): MessageBody => {
   const rest = { ids, known, is_partly_sent: isPartlySent, accepted_at_ms: acceptedAtMs };
-  return `{"continuation":${JSON.stringify(rest)},"event":${shared.event}}`;
+  return messageBody(`{"continuation":${JSON.stringify(rest)},"event":${shared.event}}`);
 };

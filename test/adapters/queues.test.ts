@@ -9,6 +9,7 @@ import {
   type OutgoingMessage,
   packBatches,
 } from '../../shared/adapters/queues.ts';
+import { messageBody } from '../../shared/contracts/message-body.ts';
 import { sqsMessage } from '../support/sqs-message.ts';
 
 const MIB = 1_048_576;
@@ -16,7 +17,7 @@ const URL = 'https://sqs.example.com/queue';
 const NOW = Date.UTC(2026, 0, 1);
 
 const message = (body: string, messageGroupId = 'acme'): OutgoingMessage => ({
-  body: () => body,
+  body: () => messageBody(body),
   bytes: Buffer.byteLength(body),
   messageGroupId,
 });
@@ -142,7 +143,7 @@ describe('sendDelayed', () => {
     [900_000, 900],
   ])('rounds a delay of %i ms up to %i s', async (waitMs, seconds) => {
     const { queues, requests } = setUp();
-    await queues.sendDelayed(URL, { body: 'text', messageGroupId: 'acme' }, waitMs);
+    await queues.sendDelayed(URL, { body: messageBody('text'), messageGroupId: 'acme' }, waitMs);
     expect(requests).toHaveBeenCalledExactlyOnceWith({
       QueueUrl: URL,
       MessageBody: 'text',
@@ -153,7 +154,7 @@ describe('sendDelayed', () => {
 
   it('delays by at most 15 minutes, the limit of SQS, and adds the due time', async () => {
     const { queues, requests } = setUp();
-    await queues.sendDelayed(URL, { body: 'text', messageGroupId: 'acme' }, 14_400_000.5);
+    await queues.sendDelayed(URL, { body: messageBody('text'), messageGroupId: 'acme' }, 14_400_000.5);
     expect(requests).toHaveBeenCalledExactlyOnceWith({
       QueueUrl: URL,
       MessageBody: 'text',
@@ -178,7 +179,7 @@ describe('sendToDeadLetterQueue', () => {
 
   it('keeps the body unchanged and adds the reason as attributes', async () => {
     const { queues, requests } = setUp();
-    await queues.sendToDeadLetterQueue(URL, { body: ' {"a" : 1.0}', messageGroupId: 'acme' }, reason);
+    await queues.sendToDeadLetterQueue(URL, { body: messageBody(' {"a" : 1.0}'), messageGroupId: 'acme' }, reason);
     expect(requests).toHaveBeenCalledExactlyOnceWith({
       QueueUrl: URL,
       MessageBody: ' {"a" : 1.0}',
@@ -196,7 +197,7 @@ describe('sendToDeadLetterQueue', () => {
     const { queues, requests } = setUp();
     const findings = { detail: 'alarm is required', warnings: 'details.timestamp must be in milliseconds' };
     const invalid = { reason: 'malformed', cause: 'producer', ...findings, attemptCount: 0 } as const;
-    await queues.sendToDeadLetterQueue(URL, { body: '{}' }, invalid);
+    await queues.sendToDeadLetterQueue(URL, { body: messageBody('{}') }, invalid);
     expect(requests.mock.calls[0]?.[0]).toMatchObject({
       MessageAttributes: {
         cause: { DataType: 'String', StringValue: 'producer' },
@@ -209,10 +210,10 @@ describe('sendToDeadLetterQueue', () => {
   it('omits the attributes only if the message would exceed the maximum size with them', async () => {
     const { queues, requests } = setUp();
     const attributes = `reasonStringhttp_statuscauseStringdestinationattemptsNumber9timeString${new Date(NOW).toISOString()}`;
-    const body = 'x'.repeat(MIB - attributes.length - 'acme'.length);
+    const body = messageBody('x'.repeat(MIB - attributes.length - 'acme'.length));
     await queues.sendToDeadLetterQueue(URL, { body, messageGroupId: 'acme' }, reason);
     expect(requests).toHaveBeenLastCalledWith(expect.objectContaining({ MessageAttributes: expect.anything() }));
-    await queues.sendToDeadLetterQueue(URL, { body: `${body}x`, messageGroupId: 'acme' }, reason);
+    await queues.sendToDeadLetterQueue(URL, { body: messageBody(`${body}x`), messageGroupId: 'acme' }, reason);
     expect(requests).toHaveBeenLastCalledWith({ QueueUrl: URL, MessageBody: `${body}x` });
   });
 });

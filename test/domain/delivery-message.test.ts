@@ -4,7 +4,13 @@ import { isValidContent } from '../../bin/local/aws/sqs/queued-message.ts';
 import { isAlarmEvent } from '../../shared/contracts/alarm-event.ts';
 import { parseJson } from '../../shared/contracts/json.ts';
 import { type Delivery, delivery } from '../../shared/contracts/messages.ts';
-import { bodyForRound, deliveryBody, roundOf, sharedBody } from '../../shared/domain/delivery-message.ts';
+import {
+  bodyForRound,
+  deliveryBody,
+  deliveryBytes,
+  roundOf,
+  sharedBody,
+} from '../../shared/domain/delivery-message.ts';
 import { alarmEvent, EVENT_TIME_MS } from '../support/events.ts';
 
 const parse = (body: string): Delivery => delivery.parse(parseJson(body));
@@ -44,10 +50,17 @@ describe('the message of a delivery', () => {
     expect(parse(body).event).toEqual(event);
   });
 
-  it('has the declared length in bytes', () => {
-    const shared = sharedBody(alarmEvent({ alarm: { id: 'ä😀' } }), EVENT_TIME_MS);
-    expect(Buffer.byteLength(deliveryBody('ntA', shared))).toBe(
-      shared.bytes + Buffer.byteLength(deliveryBody('ntA', { tail: '' })),
+  it('has the declared length in bytes and content that SQS accepts, for any event and IDs', () => {
+    const text = fc.string({ unit: fc.constantFrom('a', 'ä', '😀', '\ufffe', '\uffff', '\ud800', '"', '\u0000') });
+    fc.assert(
+      fc.property(text, text, fc.option(fc.array(text), { nil: undefined }), (label, id, siblings) => {
+        const shared = sharedBody(alarmEvent({ alarm: { id: 'a', label } }), EVENT_TIME_MS);
+        const body = deliveryBody(id, shared, siblings);
+        expect(Buffer.byteLength(body)).toBe(deliveryBytes(id, shared, siblings));
+        expect(isValidContent(body)).toBe(true);
+        expect(parse(body)).toMatchObject({ notification_id: id, event: { alarm: { label } } });
+        expect(parse(body).siblings).toEqual(siblings);
+      }),
     );
   });
 

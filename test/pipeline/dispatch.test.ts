@@ -1,5 +1,6 @@
 import type { SQSRecord } from 'aws-lambda';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { isValidContent } from '../../bin/local/aws/sqs/queued-message.ts';
 import type { WriteDestinationList } from '../../shared/adapters/deliveries/destination-list.ts';
 import { UnprocessedKeyError } from '../../shared/adapters/dynamodb/errors.ts';
 import { logger } from '../../shared/adapters/logger.ts';
@@ -42,6 +43,13 @@ const notificationIds = (count: number, prefix = 'nt') =>
 type Reads = { isUnknown?: (id: string) => boolean; errorOf?: (id: string) => Error | undefined };
 type Options = { readMs?: number; sendMs?: number; writeError?: Error };
 
+/** Returns whether SQS accepts a message. Checks its declared size. */
+const isAccepted = ({ body, bytes }: OutgoingMessage): boolean => {
+  const text = body();
+  expect(Buffer.byteLength(text)).toBe(bytes);
+  return isValidContent(text);
+};
+
 /** Creates a dispatch whose reads and sends advance its clock. */
 const setUp = (
   { isUnknown = () => false, errorOf = () => undefined }: Reads = {},
@@ -71,12 +79,15 @@ const setUp = (
       batchCount++;
       now += sendMs;
       if (failingQueues.has(url)) return [...messages];
-      sent.push(...messages.map((message) => ({ url, body: message.body() })));
-      return [];
+      const rejected = messages.filter((message) => !isAccepted(message));
+      const accepted = messages.filter((message) => !rejected.includes(message));
+      sent.push(...accepted.map((message) => ({ url, body: message.body() })));
+      return rejected;
     },
     sendAllDelayed: async () => [],
     sendDelayed: async (url, { body, messageGroupId }, waitMs) => {
       if (url !== environment.ALARM_EVENTS_QUEUE || failingQueues.has(url)) throw new Error('no response');
+      if (!isValidContent(body)) throw new Error('InvalidMessageContents');
       continuations.push({ body, messageGroupId, waitMs });
     },
     sendToDeadLetterQueue: async (_url, { body }, { attemptCount: _, ...failure }) => {
@@ -314,6 +325,36 @@ describe('the dispatch of a large plan', () => {
     }
     expect(passCount).toBe(3);
     expect(delivered.toSorted()).toEqual(notificationIds(2_000).toSorted());
+  });
+
+  it.each([
+    ['U+FFFE', '\ufffe'],
+    ['U+FFFF', '\uffff'],
+  ])(
+    'reaches every notification although an unknown ID contains a character that SQS rejects: %s',
+    async (_, character) => {
+      const unknown = `nt${character}`;
+      const ids = notificationIds(130).toSpliced(110, 0, unknown);
+      const escaped = `nt\\u${character.charCodeAt(0).toString(16)}`;
+      const event = eventMessage(ids);
+      let message = { ...event, body: event.body.replace(unknown, escaped) };
+      const delivered: string[] = [];
+      for (let pass = 0; pass < 2; pass++) {
+        const { dispatch, deliveries, continuations } = setUp({ isUnknown: (id) => id === unknown }, { readMs: 8_000 });
+        expect(await dispatch({ Records: [message] })).toEqual({ batchItemFailures: [] });
+        delivered.push(...deliveries().map(({ notification_id }) => notification_id));
+        message = continuationMessage(continuations[0]?.body ?? '');
+      }
+      expect(delivered.toSorted()).toEqual(notificationIds(130).toSorted());
+    },
+  );
+
+  it('reaches a notification beside one whose ID contains a character that SQS rejects', async () => {
+    const { dispatch, deliveries } = setUp({
+      errorOf: (id) => (id === 'nt\uffff' ? new Error('no response') : undefined),
+    });
+    await dispatch({ Records: [eventMessage(['nt0', 'nt\uffff'])] });
+    expect(deliveries()).toMatchObject([{ notification_id: 'nt0', siblings: ['nt\uffff'] }]);
   });
 
   it('does not delay small plans and shares the time with other large plans', async () => {

@@ -4,6 +4,7 @@ import { errorTrace, logger } from '../../adapters/logger.ts';
 import { emitMetrics, oldestAgeSeconds } from '../../adapters/metrics.ts';
 import type { NotificationRepository } from '../../adapters/notifications/notification-repository.ts';
 import type { Queues } from '../../adapters/queues.ts';
+import { messageBody } from '../../contracts/message-body.ts';
 import type { NotificationTypeId } from '../../contracts/notification-types.ts';
 import type { Clock } from '../../domain/clock.ts';
 import {
@@ -85,7 +86,7 @@ export const createDispatch = (
     try {
       await queues.sendToDeadLetterQueue(
         environment.DEAD_LETTER_QUEUE,
-        { body: message.body, messageGroupId },
+        { body: messageBody(message.body), messageGroupId },
         { ...fields, attemptCount: 0 },
       );
       const { tenant_id = messageGroupId, event_id } = ids;

@@ -7,7 +7,7 @@ import type { TargetReads } from '../../adapters/notifications/notification-targ
 import type { OutgoingMessage, Queues } from '../../adapters/queues.ts';
 import type { NotificationTypeId } from '../../contracts/notification-types.ts';
 import type { Clock } from '../../domain/clock.ts';
-import { deliveryBody } from '../../domain/delivery-message.ts';
+import { deliveryBody, deliveryBytes } from '../../domain/delivery-message.ts';
 import type { DeliveryTarget } from '../../domain/notification.ts';
 import type { PlannedEvent } from '../../domain/planned-event.ts';
 import { withTimeout } from '../notices/settle-notices.ts';
@@ -111,11 +111,9 @@ export const createFanOut = (
 
   const sendDelivery = async ({ planned, known }: Progress, target: DeliveryTarget): Promise<boolean> => {
     const siblings = known?.filter((id) => id !== target.id);
-    const body = () => deliveryBody(target.id, planned.shared, siblings);
-    const overheadBytes = Buffer.byteLength(deliveryBody(target.id, { tail: '' }, siblings));
     return sendInBatch(target.type, {
-      body,
-      bytes: overheadBytes + planned.shared.bytes,
+      body: () => deliveryBody(target.id, planned.shared, siblings),
+      bytes: deliveryBytes(target.id, planned.shared, siblings),
       messageGroupId: planned.event.tenant_id,
     });
   };

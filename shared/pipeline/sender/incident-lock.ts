@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { errorTrace, logger } from '../../adapters/logger.ts';
 import { type DelayedMessage, lockWait } from '../../adapters/queues.ts';
+import { messageBody } from '../../contracts/message-body.ts';
 import { withNextAttempt } from '../../domain/delivery-record.ts';
 import { isOlder } from '../../domain/event-time.ts';
 import { claimedLock, type IncidentLock, lockRetryDelayMs, newestEventTime } from '../../domain/incident.ts';
@@ -29,7 +30,7 @@ const waitingMessage = (job: DeliveryJob, newest: DeliveryJob | undefined): Dela
   const isOlder = wasOlder || job !== newest;
   return {
     job,
-    body: () => job.message.body,
+    body: () => messageBody(job.message.body),
     bytes: Buffer.byteLength(job.message.body),
     messageGroupId: job.body.event.tenant_id,
     waitMs: lockRetryDelayMs(waitCount, isOlder),

@@ -1,6 +1,7 @@
 import type { SQSRecord } from 'aws-lambda';
 import { errorTrace, logger } from '../../adapters/logger.ts';
 import { lockWait, type Message } from '../../adapters/queues.ts';
+import { messageBody } from '../../contracts/message-body.ts';
 import { returnWithBackoff } from '../return-with-backoff.ts';
 import {
   type DeliveryJob,
@@ -13,7 +14,7 @@ import { queueUrlOf } from './read-message.ts';
 
 /** Returns a new message with the body, message group and lock wait of the job's message. */
 export const copyOfMessage = ({ message, body }: DeliveryJob): Message => ({
-  body: message.body,
+  body: messageBody(message.body),
   messageGroupId: body.event.tenant_id,
   lockWait: lockWait(message),
 });

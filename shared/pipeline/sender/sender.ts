@@ -11,6 +11,7 @@ import { count, emitMetrics, oldestAgeSeconds, tally } from '../../adapters/metr
 import { createNotificationReader } from '../../adapters/notifications/notification-reader.ts';
 import { createTargetReader, type TargetReads } from '../../adapters/notifications/notification-targets.ts';
 import { createQueues, dueTimeMs } from '../../adapters/queues.ts';
+import { messageBody } from '../../contracts/message-body.ts';
 import { type TestResult, testRequest } from '../../contracts/messages.ts';
 import { type NotificationTypeId, notificationTypes } from '../../contracts/notification-types.ts';
 import { DELIVERY_LATENCY, deliveryCounts, PRODUCER_ERRORS, PRODUCER_FAULTS } from '../../domain/delivery-metrics.ts';
@@ -112,7 +113,7 @@ export const createSender = (
   const deadLetterMalformed = async (message: SQSRecord): Promise<SettledMessage> => {
     const { body, attributes } = message;
     const reason = { reason: 'malformed', cause: 'service', attemptCount: 0 } as const;
-    const letter = { body, messageGroupId: attributes.MessageGroupId };
+    const letter = { body: messageBody(body), messageGroupId: attributes.MessageGroupId };
     await dependencies.queues.sendToDeadLetterQueue(environment.DEAD_LETTER_QUEUE, letter, reason);
     logger.error('malformed delivery', { type, message_id: message.messageId, tenant_id: attributes.MessageGroupId });
     return { outcome: 'dead_lettered', cause: 'service' };
