@@ -68,6 +68,7 @@ export const messageOutcomes = [
   'conflict',
   'not_due',
   'busy',
+  'deferred',
   'unrecorded',
   'throttled_keys',
   'internal_error',

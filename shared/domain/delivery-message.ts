@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import type { AlarmEvent } from '../contracts/alarm-event.ts';
-import { asNumber } from '../contracts/json.ts';
 import { type MessageBody, messageBody, serializeBody } from '../contracts/message-body.ts';
 import type { Delivery } from '../contracts/messages.ts';
 import type { NoticeContent } from '../contracts/notice.ts';
@@ -20,18 +19,14 @@ export type SharedBody = {
 /** A notice of the service: the alarm event that identifies it, and its text. */
 export type Notice = { event: AlarmEvent; content: NoticeContent };
 
-/** `parseJson` keeps long numbers as text; the hash must not depend on that. */
-const withPlainNumbers = (_key: string, value: unknown): unknown => asNumber(value);
-
-/** Returns a digest of an event without its notification plan. */
-const contentHash = (event: object): string =>
-  createHash('sha256').update(JSON.stringify(event, withPlainNumbers)).digest('base64url').slice(0, 22);
+/** Returns a digest of JSON. */
+const digest = (json: string): string => createHash('sha256').update(json).digest('base64url').slice(0, 22);
 
 /** Returns the part of a message body that depends on the event only. @param acceptedAtMs ms since the epoch */
 export const sharedBody = (event: AlarmEvent, acceptedAtMs: number): SharedBody => {
   const { notification_plan: _plan, ...rest } = event;
   const text = serializeBody(rest);
-  const hash = contentHash(rest);
+  const hash = digest(text);
   const tail = messageBody(`"accepted_at_ms":${acceptedAtMs},"content_hash":"${hash}","event":${text}}`);
   return { event: text, tail, bytes: Buffer.byteLength(tail), contentHash: hash };
 };
@@ -65,7 +60,7 @@ export const noticeBody = (notificationId: string, { event, content }: Notice, n
     notification_id: notificationId,
     notice: content,
     accepted_at_ms: nowMs,
-    content_hash: contentHash({ event_id: event.event_id }),
+    content_hash: digest(JSON.stringify({ event_id: event.event_id })),
     event,
   };
   return serializeBody(delivery);

@@ -46,7 +46,21 @@ const dispatchCase = (title: string, batch: Omit<BatchOptions, 'typeIndex'>): Ca
   return batchCase(title, 'dispatch-alarm-events', { ...batch, isForDispatch: true, typeIndex });
 };
 
+/** Six events of 880 KB full of long numbers in front of four small ones. */
+const heavyCase: Case = {
+  title: '6 events of 880 KB full of numbers, and 4 small events',
+  name: 'dispatch-alarm-events',
+  event: async () => ({
+    Records: [{ batchSize: 6, isNumeric: true, zoneBytes: 80_000 }, { batchSize: 4 }].flatMap(
+      (batch) =>
+        sqsBatch({ ...batch, isForDispatch: true, typeIndex: String(notificationTypeIds.indexOf('webhook')) }).Records,
+    ),
+  }),
+  result: succeeded,
+};
+
 const batchCases: Case[] = [
+  heavyCase,
   dispatchCase('10 events of 350 KB for 10,000 notifications', {
     batchSize: 10,
     planSize: 10_000,

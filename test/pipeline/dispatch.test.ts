@@ -307,6 +307,44 @@ describe('dispatch', () => {
   });
 });
 
+describe('dispatch of large events', () => {
+  const large = (index: number) =>
+    eventMessage([`large${index}`], { messageId: `large${index}`, paddingBytes: 100_000, sentAtMs: NOW_MS - index });
+  const small = eventMessage(['small'], { messageId: 'small' });
+
+  it('follows that of the small events of the batch, oldest first', async () => {
+    const { dispatch, deliveries } = setUp();
+    const Records = [large(1), large(3), small, large(2)];
+    expect(await dispatch({ Records })).toEqual({ batchItemFailures: [] });
+    const sent = deliveries().map(({ notification_id }) => notification_id);
+    expect(sent).toEqual(['small', 'large3', 'large2', 'large1']);
+  });
+
+  it('returns those that it has no time to parse to the queue, without an internal error', async () => {
+    const { dispatch, deliveries, returned } = setUp({}, { sendMs: 10_000 });
+    expect(await dispatch({ Records: [large(1), small, large(2)] })).toEqual({
+      batchItemFailures: [{ itemIdentifier: 'large2' }, { itemIdentifier: 'large1' }],
+    });
+    expect(deliveries().map(({ notification_id }) => notification_id)).toEqual(['small']);
+    expect(returned).toEqual([
+      ['large2', 2_000],
+      ['large1', 2_000],
+    ]);
+    expect(printedMetrics()).toMatchObject({ deferred: 2 });
+    expect(printedMetrics()).not.toHaveProperty('internal_errors');
+    expect(logger.error).not.toHaveBeenCalled();
+  });
+
+  it('is not delayed by a large plan of a small event for longer than a third of the pass', async () => {
+    const { dispatch, deliveries, remaining } = setUp({}, { readMs: 500, sendMs: 1_500 });
+    const Records = [eventMessage(notificationIds(1_000)), large(1)];
+    expect(await dispatch({ Records })).toEqual({ batchItemFailures: [] });
+    const sent = deliveries().map(({ notification_id }) => notification_id);
+    expect(sent.at(-1)).toBe('large1');
+    expect(remaining().map(({ ids }) => ids.length + sent.length - 1)).toEqual([1_000]);
+  });
+});
+
 describe('the dispatch of a large plan', () => {
   it('sends exactly one delivery per notification in passes of at most 15 s plus one slice', async () => {
     let message = eventMessage(notificationIds(2_000), { paddingBytes: 10_000 });

@@ -23,6 +23,7 @@ import {
 } from '../../domain/planned-event.ts';
 import { internalErrorDelayMs } from '../../domain/retry-schedule.ts';
 import { unknownPlanNotice } from '../../domain/unreached-notice.ts';
+import { parseLarge, returnDeferred, splitBySize } from '../large-messages.ts';
 import type { Escalation } from '../notices/escalation.ts';
 import { settleNotices } from '../notices/settle-notices.ts';
 import { returnWithBackoff } from '../return-with-backoff.ts';
@@ -40,8 +41,17 @@ export type DispatchEnvironment = {
  */
 const PASS_MS = 15_000;
 
+/** How long it sends deliveries of small messages if the batch also has large ones, whose parsing takes time. */
+const PASS_BEFORE_LARGE_MS = 5_000;
+
+/** How long one invocation parses large messages. The rest of the pass sends their deliveries. */
+const PARSE_LARGE_MS = 10_000;
+
 type EventMessage = PlannedEvent & { message: SQSRecord };
 type InvalidMessage = { message: SQSRecord; invalid: InvalidEvent; sentAtMs: number };
+
+/** The progress of the valid events of a part of a batch, and the results of all its messages. */
+type Pass = { progress: Progress<EventMessage>[]; results: MessageResult[] };
 
 /** The result of a message. If `isReturned`, it stays on the queue, with its visibility timeout already set. */
 type MessageResult = {
@@ -188,7 +198,11 @@ export const createDispatch = (
     };
   };
 
-  const emitPassMetrics = (progress: readonly Progress[], results: readonly MessageResult[]): void => {
+  const emitPassMetrics = (
+    progress: readonly Progress[],
+    results: readonly MessageResult[],
+    deferredCount: number,
+  ): void => {
     const unprocessed = results.filter(({ isInternalError }) => isInternalError);
     const completed = progress.filter(({ failed, untried }) => failed.length + untried.length === 0);
     const throttled = progress.filter(({ failed, hasInternalError }) => failed.length > 0 && !hasInternalError);
@@ -206,6 +220,7 @@ export const createDispatch = (
         [PRODUCER_ERRORS]: deadLettered('producer'),
         dead_lettered_service: deadLettered('service'),
         throttled_keys: throttled.length,
+        deferred: deferredCount,
         internal_errors: unprocessed.length,
         oldest_unprocessed_seconds: oldestAgeSeconds(
           unprocessed.map(({ sentAtMs }) => sentAtMs),
@@ -216,22 +231,36 @@ export const createDispatch = (
     );
   };
 
-  return async ({ Records: messages }: SQSEvent, context?: Context): Promise<SQSBatchResponse> => {
-    logger.appendKeys({ request_id: context?.awsRequestId });
-    const startedAtMs = clock();
-    const parsed = messages.map((message) => parseMessage(message, startedAtMs));
+  const runPass = async (parsed: readonly (EventMessage | InvalidMessage)[], endsAtMs: number): Promise<Pass> => {
     const [deadLettered, progress] = await Promise.all([
       Promise.all(parsed.filter(isInvalid).map(deadLetterInvalid)),
       fanOut(
         parsed.filter((message): message is EventMessage => !isInvalid(message)),
-        startedAtMs + PASS_MS,
+        endsAtMs,
       ),
     ]);
-    const results = [...deadLettered, ...(await Promise.all(progress.map(finishPass)))];
-    emitPassMetrics(progress, results);
+    return { progress, results: [...deadLettered, ...(await Promise.all(progress.map(finishPass)))] };
+  };
+
+  return async ({ Records: messages }: SQSEvent, context?: Context): Promise<SQSBatchResponse> => {
+    logger.appendKeys({ request_id: context?.awsRequestId });
+    const startedAtMs = clock();
+    const parse = (message: SQSRecord) => parseMessage(message, startedAtMs);
+    const { small, large } = splitBySize(messages);
+    const first = await runPass(small.map(parse), startedAtMs + (large.length > 0 ? PASS_BEFORE_LARGE_MS : PASS_MS));
+    const { parsed, deferred } = await parseLarge(large, parse, () => clock() < startedAtMs + PARSE_LARGE_MS);
+    const [second] = await Promise.all([
+      runPass(parsed, startedAtMs + PASS_MS),
+      Promise.all(deferred.map((message) => returnDeferred(queues, environment.ALARM_EVENTS_QUEUE, message))),
+    ]);
+    const progress = [...first.progress, ...second.progress];
+    const results = [...first.results, ...second.results];
+    emitPassMetrics(progress, results, deferred.length);
     const timeLeft = () => context?.getRemainingTimeInMillis() ?? PASS_MS;
     await Promise.all(progress.filter(isPlanUnknown).map((event) => escalateUnknownPlan(event, timeLeft)));
-    const returned = results.filter(({ isReturned }) => isReturned);
-    return { batchItemFailures: returned.map(({ message }) => ({ itemIdentifier: message.messageId })) };
+    const returned = results.flatMap(({ message, isReturned }) => (isReturned ? [message] : []));
+    return {
+      batchItemFailures: [...returned, ...deferred].map(({ messageId }) => ({ itemIdentifier: messageId })),
+    };
   };
 };

@@ -12,14 +12,15 @@ import { createNotificationReader } from '../../adapters/notifications/notificat
 import { createTargetReader, type TargetReads } from '../../adapters/notifications/notification-targets.ts';
 import { createQueues, dueTimeMs } from '../../adapters/queues.ts';
 import { messageBody } from '../../contracts/message-body.ts';
-import { type TestResult, testRequest } from '../../contracts/messages.ts';
+import { type Delivery, type TestResult, testRequest } from '../../contracts/messages.ts';
 import { type NotificationTypeId, notificationTypes } from '../../contracts/notification-types.ts';
 import { DELIVERY_LATENCY, deliveryCounts, PRODUCER_ERRORS, PRODUCER_FAULTS } from '../../domain/delivery-metrics.ts';
 import { compareEventTimes } from '../../domain/event-time.ts';
 import { incidentKey } from '../../domain/incident.ts';
 import { type DeliveryTarget, operatorsNotification } from '../../domain/notification.ts';
 import { testEvent } from '../../domain/test-event.ts';
-import type { Transport } from '../../domain/transport.ts';
+import { MIN_TIME_TO_SEND_MS, type Transport } from '../../domain/transport.ts';
+import { parseLarge, returnDeferred, splitBySize } from '../large-messages.ts';
 import { createDeliveryReports, type ReportEnvironment } from '../notices/delivery-reports.ts';
 import { attemptDelivery } from './delivery-attempt.ts';
 import {
@@ -31,7 +32,7 @@ import {
 } from './delivery-job.ts';
 import { reportFailures } from './failure-report.ts';
 import { deliverInOrder, type IncidentJobs } from './incident-lock.ts';
-import { lateRetrySeconds, parseDelivery, unprocessedSinceMs } from './read-message.ts';
+import { lateRetrySeconds, parseDelivery, queueUrlOf, unprocessedSinceMs } from './read-message.ts';
 import { reschedule, settledJob, settledOrReturned } from './requeue.ts';
 import { settleAttempt } from './settlement.ts';
 
@@ -46,6 +47,17 @@ export type SenderEnvironment = {
 } & ReportEnvironment;
 
 type Invocation = SQSEvent | { kind: 'test' };
+
+/** A message, and its body unless that is invalid. */
+type ParsedMessage = { message: SQSRecord; body: Delivery | undefined };
+
+type MessageResult = { message: SQSRecord; settled: SettledMessage };
+
+/** What all messages of a batch share. */
+type BatchContext = Pick<DeliveryJob, 'batch' | 'timeLeft'>;
+
+/** The minimum time before the function times out to parse a large message and send its alert. */
+const MIN_TIME_TO_PARSE_MS = MIN_TIME_TO_SEND_MS + 3_000;
 
 /**
  * Creates the Lambda handler of a type's sender. Its input is either a batch from the type's queue or retry queue,
@@ -131,7 +143,7 @@ export const createSender = (
     return (await Promise.all(settled)).flat();
   };
 
-  const emitBatchMetrics = (results: readonly { message: SQSRecord; settled: SettledMessage }[]): void => {
+  const emitBatchMetrics = (results: readonly MessageResult[]): void => {
     const { delivered: _, ...outcomes } = tally(results.map(({ settled }) => settled.outcome));
     const unprocessed = results.filter(({ settled }) => settled.outcome === 'internal_error');
     const unrecorded = results.filter(({ settled }) => settled.outcome === 'unrecorded' && !settled.isTenantThrottled);
@@ -158,9 +170,8 @@ export const createSender = (
     count({ [PRODUCER_FAULTS]: outcomes.conflict ?? 0 });
   };
 
-  const runBatch = async ({ Records: messages }: SQSEvent, timeLeft: () => number): Promise<SQSBatchResponse> => {
-    const parsed = messages.map((message) => ({ message, body: parseDelivery(message.body) }));
-    const batch = { unsettled: 0 };
+  /** Delivers, reschedules or dead-letters messages. */
+  const processMessages = async (parsed: readonly ParsedMessage[], { batch, timeLeft }: BatchContext) => {
     const jobs = parsed.flatMap(({ message, body }): DeliveryJob[] => {
       if (!body) return [];
       batch.unsettled++;
@@ -182,12 +193,32 @@ export const createSender = (
         })),
       ),
     ]);
-    const results = [
-      ...[...delivered, ...rescheduled].map(({ job, settled }) => ({ message: job.message, settled })),
-      ...deadLettered,
-    ];
+    const settled = [...delivered, ...rescheduled].map(({ job, settled: result }) => ({
+      message: job.message,
+      settled: result,
+    }));
+    return { delivered, results: [...settled, ...deadLettered] };
+  };
+
+  /** Large messages follow the others, whose sends proceed meanwhile: these may wait for slow destinations. */
+  const processLarge = async (messages: readonly SQSRecord[], context: BatchContext) => {
+    const hasTime = () => context.timeLeft() >= MIN_TIME_TO_PARSE_MS;
+    const { parsed, deferred } = await parseLarge(messages, parseMessage, hasTime);
+    const { delivered, results } = await processMessages(parsed, context);
+    const returned = deferred.map(async (message): Promise<MessageResult> => {
+      await returnDeferred(queues, queueUrlOf(message, dependencies), message);
+      return { message, settled: { outcome: 'deferred', isReturned: true } };
+    });
+    return { delivered, results: [...results, ...(await Promise.all(returned))] };
+  };
+
+  const runBatch = async ({ Records: messages }: SQSEvent, timeLeft: () => number): Promise<SQSBatchResponse> => {
+    const context: BatchContext = { batch: { unsettled: 0 }, timeLeft };
+    const { small, large } = splitBySize(messages);
+    const parts = await Promise.all([processMessages(small.map(parseMessage), context), processLarge(large, context)]);
+    const results = parts.flatMap((part) => part.results);
     emitBatchMetrics(results);
-    await reportFailures(delivered);
+    await reportFailures(parts.flatMap(({ delivered }) => delivered));
     const returned = results.filter(({ settled }) => settled.isReturned);
     return { batchItemFailures: returned.map(({ message }) => ({ itemIdentifier: message.messageId })) };
   };
@@ -198,6 +229,8 @@ export const createSender = (
     return 'Records' in input ? runBatch(input, timeLeft) : runTest(input, timeLeft);
   };
 };
+
+const parseMessage = (message: SQSRecord): ParsedMessage => ({ message, body: parseDelivery(message.body) });
 
 const targetKeyOf = ({ body }: DeliveryJob) => ({ tenant: body.event.tenant_id, id: body.notification_id });
 
