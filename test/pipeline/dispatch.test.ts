@@ -28,7 +28,6 @@ let metricLines: ReturnType<typeof recordMetrics>;
 
 beforeEach(() => {
   for (const level of ['info', 'warn', 'error'] as const) vi.spyOn(logger, level).mockImplementation(() => undefined);
-  vi.stubEnv('STACK_NAME', 'local');
   metricLines = recordMetrics();
   return () => vi.restoreAllMocks();
 });
