@@ -4,7 +4,7 @@ import { type DeliveryKey, parseDeliveryPartition } from '../../shared/domain/de
 import { type Attempt, type DeliveryRecord, reasonOf } from '../../shared/domain/delivery-record.ts';
 import { examples, parseNumber, parseTenant } from './arguments.ts';
 import { OperationError, UsageError } from './errors.ts';
-import { notificationIds, recordsOfEvent } from './event-deliveries.ts';
+import { notificationIds, recordsOfEvents } from './event-deliveries.ts';
 import { type Color, colorize, formatTime, sanitize } from './print.ts';
 import { connect, type Session } from './session.ts';
 import { shortenedIdMatcher } from './shorten.ts';
@@ -139,7 +139,7 @@ const recordsOfOneEvent = async (
   eventId: string,
 ): Promise<DeliveryRecord[]> => {
   const ids = notification === undefined ? await Array.fromAsync(notificationIds(session, tenant)) : [notification];
-  const records = await recordsOfEvent(session, { tenant, eventId }, ids);
+  const [records = []] = await recordsOfEvents(session, [{ tenant, eventId, ids }]);
   return records.toSorted((left, right) => right.round_started_at_ms - left.round_started_at_ms);
 };
 

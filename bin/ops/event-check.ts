@@ -1,6 +1,9 @@
 import { UnreadableNotificationError } from '../../shared/adapters/notifications/unreadable-notification.ts';
-import type { PlannedEvent } from '../../shared/domain/planned-event.ts';
-import { notificationIds, recordsOfEvent } from './event-deliveries.ts';
+import type { EventIds } from '../../shared/domain/event-findings.ts';
+import type { NotificationKey } from '../../shared/domain/notification.ts';
+import { isInvalidEvent, NO_DESTINATION, type PlannedEvent, planEvent } from '../../shared/domain/planned-event.ts';
+import { notificationIds, recordsOfEvents } from './event-deliveries.ts';
+import type { EventInput } from './event-input.ts';
 import { formatTime, pluralize, sanitize } from './print.ts';
 import type { Session } from './session.ts';
 import { truncateText } from './shorten.ts';
@@ -17,57 +20,117 @@ type EarlierUse = {
 };
 
 /** What the service would do with an event, as far as that differs from delivering it to its plan. */
-export type EventCheck = {
+export type OnlineFindings = {
   /** IDs of planned notifications that do not exist: dispatch skips them. */
   unknown: string[];
   used: EarlierUse[];
 };
 
-/** Checks an event against the notifications and the delivery records of its tenant. */
-export const checkEvent = async (session: Session, { event, ids, shared }: PlannedEvent): Promise<EventCheck> => {
-  const tenant = event.tenant_id;
-  const [unknown, records] = await Promise.all([
-    unknownIds(session, tenant, ids),
-    Array.fromAsync(notificationIds(session, tenant)).then((existing) =>
-      recordsOfEvent(session, { tenant, eventId: event.event_id }, [...ids, ...existing]),
-    ),
-  ]);
-  const used = records.map(({ notification, ...record }) => ({
-    notification,
-    time: formatTime(record.created_at_ms),
-    status: record.status,
-    same_content: record.content_hash === shared.contentHash,
-    is_planned: ids.includes(notification),
-  }));
-  return { unknown, used: used.toSorted((left, right) => compare(left, right)) };
+/** An event, and what is wrong with it as dispatch would report it. */
+export type CheckedEvent = {
+  input: EventInput;
+  ids: EventIds;
+  errors: string[];
+  warnings: string[];
+  /** Undefined if there are errors. */
+  planned: PlannedEvent | undefined;
+};
+
+/**
+ * Checks events as dispatch does, without a stack.
+ *
+ * @param nowMs when SQS would accept the events, ms since the epoch
+ */
+export const checkEvents = (inputs: readonly EventInput[], nowMs: number): CheckedEvent[] =>
+  inputs.map((input): CheckedEvent => {
+    const planned = planEvent(input.text, nowMs);
+    if (isInvalidEvent(planned)) {
+      const { ids, errors, warnings } = planned;
+      return { input, ids, errors, warnings, planned: undefined };
+    }
+    const { event, isContinuation, hasNoDestination } = planned;
+    const { tenant_id, event_id } = event;
+    const warnings = [...planned.warnings, ...(hasNoDestination ? [NO_DESTINATION] : [])];
+    return isContinuation
+      ? { input, ids: {}, errors: ['only the service sends a continuation'], warnings: [], planned: undefined }
+      : { input, ids: { tenant_id, event_id }, errors: [], warnings, planned };
+  });
+
+/** Compares events with the notifications and the delivery records of their tenants. Returns as many findings. */
+export const checkOnline = async (session: Session, events: readonly PlannedEvent[]): Promise<OnlineFindings[]> => {
+  const [unknown, used] = await Promise.all([findUnknown(session, events), findUsed(session, events)]);
+  return events.map((event) => ({ unknown: unknown.get(event) ?? [], used: used.get(event) ?? [] }));
+};
+
+/** Lists the notifications of each tenant once, and reads the records of all events together. */
+const findUsed = async (
+  session: Session,
+  events: readonly PlannedEvent[],
+): Promise<ReadonlyMap<PlannedEvent, EarlierUse[]>> => {
+  const existing = new Map<string, string[]>();
+  for (const tenant of new Set(events.map(({ event }) => event.tenant_id))) {
+    existing.set(tenant, await Array.fromAsync(notificationIds(session, tenant)));
+  }
+  const recordsOf = await recordsOfEvents(
+    session,
+    events.map(({ event: { tenant_id: tenant, event_id: eventId }, ids }) => ({
+      tenant,
+      eventId,
+      ids: [...ids, ...(existing.get(tenant) ?? [])],
+    })),
+  );
+  return new Map(
+    events.map((planned, index) => {
+      const used = (recordsOf[index] ?? []).map(({ notification, ...record }) => ({
+        notification,
+        time: formatTime(record.created_at_ms),
+        status: record.status,
+        same_content: record.content_hash === planned.shared.contentHash,
+        is_planned: planned.ids.includes(notification),
+      }));
+      return [planned, used.toSorted((left, right) => compare(left, right))];
+    }),
+  );
 };
 
 const compare = (left: EarlierUse, right: EarlierUse): number =>
   left.time.localeCompare(right.time) || left.notification.localeCompare(right.notification);
 
-const unknownIds = async ({ notifications }: Session, tenant: string, ids: readonly string[]): Promise<string[]> => {
-  const targets = notifications.targets(ids.map((id) => ({ tenant, id })));
-  const exists = async (id: string): Promise<boolean> => {
+/** Reads the notifications of all events together. */
+const findUnknown = async (
+  { notifications }: Session,
+  events: readonly PlannedEvent[],
+): Promise<ReadonlyMap<PlannedEvent, string[]>> => {
+  const keysOf = ({ event, ids }: PlannedEvent) => ids.map((id) => ({ tenant: event.tenant_id, id }));
+  const keys = new Map(events.flatMap(keysOf).map((key) => [`${key.id} ${key.tenant}`, key]));
+  const targets = notifications.targets([...keys.values()]);
+  const exists = async (key: NotificationKey): Promise<boolean> => {
     try {
-      return (await targets.find({ tenant, id })) !== undefined;
+      return (await targets.find(key)) !== undefined;
     } catch (error) {
       if (error instanceof UnreadableNotificationError) return true;
       throw error;
     }
   };
-  const existing = await Promise.all(ids.map(exists));
-  return ids.filter((_, index) => !existing[index]);
+  return new Map(
+    await Promise.all(
+      events.map(async (planned): Promise<[PlannedEvent, string[]]> => {
+        const existing = await Promise.all(keysOf(planned).map(exists));
+        return [planned, planned.ids.filter((_, index) => !existing[index])];
+      }),
+    ),
+  );
 };
 
 /** Returns whether the service would reject the event for a notification, or deliver it to none. */
-export const isUseless = ({ ids }: PlannedEvent, { unknown, used }: EventCheck): boolean => {
+export const isUseless = ({ ids }: PlannedEvent, { unknown, used }: OnlineFindings): boolean => {
   const planned = used.filter(({ is_planned }) => is_planned);
   const isNewForNone = planned.length > 0 && planned.length === ids.length - unknown.length;
   return isNewForNone || planned.some(({ same_content }) => !same_content);
 };
 
 /** Returns one sentence per finding; none if the service would deliver the event to its plan. */
-export const findings = ({ unknown, used }: EventCheck): string[] => {
+export const findings = ({ unknown, used }: OnlineFindings): string[] => {
   const planned = used.filter(({ is_planned }) => is_planned);
   const repeated = planned.filter(({ same_content }) => same_content);
   const conflicting = planned.filter(({ same_content }) => !same_content);

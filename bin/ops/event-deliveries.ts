@@ -13,18 +13,30 @@ export async function* notificationIds({ notifications }: Session, tenant: strin
   yield OPERATORS_NOTIFICATION_ID;
 }
 
+/** An event, and the notifications whose delivery records are read. */
+export type RecordedEvent = { tenant: string; eventId: string; ids: Iterable<string> };
+
+type EventRecord = DeliveryRecord & { notification: string };
+
 /**
- * Returns the delivery records of an event, strongly consistent and in any order. The key of a record is known, so one
- * read per 100 notifications finds them, however many deliveries the notifications have.
- *
- * @param ids the notifications whose records are read
+ * Returns the delivery records of events, in the order of the events, strongly consistent and each in any order. The
+ * key of a record is known, so one read per 100 notifications finds them, however many deliveries the notifications
+ * have.
  */
-export const recordsOfEvent = async (
-  { deliveries }: Session,
-  { tenant, eventId }: { tenant: string; eventId: string },
-  ids: Iterable<string>,
-): Promise<(DeliveryRecord & { notification: string })[]> => {
-  const keys = [...new Set(ids)].map((id) => deliveryKey({ tenant_id: tenant, event_id: eventId }, id));
-  const records = await deliveries.readAll(keys);
-  return records.map((record) => ({ ...record, notification: parseDeliveryPartition(record.pk).notificationId }));
+export const recordsOfEvents = async (
+  { deliveries }: Pick<Session, 'deliveries'>,
+  events: readonly RecordedEvent[],
+): Promise<EventRecord[][]> => {
+  const keysOf = ({ tenant, eventId, ids }: RecordedEvent) =>
+    [...new Set(ids)].map((id) => deliveryKey({ tenant_id: tenant, event_id: eventId }, id));
+  const textOf = ({ pk, sk }: Pick<DeliveryRecord, 'pk' | 'sk'>) => `${sk} ${pk}`;
+  const keys = events.map(keysOf);
+  const all = new Map(keys.flat().map((key) => [textOf(key), key]));
+  const records = new Map((await deliveries.readAll([...all.values()])).map((record) => [textOf(record), record]));
+  return keys.map((ofEvent) =>
+    ofEvent.flatMap((key): EventRecord[] => {
+      const record = records.get(textOf(key));
+      return record ? [{ ...record, notification: parseDeliveryPartition(record.pk).notificationId }] : [];
+    }),
+  );
 };

@@ -1,20 +1,24 @@
-import { readFileSync } from 'node:fs';
-import { text as readAll } from 'node:stream/consumers';
 import { SendMessageCommand } from '@aws-sdk/client-sqs';
 import { type Command, Option } from 'commander';
 import { type AlarmEvent, type AlarmState, alarmStates } from '../../shared/contracts/alarm-event.ts';
 import { messageBody } from '../../shared/contracts/message-body.ts';
 import { planLists } from '../../shared/contracts/notification-plan.ts';
 import { DEFAULT_NOTIFICATION_ID } from '../../shared/domain/notification-id.ts';
-import { isInvalidEvent, type PlannedEvent, planEvent } from '../../shared/domain/planned-event.ts';
 import { testEvent } from '../../shared/domain/test-event.ts';
 import { examples, parseTenant } from './arguments.ts';
-import { errorSummary, OperationError } from './errors.ts';
-import { checkEvent, findings, isUseless } from './event-check.ts';
-import { pluralize, toJson } from './print.ts';
-import { connect, connectForChange } from './session.ts';
-
-const FILE_ARGUMENT = 'a file with one event as JSON, or - for standard input';
+import { OperationError, UsageError } from './errors.ts';
+import {
+  type CheckedEvent,
+  checkEvents,
+  checkOnline,
+  findings,
+  isUseless,
+  type OnlineFindings,
+} from './event-check.ts';
+import { describeSource, readEvents } from './event-input.ts';
+import { describeErrors, describeReports, describeWarning } from './event-report.ts';
+import { pluralize, printResult, toJson } from './print.ts';
+import { connect, connectForChange, printsJson } from './session.ts';
 
 /** Adds `event`: example alarm events, and sending events. */
 export const addEventCommands = (program: Command): void => {
@@ -30,18 +34,23 @@ export const addEventCommands = (program: Command): void => {
   event
     .command('check')
     .description(
-      'validate an alarm event without sending it, and name what would not be delivered: notifications that do not exist, and an event_id that was already used',
+      'validate alarm events without sending them, and name what would not be delivered: notifications that do not exist, and event IDs that were already used',
     )
-    .argument('<file>', FILE_ARGUMENT)
+    .argument('[files...]', 'files with one event as JSON, an array, or one event per line; - is standard input', ['-'])
+    .option('--offline', 'use no stack: do not look up notifications and event IDs', false)
+    .option('--strict', 'also exit with 1 if there are only warnings', false)
     .addHelpText(
       'after',
-      `\nExits with 1 if the event is invalid or anything would not be delivered.\n${examples('event check event.json', 'event check - < event.json')}`,
+      `
+Errors are what dispatch dead-letters; events with warnings are delivered. Exits with 1 if an event has errors or
+anything would not be delivered.
+${examples('event check event.json', 'event check --offline --strict events.ndjson', 'event check - < event.json')}`,
     )
     .action(check);
   event
     .command('send')
     .description('check an alarm event and send it to the alarm-events queue')
-    .argument('<file>', FILE_ARGUMENT)
+    .argument('<file>', 'a file with one event as JSON, or - for standard input')
     .option('--force', 'send it even if its event_id was already used', false)
     .addHelpText(
       'after',
@@ -68,69 +77,62 @@ const example = ({ tenant, notification, state }: ExampleOptions): void => {
 type SendOptions = { force: boolean };
 
 const send = async (file: string, { force }: SendOptions, command: Command): Promise<void> => {
-  const { body, planned } = await readEvent(file);
+  const [checked, ...others] = checkEvents(await readEvents([file]), Date.now());
+  if (checked === undefined || others.length > 0) throw new UsageError(`${file} contains several events: send one.`);
+  const { input, planned } = checked;
+  if (!planned) {
+    throw new OperationError(`${describeSource(input)} is not a valid alarm event: ${describeErrors(checked)}.`);
+  }
   const { event, ids } = planned;
   const session = await connectForChange(command);
-  const check = await checkEvent(session, planned);
-  const warnings = findings(check).join('\n');
-  if (isUseless(planned, check) && !force) {
-    throw new OperationError(`Not sent. ${warnings.replaceAll('\n', ' ')} Change event_id, or pass --force.`);
+  const [found = { unknown: [], used: [] }] = await checkOnline(session, [planned]);
+  const warnings = [...checked.warnings.map(describeWarning), ...findings(found)];
+  if (isUseless(planned, found) && !force) {
+    throw new OperationError(`Not sent. ${warnings.join(' ')} Change event_id, or pass --force.`);
   }
   const { MessageId } = await session.sqs.send(
     new SendMessageCommand({
       QueueUrl: session.deployment.outputs.QueueUrls['alarm-events'].queue,
-      MessageBody: messageBody(body),
+      MessageBody: messageBody(input.text),
       MessageGroupId: event.tenant_id,
     }),
   );
   session.print(
-    { message_id: MessageId, event_id: event.event_id, notifications: ids, ...check },
+    {
+      message_id: MessageId,
+      event_id: event.event_id,
+      notifications: ids,
+      warnings: checked.warnings,
+      ...found,
+    },
     `Sent as ${MessageId}. Its plan lists ${pluralize(ids.length, 'notification')} for this state change.`,
-    warnings,
+    warnings.join('\n'),
   );
 };
 
-const check = async (file: string, _: object, command: Command): Promise<void> => {
-  const { planned } = await readEvent(file);
-  const { event, ids } = planned;
+type CheckOptions = { offline: boolean; strict: boolean };
+
+const check = async (files: string[], { offline, strict }: CheckOptions, command: Command): Promise<void> => {
+  const checked = checkEvents(await readEvents(files), Date.now());
+  const found = offline ? undefined : await findOnline(command, checked);
+  const reports = checked.map((each) => ({ ...each, online: found?.get(each) }));
+  const { value, text } = describeReports(reports);
+  printResult(printsJson(command), value, text);
+  const isFailed = ({ errors, warnings, online }: (typeof reports)[number]): boolean =>
+    errors.length > 0 || (strict && warnings.length > 0) || (online !== undefined && findings(online).length > 0);
+  if (reports.some(isFailed)) process.exitCode = 1;
+};
+
+/** Looks up the valid events. A stack is needed even if there are none, so that a wrong option is always reported. */
+const findOnline = async (
+  command: Command,
+  checked: readonly CheckedEvent[],
+): Promise<ReadonlyMap<CheckedEvent, OnlineFindings>> => {
   const session = await connect(command);
-  const result = await checkEvent(session, planned);
-  const found = findings(result);
-  const summary = `${sourceOf(file)} is a valid alarm event. Its plan lists ${pluralize(ids.length, 'notification')} for this state change.`;
-  session.print({ event_id: event.event_id, notifications: ids, ...result }, [summary, ...found].join('\n'));
-  if (found.length > 0) process.exitCode = 1;
-};
-
-const sourceOf = (file: string): string => (file === '-' ? 'Standard input' : file);
-
-const read = async (file: string): Promise<string> => {
-  try {
-    return file === '-' ? await readAll(process.stdin) : readFileSync(file, 'utf8');
-  } catch (error) {
-    throw new OperationError(`${file} cannot be read: ${errorSummary(error)}`);
-  }
-};
-
-/**
- * Reads an event, and plans it as dispatch does.
- *
- * @throws OperationError if dispatch would dead-letter it
- */
-const readEvent = async (file: string): Promise<{ body: string; planned: PlannedEvent }> => {
-  const body = await read(file);
-  const invalid = (detail: string) => new OperationError(`${sourceOf(file)} is not a valid alarm event: ${detail}.`);
-  const planned = planEvent(body, Date.now());
-  if (isInvalidEvent(planned)) throw invalid(planned.errors.join('; ') + syntaxErrorOf(body));
-  if (planned.isContinuation) throw invalid('only the service sends a continuation');
-  return { body, planned };
-};
-
-/** Returns the position of a syntax error in parentheses. Unlike the detail, it can contain a part of the event. */
-const syntaxErrorOf = (text: string): string => {
-  try {
-    JSON.parse(text);
-    return '';
-  } catch (error) {
-    return error instanceof SyntaxError ? ` (${error.message.split('\n', 1)[0]})` : '';
-  }
+  const valid = checked.flatMap((each) => (each.planned ? [{ each, planned: each.planned }] : []));
+  const found = await checkOnline(
+    session,
+    valid.map(({ planned }) => planned),
+  );
+  return new Map(valid.flatMap(({ each }, index) => (found[index] ? [[each, found[index]] as const] : [])));
 };

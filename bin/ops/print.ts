@@ -15,6 +15,14 @@ export const formatTime = (timestampMs: number): string => `${new Date(timestamp
 /** Returns `1 message`, `2 messages` and so on. */
 export const pluralize = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
 
+/** Prints the value as JSON with `json`; otherwise prints the text, and the note on standard error. */
+export const printResult = (json: boolean, value: unknown, text: string, note = ''): void => {
+  process.stdout.write(json ? `${toJson(value)}\n` : withNewline(text));
+  if (!json && note !== '') process.stderr.write(withNewline(note));
+};
+
+const withNewline = (text: string): string => (text.endsWith('\n') ? text : `${text}\n`);
+
 /** Characters that `sanitize` replaces and JSON permits in strings. JSON escapes the other control characters. */
 const UNESCAPED = /[\u007f-\u009f\p{Cf}\p{Zl}\p{Zp}]/gu;
 

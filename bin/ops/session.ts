@@ -9,7 +9,7 @@ import { createNotificationRepository } from '../../shared/adapters/notification
 import { createTokenRepository } from '../../shared/adapters/tokens/token-repository.ts';
 import { exactNumber } from '../../shared/contracts/json.ts';
 import { type Deployment, findDeployment } from './deployment.ts';
-import { toJson } from './print.ts';
+import { printResult } from './print.ts';
 import { type Column, formatTable } from './table.ts';
 
 const globalOptions = z.object({
@@ -50,6 +50,9 @@ export const connectForChange = async (command: Command): Promise<Session> => {
   return session;
 };
 
+/** Returns whether a command prints JSON. */
+export const printsJson = (command: Command): boolean => globalOptions.parse(command.optsWithGlobals()).json;
+
 const select = async (command: Command, useDefault: boolean): Promise<Session> => {
   const { json, wide, ...options } = globalOptions.parse(command.optsWithGlobals());
   return openSession(await findDeployment(options, useDefault), { json, wide });
@@ -84,15 +87,11 @@ export const openSession = (deployment: Deployment, { json, wide }: { json: bool
 
     /** Prints the value as JSON with `--json`; otherwise prints the text, and the note on standard error. */
     print: (value: unknown, text: string, note = ''): void => {
-      process.stdout.write(json ? `${toJson(value)}\n` : withNewline(text));
-      if (json) return;
-      if (note !== '') process.stderr.write(withNewline(note));
-      if (isShortened) process.stderr.write('Shortened to fit: --wide shows all columns and whole IDs.\n');
+      printResult(json, value, text, note);
+      if (!json && isShortened) process.stderr.write('Shortened to fit: --wide shows all columns and whole IDs.\n');
     },
   };
 };
 
 /** A table needs 80 columns; a narrower terminal wraps its lines. */
 const terminalWidth = (): number => Math.max(process.stdout.columns ?? 0, 80);
-
-const withNewline = (text: string): string => (text.endsWith('\n') ? text : `${text}\n`);

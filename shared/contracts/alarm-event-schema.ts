@@ -1,35 +1,70 @@
 import * as z from 'zod';
 import { alarmEvent } from './alarm-event.ts';
+import { planLists } from './notification-plan.ts';
 
-const ids = {
-  type: 'array',
-  items: { type: 'string' },
-  description: 'Ids of the notifications for this state; duplicates are ignored',
+/** Raised whenever a rule changes. */
+const SCHEMA_VERSION = '3.0.0';
+
+const lists = Object.entries(planLists).map(([state, key]) => ({ state, key }));
+
+/** The rule of the list for one state. A malformed list for another state is only a warning. */
+const listRule = ({ state, key }: (typeof lists)[number]) => ({
+  if: { properties: { details: { properties: { state: { const: state } } } } },
+  // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
+  then: {
+    properties: {
+      notification_plan: { properties: { [key]: { type: ['array', 'null'], items: { type: 'string' } } } },
+    },
+  },
+});
+
+const plan = {
+  description:
+    'The notifications for each state. A list that is missing, empty or null has no notifications. Other fields, such as an id, are ignored; a list under another name is reported as a warning.',
+  type: 'object',
+  anyOf: lists.map(({ key }) => ({ required: [key] })),
+  properties: Object.fromEntries(
+    lists.map(({ state, key }) => [
+      key,
+      { description: `A list of the IDs of the notifications for ${state}. Duplicates are ignored.` },
+    ]),
+  ),
 };
 
-/** Optional fields that dispatch uses or forwards without validating them. */
+/** Optional fields, which dispatch uses or forwards without validating them. */
 const unvalidatedFields = {
   previous_state: {
-    description: 'The previous state; notifications are sent only if it differs from details.state or is absent',
-    enum: ['OK', 'WARNING', 'CRITICAL', null],
+    description:
+      'The previous state, any text. Notifications are sent only if it differs from details.state or is absent.',
   },
-  notification_plan: {
-    description: 'The notifications for each state',
-    type: ['object', 'null'],
-    properties: { id: { type: 'string' }, ok_state: ids, warning_state: ids, critical_state: ids },
-  },
-  log_entry_id: { description: 'Forwarded unchanged' },
-  check: { description: 'Forwarded unchanged' },
+  log_entry_id: { description: 'Forwarded unchanged.' },
+  check: { description: 'Forwarded unchanged, with all of its fields.' },
 };
 
-/** Returns the JSON Schema of an alarm event, for producers. */
+const timestamp = {
+  description:
+    'When the state changed, in milliseconds since the epoch: a whole number of at least 1000000000000, at most 60 seconds after SQS accepts the event. Anything else is reported as a warning and counts as absent; then the milliseconds in event_id apply, otherwise the time at which SQS accepts the event.',
+};
+
+/** Returns the JSON Schema of an alarm event, for producers: it accepts an event if dispatch does. */
 export const alarmEventJsonSchema = () => {
-  const schema = z.toJSONSchema(alarmEvent);
+  const { $schema, properties = {}, required = [], ...rest } = z.toJSONSchema(alarmEvent);
+  const details = z.looseObject({ properties: z.looseObject({}) }).parse(properties.details);
   return {
-    ...schema,
+    $schema,
+    $id: `urn:monitoring-notifications:alarm-event:${SCHEMA_VERSION}`,
     title: 'Alarm event',
+    version: SCHEMA_VERSION,
     description:
-      'The body of a message on the alarm-events queue: at most 900 KiB, other fields are forwarded unchanged',
-    properties: { ...schema.properties, ...unvalidatedFields },
+      'The body of a message on the alarm-events queue. Not expressed here: the body is JSON of at most 900 KiB in UTF-8, not nested thousands of levels deep. Webhooks contain all fields inside details, entity, check and alarm unchanged, digits of numbers included. Top-level fields that are not named here are dropped.',
+    ...rest,
+    properties: {
+      ...properties,
+      details: { ...details, properties: { ...details.properties, timestamp } },
+      notification_plan: plan,
+      ...unvalidatedFields,
+    },
+    required: [...required, 'notification_plan'],
+    allOf: lists.map(listRule),
   };
 };

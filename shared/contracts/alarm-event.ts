@@ -59,8 +59,13 @@ const withPlainNumbers = (value: unknown): unknown =>
  * OK, WARNING, CRITICAL`. They never contain a value of the event, so they can be logged. Empty for an alarm event.
  */
 export const brokenEventRules = (value: unknown): string[] => {
-  const issues = alarmEvent.safeParse(withPlainNumbers(value)).error?.issues ?? [];
-  return issues.map(({ path, message }) => `${path.join('.') || 'the event'} ${message}`);
+  const rules = new Map<string, string>();
+  for (const { path, message } of alarmEvent.safeParse(withPlainNumbers(value)).error?.issues ?? []) {
+    const field = path.join('.') || 'the event';
+    // An empty list as an ID is not a string and too short: one rule per field says enough.
+    if (!rules.has(field)) rules.set(field, `${field} ${message}`);
+  }
+  return [...rules.values()];
 };
 
 /** The body of a webhook request (API.md#webhook-payload). */

@@ -156,3 +156,63 @@ describe('a command that fails before it changes the stack', () => {
     }
   });
 });
+
+describe('event check --offline', () => {
+  const example = async (changes: object = {}) => JSON.stringify({ ...JSON.parse(input.event), ...changes });
+  const check = (options: string, text: string) => run(`event check --offline ${options}`.trim(), { input: text });
+
+  it('checks without a stack', async () => {
+    expect(await check('', await example())).toEqual({
+      code: 0,
+      out: 'Standard input is a valid alarm event. Its plan lists 1 notification for this state change.\n',
+      err: '',
+    });
+    expect(aws.stub.actions).toEqual([]);
+  });
+
+  it('exits with 1 on errors, and with --strict also on warnings', async () => {
+    const warned = await example({ notification_plan: { critical_state: ['ntA'], critical: ['ntB'] } });
+    const withoutDestination = await example({ notification_plan: { ok_state: ['ntA'] } });
+    const invalid = await example({ notification_plan: { critical: ['ntA'] } });
+    const codes = [warned, withoutDestination, invalid].map(async (text) => [
+      (await check('', text)).code,
+      (await check('--strict', text)).code,
+    ]);
+    expect(await Promise.all(codes)).toEqual([
+      [0, 1],
+      [0, 1],
+      [1, 1],
+    ]);
+  });
+
+  it('names each event that has findings, of several files, an array and lines', async () => {
+    const [invalid, warned] = [{ alarm: {} }, { notification_plan: { critical_state: [] } }];
+    const lines = join(directory.path, 'events.ndjson');
+    writeFileSync(lines, [await example(), await example({ event_id: 'first', ...invalid })].join('\n'));
+    const array = join(directory.path, 'events.json');
+    writeFileSync(array, `[${await example()},${await example({ event_id: 'second', ...warned })}]`);
+    const { code, out } = await check(`${lines} ${array} -`, await example());
+    expect(code).toBe(1);
+    expect(out).toBe(
+      [
+        `${lines}, line 2, first`,
+        '  Error: alarm.id is required.',
+        `${array}, index 1, second`,
+        '  Warning: notification_plan lists no notification for the state of the event.',
+        '5 events: 1 with errors, 1 with warnings.\n',
+      ].join('\n'),
+    );
+  });
+
+  it('prints the errors and warnings of every event as JSON', async () => {
+    const { out } = await check('--json', `[${await example({ event_id: 'e', alarm: {} })},7]`);
+    expect(JSON.parse(out)).toEqual([
+      { file: '-', index: 0, tenant_id: 'acme', event_id: 'e', errors: ['alarm.id is required'], warnings: [] },
+      { file: '-', index: 1, errors: ['the event must be a JSON object'], warnings: [] },
+    ]);
+  });
+
+  it('fails if there is no event', async () => {
+    expect(await check('', '[]')).toEqual({ code: 1, out: '', err: 'Standard input contains no event.\n' });
+  });
+});

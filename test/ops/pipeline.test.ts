@@ -87,22 +87,28 @@ describe('event', () => {
   });
 
   it.each([
-    [
-      '{"event_id": 1}',
-      /^Standard input is not a valid alarm event: event_id must be a string; tenant_id .*; alarm .*\.\n$/,
-    ],
-    ['[]', 'Standard input is not a valid alarm event: the event must be a JSON object.\n'],
-    ['{', /^Standard input is not a valid alarm event: the event must be JSON \(.* at position 1 .*\)\.\n$/],
-    [
-      '{"continuation":{},"event":{}}',
-      /^Standard input is not a valid alarm event: the continuation is not valid\.\n$/,
-    ],
+    ['{"event_id": 1}', /event_id must be a string; tenant_id is required; .*; notification_plan is required\.\n/],
+    ['7', /: the event must be a JSON object\.\n/i],
+    ['{', /: the event must be JSON \(.* at position 1 .*\)\.\n/i],
+    ['{"continuation":{},"event":{}}', /: the continuation is not valid\.\n/i],
   ])('explains why %s is invalid, and sends nothing', async (input, message) => {
-    const expected = { code: 1, out: '', err: expect.stringMatching(message) };
-    expect(await Promise.all([ops('event send -', { input }), ops('event check -', { input })])).toEqual([
-      expected,
-      expected,
+    const [sendResult, checkResult] = await Promise.all([
+      ops('event send -', { input }),
+      ops('event check -', { input }),
     ]);
+    expect(sendResult).toEqual({ code: 1, out: '', err: expect.stringMatching(message) });
+    expect(sendResult.err).toMatch(/^Standard input is not a valid alarm event: /);
+    expect(checkResult).toEqual({ code: 1, out: expect.stringMatching(message), err: '' });
+    expect(checkResult.out).toMatch(/^Standard input\n {2}Error: .*\nStandard input is not a valid alarm event\.\n$/);
+  });
+
+  it('sends an event with characters that SQS accepts only in JSON escapes', async () => {
+    const { out } = await ops(['event', 'example', '--notification', 'nt\ufffe']);
+    expect(await ops('event send -', { input: out })).toMatchObject({ code: 0 });
+  });
+
+  it('does not send several events', async () => {
+    expect(await ops('event send -', { input: '[{},{}]' })).toMatchObject({ code: 2, out: '' });
   });
 
   it('rejects an event with an invalid notification plan', async () => {
@@ -307,20 +313,27 @@ describe('an event ID that is reused', () => {
 });
 
 describe('event check', () => {
-  const checked = z.strictObject({
-    event_id: z.string(),
-    notifications: z.array(z.string()),
-    unknown: z.array(z.string()),
-    used: z.array(
-      z.strictObject({
-        notification: z.string(),
-        time: z.iso.datetime(),
-        status: z.string(),
-        same_content: z.boolean(),
-        is_planned: z.boolean(),
-      }),
-    ),
-  });
+  const checked = z.array(
+    z.strictObject({
+      file: z.literal('-'),
+      line: z.optional(z.number()),
+      tenant_id: z.string(),
+      event_id: z.string(),
+      errors: z.array(z.string()),
+      warnings: z.array(z.string()),
+      notifications: z.array(z.string()),
+      unknown: z.array(z.string()),
+      used: z.array(
+        z.strictObject({
+          notification: z.string(),
+          time: z.iso.datetime(),
+          status: z.string(),
+          same_content: z.boolean(),
+          is_planned: z.boolean(),
+        }),
+      ),
+    }),
+  );
   const example = async (...ids: string[]) => (await ops(['event', 'example', '--notification', ...ids])).out;
   const withId = (text: string, changes: object = {}) =>
     JSON.stringify({ ...JSON.parse(text), event_id: event, ...changes });
@@ -349,7 +362,7 @@ describe('event check', () => {
     const { code, out } = await ops('event check -', { input: sentEvent });
     expect(code).toBe(1);
     expect(out).toMatch(
-      /\n2 notifications have this event already and do not get it again: .*\(\d{4}-.*Z, (failed|delivered)\), nt.*\.\n$/,
+      /\n {2}2 notifications have this event already and do not get it again: .*\(\d{4}-.*Z, (failed|delivered)\), nt.*\.\n/,
     );
     const refused = await ops('event send -', { input: sentEvent });
     expect([refused.code, refused.out]).toEqual([1, '']);
@@ -380,9 +393,25 @@ describe('event check', () => {
   it('returns the findings as JSON', async () => {
     const { code, out } = await ops('--json event check -', { input: withId(await example(email, 'ntX')) });
     expect(code).toBe(1);
-    expect(checked.parse(JSON.parse(out))).toMatchObject({
-      unknown: ['ntX'],
-      used: expect.arrayContaining([expect.objectContaining({ notification: email, same_content: false })]),
-    });
+    expect(checked.parse(JSON.parse(out))).toMatchObject([
+      {
+        unknown: ['ntX'],
+        used: expect.arrayContaining([expect.objectContaining({ notification: email, same_content: false })]),
+      },
+    ]);
+  });
+
+  it('looks up all events of its input together, each with its own findings', async () => {
+    const lines = [sentEvent, await example(email, 'ntX'), await example(email)].map((text) =>
+      JSON.stringify(JSON.parse(text)),
+    );
+    const { code, out } = await ops('--json event check', { input: lines.join('\n') });
+    expect(code).toBe(1);
+    const found = checked.parse(JSON.parse(out));
+    expect(found.map(({ line, unknown, used }) => [line, unknown, used.length > 0])).toEqual([
+      [1, [], true],
+      [2, ['ntX'], false],
+      [3, [], false],
+    ]);
   });
 });

@@ -1,0 +1,194 @@
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import fc from 'fast-check';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { checkEvents } from '../../bin/ops/event-check.ts';
+import { splitEvents } from '../../bin/ops/event-input.ts';
+import { logger } from '../../shared/adapters/logger.ts';
+import { alarmEventJsonSchema } from '../../shared/contracts/alarm-event-schema.ts';
+import { messageBody } from '../../shared/contracts/message-body.ts';
+import { NO_DESTINATION } from '../../shared/domain/planned-event.ts';
+import { createDispatch } from '../../shared/pipeline/dispatch/dispatch.ts';
+import { alarmEvent, EVENT_TIME_MS } from '../support/events.ts';
+import { queueUrl, senderQueueUrls } from '../support/queue-urls.ts';
+import { sqsMessage } from '../support/sqs-message.ts';
+
+const NOW_MS = EVENT_TIME_MS + 1_000;
+
+const validatesSchema = new Ajv2020({ strict: false }).compile(alarmEventJsonSchema());
+
+/** What dispatch reports about an event: in its log and, for an invalid one, in the dead letter. */
+type Report = { detail?: string | undefined; warnings?: string | undefined; hasNoDestination: boolean };
+
+const reportOf = (
+  { detail, warnings }: { detail?: string | undefined; warnings?: string | undefined },
+  hasNoDestination = false,
+): Report => ({ detail, warnings, hasNoDestination });
+
+/** Dispatches an event. @returns what the log and, if there is one, the dead letter report */
+const dispatched = async (text: string): Promise<{ logged: Report; deadLetter: Report | undefined }> => {
+  const warn = vi
+    .spyOn(logger, 'warn')
+    .mockClear()
+    .mockImplementation(() => undefined);
+  let deadLetter: Report | undefined;
+  const dispatch = createDispatch(
+    { targets: () => ({ find: async ({ id }) => ({ id, type: 'webhook', details: {} }) }) },
+    {
+      sendAll: async () => [],
+      sendAllDelayed: async () => [],
+      sendDelayed: async () => undefined,
+      changeVisibility: async () => undefined,
+      sendToDeadLetterQueue: async (_url, _message, reason) => {
+        deadLetter = reportOf(reason);
+      },
+    },
+    async () => {},
+    { isDue: () => false, escalate: async () => undefined },
+    {
+      ALARM_EVENTS_QUEUE: queueUrl('AlarmEvents'),
+      DEAD_LETTER_QUEUE: queueUrl('DeadLetters'),
+      SENDER_QUEUES: senderQueueUrls,
+    },
+    () => NOW_MS,
+  );
+  const attributes = { ...sqsMessage().attributes, SentTimestamp: String(NOW_MS) };
+  await dispatch({ Records: [sqsMessage({ body: messageBody(text), attributes })] });
+  const fields = warn.mock.calls.map(([message, extra]) => ({ message: String(message), ...Object(extra) }));
+  const found = fields.find(({ message }) => ['invalid event', 'event with warnings'].includes(message));
+  const hasNoDestination = fields.some(({ message }) => message === 'event without destination');
+  return { logged: reportOf(found ?? {}, hasNoDestination), deadLetter };
+};
+
+const checked = (text: string): Report => {
+  const [result] = checkEvents([{ file: '-', text }], NOW_MS);
+  if (!result) throw new Error('No result.');
+  const warnings = result.warnings.filter((warning) => warning !== NO_DESTINATION);
+  return reportOf(
+    { detail: result.errors.join('; ') || undefined, warnings: warnings.join('; ') || undefined },
+    result.warnings.length > warnings.length,
+  );
+};
+
+/** An integer that only its digits represent, as JSON. */
+const LONG = 'LONG_NUMBER';
+const junk = fc.oneof(fc.jsonValue({ maxDepth: 2 }), fc.constantFrom(LONG, null, '', 0, [], {}));
+const list = fc.oneof(fc.array(fc.constantFrom('ntA', 'ntB')), fc.array(fc.oneof(fc.constant('ntA'), junk)), junk);
+const plan = fc.oneof(
+  fc.dictionary(
+    fc.constantFrom('id', 'critical_state', 'warning_state', 'ok_state', 'critical', 'Ok_State', '__proto__'),
+    list,
+  ),
+  junk,
+);
+const state = fc.constantFrom('OK', 'WARNING', 'CRITICAL');
+const time = fc.oneof(
+  fc.constantFrom(EVENT_TIME_MS, EVENT_TIME_MS + 61_001, EVENT_TIME_MS + 61_002, 1_700_000_000, 1e-200, LONG),
+  junk,
+);
+const details = fc.oneof(
+  fc.record({ state: fc.oneof(state, junk), timestamp: time }, { requiredKeys: [] }),
+  fc.record({ state, timestamp: time }, { requiredKeys: ['state'] }),
+  junk,
+);
+const eventId = fc.oneof(
+  fc.constantFrom('e', `a:${EVENT_TIME_MS}:OK`, 'a:1700000000:OK', 'x'.repeat(512), 'x'.repeat(513), '😀'.repeat(512)),
+  fc.constantFrom('😀'.repeat(513), `😀${'x'.repeat(511)}`, `${'x'.repeat(511)}😀x`),
+  junk,
+);
+const tenant = fc.oneof(fc.string({ maxLength: 3 }), fc.constantFrom('t'.repeat(128), 't'.repeat(129), 'a\n'), junk);
+const withId = fc.oneof(fc.record({ id: fc.oneof(fc.string(), junk) }), junk);
+const fields = {
+  event_id: eventId,
+  tenant_id: tenant,
+  details,
+  entity: withId,
+  alarm: withId,
+  previous_state: fc.oneof(state, junk),
+  notification_plan: plan,
+  other: junk,
+};
+const isField = (key: string): key is keyof typeof fields => Object.hasOwn(fields, key);
+/** A change of one field of a valid event: another value, or none. */
+const change = fc
+  .constantFrom(...Object.keys(fields).filter(isField), 'notification_plan' as const, 'details' as const)
+  .chain((key) => fc.option(fields[key], { nil: undefined, freq: 8 }).map((value): object => ({ [key]: value })));
+/** Most events break few rules. */
+const event = fc.oneof(
+  { arbitrary: junk, weight: 1 },
+  {
+    arbitrary: fc
+      .array(change, { maxLength: 3 })
+      .map((all): unknown => Object.assign(alarmEvent({ notification_plan: { critical_state: ['ntA'] } }), ...all)),
+    weight: 9,
+  },
+);
+
+describe('the validators of an alarm event', () => {
+  beforeEach(() => {
+    vi.spyOn(process.stdout, 'write').mockImplementation(() => true);
+    return () => vi.restoreAllMocks();
+  });
+
+  it('agree on every event: the JSON Schema, event check, the log and the dead letter', async () => {
+    const seen = { valid: 0, invalid: 0, warned: 0, withoutDestination: 0 };
+    await fc.assert(
+      fc.asyncProperty(event, async (value) => {
+        const text = JSON.stringify(value).replaceAll(`"${LONG}"`, '12345678901234567890');
+        const report = checked(text);
+        const { logged, deadLetter } = await dispatched(text);
+        const isValid = report.detail === undefined;
+        expect(logged).toEqual(report);
+        expect(deadLetter).toEqual(isValid ? undefined : report);
+        expect(validatesSchema(JSON.parse(text))).toBe(isValid);
+        if (isValid) seen.valid++;
+        else seen.invalid++;
+        if (report.warnings !== undefined) seen.warned++;
+        if (report.hasNoDestination) seen.withoutDestination++;
+      }),
+      { numRuns: 1_000 },
+    );
+    for (const [kind, count] of Object.entries(seen)) expect(count, kind).toBeGreaterThan(20);
+  });
+
+  it.each([
+    ['an event above 900 KiB', JSON.stringify(alarmEvent({ check: 'x'.repeat(900 * 1024) }))],
+    ['a text that is not JSON', '{"event_id":'],
+  ])('agree on what the JSON Schema cannot express: %s', async (_, text) => {
+    const report = checked(text);
+    expect(report.detail).toMatch(/^the event must be/);
+    expect(await dispatched(text)).toEqual({ logged: report, deadLetter: report });
+  });
+});
+
+describe('the events in a text', () => {
+  const places = (text: string) => splitEvents('f', text).map(({ line, index, text: each }) => [line ?? index, each]);
+
+  it('are one event in any layout', () => {
+    const text = JSON.stringify(alarmEvent(), undefined, 2);
+    expect(splitEvents('f', text)).toEqual([{ file: 'f', text }]);
+  });
+
+  it('are the items of an array with every digit of their numbers', () => {
+    expect(places(' [{"a":1.0},\n "x", 12345678901234567890] ')).toEqual([
+      [0, '{"a":1.0}'],
+      [1, '"x"'],
+      [2, '12345678901234567890'],
+    ]);
+  });
+
+  it('are the lines of NDJSON, of which some may be invalid', () => {
+    expect(places('{"a":1}\r\n\n{broken\n{"b":2}\n')).toEqual([
+      [1, '{"a":1}\r'],
+      [3, '{broken'],
+      [4, '{"b":2}'],
+    ]);
+  });
+
+  it('are one invalid event if the text is neither JSON nor NDJSON', () => {
+    expect(places('{\n  "a": 1,\n}\n')).toEqual([[undefined, '{\n  "a": 1,\n}\n']]);
+  });
+
+  it.each(['', ' \n', '[]'])('are none in %j', (text) => {
+    expect(splitEvents('f', text)).toEqual([]);
+  });
+});
