@@ -8,7 +8,7 @@ import { clientEnvironment } from './aws/aws-service.ts';
 import { type Clock, MovableClock } from './aws/clock.ts';
 import { type LimitedDynamoDb, limitDynamoDb } from './aws/dynamodb/limited-dynamodb.ts';
 import { AWS_PARTITION_LIMITS, type PartitionLimits } from './aws/dynamodb/partition-capacity.ts';
-import { dynamoDbService, openDynamoDb } from './aws/dynamodb.ts';
+import { memoryTables, openTables } from './aws/dynamodb.ts';
 import { createEndpoint, type Endpoint } from './aws/endpoint.ts';
 import { createGateway, type RequestReport } from './aws/gateway/gateway.ts';
 import { close, listen, origin } from './aws/http.ts';
@@ -107,8 +107,8 @@ export const startLocalStack = async (options: LocalStackOptions = {}): Promise<
   };
   try {
     const data = options.data === undefined ? undefined : openDataDirectory(options.data);
-    const database = data && (await openDynamoDb(data.tables, data.tokens === undefined));
-    if (database) cleanups.push(() => database.close());
+    const tables = data && (await openTables(data.tables, data.tokens === undefined));
+    if (tables) cleanups.push(() => tables.db.close());
     const gateway = createGateway(basePath);
     const endpoint = createEndpoint();
     const inbox = createInbox();
@@ -140,7 +140,7 @@ export const startLocalStack = async (options: LocalStackOptions = {}): Promise<
     const ses = await startSes((email) => inbox.add({ kind: 'email', ...email }));
     cleanups.push(() => ses.close());
     const { partitionLimits = AWS_PARTITION_LIMITS } = options;
-    const dynamodb = limitDynamoDb({ inner: database?.service ?? dynamoDbService(), clock, partitionLimits });
+    const dynamodb = limitDynamoDb({ store: tables ?? memoryTables(), clock, partitionLimits });
     endpoint.services
       .set('dynamodb', dynamodb.service)
       .set('sqs', sqsService([...queues.values()], clock))

@@ -1,10 +1,12 @@
-import { once } from 'node:events';
 import { CreateTableCommand, DynamoDBClient, type DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
-import dynalite from 'dynalite';
 import { afterAll, beforeAll } from 'vitest';
+import { systemClock } from '../../bin/local/aws/clock.ts';
+import { limitDynamoDb } from '../../bin/local/aws/dynamodb/limited-dynamodb.ts';
+import { memoryTables } from '../../bin/local/aws/dynamodb.ts';
+import { createEndpoint } from '../../bin/local/aws/endpoint.ts';
+import { close, listen, origin } from '../../bin/local/aws/http.ts';
 import { tableSchemas } from '../../shared/contracts/table-schemas.ts';
-import { listenOnLoopback } from './listen.ts';
 import { useStarted } from './use-started.ts';
 
 const tableNames = Object.keys(tableSchemas).filter((name): name is keyof typeof tableSchemas => name in tableSchemas);
@@ -20,20 +22,20 @@ const createTable = (name: keyof typeof tableSchemas): CreateTableCommand => {
   });
 };
 
-/** Starts dynalite in this process on a free loopback port. */
-const startDynalite = async () => {
-  const server = dynalite({ createTableMs: 0 });
-  const url = new URL(`http://127.0.0.1:${await listenOnLoopback(server)}`);
-  const stop = async (): Promise<void> => {
-    server.close();
-    await once(server, 'close');
-  };
-  return { url, stop };
+/** Uses DynamoDB Local at the address in `DYNAMODB_ENDPOINT`, or else starts the DynamoDB of the local stack. */
+const startDatabase = async () => {
+  if (process.env.DYNAMODB_ENDPOINT) return { url: new URL(process.env.DYNAMODB_ENDPOINT), stop: async () => {} };
+  const { server, services } = createEndpoint();
+  const dynamodb = limitDynamoDb({ store: memoryTables(), clock: systemClock, partitionLimits: false });
+  services.set('dynamodb', dynamodb.service);
+  return { url: new URL(origin(await listen(server))), stop: () => close(server) };
 };
 
-/** Runs dynalite with the empty tables of `tableSchemas` for the tests of a file or describe. */
+/** Runs DynamoDB with the empty tables of `tableSchemas` for the tests of a file or describe. */
 export const useDatabase = () => {
-  const database = useStarted(startDynalite, ({ stop }) => stop());
+  const database = useStarted(startDatabase, ({ stop }) => stop());
+  // DynamoDB Local has separate tables for each access key.
+  const accessKeyId = `local${crypto.randomUUID().replaceAll('-', '')}`;
   const clients: DynamoDBClient[] = [];
 
   /** Creates a client that omits undefined attributes, as the service does. Only hooks and tests can send requests. */
@@ -43,7 +45,7 @@ export const useDatabase = () => {
     const client = new DynamoDBClient({
       region: 'local-1',
       endpoint: async () => ({ url: database.url }),
-      credentials: { accessKeyId: 'local', secretAccessKey: 'local' },
+      credentials: { accessKeyId, secretAccessKey: 'local' },
       ...options,
     });
     clients.push(client);

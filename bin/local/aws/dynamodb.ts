@@ -1,5 +1,3 @@
-import { EventEmitter } from 'node:events';
-import type { Server } from 'node:http';
 import { dirname } from 'node:path';
 import {
   type AttributeDefinition,
@@ -13,9 +11,8 @@ import {
   waitUntilTableExists,
 } from '@aws-sdk/client-dynamodb';
 import { ClassicLevel } from 'classic-level';
-import dynalite from 'dynalite';
-import type { AwsResponse, AwsService } from './aws-service.ts';
-import { close, listen } from './http.ts';
+import type { Store } from 'dynalite/db/index.js';
+import { openStore } from './dynamodb/dynalite.ts';
 import { StartError } from './start-error.ts';
 
 /** A table to create; the types are those of `CreateTable`. */
@@ -27,69 +24,23 @@ export type TableSettings = {
   localIndexes?: LocalSecondaryIndex[] | undefined;
 };
 
-/** The part of an HTTP response that dynalite uses. */
-class CapturedResponse {
-  statusCode = 200;
-  contentType = '';
-  readonly headers: Record<string, string> = {};
-  readonly result: Promise<AwsResponse>;
-  #resolve: (response: AwsResponse) => void = () => {};
-
-  constructor() {
-    this.result = new Promise((resolve) => {
-      this.#resolve = resolve;
-    });
-  }
-
-  setHeader(name: string, value: string | number): void {
-    this.headers[name] = String(value);
-  }
-
-  end(body = ''): void {
-    delete this.headers['Content-Length'];
-    this.#resolve({ status: this.statusCode, headers: this.headers, body });
-  }
-}
+/** Creates tables in memory. */
+export const memoryTables = (): Store => openStore();
 
 /**
- * Passes calls to dynalite. It gets the requests that the endpoint has read, not the sockets: dynalite throws when a
- * caller disconnects early, which would end the process.
- */
-const serviceOf =
-  (database: Server): AwsService =>
-  ({ headers, path, body }) => {
-    const request = Object.assign(new EventEmitter(), { method: 'POST', url: path, headers });
-    const response = new CapturedResponse();
-    database.emit('request', request, response);
-    request.emit('data', body);
-    request.emit('end');
-    return response.result;
-  };
-
-/** Creates an in-memory DynamoDB with dynalite. */
-export const dynamoDbService = (): AwsService => serviceOf(dynalite({ createTableMs: 0 }));
-
-/** A DynamoDB that keeps its tables in a directory. */
-export type PersistentDynamoDb = {
-  service: AwsService;
-  close(): Promise<void>;
-};
-
-/**
- * Opens a DynamoDB in a directory, whose writes survive the end of the process, also a killed one.
+ * Opens the tables in a directory, whose writes survive the end of the process, also a killed one.
  *
- * @param isNew whether to create it if there is none
- * @throws StartError if another process uses it, or its files are damaged
+ * @param isNew whether to create them if there are none
+ * @throws StartError if another process uses them, or their files are damaged
  */
-export const openDynamoDb = async (directory: string, isNew: boolean): Promise<PersistentDynamoDb> => {
+export const openTables = async (directory: string, isNew: boolean): Promise<Store> => {
   await verify(directory, isNew);
-  const database = dynalite({ createTableMs: 0, path: directory });
-  // dynalite closes its files only if it listens.
-  await listen(database);
-  return { service: serviceOf(database), close: () => close(database) };
+  const store = openStore(directory);
+  await store.db.open();
+  return store;
 };
 
-/** Reads everything, because dynalite ends the process at the first error. */
+/** Reads everything, because dynalite deletes what it cannot read. */
 const verify = async (path: string, createIfMissing: boolean): Promise<void> => {
   const level = new ClassicLevel<string, unknown>(path, { valueEncoding: 'json', createIfMissing });
   try {

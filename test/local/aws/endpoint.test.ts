@@ -15,7 +15,8 @@ import {
 import { ListTopicsCommand, PublishCommand, SNSClient } from '@aws-sdk/client-sns';
 import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { createTable, dynamoDbService } from '../../../bin/local/aws/dynamodb.ts';
+import { dynaliteService } from '../../../bin/local/aws/dynamodb/dynalite.ts';
+import { createTable, memoryTables } from '../../../bin/local/aws/dynamodb.ts';
 import type { Fault } from '../../../bin/local/aws/endpoint.ts';
 import { type SentEmail, type Ses, startSes } from '../../../bin/local/aws/ses.ts';
 import { type PublishedMessage, snsService } from '../../../bin/local/aws/sns.ts';
@@ -34,7 +35,7 @@ let sqs: SQSClient;
 beforeAll(async () => {
   sesLocal = await startSes((email) => void emails.push(email));
   local = await startEndpoint({
-    dynamodb: dynamoDbService(),
+    dynamodb: dynaliteService(memoryTables()),
     ses: sesLocal.service,
     sns: snsService([topic], (message) => void published.push(message)),
   });

@@ -25,6 +25,7 @@ type Read = {
 export const batchGet = async (context: CallContext): Promise<AwsResponse> => {
   const request = parsed(requests.BatchGetItem, context.call.body);
   if (!request || isInvalid(request)) return context.inner(context.call);
+  for (const table of Object.keys(request.RequestItems)) await context.locks.untilReleased(`${table} `);
   const { admitted, unprocessed, reasons } = admit(context, request);
   if (admitted.length === 0 && reasons.length > 0) return throttlingException(reasons);
   const groups = groupBySize(admitted);

@@ -5,7 +5,7 @@ import { itemBytes, MAX_ITEM_BYTES } from './item-size.ts';
 import { writeUnits } from './partition-capacity.ts';
 import { parsed, sendWith, success, validationException } from './protocol.ts';
 import { type BatchWriteRequest, requests, type Write } from './requests.ts';
-import { type Access, type ThrottlingReason, throttlingException } from './throttling.ts';
+import { type ThrottlingReason, throttlingException } from './throttling.ts';
 
 type TableWrite = {
   table: string;
@@ -16,7 +16,10 @@ type TableWrite = {
   bytes: number;
 };
 
-/** Writes up to 25 items. Returns throttled writes as unprocessed; fails only if every write is throttled. */
+/**
+ * Writes up to 25 items. Returns writes as unprocessed if they are throttled or if a transaction uses the item; fails only
+ * if every write is throttled.
+ */
 export const batchWrite = async (context: CallContext): Promise<AwsResponse> => {
   const { call, inner } = context;
   const request = parsed(requests.BatchWriteItem, call.body);
@@ -26,7 +29,8 @@ export const batchWrite = async (context: CallContext): Promise<AwsResponse> => 
     return validationException('Item size has exceeded the maximum allowed size');
   }
   const { admitted, unprocessed, reasons } = admit(context, writes);
-  if (admitted.length === 0 && reasons.length > 0) return throttlingException(reasons);
+  if (writes.length > 0 && reasons.length === writes.length) return throttlingException(reasons);
+  if (writes.length > 0 && admitted.length === 0) return success({ UnprocessedItems: requestItems(unprocessed) });
   const result =
     unprocessed.length === 0
       ? await inner(call)
@@ -46,16 +50,16 @@ const writesOf = ({ RequestItems }: BatchWriteRequest): TableWrite[] =>
   );
 
 const admit = (context: CallContext, writes: readonly TableWrite[]) => {
-  const { items, throttling } = context;
+  const { items, locks, conflicts, throttling } = context;
   const admitted: TableWrite[] = [];
   const unprocessed: TableWrite[] = [];
   const reasons: ThrottlingReason[] = [];
   for (const write of writes) {
     const { table, item, bytes } = write;
-    const access: Access = accessOf(context, 'write', table, items.partitionKey(table, item));
+    const access = accessOf(context, 'write', table, items.partitionKey(table, item));
     const reason = throttling.reason(access);
-    if (reason) {
-      reasons.push(reason);
+    if (reason) reasons.push(reason);
+    if (reason || locks.isLocked(items.id(table, item)) || conflicts.match(access)) {
       unprocessed.push(write);
     } else {
       throttling.consume(access, writeUnits(Math.max(bytes, items.bytes(table, item))));

@@ -1,22 +1,29 @@
+import type { Store } from 'dynalite/db/index.js';
 import type { z } from 'zod';
 import type { AwsCall, AwsResponse, AwsService } from '../aws-service.ts';
 import type { Clock } from '../clock.ts';
+import { type AccessRule, AccessRules } from './access-rule.ts';
 import { batchGet } from './batch-get.ts';
 import { batchWrite } from './batch-write.ts';
-import type { CallContext } from './context.ts';
+import type { CallContext, Database } from './context.ts';
+import { dynaliteService, respond } from './dynalite.ts';
+import { ItemLocks } from './item-locks.ts';
 import { malformedTextError } from './malformed-text.ts';
 import { PartitionCapacity, type PartitionLimits } from './partition-capacity.ts';
 import { parsed } from './protocol.ts';
 import { query, scan } from './query.ts';
+import { RequestTokens } from './request-tokens.ts';
 import { describedTable, requests } from './requests.ts';
 import { deleteItem, getItem, putItem, updateItem } from './single-items.ts';
 import { StoredItems, type TableKey } from './stored-items.ts';
-import { Throttling, type ThrottlingRule } from './throttling.ts';
+import { Throttling } from './throttling.ts';
+import { transactGet } from './transact-get.ts';
+import { transactWrite } from './transact-write.ts';
 
 /** Options of the limits. */
 export type LimitOptions = {
-  /** DynamoDB without limits. All requests must pass through the limited service. */
-  inner: AwsService;
+  /** The tables, which only the returned service may use. */
+  store: Store;
   clock: Clock;
   /** The capacity of a partition key value; `false` for no limit. */
   partitionLimits: PartitionLimits | false;
@@ -26,7 +33,9 @@ export type LimitOptions = {
 export type LimitedDynamoDb = {
   service: AwsService;
   /** Throttles the accesses that match the rule until the returned function is called. */
-  throttle(rule: ThrottlingRule): () => void;
+  throttle(rule: AccessRule): () => void;
+  /** Makes writes and transactions that match the rule conflict with a transaction until the returned function is called. */
+  conflict(rule: AccessRule): () => void;
 };
 
 const keyOf = ({ KeySchema }: z.infer<typeof describedTable>['Table']): TableKey | undefined => {
@@ -71,19 +80,32 @@ const HANDLERS = new Map<string, (context: CallContext) => Promise<AwsResponse>>
   ['BatchWriteItem', batchWrite],
   ['Query', query],
   ['Scan', scan],
+  ['TransactGetItems', transactGet],
+  ['TransactWriteItems', transactWrite],
 ]);
 
 /**
- * Adds the limits of AWS to a DynamoDB without limits: capacity per partition key value, sizes in bytes, valid UTF-8.
+ * Adds to dynalite what it lacks: transactions, and the limits of AWS on capacity per partition key value, sizes in bytes
+ * and text.
  */
-export const limitDynamoDb = ({ inner, clock, partitionLimits }: LimitOptions): LimitedDynamoDb => {
-  const items = new StoredItems();
+export const limitDynamoDb = ({ store, clock, partitionLimits }: LimitOptions): LimitedDynamoDb => {
   const throttling = new Throttling(partitionLimits ? new PartitionCapacity(partitionLimits, clock) : undefined);
+  const conflicts = new AccessRules();
+  const database: Database = {
+    store,
+    inner: dynaliteService(store),
+    items: new StoredItems(),
+    locks: new ItemLocks(),
+    tokens: new RequestTokens(clock),
+    throttling,
+    conflicts,
+  };
   return {
     async service(call: AwsCall) {
-      const run = HANDLERS.get(call.action);
-      return malformedTextError(call.body) ?? (run ? run({ call, inner, items, throttling }) : inner(call));
+      const run = HANDLERS.get(call.action) ?? (() => database.inner(call));
+      return malformedTextError(call.body) ?? respond(async () => run({ ...database, call }));
     },
     throttle: (rule) => throttling.add(rule),
+    conflict: (rule) => conflicts.add(rule),
   };
 };

@@ -11,10 +11,11 @@ import { throttlingException } from './throttling.ts';
  * limited.
  */
 export const query = async (context: CallContext): Promise<AwsResponse> => {
-  const { call, inner, items, throttling } = context;
+  const { call, inner, items, locks, throttling } = context;
   const request = parsed(requests.Query, call.body);
   if (!request) return inner(call);
   const { TableName: table } = request;
+  await locks.untilReleased(`${table} `);
   const partitionName = request.IndexName === undefined ? items.keyOf(table)?.partition : undefined;
   const access = accessOf(context, 'read', table, partitionName && queriedKey(request, partitionName));
   const reason = throttling.reason(access);
@@ -32,6 +33,7 @@ export const query = async (context: CallContext): Promise<AwsResponse> => {
 /** Scans a table. Only rules throttle a scan, because it covers many partition keys. */
 export const scan = async (context: CallContext): Promise<AwsResponse> => {
   const request = parsed(requests.Scan, context.call.body);
+  if (request) await context.locks.untilReleased(`${request.TableName} `);
   const reason = request && context.throttling.reason(accessOf(context, 'read', request.TableName, undefined));
   return reason ? throttlingException([reason]) : context.inner(context.call);
 };

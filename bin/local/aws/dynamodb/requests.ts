@@ -55,7 +55,6 @@ export const requests = {
 
 /** The parameters of each response that determine the consumed capacity. */
 export const responses = {
-  GetItem: z.object({ Item: attributesSchema.optional() }),
   BatchGetItem: z.looseObject({
     Responses: z.record(z.string(), z.array(z.unknown())).default({}),
     ConsumedCapacity: z.array(z.unknown()).optional(),

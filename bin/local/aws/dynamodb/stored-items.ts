@@ -30,21 +30,21 @@ export class StoredItems {
 
   /** Returns the size of the item with this key in bytes, 0 if there is none. */
   bytes(table: string, attributes: Attributes): number {
-    return this.#tables.get(table)?.bytes.get(this.#id(table, attributes)) ?? 0;
+    return this.#tables.get(table)?.bytes.get(this.id(table, attributes)) ?? 0;
   }
 
   /** Sets the size of an item; 0 removes it. */
   setBytes(table: string, attributes: Attributes, bytes: number): void {
     const sizes = this.#tables.get(table)?.bytes;
-    if (bytes === 0) sizes?.delete(this.#id(table, attributes));
-    else sizes?.set(this.#id(table, attributes), bytes);
+    if (bytes === 0) sizes?.delete(this.id(table, attributes));
+    else sizes?.set(this.id(table, attributes), bytes);
   }
 
-  #id(table: string, attributes: Attributes): string {
+  /** Returns the ID of an item: its table, a space, and its key. */
+  id(table: string, attributes: Attributes): string {
     const key = this.keyOf(table);
-    if (!key) return '';
-    const sort = key.sort === undefined ? '' : keyText(attributes[key.sort]);
-    return JSON.stringify([keyText(attributes[key.partition]), sort]);
+    const sort = key?.sort === undefined ? '' : keyText(attributes[key.sort]);
+    return `${table} ${JSON.stringify([key && keyText(attributes[key.partition]), sort])}`;
   }
 }
 

@@ -1,28 +1,6 @@
 import { type AwsResponse, jsonFault, LOCAL_ENV } from '../aws-service.ts';
-import type { Operation, PartitionCapacity } from './partition-capacity.ts';
-
-/** An access to one partition key value of a table; a scan has no key. */
-export type Access = {
-  table: string;
-  partitionKey: string | undefined;
-  operation: Operation;
-  /** The name of the calling function, or the access key of another caller. */
-  caller: string;
-};
-
-/** Which accesses to throttle: those that match all given conditions. */
-export type ThrottlingRule = {
-  /** The name of a table; every table if absent. */
-  table?: string;
-  /**
-   * Throttles only the keys for which this returns true, as DynamoDB throttles hot keys. If absent, throttles the whole
-   * table, as DynamoDB does when the account reaches its quota.
-   */
-  partitionKey?: (value: string) => boolean;
-  operation?: Operation;
-  /** The name of the only function to throttle. */
-  caller?: string;
-};
+import { type Access, type AccessRule, AccessRules } from './access-rule.ts';
+import type { PartitionCapacity } from './partition-capacity.ts';
 
 /** A throttling reason with the values that DynamoDB uses. */
 export type ThrottlingReason = {
@@ -34,23 +12,24 @@ export type ThrottlingReason = {
 /** Throttles accesses by the rules that tests add and by the capacity of each key. */
 export class Throttling {
   readonly #capacity: PartitionCapacity | undefined;
-  readonly #rules = new Set<ThrottlingRule>();
+  readonly #rules = new AccessRules();
 
   /** If `capacity` is undefined, only rules throttle. */
   constructor(capacity: PartitionCapacity | undefined) {
     this.#capacity = capacity;
   }
 
-  /** Throttles the accesses that match the rule until the returned function is called. */
-  add(rule: ThrottlingRule): () => void {
-    const added = { ...rule };
-    this.#rules.add(added);
-    return () => this.#rules.delete(added);
+  /**
+   * Throttles the accesses that match the rule until the returned function is called: as DynamoDB throttles hot keys if
+   * the rule selects keys, otherwise as it does when the account reaches its quota.
+   */
+  add(rule: AccessRule): () => void {
+    return this.#rules.add(rule);
   }
 
   /** Returns why an access is throttled now, or undefined if it is admitted. */
   reason(access: Access): ThrottlingReason | undefined {
-    const rule = [...this.#rules].find((candidate) => matches(candidate, access));
+    const rule = this.#rules.match(access);
     if (rule) return reasonOf(access, rule.partitionKey ? 'KeyRangeThroughputExceeded' : 'AccountLimitExceeded');
     const { table, partitionKey, operation } = access;
     if (partitionKey === undefined || !this.#capacity || this.#capacity.hasCapacity(table, partitionKey, operation))
@@ -63,12 +42,6 @@ export class Throttling {
     if (partitionKey !== undefined) this.#capacity?.consume(table, partitionKey, operation, units);
   }
 }
-
-const matches = ({ table, partitionKey, operation, caller }: ThrottlingRule, access: Access): boolean =>
-  (table === undefined || table === access.table) &&
-  (operation === undefined || operation === access.operation) &&
-  (caller === undefined || caller === access.caller) &&
-  (partitionKey === undefined || (access.partitionKey !== undefined && partitionKey(access.partitionKey)));
 
 const reasonOf = (
   { table, operation }: Access,

@@ -15,7 +15,7 @@ import {
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type LimitedDynamoDb, limitDynamoDb } from '../../../../bin/local/aws/dynamodb/limited-dynamodb.ts';
 import { AWS_PARTITION_LIMITS } from '../../../../bin/local/aws/dynamodb/partition-capacity.ts';
-import { createTable, dynamoDbService } from '../../../../bin/local/aws/dynamodb.ts';
+import { createTable, memoryTables } from '../../../../bin/local/aws/dynamodb.ts';
 import { startEndpoint, type TestEndpoint } from '../support/endpoint.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 
@@ -29,7 +29,7 @@ let dynamodb: DynamoDBClient;
 
 const start = async (partitionLimits: typeof AWS_PARTITION_LIMITS | false) => {
   clock = new ManualClock();
-  limited = limitDynamoDb({ inner: dynamoDbService(), clock, partitionLimits });
+  limited = limitDynamoDb({ store: memoryTables(), clock, partitionLimits });
   local = await startEndpoint({ dynamodb: limited.service });
   dynamodb = new DynamoDBClient(local.client);
   const names = ['pk', 'sk'];

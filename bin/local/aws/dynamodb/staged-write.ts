@@ -1,0 +1,102 @@
+import type { Callback, Item, Operation as LevelOperation, Store, SubDb } from 'dynalite/db/index.js';
+import { type DynaliteError, isDynaliteError, type Operation, run, type Validated } from './dynalite.ts';
+import { indexPrefix, itemPrefix } from './level-keys.ts';
+
+/** A write of one item whose condition was checked and whose changes were computed, but not applied. */
+export type StagedWrite = {
+  /** The response to the write, or why it fails. */
+  outcome: { response: object } | { error: DynaliteError };
+  /** The item before the write. */
+  before: Item | undefined;
+  /** The item after the write. */
+  after: Item | undefined;
+  /** The changes of the table and its indexes. */
+  changes: LevelOperation[];
+  /** Unlocks the item. */
+  release(): void;
+};
+
+/**
+ * Runs a write of dynalite on a store that keeps its changes back. Waits for other writes of the item, and keeps them
+ * waiting until the release.
+ */
+export const stageWrite = async (
+  store: Store,
+  operation: Pick<Operation, 'run'>,
+  data: Validated,
+): Promise<StagedWrite> => {
+  const staging = new StagingStore(store);
+  const outcome = await run(staging.view, operation, data).then(
+    (response) => ({ response }),
+    (error: unknown) => {
+      if (isDynaliteError(error)) return { error };
+      staging.release();
+      throw error;
+    },
+  );
+  const { before, after, changes } = staging;
+  return { outcome, before, after, changes, release: () => staging.release() };
+};
+
+/** Applies all changes of some writes at once. */
+export const commit = (store: Store, writes: readonly StagedWrite[]): Promise<void> =>
+  store.db.batch(writes.flatMap(({ changes }) => changes));
+
+class StagingStore {
+  readonly view: Store;
+  readonly changes: LevelOperation[] = [];
+  before: Item | undefined;
+  after: Item | undefined;
+  #release: () => void = () => {};
+
+  constructor(store: Store) {
+    this.view = {
+      ...store,
+      getItemDb: (table) => this.#items(store.getItemDb(table), itemPrefix(table)),
+      getIndexDb: (type, table, index) => ({
+        ...store.getIndexDb(type, table, index),
+        ...this.#writes(indexPrefix(type, table, index)),
+      }),
+    };
+  }
+
+  release(): void {
+    this.#release();
+  }
+
+  #items(items: SubDb, prefix: string): SubDb {
+    const writes = this.#writes(prefix);
+    return {
+      get: (key, callback) =>
+        items.get(key, (error, item) => {
+          this.before = item;
+          this.after = item;
+          callback(error, item);
+        }),
+      put: (key, item, callback) => {
+        this.after = item;
+        writes.put(key, item, callback);
+      },
+      del: (key, callback) => {
+        this.after = undefined;
+        writes.del(key, callback);
+      },
+      lock: (key, act) =>
+        items.lock(key, (release) => {
+          this.#release = () => release(() => {})(null);
+          act((callback) => callback);
+        }),
+    };
+  }
+
+  #writes(prefix: string): Pick<SubDb, 'put' | 'del'> {
+    const add = (change: LevelOperation, callback: Callback) => {
+      this.changes.push(change);
+      callback(null);
+    };
+    return {
+      put: (key, value, callback) => add({ type: 'put', key: prefix + key, value }, callback),
+      del: (key, callback) => add({ type: 'del', key: prefix + key }, callback),
+    };
+  }
+}
