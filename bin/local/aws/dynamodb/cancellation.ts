@@ -1,6 +1,6 @@
-import type { Item } from 'dynalite/db/index.js';
+import type { DynaliteError, Item } from 'dynalite/db/index.js';
 import type { AwsResponse } from '../aws-service.ts';
-import { type DynaliteError, isConditionFailure } from './dynalite.ts';
+import { isConditionFailure } from './dynalite.ts';
 import { exception } from './protocol.ts';
 
 /** Why one item of a transaction cancels it; `None` if it does not. */

@@ -36,13 +36,16 @@ declare module 'dynalite/db/index.js' {
     getIndexDb(type: string, table: string, index: string): SubDb;
   };
 
+  /** An error with its response. */
+  export type DynaliteError = Error & { statusCode: number; body: { __type: string; message?: string } };
+
   const db: {
     create(options: { createTableMs: number; path?: string }): Store;
-    validateItem(item: unknown, table: Table): Error | null | undefined;
-    validateKey(key: unknown, table: Table): Error | null | undefined;
+    validateItem(item: unknown, table: Table): DynaliteError | null | undefined;
+    validateKey(key: unknown, table: Table): DynaliteError | null | undefined;
     createKey(key: unknown, table: Table): string;
-    checkConditional(request: object, item: Item | undefined): Error | null | undefined;
-    validationError(message: string): Error;
+    checkConditional(request: object, item: Item | undefined): DynaliteError | null | undefined;
+    validationError(message: string): DynaliteError;
   };
   export default db;
 }

@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module';
-import db, { type Callback, type Store } from 'dynalite/db/index.js';
+import db, { type Callback, type DynaliteError, type Store } from 'dynalite/db/index.js';
 import validations, { type Types, type Validation } from 'dynalite/validations/index.js';
 import type { AwsResponse, AwsService } from '../aws-service.ts';
 import { JSON_HEADERS, serializationException, success, unknownOperation } from './protocol.ts';
@@ -110,9 +110,6 @@ export const errorResponse = ({ statusCode, body }: DynaliteError, members: obje
   headers: JSON_HEADERS,
   body: JSON.stringify({ ...body, ...members }),
 });
-
-/** An error of dynalite with its response. */
-export type DynaliteError = Error & { statusCode: number; body: { __type: string; message?: string } };
 
 /** Returns whether an error contains a response. */
 export const isDynaliteError = (error: unknown): error is DynaliteError =>

@@ -1,9 +1,8 @@
-import type { Item } from 'dynalite/db/index.js';
+import type { DynaliteError, Item } from 'dynalite/db/index.js';
 import type { AwsResponse } from '../aws-service.ts';
 import type { Attributes } from './attributes.ts';
 import { accessOf, type CallContext } from './context.ts';
 import {
-  type DynaliteError,
   errorResponse,
   isConditionFailure,
   type Operation,
@@ -75,11 +74,9 @@ const writeItem = async (
   const write = await stageWrite(store, operation, data);
   try {
     if ('error' in write.outcome) return failure(write.outcome.error, write.before, data);
-    const bytes = itemBytes(write.after ?? {});
-    if (bytes > MAX_ITEM_BYTES) return validationException('Item size to update has exceeded the maximum allowed size');
     await commit(store, [write]);
-    items.setBytes(table, item, bytes);
-    throttling.consume(access, Math.max(0, writeUnits(bytes) - unitsBefore));
+    items.setBytes(table, item, write.bytesAfter);
+    throttling.consume(access, Math.max(0, writeUnits(write.bytesAfter) - unitsBefore));
     return success(write.outcome.response);
   } finally {
     write.release();

@@ -1,20 +1,30 @@
-import type { Callback, Item, Operation as LevelOperation, Store, SubDb } from 'dynalite/db/index.js';
-import { type DynaliteError, isDynaliteError, type Operation, run, type Validated } from './dynalite.ts';
+import db, {
+  type Callback,
+  type DynaliteError,
+  type Item,
+  type Operation as LevelOperation,
+  type Store,
+  type SubDb,
+} from 'dynalite/db/index.js';
+import { isDynaliteError, type Operation, run, type Validated } from './dynalite.ts';
+import { itemBytes, MAX_ITEM_BYTES } from './item-size.ts';
 import { indexPrefix, itemPrefix } from './level-keys.ts';
 
 /** A write of one item whose condition was checked and whose changes were computed, but not applied. */
 export type StagedWrite = {
-  /** The response to the write, or why it fails. */
-  outcome: { response: object } | { error: DynaliteError };
+  outcome: Outcome;
   /** The item before the write. */
   before: Item | undefined;
-  /** The item after the write. */
-  after: Item | undefined;
+  /** The size of the item after the write, 0 if it does not exist. */
+  bytesAfter: number;
   /** The changes of the table and its indexes. */
   changes: LevelOperation[];
   /** Unlocks the item. */
   release(): void;
 };
+
+/** The response to a write, or why it fails. */
+type Outcome = { response: object } | { error: DynaliteError };
 
 /**
  * Runs a write of dynalite on a store that keeps its changes back. Waits for other writes of the item, and keeps them
@@ -26,7 +36,7 @@ export const stageWrite = async (
   data: Validated,
 ): Promise<StagedWrite> => {
   const staging = new StagingStore(store);
-  const outcome = await run(staging.view, operation, data).then(
+  const outcome: Outcome = await run(staging.view, operation, data).then(
     (response) => ({ response }),
     (error: unknown) => {
       if (isDynaliteError(error)) return { error };
@@ -35,8 +45,18 @@ export const stageWrite = async (
     },
   );
   const { before, after, changes } = staging;
-  return { outcome, before, after, changes, release: () => staging.release() };
+  const bytesAfter = itemBytes(after ?? {});
+  return {
+    outcome: bytesAfter > MAX_ITEM_BYTES ? { error: itemTooLarge } : outcome,
+    before,
+    bytesAfter,
+    changes,
+    release: () => staging.release(),
+  };
 };
+
+/** A put that is too large is rejected before; dynalite does not count the bytes of an updated item. */
+const itemTooLarge = db.validationError('Item size to update has exceeded the maximum allowed size');
 
 /** Applies all changes of some writes at once. */
 export const commit = (store: Store, writes: readonly StagedWrite[]): Promise<void> =>

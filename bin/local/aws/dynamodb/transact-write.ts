@@ -72,8 +72,8 @@ type StagedItem = AdmittedItem & {
 const stage = async (store: Store, item: AdmittedItem): Promise<StagedItem> => {
   if (item.reason !== NONE) return { ...item, bytes: 0 };
   const staging = await stageWrite(store, item.operation, item.data);
-  const { outcome, before, after } = staging;
-  const bytes = Math.max(itemBytes(before ?? {}), itemBytes(after ?? {}));
+  const { outcome, before, bytesAfter } = staging;
+  const bytes = Math.max(itemBytes(before ?? {}), bytesAfter);
   if (!('error' in outcome)) return { ...item, staging, bytes };
   return { ...item, staging, bytes, reason: reasonOf(outcome.error, item.returnsItem ? before : undefined) };
 };
@@ -96,7 +96,7 @@ const complete = async (
     store,
     staged.flatMap(({ staging = [] }) => staging),
   );
-  for (const { table, item, staging } of staged) items.setBytes(table, item, itemBytes(staging?.after ?? {}));
+  for (const { table, item, staging } of staged) items.setBytes(table, item, staging?.bytesAfter ?? 0);
   const consumed = staged.map(({ table, bytes }) => ({ table, units: transactionUnits('write', bytes) }));
   return {
     response: success(consumedCapacity(returnConsumedCapacity, 'Write', consumed)),

@@ -1,7 +1,6 @@
-import db, { type Store, type Table } from 'dynalite/db/index.js';
+import db, { type DynaliteError, type Store, type Table } from 'dynalite/db/index.js';
 import type { AwsResponse } from '../aws-service.ts';
 import { type CancellationReason, NONE, reasonOf, transactionCanceled } from './cancellation.ts';
-import { isDynaliteError } from './dynalite.ts';
 import type { TransactionItem } from './transaction-request.ts';
 
 /**
@@ -38,7 +37,7 @@ export const tableOf = (store: Store, name: string): Promise<Table> =>
   });
 
 /** DynamoDB finds an empty key without the table, and any other mismatch only in the transaction. */
-const reasonOfKey = (invalid: Error): CancellationReason => {
-  if (!isDynaliteError(invalid) || invalid.message.includes('cannot contain an empty')) throw invalid;
+const reasonOfKey = (invalid: DynaliteError): CancellationReason => {
+  if (invalid.message.includes('cannot contain an empty')) throw invalid;
   return reasonOf(invalid);
 };

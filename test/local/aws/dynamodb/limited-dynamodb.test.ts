@@ -4,7 +4,7 @@ import {
   BatchWriteItemCommand,
   ConditionalCheckFailedException,
   DeleteItemCommand,
-  DynamoDBClient,
+  type DynamoDBClient,
   GetItemCommand,
   PutItemCommand,
   QueryCommand,
@@ -13,44 +13,25 @@ import {
   UpdateItemCommand,
 } from '@aws-sdk/client-dynamodb';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type LimitedDynamoDb, limitDynamoDb } from '../../../../bin/local/aws/dynamodb/limited-dynamodb.ts';
+import type { LimitedDynamoDb } from '../../../../bin/local/aws/dynamodb/limited-dynamodb.ts';
 import { AWS_PARTITION_LIMITS } from '../../../../bin/local/aws/dynamodb/partition-capacity.ts';
-import { createTable, memoryTables } from '../../../../bin/local/aws/dynamodb.ts';
-import { startEndpoint, type TestEndpoint } from '../support/endpoint.ts';
-import { ManualClock } from '../support/manual-clock.ts';
+import { itemOf, keyOf, startDynamoDb, TableName, type TestDynamoDb } from '../support/dynamodb.ts';
+import type { ManualClock } from '../support/manual-clock.ts';
 
-const TableName = 'things';
 const arn = `arn:aws:dynamodb:us-east-1:000000000000:table/${TableName}`;
 
 let clock: ManualClock;
 let limited: LimitedDynamoDb;
-let local: TestEndpoint;
 let dynamodb: DynamoDBClient;
+let local: TestDynamoDb;
 
 const start = async (partitionLimits: typeof AWS_PARTITION_LIMITS | false) => {
-  clock = new ManualClock();
-  limited = limitDynamoDb({ store: memoryTables(), clock, partitionLimits });
-  local = await startEndpoint({ dynamodb: limited.service });
-  dynamodb = new DynamoDBClient(local.client);
-  const names = ['pk', 'sk'];
-  await createTable(dynamodb, {
-    name: TableName,
-    keys: names.map((AttributeName, index) => ({ AttributeName, KeyType: index === 0 ? 'HASH' : 'RANGE' })),
-    attributes: names.map((AttributeName) => ({ AttributeName, AttributeType: 'S' })),
-  });
+  local = await startDynamoDb(partitionLimits);
+  ({ client: dynamodb, clock, limited } = local);
 };
 beforeEach(() => start(AWS_PARTITION_LIMITS));
-afterEach(async () => {
-  dynamodb.destroy();
-  await local.stop();
-});
+afterEach(() => local.stop());
 
-const keyOf = (pk: string, sk = 'a') => ({ pk: { S: pk }, sk: { S: sk } });
-/** Returns an item of an exact size. */
-const itemOf = (pk: string, sk: string, kilobytes: number): Record<string, AttributeValue> => {
-  const overhead = 'pk'.length + pk.length + 'sk'.length + sk.length + 'text'.length;
-  return { ...keyOf(pk, sk), text: { S: 'x'.repeat(kilobytes * 1024 - overhead) } };
-};
 const put = (pk: string, sk: string, kilobytes: number) =>
   dynamodb.send(new PutItemCommand({ TableName, Item: itemOf(pk, sk, kilobytes) }));
 const get = (pk: string, sk = 'a', ConsistentRead = true) =>
@@ -179,7 +160,6 @@ describe('the read capacity of a partition key value', () => {
   });
 
   it('is unlimited if the limits are disabled', async () => {
-    dynamodb.destroy();
     await local.stop();
     await start(false);
     await put('a', 'a', 400);
@@ -323,7 +303,7 @@ describe('DynamoDB validation', () => {
 
   it('accepts an escaped surrogate pair', async () => {
     await dynamodb.send(new PutItemCommand({ TableName, Item: { ...keyOf('a'), text: { S: '🔥' } } }));
-    const response = await fetch(local.client.endpoint, {
+    const response = await fetch(local.url, {
       method: 'POST',
       headers: {
         'content-type': 'application/x-amz-json-1.0',
