@@ -1,4 +1,10 @@
-import { type AttributeValue, ProvisionedThroughputExceededException } from '@aws-sdk/client-dynamodb';
+import {
+  type AttributeValue,
+  type DynamoDBServiceException,
+  ProvisionedThroughputExceededException,
+  TransactionCanceledException,
+  TransactionConflictException,
+} from '@aws-sdk/client-dynamodb';
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { marshall } from '@aws-sdk/util-dynamodb';
 import * as z from 'zod';
@@ -9,23 +15,67 @@ const firstCalls = (times: number, skipped = 0) => {
   return () => ++calls > skipped && calls <= skipped + times;
 };
 
-/** Throttles `times` requests of a command, after `skipped` ones. By default it throttles all. */
-export const withThrottling = (
+const transaction = z.object({ TransactItems: z.array(z.unknown()) });
+
+/** Returns the error of a transaction that its last item cancels, or else the error of a request without transaction. */
+const itemError = (input: unknown, code: string, otherwise: DynamoDBServiceException): DynamoDBServiceException => {
+  const items = transaction.safeParse(input).data?.TransactItems;
+  if (!items) return otherwise;
+  const codes = items.map((_, index) => (index === items.length - 1 ? code : 'None'));
+  return new TransactionCanceledException({
+    message: `Transaction cancelled, please refer cancellation reasons for specific reasons [${codes.join(', ')}]`,
+    CancellationReasons: codes.map((Code) => ({ Code })),
+    $metadata: {},
+  });
+};
+
+/** Fails `times` requests of a command, after `skipped` ones. */
+const withErrors = (
   client: DynamoDBDocumentClient,
   command: string,
-  times = Number.POSITIVE_INFINITY,
-  skipped = 0,
+  errorOf: (input: unknown) => DynamoDBServiceException,
+  times: number,
+  skipped: number,
 ) => {
   const isHit = firstCalls(times, skipped);
   client.middlewareStack.add(
     (next, { commandName }) =>
       (args) => {
         if (commandName !== command || !isHit()) return next(args);
-        throw new ProvisionedThroughputExceededException({ message: 'too fast', $metadata: {} });
+        throw errorOf(args.input);
       },
     { step: 'deserialize' },
   );
   return client;
+};
+
+/**
+ * Throttles `times` requests of a command, after `skipped` ones. By default it throttles all. A transaction is cancelled
+ * by its last item.
+ */
+export const withThrottling = (
+  client: DynamoDBDocumentClient,
+  command: string,
+  times = Number.POSITIVE_INFINITY,
+  skipped = 0,
+) => {
+  const error = () => new ProvisionedThroughputExceededException({ message: 'too fast', $metadata: {} });
+  return withErrors(client, command, (input) => itemError(input, 'ThrottlingError', error()), times, skipped);
+};
+
+/**
+ * Makes `times` requests of a command conflict with a transaction, after `skipped` ones. By default all of them conflict.
+ * A transaction is cancelled by its last item.
+ */
+export const withConflicts = (
+  client: DynamoDBDocumentClient,
+  command: string,
+  times = Number.POSITIVE_INFINITY,
+  skipped = 0,
+) => {
+  const message = 'Transaction is ongoing for the item';
+  const error = () => new TransactionConflictException({ message, $metadata: {} });
+  return withErrors(client, command, (input) => itemError(input, 'TransactionConflict', error()), times, skipped);
 };
 
 /**
@@ -208,7 +258,7 @@ export type KilledRequest =
 /** A request that a test sends later, for the first or second time. */
 export type LateRequest = { command: string; send: () => Promise<unknown> };
 
-const isWrite = (command: string): boolean => /^(Put|Update|Delete|BatchWrite)/.test(command);
+const isWrite = (command: string): boolean => /^(Put|Update|Delete|BatchWrite|TransactWrite)/.test(command);
 
 /** Kills a worker during its request with this number, counted from 1. Later requests are not sent. */
 export const withKilledWorker = (

@@ -2,6 +2,7 @@ import { createRequire } from 'node:module';
 import db, { type Callback, type DynaliteError, type Store } from 'dynalite/db/index.js';
 import validations, { type Types, type Validation } from 'dynalite/validations/index.js';
 import type { AwsResponse, AwsService } from '../aws-service.ts';
+import { expressionError } from './expression-error.ts';
 import { JSON_HEADERS, serializationException, success, unknownOperation } from './protocol.ts';
 
 /** A validated request, with its parsed expressions. */
@@ -43,8 +44,14 @@ const load = createRequire(import.meta.url);
 
 const loadOperation = (name: string): Operation => {
   const file = `${name.charAt(0).toLowerCase()}${name.slice(1)}.js`;
-  return { parameters: load(`dynalite/validations/${file}`), run: load(`dynalite/actions/${file}`) };
+  return { parameters: withChecks(load(`dynalite/validations/${file}`)), run: load(`dynalite/actions/${file}`) };
 };
+
+/** Adds what dynalite does not check. */
+const withChecks = ({ types, custom }: Parameters): Parameters => ({
+  types,
+  custom: (data, store) => custom?.(data, store) ?? expressionError(data),
+});
 
 const withReturnValuesOnFailure = ({ parameters, run }: Operation): Operation => ({
   parameters: { ...parameters, types: { ...parameters.types, ...RETURN_VALUES_ON_FAILURE } },

@@ -77,7 +77,7 @@ const writeItem = async (
     await commit(store, [write]);
     items.setBytes(table, item, write.bytesAfter);
     throttling.consume(access, Math.max(0, writeUnits(write.bytesAfter) - unitsBefore));
-    return success(write.outcome.response);
+    return success(withoutEmptyAttributes(write.outcome.response));
   } finally {
     write.release();
   }
@@ -87,4 +87,10 @@ const writeItem = async (
 const failure = (error: DynaliteError, before: Item | undefined, data: Validated): AwsResponse => {
   const returnsItem = data.ReturnValuesOnConditionCheckFailure === 'ALL_OLD' && isConditionFailure(error);
   return errorResponse(error, returnsItem && before ? { Item: before } : {});
+};
+
+/** DynamoDB omits the attributes of `ReturnValues` if there are none. */
+const withoutEmptyAttributes = (response: { Attributes?: object }): object => {
+  const { Attributes, ...rest } = response;
+  return Attributes && Object.keys(Attributes).length > 0 ? response : rest;
 };

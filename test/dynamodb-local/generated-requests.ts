@@ -1,0 +1,454 @@
+import fc, { type Arbitrary } from 'fast-check';
+
+/** A request to DynamoDB. */
+export type Request = { action: string; body: Record<string, unknown> };
+
+/** The tables of the generated requests, with the type of their sort key. */
+export const TABLES = { texts: 'S', numbers: 'N' } as const;
+
+type Typed = Record<string, unknown>;
+type Attributes = Record<string, Typed>;
+type Expression = {
+  text: string;
+  names: Record<string, string>;
+  values: Attributes;
+};
+
+const TEXTS = ['', 'a', 'b', 'ab', 'ä', '🔥', 'long'.repeat(30)];
+const NUMBERS = ['0', '1', '-1', '2', '1.5', '10', '1e2', '0.001', '-12.50', '12345678901234567890123456789012345678'];
+const BINARIES = ['', 'AA==', 'AAE=', '/w=='];
+
+const setOf = (values: readonly string[]) => fc.uniqueArray(fc.constantFrom(...values), { minLength: 1, maxLength: 3 });
+
+const scalar: Arbitrary<Typed> = fc.oneof(
+  fc.record({ S: fc.constantFrom(...TEXTS) }),
+  fc.record({ N: fc.constantFrom(...NUMBERS) }),
+  fc.record({ B: fc.constantFrom(...BINARIES) }),
+  fc.record({ BOOL: fc.boolean() }),
+  fc.constant({ NULL: true }),
+);
+const set: Arbitrary<Typed> = fc.oneof(
+  fc.record({ SS: setOf(['a', 'b', 'ab']) }),
+  fc.record({ NS: setOf(['1', '2', '10', '-1.5']) }),
+  fc.record({ BS: setOf(['AA==', 'AAE=']) }),
+);
+const shallow = fc.oneof({ arbitrary: scalar, weight: 3 }, set);
+const container: Arbitrary<Typed> = fc.oneof(
+  fc.record({ L: fc.array(shallow, { maxLength: 3 }) }),
+  fc.record({ M: fc.dictionary(fc.constantFrom('k', 'l'), shallow) }),
+);
+const value = fc.oneof(
+  { arbitrary: scalar, weight: 4 },
+  { arbitrary: set, weight: 2 },
+  { arbitrary: container, weight: 2 },
+);
+
+/** Values that DynamoDB rejects. */
+const invalidValue: Arbitrary<Typed> = fc.constantFrom<Typed[]>(
+  { SS: [] },
+  { SS: ['a', 'a'] },
+  { NS: ['1', '1.0'] },
+  { N: 'abc' },
+  { N: '1e200' },
+  { N: '123456789012345678901234567890123456789' },
+  { NULL: false },
+  {},
+  { S: 'a', N: '1' },
+);
+
+const NAMES = ['a', 'b', 'n', 'tags', 'lst', 'obj'];
+const attributes = fc.dictionary(fc.constantFrom(...NAMES), value, { maxKeys: 4 });
+
+const table = fc.constantFrom<('texts' | 'numbers')[]>('texts', 'texts', 'numbers');
+const partition = fc.constantFrom('p', 'q');
+const sortOf = (name: 'texts' | 'numbers') =>
+  name === 'texts'
+    ? fc.record({ S: fc.constantFrom('a', 'b', 'ba') })
+    : fc.record({ N: fc.constantFrom('1', '2', '10', '1.0') });
+const keyIn = (name: 'texts' | 'numbers'): Arbitrary<Attributes> =>
+  fc.record({ pk: fc.record({ S: partition }), sk: sortOf(name) });
+
+/** Keys that do not match a table. */
+const invalidKey: Arbitrary<Attributes> = fc.constantFrom<Attributes[]>(
+  { pk: { S: 'p' } },
+  { pk: { S: 'p' }, other: { S: 'a' } },
+  { pk: { S: 'p' }, sk: { S: 'a' }, other: { S: 'a' } },
+  { pk: { N: '1' }, sk: { S: 'a' } },
+  { pk: { S: '' }, sk: { S: 'a' } },
+  {},
+);
+
+type Located = { TableName: string; Key: Attributes };
+/** Most requests must be valid, so that sequences have effects. */
+const rarely = <Value>(usual: Arbitrary<Value>, rare: Arbitrary<Value>, weight = 60) =>
+  fc.oneof({ arbitrary: usual, weight }, { arbitrary: rare, weight: 1 });
+const located: Arbitrary<Located> = table.chain((TableName) =>
+  fc.record({
+    TableName: rarely<string>(fc.constant(TableName), fc.constant('nowhere'), 150),
+    Key: rarely(keyIn(TableName), invalidKey),
+  }),
+);
+
+const literal = (text: string): Expression => ({ text, names: {}, values: {} });
+
+/** Joins expressions; names and values are numbered so that they stay distinct. */
+const join = (parts: readonly (string | Expression)[]): Expression => {
+  const expressions = parts.map((part) => (typeof part === 'string' ? literal(part) : part));
+  return {
+    text: expressions.map(({ text }) => text).join(''),
+    names: Object.assign({}, ...expressions.map(({ names }) => names)),
+    values: Object.assign({}, ...expressions.map(({ values }) => values)),
+  };
+};
+
+const path: Arbitrary<Expression> = fc.oneof(
+  { arbitrary: fc.constantFrom(...NAMES).map(literal), weight: 6 },
+  { arbitrary: fc.constantFrom('obj.k', 'lst[0]', 'lst[1]', 'a.b', 'obj.k[0]').map(literal), weight: 3 },
+  {
+    arbitrary: fc
+      .constantFrom(...NAMES)
+      .map((name) => ({ text: `#${name}`, names: { [`#${name}`]: name }, values: {} })),
+    weight: 2,
+  },
+);
+/** Conditions also have the keys, which an update cannot change. */
+const conditionPath = fc.oneof(
+  { arbitrary: path, weight: 8 },
+  { arbitrary: fc.constantFrom('pk', 'sk').map(literal), weight: 1 },
+);
+const updatePath = rarely(path, fc.constantFrom('pk', 'sk', 'pk.a').map(literal));
+
+const operandOf = (of: Arbitrary<Typed>): Arbitrary<Expression> =>
+  fc.tuple(fc.integer({ min: 0, max: 99_999 }), rarely(of, invalidValue, 150)).map(([id, typed]) => ({
+    text: `:v${id}`,
+    names: {},
+    values: { [`:v${id}`]: typed },
+  }));
+const operand = operandOf(value);
+const comparator = fc.constantFrom(' = ', ' <> ', ' < ', ' <= ', ' > ', ' >= ');
+
+const simpleCondition: Arbitrary<Expression> = fc.oneof(
+  conditionPath.map((of) => join(['attribute_exists(', of, ')'])),
+  conditionPath.map((of) => join(['attribute_not_exists(', of, ')'])),
+  fc.tuple(conditionPath, comparator, operandOf(scalar)).map(join),
+  fc.tuple(conditionPath, comparator, operand).map(join),
+  fc
+    .tuple(conditionPath, operandOf(fc.record({ S: fc.constantFrom('a', 'ä', 'long') })))
+    .map(([of, start]) => join(['begins_with(', of, ', ', start, ')'])),
+  fc.tuple(conditionPath, operandOf(scalar)).map(([of, member]) => join(['contains(', of, ', ', member, ')'])),
+  fc
+    .tuple(
+      conditionPath,
+      operandOf(fc.record({ S: fc.constantFrom('S', 'N', 'B', 'BOOL', 'NULL', 'SS', 'NS', 'BS', 'L', 'M') })),
+    )
+    .map(([of, type]) => join(['attribute_type(', of, ', ', type, ')'])),
+  fc
+    .tuple(conditionPath, comparator, operandOf(fc.record({ N: fc.constantFrom('0', '1', '2', '4') })))
+    .map(([of, compare, size]) => join(['size(', of, ')', compare, size])),
+  fc
+    .tuple(conditionPath, operandOf(scalar), operandOf(scalar))
+    .map(([of, a, b]) => join([of, ' IN (', a, ', ', b, ')'])),
+  fc
+    .tuple(
+      conditionPath,
+      operandOf(fc.record({ N: fc.constantFrom('0', '1') })),
+      operandOf(fc.record({ N: fc.constantFrom('2', '10') })),
+    )
+    .map(([of, low, high]) => join([of, ' BETWEEN ', low, ' AND ', high])),
+);
+
+const condition: Arbitrary<Expression> = fc.oneof(
+  { arbitrary: simpleCondition, weight: 24 },
+  {
+    arbitrary: fc.tuple(simpleCondition, fc.constantFrom(' AND ', ' OR '), simpleCondition).map(join),
+    weight: 12,
+  },
+  { arbitrary: simpleCondition.map((inner) => join(['NOT ', inner])), weight: 4 },
+  {
+    arbitrary: fc
+      .constantFrom('', 'a =', 'foo bar', 'a = :undefined', '#undefined = a', 'unknown(a)', 'size(a)')
+      .map(literal),
+    weight: 1,
+  },
+);
+
+const numeric = operandOf(fc.record({ N: fc.constantFrom('1', '-2', '0.5') }));
+const setClause: Arbitrary<Expression> = fc.oneof(
+  fc.tuple(updatePath, operand).map(([to, from]) => join([to, ' = ', from])),
+  fc.tuple(updatePath, path).map(([to, from]) => join([to, ' = ', from])),
+  fc
+    .tuple(updatePath, path, fc.constantFrom(' + ', ' - '), numeric)
+    .map(([to, from, sign, by]) => join([to, ' = ', from, sign, by])),
+  fc
+    .tuple(updatePath, path, operand)
+    .map(([to, from, otherwise]) => join([to, ' = if_not_exists(', from, ', ', otherwise, ')'])),
+  fc
+    .tuple(updatePath, path, operandOf(fc.record({ L: fc.array(scalar, { maxLength: 2 }) })))
+    .map(([to, from, more]) => join([to, ' = list_append(', from, ', ', more, ')'])),
+);
+const commaSeparated = (clauses: readonly Expression[]) =>
+  join(clauses.flatMap((clause, index) => (index === 0 ? [clause] : [', ', clause])));
+const clausesOf = (keyword: string, clause: Arbitrary<Expression>) =>
+  fc.array(clause, { minLength: 1, maxLength: 2 }).map((clauses) => join([keyword, ' ', commaSeparated(clauses)]));
+const update: Arbitrary<Expression> = fc.oneof(
+  { arbitrary: clausesOf('SET', setClause), weight: 25 },
+  { arbitrary: clausesOf('REMOVE', updatePath), weight: 10 },
+  {
+    arbitrary: clausesOf(
+      'ADD',
+      fc.tuple(updatePath, fc.oneof(numeric, operandOf(set))).map(([to, by]) => join([to, ' ', by])),
+    ),
+    weight: 10,
+  },
+  {
+    arbitrary: clausesOf(
+      'DELETE',
+      fc.tuple(updatePath, operandOf(set)).map(([to, by]) => join([to, ' ', by])),
+    ),
+    weight: 6,
+  },
+  {
+    arbitrary: fc
+      .tuple(clausesOf('SET', setClause), clausesOf('REMOVE', updatePath))
+      .map(([a, b]) => join([a, ' ', b])),
+    weight: 5,
+  },
+  { arbitrary: fc.constantFrom('', 'SET', 'a = b', 'SET a', 'ADD a b', 'SET a = a + a + a').map(literal), weight: 1 },
+);
+
+/** Returns the parameters of some expressions, by their names. */
+const parameters = (expressions: Record<string, Expression | undefined>, extra: Partial<Expression> = {}) => {
+  const present = Object.entries(expressions).flatMap(([name, expression]) =>
+    expression ? [[name, expression] as const] : [],
+  );
+  const all = join(present.map(([, expression]) => expression));
+  const names = { ...all.names, ...extra.names };
+  const values = { ...all.values, ...extra.values };
+  return {
+    ...Object.fromEntries(present.map(([name, { text }]) => [name, text])),
+    ...(Object.keys(names).length > 0 && { ExpressionAttributeNames: names }),
+    ...(Object.keys(values).length > 0 && { ExpressionAttributeValues: values }),
+  };
+};
+
+const optional = <Value>(of: Arbitrary<Value>) => fc.option(of, { nil: undefined });
+const unused: Arbitrary<Partial<Expression>> = rarely<Partial<Expression>>(
+  fc.constant({}),
+  fc.constantFrom<Partial<Expression>[]>({ names: { '#unused': 'a' } }, { values: { ':unused': { S: 'a' } } }),
+);
+const returnsOnFailure = optional(fc.constantFrom('ALL_OLD', 'NONE'));
+const defined = (members: Record<string, unknown>) =>
+  Object.fromEntries(Object.entries(members).filter(([, member]) => member !== undefined));
+
+/** An item of an exact size around the limit of 400 KB, in bytes or in characters. */
+const largeItem = fc
+  .tuple(located, fc.constantFrom(-1, 0, 1), fc.constantFrom('x', 'ä'))
+  .map(([{ TableName, Key }, over, character]) => {
+    const names = 'pkskt'.length;
+    const bytes = 409_600 - names - 'p'.length - (TableName === 'texts' ? 1 : 2) + over;
+    const text = character === 'x' ? 'x'.repeat(bytes) : 'ä'.repeat(bytes / 2) + 'x'.repeat(bytes % 2);
+    const sk = TableName === 'texts' ? { S: 'a' } : { N: '1' };
+    return { TableName, Item: { ...Key, pk: { S: 'p' }, sk, t: { S: text } } };
+  });
+
+const putTarget = rarely(
+  fc
+    .tuple(
+      located,
+      attributes,
+      rarely(
+        fc.constant({}),
+        invalidValue.map((b) => ({ b })),
+      ),
+    )
+    .map(([{ TableName, Key }, more, invalid]) => ({
+      TableName,
+      Item: { ...more, ...invalid, ...Key },
+    })),
+  largeItem,
+  60,
+);
+
+const conditional = fc.record({ condition: optional(condition), onFailure: returnsOnFailure, extra: unused });
+type Conditional = { condition: Expression | undefined; onFailure: string | undefined; extra: Partial<Expression> };
+const conditionalMembers = (
+  { condition, onFailure, extra }: Conditional,
+  expressions: Record<string, Expression | undefined> = {},
+) => ({
+  ...parameters({ ConditionExpression: condition, ...expressions }, extra),
+  ...defined({ ReturnValuesOnConditionCheckFailure: onFailure }),
+});
+
+const put: Arbitrary<Request> = fc
+  .tuple(putTarget, conditional, optional(rarely(fc.constantFrom('ALL_OLD', 'NONE'), fc.constant('ALL_NEW'))))
+  .map(([target, more, ReturnValues]) => ({
+    action: 'PutItem',
+    body: { ...target, ...conditionalMembers(more), ...defined({ ReturnValues }) },
+  }));
+const del: Arbitrary<Request> = fc
+  .tuple(located, conditional, optional(fc.constantFrom('ALL_OLD', 'NONE')))
+  .map(([target, more, ReturnValues]) => ({
+    action: 'DeleteItem',
+    body: { ...target, ...conditionalMembers(more), ...defined({ ReturnValues }) },
+  }));
+const updateItem: Arbitrary<Request> = fc
+  .tuple(
+    located,
+    conditional,
+    optional(update),
+    optional(fc.constantFrom('ALL_OLD', 'ALL_NEW', 'UPDATED_OLD', 'UPDATED_NEW', 'NONE')),
+  )
+  .map(([target, more, UpdateExpression, ReturnValues]) => ({
+    action: 'UpdateItem',
+    body: { ...target, ...conditionalMembers(more, { UpdateExpression }), ...defined({ ReturnValues }) },
+  }));
+
+const projection = optional(
+  fc.oneof(
+    {
+      arbitrary: fc.uniqueArray(path, { minLength: 1, maxLength: 3, selector: ({ text }) => text }).map(commaSeparated),
+      weight: 60,
+    },
+    { arbitrary: fc.constantFrom('', 'a,', 'a, a', 'a b').map(literal), weight: 1 },
+  ),
+);
+const get: Arbitrary<Request> = fc
+  .tuple(located, projection, fc.boolean())
+  .map(([target, ProjectionExpression, ConsistentRead]) => ({
+    action: 'GetItem',
+    body: { ...target, ...parameters({ ProjectionExpression }), ConsistentRead },
+  }));
+
+const sortCondition = (name: 'texts' | 'numbers'): Arbitrary<Expression> =>
+  fc.oneof(
+    fc
+      .tuple(fc.constantFrom(' = ', ' < ', ' <= ', ' > ', ' >= '), operandOf(sortOf(name)))
+      .map(([compare, to]) => join([' AND sk', compare, to])),
+    operandOf(fc.record({ S: fc.constantFrom('a', 'b') })).map((start) =>
+      join(name === 'texts' ? [' AND begins_with(sk, ', start, ')'] : []),
+    ),
+    fc
+      .tuple(operandOf(sortOf(name)), operandOf(sortOf(name)))
+      .map(([low, high]) => join([' AND sk BETWEEN ', low, ' AND ', high])),
+    rarely(fc.constant(''), fc.constantFrom(' AND sk <> :x', ' OR pk = pk', ' AND n = n'), 20).map(literal),
+  );
+const query: Arbitrary<Request> = table.chain((TableName) =>
+  fc
+    .record({
+      partition: operandOf(fc.record({ S: partition })),
+      sort: sortCondition(TableName),
+      filter: optional(condition),
+      projection,
+      Limit: optional(rarely(fc.constantFrom(1, 2), fc.constant(0))),
+      ScanIndexForward: optional(fc.boolean()),
+      Select: rarely<string | undefined>(fc.constant(undefined), fc.constant('COUNT'), 10),
+      ExclusiveStartKey: rarely<Attributes | undefined>(fc.constant(undefined), keyIn(TableName), 6),
+    })
+    .map(({ partition: pk, sort, filter, projection: of, ...rest }) => ({
+      action: 'Query',
+      body: {
+        TableName,
+        ...parameters({
+          KeyConditionExpression: join(['pk = ', pk, sort]),
+          FilterExpression: filter,
+          ProjectionExpression: rest.Select ? undefined : of,
+        }),
+        ...defined(rest),
+      },
+    })),
+);
+
+const grouped = <Value>(entries: readonly (readonly [string, Value])[]): Record<string, Value[]> => {
+  const names = [...new Set(entries.map(([name]) => name))];
+  return Object.fromEntries(
+    names.map((name) => [name, entries.filter(([other]) => other === name).map(([, entry]) => entry)]),
+  );
+};
+const batchGet: Arbitrary<Request> = fc
+  .tuple(rarely(fc.array(located, { minLength: 1, maxLength: 4 }), fc.constant<Located[]>([])), projection)
+  .map(([keys, of]) => ({
+    action: 'BatchGetItem',
+    body: {
+      RequestItems: Object.fromEntries(
+        Object.entries(grouped(keys.map(({ TableName, Key }) => [TableName, Key] as const))).map(([name, Keys]) => [
+          name,
+          { Keys, ConsistentRead: true, ...parameters({ ProjectionExpression: of }) },
+        ]),
+      ),
+    },
+  }));
+const batchWrite: Arbitrary<Request> = fc
+  .array(
+    fc.oneof(
+      putTarget.map(({ TableName, Item }) => [TableName, { PutRequest: { Item } }] as const),
+      located.map(({ TableName, Key }) => [TableName, { DeleteRequest: { Key } }] as const),
+    ),
+    { minLength: 1, maxLength: 4 },
+  )
+  .map((writes) => ({ action: 'BatchWriteItem', body: { RequestItems: grouped<object>(writes) } }));
+
+const transactItem = fc.oneof(
+  {
+    arbitrary: fc
+      .tuple(putTarget, conditional)
+      .map(([target, more]) => ({ Put: { ...target, ...conditionalMembers(more) } })),
+    weight: 4,
+  },
+  {
+    arbitrary: fc
+      .tuple(located, conditional)
+      .map(([target, more]) => ({ Delete: { ...target, ...conditionalMembers(more) } })),
+    weight: 2,
+  },
+  {
+    arbitrary: fc.tuple(located, conditional, update).map(([target, more, UpdateExpression]) => ({
+      Update: { ...target, ...conditionalMembers(more, { UpdateExpression }) },
+    })),
+    weight: 4,
+  },
+  {
+    arbitrary: fc.tuple(located, conditional, condition).map(([target, more, checked]) => ({
+      ConditionCheck: { ...target, ...conditionalMembers({ ...more, condition: checked }) },
+    })),
+    weight: 2,
+  },
+);
+const transactWrite: Arbitrary<Request> = fc
+  .tuple(
+    fc.array(transactItem, { minLength: 1, maxLength: 4 }),
+    optional(fc.constantFrom('token1', 'token2')),
+    optional(fc.constantFrom('TOTAL', 'INDEXES')),
+  )
+  .map(([TransactItems, ClientRequestToken, ReturnConsumedCapacity]) => ({
+    action: 'TransactWriteItems',
+    body: defined({ TransactItems, ClientRequestToken, ReturnConsumedCapacity }),
+  }));
+const transactGet: Arbitrary<Request> = fc
+  .array(
+    fc
+      .tuple(located, projection)
+      .map(([target, ProjectionExpression]) => ({ Get: { ...target, ...parameters({ ProjectionExpression }) } })),
+    { minLength: 1, maxLength: 4 },
+  )
+  .map((TransactItems) => ({ action: 'TransactGetItems', body: { TransactItems } }));
+
+/** Requests in sequence, some of them repeated. */
+export const requestSequence: Arbitrary<Request[]> = fc
+  .array(
+    fc.tuple(
+      fc.oneof(
+        { arbitrary: put, weight: 6 },
+        { arbitrary: updateItem, weight: 6 },
+        { arbitrary: del, weight: 2 },
+        { arbitrary: get, weight: 3 },
+        { arbitrary: query, weight: 4 },
+        { arbitrary: batchGet, weight: 2 },
+        { arbitrary: batchWrite, weight: 2 },
+        { arbitrary: transactWrite, weight: 8 },
+        { arbitrary: transactGet, weight: 2 },
+      ),
+      fc.constantFrom(1, 1, 1, 1, 2),
+    ),
+    { minLength: 5, maxLength: 25 },
+  )
+  .map((requests) => requests.flatMap(([request, times]) => Array<Request>(times).fill(request)));

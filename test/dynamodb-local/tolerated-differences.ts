@@ -1,0 +1,97 @@
+import type { Comparable } from './comparable.ts';
+import type { Request } from './generated-requests.ts';
+
+/** A request and the different responses to it. */
+export type Difference = { request: Request; dynamoDbLocal: Comparable; local: Comparable };
+
+/** A difference that remains, as CONTRIBUTING.md lists it. */
+export type ToleratedDifference = {
+  /** What differs and why, as in CONTRIBUTING.md. */
+  description: string;
+  applies(difference: Difference): boolean;
+};
+
+const isTransaction = ({ action }: Request): boolean => action.startsWith('Transact');
+const isCanceled = ({ error }: Comparable): boolean => error === 'TransactionCanceledException';
+
+/** Errors of an update that depend on the stored item. */
+const UPDATE_ERRORS = [
+  'The document path provided in the update expression is invalid for update',
+  'The provided expression refers to an attribute that does not exist in the item',
+  'An operand in the update expression has an incorrect data type',
+  'Number overflow. Attempting to store a number with magnitude larger than supported range',
+];
+
+const KEY_ERRORS = [
+  'The number of conditions on the keys is invalid',
+  'One of the required keys was not given a value',
+];
+
+const codes = ({ message }: Comparable): string[] => /\[(.*)\]$/.exec(message ?? '')?.[1]?.split(', ') ?? [];
+
+/** The differences between DynamoDB Local and the local stack that remain. */
+export const toleratedDifferences: readonly ToleratedDifference[] = [
+  {
+    description: 'DynamoDB Local fails with `InternalFailure`',
+    applies: ({ dynamoDbLocal }) => dynamoDbLocal.error === 'InternalFailure',
+  },
+  {
+    description: 'of several errors in one request, each reports another one first',
+    applies: ({ dynamoDbLocal, local }) =>
+      [dynamoDbLocal, local].every(({ status }) => status === 400) &&
+      [dynamoDbLocal, local].some(({ error }) => error === 'ResourceNotFoundException'),
+  },
+  {
+    description: 'DynamoDB Local checks conditions before it rejects an item that occurs twice in a transaction',
+    applies: ({ dynamoDbLocal, local }) =>
+      local.message === 'Transaction request cannot include multiple operations on one item' &&
+      isCanceled(dynamoDbLocal),
+  },
+  {
+    description:
+      'DynamoDB Local fails a transaction with `ValidationException` if a stored item does not permit an update',
+    applies: ({ request, dynamoDbLocal, local }) =>
+      isTransaction(request) && isCanceled(local) && UPDATE_ERRORS.includes(dynamoDbLocal.message ?? ''),
+  },
+  {
+    description:
+      'DynamoDB Local fails a transaction with `ValidationException` if a key has other attributes than the table',
+    applies: ({ request, dynamoDbLocal, local }) =>
+      isTransaction(request) && isCanceled(local) && KEY_ERRORS.includes(dynamoDbLocal.message ?? ''),
+  },
+  {
+    description: 'DynamoDB Local checks the conditions of the other items if a key does not match the table',
+    applies: ({ dynamoDbLocal, local }) =>
+      isCanceled(dynamoDbLocal) &&
+      isCanceled(local) &&
+      codes(local).every((code) => code === 'None' || code === 'ValidationError') &&
+      codes(dynamoDbLocal).includes('ValidationError'),
+  },
+  {
+    description: 'DynamoDB Local checks the condition of an update before it rejects a change of the key',
+    applies: ({ dynamoDbLocal, local }) =>
+      (dynamoDbLocal.error === 'ConditionalCheckFailedException' && changesKey(local.message)) ||
+      (isCanceled(dynamoDbLocal) && isCanceled(local) && changesKey(JSON.stringify(local.members))),
+  },
+  {
+    description: 'the local stack returns `LastEvaluatedKey` whenever it reaches `Limit`',
+    applies: ({ request, dynamoDbLocal, local }) =>
+      request.action === 'Query' &&
+      request.body.Limit !== undefined &&
+      JSON.stringify(dynamoDbLocal.members) === JSON.stringify({ ...members(local), LastEvaluatedKey: undefined }),
+  },
+  {
+    description: 'the local stack does not compare `ExclusiveStartKey` with the key condition',
+    applies: ({ dynamoDbLocal }) =>
+      dynamoDbLocal.message === 'The provided starting key does not match the range key predicate',
+  },
+  {
+    description: 'DynamoDB Local does not recognize `1` and `1.0` as the same key in one request',
+    applies: ({ dynamoDbLocal, local }) =>
+      dynamoDbLocal.error === undefined &&
+      /contains duplicates|multiple operations on one item/.test(local.message ?? ''),
+  },
+];
+
+const changesKey = (text = ''): boolean => text.includes('This attribute is part of the key');
+const members = ({ members }: Comparable): object => (typeof members === 'object' && members !== null ? members : {});
