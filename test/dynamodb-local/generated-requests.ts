@@ -6,6 +6,15 @@ export type Request = { action: string; body: Record<string, unknown> };
 /** The tables of the generated requests, with the type of their sort key. */
 export const TABLES = { texts: 'S', numbers: 'N' } as const;
 
+/** A part of each partition key and token, which `inRun` replaces. */
+const RUN = '@@@@@@';
+
+/** Returns a request with the keys and tokens of one run, so that runs do not affect each other. */
+export const inRun = ({ action, body }: Request, run: number): Request => ({
+  action,
+  body: JSON.parse(JSON.stringify(body).replaceAll(RUN, String(run).padStart(RUN.length, '0'))),
+});
+
 type Typed = Record<string, unknown>;
 type Attributes = Record<string, Typed>;
 type Expression = {
@@ -60,7 +69,7 @@ const NAMES = ['a', 'b', 'n', 'tags', 'lst', 'obj'];
 const attributes = fc.dictionary(fc.constantFrom(...NAMES), value, { maxKeys: 4 });
 
 const table = fc.constantFrom<('texts' | 'numbers')[]>('texts', 'texts', 'numbers');
-const partition = fc.constantFrom('p', 'q');
+const partition = fc.constantFrom(`${RUN}p`, `${RUN}q`);
 const sortOf = (name: 'texts' | 'numbers') =>
   name === 'texts'
     ? fc.record({ S: fc.constantFrom('a', 'b', 'ba') })
@@ -70,9 +79,9 @@ const keyIn = (name: 'texts' | 'numbers'): Arbitrary<Attributes> =>
 
 /** Keys that do not match a table. */
 const invalidKey: Arbitrary<Attributes> = fc.constantFrom<Attributes[]>(
-  { pk: { S: 'p' } },
-  { pk: { S: 'p' }, other: { S: 'a' } },
-  { pk: { S: 'p' }, sk: { S: 'a' }, other: { S: 'a' } },
+  { pk: { S: `${RUN}p` } },
+  { pk: { S: `${RUN}p` }, other: { S: 'a' } },
+  { pk: { S: `${RUN}p` }, sk: { S: 'a' }, other: { S: 'a' } },
   { pk: { N: '1' }, sk: { S: 'a' } },
   { pk: { S: '' }, sk: { S: 'a' } },
   {},
@@ -244,11 +253,11 @@ const defined = (members: Record<string, unknown>) =>
 const largeItem = fc
   .tuple(located, fc.constantFrom(-1, 0, 1), fc.constantFrom('x', 'ä'))
   .map(([{ TableName, Key }, over, character]) => {
-    const names = 'pkskt'.length;
-    const bytes = 409_600 - names - 'p'.length - (TableName === 'texts' ? 1 : 2) + over;
+    const pk = { S: `${RUN}p` };
+    const bytes = 409_600 - 'pkskt'.length - pk.S.length - (TableName === 'texts' ? 1 : 2) + over;
     const text = character === 'x' ? 'x'.repeat(bytes) : 'ä'.repeat(bytes / 2) + 'x'.repeat(bytes % 2);
     const sk = TableName === 'texts' ? { S: 'a' } : { N: '1' };
-    return { TableName, Item: { ...Key, pk: { S: 'p' }, sk, t: { S: text } } };
+    return { TableName, Item: { ...Key, pk, sk, t: { S: text } } };
   });
 
 const putTarget = rarely(
@@ -416,7 +425,7 @@ const transactItem = fc.oneof(
 const transactWrite: Arbitrary<Request> = fc
   .tuple(
     fc.array(transactItem, { minLength: 1, maxLength: 4 }),
-    optional(fc.constantFrom('token1', 'token2')),
+    optional(fc.constantFrom(`${RUN}1`, `${RUN}2`)),
     optional(fc.constantFrom('TOTAL', 'INDEXES')),
   )
   .map(([TransactItems, ClientRequestToken, ReturnConsumedCapacity]) => ({

@@ -16,11 +16,17 @@ const isCanceled = ({ error }: Comparable): boolean => error === 'TransactionCan
 
 /** Errors of an update that depend on the stored item. */
 const UPDATE_ERRORS = [
+  'Item size to update has exceeded the maximum allowed size',
   'The document path provided in the update expression is invalid for update',
   'The provided expression refers to an attribute that does not exist in the item',
   'An operand in the update expression has an incorrect data type',
   'Number overflow. Attempting to store a number with magnitude larger than supported range',
 ];
+
+/** Errors that the databases find before or after they validate a request. */
+const EARLIER_OR_LATER = ['ResourceNotFoundException', 'IdempotentParameterMismatchException'];
+
+const ITEM_TWICE = 'Transaction request cannot include multiple operations on one item';
 
 const KEY_ERRORS = [
   'The number of conditions on the keys is invalid',
@@ -39,13 +45,12 @@ export const toleratedDifferences: readonly ToleratedDifference[] = [
     description: 'of several errors in one request, each reports another one first',
     applies: ({ dynamoDbLocal, local }) =>
       [dynamoDbLocal, local].every(({ status }) => status === 400) &&
-      [dynamoDbLocal, local].some(({ error }) => error === 'ResourceNotFoundException'),
+      ([dynamoDbLocal, local].some(({ error = '' }) => EARLIER_OR_LATER.includes(error)) ||
+        dynamoDbLocal.message === ITEM_TWICE),
   },
   {
     description: 'DynamoDB Local checks conditions before it rejects an item that occurs twice in a transaction',
-    applies: ({ dynamoDbLocal, local }) =>
-      local.message === 'Transaction request cannot include multiple operations on one item' &&
-      isCanceled(dynamoDbLocal),
+    applies: ({ dynamoDbLocal, local }) => local.message === ITEM_TWICE && isCanceled(dynamoDbLocal),
   },
   {
     description:
@@ -74,6 +79,13 @@ export const toleratedDifferences: readonly ToleratedDifference[] = [
       (isCanceled(dynamoDbLocal) && isCanceled(local) && changesKey(JSON.stringify(local.members))),
   },
   {
+    description: 'DynamoDB Local cancels `TransactGetItems` without reasons, or another check comes first',
+    applies: ({ request, dynamoDbLocal, local }) =>
+      request.action === 'TransactGetItems' &&
+      [dynamoDbLocal, local].every(({ error }) => error !== undefined) &&
+      [dynamoDbLocal, local].some(isCanceled),
+  },
+  {
     description: 'the local stack returns `LastEvaluatedKey` whenever it reaches `Limit`',
     applies: ({ request, dynamoDbLocal, local }) =>
       request.action === 'Query' &&
@@ -81,7 +93,7 @@ export const toleratedDifferences: readonly ToleratedDifference[] = [
       JSON.stringify(dynamoDbLocal.members) === JSON.stringify({ ...members(local), LastEvaluatedKey: undefined }),
   },
   {
-    description: 'the local stack does not compare `ExclusiveStartKey` with the key condition',
+    description: 'DynamoDB Local rejects an `ExclusiveStartKey` after which the key condition permits no item',
     applies: ({ dynamoDbLocal }) =>
       dynamoDbLocal.message === 'The provided starting key does not match the range key predicate',
   },
@@ -92,6 +104,40 @@ export const toleratedDifferences: readonly ToleratedDifference[] = [
       /contains duplicates|multiple operations on one item/.test(local.message ?? ''),
   },
 ];
+
+/** Messages with other words: the start of those of DynamoDB Local and of the local stack. */
+const WORDINGS: readonly (readonly [dynamoDbLocal: RegExp, local: RegExp])[] = [
+  [/^Cannot do operations on a non-existent table/, /^Requested resource not found/],
+  [/^The number of conditions on the keys is invalid/, /^The provided key element does not match the schema/],
+  [/^One of the required keys was not given a value/, /^One or more parameter values were invalid: Missing the key/],
+  [
+    /^(One or more parameter values were invalid: Type mismatch for key)/,
+    /^(One .* Type mismatch for key) pk expected/,
+  ],
+  [/^A value provided cannot be converted into a number/, /^The parameter cannot be converted to a numeric value/],
+  [/^DynamoDB only supports precision up to 38 digits/, /^Attempting to store more than 38 significant digits/],
+  [/^(.* Input collection .* contains duplicates)$/, /^(.*)\.$/],
+  [/^(Query condition missed key schema element)$/, /^(.*): pk$/],
+  [/^(Invalid \w+Expression: Syntax error;) token/, /^(Invalid \w+Expression: Syntax error;) Expected/],
+  [/^Too many items requested for the BatchWriteItem call/, /Member must have length less than or equal to 25/],
+  [/^(Member must have length less than or equal to 100)$/, /(Member must have length less than or equal to 100)$/],
+  [/^Value \S+ (at .* failed to satisfy constraint: .*)$/, /^1 validation error detected: Value \S+ (at .*)$/],
+  [
+    /^Value null at 'transactItems' .* must not be null/,
+    /Value '\[\]' at 'transactItems' .* greater than or equal to 1/,
+  ],
+];
+
+/** What the messages of errors may differ in, as in CONTRIBUTING.md. */
+export const toleratedWording = 'messages of `ValidationException` and `ResourceNotFoundException` have other words';
+
+/** Returns whether two messages have the same meaning. */
+export const isSameMessage = (dynamoDbLocal = '', local = ''): boolean =>
+  dynamoDbLocal === local ||
+  WORDINGS.some(([theirs, ours]) => {
+    const [their, our] = [theirs.exec(dynamoDbLocal), ours.exec(local)];
+    return their !== null && our !== null && their[1] === our[1];
+  });
 
 const changesKey = (text = ''): boolean => text.includes('This attribute is part of the key');
 const members = ({ members }: Comparable): object => (typeof members === 'object' && members !== null ? members : {});

@@ -1,0 +1,79 @@
+import { readFileSync } from 'node:fs';
+import fc from 'fast-check';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { type Comparable, comparable } from './comparable.ts';
+import { dynamoDbLocal, localStack, type Send } from './databases.ts';
+import { inRun, type Request, requestSequence } from './generated-requests.ts';
+import { invalidRequests } from './invalid-requests.ts';
+import {
+  type Difference,
+  isSameMessage,
+  type ToleratedDifference,
+  toleratedDifferences,
+  toleratedWording,
+} from './tolerated-differences.ts';
+
+/** `SEED=1 SEQUENCES=1000 npm run test:dynamodb-local` sends other and more requests. */
+const seed = Number(process.env.SEED ?? 20_261_122);
+const numRuns = Number(process.env.SEQUENCES ?? 200);
+
+let theirs: Send;
+let ours: Send;
+beforeAll(async () => {
+  theirs = await dynamoDbLocal(process.env.DYNAMODB_ENDPOINT ?? '');
+  ours = await localStack();
+});
+
+const send = async (request: Request): Promise<Difference> => ({
+  request,
+  dynamoDbLocal: comparable(await theirs(request)),
+  local: comparable(await ours(request)),
+});
+
+/** Returns a response without messages: which of several errors a message reports is undefined. */
+const withoutMessages = ({ status, error, members }: Comparable) => ({
+  status,
+  error,
+  members: JSON.stringify(members, (name, value) => (name === 'Message' ? undefined : value)),
+});
+
+const tolerated = (difference: Difference): ToleratedDifference | undefined =>
+  toleratedDifferences.find(({ applies }) => applies(difference));
+
+describe('the DynamoDB of the local stack', () => {
+  it('responds to generated sequences of requests like DynamoDB Local', async () => {
+    let run = 0;
+    let succeeded = 0;
+    const property = fc.asyncProperty(requestSequence, async (sequence) => {
+      run++;
+      for (const request of sequence) {
+        const difference = await send(inRun(request, run));
+        const [their, our] = [withoutMessages(difference.dynamoDbLocal), withoutMessages(difference.local)];
+        if (our.status === 200) succeeded++;
+        if (JSON.stringify(their) === JSON.stringify(our)) continue;
+        expect(tolerated(difference) ? their : our, JSON.stringify(difference).slice(0, 4000)).toEqual(their);
+        // The databases may have different items from here on.
+        if (their.status !== our.status) return;
+      }
+    });
+    await fc.assert(property, { seed, numRuns });
+    // Otherwise few requests would be compared by more than their errors.
+    expect(succeeded).toBeGreaterThan(numRuns * 3);
+  });
+
+  it.each(Object.entries(invalidRequests))('rejects %s like DynamoDB Local', async (_, request) => {
+    const difference = await send(request);
+    expect([difference.dynamoDbLocal.status, difference.local.status]).toEqual([400, 400]);
+    if (tolerated(difference)) return;
+    const { dynamoDbLocal: their, local: our } = difference;
+    expect(withoutMessages(our)).toEqual(withoutMessages(their));
+    const hasSameMessage = isSameMessage(their.message, our.message);
+    expect(hasSameMessage ? their.message : our.message).toBe(their.message);
+  });
+});
+
+it('CONTRIBUTING.md lists each tolerated difference', () => {
+  const text = readFileSync('CONTRIBUTING.md', 'utf8');
+  const descriptions = [toleratedWording, ...toleratedDifferences.map(({ description }) => description)];
+  expect(descriptions.filter((description) => !text.includes(description))).toEqual([]);
+});
