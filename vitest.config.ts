@@ -30,6 +30,7 @@ const deps = { interopDefault: false };
 const isolated = [
   'test/adapters/dynamodb/batches.test.ts',
   'test/adapters/outbound-http/http-client.test.ts',
+  'test/lib/source-maps.test.ts',
   'test/pipeline/transports/email-tags.test.ts',
   'test/ops/**/*.test.ts',
 ];
