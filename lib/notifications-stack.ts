@@ -49,8 +49,8 @@ export class NotificationsStack extends Stack {
   }
 
   /**
-   * Two zones that CloudFormation selects at deployment. For a stack with an account and a region, the CDK would look up
-   * the zones at synthesis, which needs credentials.
+   * Two zones that CloudFormation selects at deployment. For a stack with an account and a region, the CDK would look
+   * up the zones at synthesis, which needs credentials.
    */
   override get availabilityZones(): string[] {
     return [0, 1].map((index) => Fn.select(index, Fn.getAzs()));

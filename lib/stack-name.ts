@@ -1,4 +1,6 @@
-/** The limit of CloudFormation for the name of a stack, and of CloudWatch for the name of a Contributor Insights rule. */
+/**
+ * The limit of CloudFormation for the name of a stack, and of CloudWatch for the name of a Contributor Insights rule.
+ */
 const MAX_NAME_LENGTH = 128;
 
 /** What the rule of failing tenants appends to the stack name (`monitoring/failing-tenants.ts`). */

@@ -3,7 +3,9 @@ declare const brand: unique symbol;
 /** JSON that SQS accepts as the body of a message. Only `messageBody` creates it, so no other text can be sent. */
 export type MessageBody = string & { readonly [brand]: true };
 
-/** XML 1.0 excludes these characters, so SQS rejects messages that contain them. JSON escapes all others that it does. */
+/**
+ * XML 1.0 excludes these characters, so SQS rejects messages that contain them. JSON escapes all others that it does.
+ */
 const NOT_IN_XML = /[\ufffe\uffff]/g;
 
 /** `includes` is faster than a regular expression, and at once false for a text of Latin-1 characters. */

@@ -53,7 +53,9 @@ export const headline = (event: AlarmEvent): string => headlineWith(nameOf, even
 /** Returns the headline of an event for subjects and SMS, without format characters. */
 export const subjectLine = (event: AlarmEvent): string => headlineWith(plainNameOf, event);
 
-/** Returns the subject of a notice, which has no format characters (`contentOf`), truncated to the length of a headline. */
+/**
+ * Returns the subject of a notice, which has no format characters (`contentOf`), truncated to the length of a headline.
+ */
 export const noticeSubject = ({ subject }: Pick<NoticeContent, 'subject'>): string =>
   truncate(subject, MAX_HEADLINE_LENGTH);
 

@@ -53,7 +53,9 @@ export type DeliveryRecord = DeliveryKey & {
   next_attempt_at_ms: number;
   /** Cause of the last failure in this round, including attempts that do not count. */
   last_cause?: FailureCause | undefined;
-  /** Reason of the last failure in this round, if it is not that of the last entry of `attempts` (`failureReasonOf`). */
+  /**
+   * Reason of the last failure in this round, if it is not that of the last entry of `attempts` (`failureReasonOf`).
+   */
   last_reason?: FailureReason | undefined;
   /** End of the current lease; 0 if the record is not claimed. */
   lease_until_ms: number;

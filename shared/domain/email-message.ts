@@ -9,8 +9,8 @@ export type EmailMessage = { subject: string; text: string; html: string };
 const stateColors = { OK: '#2e7d32', WARNING: '#b26a00', CRITICAL: '#c62828' } as const;
 
 /**
- * Returns the email for an event or a notice, with all values escaped in the HTML. Only the body keeps format characters,
- * which emoji and some languages need.
+ * Returns the email for an event or a notice, with all values escaped in the HTML. Only the body keeps format
+ * characters, which emoji and some languages need.
  */
 export const emailMessage = (event: AlarmEvent, notice?: NoticeContent): EmailMessage => {
   const heading = notice ? noticeSubject(notice) : headline(event);

@@ -68,7 +68,10 @@ export const isOlder = (event: EventTime, other: EventTime): boolean => {
     : produced < otherProduced;
 };
 
-/** Compares the times of two events of an incident, older ones first. The order is not transitive (DECISIONS.md#incident-order). */
+/**
+ * Compares the times of two events of an incident, older ones first. The order is not transitive
+ * (DECISIONS.md#incident-order).
+ */
 export const compareEventTimes = (event: EventTime, other: EventTime): number =>
   Number(isOlder(other, event)) - Number(isOlder(event, other));
 

@@ -12,8 +12,8 @@ export const HOUR_MS = 3_600_000;
 export const MAX_VALUE_LENGTH = 1_000;
 
 /**
- * Returns the text of a notice, with each part on one line, so that no value can imitate another part. The subject has no
- * format characters.
+ * Returns the text of a notice, with each part on one line, so that no value can imitate another part. The subject has
+ * no format characters.
  */
 export const contentOf = (
   kind: NoticeKind,
@@ -50,8 +50,8 @@ export const MAX_LABEL_LENGTH = 80;
 export const time = (timeMs: number): string => new Date(timeMs).toISOString();
 
 /**
- * Returns the label of a notification in quotation marks, or its ID if it was deleted or cannot be read, or if the label
- * has no visible characters.
+ * Returns the label of a notification in quotation marks, or its ID if it was deleted or cannot be read, or if the
+ * label has no visible characters.
  */
 export const named = (id: string, notification: Notification): string => {
   const label = plainLine(notification?.label ?? '');

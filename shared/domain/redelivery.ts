@@ -23,8 +23,8 @@ type StoredFailure = { failedAtMs: number; round: number };
 
 /**
  * Returns whether a stored message belongs to the current failure of its delivery. Otherwise its round has started, or
- * its worker crashed before it recorded the failure. The record of a failed delivery that bounced later no longer has the
- * time of failure.
+ * its worker crashed before it recorded the failure. The record of a failed delivery that bounced later no longer has
+ * the time of failure.
  */
 export const isCurrentFailure = (record: DeliveryRecord | undefined, { failedAtMs, round }: StoredFailure): boolean =>
   record !== undefined &&

@@ -8,8 +8,8 @@ const PART_BITS = 140 * 8;
 const MAX_CHARACTERS = 160;
 
 /**
- * Returns the text of an SMS without format characters, truncated to one part. Common characters outside GSM-7, such as curly quotes, are
- * replaced, because a single one would switch the message to UCS-2, with less than half the capacity.
+ * Returns the text of an SMS without format characters, truncated to one part. Common characters outside GSM-7, such as
+ * curly quotes, are replaced, because a single one would switch the message to UCS-2, with less than half the capacity.
  */
 export const smsMessage = (event: AlarmEvent): string => {
   const status = plainLine(statusText(event) ?? '');

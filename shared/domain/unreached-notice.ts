@@ -125,7 +125,8 @@ export const unknownPlanNotice = (event: AlarmEvent, ids: readonly string[], atM
 };
 
 /**
- * The maximum number of escalations of a tenant in a UTC day, for each counter. Then one summary for each state is sent.
+ * The maximum number of escalations of a tenant in a UTC day, for each counter. Then one summary for each state is
+ * sent.
  */
 export const MAX_ESCALATIONS_PER_DAY = 20;
 

@@ -17,8 +17,8 @@ import { median, type Section } from './support/report.ts';
 import { sqsBatch } from './support/sqs-batch.ts';
 
 /*
- * Dollars per million alarm events, from the AWS requests that the deployed bundles make, the items they write, the bytes
- * they log, and their time with the CPU share and memory that they have on Lambda.
+ * Dollars per million alarm events, from the AWS requests that the deployed bundles make, the items they write, the
+ * bytes they log, and their time with the CPU share and memory that they have on Lambda.
  */
 
 /** The START, END and REPORT lines that Lambda logs for an invocation, if the function's system log level is INFO. */

@@ -94,8 +94,8 @@ const arrivalsByKey = (
 };
 
 /**
- * Returns the record of a notice that arrived, among those of other days or hours: the one with an attempt at that time,
- * or else the last one that existed, because the worker was killed before it recorded the attempt.
+ * Returns the record of a notice that arrived, among those of other days or hours: the one with an attempt at that
+ * time, or else the last one that existed, because the worker was killed before it recorded the attempt.
  */
 const recordAt = (
   records: readonly DeliveryRecord[],

@@ -39,8 +39,8 @@ const arrivalsOf = (latenciesMs: readonly number[], expected: number): Arrivals 
 /**
  * Measures how much a tenant whose path hangs delays another tenant on the same host and port, with ten concurrent
  * batches and one alert to the hanging path every two seconds. The other tenant has one event per second for two
- * notifications: one path answers at once, the other answers 500 to the first request of each event. Takes two seconds per
- * event and about two minutes.
+ * notifications: one path answers at once, the other answers 500 to the first request of each event. Takes two seconds
+ * per event and about two minutes.
  *
  * @param events the number of events of the other tenant, alone and beside the path that hangs
  */

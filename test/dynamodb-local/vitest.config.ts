@@ -1,6 +1,8 @@
 import { defineConfig } from 'vitest/config';
 
-/** `npm run test:dynamodb-local`: tests with AWS's own DynamoDB Local, apart from `npm test`, which needs only Node.js. */
+/**
+ * `npm run test:dynamodb-local`: tests with AWS's own DynamoDB Local, apart from `npm test`, which needs only Node.js.
+ */
 export default defineConfig({
   test: {
     include: [

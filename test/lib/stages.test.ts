@@ -26,7 +26,9 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(directory, { recursive: true }));
 
-/** Synthesizes with this context. Returns the stack, its template, its warnings, and the lookups that synthesis left. */
+/**
+ * Synthesizes with this context. Returns the stack, its template, its warnings, and the lookups that synthesis left.
+ */
 const synthesize = (context: Record<string, unknown>, stages = directory) =>
   withOutputDirectory((outdir) => {
     const app = notificationsApp({ context, outdir, builtinCloudFormationValidation: false }, stages);

@@ -17,7 +17,9 @@ const firstCalls = (times: number, skipped = 0) => {
 
 const transaction = z.object({ TransactItems: z.array(z.unknown()) });
 
-/** Returns the error of a transaction that its last item cancels, or else the error of a request without transaction. */
+/**
+ * Returns the error of a transaction that its last item cancels, or else the error of a request without transaction.
+ */
 const itemError = (input: unknown, code: string, otherwise: DynamoDBServiceException): DynamoDBServiceException => {
   const items = transaction.safeParse(input).data?.TransactItems;
   if (!items) return otherwise;
@@ -50,8 +52,8 @@ const withErrors = (
 };
 
 /**
- * Throttles `times` requests of a command, after `skipped` ones. By default it throttles all. A transaction is cancelled
- * by its last item.
+ * Throttles `times` requests of a command, after `skipped` ones. By default it throttles all. A transaction is
+ * cancelled by its last item.
  */
 export const withThrottling = (
   client: DynamoDBDocumentClient,
@@ -64,8 +66,8 @@ export const withThrottling = (
 };
 
 /**
- * Makes `times` requests of a command conflict with a transaction, after `skipped` ones. By default all of them conflict.
- * A transaction is cancelled by its last item.
+ * Makes `times` requests of a command conflict with a transaction, after `skipped` ones. By default all of them
+ * conflict. A transaction is cancelled by its last item.
  */
 export const withConflicts = (
   client: DynamoDBDocumentClient,

@@ -18,8 +18,8 @@ export const createProbeTable = (client: DynamoDBClient, name: string): Promise<
   });
 
 /**
- * Returns whether the items that a transaction deletes count towards its limit of 4 MB, which AWS does not document. Such
- * a transaction is rejected although its request is small.
+ * Returns whether the items that a transaction deletes count towards its limit of 4 MB, which AWS does not document.
+ * Such a transaction is rejected although its request is small.
  */
 export const countsDeletedItems = async (client: DynamoDBClient, TableName: string): Promise<boolean> => {
   const keys = Array.from({ length: 11 }, (_, index) => `deleted${index}`);
@@ -37,8 +37,8 @@ export const countsDeletedItems = async (client: DynamoDBClient, TableName: stri
 const MAX_CANCELLED = 300;
 
 /**
- * Returns whether a transaction that is cancelled by a condition consumes capacity, which AWS does not document: repeats
- * one until its partition key is throttled. `client` must not retry.
+ * Returns whether a transaction that is cancelled by a condition consumes capacity, which AWS does not document:
+ * repeats one until its partition key is throttled. `client` must not retry.
  */
 export const chargesCancelledTransactions = async (client: DynamoDBClient, TableName: string): Promise<boolean> => {
   const Item = largeItem('cancelled');

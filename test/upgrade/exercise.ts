@@ -43,8 +43,8 @@ export const settle = (world: FaultyStack): Promise<true> =>
 
 /**
  * Uses every feature as one tenant, so that at the end each kind of item and each kind of message is stored: a pending
- * delivery with its retry, an event, a continuation and a delivery in their queues, a crashed message, dead letters. The
- * stack must have `retryDelayScale` 1.
+ * delivery with its retry, an event, a continuation and a delivery in their queues, a crashed message, dead letters.
+ * The stack must have `retryDelayScale` 1.
  *
  * @returns what was created, a function that fixes the destinations and lets the functions continue, and one
  * that closes the destinations

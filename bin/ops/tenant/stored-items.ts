@@ -53,7 +53,9 @@ const notificationPartitions = {
   quota: 'notification_counters',
 } as const satisfies Record<string, ItemKind>;
 
-/** The other tables have no key by tenant alone: their keys contain a day, a hash or a notification, even a deleted one. */
+/**
+ * The other tables have no key by tenant alone: their keys contain a day, a hash or a notification, even a deleted one.
+ */
 type ScannedTable = Exclude<TableName, 'notifications'>;
 
 /** Keys of daily counters: `daily-counter.ts` and `escalation-limit.ts`. */

@@ -10,8 +10,8 @@ const itemKey = (counter: EscalationCounter, tenant: string, timeMs: number) => 
 });
 
 /**
- * Creates the daily limit of escalations per counter, tenant and UTC day (table Accounts). It stores the keys of the escalations
- * rather than their number, so that repeating a request or an escalation changes nothing.
+ * Creates the daily limit of escalations per counter, tenant and UTC day (table Accounts). It stores the keys of the
+ * escalations rather than their number, so that repeating a request or an escalation changes nothing.
  *
  * @returns a function that adds an escalation, and returns false if the tenant has reached the limit without it
  */

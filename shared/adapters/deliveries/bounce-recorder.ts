@@ -5,9 +5,9 @@ import type { DeliveryRecord } from '../../domain/delivery-record.ts';
 import type { DeliveryRepository } from './delivery-repository.ts';
 
 /**
- * The effect of a bounce on a delivery. `bounced`: every recipient that accepted has bounced. `remembered`: the delivery
- * is pending or has reached other recipients. `repeated`: SES has reported an email to this recipient before. `no_record`:
- * the email was a test.
+ * The effect of a bounce on a delivery. `bounced`: every recipient that accepted has bounced. `remembered`: the
+ * delivery is pending or has reached other recipients. `repeated`: SES has reported an email to this recipient before.
+ * `no_record`: the email was a test.
  */
 export type BounceResult =
   | {

@@ -55,10 +55,10 @@ const originClosesAtMs = (ofOrigin: readonly Timeout[]): number => {
 /**
  * Adds circuit breakers, kept by each execution environment: one per tenant and origin, and one per origin. While a
  * circuit is open, requests fail at once, so that a path that hangs costs two timeouts instead of ten per batch. Two
- * timeouts of a tenant within 30 s open its circuit, timeouts of three tenants that of the origin. A circuit closes once
- * fewer are in the last 30 s. A response also closes the circuit of its tenant and that of the origin, but not those of
- * other tenants, whose paths may still hang. There is no half-open state. Requests without a tenant neither use nor
- * change a circuit. See DECISIONS.md#circuit-breaker.
+ * timeouts of a tenant within 30 s open its circuit, timeouts of three tenants that of the origin. A circuit closes
+ * once fewer are in the last 30 s. A response also closes the circuit of its tenant and that of the origin, but not
+ * those of other tenants, whose paths may still hang. There is no half-open state. Requests without a tenant neither
+ * use nor change a circuit. See DECISIONS.md#circuit-breaker.
  */
 export const withCircuitBreaker = (http: HttpClient, clock: Clock = Date.now): HttpClient => {
   /**

@@ -128,9 +128,9 @@ export const createFanOut = (
   };
 
   /**
-   * Stores the list of the event's notifications, before its first delivery is sent, because a delivery that fails needs
-   * it. The list has all IDs of the plan: those that do not exist count as not reached. If it cannot be stored, the
-   * alert is delivered nevertheless.
+   * Stores the list of the event's notifications, before its first delivery is sent, because a delivery that fails
+   * needs it. The list has all IDs of the plan: those that do not exist count as not reached. If it cannot be stored,
+   * the alert is delivered nevertheless.
    */
   const storeDestinations = async ({ event, ids }: PlannedEvent): Promise<void> => {
     try {

@@ -28,7 +28,10 @@ export const createEscalation = (
   const recipients = { toOperators: mode === 'contacts+managed' };
 
   return {
-    /** Returns whether escalations are enabled and this execution environment has not escalated the alarm and state this hour. */
+    /**
+     * Returns whether escalations are enabled and this execution environment has not escalated the alarm and state this
+     * hour.
+     */
     isDue: (event: AlarmEvent, atMs: number): boolean =>
       mode !== 'off' && !notices.isQueued(unreachedNoticeId(event, atMs)),
 

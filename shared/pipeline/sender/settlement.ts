@@ -15,8 +15,9 @@ import { sentAtMs } from './read-message.ts';
 import { copyOfMessage } from './requeue.ts';
 
 /**
- * Returns the URL of the queue on which a delivery waits for its next attempt: the retry queue, or the queue of the type
- * if only other tenants are why its first attempt was not made. It must not wait for their retries (DECISIONS.md#circuit-breaker).
+ * Returns the URL of the queue on which a delivery waits for its next attempt. It is the retry queue, unless only other
+ * tenants prevented the first attempt: then it is the queue of the type, so that the delivery does not wait behind their
+ * retries (DECISIONS.md#circuit-breaker).
  */
 const waitingQueueUrl = (
   { dependencies: { type, queueUrls, retryQueueUrl } }: DeliveryJob,
@@ -25,8 +26,9 @@ const waitingQueueUrl = (
 ): string => (causedByOtherTenants && attempt_count === 0 ? queueUrls[type] : retryQueueUrl);
 
 /**
- * Schedules the next attempt: updates the record, then sends a new message, before the old message is acknowledged. The message is sent even if the update finds that the claim is lost (to another worker, or because
- * the SDK repeated an applied write): when the message is received, its claim determines whether an attempt is due
+ * Schedules the next attempt: updates the record, then sends a new message, before the old message is acknowledged. The
+ * message is sent even if the update finds that the claim is lost (to another worker, or because the SDK repeated an
+ * applied write): when the message is received, its claim determines whether an attempt is due
  * (DECISIONS.md#retries-are-new-messages).
  */
 const scheduleRetry = async (

@@ -9,8 +9,8 @@ export const PRODUCER: Units = sum([meter('SendMessage', { MessageBody: '{}', Me
 
 /**
  * Returns what an event with one webhook requires in this design: a queue for events and one for each type, one
- * invocation for each batch of both, a claim and a final record, and a read of the target by dispatch and by the sender.
- * Time and logs are not included.
+ * invocation for each batch of both, a claim and a final record, and a read of the target by dispatch and by the
+ * sender. Time and logs are not included.
  */
 export const floorUnits = (batchSize: number): Units =>
   sum(

@@ -17,8 +17,8 @@ type TableWrite = {
 };
 
 /**
- * Writes up to 25 items. Returns writes as unprocessed if they are throttled or if a transaction uses the item; fails only
- * if every write is throttled.
+ * Writes up to 25 items. Returns writes as unprocessed if they are throttled or if a transaction uses the item; fails
+ * only if every write is throttled.
  */
 export const batchWrite = async (context: CallContext): Promise<AwsResponse> => {
   const { call, inner } = context;

@@ -34,7 +34,10 @@ export type LimitedDynamoDb = {
   service: AwsService;
   /** Throttles the accesses that match the rule until the returned function is called. */
   throttle(rule: AccessRule): () => void;
-  /** Makes writes and transactions that match the rule conflict with a transaction until the returned function is called. */
+  /**
+   * Makes writes and transactions that match the rule conflict with a transaction until the returned function is
+   * called.
+   */
   conflict(rule: AccessRule): () => void;
 };
 
@@ -85,8 +88,8 @@ const HANDLERS = new Map<string, (context: CallContext) => Promise<AwsResponse>>
 ]);
 
 /**
- * Adds to dynalite what it lacks: transactions, and the limits of AWS on capacity per partition key value, sizes in bytes
- * and text.
+ * Adds to dynalite what it lacks: transactions, and the limits of AWS on capacity per partition key value, sizes in
+ * bytes and text.
  */
 export const limitDynamoDb = ({ store, clock, partitionLimits }: LimitOptions): LimitedDynamoDb => {
   const throttling = new Throttling(partitionLimits ? new PartitionCapacity(partitionLimits, clock) : undefined);

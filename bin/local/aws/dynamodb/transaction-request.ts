@@ -143,8 +143,8 @@ export const readTransactGet = (store: Store, body: Buffer): TransactionRequest 
   readRequest(store, body, TRANSACT_GET, READS);
 
 /**
- * @throws the error of dynalite if items have more than 4 MB. AWS does not document which sizes count; here the request,
- * and all items that it reads, replaces or deletes.
+ * @throws the error of dynalite if items have more than 4 MB. AWS does not document which sizes count; here the
+ * request, and all items that it reads, replaces or deletes.
  */
 export const rejectTooLarge = (bytes: readonly number[]): void => {
   const sum = bytes.reduce((total, size) => total + size, 0);
@@ -194,7 +194,9 @@ const itemOf = (operation: Operation, data: Validated): TransactionItem => {
   };
 };
 
-/** Returns a hash of the items of a request, in which the order of attributes and of the members of sets is irrelevant. */
+/**
+ * Returns a hash of the items of a request, in which the order of attributes and of the members of sets is irrelevant.
+ */
 const fingerprintOf = (body: Buffer): string => {
   const { TransactItems } = z.object({ TransactItems: z.unknown() }).parse(JSON.parse(body.toString()));
   return createHash('sha256')
