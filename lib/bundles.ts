@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 import { type BuildOptions, buildSync } from 'esbuild';
 import * as z from 'zod';
@@ -83,11 +83,30 @@ const build = () => {
   return { bundles: functionNames.map((name) => [name, bundleOf(name)] as const), metafile };
 };
 
-let cachedBuild: ReturnType<typeof build> | undefined;
+type Build = ReturnType<typeof build>;
 
-/** Builds once per process, because sources do not change while it runs. */
-const buildOnce = () => {
-  cachedBuild ??= build();
+/** Returns the build that another process of the run wrote to a file, or builds and writes it. */
+const sharedBuild = (file: string): Build => {
+  if (existsSync(file)) {
+    const shared: Build = JSON.parse(readFileSync(file, 'utf8'));
+    return shared;
+  }
+  const built = build();
+  const temporary = `${file}.${process.pid}`;
+  writeFileSync(temporary, JSON.stringify(built));
+  renameSync(temporary, file);
+  return built;
+};
+
+let cachedBuild: Build | undefined;
+
+/**
+ * Builds once per process, because sources do not change while it runs. A test run has many processes; it names a file
+ * through which they share one build.
+ */
+const buildOnce = (): Build => {
+  const { SHARED_BUILD } = process.env;
+  cachedBuild ??= SHARED_BUILD === undefined ? build() : sharedBuild(SHARED_BUILD);
   return cachedBuild;
 };
 

@@ -42,7 +42,10 @@ const copyProject = (name: string) => {
   symlinkSync(join(ROOT, 'node_modules'), join(copy, 'node_modules'));
   const build = async (): Promise<Map<string, Bundle>> => {
     const nodeArguments = ['--input-type=module', '--eval', BUILD, join(output.directory, `${name}-output`)];
-    const { stdout } = await promisify(execFile)(process.execPath, nodeArguments, { cwd: copy });
+    const { stdout } = await promisify(execFile)(process.execPath, nodeArguments, {
+      cwd: copy,
+      env: { ...process.env, SHARED_BUILD: undefined },
+    });
     return new Map(built.parse(JSON.parse(stdout)));
   };
   return { copy, build };
