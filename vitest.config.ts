@@ -9,8 +9,8 @@ process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, 'node_modules/.cach
 
 /** The temporary directory of all workers, so that a run that is interrupted leaves no file behind. */
 process.env.TMPDIR = mkdtempSync(join(tmpdir(), 'vitest-'));
-/** The bundles of all functions, which the first worker or process that needs them builds for all others. */
-process.env.SHARED_BUILD = join(process.env.TMPDIR, 'build.json');
+/** Where the first worker or process that needs the bundles of all functions stores them for all others. */
+process.env.SHARED_BUILDS = process.env.TMPDIR;
 const removeTemporaryFiles = (directory: string) => rmSync(directory, { recursive: true, force: true, maxRetries: 5 });
 process.once('exit', removeTemporaryFiles.bind(undefined, process.env.TMPDIR));
 for (const [signal, code] of [

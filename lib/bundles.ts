@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 import { type BuildOptions, buildSync } from 'esbuild';
@@ -85,14 +85,18 @@ const build = () => {
 
 type Build = ReturnType<typeof build>;
 
-/** Returns the build that another process of the run wrote to a file, or builds and writes it. */
-const sharedBuild = (file: string): Build => {
+/**
+ * Returns the build that another process wrote to the directory, or builds and writes it. The name of its file depends
+ * on the project directory, because a test run can also build another release.
+ */
+const sharedBuild = (directory: string): Build => {
+  const file = join(directory, `build-${createHash('sha256').update(ROOT).digest('hex').slice(0, 16)}.json`);
   if (existsSync(file)) {
     const shared: Build = JSON.parse(readFileSync(file, 'utf8'));
     return shared;
   }
   const built = build();
-  const temporary = `${file}.${process.pid}`;
+  const temporary = `${file}.${randomUUID()}`;
   writeFileSync(temporary, JSON.stringify(built));
   renameSync(temporary, file);
   return built;
@@ -101,12 +105,12 @@ const sharedBuild = (file: string): Build => {
 let cachedBuild: Build | undefined;
 
 /**
- * Builds once per process, because sources do not change while it runs. A test run has many processes; it names a file
+ * Builds once per process, because sources do not change while it runs. A test run has many processes; it names a directory
  * through which they share one build.
  */
 const buildOnce = (): Build => {
-  const { SHARED_BUILD } = process.env;
-  cachedBuild ??= SHARED_BUILD === undefined ? build() : sharedBuild(SHARED_BUILD);
+  const { SHARED_BUILDS } = process.env;
+  cachedBuild ??= SHARED_BUILDS === undefined ? build() : sharedBuild(SHARED_BUILDS);
   return cachedBuild;
 };
 

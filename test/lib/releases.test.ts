@@ -44,7 +44,7 @@ const copyProject = (name: string) => {
     const nodeArguments = ['--input-type=module', '--eval', BUILD, join(output.directory, `${name}-output`)];
     const { stdout } = await promisify(execFile)(process.execPath, nodeArguments, {
       cwd: copy,
-      env: { ...process.env, SHARED_BUILD: undefined },
+      env: { ...process.env, SHARED_BUILDS: undefined },
     });
     return new Map(built.parse(JSON.parse(stdout)));
   };

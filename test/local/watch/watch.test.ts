@@ -39,7 +39,7 @@ beforeAll(async () => {
   symlinkSync(join(ROOT, 'node_modules'), join(copy, 'node_modules'));
   const started = spawn(process.execPath, ['bin/start.ts', '--watch', '--json', '--port', '0'], {
     cwd: copy,
-    env: { ...process.env, TMPDIR: temporary, SHARED_BUILD: undefined },
+    env: { ...process.env, TMPDIR: temporary, SHARED_BUILDS: undefined },
   });
   child = started;
   createInterface(started.stderr).on('line', (line) => log.push(line));
