@@ -1,4 +1,4 @@
-/** Runs the synthesized stack on the local AWS in `aws/` (DECISIONS.md#local-stack). */
+/** Runs the synthesized stack on the local AWS in `aws/` (docs/decisions/tools.md#local-stack). */
 import type { Server } from 'node:http';
 import { availableParallelism } from 'node:os';
 import { TRACED_ERRORS } from '../../shared/adapters/traced-errors.ts';

@@ -51,8 +51,9 @@ export type ReportDependencies = {
 };
 
 /**
- * Creates the reports about deliveries that do not arrive, to technical contacts and operators (DECISIONS.md#notices).
- * Repeating a report has no effect. The functions reject if a dependency fails; use `settleNotices`.
+ * Creates the reports about deliveries that do not arrive, to technical contacts and operators
+ * (docs/decisions/notices.md#notices). Repeating a report has no effect. The functions reject if a dependency fails;
+ * use `settleNotices`.
  */
 export const createDeliveryReports = (
   { client, queues, notifications, deliveries, readDestinationList, clock, random = Math.random }: ReportDependencies,
@@ -152,8 +153,9 @@ export const createDeliveryReports = (
     },
 
     /**
-     * Escalates an event that has reached none of its destinations (DECISIONS.md#nobody-reached). The caller must have
-     * written `record`: if several deliveries fail at the same time, the last one to be written finds all others.
+     * Escalates an event that has reached none of its destinations (docs/decisions/notices.md#nobody-reached). The
+     * caller must have written `record`: if several deliveries fail at the same time, the last one to be written finds
+     * all others.
      *
      * @param record the delivery that failed
      * @param siblings IDs of the event's other notifications; undefined if dispatch has stored the list of them

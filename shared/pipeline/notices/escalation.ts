@@ -17,7 +17,8 @@ export type EscalationEnvironment = { ACCOUNTS_TABLE: string; ESCALATE_UNREACHED
 
 /**
  * Creates the escalation of alerts that reached nobody: at most one per alarm, state and hour, and 20 per
- * tenant and day, OK apart from the other states, then one summary for each state (DECISIONS.md#nobody-reached).
+ * tenant and day, OK apart from the other states, then one summary for each state
+ * (docs/decisions/notices.md#nobody-reached).
  */
 export const createEscalation = (
   client: DynamoDb,

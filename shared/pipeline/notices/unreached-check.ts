@@ -37,7 +37,7 @@ const stateOf = async (targets: TargetReads, key: NotificationKey): Promise<'exi
 const hasNoRecord = ({ record }: Destination): number => (record ? 0 : 1);
 
 /**
- * Creates the check whether an event has reached none of its destinations (DECISIONS.md#nobody-reached).
+ * Creates the check whether an event has reached none of its destinations (docs/decisions/notices.md#nobody-reached).
  *
  * @param scale factor for the delays between attempts
  */

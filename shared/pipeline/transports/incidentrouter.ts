@@ -6,9 +6,9 @@ import { sendByHttp } from './http-transport.ts';
 import { webhookHeaders } from './webhook.ts';
 
 /**
- * Creates the transport of `incidentrouter` notifications: a webhook call (API.md#what-arrives-where) to the router's
- * endpoint with the keys in the path. It reads the response body, because the router also returns 200 for events it
- * rejects.
+ * Creates the transport of `incidentrouter` notifications: a webhook call (docs/api.md#what-arrives-where) to the
+ * router's endpoint with the keys in the path. It reads the response body, because the router also returns 200 for
+ * events it rejects.
  */
 export const createRouterTransport =
   (accounts: Pick<AccountRepository, 'webhookCredentials'>, http: HttpClient, endpoint: string): Transport =>
