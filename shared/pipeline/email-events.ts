@@ -14,8 +14,8 @@ import type { Clock } from '../domain/clock.ts';
 import { type DeliveryKey, parseDeliveryPartition } from '../domain/delivery-key.ts';
 import type { DeliveryRecord } from '../domain/delivery-record.ts';
 import { deliveryKeyFromTags, type EmailEventKind, emailEventKinds } from '../domain/email-event.ts';
-import { type EmailReport, eventOfRecord } from '../domain/notification-notice.ts';
 import { createDeliveryReports, type ReportEnvironment } from './notices/delivery-reports.ts';
+import { type EmailReport, eventOfRecord } from './notices/notification-notice.ts';
 import { settleNotices } from './notices/settle-notices.ts';
 import { returnWithBackoff } from './return-with-backoff.ts';
 

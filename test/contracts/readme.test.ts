@@ -1,8 +1,8 @@
 import { existsSync, globSync } from 'node:fs';
 import { posix, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { openApiDocument } from '../../bin/openapi/openapi-document.ts';
 import { settingNames } from '../../lib/settings.ts';
-import { openApiDocument } from '../../shared/api/openapi/openapi-document.ts';
 import { endpointNames, endpoints } from '../../shared/contracts/endpoints.ts';
 import { errorStatus } from '../../shared/contracts/errors.ts';
 import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';

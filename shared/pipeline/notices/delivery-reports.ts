@@ -10,17 +10,12 @@ import type { NotificationRecord } from '../../contracts/notification.ts';
 import type { Clock } from '../../domain/clock.ts';
 import { parseDeliveryPartition } from '../../domain/delivery-key.ts';
 import { type DeliveryRecord, isUnreached } from '../../domain/delivery-record.ts';
-import {
-  type EmailReport,
-  failingNotice,
-  notificationNoticeId,
-  undeliveredNotice,
-} from '../../domain/notification-notice.ts';
-import { unreachedNotice, unreachedNoticeId } from '../../domain/unreached-notice.ts';
 import { createEscalation, type EscalationEnvironment } from './escalation.ts';
 import { createNoticeQueue, type NoticeQueueUrls } from './notice-queue.ts';
+import { type EmailReport, failingNotice, notificationNoticeId, undeliveredNotice } from './notification-notice.ts';
 import { withTimeout } from './settle-notices.ts';
 import { createUnreachedCheck } from './unreached-check.ts';
+import { unreachedNotice, unreachedNoticeId } from './unreached-notice.ts';
 
 /** The maximum time to read labels. Notifications may be large, and slow reads must not prevent the notice. */
 const MAX_READ_MS = 1_000;

@@ -4,9 +4,9 @@ import type { NotificationRepository, TargetReads } from '../../adapters/notific
 import { UnreadableNotificationError } from '../../adapters/notifications/unreadable-notification.ts';
 import { deliveryPartition, parseDeliveryPartition } from '../../domain/delivery-key.ts';
 import { isUnreached } from '../../domain/delivery-record.ts';
-import type { UnreachedDelivery } from '../../domain/notice-content.ts';
 import type { NotificationKey } from '../../domain/notification.ts';
-import { MAX_LISTED_DESTINATIONS } from '../../domain/unreached-notice.ts';
+import type { UnreachedDelivery } from './notice-content.ts';
+import { MAX_LISTED_DESTINATIONS } from './unreached-notice.ts';
 
 /** What the check uses. */
 export type CheckDependencies = {

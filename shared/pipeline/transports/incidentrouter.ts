@@ -1,8 +1,8 @@
 import type { AccountRepository } from '../../adapters/accounts/account-repository.ts';
 import type { HttpClient } from '../../adapters/outbound-http/http-client.ts';
-import { routerEvent } from '../../domain/router-event.ts';
 import type { Transport } from '../../domain/transport.ts';
 import { sendByHttp } from './http-transport.ts';
+import { routerEvent } from './router-event.ts';
 import { webhookHeaders } from './webhook.ts';
 
 /**

@@ -1,25 +1,25 @@
 import { UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { createDeliveryRepository } from '../../shared/adapters/deliveries/delivery-repository.ts';
+import { createDeliveryRepository } from '../../../shared/adapters/deliveries/delivery-repository.ts';
 import {
   createDestinationListReader,
   createDestinationListWriter,
   MissingDestinationsError,
-} from '../../shared/adapters/deliveries/destination-list.ts';
-import { UnprocessedKeyError } from '../../shared/adapters/dynamodb/errors.ts';
-import { logger } from '../../shared/adapters/logger.ts';
-import { createNotificationRepository } from '../../shared/adapters/notifications/notification-repository.ts';
-import { delivery } from '../../shared/contracts/messages.ts';
-import type { NotificationRecord } from '../../shared/contracts/notification.ts';
-import { deliveryKey } from '../../shared/domain/delivery-key.ts';
-import { claimedRecord, type DeliveryRecord, withFailure } from '../../shared/domain/delivery-record.ts';
-import { newNotificationId } from '../../shared/domain/notification-id.ts';
-import { createDeliveryReports, type ReportDependencies } from '../../shared/pipeline/notices/delivery-reports.ts';
-import { useDatabase } from '../support/dynamodb.ts';
-import { withThrottling } from '../support/dynamodb-faults.ts';
-import { alarmEvent } from '../support/events.ts';
-import { webhookNotification } from '../support/notifications.ts';
-import { reportEnvironment } from '../support/report-environment.ts';
+} from '../../../shared/adapters/deliveries/destination-list.ts';
+import { UnprocessedKeyError } from '../../../shared/adapters/dynamodb/errors.ts';
+import { logger } from '../../../shared/adapters/logger.ts';
+import { createNotificationRepository } from '../../../shared/adapters/notifications/notification-repository.ts';
+import { delivery } from '../../../shared/contracts/messages.ts';
+import type { NotificationRecord } from '../../../shared/contracts/notification.ts';
+import { deliveryKey } from '../../../shared/domain/delivery-key.ts';
+import { claimedRecord, type DeliveryRecord, withFailure } from '../../../shared/domain/delivery-record.ts';
+import { newNotificationId } from '../../../shared/domain/notification-id.ts';
+import { createDeliveryReports, type ReportDependencies } from '../../../shared/pipeline/notices/delivery-reports.ts';
+import { useDatabase } from '../../support/dynamodb.ts';
+import { withThrottling } from '../../support/dynamodb-faults.ts';
+import { alarmEvent } from '../../support/events.ts';
+import { webhookNotification } from '../../support/notifications.ts';
+import { reportEnvironment } from '../../support/report-environment.ts';
 
 const { client, connect } = useDatabase();
 

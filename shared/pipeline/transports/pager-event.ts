@@ -1,6 +1,6 @@
-import { type AlarmEvent, webhookPayload } from '../contracts/alarm-event.ts';
-import { headline, statusText, truncate } from './alert-text.ts';
-import { incidentKey } from './incident.ts';
+import { type AlarmEvent, webhookPayload } from '../../contracts/alarm-event.ts';
+import { headline, statusText, truncate } from '../../domain/alert-text.ts';
+import { incidentKey } from '../../domain/incident.ts';
 
 /** PagerDuty Events API v1 limits bodies to 512 KB. */
 const MAX_DETAILS_BYTES = 500 * 1024;

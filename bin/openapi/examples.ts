@@ -1,14 +1,14 @@
-import type { AccountRecord } from '../../contracts/account.ts';
-import type { AlarmEvent } from '../../contracts/alarm-event.ts';
-import { collection } from '../../contracts/collection.ts';
-import type { ListedDelivery } from '../../contracts/deliveries.ts';
-import type { NotificationAttributes, NotificationRecord } from '../../contracts/notification.ts';
+import type { AccountRecord } from '../../shared/contracts/account.ts';
+import type { AlarmEvent } from '../../shared/contracts/alarm-event.ts';
+import { collection } from '../../shared/contracts/collection.ts';
+import type { ListedDelivery } from '../../shared/contracts/deliveries.ts';
+import type { NotificationAttributes, NotificationRecord } from '../../shared/contracts/notification.ts';
 import {
   type NotificationTypeId,
   notificationTypeIds,
   notificationTypeRecord,
-} from '../../contracts/notification-types.ts';
-import { defaultNotification } from '../../domain/notification.ts';
+} from '../../shared/contracts/notification-types.ts';
+import { defaultNotification } from '../../shared/domain/notification.ts';
 
 /** A request or response body with the sentence that names it. */
 export type Example = { readonly summary: string; readonly value: unknown };

@@ -1,6 +1,6 @@
-import { errorStatus } from '../../contracts/errors.ts';
-import { internalError, type ServiceError, unauthorized, unavailable } from '../../domain/errors.ts';
-import { errorResponse } from '../response.ts';
+import { errorResponse } from '../../shared/api/response.ts';
+import { errorStatus } from '../../shared/contracts/errors.ts';
+import { internalError, type ServiceError, unauthorized, unavailable } from '../../shared/domain/errors.ts';
 import { EXAMPLE_REQUEST_ID, type Examples } from './examples.ts';
 import { schemaReference } from './schemas.ts';
 

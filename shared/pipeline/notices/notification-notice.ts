@@ -1,8 +1,8 @@
-import type { AlarmEvent } from '../contracts/alarm-event.ts';
-import { headline } from './alert-text.ts';
-import { DAY_MS } from './day.ts';
-import type { Notice } from './delivery-message.ts';
-import type { DeliveryRecord } from './delivery-record.ts';
+import type { AlarmEvent } from '../../contracts/alarm-event.ts';
+import { headline } from '../../domain/alert-text.ts';
+import { DAY_MS } from '../../domain/day.ts';
+import type { Notice } from '../../domain/delivery-message.ts';
+import type { DeliveryRecord } from '../../domain/delivery-record.ts';
 import {
   attemptsSoFar,
   contentOf,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { operatorMessage } from '../../shared/domain/operator-message.ts';
-import { alarmEvent } from '../support/events.ts';
+import { operatorMessage } from '../../../shared/pipeline/transports/operator-message.ts';
+import { alarmEvent } from '../../support/events.ts';
 
 describe('the message to operators', () => {
   it('contains the tenant, the facts and the webhook payload, in this order', () => {

@@ -1,5 +1,5 @@
-import { WEBHOOK_TOKEN } from '../../contracts/account.ts';
-import { webhookPayload } from '../../contracts/alarm-event.ts';
+import { WEBHOOK_TOKEN } from '../../shared/contracts/account.ts';
+import { webhookPayload } from '../../shared/contracts/alarm-event.ts';
 import { exampleCredentials, exampleEvent } from './examples.ts';
 import { schemaReference } from './schemas.ts';
 

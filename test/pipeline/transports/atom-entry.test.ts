@@ -1,10 +1,10 @@
 import { DOMParser, type Element } from '@xmldom/xmldom';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { AlarmEvent } from '../../shared/contracts/alarm-event.ts';
-import { webhookPayload } from '../../shared/contracts/alarm-event.ts';
-import { atomEntry } from '../../shared/domain/atom-entry.ts';
-import { alarmEvent, EVENT_TIME_MS } from '../support/events.ts';
+import type { AlarmEvent } from '../../../shared/contracts/alarm-event.ts';
+import { webhookPayload } from '../../../shared/contracts/alarm-event.ts';
+import { atomEntry } from '../../../shared/pipeline/transports/atom-entry.ts';
+import { alarmEvent, EVENT_TIME_MS } from '../../support/events.ts';
 
 const ATOM = 'http://www.w3.org/2005/Atom';
 

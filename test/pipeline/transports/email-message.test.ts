@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { emailMessage } from '../../shared/domain/email-message.ts';
-import { alarmEvent } from '../support/events.ts';
+import { emailMessage } from '../../../shared/pipeline/transports/email-message.ts';
+import { alarmEvent } from '../../support/events.ts';
 
 const markup = `<script>alert("1")</script><img src=x onerror='a'>&amp;`;
 const escaped = '&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;&lt;img src=x onerror=&#39;a&#39;&gt;&amp;amp;';

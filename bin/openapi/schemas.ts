@@ -1,19 +1,23 @@
 import * as z from 'zod';
-import { MAX_TECHNICAL_CONTACTS, WEBHOOK_TOKEN } from '../../contracts/account.ts';
-import { alarmStates, tenantId } from '../../contracts/alarm-event.ts';
-import { DEFAULT_PAGE_LIMIT, MAX_PAGE_LIMIT } from '../../contracts/collection.ts';
-import { errorStatus } from '../../contracts/errors.ts';
-import { MAX_DETAILS_VALUE_LENGTH, MAX_LABEL_LENGTH, MAX_METADATA_VALUE_LENGTH } from '../../contracts/notification.ts';
+import { MAX_TECHNICAL_CONTACTS, WEBHOOK_TOKEN } from '../../shared/contracts/account.ts';
+import { alarmStates, tenantId } from '../../shared/contracts/alarm-event.ts';
+import { DEFAULT_PAGE_LIMIT, MAX_PAGE_LIMIT } from '../../shared/contracts/collection.ts';
+import { errorStatus } from '../../shared/contracts/errors.ts';
+import {
+  MAX_DETAILS_VALUE_LENGTH,
+  MAX_LABEL_LENGTH,
+  MAX_METADATA_VALUE_LENGTH,
+} from '../../shared/contracts/notification.ts';
 import {
   emailAddress,
   fieldsOf,
   type NotificationTypeId,
   notificationTypeIds,
-} from '../../contracts/notification-types.ts';
-import { attemptResults, deliveryReasons, deliveryStatuses, failureReasons } from '../../contracts/outcomes.ts';
-import { MAX_EVENT_ID_LENGTH, MAX_TIME_MS, REDELIVERY_MARKER } from '../../contracts/redelivery.ts';
-import { MAX_ENTRIES, MAX_KEY_LENGTH } from '../../contracts/text.ts';
-import { DEFAULT_TOKEN_DAYS, MAX_TOKEN_DAYS, roles } from '../../contracts/token.ts';
+} from '../../shared/contracts/notification-types.ts';
+import { attemptResults, deliveryReasons, deliveryStatuses, failureReasons } from '../../shared/contracts/outcomes.ts';
+import { MAX_EVENT_ID_LENGTH, MAX_TIME_MS, REDELIVERY_MARKER } from '../../shared/contracts/redelivery.ts';
+import { MAX_ENTRIES, MAX_KEY_LENGTH } from '../../shared/contracts/text.ts';
+import { DEFAULT_TOKEN_DAYS, MAX_TOKEN_DAYS, roles } from '../../shared/contracts/token.ts';
 import { detailsFormats, type TextFormat } from './details-formats.ts';
 
 /*

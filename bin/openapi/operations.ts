@@ -1,10 +1,11 @@
-import { parseAccountChanges } from '../../contracts/account.ts';
-import type { EndpointName } from '../../contracts/endpoints.ts';
-import { parseDestination, parseNotification } from '../../contracts/notification.ts';
-import { deliveryStatuses } from '../../contracts/outcomes.ts';
-import { parseRedelivery } from '../../contracts/redelivery.ts';
-import { describeIssues } from '../../contracts/text.ts';
-import { MAX_TOKENS, parseNewToken } from '../../contracts/token.ts';
+import { MAX_BODY_BYTES } from '../../shared/api/response.ts';
+import { parseAccountChanges } from '../../shared/contracts/account.ts';
+import type { EndpointName } from '../../shared/contracts/endpoints.ts';
+import { parseDestination, parseNotification } from '../../shared/contracts/notification.ts';
+import { deliveryStatuses } from '../../shared/contracts/outcomes.ts';
+import { parseRedelivery } from '../../shared/contracts/redelivery.ts';
+import { describeIssues } from '../../shared/contracts/text.ts';
+import { MAX_TOKENS, parseNewToken } from '../../shared/contracts/token.ts';
 import {
   badRequest,
   defaultNotificationFixed,
@@ -17,9 +18,8 @@ import {
   testLimitReached,
   tokenLimitReached,
   unconfirmedChange,
-} from '../../domain/errors.ts';
-import { defaultNotification } from '../../domain/notification.ts';
-import { MAX_BODY_BYTES } from '../response.ts';
+} from '../../shared/domain/errors.ts';
+import { defaultNotification } from '../../shared/domain/notification.ts';
 import type { DescribedError } from './error-responses.ts';
 import { EXAMPLE_TIME_MS, type requestExamples, type responseExamples } from './examples.ts';
 import type { parameters } from './parameters.ts';

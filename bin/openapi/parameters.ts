@@ -1,4 +1,4 @@
-import { deliveryStatuses } from '../../contracts/outcomes.ts';
+import { deliveryStatuses } from '../../shared/contracts/outcomes.ts';
 import { EXAMPLE_TIME_MS } from './examples.ts';
 import { limitParameterSchema } from './schemas.ts';
 

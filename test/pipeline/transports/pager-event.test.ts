@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { webhookPayload } from '../../shared/contracts/alarm-event.ts';
-import { incidentKey } from '../../shared/domain/incident.ts';
-import { pagerEvent } from '../../shared/domain/pager-event.ts';
-import { alarmEvent } from '../support/events.ts';
+import { webhookPayload } from '../../../shared/contracts/alarm-event.ts';
+import { incidentKey } from '../../../shared/domain/incident.ts';
+import { pagerEvent } from '../../../shared/pipeline/transports/pager-event.ts';
+import { alarmEvent } from '../../support/events.ts';
 
 const inState = (state: 'OK' | 'WARNING' | 'CRITICAL', status?: string) => alarmEvent({ details: { state, status } });
 

@@ -1,9 +1,10 @@
-import type { AlarmEvent, AlarmState } from '../contracts/alarm-event.ts';
-import { headline, nameOf, plainNameOf, statusText, truncate } from './alert-text.ts';
-import { DAY_MS } from './day.ts';
-import type { Notice } from './delivery-message.ts';
-import { shortenedId } from './delivery-record.ts';
-import { incidentKey } from './incident.ts';
+import type { EscalationCounter } from '../../adapters/accounts/escalation-limit.ts';
+import type { AlarmEvent, AlarmState } from '../../contracts/alarm-event.ts';
+import { headline, nameOf, plainNameOf, statusText, truncate } from '../../domain/alert-text.ts';
+import { DAY_MS } from '../../domain/day.ts';
+import type { Notice } from '../../domain/delivery-message.ts';
+import { shortenedId } from '../../domain/delivery-record.ts';
+import { incidentKey } from '../../domain/incident.ts';
 import {
   attemptsSoFar,
   contentOf,
@@ -129,9 +130,6 @@ export const unknownPlanNotice = (event: AlarmEvent, ids: readonly string[], atM
  * sent.
  */
 export const MAX_ESCALATIONS_PER_DAY = 20;
-
-/** A daily counter of escalations. */
-export type EscalationCounter = 'escalations' | 'ok_escalations';
 
 /** Returns the counter of a state. OK has its own, so that it cannot use up the limit of the other states. */
 export const escalationCounter = (state: AlarmState): EscalationCounter =>

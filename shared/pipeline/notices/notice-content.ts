@@ -1,9 +1,9 @@
-import type { NoticeContent, NoticeKind } from '../contracts/notice.ts';
-import type { NotificationRecord } from '../contracts/notification.ts';
-import { oneLine, plainLine, truncate } from './alert-text.ts';
-import { type DeliveryRecord, failureReasonOf } from './delivery-record.ts';
-import { failureText } from './failure-text.ts';
-import { MAX_ATTEMPTS } from './retry-schedule.ts';
+import type { NoticeContent, NoticeKind } from '../../contracts/notice.ts';
+import type { NotificationRecord } from '../../contracts/notification.ts';
+import { oneLine, plainLine, truncate } from '../../domain/alert-text.ts';
+import { type DeliveryRecord, failureReasonOf } from '../../domain/delivery-record.ts';
+import { failureText } from '../../domain/failure-text.ts';
+import { MAX_ATTEMPTS } from '../../domain/retry-schedule.ts';
 
 /** An hour in ms. */
 export const HOUR_MS = 3_600_000;

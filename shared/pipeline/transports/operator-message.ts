@@ -1,6 +1,6 @@
-import { type AlarmEvent, webhookPayload } from '../contracts/alarm-event.ts';
-import type { NoticeContent } from '../contracts/notice.ts';
-import { facts, headline, noticeSubject, subjectLine } from './alert-text.ts';
+import { type AlarmEvent, webhookPayload } from '../../contracts/alarm-event.ts';
+import type { NoticeContent } from '../../contracts/notice.ts';
+import { facts, headline, noticeSubject, subjectLine } from '../../domain/alert-text.ts';
 
 /** Below the SNS limit of 256 KB. */
 const MAX_MESSAGE_BYTES = 200 * 1024;

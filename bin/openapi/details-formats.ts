@@ -1,7 +1,11 @@
 import * as z from 'zod';
 import type { ZodMiniType } from 'zod/mini';
-import { MAX_DETAILS_VALUE_LENGTH } from '../../contracts/notification.ts';
-import { emailAddress, type NotificationTypeId, type notificationTypes } from '../../contracts/notification-types.ts';
+import { MAX_DETAILS_VALUE_LENGTH } from '../../shared/contracts/notification.ts';
+import {
+  emailAddress,
+  type NotificationTypeId,
+  type notificationTypes,
+} from '../../shared/contracts/notification-types.ts';
 
 /** The format of a text. */
 export type TextFormat = z.ZodType<string> | ZodMiniType<string>;

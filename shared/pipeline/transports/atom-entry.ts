@@ -1,7 +1,7 @@
 import XMLBuilder from 'fast-xml-builder';
 import { v5 as uuidFrom } from 'uuid';
-import { type AlarmEvent, webhookPayload } from '../contracts/alarm-event.ts';
-import { headline } from './alert-text.ts';
+import { type AlarmEvent, webhookPayload } from '../../contracts/alarm-event.ts';
+import { headline } from '../../domain/alert-text.ts';
 
 /** Namespace of entry IDs (RFC 9562, section 5.5). */
 const ENTRY_NAMESPACE = '6f3b2f0e-6f0b-4c7f-9d6e-3c1a5a0c9b1e';

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { SegmentedMessage } from 'sms-segments-calculator';
 import { describe, expect, it } from 'vitest';
-import { smsMessage } from '../../shared/domain/sms-message.ts';
-import { alarmEvent } from '../support/events.ts';
+import { smsMessage } from '../../../shared/pipeline/transports/sms-message.ts';
+import { alarmEvent } from '../../support/events.ts';
 
 const smsOf = (label: string, status?: string): string =>
   smsMessage(

@@ -1,6 +1,6 @@
 import { SegmentedMessage } from 'sms-segments-calculator';
-import type { AlarmEvent } from '../contracts/alarm-event.ts';
-import { plainLine, statusText, subjectLine } from './alert-text.ts';
+import type { AlarmEvent } from '../../contracts/alarm-event.ts';
+import { plainLine, statusText, subjectLine } from '../../domain/alert-text.ts';
 
 /** One SMS part: 140 octets, which fit 160 GSM-7 or 70 UCS-2 characters (3GPP TS 23.040). */
 const PART_BITS = 140 * 8;

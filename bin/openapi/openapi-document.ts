@@ -1,7 +1,7 @@
-import { type Endpoint, type EndpointName, endpointNames, endpoints } from '../../contracts/endpoints.ts';
-import { roles } from '../../contracts/token.ts';
-import { isPermitted } from '../../domain/authorization.ts';
-import { notPermitted } from '../../domain/errors.ts';
+import { type Endpoint, type EndpointName, endpointNames, endpoints } from '../../shared/contracts/endpoints.ts';
+import { roles } from '../../shared/contracts/token.ts';
+import { isPermitted } from '../../shared/domain/authorization.ts';
+import { notPermitted } from '../../shared/domain/errors.ts';
 import { type DescribedError, errorHeaders, errorResponses, sharedResponses } from './error-responses.ts';
 import { EXAMPLE_LOCATION, requestExamples, responseExamples } from './examples.ts';
 import { type Operation, operations } from './operations.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { webhookPayload } from '../../shared/contracts/alarm-event.ts';
-import { incidentKey } from '../../shared/domain/incident.ts';
-import { routerEvent } from '../../shared/domain/router-event.ts';
-import { alarmEvent, EVENT_TIME_MS } from '../support/events.ts';
+import { webhookPayload } from '../../../shared/contracts/alarm-event.ts';
+import { incidentKey } from '../../../shared/domain/incident.ts';
+import { routerEvent } from '../../../shared/pipeline/transports/router-event.ts';
+import { alarmEvent, EVENT_TIME_MS } from '../../support/events.ts';
 
 describe('an event for the incident router', () => {
   it('contains the webhook payload and the fields of the router', () => {

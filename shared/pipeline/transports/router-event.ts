@@ -1,6 +1,6 @@
-import { type AlarmEvent, type WebhookPayload, webhookPayload } from '../contracts/alarm-event.ts';
-import { headline, statusText, truncate } from './alert-text.ts';
-import { incidentKey } from './incident.ts';
+import { type AlarmEvent, type WebhookPayload, webhookPayload } from '../../contracts/alarm-event.ts';
+import { headline, statusText, truncate } from '../../domain/alert-text.ts';
+import { incidentKey } from '../../domain/incident.ts';
 
 const messageType = { OK: 'RECOVERY', WARNING: 'WARNING', CRITICAL: 'CRITICAL' } as const;
 

@@ -1,24 +1,32 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type AlarmState, alarmStates, alarmEvent as schema } from '../../shared/contracts/alarm-event.ts';
-import { delivery } from '../../shared/contracts/messages.ts';
-import { failureReasons } from '../../shared/contracts/outcomes.ts';
-import { failed } from '../../shared/domain/attempt-outcome.ts';
-import { deliveryKey } from '../../shared/domain/delivery-key.ts';
-import { type Notice, noticeBody } from '../../shared/domain/delivery-message.ts';
+import { type AlarmState, alarmStates, alarmEvent as schema } from '../../../shared/contracts/alarm-event.ts';
+import { delivery } from '../../../shared/contracts/messages.ts';
+import { failureReasons } from '../../../shared/contracts/outcomes.ts';
+import { failed } from '../../../shared/domain/attempt-outcome.ts';
+import { deliveryKey } from '../../../shared/domain/delivery-key.ts';
+import { type Notice, noticeBody } from '../../../shared/domain/delivery-message.ts';
 import {
   claimedRecord,
   type DeliveryRecord,
   withAttempt,
   withFailure,
   withNextAttempt,
-} from '../../shared/domain/delivery-record.ts';
-import { emailMessage } from '../../shared/domain/email-message.ts';
-import { failureText } from '../../shared/domain/failure-text.ts';
-import { eventOfRecord, failingNotice, undeliveredNotice } from '../../shared/domain/notification-notice.ts';
-import { operatorMessage } from '../../shared/domain/operator-message.ts';
-import { unknownPlanNotice, unreachedNotice, unreachedSummary } from '../../shared/domain/unreached-notice.ts';
-import { alarmEvent } from '../support/events.ts';
+} from '../../../shared/domain/delivery-record.ts';
+import { failureText } from '../../../shared/domain/failure-text.ts';
+import {
+  eventOfRecord,
+  failingNotice,
+  undeliveredNotice,
+} from '../../../shared/pipeline/notices/notification-notice.ts';
+import {
+  unknownPlanNotice,
+  unreachedNotice,
+  unreachedSummary,
+} from '../../../shared/pipeline/notices/unreached-notice.ts';
+import { emailMessage } from '../../../shared/pipeline/transports/email-message.ts';
+import { operatorMessage } from '../../../shared/pipeline/transports/operator-message.ts';
+import { alarmEvent } from '../../support/events.ts';
 
 const MORNING_MS = Date.UTC(2026, 0, 1, 6);
 const HOUR_MS = 3_600_000;

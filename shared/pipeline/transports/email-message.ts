@@ -1,7 +1,7 @@
 import { escape as escapeHtml } from 'html-escaper';
-import type { AlarmEvent } from '../contracts/alarm-event.ts';
-import type { NoticeContent } from '../contracts/notice.ts';
-import { facts, headline, noticeSubject, subjectLine } from './alert-text.ts';
+import type { AlarmEvent } from '../../contracts/alarm-event.ts';
+import type { NoticeContent } from '../../contracts/notice.ts';
+import { facts, headline, noticeSubject, subjectLine } from '../../domain/alert-text.ts';
 
 /** An email about an alarm event, as plain text and as HTML. */
 export type EmailMessage = { subject: string; text: string; html: string };
