@@ -1,4 +1,4 @@
-/** Runs the synthesized stack on the local AWS in `local-aws/` (DECISIONS.md#local-stack). */
+/** Runs the synthesized stack on the local AWS in `local-aws/` (docs/decisions/tools.md#local-stack). */
 import type { Server } from 'node:http';
 import { availableParallelism } from 'node:os';
 import { clientEnvironment } from 'local-aws/aws-service.ts';

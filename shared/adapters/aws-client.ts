@@ -34,7 +34,7 @@ const requestHandler = {
 
 /**
  * Returns the configuration of every AWS client: 1 s to connect and 3 s for a response, so that a stuck dependency costs
- * less than a function's timeout (DECISIONS.md#timeouts).
+ * less than a function's timeout (docs/decisions/deliveries.md#timeouts).
  */
 export const awsConfig = () => ({ ...settingsWithoutFiles(), maxAttempts: 3, requestHandler });
 

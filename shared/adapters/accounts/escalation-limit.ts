@@ -1,8 +1,10 @@
 import { DAY_SECONDS, utcDay } from '../../domain/day.ts';
-import type { EscalationCounter } from '../../domain/unreached-notice.ts';
 import { updateItem } from '../dynamodb/documents.ts';
 import type { DynamoDb } from '../dynamodb/dynamodb-client.ts';
 import { unlessConditionFailed } from '../dynamodb/errors.ts';
+
+/** A daily counter of escalations. */
+export type EscalationCounter = 'escalations' | 'ok_escalations';
 
 /** The item of a counter, tenant and UTC day has the set `keys` of the escalations so far, and `ttl`. */
 const itemKey = (counter: EscalationCounter, tenant: string, timeMs: number) => ({

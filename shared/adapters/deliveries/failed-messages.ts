@@ -14,7 +14,8 @@ import { type Item, putItem, queryPage } from '../dynamodb/documents.ts';
 import type { DynamoDb } from '../dynamodb/dynamodb-client.ts';
 
 /*
- * The bodies of failed deliveries, so that tenants can redeliver them (table Deliveries, DECISIONS.md#failed-messages):
+ * The bodies of failed deliveries, so that tenants can redeliver them (table Deliveries,
+ * docs/decisions/deliveries.md#failed-messages):
  *
  *   pk `failed#<notification>#<tenant>`  sk <failure time>#<hash of the record's sort key>#<chunk>
  *

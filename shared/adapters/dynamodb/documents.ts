@@ -23,7 +23,7 @@ import type { DynamoDb, RequestOptions } from './dynamodb-client.ts';
 
 /*
  * The operations of DynamoDB with items as plain objects. The document client of the AWS SDK does the same, but it
- * builds its middleware stack again for each request (DECISIONS.md#dynamodb-client).
+ * builds its middleware stack again for each request (docs/decisions/outbound.md#dynamodb-client).
  */
 
 /** The attributes of an item by name. */

@@ -83,8 +83,9 @@ const operationOf = ({ schema }: Pick<GetItemCommand, 'schema'>): Operation => {
 /**
  * Creates a client that sends commands with the protocol, retries, HTTP handler, endpoints and credentials of the AWS
  * SDK, but without its middleware stack, which takes more than half of the CPU time of a conditional write
- * (DECISIONS.md#dynamodb-client). It differs in three ways: it sends no `User-Agent` and no `X-Amzn-Trace-Id`, it does
- * not correct the time of the signature by that of the server, and the request timeout includes the response body.
+ * (docs/decisions/outbound.md#dynamodb-client). It differs in three ways: it sends no `User-Agent` and no
+ * `X-Amzn-Trace-Id`, it does not correct the time of the signature by that of the server, and the request timeout
+ * includes the response body.
  */
 export const createDynamoDb = (configuration: Configuration): DynamoDb => {
   const { requestTimeout } = configuration.requestHandler;
