@@ -6,6 +6,7 @@ import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type LocalStack, startLocalStack } from '../../bin/local/stack.ts';
+import { documentOptions } from '../../shared/adapters/dynamodb/items.ts';
 import { createTokenRepository } from '../../shared/adapters/tokens/token-repository.ts';
 import { useBundles } from './aws/support/bundles.ts';
 import { template } from './aws/support/template.ts';
@@ -98,7 +99,7 @@ describe('a data directory', () => {
     const first = await start();
     const { creator } = first.ready.tokens;
     await using(first, async (client) => {
-      const tokens = createTokenRepository(DynamoDBDocumentClient.from(client), TableName);
+      const tokens = createTokenRepository(DynamoDBDocumentClient.from(client, documentOptions), TableName);
       const [, entry] = await tokens.list('acme');
       await tokens.revoke('acme', entry?.id ?? '');
     });
