@@ -1,8 +1,8 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import { LOCAL_ENV } from 'local-aws/aws-service.ts';
 import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';
 import { documentOptions } from '../../shared/adapters/dynamodb/items.ts';
-import { LOCAL_ENV } from './aws/aws-service.ts';
 import type { TenantCredentials } from './inbox/verify-webhook.ts';
 
 /** Reads the webhook credentials of tenants from the Accounts table. */

@@ -37,7 +37,7 @@ const requestHandler = {
 
 /**
  * Returns the configuration of every AWS client: 1 s to connect and 3 s for a response, so that a stuck dependency costs
- * less than a function's timeout (DECISIONS.md#timeouts).
+ * less than a function's timeout (docs/decisions/deliveries.md#timeouts).
  */
 export const awsConfig = () => ({ ...settingsWithoutFiles(), maxAttempts: 3, requestHandler });
 
@@ -68,7 +68,7 @@ type DocumentClientConfig = DynamoDBClientConfig & { requestHandler: { requestTi
 
 /**
  * Creates a DynamoDB document client. Undefined attributes are not written, and the request timeout includes the
- * response body (DECISIONS.md#dynamodb-client).
+ * response body (docs/decisions/outbound.md#dynamodb-client).
  */
 export const createDocumentClient = (config: DocumentClientConfig = awsConfig()): DynamoDBDocumentClient => {
   const client = new DynamoDBClient({

@@ -8,7 +8,7 @@ const MAX_ATTEMPTS = 10;
 
 /**
  * Creates the update of an account. All given attributes change in one write, and concurrent updates are applied one
- * after the other (DECISIONS.md#account-endpoint).
+ * after the other (docs/decisions/storage.md#account-endpoint).
  *
  * @throws ServiceError 503 if every attempt conflicts with another change
  * @throws UnconfirmedChangeError

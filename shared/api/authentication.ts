@@ -13,7 +13,7 @@ export type Authenticate = (token: string) => Promise<Caller | undefined>;
 
 /**
  * Caches valid tokens for `cacheSeconds`, so that a revoked token stops working within that time. Invalid tokens are
- * not cached, so that a new token works at once (DECISIONS.md#tokens-and-roles).
+ * not cached, so that a new token works at once (docs/decisions/api.md#tokens-and-roles).
  */
 export const cachedAuthentication = (
   repository: Pick<TokenReader, 'find'>,

@@ -1,7 +1,9 @@
 import { type DynamoDBDocumentClient, UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { DAY_SECONDS, utcDay } from '../../domain/day.ts';
-import type { EscalationCounter } from '../../domain/unreached-notice.ts';
 import { unlessConditionFailed } from '../dynamodb/errors.ts';
+
+/** A daily counter of escalations. */
+export type EscalationCounter = 'escalations' | 'ok_escalations';
 
 /** The item of a counter, tenant and UTC day has the set `keys` of the escalations so far, and `ttl`. */
 const itemKey = (counter: EscalationCounter, tenant: string, timeMs: number) => ({

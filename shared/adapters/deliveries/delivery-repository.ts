@@ -71,10 +71,10 @@ type Conditional = Pick<
  *
  * The SDK repeats a request whose response is late, so any write may be applied twice, seconds apart. A write that lets
  * another worker claim an item is therefore conditional on the claim; only a final status is written unconditionally,
- * since no later write changes it (DECISIONS.md#conditional-writes).
+ * since no later write changes it (docs/decisions/deliveries.md#conditional-writes).
  *
  * @param options.canBounce true if bounces can be added to records at any time: existing records then change by
- * UpdateItem, so that no write erases a bounce (DECISIONS.md#bounces)
+ * UpdateItem, so that no write erases a bounce (docs/decisions/formats.md#bounces)
  */
 export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: string, { canBounce = false } = {}) => {
   /** `write` writes the batch before the time to gather records has passed. */
@@ -150,7 +150,7 @@ export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: 
   /**
    * Returns one page of a notification's deliveries by event time, newest first, with one strongly consistent query.
    * Without a filter, it evaluates `limit` records; with one, up to 1 MB of them (AWS limit), so a page can have more
-   * records than `limit`, or none although there are more pages (DECISIONS.md#delivery-history).
+   * records than `limit`, or none although there are more pages (docs/decisions/api.md#delivery-history).
    *
    * @param before a sort key that the records must be below
    */

@@ -14,7 +14,7 @@ import { inBatches } from '../dynamodb/batches.ts';
 
 /*
  * The destinations of an event with too many to list in each delivery, so that a sender whose delivery fails can find
- * the other ones (table Deliveries, DECISIONS.md#nobody-reached):
+ * the other ones (table Deliveries, docs/decisions/notices.md#nobody-reached):
  *
  *   pk `destinations#<hash of the event ID>#<tenant>`  sk <number of the chunk>
  *

@@ -14,7 +14,8 @@ import { batchWrite, type ItemKey } from '../dynamodb/batches.ts';
 import type { Item } from '../dynamodb/items.ts';
 
 /*
- * The bodies of failed deliveries, so that tenants can redeliver them (table Deliveries, DECISIONS.md#failed-messages):
+ * The bodies of failed deliveries, so that tenants can redeliver them (table Deliveries,
+ * docs/decisions/deliveries.md#failed-messages):
  *
  *   pk `failed#<notification>#<tenant>`  sk <failure time>#<hash of the record's sort key>#<chunk>
  *

@@ -65,7 +65,7 @@ const withNewest = (lock: IncidentLock, { producedAtMs, acceptedAtMs }: EventTim
  *
  * The SDK repeats a request whose response is late, so any write may be applied twice, seconds apart. A write that
  * releases a lock is conditional on the claim, and one that stores a newer event on the number of such writes before it
- * (DECISIONS.md#conditional-writes).
+ * (docs/decisions/deliveries.md#conditional-writes).
  */
 export const createIncidentLocks = (client: DynamoDBDocumentClient, table: string) => {
   /** @returns the attributes after the update, or undefined if the condition failed */

@@ -34,7 +34,7 @@ export class UnconfirmedChangeError extends Error {
 
 /**
  * Reads and changes items that have a version. A change is applied at most once, even if the SDK repeats the request
- * (DECISIONS.md#versioned-items).
+ * (docs/decisions/storage.md#versioned-items).
  *
  * @param options.keyOf returns the primary key of an owner's item
  * @param options.what the name of the item in error messages

@@ -20,7 +20,7 @@ type Counter = z.infer<typeof storedCounter>;
  * Limits the notifications of each tenant (table Notifications). A counter is incremented before a create and never
  * decremented, since a repeated delete would decrement it twice. When it reaches the limit, the tenant's notifications
  * are counted and the counter is corrected. A count reads all targets of the tenant, so a count that finds the tenant
- * at its limit is recorded and stays valid until a delete, or for 60 s (DECISIONS.md#notification-quota).
+ * at its limit is recorded and stays valid until a delete, or for 60 s (docs/decisions/storage.md#notification-quota).
  */
 export const createNotificationQuota = (
   client: DynamoDBDocumentClient,

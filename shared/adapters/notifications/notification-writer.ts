@@ -54,7 +54,7 @@ type WriteResult = {
 /**
  * Creates the writes of notifications (table Notifications). The SDK repeats slow requests, so any request may be
  * applied twice, seconds apart. Therefore the condition of a target write fails for a second copy, versions are never
- * reused, and a cleanup item is kept until no copy of a put can arrive (DECISIONS.md#repeated-writes).
+ * reused, and a cleanup item is kept until no copy of a put can arrive (docs/decisions/storage.md#repeated-writes).
  */
 export const createNotificationWriter = (client: DynamoDBDocumentClient, table: string, clock: Clock) => {
   const cleanup = createChunkCleanup(client, table, clock);

@@ -33,7 +33,7 @@ const listKey = (tenant: string) => ({ pk: `tenant#${tenant}` });
 
 /**
  * Reads and changes the list of each tenant's tokens: one versioned item per tenant (table Tokens), so that neither
- * listing nor revoking scans the table (DECISIONS.md#token-list).
+ * listing nor revoking scans the table (docs/decisions/storage.md#token-list).
  */
 export const createTokenList = (client: DynamoDBDocumentClient, table: string) => {
   const item = createVersionedItem(client, table, { schema: storedList, keyOf: listKey, what: 'list of tokens' });

@@ -48,7 +48,8 @@ const describe = ({ id, hash, role, label, created_at_ms, expires_at_ms }: Token
 /**
  * Reads and writes tokens, stored by their SHA-256 hash, and the list of each tenant's tokens (table Tokens). A
  * token is returned only after its entry is stored, and an entry is removed only after its token is expired, so every
- * token that was returned can be listed and revoked, whichever write is lost or repeated (DECISIONS.md#token-list).
+ * token that was returned can be listed and revoked, whichever write is lost or repeated
+ * (docs/decisions/storage.md#token-list).
  */
 export const createTokenRepository = (client: DynamoDBDocumentClient, table: string, clock: Clock = Date.now) => {
   const list = createTokenList(client, table);
@@ -194,8 +195,8 @@ export const createTokenRepository = (client: DynamoDBDocumentClient, table: str
     },
 
     /**
-     * Revokes a token. Functions may accept it until their cache expires (DECISIONS.md#tokens-and-roles). If the call
-     * fails, a repeated call completes the revocation.
+     * Revokes a token. Functions may accept it until their cache expires (docs/decisions/api.md#tokens-and-roles). If
+     * the call fails, a repeated call completes the revocation.
      *
      * @param options.canRevokeLastAdmin also revokes the tenant's last unexpired token of role admin
      * @throws ServiceError serviceUnavailable if every attempt conflicts with another change of the tenant's tokens
