@@ -8,6 +8,7 @@ import { useBundles } from 'local-aws/test/support/bundles.ts';
 import { template } from 'local-aws/test/support/template.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type LocalStack, startLocalStack } from '../../bin/local/stack.ts';
+import { documentOptions } from '../../shared/adapters/dynamodb/items.ts';
 import { createTokenRepository } from '../../shared/adapters/tokens/token-repository.ts';
 
 const idle = `exports.handler = async () => { throw new Error('not processed'); };`;
@@ -98,7 +99,7 @@ describe('a data directory', () => {
     const first = await start();
     const { creator } = first.ready.tokens;
     await using(first, async (client) => {
-      const tokens = createTokenRepository(DynamoDBDocumentClient.from(client), TableName);
+      const tokens = createTokenRepository(DynamoDBDocumentClient.from(client, documentOptions), TableName);
       const [, entry] = await tokens.list('acme');
       await tokens.revoke('acme', entry?.id ?? '');
     });

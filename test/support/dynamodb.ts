@@ -6,6 +6,7 @@ import { memoryTables } from 'local-aws/dynamodb.ts';
 import { createEndpoint } from 'local-aws/endpoint.ts';
 import { close, listen, origin } from 'local-aws/http.ts';
 import { afterAll, beforeAll } from 'vitest';
+import { documentOptions } from '../../shared/adapters/dynamodb/items.ts';
 import { tableSchemas } from '../../shared/contracts/table-schemas.ts';
 import { useStarted } from './use-started.ts';
 
@@ -49,7 +50,7 @@ export const useDatabase = () => {
       ...options,
     });
     clients.push(client);
-    return DynamoDBDocumentClient.from(client, { marshallOptions: { removeUndefinedValues: true } });
+    return DynamoDBDocumentClient.from(client, documentOptions);
   };
 
   const client = connect();
