@@ -1,39 +1,15 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import { LOCAL_ENV } from 'local-aws/aws-service.ts';
+import { ensureTable } from 'local-aws/dynamodb.ts';
+import type { Plan } from 'local-aws/template.ts';
 import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';
+import { documentOptions } from '../../shared/adapters/dynamodb/items.ts';
 import { createTokenRepository } from '../../shared/adapters/tokens/token-repository.ts';
-import { DEFAULT_TOKEN_DAYS, type Role } from '../../shared/contracts/token.ts';
+import { DEFAULT_TOKEN_DAYS } from '../../shared/contracts/token.ts';
 import { DAY_SECONDS } from '../../shared/domain/day.ts';
-import { LOCAL_ENV } from './aws/aws-service.ts';
-import { ensureTable } from './aws/dynamodb.ts';
-import type { Plan } from './aws/template.ts';
 import type { DataDirectory } from './data-directory.ts';
-
-/** Tokens for each role of tenant `acme`, and an admin token of tenant `globex`. */
-export type Tokens = {
-  admin: string;
-  creator: string;
-  observer: string;
-  other_admin: string;
-};
-
-const GRANTS = {
-  admin: { tenant: 'acme', role: 'admin' },
-  creator: { tenant: 'acme', role: 'creator' },
-  observer: { tenant: 'acme', role: 'observer' },
-  other_admin: { tenant: 'globex', role: 'admin' },
-} as const satisfies Record<keyof Tokens, { tenant: string; role: Role }>;
-
-/** The tenant of each token. */
-export const tokenTenants: Readonly<Record<keyof Tokens, string>> = {
-  admin: GRANTS.admin.tenant,
-  creator: GRANTS.creator.tenant,
-  observer: GRANTS.observer.tenant,
-  other_admin: GRANTS.other_admin.tenant,
-};
-
-/** The tenants that have tokens. */
-export const TENANTS: readonly string[] = [...new Set(Object.values(tokenTenants))];
+import { GRANTS, type Tokens } from './tokens.ts';
 
 const TOKEN_LIFETIME_SECONDS = DEFAULT_TOKEN_DAYS * DAY_SECONDS;
 
@@ -51,7 +27,7 @@ export const seed = async (plan: Plan, endpoint: string, data?: DataDirectory): 
   });
   try {
     for (const table of plan.tables) await ensureTable(client, table);
-    const documents = DynamoDBDocumentClient.from(client);
+    const documents = DynamoDBDocumentClient.from(client, documentOptions);
     const accounts = createAccountRepository(documents, plan.output('AccountsTable'));
     if (!data?.tokens) await accounts.setTechnicalContacts('acme', ['oncall@acme.example', 'lead@acme.example']);
     const repository = createTokenRepository(documents, plan.output('TokensTable'));

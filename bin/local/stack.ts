@@ -1,32 +1,33 @@
-/** Runs the synthesized stack on the local AWS in `aws/` (docs/decisions/tools.md#local-stack). */
+/** Runs the synthesized stack on the local AWS in `local-aws/` (docs/decisions/tools.md#local-stack). */
 import type { Server } from 'node:http';
 import { availableParallelism } from 'node:os';
+import { clientEnvironment } from 'local-aws/aws-service.ts';
+import { type Clock, MovableClock } from 'local-aws/clock.ts';
+import { type LimitedDynamoDb, limitDynamoDb } from 'local-aws/dynamodb/limited-dynamodb.ts';
+import { AWS_PARTITION_LIMITS, type PartitionLimits } from 'local-aws/dynamodb/partition-capacity.ts';
+import { memoryTables, openTables } from 'local-aws/dynamodb.ts';
+import { createEndpoint, type Endpoint } from 'local-aws/endpoint.ts';
+import { createGateway, type RequestReport } from 'local-aws/gateway/gateway.ts';
+import { close, listen, origin } from 'local-aws/http.ts';
+import { EventSources } from 'local-aws/lambda/event-sources.ts';
+import { lambdaService } from 'local-aws/lambda/invoke-api.ts';
+import { createLambda, type InvocationReport, type Lambda } from 'local-aws/lambda/lambda.ts';
+import { startSes } from 'local-aws/ses.ts';
+import { type PublishedMessage, snsService } from 'local-aws/sns.ts';
+import { sqsService } from 'local-aws/sqs/protocol.ts';
+import { Queue } from 'local-aws/sqs/queue.ts';
+import { StartError } from 'local-aws/start-error.ts';
+import { type Plan, readTemplate } from 'local-aws/template.ts';
 import { TRACED_ERRORS } from '../../shared/adapters/traced-errors.ts';
 import { createApiDocs } from './api-docs.ts';
 import { type Assembly, synthesize } from './assembly.ts';
-import { clientEnvironment } from './aws/aws-service.ts';
-import { type Clock, MovableClock } from './aws/clock.ts';
-import { type LimitedDynamoDb, limitDynamoDb } from './aws/dynamodb/limited-dynamodb.ts';
-import { AWS_PARTITION_LIMITS, type PartitionLimits } from './aws/dynamodb/partition-capacity.ts';
-import { memoryTables, openTables } from './aws/dynamodb.ts';
-import { createEndpoint, type Endpoint } from './aws/endpoint.ts';
-import { createGateway, type RequestReport } from './aws/gateway/gateway.ts';
-import { close, listen, origin } from './aws/http.ts';
-import { EventSources } from './aws/lambda/event-sources.ts';
-import { lambdaService } from './aws/lambda/invoke-api.ts';
-import { createLambda, type InvocationReport, type Lambda } from './aws/lambda/lambda.ts';
-import { startSes } from './aws/ses.ts';
-import { type PublishedMessage, snsService } from './aws/sns.ts';
-import { sqsService } from './aws/sqs/protocol.ts';
-import { Queue } from './aws/sqs/queue.ts';
-import { StartError } from './aws/start-error.ts';
-import { type Plan, readTemplate } from './aws/template.ts';
 import { openDataDirectory } from './data-directory.ts';
 import { createInbox, type Inbox, type SentMessage } from './inbox/inbox.ts';
-import { seed, TENANTS, type Tokens, tokenTenants } from './seed.ts';
+import { seed } from './seed.ts';
 import { localSettings } from './settings.ts';
 import { withSourceFrames } from './source-frames.ts';
 import { connectAccounts } from './tenant-credentials.ts';
+import { TENANTS, type Tokens, tokenTenants } from './tokens.ts';
 import { watchSources } from './watch/watch.ts';
 
 /** Options of the local stack. */

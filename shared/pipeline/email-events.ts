@@ -1,9 +1,9 @@
+import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
 import * as z from 'zod/mini';
 import { type BounceResult, createBounceRecorder } from '../adapters/deliveries/bounce-recorder.ts';
 import { createDeliveryRepository } from '../adapters/deliveries/delivery-repository.ts';
 import { createDestinationListReader } from '../adapters/deliveries/destination-list.ts';
-import type { DynamoDb } from '../adapters/dynamodb/dynamodb-client.ts';
 import { createThrottlingWatch } from '../adapters/dynamodb/key-throttling.ts';
 import { errorTrace, logger } from '../adapters/logger.ts';
 import { count, emitMetrics, oldestAgeSeconds } from '../adapters/metrics.ts';
@@ -85,7 +85,7 @@ const reportOf = ({ eventType, bounce }: EmailEvent): EmailReport | undefined =>
  * message is counted and acknowledged, because retrying would not help.
  */
 export const createEmailEventRecorder = (
-  client: DynamoDb,
+  client: DynamoDBDocumentClient,
   queues: Pick<Queues, 'changeVisibility' | 'sendDelayed'>,
   environment: RecorderEnvironment,
   clock: Clock = Date.now,

@@ -1,8 +1,8 @@
 import { globSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { matchesPattern, parseFilterPattern } from '../../bin/local/aws/cloudwatch/filter-pattern.ts';
 import { failureReasons } from '../../shared/contracts/outcomes.ts';
+import { matchesPattern, parseFilterPattern } from '../cloudwatch/filter-pattern.ts';
 import { codeBlocks, readDocument, root } from '../support/documents.ts';
 import { propertiesOf, synthesize } from '../support/stack.ts';
 

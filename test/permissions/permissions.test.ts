@@ -1,6 +1,6 @@
+import type { AwsCall, AwsFault } from 'local-aws/aws-service.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { synthesize } from '../../bin/local/assembly.ts';
-import type { AwsCall, AwsFault } from '../../bin/local/aws/aws-service.ts';
 import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';
 import { type FaultyStack, startFaultyStack, throttled } from '../faults/support.ts';
 import { type Sink, startSink } from '../support/sink.ts';

@@ -1,10 +1,9 @@
 import { randomBytes } from 'node:crypto';
+import { type DynamoDBDocumentClient, UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { lru } from 'tiny-lru';
 import * as z from 'zod/mini';
 import type { AccountChanges } from '../../contracts/account.ts';
 import type { Clock } from '../../domain/clock.ts';
-import { updateItem } from '../dynamodb/documents.ts';
-import type { DynamoDb } from '../dynamodb/dynamodb-client.ts';
 import {
   ConcurrentChangeError,
   createVersionedItem,
@@ -56,7 +55,7 @@ export type AccountDescription = {
 };
 
 /** Reads and writes the accounts of tenants (table Accounts). */
-export const createAccountRepository = (client: DynamoDb, table: string, clock: Clock = Date.now) => {
+export const createAccountRepository = (client: DynamoDBDocumentClient, table: string, clock: Clock = Date.now) => {
   const credentialsCache = lru<{ credentials: Promise<WebhookCredentials>; untilMs: number }>(1_000);
 
   const { read, change } = createVersionedItem(client, table, {
@@ -71,19 +70,21 @@ export const createAccountRepository = (client: DynamoDb, table: string, clock: 
 
   /** Stores new credentials unless the account has some: the first writer wins. @returns the stored account */
   const createCredentials = async (tenant: string): Promise<z.infer<typeof storedAccount>> => {
-    const { Attributes } = await updateItem(client, {
-      TableName: table,
-      Key: accountKey(tenant),
-      UpdateExpression:
-        'SET webhook_token = if_not_exists(webhook_token, :token), webhook_secrets = if_not_exists(webhook_secrets, :secrets), version = if_not_exists(version, :none) + :one',
-      ExpressionAttributeValues: {
-        ':none': 0,
-        ':one': 1,
-        ':token': randomBytes(32).toString('base64url'),
-        ':secrets': [newSecret()],
-      },
-      ReturnValues: 'ALL_NEW',
-    });
+    const { Attributes } = await client.send(
+      new UpdateCommand({
+        TableName: table,
+        Key: accountKey(tenant),
+        UpdateExpression:
+          'SET webhook_token = if_not_exists(webhook_token, :token), webhook_secrets = if_not_exists(webhook_secrets, :secrets), version = if_not_exists(version, :none) + :one',
+        ExpressionAttributeValues: {
+          ':none': 0,
+          ':one': 1,
+          ':token': randomBytes(32).toString('base64url'),
+          ':secrets': [newSecret()],
+        },
+        ReturnValues: 'ALL_NEW',
+      }),
+    );
     return storedAccount.parse(Attributes);
   };
 

@@ -1,11 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb';
+import { type DynamoDBDocumentClient, UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod/mini';
 import type { Clock } from '../../domain/clock.ts';
 import { DAY_MS, DAY_SECONDS, utcDay } from '../../domain/day.ts';
 import { batchGet } from '../dynamodb/batches.ts';
-import { updateItem } from '../dynamodb/documents.ts';
-import type { DynamoDb } from '../dynamodb/dynamodb-client.ts';
 import { unlessConditionFailed, wasRepeated } from '../dynamodb/errors.ts';
 
 /** What a counter counts. The item of a tenant and UTC day has `used`, `ttl` and the last writes, `w0` to `w31`. */
@@ -26,7 +25,7 @@ const WRITE_SLOTS = 32;
 
 /** Counts messages per tenant and UTC day (table Accounts). */
 export const createDailyCounters = (
-  client: DynamoDb,
+  client: DynamoDBDocumentClient,
   table: string,
   clock: Clock = Date.now,
   random: () => number = Math.random,
@@ -43,14 +42,16 @@ export const createDailyCounters = (
     const writeId = randomBytes(6).toString('base64url');
     const ttl = Math.floor(nowMs / 1000) + 2 * DAY_SECONDS;
     const update = (expression: string, condition: string, values: Record<string, number>) =>
-      updateItem(client, {
-        TableName: table,
-        Key: counterKey(counter, tenant, nowMs),
-        UpdateExpression: expression,
-        ConditionExpression: condition,
-        ExpressionAttributeNames: { '#slot': slot, '#ttl': 'ttl' },
-        ExpressionAttributeValues: { ':ttl': ttl, ':write': writeId, ...values },
-      });
+      client.send(
+        new UpdateCommand({
+          TableName: table,
+          Key: counterKey(counter, tenant, nowMs),
+          UpdateExpression: expression,
+          ConditionExpression: condition,
+          ExpressionAttributeNames: { '#slot': slot, '#ttl': 'ttl' },
+          ExpressionAttributeValues: { ':ttl': ttl, ':write': writeId, ...values },
+        }),
+      );
     /**
      * Returns whether the write was applied. Uses an update without effect, since some callers have no permission to
      * read the table.

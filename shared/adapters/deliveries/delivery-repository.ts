@@ -1,3 +1,13 @@
+import {
+  type DynamoDBDocumentClient,
+  GetCommand,
+  PutCommand,
+  type PutCommandInput,
+  paginateQuery,
+  QueryCommand,
+  UpdateCommand,
+  type UpdateCommandInput,
+} from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod/mini';
 import type { DeliveryStatus, FailureReason } from '../../contracts/outcomes.ts';
 import { type DeliveryKey, deliveryPartition, type NotificationOfTenant } from '../../domain/delivery-key.ts';
@@ -11,19 +21,8 @@ import {
 } from '../../domain/delivery-record.ts';
 import { isDependencyFailure } from '../aws-client.ts';
 import { batchGet, batchWrite, MAX_BATCH_WRITES } from '../dynamodb/batches.ts';
-import {
-  getItem,
-  type Item,
-  type PutInput,
-  putItem,
-  queryPage,
-  queryPages,
-  scanPages,
-  type UpdateInput,
-  updateItem,
-} from '../dynamodb/documents.ts';
-import type { DynamoDb } from '../dynamodb/dynamodb-client.ts';
 import { UnprocessedItemsError, unlessConditionFailed } from '../dynamodb/errors.ts';
+import type { Item } from '../dynamodb/items.ts';
 import { heldBy } from './claim-condition.ts';
 import { parseBounces, parseRecord } from './stored-record.ts';
 
@@ -61,7 +60,10 @@ const filterExpression = ({ status, alarmId }: DeliveryFilter) => {
   };
 };
 
-type Conditional = Pick<PutInput, 'ConditionExpression' | 'ExpressionAttributeNames' | 'ExpressionAttributeValues'>;
+type Conditional = Pick<
+  PutCommandInput,
+  'ConditionExpression' | 'ExpressionAttributeNames' | 'ExpressionAttributeValues'
+>;
 
 /**
  * Creates the reads and writes of delivery records and conflicts (table Deliveries).
@@ -73,7 +75,7 @@ type Conditional = Pick<PutInput, 'ConditionExpression' | 'ExpressionAttributeNa
  * @param options.canBounce true if bounces can be added to records at any time: existing records then change by
  * UpdateItem, so that no write erases a bounce (docs/decisions/formats.md#bounces)
  */
-export const createDeliveryRepository = (client: DynamoDb, table: string, { canBounce = false } = {}) => {
+export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: string, { canBounce = false } = {}) => {
   /** `write` writes the batch before the time to gather records has passed. */
   let openBatch:
     | { records: DeliveryRecord[]; unwrittenKeys: Promise<ReadonlySet<string>>; write: () => void }
@@ -83,15 +85,16 @@ export const createDeliveryRepository = (client: DynamoDb, table: string, { canB
 
   /** Writes one record. @returns false if the condition failed */
   const put = async (record: DeliveryRecord, condition: Conditional = {}): Promise<boolean> =>
-    (await unlessConditionFailed(putItem(client, { TableName: table, Item: record, ...condition }))) !== undefined;
+    (await unlessConditionFailed(client.send(new PutCommand({ TableName: table, Item: record, ...condition })))) !==
+    undefined;
 
   /** @returns the item after the update, or undefined if the condition failed */
   const update = async (
     { pk, sk }: DeliveryKey,
-    write: Conditional & Pick<UpdateInput, 'UpdateExpression'>,
+    write: Conditional & Pick<UpdateCommandInput, 'UpdateExpression'>,
   ): Promise<Item | undefined> => {
     const input = { TableName: table, Key: { pk, sk }, ReturnValues: 'ALL_NEW', ...write } as const;
-    return (await unlessConditionFailed(updateItem(client, input)))?.Attributes;
+    return (await unlessConditionFailed(client.send(new UpdateCommand(input))))?.Attributes;
   };
 
   /** Writes records in one request. @returns the keys of unwritten records */
@@ -137,7 +140,9 @@ export const createDeliveryRepository = (client: DynamoDb, table: string, { canB
   };
 
   const read = async (key: DeliveryKey): Promise<DeliveryRecord | undefined> => {
-    const { Item } = await getItem(client, { TableName: table, Key: { pk: key.pk, sk: key.sk }, ConsistentRead: true });
+    const { Item } = await client.send(
+      new GetCommand({ TableName: table, Key: { pk: key.pk, sk: key.sk }, ConsistentRead: true }),
+    );
     return Item && parseRecord(Item);
   };
 
@@ -157,21 +162,23 @@ export const createDeliveryRepository = (client: DynamoDb, table: string, { canB
     }: { limit: number; before?: string | undefined; filter?: DeliveryFilter },
   ): Promise<DeliveryPage> => {
     const condition = filterExpression(filter);
-    const { Items = [], LastEvaluatedKey } = await queryPage(client, {
-      TableName: table,
-      // Conflicts and incident locks sort after the records of the partition.
-      KeyConditionExpression: 'pk = :pk AND sk < :before',
-      ExpressionAttributeValues: {
-        ':pk': deliveryPartition(notification),
-        ':before': before < CONFLICT_PREFIX ? before : CONFLICT_PREFIX,
-        ...condition?.values,
-      },
-      ...(condition
-        ? { FilterExpression: condition.expression, ExpressionAttributeNames: condition.names }
-        : { Limit: limit }),
-      ScanIndexForward: false,
-      ConsistentRead: true,
-    });
+    const { Items = [], LastEvaluatedKey } = await client.send(
+      new QueryCommand({
+        TableName: table,
+        // Conflicts and incident locks sort after the records of the partition.
+        KeyConditionExpression: 'pk = :pk AND sk < :before',
+        ExpressionAttributeValues: {
+          ':pk': deliveryPartition(notification),
+          ':before': before < CONFLICT_PREFIX ? before : CONFLICT_PREFIX,
+          ...condition?.values,
+        },
+        ...(condition
+          ? { FilterExpression: condition.expression, ExpressionAttributeNames: condition.names }
+          : { Limit: limit }),
+        ScanIndexForward: false,
+        ConsistentRead: true,
+      }),
+    );
     return { records: Items.map(parseRecord), before: LastEvaluatedKey && String(LastEvaluatedKey.sk) };
   };
 
@@ -324,7 +331,7 @@ export const createDeliveryRepository = (client: DynamoDb, table: string, { canB
      */
     async recordConflict({ pk, sk, ttl }: DeliveryRecord, nowMs: number): Promise<void> {
       const Item = { pk, sk: `${CONFLICT_PREFIX}${sk}`, conflict_at_ms: nowMs, ttl };
-      await putItem(client, { TableName: table, Item });
+      await client.send(new PutCommand({ TableName: table, Item }));
     },
 
     /**
@@ -333,11 +340,14 @@ export const createDeliveryRepository = (client: DynamoDb, table: string, { canB
      */
     async listConflicts(notification: NotificationOfTenant): Promise<ReadonlyMap<string, number>> {
       const conflicts = new Map<string, number>();
-      const pages = queryPages(client, {
-        TableName: table,
-        KeyConditionExpression: 'pk = :pk AND begins_with(sk, :conflict)',
-        ExpressionAttributeValues: { ':pk': deliveryPartition(notification), ':conflict': CONFLICT_PREFIX },
-      });
+      const pages = paginateQuery(
+        { client },
+        {
+          TableName: table,
+          KeyConditionExpression: 'pk = :pk AND begins_with(sk, :conflict)',
+          ExpressionAttributeValues: { ':pk': deliveryPartition(notification), ':conflict': CONFLICT_PREFIX },
+        },
+      );
       for await (const { Items = [] } of pages) {
         for (const item of Items) {
           const { sk, conflict_at_ms } = storedConflict.parse(item);
@@ -376,25 +386,6 @@ export const createDeliveryRepository = (client: DynamoDb, table: string, { canB
         keys.map(({ pk, sk }) => ({ pk, sk })),
       );
       return items.map(parseRecord);
-    },
-
-    /**
-     * Returns deliveries whose round started at or after `sinceMs`. Scans the table, at most about `maxScanned` items.
-     */
-    async listSince(sinceMs: number, maxScanned: number): Promise<{ records: DeliveryRecord[]; isComplete: boolean }> {
-      const records: DeliveryRecord[] = [];
-      let scanned = 0;
-      const pages = scanPages(client, {
-        TableName: table,
-        FilterExpression: 'round_started_at_ms >= :since',
-        ExpressionAttributeValues: { ':since': sinceMs },
-      });
-      for await (const { Items = [], ScannedCount = 0, LastEvaluatedKey } of pages) {
-        records.push(...Items.map(parseRecord));
-        scanned += ScannedCount;
-        if (scanned >= maxScanned) return { records, isComplete: LastEvaluatedKey === undefined };
-      }
-      return { records, isComplete: true };
     },
   };
 };

@@ -1,5 +1,5 @@
 import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb';
-import type { WriteRequest } from './documents.ts';
+import type { WriteRequest } from './items.ts';
 
 /** Marks an error as throttling for the AWS SDK, so that `isDependencyFailure` and `isThrottled` apply. */
 const throttling = { throttling: true } as const;

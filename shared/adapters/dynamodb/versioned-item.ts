@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb';
+import { type DynamoDBDocumentClient, GetCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod/mini';
-import { getItem, updateItem } from './documents.ts';
-import type { DynamoDb } from './dynamodb-client.ts';
 import { wasRepeated } from './errors.ts';
 
 /** The attributes that every versioned item has. */
@@ -41,13 +40,13 @@ export class UnconfirmedChangeError extends Error {
  * @param options.what the name of the item in error messages
  */
 export const createVersionedItem = <Stored extends Versioned>(
-  client: DynamoDb,
+  client: DynamoDBDocumentClient,
   table: string,
   { schema, keyOf, what }: { schema: z.ZodMiniType<Stored>; keyOf: (owner: string) => { pk: string }; what: string },
 ) => {
   /** Returns the item, strongly consistent. A missing item has no attributes. */
   const read = async (owner: string): Promise<Stored> => {
-    const { Item } = await getItem(client, { TableName: table, Key: keyOf(owner), ConsistentRead: true });
+    const { Item } = await client.send(new GetCommand({ TableName: table, Key: keyOf(owner), ConsistentRead: true }));
     return schema.parse(Item ?? {});
   };
 
@@ -79,17 +78,19 @@ export const createVersionedItem = <Stored extends Versioned>(
     const writeId = randomUUID();
     const changes = Object.entries({ ...attributes, version: (version ?? 0) + 1, write_id: writeId });
     try {
-      await updateItem(client, {
-        TableName: table,
-        Key: keyOf(owner),
-        UpdateExpression: `SET ${changes.map(([name]) => `#${name} = :${name}`).join(', ')}`,
-        ConditionExpression: version === undefined ? 'attribute_not_exists(#version)' : '#version = :read',
-        ExpressionAttributeNames: Object.fromEntries(changes.map(([name]) => [`#${name}`, name])),
-        ExpressionAttributeValues: {
-          ...Object.fromEntries(changes.map(([name, value]) => [`:${name}`, value])),
-          ...(version !== undefined && { ':read': version }),
-        },
-      });
+      await client.send(
+        new UpdateCommand({
+          TableName: table,
+          Key: keyOf(owner),
+          UpdateExpression: `SET ${changes.map(([name]) => `#${name} = :${name}`).join(', ')}`,
+          ConditionExpression: version === undefined ? 'attribute_not_exists(#version)' : '#version = :read',
+          ExpressionAttributeNames: Object.fromEntries(changes.map(([name]) => [`#${name}`, name])),
+          ExpressionAttributeValues: {
+            ...Object.fromEntries(changes.map(([name, value]) => [`:${name}`, value])),
+            ...(version !== undefined && { ':read': version }),
+          },
+        }),
+      );
     } catch (error) {
       const isConditionFailed = error instanceof ConditionalCheckFailedException;
       const isApplied = !(isConditionFailed && !wasRepeated(error)) && (await isLastWrite(owner, writeId));

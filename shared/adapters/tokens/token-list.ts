@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod/mini';
 import { unavailable } from '../../domain/errors.ts';
-import type { DynamoDb } from '../dynamodb/dynamodb-client.ts';
 import { ConcurrentChangeError, createVersionedItem, versionAttributes } from '../dynamodb/versioned-item.ts';
 
 /** The maximum number of attempts to change a list that other requests change concurrently. */
@@ -35,7 +35,7 @@ const listKey = (tenant: string) => ({ pk: `tenant#${tenant}` });
  * Reads and changes the list of each tenant's tokens: one versioned item per tenant (table Tokens), so that neither
  * listing nor revoking scans the table (docs/decisions/storage.md#token-list).
  */
-export const createTokenList = (client: DynamoDb, table: string) => {
+export const createTokenList = (client: DynamoDBDocumentClient, table: string) => {
   const item = createVersionedItem(client, table, { schema: storedList, keyOf: listKey, what: 'list of tokens' });
 
   const read = async (tenant: string): Promise<TokenEntry[]> => (await item.read(tenant)).tokens ?? [];

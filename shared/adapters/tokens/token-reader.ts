@@ -1,9 +1,8 @@
+import { type DynamoDBDocumentClient, GetCommand } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod/mini';
 import type { Caller } from '../../domain/authorization.ts';
 import type { Clock } from '../../domain/clock.ts';
 import { tokenHash } from '../../domain/token.ts';
-import { getItem } from '../dynamodb/documents.ts';
-import type { DynamoDb } from '../dynamodb/dynamodb-client.ts';
 
 const storedToken = z.object({
   tenant: z.string(),
@@ -17,7 +16,7 @@ const storedToken = z.object({
  * Reads tokens by their hash (table Tokens). Every API function authenticates with it, so it is separate from the
  * writes of `token-repository.ts`, which would add to every bundle.
  */
-export const createTokenReader = (client: DynamoDb, table: string, clock: Clock = Date.now) => {
+export const createTokenReader = (client: DynamoDBDocumentClient, table: string, clock: Clock = Date.now) => {
   /** Returns the caller of a stored token, or undefined if it has expired or was revoked. TTL deletes items late. */
   const callerOf = (item: Record<string, unknown>): (Caller & { ttl: number }) | undefined => {
     const { tenant, role, ttl, revoked_at_ms } = storedToken.parse(item);
@@ -26,7 +25,7 @@ export const createTokenReader = (client: DynamoDb, table: string, clock: Clock 
 
   /** Returns the caller of the token with this hash, strongly consistent. */
   const findByHash = async (hash: string): Promise<(Caller & { ttl: number }) | undefined> => {
-    const { Item } = await getItem(client, { TableName: table, Key: { pk: hash }, ConsistentRead: true });
+    const { Item } = await client.send(new GetCommand({ TableName: table, Key: { pk: hash }, ConsistentRead: true }));
     return Item && callerOf(Item);
   };
 

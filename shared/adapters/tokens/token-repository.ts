@@ -1,3 +1,4 @@
+import { type DynamoDBDocumentClient, PutCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { ulid } from 'ulid';
 import { MAX_TOKENS } from '../../contracts/token.ts';
 import type { Role } from '../../domain/authorization.ts';
@@ -6,8 +7,6 @@ import { DAY_MS } from '../../domain/day.ts';
 import { tokenLimitReached, unavailable } from '../../domain/errors.ts';
 import { newToken, tokenHash } from '../../domain/token.ts';
 import { batchGet } from '../dynamodb/batches.ts';
-import { putItem, updateItem } from '../dynamodb/documents.ts';
-import type { DynamoDb } from '../dynamodb/dynamodb-client.ts';
 import { unlessConditionFailed } from '../dynamodb/errors.ts';
 import { errorTrace, logger } from '../logger.ts';
 import { createTokenList, type TokenEntry } from './token-list.ts';
@@ -52,7 +51,7 @@ const describe = ({ id, hash, role, label, created_at_ms, expires_at_ms }: Token
  * token that was returned can be listed and revoked, whichever write is lost or repeated
  * (docs/decisions/storage.md#token-list).
  */
-export const createTokenRepository = (client: DynamoDb, table: string, clock: Clock = Date.now) => {
+export const createTokenRepository = (client: DynamoDBDocumentClient, table: string, clock: Clock = Date.now) => {
   const list = createTokenList(client, table);
   const { callerOf, findByHash, find } = createTokenReader(client, table, clock);
 
@@ -72,7 +71,7 @@ export const createTokenRepository = (client: DynamoDb, table: string, clock: Cl
   ): Promise<void> => {
     const Item = { pk: hash, tenant, role, label, created_at_ms, ttl: expires_at_ms / 1000 };
     const ConditionExpression = 'attribute_not_exists(pk)';
-    await unlessConditionFailed(putItem(client, { TableName: table, Item, ConditionExpression }));
+    await unlessConditionFailed(client.send(new PutCommand({ TableName: table, Item, ConditionExpression })));
   };
 
   /**
@@ -81,14 +80,16 @@ export const createTokenRepository = (client: DynamoDb, table: string, clock: Cl
    */
   const expire = async (hash: string): Promise<void> => {
     const nowMs = clock();
-    const request = updateItem(client, {
-      TableName: table,
-      Key: { pk: hash },
-      UpdateExpression: 'SET #ttl = :now_s, revoked_at_ms = :now_ms',
-      ConditionExpression: 'attribute_exists(pk)',
-      ExpressionAttributeNames: { '#ttl': 'ttl' },
-      ExpressionAttributeValues: { ':now_s': Math.floor(nowMs / 1000), ':now_ms': nowMs },
-    });
+    const request = client.send(
+      new UpdateCommand({
+        TableName: table,
+        Key: { pk: hash },
+        UpdateExpression: 'SET #ttl = :now_s, revoked_at_ms = :now_ms',
+        ConditionExpression: 'attribute_exists(pk)',
+        ExpressionAttributeNames: { '#ttl': 'ttl' },
+        ExpressionAttributeValues: { ':now_s': Math.floor(nowMs / 1000), ':now_ms': nowMs },
+      }),
+    );
     await unlessConditionFailed(request);
   };
 

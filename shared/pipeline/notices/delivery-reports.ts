@@ -1,7 +1,7 @@
+import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import pLimit from 'p-limit';
 import type { DeliveryRepository } from '../../adapters/deliveries/delivery-repository.ts';
 import type { ReadDestinationList } from '../../adapters/deliveries/destination-list.ts';
-import type { DynamoDb } from '../../adapters/dynamodb/dynamodb-client.ts';
 import { errorTrace, logger } from '../../adapters/logger.ts';
 import type { NotificationRepository } from '../../adapters/notifications/notification-repository.ts';
 import type { Queues } from '../../adapters/queues.ts';
@@ -35,7 +35,7 @@ type Named = Pick<NotificationRecord, 'label' | 'type'>;
 
 /** What delivery reports use. */
 export type ReportDependencies = {
-  client: DynamoDb;
+  client: DynamoDBDocumentClient;
   queues: Pick<Queues, 'sendDelayed'>;
   notifications: Pick<NotificationRepository, 'listByIds' | 'targets'>;
   deliveries: Pick<DeliveryRepository, 'readAll'>;

@@ -1,5 +1,5 @@
+import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { createEscalationLimit } from '../../adapters/accounts/escalation-limit.ts';
-import type { DynamoDb } from '../../adapters/dynamodb/dynamodb-client.ts';
 import type { AlarmEvent } from '../../contracts/alarm-event.ts';
 import type { EscalationMode } from '../../contracts/escalation-modes.ts';
 import type { Notice } from '../../domain/delivery-message.ts';
@@ -21,7 +21,7 @@ export type EscalationEnvironment = { ACCOUNTS_TABLE: string; ESCALATE_UNREACHED
  * (docs/decisions/notices.md#nobody-reached).
  */
 export const createEscalation = (
-  client: DynamoDb,
+  client: DynamoDBDocumentClient,
   notices: NoticeQueue,
   { ACCOUNTS_TABLE, ESCALATE_UNREACHED: mode }: EscalationEnvironment,
 ) => {
