@@ -67,7 +67,7 @@ it('docs/api.md names every notification type, every error type, and the path of
   }
 });
 
-it('docs/api.md marks the eight extensions of the interface in its tables, and no other operation', () => {
+it('docs/api.md marks the extensions of the interface in its tables, and no other operation', () => {
   const rows = read('docs/api.md')
     .split('\n')
     .filter((line) => /^\| `[A-Z]+ \//.test(line));
@@ -75,7 +75,6 @@ it('docs/api.md marks the eight extensions of the interface in its tables, and n
   for (const [, operation = '', mark] of named) {
     expect([operation, mark !== undefined]).toEqual([operation, extensions.includes(operation)]);
   }
-  expect(extensions).toHaveLength(8);
 });
 
 it('docs/api.md explains every delivery status, attempt result and reason, and no other', () => {
