@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { AccountDescription } from '../../shared/adapters/accounts/account-repository.ts';
-import { ConcurrentChangeError, UnconfirmedChangeError } from '../../shared/adapters/dynamodb/versioned-item.ts';
+import { UnconfirmedChangeError } from '../../shared/adapters/dynamodb/errors.ts';
+import { ConcurrentChangeError } from '../../shared/adapters/dynamodb/versioned-item.ts';
 import { examples, parseEmailAddress, parseTenant, parseWebhookToken } from './arguments.ts';
 import type { Deployment } from './deployment.ts';
 import { OperationError, UsageError } from './errors.ts';

@@ -1,6 +1,7 @@
 import type { MiddlewareObj } from '@middy/core';
 import { isDependencyFailure } from '../adapters/aws-client.ts';
-import { ConcurrentChangeError, UnconfirmedChangeError } from '../adapters/dynamodb/versioned-item.ts';
+import { UnconfirmedChangeError } from '../adapters/dynamodb/errors.ts';
+import { ConcurrentChangeError } from '../adapters/dynamodb/versioned-item.ts';
 import { errorTrace, logger } from '../adapters/logger.ts';
 import { errorStatus } from '../contracts/errors.ts';
 import { internalError, ServiceError, unavailable, unconfirmedChange } from '../domain/errors.ts';

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';
-import { ConcurrentChangeError, UnconfirmedChangeError } from '../../shared/adapters/dynamodb/versioned-item.ts';
+import { UnconfirmedChangeError } from '../../shared/adapters/dynamodb/errors.ts';
+import { ConcurrentChangeError } from '../../shared/adapters/dynamodb/versioned-item.ts';
 import { createAccountUpdate } from '../../shared/api/account-update.ts';
 import { useDatabase } from '../support/dynamodb.ts';
 import { countRequests, withInterruption, withLostResponse, withThrottling } from '../support/dynamodb-faults.ts';

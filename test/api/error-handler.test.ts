@@ -1,7 +1,8 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { ConcurrentChangeError, UnconfirmedChangeError } from '../../shared/adapters/dynamodb/versioned-item.ts';
+import { UnconfirmedChangeError } from '../../shared/adapters/dynamodb/errors.ts';
+import { ConcurrentChangeError } from '../../shared/adapters/dynamodb/versioned-item.ts';
 import { logger } from '../../shared/adapters/logger.ts';
 import { createNotificationRepository } from '../../shared/adapters/notifications/notification-repository.ts';
 import { type Authenticate, tokenAuthentication } from '../../shared/api/authentication.ts';
@@ -44,7 +45,7 @@ afterEach(() => {
 });
 
 describe('a conflict of changes', () => {
-  it.each([new ConcurrentChangeError('account'), new UnconfirmedChangeError('account', awsError('TimeoutError'))])(
+  it.each([new ConcurrentChangeError('account'), new UnconfirmedChangeError(awsError('TimeoutError'))])(
     'is returned as 503 with Retry-After: %s',
     async (error) => {
       expect(await responseToError(error)).toMatchObject({

@@ -4,12 +4,8 @@ import { lru } from 'tiny-lru';
 import * as z from 'zod/mini';
 import type { AccountChanges } from '../../contracts/account.ts';
 import type { Clock } from '../../domain/clock.ts';
-import {
-  ConcurrentChangeError,
-  createVersionedItem,
-  UnconfirmedChangeError,
-  versionAttributes,
-} from '../dynamodb/versioned-item.ts';
+import { UnconfirmedChangeError } from '../dynamodb/errors.ts';
+import { ConcurrentChangeError, createVersionedItem, versionAttributes } from '../dynamodb/versioned-item.ts';
 
 /**
  * The token and signing secrets (`whsec_…`) of a tenant's webhooks. After a rotation, `secrets` also contains the
@@ -172,7 +168,7 @@ export const createAccountRepository = (client: DynamoDBDocumentClient, table: s
         } catch (error) {
           if (!(error instanceof ConcurrentChangeError)) throw error;
           stored = await read(tenant).catch((cause: unknown) => {
-            throw new UnconfirmedChangeError('account', cause);
+            throw new UnconfirmedChangeError(cause);
           });
           const [newest] = stored.webhook_secrets ?? [];
           // The write was applied and its response lost, and then the account changed again.

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb';
 import { type DynamoDBDocumentClient, GetCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod/mini';
-import { wasRepeated } from './errors.ts';
+import { UnconfirmedChangeError, wasRepeated } from './errors.ts';
 
 /** The attributes that every versioned item has. */
 export const versionAttributes = {
@@ -20,15 +20,6 @@ export class ConcurrentChangeError extends Error {
 
   constructor(what: string) {
     super(`The ${what} was changed at the same time. Check it before you try again.`);
-  }
-}
-
-/** The response to a change was lost, and the item could not be read to confirm it. */
-export class UnconfirmedChangeError extends Error {
-  override name = 'UnconfirmedChangeError';
-
-  constructor(what: string, cause: unknown) {
-    super(`It is unknown whether the ${what} was changed.`, { cause });
   }
 }
 
@@ -57,7 +48,7 @@ export const createVersionedItem = <Stored extends Versioned>(
    */
   const isLastWrite = async (owner: string, writeId: string): Promise<boolean> => {
     const { write_id: last } = await read(owner).catch((error: unknown) => {
-      throw new UnconfirmedChangeError(what, error);
+      throw new UnconfirmedChangeError(error);
     });
     return last === writeId;
   };

@@ -1,6 +1,6 @@
 import { GetCommand } from '@aws-sdk/lib-dynamodb';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { UnconfirmedChangeError } from '../../../shared/adapters/dynamodb/versioned-item.ts';
+import { UnconfirmedChangeError } from '../../../shared/adapters/dynamodb/errors.ts';
 import { logger } from '../../../shared/adapters/logger.ts';
 import { createTokenRepository } from '../../../shared/adapters/tokens/token-repository.ts';
 import { tokenHash } from '../../../shared/domain/token.ts';
