@@ -48,7 +48,7 @@ export default defineConfig({
       {
         test: {
           name: 'unit',
-          include: ['test/{contracts,domain,adapters,api,pipeline,lib,local}/**/*.test.ts'],
+          include: ['{local-aws/test,test/{contracts,domain,adapters,api,pipeline,lib,local,cloudwatch}}/**/*.test.ts'],
           exclude: isolated,
           isolate: false,
           testTimeout: TIMEOUT_MS,

@@ -1,4 +1,5 @@
-// `npx cdk deploy --app 'node bin/deployment-access.ts'`: who may deploy a stage (OPERATIONS.md#deploy-from-github).
+// `npx cdk deploy --app 'node bin/deployment-access.ts'`: who may deploy a stage
+// (docs/operations.md#deploy-from-github).
 require('./supported-node.ts');
 import('../lib/deployment-access.ts')
   .then(({ deploymentAccessApp }) => deploymentAccessApp().synth())

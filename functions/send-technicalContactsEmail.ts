@@ -1,9 +1,9 @@
 import { createAccountRepository } from '../shared/adapters/accounts/account-repository.ts';
 import { createDailyCounters } from '../shared/adapters/accounts/daily-counter.ts';
 import { createDocumentClient } from '../shared/adapters/aws-client.ts';
-import { MAX_NOTICE_MESSAGES_PER_DAY } from '../shared/domain/notice-content.ts';
 import { parseEnvironment } from '../shared/environment.ts';
 import { createDailyLimit } from '../shared/pipeline/daily-limit.ts';
+import { MAX_NOTICE_MESSAGES_PER_DAY } from '../shared/pipeline/notices/notice-content.ts';
 import { createSender } from '../shared/pipeline/sender/sender.ts';
 import { createTechnicalContactsTransport } from '../shared/pipeline/transports/email.ts';
 

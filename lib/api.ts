@@ -88,7 +88,8 @@ export class Api extends Construct {
       .access('GetItem')
       .and(new ResourceAccess({ TOKEN_CACHE_SECONDS: String(settings.tokenCacheSeconds) }));
     const links = new ResourceAccess({ LINK_SCHEME: settings.linkScheme });
-    // A write may store a notification in chunks and clean up obsolete ones (DECISIONS.md#large-notifications).
+    // A write may store a notification in chunks and clean up obsolete ones
+    // (docs/decisions/storage.md#large-notifications).
     const writeActions = ['GetItem', 'PutItem', 'DeleteItem', 'BatchWriteItem', 'Query'] as const;
     const testAccess = caller
       .and(accounts.access('UpdateItem'))
@@ -135,7 +136,7 @@ export class Api extends Construct {
   }
 }
 
-/** Logs no headers, query strings or bodies (DECISIONS.md#what-is-logged). */
+/** Logs no headers, query strings or bodies (docs/decisions/monitoring.md#what-is-logged). */
 const accessLogFormat = AccessLogFormat.custom(
   JSON.stringify({
     time: '$context.requestTimeEpoch',

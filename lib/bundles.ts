@@ -24,9 +24,9 @@ const UNUSED_CREDENTIALS = [
 ];
 
 /**
- * esbuild options for code that runs on Lambda (DECISIONS.md#toolchain). Libraries are read as ES modules, because
- * esbuild cannot tree-shake CommonJS. The output is CommonJS: importing `node:http` from an ES module loads undici, and
- * `require` instead saves 10 to 20 ms of a cold start.
+ * esbuild options for code that runs on Lambda (docs/decisions/stack.md#toolchain). Libraries are read as ES modules,
+ * because esbuild cannot tree-shake CommonJS. The output is CommonJS: importing `node:http` from an ES module loads
+ * undici, and `require` instead saves 10 to 20 ms of a cold start.
  *
  * A bundle contains no module that is imported dynamically and imports others: esbuild wraps all of these in closures,
  * which V8 parses twice.

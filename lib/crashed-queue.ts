@@ -10,8 +10,8 @@ export const DEAD_LETTER_RETENTION = Duration.days(14);
 
 /**
  * The queue to which SQS moves a message from any work queue after too many receives, because its function crashed or
- * timed out (DECISIONS.md#crashed-queue). The dead-letter queues of the service are separate. A redrive returns each
- * message to its source queue.
+ * timed out (docs/decisions/deliveries.md#crashed-queue). The dead-letter queues of the service are separate. A redrive
+ * returns each message to its source queue.
  */
 export class CrashedQueue extends Queue {
   constructor(scope: Construct, id: string) {

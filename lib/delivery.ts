@@ -66,7 +66,7 @@ export const sendsByHttp = {
   managed: false,
 } satisfies { [Type in NotificationTypeId]: boolean };
 
-/** The memory of a sender. It mostly waits, which costs in proportion to its memory: BENCHMARKS.md#memory. */
+/** The memory of a sender. It mostly waits, which costs in proportion to its memory: docs/benchmarks.md#memory. */
 const SENDER_MEMORY_MB = 256;
 
 /** The types that deliver notices: to technical contacts and to operators. */
@@ -177,14 +177,14 @@ export class Delivery extends Construct {
       defaults,
       storage.notifications
         .access('BatchGetItem')
-        // The list of the destinations of an event (DECISIONS.md#nobody-reached).
+        // The list of the destinations of an event (docs/decisions/notices.md#nobody-reached).
         .and(storage.deliveries.access('PutItem'))
         .and(escalationAccess(defaults, storage))
         .and(sendAccess)
         .and(this.alarmEvents.consumerAccess())
         .and(
           new ResourceAccess({ ALARM_EVENTS_QUEUE: this.alarmEvents.queue.queueUrl }, [
-            // The rest of a large plan is sent as a new message (DECISIONS.md#dispatch-in-passes).
+            // The rest of a large plan is sent as a new message (docs/decisions/events.md#dispatch-in-passes).
             new PolicyStatement({ actions: ['sqs:SendMessage'], resources: [this.alarmEvents.queue.queueArn] }),
           ]),
         ),
@@ -203,7 +203,7 @@ export class Delivery extends Construct {
   ) {
     const common = deliveries.access('GetItem', 'PutItem', 'BatchWriteItem');
     const locks = deliveries.access('UpdateItem');
-    // Records of types that can bounce change by UpdateItem, never in batches (DECISIONS.md#bounces).
+    // Records of types that can bounce change by UpdateItem, never in batches (docs/decisions/formats.md#bounces).
     const bounceable = deliveries.access('GetItem', 'PutItem', 'UpdateItem');
     const credentials = accounts.access('GetItem');
     const egressAllow = new ResourceAccess({ EGRESS_ALLOW: settings.egressAllow.join(',') });
@@ -252,7 +252,7 @@ export class Delivery extends Construct {
       );
   }
 
-  /** Grants permission to report deliveries that do not arrive (DECISIONS.md#notices). */
+  /** Grants permission to report deliveries that do not arrive (docs/decisions/notices.md#notices). */
   reportAccess(): ResourceAccess<Omit<EnvironmentOf<'record-email-events'>, 'EMAIL_EVENTS_QUEUE'>> {
     return this.#reportAccess;
   }

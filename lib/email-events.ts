@@ -12,10 +12,10 @@ import type { Storage } from './storage.ts';
 import { WorkQueue } from './work-queue.ts';
 
 /**
- * Records bounces, complaints and rejects that SES reports after it accepted an email (DECISIONS.md#bounces). The
- * events pass through the default event bus of the account, where only AWS can publish as `aws.ses`, to a queue.
- * EventBridge retries a failed send to the queue for 24 hours; the metric `FailedInvocations` of the rule counts
- * failures.
+ * Records bounces, complaints and rejects that SES reports after it accepted an email
+ * (docs/decisions/formats.md#bounces). The events pass through the default event bus of the account, where only AWS can
+ * publish as `aws.ses`, to a queue. EventBridge retries a failed send to the queue for 24 hours; the metric
+ * `FailedInvocations` of the rule counts failures.
  */
 export class EmailEvents extends Construct {
   readonly queue: WorkQueue;

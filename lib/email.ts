@@ -5,7 +5,9 @@ import { Construct } from 'constructs';
 import { ResourceAccess } from './resource-access.ts';
 import type { Settings } from './settings.ts';
 
-/** The SES configuration set and the sender address of the service's emails (DECISIONS.md#email-delivery). */
+/**
+ * The SES configuration set and the sender address of the service's emails (docs/decisions/formats.md#email-delivery).
+ */
 export class Email extends Construct {
   readonly configurationSet: ConfigurationSet;
   readonly #settings: Settings;

@@ -4,7 +4,10 @@ import { Topic } from 'aws-cdk-lib/aws-sns';
 import { Construct } from 'constructs';
 import { ResourceAccess } from './resource-access.ts';
 
-/** The SNS topic for notifications of type `managed`, to which operators subscribe (DECISIONS.md#the-managed-type). */
+/**
+ * The SNS topic for notifications of type `managed`, to which operators subscribe
+ * (docs/decisions/api.md#the-managed-type).
+ */
 export class ManagedTopic extends Construct {
   readonly topic: Topic;
 

@@ -22,7 +22,7 @@ export type MonitoredResources = { api: Api; delivery: Delivery; emailEvents: Em
 
 /**
  * The monitoring of the stack: actionable alarms with runbook sections, their topic, and a dashboard
- * (DECISIONS.md#alarms).
+ * (docs/decisions/monitoring.md#alarms).
  */
 export class Monitoring extends Construct {
   /** The topic of the alarms. */

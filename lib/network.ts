@@ -30,9 +30,9 @@ export const NETWORK_INTERFACE_ACTIONS = [
 
 /**
  * A VPC with static egress IP addresses, for destinations behind a firewall (setting `egress=static`,
- * DECISIONS.md#static-egress). DynamoDB traffic uses a gateway endpoint, which is free. SQS traffic uses the NAT
- * gateways: senders send only retries and dead letters, and interface endpoints in two zones would pay off above about
- * 400 GB a month.
+ * docs/decisions/stack.md#static-egress). DynamoDB traffic uses a gateway endpoint, which is free. SQS traffic uses the
+ * NAT gateways: senders send only retries and dead letters, and interface endpoints in two zones would pay off above
+ * about 400 GB a month.
  */
 export class Network extends Construct {
   readonly #vpc: Vpc;

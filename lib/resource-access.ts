@@ -1,9 +1,9 @@
 import type { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 
 /**
- * The permissions and environment variables that a function needs to use a resource (DECISIONS.md#permissions). The
- * construct that owns the resource creates it. The compiler checks the combined variables against the function's
- * environment schema.
+ * The permissions and environment variables that a function needs to use a resource
+ * (docs/decisions/stack.md#permissions). The construct that owns the resource creates it. The compiler checks the
+ * combined variables against the function's environment schema.
  */
 export class ResourceAccess<Environment> {
   readonly environment: Environment;

@@ -21,7 +21,7 @@ const retryConcurrency = (maxConcurrency: number): number => Math.max(Math.ceil(
 /**
  * The queue of a notification type and its retry queue, with the same consumer and dead-letter queue. A delivery that
  * failed is likely to fail again, and slowly, so first attempts never share a batch or concurrency with retries
- * (DECISIONS.md#retry-queues).
+ * (docs/decisions/deliveries.md#retry-queues).
  */
 export class SenderQueue extends WorkQueueWithDeadLetters {
   readonly retries: Queue;

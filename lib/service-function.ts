@@ -39,7 +39,7 @@ export type FunctionOptions = {
 
 /**
  * Enough for a send of 15 s and its database writes; also the maximum integration timeout of an HTTP API
- * (DECISIONS.md#timeouts).
+ * (docs/decisions/deliveries.md#timeouts).
  */
 export const FUNCTION_TIMEOUT = Duration.seconds(30);
 
@@ -51,7 +51,7 @@ const MAX_LOOKUPS = 32;
 
 /**
  * The memory of dispatch and the API. They use the CPU more than they wait, so less memory saves nothing, and their
- * largest inputs need it: BENCHMARKS.md#memory.
+ * largest inputs need it: docs/benchmarks.md#memory.
  */
 const DEFAULT_MEMORY_MB = 512;
 

@@ -111,7 +111,7 @@ const logRetentions = Object.values(RetentionDays)
 
 /**
  * The settings of a deployment, from CDK context (`-c name=value`, or `context` in `cdk.json`). All are optional;
- * OPERATIONS.md#settings describes them.
+ * docs/operations.md#settings describes them.
  */
 const settingsShape = z.strictObject({
   emailFrom: email().default(PLACEHOLDER_SENDER),

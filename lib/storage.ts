@@ -57,7 +57,7 @@ class ServiceTable<Environment> extends Construct {
   }
 }
 
-/** The DynamoDB tables of the service (DECISIONS.md#tables). */
+/** The DynamoDB tables of the service (docs/decisions/storage.md#tables). */
 export class Storage extends Construct {
   readonly notifications: ServiceTable<{ NOTIFICATIONS_TABLE: string }>;
   readonly accounts: ServiceTable<{ ACCOUNTS_TABLE: string }>;

@@ -34,7 +34,7 @@ const deliveryWarnings = ({ feedEndpoint, emailFrom, existingTables }: Settings)
     ([table, name]): Warning => [
       `existingTables:${table}`,
       true,
-      `The stack does not manage its ${table} table, ${name}: no deployment protects or deletes it. Import it and remove the setting existingTables (OPERATIONS.md#restore-a-table).`,
+      `The stack does not manage its ${table} table, ${name}: no deployment protects or deletes it. Import it and remove the setting existingTables (docs/operations.md#restore-a-table).`,
     ],
   ),
 ];
@@ -42,12 +42,12 @@ const deliveryWarnings = ({ feedEndpoint, emailFrom, existingTables }: Settings)
 const quotaWarnings = (settings: Settings, maxConcurrency: number): Warning[] => {
   const { lambdaConcurrencyQuota, memoryMb = 0, memoryMbByType } = settings;
   const aboveMemory = (name: string) =>
-    `${name} is above 3,008 MB, the limit of new AWS accounts: there, the deployment fails and rolls back until AWS has raised the limit (OPERATIONS.md#1-lambda-quotas).`;
+    `${name} is above 3,008 MB, the limit of new AWS accounts: there, the deployment fails and rolls back until AWS has raised the limit (docs/operations.md#1-lambda-quotas).`;
   return [
     [
       'lambdaConcurrencyQuota',
       maxConcurrency > lambdaConcurrencyQuota,
-      `The event sources can use ${maxConcurrency} concurrent executions, more than lambdaConcurrencyQuota (${lambdaConcurrencyQuota}): under load Lambda throttles the senders, dispatch and the API. Request a higher quota and set lambdaConcurrencyQuota to it (OPERATIONS.md#1-lambda-quotas), or lower senderConcurrency, senderConcurrencyByType or dispatchConcurrency.`,
+      `The event sources can use ${maxConcurrency} concurrent executions, more than lambdaConcurrencyQuota (${lambdaConcurrencyQuota}): under load Lambda throttles the senders, dispatch and the API. Request a higher quota and set lambdaConcurrencyQuota to it (docs/operations.md#1-lambda-quotas), or lower senderConcurrency, senderConcurrencyByType or dispatchConcurrency.`,
     ],
     ['memoryMb', memoryMb > NEW_ACCOUNT_MEMORY_MB, aboveMemory('memoryMb')],
     [

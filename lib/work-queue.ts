@@ -14,7 +14,7 @@ import { FUNCTION_TIMEOUT } from './service-function.ts';
 /** Messages per invocation. */
 const BATCH_SIZE = 10;
 
-/** Detects crashes only: the delivery record counts the attempts (DECISIONS.md#crashed-queue). */
+/** Detects crashes only: the delivery record counts the attempts (docs/decisions/deliveries.md#crashed-queue). */
 const MAX_RECEIVE_COUNT = 100;
 
 /** An encrypted queue with one consumer. SQS moves a message to the crashed queue after 100 receives. */
@@ -45,7 +45,7 @@ export class WorkQueue extends Construct {
   /**
    * Adds the consumer of the queue. `maxConcurrency` is the number of concurrent batches; unlike reserved concurrency,
    * reaching it does not increase receive counts. If it is undefined, Lambda decides, and polls an idle queue less
-   * (DECISIONS.md#development-stages).
+   * (docs/decisions/stack.md#development-stages).
    */
   addConsumer(consumer: LambdaFunction, maxConcurrency: number | undefined): void {
     this.addEventSourceMapping('EventSourceMapping', this.queue, consumer, {
@@ -85,7 +85,7 @@ export class WorkQueue extends Construct {
 
 /**
  * A work queue with a dead-letter queue, to which the consumer sends a message with the reason
- * (DECISIONS.md#dead-letters).
+ * (docs/decisions/deliveries.md#dead-letters).
  */
 export class WorkQueueWithDeadLetters extends WorkQueue {
   /** No redrive policy points to it. */

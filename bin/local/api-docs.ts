@@ -7,7 +7,7 @@ import {
   request as sendRequest,
 } from 'node:http';
 import { fileURLToPath } from 'node:url';
-import { loopbackRefusal } from './aws/loopback-refusal.ts';
+import { loopbackRefusal } from 'local-aws/loopback-refusal.ts';
 
 /** The API that the documentation describes. */
 export type DescribedApi = {

@@ -2,9 +2,9 @@ import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { StartError } from 'local-aws/start-error.ts';
 import { z } from 'zod';
 import { notificationsApp } from '../../lib/app.ts';
-import { StartError } from './aws/start-error.ts';
 
 /** A synthesized stack: its template and the bundles of its functions. */
 export type Assembly = {

@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { StartError } from 'local-aws/start-error.ts';
 import { z } from 'zod';
-import { StartError } from './aws/start-error.ts';
 import type { Tokens } from './seed.ts';
 
 /** A directory that keeps the tables and tokens of a local stack (`npm start -- --data DIR`). */

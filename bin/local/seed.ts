@@ -1,12 +1,13 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import { LOCAL_ENV } from 'local-aws/aws-service.ts';
+import { ensureTable } from 'local-aws/dynamodb.ts';
+import type { Plan } from 'local-aws/template.ts';
 import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';
+import { documentOptions } from '../../shared/adapters/dynamodb/items.ts';
 import { createTokenRepository } from '../../shared/adapters/tokens/token-repository.ts';
 import { DEFAULT_TOKEN_DAYS, type Role } from '../../shared/contracts/token.ts';
 import { DAY_SECONDS } from '../../shared/domain/day.ts';
-import { LOCAL_ENV } from './aws/aws-service.ts';
-import { ensureTable } from './aws/dynamodb.ts';
-import type { Plan } from './aws/template.ts';
 import type { DataDirectory } from './data-directory.ts';
 
 /** Tokens for each role of tenant `acme`, and an admin token of tenant `globex`. */
@@ -51,7 +52,7 @@ export const seed = async (plan: Plan, endpoint: string, data?: DataDirectory): 
   });
   try {
     for (const table of plan.tables) await ensureTable(client, table);
-    const documents = DynamoDBDocumentClient.from(client);
+    const documents = DynamoDBDocumentClient.from(client, documentOptions);
     const accounts = createAccountRepository(documents, plan.output('AccountsTable'));
     const contacts = ['oncall@acme.example', 'lead@acme.example'];
     if (!data?.tokens) await accounts.update('acme', { technical_contacts: contacts });

@@ -1,7 +1,8 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import { LOCAL_ENV } from 'local-aws/aws-service.ts';
 import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';
-import { LOCAL_ENV } from './aws/aws-service.ts';
+import { documentOptions } from '../../shared/adapters/dynamodb/items.ts';
 import type { TenantCredentials } from './inbox/verify-webhook.ts';
 
 /** Reads the webhook credentials of tenants from the Accounts table. */
@@ -11,7 +12,11 @@ export const connectAccounts = (options: { endpoint: string; table: string; now:
     region: LOCAL_ENV.region,
     credentials: { accessKeyId: 'local', secretAccessKey: 'local' },
   });
-  const accounts = createAccountRepository(DynamoDBDocumentClient.from(client), options.table, options.now);
+  const accounts = createAccountRepository(
+    DynamoDBDocumentClient.from(client, documentOptions),
+    options.table,
+    options.now,
+  );
   return {
     /** Returns the credentials as they are stored now, unlike senders, which cache them for a minute. */
     credentialsOf: async (tenant: string): Promise<TenantCredentials> => {

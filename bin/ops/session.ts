@@ -5,6 +5,7 @@ import type { Command } from 'commander';
 import { z } from 'zod';
 import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';
 import { createDeliveryRepository } from '../../shared/adapters/deliveries/delivery-repository.ts';
+import { documentOptions } from '../../shared/adapters/dynamodb/items.ts';
 import { createNotificationRepository } from '../../shared/adapters/notifications/notification-repository.ts';
 import { createTokenRepository } from '../../shared/adapters/tokens/token-repository.ts';
 import { exactNumber } from '../../shared/contracts/json.ts';
@@ -62,6 +63,7 @@ const select = async (command: Command, useDefault: boolean): Promise<Session> =
 export const openSession = (deployment: Deployment, { json, wide }: { json: boolean; wide: boolean }) => {
   const client = { ...deployment.aws, ...HTTP_OPTIONS };
   const documents = DynamoDBDocumentClient.from(new DynamoDBClient(client), {
+    ...documentOptions,
     unmarshallOptions: { wrapNumbers: exactNumber },
   });
   const { outputs } = deployment;

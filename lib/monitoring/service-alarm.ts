@@ -19,7 +19,7 @@ export type ServiceAlarmProps = {
   impact: string;
   /** The first step for the engineer on call. */
   firstStep: string;
-  /** The anchor of a heading in RUNBOOK.md. */
+  /** The anchor of a heading in docs/runbook.md. */
   runbook: string;
   /** Default: not breaching. */
   treatMissingData?: TreatMissingData;
@@ -42,7 +42,7 @@ export class ServiceAlarm extends Construct {
       ...(datapointsToAlarm !== undefined && { datapointsToAlarm }),
       comparisonOperator: ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
       treatMissingData: props.treatMissingData ?? TreatMissingData.NOT_BREACHING,
-      alarmDescription: `${impact} First step: ${firstStep} RUNBOOK.md#${runbook}`,
+      alarmDescription: `${impact} First step: ${firstStep} docs/runbook.md#${runbook}`,
     });
     this.alarm.addAlarmAction(action);
     this.alarm.addOkAction(action);

@@ -1,7 +1,10 @@
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
+import { DynamoDBClient, type DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
+import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { isServerError, isThrottlingError, isTransientError } from '@smithy/core/retry';
-import { createDynamoDb, type DynamoDb } from './dynamodb/dynamodb-client.ts';
+import { limitBodyTime } from './dynamodb/body-timeout.ts';
+import { documentOptions } from './dynamodb/items.ts';
 
 /** More sockets than messages in the largest batch: the SDK counts the wait for a socket as connection time. */
 const agent = { maxSockets: 128 };
@@ -34,7 +37,7 @@ const requestHandler = {
 
 /**
  * Returns the configuration of every AWS client: 1 s to connect and 3 s for a response, so that a stuck dependency costs
- * less than a function's timeout (DECISIONS.md#timeouts).
+ * less than a function's timeout (docs/decisions/deliveries.md#timeouts).
  */
 export const awsConfig = () => ({ ...settingsWithoutFiles(), maxAttempts: 3, requestHandler });
 
@@ -54,13 +57,29 @@ export const onceConfig = () => ({
   },
 });
 
-/** Creates the client of DynamoDB. */
-export const createDocumentClient = (): DynamoDb =>
-  createDynamoDb({
-    ...awsConfig(),
+/**
+ * Middleware that DynamoDB requests do not need: it formats data that must not be logged, and builds the headers
+ * `User-Agent` and `X-Amzn-Trace-Id`.
+ */
+const UNUSED_MIDDLEWARE = ['loggerMiddleware', 'getUserAgentMiddleware', 'recursionDetectionMiddleware'];
+
+/** `requestTimeout` is in ms. */
+type DocumentClientConfig = DynamoDBClientConfig & { requestHandler: { requestTimeout: number } };
+
+/**
+ * Creates a DynamoDB document client. Undefined attributes are not written, and the request timeout includes the
+ * response body (docs/decisions/outbound.md#dynamodb-client).
+ */
+export const createDocumentClient = (config: DocumentClientConfig = awsConfig()): DynamoDBDocumentClient => {
+  const client = new DynamoDBClient({
+    ...config,
     accountIdEndpointMode: 'preferred',
     endpointDiscoveryEnabledProvider: async () => undefined,
   });
+  for (const middleware of UNUSED_MIDDLEWARE) client.middlewareStack.remove(middleware);
+  limitBodyTime(client, config.requestHandler.requestTimeout);
+  return DynamoDBDocumentClient.from(client, documentOptions);
+};
 
 type SdkError = Parameters<typeof isTransientError>[0];
 

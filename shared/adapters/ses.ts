@@ -18,7 +18,7 @@ const utf8 = (Data: string) => ({ Data, Charset: 'UTF-8' });
 
 /**
  * Creates the SES client of the email transports, without SDK retries, because SES doesn't support idempotency tokens
- * (DECISIONS.md#aws-clients). `sendEmail` throws the errors of the SDK.
+ * (docs/decisions/outbound.md#aws-clients). `sendEmail` throws the errors of the SDK.
  */
 export const createSesClient = (client: SESClient = new SESClient(onceConfig())) => ({
   sendEmail: async (email: OutgoingEmail, timeoutMs: number): Promise<void> => {

@@ -20,7 +20,7 @@ const smsAttributes = ({ senderId, originationNumber, maxPriceUsd }: SmsSettings
 
 /**
  * Creates the SNS client of the transports, without SDK retries, because SNS doesn't support idempotency tokens
- * (DECISIONS.md#aws-clients). Its methods throw the errors of the SDK.
+ * (docs/decisions/outbound.md#aws-clients). Its methods throw the errors of the SDK.
  */
 export const createSnsClient = (client: SNSClient = new SNSClient(onceConfig())) => ({
   publishSms: async (phoneNumber: string, text: string, settings: SmsSettings, timeoutMs: number): Promise<void> => {

@@ -44,7 +44,7 @@ const credentialsOf = ({ token, secrets, retired }: AccountDescription) => ({
 
 /**
  * Creates a function that reads the caller's account with its limits and their usage. Only for admins, the account
- * contains the webhook credentials, which are created if they are missing (DECISIONS.md#account-endpoint).
+ * contains the webhook credentials, which are created if they are missing (docs/decisions/storage.md#account-endpoint).
  */
 export const createAccountReader = (
   { accounts, counters, tokens, countNotifications }: Dependencies,

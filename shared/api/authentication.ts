@@ -1,5 +1,5 @@
+import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { lru } from 'tiny-lru';
-import type { DynamoDb } from '../adapters/dynamodb/dynamodb-client.ts';
 import { createTokenReader, type TokenReader } from '../adapters/tokens/token-reader.ts';
 import type { Caller } from '../domain/authorization.ts';
 import type { Clock } from '../domain/clock.ts';
@@ -13,7 +13,7 @@ export type Authenticate = (token: string) => Promise<Caller | undefined>;
 
 /**
  * Caches valid tokens for `cacheSeconds`, so that a revoked token stops working within that time. Invalid tokens are
- * not cached, so that a new token works at once (DECISIONS.md#tokens-and-roles).
+ * not cached, so that a new token works at once (docs/decisions/api.md#tokens-and-roles).
  */
 export const cachedAuthentication = (
   repository: Pick<TokenReader, 'find'>,
@@ -39,7 +39,7 @@ export const cachedAuthentication = (
 
 /** Creates the authentication of a function from its environment. */
 export const tokenAuthentication = (
-  client: DynamoDb,
+  client: DynamoDBDocumentClient,
   environment: { TOKENS_TABLE: string; TOKEN_CACHE_SECONDS: number },
 ): Authenticate =>
   cachedAuthentication(createTokenReader(client, environment.TOKENS_TABLE), environment.TOKEN_CACHE_SECONDS);

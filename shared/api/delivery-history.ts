@@ -32,7 +32,7 @@ export type ListDeliveries = (
 
 /**
  * Creates the history of deliveries. The marker of a page is that of the last record before it, so a record that is
- * added or expires between two requests shifts no page (DECISIONS.md#delivery-history).
+ * added or expires between two requests shifts no page (docs/decisions/api.md#delivery-history).
  *
  * @throws ServiceError 404 if the tenant has neither the notification nor a record of it
  */

@@ -34,7 +34,7 @@ const authorization = (permission: Permission): ApiMiddleware => ({
 
 /**
  * Creates the Lambda handler of an operation. It authenticates (401), authorizes (403), parses (400) and acts, in this
- * order (DECISIONS.md#authentication-in-the-function).
+ * order (docs/decisions/api.md#authentication-in-the-function).
  *
  * @param act `timeLeft` returns the milliseconds until the function times out
  */

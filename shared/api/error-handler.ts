@@ -7,7 +7,7 @@ import { internalError, ServiceError, unavailable, unconfirmedChange } from '../
 import type { ApiRequest } from './request.ts';
 import { type ApiResponse, errorResponse } from './response.ts';
 
-/** Maps any error to the error of the response (DECISIONS.md#error-format). */
+/** Maps any error to the error of the response (docs/decisions/api.md#error-format). */
 const toServiceError = (error: unknown): ServiceError => {
   if (error instanceof ServiceError) return error;
   if (error instanceof UnconfirmedChangeError) return unconfirmedChange(error);

@@ -11,7 +11,7 @@ const MAX_ATTEMPTS = 10;
 /**
  * Creates the update of a notification with optimistic concurrency: it reads the notification, merges the changes,
  * validates the result and writes it if the version has not changed. Concurrent updates are applied one after the other
- * (DECISIONS.md#partial-updates).
+ * (docs/decisions/api.md#partial-updates).
  *
  * @throws ServiceError 400, 403, 404, 413, or 503 if every attempt conflicts with another update
  */

@@ -4,7 +4,7 @@ import { MAX_BODY_BYTES, responseBytes } from './response.ts';
 
 /**
  * Returns the first of ordered records: at most `limit`, fewer if the response would exceed `MAX_BODY_BYTES`, and at
- * least one if there are any (DECISIONS.md#ids-and-paging). `rest` is the record after them, or undefined.
+ * least one if there are any (docs/decisions/api.md#ids-and-paging). `rest` is the record after them, or undefined.
  */
 export const takeFitting = async <Record>(
   records: AsyncIterable<Record> | Iterable<Record>,

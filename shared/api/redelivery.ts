@@ -20,7 +20,7 @@ import {
   redeliveryMarker,
 } from '../domain/redelivery.ts';
 
-/** The maximum number of deliveries per request (API.md#redelivery). */
+/** The maximum number of deliveries per request (docs/api.md#redelivery). */
 const MAX_DELIVERIES = 1_000;
 /** The maximum size of all bodies of a request, before compression. */
 const MAX_BODY_BYTES = 20 * 1024 * 1024;
@@ -76,7 +76,7 @@ const withinRequest = (messages: readonly FailedMessage[], count: number, bytes:
 
 /**
  * Creates the redelivery of failed deliveries, oldest failure first. However often its message is sent, a delivery
- * starts one new round, because its record accepts only the next round (DECISIONS.md#redelivery).
+ * starts one new round, because its record accepts only the next round (docs/decisions/api.md#redelivery).
  *
  * @throws ServiceError 404 if the notification or the delivery does not exist; 429 if the daily limit is reached; 503
  * if no message could be sent

@@ -42,7 +42,7 @@ export const query = (request: ApiRequest): URLSearchParams => new URLSearchPara
 /**
  * Returns the URL of the request without its query. It is built from the API Gateway request context, never from
  * headers that a client can set: links are correct behind an API mapping, and a client cannot redirect them
- * (DECISIONS.md#links).
+ * (docs/decisions/api.md#links).
  */
 export const requestUrl = (request: ApiRequest, scheme: 'http' | 'https'): string =>
   `${scheme}://${request.requestContext.domainName}${encodeURI(request.rawPath)}`;

@@ -25,7 +25,7 @@ const createInvokeClient = (): LambdaClient => {
 export type RunTest = (tenant: string, destination: Destination) => Promise<TestResult>;
 
 /**
- * Creates a test runner that enforces the tenant's daily limit (DECISIONS.md#test-operations).
+ * Creates a test runner that enforces the tenant's daily limit (docs/decisions/api.md#test-operations).
  *
  * @throws ServiceError 429 if the limit is reached; 503 if the test cannot be counted or the sender fails
  */

@@ -17,7 +17,7 @@ const tokenRecord = ({ id, label, role, createdAtMs, expiresAtMs }: TokenDescrip
 
 /**
  * Returns a page of the unexpired tokens, oldest first. IDs sort by creation, so a page starts at the right token even
- * if the token of the marker was revoked (DECISIONS.md#token-list).
+ * if the token of the marker was revoked (docs/decisions/storage.md#token-list).
  *
  * @param tokens ordered by ID
  */

@@ -2,7 +2,7 @@ import * as z from 'zod/mini';
 import { notificationTypes } from './notification-types.ts';
 import { withoutNulls } from './text.ts';
 
-/** Maximum number of technical contacts of an account (API.md#limits). */
+/** Maximum number of technical contacts of an account (docs/api.md#limits). */
 export const MAX_TECHNICAL_CONTACTS = 50;
 
 /** The rule of a webhook token as it follows the field name in an error message. */
@@ -56,7 +56,7 @@ export type AccountLimits = {
   tokens: number;
 };
 
-/** An account in responses (API.md#account). */
+/** An account in responses (docs/api.md#account). */
 export type AccountRecord = {
   id: string;
   technical_contacts: string[];

@@ -20,9 +20,9 @@ export const tenantId = z
 const id = z.string(typeRule('must be a string')).check(z.minLength(1, 'must not be empty'));
 
 /**
- * An alarm event as messages between functions contain it (DECISIONS.md#alarm-events). Only the fields for routing are
- * validated, so that an unexpected value elsewhere never loses an alert. Other fields pass unchanged. The notification
- * plan, which only dispatch needs, has its own rules (`checkPlan`).
+ * An alarm event as messages between functions contain it (docs/decisions/events.md#alarm-events). Only the fields for
+ * routing are validated, so that an unexpected value elsewhere never loses an alert. Other fields pass unchanged. The
+ * notification plan, which only dispatch needs, has its own rules (`checkPlan`).
  */
 export const alarmEvent = z.looseObject(
   {
@@ -68,7 +68,7 @@ export const brokenEventRules = (value: unknown): string[] => {
   return [...rules.values()];
 };
 
-/** The body of a webhook request (API.md#webhook-payload). */
+/** The body of a webhook request (docs/api.md#webhook-payload). */
 export type WebhookPayload = {
   event_id: string;
   log_entry_id: unknown;

@@ -13,7 +13,7 @@ export type Page = { limit: number; marker: string | null };
 /** The records of a page, and the marker of the next page, or null for the last page. */
 export type Slice<Record> = { values: Record[]; next: string | null };
 
-/** The response body of a list operation (API.md#paging). */
+/** The response body of a list operation (docs/api.md#paging). */
 export type Collection<Record> = {
   values: Record[];
   metadata: {

@@ -8,7 +8,9 @@ export type Endpoint = {
   readonly permission: Permission;
 };
 
-/** The operations of the API (API.md#operations). A key is also the name of the function, its file and its test. */
+/**
+ * The operations of the API (docs/api.md#operations). A key is also the name of the function, its file and its test.
+ */
 export const endpoints = {
   'create-notification': { method: 'POST', path: '/notifications', permission: 'create' },
   'list-notifications': { method: 'GET', path: '/notifications', permission: 'read' },

@@ -15,7 +15,10 @@ export const delivery = z.object({
   siblings: z.optional(z.array(z.string())),
   /** Present if the event is a notice of the service. */
   notice: z.optional(noticeContent),
-  /** When SQS accepted the event or the service created the notice, ms since the epoch (DECISIONS.md#event-time). */
+  /**
+   * When SQS accepted the event or the service created the notice, ms since the epoch
+   * (docs/decisions/events.md#event-time).
+   */
   accepted_at_ms: z.int(),
   /** Digest of the event without its plan, to detect another event with the same ID. */
   content_hash: z.string(),
@@ -27,7 +30,7 @@ export type Delivery = z.infer<typeof delivery>;
 
 /**
  * A message that dispatch sends to the alarm-events queue if it did not send all deliveries of an event in one pass
- * (DECISIONS.md#dispatch-in-passes).
+ * (docs/decisions/events.md#dispatch-in-passes).
  */
 export const continuation = z.object({
   continuation: z.object({
@@ -54,7 +57,7 @@ export const testRequest = z.object({
 /** The payload with which a test operation invokes a sender. */
 export type TestRequest = z.infer<typeof testRequest>;
 
-/** The result of a test operation (API.md#test-operations). */
+/** The result of a test operation (docs/api.md#test-operations). */
 export const testResult = z.object({ status: z.enum(['success', 'failure']), message: z.string() });
 
 /** The result of a test operation. */

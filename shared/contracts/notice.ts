@@ -2,7 +2,7 @@ import * as z from 'zod/mini';
 
 /**
  * The kinds of notices. `failing`: alerts of a notification fail or bounce. `undelivered`: an alert was dead-lettered.
- * `unreached`: an alert reached none of its destinations (DECISIONS.md#notices).
+ * `unreached`: an alert reached none of its destinations (docs/decisions/notices.md#notices).
  */
 export const noticeKinds = ['failing', 'undelivered', 'unreached'] as const;
 

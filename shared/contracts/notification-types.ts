@@ -58,8 +58,8 @@ const isEmailAddress = allowedBy(emailAddress);
 const isRoutingKey = (value: string): boolean => /^[a-zA-Z0-9\-_.]+$/.test(value) && value !== '.' && value !== '..';
 
 /**
- * The notification types (API.md#details-by-type). The schemas of `details`, the responses of `/notification_types`,
- * the dispatch, and the queues and senders of the stack derive from this list.
+ * The notification types (docs/api.md#details-by-type). The schemas of `details`, the responses of
+ * `/notification_types`, the dispatch, and the queues and senders of the stack derive from this list.
  */
 export const notificationTypes = {
   email: {
@@ -164,7 +164,7 @@ export const notificationTypeIds = Object.keys(notificationTypes).filter(isNotif
 export const fieldsOf = (type: NotificationTypeId): Readonly<Record<string, DetailsField>> =>
   notificationTypes[type].fields ?? {};
 
-/** A record in the responses of `/notification_types` (API.md#notification-types). */
+/** A record in the responses of `/notification_types` (docs/api.md#notification-types). */
 export type NotificationTypeRecord = {
   id: NotificationTypeId;
   fields: { name: string; description: string; optional: boolean }[] | null;

@@ -2,7 +2,7 @@ import * as z from 'zod/mini';
 import { fieldsOf, isNotificationTypeId, type NotificationTypeId, notificationTypeIds } from './notification-types.ts';
 import { stringMap, text, withoutNulls } from './text.ts';
 
-/** Maximum length of a label, in code points (API.md#limits). */
+/** Maximum length of a label, in code points (docs/api.md#limits). */
 export const MAX_LABEL_LENGTH = 255;
 
 /** Maximum length of a value in `details`, in code points. */
@@ -22,7 +22,7 @@ export type NotificationAttributes = {
   metadata?: StringMap | undefined;
 };
 
-/** A notification in responses (API.md#notifications). */
+/** A notification in responses (docs/api.md#notifications). */
 export type NotificationRecord = { id: string } & NotificationAttributes;
 
 /** A destination without a notification, in a test request. */
@@ -32,7 +32,7 @@ const type = z.custom<NotificationTypeId>(isNotificationTypeId, {
   error: (issue) => (issue.input === undefined ? 'is required' : `must be one of ${notificationTypeIds.join(', ')}`),
 });
 
-/** Validates the fields of the type and accepts additional entries (DECISIONS.md#leniency). */
+/** Validates the fields of the type and accepts additional entries (docs/decisions/api.md#leniency). */
 const detailsOf = (typeId: NotificationTypeId) => {
   const fields = Object.entries(fieldsOf(typeId));
   const map = stringMap(MAX_DETAILS_VALUE_LENGTH, (details, report) => {

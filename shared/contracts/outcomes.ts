@@ -41,7 +41,7 @@ export const deliveryStatuses = ['pending', 'delivered', 'failed', 'superseded',
 /** The status of a delivery. */
 export type DeliveryStatus = (typeof deliveryStatuses)[number];
 
-/** The results of attempts (DECISIONS.md#attempt-outcomes). */
+/** The results of attempts (docs/decisions/formats.md#attempt-outcomes). */
 export const attemptResults = ['delivered', 'throttled', 'transient', 'permanent'] as const;
 
 /** The result of an attempt. */

@@ -1,4 +1,4 @@
-/** The key attributes of each table (DECISIONS.md#tables). `ttl` is in epoch seconds. */
+/** The key attributes of each table (docs/decisions/storage.md#tables). `ttl` is in epoch seconds. */
 export const tableSchemas = {
   /** Notifications: see `notification-items.ts`. */
   notifications: { partitionKey: 'pk', sortKey: 'sk', ttl: 'ttl' },

@@ -34,7 +34,7 @@ export const text = (min: number, max: number) =>
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Maximum number of entries in `details` or `metadata` (API.md#limits). */
+/** Maximum number of entries in `details` or `metadata` (docs/api.md#limits). */
 export const MAX_ENTRIES = 256;
 
 /** Maximum length of a key in `details` or `metadata`, in code points. */
@@ -73,7 +73,7 @@ export const stringMap = (maxValueLength: number, checkFields: CheckFields = () 
       checkFields(context.value, (field, message) => report([field], message));
     });
 
-/** Removes the top-level keys of a JSON object that are null (DECISIONS.md#leniency). */
+/** Removes the top-level keys of a JSON object that are null (docs/decisions/api.md#leniency). */
 export const withoutNulls = (body: unknown): unknown =>
   isObject(body) ? Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null)) : body;
 

@@ -2,13 +2,13 @@ import * as z from 'zod/mini';
 import { MAX_LABEL_LENGTH } from './notification.ts';
 import { text, withoutNulls } from './text.ts';
 
-/** The roles of tokens (DECISIONS.md#tokens-and-roles). */
+/** The roles of tokens (docs/decisions/api.md#tokens-and-roles). */
 export const roles = ['admin', 'creator', 'observer'] as const;
 
 /** The role of a token. */
 export type Role = (typeof roles)[number];
 
-/** Maximum number of unexpired tokens of an account (API.md#limits). */
+/** Maximum number of unexpired tokens of an account (docs/api.md#limits). */
 export const MAX_TOKENS = 100;
 
 /** Maximum lifetime of a token, in days. */
@@ -37,5 +37,5 @@ const newToken = z.object({ label: text(1, MAX_LABEL_LENGTH), role, days }, 'mus
 /** Parses the body of a request that creates a token. The error lists every invalid field. */
 export const parseNewToken = (body: unknown) => newToken.safeParse(withoutNulls(body));
 
-/** A token in responses (API.md#tokens), without the token itself. Times are in ms since the epoch. */
+/** A token in responses (docs/api.md#tokens), without the token itself. Times are in ms since the epoch. */
 export type TokenRecord = { id: string; label: string; role: string; created_at: number; expires_at: number };

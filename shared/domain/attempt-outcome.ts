@@ -2,7 +2,7 @@ import type { FailureCause, FailureReason } from '../contracts/outcomes.ts';
 
 /** A failed attempt. */
 export type Failure = {
-  /** `throttled` and `transient` are retried, `permanent` is not (DECISIONS.md#attempt-outcomes). */
+  /** `throttled` and `transient` are retried, `permanent` is not (docs/decisions/formats.md#attempt-outcomes). */
   result: 'throttled' | 'transient' | 'permanent';
   reason: FailureReason;
   cause: FailureCause;

@@ -36,9 +36,9 @@ const accessErrors = [
 const invalidSnsParameter = ['InvalidParameterException', 'InvalidParameterValueException'];
 
 /**
- * The rules per service (DECISIONS.md#ses-and-sns-outcomes). Only errors that the recipient causes are permanent. SES
- * and SNS use the same names for errors that the operators cause, so the message decides. Unmatched errors are
- * transient.
+ * The rules per service (docs/decisions/formats.md#ses-and-sns-outcomes). Only errors that the recipient causes are
+ * permanent. SES and SNS use the same names for errors that the operators cause, so the message decides. Unmatched
+ * errors are transient.
  */
 const awsRules = {
   ses: [

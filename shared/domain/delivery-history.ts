@@ -1,7 +1,7 @@
 import type { ListedDelivery } from '../contracts/deliveries.ts';
 import { type DeliveryRecord, reasonOf } from './delivery-record.ts';
 
-/** Returns a delivery as tenants see it (DECISIONS.md#delivery-history). */
+/** Returns a delivery as tenants see it (docs/decisions/api.md#delivery-history). */
 export const listedDelivery = (record: DeliveryRecord): ListedDelivery => ({
   event_id: record.event_id,
   entity_id: record.entity_id,

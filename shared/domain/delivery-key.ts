@@ -23,7 +23,7 @@ export const parseDeliveryPartition = (pk: string): NotificationOfTenant => {
   return { tenant: tenant.join('#'), notificationId };
 };
 
-/** Returns the timestamp in an `event_id`, in ms since the epoch, if it has one (API.md#webhook-payload). */
+/** Returns the timestamp in an `event_id`, in ms since the epoch, if it has one (docs/api.md#webhook-payload). */
 export const eventIdTimeMs = (eventId: string): number | undefined => {
   const digits = /:(\d{13}):[^:]*$/.exec(eventId)?.[1];
   return digits === undefined ? undefined : Number(digits);
@@ -41,8 +41,8 @@ export const destinationsPartition = (tenant: string, hash: string): string => `
 
 /**
  * Returns the key of the record for an event and a notification. It depends on the event's ID only, so that another
- * event with the same ID finds this record (DECISIONS.md#event-identity). The sort key starts with the time of the
- * event.
+ * event with the same ID finds this record (docs/decisions/events.md#event-identity). The sort key starts with the time
+ * of the event.
  */
 export const deliveryKey = (
   event: Pick<AlarmEvent, 'tenant_id' | 'event_id'>,

@@ -82,7 +82,7 @@ export type DeliveryRecord = DeliveryKey & {
   ttl: number;
 };
 
-/** Duration of a lease: longer than the timeout of a sender (DECISIONS.md#timeouts). */
+/** Duration of a lease: longer than the timeout of a sender (docs/decisions/deliveries.md#timeouts). */
 export const LEASE_MS = 35_000;
 
 /** Retention of delivery records. */
@@ -181,7 +181,7 @@ export const hasFailed = ({ status, attempts }: DeliveryRecord): boolean => {
 };
 
 /**
- * Evaluates a claim on an existing record (DECISIONS.md#rounds).
+ * Evaluates a claim on an existing record (docs/decisions/deliveries.md#rounds).
  *
  * A failed delivery starts a new round only for a message of exactly that round, such as its redriven dead letter;
  * other messages are duplicates. A pending delivery also accepts messages of earlier rounds, because the record counts
@@ -329,9 +329,9 @@ export const withNextAttempt = (record: DeliveryRecord, nextAttemptAtMs: number)
 });
 
 /**
- * An alert is reported if its next attempt is due later than this after the start of its round (DECISIONS.md#notices).
- * Batching (20 s), the timeout (15 s) and the report itself (5 s) could delay a report by that attempt beyond five
- * minutes.
+ * An alert is reported if its next attempt is due later than this after the start of its round
+ * (docs/decisions/notices.md#notices). Batching (20 s), the timeout (15 s) and the report itself (5 s) could delay a
+ * report by that attempt beyond five minutes.
  */
 const REPORT_AFTER_MS = 5 * 60_000 - 40_000;
 

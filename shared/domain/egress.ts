@@ -37,8 +37,8 @@ const isPublicUnicast = (address: Address): boolean => {
 };
 
 /**
- * Creates the rule for tenant URLs (DECISIONS.md#ssrf-protection): public unicast addresses of IPv4 and IPv6, and the
- * allowed blocks. An address that embeds others is public only if all of them are.
+ * Creates the rule for tenant URLs (docs/decisions/outbound.md#ssrf-protection): public unicast addresses of IPv4 and
+ * IPv6, and the allowed blocks. An address that embeds others is public only if all of them are.
  *
  * @param allowedBlocks CIDR blocks
  * @throws Error if a block is invalid

@@ -79,7 +79,7 @@ export const defaultNotificationFixed = (id: string): ServiceError =>
     details: `id: ${id} belongs to every account and can be neither updated nor deleted`,
   });
 
-/** 404: the same for unknown resources and those of other tenants (DECISIONS.md#not-found). */
+/** 404: the same for unknown resources and those of other tenants (docs/decisions/api.md#not-found). */
 export const notFound = (what: string): ServiceError => new ServiceError('notFoundError', `${what} was not found.`);
 
 /** 413: a notification would take more than `maxBytes` in a response. */

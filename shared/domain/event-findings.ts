@@ -5,7 +5,7 @@ import { readEventTime } from './event-time.ts';
 
 /**
  * What is wrong with an alarm event: the rules that it breaks, each with its field and without a value, so that they
- * can be logged (DECISIONS.md#alarm-events).
+ * can be logged (docs/decisions/events.md#alarm-events).
  */
 export type EventFindings = {
   /** Rules without which the event cannot be delivered. */

@@ -32,7 +32,7 @@ const brokenTimeRule = (value: unknown, acceptedAtMs: number): string | undefine
 
 /**
  * Returns the times of an event. Of `details.timestamp` and the time in `event_id`, the first that is present and valid
- * is the producer's; an invalid one counts as absent (DECISIONS.md#event-time).
+ * is the producer's; an invalid one counts as absent (docs/decisions/events.md#event-time).
  *
  * @param acceptedAtMs when SQS accepted the event, ms since the epoch
  * @returns the times, and the rules that the event breaks, each with its field and without a value of the event
@@ -59,7 +59,7 @@ export const changedAtMs = ({ producedAtMs, acceptedAtMs }: EventTime): number =
 
 /**
  * Returns whether an event of an incident is older than another one: by the producer's times or, if these are equal or
- * one of them is missing, by when SQS accepted the events (DECISIONS.md#incident-order).
+ * one of them is missing, by when SQS accepted the events (docs/decisions/deliveries.md#incident-order).
  */
 export const isOlder = (event: EventTime, other: EventTime): boolean => {
   const [produced, otherProduced] = [event.producedAtMs, other.producedAtMs];
@@ -70,7 +70,7 @@ export const isOlder = (event: EventTime, other: EventTime): boolean => {
 
 /**
  * Compares the times of two events of an incident, older ones first. The order is not transitive
- * (DECISIONS.md#incident-order).
+ * (docs/decisions/deliveries.md#incident-order).
  */
 export const compareEventTimes = (event: EventTime, other: EventTime): number =>
   Number(isOlder(other, event)) - Number(isOlder(event, other));

@@ -17,7 +17,7 @@ type Rule = {
   readonly result: AttemptOutcome['result'];
 };
 
-/** The rules of each HTTP type (DECISIONS.md#http-outcomes). Unmatched statuses are transient. */
+/** The rules of each HTTP type (docs/decisions/formats.md#http-outcomes). Unmatched statuses are transient. */
 export const httpRules = {
   webhook: [
     { status: /^2..$/, result: 'delivered' },

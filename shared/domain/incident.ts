@@ -15,7 +15,8 @@ export const incidentKey = ({ tenant_id: tenant, entity, alarm }: AlarmEvent): s
 
 /**
  * The lock that serializes deliveries about one incident to one notification, and the times of the newest delivered
- * event (DECISIONS.md#incident-order). It is stored in table Deliveries, in the partition of the notification.
+ * event (docs/decisions/deliveries.md#incident-order). It is stored in table Deliveries, in the partition of the
+ * notification.
  */
 export type IncidentLock = DeliveryKey & {
   /** The producer's time of the newest delivered event, ms since the epoch; absent if it has none. */

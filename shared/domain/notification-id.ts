@@ -2,12 +2,12 @@ import { monotonicFactory } from 'ulid';
 
 const ulid = monotonicFactory();
 
-/** The ID of the default notification, which every tenant has (API.md#default-notification). */
+/** The ID of the default notification, which every tenant has (docs/api.md#default-notification). */
 export const DEFAULT_NOTIFICATION_ID = 'ntTechnicalContactsEmail';
 
 /**
  * The ID of the operators' notification of type `managed`, to which escalations are delivered
- * (DECISIONS.md#nobody-reached). It is neither stored nor listed, and notification plans cannot use it.
+ * (docs/decisions/notices.md#nobody-reached). It is neither stored nor listed, and notification plans cannot use it.
  */
 export const OPERATORS_NOTIFICATION_ID = 'ntOperators';
 

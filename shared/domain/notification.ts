@@ -12,7 +12,7 @@ export type NotificationKey = { tenant: string; id: string };
  */
 export type DeliveryTarget = { id: string } & Destination;
 
-/** The notification that every tenant has (API.md#default-notification). It is not stored. */
+/** The notification that every tenant has (docs/api.md#default-notification). It is not stored. */
 export const defaultNotification: NotificationRecord = {
   id: DEFAULT_NOTIFICATION_ID,
   label: 'Email All Technical Contacts',
@@ -31,7 +31,8 @@ export const typeFields = ({ type, details }: Destination): Record<string, strin
 export type Changes = Partial<Record<keyof NotificationAttributes, unknown>>;
 
 /**
- * Returns the attributes after an update. Those that the request omits are unchanged (DECISIONS.md#partial-updates).
+ * Returns the attributes after an update. Those that the request omits are unchanged
+ * (docs/decisions/api.md#partial-updates).
  */
 export const withChanges = ({ label, type, details, metadata }: NotificationAttributes, changes: Changes): Changes => ({
   label,

@@ -130,7 +130,7 @@ export const planEvent = (body: string, acceptedAtMs: number): PlannedEvent | In
 export const isInvalidEvent = (planned: PlannedEvent | InvalidEvent): planned is InvalidEvent => 'reason' in planned;
 
 /**
- * Returns the body of a continuation for the notifications `ids` (DECISIONS.md#dispatch-in-passes).
+ * Returns the body of a continuation for the notifications `ids` (docs/decisions/events.md#dispatch-in-passes).
  *
  * @param isPartlySent whether this or an earlier pass sent a delivery
  */

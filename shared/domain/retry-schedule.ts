@@ -4,7 +4,7 @@ const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
 const HOUR_MS = 60 * MINUTE_MS;
 
-/** Delays before attempts 2 to 9 (DECISIONS.md#attempts-and-retry-schedule). */
+/** Delays before attempts 2 to 9 (docs/decisions/deliveries.md#attempts-and-retry-schedule). */
 const RETRY_DELAYS_MS = [
   5 * SECOND_MS,
   30 * SECOND_MS,
@@ -57,7 +57,8 @@ const MAX_SHORT_RECEIVES = 30;
 /**
  * Returns how long a message stays invisible after an internal error, in ms: 2, 4, 8 ... 64 s, then 90 s up to receive
  * 30, so that every period of the alarms has data points and processing resumes soon after recovery. From then on it is
- * 15 min, so that an outage of 18 hours does not exhaust `maxReceiveCount` (DECISIONS.md#internal-errors).
+ * 15 min, so that an outage of 18 hours does not exhaust `maxReceiveCount`
+ * (docs/decisions/deliveries.md#internal-errors).
  *
  * @param receiveCount `ApproximateReceiveCount` of the message
  */

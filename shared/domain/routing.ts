@@ -6,7 +6,7 @@ export const isStateChange = ({ details, previous_state: previous }: AlarmEvent)
 
 /**
  * Returns the IDs that the notification plan of a valid event lists for its state, without duplicates, or an empty list
- * if the state did not change (DECISIONS.md#routing).
+ * if the state did not change (docs/decisions/events.md#routing).
  */
 export const plannedNotifications = (event: AlarmEvent): string[] =>
   isStateChange(event) ? listedNotifications(event.notification_plan, event.details.state) : [];

@@ -3,8 +3,8 @@ import type { AlarmEvent } from '../contracts/alarm-event.ts';
 const milliseconds = (data: number) => ({ type: 'i', data, unit: 'milliseconds' });
 
 /**
- * Returns the event of a test message. It has every field of the webhook payload (API.md#webhook-payload) and IDs that
- * real alarms never have. Its state is OK, so that tests open no incidents.
+ * Returns the event of a test message. It has every field of the webhook payload (docs/api.md#webhook-payload) and IDs
+ * that real alarms never have. Its state is OK, so that tests open no incidents.
  *
  * @param nowMs ms since the epoch
  */

@@ -30,7 +30,7 @@ export type Alert = {
  */
 export type Transport = (alert: Alert, details: StringMap) => Promise<AttemptOutcome>;
 
-/** Timeout of a send, including DNS, connect, TLS, headers and body (DECISIONS.md#timeouts). */
+/** Timeout of a send, including DNS, connect, TLS, headers and body (docs/decisions/deliveries.md#timeouts). */
 export const SEND_TIMEOUT_MS = 15_000;
 
 /** Reserved for writing the record after a send. */

@@ -10,7 +10,7 @@ const GATHER_MS = 2;
 
 /**
  * Creates a limit on messages per tenant and UTC day, for the types that cost money or could be used to spam
- * (DECISIONS.md#limits-against-abuse). Every attempt counts.
+ * (docs/decisions/deliveries.md#limits-against-abuse). Every attempt counts.
  */
 export const createDailyLimit = (
   counters: Pick<DailyCounters, 'count'>,

@@ -1,9 +1,9 @@
+import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
 import * as z from 'zod/mini';
 import { type BounceResult, createBounceRecorder } from '../adapters/deliveries/bounce-recorder.ts';
 import { createDeliveryRepository } from '../adapters/deliveries/delivery-repository.ts';
 import { createDestinationListReader } from '../adapters/deliveries/destination-list.ts';
-import type { DynamoDb } from '../adapters/dynamodb/dynamodb-client.ts';
 import { createThrottlingWatch } from '../adapters/dynamodb/key-throttling.ts';
 import { errorTrace, logger } from '../adapters/logger.ts';
 import { count, emitMetrics, oldestAgeSeconds } from '../adapters/metrics.ts';
@@ -14,8 +14,8 @@ import type { Clock } from '../domain/clock.ts';
 import { type DeliveryKey, parseDeliveryPartition } from '../domain/delivery-key.ts';
 import type { DeliveryRecord } from '../domain/delivery-record.ts';
 import { deliveryKeyFromTags, type EmailEventKind, emailEventKinds } from '../domain/email-event.ts';
-import { type EmailReport, eventOfRecord } from '../domain/notification-notice.ts';
 import { createDeliveryReports, type ReportEnvironment } from './notices/delivery-reports.ts';
+import { type EmailReport, eventOfRecord } from './notices/notification-notice.ts';
 import { settleNotices } from './notices/settle-notices.ts';
 import { returnWithBackoff } from './return-with-backoff.ts';
 
@@ -79,13 +79,13 @@ const reportOf = ({ eventType, bounce }: EmailEvent): EmailReport | undefined =>
 };
 
 /**
- * Creates the Lambda handler that records what SES reports about accepted emails (DECISIONS.md#bounces). A bounce or a
- * reject is remembered in the record, and a complaint leaves it unchanged, because the email was delivered. All of them
- * are reported to the technical contacts, and a delivery that has reached nobody else escalates. Any other message is
- * counted and acknowledged, because retrying would not help.
+ * Creates the Lambda handler that records what SES reports about accepted emails (docs/decisions/formats.md#bounces). A
+ * bounce or a reject is remembered in the record, and a complaint leaves it unchanged, because the email was delivered.
+ * All of them are reported to the technical contacts, and a delivery that has reached nobody else escalates. Any other
+ * message is counted and acknowledged, because retrying would not help.
  */
 export const createEmailEventRecorder = (
-  client: DynamoDb,
+  client: DynamoDBDocumentClient,
   queues: Pick<Queues, 'changeVisibility' | 'sendDelayed'>,
   environment: RecorderEnvironment,
   clock: Clock = Date.now,

@@ -5,8 +5,8 @@ import { internalErrorDelayMs } from '../domain/retry-schedule.ts';
 
 /**
  * Returns a message that could not be processed yet to its queue, with a visibility timeout that grows with its receive
- * count (DECISIONS.md#internal-errors). Never rejects: if the timeout cannot be changed, the message returns when its
- * current timeout ends. The caller must also report the message as a batch item failure.
+ * count (docs/decisions/deliveries.md#internal-errors). Never rejects: if the timeout cannot be changed, the message
+ * returns when its current timeout ends. The caller must also report the message as a batch item failure.
  *
  * @param logFields fields of the log line about a failed change
  */

@@ -1,7 +1,7 @@
+import { parseLogLine } from 'local-aws/lambda/log-line.ts';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { embeddedMeasurements } from '../../bin/local/aws/cloudwatch/embedded-metrics.ts';
-import { parseLogLine } from '../../bin/local/aws/lambda/log-line.ts';
 import { count, emitMetrics, tally } from '../../shared/adapters/metrics.ts';
+import { embeddedMeasurements } from '../cloudwatch/embedded-metrics.ts';
 
 let lines: string[] = [];
 beforeEach(() => {

@@ -2,7 +2,7 @@ import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { Ruleset, Spectral } from '@stoplight/spectral-core';
 import { oas } from '@stoplight/spectral-rulesets';
 import { describe, expect, it } from 'vitest';
-import { openApiDocument } from '../../shared/api/openapi/openapi-document.ts';
+import { openApiDocument } from '../../bin/openapi/openapi-document.ts';
 
 /** Choosing a license is the decision of the owner, so the document has none. */
 const IGNORED_RULE = 'info-license';

@@ -48,7 +48,7 @@ const run = async (chosen: readonly Name[], options: Options): Promise<void> => 
 
 await new Command('npm run bench')
   .description(
-    'Measures the figures of BENCHMARKS.md, each with a baseline from the same run, and prints them as Markdown.',
+    'Measures the figures of docs/benchmarks.md, each with a baseline from the same run, and prints them as Markdown.',
   )
   .addArgument(new Argument('[benchmark...]', 'the benchmarks to run (default: all)').choices(NAMES))
   .addOption(new Option('--chart <file>', 'write the costs of `cost` as an SVG chart'))

@@ -1,5 +1,5 @@
-import type { AwsFault } from '../../bin/local/aws/aws-service.ts';
-import type { Fault } from '../../bin/local/aws/endpoint.ts';
+import type { AwsFault } from 'local-aws/aws-service.ts';
+import type { Fault } from 'local-aws/endpoint.ts';
 import type { LocalStack } from '../../bin/local/stack.ts';
 import type { Random } from './random.ts';
 

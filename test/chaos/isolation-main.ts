@@ -5,7 +5,7 @@ import { type Arrivals, measureSharedHost } from './shared-host.ts';
 
 /**
  * `npm run isolation -- [events] [workers] [seconds] [alerts]`: prints how much one tenant delays another
- * (BENCHMARKS.md#isolation).
+ * (docs/benchmarks.md#isolation).
  */
 const [events = 1_000, workers = 128, seconds = 20, alerts = 60] = process.argv.slice(2).map(Number);
 const { table } = new Console(process.stdout);

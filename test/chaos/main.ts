@@ -25,7 +25,7 @@ const add = (left: ChaosCounts, right: ChaosCounts): ChaosCounts => ({
   deliveredAfterRedelivery: left.deliveredAfterRedelivery + right.deliveredAfterRedelivery,
 });
 
-/** The column headings of BENCHMARKS.md#chaos. */
+/** The column headings of docs/benchmarks.md#chaos. */
 const labeled = ({
   deadLettered,
   duplicatedByKill,
@@ -47,7 +47,7 @@ const labeled = ({
 const labeledRows = (rows: readonly ChaosRow[]) =>
   Object.fromEntries(rows.map((row) => [row.name, labeled(countsOf(row))]));
 
-/** Prints the tables of BENCHMARKS.md#chaos. @returns whether the run passed */
+/** Prints the tables of docs/benchmarks.md#chaos. @returns whether the run passed */
 const report = ({ rows, notices, ...totals }: ChaosResult): boolean => {
   const all = rows.map(countsOf).reduce(add);
   const { table, log } = new Console(process.stdout);

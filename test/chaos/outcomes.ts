@@ -13,7 +13,10 @@ export type ChaosRow = {
   delivered: number;
   superseded: number;
   cancelled: number;
-  /** Delivered, but the record could not be written before the function timed out (DECISIONS.md#claims-and-leases). */
+  /**
+   * Delivered, but the record could not be written before the function timed out
+   * (docs/decisions/deliveries.md#claims-and-leases).
+   */
   unrecorded: number;
   /** Failed, and in the dead-letter queue or in the stored messages of the tenant. */
   deadLettered: number;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
+import { isValidContent } from 'local-aws/sqs/queued-message.ts';
 import { describe, expect, it } from 'vitest';
-import { isValidContent } from '../../bin/local/aws/sqs/queued-message.ts';
 import { messageBody, serializeBody } from '../../shared/contracts/message-body.ts';
 
 const EXCLUDED = '\ufffe\uffff';

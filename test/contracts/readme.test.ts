@@ -1,8 +1,8 @@
-import { existsSync, readdirSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { existsSync, globSync } from 'node:fs';
+import { posix, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { openApiDocument } from '../../bin/openapi/openapi-document.ts';
 import { settingNames } from '../../lib/settings.ts';
-import { openApiDocument } from '../../shared/api/openapi/openapi-document.ts';
 import { endpointNames, endpoints } from '../../shared/contracts/endpoints.ts';
 import { errorStatus } from '../../shared/contracts/errors.ts';
 import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
@@ -10,7 +10,12 @@ import { attemptResults, deliveryReasons, deliveryStatuses } from '../../shared/
 import { checkEvent } from '../../shared/domain/event-findings.ts';
 import { codeBlocks, readDocument as read, root } from '../support/documents.ts';
 
-const documents = readdirSync(root).filter((file) => file.endsWith('.md'));
+const documents = globSync(['*.md', 'docs/**/*.md'], { cwd: root });
+
+const sources = globSync(['{.github,bin,functions,lib,shared,test}/**/*.{ts,tsx,js,yml,json}', 'biome.json'], {
+  cwd: root,
+  exclude: (path) => path.includes('node_modules'),
+});
 
 /** The text outside code blocks. */
 const prose = (text: string): string => text.replace(/^ *```.*?^ *```$/gms, '');
@@ -36,12 +41,12 @@ const anchorsOf = (file: string): string[] =>
 
 const isResolved = (file: string, link: string): boolean => {
   const [path = '', anchor] = link.split('#');
-  const target = path || file;
+  const target = path ? posix.join(posix.dirname(file), path) : file;
   return existsSync(resolve(root, target)) && (anchor === undefined || anchorsOf(target).includes(anchor));
 };
 
-it('OPERATIONS.md has a row for every setting, and no other', () => {
-  const [, settings = ''] = read('OPERATIONS.md').split('\n## Settings\n');
+it('docs/operations.md has a row for every setting, and no other', () => {
+  const [, settings = ''] = read('docs/operations.md').split('\n## Settings\n');
   const rows =
     settings
       .split('\n## ')[0]
@@ -51,16 +56,16 @@ it('OPERATIONS.md has a row for every setting, and no other', () => {
   expect(named.toSorted()).toEqual([...settingNames, 'stage', 'stackName', 'account', 'region'].toSorted());
 });
 
-it('API.md names every notification type, every error type, and the path of every operation', () => {
-  const api = read('API.md');
+it('docs/api.md names every notification type, every error type, and the path of every operation', () => {
+  const api = read('docs/api.md');
   for (const name of [...notificationTypeIds, ...Object.keys(errorStatus)]) expect(api).toContain(`\`${name}\``);
   for (const name of endpointNames) {
     expect(api).toContain(`${endpoints[name].method} ${endpoints[name].path.replace(/\{\w+\}/, '{id}')}`);
   }
 });
 
-it('API.md marks the eight extensions of the interface in its tables, and no other operation', () => {
-  const rows = read('API.md')
+it('docs/api.md marks the eight extensions of the interface in its tables, and no other operation', () => {
+  const rows = read('docs/api.md')
     .split('\n')
     .filter((line) => /^\| `[A-Z]+ \//.test(line));
   const named = rows.flatMap((row) => [...row.matchAll(/`([A-Z]+ \/[^`]*)`( \(extension\))?/g)]);
@@ -75,16 +80,16 @@ it('README.md names every extension of the interface and marks it', () => {
   expect(new Set(marked)).toEqual(new Set(extensions.map((operation) => operation.split(' ')[1])));
 });
 
-it('API.md explains every delivery status, attempt result and reason, and no other', () => {
+it('docs/api.md explains every delivery status, attempt result and reason, and no other', () => {
   const names = (heading: string): string[] =>
-    [...section(read('API.md'), heading).matchAll(/^\| `(\w+)` \|/gm)].flatMap(([, name = '']) => name);
+    [...section(read('docs/api.md'), heading).matchAll(/^\| `(\w+)` \|/gm)].flatMap(([, name = '']) => name);
   expect(names('### Statuses').toSorted()).toEqual(deliveryStatuses.toSorted());
   expect(names('### Reasons').toSorted()).toEqual(deliveryReasons.toSorted());
   expect(names('### Attempts')).toEqual(expect.arrayContaining([...attemptResults]));
 });
 
-it('API.md shows an alarm event that the service accepts', () => {
-  const events = codeBlocks(read('API.md'), 'json').filter((code) => code.includes('"notification_plan"'));
+it('docs/api.md shows an alarm event that the service accepts', () => {
+  const events = codeBlocks(read('docs/api.md'), 'json').filter((code) => code.includes('"notification_plan"'));
   expect(events.map((code) => checkEvent(JSON.parse(code), Date.now()))).toEqual([{ errors: [], warnings: [] }]);
 });
 
@@ -98,4 +103,15 @@ describe.each(documents)('%s', (file) => {
   it('has only valid JSON in its JSON examples', () => {
     for (const code of codeBlocks(read(file), 'json')) expect(() => JSON.parse(code)).not.toThrow();
   });
+});
+
+it('the code refers only to documents and headings that exist', () => {
+  const references = sources.flatMap((source) =>
+    [...read(source).matchAll(/(?<![\w/])(?:docs\/[\w/-]+|[A-Z]+)\.md(?:#[\w-]+)?/g)].map(([link]) => ({
+      source,
+      link,
+    })),
+  );
+  expect(references.length).toBeGreaterThan(100);
+  expect(references.filter(({ link }) => !isResolved('README.md', link))).toEqual([]);
 });

@@ -1,6 +1,10 @@
 import { DeleteTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import {
+  chargesCancelledTransactions,
+  countsDeletedItems,
+  createProbeTable,
+} from 'local-aws/test/support/transaction-probes.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { chargesCancelledTransactions, countsDeletedItems, createProbeTable } from '../support/transaction-probes.ts';
 
 /** A table of its own, in the account and region of the credentials. */
 const TableName = `MonitoringNotifications-transactions-${crypto.randomUUID()}`;
@@ -14,7 +18,7 @@ afterAll(async () => {
   withoutRetries.destroy();
 });
 
-/** What AWS does not document. If AWS differs, change bin/local/aws/dynamodb accordingly. */
+/** What AWS does not document. If AWS differs, change local-aws/dynamodb accordingly. */
 describe('transactions of AWS, like those of the local stack,', () => {
   it('count the items that they delete towards 4 MB', async () => {
     expect(await countsDeletedItems(client, TableName)).toBe(true);

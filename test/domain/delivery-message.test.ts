@@ -1,6 +1,6 @@
 import fc from 'fast-check';
+import { isValidContent } from 'local-aws/sqs/queued-message.ts';
 import { describe, expect, it } from 'vitest';
-import { isValidContent } from '../../bin/local/aws/sqs/queued-message.ts';
 import { isAlarmEvent } from '../../shared/contracts/alarm-event.ts';
 import { parseJson } from '../../shared/contracts/json.ts';
 import { type Delivery, delivery } from '../../shared/contracts/messages.ts';

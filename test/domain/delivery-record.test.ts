@@ -366,7 +366,7 @@ describe('an earlier attempt', () => {
 });
 
 describe('a failing destination', () => {
-  /** The maximum batching window of a retry queue (DECISIONS.md#retry-queues). */
+  /** The maximum batching window of a retry queue (docs/decisions/deliveries.md#retry-queues). */
   const MAX_BATCHING_MS = 20_000;
 
   type Step = { failure: Failure; durationMs: number; jitter: number; batchingMs: number };

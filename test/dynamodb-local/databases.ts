@@ -1,7 +1,7 @@
+import { type Clock, systemClock } from 'local-aws/clock.ts';
+import { limitDynamoDb } from 'local-aws/dynamodb/limited-dynamodb.ts';
+import { memoryTables } from 'local-aws/dynamodb.ts';
 import * as z from 'zod';
-import { type Clock, systemClock } from '../../bin/local/aws/clock.ts';
-import { limitDynamoDb } from '../../bin/local/aws/dynamodb/limited-dynamodb.ts';
-import { memoryTables } from '../../bin/local/aws/dynamodb.ts';
 import { type Request, TABLES } from './generated-requests.ts';
 
 /** A response: its status and its body. */

@@ -1,7 +1,7 @@
 import { Webhook } from 'standardwebhooks';
 import { beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { gatewayErrors } from '../../shared/api/openapi/error-responses.ts';
+import { gatewayErrors } from '../../bin/openapi/error-responses.ts';
 import { type EndpointName, endpointNames, endpoints } from '../../shared/contracts/endpoints.ts';
 import { deliveryStatuses } from '../../shared/contracts/outcomes.ts';
 import { bodyViolations, describedOperation, describedWebhook, schemaViolations } from '../support/api-description.ts';

@@ -1,12 +1,12 @@
 import { SendMessageCommand, StartMessageMoveTaskCommand } from '@aws-sdk/client-sqs';
 import { UpdateCommand } from '@aws-sdk/lib-dynamodb';
+import type { AwsCall } from 'local-aws/aws-service.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { AwsCall } from '../../bin/local/aws/aws-service.ts';
-import { MINUTE_MS } from '../../bin/local/aws/cloudwatch/metric-store.ts';
 import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';
 import type { AlarmEvent } from '../../shared/contracts/alarm-event.ts';
 import { type NotificationTypeId, notificationTypeIds } from '../../shared/contracts/notification-types.ts';
 import { emailTags } from '../../shared/domain/email-event.ts';
+import { MINUTE_MS } from '../cloudwatch/metric-store.ts';
 import type { Client } from '../support/api.ts';
 import { newAlarmEvent } from '../support/events.ts';
 import { validDetails } from '../support/notifications.ts';
@@ -58,7 +58,7 @@ describe('the alarm drill', () => {
     harness = await startMonitoredStack(HIGH_LIMITS, { 'record-email-events': 2 });
     client = await harness.newClient();
     const accounts = createAccountRepository(harness.documents, harness.table('Accounts'));
-    await accounts.setTechnicalContacts(client.tenant, ['contact@example.com']);
+    await accounts.update(client.tenant, { technical_contacts: ['contact@example.com'] });
     const details = { ...validDetails, webhook: { url: sink.url } };
     const created = notificationTypeIds.map(
       async (type) => [type, await client.create({ label: type, type, details: details[type] })] as const,

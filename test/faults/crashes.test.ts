@@ -31,7 +31,7 @@ describe('an error in a function', () => {
     const line = await until(async () => harness.lines.find((text) => text.includes('ERROR request failed')));
     const [, source = '', lineNumber = ''] = /\n {4}at findByHash \((shared\/\S+\.ts):(\d+):\d+\)\n/.exec(line) ?? [];
     const code = readFileSync(resolve(ROOT, source), 'utf8').split('\n')[Number(lineNumber) - 1];
-    expect(code).toContain('await getItem(client');
+    expect(code).toContain('await client.send(new GetCommand');
     expect(line).not.toContain(rejection.message);
 
     const error = await until(async () => errors.find((text) => text.includes(rejection.message)));

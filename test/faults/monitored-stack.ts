@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import * as z from 'zod';
 import { synthesize } from '../../bin/local/assembly.ts';
-import { readMonitoring } from '../../bin/local/aws/cloudwatch/alarm-definition.ts';
-import { CloudWatch } from '../../bin/local/aws/cloudwatch/cloudwatch.ts';
-import { MINUTE_MS } from '../../bin/local/aws/cloudwatch/metric-store.ts';
 import type { LocalStack, LocalStackOptions } from '../../bin/local/stack.ts';
+import { readMonitoring } from '../cloudwatch/alarm-definition.ts';
+import { CloudWatch } from '../cloudwatch/cloudwatch.ts';
+import { MINUTE_MS } from '../cloudwatch/metric-store.ts';
 import { startFaultyStack } from './support.ts';
 
 /** The default interval between calls of the traffic. */

@@ -1,7 +1,7 @@
 import { QueryCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
+import type { AwsCall } from 'local-aws/aws-service.ts';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import type { AwsCall } from '../../bin/local/aws/aws-service.ts';
 import { type Client, webhook } from '../support/api.ts';
 import { entries } from '../support/notifications.ts';
 import { useFaultyStack } from './support.ts';

@@ -1,5 +1,5 @@
+import type { AwsCall, AwsService } from 'local-aws/aws-service.ts';
 import { describe, expect, it } from 'vitest';
-import type { AwsCall, AwsService } from '../../bin/local/aws/aws-service.ts';
 import { webhook } from '../support/api.ts';
 import { newAlarmEvent } from '../support/events.ts';
 import { validDetails } from '../support/notifications.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { AwsCall, AwsService } from '../../bin/local/aws/aws-service.ts';
-import type { Fault } from '../../bin/local/aws/endpoint.ts';
+import type { AwsCall, AwsService } from 'local-aws/aws-service.ts';
+import type { Fault } from 'local-aws/endpoint.ts';
 import { type LocalStack, type LocalStackOptions, startLocalStack } from '../../bin/local/stack.ts';
 import { moveMessages } from '../../bin/ops/redrive.ts';
 import type { NotificationTypeId } from '../../shared/contracts/notification-types.ts';

@@ -1,6 +1,6 @@
+import type { AwsCall } from 'local-aws/aws-service.ts';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import type { AwsCall } from '../../bin/local/aws/aws-service.ts';
 import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';
 import type { Client } from '../support/api.ts';
 import { throttled, useFaultyStack } from './support.ts';

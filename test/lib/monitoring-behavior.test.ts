@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { readMonitoring } from '../../bin/local/aws/cloudwatch/alarm-definition.ts';
-import { CloudWatch } from '../../bin/local/aws/cloudwatch/cloudwatch.ts';
-import { MINUTE_MS } from '../../bin/local/aws/cloudwatch/metric-store.ts';
 import { METRICS_NAMESPACE } from '../../shared/domain/delivery-metrics.ts';
-import { sampledQueue } from '../local/aws/support/sampled-queue.ts';
+import { readMonitoring } from '../cloudwatch/alarm-definition.ts';
+import { CloudWatch } from '../cloudwatch/cloudwatch.ts';
+import { MINUTE_MS } from '../cloudwatch/metric-store.ts';
+import { sampledQueue } from '../cloudwatch/sampled-queue.ts';
 import { synthesize } from '../support/stack.ts';
 
 const { template } = synthesize({ 'aws:cdk:enable-path-metadata': true });

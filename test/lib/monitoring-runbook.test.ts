@@ -1,15 +1,15 @@
 import { globSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { matchesPattern, parseFilterPattern } from '../../bin/local/aws/cloudwatch/filter-pattern.ts';
 import { failureReasons } from '../../shared/contracts/outcomes.ts';
+import { matchesPattern, parseFilterPattern } from '../cloudwatch/filter-pattern.ts';
 import { codeBlocks, readDocument, root } from '../support/documents.ts';
 import { propertiesOf, synthesize } from '../support/stack.ts';
 
 const { template } = synthesize();
 const alarms = propertiesOf(template, 'AWS::CloudWatch::Alarm', z.object({ AlarmDescription: z.string() }));
 
-const runbook = readDocument('RUNBOOK.md');
+const runbook = readDocument('docs/runbook.md');
 const [, chapter = ''] = runbook.split(/^# Alarms$/m);
 
 /** The sections on alarms, by anchor. */
@@ -24,10 +24,10 @@ const sections = new Map(
 );
 
 const anchors = [...alarms.values()].map(
-  ({ AlarmDescription }) => /RUNBOOK\.md#([a-z0-9-]+)$/.exec(AlarmDescription)?.[1],
+  ({ AlarmDescription }) => /docs\/runbook\.md#([a-z0-9-]+)$/.exec(AlarmDescription)?.[1],
 );
 
-describe('RUNBOOK.md', () => {
+describe('docs/runbook.md', () => {
   it('has a section for every alarm, and no section without an alarm', () => {
     expect(new Set(anchors)).toEqual(new Set(sections.keys()));
   });
@@ -62,7 +62,7 @@ const logCommands = [...commands.matchAll(/^logs (\w+) '([^']*)'/gm)].map(([, gr
 }));
 const jsonPatterns = logCommands.filter(({ pattern }) => pattern.startsWith('{'));
 
-describe('the helper logs of RUNBOOK.md', () => {
+describe('the helper logs of docs/runbook.md', () => {
   it('finds the log group of every function by its name without the suffixes, though other names start with it', () => {
     expect(logGroups.length).toBeGreaterThan(20);
     for (const group of logGroups) {
@@ -103,7 +103,7 @@ describe('the helper logs of RUNBOOK.md', () => {
   });
 });
 
-describe('RUNBOOK.md quotes', () => {
+describe('docs/runbook.md quotes', () => {
   it('only log messages, and titles of the dashboard, whose units and details it may omit', () => {
     const quoted = [...prose.matchAll(/"([^"\n]+)"/g)].map(([, text]) => text);
     expect(quoted.length).toBeGreaterThan(10);
@@ -144,7 +144,7 @@ describe('alarm descriptions', () => {
   it.each([...alarms])(
     'contain the impact, the first step and the runbook section in less than 500 characters: %s',
     (_, { AlarmDescription }) => {
-      expect(AlarmDescription).toMatch(/^.{20,}[.] First step: .{10,}[.] RUNBOOK\.md#/);
+      expect(AlarmDescription).toMatch(/^.{20,}[.] First step: .{10,}[.] docs\/runbook\.md#/);
       expect(AlarmDescription.length).toBeLessThan(500);
     },
   );

@@ -9,7 +9,7 @@ const acceptedFindings: readonly { rule: string; resource: RegExp; reason: strin
     rule: 'AwsSolutions-APIG4',
     resource: /^Api\/HttpApi\/[^/]+\/Resource$/,
     reason:
-      'Each function authenticates requests itself, so that all errors have the same format (DECISIONS.md#authentication-in-the-function).',
+      'Each function authenticates requests itself, so that all errors have the same format (docs/decisions/api.md#authentication-in-the-function).',
   },
   {
     rule: 'AwsSolutions-IAM5[Resource::arn:<AWS::Partition>:ses:<AWS::Region>:<AWS::AccountId>:identity/*]',

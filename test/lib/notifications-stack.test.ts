@@ -75,7 +75,7 @@ describe('the stack', () => {
   });
 
   it('has the tables that the runbook imports after a rolled-back first deployment', () => {
-    const runbook = readFileSync(new URL('../../RUNBOOK.md', import.meta.url), 'utf8');
+    const runbook = readFileSync(new URL('../../docs/runbook.md', import.meta.url), 'utf8');
     const imported = [...runbook.matchAll(/"(Storage\w+)": \{"TableName": "MonitoringNotifications-(\w+)-/g)];
     expect(imported.map(([, id]) => id).toSorted()).toEqual(idsOf('AWS::DynamoDB::Table'));
     for (const [, id, name] of imported) expect(name).toBe(id);

@@ -66,7 +66,7 @@ describe('the release of a function', () => {
 /** A source of the functions that authenticate, and the code of a line of it. */
 const CHANGED = 'shared/adapters/tokens/token-reader.ts';
 const CODE =
-  '    const { Item } = await getItem(client, { TableName: table, Key: { pk: hash }, ConsistentRead: true });';
+  '    const { Item } = await client.send(new GetCommand({ TableName: table, Key: { pk: hash }, ConsistentRead: true }));';
 
 describe('a change that moves a line', () => {
   let changed: Map<string, Bundle>;
@@ -87,7 +87,7 @@ describe('a change that moves a line', () => {
     const line = readFileSync(join(ROOT, CHANGED), 'utf8').split('\n').indexOf(CODE) + 1;
     const oldMap = readFileSync(output.bundleOf('get-account').sourceMap, 'utf8');
     const newMap = readFileSync(changed.get('get-account')?.sourceMap ?? '', 'utf8');
-    const column = CODE.indexOf('getItem(');
+    const column = CODE.indexOf('send(');
     const position = generatedPositionFor(new TraceMap(oldMap), { source: CHANGED, line, column });
     if (position.line === null) throw new Error(`The bundle does not contain ${CODE}`);
     const locate = (map: string) => parseSourceMap(map).locate(position.line, position.column + 1);

@@ -1,8 +1,8 @@
 import { createServer, request } from 'node:http';
 import { text } from 'node:stream/consumers';
+import { close, listen, origin } from 'local-aws/http.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createApiDocs } from '../../bin/local/api-docs.ts';
-import { close, listen, origin } from '../../bin/local/aws/http.ts';
 
 /** An API that responds with what it received. */
 const api = createServer(async (received, response) => {

@@ -4,11 +4,12 @@ import { join } from 'node:path';
 import { DynamoDBClient, GetItemCommand, ListTablesCommand, PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import { useBundles } from 'local-aws/test/support/bundles.ts';
+import { template } from 'local-aws/test/support/template.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type LocalStack, startLocalStack } from '../../bin/local/stack.ts';
+import { documentOptions } from '../../shared/adapters/dynamodb/items.ts';
 import { createTokenRepository } from '../../shared/adapters/tokens/token-repository.ts';
-import { useBundles } from './aws/support/bundles.ts';
-import { template } from './aws/support/template.ts';
 
 const idle = `exports.handler = async () => { throw new Error('not processed'); };`;
 const bundles = useBundles({ enqueue: idle, work: idle, fallback: idle });
@@ -98,7 +99,7 @@ describe('a data directory', () => {
     const first = await start();
     const { creator } = first.ready.tokens;
     await using(first, async (client) => {
-      const tokens = createTokenRepository(DynamoDBDocumentClient.from(client), TableName);
+      const tokens = createTokenRepository(DynamoDBDocumentClient.from(client, documentOptions), TableName);
       const [, entry] = await tokens.list('acme');
       await tokens.revoke('acme', entry?.id ?? '');
     });
@@ -145,14 +146,14 @@ describe('a data directory', () => {
   it('is used by one stack at a time', async () => {
     await start();
     await expect(start()).rejects.toThrow(
-      `${data} is in use by another local stack: stop it, or pass --data with another one.`,
+      `${data} is in use by another local stack: stop it, or use another directory.`,
     );
   });
 
   it('is rejected if a table has other keys than the template', async () => {
     await stop(await start(indexedTable('sk')));
     await expect(start(indexedTable('other'))).rejects.toThrow(
-      'The table Indexed in the data directory has other keys or indexes than the template: pass --data with another directory.',
+      'The table Indexed in the data directory has other keys or indexes than the template: use another directory.',
     );
     await start(indexedTable('sk'));
   });

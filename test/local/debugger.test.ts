@@ -140,7 +140,7 @@ it('pauses at a line of TypeScript in a function that was frozen', { timeout: ST
 });
 
 const LIMIT = `
-  const { timeLimitMs } = await import('./bin/local/aws/time-limit.ts');
+  const { timeLimitMs } = await import('local-aws/time-limit.ts');
   console.log(timeLimitMs(30_000));
 `;
 

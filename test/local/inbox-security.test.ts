@@ -1,7 +1,7 @@
+import { close, listen, origin } from 'local-aws/http.ts';
+import { parseRaw, sendRaw } from 'local-aws/test/support/raw-http.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { close, listen, origin } from '../../bin/local/aws/http.ts';
 import { createInbox } from '../../bin/local/inbox/inbox.ts';
-import { parseRaw, sendRaw } from './aws/support/raw-http.ts';
 
 const inbox = createInbox();
 let url: string;

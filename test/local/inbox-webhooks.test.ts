@@ -1,6 +1,6 @@
+import { close, listen, origin } from 'local-aws/http.ts';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { close, listen, origin } from '../../bin/local/aws/http.ts';
 import { createInbox } from '../../bin/local/inbox/inbox.ts';
 import { until } from '../support/until.ts';
 

@@ -1,6 +1,6 @@
+import { close, listen, origin } from 'local-aws/http.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { close, listen, origin } from '../../bin/local/aws/http.ts';
 import { createInbox } from '../../bin/local/inbox/inbox.ts';
 
 const inbox = createInbox();

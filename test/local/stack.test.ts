@@ -1,16 +1,16 @@
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { DynamoDBClient, PutItemCommand, ThrottlingException } from '@aws-sdk/client-dynamodb';
+import type { RequestReport } from 'local-aws/gateway/gateway.ts';
+import { close, listen } from 'local-aws/http.ts';
+import type { InvocationReport } from 'local-aws/lambda/lambda.ts';
+import { useBundles } from 'local-aws/test/support/bundles.ts';
+import { parseRaw, sendRaw } from 'local-aws/test/support/raw-http.ts';
+import { template } from 'local-aws/test/support/template.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { RequestReport } from '../../bin/local/aws/gateway/gateway.ts';
-import { close, listen } from '../../bin/local/aws/http.ts';
-import type { InvocationReport } from '../../bin/local/aws/lambda/lambda.ts';
 import { localSettings } from '../../bin/local/settings.ts';
 import { type LocalStack, startLocalStack } from '../../bin/local/stack.ts';
 import { until } from '../support/until.ts';
-import { useBundles } from './aws/support/bundles.ts';
-import { parseRaw, sendRaw } from './aws/support/raw-http.ts';
-import { template } from './aws/support/template.ts';
 
 /** Calls AWS without an SDK, to keep the bundles small. */
 const aws = `

@@ -1,6 +1,6 @@
 import { createServer, type ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
-import { close, listen, origin } from '../../bin/local/aws/http.ts';
+import { close, listen, origin } from 'local-aws/http.ts';
 import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
 
 /** The names of the stacks that the stub has, both with the same outputs. */

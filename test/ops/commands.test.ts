@@ -102,14 +102,16 @@ const documented = (file: string): { line: string; name: string | undefined }[] 
     }),
   );
 
+const documents = ['README.md', 'docs/operations.md', 'docs/api.md', 'docs/runbook.md'];
+
 describe('the documents', () => {
-  it.each(['README.md', 'OPERATIONS.md', 'API.md', 'RUNBOOK.md'])('%s contains only commands that exist', (file) => {
+  it.each(documents)('%s contains only commands that exist', (file) => {
     const commands = documented(file);
     expect(commands.length).toBeGreaterThan(0);
     expect(commands.filter(({ name }) => name === undefined)).toEqual([]);
   });
 
-  it.each(['README.md', 'OPERATIONS.md', 'API.md', 'RUNBOOK.md'])('%s contains only options that exist', (file) => {
+  it.each(documents)('%s contains only options that exist', (file) => {
     const unknown = documented(file).flatMap(({ line, name = '' }) =>
       [...(line.split(' | ')[0]?.matchAll(/(?<= )--[a-z-]+/g) ?? [])].flatMap(([option]) =>
         option === '--help' || optionsOf(name).includes(option) ? [] : [`${line}: ${option}`],
@@ -119,7 +121,7 @@ describe('the documents', () => {
   });
 
   it('name the stack in every change of the runbook', () => {
-    const unnamed = documented('RUNBOOK.md').filter(
+    const unnamed = documented('docs/runbook.md').filter(
       ({ line, name = '' }) => name in changing && line !== name && !line.includes('--stack MonitoringNotifications'),
     );
     expect(unnamed).toEqual([]);

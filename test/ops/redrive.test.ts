@@ -1,11 +1,11 @@
 import { SQSClient } from '@aws-sdk/client-sqs';
+import { systemClock } from 'local-aws/clock.ts';
+import { sqsService } from 'local-aws/sqs/protocol.ts';
+import { startEndpoint, type TestEndpoint } from 'local-aws/test/support/endpoint.ts';
+import { message, queueOf } from 'local-aws/test/support/queues.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { systemClock } from '../../bin/local/aws/clock.ts';
-import { sqsService } from '../../bin/local/aws/sqs/protocol.ts';
 import { moveMessages, type Progress, returnToSources } from '../../bin/ops/redrive.ts';
-import { startEndpoint, type TestEndpoint } from '../local/aws/support/endpoint.ts';
-import { message, queueOf } from '../local/aws/support/queues.ts';
 
 const deadLetters = queueOf(systemClock, { name: 'webhook-dead' });
 const webhook = queueOf(systemClock, { name: 'webhook' });

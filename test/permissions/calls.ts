@@ -1,5 +1,5 @@
+import { type AwsCall, LOCAL_ENV } from 'local-aws/aws-service.ts';
 import * as z from 'zod';
-import { type AwsCall, LOCAL_ENV } from '../../bin/local/aws/aws-service.ts';
 
 /** A request as IAM evaluates it. */
 export type Call = {

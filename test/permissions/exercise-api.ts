@@ -1,5 +1,5 @@
+import type { AwsCall } from 'local-aws/aws-service.ts';
 import * as z from 'zod';
-import type { AwsCall } from '../../bin/local/aws/aws-service.ts';
 import { type NotificationTypeId, notificationTypeIds } from '../../shared/contracts/notification-types.ts';
 import type { FaultyStack } from '../faults/support.ts';
 import type { Client } from '../support/api.ts';

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { SendMessageBatchCommand, SendMessageCommand } from '@aws-sdk/client-sqs';
-import type { AwsCall, AwsFault } from '../../bin/local/aws/aws-service.ts';
+import type { AwsCall, AwsFault } from 'local-aws/aws-service.ts';
 import { sendsByHttp } from '../../lib/delivery.ts';
 import { createIncidentLocks } from '../../shared/adapters/deliveries/incident-locks.ts';
 import type { AlarmEvent } from '../../shared/contracts/alarm-event.ts';

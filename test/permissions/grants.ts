@@ -1,7 +1,7 @@
+import { textOf } from 'local-aws/intrinsics.ts';
+import { referencesOf } from 'local-aws/resources.ts';
+import { templateResources } from 'local-aws/template.ts';
 import * as z from 'zod';
-import { textOf } from '../../bin/local/aws/intrinsics.ts';
-import { referencesOf } from '../../bin/local/aws/resources.ts';
-import { templateResources } from '../../bin/local/aws/template.ts';
 import type { Call } from './calls.ts';
 
 /** An action on a resource, or on all resources but one, that the role of a function allows. */

@@ -1,6 +1,6 @@
+import type { AwsCall, AwsFault } from 'local-aws/aws-service.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { synthesize } from '../../bin/local/assembly.ts';
-import type { AwsCall, AwsFault } from '../../bin/local/aws/aws-service.ts';
 import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';
 import { type FaultyStack, startFaultyStack, throttled } from '../faults/support.ts';
 import { type Sink, startSink } from '../support/sink.ts';
@@ -63,7 +63,7 @@ describe('function permissions', () => {
 
     const client = await world.newClient();
     const accounts = createAccountRepository(world.documents, world.table('Accounts'));
-    await accounts.setTechnicalContacts(client.tenant, ['oncall@example.com']);
+    await accounts.update(client.tenant, { technical_contacts: ['oncall@example.com'] });
     const ids = await exerciseApi(world, client, sink.url);
     const setBehavior = (next: Behavior): void => {
       behavior = next;

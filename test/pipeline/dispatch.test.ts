@@ -1,6 +1,6 @@
 import type { SQSRecord } from 'aws-lambda';
+import { isValidContent } from 'local-aws/sqs/queued-message.ts';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { isValidContent } from '../../bin/local/aws/sqs/queued-message.ts';
 import type { WriteDestinationList } from '../../shared/adapters/deliveries/destination-list.ts';
 import { UnprocessedKeyError } from '../../shared/adapters/dynamodb/errors.ts';
 import { logger } from '../../shared/adapters/logger.ts';

@@ -1,6 +1,6 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import * as z from 'zod';
-import { openApiDocument } from '../../shared/api/openapi/openapi-document.ts';
+import { openApiDocument } from '../../bin/openapi/openapi-document.ts';
 import { type EndpointName, endpointNames, endpoints } from '../../shared/contracts/endpoints.ts';
 import type { ReceivedResponse } from './api.ts';
 

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { ulid } from 'ulid';
+import { documentOptions } from '../../shared/adapters/dynamodb/items.ts';
 import { createTokenRepository } from '../../shared/adapters/tokens/token-repository.ts';
 import type { Role } from '../../shared/domain/authorization.ts';
 import { webhookNotification } from './notifications.ts';
@@ -55,7 +56,7 @@ export const connectApi = (
           credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
         };
 
-  const documents = DynamoDBDocumentClient.from(new DynamoDBClient(awsOptions));
+  const documents = DynamoDBDocumentClient.from(new DynamoDBClient(awsOptions), documentOptions);
 
   /** Returns the name of the table that contains this text. */
   const table = (namePart: string): string => {

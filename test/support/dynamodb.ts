@@ -1,11 +1,12 @@
 import { CreateTableCommand, DynamoDBClient, type DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import { systemClock } from 'local-aws/clock.ts';
+import { limitDynamoDb } from 'local-aws/dynamodb/limited-dynamodb.ts';
+import { memoryTables } from 'local-aws/dynamodb.ts';
+import { createEndpoint } from 'local-aws/endpoint.ts';
+import { close, listen, origin } from 'local-aws/http.ts';
 import { afterAll, beforeAll } from 'vitest';
-import { systemClock } from '../../bin/local/aws/clock.ts';
-import { limitDynamoDb } from '../../bin/local/aws/dynamodb/limited-dynamodb.ts';
-import { memoryTables } from '../../bin/local/aws/dynamodb.ts';
-import { createEndpoint } from '../../bin/local/aws/endpoint.ts';
-import { close, listen, origin } from '../../bin/local/aws/http.ts';
+import { documentOptions } from '../../shared/adapters/dynamodb/items.ts';
 import { tableSchemas } from '../../shared/contracts/table-schemas.ts';
 import { useStarted } from './use-started.ts';
 
@@ -49,7 +50,7 @@ export const useDatabase = () => {
       ...options,
     });
     clients.push(client);
-    return DynamoDBDocumentClient.from(client, { marshallOptions: { removeUndefinedValues: true } });
+    return DynamoDBDocumentClient.from(client, documentOptions);
   };
 
   const client = connect();

@@ -1,6 +1,6 @@
 import { SendMessageCommand } from '@aws-sdk/client-sqs';
+import type { AwsCall } from 'local-aws/aws-service.ts';
 import * as z from 'zod';
-import type { AwsCall } from '../../bin/local/aws/aws-service.ts';
 import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
 import { type Role, roles } from '../../shared/contracts/token.ts';
 import { emailTags } from '../../shared/domain/email-event.ts';

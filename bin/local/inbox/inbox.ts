@@ -5,9 +5,9 @@ import {
   type Server,
   type ServerResponse,
 } from 'node:http';
+import { BodyTooLargeError, origin, readBody } from 'local-aws/http.ts';
 import { z } from 'zod';
 import { tenantId } from '../../../shared/contracts/alarm-event.ts';
-import { BodyTooLargeError, origin, readBody } from '../aws/http.ts';
 import {
   type InboxMessage,
   type SentMessage,

@@ -7,7 +7,7 @@ export type WebhookResponse = (typeof webhookResponses)[number];
 /** A webhook address of the inbox, as `GET /webhooks` lists it. */
 export type WebhookAddress = { tenant: string; url: string; respond: WebhookResponse };
 
-/** Whether a webhook is authentic (API.md#webhook-headers). */
+/** Whether a webhook is authentic (docs/api.md#webhook-headers). */
 export type WebhookVerification = {
   /** Whether the receiver can trust the request: there are no problems. */
   verified: boolean;

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { loopbackRefusal } from '../aws/loopback-refusal.ts';
+import { loopbackRefusal } from 'local-aws/loopback-refusal.ts';
 
 /**
  * Returns why the inbox refuses a request that a page of another website may have sent, or undefined if it accepts it.

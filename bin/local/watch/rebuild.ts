@@ -1,7 +1,7 @@
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import type { FunctionSettings } from '../aws/lambda/environment.ts';
-import type { Lambda } from '../aws/lambda/lambda.ts';
+import type { FunctionSettings } from 'local-aws/lambda/environment.ts';
+import type { Lambda } from 'local-aws/lambda/lambda.ts';
 import { type BuiltFunction, type FunctionBuilder, withoutSourceMap } from './function-builder.ts';
 
 /** Options of the rebuilder. */

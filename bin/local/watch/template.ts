@@ -3,7 +3,7 @@ import { setPriority } from 'node:os';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { build } from 'esbuild';
-import type { Plan } from '../aws/template.ts';
+import type { Plan } from 'local-aws/template.ts';
 
 /** The background priority of the synthesis, so that it does not delay the functions. */
 const NICE = 10;

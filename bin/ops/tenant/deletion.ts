@@ -98,7 +98,7 @@ export const countTenant = async (session: Session, tenant: string, options: Del
 
 /**
  * Deletes all data of a tenant that is stored when it is called. It can be repeated: after an interruption, or to delete
- * what alerts in flight have added since (OPERATIONS.md#data-of-one-tenant).
+ * what alerts in flight have added since (docs/operations.md#data-of-one-tenant).
  *
  * The tokens are revoked first, so that no request adds data behind the deletion. Then the notifications: without them,
  * alerts in flight end. The delivery records are last, since those alerts write some.

@@ -1,5 +1,5 @@
 import { paginateQuery, paginateScan } from '@aws-sdk/lib-dynamodb';
-import type { Item } from '../../../shared/adapters/dynamodb/documents.ts';
+import type { Item } from '../../../shared/adapters/dynamodb/items.ts';
 import { parseDeliveryPartition } from '../../../shared/domain/delivery-key.ts';
 import { OperationError } from '../errors.ts';
 import type { Session } from '../session.ts';

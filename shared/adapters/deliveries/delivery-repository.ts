@@ -1,3 +1,14 @@
+import {
+  type DynamoDBDocumentClient,
+  GetCommand,
+  PutCommand,
+  type PutCommandInput,
+  paginateQuery,
+  paginateScan,
+  QueryCommand,
+  UpdateCommand,
+  type UpdateCommandInput,
+} from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod/mini';
 import type { DeliveryStatus, FailureReason } from '../../contracts/outcomes.ts';
 import { type DeliveryKey, deliveryPartition, type NotificationOfTenant } from '../../domain/delivery-key.ts';
@@ -11,19 +22,8 @@ import {
 } from '../../domain/delivery-record.ts';
 import { isDependencyFailure } from '../aws-client.ts';
 import { batchGet, batchWrite, MAX_BATCH_WRITES } from '../dynamodb/batches.ts';
-import {
-  getItem,
-  type Item,
-  type PutInput,
-  putItem,
-  queryPage,
-  queryPages,
-  scanPages,
-  type UpdateInput,
-  updateItem,
-} from '../dynamodb/documents.ts';
-import type { DynamoDb } from '../dynamodb/dynamodb-client.ts';
-import { UnprocessedItemsError, unlessConditionFailed } from '../dynamodb/errors.ts';
+import { orExisting, RETURN_EXISTING, type Written } from '../dynamodb/conditional-writes.ts';
+import { UnprocessedItemsError } from '../dynamodb/errors.ts';
 import { heldBy } from './claim-condition.ts';
 import { parseBounces, parseRecord } from './stored-record.ts';
 
@@ -61,19 +61,25 @@ const filterExpression = ({ status, alarmId }: DeliveryFilter) => {
   };
 };
 
-type Conditional = Pick<PutInput, 'ConditionExpression' | 'ExpressionAttributeNames' | 'ExpressionAttributeValues'>;
+type Conditional = Pick<
+  PutCommandInput,
+  'ConditionExpression' | 'ExpressionAttributeNames' | 'ExpressionAttributeValues'
+>;
+
+/** What a change of a record stored, or the record whose condition failed; none if it was deleted. */
+type Change = { stored?: DeliveryRecord; existing?: DeliveryRecord | undefined };
 
 /**
  * Creates the reads and writes of delivery records and conflicts (table Deliveries).
  *
  * The SDK repeats a request whose response is late, so any write may be applied twice, seconds apart. A write that lets
  * another worker claim an item is therefore conditional on the claim; only a final status is written unconditionally,
- * since no later write changes it (DECISIONS.md#conditional-writes).
+ * since no later write changes it (docs/decisions/deliveries.md#conditional-writes).
  *
  * @param options.canBounce true if bounces can be added to records at any time: existing records then change by
- * UpdateItem, so that no write erases a bounce (DECISIONS.md#bounces)
+ * UpdateItem, so that no write erases a bounce (docs/decisions/formats.md#bounces)
  */
-export const createDeliveryRepository = (client: DynamoDb, table: string, { canBounce = false } = {}) => {
+export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: string, { canBounce = false } = {}) => {
   /** `write` writes the batch before the time to gather records has passed. */
   let openBatch:
     | { records: DeliveryRecord[]; unwrittenKeys: Promise<ReadonlySet<string>>; write: () => void }
@@ -81,18 +87,26 @@ export const createDeliveryRepository = (client: DynamoDb, table: string, { canB
 
   const keyText = ({ pk, sk }: DeliveryKey): string => `${pk} ${sk}`;
 
-  /** Writes one record. @returns false if the condition failed */
-  const put = async (record: DeliveryRecord, condition: Conditional = {}): Promise<boolean> =>
-    (await unlessConditionFailed(putItem(client, { TableName: table, Item: record, ...condition }))) !== undefined;
+  /** Puts a record. */
+  const put = (record: DeliveryRecord, condition: Conditional = {}): Promise<Written> =>
+    orExisting(client.send(new PutCommand({ TableName: table, Item: record, ...RETURN_EXISTING, ...condition })));
 
-  /** @returns the item after the update, or undefined if the condition failed */
-  const update = async (
+  /** Updates an item that exists. */
+  const update = (
     { pk, sk }: DeliveryKey,
-    write: Conditional & Pick<UpdateInput, 'UpdateExpression'>,
-  ): Promise<Item | undefined> => {
-    const input = { TableName: table, Key: { pk, sk }, ReturnValues: 'ALL_NEW', ...write } as const;
-    return (await unlessConditionFailed(updateItem(client, input)))?.Attributes;
-  };
+    write: Conditional & Pick<UpdateCommandInput, 'UpdateExpression'>,
+  ): Promise<Written> =>
+    orExisting(
+      client.send(
+        new UpdateCommand({
+          TableName: table,
+          Key: { pk, sk },
+          ReturnValues: 'ALL_NEW',
+          ...RETURN_EXISTING,
+          ...write,
+        }),
+      ),
+    );
 
   /** Writes records in one request. @returns the keys of unwritten records */
   const writeBatch = async (records: readonly DeliveryRecord[]): Promise<ReadonlySet<string>> => {
@@ -137,14 +151,16 @@ export const createDeliveryRepository = (client: DynamoDb, table: string, { canB
   };
 
   const read = async (key: DeliveryKey): Promise<DeliveryRecord | undefined> => {
-    const { Item } = await getItem(client, { TableName: table, Key: { pk: key.pk, sk: key.sk }, ConsistentRead: true });
+    const { Item } = await client.send(
+      new GetCommand({ TableName: table, Key: { pk: key.pk, sk: key.sk }, ConsistentRead: true }),
+    );
     return Item && parseRecord(Item);
   };
 
   /**
    * Returns one page of a notification's deliveries by event time, newest first, with one strongly consistent query.
    * Without a filter, it evaluates `limit` records; with one, up to 1 MB of them (AWS limit), so a page can have more
-   * records than `limit`, or none although there are more pages (DECISIONS.md#delivery-history).
+   * records than `limit`, or none although there are more pages (docs/decisions/api.md#delivery-history).
    *
    * @param before a sort key that the records must be below
    */
@@ -157,21 +173,23 @@ export const createDeliveryRepository = (client: DynamoDb, table: string, { canB
     }: { limit: number; before?: string | undefined; filter?: DeliveryFilter },
   ): Promise<DeliveryPage> => {
     const condition = filterExpression(filter);
-    const { Items = [], LastEvaluatedKey } = await queryPage(client, {
-      TableName: table,
-      // Conflicts and incident locks sort after the records of the partition.
-      KeyConditionExpression: 'pk = :pk AND sk < :before',
-      ExpressionAttributeValues: {
-        ':pk': deliveryPartition(notification),
-        ':before': before < CONFLICT_PREFIX ? before : CONFLICT_PREFIX,
-        ...condition?.values,
-      },
-      ...(condition
-        ? { FilterExpression: condition.expression, ExpressionAttributeNames: condition.names }
-        : { Limit: limit }),
-      ScanIndexForward: false,
-      ConsistentRead: true,
-    });
+    const { Items = [], LastEvaluatedKey } = await client.send(
+      new QueryCommand({
+        TableName: table,
+        // Conflicts and incident locks sort after the records of the partition.
+        KeyConditionExpression: 'pk = :pk AND sk < :before',
+        ExpressionAttributeValues: {
+          ':pk': deliveryPartition(notification),
+          ':before': before < CONFLICT_PREFIX ? before : CONFLICT_PREFIX,
+          ...condition?.values,
+        },
+        ...(condition
+          ? { FilterExpression: condition.expression, ExpressionAttributeNames: condition.names }
+          : { Limit: limit }),
+        ScanIndexForward: false,
+        ConsistentRead: true,
+      }),
+    );
     return { records: Items.map(parseRecord), before: LastEvaluatedKey && String(LastEvaluatedKey.sk) };
   };
 
@@ -182,7 +200,7 @@ export const createDeliveryRepository = (client: DynamoDb, table: string, { canB
   const setAttributes = async (
     { pk, sk, bounced_recipient_hashes: _hashes, bounce_reason: _reason, ...attributes }: DeliveryRecord,
     { ExpressionAttributeNames, ExpressionAttributeValues, ConditionExpression }: Conditional,
-  ): Promise<Item | undefined> => {
+  ): Promise<Written> => {
     const names = Object.keys(attributes);
     const present = Object.entries(attributes).filter(([, value]) => value !== undefined);
     const absent = Object.entries(attributes).filter(([, value]) => value === undefined);
@@ -205,11 +223,11 @@ export const createDeliveryRepository = (client: DynamoDb, table: string, { canB
     );
   };
 
-  /** Changes an existing record. @returns the record as stored, or undefined if the condition failed */
-  const change = async (record: DeliveryRecord, condition: Conditional): Promise<DeliveryRecord | undefined> => {
-    if (!canBounce) return (await put(record, condition)) ? record : undefined;
-    const stored = await setAttributes(record, condition);
-    return stored && { ...record, ...parseBounces(stored) };
+  /** Changes an existing record. */
+  const change = async (record: DeliveryRecord, condition: Conditional): Promise<Change> => {
+    const written = await (canBounce ? setAttributes : put)(record, condition);
+    if (written.isWritten) return { stored: { ...record, ...(written.item && parseBounces(written.item)) } };
+    return { existing: written.existing && parseRecord(written.existing) };
   };
 
   /** Returns the condition that the record has not changed since it was read. */
@@ -225,23 +243,22 @@ export const createDeliveryRepository = (client: DynamoDb, table: string, { canB
   return {
     /**
      * Claims a delivery for one attempt: no other worker can claim it until the lease ends. A new delivery costs one
-     * conditional write. An existing record is read and, if claimable, replaced on condition that it has not changed.
+     * conditional write. If there is a record, the failed condition returns it; a claimable one is replaced on condition
+     * that it has not changed.
      *
      * @param nowMs ms since the epoch
      */
     async claim(first: DeliveryRecord, nowMs: number): Promise<Claim> {
-      if (await put(first, { ConditionExpression: 'attribute_not_exists(pk)' }))
-        return { kind: 'claimed', record: first };
-      const found = await read(first);
-      if (!found) return { kind: 'busy', leaseUntilMs: nowMs };
+      const created = await put(first, { ConditionExpression: 'attribute_not_exists(pk)' });
+      if (created.isWritten) return { kind: 'claimed', record: first };
+      if (!created.existing) return { kind: 'busy', leaseUntilMs: nowMs };
+      const found = parseRecord(created.existing);
       const claim = evaluateClaim(found, first, nowMs);
       if (claim.kind !== 'claimed' || found.claim_id === first.claim_id) return claim;
-      if (await change(claim.record, unchanged(found))) return claim;
-      // Another worker claimed the delivery, or the SDK repeated this write because its first response was lost.
-      const current = await read(first);
-      return current?.claim_id === first.claim_id
-        ? claim
-        : { kind: 'busy', leaseUntilMs: current?.lease_until_ms ?? nowMs };
+      const { stored, existing } = await change(claim.record, unchanged(found));
+      // The SDK repeats a write whose first response was lost. Otherwise, another worker claimed the delivery.
+      if (stored || existing?.claim_id === first.claim_id) return claim;
+      return { kind: 'busy', leaseUntilMs: existing?.lease_until_ms ?? nowMs };
     },
 
     /**
@@ -251,10 +268,8 @@ export const createDeliveryRepository = (client: DynamoDb, table: string, { canB
      * `canBounce`, it is also undefined if the SDK repeated a write that was already applied
      */
     async update(held: DeliveryRecord, next: DeliveryRecord): Promise<DeliveryRecord | undefined> {
-      const written = await change(next, heldBy(held));
-      if (written || !canBounce) return written;
-      const current = await read(held);
-      return current?.claim_id === held.claim_id ? current : undefined;
+      const { stored, existing } = await change(next, heldBy(held));
+      return stored ?? (canBounce && existing?.claim_id === held.claim_id ? existing : undefined);
     },
 
     /**
@@ -264,7 +279,7 @@ export const createDeliveryRepository = (client: DynamoDb, table: string, { canB
      * @returns the record as stored, or undefined if it does not exist
      */
     async addBounce(key: DeliveryKey, recipient: string, reason: FailureReason): Promise<DeliveryRecord | undefined> {
-      const item = await update(key, {
+      const { item } = await update(key, {
         UpdateExpression: 'SET bounce_reason = :reason ADD bounced_recipient_hashes :recipients',
         ConditionExpression: 'attribute_exists(pk)',
         ExpressionAttributeValues: { ':reason': reason, ':recipients': new Set([recipient]) },
@@ -284,7 +299,7 @@ export const createDeliveryRepository = (client: DynamoDb, table: string, { canB
       while (mustBecomeBounced(current)) {
         const bounced = withBounce(current, nowMs);
         const { ConditionExpression, ExpressionAttributeNames, ExpressionAttributeValues } = unchanged(current);
-        const written = await update(current, {
+        const { item, existing } = await update(current, {
           UpdateExpression: 'SET #status = :bounced, last_reason = :reason, updated_at_ms = :now',
           ConditionExpression,
           ExpressionAttributeNames,
@@ -295,11 +310,10 @@ export const createDeliveryRepository = (client: DynamoDb, table: string, { canB
             ':now': bounced.updated_at_ms,
           },
         });
-        if (written) return parseRecord(written);
+        if (item) return parseRecord(item);
         // Another worker set the status or started a new round, or the SDK repeated this write.
-        const found = await read(current);
-        if (!found) return current;
-        current = found;
+        if (!existing) return current;
+        current = parseRecord(existing);
       }
       return current;
     },
@@ -324,7 +338,7 @@ export const createDeliveryRepository = (client: DynamoDb, table: string, { canB
      */
     async recordConflict({ pk, sk, ttl }: DeliveryRecord, nowMs: number): Promise<void> {
       const Item = { pk, sk: `${CONFLICT_PREFIX}${sk}`, conflict_at_ms: nowMs, ttl };
-      await putItem(client, { TableName: table, Item });
+      await client.send(new PutCommand({ TableName: table, Item }));
     },
 
     /**
@@ -333,11 +347,14 @@ export const createDeliveryRepository = (client: DynamoDb, table: string, { canB
      */
     async listConflicts(notification: NotificationOfTenant): Promise<ReadonlyMap<string, number>> {
       const conflicts = new Map<string, number>();
-      const pages = queryPages(client, {
-        TableName: table,
-        KeyConditionExpression: 'pk = :pk AND begins_with(sk, :conflict)',
-        ExpressionAttributeValues: { ':pk': deliveryPartition(notification), ':conflict': CONFLICT_PREFIX },
-      });
+      const pages = paginateQuery(
+        { client },
+        {
+          TableName: table,
+          KeyConditionExpression: 'pk = :pk AND begins_with(sk, :conflict)',
+          ExpressionAttributeValues: { ':pk': deliveryPartition(notification), ':conflict': CONFLICT_PREFIX },
+        },
+      );
       for await (const { Items = [] } of pages) {
         for (const item of Items) {
           const { sk, conflict_at_ms } = storedConflict.parse(item);
@@ -384,11 +401,14 @@ export const createDeliveryRepository = (client: DynamoDb, table: string, { canB
     async listSince(sinceMs: number, maxScanned: number): Promise<{ records: DeliveryRecord[]; isComplete: boolean }> {
       const records: DeliveryRecord[] = [];
       let scanned = 0;
-      const pages = scanPages(client, {
-        TableName: table,
-        FilterExpression: 'round_started_at_ms >= :since',
-        ExpressionAttributeValues: { ':since': sinceMs },
-      });
+      const pages = paginateScan(
+        { client },
+        {
+          TableName: table,
+          FilterExpression: 'round_started_at_ms >= :since',
+          ExpressionAttributeValues: { ':since': sinceMs },
+        },
+      );
       for await (const { Items = [], ScannedCount = 0, LastEvaluatedKey } of pages) {
         records.push(...Items.map(parseRecord));
         scanned += ScannedCount;

@@ -1,3 +1,4 @@
+import { type DynamoDBDocumentClient, GetCommand, PutCommand } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod/mini';
 import type { AlarmEvent } from '../../contracts/alarm-event.ts';
 import {
@@ -10,12 +11,10 @@ import {
 import { RETENTION_SECONDS } from '../../domain/delivery-record.ts';
 import { isNotificationId } from '../../domain/notification-id.ts';
 import { inBatches } from '../dynamodb/batches.ts';
-import { getItem, putItem } from '../dynamodb/documents.ts';
-import type { DynamoDb } from '../dynamodb/dynamodb-client.ts';
 
 /*
  * The destinations of an event with too many to list in each delivery, so that a sender whose delivery fails can find
- * the other ones (table Deliveries, DECISIONS.md#nobody-reached):
+ * the other ones (table Deliveries, docs/decisions/notices.md#nobody-reached):
  *
  *   pk `destinations#<hash of the event ID>#<tenant>`  sk <number of the chunk>
  *
@@ -45,7 +44,7 @@ export class MissingDestinationsError extends Error {
  * Repeating it with the same IDs has no effect. The list of another plan of the same event replaces the first one.
  */
 export const createDestinationListWriter =
-  (client: DynamoDb, table: string) =>
+  (client: DynamoDBDocumentClient, table: string) =>
   /** @throws the SDK's error */
   async (event: Pick<AlarmEvent, 'tenant_id' | 'event_id'>, ids: readonly string[], nowMs: number): Promise<void> => {
     const chunks = inBatches(ids.filter(isNotificationId), MAX_CHUNK_IDS);
@@ -58,7 +57,7 @@ export const createDestinationListWriter =
         chunks: chunks.length,
         ttl: Math.floor(nowMs / 1000) + RETENTION_SECONDS,
       };
-      await putItem(client, { TableName: table, Item });
+      await client.send(new PutCommand({ TableName: table, Item }));
     }
   };
 
@@ -66,10 +65,10 @@ export const createDestinationListWriter =
 export type WriteDestinationList = ReturnType<typeof createDestinationListWriter>;
 
 /** Creates the function that reads the destinations of an event, strongly consistent. */
-export const createDestinationListReader = (client: DynamoDb, table: string) => {
+export const createDestinationListReader = (client: DynamoDBDocumentClient, table: string) => {
   const readChunk = async (pk: string, index: number): Promise<z.infer<typeof storedChunk>> => {
     const Key = { pk, sk: String(index) };
-    const { Item } = await getItem(client, { TableName: table, Key, ConsistentRead: true });
+    const { Item } = await client.send(new GetCommand({ TableName: table, Key, ConsistentRead: true }));
     if (!Item) throw new MissingDestinationsError();
     return storedChunk.parse(Item);
   };

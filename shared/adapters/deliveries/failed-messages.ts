@@ -1,4 +1,5 @@
 import { gunzipSync, gzipSync } from 'node:zlib';
+import { type DynamoDBDocumentClient, PutCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod/mini';
 import {
   type DeliveryKey,
@@ -10,11 +11,11 @@ import {
   sortableTime,
 } from '../../domain/delivery-key.ts';
 import { batchWrite, type ItemKey } from '../dynamodb/batches.ts';
-import { type Item, putItem, queryPage } from '../dynamodb/documents.ts';
-import type { DynamoDb } from '../dynamodb/dynamodb-client.ts';
+import type { Item } from '../dynamodb/items.ts';
 
 /*
- * The bodies of failed deliveries, so that tenants can redeliver them (table Deliveries, DECISIONS.md#failed-messages):
+ * The bodies of failed deliveries, so that tenants can redeliver them (table Deliveries,
+ * docs/decisions/deliveries.md#failed-messages):
  *
  *   pk `failed#<notification>#<tenant>`  sk <failure time>#<hash of the record's sort key>#<chunk>
  *
@@ -115,7 +116,7 @@ const toMessages = (partition: NotificationOfTenant, chunks: readonly StoredChun
   );
 
 /** Creates the reads and writes of the bodies of failed deliveries (table Deliveries). */
-export const createFailedMessages = (client: DynamoDb, table: string) => ({
+export const createFailedMessages = (client: DynamoDBDocumentClient, table: string) => ({
   /**
    * Stores the body of a failed delivery. Safe to apply twice. A copy that arrives after the delete is ignored, because
    * the record then has another round or time of failure. Chunks are written one by one, since the error of a batch
@@ -136,7 +137,7 @@ export const createFailedMessages = (client: DynamoDb, table: string) => ({
         content,
         ttl: Math.floor(failedAtMs / 1000) + FAILED_MESSAGE_RETENTION_SECONDS,
       };
-      await putItem(client, { TableName: table, Item });
+      await client.send(new PutCommand({ TableName: table, Item }));
     }
   },
 
@@ -159,14 +160,16 @@ export const createFailedMessages = (client: DynamoDb, table: string) => ({
     let chunks: StoredChunk[] = [];
     let next: Item | undefined;
     do {
-      const page = await queryPage(client, {
-        TableName: table,
-        KeyConditionExpression: 'pk = :pk AND sk BETWEEN :from AND :to',
-        ExpressionAttributeValues: { ':pk': failedMessagePartition(notification), ':from': from, ':to': to },
-        ConsistentRead: true,
-        Limit: QUERY_LIMIT,
-        ExclusiveStartKey: next,
-      });
+      const page = await client.send(
+        new QueryCommand({
+          TableName: table,
+          KeyConditionExpression: 'pk = :pk AND sk BETWEEN :from AND :to',
+          ExpressionAttributeValues: { ':pk': failedMessagePartition(notification), ':from': from, ':to': to },
+          ConsistentRead: true,
+          Limit: QUERY_LIMIT,
+          ExclusiveStartKey: next,
+        }),
+      );
       next = page.LastEvaluatedKey;
       chunks.push(...(page.Items ?? []).map((item) => storedChunk.parse(item)));
       // The last message of a page may have more chunks on the next one.

@@ -1,8 +1,7 @@
+import { type DynamoDBDocumentClient, GetCommand, UpdateCommand, type UpdateCommandInput } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod/mini';
 import { type EventTime, isOlder } from '../../domain/event-time.ts';
 import { type IncidentLock, newestEventTime } from '../../domain/incident.ts';
-import { getItem, type UpdateInput, updateItem } from '../dynamodb/documents.ts';
-import type { DynamoDb } from '../dynamodb/dynamodb-client.ts';
 import { unlessConditionFailed } from '../dynamodb/errors.ts';
 import { heldBy } from './claim-condition.ts';
 
@@ -21,7 +20,7 @@ const storedLock = z.extend(storedNewest, {
 });
 
 type Update = Pick<
-  UpdateInput,
+  UpdateCommandInput,
   'UpdateExpression' | 'ConditionExpression' | 'ExpressionAttributeNames' | 'ExpressionAttributeValues'
 >;
 
@@ -66,19 +65,19 @@ const withNewest = (lock: IncidentLock, { producedAtMs, acceptedAtMs }: EventTim
  *
  * The SDK repeats a request whose response is late, so any write may be applied twice, seconds apart. A write that
  * releases a lock is conditional on the claim, and one that stores a newer event on the number of such writes before it
- * (DECISIONS.md#conditional-writes).
+ * (docs/decisions/deliveries.md#conditional-writes).
  */
-export const createIncidentLocks = (client: DynamoDb, table: string) => {
+export const createIncidentLocks = (client: DynamoDBDocumentClient, table: string) => {
   /** @returns the attributes after the update, or undefined if the condition failed */
   const update = async ({ pk, sk }: IncidentLock, write: Update) => {
     const input = { TableName: table, Key: { pk, sk }, ReturnValues: 'ALL_NEW', ...write } as const;
-    return (await unlessConditionFailed(updateItem(client, input)))?.Attributes;
+    return (await unlessConditionFailed(client.send(new UpdateCommand(input))))?.Attributes;
   };
 
   /** Returns the lock with the newest event that is stored. */
   const withStoredNewest = async (lock: IncidentLock): Promise<IncidentLock> => {
     const Key = { pk: lock.pk, sk: lock.sk };
-    const { Item = {} } = await getItem(client, { TableName: table, Key, ConsistentRead: true });
+    const { Item = {} } = await client.send(new GetCommand({ TableName: table, Key, ConsistentRead: true }));
     const { newest_event_at_ms, newest_accepted_at_ms, advance_count } = storedNewest.parse(Item);
     return { ...lock, newest_event_at_ms, newest_accepted_at_ms, advance_count };
   };

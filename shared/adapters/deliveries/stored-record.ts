@@ -3,7 +3,7 @@ import { alarmStates } from '../../contracts/alarm-event.ts';
 import { noticeKinds } from '../../contracts/notice.ts';
 import { attemptResults, deliveryStatuses, failureCauses, failureReasons } from '../../contracts/outcomes.ts';
 import type { DeliveryRecord } from '../../domain/delivery-record.ts';
-import type { Item } from '../dynamodb/documents.ts';
+import type { Item } from '../dynamodb/items.ts';
 
 /** A reason that only a later version defines is read as absent: after a rollback, it must not block deliveries. */
 const knownReason = z.catch(z.optional(z.enum(failureReasons)), undefined);

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { BatchGetCommand, BatchWriteCommand, type DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { unavailable } from '../../domain/errors.ts';
-import { batchGetItems, batchWriteItems, type Item, type Projection, type WriteRequest } from './documents.ts';
-import type { DynamoDb } from './dynamodb-client.ts';
 import { UnprocessedItemsError, UnprocessedKeyError } from './errors.ts';
+import type { Item, Projection, WriteRequest } from './items.ts';
 
 /** The maximum number of keys in a BatchGetItem request (AWS limit). */
 export const MAX_BATCH_KEYS = 100;
@@ -14,6 +14,29 @@ export const MAX_BATCH_WRITES = 25;
 const MAX_ATTEMPTS = 8;
 /** The maximum delay before the second read of unprocessed keys. */
 const SECOND_READ_DELAY_MS = 50;
+
+/** Reads up to 100 items of one table by key (AWS limit), strongly consistent by default. */
+const batchGetItems = async (
+  client: DynamoDBDocumentClient,
+  table: string,
+  { keys, ...options }: { keys: readonly Item[]; ConsistentRead?: boolean } & Projection,
+): Promise<{ items: Item[]; unprocessedKeys: Item[] }> => {
+  const request = { Keys: [...keys], ConsistentRead: true, ...options };
+  const { Responses, UnprocessedKeys } = await client.send(new BatchGetCommand({ RequestItems: { [table]: request } }));
+  return { items: Responses?.[table] ?? [], unprocessedKeys: UnprocessedKeys?.[table]?.Keys ?? [] };
+};
+
+/** Puts or deletes up to 25 items of one table (AWS limit), not atomically. @returns the unprocessed requests */
+export const batchWriteItems = async (
+  client: DynamoDBDocumentClient,
+  table: string,
+  requests: readonly WriteRequest[],
+  options?: { abortSignal?: AbortSignal },
+): Promise<WriteRequest[]> => {
+  const input = { RequestItems: { [table]: [...requests] } };
+  const { UnprocessedItems } = await client.send(new BatchWriteCommand(input), options);
+  return UnprocessedItems?.[table] ?? [];
+};
 
 /** The primary key of an item in a table with a sort key. */
 export type ItemKey = { pk: string; sk: string };
@@ -31,7 +54,7 @@ const backoffMs = (attempt: number): number => Math.min(25 * 2 ** attempt, 1_000
  * @throws ServiceError serviceUnavailable if keys stay unprocessed
  */
 export const batchGet = async (
-  client: DynamoDb,
+  client: DynamoDBDocumentClient,
   table: string,
   keys: readonly Item[],
   projection: Projection = {},
@@ -69,7 +92,7 @@ type Unresolved = { missing: Read[]; unprocessed: Read[] };
  * UnprocessedKeyError, or with the SDK's error if the request failed
  */
 export const readEach = (
-  client: DynamoDb,
+  client: DynamoDBDocumentClient,
   table: string,
   keys: readonly ItemKey[],
   projection: Projection = {},
@@ -136,7 +159,7 @@ export const readEach = (
  * @throws UnprocessedItemsError if items stay unprocessed; the SDK's error if a request fails
  */
 export const batchWrite = async (
-  client: DynamoDb,
+  client: DynamoDBDocumentClient,
   table: string,
   requests: readonly WriteRequest[],
   maxAttempts = MAX_ATTEMPTS,

@@ -1,5 +1,5 @@
 import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb';
-import type { WriteRequest } from './documents.ts';
+import type { WriteRequest } from './items.ts';
 
 /** Marks an error as throttling for the AWS SDK, so that `isDependencyFailure` and `isThrottled` apply. */
 const throttling = { throttling: true } as const;
@@ -42,3 +42,12 @@ export const unlessConditionFailed = async <Output>(write: Promise<Output>): Pro
  * applied and its response lost.
  */
 export const wasRepeated = ({ $metadata }: ConditionalCheckFailedException): boolean => ($metadata.attempts ?? 1) > 1;
+
+/** The responses to all copies of a transaction were lost. */
+export class UnconfirmedChangeError extends Error {
+  override readonly name = 'UnconfirmedChangeError';
+
+  constructor(cause: unknown) {
+    super('It is unknown whether the change was applied.', { cause });
+  }
+}

@@ -31,7 +31,7 @@ export type IsTenantThrottled = (error: unknown, tenant: string) => boolean;
 /**
  * Distinguishes a tenant that exhausts its own partition from an outage. DynamoDB reports the same reason for both,
  * since a cold table throttles every partition. Throttling of several tenants within five minutes in one execution
- * environment is therefore an outage (DECISIONS.md#throttled-partition-keys).
+ * environment is therefore an outage (docs/decisions/deliveries.md#throttled-partition-keys).
  */
 export const createThrottlingWatch = (clock: Clock): IsTenantThrottled => {
   const throttledAtMs = new Map<string, number>();

@@ -1,11 +1,18 @@
+import {
+  DeleteCommand,
+  type DynamoDBDocumentClient,
+  GetCommand,
+  PutCommand,
+  QueryCommand,
+} from '@aws-sdk/lib-dynamodb';
 import { encodeTime, ulid } from 'ulid';
 import * as z from 'zod/mini';
 import type { Clock } from '../../domain/clock.ts';
 import type { NotificationKey } from '../../domain/notification.ts';
 import type { ItemKey } from '../dynamodb/batches.ts';
-import { batchWriteItems, deleteItem, getItem, type Item, putItem, queryPage } from '../dynamodb/documents.ts';
-import type { DynamoDb } from '../dynamodb/dynamodb-client.ts';
+import { batchWriteItems } from '../dynamodb/batches.ts';
 import { UnprocessedItemsError } from '../dynamodb/errors.ts';
+import type { Item } from '../dynamodb/items.ts';
 import { errorTrace, logger } from '../logger.ts';
 import { count } from '../metrics.ts';
 import { chunkKeys, isTombstone, targetKey, type Version } from './notification-items.ts';
@@ -39,20 +46,19 @@ const rejectOnAbort = (signal: AbortSignal): Promise<never> =>
  * Deletes chunks that no target points to. Before a writer creates chunks or makes some obsolete, it writes a cleanup
  * item with their versions. If the writer fails, a later write of the tenant deletes the obsolete chunks.
  */
-export const createChunkCleanup = (client: DynamoDb, table: string, clock: Clock) => {
+export const createChunkCleanup = (client: DynamoDBDocumentClient, table: string, clock: Clock) => {
   const deleteCleanupItem = (key: ItemKey, abortSignal?: AbortSignal) =>
-    deleteItem(client, { TableName: table, Key: key }, { ...(abortSignal && { abortSignal }) });
+    client.send(new DeleteCommand({ TableName: table, Key: key }), { ...(abortSignal && { abortSignal }) });
 
   /** Reads the version of a target. @returns null for no target, undefined if the version is not readable */
   const currentVersion = async (key: NotificationKey, abortSignal: AbortSignal): Promise<string | null | undefined> => {
-    const { Item } = await getItem(
-      client,
-      {
+    const { Item } = await client.send(
+      new GetCommand({
         TableName: table,
         Key: targetKey(key),
         ProjectionExpression: 'version, deleted_at_ms',
         ConsistentRead: true,
-      },
+      }),
       { abortSignal },
     );
     if (!Item || isTombstone(Item)) return null;
@@ -90,9 +96,8 @@ export const createChunkCleanup = (client: DynamoDb, table: string, clock: Clock
   };
 
   const readPage = (tenant: string, startKey: Item | undefined, abortSignal: AbortSignal) =>
-    queryPage(
-      client,
-      {
+    client.send(
+      new QueryCommand({
         TableName: table,
         KeyConditionExpression: 'pk = :pk AND sk < :before',
         ExpressionAttributeValues: {
@@ -102,7 +107,7 @@ export const createChunkCleanup = (client: DynamoDb, table: string, clock: Clock
         ConsistentRead: true,
         Limit: PAGE_SIZE,
         ExclusiveStartKey: startKey,
-      },
+      }),
       { abortSignal },
     );
 
@@ -148,7 +153,7 @@ export const createChunkCleanup = (client: DynamoDb, table: string, clock: Clock
         notification_id: id,
         versions: versions.map(({ version, chunks }) => ({ version, chunks })),
       };
-      await putItem(client, { TableName: table, Item });
+      await client.send(new PutCommand({ TableName: table, Item }));
       return key;
     },
 

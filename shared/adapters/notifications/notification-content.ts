@@ -1,5 +1,5 @@
+import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { batchGet, type ItemKey, MAX_BATCH_KEYS } from '../dynamodb/batches.ts';
-import type { DynamoDb } from '../dynamodb/dynamodb-client.ts';
 import { CHUNK_BYTES, chunkKeys, parseChunk, type StoredTarget } from './notification-items.ts';
 
 /** The approximate size of a read of chunks: several small concurrent requests are faster than a large one. */
@@ -39,7 +39,7 @@ const chunksOf = (tenant: string, target: StoredTarget): Chunk[] =>
  * @returns the content of each target in order, or undefined if one of its chunks is missing
  */
 export const readContents = async (
-  client: DynamoDb,
+  client: DynamoDBDocumentClient,
   table: string,
   tenant: string,
   targets: readonly StoredTarget[],

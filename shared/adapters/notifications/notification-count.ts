@@ -1,5 +1,4 @@
-import { queryPages } from '../dynamodb/documents.ts';
-import type { DynamoDb } from '../dynamodb/dynamodb-client.ts';
+import { type DynamoDBDocumentClient, paginateQuery } from '@aws-sdk/lib-dynamodb';
 import { targetPartition } from './notification-items.ts';
 
 /**
@@ -10,21 +9,24 @@ import { targetPartition } from './notification-items.ts';
  * @param options.upTo stops when at least this many are counted; default: counts all
  */
 export const countNotifications = async (
-  client: DynamoDb,
+  client: DynamoDBDocumentClient,
   table: string,
   tenant: string,
   { isConsistent, upTo = Number.POSITIVE_INFINITY }: { isConsistent: boolean; upTo?: number },
 ): Promise<number> => {
   let counted = 0;
-  const pages = queryPages(client, {
-    TableName: table,
-    Select: 'COUNT',
-    KeyConditionExpression: 'pk = :pk',
-    // Excludes tombstones.
-    FilterExpression: 'attribute_exists(version)',
-    ExpressionAttributeValues: { ':pk': targetPartition(tenant) },
-    ConsistentRead: isConsistent,
-  });
+  const pages = paginateQuery(
+    { client },
+    {
+      TableName: table,
+      Select: 'COUNT',
+      KeyConditionExpression: 'pk = :pk',
+      // Excludes tombstones.
+      FilterExpression: 'attribute_exists(version)',
+      ExpressionAttributeValues: { ':pk': targetPartition(tenant) },
+      ConsistentRead: isConsistent,
+    },
+  );
   for await (const { Count = 0 } of pages) {
     counted += Count;
     if (counted >= upTo) break;

@@ -1,7 +1,6 @@
+import { type DynamoDBDocumentClient, UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { ulid } from 'ulid';
 import * as z from 'zod/mini';
-import { updateItem } from '../dynamodb/documents.ts';
-import type { DynamoDb } from '../dynamodb/dynamodb-client.ts';
 import { errorTrace, logger } from '../logger.ts';
 
 /** Returns the primary key of a tenant's notification counter (table Notifications). */
@@ -25,14 +24,16 @@ export const storedCounter = z.object({
  * notification is already deleted: it logs the failure, and creates at the quota count again after 60 s.
  */
 export const createDeleteRecorder =
-  (client: DynamoDb, table: string) =>
+  (client: DynamoDBDocumentClient, table: string) =>
   async (tenant: string): Promise<void> => {
-    const update = updateItem(client, {
-      TableName: table,
-      Key: counterKey(tenant),
-      UpdateExpression: 'SET last_delete_id = :delete_id REMOVE counted_full_at_ms',
-      ExpressionAttributeValues: { ':delete_id': ulid() },
-    });
+    const update = client.send(
+      new UpdateCommand({
+        TableName: table,
+        Key: counterKey(tenant),
+        UpdateExpression: 'SET last_delete_id = :delete_id REMOVE counted_full_at_ms',
+        ExpressionAttributeValues: { ':delete_id': ulid() },
+      }),
+    );
     await update.catch((error: unknown) =>
       logger.warn('notification quota: delete not recorded', { tenant_id: tenant, ...errorTrace(error) }),
     );

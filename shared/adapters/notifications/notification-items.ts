@@ -6,7 +6,7 @@ import { itemBytes } from '../dynamodb/item-size.ts';
 
 /*
  * The items of the table Notifications. A notification may have 4.5 MB of UTF-8, an item at most 400 KB (AWS limit), so
- * a large notification is stored as a target and chunks (DECISIONS.md#large-notifications):
+ * a large notification is stored as a target and chunks (docs/decisions/storage.md#large-notifications):
  *
  *   pk `notification#<tenant>`  sk <id>                      target: the type and its own fields, which a delivery
  *                                                            needs, the version, and the content if the item stays

@@ -1,9 +1,8 @@
+import { type DynamoDBDocumentClient, GetCommand, UpdateCommand, type UpdateCommandInput } from '@aws-sdk/lib-dynamodb';
 import { ulid } from 'ulid';
 import type * as z from 'zod/mini';
 import type { Clock } from '../../domain/clock.ts';
 import { notificationLimitReached, unavailable } from '../../domain/errors.ts';
-import { getItem, type UpdateInput, updateItem } from '../dynamodb/documents.ts';
-import type { DynamoDb } from '../dynamodb/dynamodb-client.ts';
 import { unlessConditionFailed } from '../dynamodb/errors.ts';
 import { errorTrace, logger } from '../logger.ts';
 import { countNotifications } from './notification-count.ts';
@@ -21,15 +20,20 @@ type Counter = z.infer<typeof storedCounter>;
  * Limits the notifications of each tenant (table Notifications). A counter is incremented before a create and never
  * decremented, since a repeated delete would decrement it twice. When it reaches the limit, the tenant's notifications
  * are counted and the counter is corrected. A count reads all targets of the tenant, so a count that finds the tenant
- * at its limit is recorded and stays valid until a delete, or for 60 s (DECISIONS.md#notification-quota).
+ * at its limit is recorded and stays valid until a delete, or for 60 s (docs/decisions/storage.md#notification-quota).
  */
-export const createNotificationQuota = (client: DynamoDb, table: string, limit: number, clock: Clock = Date.now) => {
+export const createNotificationQuota = (
+  client: DynamoDBDocumentClient,
+  table: string,
+  limit: number,
+  clock: Clock = Date.now,
+) => {
   /** Updates the counter. @returns false if the condition failed */
   const update = async (
     tenant: string,
-    change: Pick<UpdateInput, 'UpdateExpression' | 'ConditionExpression' | 'ExpressionAttributeValues'>,
+    change: Pick<UpdateCommandInput, 'UpdateExpression' | 'ConditionExpression' | 'ExpressionAttributeValues'>,
   ): Promise<boolean> => {
-    const request = updateItem(client, { TableName: table, Key: counterKey(tenant), ...change });
+    const request = client.send(new UpdateCommand({ TableName: table, Key: counterKey(tenant), ...change }));
     return (await unlessConditionFailed(request)) !== undefined;
   };
 
@@ -41,7 +45,9 @@ export const createNotificationQuota = (client: DynamoDb, table: string, limit: 
     });
 
   const readCounter = async (tenant: string): Promise<Counter> => {
-    const { Item } = await getItem(client, { TableName: table, Key: counterKey(tenant), ConsistentRead: true });
+    const { Item } = await client.send(
+      new GetCommand({ TableName: table, Key: counterKey(tenant), ConsistentRead: true }),
+    );
     return storedCounter.parse(Item);
   };
 

@@ -1,10 +1,10 @@
+import { type DynamoDBDocumentClient, GetCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
 import type { NotificationRecord } from '../../contracts/notification.ts';
 import { unavailable } from '../../domain/errors.ts';
 import { defaultNotification, type NotificationKey } from '../../domain/notification.ts';
 import { DEFAULT_NOTIFICATION_ID, isStoredNotificationId } from '../../domain/notification-id.ts';
 import { batchGet, inBatches, MAX_BATCH_KEYS } from '../dynamodb/batches.ts';
-import { getItem, type Item, queryPage } from '../dynamodb/documents.ts';
-import type { DynamoDb } from '../dynamodb/dynamodb-client.ts';
+import type { Item } from '../dynamodb/items.ts';
 import { readContents, weightedGroups } from './notification-content.ts';
 import {
   isTombstone,
@@ -42,7 +42,7 @@ const omitUnreadable = (error: unknown): undefined => {
 const isFrom = (id: string, from: string | null): boolean => from === null || id >= from;
 
 /** Creates the reads of whole notifications (table Notifications), all strongly consistent. */
-export const createNotificationReader = (client: DynamoDb, table: string) => {
+export const createNotificationReader = (client: DynamoDBDocumentClient, table: string) => {
   /** Parses a target, or returns undefined for a tombstone. @throws UnreadableNotificationError */
   const parse = (key: NotificationKey, item: Item): StoredTarget | undefined => {
     if (isTombstone(item)) return undefined;
@@ -54,7 +54,7 @@ export const createNotificationReader = (client: DynamoDb, table: string) => {
   };
 
   const readTarget = async (key: NotificationKey): Promise<StoredTarget | undefined> => {
-    const { Item } = await getItem(client, { TableName: table, Key: targetKey(key), ConsistentRead: true });
+    const { Item } = await client.send(new GetCommand({ TableName: table, Key: targetKey(key), ConsistentRead: true }));
     return Item && parse(key, Item);
   };
 
@@ -134,7 +134,7 @@ export const createNotificationReader = (client: DynamoDb, table: string) => {
       if (id === DEFAULT_NOTIFICATION_ID) return true;
       if (!isStoredNotificationId(id)) return false;
       const Key = targetKey({ tenant, id });
-      const { Item } = await getItem(client, { TableName: table, Key, ConsistentRead: true });
+      const { Item } = await client.send(new GetCommand({ TableName: table, Key, ConsistentRead: true }));
       return Item !== undefined && !isTombstone(Item);
     },
 
@@ -145,14 +145,16 @@ export const createNotificationReader = (client: DynamoDb, table: string) => {
       const start = from?.slice(0, MARKER_LENGTH).toWellFormed();
       let next: Item | undefined;
       do {
-        const page = await queryPage(client, {
-          TableName: table,
-          KeyConditionExpression: start ? 'pk = :pk AND sk >= :start' : 'pk = :pk',
-          ExpressionAttributeValues: { ':pk': targetPartition(tenant), ...(start && { ':start': start }) },
-          ConsistentRead: true,
-          // Another query is needed only after tombstones. There may be many, so it has no limit.
-          ...(next ? { ExclusiveStartKey: next } : { Limit: pageSize }),
-        });
+        const page = await client.send(
+          new QueryCommand({
+            TableName: table,
+            KeyConditionExpression: start ? 'pk = :pk AND sk >= :start' : 'pk = :pk',
+            ExpressionAttributeValues: { ':pk': targetPartition(tenant), ...(start && { ':start': start }) },
+            ConsistentRead: true,
+            // Another query is needed only after tombstones. There may be many, so it has no limit.
+            ...(next ? { ExclusiveStartKey: next } : { Limit: pageSize }),
+          }),
+        );
         yield* records(tenant, page.Items ?? [], pageSize);
         next = page.LastEvaluatedKey;
       } while (next);

@@ -1,6 +1,6 @@
+import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import type { Clock } from '../../domain/clock.ts';
 import type { NotificationKey } from '../../domain/notification.ts';
-import type { DynamoDb } from '../dynamodb/dynamodb-client.ts';
 import { createNotificationReader } from './notification-reader.ts';
 import { createTargetReader, type TargetReads } from './notification-targets.ts';
 import { createNotificationWriter } from './notification-writer.ts';
@@ -12,7 +12,11 @@ export type { NotificationKey, TargetReads };
  * What only reads uses `createNotificationReader` or `createTargetReader`, so that its bundle does not contain the
  * writes.
  */
-export const createNotificationRepository = (client: DynamoDb, table: string, clock: Clock = Date.now) => ({
+export const createNotificationRepository = (
+  client: DynamoDBDocumentClient,
+  table: string,
+  clock: Clock = Date.now,
+) => ({
   ...createNotificationReader(client, table),
   ...createTargetReader(client, table),
   ...createNotificationWriter(client, table, clock),

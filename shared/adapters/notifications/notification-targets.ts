@@ -1,7 +1,7 @@
+import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { type DeliveryTarget, defaultNotification, type NotificationKey } from '../../domain/notification.ts';
 import { DEFAULT_NOTIFICATION_ID, isStoredNotificationId } from '../../domain/notification-id.ts';
 import { readEach } from '../dynamodb/batches.ts';
-import type { DynamoDb } from '../dynamodb/dynamodb-client.ts';
 import { isTombstone, parseTarget, TARGET_PROJECTION, targetKey } from './notification-items.ts';
 import { unreadable } from './unreadable-notification.ts';
 
@@ -20,7 +20,7 @@ export type TargetReads = {
 const keyText = ({ tenant, id }: NotificationKey): string => `${id} ${tenant}`;
 
 const readTargets = (
-  client: DynamoDb,
+  client: DynamoDBDocumentClient,
   table: string,
   keys: readonly NotificationKey[],
   isConsistent: boolean,
@@ -52,7 +52,7 @@ const readTargets = (
 };
 
 /** Creates the reads of delivery targets (table Notifications), strongly consistent unless a caller opts out. */
-export const createTargetReader = (client: DynamoDb, table: string) => ({
+export const createTargetReader = (client: DynamoDBDocumentClient, table: string) => ({
   /**
    * Starts to read the delivery targets of notifications, which may be of several tenants.
    *

@@ -1,4 +1,13 @@
 import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb';
+import {
+  DeleteCommand,
+  type DeleteCommandOutput,
+  type DynamoDBDocumentClient,
+  GetCommand,
+  PutCommand,
+  type PutCommandOutput,
+  UpdateCommand,
+} from '@aws-sdk/lib-dynamodb';
 import { ulid } from 'ulid';
 import * as z from 'zod/mini';
 import type { NotificationAttributes } from '../../contracts/notification.ts';
@@ -7,8 +16,7 @@ import { unavailable } from '../../domain/errors.ts';
 import type { NotificationKey } from '../../domain/notification.ts';
 import { isStoredNotificationId, newNotificationId } from '../../domain/notification-id.ts';
 import { batchWrite } from '../dynamodb/batches.ts';
-import { deleteItem, getItem, type Item, putItem, updateItem, type WriteOutput } from '../dynamodb/documents.ts';
-import type { DynamoDb } from '../dynamodb/dynamodb-client.ts';
+import type { Item } from '../dynamodb/items.ts';
 import { errorTrace, logger } from '../logger.ts';
 import { count } from '../metrics.ts';
 import { createChunkCleanup } from './chunk-cleanup.ts';
@@ -46,13 +54,13 @@ type WriteResult = {
 /**
  * Creates the writes of notifications (table Notifications). The SDK repeats slow requests, so any request may be
  * applied twice, seconds apart. Therefore the condition of a target write fails for a second copy, versions are never
- * reused, and a cleanup item is kept until no copy of a put can arrive (DECISIONS.md#repeated-writes).
+ * reused, and a cleanup item is kept until no copy of a put can arrive (docs/decisions/storage.md#repeated-writes).
  */
-export const createNotificationWriter = (client: DynamoDb, table: string, clock: Clock) => {
+export const createNotificationWriter = (client: DynamoDBDocumentClient, table: string, clock: Clock) => {
   const cleanup = createChunkCleanup(client, table, clock);
 
   /** Waits for the put or delete of a target. */
-  const writeTarget = async (write: Promise<WriteOutput>): Promise<WriteResult> => {
+  const writeTarget = async (write: Promise<DeleteCommandOutput | PutCommandOutput>): Promise<WriteResult> => {
     try {
       const { $metadata } = await write;
       return { isWritten: true, isRepeated: $metadata.attempts !== 1 };
@@ -64,12 +72,14 @@ export const createNotificationWriter = (client: DynamoDb, table: string, clock:
 
   /** Returns the version attributes of a target, unparsed, or undefined if the notification does not exist. */
   const readVersion = async (key: NotificationKey): Promise<Item | undefined> => {
-    const { Item } = await getItem(client, {
-      TableName: table,
-      Key: targetKey(key),
-      ProjectionExpression: 'version, chunks, create_repeated, deleted_at_ms',
-      ConsistentRead: true,
-    });
+    const { Item } = await client.send(
+      new GetCommand({
+        TableName: table,
+        Key: targetKey(key),
+        ProjectionExpression: 'version, chunks, create_repeated, deleted_at_ms',
+        ConsistentRead: true,
+      }),
+    );
     return Item && !isTombstone(Item) ? Item : undefined;
   };
 
@@ -100,7 +110,9 @@ export const createNotificationWriter = (client: DynamoDb, table: string, clock:
     await batchWrite(client, table, puts, MAX_CHUNK_ATTEMPTS);
 
     const Item = { ...target, create_repeated: old?.create_repeated };
-    const { isWritten, isRepeated } = await writeTarget(putItem(client, { TableName: table, Item, ...condition }));
+    const { isWritten, isRepeated } = await writeTarget(
+      client.send(new PutCommand({ TableName: table, Item, ...condition })),
+    );
     if (!isWritten && (await readVersion(key))?.version !== version) {
       await deleteChunks(key, written);
       return { isWritten, isRepeated };
@@ -117,13 +129,15 @@ export const createNotificationWriter = (client: DynamoDb, table: string, clock:
    * notification.
    */
   const recordRepeatedCreate = async (key: NotificationKey): Promise<void> => {
-    const update = updateItem(client, {
-      TableName: table,
-      Key: targetKey(key),
-      UpdateExpression: 'SET create_repeated = :true',
-      ConditionExpression: 'attribute_exists(version)',
-      ExpressionAttributeValues: { ':true': true },
-    });
+    const update = client.send(
+      new UpdateCommand({
+        TableName: table,
+        Key: targetKey(key),
+        UpdateExpression: 'SET create_repeated = :true',
+        ConditionExpression: 'attribute_exists(version)',
+        ExpressionAttributeValues: { ':true': true },
+      }),
+    );
     await update.catch((error: unknown) => {
       // The notification has been deleted.
       if (error instanceof ConditionalCheckFailedException) return;
@@ -140,14 +154,14 @@ export const createNotificationWriter = (client: DynamoDb, table: string, clock:
    * Deletes a target, or replaces it with a tombstone if a late copy of the create could restore it, unless it has
    * changed since it was read.
    */
-  const deleteTarget = (key: NotificationKey, target: Item): Promise<WriteOutput> => {
+  const deleteTarget = (key: NotificationKey, target: Item): Promise<DeleteCommandOutput | PutCommandOutput> => {
     const condition = isUnchanged(target);
     if (target.create_repeated !== true) {
-      return deleteItem(client, { TableName: table, Key: targetKey(key), ...condition });
+      return client.send(new DeleteCommand({ TableName: table, Key: targetKey(key), ...condition }));
     }
     const nowMs = clock();
     const ttl = Math.floor(nowMs / 1000) + TOMBSTONE_SECONDS;
-    return putItem(client, { TableName: table, Item: tombstone(key, nowMs, ttl), ...condition });
+    return client.send(new PutCommand({ TableName: table, Item: tombstone(key, nowMs, ttl), ...condition }));
   };
 
   /** Deletes a version of a notification, even an unreadable one. @returns false if the notification has changed */

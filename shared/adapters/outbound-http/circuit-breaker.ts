@@ -58,7 +58,7 @@ const originClosesAtMs = (ofOrigin: readonly Timeout[]): number => {
  * timeouts of a tenant within 30 s open its circuit, timeouts of three tenants that of the origin. A circuit closes
  * once fewer are in the last 30 s. A response also closes the circuit of its tenant and that of the origin, but not
  * those of other tenants, whose paths may still hang. There is no half-open state. Requests without a tenant neither
- * use nor change a circuit. See DECISIONS.md#circuit-breaker.
+ * use nor change a circuit. See docs/decisions/deliveries.md#circuit-breaker.
  */
 export const withCircuitBreaker = (http: HttpClient, clock: Clock = Date.now): HttpClient => {
   /**

@@ -78,7 +78,7 @@ const discardBody = (response: http.IncomingMessage): void => {
 /**
  * Creates the HTTP client of the senders. One timeout covers the whole request, and the egress rule applies to every
  * address. It follows no redirects, uses no proxy of the environment and decompresses no bodies
- * (DECISIONS.md#outbound-http).
+ * (docs/decisions/outbound.md#outbound-http).
  */
 export const createHttpClient = ({
   isAllowed,

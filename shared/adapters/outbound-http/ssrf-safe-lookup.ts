@@ -25,7 +25,7 @@ export class BlockedAddressError extends Error {
 
 /**
  * Creates a lookup for `net.connect` that fails if any address of the host name is not allowed. The socket connects to
- * the addresses that were checked, which prevents DNS rebinding (DECISIONS.md#ssrf-protection).
+ * the addresses that were checked, which prevents DNS rebinding (docs/decisions/outbound.md#ssrf-protection).
  */
 export const ssrfSafeLookup =
   (isAllowed: EgressRule, resolve: Resolve): LookupFunction =>

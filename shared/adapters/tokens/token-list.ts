@@ -43,7 +43,7 @@ const listKey = (tenant: string) => ({ pk: `tenant#${tenant}` });
 
 /**
  * Reads and changes the list of each tenant's tokens: one item per tenant (table Tokens), so that neither listing nor
- * revoking scans the table (DECISIONS.md#token-list).
+ * revoking scans the table (docs/decisions/storage.md#token-list).
  */
 export const createTokenLists = (client: DynamoDBDocumentClient, table: string) => {
   const read = async (tenant: string): Promise<TokenList> => {

@@ -45,7 +45,7 @@ const describe = ({ id, hash, role, label, created_at_ms, expires_at_ms }: Token
 
 /**
  * Reads and writes tokens, stored by their SHA-256 hash, and the list of each tenant's tokens (table Tokens). Both
- * change in one transaction, so exactly the listed tokens are valid until they expire (DECISIONS.md#token-list).
+ * change in one transaction, so exactly the listed tokens are valid until they expire (docs/decisions/storage.md#token-list).
  */
 export const createTokenRepository = (client: DynamoDBDocumentClient, table: string, clock: Clock = Date.now) => {
   const lists = createTokenLists(client, table);
@@ -104,7 +104,7 @@ export const createTokenRepository = (client: DynamoDBDocumentClient, table: str
     lastRevokedAtMs: async (tenant: string): Promise<number> => (await lists.read(tenant)).last_revoked_at_ms,
 
     /**
-     * Revokes a token. Functions may accept it until their cache expires (DECISIONS.md#tokens-and-roles). The rule of
+     * Revokes a token. Functions may accept it until their cache expires (docs/decisions/api.md#tokens-and-roles). The rule of
      * the last admin is checked with the list that the revocation changes, so of two admins who revoke each other at
      * once only one succeeds.
      *

@@ -22,10 +22,10 @@ import {
   planEvent,
 } from '../../domain/planned-event.ts';
 import { internalErrorDelayMs } from '../../domain/retry-schedule.ts';
-import { unknownPlanNotice } from '../../domain/unreached-notice.ts';
 import { parseLarge, returnDeferred, splitBySize } from '../large-messages.ts';
 import type { Escalation } from '../notices/escalation.ts';
 import { settleNotices } from '../notices/settle-notices.ts';
+import { unknownPlanNotice } from '../notices/unreached-notice.ts';
 import { returnWithBackoff } from '../return-with-backoff.ts';
 import { createFanOut, isPartlySent, isPlanUnknown, type Progress } from './fan-out.ts';
 

@@ -97,7 +97,7 @@ const createOutbox = (queues: Pick<Queues, 'sendAll'>, urls: Record<Notification
 /**
  * Creates the function that queues a delivery for each notification of a plan. Plans that fit in one slice go first;
  * larger plans proceed slice by slice, in parallel, until `endsAtMs`. An event's deliveries are sent as soon as its own
- * notifications are read. IDs that were not reached stay in `untried` (DECISIONS.md#dispatch-in-passes).
+ * notifications are read. IDs that were not reached stay in `untried` (docs/decisions/events.md#dispatch-in-passes).
  */
 export const createFanOut = (
   notifications: Pick<NotificationRepository, 'targets'>,

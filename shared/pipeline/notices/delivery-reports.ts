@@ -1,7 +1,7 @@
+import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import pLimit from 'p-limit';
 import type { DeliveryRepository } from '../../adapters/deliveries/delivery-repository.ts';
 import type { ReadDestinationList } from '../../adapters/deliveries/destination-list.ts';
-import type { DynamoDb } from '../../adapters/dynamodb/dynamodb-client.ts';
 import { errorTrace, logger } from '../../adapters/logger.ts';
 import type { NotificationRepository } from '../../adapters/notifications/notification-repository.ts';
 import type { Queues } from '../../adapters/queues.ts';
@@ -10,17 +10,12 @@ import type { NotificationRecord } from '../../contracts/notification.ts';
 import type { Clock } from '../../domain/clock.ts';
 import { parseDeliveryPartition } from '../../domain/delivery-key.ts';
 import { type DeliveryRecord, isUnreached } from '../../domain/delivery-record.ts';
-import {
-  type EmailReport,
-  failingNotice,
-  notificationNoticeId,
-  undeliveredNotice,
-} from '../../domain/notification-notice.ts';
-import { unreachedNotice, unreachedNoticeId } from '../../domain/unreached-notice.ts';
 import { createEscalation, type EscalationEnvironment } from './escalation.ts';
 import { createNoticeQueue, type NoticeQueueUrls } from './notice-queue.ts';
+import { type EmailReport, failingNotice, notificationNoticeId, undeliveredNotice } from './notification-notice.ts';
 import { withTimeout } from './settle-notices.ts';
 import { createUnreachedCheck } from './unreached-check.ts';
+import { unreachedNotice, unreachedNoticeId } from './unreached-notice.ts';
 
 /** The maximum time to read labels. Notifications may be large, and slow reads must not prevent the notice. */
 const MAX_READ_MS = 1_000;
@@ -40,7 +35,7 @@ type Named = Pick<NotificationRecord, 'label' | 'type'>;
 
 /** What delivery reports use. */
 export type ReportDependencies = {
-  client: DynamoDb;
+  client: DynamoDBDocumentClient;
   queues: Pick<Queues, 'sendDelayed'>;
   notifications: Pick<NotificationRepository, 'listByIds' | 'targets'>;
   deliveries: Pick<DeliveryRepository, 'readAll'>;
@@ -51,8 +46,9 @@ export type ReportDependencies = {
 };
 
 /**
- * Creates the reports about deliveries that do not arrive, to technical contacts and operators (DECISIONS.md#notices).
- * Repeating a report has no effect. The functions reject if a dependency fails; use `settleNotices`.
+ * Creates the reports about deliveries that do not arrive, to technical contacts and operators
+ * (docs/decisions/notices.md#notices). Repeating a report has no effect. The functions reject if a dependency fails;
+ * use `settleNotices`.
  */
 export const createDeliveryReports = (
   { client, queues, notifications, deliveries, readDestinationList, clock, random = Math.random }: ReportDependencies,
@@ -152,8 +148,9 @@ export const createDeliveryReports = (
     },
 
     /**
-     * Escalates an event that has reached none of its destinations (DECISIONS.md#nobody-reached). The caller must have
-     * written `record`: if several deliveries fail at the same time, the last one to be written finds all others.
+     * Escalates an event that has reached none of its destinations (docs/decisions/notices.md#nobody-reached). The
+     * caller must have written `record`: if several deliveries fail at the same time, the last one to be written finds
+     * all others.
      *
      * @param record the delivery that failed
      * @param siblings IDs of the event's other notifications; undefined if dispatch has stored the list of them

@@ -1,26 +1,27 @@
+import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { createEscalationLimit } from '../../adapters/accounts/escalation-limit.ts';
-import type { DynamoDb } from '../../adapters/dynamodb/dynamodb-client.ts';
 import type { AlarmEvent } from '../../contracts/alarm-event.ts';
 import type { EscalationMode } from '../../contracts/escalation-modes.ts';
 import type { Notice } from '../../domain/delivery-message.ts';
+import type { NoticeQueue } from './notice-queue.ts';
 import {
   escalationCounter,
   MAX_ESCALATIONS_PER_DAY,
   unreachedNoticeId,
   unreachedSummary,
   unreachedSummaryId,
-} from '../../domain/unreached-notice.ts';
-import type { NoticeQueue } from './notice-queue.ts';
+} from './unreached-notice.ts';
 
 /** The environment variables of escalations, parsed. */
 export type EscalationEnvironment = { ACCOUNTS_TABLE: string; ESCALATE_UNREACHED: EscalationMode };
 
 /**
  * Creates the escalation of alerts that reached nobody: at most one per alarm, state and hour, and 20 per
- * tenant and day, OK apart from the other states, then one summary for each state (DECISIONS.md#nobody-reached).
+ * tenant and day, OK apart from the other states, then one summary for each state
+ * (docs/decisions/notices.md#nobody-reached).
  */
 export const createEscalation = (
-  client: DynamoDb,
+  client: DynamoDBDocumentClient,
   notices: NoticeQueue,
   { ACCOUNTS_TABLE, ESCALATE_UNREACHED: mode }: EscalationEnvironment,
 ) => {

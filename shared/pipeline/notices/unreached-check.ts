@@ -4,9 +4,9 @@ import type { NotificationRepository, TargetReads } from '../../adapters/notific
 import { UnreadableNotificationError } from '../../adapters/notifications/unreadable-notification.ts';
 import { deliveryPartition, parseDeliveryPartition } from '../../domain/delivery-key.ts';
 import { isUnreached } from '../../domain/delivery-record.ts';
-import type { UnreachedDelivery } from '../../domain/notice-content.ts';
 import type { NotificationKey } from '../../domain/notification.ts';
-import { MAX_LISTED_DESTINATIONS } from '../../domain/unreached-notice.ts';
+import type { UnreachedDelivery } from './notice-content.ts';
+import { MAX_LISTED_DESTINATIONS } from './unreached-notice.ts';
 
 /** What the check uses. */
 export type CheckDependencies = {
@@ -37,7 +37,7 @@ const stateOf = async (targets: TargetReads, key: NotificationKey): Promise<'exi
 const hasNoRecord = ({ record }: Destination): number => (record ? 0 : 1);
 
 /**
- * Creates the check whether an event has reached none of its destinations (DECISIONS.md#nobody-reached).
+ * Creates the check whether an event has reached none of its destinations (docs/decisions/notices.md#nobody-reached).
  *
  * @param scale factor for the delays between attempts
  */

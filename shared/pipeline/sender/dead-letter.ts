@@ -11,10 +11,11 @@ export type DeadLetterFailure = Pick<Failure, 'reason' | 'cause' | 'status'>;
 
 /**
  * Ends a round without delivery. The order prevents loss if the worker crashes: store the message for the tenant
- * (DECISIONS.md#failed-messages), send the dead letter, update the record, report the failure (`failing`), acknowledge
- * the message. The stored message and the record have the same time of failure, which marks the message as current. The
- * claim is held throughout, so that no duplicate is delivered. The dead letter and the stored message contain the
- * number of the next round, and no other message can start that round (DECISIONS.md#dead-letters).
+ * (docs/decisions/deliveries.md#failed-messages), send the dead letter, update the record, report the failure
+ * (`failing`), acknowledge the message. The stored message and the record have the same time of failure, which marks
+ * the message as current. The claim is held throughout, so that no duplicate is delivered. The dead letter and the
+ * stored message contain the number of the next round, and no other message can start that round
+ * (docs/decisions/deliveries.md#dead-letters).
  */
 export const deadLetter = async (
   job: DeliveryJob,

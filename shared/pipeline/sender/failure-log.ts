@@ -5,7 +5,7 @@ import { type DeliveryJob, idsOf } from './delivery-job.ts';
 
 /**
  * Logs a failed attempt: IDs, reason, status and error code, never the destination's response
- * (DECISIONS.md#what-is-logged).
+ * (docs/decisions/monitoring.md#what-is-logged).
  */
 export const logFailure = (
   job: DeliveryJob,

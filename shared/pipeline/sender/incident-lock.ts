@@ -217,7 +217,7 @@ const deliverUnderLock = async (
 /**
  * Delivers the events of one incident to one notification: one worker at a time, and never an event older than one that
  * was delivered. A late CRITICAL therefore cannot reopen an incident that its OK has resolved
- * (DECISIONS.md#incident-order).
+ * (docs/decisions/deliveries.md#incident-order).
  *
  * @param target the notification's target, or undefined if the notification was deleted
  */

@@ -17,7 +17,7 @@ import { copyOfMessage } from './requeue.ts';
 /**
  * Returns the URL of the queue on which a delivery waits for its next attempt. It is the retry queue, unless only other
  * tenants prevented the first attempt: then it is the queue of the type, so that the delivery does not wait behind their
- * retries (DECISIONS.md#circuit-breaker).
+ * retries (docs/decisions/deliveries.md#circuit-breaker).
  */
 const waitingQueueUrl = (
   { dependencies: { type, queueUrls, retryQueueUrl } }: DeliveryJob,
@@ -29,7 +29,7 @@ const waitingQueueUrl = (
  * Schedules the next attempt: updates the record, then sends a new message, before the old message is acknowledged. The
  * message is sent even if the update finds that the claim is lost (to another worker, or because the SDK repeated an
  * applied write): when the message is received, its claim determines whether an attempt is due
- * (DECISIONS.md#retries-are-new-messages).
+ * (docs/decisions/deliveries.md#retries-are-new-messages).
  */
 const scheduleRetry = async (
   job: DeliveryJob,

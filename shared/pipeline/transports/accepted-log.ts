@@ -3,7 +3,7 @@ import type { Alert } from '../../domain/transport.ts';
 
 /**
  * Logs a message that SES or SNS accepted. These use quotas of the AWS account and cost far more than a log line, and
- * no metric has the tenant that sends them (DECISIONS.md#what-is-logged).
+ * no metric has the tenant that sends them (docs/decisions/monitoring.md#what-is-logged).
  */
 export const logAccepted = (
   message: 'email accepted' | 'sms accepted',

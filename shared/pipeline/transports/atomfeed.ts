@@ -1,7 +1,7 @@
 import type { HttpClient } from '../../adapters/outbound-http/http-client.ts';
-import { ATOM_ENTRY_TYPE, atomEntry } from '../../domain/atom-entry.ts';
 import { failed } from '../../domain/attempt-outcome.ts';
 import type { Transport } from '../../domain/transport.ts';
+import { ATOM_ENTRY_TYPE, atomEntry } from './atom-entry.ts';
 import { sendByHttp } from './http-transport.ts';
 
 /**

@@ -4,10 +4,10 @@ import { type AttemptOutcome, type Failure, failed } from '../../domain/attempt-
 import { awsFailure } from '../../domain/aws-outcome.ts';
 import { recipientHash } from '../../domain/delivery-key.ts';
 import { emailTags } from '../../domain/email-event.ts';
-import { type EmailMessage, emailMessage } from '../../domain/email-message.ts';
 import { type Alert, sendTimeoutMs, type Transport } from '../../domain/transport.ts';
 import type { DailyLimit } from '../daily-limit.ts';
 import { logAccepted } from './accepted-log.ts';
+import { type EmailMessage, emailMessage } from './email-message.ts';
 
 /** The environment variables of the senders that use SES, parsed. */
 export type EmailEnvironment = { EMAIL_FROM: string; EMAIL_REPLY_TO?: string | undefined; CONFIGURATION_SET: string };

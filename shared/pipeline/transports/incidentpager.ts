@@ -1,7 +1,7 @@
 import type { HttpClient } from '../../adapters/outbound-http/http-client.ts';
-import { pagerEvent } from '../../domain/pager-event.ts';
 import type { Transport } from '../../domain/transport.ts';
 import { sendByHttp } from './http-transport.ts';
+import { pagerEvent } from './pager-event.ts';
 
 /**
  * Creates the transport of `incidentpager` notifications (PagerDuty Events API v1).

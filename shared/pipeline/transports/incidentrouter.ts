@@ -1,14 +1,14 @@
 import type { AccountRepository } from '../../adapters/accounts/account-repository.ts';
 import type { HttpClient } from '../../adapters/outbound-http/http-client.ts';
-import { routerEvent } from '../../domain/router-event.ts';
 import type { Transport } from '../../domain/transport.ts';
 import { sendByHttp } from './http-transport.ts';
+import { routerEvent } from './router-event.ts';
 import { webhookHeaders } from './webhook.ts';
 
 /**
- * Creates the transport of `incidentrouter` notifications: a webhook call (API.md#what-arrives-where) to the router's
- * endpoint with the keys in the path. It reads the response body, because the router also returns 200 for events it
- * rejects.
+ * Creates the transport of `incidentrouter` notifications: a webhook call (docs/api.md#what-arrives-where) to the
+ * router's endpoint with the keys in the path. It reads the response body, because the router also returns 200 for
+ * events it rejects.
  */
 export const createRouterTransport =
   (accounts: Pick<AccountRepository, 'webhookCredentials'>, http: HttpClient, endpoint: string): Transport =>

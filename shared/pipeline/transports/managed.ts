@@ -1,8 +1,8 @@
 import { createSnsClient } from '../../adapters/sns.ts';
 import { awsFailure } from '../../domain/aws-outcome.ts';
-import { operatorMessage } from '../../domain/operator-message.ts';
 import { sendTimeoutMs, type Transport } from '../../domain/transport.ts';
 import type { DailyLimit } from '../daily-limit.ts';
+import { operatorMessage } from './operator-message.ts';
 
 /**
  * Creates the transport of `managed` notifications, which publishes to the operators' topic. Delivered means accepted

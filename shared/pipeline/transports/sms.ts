@@ -1,10 +1,10 @@
 import { createSnsClient } from '../../adapters/sns.ts';
 import { failed } from '../../domain/attempt-outcome.ts';
 import { awsFailure } from '../../domain/aws-outcome.ts';
-import { smsMessage } from '../../domain/sms-message.ts';
 import { sendTimeoutMs, type Transport } from '../../domain/transport.ts';
 import type { DailyLimit } from '../daily-limit.ts';
 import { logAccepted } from './accepted-log.ts';
+import { smsMessage } from './sms-message.ts';
 
 /** The environment variables of the SMS sender, parsed. The account's SNS settings apply to those that are absent. */
 export type SmsEnvironment = {

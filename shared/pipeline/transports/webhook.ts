@@ -18,8 +18,8 @@ const signingKey = (secret: string): KeyObject => {
 };
 
 /**
- * Returns the headers of a webhook call: the tenant's token (API.md#webhook-headers) and the Standard Webhooks 1.0.0
- * signatures, one per secret. After a rotation, the replaced secret also signs for 24 hours.
+ * Returns the headers of a webhook call: the tenant's token (docs/api.md#webhook-headers) and the Standard Webhooks
+ * 1.0.0 signatures, one per secret. After a rotation, the replaced secret also signs for 24 hours.
  *
  * @param deliveryId letters and digits, the same for all retries
  */

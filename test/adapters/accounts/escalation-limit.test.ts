@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createEscalationLimit } from '../../../shared/adapters/accounts/escalation-limit.ts';
-import { escalationCounter } from '../../../shared/domain/unreached-notice.ts';
+import { escalationCounter } from '../../../shared/pipeline/notices/unreached-notice.ts';
 import { useDatabase } from '../../support/dynamodb.ts';
 import { withLostResponse } from '../../support/dynamodb-faults.ts';
 

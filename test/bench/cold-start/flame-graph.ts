@@ -1,4 +1,4 @@
-import { escapeXml } from '../../../bin/local/aws/aws-service.ts';
+import { escapeXml } from 'local-aws/aws-service.ts';
 import { ANONYMOUS, type Call, totalMs } from './cpu-profile.ts';
 
 const WIDTH = 1_200;

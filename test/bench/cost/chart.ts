@@ -1,4 +1,4 @@
-import { escapeXml } from '../../../bin/local/aws/aws-service.ts';
+import { escapeXml } from 'local-aws/aws-service.ts';
 import { type Bill, billParts, total } from './prices.ts';
 
 const COLORS = { tables: '#4e79a7', queues: '#f28e2b', functions: '#59a14f', logs: '#b07aa1' } as const;

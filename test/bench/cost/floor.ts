@@ -4,7 +4,7 @@ import { sum, type Units } from './prices.ts';
 /** Lambda receives and deletes each batch. */
 export const SQS_REQUESTS_PER_BATCH = 2;
 
-/** What the producer's message requires. Its group is the tenant (API.md#alarm-events). */
+/** What the producer's message requires. Its group is the tenant (docs/api.md#alarm-events). */
 export const PRODUCER: Units = sum([meter('SendMessage', { MessageBody: '{}', MessageGroupId: 'tenant' }), 1]);
 
 /**

@@ -1,7 +1,7 @@
+import { type FunctionSettings, lambdaEnvironment } from 'local-aws/lambda/environment.ts';
+import { readTemplate } from 'local-aws/template.ts';
 import * as z from 'zod';
 import { synthesize } from '../../../bin/local/assembly.ts';
-import { type FunctionSettings, lambdaEnvironment } from '../../../bin/local/aws/lambda/environment.ts';
-import { readTemplate } from '../../../bin/local/aws/template.ts';
 import { functionNames } from '../../../lib/bundles.ts';
 import type { FunctionName } from '../../../shared/environment.ts';
 

@@ -1,5 +1,5 @@
+import { close, listen, origin } from 'local-aws/http.ts';
 import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core';
-import { close, listen, origin } from '../../../bin/local/aws/http.ts';
 import { createInbox, type Inbox } from '../../../bin/local/inbox/inbox.ts';
 import { credentials } from './sample-messages.ts';
 

@@ -2,12 +2,12 @@ import { Webhook } from 'standardwebhooks';
 import type { SentMessage } from '../../../bin/local/inbox/inbox.ts';
 import type { AlarmEvent, AlarmState } from '../../../shared/contracts/alarm-event.ts';
 import { webhookPayload } from '../../../shared/contracts/alarm-event.ts';
-import { atomEntry } from '../../../shared/domain/atom-entry.ts';
-import { emailMessage } from '../../../shared/domain/email-message.ts';
-import { operatorMessage } from '../../../shared/domain/operator-message.ts';
-import { pagerEvent } from '../../../shared/domain/pager-event.ts';
-import { routerEvent } from '../../../shared/domain/router-event.ts';
 import { testEvent } from '../../../shared/domain/test-event.ts';
+import { atomEntry } from '../../../shared/pipeline/transports/atom-entry.ts';
+import { emailMessage } from '../../../shared/pipeline/transports/email-message.ts';
+import { operatorMessage } from '../../../shared/pipeline/transports/operator-message.ts';
+import { pagerEvent } from '../../../shared/pipeline/transports/pager-event.ts';
+import { routerEvent } from '../../../shared/pipeline/transports/router-event.ts';
 
 /** An alarm event of tenant `acme` about an alarm of this name. */
 export const alarm = (label: string, state: AlarmState = 'CRITICAL'): AlarmEvent => {

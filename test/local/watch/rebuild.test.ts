@@ -1,11 +1,11 @@
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { MovableClock } from 'local-aws/clock.ts';
+import type { FunctionSettings } from 'local-aws/lambda/environment.ts';
+import { createLambda, type Lambda } from 'local-aws/lambda/lambda.ts';
+import { loggingConfig } from 'local-aws/lambda/logging.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { MovableClock } from '../../../bin/local/aws/clock.ts';
-import type { FunctionSettings } from '../../../bin/local/aws/lambda/environment.ts';
-import { createLambda, type Lambda } from '../../../bin/local/aws/lambda/lambda.ts';
-import { loggingConfig } from '../../../bin/local/aws/lambda/logging.ts';
 import { createFunctionBuilder } from '../../../bin/local/watch/function-builder.ts';
 import { createRebuilder, type Rebuilder } from '../../../bin/local/watch/rebuild.ts';
 import { bundling } from '../../../lib/bundles.ts';

@@ -9,14 +9,14 @@ import { createWebhookTransport, webhookHeaders } from '../../../shared/pipeline
 import { codeBlocks, readDocument, root } from '../../support/documents.ts';
 import { alarmEvent, EVENT_TIME_MS } from '../../support/events.ts';
 
-// DECISIONS.md#examples-in-documents
-const [example = ''] = codeBlocks(readDocument('API.md'), 'js');
+// docs/decisions/tools.md#examples-in-documents
+const [example = ''] = codeBlocks(readDocument('docs/api.md'), 'js');
 
 const secret = (letter: string) => `whsec_${Buffer.from(letter.repeat(32)).toString('base64')}`;
 const [oldSecret, newSecret, otherSecret] = [secret('a'), secret('b'), secret('c')];
 const credentials: WebhookCredentials = { token: 'token-of-acme', secrets: [oldSecret] };
 
-/** Runs the receiver of API.md until the test finishes. `nextLine` returns the next line that it prints. */
+/** Runs the receiver of docs/api.md until the test finishes. `nextLine` returns the next line that it prints. */
 const startReceiver = async (environment: { WEBHOOK_SECRETS: string; WEBHOOK_TOKENS?: string }) => {
   const child = spawn(process.execPath, ['--input-type=module', '--eval', example], {
     cwd: root,
@@ -47,7 +47,7 @@ const send = (url: string, { token, secrets }: WebhookCredentials = credentials,
 const accepted = expect.objectContaining({ result: 'delivered', status: 204 });
 const refused = expect.objectContaining({ result: 'transient', status: 401 });
 
-describe('the receiver in Node.js of API.md', () => {
+describe('the receiver in Node.js of docs/api.md', () => {
   it('accepts the requests of the service and processes each alert once', async () => {
     const { url, nextLine } = await startReceiver({ WEBHOOK_SECRETS: oldSecret });
     expect(await send(url)).toEqual(accepted);

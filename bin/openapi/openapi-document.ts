@@ -1,0 +1,136 @@
+import { type Endpoint, type EndpointName, endpointNames, endpoints } from '../../shared/contracts/endpoints.ts';
+import { roles } from '../../shared/contracts/token.ts';
+import { isPermitted } from '../../shared/domain/authorization.ts';
+import { notPermitted } from '../../shared/domain/errors.ts';
+import { type DescribedError, errorHeaders, errorResponses, sharedResponses } from './error-responses.ts';
+import { EXAMPLE_LOCATION, requestExamples, responseExamples } from './examples.ts';
+import { type Operation, operations } from './operations.ts';
+import { parameters, pathParameters } from './parameters.ts';
+import { componentSchemas, schemaReference } from './schemas.ts';
+import { tags } from './tags.ts';
+import { webhooks } from './webhook.ts';
+
+const description = [
+  'Tenants manage and test their destinations for alerts, see what happened to each alert, and redeliver what failed.',
+  '',
+  '**Authentication.** Every operation requires the header `X-Auth-Token`. The operators issue the first token of an account; its admins issue the others.',
+  '',
+  '**Roles.** `admin` permits everything, `creator` everything except deleting notifications and administering the account, `observer` reading.',
+  '',
+  '**Errors.** The service responds with the schema `Error`, whose `details` name each invalid field and its rule. The gateway in front of it responds with `GatewayError`.',
+  '',
+  '**Paging.** Follow `next_href` of a page until it is null.',
+  '',
+  '**Extensions.** Operations with `x-extension` and the tag `extension` are additions to the interface that existing clients use.',
+  '',
+  'All bodies are JSON in UTF-8. Lengths count Unicode code points. Times are in milliseconds since the Unix epoch.',
+].join('\n');
+
+/** The servers of the document in the repository: the local stack, and any deployment. */
+const defaultServers = [
+  { url: 'http://127.0.0.1:3000', description: 'The local stack (`npm start`)' },
+  {
+    url: 'https://{host}',
+    description: 'A deployed stack: its output `BaseUrl`',
+    variables: { host: { default: 'alerts.example.com', description: 'The host and base path of the API' } },
+  },
+];
+
+const json = (schema: string, examples: unknown) => ({
+  'application/json': { schema: schemaReference(schema), examples },
+});
+
+/** Returns the error for a token whose role lacks the permission. */
+const forbidden = ({ permission }: Endpoint): DescribedError => {
+  // Every role may read. But after a rollback, a token can have a role that the running version does not know.
+  const role = roles.find((candidate) => !isPermitted(candidate, permission)) ?? 'auditor';
+  return { when: 'The role of the token does not permit the operation', error: notPermitted(role, permission) };
+};
+
+const location = {
+  Location: {
+    description: 'The URL of the notification',
+    schema: { type: 'string', format: 'uri' },
+    example: EXAMPLE_LOCATION,
+  },
+};
+
+const successOf = ({ success: { description: text, schema, hasLocation } }: Operation) => ({
+  description: text,
+  ...(hasLocation && { headers: location }),
+  ...(schema && { content: json(schema, responseExamples[schema]) }),
+});
+
+const operationOf = (name: EndpointName, endpoint: Endpoint) => {
+  const operation = operations[name];
+  const { summary, details, tag, body, query = [], isExtension, success, errors } = operation;
+  const { path, permission } = endpoint;
+  const role = permission === 'administer' ? 'Needs the role admin.' : `Needs the permission to ${permission}.`;
+  const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, parameter = '']) => ({
+    name: parameter,
+    in: 'path',
+    required: true,
+    ...pathParameters[parameter],
+    schema: { type: 'string' },
+  }));
+  return {
+    operationId: name,
+    tags: [tag, ...(isExtension ? ['extension'] : [])],
+    summary,
+    description: [isExtension && 'Extension of the interface.', details, role].filter(Boolean).join(' '),
+    ...(isExtension && { 'x-extension': true }),
+    parameters: [...inPath, ...query.map((parameter) => parameters[parameter])],
+    ...(body && {
+      requestBody: {
+        required: true,
+        description: body.description,
+        content: json(body.schema, requestExamples[body.schema]),
+      },
+    }),
+    responses: {
+      [success.status]: successOf(operation),
+      ...errorResponses([forbidden(endpoint), ...errors], body !== undefined),
+    },
+  };
+};
+
+/**
+ * Returns the OpenAPI 3.1 document of the API, generated from the table of endpoints and the contracts.
+ *
+ * @param baseUrl the base URL of the API; by default, the document names the local stack and any deployment
+ */
+export const openApiDocument = (baseUrl?: string) => {
+  const paths: Record<string, Record<string, unknown>> = {};
+  for (const name of endpointNames) {
+    const { method, path } = endpoints[name];
+    paths[path] = { ...paths[path], [method.toLowerCase()]: operationOf(name, endpoints[name]) };
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Monitoring Notifications',
+      version: '1.0',
+      summary: 'Destinations for monitoring alerts, and what happened to each alert.',
+      description,
+      contact: { name: 'The operators of the service that you use' },
+    },
+    servers: baseUrl === undefined ? defaultServers : [{ url: baseUrl, description: 'The API' }],
+    security: [{ token: [] }],
+    tags,
+    paths,
+    webhooks,
+    components: {
+      schemas: componentSchemas,
+      responses: sharedResponses,
+      headers: errorHeaders,
+      securitySchemes: {
+        token: {
+          type: 'apiKey',
+          in: 'header',
+          name: 'X-Auth-Token',
+          description: 'A token of the account, issued by the operators or with `POST /tokens`',
+        },
+      },
+    },
+  };
+};

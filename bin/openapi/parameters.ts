@@ -1,0 +1,58 @@
+import { deliveryStatuses } from '../../shared/contracts/outcomes.ts';
+import { EXAMPLE_TIME_MS } from './examples.ts';
+import { limitParameterSchema } from './schemas.ts';
+
+/** The parameters of queries, by name. `deliveryMarker` is also sent as `marker`. */
+export const parameters = {
+  limit: {
+    name: 'limit',
+    in: 'query',
+    description: 'The maximum number of records in the page',
+    schema: limitParameterSchema,
+    example: 50,
+  },
+  marker: {
+    name: 'marker',
+    in: 'query',
+    description: 'The `next_marker` of the previous page: the ID that the page starts with',
+    schema: { type: 'string' },
+    example: 'nt01M7W08F9Z4XGJJRVYEZQFE9R1',
+  },
+  deliveryMarker: {
+    name: 'marker',
+    in: 'query',
+    description: 'The `next_marker` of the previous page: the page starts after it',
+    schema: { type: 'string' },
+    example: `${EXAMPLE_TIME_MS}-ca53741b6ee7fcaebe4347efc8329eb31a2ab78073dd868e187e362f13d4542e`,
+  },
+  status: {
+    name: 'status',
+    in: 'query',
+    description: 'Returns only the deliveries with this status',
+    schema: { type: 'string', enum: deliveryStatuses },
+    example: 'failed',
+  },
+  alarm_id: {
+    name: 'alarm_id',
+    in: 'query',
+    description: 'Returns only the deliveries of this alarm',
+    schema: { type: 'string', minLength: 1 },
+    example: 'alDisk',
+  },
+  id: {
+    name: 'id',
+    in: 'query',
+    description: 'Returns only the notifications with these IDs. Unknown IDs are omitted',
+    schema: { type: 'array', items: { type: 'string' } },
+    style: 'form',
+    explode: true,
+    example: ['nt01M7W08F9Z4XGJJRVYEZQFE9R1', 'ntTechnicalContactsEmail'],
+  },
+} as const;
+
+/** What the parameters in paths are, with an example. */
+export const pathParameters: Readonly<Record<string, { description: string; example: string }>> = {
+  notificationId: { description: 'ID of the notification', example: 'nt01M7W08F9Z4XGJJRVYEZQFE9R1' },
+  notificationTypeId: { description: 'ID of the notification type', example: 'webhook' },
+  tokenId: { description: 'ID of the token', example: 'tk01M7ZZ2AQ9MC8P6P3KH5Y23K83' },
+};

@@ -1,0 +1,293 @@
+import {
+  ConditionalCheckFailedException,
+  DeleteItemCommand,
+  DynamoDBClient,
+  GetItemCommand,
+  PutItemCommand,
+} from '@aws-sdk/client-dynamodb';
+import {
+  type MessageTag,
+  SESClient,
+  SendEmailCommand,
+  SendRawEmailCommand,
+  VerifyEmailIdentityCommand,
+} from '@aws-sdk/client-ses';
+import { ListTopicsCommand, PublishCommand, SNSClient } from '@aws-sdk/client-sns';
+import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { dynaliteService } from '../dynamodb/dynalite.ts';
+import { createTable, memoryTables } from '../dynamodb.ts';
+import type { Fault } from '../endpoint.ts';
+import { type SentEmail, type Ses, startSes } from '../ses.ts';
+import { type PublishedMessage, snsService } from '../sns.ts';
+import { startEndpoint, type TestEndpoint } from './support/endpoint.ts';
+
+const topic = 'arn:aws:sns:us-east-1:000000000000:alarms';
+const emails: SentEmail[] = [];
+const published: PublishedMessage[] = [];
+let local: TestEndpoint;
+let sesLocal: Ses;
+let dynamodb: DynamoDBClient;
+let ses: SESClient;
+let sns: SNSClient;
+let sqs: SQSClient;
+
+beforeAll(async () => {
+  sesLocal = await startSes((email) => void emails.push(email));
+  local = await startEndpoint({
+    dynamodb: dynaliteService(memoryTables()),
+    ses: sesLocal.service,
+    sns: snsService([topic], (message) => void published.push(message)),
+  });
+  dynamodb = new DynamoDBClient(local.client);
+  ses = new SESClient(local.client);
+  sns = new SNSClient(local.client);
+  sqs = new SQSClient(local.client);
+});
+afterAll(async () => {
+  for (const client of [dynamodb, ses, sns, sqs]) client.destroy();
+  await sesLocal.close();
+  await local.stop();
+});
+beforeEach(() => {
+  emails.length = 0;
+  published.length = 0;
+});
+afterEach(() => {
+  local.endpoint.fault = () => undefined;
+});
+
+describe('DynamoDB', () => {
+  const TableName = 'things';
+  const put = (id: string) =>
+    dynamodb.send(
+      new PutItemCommand({ TableName, Item: { pk: { S: id } }, ConditionExpression: 'attribute_not_exists(pk)' }),
+    );
+
+  it('stores items and checks conditions', async () => {
+    const keys = [{ AttributeName: 'pk', KeyType: 'HASH' as const }];
+    await createTable(dynamodb, { name: TableName, keys, attributes: [{ AttributeName: 'pk', AttributeType: 'S' }] });
+    await put('a');
+    await expect(put('a')).rejects.toBeInstanceOf(ConditionalCheckFailedException);
+    const { Item } = await dynamodb.send(new GetItemCommand({ TableName, Key: { pk: { S: 'a' } } }));
+    expect(Item).toEqual({ pk: { S: 'a' } });
+  });
+});
+
+describe('SES', () => {
+  interface Changes {
+    Source?: string;
+    Subject?: string;
+    Text?: string;
+    ToAddresses?: string[];
+    Tags?: MessageTag[];
+  }
+  const email = (changes: Changes = {}) => {
+    const { Source = 'us@example.com', Subject = 'Grüße', ToAddresses = ['a@example.org', 'b@example.org'] } = changes;
+    const { Text = 'text & <more>', Tags } = changes;
+    const Message = {
+      Subject: { Data: Subject },
+      Body: { Text: { Data: Text }, Html: { Data: '<b>html</b>' } },
+    };
+    return ses.send(new SendEmailCommand({ Source, Destination: { ToAddresses }, Message, Tags }));
+  };
+
+  it('sends an email', async () => {
+    expect((await email()).MessageId).toEqual(expect.any(String));
+    expect(emails).toEqual([
+      {
+        from: 'us@example.com',
+        to: ['a@example.org', 'b@example.org'],
+        subject: 'Grüße',
+        text: 'text & <more>',
+        html: '<b>html</b>',
+      },
+    ]);
+  });
+
+  it('stores concurrently sent emails separately', async () => {
+    const recipients = Array.from({ length: 20 }, (_, n) => `a${n}@example.org`);
+    await Promise.all(recipients.map((address) => email({ ToAddresses: [address], Subject: address })));
+    expect(emails.map(({ to, subject }) => [to, subject])).toEqual(
+      expect.arrayContaining(recipients.map((address) => [[address], address])),
+    );
+  });
+
+  it('sends a raw email', async () => {
+    const Data = Buffer.from('From: us@example.com\r\nTo: a@example.org\r\nSubject: Raw\r\n\r\nbody\r\n');
+    await ses.send(new SendRawEmailCommand({ RawMessage: { Data } }));
+    expect(emails).toMatchObject([{ subject: 'Raw', text: 'body\n' }]);
+  });
+
+  it('rejects invalid requests as SES does', async () => {
+    await expect(email({ Subject: '' })).rejects.toMatchObject({ name: 'ValidationError' });
+    await expect(email({ ToAddresses: [] })).rejects.toMatchObject({ name: 'ValidationError' });
+    await expect(email({ ToAddresses: ['invalid'] })).rejects.toMatchObject({ name: 'InvalidParameterValue' });
+    const verify = new VerifyEmailIdentityCommand({ EmailAddress: 'a@example.org' });
+    await expect(ses.send(verify)).rejects.toMatchObject({ name: 'InvalidAction' });
+    expect(emails).toEqual([]);
+  });
+
+  const tags = (count: number) => Array.from({ length: count }, (_, index) => ({ Name: `t${index}`, Value: 'v' }));
+
+  it('accepts 50 tags of up to 256 letters, digits, underscores and dashes', async () => {
+    await email({ Tags: [...tags(49), { Name: 'N_-9'.repeat(64), Value: 'v'.repeat(256) }] });
+    expect(emails).toHaveLength(1);
+  });
+
+  it.each([
+    ['51 tags', tags(51)],
+    ['a name of 257 characters', [{ Name: 'n'.repeat(257), Value: 'v' }]],
+    ['a value of 257 characters', [{ Name: 'n', Value: 'v'.repeat(257) }]],
+    ['a value with a colon', [{ Name: 'n', Value: 'a:b' }]],
+    ['a value with an umlaut', [{ Name: 'n', Value: 'ä' }]],
+    ['an empty value', [{ Name: 'n', Value: '' }]],
+    ['two tags with the same name', [...tags(1), ...tags(1)]],
+  ])('rejects %s', async (_, Tags) => {
+    await expect(email({ Tags })).rejects.toMatchObject({ name: 'InvalidParameterValue' });
+    expect(emails).toEqual([]);
+  });
+
+  it('accepts an encoded message of up to 10 MB', async () => {
+    const megabytes = 1024 * 1024;
+    await email({ Text: 'x'.repeat(9.9 * megabytes) });
+    const tooLarge = { name: 'InvalidParameterValue', message: expect.stringContaining('more than 10485760 bytes') };
+    await expect(email({ Text: 'x'.repeat(10 * megabytes) })).rejects.toMatchObject(tooLarge);
+    // 3.6 MB of UTF-8, encoded as three characters per byte.
+    await expect(email({ Text: 'ä'.repeat(1.8 * megabytes) })).rejects.toMatchObject(tooLarge);
+    expect(emails).toHaveLength(1);
+  });
+});
+
+describe('SNS', () => {
+  it('publishes an SMS with its attributes and a message to a topic', async () => {
+    const smsType = { DataType: 'String', StringValue: 'Transactional' };
+    const MessageAttributes = { 'AWS.SNS.SMS.SMSType': smsType };
+    await sns.send(new PublishCommand({ PhoneNumber: '+14155550100', Message: 'hello & <you>', MessageAttributes }));
+    await sns.send(new PublishCommand({ TopicArn: topic, Subject: 'Subject', Message: 'text' }));
+    expect(published).toEqual([
+      {
+        to: 'phone',
+        phoneNumber: '+14155550100',
+        text: 'hello & <you>',
+        attributes: { 'AWS.SNS.SMS.SMSType': 'Transactional' },
+      },
+      { to: 'topic', topicArn: topic, subject: 'Subject', text: 'text' },
+    ]);
+  });
+
+  it.each([
+    ['a number that is not E.164', { PhoneNumber: '0123', Message: 'a' }, 'InvalidParameterException'],
+    ['an empty message', { PhoneNumber: '+14155550100', Message: '' }, 'InvalidParameterException'],
+    ['a message over 256 KB', { TopicArn: topic, Message: 'x'.repeat(262_145) }, 'InvalidParameterException'],
+    ['a subject with a line break', { TopicArn: topic, Subject: 'a\nb', Message: 'a' }, 'InvalidParameterException'],
+    ['no destination', { Message: 'a' }, 'InvalidParameterException'],
+    ['an unknown topic', { TopicArn: `${topic}2`, Message: 'a' }, 'NotFoundException'],
+  ])('rejects %s', async (_, request, name) => {
+    await expect(sns.send(new PublishCommand(request))).rejects.toMatchObject({ name });
+    expect(published).toEqual([]);
+  });
+
+  it('rejects an unsupported action', async () => {
+    await expect(sns.send(new ListTopicsCommand({}))).rejects.toMatchObject({ name: 'InvalidAction' });
+  });
+});
+
+describe('the endpoint', () => {
+  it('returns an error for an unknown service', async () => {
+    const send = sqs.send(new SendMessageCommand({ QueueUrl: `${local.client.endpoint}/1/a`, MessageBody: 'a' }));
+    await expect(send).rejects.toThrow('The local endpoint has no service for POST');
+  });
+
+  it('returns 400 for unsigned and malformed requests', async () => {
+    for (const init of [
+      {},
+      { method: 'POST', body: 'nonsense' },
+      { method: 'PUT', headers: { 'x-amz-target': 'A' } },
+    ]) {
+      expect((await fetch(local.client.endpoint, init)).status).toBe(400);
+    }
+  });
+
+  it('counts calls by caller and action', async () => {
+    local.endpoint.calls.clear();
+    await sns.send(new PublishCommand({ PhoneNumber: '+14155550100', Message: 'a' }));
+    expect([...local.endpoint.calls]).toEqual([['local-test sns.Publish', 1]]);
+  });
+
+  it('injects errors in the protocol of the service', async () => {
+    local.endpoint.fault = ({ service }) =>
+      service === 'sns'
+        ? { status: 400, type: 'Throttled', message: 'Rate exceeded' }
+        : { status: 400, type: 'ProvisionedThroughputExceededException', message: 'Slow down' };
+    await expect(sns.send(new PublishCommand({ PhoneNumber: '+14155550100', Message: 'a' }))).rejects.toMatchObject({
+      name: 'ThrottledException',
+      message: 'Rate exceeded',
+    });
+    await expect(dynamodb.send(new GetItemCommand({ TableName: 'a', Key: {} }))).rejects.toMatchObject({
+      name: 'ProvisionedThroughputExceededException',
+      message: 'Slow down',
+    });
+  });
+
+  describe('with a response fault', () => {
+    const TableName = 'responses';
+    const Item = { pk: { S: 'a' } };
+    const stored = async () => (await dynamodb.send(new GetItemCommand({ TableName, Key: Item }))).Item;
+    const put = (client = dynamodb) => client.send(new PutItemCommand({ TableName, Item }));
+    const clientWithTimeout = (maxAttempts: number) =>
+      new DynamoDBClient({
+        ...local.client,
+        maxAttempts,
+        requestHandler: { requestTimeout: 200, throwOnRequestTimeout: true },
+      });
+    beforeAll(() => {
+      const keys = [{ AttributeName: 'pk', KeyType: 'HASH' as const }];
+      return createTable(dynamodb, {
+        name: TableName,
+        keys,
+        attributes: [{ AttributeName: 'pk', AttributeType: 'S' }],
+      });
+    });
+    beforeEach(() => dynamodb.send(new DeleteItemCommand({ TableName, Key: Item })));
+    const puts =
+      (fault: Exclude<ReturnType<Fault>, undefined>): Fault =>
+      ({ action }) =>
+        action === 'PutItem' ? fault : undefined;
+
+    it('applies the call and delays its response', async () => {
+      local.endpoint.fault = puts({ response: 'late', delayMs: 60 });
+      const startedAtMs = performance.now();
+      const putting = put();
+      while (!(await stored())) await new Promise(setImmediate);
+      await putting;
+      expect(performance.now() - startedAtMs).toBeGreaterThanOrEqual(55);
+    });
+
+    it('applies the call again when the SDK retries it after a timeout', async () => {
+      local.endpoint.calls.clear();
+      const client = clientWithTimeout(6);
+      let calls = 0;
+      local.endpoint.fault = ({ action }) =>
+        action === 'PutItem' && ++calls < 3 ? { response: 'late', delayMs: 5_000 } : undefined;
+      await put(client);
+      client.destroy();
+      expect(local.endpoint.calls.get('local-test dynamodb.PutItem')).toBeGreaterThanOrEqual(3);
+      expect(await stored()).toEqual(Item);
+    });
+
+    it('never responds if the delay is infinite', async () => {
+      const client = clientWithTimeout(1);
+      local.endpoint.fault = puts({ response: 'late', delayMs: Number.POSITIVE_INFINITY });
+      await expect(put(client)).rejects.toMatchObject({ name: 'TimeoutError' });
+      client.destroy();
+      expect(await stored()).toEqual(Item);
+    });
+
+    it('applies the call and closes the connection', async () => {
+      local.endpoint.fault = puts({ response: 'lost' });
+      await expect(put()).rejects.toMatchObject({ code: 'ECONNRESET' });
+      expect(await stored()).toEqual(Item);
+    });
+  });
+});

@@ -1,0 +1,287 @@
+import { describe, expect, it } from 'vitest';
+import { MovableClock } from '../../clock.ts';
+import { type EventSourceSettings, processedReceipts, toEvents } from '../../lambda/event-source.ts';
+import { poll } from '../../lambda/poller.ts';
+import type { InvocationResult } from '../../lambda/sandbox-pool.ts';
+import { ManualClock } from '../support/manual-clock.ts';
+import { message, queueOf, queueWithDeadLetters } from '../support/queues.ts';
+
+const settings = (changes: Partial<EventSourceSettings> = {}): EventSourceSettings => ({
+  functionName: 'consume',
+  queueArn: 'arn:aws:sqs:us-east-1:000000000000:jobs',
+  batchSize: 10,
+  windowSeconds: 0,
+  maxConcurrency: 2,
+  reportsFailures: true,
+  ...changes,
+});
+const success = (returned: unknown): InvocationResult => ({
+  requestId: 'r',
+  payload: JSON.stringify(returned),
+  failed: false,
+});
+const failure: InvocationResult = { requestId: 'r', payload: '{"errorType":"Error"}', failed: true };
+
+const receipts = async (...bodies: string[]) => {
+  const queue = queueOf(new ManualClock());
+  for (const body of bodies) queue.send(message(body));
+  return queue.receive({ maxMessages: 10 });
+};
+
+describe('the event of a batch', () => {
+  it('has the record format of Lambda', async () => {
+    const clock = new ManualClock();
+    const queue = queueOf(clock);
+    const attributes = new Map([
+      ['reason', { dataType: 'String', value: 'late' }],
+      ['bytes', { dataType: 'Binary', value: Buffer.from([1]) }],
+    ]);
+    const messageId = queue.send({ body: 'hello', attributes, groupId: 'acme', senderId: 'sender' });
+    const [batch] = toEvents(await queue.receive({ maxMessages: 10 }), settings().queueArn);
+    const now = String(clock.now());
+    expect(JSON.parse(batch?.event ?? '')).toEqual({
+      Records: [
+        {
+          messageId,
+          receiptHandle: expect.any(String),
+          body: 'hello',
+          attributes: {
+            ApproximateReceiveCount: '1',
+            SentTimestamp: now,
+            SenderId: 'sender',
+            ApproximateFirstReceiveTimestamp: now,
+            MessageGroupId: 'acme',
+          },
+          messageAttributes: {
+            reason: { stringValue: 'late', stringListValues: [], binaryListValues: [], dataType: 'String' },
+            bytes: { binaryValue: 'AQ==', stringListValues: [], binaryListValues: [], dataType: 'Binary' },
+          },
+          md5OfBody: '5d41402abc4b2a76b9719d911017c592',
+          eventSource: 'aws:sqs',
+          eventSourceARN: 'arn:aws:sqs:us-east-1:000000000000:jobs',
+          awsRegion: 'us-east-1',
+        },
+      ],
+    });
+  });
+
+  it('has at most 6 MB: larger batches are split', async () => {
+    const bodies = Array.from({ length: 10 }, () => 'x'.repeat(1_000_000));
+    const batches = toEvents(await receipts(...bodies), settings().queueArn);
+    expect(batches.map((batch) => batch.receipts.length)).toEqual([6, 4]);
+    for (const { event } of batches) expect(Buffer.byteLength(event)).toBeLessThanOrEqual(6 * 1024 * 1024);
+  });
+});
+
+describe('the processed messages of a batch', () => {
+  const processedBodies = async (returned: unknown, reportsFailures = true) =>
+    processedReceipts(await receipts('a', 'b'), success(returned), reportsFailures).map(
+      (receipt) => receipt.message.body,
+    );
+
+  it.each([
+    ['nothing', null],
+    ['an empty object', {}],
+    ['no list', { batchItemFailures: null }],
+    ['an empty list', { batchItemFailures: [] }],
+  ])('are all messages if the function returns %s', async (_, returned) => {
+    expect(await processedBodies(returned)).toEqual(['a', 'b']);
+  });
+
+  it.each([
+    ['an empty identifier', { batchItemFailures: [{ itemIdentifier: '' }] }],
+    ['a null identifier', { batchItemFailures: [{ itemIdentifier: null }] }],
+    ['an unknown identifier', { batchItemFailures: [{ itemIdentifier: 'unknown' }] }],
+    ['a misspelled key', { batchItemFailures: [{ itemIdentifer: 'x' }] }],
+    ['text', 'success'],
+    ['a list', []],
+  ])('are none if the function returns %s', async (_, returned) => {
+    expect(await processedBodies(returned)).toEqual([]);
+  });
+
+  it('are those that the function does not report as failed', async () => {
+    const batch = await receipts('a', 'b', 'c');
+    const batchItemFailures = [{ itemIdentifier: batch[1]?.message.id }];
+    const processed = processedReceipts(batch, success({ batchItemFailures }), true);
+    expect(processed.map((receipt) => receipt.message.body)).toEqual(['a', 'c']);
+  });
+
+  it('are none if the function failed, and all if it does not report failures', async () => {
+    expect(processedReceipts(await receipts('a'), failure, false)).toEqual([]);
+    expect(await processedBodies({ batchItemFailures: [{ itemIdentifier: '' }] }, false)).toEqual(['a', 'b']);
+  });
+});
+
+describe('polling', () => {
+  /** A function whose invocations end when a test ends them. */
+  const controlledFunction = () => {
+    const invocations: { bodies: string[]; end: (result: InvocationResult) => void }[] = [];
+    const invoke = (event: string) =>
+      new Promise<InvocationResult>((resolve) => {
+        const bodies = JSON.parse(event).Records.map((record: { body: string }) => record.body);
+        invocations.push({ bodies, end: resolve });
+      });
+    return { invocations, invoke };
+  };
+  const turns = async () => {
+    for (let turn = 0; turn < 5; turn += 1) await new Promise(setImmediate);
+  };
+
+  it('invokes the function immediately and deletes processed messages', async () => {
+    const controller = new AbortController();
+    const clock = new ManualClock();
+    const queue = queueOf(clock);
+    const { invocations, invoke } = controlledFunction();
+    const polling = poll({ source: settings(), queue, clock, invoke }, controller.signal);
+    queue.send(message('a'));
+    queue.send(message('b'));
+    await turns();
+    expect(invocations.map(({ bodies }) => bodies)).toEqual([['a', 'b']]);
+    invocations[0]?.end(success(null));
+    await turns();
+    expect(queue.messages).toEqual([]);
+    controller.abort();
+    await polling;
+  });
+
+  it('receives only if the function has capacity for another batch', async () => {
+    const controller = new AbortController();
+    const clock = new ManualClock();
+    const queue = queueOf(clock);
+    const { invocations, invoke } = controlledFunction();
+    for (const body of ['a', 'b', 'c']) queue.send(message(body));
+    const polling = poll({ source: settings({ batchSize: 1 }), queue, clock, invoke }, controller.signal);
+    await turns();
+    expect(invocations.map(({ bodies }) => bodies)).toEqual([['a'], ['b']]);
+    expect(queue.counts).toMatchObject({ visible: 1, inFlight: 2 });
+    invocations[0]?.end(success(null));
+    await turns();
+    expect(invocations.map(({ bodies }) => bodies)).toEqual([['a'], ['b'], ['c']]);
+    controller.abort();
+    for (const { end } of invocations) end(success(null));
+    await polling;
+  });
+
+  it('starts with five concurrent batches, even if more are allowed', async () => {
+    const controller = new AbortController();
+    const clock = new ManualClock();
+    const queue = queueOf(clock);
+    const { invocations, invoke } = controlledFunction();
+    for (let n = 0; n < 20; n += 1) queue.send(message(String(n)));
+    const source = settings({ batchSize: 1, maxConcurrency: 50 });
+    const polling = poll({ source, queue, clock, invoke }, controller.signal);
+    await turns();
+    expect(invocations).toHaveLength(5);
+    controller.abort();
+    await polling;
+  });
+
+  it('gathers messages until the batch is full or its batching window ends', async () => {
+    const controller = new AbortController();
+    const clock = new ManualClock();
+    const queue = queueOf(clock);
+    const { invocations, invoke } = controlledFunction();
+    const source = settings({ batchSize: 3, windowSeconds: 5 });
+    const polling = poll({ source, queue, clock, invoke }, controller.signal);
+    for (const body of ['a', 'b', 'c']) {
+      queue.send(message(body));
+      await turns();
+    }
+    queue.send(message('d'));
+    await turns();
+    clock.advance(4);
+    queue.send(message('e'));
+    await turns();
+    expect(invocations.map(({ bodies }) => bodies)).toEqual([['a', 'b', 'c']]);
+    clock.advance(1);
+    await turns();
+    expect(invocations.map(({ bodies }) => bodies)).toEqual([
+      ['a', 'b', 'c'],
+      ['d', 'e'],
+    ]);
+    controller.abort();
+    for (const { end } of invocations) end(success(null));
+    await polling;
+  });
+
+  it('leaves a failed message to its visibility timeout until it is dead-lettered', async () => {
+    const controller = new AbortController();
+    const { clock, queue, deadLetterQueue } = queueWithDeadLetters(2);
+    const { invocations, invoke } = controlledFunction();
+    const polling = poll({ source: settings(), queue, clock, invoke }, controller.signal);
+    queue.send(message('a'));
+    for (const attempt of [0, 1]) {
+      await turns();
+      expect(invocations).toHaveLength(attempt + 1);
+      invocations[attempt]?.end(failure);
+      await turns();
+      clock.advance(30);
+    }
+    await turns();
+    expect(invocations).toHaveLength(2);
+    expect(deadLetterQueue.messages).toMatchObject([{ body: 'a', receiveCount: 2 }]);
+    controller.abort();
+    await polling;
+  });
+
+  describe('when the clock moves beyond the visibility timeout', () => {
+    const start = (visibilitySeconds: number) => {
+      const controller = new AbortController();
+      const clock = new MovableClock();
+      const queue = queueOf(clock, { visibilitySeconds });
+      const { invocations, invoke } = controlledFunction();
+      const source = settings({ batchSize: 10, windowSeconds: 5 });
+      const polling = poll({ source, queue, clock, invoke }, controller.signal);
+      const stop = async () => {
+        controller.abort();
+        for (const { end } of invocations) end(success(null));
+        await polling;
+      };
+      return { clock, queue, invocations, stop };
+    };
+
+    it('delivers a pending batch once', async () => {
+      const { clock, queue, invocations, stop } = start(180);
+      queue.send(message('a'));
+      await turns();
+      expect(invocations).toEqual([]);
+      await clock.advance(1_000_000);
+      await turns();
+      expect(invocations.map(({ bodies }) => bodies)).toEqual([['a']]);
+      expect(queue.counts).toMatchObject({ visible: 0, inFlight: 1 });
+      invocations[0]?.end(success(null));
+      await turns();
+      expect(queue.messages).toEqual([]);
+      expect(queue.totals).toMatchObject({ received: 1, deleted: 1 });
+      await stop();
+    });
+
+    it('returns a message to the queue after its invocation fails', async () => {
+      const { clock, queue, invocations, stop } = start(180);
+      queue.send(message('a'));
+      await turns();
+      await clock.advance(1_000_000);
+      invocations[0]?.end(failure);
+      await turns();
+      await clock.advance(5_000);
+      await turns();
+      expect(invocations.map(({ bodies }) => bodies)).toEqual([['a'], ['a']]);
+      await stop();
+    });
+
+    it('returns a message during its invocation if the function shortened its visibility timeout', async () => {
+      const { clock, queue, invocations, stop } = start(180);
+      queue.send(message('a'));
+      await turns();
+      await clock.advance(5_000);
+      const [received] = queue.messages;
+      const handle = Buffer.from(`jobs/${received?.id}/1`).toString('base64');
+      queue.changeVisibility(handle, 2);
+      await clock.advance(2_000);
+      await clock.advance(5_000);
+      await turns();
+      expect(invocations.map(({ bodies }) => bodies)).toEqual([['a'], ['a']]);
+      await stop();
+    });
+  });
+});

@@ -1,0 +1,394 @@
+import { join } from 'node:path';
+import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import * as z from 'zod';
+import { MovableClock } from '../../clock.ts';
+import { lambdaService } from '../../lambda/invoke-api.ts';
+import type { InvocationReport } from '../../lambda/lambda.ts';
+import { createLambda, type Lambda } from '../../lambda/lambda.ts';
+import { loggingConfig } from '../../lambda/logging.ts';
+import { useBundles } from '../support/bundles.ts';
+import { startEndpoint, type TestEndpoint } from '../support/endpoint.ts';
+
+const codes = {
+  describe: `
+    exports.handler = async (event, context) => ({
+      event,
+      context: { ...context, remaining: context.getRemainingTimeInMillis() },
+      environment: process.env,
+    });`,
+  wait: `
+    exports.handler = async (_, context) => {
+      const start = Date.now();
+      console.log('waiting for the clock to move');
+      while (Date.now() - start < 3_600_000) await new Promise(setImmediate);
+      return { moved: Date.now() - start, remaining: context.getRemainingTimeInMillis() };
+    };`,
+  finish: `
+    exports.handler = async ({ below }, context) => {
+      console.log('waiting for the timeout');
+      while (context.getRemainingTimeInMillis() > below) await new Promise(setImmediate);
+      return { remaining: context.getRemainingTimeInMillis() };
+    };`,
+  count: `
+    let calls = 0;
+    exports.handler = async () => ++calls;`,
+  meet: `
+    // Returns once the given number of sandboxes are busy at the same time.
+    const { BroadcastChannel } = require('node:worker_threads');
+    exports.handler = ({ together }) => new Promise((resolve) => {
+      const channel = new BroadcastChannel('meet');
+      const met = new Set();
+      const me = process.hrtime.bigint().toString() + Math.random();
+      const greet = () => channel.postMessage(me);
+      channel.onmessage = ({ data }) => {
+        if (!met.has(data)) greet();
+        met.add(data);
+        if (met.size >= together - 1) { channel.close(); resolve(met.size + 1); }
+      };
+      greet();
+    });`,
+  fail: `
+    exports.handler = async ({ how }) => {
+      if (how === 'throw') throw new RangeError('out of range');
+      if (how === 'exit') process.exit(7);
+      if (how === 'reject later') { Promise.reject(new Error('unhandled')); await new Promise(() => {}); }
+      if (how === 'spin') for (;;);
+      if (how === 'return too much') return 'x'.repeat(6 * 1024 * 1024);
+      return how;
+    };`,
+  linger: `
+    const ticksAtMs = [];
+    exports.handler = async ({ start }) => {
+      if (start) setInterval(() => ticksAtMs.push(Number(process.hrtime.bigint()) / 1e6), 1);
+      if (start) console.log('started');
+      return ticksAtMs;
+    };`,
+  chat: `
+    exports.handler = async ({ lines }) => {
+      for (let line = 0; line < lines; line += 1) console.log('line ' + line + 'x'.repeat(1000));
+    };`,
+  consume: `
+    const retained = [];
+    const workloads = {
+      objects: () => { for (;;) retained.push({ some: ['objects', retained.length] }); },
+      arrays: () => { for (;;) retained.push(new Array(1e6).fill(1)); },
+      buffers: async () => {
+        for (;;) {
+          retained.push(Buffer.alloc(4e6, 1));
+          await new Promise(setImmediate);
+        }
+      },
+      garbage: async () => {
+        for (let turn = 0; turn < 60; turn += 1) {
+          new Array(1e5).fill({}).map(String);
+          await new Promise((resolve) => setTimeout(resolve, 5));
+        }
+      },
+    };
+    exports.handler = async ({ how }) => { await workloads[how]?.(); return 'done'; };`,
+  hang: `exports.handler = () => new Promise(() => {});`,
+  broken: `throw new SyntaxError('this bundle is broken');`,
+  print: `
+    exports.handler = async () => {
+      console.log(JSON.stringify({ level: 'INFO', message: 'hello', notification: 'nt1', cold_start: true }));
+      console.error('plain\\ntext');
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    };`,
+};
+const bundles = useBundles(codes);
+
+const lines: string[] = [];
+const rawLines: string[] = [];
+const reports: InvocationReport[] = [];
+const settings = (name: string) => ({
+  name,
+  arn: `arn:aws:lambda:us-east-1:000000000000:function:${name}`,
+  directory: join(bundles.directory, name),
+  handler: 'index.handler',
+  timeoutSeconds: timeoutsSeconds.get(name) ?? 20,
+  memoryMb: 128,
+  logging: loggingConfig.parse({ LogFormat: 'JSON', SystemLogLevel: 'WARN' }),
+  environment: { GREETING: 'hello' },
+});
+/** The timeouts of functions that reach them. */
+const timeoutsSeconds = new Map([
+  ['fail', 1],
+  ['hang', 1],
+]);
+const concurrency = new Map([
+  ['meet', 3],
+  ['count', 1],
+]);
+const clock = new MovableClock();
+let lambda: Lambda;
+let local: TestEndpoint;
+let client: LambdaClient;
+
+beforeAll(async () => {
+  lambda = createLambda({
+    clock,
+    functions: Object.keys(codes).map(settings),
+    concurrency: (name) => concurrency.get(name) ?? 2,
+    endpointUrl: 'http://127.0.0.1:1',
+    log: (line) => lines.push(line),
+    rawLog: (line, name) => rawLines.push(`${name} ${line}`),
+    onInvocation: (report) => reports.push(report),
+  });
+  local = await startEndpoint({ lambda: lambdaService(lambda) });
+  client = new LambdaClient(local.client);
+});
+afterAll(async () => {
+  client.destroy();
+  await local.stop();
+  await lambda.stop();
+});
+
+const invoke = async (name: string, event: unknown = {}) => {
+  const { payload, failed } = await lambda.invoke(name, JSON.stringify(event));
+  return { failed, returned: JSON.parse(payload) };
+};
+
+describe('a sandbox', () => {
+  it('provides the event, the context and exactly the environment of the function', async () => {
+    const { failed, returned } = await invoke('describe', { key: 'välue' });
+    expect(failed).toBe(false);
+    expect(returned).toMatchObject({
+      event: { key: 'välue' },
+      context: {
+        functionName: 'describe',
+        memoryLimitInMB: '128',
+        invokedFunctionArn: 'arn:aws:lambda:us-east-1:000000000000:function:describe',
+        awsRequestId: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      },
+      environment: {
+        GREETING: 'hello',
+        AWS_LAMBDA_FUNCTION_NAME: 'describe',
+        AWS_ACCESS_KEY_ID: 'local-describe',
+        AWS_ENDPOINT_URL: 'http://127.0.0.1:1',
+        AWS_REGION: 'us-east-1',
+      },
+    });
+    expect(returned.environment).not.toHaveProperty('PATH');
+    expect(returned.context.remaining).toBeGreaterThan(0);
+    expect(returned.context.remaining).toBeLessThanOrEqual(20_000);
+  });
+
+  it('keeps its remaining time when the clock moves during an invocation', async () => {
+    const waiting = invoke('wait');
+    while (!lines.some((line) => line.includes('waiting for the clock to move'))) await new Promise(setImmediate);
+    await clock.advance(3_600_000);
+    const { returned } = await waiting;
+    expect(returned.moved).toBeGreaterThanOrEqual(3_600_000);
+    expect(returned.remaining).toBeGreaterThan(0);
+  });
+
+  it('has less remaining time for one invocation after a test reduces it', async () => {
+    const finishing = invoke('finish', { below: 5_000 });
+    while (!lines.some((line) => line.includes('waiting for the timeout'))) await new Promise(setImmediate);
+    lambda.reduceRemainingTime('finish', 16_000);
+    expect((await finishing).returned.remaining).toBeLessThanOrEqual(5_000);
+    const { returned } = await invoke('finish', { below: 20_000 });
+    expect(returned.remaining).toBeGreaterThan(5_000);
+  });
+
+  it('times out when a test reduces the remaining time to zero', async () => {
+    const before = lines.length;
+    const finishing = invoke('finish', { below: -1 });
+    while (!lines.slice(before).some((line) => line.includes('waiting for the timeout')))
+      await new Promise(setImmediate);
+    lambda.reduceRemainingTime('finish', 20_000);
+    expect((await finishing).returned.errorType).toBe('Sandbox.Timedout');
+  });
+
+  it('is reused with its module state', async () => {
+    expect(await invoke('count')).toEqual({ failed: false, returned: 1 });
+    expect(await invoke('count')).toEqual({ failed: false, returned: 2 });
+  });
+
+  it('handles one event at a time; others wait or get another sandbox', async () => {
+    const counted = await Promise.all([invoke('count'), invoke('count')]);
+    expect(counted.map(({ returned }) => returned)).toEqual([3, 4]);
+    const met = await Promise.all([1, 2, 3].map(() => invoke('meet', { together: 3 })));
+    expect(met.map(({ returned }) => returned)).toEqual([3, 3, 3]);
+  });
+
+  it.each([
+    ['throw', { errorType: 'RangeError', errorMessage: 'out of range', trace: expect.any(Array) }],
+    ['exit', { errorType: 'Runtime.ExitError', errorMessage: expect.stringContaining('exit status 7') }],
+    [
+      'reject later',
+      {
+        errorType: 'Error',
+        errorMessage: expect.stringContaining('unhandled'),
+        trace: expect.arrayContaining([expect.stringMatching(/^ {4}at .*index\.js:\d+:\d+/)]),
+      },
+    ],
+    [
+      'spin',
+      { errorType: 'Sandbox.Timedout', errorMessage: expect.stringContaining('Task timed out after 1.00 seconds') },
+    ],
+    ['return too much', { errorType: 'Function.ResponseSizeTooLarge' }],
+  ])('fails one invocation, and the next succeeds: %s', async (how, error) => {
+    const [failure, next] = await Promise.all([invoke('fail', { how }), invoke('fail', { how: 'done' })]);
+    expect(failure).toMatchObject({ failed: true, returned: error });
+    expect(rawLines.filter((line) => line.startsWith('fail {"time"')).at(-1)).toMatch(
+      /"type":"platform.report".*"status":"(error|failure|timeout)"\}\}$/,
+    );
+    expect(next).toEqual({ failed: false, returned: 'done' });
+    expect(await invoke('fail', { how: 'done' })).toEqual({ failed: false, returned: 'done' });
+  });
+
+  it('fails every invocation if the bundle cannot be loaded', async () => {
+    expect(await invoke('broken')).toMatchObject({ failed: true, returned: { errorType: 'SyntaxError' } });
+    expect(await invoke('broken')).toMatchObject({ failed: true });
+  });
+
+  it('can be killed while busy', async () => {
+    expect(lambda.killOne('hang')).toBe(false);
+    const hanging = invoke('hang');
+    expect(lambda.killOne('hang')).toBe(true);
+    expect(await hanging).toMatchObject({ failed: true, returned: { errorType: 'Runtime.ExitError' } });
+  });
+
+  it('prints formatted log lines', async () => {
+    lines.length = 0;
+    await invoke('print');
+    expect(lines.map((line) => line.replace(/^[\d:.]+ /, ''))).toEqual([
+      'print INFO hello notification=nt1',
+      'print plain',
+      'print text',
+    ]);
+  });
+});
+
+describe('a sandbox between invocations', () => {
+  const realTime = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+  /** The time of a clock that all threads share. */
+  const monotonicMs = () => Number(process.hrtime.bigint()) / 1e6;
+  const tickTimes = z.array(z.number());
+
+  it('is frozen: its timers do not run until the next invocation', async () => {
+    lines.length = 0;
+    await invoke('linger', { start: true });
+    // On a busy machine, this thread may read the output late, and the sandbox runs until then.
+    while (lines.length === 0) await realTime(1);
+    const flushedAtMs = monotonicMs();
+    await realTime(150);
+    const resumedAtMs = monotonicMs();
+    const ticksAtMs = tickTimes.parse((await invoke('linger')).returned);
+    expect(ticksAtMs.filter((atMs) => atMs > flushedAtMs && atMs < resumedAtMs).length).toBeLessThan(10);
+    expect(tickTimes.parse((await invoke('linger')).returned).length).toBeGreaterThanOrEqual(ticksAtMs.length);
+  });
+
+  it('has flushed its output', async () => {
+    lines.length = 0;
+    await invoke('chat', { lines: 500 });
+    while (lines.length < 500) await realTime(1);
+    expect(lines).toHaveLength(500);
+  });
+
+  it('can be killed', async () => {
+    await invoke('linger');
+    expect(lambda.killOne('linger')).toBe(true);
+    expect(lambda.killOne('linger')).toBe(false);
+    expect(await invoke('linger')).toEqual({ failed: false, returned: [] });
+  });
+});
+
+describe('the memory limit of a function', () => {
+  it.each(['objects', 'arrays', 'buffers'])('is enforced per sandbox: %s', async (how) => {
+    const { failed, returned } = await invoke('consume', { how });
+    expect({ failed, returned }).toMatchObject({
+      failed: true,
+      returned: { errorType: 'Runtime.OutOfMemory', errorMessage: expect.stringContaining('signal: killed') },
+    });
+    expect(await invoke('consume')).toEqual({ failed: false, returned: 'done' });
+  });
+
+  it('does not count garbage', async () => {
+    expect(await invoke('consume', { how: 'garbage' })).toEqual({ failed: false, returned: 'done' });
+  });
+});
+
+describe('the report of an invocation', () => {
+  const reportsOf = async (act: () => Promise<unknown>) => {
+    reports.length = 0;
+    await act();
+    return [...reports];
+  };
+
+  it.each([
+    ['done', 'success'],
+    ['throw', 'error'],
+    ['exit', 'error'],
+    ['return too much', 'error'],
+  ])('has the result of a function that ends with: %s', async (how, result) => {
+    expect(await reportsOf(() => invoke('fail', { how }))).toEqual([
+      { functionName: 'fail', endedAtMs: expect.any(Number), result, durationMs: expect.any(Number) },
+    ]);
+  });
+
+  it('contains the duration up to the timeout', async () => {
+    const [report] = await reportsOf(() => invoke('fail', { how: 'spin' }));
+    expect(report).toMatchObject({ result: 'error' });
+    expect(report?.durationMs).toBeGreaterThanOrEqual(990);
+  });
+
+  it('has result throttle and duration 0 if the invocation is throttled', async () => {
+    const release = lambda.throttle('count');
+    const throttled = await reportsOf(() => invoke('count'));
+    release();
+    expect(throttled).toMatchObject([{ functionName: 'count', result: 'throttle', durationMs: 0 }]);
+    expect(await reportsOf(() => invoke('count'))).toMatchObject([{ functionName: 'count', result: 'success' }]);
+  });
+});
+
+describe('a throttled function', () => {
+  it('rejects synchronous invocations with 429 TooManyRequestsException until every throttle is released', async () => {
+    const send = () => client.send(new InvokeCommand({ FunctionName: 'count', Payload: '{}' }));
+    const releases = [lambda.throttle('count'), lambda.throttle('count')];
+    const throttled = { name: 'TooManyRequestsException', $metadata: { httpStatusCode: 429 } };
+    await expect(send()).rejects.toMatchObject(throttled);
+    releases[0]?.();
+    releases[0]?.();
+    await expect(send()).rejects.toMatchObject(throttled);
+    releases[1]?.();
+    expect(await send()).toMatchObject({ StatusCode: 200 });
+  });
+
+  it('does not affect other functions', async () => {
+    const release = lambda.throttle('count');
+    expect(await invoke('fail', { how: 'done' })).toEqual({ failed: false, returned: 'done' });
+    release();
+  });
+});
+
+describe('invoking with the SDK', () => {
+  it('returns the return value of the function', async () => {
+    const response = await client.send(new InvokeCommand({ FunctionName: 'fail', Payload: '{"how":"done"}' }));
+    expect(response).toMatchObject({ StatusCode: 200, ExecutedVersion: '$LATEST' });
+    expect(response.FunctionError).toBeUndefined();
+    expect(response.Payload?.transformToString()).toBe('"done"');
+  });
+
+  it('returns an error of the function with FunctionError', async () => {
+    const FunctionName = settings('fail').arn;
+    const response = await client.send(new InvokeCommand({ FunctionName, Payload: '{"how":"throw"}' }));
+    expect(response).toMatchObject({ StatusCode: 200, FunctionError: 'Unhandled' });
+    expect(response.Payload?.transformToString()).toContain('out of range');
+  });
+
+  it('does not wait for an asynchronous invocation', async () => {
+    const response = await client.send(new InvokeCommand({ FunctionName: 'hang', InvocationType: 'Event' }));
+    expect(response.StatusCode).toBe(202);
+  });
+
+  it('rejects unknown functions, large payloads and malformed events', async () => {
+    const large = JSON.stringify('x'.repeat(6 * 1024 * 1024));
+    const send = (FunctionName: string, Payload = '{}') => client.send(new InvokeCommand({ FunctionName, Payload }));
+    await expect(send('unknown')).rejects.toMatchObject({ name: 'ResourceNotFoundException' });
+    await expect(send('fail', large)).rejects.toMatchObject({ name: 'RequestTooLargeException' });
+    await expect(send('fail', 'no json')).rejects.toMatchObject({ name: 'InvalidRequestContentException' });
+  });
+});

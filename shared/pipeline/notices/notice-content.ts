@@ -1,0 +1,76 @@
+import type { NoticeContent, NoticeKind } from '../../contracts/notice.ts';
+import type { NotificationRecord } from '../../contracts/notification.ts';
+import { oneLine, plainLine, truncate } from '../../domain/alert-text.ts';
+import { type DeliveryRecord, failureReasonOf } from '../../domain/delivery-record.ts';
+import { failureText } from '../../domain/failure-text.ts';
+import { MAX_ATTEMPTS } from '../../domain/retry-schedule.ts';
+
+/** An hour in ms. */
+export const HOUR_MS = 3_600_000;
+
+/** Maximum length of a value, in code points. Values come from events and labels, which may be long. */
+export const MAX_VALUE_LENGTH = 1_000;
+
+/**
+ * Returns the text of a notice, with each part on one line, so that no value can imitate another part. The subject has
+ * no format characters.
+ */
+export const contentOf = (
+  kind: NoticeKind,
+  subject: string,
+  paragraphs: readonly string[],
+  facts: readonly (readonly [name: string, value: string])[],
+): NoticeContent => ({
+  kind,
+  subject: plainLine(subject),
+  paragraphs: paragraphs.map(oneLine),
+  facts: facts.map(([name, value]) => [oneLine(name), truncate(oneLine(value), MAX_VALUE_LENGTH)]),
+});
+
+/** Returns the start of the UTC hour or day that contains a time, in ms since the epoch. */
+export const startOf = (lengthMs: number, timeMs: number): number => timeMs - (timeMs % lengthMs);
+
+/** A notification as notices name it, or undefined if it was deleted or cannot be read. */
+export type Notification = Pick<NotificationRecord, 'label' | 'type'> | undefined;
+
+/** A delivery that has not arrived, and what notices say about it. */
+export type UnreachedDelivery = {
+  notificationId: string;
+  notification: Notification;
+  /** Undefined if the notification does not exist, or cannot be read, so that the delivery was never attempted. */
+  record: DeliveryRecord | undefined;
+  /** True if there is no record because the notification cannot be read. */
+  isUnreadable?: boolean;
+};
+
+/** Maximum length of a label, in code points. Labels may have 255; email clients truncate subjects. */
+export const MAX_LABEL_LENGTH = 80;
+
+/** Returns a time in UTC (ISO 8601). @param timeMs ms since the epoch */
+export const time = (timeMs: number): string => new Date(timeMs).toISOString();
+
+/**
+ * Returns the label of a notification in quotation marks, or its ID if it was deleted or cannot be read, or if the
+ * label has no visible characters.
+ */
+export const named = (id: string, notification: Notification): string => {
+  const label = plainLine(notification?.label ?? '');
+  return label === '' ? id : `"${truncate(label, MAX_LABEL_LENGTH)}"`;
+};
+
+/** Returns the text of the last failure of a delivery. */
+export const lastFailure = (record: DeliveryRecord): string =>
+  failureText(failureReasonOf(record), record.status === 'bounced' ? undefined : record.attempts.at(-1)?.status);
+
+/** Returns the number of attempts in the round and the maximum: `4 of 9`. */
+export const attemptsSoFar = ({ attempt_count }: DeliveryRecord): string => `${attempt_count} of ${MAX_ATTEMPTS}`;
+
+/** Returns when the next attempt is due, in UTC, or `none`. */
+export const nextAttempt = ({ status, next_attempt_at_ms }: DeliveryRecord): string =>
+  status === 'pending' ? time(next_attempt_at_ms) : 'none';
+
+/**
+ * The maximum number of notices per tenant and UTC day: emails to its contacts, and messages to the operators. They
+ * bound the cost if notices are repeated, and are separate from the limits of alerts, which may be 0.
+ */
+export const MAX_NOTICE_MESSAGES_PER_DAY = { email: 10_000, managed: 1_000 } as const;

@@ -1,0 +1,157 @@
+import type { AlarmEvent } from '../../contracts/alarm-event.ts';
+import { headline } from '../../domain/alert-text.ts';
+import { DAY_MS } from '../../domain/day.ts';
+import type { Notice } from '../../domain/delivery-message.ts';
+import type { DeliveryRecord } from '../../domain/delivery-record.ts';
+import {
+  attemptsSoFar,
+  contentOf,
+  lastFailure,
+  named,
+  nextAttempt,
+  startOf,
+  time,
+  type UnreachedDelivery,
+} from './notice-content.ts';
+
+/** Returns when the alert first failed: at the first attempt of the round, or at its start if nothing was sent. */
+const firstFailure = ({ first_attempt_at_ms, round_started_at_ms }: DeliveryRecord): string =>
+  time(first_attempt_at_ms || round_started_at_ms);
+
+/**
+ * Returns the event that identifies a notice about a notification: one per kind, notification and UTC day. The time in
+ * its ID is the start of the day, so a repeated notice is a duplicate.
+ */
+const noticeEvent = (
+  kind: 'failing' | 'undelivered',
+  tenant: string,
+  { notificationId, notification }: UnreachedDelivery,
+  atMs: number,
+  status: string,
+): AlarmEvent => ({
+  event_id: notificationNoticeId(kind, tenant, notificationId, atMs),
+  tenant_id: tenant,
+  details: { state: 'WARNING', status },
+  entity: { id: notificationId, ...(notification && { label: notification.label }) },
+  alarm: { id: kind },
+});
+
+/** Returns the event ID of a notice about a notification. */
+export const notificationNoticeId = (
+  kind: 'failing' | 'undelivered',
+  tenant: string,
+  notificationId: string,
+  atMs: number,
+): string => `${tenant}:${notificationId}:${startOf(DAY_MS, atMs)}:${kind}`;
+
+const notificationUrl = (apiUrl: string, id: string): string => `${apiUrl}/notifications/${id}`;
+
+const ONCE_A_DAY = 'The service sends this notice at most once a day for each notification.';
+
+const testAdvice = (apiUrl: string, id: string): string =>
+  `Check the destination, then test it: POST ${notificationUrl(apiUrl, id)}/test. If the destination has changed, update the notification: PUT ${notificationUrl(apiUrl, id)}.`;
+
+const deliveryFacts = (
+  apiUrl: string,
+  { notificationId, notification }: UnreachedDelivery,
+  event: AlarmEvent,
+  record: DeliveryRecord,
+  lastResult: string,
+): [string, string][] => [
+  ...(notification
+    ? ([
+        ['Notification', notification.label],
+        ['Type', notification.type],
+      ] satisfies [string, string][])
+    : []),
+  ['ID', notificationId],
+  ['Alert', headline(event)],
+  ['Event', event.event_id],
+  ['First failure', firstFailure(record)],
+  ['Last result', lastResult],
+  ['Attempts so far', attemptsSoFar(record)],
+  ['Next attempt', nextAttempt(record)],
+  ['History', `${notificationUrl(apiUrl, notificationId)}/deliveries`],
+];
+
+/** A failed delivery with its record. */
+export type FailedDelivery = UnreachedDelivery & { record: DeliveryRecord };
+
+/** What SES reported about an email that it had accepted. */
+export type EmailReport = 'bounce' | 'complaint' | 'reject';
+
+const reportTexts: Record<EmailReport, { subject: string; result: string }> = {
+  bounce: { subject: 'is failing', result: 'the email bounced' },
+  reject: { subject: 'is failing', result: 'AWS rejected the content of the email' },
+  complaint: { subject: 'was reported as spam', result: 'a recipient reported the email as spam' },
+};
+
+/**
+ * Returns the notice that alerts of a notification fail: its destination has failed for minutes, or SES reported a
+ * bounce, a complaint or a reject.
+ *
+ * @param report what SES reported; undefined if attempts failed
+ */
+export const failingNotice = (
+  tenant: string,
+  apiUrl: string,
+  delivery: FailedDelivery,
+  event: AlarmEvent,
+  report?: EmailReport,
+): Notice => {
+  const { notificationId, notification, record } = delivery;
+  const { subject, result } = report ? reportTexts[report] : { subject: 'is failing', result: lastFailure(record) };
+  const name = named(notificationId, notification);
+  const headlineText = `Delivery to ${name} ${subject}`;
+  return {
+    event: noticeEvent('failing', tenant, delivery, record.updated_at_ms, headlineText),
+    content: contentOf(
+      'failing',
+      headlineText,
+      [
+        record.status === 'pending'
+          ? `Alerts for the notification ${name} are failing: ${result}. The service continues to retry.`
+          : `An alert for the notification ${name} did not arrive as intended: ${result}.`,
+        testAdvice(apiUrl, notificationId),
+        ONCE_A_DAY,
+      ],
+      deliveryFacts(apiUrl, delivery, event, record, result),
+    ),
+  };
+};
+
+/** Returns the notice that an alert of a notification was dead-lettered. */
+export const undeliveredNotice = (
+  tenant: string,
+  apiUrl: string,
+  delivery: FailedDelivery,
+  event: AlarmEvent,
+): Notice => {
+  const { notificationId, notification, record } = delivery;
+  const name = named(notificationId, notification);
+  const subject = `An alert to ${name} was not delivered`;
+  const redeliver = `${notificationUrl(apiUrl, notificationId)}/redeliver`;
+  return {
+    event: noticeEvent('undelivered', tenant, delivery, record.updated_at_ms, subject),
+    content: contentOf(
+      'undelivered',
+      subject,
+      [
+        `The service stopped trying to deliver an alert to the notification ${name}: ${lastFailure(record)}.`,
+        testAdvice(apiUrl, notificationId),
+        `Then redeliver the alerts that failed in the last 14 days: POST ${redeliver} with {"since": 0}.`,
+        ONCE_A_DAY,
+      ],
+      deliveryFacts(apiUrl, delivery, event, record, lastFailure(record)),
+    ),
+  };
+};
+
+/** Returns the event of a record, as far as the record stores it, for notices about a bounced email. */
+export const eventOfRecord = (tenant: string, record: DeliveryRecord): AlarmEvent => ({
+  event_id: record.event_id,
+  tenant_id: tenant,
+  details: { state: record.state },
+  entity: { id: record.entity_id },
+  alarm: { id: record.alarm_id },
+});

@@ -1,0 +1,165 @@
+import type { EscalationCounter } from '../../adapters/accounts/escalation-limit.ts';
+import type { AlarmEvent, AlarmState } from '../../contracts/alarm-event.ts';
+import { headline, nameOf, plainNameOf, statusText, truncate } from '../../domain/alert-text.ts';
+import { DAY_MS } from '../../domain/day.ts';
+import type { Notice } from '../../domain/delivery-message.ts';
+import { shortenedId } from '../../domain/delivery-record.ts';
+import { incidentKey } from '../../domain/incident.ts';
+import {
+  attemptsSoFar,
+  contentOf,
+  HOUR_MS,
+  lastFailure,
+  MAX_LABEL_LENGTH,
+  MAX_VALUE_LENGTH,
+  named,
+  nextAttempt,
+  startOf,
+  time,
+  type UnreachedDelivery,
+} from './notice-content.ts';
+
+/** In hex digits: enough to distinguish the alarms of a tenant. */
+const INCIDENT_KEY_LENGTH = 16;
+
+/** Returns the event ID of an escalation: one per alarm, state and UTC hour, so that an OK cannot hide a CRITICAL. */
+export const unreachedNoticeId = (event: AlarmEvent, atMs: number): string =>
+  `${event.tenant_id}:${incidentKey(event).slice(0, INCIDENT_KEY_LENGTH)}-${event.details.state}:${startOf(HOUR_MS, atMs)}:unreached`;
+
+/** Returns an entity or alarm with only its ID and label, both truncated: events do not limit their length. */
+const recordOf = (record: { id: string }): { id: string; label?: string } => {
+  const label = nameOf(record);
+  return { id: shortenedId(record.id), ...(label !== undefined && { label: truncate(label, MAX_VALUE_LENGTH) }) };
+};
+
+/** The event that reached nobody, as its escalation identifies it. */
+const unreachedEvent = (event: AlarmEvent, atMs: number): AlarmEvent => ({
+  event_id: unreachedNoticeId(event, atMs),
+  tenant_id: event.tenant_id,
+  details: { state: event.details.state },
+  entity: recordOf(event.entity),
+  alarm: recordOf(event.alarm),
+});
+
+const eventFacts = (event: AlarmEvent): [string, string][] => {
+  const status = statusText(event);
+  return [
+    ['Alert', headline(event)],
+    ...(status === undefined ? [] : [['Status', status] satisfies [string, string]]),
+    ['Entity', nameOf(event.entity) ?? event.entity.id],
+    ['Alarm', nameOf(event.alarm) ?? event.alarm.id],
+    ['Event', event.event_id],
+  ];
+};
+
+const destinationFact = ({
+  notificationId,
+  notification,
+  record,
+  isUnreadable,
+}: UnreachedDelivery): [string, string] => {
+  const name = notification ? `${notification.type} ${named(notificationId, notification)}` : 'notification';
+  if (isUnreadable) return [notificationId, `${name}: cannot be read by the service`];
+  if (!record || record.status === 'cancelled') return [notificationId, `${name}: deleted`];
+  const outcome = lastFailure(record);
+  return [
+    notificationId,
+    `${name}: ${outcome}; attempts ${attemptsSoFar(record)}, next attempt ${nextAttempt(record)}`,
+  ];
+};
+
+const ONCE_AN_HOUR = 'The service escalates an alarm at most once an hour for each state.';
+
+const subjectOf = (event: AlarmEvent, problem: string): string =>
+  `${event.details.state} on ${truncate(plainNameOf(event.entity) ?? '?', MAX_LABEL_LENGTH)}: ${problem}`;
+
+/** The number of destinations that an escalation lists. */
+export const MAX_LISTED_DESTINATIONS = 26;
+
+/**
+ * Returns the escalation of an alert that none of its destinations received.
+ *
+ * @param destinations at least the ones to list, up to `MAX_LISTED_DESTINATIONS`
+ * @param count the number of all destinations
+ */
+export const unreachedNotice = (
+  event: AlarmEvent,
+  destinations: readonly UnreachedDelivery[],
+  atMs: number,
+  count = destinations.length,
+): Notice => {
+  const listed = destinations.slice(0, MAX_LISTED_DESTINATIONS);
+  const more = count - listed.length;
+  const problem =
+    count === 1 ? 'its only destination could not be reached' : `none of its ${count} destinations could be reached`;
+  return {
+    event: unreachedEvent(event, atMs),
+    content: contentOf(
+      'unreached',
+      subjectOf(event, problem),
+      ['This alert has reached nobody. Check the alarm itself, then the destinations below.', ONCE_AN_HOUR],
+      [
+        ...eventFacts(event),
+        ...listed.map(destinationFact),
+        ...(more > 0 ? [[`and ${more} more`, 'none of them could be reached'] satisfies [string, string]] : []),
+      ],
+    ),
+  };
+};
+
+/** The number of unknown IDs that an escalation lists. */
+const MAX_LISTED_IDS = 10;
+
+/** Returns the escalation of an alert whose notification plan lists only notifications that do not exist. */
+export const unknownPlanNotice = (event: AlarmEvent, ids: readonly string[], atMs: number): Notice => {
+  const listed = ids.slice(0, MAX_LISTED_IDS).map((id) => truncate(id, MAX_LABEL_LENGTH));
+  const more = ids.length > MAX_LISTED_IDS ? ` and ${ids.length - MAX_LISTED_IDS} more` : '';
+  return {
+    event: unreachedEvent(event, atMs),
+    content: contentOf(
+      'unreached',
+      subjectOf(event, 'its notification plan lists only notifications that do not exist'),
+      ['This alert has reached nobody. Check the alarm itself, then change its notification plan.', ONCE_AN_HOUR],
+      [...eventFacts(event), ['Unknown notifications', `${listed.join(', ')}${more}`]],
+    ),
+  };
+};
+
+/**
+ * The maximum number of escalations of a tenant in a UTC day, for each counter. Then one summary for each state is
+ * sent.
+ */
+export const MAX_ESCALATIONS_PER_DAY = 20;
+
+/** Returns the counter of a state. OK has its own, so that it cannot use up the limit of the other states. */
+export const escalationCounter = (state: AlarmState): EscalationCounter =>
+  state === 'OK' ? 'ok_escalations' : 'escalations';
+
+/** Returns the event ID of a summary of escalations: one per tenant, state and UTC day. */
+export const unreachedSummaryId = ({ tenant_id: tenant, details }: AlarmEvent, atMs: number): string =>
+  `${tenant}:summary-${details.state}:${startOf(DAY_MS, atMs)}:unreached`;
+
+/** Returns the notice that further alerts of a tenant and state reach nobody and are not escalated that day. */
+export const unreachedSummary = (event: AlarmEvent, atMs: number): Notice => {
+  const { tenant_id: tenant, details } = event;
+  const isOk = details.state === 'OK';
+  const subject = `More than ${MAX_ESCALATIONS_PER_DAY} ${isOk ? 'OK alerts' : 'alarms'} reached nobody today`;
+  const dayEndsAt = time(startOf(DAY_MS, atMs) + DAY_MS);
+  return {
+    event: {
+      event_id: unreachedSummaryId(event, atMs),
+      tenant_id: tenant,
+      details: { state: details.state, status: subject },
+      entity: { id: tenant },
+      alarm: { id: 'unreached' },
+    },
+    content: contentOf(
+      'unreached',
+      subject,
+      [
+        `Until ${dayEndsAt}, the service escalates no further ${details.state} alerts of this account. Alerts that reach nobody stay visible in the delivery history of their notifications.`,
+      ],
+      [['Latest alert', headline(event)]],
+    ),
+  };
+};

@@ -1,0 +1,40 @@
+import { type AlarmEvent, type WebhookPayload, webhookPayload } from '../../contracts/alarm-event.ts';
+import { headline, statusText, truncate } from '../../domain/alert-text.ts';
+import { incidentKey } from '../../domain/incident.ts';
+
+const messageType = { OK: 'RECOVERY', WARNING: 'WARNING', CRITICAL: 'CRITICAL' } as const;
+
+/** The maximum length of a state message, in code points (VictorOps REST endpoint). */
+const MAX_STATE_MESSAGE_LENGTH = 20_480;
+
+/**
+ * A message of the VictorOps REST endpoint: the webhook payload and the fields of the router. Times are epoch seconds.
+ */
+export type RouterEvent = WebhookPayload & {
+  message_type: (typeof messageType)[keyof typeof messageType];
+  entity_id: string;
+  entity_display_name: string;
+  state_message: string;
+  timestamp: number;
+  state_start_time: number;
+  monitoring_tool: string;
+};
+
+/**
+ * Returns the router event; `entity_id` is the same from trigger to recovery.
+ *
+ * @param eventTimeMs when the alarm's state changed, ms since the epoch
+ */
+export const routerEvent = (event: AlarmEvent, eventTimeMs: number): RouterEvent => {
+  const seconds = Math.floor(eventTimeMs / 1000);
+  return {
+    ...webhookPayload(event),
+    message_type: messageType[event.details.state],
+    entity_id: incidentKey(event),
+    entity_display_name: headline(event),
+    state_message: truncate(statusText(event) ?? headline(event), MAX_STATE_MESSAGE_LENGTH),
+    timestamp: seconds,
+    state_start_time: seconds,
+    monitoring_tool: 'Monitoring Notifications',
+  };
+};

@@ -1,0 +1,27 @@
+import { SegmentedMessage } from 'sms-segments-calculator';
+import type { AlarmEvent } from '../../contracts/alarm-event.ts';
+import { plainLine, statusText, subjectLine } from '../../domain/alert-text.ts';
+
+/** One SMS part: 140 octets, which fit 160 GSM-7 or 70 UCS-2 characters (3GPP TS 23.040). */
+const PART_BITS = 140 * 8;
+/** Characters beyond this limit are removed first, so that they do not affect the choice of encoding. */
+const MAX_CHARACTERS = 160;
+
+/**
+ * Returns the text of an SMS without format characters, truncated to one part. Common characters outside GSM-7, such as
+ * curly quotes, are replaced, because a single one would switch the message to UCS-2, with less than half the capacity.
+ */
+export const smsMessage = (event: AlarmEvent): string => {
+  const status = plainLine(statusText(event) ?? '');
+  const fullText = status === '' ? subjectLine(event) : `${subjectLine(event)}: ${status}`;
+  const start = [...fullText].slice(0, MAX_CHARACTERS).join('');
+  const { encodedChars } = new SegmentedMessage(start, 'auto', true);
+  let remainingBits = PART_BITS;
+  let text = '';
+  for (const character of encodedChars) {
+    remainingBits -= character.sizeInBits();
+    if (remainingBits < 0) break;
+    text += character.raw;
+  }
+  return text;
+};

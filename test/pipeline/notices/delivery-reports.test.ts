@@ -1,0 +1,319 @@
+import { UpdateCommand } from '@aws-sdk/lib-dynamodb';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { createDeliveryRepository } from '../../../shared/adapters/deliveries/delivery-repository.ts';
+import {
+  createDestinationListReader,
+  createDestinationListWriter,
+  MissingDestinationsError,
+} from '../../../shared/adapters/deliveries/destination-list.ts';
+import { UnprocessedKeyError } from '../../../shared/adapters/dynamodb/errors.ts';
+import { logger } from '../../../shared/adapters/logger.ts';
+import { createNotificationRepository } from '../../../shared/adapters/notifications/notification-repository.ts';
+import { delivery } from '../../../shared/contracts/messages.ts';
+import type { NotificationRecord } from '../../../shared/contracts/notification.ts';
+import { deliveryKey } from '../../../shared/domain/delivery-key.ts';
+import { claimedRecord, type DeliveryRecord, withFailure } from '../../../shared/domain/delivery-record.ts';
+import { newNotificationId } from '../../../shared/domain/notification-id.ts';
+import { createDeliveryReports, type ReportDependencies } from '../../../shared/pipeline/notices/delivery-reports.ts';
+import { useDatabase } from '../../support/dynamodb.ts';
+import { withThrottling } from '../../support/dynamodb-faults.ts';
+import { alarmEvent } from '../../support/events.ts';
+import { webhookNotification } from '../../support/notifications.ts';
+import { reportEnvironment } from '../../support/report-environment.ts';
+
+const { client, connect } = useDatabase();
+
+beforeEach(() => {
+  vi.spyOn(logger, 'warn').mockImplementation(() => undefined);
+  return () => vi.restoreAllMocks();
+});
+
+const NOW_MS = Date.UTC(2026, 0, 1, 6);
+const event = alarmEvent();
+const tenant = event.tenant_id;
+const stored = createNotificationRepository(client, 'notifications');
+const deliveries = createDeliveryRepository(client, 'deliveries');
+const writeDestinationList = createDestinationListWriter(client, 'deliveries');
+const readDestinationList = createDestinationListReader(client, 'deliveries');
+
+/** Sets up the reports of one execution environment. */
+const setUp = (
+  listByIds = stored.listByIds,
+  settings: Partial<Parameters<typeof createDeliveryReports>[1]> = {},
+  changes: Partial<ReportDependencies> = {},
+) => {
+  const queued: { url: string; kind: string | undefined; subject: string | undefined }[] = [];
+  const queues = {
+    sendDelayed: async (url: string, { body }: { body: string }) => {
+      const { notice } = delivery.parse(JSON.parse(body));
+      queued.push({ url: url.split('/').at(-1) ?? '', kind: notice?.kind, subject: notice?.subject });
+    },
+  };
+  const notifications = { ...stored, listByIds };
+  const reports = createDeliveryReports(
+    { client, queues, notifications, deliveries, readDestinationList, clock: () => NOW_MS, ...changes },
+    { ...reportEnvironment, ...settings },
+  );
+  return { reports, queued };
+};
+
+/** Returns the record of a delivery that failed permanently. */
+const failedRecord = (
+  notification_id = newNotificationId(),
+  changes: Partial<DeliveryRecord> = {},
+): DeliveryRecord => ({
+  ...withFailure(
+    claimedRecord({ event, notification_id, accepted_at_ms: NOW_MS, content_hash: 'hash' }, 'claim', NOW_MS),
+    'http_status',
+    NOW_MS,
+  ),
+  ...changes,
+});
+
+const record: NotificationRecord = { ...webhookNotification(), id: newNotificationId() };
+
+describe('a notice', () => {
+  it('reads one notification at a time, however many alerts fail together: a notification may have several MB', async () => {
+    let [concurrent, maxConcurrent] = [0, 0];
+    const { reports, queued } = setUp(async function* () {
+      concurrent++;
+      maxConcurrent = Math.max(maxConcurrent, concurrent);
+      await new Promise((resolve) => setImmediate(resolve));
+      yield record;
+      concurrent--;
+    });
+    const records = Array.from({ length: 20 }, () => failedRecord());
+    await Promise.all(records.map((failed) => reports.reportFailure(event, failed)));
+    expect(maxConcurrent).toBe(1);
+    expect(queued).toHaveLength(20);
+  });
+
+  it('is queued once by an execution environment, however many alerts of a notification fail together', async () => {
+    const { reports, queued } = setUp();
+    const failed = failedRecord();
+    await Promise.all(Array.from({ length: 20 }, () => reports.reportFailure(event, failed)));
+    expect(queued).toEqual([{ url: 'contacts', kind: 'undelivered', subject: expect.anything() }]);
+  });
+
+  it('is queued without labels if reading them takes longer than a second', async () => {
+    const { reports, queued } = setUp(async function* () {
+      yield record;
+      await new Promise(() => undefined);
+    });
+    const failed = failedRecord();
+    await reports.escalateUnreached(event, failed, []);
+    await reports.reportFailure(event, failed);
+    expect(queued.map(({ url, kind }) => [url, kind])).toEqual([
+      ['contacts', 'unreached'],
+      ['managed', 'unreached'],
+      ['contacts', 'undelivered'],
+    ]);
+  });
+
+  it.each([
+    [true, true, 'undelivered'],
+    [true, false, 'undelivered'],
+    [false, true, 'failing'],
+    [false, false, undefined],
+  ])(
+    'of a dead letter with deadLetterEmail %s and failingNotices %s is of the kind %s',
+    async (...[email, notices, kind]) => {
+      const { reports, queued } = setUp(undefined, { DEAD_LETTER_EMAIL: email, FAILING_NOTICES: notices });
+      await reports.reportFailure(event, failedRecord());
+      expect(queued.map((notice) => notice.kind)).toEqual(kind === undefined ? [] : [kind]);
+    },
+  );
+});
+
+describe('an escalation', () => {
+  const escalated = async (
+    own: Partial<DeliveryRecord>,
+    siblings: readonly string[] | undefined,
+    settings: Parameters<typeof setUp>[1] = {},
+  ) => {
+    const { reports, queued } = setUp(undefined, settings);
+    const alarm = alarmEvent({ alarm: { id: newNotificationId() } });
+    await reports.escalateUnreached(alarm, failedRecord(undefined, own), siblings);
+    return queued.map(({ url }) => url);
+  };
+
+  it('is queued for the contacts and the operators, only for the contacts, or for nobody', async () => {
+    expect(await escalated({}, [])).toEqual(['contacts', 'managed']);
+    expect(await escalated({}, [], { ESCALATE_UNREACHED: 'contacts' })).toEqual(['contacts']);
+    expect(await escalated({}, [], { ESCALATE_UNREACHED: 'off' })).toEqual([]);
+  });
+
+  it('is not queued if the delivery has reached one of several recipients', async () => {
+    expect(await escalated({ reached_recipient_hashes: ['a'] }, [])).toEqual([]);
+    expect(await escalated({ reached_recipient_hashes: ['a'], status: 'bounced' }, [])).toEqual([
+      'contacts',
+      'managed',
+    ]);
+  });
+
+  it('is not queued while another notification of the event has not been attempted, unless it was deleted', async () => {
+    const id = await stored.create(tenant, webhookNotification());
+    expect(await escalated({}, [id])).toEqual([]);
+    await stored.delete({ tenant, id });
+    expect(await escalated({}, [id])).toEqual(['contacts', 'managed']);
+  });
+
+  describe('of an event with a notification that cannot be read', () => {
+    let unreadable: string;
+    beforeEach(async () => {
+      vi.spyOn(logger, 'error').mockImplementation(() => undefined);
+      vi.spyOn(process.stdout, 'write').mockImplementation(() => true);
+      unreadable = await stored.create(tenant, webhookNotification());
+      await client.send(
+        new UpdateCommand({
+          TableName: 'notifications',
+          Key: { pk: `notification#${tenant}`, sk: unreadable },
+          UpdateExpression: 'SET #type = :type',
+          ExpressionAttributeNames: { '#type': 'type' },
+          ExpressionAttributeValues: { ':type': 'carrierpigeon' },
+        }),
+      );
+    });
+
+    it('is queued, because that notification has not received the alert', async () => {
+      expect(await escalated({}, [unreadable])).toEqual(['contacts', 'managed']);
+    });
+
+    it('fails if the read of another notification is throttled', async () => {
+      const throttled = newNotificationId();
+      const targets: typeof stored.targets = (keys) => {
+        const { find } = stored.targets(keys);
+        return { find: (key) => (key.id === throttled ? Promise.reject(new UnprocessedKeyError()) : find(key)) };
+      };
+      const { reports, queued } = setUp(undefined, {}, { notifications: { ...stored, targets } });
+      const escalation = reports.escalateUnreached(event, failedRecord(), [unreadable, throttled]);
+      await expect(escalation).rejects.toThrow(UnprocessedKeyError);
+      expect(queued).toEqual([]);
+    });
+  });
+});
+
+describe('an escalation of an event with more than 26 notifications', () => {
+  const COUNT = 130;
+  let tenants = 0;
+
+  /** Creates an event whose list of destinations is stored, and the records of those that have failed. */
+  const setUpEvent = async (count = COUNT) => {
+    const owner = `many${tenants++}`;
+    const manyEvent = alarmEvent({ tenant_id: owner, event_id: `${owner}:en:al:ch:${NOW_MS}:CRITICAL` });
+    const ids = Array.from({ length: count }, newNotificationId);
+    await writeDestinationList(manyEvent, ids, NOW_MS);
+    const recordOf = (id: string, changes: Partial<DeliveryRecord> = {}): DeliveryRecord => ({
+      ...failedRecord(),
+      ...deliveryKey(manyEvent, id),
+      ...changes,
+    });
+    const write = (records: readonly DeliveryRecord[]) =>
+      Promise.all(records.map((one) => deliveries.complete(one, { awaited: () => 0 })));
+    return { owner, manyEvent, ids, recordOf, write };
+  };
+
+  /** Counts the batches of records that are read. */
+  const countedReads = () => {
+    const sizes: number[] = [];
+    const readAll: typeof deliveries.readAll = async (keys) => {
+      sizes.push(keys.length);
+      return deliveries.readAll(keys);
+    };
+    return { sizes, deliveries: { ...deliveries, readAll } };
+  };
+
+  it('is queued once if all fail at the same moment, after one check', async () => {
+    const { manyEvent, ids, recordOf, write } = await setUpEvent();
+    const reads = countedReads();
+    const { reports, queued } = setUp(undefined, {}, { deliveries: reads.deliveries });
+    const records = ids.map((id) => recordOf(id));
+    await write(records);
+    await Promise.all(records.map((failed) => reports.escalateUnreached(manyEvent, failed, undefined)));
+    const subject = 'CRITICAL on web-1: none of its 130 destinations could be reached';
+    expect(queued).toMatchObject([
+      { url: 'contacts', subject },
+      { url: 'managed', subject },
+    ]);
+    expect(reads.sizes).toEqual([100, 29]);
+  });
+
+  it('is queued when the last one fails, if they fail one after the other in several execution environments', async () => {
+    const { manyEvent, ids, recordOf, write } = await setUpEvent();
+    await Promise.all(ids.slice(3).map((id) => write([recordOf(id)])));
+    // The others exist and have not been attempted.
+    const pending = new Set(ids.slice(0, 3));
+    const targets: typeof stored.targets = () => ({
+      find: async ({ id }) => (pending.has(id) ? { id, type: 'webhook', details: {} } : undefined),
+    });
+    const counts: number[] = [];
+    for (const id of ids.slice(0, 3)) {
+      const { reports, queued } = setUp(undefined, {}, { notifications: { ...stored, targets } });
+      pending.delete(id);
+      const failed = recordOf(id);
+      await write([failed]);
+      await reports.escalateUnreached(manyEvent, failed, undefined);
+      counts.push(queued.length);
+    }
+    expect(counts).toEqual([0, 0, 2]);
+  });
+
+  it('is not queued while one may still arrive, and reads no more than the 100 after a random start', async () => {
+    const { manyEvent, ids, recordOf, write } = await setUpEvent(1_000);
+    await write(ids.map((id, index) => recordOf(id, index === 555 ? { status: 'delivered' } : {})));
+    const failed = recordOf(ids[0] ?? '');
+    const sizesFrom = async (random: number) => {
+      const reads = countedReads();
+      const { reports, queued } = setUp(undefined, {}, { deliveries: reads.deliveries, random: () => random });
+      await reports.escalateUnreached(manyEvent, failed, undefined);
+      expect(queued).toEqual([]);
+      return reads.sizes;
+    };
+    expect(await sizesFrom(0.5)).toEqual([100]);
+    expect(await sizesFrom(0.3)).toEqual([100, 100, 100]);
+  });
+
+  it('finds a delivery that failed after the check of another one had started', async () => {
+    const { manyEvent, ids, recordOf, write } = await setUpEvent(27);
+    const [first = '', last = '', ...others] = ids;
+    const targets: typeof stored.targets = () => ({ find: async ({ id }) => ({ id, type: 'webhook', details: {} }) });
+    await write(others.map((id) => recordOf(id)));
+    const { promise: hasRead, resolve: onRead } = Promise.withResolvers<void>();
+    const { promise: mayContinue, resolve: letContinue } = Promise.withResolvers<void>();
+    const readAll: typeof deliveries.readAll = async (keys) => {
+      const found = await deliveries.readAll(keys);
+      onRead();
+      await mayContinue;
+      return found;
+    };
+    const { reports, queued } = setUp(
+      undefined,
+      {},
+      { deliveries: { ...deliveries, readAll }, notifications: { ...stored, targets } },
+    );
+    const report = async (id: string) => {
+      await write([recordOf(id)]);
+      await reports.escalateUnreached(manyEvent, recordOf(id), undefined);
+    };
+    const reported = [report(first)];
+    await hasRead;
+    reported.push(report(last));
+    letContinue();
+    await Promise.all(reported);
+    expect(queued.map(({ url }) => url)).toEqual(['contacts', 'managed']);
+  });
+
+  it('fails if a read is throttled, or if the list is not stored', async () => {
+    const { manyEvent, ids, recordOf } = await setUpEvent();
+    const throttled = createDeliveryRepository(
+      withThrottling(connect({ maxAttempts: 1 }), 'BatchGetItemCommand'),
+      'deliveries',
+    );
+    const failed = recordOf(ids[0] ?? '');
+    const { reports } = setUp(undefined, {}, { deliveries: throttled });
+    await expect(reports.escalateUnreached(manyEvent, failed, undefined)).rejects.toThrow('too fast');
+    const other = alarmEvent({ event_id: 'not stored' });
+    const unlisted = { ...failed, ...deliveryKey(other, ids[0] ?? '') };
+    await expect(reports.escalateUnreached(other, unlisted, undefined)).rejects.toThrow(MissingDestinationsError);
+  });
+});

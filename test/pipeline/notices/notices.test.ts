@@ -1,0 +1,286 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { type AlarmState, alarmStates, alarmEvent as schema } from '../../../shared/contracts/alarm-event.ts';
+import { delivery } from '../../../shared/contracts/messages.ts';
+import { failureReasons } from '../../../shared/contracts/outcomes.ts';
+import { failed } from '../../../shared/domain/attempt-outcome.ts';
+import { deliveryKey } from '../../../shared/domain/delivery-key.ts';
+import { type Notice, noticeBody } from '../../../shared/domain/delivery-message.ts';
+import {
+  claimedRecord,
+  type DeliveryRecord,
+  withAttempt,
+  withFailure,
+  withNextAttempt,
+} from '../../../shared/domain/delivery-record.ts';
+import { failureText } from '../../../shared/domain/failure-text.ts';
+import {
+  eventOfRecord,
+  failingNotice,
+  undeliveredNotice,
+} from '../../../shared/pipeline/notices/notification-notice.ts';
+import {
+  unknownPlanNotice,
+  unreachedNotice,
+  unreachedSummary,
+} from '../../../shared/pipeline/notices/unreached-notice.ts';
+import { emailMessage } from '../../../shared/pipeline/transports/email-message.ts';
+import { operatorMessage } from '../../../shared/pipeline/transports/operator-message.ts';
+import { alarmEvent } from '../../support/events.ts';
+
+const MORNING_MS = Date.UTC(2026, 0, 1, 6);
+const HOUR_MS = 3_600_000;
+const API_URL = 'https://api.example.com';
+
+const notification = { label: 'On call', type: 'webhook' } as const;
+const transient503 = failed('transient', 'http_status', '', { status: 503 });
+
+/** Returns a record after four failed attempts; the next one is due in ten minutes. */
+const failingRecord = (nowMs = MORNING_MS, id = 'ntA'): DeliveryRecord => {
+  const message = { notification_id: id, event: alarmEvent(), accepted_at_ms: nowMs, content_hash: 'hash' };
+  const attempted = Array.from({ length: 4 }).reduce<DeliveryRecord>(
+    (record, _, index) => withAttempt(record, transient503, nowMs + index * 1_000, 10),
+    claimedRecord(message, 'claim', nowMs),
+  );
+  return withNextAttempt(attempted, nowMs + 10 * 60_000);
+};
+
+const failing = (nowMs = MORNING_MS, id = 'ntA') =>
+  failingNotice('acme', API_URL, { notificationId: id, notification, record: failingRecord(nowMs, id) }, alarmEvent());
+
+const undelivered = (nowMs = MORNING_MS) =>
+  undeliveredNotice(
+    'acme',
+    API_URL,
+    { notificationId: 'ntA', notification, record: withFailure(failingRecord(nowMs), 'attempts_exhausted', nowMs) },
+    alarmEvent(),
+  );
+
+const unreached = (event = alarmEvent(), atMs = MORNING_MS) =>
+  unreachedNotice(
+    event,
+    [
+      { notificationId: 'ntA', notification, record: failingRecord() },
+      { notificationId: 'ntB', notification: undefined, record: undefined },
+    ],
+    atMs,
+  );
+
+const sortKey = ({ event }: Notice): string => deliveryKey(event, 'ntTechnicalContactsEmail').sk;
+
+describe('every notice', () => {
+  const notices: [string, Notice][] = [
+    ['of a failing destination', failing()],
+    ['of an undelivered alert', undelivered()],
+    ['of an alert that reached nobody', unreached()],
+    ['of a plan with unknown notifications', unknownPlanNotice(alarmEvent(), ['ntX'], MORNING_MS)],
+    ['that summarizes a day', unreachedSummary(alarmEvent(), MORNING_MS)],
+  ];
+
+  it.each(notices)('%s is a valid delivery message with a valid alarm event', (_, notice) => {
+    expect(schema.safeParse(notice.event).success).toBe(true);
+    const body = delivery.parse(JSON.parse(noticeBody('ntTechnicalContactsEmail', notice, MORNING_MS)));
+    expect(body.notice).toEqual(notice.content);
+  });
+
+  it.each(notices)(
+    '%s has the same content hash if its text changes, so that a repeated one is a duplicate',
+    (_, notice) => {
+      const { event, content } = notice;
+      const other = {
+        event: { ...event, details: { state: 'OK' as const } },
+        content: { ...content, subject: 'other' },
+      };
+      const hashOf = (body: string) => delivery.parse(JSON.parse(body)).content_hash;
+      expect(hashOf(noticeBody('ntA', other, MORNING_MS))).toBe(hashOf(noticeBody('ntA', notice, MORNING_MS)));
+    },
+  );
+
+  it.each(notices)('%s has the same text in its email and in the message to the operators', (_, { event, content }) => {
+    const email = emailMessage(event, content);
+    const message = operatorMessage(event, content);
+    expect(email.subject).toBe(content.subject);
+    expect(message.subject).toBe(`acme ${content.subject}`.slice(0, 99));
+    for (const paragraph of content.paragraphs) {
+      expect(email.text).toContain(paragraph);
+      expect(message.text).toContain(paragraph);
+    }
+    for (const [name, value] of content.facts) {
+      expect(email.text).toContain(`${name}: ${value}`);
+      expect(message.text).toContain(`${name}: ${value}`);
+      expect(email.html).toContain(name);
+    }
+  });
+
+  it('has one line per value and stays small, whatever the labels, IDs and statuses of the event are', () => {
+    const text = fc.oneof(
+      fc.string({ unit: 'binary', minLength: 1, maxLength: 5_000 }),
+      fc.string({ unit: fc.constantFrom('a', ' ', '\u202e', '\u200b', '\u00ad'), minLength: 1, maxLength: 100 }),
+    );
+    fc.assert(
+      fc.property(text, text, text, (label, id, status) => {
+        const event = alarmEvent({
+          entity: { id, label },
+          alarm: { id, label },
+          details: { state: 'CRITICAL', status },
+        });
+        const record = failingRecord();
+        const named = { label: [...label].slice(0, 255).join('') || 'x', type: 'webhook' } as const;
+        for (const { event: noticeEvent, content } of [
+          failingNotice('acme', API_URL, { notificationId: 'ntA', notification: named, record }, event),
+          unreachedNotice(event, [{ notificationId: 'ntA', notification: named, record }], MORNING_MS),
+        ]) {
+          const body = noticeBody('ntTechnicalContactsEmail', { event: noticeEvent, content }, MORNING_MS);
+          expect(Buffer.byteLength(body)).toBeLessThan(64 * 1_024);
+          const parts = [content.subject, ...content.paragraphs, ...content.facts.flat()];
+          expect(parts.filter((part) => /\p{Cc}/u.test(part))).toEqual([]);
+          expect(content.subject).not.toMatch(/\p{Cf}/u);
+          expect(emailMessage(noticeEvent, content).html).not.toMatch(/<script|<img/i);
+        }
+      }),
+      { numRuns: 200 },
+    );
+  });
+});
+
+describe('the notice of a failing destination', () => {
+  it('contains what happened, when it started, what comes next and what to do', () => {
+    const { text } = emailMessage(failing().event, failing().content);
+    for (const part of [
+      'Delivery to "On call" is failing',
+      'Type: webhook',
+      'ID: ntA',
+      'Alert: [CRITICAL] web-1: Disk space',
+      'First failure: 2026-01-01T06:00:00.000Z',
+      'Last result: the destination returned an unexpected status (HTTP 503)',
+      'Attempts so far: 4 of 9',
+      'Next attempt: 2026-01-01T06:10:00.000Z',
+      'History: https://api.example.com/notifications/ntA/deliveries',
+      'POST https://api.example.com/notifications/ntA/test',
+    ]) {
+      expect(text).toContain(part);
+    }
+  });
+
+  it('has one delivery per notification and day (UTC)', () => {
+    expect(sortKey(failing(MORNING_MS + 17 * HOUR_MS))).toBe(sortKey(failing()));
+    expect(sortKey(failing(MORNING_MS + 18 * HOUR_MS))).not.toBe(sortKey(failing()));
+    expect(sortKey(failing(MORNING_MS, 'ntB'))).not.toBe(sortKey(failing()));
+    expect(sortKey(undelivered())).not.toBe(sortKey(failing()));
+  });
+
+  it('has the same content hash all day although its text differs, so a second notice is a duplicate and no conflict', () => {
+    const hashOf = (notice: Notice) => delivery.parse(JSON.parse(noticeBody('ntA', notice, 0))).content_hash;
+    const later = failing(MORNING_MS + HOUR_MS);
+    expect(later.content).not.toEqual(failing().content);
+    expect(hashOf(later)).toBe(hashOf(failing()));
+  });
+
+  it('sorts by its day in the history of the technical contacts', () => {
+    expect(sortKey(failing())).toMatch(new RegExp(`^${Date.UTC(2026, 0, 1)}#`));
+  });
+
+  it.each([
+    ['bounce', 'the email bounced'],
+    ['complaint', 'a recipient reported the email as spam'],
+    ['reject', 'AWS rejected the content of the email'],
+  ] as const)('says what SES reported: %s', (report, result) => {
+    const record = failingRecord();
+    const event = eventOfRecord('acme', record);
+    const { content } = failingNotice('acme', API_URL, { notificationId: 'ntA', notification, record }, event, report);
+    expect(content.facts).toContainEqual(['Last result', result]);
+  });
+
+  it('names the ID of a notification whose label has no visible characters', () => {
+    const label = '\u200b'.repeat(3);
+    const invisible = {
+      notificationId: 'ntA',
+      notification: { label, type: 'webhook' },
+      record: failingRecord(),
+    } as const;
+    expect(failingNotice('acme', API_URL, invisible, alarmEvent()).content.subject).toBe('Delivery to ntA is failing');
+  });
+
+  it('names the ID of a notification that cannot be read', () => {
+    const record = failingRecord();
+    const { content } = failingNotice(
+      'acme',
+      API_URL,
+      { notificationId: 'ntA', notification: undefined, record },
+      alarmEvent(),
+    );
+    expect(content.subject).toBe('Delivery to ntA is failing');
+  });
+});
+
+describe('the notice of an undelivered alert', () => {
+  it('contains the request that redelivers it', () => {
+    const { text } = emailMessage(undelivered().event, undelivered().content);
+    expect(text).toContain(`POST https://api.example.com/notifications/ntA/redeliver with {"since": 0}`);
+    expect(text).toContain('all attempts failed');
+    expect(text).toContain('Next attempt: none');
+  });
+});
+
+describe('the escalation of an alert that reached nobody', () => {
+  it('names the alert, and each destination with its failure', () => {
+    const { content } = unreached();
+    expect(content.subject).toBe('CRITICAL on web-1: none of its 2 destinations could be reached');
+    expect(content.facts).toContainEqual([
+      'ntA',
+      'webhook "On call": the destination returned an unexpected status (HTTP 503); attempts 4 of 9, next attempt 2026-01-01T06:10:00.000Z',
+    ]);
+    expect(content.facts).toContainEqual(['ntB', 'notification: deleted']);
+  });
+
+  it('says which destination the service cannot read', () => {
+    const destination = { notificationId: 'ntB', notification: undefined, record: undefined, isUnreadable: true };
+    const { content } = unreachedNotice(alarmEvent(), [destination], MORNING_MS);
+    expect(content.facts.at(-1)).toEqual(['ntB', 'notification: cannot be read by the service']);
+  });
+
+  it('lists at most 26 destinations, and the number of the others', () => {
+    const destinations = Array.from({ length: 26 }, (_, index) => ({
+      notificationId: `nt${index}`,
+      notification,
+      record: failingRecord(),
+    }));
+    const { content } = unreachedNotice(alarmEvent(), destinations, MORNING_MS, 29_700);
+    expect(content.subject).toBe('CRITICAL on web-1: none of its 29700 destinations could be reached');
+    expect(content.facts.filter(([name]) => /^nt\d/.test(name))).toHaveLength(26);
+    expect(content.facts.at(-1)).toEqual(['and 29674 more', 'none of them could be reached']);
+  });
+
+  it('has one delivery per alarm, state and hour (UTC), whatever the event', () => {
+    const later = unreached(alarmEvent({ event_id: 'another' }), MORNING_MS + HOUR_MS - 1);
+    expect(sortKey(later)).toBe(sortKey(unreached()));
+    expect(sortKey(unreached(alarmEvent(), MORNING_MS + HOUR_MS))).not.toBe(sortKey(unreached()));
+    expect(sortKey(unreached(alarmEvent({ alarm: { id: 'another' } })))).not.toBe(sortKey(unreached()));
+    const ofStates = alarmStates.map((state) => sortKey(unreached(alarmEvent({ details: { state } }))));
+    expect(new Set(ofStates).size).toBe(alarmStates.length);
+  });
+
+  it('lists at most ten unknown notifications of a plan', () => {
+    const ids = Array.from({ length: 12 }, (_, index) => `nt${index}`);
+    expect(unknownPlanNotice(alarmEvent(), ids, MORNING_MS).content.facts.at(-1)).toEqual([
+      'Unknown notifications',
+      'nt0, nt1, nt2, nt3, nt4, nt5, nt6, nt7, nt8, nt9 and 2 more',
+    ]);
+  });
+
+  it('is summarized once per tenant, state and day', () => {
+    const summary = (atMs: number, alarm = 'al', state: AlarmState = 'CRITICAL') =>
+      unreachedSummary(alarmEvent({ alarm: { id: alarm }, details: { state } }), atMs);
+    expect(sortKey(summary(MORNING_MS + HOUR_MS, 'another'))).toBe(sortKey(summary(MORNING_MS)));
+    expect(sortKey(summary(MORNING_MS + 18 * HOUR_MS))).not.toBe(sortKey(summary(MORNING_MS)));
+    const ofStates = alarmStates.map((state) => sortKey(summary(MORNING_MS, 'al', state)));
+    expect(new Set(ofStates).size).toBe(alarmStates.length);
+  });
+});
+
+describe('a failure in words', () => {
+  it.each(failureReasons)('exists for the reason %s', (reason) => {
+    expect(failureText(reason, undefined)).toMatch(/^[a-zA-Z]/);
+    expect(failureText(reason, 503)).toBe(`${failureText(reason, undefined)} (HTTP 503)`);
+  });
+});

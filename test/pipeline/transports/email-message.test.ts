@@ -1,0 +1,79 @@
+import { describe, expect, it } from 'vitest';
+import { emailMessage } from '../../../shared/pipeline/transports/email-message.ts';
+import { alarmEvent } from '../../support/events.ts';
+
+const markup = `<script>alert("1")</script><img src=x onerror='a'>&amp;`;
+const escaped = '&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;&lt;img src=x onerror=&#39;a&#39;&gt;&amp;amp;';
+
+describe('an email about an alert', () => {
+  it('has a subject with state, entity and alarm', () => {
+    expect(emailMessage(alarmEvent()).subject).toBe('[CRITICAL] web-1: Disk space');
+  });
+
+  it('contains the same facts as plain text and as HTML', () => {
+    const { subject, text, html } = emailMessage(alarmEvent());
+    for (const fact of [subject, 'CRITICAL (was OK)', 'Disk is full', '153 milliseconds', '2023-11-14T22:13:20.000Z']) {
+      expect(text).toContain(fact);
+      expect(html).toContain(fact);
+    }
+    expect(text).toMatch(/^\[CRITICAL\] web-1: Disk space\n\nState: CRITICAL/);
+  });
+
+  it.each([
+    ['label of the entity', { entity: { id: 'e', label: markup } }],
+    ['label of the alarm', { alarm: { id: 'a', label: markup } }],
+    ['label of the check', { check: { label: markup } }],
+    ['status', { details: { state: 'OK' as const, status: markup } }],
+    ['target', { details: { state: 'OK' as const, target: markup } }],
+    ['name of a metric', { details: { state: 'OK' as const, metrics: { [markup]: { data: 1 } } } }],
+    ['value of a metric', { details: { state: 'OK' as const, metrics: { m: { data: markup, unit: markup } } } }],
+    ['previous state', { previous_state: markup }],
+    ['id of the event', { event_id: markup }],
+  ])('escapes HTML in the %s', (_, changes) => {
+    const { html } = emailMessage(alarmEvent(changes));
+    expect(html).toContain(escaped);
+    expect(html).not.toMatch(/<script|<img|onerror='|alert\("/);
+  });
+
+  it('has a subject of one line, so labels cannot inject headers', () => {
+    const label = 'x\r\nBcc: root@example.com\r\n\r\nbody';
+    const { subject } = emailMessage(alarmEvent({ entity: { id: 'e', label }, alarm: { id: 'a', label } }));
+    expect(subject).toBe('[CRITICAL] x Bcc: root@example.com body: x Bcc: root@example.com body');
+  });
+
+  it('has a subject without format characters, such as directional overrides and zero-width spaces', () => {
+    const label = '\u202egpj.exe\u2066\u200b web\u00ad-1\ufeff';
+    const { subject } = emailMessage(alarmEvent({ entity: { id: 'e', label }, alarm: { id: 'alB', label: '\u200b' } }));
+    expect(subject).toBe('[CRITICAL] gpj.exe web-1: alB');
+  });
+
+  it('has a subject that names the alarm, however many invisible characters the label of the entity has', () => {
+    const label = `${'\u200b'.repeat(500)}web-1`;
+    expect(emailMessage(alarmEvent({ entity: { id: 'e', label } })).subject).toBe('[CRITICAL] web-1: Disk space');
+  });
+
+  it('keeps format characters in the body, because emoji and some languages need them', () => {
+    const { subject, text, html } = emailMessage(alarmEvent({ entity: { id: 'e', label: '👨‍👩‍👧' } }));
+    for (const part of [text, html]) expect(part).toContain('👨‍👩‍👧');
+    expect(subject).toBe('[CRITICAL] 👨👩👧: Disk space');
+  });
+
+  it('contains IDs if there are no labels', () => {
+    const { subject, text } = emailMessage(alarmEvent({ entity: { id: 'enA' }, alarm: { id: 'alB' }, check: null }));
+    expect(subject).toBe('[CRITICAL] enA: alB');
+    expect(text).not.toContain('undefined');
+  });
+
+  it('preserves non-ASCII characters and emoji', () => {
+    const { subject, text, html } = emailMessage(alarmEvent({ entity: { id: 'e', label: 'Größe 数据 😀' } }));
+    for (const part of [subject, text, html]) expect(part).toContain('Größe 数据 😀');
+  });
+
+  it('stays below 100,000 characters for the largest event', () => {
+    const long = '&'.repeat(800_000);
+    const { text, html } = emailMessage(
+      alarmEvent({ details: { state: 'OK', status: long, metrics: { m: { data: long } } }, entity: { id: long } }),
+    );
+    expect(text.length + html.length).toBeLessThan(100_000);
+  });
+});

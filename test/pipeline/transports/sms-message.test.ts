@@ -1,0 +1,90 @@
+import fc from 'fast-check';
+import { SegmentedMessage } from 'sms-segments-calculator';
+import { describe, expect, it } from 'vitest';
+import { smsMessage } from '../../../shared/pipeline/transports/sms-message.ts';
+import { alarmEvent } from '../../support/events.ts';
+
+const smsOf = (label: string, status?: string): string =>
+  smsMessage(
+    alarmEvent({ details: { state: 'OK', status }, entity: { id: 'e', label }, alarm: { id: 'a', label: 'b' } }),
+  );
+
+/** Returns the encoding and number of parts of a text without character replacement. */
+const encode = (text: string) => {
+  const { encodingName, segments, numberOfCharacters } = new SegmentedMessage(text);
+  return { encodingName, parts: segments.length, numberOfCharacters };
+};
+
+describe('an SMS about an alert', () => {
+  it('contains the headline and, if there is one, the status message', () => {
+    expect(smsMessage(alarmEvent())).toBe('[CRITICAL] web-1: Disk space: Disk is full');
+    expect(smsOf('web-1')).toBe('[OK] web-1: b');
+  });
+
+  it('fits 160 GSM-7 characters, counting [ and ] twice', () => {
+    const text = smsOf('x'.repeat(40), 'y'.repeat(300));
+    expect(text).toHaveLength(158);
+    expect(encode(text)).toEqual({ encodingName: 'GSM-7', parts: 1, numberOfCharacters: 160 });
+  });
+
+  it('fits 70 characters if one is outside GSM-7', () => {
+    const text = smsOf('Größe 数', 'y'.repeat(300));
+    expect(text).toHaveLength(70);
+    expect(encode(text)).toMatchObject({ encodingName: 'UCS-2', parts: 1 });
+  });
+
+  it('replaces curly quotes, dashes and ellipses with GSM-7 characters', () => {
+    const text = smsOf('“web”‘1’–2—3…', 'y'.repeat(300));
+    expect(text).toContain(`"web"'1'-2-3...`);
+    expect(encode(text).encodingName).toBe('GSM-7');
+    expect(text.length).toBeGreaterThan(150);
+  });
+
+  it('keeps non-ASCII characters of GSM-7', () => {
+    const text = smsOf('äöüßéñ€Ω');
+    expect(text).toContain('äöüßéñ€Ω');
+    expect(encode(text).encodingName).toBe('GSM-7');
+  });
+
+  it('is truncated between code points', () => {
+    for (const filler of ['', 'x', 'xx', 'xxx']) {
+      const text = smsOf(`${filler}${'😀'.repeat(60)}`);
+      expect(text.isWellFormed()).toBe(true);
+      expect(text).toMatch(/😀$/u);
+      expect(encode(text).parts).toBe(1);
+    }
+  });
+
+  it('has no format characters, such as directional overrides, zero-width spaces and soft hyphens', () => {
+    expect(smsOf('\u202eweb\u200b-1\u2069', 'di\u00adsk\ufeff')).toBe('[OK] web-1: b: disk');
+    expect(smsOf('web-1', '\u200b\u200b')).toBe('[OK] web-1: b');
+  });
+
+  it('loses no text to invisible characters at its start', () => {
+    expect(smsOf(`${'\u200b'.repeat(500)}web-1`, 'Disk is full')).toBe('[OK] web-1: b: Disk is full');
+  });
+
+  it('is one line', () => {
+    expect(smsOf('a\r\nb', 'c\nd')).toBe('[OK] a b: b: c d');
+  });
+
+  it('has one part of visible characters and is well-formed, for any text', () => {
+    const text = fc.oneof(
+      fc.string({ unit: 'binary', maxLength: 300 }),
+      fc.string({ unit: 'grapheme', maxLength: 300 }),
+      fc.string({
+        unit: fc.constantFrom('a', '^', '{', '€', '“', '…', '½', '😀', '👨‍👩‍👧', 'é', '\u0301', '\u202e', '\u00ad'),
+        maxLength: 300,
+      }),
+    );
+    fc.assert(
+      fc.property(text, text, (label, status) => {
+        const message = smsOf(label, status);
+        expect(encode(message).parts).toBe(1);
+        expect(message.isWellFormed()).toBe(true);
+        expect(message).not.toMatch(/[\p{Cc}\p{Cf}\s](?<! )/u);
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
