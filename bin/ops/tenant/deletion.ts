@@ -28,11 +28,7 @@ type DeletionOptions = {
  * Revokes all tokens of a tenant, and returns once no request with any of them can still run. Repeats this if one was
  * used to issue another token in the meantime.
  */
-const stopAccess = async (
-  session: Session,
-  tenant: string,
-  { timing, onProgress }: DeletionOptions,
-): Promise<void> => {
+const stopAccess = async (session: Session, tenant: string, { timing, onProgress }: DeletionOptions): Promise<void> => {
   let revokedAtMs = 0;
   while (true) {
     const valid = (await session.tokens.list(tenant)).filter(({ expiresAtMs }) => expiresAtMs > timing.now());

@@ -124,7 +124,8 @@ export const createTokenRepository = (client: DynamoDBDocumentClient, table: str
         if (!entry) return { result: isFound ? 'revoked' : 'unknown' };
         isFound = true;
         const others = tokens.filter((each) => each !== entry);
-        const isLastAdmin = entry.role === 'admin' && !others.some((each) => each.role === 'admin' && isUnexpired(each));
+        const isLastAdmin =
+          entry.role === 'admin' && !others.some((each) => each.role === 'admin' && isUnexpired(each));
         if (isLastAdmin && !canRevokeLastAdmin) return { result: 'last_admin' };
         return {
           result: 'revoked',

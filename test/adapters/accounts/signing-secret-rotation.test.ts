@@ -1,7 +1,10 @@
 import { GetCommand } from '@aws-sdk/lib-dynamodb';
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, it } from 'vitest';
-import { ConcurrentRotationError, createAccountRepository } from '../../../shared/adapters/accounts/account-repository.ts';
+import {
+  ConcurrentRotationError,
+  createAccountRepository,
+} from '../../../shared/adapters/accounts/account-repository.ts';
 import { UnconfirmedChangeError } from '../../../shared/adapters/dynamodb/errors.ts';
 import { webhookHeaders } from '../../../shared/pipeline/transports/webhook.ts';
 import { useDatabase } from '../../support/dynamodb.ts';
@@ -158,7 +161,8 @@ describe('rotating a signing secret', () => {
     const { credentials } = setUp('fourteen');
     const [old] = (await credentials()).secrets;
     const database = withLostResponse(connect({ maxAttempts: 2 }), TRANSACTION, {
-      meanwhile: () => createAccountRepository(client, 'accounts').update('fourteen', { technical_contacts: ['a@example.com'] }),
+      meanwhile: () =>
+        createAccountRepository(client, 'accounts').update('fourteen', { technical_contacts: ['a@example.com'] }),
     });
     const secret = await createAccountRepository(database, 'accounts').rotateSecret('fourteen');
     expect((await credentials()).secrets).toEqual([secret, old]);
