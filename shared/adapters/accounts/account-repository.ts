@@ -184,7 +184,10 @@ export const createAccountRepository = (client: DynamoDBDocumentClient, table: s
       const unchanged =
         current === undefined
           ? { ConditionExpression: 'attribute_not_exists(webhook_secrets)' }
-          : { ConditionExpression: 'webhook_secrets = :current', ExpressionAttributeValues: { ':current': [current] } };
+          : {
+              ConditionExpression: 'webhook_secrets[0] = :current',
+              ExpressionAttributeValues: { ':current': current },
+            };
       try {
         await transact(client, [
           setAttributes(tenant, { webhook_secrets: [secret], retired_secrets: retired }, unchanged),
