@@ -31,6 +31,7 @@ const deps = { interopDefault: false };
 /** Tests that mock modules or change the environment, and so need isolation. */
 const isolated = [
   'test/adapters/dynamodb/batches.test.ts',
+  'test/adapters/dynamodb/transactions.test.ts',
   'test/adapters/outbound-http/http-client.test.ts',
   'test/lib/source-maps.test.ts',
   'test/pipeline/transports/email-tags.test.ts',

@@ -2,23 +2,18 @@ import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
 import { Topic } from 'aws-cdk-lib/aws-sns';
 import { Construct } from 'constructs';
 import { senderName } from '../shared/environment.ts';
-import type { Api } from './api.ts';
-import type { Delivery } from './delivery.ts';
-import type { EmailEvents } from './email-events.ts';
 import { accountAlarms } from './monitoring/account-alarms.ts';
 import { AlarmsTopic } from './monitoring/alarms-topic.ts';
 import { apiAlarms } from './monitoring/api-alarms.ts';
 import { consumerAlarms } from './monitoring/consumer-alarms.ts';
 import { createDashboard } from './monitoring/dashboard.ts';
 import { deliveryAlarms } from './monitoring/delivery-alarms.ts';
+import type { MonitoredResources } from './monitoring/monitored-resources.ts';
 import { queueAlarms } from './monitoring/queue-alarms.ts';
 import { type AddAlarm, ServiceAlarm } from './monitoring/service-alarm.ts';
 import { ServiceMetrics } from './monitoring/service-metrics.ts';
 import { smsAlarms } from './monitoring/sms-alarms.ts';
 import type { Settings } from './settings.ts';
-
-/** The constructs that the alarms and the dashboard cover. */
-export type MonitoredResources = { api: Api; delivery: Delivery; emailEvents: EmailEvents };
 
 /**
  * The monitoring of the stack: actionable alarms with runbook sections, their topic, and a dashboard

@@ -1,8 +1,7 @@
 import { chmodSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { StartError } from 'local-aws/start-error.ts';
-import { z } from 'zod';
-import type { Tokens } from './seed.ts';
+import { type Tokens, tokensSchema } from './tokens.ts';
 
 /** A directory that keeps the tables and tokens of a local stack (`npm start -- --data DIR`). */
 export type DataDirectory = {
@@ -14,13 +13,6 @@ export type DataDirectory = {
   tokens: Tokens | undefined;
   saveTokens(tokens: Tokens): void;
 };
-
-const savedTokens: z.ZodType<Tokens> = z.strictObject({
-  admin: z.string(),
-  creator: z.string(),
-  observer: z.string(),
-  other_admin: z.string(),
-});
 
 const TABLES = 'tables';
 const TOKENS = 'tokens.json';
@@ -68,7 +60,7 @@ const createDirectory = (path: string): string[] => {
 
 const readTokens = (file: string): Tokens => {
   try {
-    return savedTokens.parse(JSON.parse(readFileSync(file, 'utf8')));
+    return tokensSchema.parse(JSON.parse(readFileSync(file, 'utf8')));
   } catch {
     throw new StartError(`${file} is damaged: delete this file to issue new tokens; the tables remain.`);
   }

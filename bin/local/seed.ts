@@ -6,35 +6,10 @@ import type { Plan } from 'local-aws/template.ts';
 import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';
 import { documentOptions } from '../../shared/adapters/dynamodb/items.ts';
 import { createTokenRepository } from '../../shared/adapters/tokens/token-repository.ts';
-import { DEFAULT_TOKEN_DAYS, type Role } from '../../shared/contracts/token.ts';
+import { DEFAULT_TOKEN_DAYS } from '../../shared/contracts/token.ts';
 import { DAY_SECONDS } from '../../shared/domain/day.ts';
 import type { DataDirectory } from './data-directory.ts';
-
-/** Tokens for each role of tenant `acme`, and an admin token of tenant `globex`. */
-export type Tokens = {
-  admin: string;
-  creator: string;
-  observer: string;
-  other_admin: string;
-};
-
-const GRANTS = {
-  admin: { tenant: 'acme', role: 'admin' },
-  creator: { tenant: 'acme', role: 'creator' },
-  observer: { tenant: 'acme', role: 'observer' },
-  other_admin: { tenant: 'globex', role: 'admin' },
-} as const satisfies Record<keyof Tokens, { tenant: string; role: Role }>;
-
-/** The tenant of each token. */
-export const tokenTenants: Readonly<Record<keyof Tokens, string>> = {
-  admin: GRANTS.admin.tenant,
-  creator: GRANTS.creator.tenant,
-  observer: GRANTS.observer.tenant,
-  other_admin: GRANTS.other_admin.tenant,
-};
-
-/** The tenants that have tokens. */
-export const TENANTS: readonly string[] = [...new Set(Object.values(tokenTenants))];
+import { GRANTS, type Tokens } from './tokens.ts';
 
 const TOKEN_LIFETIME_SECONDS = DEFAULT_TOKEN_DAYS * DAY_SECONDS;
 

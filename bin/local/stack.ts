@@ -23,10 +23,11 @@ import { createApiDocs } from './api-docs.ts';
 import { type Assembly, synthesize } from './assembly.ts';
 import { openDataDirectory } from './data-directory.ts';
 import { createInbox, type Inbox, type SentMessage } from './inbox/inbox.ts';
-import { seed, TENANTS, type Tokens, tokenTenants } from './seed.ts';
+import { seed } from './seed.ts';
 import { localSettings } from './settings.ts';
 import { withSourceFrames } from './source-frames.ts';
 import { connectAccounts } from './tenant-credentials.ts';
+import { TENANTS, type Tokens, tokenTenants } from './tokens.ts';
 import { watchSources } from './watch/watch.ts';
 
 /** Options of the local stack. */

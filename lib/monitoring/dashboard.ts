@@ -13,8 +13,8 @@ import type { Construct } from 'constructs';
 import { type NotificationTypeId, notificationTypeIds } from '../../shared/contracts/notification-types.ts';
 import { PRODUCER_ERRORS, PRODUCER_WARNINGS } from '../../shared/domain/delivery-metrics.ts';
 import type { Sender } from '../delivery.ts';
-import type { MonitoredResources } from '../monitoring.ts';
 import { slowestOperation } from './api-alarms.ts';
+import type { MonitoredResources } from './monitored-resources.ts';
 import { awsTypes, type ServiceMetrics } from './service-metrics.ts';
 import { smsCount, smsSpend } from './sms-alarms.ts';
 

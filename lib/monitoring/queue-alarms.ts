@@ -2,8 +2,8 @@ import { Duration } from 'aws-cdk-lib';
 import { MathExpression, Stats, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
 import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import type { Construct } from 'constructs';
-import type { MonitoredResources } from '../monitoring.ts';
 import { ActiveQueue } from './active-queue.ts';
+import type { MonitoredResources } from './monitored-resources.ts';
 import type { AddAlarm } from './service-alarm.ts';
 
 /** Dispatching an event and delivering an alert normally take less than a second. */

@@ -9,6 +9,9 @@ export type Access = {
   caller: string;
 };
 
+/** The items of an applied transaction, which a repeated request reads instead of writing them again. */
+export type AppliedItems = { access: Access; bytes: number }[];
+
 /** Which accesses a fault applies to: those that match all given conditions. */
 export type AccessRule = {
   /** The name of a table; every table if absent. */

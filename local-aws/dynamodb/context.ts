@@ -1,12 +1,11 @@
 import type { Store } from 'dynalite/db/index.js';
 import type { AwsCall, AwsService } from '../aws-service.ts';
-import type { Access, AccessRules } from './access-rule.ts';
+import type { Access, AccessRules, AppliedItems } from './access-rule.ts';
 import type { ItemLocks } from './item-locks.ts';
 import type { Operation } from './partition-capacity.ts';
 import type { RequestTokens } from './request-tokens.ts';
 import type { StoredItems } from './stored-items.ts';
 import type { Throttling } from './throttling.ts';
-import type { AppliedItems } from './transact-write.ts';
 
 /** The tables, and the state on which limits and transactions depend. */
 export type Database = {

@@ -1,6 +1,6 @@
 import type { Store } from 'dynalite/db/index.js';
 import type { AwsResponse } from '../aws-service.ts';
-import type { Access } from './access-rule.ts';
+import type { AppliedItems } from './access-rule.ts';
 import { NONE, reasonOf, transactionCanceled } from './cancellation.ts';
 import { consumedCapacity } from './consumed-capacity.ts';
 import type { CallContext } from './context.ts';
@@ -10,9 +10,6 @@ import { commit, type StagedWrite, stageWrite } from './staged-write.ts';
 import { type AdmittedItem, admit, transactionUnits } from './transaction-admission.ts';
 import { invalidKeys } from './transaction-keys.ts';
 import { readTransactWrite, rejectTooLarge, type TransactionRequest } from './transaction-request.ts';
-
-/** The items of an applied transaction, which a repeated request reads instead of writing them again. */
-export type AppliedItems = { access: Access; bytes: number }[];
 
 /** Writes up to 100 items or none. Does not apply a request again whose token was used within ten minutes. */
 export const transactWrite = async (context: CallContext): Promise<AwsResponse> => {

@@ -8,35 +8,6 @@ import {
 } from './queued-message.ts';
 import type { ReceiveMessageRequest } from './requests.ts';
 
-/** Counts since the queue was created: the sums of its CloudWatch metrics. */
-export type QueueTotals = {
-  /** `NumberOfMessagesSent`: excludes messages that a redrive policy moves to a dead-letter queue. */
-  sent: number;
-  /** `NumberOfMessagesReceived`. */
-  received: number;
-  /** `NumberOfMessagesDeleted`: every deletion with a valid handle, including repeated ones. */
-  deleted: number;
-  /** `NumberOfEmptyReceives`. */
-  emptyReceives: number;
-};
-
-/** A message that was received this many times no longer counts toward the age of the oldest message. */
-const MAX_COUNTED_RECEIVES = 3;
-
-/**
- * Returns `ApproximateAgeOfOldestMessage` of a standard queue in seconds, or undefined if CloudWatch reports no value.
- * On a dead-letter queue, the age starts when SQS moved the message there. AWS does not document whether delayed
- * messages count; here they do, so alarms must allow for delays.
- */
-export const ageOfOldestMessageSeconds = (messages: Iterable<QueuedMessage>, nowMs: number): number | undefined => {
-  let oldestMs: number | undefined;
-  for (const { arrivedAtMs, receiveCount, receiveCountAtArrival } of messages) {
-    if (receiveCount - receiveCountAtArrival >= MAX_COUNTED_RECEIVES) continue;
-    if (oldestMs === undefined || arrivedAtMs < oldestMs) oldestMs = arrivedAtMs;
-  }
-  return oldestMs === undefined ? undefined : Math.floor((nowMs - oldestMs) / 1000);
-};
-
 /** Returns the attributes of a queue with the names of `GetQueueAttributes`; all values are text. */
 export const queueAttributes = ({ settings, counts, redrive, createdAtMs }: Queue): Record<string, string> => {
   const created = String(Math.floor(createdAtMs / 1000));

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../clock.ts';
-import { ageOfOldestMessageSeconds, type QueueTotals } from './attributes.ts';
 import { SqsError } from './errors.ts';
 import { FairScheduler } from './fair-scheduler.ts';
+import { ageOfOldestMessageSeconds, type QueueTotals } from './metrics.ts';
 import type { NewMessage, QueuedMessage, Receipt } from './queued-message.ts';
 
 /** The settings of a queue. */

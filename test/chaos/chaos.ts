@@ -7,6 +7,7 @@ import { addressesOf } from '../support/running-stack.ts';
 import { until } from '../support/until.ts';
 import { type AwsFaultCounts, startAwsFaults } from './aws-faults.ts';
 import { openDestinations, type Receipt } from './destinations.ts';
+import { receiptsInInbox } from './inbox.ts';
 import { countMissingNotices, countNotices } from './notices.ts';
 import { bodiesIn, readStoredState } from './observations.ts';
 import {
@@ -22,7 +23,7 @@ import { pick, type Random, seededRandom, shuffle } from './random.ts';
 import { createRedeliveries, type RedeliveryCounts } from './redeliveries.ts';
 import { type Repetition, repeat } from './repeat.ts';
 import { createStackClock } from './stack-clock.ts';
-import { type ChaosTarget, createTargets, receiptsInInbox } from './targets.ts';
+import { type ChaosTarget, createTargets } from './targets.ts';
 
 /** The size of a run, and the seed of its random numbers. */
 export type ChaosOptions = { events: number; tenants: number; seed: number };

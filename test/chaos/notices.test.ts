@@ -9,7 +9,8 @@ import { unreachedNotice, unreachedSummary } from '../../shared/pipeline/notices
 import { emailMessage } from '../../shared/pipeline/transports/email-message.ts';
 import { operatorMessage } from '../../shared/pipeline/transports/operator-message.ts';
 import { deliveryMessage } from '../support/events.ts';
-import { countNotices, isNotice } from './notices.ts';
+import { noticeIn } from './inbox.ts';
+import { countNotices } from './notices.ts';
 import type { Kill } from './outcomes.ts';
 import { seededRandom } from './random.ts';
 import { type ChaosTarget, numberedEvent } from './targets.ts';
@@ -82,9 +83,11 @@ const count = (records: readonly DeliveryRecord[], inbox: readonly InboxMessage[
 describe('the notices of a run', () => {
   it('are no alerts, although they contain the headline of one', () => {
     for (const notice of Object.values(notices)) {
-      expect([isNotice(email(notice, NOW_MS)), isNotice(toOperators(notice, NOW_MS))]).toEqual([true, true]);
+      for (const message of [email(notice, NOW_MS), toOperators(notice, NOW_MS)])
+        expect(noticeIn(message)).toBeDefined();
     }
-    expect([isNotice(email(undefined, NOW_MS)), isNotice(toOperators(undefined, NOW_MS))]).toEqual([false, false]);
+    for (const message of [email(undefined, NOW_MS), toOperators(undefined, NOW_MS)])
+      expect(noticeIn(message)).toBeUndefined();
   });
 
   it.each(Object.entries(notices))('are counted by kind and recipient: %s', (_name, notice) => {

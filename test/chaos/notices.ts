@@ -2,15 +2,13 @@ import type { InboxMessage } from '../../bin/local/inbox/inbox.ts';
 import { type NoticeKind, noticeKinds } from '../../shared/contracts/notice.ts';
 import { deliveryId, parseDeliveryPartition } from '../../shared/domain/delivery-key.ts';
 import type { DeliveryRecord } from '../../shared/domain/delivery-record.ts';
-import { DEFAULT_NOTIFICATION_ID, OPERATORS_NOTIFICATION_ID } from '../../shared/domain/notification-id.ts';
+import { OPERATORS_NOTIFICATION_ID } from '../../shared/domain/notification-id.ts';
 import { eventOfRecord } from '../../shared/pipeline/notices/notification-notice.ts';
 import { unreachedNoticeId } from '../../shared/pipeline/notices/unreached-notice.ts';
+import { type NoticeMessage, noticeIn } from './inbox.ts';
 import { attemptsOf, type ChaosObservations, type ChaosRow, countOutcomes, type ObservedDelivery } from './outcomes.ts';
 import type { PlannedDelivery } from './plan.ts';
 import type { ChaosTarget } from './targets.ts';
-
-/** The text of a notice, by email to a technical contact or to the operators' topic. */
-type NoticeMessage = { notificationId: string; recipient: string; subject: string; text: string };
 
 /** The kinds, by the end of their subjects. */
 const SUBJECTS: readonly (readonly [NoticeKind, RegExp])[] = [
@@ -18,26 +16,6 @@ const SUBJECTS: readonly (readonly [NoticeKind, RegExp])[] = [
   ['undelivered', /was not delivered$/],
   ['unreached', /(could be reached|could not be reached|that do not exist|reached nobody today)$/],
 ];
-
-/** Alerts have a headline such as `[CRITICAL] web-1: Disk space`, notices a sentence. */
-const isHeadline = (text: string): boolean => /^\[(OK|WARNING|CRITICAL)\] /.test(text);
-
-/** Returns the notice in an inbox message, or undefined if the message is an alert. */
-const noticeIn = (message: InboxMessage): NoticeMessage | undefined => {
-  if (message.kind === 'email') {
-    const { subject, text, to } = message;
-    const notice = { notificationId: DEFAULT_NOTIFICATION_ID, recipient: to[0] ?? '', subject, text };
-    return isHeadline(subject) ? undefined : notice;
-  }
-  if (message.kind !== 'managed') return undefined;
-  const [tenantLine = '', subject = ''] = message.text.split(/\n+/);
-  const recipient = tenantLine.replace(/^Tenant: /, '');
-  const notice = { notificationId: OPERATORS_NOTIFICATION_ID, recipient, subject, text: message.text };
-  return isHeadline(subject) ? undefined : notice;
-};
-
-/** Returns whether an inbox message is a notice. Notices contain the headline of an alert, too. */
-export const isNotice = (message: InboxMessage): boolean => noticeIn(message) !== undefined;
 
 /** @throws Error if the subject is unknown */
 const kindOf = ({ subject }: NoticeMessage): NoticeKind => {

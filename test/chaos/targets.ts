@@ -1,11 +1,8 @@
-import type { InboxMessage } from '../../bin/local/inbox/inbox.ts';
 import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';
 import { type NotificationTypeId, notificationTypeIds } from '../../shared/contracts/notification-types.ts';
 import type { Client, connectApi } from '../support/api.ts';
 import { newAlarmEvent } from '../support/events.ts';
 import { destinationsAt, validDetails } from '../support/notifications.ts';
-import type { Receipt } from './destinations.ts';
-import { isNotice } from './notices.ts';
 import type { Random } from './random.ts';
 
 /** A notification to which the run sends events. `key` identifies it in the requests that its destination receives. */
@@ -90,18 +87,4 @@ export const numberedEvent = (
     previous_state: null,
     notification_plan: { id: 'np', ok_state: ids, warning_state: ids, critical_state: ids },
   };
-};
-
-/** Returns a receipt for each recipient of an alert in the inbox. */
-export const receiptsInInbox = (message: InboxMessage): Receipt[] => {
-  if (isNotice(message)) return [];
-  const text = 'text' in message ? message.text : '';
-  const number = /#(\d+)#/.exec(text)?.[1] ?? '';
-  const atMs = Date.parse(message.sent_at);
-  if (message.kind === 'email') return message.to.map((address) => ({ delivery: `${number} ${address}`, atMs }));
-  if (message.kind === 'sms') return [{ delivery: `${number} ${message.to}`, atMs }];
-  if (message.kind === 'managed') {
-    return [{ delivery: `${number} tenant ${/^Tenant: (.*)$/m.exec(text)?.[1]}`, atMs }];
-  }
-  return [];
 };

@@ -1,4 +1,4 @@
-import type { QueueTotals } from 'local-aws/sqs/attributes.ts';
+import type { QueueTotals } from 'local-aws/sqs/metrics.ts';
 import type { Queue } from 'local-aws/sqs/queue.ts';
 import type { Measurement } from './metric-store.ts';
 

@@ -44,12 +44,13 @@ const actionByOperation = new Map([
 
 /** Returns the action and the resource of each item: IAM has no action for transactions. */
 const transactionCalls = ({ body }: AwsCall): Pick<Call, 'action' | 'resource'>[] =>
-  transaction.parse(json(body)).TransactItems.flatMap((item) =>
-    Object.entries(item).map(([kind, { TableName }]) => ({
-      action: `dynamodb:${kind === 'ConditionCheck' ? 'ConditionCheckItem' : `${kind}Item`}`,
-      resource: arn('dynamodb', `table/${TableName}`),
-    })),
-  );
+  transaction
+    .parse(json(body))
+    .TransactItems.flatMap((item) =>
+      Object.entries(item).flatMap(([kind, request]) =>
+        request ? [{ action: `dynamodb:${kind}Item`, resource: arn('dynamodb', `table/${request.TableName}`) }] : [],
+      ),
+    );
 
 const resourcesOf = ({ service, path, body }: AwsCall): string[] => {
   const form = new URLSearchParams(body.toString('utf8'));

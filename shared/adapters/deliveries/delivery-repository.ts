@@ -4,7 +4,6 @@ import {
   PutCommand,
   type PutCommandInput,
   paginateQuery,
-  paginateScan,
   QueryCommand,
   UpdateCommand,
   type UpdateCommandInput,
@@ -393,28 +392,6 @@ export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: 
         keys.map(({ pk, sk }) => ({ pk, sk })),
       );
       return items.map(parseRecord);
-    },
-
-    /**
-     * Returns deliveries whose round started at or after `sinceMs`. Scans the table, at most about `maxScanned` items.
-     */
-    async listSince(sinceMs: number, maxScanned: number): Promise<{ records: DeliveryRecord[]; isComplete: boolean }> {
-      const records: DeliveryRecord[] = [];
-      let scanned = 0;
-      const pages = paginateScan(
-        { client },
-        {
-          TableName: table,
-          FilterExpression: 'round_started_at_ms >= :since',
-          ExpressionAttributeValues: { ':since': sinceMs },
-        },
-      );
-      for await (const { Items = [], ScannedCount = 0, LastEvaluatedKey } of pages) {
-        records.push(...Items.map(parseRecord));
-        scanned += ScannedCount;
-        if (scanned >= maxScanned) return { records, isComplete: LastEvaluatedKey === undefined };
-      }
-      return { records, isComplete: true };
     },
   };
 };

@@ -65,18 +65,11 @@ export const retryConflicts = async <Output>(write: () => Promise<Output>): Prom
   }
 };
 
-/** Sends a transaction, and once more if its outcome is unknown. @throws UnconfirmedChangeError if it stays unknown */
-const send = async (client: DynamoDBDocumentClient, input: TransactWriteCommandInput): Promise<void> => {
-  try {
-    await client.send(new TransactWriteCommand(input));
-  } catch (error) {
-    // The SDK repeats lost requests, so even a throttled one may follow one that was applied.
-    if (!isDependencyFailure(error)) throw error;
-    await client.send(new TransactWriteCommand(input)).catch((repeated: unknown) => {
-      throw repeated instanceof TransactionCanceledException ? repeated : new UnconfirmedChangeError(repeated);
-    });
-  }
-};
+/** Returns the positions of the items whose conditions cancelled a transaction. */
+const failedConditions = (error: unknown): number[] =>
+  error instanceof TransactionCanceledException
+    ? reasonsOf(error).flatMap((reason, index) => (reason === 'ConditionalCheckFailed' ? [index] : []))
+    : [];
 
 /**
  * Writes up to 100 items (AWS limit) or none. All requests are identical and have one token, so DynamoDB applies the
@@ -88,11 +81,19 @@ const send = async (client: DynamoDBDocumentClient, input: TransactWriteCommandI
  */
 export const transact = async (client: DynamoDBDocumentClient, items: readonly TransactItem[]): Promise<void> => {
   const input = { TransactItems: [...items], ClientRequestToken: randomUUID() };
+  // The SDK repeats lost requests, so even one that it reports as throttled may follow one that was applied.
+  let isLost = false;
+  const send = (): Promise<unknown> => client.send(new TransactWriteCommand(input));
+  const sendAgainIfLost = (error: unknown): Promise<unknown> => {
+    if (!isDependencyFailure(error)) throw error;
+    isLost = true;
+    return send();
+  };
   try {
-    await retryConflicts(() => send(client, input));
+    await retryConflicts(() => send().catch(sendAgainIfLost));
   } catch (error) {
-    if (!(error instanceof TransactionCanceledException)) throw error;
-    const failed = reasonsOf(error).flatMap((reason, index) => (reason === 'ConditionalCheckFailed' ? [index] : []));
-    throw failed.length > 0 ? new FailedConditionsError(failed, error) : error;
+    const failed = failedConditions(error);
+    if (failed.length > 0) throw new FailedConditionsError(failed, error);
+    throw isLost ? new UnconfirmedChangeError(error) : error;
   }
 };

@@ -1,0 +1,37 @@
+import type { InboxMessage } from '../../bin/local/inbox/inbox.ts';
+import { DEFAULT_NOTIFICATION_ID, OPERATORS_NOTIFICATION_ID } from '../../shared/domain/notification-id.ts';
+import type { Receipt } from './destinations.ts';
+
+/** The text of a notice, by email to a technical contact or to the operators' topic. */
+export type NoticeMessage = { notificationId: string; recipient: string; subject: string; text: string };
+
+/** Alerts have a headline such as `[CRITICAL] web-1: Disk space`, notices a sentence. */
+const isHeadline = (text: string): boolean => /^\[(OK|WARNING|CRITICAL)\] /.test(text);
+
+/** Returns the notice in an inbox message, or undefined if the message is an alert. */
+export const noticeIn = (message: InboxMessage): NoticeMessage | undefined => {
+  if (message.kind === 'email') {
+    const { subject, text, to } = message;
+    const notice = { notificationId: DEFAULT_NOTIFICATION_ID, recipient: to[0] ?? '', subject, text };
+    return isHeadline(subject) ? undefined : notice;
+  }
+  if (message.kind !== 'managed') return undefined;
+  const [tenantLine = '', subject = ''] = message.text.split(/\n+/);
+  const recipient = tenantLine.replace(/^Tenant: /, '');
+  const notice = { notificationId: OPERATORS_NOTIFICATION_ID, recipient, subject, text: message.text };
+  return isHeadline(subject) ? undefined : notice;
+};
+
+/** Returns a receipt for each recipient of an alert in the inbox. Notices contain the headline of an alert, too. */
+export const receiptsInInbox = (message: InboxMessage): Receipt[] => {
+  if (noticeIn(message)) return [];
+  const text = 'text' in message ? message.text : '';
+  const number = /#(\d+)#/.exec(text)?.[1] ?? '';
+  const atMs = Date.parse(message.sent_at);
+  if (message.kind === 'email') return message.to.map((address) => ({ delivery: `${number} ${address}`, atMs }));
+  if (message.kind === 'sms') return [{ delivery: `${number} ${message.to}`, atMs }];
+  if (message.kind === 'managed') {
+    return [{ delivery: `${number} tenant ${/^Tenant: (.*)$/m.exec(text)?.[1]}`, atMs }];
+  }
+  return [];
+};
