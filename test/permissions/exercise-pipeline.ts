@@ -129,7 +129,6 @@ export const exercisePipeline = async (
   await untilEverySender((from) =>
     notificationTypeIds.every((to) => from === to || hasCalled(senderName(from), 'sqs:SendMessage', `:Delivery-${to}`)),
   );
-  await untilEverySender((type) => hasCalled(senderName(type), 'dynamodb:GetItem', '/Storage-Deliveries'));
 
   // The notifications were deleted after dispatch, so their deliveries are cancelled. Those that end within 3 ms of each
   // other are recorded in a batch, except for types that can bounce.
