@@ -240,7 +240,7 @@ export class Delivery extends Construct {
     const { settings } = defaults;
     return storage.notifications
       .access('BatchGetItem')
-      .and(storage.deliveries.access('BatchGetItem'))
+      .and(storage.deliveries.access('GetItem', 'BatchGetItem'))
       .and(escalationAccess(defaults, storage))
       .and(
         new ResourceAccess({

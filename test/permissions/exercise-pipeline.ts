@@ -233,6 +233,7 @@ export const exercisePipeline = async (
   // The plan has too many notifications to list them in the delivery.
   await world.sendEvents([newAlarmEvent(client.tenant, [...ids, ...Array.from({ length: 100 }, newNotificationId)])]);
   await untilEverySender(() => hasCalled('dispatch-alarm-events', 'dynamodb:PutItem', '/Storage-Deliveries'));
+  await untilEverySender((type) => hasCalled(senderName(type), 'dynamodb:GetItem', '/Storage-Deliveries'));
   // Every type has a failed delivery, so redeliveries send to every queue.
   for (const id of ids) {
     const redelivered = async () => {
