@@ -58,7 +58,7 @@ describe('the alarm drill', () => {
     harness = await startMonitoredStack(HIGH_LIMITS, { 'record-email-events': 2 });
     client = await harness.newClient();
     const accounts = createAccountRepository(harness.documents, harness.table('Accounts'));
-    await accounts.setTechnicalContacts(client.tenant, ['contact@example.com']);
+    await accounts.update(client.tenant, { technical_contacts: ['contact@example.com'] });
     const details = { ...validDetails, webhook: { url: sink.url } };
     const created = notificationTypeIds.map(
       async (type) => [type, await client.create({ label: type, type, details: details[type] })] as const,
