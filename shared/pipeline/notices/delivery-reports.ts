@@ -10,8 +10,9 @@ import type { NotificationRecord } from '../../contracts/notification.ts';
 import type { Clock } from '../../domain/clock.ts';
 import { parseDeliveryPartition } from '../../domain/delivery-key.ts';
 import { type DeliveryRecord, isUnreached } from '../../domain/delivery-record.ts';
+import type { ParsedEnvironment } from '../../environment.ts';
 import { createEscalation, type EscalationEnvironment } from './escalation.ts';
-import { createNoticeQueue, type NoticeQueueUrls } from './notice-queue.ts';
+import { createNoticeQueue } from './notice-queue.ts';
 import { type EmailReport, failingNotice, notificationNoticeId, undeliveredNotice } from './notification-notice.ts';
 import { withTimeout } from './settle-notices.ts';
 import { createUnreachedCheck } from './unreached-check.ts';
@@ -21,14 +22,11 @@ import { unreachedNotice, unreachedNoticeId } from './unreached-notice.ts';
 const MAX_READ_MS = 1_000;
 
 /** The environment variables of delivery reports, parsed. */
-export type ReportEnvironment = EscalationEnvironment & {
-  /** The base URL of the API, without a trailing slash. */
-  API_URL: string;
-  DEAD_LETTER_EMAIL: boolean;
-  FAILING_NOTICES: boolean;
-  RETRY_DELAY_SCALE: number;
-  SENDER_QUEUES: NoticeQueueUrls;
-};
+export type ReportEnvironment = EscalationEnvironment &
+  Pick<
+    ParsedEnvironment<'record-email-events'>,
+    'API_URL' | 'DEAD_LETTER_EMAIL' | 'FAILING_NOTICES' | 'RETRY_DELAY_SCALE' | 'SENDER_QUEUES'
+  >;
 
 /** The parts of a notification that notices name. */
 type Named = Pick<NotificationRecord, 'label' | 'type'>;

@@ -20,8 +20,9 @@ import { incidentKey } from '../../domain/incident.ts';
 import { type DeliveryTarget, operatorsNotification } from '../../domain/notification.ts';
 import { testEvent } from '../../domain/test-event.ts';
 import { MIN_TIME_TO_SEND_MS, type Transport } from '../../domain/transport.ts';
+import type { ParsedEnvironment, SenderName } from '../../environment.ts';
 import { parseLarge, returnDeferred, splitBySize } from '../large-messages.ts';
-import { createDeliveryReports, type ReportEnvironment } from '../notices/delivery-reports.ts';
+import { createDeliveryReports } from '../notices/delivery-reports.ts';
 import { createJob, type DeliveryJob, type SettledJob, type SettledMessage } from './delivery-job.ts';
 import { createDeliverySteps } from './delivery-steps.ts';
 import type { IncidentJobs } from './incident-lock.ts';
@@ -29,14 +30,7 @@ import { lateRetrySeconds, parseDelivery, queueUrlOf, unprocessedSinceMs } from 
 import type { SenderDependencies } from './sender-dependencies.ts';
 
 /** The environment variables that all senders share, parsed. */
-export type SenderEnvironment = {
-  NOTIFICATIONS_TABLE: string;
-  DELIVERIES_TABLE: string;
-  SENDER_QUEUES: Record<NotificationTypeId, string>;
-  DEAD_LETTER_QUEUE: string;
-  RETRY_QUEUE: string;
-  RETRY_DELAY_SCALE: number;
-} & ReportEnvironment;
+export type SenderEnvironment = ParsedEnvironment<SenderName>;
 
 type Invocation = SQSEvent | { kind: 'test' };
 
