@@ -1,5 +1,5 @@
 import { DeleteCommand } from '@aws-sdk/lib-dynamodb';
-import { inBatches } from '../../../shared/adapters/dynamodb/batches.ts';
+import { inBatches } from '../../../shared/domain/in-batches.ts';
 import type { Session } from '../session.ts';
 import { type DeadLetterCounts, filterDeadLettersOf } from './dead-letters-of.ts';
 import type { Pace, Timing } from './pace.ts';
