@@ -1,13 +1,13 @@
 import { SendMessageCommand, StartMessageMoveTaskCommand } from '@aws-sdk/client-sqs';
 import { describe, expect, it } from 'vitest';
-import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';
-import { createDeliveryRepository } from '../../shared/adapters/deliveries/delivery-repository.ts';
-import { webhook } from '../support/api.ts';
-import { deliveryMessage, newAlarmEvent } from '../support/events.ts';
-import { openSink } from '../support/test-sink.ts';
-import { until } from '../support/until.ts';
-import { useStarted } from '../support/use-started.ts';
-import { throttled, useFaultyStack } from './support.ts';
+import { createAccountRepository } from '../../../shared/adapters/accounts/account-repository.ts';
+import { createDeliveryRepository } from '../../../shared/adapters/deliveries/delivery-repository.ts';
+import { webhook } from '../../support/api.ts';
+import { deliveryMessage, newAlarmEvent } from '../../support/events.ts';
+import { openSink } from '../../support/test-sink.ts';
+import { until } from '../../support/until.ts';
+import { useStarted } from '../../support/use-started.ts';
+import { throttled, useFaultyStack } from '../support.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
