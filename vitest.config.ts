@@ -57,7 +57,12 @@ const everyCommit = [
     exclude: mocking,
   }),
   project({ name: 'mocks', include: mocking, isolate: true }),
-  project({ name: 'end-to-end', include: ['test/end-to-end/**/*.test.ts'], ...runningStack }),
+  project({
+    name: 'end-to-end',
+    include: ['test/end-to-end/**/*.test.ts'],
+    exclude: ['test/end-to-end/typed-client.test.ts'],
+    ...runningStack,
+  }),
   project({ name: 'faults', include: ['test/faults/core/**/*.test.ts'] }),
 ];
 
@@ -66,8 +71,8 @@ const everyRelease = [
   project({ name: 'tools', include: ['test/tools/**/*.test.ts'] }),
   project({ name: 'ops', include: ['test/ops/**/*.test.ts'], isolate: true }),
   project({
-    name: 'generated-requests',
-    include: ['test/end-to-end/generated-*.test.ts'],
+    name: 'more-end-to-end',
+    include: ['test/end-to-end/{generated-*,typed-client}.test.ts'],
     env: { GENERATED_REQUESTS: '2000' },
     ...runningStack,
   }),

@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { type NotificationTypeId, notificationTypeIds } from '../../shared/contracts/notification-types.ts';
 import { type Client, call, newClient } from './support/api.ts';
 
-const REQUEST_COUNT = Number(process.env.GENERATED_REQUESTS ?? 2_000);
+const REQUEST_COUNT = Number(process.env.GENERATED_REQUESTS ?? 200);
 const CONCURRENT = 8;
 
 /** Well-formed text of 1 to `max` code points without NUL: short in nine of ten cases, otherwise of `max`. */
