@@ -42,6 +42,7 @@ const project = ({ name, ...options }: ProjectConfig & { name: string }): Projec
 /** Tests that mock modules. */
 const mocking = [
   'test/adapters/dynamodb/batches.test.ts',
+  'test/adapters/dynamodb/transactions.test.ts',
   'test/adapters/outbound-http/http-client.test.ts',
   'test/lib/source-maps.test.ts',
   'test/pipeline/transports/email-tags.test.ts',

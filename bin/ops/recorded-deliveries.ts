@@ -1,3 +1,6 @@
+import { paginateScan } from '@aws-sdk/lib-dynamodb';
+import { z } from 'zod';
+import { deliveryStatuses } from '../../shared/contracts/outcomes.ts';
 import { parseDeliveryPartition } from '../../shared/domain/delivery-key.ts';
 import { type NotificationKey, operatorsNotification } from '../../shared/domain/notification.ts';
 import type { Session } from './session.ts';
@@ -8,17 +11,43 @@ export type OutcomeCount = { type: string; outcome: string; deliveries: number }
 /** More than a local stack delivers in an hour. Reading this many takes seconds. */
 const MAX_RECORDS = 20_000;
 
+const recordSchema = z.object({ pk: z.string(), status: z.enum(deliveryStatuses) });
+type Recorded = z.infer<typeof recordSchema>;
+
+/** Scans table Deliveries for the deliveries whose round started since a time: at most about `MAX_RECORDS` items. */
+const recordsSince = async (
+  { deployment, documents }: Session,
+  sinceMs: number,
+): Promise<{ records: Recorded[]; isComplete: boolean }> => {
+  const records: Recorded[] = [];
+  let scanned = 0;
+  const pages = paginateScan(
+    { client: documents },
+    {
+      TableName: deployment.outputs.DeliveriesTable,
+      FilterExpression: 'round_started_at_ms >= :since',
+      ExpressionAttributeValues: { ':since': sinceMs },
+    },
+  );
+  for await (const { Items = [], ScannedCount = 0, LastEvaluatedKey } of pages) {
+    records.push(...Items.map((item) => recordSchema.parse(item)));
+    scanned += ScannedCount;
+    if (scanned >= MAX_RECORDS) return { records, isComplete: LastEvaluatedKey === undefined };
+  }
+  return { records, isComplete: true };
+};
+
 /** Counts the deliveries whose round started since a time, by notification type and status. */
 export const recordedDeliveries = async (
-  { deliveries, notifications }: Session,
+  session: Session,
   sinceMs: number,
 ): Promise<{ counts: OutcomeCount[]; isComplete: boolean }> => {
-  const { records, isComplete } = await deliveries.listSince(sinceMs, MAX_RECORDS);
+  const { records, isComplete } = await recordsSince(session, sinceMs);
   const found = records.map(({ pk, status }) => {
     const { tenant, notificationId: id } = parseDeliveryPartition(pk);
     return { key: { tenant, id }, status };
   });
-  const targets = notifications.targets(found.map(({ key }) => key));
+  const targets = session.notifications.targets(found.map(({ key }) => key));
   const typeOf = async (key: NotificationKey): Promise<string> =>
     key.id === operatorsNotification.id
       ? operatorsNotification.type

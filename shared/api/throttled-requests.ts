@@ -1,7 +1,7 @@
 import type { MiddlewareObj } from '@middy/core';
 import type { Context } from 'aws-lambda';
+import { UnconfirmedChangeError } from '../adapters/dynamodb/errors.ts';
 import { createThrottlingWatch } from '../adapters/dynamodb/key-throttling.ts';
-import { UnconfirmedChangeError } from '../adapters/dynamodb/versioned-item.ts';
 import { count } from '../adapters/metrics.ts';
 import type { Caller } from '../domain/authorization.ts';
 import { ServiceError } from '../domain/errors.ts';

@@ -10,6 +10,7 @@ import { until } from '../support/until.ts';
 import { type Client, documents, isLocal, newClient, table } from './support/api.ts';
 import { deadLetter, deliveries, delivery, inbox, sendEvents, sent } from './support/pipeline.ts';
 
+const { api_key: apiKey } = validDetails.incidentrouter;
 const router = { ...validDetails.incidentrouter, routing_key: 'team' };
 
 describe.runIf(isLocal)('an alarm event', () => {
@@ -64,7 +65,9 @@ describe.runIf(isLocal)('an alarm event', () => {
 
   it('reaches email, SMS, pager, router, feed, technical contacts and operators', async () => {
     const contact = `contact-${client.tenant.toLowerCase()}@example.com`;
-    await createAccountRepository(documents, table('Accounts')).setTechnicalContacts(client.tenant, [contact]);
+    await createAccountRepository(documents, table('Accounts')).update(client.tenant, {
+      technical_contacts: [contact],
+    });
     const address = `email-${client.tenant.toLowerCase()}@example.com`;
     const phone = `+1202${String(Date.now()).slice(-7)}`;
     const ids = [
@@ -99,7 +102,7 @@ describe.runIf(isLocal)('an alarm event', () => {
       1,
       (message) => message.kind === 'incidentrouter' && message.body.includes(event.event_id),
     );
-    expect(routerEvent).toMatchObject({ path: `/router/${router.api_key}/${router.routing_key}` });
+    expect(routerEvent).toMatchObject({ path: `/router/${apiKey}/${router.routing_key}` });
     expect(JSON.parse(routerEvent && 'body' in routerEvent ? routerEvent.body : '')).toMatchObject({
       message_type: 'CRITICAL',
       event_id: event.event_id,
@@ -230,7 +233,9 @@ describe.runIf(isLocal)('an alarm event', () => {
 
   it('rejected with 410 is dead-lettered with a reason, and the technical contacts get one notice per day', async () => {
     const contact = `owner-${client.tenant.toLowerCase()}@example.com`;
-    await createAccountRepository(documents, table('Accounts')).setTechnicalContacts(client.tenant, [contact]);
+    await createAccountRepository(documents, table('Accounts')).update(client.tenant, {
+      technical_contacts: [contact],
+    });
     const sink = await openSink((response) => response.writeHead(410).end());
     const id = await toWebhook(sink.url);
     const events = [newAlarmEvent(client.tenant, [id]), newAlarmEvent(client.tenant, [id])];

@@ -308,7 +308,7 @@ describe('a rotation of a signing secret whose result cannot be read', () => {
       code: 1,
       out: '',
       err: expect.stringMatching(
-        /^Target: .*\nIt is unknown whether the account was changed\. Run `npm run -s ops -- account show locked --secrets --stack Prod` before you repeat the command\.\n$/,
+        /^Target: .*\nIt is unknown whether the change was applied\. Run `npm run -s ops -- account show locked --secrets --stack Prod` before you repeat the command\.\n$/,
       ),
     });
   });

@@ -21,6 +21,19 @@ const batchTables = z
   .object({ RequestItems: z.record(z.string(), z.unknown()) })
   .transform(({ RequestItems }) => Object.keys(RequestItems));
 const tables = z.union([singleTable, batchTables]);
+
+const write = z.object({ TableName: z.string() });
+const transaction = z.object({
+  TransactItems: z.array(
+    z.object({
+      Put: write.optional(),
+      Update: write.optional(),
+      Delete: write.optional(),
+      ConditionCheck: write.optional(),
+    }),
+  ),
+});
+
 const queue = z.object({ QueueUrl: z.string() }).transform(({ QueueUrl }) => QueueUrl.split('/').at(-1));
 
 /** Operations whose IAM action has a different name. */
@@ -28,6 +41,16 @@ const actionByOperation = new Map([
   ['SendMessageBatch', 'SendMessage'],
   ['Invoke', 'InvokeFunction'],
 ]);
+
+/** Returns the action and the resource of each item: IAM has no action for transactions. */
+const transactionCalls = ({ body }: AwsCall): Pick<Call, 'action' | 'resource'>[] =>
+  transaction
+    .parse(json(body))
+    .TransactItems.flatMap((item) =>
+      Object.entries(item).flatMap(([kind, request]) =>
+        request ? [{ action: `dynamodb:${kind}Item`, resource: arn('dynamodb', `table/${request.TableName}`) }] : [],
+      ),
+    );
 
 const resourcesOf = ({ service, path, body }: AwsCall): string[] => {
   const form = new URLSearchParams(body.toString('utf8'));
@@ -57,6 +80,8 @@ const contextOf = ({ service, body }: AwsCall): Call['context'] =>
 export const callsOf = (call: AwsCall): Call[] => {
   const [, caller] = /^local-(.+)$/.exec(call.caller) ?? [];
   if (caller === undefined) return [];
+  if (call.action === 'TransactWriteItems')
+    return transactionCalls(call).map((itemCall) => ({ ...itemCall, caller, context: {} }));
   const action = `${call.service}:${actionByOperation.get(call.action) ?? call.action}`;
   return resourcesOf(call).map((resource) => ({ caller, action, resource, context: contextOf(call) }));
 };

@@ -51,7 +51,6 @@ const deliveries: DeliveryRepository = {
   listPage: unused,
   listNewest: unused,
   readAll: unused,
-  listSince: unused,
 };
 
 /** Sets up a job whose reports are recorded instead of queued. */

@@ -27,6 +27,16 @@ export class UnprocessedItemsError extends Error {
   }
 }
 
+/** Other transactions used the items of a write in every attempt, or the items of a transaction were throttled. */
+export class TransactionContentionError extends Error {
+  override readonly name = 'TransactionContentionError';
+  readonly $retryable = throttling;
+
+  constructor(cause: unknown) {
+    super('The items are used by other transactions, or throttled.', { cause });
+  }
+}
+
 /** Returns the output of a write, or undefined if its condition failed. */
 export const unlessConditionFailed = async <Output>(write: Promise<Output>): Promise<Output | undefined> => {
   try {
@@ -42,3 +52,12 @@ export const unlessConditionFailed = async <Output>(write: Promise<Output>): Pro
  * applied and its response lost.
  */
 export const wasRepeated = ({ $metadata }: ConditionalCheckFailedException): boolean => ($metadata.attempts ?? 1) > 1;
+
+/** The responses to all copies of a transaction were lost. */
+export class UnconfirmedChangeError extends Error {
+  override readonly name = 'UnconfirmedChangeError';
+
+  constructor(cause: unknown) {
+    super('It is unknown whether the change was applied.', { cause });
+  }
+}

@@ -1,5 +1,5 @@
 import type { Clock } from '../../domain/clock.ts';
-import { UnprocessedKeyError } from './errors.ts';
+import { TransactionContentionError, UnprocessedKeyError } from './errors.ts';
 
 type ThrottlingError = { ThrottlingReasons?: unknown; throttlingReasons?: unknown };
 
@@ -14,9 +14,12 @@ const throttlingReasons = (error: Error & ThrottlingError): unknown[] => {
 const isKeyRangeReason = (entry: unknown): boolean =>
   typeof entry === 'object' && entry !== null && 'reason' in entry && /KeyRange/.test(String(entry.reason));
 
-/** Returns whether DynamoDB throttled a partition or left some keys of a batch unprocessed. */
+/**
+ * Returns whether DynamoDB throttled a partition, left some keys of a batch unprocessed, or cancelled a transaction for
+ * contention. The items of a transaction are those of one tenant.
+ */
 const isKeyThrottling = (error: unknown): boolean => {
-  if (error instanceof UnprocessedKeyError) return true;
+  if (error instanceof UnprocessedKeyError || error instanceof TransactionContentionError) return true;
   if (!(error instanceof Error)) return false;
   const reasons = throttlingReasons(error);
   return reasons.length > 0 && reasons.every(isKeyRangeReason);

@@ -1,0 +1,242 @@
+import { TransactionCanceledException } from '@aws-sdk/client-dynamodb';
+import { type DynamoDBDocumentClient, GetCommand, PutCommand } from '@aws-sdk/lib-dynamodb';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { isThrottled } from '../../../shared/adapters/aws-client.ts';
+import { TransactionContentionError, UnconfirmedChangeError } from '../../../shared/adapters/dynamodb/errors.ts';
+import {
+  FailedConditionsError,
+  retryConflicts,
+  type TransactItem,
+  transact,
+} from '../../../shared/adapters/dynamodb/transactions.ts';
+import { useDatabase } from '../../support/dynamodb.ts';
+import {
+  countRequests,
+  type LateRequest,
+  withConflicts,
+  withDelayedWrites,
+  withLostResponse,
+  withThrottling,
+} from '../../support/dynamodb-faults.ts';
+
+const sleeps = vi.hoisted((): number[] => []);
+vi.mock('node:timers/promises', () => ({
+  setTimeout: async (ms: number) => {
+    sleeps.push(ms);
+  },
+}));
+beforeEach(() => {
+  sleeps.length = 0;
+});
+
+const { client, connect } = useDatabase();
+const TableName = 'deliveries';
+const WRITE = 'TransactWriteItemsCommand';
+/** The number of attempts at a write that always conflicts. */
+const ATTEMPTS = 20;
+
+let last = 0;
+const newKey = () => ({ pk: `transactions${last++}`, sk: 'counter' });
+type Key = ReturnType<typeof newKey>;
+
+const increment = (key: Key): TransactItem => ({
+  Update: { TableName, Key: key, UpdateExpression: 'ADD n :one', ExpressionAttributeValues: { ':one': 1 } },
+});
+const create = (key: Key): TransactItem => ({
+  Put: { TableName, Item: { ...key, n: 0 }, ConditionExpression: 'attribute_not_exists(pk)' },
+});
+const counter = async (key: Key): Promise<unknown> =>
+  (await client.send(new GetCommand({ TableName, Key: key, ConsistentRead: true }))).Item?.n;
+
+/** Cancels all transactions for these reasons. */
+const withReasons = (database: DynamoDBDocumentClient, ...codes: string[]): DynamoDBDocumentClient => {
+  database.middlewareStack.add(
+    () => () => {
+      throw new TransactionCanceledException({
+        message: 'Transaction cancelled',
+        CancellationReasons: codes.map((Code) => ({ Code })),
+        $metadata: { httpStatusCode: 400 },
+      });
+    },
+    { step: 'deserialize' },
+  );
+  return database;
+};
+
+/** Records the transactions that a client sends, one for each command. */
+const recordTransactions = (database: DynamoDBDocumentClient): unknown[] => {
+  const inputs: unknown[] = [];
+  database.middlewareStack.add(
+    (next) => (args) => {
+      if ('TransactItems' in args.input) inputs.push(structuredClone(args.input));
+      return next(args);
+    },
+    { step: 'build' },
+  );
+  return inputs;
+};
+
+const errorOf = (write: Promise<unknown>): Promise<unknown> =>
+  write.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+
+describe('a transaction', () => {
+  it('writes all of its items', async () => {
+    const keys = [newKey(), newKey()];
+    await transact(client, keys.map(increment));
+    expect(await Promise.all(keys.map(counter))).toEqual([1, 1]);
+  });
+
+  it('writes nothing if a condition fails, and reports which', async () => {
+    const [existing, other, absent] = [newKey(), newKey(), newKey()];
+    await transact(client, [create(existing), create(other)]);
+    const error = await errorOf(transact(client, [create(existing), increment(absent), create(other)]));
+    expect(error).toBeInstanceOf(FailedConditionsError);
+    expect(error).toMatchObject({ indexes: [0, 2] });
+    expect(await counter(absent)).toBeUndefined();
+  });
+
+  it('reports a failed condition although another item conflicts', async () => {
+    const error = await errorOf(
+      transact(withReasons(connect(), 'TransactionConflict', 'None', 'ConditionalCheckFailed'), [create(newKey())]),
+    );
+    expect(error).toMatchObject({ name: 'FailedConditionsError', indexes: [2] });
+    expect(sleeps).toEqual([]);
+  });
+
+  it('that DynamoDB rejects for another reason is sent once', async () => {
+    const database = withReasons(connect(), 'ValidationError');
+    const sent = recordTransactions(database);
+    expect(await errorOf(transact(database, [create(newKey())]))).toBeInstanceOf(TransactionCanceledException);
+    expect(sent).toHaveLength(1);
+  });
+
+  it('that is malformed is sent once', async () => {
+    const database = connect();
+    const sent = recordTransactions(database);
+    const key = newKey();
+    expect(await errorOf(transact(database, [create(key), increment(key)]))).toMatchObject({
+      name: 'ValidationException',
+    });
+    expect(sent).toHaveLength(1);
+  });
+});
+
+describe('a transaction whose response is lost', () => {
+  it('is applied once', async () => {
+    const key = newKey();
+    await transact(withLostResponse(connect(), WRITE), [increment(key)]);
+    expect(await counter(key)).toBe(1);
+  });
+
+  it('is sent again, with the same token, when the SDK has given up', async () => {
+    const key = newKey();
+    const database = withLostResponse(connect({ maxAttempts: 1 }), WRITE);
+    const sent = recordTransactions(database);
+    await transact(database, [increment(key)]);
+    expect(await counter(key)).toBe(1);
+    const [first, second] = sent;
+    expect(first).toMatchObject({ ClientRequestToken: expect.stringMatching(/^[\w-]{36}$/) });
+    expect(second).toEqual(first);
+    expect(sent).toHaveLength(2);
+  });
+
+  it('twice has an unknown outcome', async () => {
+    const key = newKey();
+    const database = withLostResponse(withLostResponse(connect({ maxAttempts: 1 }), WRITE), WRITE, { number: 2 });
+    expect(await errorOf(transact(database, [increment(key)]))).toBeInstanceOf(UnconfirmedChangeError);
+    expect(await counter(key)).toBe(1);
+  });
+
+  it('has an unknown outcome if its copies conflict', async () => {
+    const key = newKey();
+    const database = withConflicts(withLostResponse(connect({ maxAttempts: 1 }), WRITE), WRITE, ATTEMPTS, 1);
+    expect(await errorOf(transact(database, [increment(key)]))).toBeInstanceOf(UnconfirmedChangeError);
+    expect(await counter(key)).toBe(1);
+  });
+
+  it('reports a condition that another request made fail', async () => {
+    const key = newKey();
+    const database = connect({ maxAttempts: 1 });
+    let requests = 0;
+    database.middlewareStack.add(
+      (next) => async (args) => {
+        if (++requests > 1) return next(args);
+        await transact(client, [create(key)]);
+        throw Object.assign(new Error('never sent'), { name: 'TimeoutError' });
+      },
+      { step: 'deserialize' },
+    );
+    expect(await errorOf(transact(database, [create(key)]))).toMatchObject({ indexes: [0] });
+  });
+});
+
+describe('a transaction that conflicts', () => {
+  it('is repeated with increasing delays', async () => {
+    const key = newKey();
+    await transact(withConflicts(connect(), WRITE, 6), [increment(key)]);
+    expect(await counter(key)).toBe(1);
+    expect(sleeps).toHaveLength(6);
+    for (const [index, maxMs] of [25, 50, 100, 200, 400, 400].entries()) {
+      expect(sleeps[index]).toBeGreaterThanOrEqual(maxMs / 2);
+      expect(sleeps[index]).toBeLessThanOrEqual(maxMs);
+    }
+  });
+
+  it('is applied once although copies of earlier attempts arrive late', async () => {
+    const key = newKey();
+    const late: LateRequest[] = [];
+    await transact(withConflicts(withDelayedWrites(connect(), late), WRITE, 1), [increment(key)]);
+    for (const { send } of late) await send();
+    expect(late).toHaveLength(2);
+    expect(await counter(key)).toBe(1);
+  });
+
+  it.each([
+    ['conflicts', withConflicts],
+    ['is throttled', withThrottling],
+  ])('fails as throttled if it %s in every attempt', async (_, withFault) => {
+    const database = withFault(connect(), WRITE);
+    const requests = countRequests(database);
+    const key = newKey();
+    const error = await errorOf(transact(database, [increment(key), increment(newKey())]));
+    expect(error).toBeInstanceOf(TransactionContentionError);
+    expect(isThrottled(error)).toBe(true);
+    expect(requests).toEqual({ [WRITE]: ATTEMPTS });
+    expect(sleeps).toHaveLength(ATTEMPTS - 1);
+    expect(await counter(key)).toBeUndefined();
+  });
+
+  it('is repeated if provisioned capacity is exceeded', async () => {
+    const database = withReasons(connect(), 'None', 'ProvisionedThroughputExceeded');
+    expect(await errorOf(transact(database, [increment(newKey())]))).toBeInstanceOf(TransactionContentionError);
+  });
+});
+
+describe('a plain write that conflicts with a transaction', () => {
+  const put = (database: DynamoDBDocumentClient, key: Key, condition?: string) =>
+    retryConflicts(() =>
+      database.send(new PutCommand({ TableName, Item: { ...key, n: 1 }, ConditionExpression: condition })),
+    );
+
+  it('is repeated', async () => {
+    const key = newKey();
+    await put(withConflicts(connect(), 'PutItemCommand', 3), key);
+    expect(await counter(key)).toBe(1);
+    expect(sleeps).toHaveLength(3);
+  });
+
+  it('fails as throttled after the last attempt', async () => {
+    const error = await errorOf(put(withConflicts(connect(), 'PutItemCommand'), newKey()));
+    expect(error).toBeInstanceOf(TransactionContentionError);
+    expect(sleeps).toHaveLength(ATTEMPTS - 1);
+  });
+
+  it('is not repeated if its condition fails', async () => {
+    const error = await errorOf(put(client, newKey(), 'attribute_exists(pk)'));
+    expect(error).toMatchObject({ name: 'ConditionalCheckFailedException' });
+    expect(sleeps).toEqual([]);
+  });
+});
