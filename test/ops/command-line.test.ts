@@ -157,6 +157,8 @@ const outputs = {
   AccountsTable: 'accounts',
   TokensTable: 'tokens',
   DeliveriesTable: 'deliveries',
+  SourceMapsBucket: 'maps',
+  Releases: '{}',
   get QueueUrls() {
     return JSON.stringify(
       Object.fromEntries([
