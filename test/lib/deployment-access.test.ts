@@ -546,6 +546,7 @@ describe('an attacker who can deploy any template', () => {
       ['dynamodb:GetItem', arnOf('dynamodb', 'table/Orders')],
       ['s3:GetObject', 'arn:aws:s3:::orders/1.json'],
       ['lambda:UpdateFunctionCode', functionArn],
+      ['ec2:AttachNetworkInterface', arnOf('ec2', 'network-interface/eni-1')],
       ['sns:Publish', arnOf('sns', 'orders')],
       ['kms:Decrypt', arnOf('kms', 'key/k1')],
       ['secretsmanager:GetSecretValue', arnOf('secretsmanager', 'secret:orders')],
