@@ -30,11 +30,11 @@ type Chunk = { key: ItemKey; bytes: number };
 const chunksOf = (tenant: string, target: StoredTarget): Chunk[] =>
   chunkKeys({ tenant, id: target.sk }, target).map((key, index) => ({
     key,
-    bytes: Math.min(CHUNK_BYTES, target.content_bytes - index * CHUNK_BYTES),
+    bytes: Math.min(CHUNK_BYTES, target.stored_bytes - index * CHUNK_BYTES),
   }));
 
 /**
- * Reads the contents of targets, all chunks concurrently, strongly consistent.
+ * Reads the contents of targets as they are stored, all chunks concurrently, strongly consistent.
  *
  * @returns the content of each target in order, or undefined if one of its chunks is missing
  */
