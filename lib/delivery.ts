@@ -3,6 +3,7 @@ import { AccountPrincipal, PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import { Construct } from 'constructs';
 import {
+  byType,
   type NotificationTypeId,
   notificationTypeIds,
   notificationTypes,
@@ -18,32 +19,6 @@ import { type FunctionDefaults, ServiceFunction } from './service-function.ts';
 import type { Storage } from './storage.ts';
 import { WorkQueueWithDeadLetters } from './work-queue.ts';
 
-/** A value for every notification type. */
-class PerType<Value> {
-  readonly #values: ReadonlyMap<NotificationTypeId, Value>;
-
-  constructor(create: (type: NotificationTypeId) => Value) {
-    this.#values = new Map(notificationTypeIds.map((type) => [type, create(type)]));
-  }
-
-  of(type: NotificationTypeId): Value {
-    const value = this.#values.get(type);
-    if (value === undefined) throw new Error(`No value for type ${type}.`);
-    return value;
-  }
-
-  all(): Value[] {
-    return [...this.#values.values()];
-  }
-
-  /** Returns a JSON object of strings by type, for an environment variable. */
-  json(scope: Construct, format: (value: Value) => string): string {
-    return Stack.of(scope).toJsonString(
-      Object.fromEntries([...this.#values].map(([type, value]) => [type, format(value)])),
-    );
-  }
-}
-
 /** The resources that senders send through. */
 export type SendingResources = {
   email: Email;
@@ -53,18 +28,6 @@ export type SendingResources = {
   /** The VPC of the types that send by HTTP; undefined if they run outside a VPC. */
   network: Network | undefined;
 };
-
-/** Whether a type sends by HTTP to URLs from notifications or settings. The others send through AWS services only. */
-export const sendsByHttp = {
-  email: false,
-  technicalContactsEmail: false,
-  webhook: true,
-  sms: false,
-  incidentpager: true,
-  incidentrouter: true,
-  atomfeed: true,
-  managed: false,
-} satisfies { [Type in NotificationTypeId]: boolean };
 
 /** The memory of a sender. It mostly waits, which costs in proportion to its memory: docs/benchmarks.md#memory. */
 const SENDER_MEMORY_MB = 256;
@@ -93,8 +56,8 @@ export class Delivery extends Construct {
   readonly dispatch: LambdaFunction;
   readonly crashedQueue: CrashedQueue;
   readonly senders: readonly Sender[];
-  readonly #queues: PerType<SenderQueue>;
-  readonly #senderFunctions: PerType<ServiceFunction<`send-${NotificationTypeId}`>>;
+  readonly #queues: Readonly<Record<NotificationTypeId, SenderQueue>>;
+  readonly #senderFunctions: Readonly<Record<NotificationTypeId, ServiceFunction<`send-${NotificationTypeId}`>>>;
   readonly #reportAccess: ResourceAccess<Omit<EnvironmentOf<'record-email-events'>, 'EMAIL_EVENTS_QUEUE'>>;
 
   constructor(
@@ -108,7 +71,7 @@ export class Delivery extends Construct {
     super(scope, id);
     this.crashedQueue = crashedQueue;
     const { settings } = defaults;
-    const queues = new PerType((type) => new SenderQueue(this, type, crashedQueue, settings));
+    const queues = byType((type) => new SenderQueue(this, type, crashedQueue, settings));
     this.#queues = queues;
 
     this.alarmEvents = new WorkQueueWithDeadLetters(this, 'AlarmEvents', crashedQueue);
@@ -120,47 +83,44 @@ export class Delivery extends Construct {
     this.#reportAccess = reportAccess.and(this.#sendAccess(NOTICE_TYPES));
 
     const senderAccess = this.#senderAccess(defaults, storage, resources);
-    this.#senderFunctions = new PerType((type) => {
+    this.#senderFunctions = byType((type) => {
+      const { hasIncidents, sendsByHttp } = notificationTypes[type];
       // A sender sends to its own queue only messages waiting for an incident lock or a circuit, and notices. Retries
       // have a separate queue.
-      const sendsToOwnQueue = notificationTypes[type].hasIncidents || sendsByHttp[type] || NOTICE_TYPES.includes(type);
+      const sendsToOwnQueue = hasIncidents || sendsByHttp || NOTICE_TYPES.includes(type);
       const recipients = notificationTypeIds.filter((id) => id !== type || sendsToOwnQueue);
       const access = senderAccess[type]
         .and(reportAccess)
         .and(this.#sendAccess(recipients))
-        .and(queues.of(type).consumerAccess());
+        .and(queues[type].consumerAccess());
       const sender = new ServiceFunction(this, senderName(type), defaults, access, {
         sendsToItself: true,
         memoryMb: settings.memoryMbByType[type],
         defaultMemoryMb: SENDER_MEMORY_MB,
         // In a batch of retries, every message may need a slow DNS lookup.
-        maxLookups: sendsByHttp[type] ? RETRY_BATCH_SIZE : undefined,
-        network: sendsByHttp[type] ? resources.network : undefined,
+        maxLookups: sendsByHttp ? RETRY_BATCH_SIZE : undefined,
+        network: sendsByHttp ? resources.network : undefined,
       });
-      queues
-        .of(type)
-        .addConsumer(
-          sender.lambda,
-          settings.developmentStage
-            ? undefined
-            : (settings.senderConcurrencyByType[type] ?? settings.senderConcurrency),
-        );
+      queues[type].addConsumer(
+        sender.lambda,
+        settings.developmentStage ? undefined : (settings.senderConcurrencyByType[type] ?? settings.senderConcurrency),
+      );
       return sender;
     });
     this.senders = notificationTypeIds.map((type) => ({
       type,
-      queue: queues.of(type),
-      lambda: this.#senderFunctions.of(type).lambda,
+      queue: queues[type],
+      lambda: this.#senderFunctions[type].lambda,
     }));
   }
 
   /** Grants permission to send to the queues for first attempts of these types. */
   #sendAccess(types: readonly NotificationTypeId[]): ResourceAccess<{ SENDER_QUEUES: string }> {
-    const queues = this.#queues;
-    return new ResourceAccess({ SENDER_QUEUES: queues.json(this, ({ queue }) => queue.queueUrl) }, [
+    const urls = byType((type) => this.#queues[type].queue.queueUrl);
+    return new ResourceAccess({ SENDER_QUEUES: Stack.of(this).toJsonString(urls) }, [
       new PolicyStatement({
         actions: ['sqs:SendMessage'],
-        resources: types.map((type) => queues.of(type).queue.queueArn),
+        resources: types.map((type) => this.#queues[type].queue.queueArn),
       }),
     ]);
   }
@@ -287,12 +247,12 @@ export class Delivery extends Construct {
 
   /** Grants permission to invoke the senders of all types, which run tests. */
   testAccess(): ResourceAccess<{ SENDER_FUNCTIONS: string }> {
-    return this.#senderFunctions
-      .all()
+    const names = byType((type) => this.#senderFunctions[type].lambda.functionName);
+    return Object.values(this.#senderFunctions)
       .map((sender) => sender.invokeAccess())
       .reduce<ResourceAccess<{ SENDER_FUNCTIONS: string }>>(
         (sum, access) => sum.and(access),
-        new ResourceAccess({ SENDER_FUNCTIONS: this.#senderFunctions.json(this, ({ lambda }) => lambda.functionName) }),
+        new ResourceAccess({ SENDER_FUNCTIONS: Stack.of(this).toJsonString(names) }),
       );
   }
 }

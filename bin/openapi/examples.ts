@@ -2,13 +2,14 @@ import type { AccountRecord } from '../../shared/contracts/account.ts';
 import type { AlarmEvent } from '../../shared/contracts/alarm-event.ts';
 import { collection } from '../../shared/contracts/collection.ts';
 import type { ListedDelivery } from '../../shared/contracts/deliveries.ts';
-import type { NotificationAttributes, NotificationRecord } from '../../shared/contracts/notification.ts';
+import type { NotificationRecord } from '../../shared/contracts/notification.ts';
 import {
   type NotificationTypeId,
   notificationTypeIds,
   notificationTypeRecord,
 } from '../../shared/contracts/notification-types.ts';
 import { defaultNotification } from '../../shared/domain/notification.ts';
+import { describedTypes, exampleDetails } from './notification-types.ts';
 
 /** A request or response body with the sentence that names it. */
 export type Example = { readonly summary: string; readonly value: unknown };
@@ -27,19 +28,7 @@ export const EXAMPLE_REQUEST_ID = '6151409b-62d8-4fa3-a616-a34bad10f0ba';
 /** The URL of the notification in the examples. */
 export const EXAMPLE_LOCATION = `${BASE_URL}/notifications/nt01M7W08F9Z4XGJJRVYEZQFE9R1`;
 
-const destinations: Readonly<Record<NotificationTypeId, Pick<NotificationAttributes, 'label' | 'details'>>> = {
-  email: { label: 'On call', details: { address: 'oncall@example.com' } },
-  webhook: { label: 'Alert hook', details: { url: 'https://hooks.example.com/alerts' } },
-  incidentpager: { label: 'Pager', details: { service_key: '0b1c2d3e4f5a6b7c8d9e0f1a2b3c4d5e' } },
-  sms: { label: 'Night shift', details: { phone_number: '+12025550123' } },
-  incidentrouter: {
-    label: 'Router',
-    details: { api_key: '9b2f6c1e-4d3a-4e5f-8a7b-1c2d3e4f5a6b', routing_key: 'database-team' },
-  },
-  atomfeed: { label: 'Feed', details: { category: 'databases' } },
-  technicalContactsEmail: { label: 'Technical contacts', details: {} },
-  managed: { label: 'Operators', details: {} },
-};
+const labelOf = (type: NotificationTypeId): string => describedTypes[type].label;
 
 /** Returns an example for each notification type. */
 const ofEachType = (valueFor: (type: NotificationTypeId) => unknown): Examples =>
@@ -48,7 +37,8 @@ const ofEachType = (valueFor: (type: NotificationTypeId) => unknown): Examples =
 const notification = (type: NotificationTypeId): NotificationRecord => ({
   id: 'nt01M7W08F9Z4XGJJRVYEZQFE9R1',
   type,
-  ...destinations[type],
+  label: labelOf(type),
+  details: exampleDetails(type),
   metadata: { team: 'ops' },
 });
 
@@ -130,17 +120,17 @@ const token = {
 /** The bodies of requests, by the name of their schema. */
 export const requestExamples = {
   NewNotification: ofEachType((type) => ({
-    label: destinations[type].label,
+    label: labelOf(type),
     type,
-    details: destinations[type].details,
+    details: exampleDetails(type),
     metadata: { team: 'ops' },
   })),
-  Destination: ofEachType((type) => ({ type, details: destinations[type].details })),
+  Destination: ofEachType((type) => ({ type, details: exampleDetails(type) })),
   NotificationChanges: {
     label: { summary: 'Changes only the label', value: { label: 'On call, primary' } },
     destination: {
       summary: 'Changes the destination',
-      value: { type: 'webhook', details: destinations.webhook.details },
+      value: { type: 'webhook', details: exampleDetails('webhook') },
     },
   },
   Redelivery: {

@@ -9,6 +9,7 @@ import {
   MAX_METADATA_VALUE_LENGTH,
 } from '../../shared/contracts/notification.ts';
 import {
+  byType,
   emailAddress,
   fieldsOf,
   type NotificationTypeId,
@@ -18,7 +19,7 @@ import { attemptResults, deliveryReasons, deliveryStatuses, failureReasons } fro
 import { MAX_EVENT_ID_LENGTH, MAX_TIME_MS, REDELIVERY_MARKER } from '../../shared/contracts/redelivery.ts';
 import { MAX_ENTRIES, MAX_KEY_LENGTH } from '../../shared/contracts/text.ts';
 import { DEFAULT_TOKEN_DAYS, MAX_TOKEN_DAYS, roles } from '../../shared/contracts/token.ts';
-import { detailsFormats, type TextFormat } from './details-formats.ts';
+import { describedFields } from './notification-types.ts';
 
 /*
  * The request parsers count code points and keep keys such as `__proto__`, so they are custom zod types, which have no
@@ -40,18 +41,7 @@ const stringMap = (maxLength: number) =>
 const metadata = stringMap(MAX_METADATA_VALUE_LENGTH).optional().describe('Key/value pairs of your own');
 
 /** A group of schemas with one for each type, which `type` selects. */
-type PerType = Record<NotificationTypeId, z.ZodType>;
-
-const perType = (create: (type: NotificationTypeId) => z.ZodType): PerType => ({
-  email: create('email'),
-  webhook: create('webhook'),
-  incidentpager: create('incidentpager'),
-  sms: create('sms'),
-  incidentrouter: create('incidentrouter'),
-  atomfeed: create('atomfeed'),
-  technicalContactsEmail: create('technicalContactsEmail'),
-  managed: create('managed'),
-});
+type PerType = Readonly<Record<NotificationTypeId, z.ZodType>>;
 
 /** Returns the name of a schema of a group, such as `WebhookDetails`. */
 const nameOf = (type: NotificationTypeId, group: string): string =>
@@ -72,9 +62,9 @@ const selectedByType = (schemas: PerType, group: string, description: string) =>
 
 /** The `details` of a type: its fields, and any other entries. */
 const detailsOf = (type: NotificationTypeId) => {
-  const formats: Readonly<Record<string, TextFormat>> = detailsFormats[type];
+  const described = describedFields(type);
   const fields = Object.entries(fieldsOf(type)).map(([name, { description, rule, optional }]) => {
-    const field = (formats[name] ?? z.string()).check(z.describe(`${description}: ${rule}`));
+    const field = (described[name]?.format ?? z.string()).check(z.describe(`${description}: ${rule}`));
     return [name, optional ? z.optional(field) : field] as const;
   });
   return z
@@ -87,21 +77,21 @@ const detailsOf = (type: NotificationTypeId) => {
     });
 };
 
-const details = perType(detailsOf);
+const details = byType(detailsOf);
 const typeOf = (type: NotificationTypeId) => z.literal(type).describe('The notification type');
 /** Requests may omit the `details` of a type without fields. */
 const requestedDetails = (type: NotificationTypeId) =>
   Object.keys(fieldsOf(type)).length > 0 ? details[type] : details[type].optional();
 
-const destinations = perType((type) =>
+const destinations = byType((type) =>
   z.object({ type: typeOf(type), details: requestedDetails(type) }).describe(`A destination of type \`${type}\``),
 );
-const newNotifications = perType((type) =>
+const newNotifications = byType((type) =>
   z
     .object({ label, type: typeOf(type), details: requestedDetails(type), metadata })
     .describe(`A new notification of type \`${type}\``),
 );
-const notifications = perType((type) =>
+const notifications = byType((type) =>
   z
     .object({ id: notificationId, label, type: typeOf(type), details: details[type], metadata })
     .describe(`A notification of type \`${type}\``),

@@ -1,7 +1,11 @@
 import { type Duration, Stack } from 'aws-cdk-lib';
 import { Metric, Stats } from 'aws-cdk-lib/aws-cloudwatch';
 import type { Construct } from 'constructs';
-import { type NotificationTypeId, notificationTypeIds } from '../../shared/contracts/notification-types.ts';
+import {
+  type NotificationTypeId,
+  notificationTypeIds,
+  notificationTypes,
+} from '../../shared/contracts/notification-types.ts';
 import type { MessageOutcome } from '../../shared/contracts/outcomes.ts';
 import {
   type BatchFailure,
@@ -14,7 +18,6 @@ import {
   type PRODUCER_WARNINGS,
   type TotalMetric,
 } from '../../shared/domain/delivery-metrics.ts';
-import { sendsByHttp } from '../delivery.ts';
 
 type MetricOptions = { statistic?: string; period?: Duration; label?: string };
 
@@ -22,7 +25,9 @@ type MetricOptions = { statistic?: string; period?: Duration; label?: string };
 export type BatchMetrics = (name: BatchFailure | typeof PRODUCER_ERRORS, options?: MetricOptions) => Metric;
 
 /** The types delivered through SES or SNS. Metrics of AWS failures, throttling and daily limits apply only to these. */
-export const awsTypes: readonly NotificationTypeId[] = notificationTypeIds.filter((type) => !sendsByHttp[type]);
+export const awsTypes: readonly NotificationTypeId[] = notificationTypeIds.filter(
+  (type) => !notificationTypes[type].sendsByHttp,
+);
 
 /**
  * The metrics that the functions of this stack write in embedded metric format. The dimension `service` is the stack

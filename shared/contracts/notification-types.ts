@@ -17,6 +17,8 @@ type NotificationType = {
   readonly hasIncidents: boolean;
   /** Whether SES may report a bounce after the delivery. */
   readonly canBounce: boolean;
+  /** Whether it sends to URLs from notifications or settings. The other types send through AWS services only. */
+  readonly sendsByHttp: boolean;
 };
 
 /** Creates the schema at each call, because few cold starts need one. */
@@ -65,6 +67,7 @@ export const notificationTypes = {
   email: {
     hasIncidents: false,
     canBounce: true,
+    sendsByHttp: false,
     fields: {
       address: {
         description: 'Email address to send notifications to',
@@ -77,6 +80,7 @@ export const notificationTypes = {
   webhook: {
     hasIncidents: false,
     canBounce: false,
+    sendsByHttp: true,
     fields: {
       url: {
         description: 'An HTTP or HTTPS URL to POST the alert to',
@@ -89,6 +93,7 @@ export const notificationTypes = {
   incidentpager: {
     hasIncidents: true,
     canBounce: false,
+    sendsByHttp: true,
     fields: {
       service_key: {
         description: 'The service key of the incident pager integration',
@@ -107,6 +112,7 @@ export const notificationTypes = {
   sms: {
     hasIncidents: false,
     canBounce: false,
+    sendsByHttp: false,
     fields: {
       phone_number: {
         description: 'Phone number in E.164 format: +, country code, number',
@@ -119,6 +125,7 @@ export const notificationTypes = {
   incidentrouter: {
     hasIncidents: true,
     canBounce: false,
+    sendsByHttp: true,
     fields: {
       api_key: {
         description: 'The API key of the incident router account',
@@ -137,6 +144,7 @@ export const notificationTypes = {
   atomfeed: {
     hasIncidents: false,
     canBounce: false,
+    sendsByHttp: true,
     fields: {
       category: {
         description: 'The category of the entries, which is prefixed with monitoring.alerts.',
@@ -146,8 +154,8 @@ export const notificationTypes = {
       },
     },
   },
-  technicalContactsEmail: { hasIncidents: false, canBounce: true, fields: null },
-  managed: { hasIncidents: false, canBounce: false, fields: null },
+  technicalContactsEmail: { hasIncidents: false, canBounce: true, sendsByHttp: false, fields: null },
+  managed: { hasIncidents: false, canBounce: false, sendsByHttp: false, fields: null },
 } as const satisfies Record<string, NotificationType>;
 
 /** The ID of a notification type, for example `webhook`. */
@@ -159,6 +167,21 @@ export const isNotificationTypeId = (id: unknown): id is NotificationTypeId =>
 
 /** The IDs of all types, in the order of `notificationTypes`. */
 export const notificationTypeIds = Object.keys(notificationTypes).filter(isNotificationTypeId);
+
+const hasEveryType = <Value>(
+  values: Readonly<Partial<Record<NotificationTypeId, Value>>>,
+): values is Readonly<Record<NotificationTypeId, Value>> => notificationTypeIds.every((id) => id in values);
+
+/** Returns a value for each type. */
+export const byType = <Value>(
+  create: (type: NotificationTypeId) => Value,
+): Readonly<Record<NotificationTypeId, Value>> => {
+  const values: Partial<Record<NotificationTypeId, Value>> = Object.fromEntries(
+    notificationTypeIds.map((id) => [id, create(id)]),
+  );
+  if (!hasEveryType(values)) throw new Error('A notification type has no value.');
+  return values;
+};
 
 /** Returns the fields of a type by name, or an empty object. */
 export const fieldsOf = (type: NotificationTypeId): Readonly<Record<string, DetailsField>> =>

@@ -1,11 +1,10 @@
-import type { NotificationTypeId } from '../contracts/notification-types.ts';
 import { type AttemptOutcome, failed } from './attempt-outcome.ts';
 import type { Alert } from './transport.ts';
 
 /** The parts of an HTTP response that determine the outcome. */
 export type HttpResponse = { status: number; retryAfter: string | undefined; body: string };
 
-/** A rule of a type; the first matching rule applies. */
+/** A rule for responses; the first matching rule applies. */
 type Rule = {
   readonly status: RegExp;
   /** Requires a `Retry-After` header. */
@@ -17,41 +16,14 @@ type Rule = {
   readonly result: AttemptOutcome['result'];
 };
 
-/** The rules of each HTTP type (docs/decisions/formats.md#http-outcomes). Unmatched statuses are transient. */
-export const httpRules = {
-  webhook: [
-    { status: /^2..$/, result: 'delivered' },
-    { status: /^410$/, result: 'permanent' },
-    { status: /^(429|503)$/, withRetryAfter: true, result: 'throttled' },
-  ],
-  incidentpager: [
-    { status: /^200$/, result: 'delivered' },
-    { status: /^(400|404)$/, result: 'permanent' },
-    { status: /^(403|429)$/, result: 'throttled' },
-  ],
-  incidentrouter: [
-    { status: /^200$/, resultInBody: 'success', result: 'delivered' },
-    { status: /^200$/, resultInBody: 'failure', result: 'permanent' },
-    { status: /^(400|401|403|404)$/, result: 'permanent' },
-    { status: /^429$/, result: 'throttled' },
-  ],
-  atomfeed: [
-    { status: /^2..$/, result: 'delivered' },
-    // The feed has an entry with the ID of this delivery.
-    { status: /^409$/, ifMayHaveArrived: true, result: 'delivered' },
-    { status: /^429$/, result: 'throttled' },
-    { status: /^4..$/, result: 'permanent' },
-  ],
-} as const satisfies Partial<Record<NotificationTypeId, readonly Rule[]>>;
-
-/** A notification type delivered over HTTP. */
-export type HttpType = keyof typeof httpRules;
-
-const successMessages: Record<HttpType, string> = {
-  webhook: 'Success: Webhook successfully executed',
-  incidentpager: 'Success: Incident pager took the event',
-  incidentrouter: 'Success: Incident router took the event',
-  atomfeed: 'Success: Atom feed took the entry',
+/** What the responses of the destinations of a type mean (docs/decisions/formats.md#http-outcomes). */
+export type HttpResponses = {
+  /** The message of a test that succeeds. */
+  readonly success: string;
+  /** Statuses that no rule matches are transient. */
+  readonly rules: readonly Rule[];
+  /** Returns the message of a test that fails with this status, if it is not the usual one. */
+  readonly explain?: (status: number) => string | undefined;
 };
 
 /** Maximum delay that a destination can request. */
@@ -85,28 +57,22 @@ const matches = (rule: Rule, { status, retryAfter, body }: HttpResponse, mayHave
   (!rule.withRetryAfter || retryAfter !== undefined) &&
   (rule.resultInBody === undefined || rule.resultInBody === resultIn(body));
 
-/** Returns the message for a test result. It contains nothing of the response body. */
-const explanationOf = (type: HttpType, status: number): string =>
-  type === 'incidentrouter' && status === 200
-    ? 'The incident router answered 200, but its result is not "success"'
-    : `Unexpected status code "${status}". Expected one of: /2[0-9]{2}/`;
-
 /**
- * Returns the outcome of a response by the rules of the type.
+ * Returns the outcome of a response by the rules of the type. Its explanation contains nothing of the response body.
  *
  * @param alert.mayHaveArrived true if an earlier attempt may have arrived
  */
 export const httpOutcome = (
-  type: HttpType,
+  { success, rules, explain }: HttpResponses,
   response: HttpResponse,
   nowMs: number,
   { mayHaveArrived = false }: Pick<Alert, 'mayHaveArrived'> = {},
 ): AttemptOutcome => {
   const { status } = response;
-  const rules: readonly Rule[] = httpRules[type];
   const result = rules.find((rule) => matches(rule, response, mayHaveArrived))?.result ?? 'transient';
-  if (result === 'delivered') return { result, status, explanation: successMessages[type] };
-  return failed(result, result === 'throttled' ? 'throttled' : 'http_status', explanationOf(type, status), {
+  if (result === 'delivered') return { result, status, explanation: success };
+  const explanation = explain?.(status) ?? `Unexpected status code "${status}". Expected one of: /2[0-9]{2}/`;
+  return failed(result, result === 'throttled' ? 'throttled' : 'http_status', explanation, {
     status,
     retryAfterMs: parseRetryAfterMs(response.retryAfter, nowMs),
   });

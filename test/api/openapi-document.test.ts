@@ -5,8 +5,8 @@ import fc from 'fast-check';
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { detailsFormats } from '../../bin/openapi/details-formats.ts';
 import { exampleCredentials, exampleEvent } from '../../bin/openapi/examples.ts';
+import { describedFields } from '../../bin/openapi/notification-types.ts';
 import { openApiDocument } from '../../bin/openapi/openapi-document.ts';
 import { tags } from '../../bin/openapi/tags.ts';
 import { webhookPayload } from '../../shared/contracts/alarm-event.ts';
@@ -154,14 +154,14 @@ describe('the description of the webhook', () => {
 
 describe.each(notificationTypeIds)('the schema of the details of %s', (type) => {
   const fields = Object.entries(fieldsOf(type));
-  const formats: Readonly<Record<string, z.core.$ZodType>> = detailsFormats[type];
+  const described = describedFields(type);
 
   it('describes exactly its fields', () => {
-    expect(Object.keys(formats)).toEqual(fields.map(([name]) => name));
+    expect(Object.keys(described)).toEqual(fields.map(([name]) => name));
   });
 
   it.each(fields)('agrees with the parser on values of %s', (name, { allows }) => {
-    const format = formats[name];
+    const { format } = described[name] ?? {};
     if (!format) throw new Error(`There is no format of ${name}.`);
     const isValid = new Ajv2020({ strict: false, formats: { uri: true, uuid: true, e164: true } }).compile(
       z.toJSONSchema(format),

@@ -4,7 +4,7 @@ import { createDocumentClient } from '../../shared/adapters/aws-client.ts';
 import { createDestinationListWriter } from '../../shared/adapters/deliveries/destination-list.ts';
 import { createNotificationRepository } from '../../shared/adapters/notifications/notification-repository.ts';
 import { createQueues } from '../../shared/adapters/queues.ts';
-import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
+import { byType, notificationTypeIds } from '../../shared/contracts/notification-types.ts';
 import { createDispatch } from '../../shared/pipeline/dispatch/dispatch.ts';
 import { alarmEvent } from '../support/events.ts';
 import { sqsMessage } from '../support/sqs-message.ts';
@@ -69,16 +69,7 @@ const measure = async (events: number): Promise<Measurement> => {
     {
       ALARM_EVENTS_QUEUE: url,
       DEAD_LETTER_QUEUE: url,
-      SENDER_QUEUES: {
-        email: url,
-        technicalContactsEmail: url,
-        webhook: url,
-        sms: url,
-        incidentpager: url,
-        incidentrouter: url,
-        atomfeed: url,
-        managed: url,
-      },
+      SENDER_QUEUES: byType(() => url),
     },
   );
   let bodies = Array.from({ length: events }, (_, index) => eventBody(index));

@@ -32,7 +32,7 @@ export const openDestinations = async (random: Random, receipts: Receipt[]) => {
       const chance = isFailing ? random() : 1;
       if (chance < 0.13) return response.writeHead(500).end();
       if (chance < 0.17) return response.writeHead(429, { 'retry-after': '1' }).end();
-      if (chance < 0.22) return response.writeHead(path.startsWith('/hook') ? 410 : 404).end();
+      if (chance < 0.22) return response.writeHead(path.startsWith('/webhook') ? 410 : 404).end();
       if (chance < 0.26) return response.destroy();
       if (chance < 0.28) return response.writeHead(302, { location: 'http://169.254.169.254/' }).end();
       receipts.push({ delivery: `${eventNumberIn(body)} ${key}`, atMs: Date.now() });

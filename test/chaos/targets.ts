@@ -22,12 +22,6 @@ const uniqueDestination = (
   switch (type) {
     case 'email':
       return { key: `${key}@example.com`, details: { address: `${key}@example.com` } };
-    case 'webhook':
-      return { key, details: { url: `${destinationsUrl}/hook/${key}` } };
-    case 'incidentpager': {
-      const { incidentpager } = destinationsAt(destinationsUrl);
-      return { key, details: { ...incidentpager, service_endpoint: `${destinationsUrl}/pager/${key}` } };
-    }
     case 'sms':
       return { key: phoneNumber(index), details: { phone_number: phoneNumber(index) } };
     case 'incidentrouter':
@@ -38,6 +32,8 @@ const uniqueDestination = (
       return { key: contactAddress(index), details: validDetails.technicalContactsEmail };
     case 'managed':
       return { key: `tenant ${tenant}`, details: validDetails.managed };
+    default:
+      return { key, details: destinationsAt(destinationsUrl, `/${key}`)[type] };
   }
 };
 

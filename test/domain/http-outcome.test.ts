@@ -1,12 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import type { AttemptOutcome } from '../../shared/domain/attempt-outcome.ts';
-import { httpOutcome, parseRetryAfterMs } from '../../shared/domain/http-outcome.ts';
+import { type HttpResponses, httpOutcome, parseRetryAfterMs } from '../../shared/domain/http-outcome.ts';
+import { feedResponses } from '../../shared/pipeline/transports/atomfeed.ts';
+import { pagerResponses } from '../../shared/pipeline/transports/incidentpager.ts';
+import { routerResponses } from '../../shared/pipeline/transports/incidentrouter.ts';
+import { webhookResponses } from '../../shared/pipeline/transports/webhook.ts';
 
 const NOW = Date.UTC(2026, 0, 1, 12);
 const HOUR_MS = 3_600_000;
 
 const webhookOutcome = (status: number, retryAfter?: string): AttemptOutcome =>
-  httpOutcome('webhook', { status, retryAfter, body: '' }, NOW);
+  httpOutcome(webhookResponses, { status, retryAfter, body: '' }, NOW);
 
 const statuses = Array.from({ length: 500 }, (_, index) => index + 100);
 
@@ -55,25 +59,25 @@ describe('the response of a webhook', () => {
 });
 
 describe('the response', () => {
-  const results = (type: 'incidentpager' | 'incidentrouter' | 'atomfeed', body = '') =>
+  const results = (responses: HttpResponses, body = '') =>
     Object.fromEntries(
-      statuses.map((status) => [status, httpOutcome(type, { status, retryAfter: undefined, body }, NOW).result]),
+      statuses.map((status) => [status, httpOutcome(responses, { status, retryAfter: undefined, body }, NOW).result]),
     );
   const table = (result: (status: number) => AttemptOutcome['result']) =>
     Object.fromEntries(statuses.map((status) => [status, result(status)]));
 
   it('of an incident pager: 200 delivered; 400 and 404 permanent; 403 and 429 throttled', () => {
     const named = { 200: 'delivered', 400: 'permanent', 404: 'permanent', 403: 'throttled', 429: 'throttled' };
-    expect(results('incidentpager')).toEqual({ ...table(() => 'transient'), ...named });
+    expect(results(pagerResponses)).toEqual({ ...table(() => 'transient'), ...named });
   });
 
   it('of an incident router: 200 by its body; 400, 401, 403 and 404 permanent; 429 throttled', () => {
     const named = { 400: 'permanent', 401: 'permanent', 403: 'permanent', 404: 'permanent', 429: 'throttled' };
     const all = { ...table(() => 'transient'), ...named };
-    expect(results('incidentrouter', '{"result":"success","entity_id":"x"}')).toEqual({ ...all, 200: 'delivered' });
-    expect(results('incidentrouter', '{"result":"failure","message":"bad"}')).toEqual({ ...all, 200: 'permanent' });
+    expect(results(routerResponses, '{"result":"success","entity_id":"x"}')).toEqual({ ...all, 200: 'delivered' });
+    expect(results(routerResponses, '{"result":"failure","message":"bad"}')).toEqual({ ...all, 200: 'permanent' });
     for (const body of ['', 'ok', '[]', 'null', '{}', '{"result":1}', '{"result":']) {
-      expect(results('incidentrouter', body)).toEqual(all);
+      expect(results(routerResponses, body)).toEqual(all);
     }
   });
 
@@ -82,18 +86,18 @@ describe('the response', () => {
       if (status >= 200 && status < 300) return 'delivered';
       return status >= 400 && status < 500 ? 'permanent' : 'transient';
     };
-    expect(results('atomfeed')).toEqual({ ...table(byClass), 429: 'throttled' });
+    expect(results(feedResponses)).toEqual({ ...table(byClass), 429: 'throttled' });
     const mayHaveArrived = statuses.map((status) => [
       status,
-      httpOutcome('atomfeed', { status, retryAfter: undefined, body: '' }, NOW, { mayHaveArrived: true }).result,
+      httpOutcome(feedResponses, { status, retryAfter: undefined, body: '' }, NOW, { mayHaveArrived: true }).result,
     ]);
-    expect(Object.fromEntries(mayHaveArrived)).toEqual({ ...results('atomfeed'), 409: 'delivered' });
+    expect(Object.fromEntries(mayHaveArrived)).toEqual({ ...results(feedResponses), 409: 'delivered' });
   });
 
   it('has a body that the explanation does not contain', () => {
     const body = '{"result":"failure","message":"secret"}';
     expect(
-      JSON.stringify(httpOutcome('incidentrouter', { status: 200, retryAfter: undefined, body }, NOW)),
+      JSON.stringify(httpOutcome(routerResponses, { status: 200, retryAfter: undefined, body }, NOW)),
     ).not.toContain('secret');
   });
 });

@@ -10,6 +10,7 @@ import { until } from '../support/until.ts';
 import { type Client, documents, isLocal, newClient, table } from './support/api.ts';
 import { deadLetter, deliveries, delivery, inbox, sendEvents, sent } from './support/pipeline.ts';
 
+const { api_key: apiKey } = validDetails.incidentrouter;
 const router = { ...validDetails.incidentrouter, routing_key: 'team' };
 
 describe.runIf(isLocal)('an alarm event', () => {
@@ -99,7 +100,7 @@ describe.runIf(isLocal)('an alarm event', () => {
       1,
       (message) => message.kind === 'incidentrouter' && message.body.includes(event.event_id),
     );
-    expect(routerEvent).toMatchObject({ path: `/router/${router.api_key}/${router.routing_key}` });
+    expect(routerEvent).toMatchObject({ path: `/router/${apiKey}/${router.routing_key}` });
     expect(JSON.parse(routerEvent && 'body' in routerEvent ? routerEvent.body : '')).toMatchObject({
       message_type: 'CRITICAL',
       event_id: event.event_id,

@@ -92,7 +92,7 @@ describe('the responses of the extensions', () => {
       if (endpoints[name].permission !== 'read')
         await checked(name, { ...observer, ...(endpoints[name].method === 'POST' && { body: {} }) });
     }
-    expect(Object.fromEntries([...statuses].map(([name, seen]) => [name, [...seen].toSorted()]))).toEqual({
+    expect(Object.fromEntries([...statuses].map(([name, seen]) => [name, [...seen].toSorted()]))).toMatchObject({
       'update-account': [204, 400, 401, 403],
       'get-account': [200, 401],
       'rotate-signing-secret': [200, 401, 403],

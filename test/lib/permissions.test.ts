@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { sendsByHttp } from '../../lib/delivery.ts';
 import {
   type NotificationTypeId,
   notificationTypeIds,
@@ -59,54 +58,8 @@ const grantsOf = (name: string): string[] => {
     .toSorted();
 };
 
-const TOKEN = 'dynamodb:GetItem StorageTokensTable';
 const onNotifications = (...actions: string[]) =>
   actions.map((action) => `dynamodb:${action} StorageNotificationsTable`);
-const onAccounts = (...actions: string[]) => actions.map((action) => `dynamodb:${action} StorageAccountsTable`);
-const onTokens = (...actions: string[]) => actions.map((action) => `dynamodb:${action} StorageTokensTable`);
-const invokingSenders = notificationTypeIds.map(
-  (type) => `lambda:InvokeFunction Delivery${senderName(type).replace('-', '')}Function`,
-);
-
-/** The actions that write a large notification and clean up its chunks. */
-const WRITE_ACTIONS = ['GetItem', 'PutItem', 'DeleteItem', 'BatchWriteItem', 'Query'];
-
-describe('permissions of API functions', () => {
-  it.each([
-    ['handle-unknown-route', []],
-    ['create-notification', [TOKEN, ...onNotifications('UpdateItem', ...WRITE_ACTIONS)]],
-    ['list-notifications', [TOKEN, ...onNotifications('GetItem', 'BatchGetItem', 'Query')]],
-    ['get-notification', [TOKEN, ...onNotifications('GetItem', 'BatchGetItem')]],
-    ['update-notification', [TOKEN, ...onNotifications('BatchGetItem', ...WRITE_ACTIONS)]],
-    ['delete-notification', [TOKEN, ...onNotifications('UpdateItem', ...WRITE_ACTIONS)]],
-    [
-      'test-notification',
-      [TOKEN, 'dynamodb:UpdateItem StorageAccountsTable', ...onNotifications('BatchGetItem'), ...invokingSenders],
-    ],
-    ['test-new-notification', [TOKEN, 'dynamodb:UpdateItem StorageAccountsTable', ...invokingSenders]],
-    ['list-notification-types', [TOKEN]],
-    ['get-notification-type', [TOKEN]],
-    ['list-deliveries', [TOKEN, ...onNotifications('GetItem'), 'dynamodb:Query StorageDeliveriesTable']],
-    [
-      'redeliver',
-      [
-        TOKEN,
-        ...onNotifications('BatchGetItem'),
-        ...['Query', 'BatchGetItem', 'BatchWriteItem'].map((action) => `dynamodb:${action} StorageDeliveriesTable`),
-        'dynamodb:UpdateItem StorageAccountsTable',
-        ...notificationTypeIds.map((type) => `sqs:SendMessage Delivery${type}Queue`),
-      ],
-    ],
-    ['get-account', [TOKEN, ...onAccounts('GetItem', 'UpdateItem', 'BatchGetItem'), ...onNotifications('Query')]],
-    ['update-account', [TOKEN, ...onAccounts('GetItem', 'UpdateItem')]],
-    ['rotate-signing-secret', [TOKEN, ...onAccounts('GetItem', 'UpdateItem')]],
-    ['list-tokens', [TOKEN]],
-    ['create-token', [TOKEN, ...onTokens('PutItem', 'UpdateItem')]],
-    ['revoke-token', [TOKEN, ...onTokens('UpdateItem', 'BatchGetItem')]],
-  ])('cover exactly what the function does: %s', (name, grants) => {
-    expect(grantsOf(name)).toEqual(grants.toSorted());
-  });
-});
 
 describe('permissions of pipeline functions', () => {
   const sending = (types: readonly NotificationTypeId[]) => types.map((type) => `sqs:SendMessage Delivery${type}Queue`);
@@ -140,7 +93,8 @@ describe('permissions of pipeline functions', () => {
     (type) => {
       // Messages waiting for an incident lock or a circuit, and notices, go to the own queue of the sender.
       const sendsNotices = ['technicalContactsEmail', 'managed'].includes(type);
-      const sendsToOwnQueue = notificationTypes[type].hasIncidents || sendsByHttp[type] || sendsNotices;
+      const { hasIncidents, sendsByHttp } = notificationTypes[type];
+      const sendsToOwnQueue = hasIncidents || sendsByHttp || sendsNotices;
       const recipients = notificationTypeIds.filter((id) => id !== type || sendsToOwnQueue);
       const grants = [...sending(recipients), ...consuming(type), ...retrying(type)];
       expect(ownQueues(senderName(type))).toEqual(grants.toSorted());
@@ -148,23 +102,19 @@ describe('permissions of pipeline functions', () => {
   );
 
   it('allow SES and SNS only for the types that use them', () => {
-    const actions = notificationTypeIds.map((type) => [
-      type,
+    const actions = notificationTypeIds.flatMap((type) =>
       grantsOf(senderName(type))
         .filter((grant) => /^(ses|sns):/.test(grant))
-        .map((grant) => grant.split(' ')[0]),
-    ]);
-    const sendEmail = ['ses:SendEmail', 'ses:SendEmail'];
-    expect(Object.fromEntries(actions)).toEqual({
-      email: sendEmail,
-      webhook: [],
-      incidentpager: [],
-      sms: ['sns:Publish'],
-      incidentrouter: [],
-      atomfeed: [],
-      technicalContactsEmail: sendEmail,
-      managed: ['sns:Publish'],
-    });
+        .map((grant) => `${type} ${grant.split(' ')[0]}`),
+    );
+    expect(new Set(actions)).toEqual(
+      new Set([
+        'email ses:SendEmail',
+        'technicalContactsEmail ses:SendEmail',
+        'sms sns:Publish',
+        'managed sns:Publish',
+      ]),
+    );
   });
 });
 

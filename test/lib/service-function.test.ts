@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { functionNames } from '../../lib/bundles.ts';
-import { environments, type FunctionName, parseEnvironment } from '../../shared/environment.ts';
+import { notificationTypeIds, notificationTypes } from '../../shared/contracts/notification-types.ts';
+import { environments, type FunctionName, parseEnvironment, senderName } from '../../shared/environment.ts';
 import { propertiesOf, reference, synthesize } from '../support/stack.ts';
 
 /** The settings that add environment variables. */
@@ -121,7 +122,9 @@ describe('function environments', () => {
     const largerPools = [...functionIds].filter(
       ([, id]) => functions.get(id)?.Environment.Variables.UV_THREADPOOL_SIZE !== '64',
     );
-    const httpSenders = ['send-webhook', 'send-incidentpager', 'send-incidentrouter', 'send-atomfeed'];
+    const httpSenders = notificationTypeIds
+      .filter((type) => notificationTypes[type].sendsByHttp)
+      .map((type) => senderName(type));
     expect(largerPools.map(([name]) => name).toSorted()).toEqual(httpSenders.toSorted());
     for (const [, id] of largerPools) expect(functions.get(id)?.Environment.Variables.UV_THREADPOOL_SIZE).toBe('200');
   });

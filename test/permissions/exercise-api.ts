@@ -1,20 +1,11 @@
 import type { AwsCall } from 'local-aws/aws-service.ts';
 import * as z from 'zod';
-import { type NotificationTypeId, notificationTypeIds } from '../../shared/contracts/notification-types.ts';
+import { type EndpointName, endpointNames, endpoints } from '../../shared/contracts/endpoints.ts';
+import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
 import type { FaultyStack } from '../faults/support.ts';
 import type { Client } from '../support/api.ts';
-
-/** Returns the details of a destination for each type. HTTP destinations use the sink. */
-export const destinationsAt = (sinkUrl: string): Record<NotificationTypeId, Record<string, string>> => ({
-  webhook: { url: `${sinkUrl}/webhook` },
-  email: { address: 'alerts@example.com' },
-  incidentpager: { service_key: 'key1', service_endpoint: `${sinkUrl}/pager` },
-  sms: { phone_number: '+12025550123' },
-  incidentrouter: { api_key: '7b9c1d1e-3f5a-4c2b-8d6e-0a1b2c3d4e5f' },
-  atomfeed: { category: 'db' },
-  technicalContactsEmail: {},
-  managed: {},
-});
+import { describedOperation } from '../support/api-description.ts';
+import { destinationsAt } from '../support/notifications.ts';
 
 const largeDetails = Object.fromEntries(Array.from({ length: 250 }, (_, index) => [`key${index}`, 'x'.repeat(4_096)]));
 
@@ -54,18 +45,32 @@ const loseChunks = (world: FaultyStack, caller: string): void =>
     async () => ({ status: 200, body: '{"Responses":{},"UnprocessedKeys":{}}' }),
   );
 
-/** Calls every operation on the account and its tokens. */
-const exerciseAccount = async ({ newClient }: FaultyStack): Promise<void> => {
-  // The first call by an admin creates the webhook credentials.
-  const admin = await newClient();
-  await admin.get('/account');
-  await admin.put('/account', { technical_contacts: ['oncall@example.com'] });
-  await admin.post('/account/rotate-signing-secret');
-  const { body } = await admin.post('/tokens', { label: 'another', role: 'admin' });
-  await admin.get('/tokens');
+/**
+ * Calls every endpoint with the examples of its request body, those that delete last. Tests of destinations would send
+ * to the addresses of the examples, so the caller makes them.
+ */
+const callEachEndpoint = async ({ newClient, call }: FaultyStack, notification: unknown): Promise<void> => {
+  const { token, create, post } = await newClient();
   // The other admin tokens are read only if an admin token is revoked.
-  await admin.delete(`/tokens/${z.object({ id: z.string() }).parse(body).id}`);
+  const { body } = await post('/tokens', { label: 'another', role: 'admin' });
+  const ids = new Map([
+    ['notificationId', await create(notification)],
+    ['notificationTypeId', 'sms'],
+    ['tokenId', z.object({ id: z.string() }).parse(body).id],
+  ]);
+  const names = endpointNames.filter((name) => endpoints[name].permission !== 'test');
+  for (const name of names.toSorted((one, other) => deletes(one) - deletes(other))) {
+    const path = endpoints[name].path.replaceAll(/\{(\w+)\}/g, (_, parameter) => ids.get(parameter) ?? '');
+    const { examples } = describedOperation(name).requestBody?.content['application/json'] ?? {
+      examples: { none: {} },
+    };
+    for (const example of Object.values(examples)) {
+      await call(endpoints[name].method, path, { token, body: Object(example).value });
+    }
+  }
 };
+
+const deletes = (name: EndpointName): number => (endpoints[name].method === 'DELETE' ? 1 : 0);
 
 /**
  * Calls every API operation, with small and large notifications and with DynamoDB failures.
@@ -106,9 +111,7 @@ export const exerciseApi = async (world: FaultyStack, client: Client, sinkUrl: s
   await client.delete(`/notifications/${grownId}`);
   // The history of a deleted notification without deliveries requires all reads.
   await client.get(`/notifications/${grownId}/deliveries`);
-  await client.get('/notification_types');
-  await client.get('/notification_types/sms');
   await client.get('/nothing');
-  await exerciseAccount(world);
+  await callEachEndpoint(world, { label: 'w', type: 'webhook', details: destinations.webhook });
   return ids;
 };

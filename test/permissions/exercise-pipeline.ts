@@ -1,7 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { SendMessageBatchCommand, SendMessageCommand } from '@aws-sdk/client-sqs';
 import type { AwsCall, AwsFault } from 'local-aws/aws-service.ts';
-import { sendsByHttp } from '../../lib/delivery.ts';
 import { createIncidentLocks } from '../../shared/adapters/deliveries/incident-locks.ts';
 import type { AlarmEvent } from '../../shared/contracts/alarm-event.ts';
 import {
@@ -16,10 +15,10 @@ import { senderName } from '../../shared/environment.ts';
 import type { FaultyStack } from '../faults/support.ts';
 import type { Client } from '../support/api.ts';
 import { deliveryMessage, newAlarmEvent } from '../support/events.ts';
+import { destinationsAt } from '../support/notifications.ts';
 import type { Received } from '../support/sink.ts';
 import { until } from '../support/until.ts';
 import type { Call } from './calls.ts';
-import { destinationsAt } from './exercise-api.ts';
 
 /** Later than any time that the test advances the stack to. */
 const FAR_FUTURE_MS = Date.UTC(2100, 0);
@@ -47,15 +46,15 @@ export const awsFault = (behavior: Behavior, { service }: AwsCall): AwsFault | u
     : undefined;
 
 /**
- * Returns a request handler for HTTP destinations. Only 410 is permanent for a webhook; 404 is permanent for
- * the other types.
+ * Returns a request handler for HTTP destinations. For pagers, routers and feeds, 404 is permanent; for webhooks and
+ * what responds like them only 410.
  */
 export const httpResponder =
   (behavior: Behavior) =>
   (response: ServerResponse, { path }: Received): void => {
     if (behavior === 'accept') response.end('{"result":"success"}');
     if (behavior === 'fail') response.writeHead(500).end();
-    if (behavior === 'reject') response.writeHead(path.startsWith('/webhook') ? 410 : 404).end();
+    if (behavior === 'reject') response.writeHead(/^\/(incidentpager|router|feed)/.test(path) ? 404 : 410).end();
   };
 
 export type PipelineExercise = {
@@ -189,7 +188,10 @@ export const exercisePipeline = async (
   // Timeouts of three tenants in a batch open the circuit of the origin. First attempts of other tenants then wait on
   // the queue of their type.
   setBehavior('hang');
-  const hangingTypes = notificationTypeIds.filter((type) => sendsByHttp[type] && !notificationTypes[type].hasIncidents);
+  const hangingTypes = notificationTypeIds.filter((type) => {
+    const { sendsByHttp, hasIncidents } = notificationTypes[type];
+    return sendsByHttp && !hasIncidents;
+  });
   const others = [await world.newClient(), await world.newClient(), await world.newClient()];
   for (const type of hangingTypes) {
     const details = destinationsAt(sinkUrl)[type];

@@ -1,24 +1,29 @@
+import { describedFields } from '../../bin/openapi/notification-types.ts';
 import type { NotificationAttributes } from '../../shared/contracts/notification.ts';
-import type { NotificationTypeId } from '../../shared/contracts/notification-types.ts';
+import { byType, fieldsOf, type NotificationTypeId } from '../../shared/contracts/notification-types.ts';
+
+const requiredExamples = (type: NotificationTypeId): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(fieldsOf(type)).flatMap(([name, { optional }]) =>
+      optional ? [] : [[name, describedFields(type)[name]?.example ?? '']],
+    ),
+  );
 
 /** A valid destination of each type, with the required fields only. */
-export const validDetails = {
-  email: { address: 'ops@example.com' },
-  webhook: { url: 'https://hooks.example.com/alerts' },
-  incidentpager: { service_key: 'abcDEF123' },
-  sms: { phone_number: '+12025550123' },
-  incidentrouter: { api_key: '9b2f6c1e-4d3a-4e5f-8a7b-1c2d3e4f5a6b' },
-  atomfeed: { category: 'databases' },
-  technicalContactsEmail: {},
-  managed: {},
-} as const satisfies Record<NotificationTypeId, Record<string, string>>;
+export const validDetails = byType(requiredExamples);
 
-/** A valid destination of each type. Webhooks and pagers lead to paths of this URL. */
-export const destinationsAt = (url: string): Record<NotificationTypeId, Record<string, string>> => ({
-  ...validDetails,
-  webhook: { url: `${url}/webhook` },
-  incidentpager: { ...validDetails.incidentpager, service_endpoint: `${url}/pager` },
-});
+/**
+ * Returns a valid destination of each type. A field with a URL leads to the path of this URL that is the name of the
+ * type, followed by `suffix`.
+ */
+export const destinationsAt = (
+  url: string,
+  suffix = '',
+): Readonly<Record<NotificationTypeId, Record<string, string>>> =>
+  byType((type) => {
+    const urls = Object.entries(fieldsOf(type)).filter(([, { rule }]) => rule.includes('URL'));
+    return { ...validDetails[type], ...Object.fromEntries(urls.map(([name]) => [name, `${url}/${type}${suffix}`])) };
+  });
 
 /** Returns the attributes of a webhook notification, with changes. */
 export const webhookNotification = (changes: Partial<NotificationAttributes> = {}): NotificationAttributes => ({

@@ -1,8 +1,21 @@
 import type { HttpClient } from '../../adapters/outbound-http/http-client.ts';
 import { failed } from '../../domain/attempt-outcome.ts';
+import type { HttpResponses } from '../../domain/http-outcome.ts';
 import type { Transport } from '../../domain/transport.ts';
 import { ATOM_ENTRY_TYPE, atomEntry } from './atom-entry.ts';
 import { sendByHttp } from './http-transport.ts';
+
+/** The responses of the feed. */
+export const feedResponses: HttpResponses = {
+  success: 'Success: Atom feed took the entry',
+  rules: [
+    { status: /^2..$/, result: 'delivered' },
+    // The feed has an entry with the ID of this delivery.
+    { status: /^409$/, ifMayHaveArrived: true, result: 'delivered' },
+    { status: /^429$/, result: 'throttled' },
+    { status: /^4..$/, result: 'permanent' },
+  ],
+};
 
 /**
  * Creates the transport of `atomfeed` notifications, which posts an entry to the operators' Atom collection (RFC 5023).
@@ -17,5 +30,5 @@ export const createFeedTransport =
     }
     const headers = { 'content-type': ATOM_ENTRY_TYPE, 'user-agent': 'monitoring-notifications/1' };
     const body = atomEntry(alert.event, category, alert.deliveryId, alert.eventTimeMs);
-    return sendByHttp('atomfeed', http, alert, { url: new URL(endpoint), headers, body }, 'the feed');
+    return sendByHttp(feedResponses, http, alert, { url: new URL(endpoint), headers, body }, 'the feed');
   };

@@ -3,7 +3,7 @@ import { type HttpClient, type HttpPost, RequestTimeoutError } from '../../adapt
 import { BlockedAddressError } from '../../adapters/outbound-http/ssrf-safe-lookup.ts';
 import { type AttemptOutcome, type Failure, failed } from '../../domain/attempt-outcome.ts';
 import { errorCode } from '../../domain/error-code.ts';
-import { type HttpType, httpOutcome } from '../../domain/http-outcome.ts';
+import { type HttpResponses, httpOutcome } from '../../domain/http-outcome.ts';
 import { type Alert, SEND_TIMEOUT_MS, sendTimeoutMs } from '../../domain/transport.ts';
 
 /**
@@ -31,13 +31,13 @@ const failedRequest = (error: unknown, host: string): Failure => {
 };
 
 /**
- * Sends an alert with one request, and maps the response to an outcome by the rules of the type. Never throws. A test,
+ * Sends an alert with one request, and maps the response to an outcome. Never throws. A test,
  * which has no notification ID, has no circuit: it must neither be affected by failing alerts nor postpone alerts.
  *
  * @param host the destination's name in explanations; tenants must not see the operators' endpoints
  */
 export const sendByHttp = async (
-  type: HttpType,
+  responses: HttpResponses,
   http: HttpClient,
   alert: Pick<Alert, 'event' | 'notificationId' | 'mayHaveArrived' | 'timeLeft'>,
   request: Pick<HttpPost, 'url' | 'headers' | 'body' | 'readBody'>,
@@ -47,7 +47,7 @@ export const sendByHttp = async (
   const circuitTenant = notificationId === undefined ? undefined : event.tenant_id;
   try {
     const response = await http.post({ ...request, timeoutMs: sendTimeoutMs(timeLeft), circuitTenant });
-    return httpOutcome(type, response, Date.now(), alert);
+    return httpOutcome(responses, response, Date.now(), alert);
   } catch (error) {
     return failedRequest(error, host);
   }

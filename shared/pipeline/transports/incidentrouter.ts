@@ -1,9 +1,23 @@
 import type { AccountRepository } from '../../adapters/accounts/account-repository.ts';
 import type { HttpClient } from '../../adapters/outbound-http/http-client.ts';
+import type { HttpResponses } from '../../domain/http-outcome.ts';
 import type { Transport } from '../../domain/transport.ts';
 import { sendByHttp } from './http-transport.ts';
 import { routerEvent } from './router-event.ts';
 import { webhookHeaders } from './webhook.ts';
+
+/** The responses of the router. */
+export const routerResponses: HttpResponses = {
+  success: 'Success: Incident router took the event',
+  rules: [
+    { status: /^200$/, resultInBody: 'success', result: 'delivered' },
+    { status: /^200$/, resultInBody: 'failure', result: 'permanent' },
+    { status: /^(400|401|403|404)$/, result: 'permanent' },
+    { status: /^429$/, result: 'throttled' },
+  ],
+  explain: (status) =>
+    status === 200 ? 'The incident router answered 200, but its result is not "success"' : undefined,
+};
 
 /**
  * Creates the transport of `incidentrouter` notifications: a webhook call (docs/api.md#what-arrives-where) to the
@@ -19,5 +33,5 @@ export const createRouterTransport =
     const url = new URL(`${endpoint.replace(/\/$/, '')}/${path}`);
     const body = JSON.stringify(routerEvent(event, eventTimeMs));
     const headers = webhookHeaders(credentials, deliveryId, Date.now(), body);
-    return sendByHttp('incidentrouter', http, alert, { url, headers, body, readBody: true }, 'the incident router');
+    return sendByHttp(routerResponses, http, alert, { url, headers, body, readBody: true }, 'the incident router');
   };

@@ -3,6 +3,7 @@ import { lru } from 'tiny-lru';
 import type { AccountRepository, WebhookCredentials } from '../../adapters/accounts/account-repository.ts';
 import type { HttpClient } from '../../adapters/outbound-http/http-client.ts';
 import { webhookPayload } from '../../contracts/alarm-event.ts';
+import type { HttpResponses } from '../../domain/http-outcome.ts';
 import type { Transport } from '../../domain/transport.ts';
 import { sendByHttp } from './http-transport.ts';
 
@@ -44,6 +45,16 @@ export const webhookHeaders = (
   };
 };
 
+/** The responses of webhooks. */
+export const webhookResponses: HttpResponses = {
+  success: 'Success: Webhook successfully executed',
+  rules: [
+    { status: /^2..$/, result: 'delivered' },
+    { status: /^410$/, result: 'permanent' },
+    { status: /^(429|503)$/, withRetryAfter: true, result: 'throttled' },
+  ],
+};
+
 /** Creates the transport of `webhook` notifications, which posts the signed payload with the tenant's token. */
 export const createWebhookTransport =
   (accounts: Pick<AccountRepository, 'webhookCredentials'>, http: HttpClient): Transport =>
@@ -52,5 +63,5 @@ export const createWebhookTransport =
     const credentials = await accounts.webhookCredentials(event.tenant_id);
     const body = JSON.stringify(webhookPayload(event));
     const headers = webhookHeaders(credentials, deliveryId, Date.now(), body);
-    return sendByHttp('webhook', http, alert, { url: new URL(url), headers, body });
+    return sendByHttp(webhookResponses, http, alert, { url: new URL(url), headers, body });
   };

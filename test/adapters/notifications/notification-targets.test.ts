@@ -31,7 +31,7 @@ describe('the target of a delivery', () => {
     expect(target).toEqual({
       id,
       type: 'incidentpager',
-      details: { service_key: 'abcDEF123', service_endpoint: 'https://a.example' },
+      details: { ...validDetails.incidentpager, service_endpoint: 'https://a.example' },
     });
   });
 

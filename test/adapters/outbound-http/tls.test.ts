@@ -4,6 +4,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { createHttpClient } from '../../../shared/adapters/outbound-http/http-client.ts';
 import { egressRule } from '../../../shared/domain/egress.ts';
 import { sendByHttp } from '../../../shared/pipeline/transports/http-transport.ts';
+import { webhookResponses } from '../../../shared/pipeline/transports/webhook.ts';
 import { alarmEvent } from '../../support/events.ts';
 
 it('sends nothing to a server with an expired or untrusted certificate, and explains the failure', async () => {
@@ -22,7 +23,7 @@ it('sends nothing to a server with an expired or untrusted certificate, and expl
   const url = new URL(`https://localhost:${typeof address === 'object' && address ? address.port : 0}/`);
   const http = createHttpClient({ isAllowed: egressRule(['127.0.0.0/8', '::1/128']) });
   const outcome = await sendByHttp(
-    'webhook',
+    webhookResponses,
     http,
     { event: alarmEvent(), timeLeft: () => 30_000 },
     { url, headers: {}, body: '{}' },

@@ -4,6 +4,7 @@ import type { AttemptOutcome } from '../../../shared/domain/attempt-outcome.ts';
 import { egressRule } from '../../../shared/domain/egress.ts';
 import { newNotificationId } from '../../../shared/domain/notification-id.ts';
 import { sendByHttp } from '../../../shared/pipeline/transports/http-transport.ts';
+import { webhookResponses } from '../../../shared/pipeline/transports/webhook.ts';
 import { alarmEvent } from '../../support/events.ts';
 import { closedPort, respondWith, startHttp, startTcp } from '../../support/servers.ts';
 
@@ -28,7 +29,7 @@ const send = (
     resolve: async () => [{ address: ADDRESS, family: 4 }],
   });
   const alert = { event: alarmEvent(), timeLeft: () => timeoutMs + TIME_TO_RECORD_MS };
-  return sendByHttp('webhook', http, alert, { url: new URL(url), headers: {}, body: '{}' });
+  return sendByHttp(webhookResponses, http, alert, { url: new URL(url), headers: {}, body: '{}' });
 };
 
 const failures: [condition: string, run: () => Promise<AttemptOutcome>, expected: object][] = [
@@ -125,7 +126,11 @@ describe('sendByHttp', () => {
   ])('uses %s', async (_, notificationId, circuitTenant) => {
     const post = vi.fn(async (_request: HttpPost) => ({ status: 200, retryAfter: undefined, body: '' }));
     const alert = { event: alarmEvent(), timeLeft: () => 30_000, ...(notificationId && { notificationId }) };
-    await sendByHttp('webhook', { post }, alert, { url: new URL('https://a.example.com/'), headers: {}, body: '{}' });
+    await sendByHttp(webhookResponses, { post }, alert, {
+      url: new URL('https://a.example.com/'),
+      headers: {},
+      body: '{}',
+    });
     expect(post.mock.calls[0]?.[0].circuitTenant).toBe(circuitTenant);
   });
 });

@@ -37,7 +37,7 @@ describe('the incident pager transport', () => {
     expect(outcome).toMatchObject({ result: 'delivered' });
     expect(guarded.post).not.toHaveBeenCalled();
     expect(direct.posted().url.href).toBe(OPERATORS_ENDPOINT);
-    expect(JSON.parse(direct.posted().body)).toMatchObject({ service_key: 'abcDEF123', event_type: 'trigger' });
+    expect(JSON.parse(direct.posted().body)).toMatchObject({ ...validDetails.incidentpager, event_type: 'trigger' });
   });
 
   it('posts to the tenant’s endpoint only with the SSRF-safe client', async () => {
