@@ -21,6 +21,12 @@ const batchTables = z
   .object({ RequestItems: z.record(z.string(), z.unknown()) })
   .transform(({ RequestItems }) => Object.keys(RequestItems));
 const tables = z.union([singleTable, batchTables]);
+/** Each item of a transaction is one IAM request. */
+const transaction = z.object({
+  TransactItems: z.array(
+    z.partialRecord(z.enum(['Put', 'Update', 'Delete', 'ConditionCheck']), z.object({ TableName: z.string() })),
+  ),
+});
 const queue = z.object({ QueueUrl: z.string() }).transform(({ QueueUrl }) => QueueUrl.split('/').at(-1));
 
 /** Operations whose IAM action has a different name. */
@@ -53,10 +59,23 @@ const resourcesOf = ({ service, path, body }: AwsCall): string[] => {
 const contextOf = ({ service, body }: AwsCall): Call['context'] =>
   service === 'ses' ? { 'ses:FromAddress': new URLSearchParams(body.toString('utf8')).get('Source') ?? '' } : {};
 
+/** Returns the actions of a call and their resources. */
+const requestsOf = (call: AwsCall): Pick<Call, 'action' | 'resource'>[] => {
+  if (call.action === 'TransactWriteItems') {
+    return transaction.parse(json(call.body)).TransactItems.flatMap((item) =>
+      Object.entries(item).map(([kind, { TableName }]) => ({
+        action: `dynamodb:${kind === 'ConditionCheck' ? 'ConditionCheckItem' : `${kind}Item`}`,
+        resource: arn('dynamodb', `table/${TableName}`),
+      })),
+    );
+  }
+  const action = `${call.service}:${actionByOperation.get(call.action) ?? call.action}`;
+  return resourcesOf(call).map((resource) => ({ action, resource }));
+};
+
 /** Returns the IAM requests of a function's AWS call. Returns none for calls by the tests. */
 export const callsOf = (call: AwsCall): Call[] => {
   const [, caller] = /^local-(.+)$/.exec(call.caller) ?? [];
   if (caller === undefined) return [];
-  const action = `${call.service}:${actionByOperation.get(call.action) ?? call.action}`;
-  return resourcesOf(call).map((resource) => ({ caller, action, resource, context: contextOf(call) }));
+  return requestsOf(call).map((request) => ({ caller, ...request, context: contextOf(call) }));
 };

@@ -1,5 +1,5 @@
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
-import { batchGet, type ItemKey, MAX_BATCH_KEYS } from '../dynamodb/batches.ts';
+import { batchGet, type ItemKey } from '../dynamodb/batches.ts';
 import { CHUNK_BYTES, chunkKeys, parseChunk, type StoredTarget } from './notification-items.ts';
 
 /** The approximate size of a read of chunks: several small concurrent requests are faster than a large one. */
@@ -45,7 +45,7 @@ export const readContents = async (
   targets: readonly StoredTarget[],
 ): Promise<(Uint8Array | undefined)[]> => {
   const chunks = targets.map((target) => chunksOf(tenant, target));
-  const requests = weightedGroups(chunks.flat(), ({ bytes }) => bytes, REQUEST_BYTES, MAX_BATCH_KEYS);
+  const requests = weightedGroups(chunks.flat(), ({ bytes }) => bytes, REQUEST_BYTES);
   const items = await Promise.all(
     requests.map((request) =>
       batchGet(

@@ -39,12 +39,15 @@ const readCounter = async (client: DynamoDBDocumentClient, table: string, tenant
   return storedCounter.parse(Item ?? { used: 0, changes: 0 });
 };
 
-/** Returns the number of a tenant's stored notifications, so without the default notification. */
+/**
+ * Returns the number of a tenant's stored notifications, so without the default notification. It is never below 0, as
+ * the counter of a restored table may be.
+ */
 export const readNotificationCount = async (
   client: DynamoDBDocumentClient,
   table: string,
   tenant: string,
-): Promise<number> => (await readCounter(client, table, tenant)).used;
+): Promise<number> => Math.max(0, (await readCounter(client, table, tenant)).used);
 
 const countTargets = async (client: DynamoDBDocumentClient, table: string, tenant: string): Promise<number> => {
   const pages = paginateQuery(

@@ -132,7 +132,9 @@ export const createNotificationReader = (client: DynamoDBDocumentClient, table: 
       if (id === DEFAULT_NOTIFICATION_ID) return true;
       if (!isStoredNotificationId(id)) return false;
       const Key = targetKey({ tenant, id });
-      const { Item } = await client.send(new GetCommand({ TableName: table, Key, ConsistentRead: true }));
+      const { Item } = await client.send(
+        new GetCommand({ TableName: table, Key, ProjectionExpression: 'pk', ConsistentRead: true }),
+      );
       return Item !== undefined;
     },
 
