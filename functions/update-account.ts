@@ -1,6 +1,5 @@
 import { createAccountRepository } from '../shared/adapters/accounts/account-repository.ts';
 import { createDocumentClient } from '../shared/adapters/aws-client.ts';
-import { createAccountUpdate } from '../shared/api/account-update.ts';
 import { tokenAuthentication } from '../shared/api/authentication.ts';
 import { endpoint } from '../shared/api/endpoint.ts';
 import { jsonBody, valid } from '../shared/api/request.ts';
@@ -10,7 +9,7 @@ import { parseEnvironment } from '../shared/environment.ts';
 
 const environment = parseEnvironment('update-account');
 const client = createDocumentClient();
-const update = createAccountUpdate(createAccountRepository(client, environment.ACCOUNTS_TABLE));
+const accounts = createAccountRepository(client, environment.ACCOUNTS_TABLE);
 
 /** PUT /account: 204. */
 export const handler = endpoint(
@@ -18,7 +17,7 @@ export const handler = endpoint(
   tokenAuthentication(client, environment),
   (request) => valid(parseAccountChanges(jsonBody(request))),
   async (changes, { tenant }) => {
-    await update(tenant, changes);
+    await accounts.update(tenant, changes);
     return noContent;
   },
 );

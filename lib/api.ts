@@ -127,11 +127,11 @@ export class Api extends Construct {
         .and(accounts.access('GetItem', 'UpdateItem', 'BatchGetItem'))
         .and(notifications.access('GetItem'))
         .and(limits),
-      'update-account': caller.and(accounts.access('GetItem', 'UpdateItem')),
+      'update-account': caller.and(accounts.access('UpdateItem')),
       'rotate-signing-secret': caller.and(accounts.access('GetItem', 'UpdateItem')),
       'list-tokens': caller.and(links),
-      'create-token': caller.and(tokens.access('PutItem', 'UpdateItem')),
-      'revoke-token': caller.and(tokens.access('UpdateItem', 'BatchGetItem')),
+      'create-token': caller.and(tokens.access('PutItem')),
+      'revoke-token': caller.and(tokens.access('PutItem', 'DeleteItem')),
     } satisfies { [Name in EndpointName]: ResourceAccess<EnvironmentOf<Name>> };
   }
 }

@@ -1,4 +1,4 @@
-import { Annotations, App, type AppProps, type Environment } from 'aws-cdk-lib';
+import { Annotations, App, type AppProps, type Environment, PERMISSIONS_BOUNDARY_CONTEXT_KEY } from 'aws-cdk-lib';
 import * as z from 'zod';
 import { NotificationsStack } from './notifications-stack.ts';
 import { parseSettings } from './settings.ts';
@@ -43,6 +43,9 @@ export const readDeployment = (context: Readonly<Record<string, unknown>>, stage
 export const notificationsApp = (props: AppProps = {}, stagesDirectory?: string): App => {
   const app = new App({ analyticsReporting: false, ...props });
   const { stackName, env, stage, settings } = readDeployment(app.node.getAllContext(), stagesDirectory);
+  // A stage file and `-c` contain only the name of the policy; the CDK reads an object.
+  const boundary = settings[PERMISSIONS_BOUNDARY_CONTEXT_KEY];
+  if (typeof boundary === 'string') app.node.setContext(PERMISSIONS_BOUNDARY_CONTEXT_KEY, { name: boundary });
   const parsed = namingFile(stage, () => {
     checkStackName(stackName);
     return parseSettings(settings);

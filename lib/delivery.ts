@@ -161,10 +161,10 @@ export class Delivery extends Construct {
     { accounts, deliveries }: Storage,
     { email, managedTopic }: SendingResources,
   ) {
-    const common = deliveries.access('GetItem', 'PutItem', 'BatchWriteItem');
+    const common = deliveries.access('PutItem', 'BatchWriteItem');
     const locks = deliveries.access('UpdateItem');
     // Records of types that can bounce change by UpdateItem, never in batches (docs/decisions/formats.md#bounces).
-    const bounceable = deliveries.access('GetItem', 'PutItem', 'UpdateItem');
+    const bounceable = deliveries.access('PutItem', 'UpdateItem');
     const credentials = accounts.access('GetItem');
     const egressAllow = new ResourceAccess({ EGRESS_ALLOW: settings.egressAllow.join(',') });
     const dailyLimit = (limit: number) => new ResourceAccess({ DAILY_LIMIT: String(limit) });
@@ -200,7 +200,7 @@ export class Delivery extends Construct {
     const { settings } = defaults;
     return storage.notifications
       .access('BatchGetItem')
-      .and(storage.deliveries.access('BatchGetItem'))
+      .and(storage.deliveries.access('GetItem', 'BatchGetItem'))
       .and(escalationAccess(defaults, storage))
       .and(
         new ResourceAccess({

@@ -1,11 +1,12 @@
-import { App, type AppProps, Aws, CfnOutput, Duration, Stack } from 'aws-cdk-lib';
+import { App, type AppProps, Aws, CfnOutput, Duration, PERMISSIONS_BOUNDARY_CONTEXT_KEY, Stack } from 'aws-cdk-lib';
 import { ManagedPolicy, OidcProviderNative, PolicyStatement, Role, WebIdentityPrincipal } from 'aws-cdk-lib/aws-iam';
 import { NEW_STYLE_STACK_SYNTHESIS_CONTEXT } from 'aws-cdk-lib/cx-api';
 import type { Construct } from 'constructs';
 import * as z from 'zod';
-import { executionStatements } from './execution-permissions.ts';
+import { ACCESS_PREFIX, boundaryStatements, executionStatements } from './execution-permissions.ts';
+import { parseSettings } from './settings.ts';
 import { checkStackName, DEPLOYMENT_ACCESS_SUFFIX } from './stack-name.ts';
-import { readStage, type Target } from './stages.ts';
+import { readStage, type Stage } from './stages.ts';
 
 /** The issuer of the tokens of GitHub Actions. */
 const ISSUER = 'token.actions.githubusercontent.com';
@@ -17,12 +18,14 @@ const QUALIFIER = 'hnb659fds';
 const BOOTSTRAP_ROLES = ['deploy-role', 'file-publishing-role', 'lookup-role'];
 
 /** The name of the role that the workflow of a stage assumes; `.github/workflows/deploy.yml` repeats it. */
-export const deployRoleName = (stage: string): string => `GitHubDeploy-MonitoringNotifications-${stage}`;
+export const deployRoleName = (stage: string): string => `${ACCESS_PREFIX}MonitoringNotifications-${stage}`;
+
+/** The name of the permissions boundary of all roles in the stack of a stage. */
+export const boundaryName = (stage: string): string => `${deployRoleName(stage)}-boundary`;
 
 /** Who may deploy a stage. */
 export type DeploymentAccessProps = {
-  stage: string;
-  target: Target;
+  stage: Stage;
   /**
    * The GitHub repository as it is in the subject of its tokens: `acme/monitoring-notifications`, or
    * `acme@123456/monitoring-notifications@456789` with the IDs of owner and repository. GitHub includes them for
@@ -35,13 +38,14 @@ export type DeploymentAccessProps = {
 
 /**
  * Access of a GitHub repository to one stage, without stored credentials: a role that only the workflows of this
- * repository in the environment of this stage can assume, and which can only assume the CDK bootstrap roles; and the
- * policies that limit what CloudFormation can change.
+ * repository in the environment of this stage can assume, and which can only assume the CDK bootstrap roles; the policy
+ * that limits what CloudFormation can change; and the permissions boundary, which limits the roles that it creates.
  */
 export class DeploymentAccess extends Stack {
-  constructor(scope: Construct, { stage, target, repository, createsProvider }: DeploymentAccessProps) {
+  constructor(scope: Construct, { stage, repository, createsProvider }: DeploymentAccessProps) {
+    const { name, target, settings } = stage;
     super(scope, target.stackName + DEPLOYMENT_ACCESS_SUFFIX, {
-      description: `Deployment of Monitoring Notifications, stage ${stage}, from ${repository}`,
+      description: `Deployment of Monitoring Notifications, stage ${name}, from ${repository}`,
       env: { account: target.account, region: target.region },
     });
     const providerArn = createsProvider
@@ -49,13 +53,13 @@ export class DeploymentAccess extends Stack {
           .oidcProviderArn
       : `arn:${Aws.PARTITION}:iam::${target.account}:oidc-provider/${ISSUER}`;
     const role = new Role(this, 'DeployRole', {
-      roleName: deployRoleName(stage),
-      description: `Deploys stage ${stage} from ${repository}`,
+      roleName: deployRoleName(name),
+      description: `Deploys stage ${name} from ${repository}`,
       maxSessionDuration: Duration.hours(1),
       assumedBy: new WebIdentityPrincipal(providerArn, {
         StringEquals: {
           [`${ISSUER}:aud`]: 'sts.amazonaws.com',
-          [`${ISSUER}:sub`]: `repo:${repository}:environment:${stage}`,
+          [`${ISSUER}:sub`]: `repo:${repository}:environment:${name}`,
         },
       }),
     });
@@ -63,23 +67,30 @@ export class DeploymentAccess extends Stack {
       new PolicyStatement({
         actions: ['sts:AssumeRole'],
         resources: BOOTSTRAP_ROLES.map(
-          (name) =>
-            `arn:${Aws.PARTITION}:iam::${target.account}:role/cdk-${QUALIFIER}-${name}-${target.account}-${target.region}`,
+          (role) =>
+            `arn:${Aws.PARTITION}:iam::${target.account}:role/cdk-${QUALIFIER}-${role}-${target.account}-${target.region}`,
         ),
       }),
     );
-    const policies = executionStatements(target).map(
-      ([name, statements]) =>
-        new ManagedPolicy(this, `${name}Policy`, {
-          description: `What CloudFormation can change when it deploys ${target.stackName}`,
-          statements,
-        }),
-    );
-    const policyArns = policies.map(({ managedPolicyArn }) => managedPolicyArn).join(',');
+    // The execution policy names the boundary, and protects both by their names.
+    const boundary = new ManagedPolicy(this, 'BoundaryPolicy', {
+      managedPolicyName: boundaryName(name),
+      description: `What the roles of ${target.stackName} can do at most`,
+      statements: boundaryStatements(target, Object.values(parseSettings(settings).existingTables)),
+    });
+    const execution = new ManagedPolicy(this, 'ExecutionPolicy', {
+      managedPolicyName: `${deployRoleName(name)}-execution`,
+      description: `What CloudFormation can change when it deploys ${target.stackName}`,
+      statements: executionStatements(target, boundary.managedPolicyArn),
+    });
     new CfnOutput(this, 'DeployRoleArn', { value: role.roleArn, description: 'Role of the deployment workflow' });
     new CfnOutput(this, 'BootstrapCommand', {
-      value: `npx cdk bootstrap aws://${target.account}/${target.region} --cloudformation-execution-policies ${policyArns}`,
+      value: `npx cdk bootstrap aws://${target.account}/${target.region} --cloudformation-execution-policies ${execution.managedPolicyArn}`,
       description: 'Run this command next',
+    });
+    new CfnOutput(this, 'PermissionsBoundary', {
+      value: boundaryName(name),
+      description: `The value of "${PERMISSIONS_BOUNDARY_CONTEXT_KEY}" in ${stage.file}`,
     });
   }
 }
@@ -107,9 +118,9 @@ export const deploymentAccessApp = (props: AppProps = {}, stagesDirectory?: stri
   const parsed = contextSchema.safeParse(app.node.getAllContext());
   if (!parsed.success)
     throw new Error(parsed.error.issues.map(({ path, message }) => `-c ${path.join('.')} ${message}`).join('. '));
-  const { stage, repository, oidcProvider } = parsed.data;
-  const { target } = readStage(stage, stagesDirectory);
-  checkStackName(target.stackName);
-  new DeploymentAccess(app, { stage, target, repository, createsProvider: oidcProvider === 'create' });
+  const { repository, oidcProvider } = parsed.data;
+  const stage = readStage(parsed.data.stage, stagesDirectory);
+  checkStackName(stage.target.stackName);
+  new DeploymentAccess(app, { stage, repository, createsProvider: oidcProvider === 'create' });
   return app;
 };

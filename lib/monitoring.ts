@@ -1,7 +1,6 @@
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
 import { Topic } from 'aws-cdk-lib/aws-sns';
 import { Construct } from 'constructs';
-import { senderName } from '../shared/environment.ts';
 import { accountAlarms } from './monitoring/account-alarms.ts';
 import { AlarmsTopic } from './monitoring/alarms-topic.ts';
 import { apiAlarms } from './monitoring/api-alarms.ts';
@@ -38,7 +37,7 @@ export class Monitoring extends Construct {
     queueAlarms(this, addAlarm, { delivery, emailEvents });
     consumerAlarms(this, addAlarm, metrics, [
       { name: 'dispatch-alarm-events', lambda: delivery.dispatch },
-      ...delivery.senders.map(({ type, lambda }) => ({ name: senderName(type), lambda })),
+      ...delivery.senders.map(({ type, lambda }) => ({ name: `send-${type}`, lambda })),
       { name: 'record-email-events', lambda: emailEvents.recorder },
     ]);
     deliveryAlarms(this, addAlarm, metrics, delivery.senders);

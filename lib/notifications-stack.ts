@@ -116,7 +116,7 @@ const addOutputs = (
 
 /** Returns the URLs of all queues: by notification type, and under `alarm-events`, `email-events` and `crashed`. */
 const queueUrls = (
-  { alarmEvents, senders, crashedQueue }: Delivery,
+  { alarmEvents, senders, crashedQueue }: MonitoredResources['delivery'],
   emailEvents: EmailEvents,
 ): Record<string, Record<string, string>> => {
   const urls = ({ queue, deadLetterQueue }: WorkQueueWithDeadLetters) => ({

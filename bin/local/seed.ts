@@ -29,7 +29,8 @@ export const seed = async (plan: Plan, endpoint: string, data?: DataDirectory): 
     for (const table of plan.tables) await ensureTable(client, table);
     const documents = DynamoDBDocumentClient.from(client, documentOptions);
     const accounts = createAccountRepository(documents, plan.output('AccountsTable'));
-    if (!data?.tokens) await accounts.setTechnicalContacts('acme', ['oncall@acme.example', 'lead@acme.example']);
+    const contacts = ['oncall@acme.example', 'lead@acme.example'];
+    if (!data?.tokens) await accounts.update('acme', { technical_contacts: contacts });
     const repository = createTokenRepository(documents, plan.output('TokensTable'));
     const issue = async (name: keyof Tokens): Promise<string> => {
       const saved = data?.tokens?.[name];

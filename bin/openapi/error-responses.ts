@@ -1,8 +1,8 @@
 import { errorResponse } from '../../shared/api/response.ts';
 import { errorStatus } from '../../shared/contracts/errors.ts';
 import { internalError, type ServiceError, unauthorized, unavailable } from '../../shared/domain/errors.ts';
+import { schemaReference } from './common-schemas.ts';
 import { EXAMPLE_REQUEST_ID, type Examples } from './examples.ts';
-import { schemaReference } from './schemas.ts';
 
 /** An error that an operation can return, as the service creates it, with the sentence that says when. */
 export type DescribedError = { readonly when: string; readonly error: ServiceError };

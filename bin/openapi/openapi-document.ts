@@ -2,12 +2,13 @@ import { type Endpoint, type EndpointName, endpointNames, endpoints } from '../.
 import { roles } from '../../shared/contracts/token.ts';
 import { isPermitted } from '../../shared/domain/authorization.ts';
 import { notPermitted } from '../../shared/domain/errors.ts';
+import { schemaReference } from './common-schemas.ts';
+import { componentSchemas } from './components.ts';
 import { type DescribedError, errorHeaders, errorResponses, sharedResponses } from './error-responses.ts';
-import { EXAMPLE_LOCATION, requestExamples, responseExamples } from './examples.ts';
-import { type Operation, operations } from './operations.ts';
-import { parameters, pathParameters } from './parameters.ts';
-import { componentSchemas, schemaReference } from './schemas.ts';
-import { tags } from './tags.ts';
+import { EXAMPLE_LOCATION } from './examples.ts';
+import type { Operation } from './operation.ts';
+import { pathParameters } from './parameters.ts';
+import { operations, resources } from './resources.ts';
 import { webhooks } from './webhook.ts';
 
 const description = [
@@ -36,6 +37,13 @@ const defaultServers = [
   },
 ];
 
+/** The tags of the document: one for each resource, for webhooks, and one that marks extensions of the interface. */
+export const tags = [
+  ...resources.map(({ tag }) => tag),
+  { name: 'webhooks', description: 'Requests that the service sends to `webhook` notifications.' },
+  { name: 'extension', description: 'Operations in addition to those of the interface.' },
+];
+
 const json = (schema: string, examples: unknown) => ({
   'application/json': { schema: schemaReference(schema), examples },
 });
@@ -55,15 +63,15 @@ const location = {
   },
 };
 
-const successOf = ({ success: { description: text, schema, hasLocation } }: Operation) => ({
+const successOf = ({ success: { description: text, schema, examples, hasLocation } }: Operation) => ({
   description: text,
   ...(hasLocation && { headers: location }),
-  ...(schema && { content: json(schema, responseExamples[schema]) }),
+  ...(schema && { content: json(schema, examples) }),
 });
 
 const operationOf = (name: EndpointName, endpoint: Endpoint) => {
   const operation = operations[name];
-  const { summary, details, tag, body, query = [], isExtension, success, errors } = operation;
+  const { summary, details, body, query = [], isExtension, success, errors } = operation;
   const { path, permission } = endpoint;
   const role = permission === 'administer' ? 'Needs the role admin.' : `Needs the permission to ${permission}.`;
   const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, parameter = '']) => ({
@@ -75,16 +83,19 @@ const operationOf = (name: EndpointName, endpoint: Endpoint) => {
   }));
   return {
     operationId: name,
-    tags: [tag, ...(isExtension ? ['extension'] : [])],
+    tags: [
+      ...resources.filter((resource) => name in resource.operations).map(({ tag }) => tag.name),
+      ...(isExtension ? ['extension'] : []),
+    ],
     summary,
     description: [isExtension && 'Extension of the interface.', details, role].filter(Boolean).join(' '),
     ...(isExtension && { 'x-extension': true }),
-    parameters: [...inPath, ...query.map((parameter) => parameters[parameter])],
+    parameters: [...inPath, ...query],
     ...(body && {
       requestBody: {
         required: true,
         description: body.description,
-        content: json(body.schema, requestExamples[body.schema]),
+        content: json(body.schema, body.examples),
       },
     }),
     responses: {

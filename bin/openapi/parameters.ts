@@ -1,6 +1,12 @@
 import { deliveryStatuses } from '../../shared/contracts/outcomes.ts';
+import { limitParameterSchema } from './common-schemas.ts';
 import { EXAMPLE_TIME_MS } from './examples.ts';
-import { limitParameterSchema } from './schemas.ts';
+
+/** A query parameter. */
+export type Parameter = { name: string; in: 'query'; description: string; schema: object; example: unknown } & Record<
+  string,
+  unknown
+>;
 
 /** The parameters of queries, by name. `deliveryMarker` is also sent as `marker`. */
 export const parameters = {
@@ -48,7 +54,7 @@ export const parameters = {
     explode: true,
     example: ['nt01M7W08F9Z4XGJJRVYEZQFE9R1', 'ntTechnicalContactsEmail'],
   },
-} as const;
+} as const satisfies Record<string, Parameter>;
 
 /** What the parameters in paths are, with an example. */
 export const pathParameters: Readonly<Record<string, { description: string; example: string }>> = {

@@ -1,7 +1,8 @@
 import { WEBHOOK_TOKEN } from '../../shared/contracts/account.ts';
 import { webhookPayload } from '../../shared/contracts/alarm-event.ts';
-import { exampleCredentials, exampleEvent } from './examples.ts';
-import { schemaReference } from './schemas.ts';
+import { schemaReference } from './common-schemas.ts';
+import { exampleCredentials } from './resources/account.ts';
+import { exampleEvent } from './webhook-payload.ts';
 
 const description = [
   'The service POSTs each alert of a `webhook` notification to the URL of the notification.',
@@ -25,7 +26,7 @@ const headers = [
     name: 'x-monitoring-webhook-token',
     description: 'The webhook token of the account, which identifies the service to the receiver',
     schema: { type: 'string', pattern: WEBHOOK_TOKEN.source },
-    example: exampleCredentials.token,
+    example: exampleCredentials.webhook_token,
   },
   {
     name: 'webhook-id',

@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
-import type { AccountDescription } from '../../shared/adapters/accounts/account-repository.ts';
+import { type AccountDescription, ConcurrentRotationError } from '../../shared/adapters/accounts/account-repository.ts';
 import { UnconfirmedChangeError } from '../../shared/adapters/dynamodb/errors.ts';
-import { ConcurrentChangeError } from '../../shared/adapters/dynamodb/versioned-item.ts';
 import { recountNotifications } from '../../shared/adapters/notifications/notification-counter.ts';
 import { examples, parseEmailAddress, parseTenant, parseWebhookToken } from './arguments.ts';
 import type { Deployment } from './deployment.ts';
@@ -105,7 +104,7 @@ const showCommand = (tenant: string, { options }: Deployment): string =>
 const explainChangeError =
   (tenant: string, deployment: Deployment) =>
   (error: unknown): never => {
-    if (error instanceof ConcurrentChangeError) throw new OperationError(error.message);
+    if (error instanceof ConcurrentRotationError) throw new OperationError(error.message);
     if (!(error instanceof UnconfirmedChangeError)) throw error;
     throw new OperationError(
       `${error.message} Run \`${showCommand(tenant, deployment)}\` before you repeat the command.`,

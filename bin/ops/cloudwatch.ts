@@ -1,8 +1,8 @@
 import type { CloudWatchClient, MetricDataQuery } from '@aws-sdk/client-cloudwatch';
-import { inBatches } from '../../shared/adapters/dynamodb/batches.ts';
 import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
 import { messageOutcomes } from '../../shared/contracts/outcomes.ts';
 import { DELIVERY_LATENCY, METRICS_NAMESPACE } from '../../shared/domain/delivery-metrics.ts';
+import { inBatches } from '../../shared/domain/in-batches.ts';
 import { type OtherQueueName, otherQueueNames, type QueueName, queueNames } from './deployment.ts';
 import type { OutcomeCount } from './recorded-deliveries.ts';
 import type { Session } from './session.ts';

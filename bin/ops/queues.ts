@@ -6,7 +6,7 @@ import {
   ReceiveMessageCommand,
   type SQSClient,
 } from '@aws-sdk/client-sqs';
-import { inBatches } from '../../shared/adapters/dynamodb/batches.ts';
+import { inBatches } from '../../shared/domain/in-batches.ts';
 
 /** The approximate number of messages in a queue, by state. */
 export type Depth = { visible: number; in_flight: number; delayed: number };

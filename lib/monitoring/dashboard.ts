@@ -10,11 +10,9 @@ import {
   TextWidget,
 } from 'aws-cdk-lib/aws-cloudwatch';
 import type { Construct } from 'constructs';
-import { type NotificationTypeId, notificationTypeIds } from '../../shared/contracts/notification-types.ts';
 import { PRODUCER_ERRORS, PRODUCER_WARNINGS } from '../../shared/domain/delivery-metrics.ts';
-import type { Sender } from '../delivery.ts';
 import { slowestOperation } from './api-alarms.ts';
-import type { MonitoredResources } from './monitored-resources.ts';
+import type { MonitoredResources, MonitoredSender } from './monitored-resources.ts';
 import { awsTypes, type ServiceMetrics } from './service-metrics.ts';
 import { smsCount, smsSpend } from './sms-alarms.ts';
 
@@ -37,10 +35,10 @@ export const createDashboard = (
 ): Dashboard => {
   const { alarmEvents, crashedQueue, dispatch, senders } = delivery;
   const max = { statistic: Stats.MAXIMUM };
-  const perType = (metric: (sender: Sender) => IMetric): IMetric[] => senders.map(metric);
+  const perType = (metric: (sender: MonitoredSender) => IMetric): IMetric[] => senders.map(metric);
   const counts = (
     name: Parameters<ServiceMetrics['deliveries']>[0],
-    types: readonly NotificationTypeId[] = notificationTypeIds,
+    types: readonly string[] = senders.map(({ type }) => type),
   ) => types.map((type) => metrics.deliveries(name, type, { label: type }));
   const consumers = [
     { label: 'dispatch', lambda: dispatch, batches: metrics.functionBatches('dispatch-alarm-events') },

@@ -2,8 +2,8 @@ import { Duration } from 'aws-cdk-lib';
 import { MathExpression, Stats } from 'aws-cdk-lib/aws-cloudwatch';
 import type { Construct } from 'constructs';
 import { DELIVERY_LATENCY, PRODUCER_FAULTS } from '../../shared/domain/delivery-metrics.ts';
-import type { Sender } from '../delivery.ts';
 import { FailingTenants } from './failing-tenants.ts';
+import type { MonitoredSender } from './monitored-resources.ts';
 import type { AddAlarm } from './service-alarm.ts';
 import type { ServiceMetrics } from './service-metrics.ts';
 
@@ -25,7 +25,7 @@ const addDestinationAlarm = (
   scope: Construct,
   addAlarm: AddAlarm,
   metrics: ServiceMetrics,
-  senders: readonly Sender[],
+  senders: readonly MonitoredSender[],
 ): void => {
   const period = Duration.minutes(15);
   const failing = new FailingTenants(
@@ -60,7 +60,7 @@ export const deliveryAlarms = (
   scope: Construct,
   addAlarm: AddAlarm,
   metrics: ServiceMetrics,
-  senders: readonly Sender[],
+  senders: readonly MonitoredSender[],
 ): void => {
   addAlarm('ServiceDeadLetters', {
     metric: metrics.total('dead_lettered_service', { period: SINGLE_PERIOD }),

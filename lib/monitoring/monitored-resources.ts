@@ -1,6 +1,13 @@
 import type { Api } from '../api.ts';
-import type { Delivery } from '../delivery.ts';
+import type { Delivery, Sender } from '../delivery.ts';
 import type { EmailEvents } from '../email-events.ts';
 
+/** A sender of any type. */
+export type MonitoredSender = Omit<Sender, 'type'> & { type: string };
+
 /** The constructs that the alarms and the dashboard cover. */
-export type MonitoredResources = { api: Api; delivery: Delivery; emailEvents: EmailEvents };
+export type MonitoredResources = {
+  api: Api;
+  delivery: Pick<Delivery, 'alarmEvents' | 'dispatch' | 'crashedQueue'> & { senders: readonly MonitoredSender[] };
+  emailEvents: EmailEvents;
+};

@@ -3,6 +3,7 @@ import {
   ComparisonOperator,
   type IAlarmAction,
   type IMetric,
+  MathExpression,
   TreatMissingData,
 } from 'aws-cdk-lib/aws-cloudwatch';
 import { Construct } from 'constructs';
@@ -25,15 +26,30 @@ export type ServiceAlarmProps = {
   treatMissingData?: TreatMissingData;
 };
 
+/** An alarm reads at most this many metrics (AWS limit). */
+export const MAX_ALARM_METRICS = 10;
+
+/** Returns the number of metrics that a metric or expression reads, without expressions themselves. */
+const metricCount = (metric: IMetric): number =>
+  metric instanceof MathExpression
+    ? Object.values(metric.usingMetrics).reduce((sum, used) => sum + metricCount(used), 0)
+    : 1;
+
 /**
  * An alarm whose description contains the impact, the first step and the runbook section. It notifies on ALARM and on
  * OK.
+ *
+ * @throws Error that names the alarm if it reads more than `MAX_ALARM_METRICS`
  */
 export class ServiceAlarm extends Construct {
   readonly alarm: Alarm;
 
   constructor(scope: Construct, id: string, action: IAlarmAction, props: ServiceAlarmProps) {
     super(scope, id);
+    const count = metricCount(props.metric);
+    if (count > MAX_ALARM_METRICS) {
+      throw new Error(`The alarm ${id} reads ${count} metrics, and CloudWatch allows ${MAX_ALARM_METRICS}: split it.`);
+    }
     const { metric, threshold, evaluationPeriods, datapointsToAlarm, impact, firstStep, runbook } = props;
     this.alarm = new Alarm(this, 'Alarm', {
       metric,

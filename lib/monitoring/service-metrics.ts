@@ -51,7 +51,7 @@ export class ServiceMetrics {
   }
 
   /** Returns a count of a type's deliveries. Delivered alerts are the values of their latency. */
-  deliveries(name: MessageOutcome | DeliveryCount, type: NotificationTypeId, options: MetricOptions = {}): Metric {
+  deliveries(name: MessageOutcome | DeliveryCount, type: string, options: MetricOptions = {}): Metric {
     return name === 'delivered'
       ? this.#metric(DELIVERY_LATENCY, { type }, { statistic: Stats.SAMPLE_COUNT, ...options })
       : this.#metric(name, { type }, options);
@@ -63,7 +63,7 @@ export class ServiceMetrics {
   }
 
   /** Returns the batch metrics of a type's sender. */
-  senderBatches(type: NotificationTypeId): BatchMetrics {
+  senderBatches(type: string): BatchMetrics {
     return (name, options = {}) => this.#metric(name, { type }, options);
   }
 
@@ -73,7 +73,7 @@ export class ServiceMetrics {
   }
 
   /** Returns the delivery latency of a type, in milliseconds. */
-  deliveryLatency(type: NotificationTypeId, statistic: string): Metric {
+  deliveryLatency(type: string, statistic: string): Metric {
     return this.#metric(DELIVERY_LATENCY, { type }, { statistic, label: `${type} ${statistic}` });
   }
 

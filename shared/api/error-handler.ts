@@ -1,7 +1,6 @@
 import type { MiddlewareObj } from '@middy/core';
 import { isDependencyFailure } from '../adapters/aws-client.ts';
 import { UnconfirmedChangeError } from '../adapters/dynamodb/errors.ts';
-import { ConcurrentChangeError } from '../adapters/dynamodb/versioned-item.ts';
 import { errorTrace, logger } from '../adapters/logger.ts';
 import { errorStatus } from '../contracts/errors.ts';
 import { internalError, ServiceError, unavailable, unconfirmedChange } from '../domain/errors.ts';
@@ -12,7 +11,7 @@ import { type ApiResponse, errorResponse } from './response.ts';
 const toServiceError = (error: unknown): ServiceError => {
   if (error instanceof ServiceError) return error;
   if (error instanceof UnconfirmedChangeError) return unconfirmedChange(error);
-  return error instanceof ConcurrentChangeError || isDependencyFailure(error) ? unavailable(error) : internalError();
+  return isDependencyFailure(error) ? unavailable(error) : internalError();
 };
 
 /**

@@ -2,7 +2,6 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { UnconfirmedChangeError } from '../../shared/adapters/dynamodb/errors.ts';
-import { ConcurrentChangeError } from '../../shared/adapters/dynamodb/versioned-item.ts';
 import { logger } from '../../shared/adapters/logger.ts';
 import { createNotificationRepository } from '../../shared/adapters/notifications/notification-repository.ts';
 import { type Authenticate, tokenAuthentication } from '../../shared/api/authentication.ts';
@@ -44,18 +43,15 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-describe('a conflict of changes', () => {
-  it.each([new ConcurrentChangeError('account'), new UnconfirmedChangeError(awsError('TimeoutError'))])(
-    'is returned as 503 with Retry-After: %s',
-    async (error) => {
-      expect(await responseToError(error)).toMatchObject({
-        statusCode: 503,
-        headers: { 'retry-after': expect.stringMatching(/^\d+$/) },
-        content: { type: 'serviceUnavailable' },
-      });
-      expect(logError).toHaveBeenCalledTimes(1);
-    },
-  );
+describe('an unconfirmed change', () => {
+  it('is returned as 503 with Retry-After', async () => {
+    expect(await responseToError(new UnconfirmedChangeError(awsError('TimeoutError')))).toMatchObject({
+      statusCode: 503,
+      headers: { 'retry-after': expect.stringMatching(/^\d+$/) },
+      content: { type: 'serviceUnavailable' },
+    });
+    expect(logError).toHaveBeenCalledTimes(1);
+  });
 });
 
 describe('a ServiceError', () => {

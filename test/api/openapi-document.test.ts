@@ -5,10 +5,10 @@ import fc from 'fast-check';
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { exampleCredentials, exampleEvent } from '../../bin/openapi/examples.ts';
 import { describedFields } from '../../bin/openapi/notification-types.ts';
-import { openApiDocument } from '../../bin/openapi/openapi-document.ts';
-import { tags } from '../../bin/openapi/tags.ts';
+import { openApiDocument, tags } from '../../bin/openapi/openapi-document.ts';
+import { exampleCredentials } from '../../bin/openapi/resources/account.ts';
+import { exampleEvent } from '../../bin/openapi/webhook-payload.ts';
 import { webhookPayload } from '../../shared/contracts/alarm-event.ts';
 import { endpointNames, endpoints } from '../../shared/contracts/endpoints.ts';
 import { parseNotification } from '../../shared/contracts/notification.ts';
@@ -138,13 +138,19 @@ describe('the OpenAPI document', () => {
 
 describe('the description of the webhook', () => {
   it('has headers whose example is the signature of its payload', () => {
+    const { webhook_signing_secrets: secrets } = exampleCredentials;
     const { parameters } = describedWebhook();
     const headers = Object.fromEntries(parameters.map(({ name, example }) => [name, String(example)]));
     const body = JSON.stringify(webhookPayload(exampleEvent));
     const id = headers['webhook-id']?.replace('msg_', '') ?? '';
-    const sent = webhookHeaders(exampleCredentials, id, Number(headers['webhook-timestamp']) * 1000, body);
+    const sent = webhookHeaders(
+      { token: exampleCredentials.webhook_token, secrets },
+      id,
+      Number(headers['webhook-timestamp']) * 1000,
+      body,
+    );
     expect({ 'content-type': 'application/json', ...headers }).toEqual(sent);
-    const [secret = ''] = exampleCredentials.secrets;
+    const [secret = ''] = secrets;
     // The library rejects old timestamps, so it verifies the signature only.
     expect(new Webhook(secret).sign(sent['webhook-id'] ?? '', new Date(1_795_295_520_000), body)).toBe(
       headers['webhook-signature'],

@@ -47,7 +47,9 @@ export const createTargets = async (
   for (let index = 0; index < tenantCount; index++) {
     const owner = await newClient();
     const { tenant } = owner;
-    await createAccountRepository(documents, table('Accounts')).setTechnicalContacts(tenant, [contactAddress(index)]);
+    await createAccountRepository(documents, table('Accounts')).update(tenant, {
+      technical_contacts: [contactAddress(index)],
+    });
     const ofTenant = await Promise.all(
       notificationTypeIds.map(async (type): Promise<ChaosTarget> => {
         const { key, details } = uniqueDestination(type, index, destinationsUrl, tenant);

@@ -65,7 +65,9 @@ describe.runIf(isLocal)('an alarm event', () => {
 
   it('reaches email, SMS, pager, router, feed, technical contacts and operators', async () => {
     const contact = `contact-${client.tenant.toLowerCase()}@example.com`;
-    await createAccountRepository(documents, table('Accounts')).setTechnicalContacts(client.tenant, [contact]);
+    await createAccountRepository(documents, table('Accounts')).update(client.tenant, {
+      technical_contacts: [contact],
+    });
     const address = `email-${client.tenant.toLowerCase()}@example.com`;
     const phone = `+1202${String(Date.now()).slice(-7)}`;
     const ids = [
@@ -231,7 +233,9 @@ describe.runIf(isLocal)('an alarm event', () => {
 
   it('rejected with 410 is dead-lettered with a reason, and the technical contacts get one notice per day', async () => {
     const contact = `owner-${client.tenant.toLowerCase()}@example.com`;
-    await createAccountRepository(documents, table('Accounts')).setTechnicalContacts(client.tenant, [contact]);
+    await createAccountRepository(documents, table('Accounts')).update(client.tenant, {
+      technical_contacts: [contact],
+    });
     const sink = await openSink((response) => response.writeHead(410).end());
     const id = await toWebhook(sink.url);
     const events = [newAlarmEvent(client.tenant, [id]), newAlarmEvent(client.tenant, [id])];

@@ -89,7 +89,9 @@ describe.runIf(isLocal)('testing a notification', () => {
       message: 'The account has no technical contacts',
     });
     const contact = `${newTenant()}@example.com`.toLowerCase();
-    await createAccountRepository(documents, table('Accounts')).setTechnicalContacts(client.tenant, [contact]);
+    await createAccountRepository(documents, table('Accounts')).update(client.tenant, {
+      technical_contacts: [contact],
+    });
     expect((await client.post('/notifications/ntTechnicalContactsEmail/test')).body).toMatchObject({
       status: 'success',
     });

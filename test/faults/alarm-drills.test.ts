@@ -4,7 +4,7 @@ import type { AwsCall } from 'local-aws/aws-service.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';
 import type { AlarmEvent } from '../../shared/contracts/alarm-event.ts';
-import { type NotificationTypeId, notificationTypeIds } from '../../shared/contracts/notification-types.ts';
+import { byType, type NotificationTypeId, notificationTypeIds } from '../../shared/contracts/notification-types.ts';
 import { emailTags } from '../../shared/domain/email-event.ts';
 import { MINUTE_MS } from '../cloudwatch/metric-store.ts';
 import type { Client } from '../support/api.ts';
@@ -58,7 +58,7 @@ describe('the alarm drill', () => {
     harness = await startMonitoredStack(HIGH_LIMITS, { 'record-email-events': 2 });
     client = await harness.newClient();
     const accounts = createAccountRepository(harness.documents, harness.table('Accounts'));
-    await accounts.setTechnicalContacts(client.tenant, ['contact@example.com']);
+    await accounts.update(client.tenant, { technical_contacts: ['contact@example.com'] });
     const details = { ...validDetails, webhook: { url: sink.url } };
     const created = notificationTypeIds.map(
       async (type) => [type, await client.create({ label: type, type, details: details[type] })] as const,
@@ -449,17 +449,9 @@ describe('the alarm drill', () => {
   });
 });
 
-const idsByType = (entries: readonly (readonly [NotificationTypeId, string])[]): Record<NotificationTypeId, string> => {
+const idsByType = (
+  entries: readonly (readonly [NotificationTypeId, string])[],
+): Readonly<Record<NotificationTypeId, string>> => {
   const found = new Map(entries);
-  const of = (type: NotificationTypeId) => found.get(type) ?? '';
-  return {
-    email: of('email'),
-    webhook: of('webhook'),
-    incidentpager: of('incidentpager'),
-    sms: of('sms'),
-    incidentrouter: of('incidentrouter'),
-    atomfeed: of('atomfeed'),
-    technicalContactsEmail: of('technicalContactsEmail'),
-    managed: of('managed'),
-  };
+  return byType((type) => found.get(type) ?? '');
 };

@@ -211,9 +211,9 @@ describe('when a dependency fails, the service', () => {
 
   it('dead-letters an undelivered notice that SES rejects', async () => {
     const owner = await harness.newClient();
-    await createAccountRepository(harness.documents, harness.table('Accounts')).setTechnicalContacts(owner.tenant, [
-      'owner@example.com',
-    ]);
+    await createAccountRepository(harness.documents, harness.table('Accounts')).update(owner.tenant, {
+      technical_contacts: ['owner@example.com'],
+    });
     const sink = await openSink((response) => response.writeHead(410).end());
     const id = await owner.create({ ...webhook, details: { url: sink.url } });
     const recover = harness.injectFault(

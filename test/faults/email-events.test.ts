@@ -67,7 +67,7 @@ describe('a bounce reported by SES', () => {
     const { tenant } = await harness.newClient();
     const [first, second] = [`first-${tenant}@example.com`, `second-${tenant}@example.com`.toLowerCase()];
     const accounts = createAccountRepository(harness.documents, harness.table('Accounts'));
-    await accounts.setTechnicalContacts(tenant, [first, second]);
+    await accounts.update(tenant, { technical_contacts: [first, second] });
     const acceptSecond = harness.injectFault(
       { status: 500, type: 'InternalFailure', message: '' },
       ({ service, body }) => service === 'ses' && body.includes(encodeURIComponent(second)),

@@ -18,7 +18,7 @@ const newTenant = async () => {
   const client = await harness.newClient();
   const contact = `contact-${client.tenant.toLowerCase()}@example.com`;
   const accounts = createAccountRepository(harness.documents, harness.table('Accounts'));
-  await accounts.setTechnicalContacts(client.tenant, [contact]);
+  await accounts.update(client.tenant, { technical_contacts: [contact] });
   const isForContact = (message: InboxMessage) => message.kind === 'email' && message.to.includes(contact);
   const isForOperators = (message: InboxMessage) =>
     message.kind === 'managed' && message.text.includes(`Tenant: ${client.tenant}`);

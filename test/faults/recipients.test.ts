@@ -12,7 +12,7 @@ describe('technical contacts, some of which cannot be reached', () => {
     const client = await harness.newClient();
     const addresses = names.map((name) => `${name}-${client.tenant.toLowerCase()}@example.com`);
     const accounts = createAccountRepository(harness.documents, harness.table('Accounts'));
-    await accounts.setTechnicalContacts(client.tenant, addresses);
+    await accounts.update(client.tenant, { technical_contacts: addresses });
     return { tenant: client.tenant, addresses };
   };
   const emailCount = async (address: string): Promise<number> =>

@@ -232,9 +232,9 @@ it('a redelivered CRITICAL of an incident with a newer OK ends as superseded, wh
 
 it('a notice of the service to the technical contacts is not stored for redelivery', async () => {
   const owner = await harness.newClient();
-  await createAccountRepository(harness.documents, harness.table('Accounts')).setTechnicalContacts(owner.tenant, [
-    'unreachable@example.com',
-  ]);
+  await createAccountRepository(harness.documents, harness.table('Accounts')).update(owner.tenant, {
+    technical_contacts: ['unreachable@example.com'],
+  });
   const recover = harness.injectFault(
     { status: 400, type: 'MessageRejected', message: 'Address blacklisted.' },
     ({ service, body }) => service === 'ses' && body.includes('unreachable%40example.com'),

@@ -132,9 +132,9 @@ describe('a round of attempts', () => {
   it('starts for at most one undelivered notice per notification per day', async () => {
     await harness.stayWithinDay();
     const owner = await harness.newClient();
-    await createAccountRepository(harness.documents, harness.table('Accounts')).setTechnicalContacts(owner.tenant, [
-      'gone@example.com',
-    ]);
+    await createAccountRepository(harness.documents, harness.table('Accounts')).update(owner.tenant, {
+      technical_contacts: ['gone@example.com'],
+    });
     const sink = await openSink((response) => response.writeHead(410).end());
     const id = await owner.create({ ...webhook, details: { url: sink.url } });
     let emailCount = 0;

@@ -24,7 +24,7 @@ it('logs, delivery records and dead-letter attributes contain no recipient, key,
     details: { url: `${url.replace('//', `//${userinfo}@`)}/secret-path?key=secret-query` },
   });
   const accounts = createAccountRepository(harness.documents, harness.table('Accounts'));
-  await accounts.setTechnicalContacts(client.tenant, [contact]);
+  await accounts.update(client.tenant, { technical_contacts: [contact] });
   const destinations = [
     webhookTo(healthySink.url),
     webhookTo(goneSink.url),

@@ -5,10 +5,11 @@ import type { App } from 'aws-cdk-lib';
 import { Stack } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
 import { AwsSolutionsChecks } from 'cdk-nag';
+import fc from 'fast-check';
+import { type References, textOf } from 'local-aws/intrinsics.ts';
 import { afterAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { deploymentAccessApp, deployRoleName } from '../../lib/deployment-access.ts';
-import { coveredTypes, executionStatements, typesLimitedByName } from '../../lib/execution-permissions.ts';
+import { boundaryName, deploymentAccessApp, deployRoleName } from '../../lib/deployment-access.ts';
 import { MAX_STACK_NAME_LENGTH } from '../../lib/stack-name.ts';
 import { readStage, stageNames, type Target } from '../../lib/stages.ts';
 import { allSettings } from '../support/settings.ts';
@@ -33,7 +34,7 @@ afterAll(() => {
 });
 
 /** Returns a directory of stage files in which the stage `prod` has this target. */
-const stagesWith = (prod: Target): string => {
+const stagesWith = (prod: Target & Record<string, unknown>): string => {
   const directory = mkdtempSync(join(tmpdir(), 'stages-'));
   directories.push(directory);
   writeFileSync(join(directory, 'prod.json'), JSON.stringify(prod));
@@ -61,38 +62,26 @@ const typesOf = (settings: Record<string, unknown>): string[] => [
   ...new Set(resourcesOf(settings).map(([, { Type }]) => Type)),
 ];
 
-/**
- * Types whose generated names start with the name of the stack:
- * https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-properties-name.html
- */
-const namedAfterStack = [
-  'AWS::CloudWatch::Alarm',
-  'AWS::DynamoDB::Table',
-  'AWS::Events::Rule',
-  'AWS::IAM::Role',
-  'AWS::Lambda::Function',
-  'AWS::Logs::LogGroup',
-  'AWS::SNS::Topic',
-  'AWS::SQS::Queue',
-  'AWS::Scheduler::Schedule',
-];
-
-/** Types without a name of their own: permissions for them are permissions for another resource of the stack. */
-const partsOfOthers = [
-  'AWS::IAM::Policy',
-  'AWS::Lambda::EventSourceMapping',
-  'AWS::Lambda::Permission',
-  'AWS::Logs::MetricFilter',
-  'AWS::SNS::Subscription',
-  'AWS::SNS::TopicPolicy',
-  'AWS::SQS::QueuePolicy',
-];
-
-/** The properties with the names of all other types: CloudFormation names a dashboard by its logical ID. */
+/** The property with the name of a type whose permissions are limited by name. */
 const nameProperties = new Map([
+  ['AWS::CloudWatch::Alarm', 'AlarmName'],
   ['AWS::CloudWatch::Dashboard', 'DashboardName'],
   ['AWS::CloudWatch::InsightRule', 'RuleName'],
+  ['AWS::DynamoDB::Table', 'TableName'],
+  ['AWS::Events::Rule', 'Name'],
+  ['AWS::IAM::Role', 'RoleName'],
+  ['AWS::Lambda::Function', 'FunctionName'],
+  ['AWS::Logs::LogGroup', 'LogGroupName'],
+  ['AWS::SNS::Topic', 'TopicName'],
+  ['AWS::SQS::Queue', 'QueueName'],
+  ['AWS::Scheduler::Schedule', 'Name'],
 ]);
+
+/**
+ * The types that CloudFormation does not name after the stack:
+ * https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-properties-name.html
+ */
+const namedByLogicalId = ['AWS::CloudWatch::Dashboard', 'AWS::CloudWatch::InsightRule'];
 
 describe('the deployment role', () => {
   it('can be assumed only by workflows of the repository in the environment of the stage', () => {
@@ -160,18 +149,6 @@ describe('the deployment role', () => {
     ]);
   });
 
-  it('has a name that its own stage cannot change: the execution policies exclude it', () => {
-    const patterns = JSON.stringify(
-      executionStatements(target).flatMap(([, statements]) =>
-        statements.filter(({ actions }) => actions.includes('iam:PutRolePolicy')).flatMap(({ resources }) => resources),
-      ),
-    );
-    expect(patterns).toContain('role/MonitoringNotificati*');
-    for (const stage of stageNames()) {
-      expect(deployRoleName(stage).startsWith(readStage(stage).target.stackName.slice(0, 20))).toBe(false);
-    }
-  });
-
   it('uses the existing OIDC provider of the account with oidcProvider=existing', () => {
     const { template } = accessOf({ stage: 'dev', repository, oidcProvider: 'existing' });
     template.resourceCountIs('AWS::IAM::OIDCProvider', 0);
@@ -186,67 +163,478 @@ const trustSchema = z.object({
 });
 const policySchema = z.object({ PolicyDocument: z.object({ Statement: z.array(z.unknown()) }) });
 
-/** Returns the JSON of a policy document as IAM receives it, in the standard partition. */
-const deployedJson = (document: unknown): string =>
-  JSON.stringify(document, (_, value: unknown) => {
-    const join = z.object({ 'Fn::Join': z.tuple([z.literal(''), z.array(z.unknown())]) }).safeParse(value);
-    return join.success
-      ? join.data['Fn::Join'][1].map((part) => (typeof part === 'string' ? part : 'aws')).join('')
-      : value;
+const oneOrMore = z.union([z.unknown().array(), z.unknown().transform((value) => [value])]);
+const conditions = z.record(z.string(), z.record(z.string(), oneOrMore)).default({});
+const statementSchema = z.strictObject({
+  Effect: z.enum(['Allow', 'Deny']),
+  Action: oneOrMore,
+  Resource: oneOrMore.optional(),
+  NotResource: oneOrMore.optional(),
+  Condition: conditions,
+});
+
+/** A statement with its references resolved. */
+type Statement = {
+  isAllowing: boolean;
+  actions: string[];
+  resources: string[];
+  /** Whether the statement applies to all resources except these. */
+  isExcluding: boolean;
+  conditions: [operator: string, key: string, values: string[]][];
+};
+
+/** Resolves the ARNs of resources to names as CloudFormation generates them. */
+const arnOf = (service: string, resource: string, region = 'us-east-1'): string =>
+  `arn:aws:${service}:${region}:000000000000:${resource}`;
+const ARN_BY_TYPE: Record<string, (name: string) => string> = {
+  'AWS::DynamoDB::Table': (name) => arnOf('dynamodb', `table/${name}`),
+  'AWS::IAM::ManagedPolicy': (name) => arnOf('iam', `policy/${name}`, ''),
+  'AWS::Lambda::Function': (name) => arnOf('lambda', `function:${name}`),
+  'AWS::Logs::LogGroup': (name) => arnOf('logs', `log-group:${name}:*`),
+  'AWS::SNS::Topic': (name) => arnOf('sns', name),
+  'AWS::SQS::Queue': (name) => arnOf('sqs', name),
+};
+const referencesOf = (resources: z.infer<typeof resourcesSchema>): References => {
+  const resolve = (id: string) => {
+    const { Type = '', Properties = {} } = resources[id] ?? {};
+    return ARN_BY_TYPE[Type]?.(String(Properties.ManagedPolicyName ?? `MonitoringNotifications-${id}`)) ?? id;
+  };
+  return { ref: resolve, attribute: resolve };
+};
+
+const readStatement = (statement: unknown, references: References): Statement => {
+  const { Effect, Action, Resource, NotResource, Condition } = statementSchema.parse(statement);
+  const texts = (values: unknown[] = []) => values.map((value) => textOf(value, references));
+  return {
+    isAllowing: Effect === 'Allow',
+    actions: texts(Action),
+    resources: texts(Resource ?? NotResource),
+    isExcluding: NotResource !== undefined,
+    conditions: Object.entries(Condition).flatMap(([operator, keys]) =>
+      Object.entries(keys).map(([key, values]): Statement['conditions'][number] => [operator, key, texts(values)]),
+    ),
+  };
+};
+
+/** Returns the statements of the policies of a type in a template. */
+const statementsOf = (given: Template, type: string, matches: (id: string) => boolean = () => true): Statement[] => {
+  const resources = resourcesSchema.parse(given.toJSON().Resources);
+  return Object.entries(resources)
+    .filter(([id, { Type }]) => Type === type && matches(id))
+    .flatMap(([, { Properties }]) => policySchema.parse(Properties).PolicyDocument.Statement)
+    .map((statement) => readStatement(statement, referencesOf(resources)));
+};
+
+type Request = { action: string; resource: string; context?: Record<string, string> };
+
+const fits = (text: string, pattern: string): boolean =>
+  new RegExp(`^${pattern.split('*').map(RegExp.escape).join('.*')}$`, 's').test(text);
+
+const CONDITIONS: Record<string, (value: string | undefined, values: string[]) => boolean> = {
+  StringEquals: (value, values) => value !== undefined && values.includes(value),
+  StringNotEquals: (value, values) => value === undefined || !values.includes(value),
+  ArnLike: (value, values) => value !== undefined && values.some((pattern) => fits(value, pattern)),
+};
+
+const applies = (statement: Statement, { action, resource, context = {} }: Request): boolean =>
+  statement.actions.some((pattern) => fits(action, pattern)) &&
+  statement.resources.some((pattern) => fits(resource, pattern)) !== statement.isExcluding &&
+  statement.conditions.every(([operator, key, values]) => {
+    const isMet = CONDITIONS[operator];
+    if (!isMet) throw new Error(`The test does not know the operator ${operator}.`);
+    return isMet(context[key], values);
   });
 
-describe('the execution policies', () => {
-  it.each(settingsCombinations)('cover every resource type of the stack: with %s', (_, settings) => {
-    const covered = coveredTypes(target);
-    expect(typesOf(settings).filter((type) => !covered.has(type))).toEqual([]);
+/** Evaluates a request as IAM does: some statement allows it and none denies it. */
+const isAllowed = (statements: readonly Statement[], request: Request): boolean => {
+  const applying = statements.filter((statement) => applies(statement, request));
+  return applying.some(({ isAllowing }) => isAllowing) && applying.every(({ isAllowing }) => isAllowing);
+};
+
+const execution = statementsOf(template, 'AWS::IAM::ManagedPolicy', (id) => id.startsWith('Execution'));
+const boundaryArn = arnOf('iam', `policy/${boundaryName('prod')}`, '');
+const withBoundary = { 'iam:PermissionsBoundary': boundaryArn };
+const iamArn = (resource: string) => arnOf('iam', resource, '');
+
+const NAME = 'MonitoringNotifications-Some-1A2B3C';
+const ROLE = iamArn('role/MonitoringNotificati-Some-1A2B3C');
+const functionArn = arnOf('lambda', `function:${NAME}`);
+const api = 'arn:aws:apigateway:us-east-1::';
+const vpcResource = arnOf('ec2', 'vpc/vpc-0a1b2c');
+const named = (service: string, resource: string, ...actions: string[]): [string, string, Record<string, string>?][] =>
+  actions.map((action) => [`${service}:${action}`, resource]);
+const ec2 = (...actions: string[]) => named('ec2', vpcResource, ...actions);
+const apiActions = (path: string) => named('apigateway', api + path, 'POST', 'GET', 'PATCH', 'PUT', 'DELETE');
+
+/**
+ * What CloudFormation does with each type of the stack, from the `handlers` of the schemas of the types:
+ * https://docs.aws.amazon.com/cloudformation-cli/latest/userguide/resource-type-schema.html
+ */
+const NEEDED: Record<string, [action: string, resource: string, context?: Record<string, string>][]> = {
+  'AWS::ApiGatewayV2::Api': [...apiActions('/apis'), ...apiActions('/apis/a1')],
+  'AWS::ApiGatewayV2::ApiMapping': apiActions('/domainnames/api.example.org/apimappings'),
+  'AWS::ApiGatewayV2::DomainName': [
+    ...apiActions('/domainnames'),
+    [
+      'iam:CreateServiceLinkedRole',
+      iamArn('role/aws-service-role/ops.apigateway.amazonaws.com/AWSServiceRoleForAPIGateway'),
+      { 'iam:AWSServiceName': 'ops.apigateway.amazonaws.com' },
+    ],
+  ],
+  'AWS::ApiGatewayV2::Integration': apiActions('/apis/a1/integrations/i1'),
+  'AWS::ApiGatewayV2::Route': apiActions('/apis/a1/routes/r1'),
+  'AWS::ApiGatewayV2::Stage': [
+    ...apiActions('/apis/a1/stages/s1'),
+    ...named('logs', '*', 'CreateLogDelivery', 'GetLogDelivery', 'UpdateLogDelivery', 'DeleteLogDelivery'),
+    ...named('logs', '*', 'ListLogDeliveries', 'PutResourcePolicy', 'DescribeResourcePolicies', 'DescribeLogGroups'),
+  ],
+  'AWS::CloudWatch::Alarm': [
+    ...named('cloudwatch', arnOf('cloudwatch', `alarm:${NAME}`), 'PutMetricAlarm', 'DeleteAlarms', 'TagResource'),
+    ['cloudwatch:DescribeAlarms', '*'],
+  ],
+  'AWS::CloudWatch::Dashboard': named('cloudwatch', arnOf('cloudwatch', `dashboard/${NAME}`, ''), 'PutDashboard'),
+  'AWS::CloudWatch::InsightRule': [
+    ...named('cloudwatch', arnOf('cloudwatch', `insight-rule/${NAME}`), 'PutInsightRule', 'DeleteInsightRules'),
+    ['cloudwatch:DescribeInsightRules', '*'],
+  ],
+  'AWS::DynamoDB::Table': named('dynamodb', arnOf('dynamodb', `table/${NAME}`), 'CreateTable', 'UpdateTimeToLive'),
+  'AWS::EC2::EIP': ec2('AllocateAddress', 'AssociateAddress', 'DisassociateAddress', 'ReleaseAddress', 'CreateTags'),
+  'AWS::EC2::InternetGateway': ec2('CreateInternetGateway', 'DeleteInternetGateway', 'CreateTags', 'DeleteTags'),
+  'AWS::EC2::NatGateway': [
+    ...ec2('CreateNatGateway', 'DeleteNatGateway'),
+    [
+      'iam:CreateServiceLinkedRole',
+      iamArn('role/aws-service-role/natgateway.amazonaws.com/AWSServiceRoleForNATGateway'),
+      { 'iam:AWSServiceName': 'natgateway.amazonaws.com' },
+    ],
+  ],
+  'AWS::EC2::Route': ec2('CreateRoute', 'DeleteRoute', 'ReplaceRoute'),
+  'AWS::EC2::RouteTable': ec2('CreateRouteTable', 'DeleteRouteTable'),
+  'AWS::EC2::SecurityGroup': ec2(
+    ...['CreateSecurityGroup', 'DeleteSecurityGroup', 'AuthorizeSecurityGroupEgress', 'RevokeSecurityGroupEgress'],
+    'UpdateSecurityGroupRuleDescriptionsEgress',
+  ),
+  'AWS::EC2::Subnet': ec2('CreateSubnet', 'DeleteSubnet', 'ModifySubnetAttribute'),
+  'AWS::EC2::SubnetRouteTableAssociation': ec2(
+    ...['AssociateRouteTable', 'DisassociateRouteTable', 'ReplaceRouteTableAssociation'],
+  ),
+  'AWS::EC2::VPC': [
+    ...ec2('CreateVpc', 'DeleteVpc', 'ModifyVpcAttribute', 'ModifyVpcTenancy'),
+    ['ec2:DescribeVpcs', '*'],
+  ],
+  'AWS::EC2::VPCEndpoint': ec2('CreateVpcEndpoint', 'DeleteVpcEndpoints', 'ModifyVpcEndpoint'),
+  'AWS::EC2::VPCGatewayAttachment': ec2('AttachInternetGateway', 'DetachInternetGateway'),
+  'AWS::Events::Rule': named('events', arnOf('events', `rule/${NAME}`), 'PutRule', 'PutTargets', 'RemoveTargets'),
+  'AWS::IAM::Policy': ['Put', 'Delete'].map((verb) => [`iam:${verb}RolePolicy`, ROLE, withBoundary]),
+  'AWS::IAM::Role': [
+    ...['CreateRole', 'PutRolePermissionsBoundary'].map((action): [string, string, Record<string, string>] => [
+      `iam:${action}`,
+      ROLE,
+      withBoundary,
+    ]),
+    ...named('iam', ROLE, 'GetRole', 'GetRolePolicy', 'ListRolePolicies', 'ListAttachedRolePolicies', 'TagRole'),
+    ...named('iam', ROLE, 'DeleteRole', 'UntagRole', 'UpdateRole', 'UpdateAssumeRolePolicy', 'UpdateRoleDescription'),
+  ],
+  'AWS::KMS::Key': [
+    ['kms:CreateKey', '*'],
+    ...named('kms', arnOf('kms', 'key/k1'), 'DescribeKey', 'DisableKey', 'DisableKeyRotation', 'EnableKey'),
+    ...named('kms', arnOf('kms', 'key/k1'), 'EnableKeyRotation', 'GetKeyPolicy', 'GetKeyRotationStatus', 'TagResource'),
+    ...named('kms', arnOf('kms', 'key/k1'), 'PutKeyPolicy', 'ScheduleKeyDeletion', 'ListResourceTags', 'UntagResource'),
+    ['kms:UpdateKeyDescription', arnOf('kms', 'key/k1')],
+  ],
+  'AWS::Lambda::EventSourceMapping': [
+    ...['Create', 'Update', 'Delete'].map((verb): [string, string, Record<string, string>] => [
+      `lambda:${verb}EventSourceMapping`,
+      '*',
+      { 'lambda:FunctionArn': functionArn },
+    ]),
+    ...named('lambda', arnOf('lambda', 'event-source-mapping:e1'), 'GetEventSourceMapping', 'TagResource', 'ListTags'),
+  ],
+  'AWS::Lambda::Function': [
+    ...named('lambda', functionArn, 'CreateFunction', 'UpdateFunctionCode', 'PutFunctionRecursionConfig'),
+    ['iam:PassRole', ROLE, { 'iam:PassedToService': 'lambda.amazonaws.com' }],
+    ...named('s3', 'arn:aws:s3:::cdk-hnb659fds-assets-000000000000-us-east-1/a.zip', 'GetObject', 'GetObjectVersion'),
+    ['ec2:DescribeSecurityGroups', '*'],
+  ],
+  'AWS::Lambda::Permission': named('lambda', functionArn, 'AddPermission', 'RemovePermission', 'GetPolicy'),
+  'AWS::Logs::LogGroup': [
+    ...named(
+      'logs',
+      arnOf('logs', `log-group:${NAME}`),
+      'CreateLogGroup',
+      'PutRetentionPolicy',
+      'DescribeIndexPolicies',
+    ),
+    ['logs:DescribeLogGroups', '*'],
+  ],
+  'AWS::Logs::MetricFilter': named('logs', arnOf('logs', `log-group:${NAME}`), 'PutMetricFilter', 'DeleteMetricFilter'),
+  'AWS::Route53::RecordSet': [
+    ...named('route53', 'arn:aws:route53:::hostedzone/Z1', 'ChangeResourceRecordSets', 'GetHostedZone'),
+    ['route53:ListResourceRecordSets', 'arn:aws:route53:::hostedzone/Z1'],
+    ['route53:GetChange', 'arn:aws:route53:::change/C1'],
+  ],
+  'AWS::SES::ConfigurationSet': [
+    ...named('ses', arnOf('ses', 'configuration-set/c1'), 'CreateConfigurationSet', 'DeleteConfigurationSet'),
+    ...named('ses', arnOf('ses', 'configuration-set/c1'), 'DescribeConfigurationSet', 'GetConfigurationSet'),
+    ...named('ses', arnOf('ses', 'configuration-set/c1'), 'PutConfigurationSetSendingOptions', 'TagResource'),
+  ],
+  'AWS::SES::ConfigurationSetEventDestination': [
+    ...['Create', 'Update', 'Delete'].map((verb): [string, string] => [
+      `ses:${verb}ConfigurationSetEventDestination`,
+      arnOf('ses', 'configuration-set/c1'),
+    ]),
+    ['ses:GetConfigurationSetEventDestinations', arnOf('ses', 'configuration-set/c1')],
+  ],
+  'AWS::SES::EmailIdentity': [
+    ...named('ses', arnOf('ses', 'identity/example.org'), 'CreateEmailIdentity', 'DeleteEmailIdentity'),
+    ...named('ses', arnOf('ses', 'identity/example.org'), 'GetEmailIdentity', 'PutEmailIdentityMailFromAttributes'),
+    ...named('ses', arnOf('ses', 'identity/example.org'), 'ListTagsForResource', 'TagResource', 'UntagResource'),
+  ],
+  'AWS::SNS::Subscription': [
+    ['sns:Subscribe', arnOf('sns', NAME)],
+    ...named('sns', '*', 'GetSubscriptionAttributes', 'SetSubscriptionAttributes', 'Unsubscribe'),
+  ],
+  'AWS::SNS::Topic': named('sns', arnOf('sns', NAME), 'CreateTopic', 'GetDataProtectionPolicy', 'DeleteTopic'),
+  'AWS::SNS::TopicPolicy': named('sns', arnOf('sns', NAME), 'SetTopicAttributes'),
+  'AWS::SQS::Queue': named('sqs', arnOf('sqs', NAME), 'CreateQueue', 'GetQueueAttributes', 'DeleteQueue'),
+  'AWS::SQS::QueuePolicy': named('sqs', arnOf('sqs', NAME), 'SetQueueAttributes'),
+  'AWS::Scheduler::Schedule': [
+    ...named('scheduler', arnOf('scheduler', `schedule/default/${NAME}`), 'CreateSchedule', 'UpdateSchedule'),
+    ['iam:PassRole', ROLE, { 'iam:PassedToService': 'scheduler.amazonaws.com' }],
+  ],
+};
+
+describe('the execution policy', () => {
+  it.each(Object.entries(NEEDED))('allows what CloudFormation needs for %s', (_, requests) => {
+    const refused = requests.filter(
+      ([action, resource, context = {}]) => !isAllowed(execution, { action, resource, context }),
+    );
+    expect(refused).toEqual([]);
+    expect(requests).not.toEqual([]);
   });
 
-  it('cover no resource type that the stack cannot have', () => {
-    const used = new Set(typesOf({ ...allSettings, alarmTarget: 'oncall@example.org' }));
-    expect([...coveredTypes(target)].filter((type) => !used.has(type))).toEqual([]);
+  it('covers exactly the types that the stack can have', () => {
+    const types = settingsCombinations.flatMap(([, settings]) => typesOf(settings));
+    const all = typesOf({ ...allSettings, alarmTarget: 'oncall@example.org' });
+    expect([...new Set([...types, ...all])].toSorted()).toEqual(Object.keys(NEEDED).toSorted());
   });
 
-  it.each(settingsCombinations)('allow the name of every resource: with %s', (_, settings) => {
-    const limited = typesLimitedByName(target);
-    const nameOf = (type: string, properties: Record<string, unknown>): string =>
-      deployedJson(properties[nameProperties.get(type) ?? ''] ?? '');
-    const unnamed = resourcesOf(settings)
-      .filter(([, { Type }]) => limited.has(Type) && ![...namedAfterStack, ...partsOfOthers].includes(Type))
-      .filter(([, { Type, Properties }]) => !/^"MonitoringNotifications-/.test(nameOf(Type, Properties)));
-    expect(unnamed.map(([id]) => id)).toEqual([]);
+  it.each(settingsCombinations)('allows the name of every resource: with %s', (_, settings) => {
+    const otherwiseNamed = resourcesOf(settings).filter(([, { Type, Properties }]) => {
+      const property = nameProperties.get(Type);
+      if (property === undefined) return false;
+      const name = Properties[property];
+      if (name === undefined) return namedByLogicalId.includes(Type);
+      return !textOf(name, { ref: (id) => id, attribute: (id) => id }).startsWith('MonitoringNotifications');
+    });
+    expect(otherwiseNamed.map(([id]) => id)).toEqual([]);
   });
 
-  it('stay within the 6,144 characters of a managed policy', () => {
-    const documents = [...propertiesOf(template, 'AWS::IAM::ManagedPolicy', policySchema).values()];
-    expect(documents).toHaveLength(3);
-    for (const { PolicyDocument } of documents) expect(deployedJson(PolicyDocument).length).toBeLessThan(6_144);
+  it('allows nothing with resources that are not named after the stack, in services where names are possible', () => {
+    for (const resource of [
+      arnOf('dynamodb', 'table/Orders'),
+      arnOf('sqs', 'orders'),
+      arnOf('sns', 'orders'),
+      arnOf('lambda', 'function:orders'),
+      arnOf('logs', 'log-group:orders'),
+      arnOf('scheduler', 'schedule/default/orders'),
+      arnOf('events', 'rule/orders'),
+      arnOf('cloudwatch', 'alarm:orders'),
+      'arn:aws:s3:::orders/1.json',
+      arnOf('secretsmanager', 'secret:orders'),
+    ]) {
+      const service = resource.split(':')[2];
+      for (const action of ['Delete', 'GetItem', 'PutItem', 'GetObject', 'ReceiveMessage', 'InvokeFunction'])
+        expect([resource, action, isAllowed(execution, { action: `${service}:${action}`, resource })]).toEqual([
+          resource,
+          action,
+          false,
+        ]);
+    }
   });
 
-  it('allow no access to data: no items, messages, log events or secrets', () => {
-    const actions = executionStatements(target).flatMap(([, statements]) => statements.flatMap((each) => each.actions));
-    const forbidden =
-      /^\*|:\*$|Item|Query|Scan|(Send|Receive|Delete)Message|Publish$|Invoke|LogEvents|(en|de)crypt$|GenerateDataKey|SendEmail/i;
-    expect(actions.filter((action) => forbidden.test(action))).toEqual([]);
-    expect(actions.length).toBeGreaterThan(100);
+  it('allows no use of keys, no email and no instance', () => {
+    for (const [action, resource] of [
+      ['kms:Decrypt', arnOf('kms', 'key/k1')],
+      ['kms:GenerateDataKey', arnOf('kms', 'key/k1')],
+      ['kms:CreateGrant', arnOf('kms', 'key/k1')],
+      ['ses:SendEmail', arnOf('ses', 'identity/example.org')],
+      ['ses:CreateEmailIdentityPolicy', arnOf('ses', 'identity/example.org')],
+      ['ec2:RunInstances', arnOf('ec2', 'instance/*')],
+    ] as const)
+      expect([action, isAllowed(execution, { action, resource })]).toEqual([action, false]);
   });
 
-  it('allow changes to roles only by the name of the stack, and pass them only to Lambda and EventBridge Scheduler', () => {
-    const iam = executionStatements(target)
-      .flatMap(([, statements]) => statements.map((statement) => stack.resolve(statement.toStatementJson())))
-      .map((statement) => ({ json: deployedJson(statement), statement }))
-      .filter(({ json }) => json.includes('"iam:'));
-    expect(iam).toHaveLength(3);
-    for (const { json } of iam) expect(json).toMatch(/role\/(MonitoringNotificati\*|aws-service-role\/\*)"/);
-    expect(iam.find(({ json }) => json.includes('iam:PassRole'))?.statement).toMatchObject({
-      Condition: { StringEquals: { 'iam:PassedToService': ['lambda.amazonaws.com', 'scheduler.amazonaws.com'] } },
+  it('is an argument of the bootstrap command in the outputs', () => {
+    const command = JSON.stringify(template.findOutputs('BootstrapCommand'));
+    const [id] = Object.keys(template.findResources('AWS::IAM::ManagedPolicy')).filter((name) =>
+      name.startsWith('Execution'),
+    );
+    expect(command).toContain('npx cdk bootstrap aws://000000000000/us-east-1 --cloudformation-execution-policies');
+    expect(command).toContain(id);
+  });
+});
+
+/** What an attacker with the execution policy tries, who can deploy any template. */
+const ATTACKS: [attack: string, action: string, resource: string, context?: Record<string, string>][] = [
+  ['create a role without the boundary', 'CreateRole', ROLE],
+  [
+    'create a role with another boundary',
+    'CreateRole',
+    ROLE,
+    { 'iam:PermissionsBoundary': iamArn('policy/MonitoringNotifications-boundary') },
+  ],
+  ['attach AdministratorAccess to a role without the boundary', 'AttachRolePolicy', ROLE],
+  ['give permissions to a role without the boundary', 'PutRolePolicy', ROLE],
+  ['remove the boundary of a role', 'DeleteRolePermissionsBoundary', ROLE, withBoundary],
+  [
+    'replace the boundary of a role',
+    'PutRolePermissionsBoundary',
+    ROLE,
+    { 'iam:PermissionsBoundary': 'arn:aws:iam::aws:policy/AdministratorAccess' },
+  ],
+  ['change the boundary', 'CreatePolicyVersion', boundaryArn],
+  ['restore an earlier boundary', 'SetDefaultPolicyVersion', boundaryArn],
+  ['delete the boundary', 'DeletePolicy', boundaryArn],
+  ['change its own policy', 'CreatePolicyVersion', iamArn(`policy/${deployRoleName('prod')}-execution`)],
+  ['give permissions to the execution role', 'PutRolePolicy', iamArn('role/cdk-hnb659fds-cfn-exec-role-1-us-east-1')],
+  ['attach a policy to the execution role', 'AttachRolePolicy', iamArn('role/cdk-hnb659fds-cfn-exec-role-1-us-east-1')],
+  [
+    'trust others with a bootstrap role',
+    'UpdateAssumeRolePolicy',
+    iamArn('role/cdk-hnb659fds-deploy-role-1-us-east-1'),
+  ],
+  ['trust another repository', 'UpdateAssumeRolePolicy', iamArn(`role/${deployRoleName('prod')}`)],
+  ['give permissions to the deployment role', 'PutRolePolicy', iamArn(`role/${deployRoleName('prod')}`), withBoundary],
+];
+
+/** What the policies of another application in the same bootstrap stack may allow. */
+const ADMINISTRATOR: Statement = {
+  isAllowing: true,
+  actions: ['*'],
+  resources: ['*'],
+  isExcluding: false,
+  conditions: [],
+};
+
+describe('an attacker who can deploy any template', () => {
+  it.each(ATTACKS)('cannot %s, even if another application permits everything', (_, name, resource, context = {}) => {
+    const request = { action: `iam:${name}`, resource, context };
+    expect(isAllowed(execution, request)).toBe(false);
+    expect(isAllowed([...execution, ADMINISTRATOR], request)).toBe(false);
+  });
+
+  it('cannot use IAM for anything but roles with names of the stack', () => {
+    const name = fc.stringMatching(/^[\w+=,.@-]{1,40}$/).filter((text) => !text.startsWith('MonitoringNotificati'));
+    const type = fc.constantFrom(
+      'role',
+      'user',
+      'policy',
+      'group',
+      'instance-profile',
+      'oidc-provider',
+      'saml-provider',
+    );
+    const action = fc.constantFrom(
+      ...['CreateRole', 'PassRole', 'PutRolePolicy', 'AttachRolePolicy', 'UpdateAssumeRolePolicy', 'CreateUser'],
+      ...[
+        'CreateAccessKey',
+        'CreatePolicy',
+        'CreatePolicyVersion',
+        'AddRoleToInstanceProfile',
+        'DeleteRole',
+        'GetRole',
+      ],
+      ...['UpdateOpenIDConnectProviderThumbprint', 'PutUserPolicy', 'PutRolePermissionsBoundary', 'TagRole'],
+    );
+    const service = fc.constantFrom('lambda.amazonaws.com', 'ec2.amazonaws.com');
+    fc.assert(
+      fc.property(name, type, action, service, fc.boolean(), (text, kind, verb, passedTo, isBounded) => {
+        const context = { 'iam:PassedToService': passedTo, ...(isBounded && withBoundary) };
+        const request = { action: `iam:${verb}`, resource: iamArn(`${kind}/${text}`), context };
+        expect(isAllowed(execution, request)).toBe(false);
+      }),
+    );
+  });
+
+  it('can pass the roles of the stack only to Lambda and EventBridge Scheduler', () => {
+    for (const service of ['ec2.amazonaws.com', 'glue.amazonaws.com', 'cloudformation.amazonaws.com'])
+      expect(
+        isAllowed(execution, { action: 'iam:PassRole', resource: ROLE, context: { 'iam:PassedToService': service } }),
+      ).toBe(false);
+  });
+
+  it('cannot leave the stack with a role that it creates, because the boundary limits the role', () => {
+    const boundary = statementsOf(template, 'AWS::IAM::ManagedPolicy', (id) => id.startsWith('Boundary'));
+    for (const [action, resource] of [
+      ['sts:AssumeRole', iamArn('role/cdk-hnb659fds-cfn-exec-role-1-us-east-1')],
+      ['iam:CreateRole', ROLE],
+      ['iam:PassRole', ROLE],
+      ['dynamodb:GetItem', arnOf('dynamodb', 'table/Orders')],
+      ['s3:GetObject', 'arn:aws:s3:::orders/1.json'],
+      ['lambda:UpdateFunctionCode', functionArn],
+      ['sns:Publish', arnOf('sns', 'orders')],
+      ['kms:Decrypt', arnOf('kms', 'key/k1')],
+      ['secretsmanager:GetSecretValue', arnOf('secretsmanager', 'secret:orders')],
+    ] as const)
+      expect([action, isAllowed(boundary, { action, resource })]).toEqual([action, false]);
+  });
+});
+
+describe('the permissions boundary', () => {
+  it.each(settingsCombinations)('permits everything that the roles of the stack allow: with %s', (_, settings) => {
+    const access = accessOf({ stage: 'prod', repository }, stagesWith({ ...target, ...settings }));
+    const boundary = statementsOf(access.template, 'AWS::IAM::ManagedPolicy', (id) => id.startsWith('Boundary'));
+    const requests = statementsOf(synthesize(settings).template, 'AWS::IAM::Policy')
+      .filter(({ isAllowing }) => isAllowing)
+      .flatMap(({ actions, resources, isExcluding }) =>
+        actions.flatMap((action) =>
+          // The only statement that excludes resources is for SMS.
+          (isExcluding ? ['+12025550123'] : resources).map((resource): Request => ({ action, resource })),
+        ),
+      );
+    expect(requests.filter((request) => !isAllowed(boundary, request))).toEqual([]);
+    expect(requests.length).toBeGreaterThan(100);
+  });
+
+  it.each([
+    ['the name that a stage file contains', boundaryName('prod')],
+    ['an object as the CDK reads it', { name: boundaryName('prod') }],
+  ])('applies to every role of the stack, from %s', (_, given) => {
+    const { template } = synthesize({ ...allSettings, '@aws-cdk/core:permissionsBoundary': given });
+    const roles = Object.values(resourcesSchema.parse(template.findResources('AWS::IAM::Role')));
+    expect(roles.length).toBeGreaterThan(20);
+    for (const { Properties } of roles) {
+      expect(textOf(Properties.PermissionsBoundary, { ref: () => '', attribute: () => '' })).toBe(boundaryArn);
+      expect(Properties).not.toHaveProperty('ManagedPolicyArns');
+    }
+  });
+
+  it('has the name that the output tells for the stage file', () => {
+    expect(template.findOutputs('PermissionsBoundary').PermissionsBoundary).toMatchObject({
+      Value: 'GitHubDeploy-MonitoringNotifications-prod-boundary',
+      Description: 'The value of "@aws-cdk/core:permissionsBoundary" in stages/prod.json',
     });
   });
+});
 
-  it('are arguments of the bootstrap command in the outputs', () => {
-    const command = JSON.stringify(template.findOutputs('BootstrapCommand'));
-    expect(command).toContain('npx cdk bootstrap aws://000000000000/us-east-1 --cloudformation-execution-policies');
-    for (const id of Object.keys(template.findResources('AWS::IAM::ManagedPolicy'))) expect(command).toContain(id);
-  });
+/** Returns the JSON of a policy document as IAM receives it, in the partition with the longest name. */
+const deployedLength = (document: unknown): number =>
+  JSON.stringify(document, (_, value: unknown) =>
+    z
+      .object({ 'Fn::Join': z.unknown() })
+      .or(z.object({ Ref: z.string() }))
+      .safeParse(value).success
+      ? textOf(value, { ref: () => boundaryArn, attribute: () => boundaryArn }).replace(/^arn:aws:/, 'arn:aws-us-gov:')
+      : value,
+  ).length;
+
+it('the policies stay within the 6,144 characters of a managed policy, with the longest names of stack and region', () => {
+  const longest = { ...target, region: 'ap-northeast-1', stackName: 'x'.repeat(MAX_STACK_NAME_LENGTH) };
+  const { template } = accessOf({ stage: 'prod', repository }, stagesWith(longest));
+  const documents = [...propertiesOf(template, 'AWS::IAM::ManagedPolicy', policySchema).values()];
+  const lengths = documents.map(({ PolicyDocument }) => deployedLength(PolicyDocument));
+  expect(lengths.map((length) => length < 6_144)).toEqual([true, true]);
 });
 
 describe('the stack of the deployment access', () => {

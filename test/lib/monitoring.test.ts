@@ -40,7 +40,7 @@ describe('alarms', () => {
 
   it('cover the age of the oldest message on every queue for first attempts, each by its own maximum', () => {
     const { Metrics = [], Threshold } = alarm('QueueAge');
-    const ids = ['events', ...notificationTypeIds.map((type) => type.toLowerCase()), 'emailevents'];
+    const ids = ['events', 'emailevents', ...notificationTypeIds.map((type) => type.toLowerCase())];
     const limits = ids.map((id) => `FILL(${id}, 0) / ${id === 'events' ? 120 : 300}`);
     expect([Metrics[0]?.Expression, Threshold]).toEqual([`MAX([${limits.join(', ')}])`, 1]);
     const queueNames = JSON.stringify(Metrics).match(/"(Delivery|EmailEvents)\w*Queue[0-9A-F]{8}","QueueName"/g);

@@ -136,7 +136,6 @@ describe('exporting a tenant', () => {
         'account',
         'daily_usage',
         'token',
-        'revoked_token',
         'delivery',
         'event_id_conflict',
         'incident',

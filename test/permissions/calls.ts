@@ -21,12 +21,19 @@ const batchTables = z
   .object({ RequestItems: z.record(z.string(), z.unknown()) })
   .transform(({ RequestItems }) => Object.keys(RequestItems));
 const tables = z.union([singleTable, batchTables]);
-/** Each item of a transaction is one IAM request. */
+
+const write = z.object({ TableName: z.string() });
 const transaction = z.object({
   TransactItems: z.array(
-    z.partialRecord(z.enum(['Put', 'Update', 'Delete', 'ConditionCheck']), z.object({ TableName: z.string() })),
+    z.object({
+      Put: write.optional(),
+      Update: write.optional(),
+      Delete: write.optional(),
+      ConditionCheck: write.optional(),
+    }),
   ),
 });
+
 const queue = z.object({ QueueUrl: z.string() }).transform(({ QueueUrl }) => QueueUrl.split('/').at(-1));
 
 /** Operations whose IAM action has a different name. */
@@ -34,6 +41,16 @@ const actionByOperation = new Map([
   ['SendMessageBatch', 'SendMessage'],
   ['Invoke', 'InvokeFunction'],
 ]);
+
+/** Returns the action and the resource of each item: IAM has no action for transactions. */
+const transactionCalls = ({ body }: AwsCall): Pick<Call, 'action' | 'resource'>[] =>
+  transaction
+    .parse(json(body))
+    .TransactItems.flatMap((item) =>
+      Object.entries(item).flatMap(([kind, request]) =>
+        request ? [{ action: `dynamodb:${kind}Item`, resource: arn('dynamodb', `table/${request.TableName}`) }] : [],
+      ),
+    );
 
 const resourcesOf = ({ service, path, body }: AwsCall): string[] => {
   const form = new URLSearchParams(body.toString('utf8'));
@@ -59,23 +76,12 @@ const resourcesOf = ({ service, path, body }: AwsCall): string[] => {
 const contextOf = ({ service, body }: AwsCall): Call['context'] =>
   service === 'ses' ? { 'ses:FromAddress': new URLSearchParams(body.toString('utf8')).get('Source') ?? '' } : {};
 
-/** Returns the actions of a call and their resources. */
-const requestsOf = (call: AwsCall): Pick<Call, 'action' | 'resource'>[] => {
-  if (call.action === 'TransactWriteItems') {
-    return transaction.parse(json(call.body)).TransactItems.flatMap((item) =>
-      Object.entries(item).map(([kind, { TableName }]) => ({
-        action: `dynamodb:${kind === 'ConditionCheck' ? 'ConditionCheckItem' : `${kind}Item`}`,
-        resource: arn('dynamodb', `table/${TableName}`),
-      })),
-    );
-  }
-  const action = `${call.service}:${actionByOperation.get(call.action) ?? call.action}`;
-  return resourcesOf(call).map((resource) => ({ action, resource }));
-};
-
 /** Returns the IAM requests of a function's AWS call. Returns none for calls by the tests. */
 export const callsOf = (call: AwsCall): Call[] => {
   const [, caller] = /^local-(.+)$/.exec(call.caller) ?? [];
   if (caller === undefined) return [];
-  return requestsOf(call).map((request) => ({ caller, ...request, context: contextOf(call) }));
+  if (call.action === 'TransactWriteItems')
+    return transactionCalls(call).map((itemCall) => ({ ...itemCall, caller, context: {} }));
+  const action = `${call.service}:${actionByOperation.get(call.action) ?? call.action}`;
+  return resourcesOf(call).map((resource) => ({ caller, action, resource, context: contextOf(call) }));
 };

@@ -128,7 +128,6 @@ export const exercisePipeline = async (
   await untilEverySender((from) =>
     notificationTypeIds.every((to) => from === to || hasCalled(senderName(from), 'sqs:SendMessage', `:Delivery-${to}`)),
   );
-  await untilEverySender((type) => hasCalled(senderName(type), 'dynamodb:GetItem', '/Storage-Deliveries'));
 
   // The notifications were deleted after dispatch, so their deliveries are cancelled. Those that end within 3 ms of each
   // other are recorded in a batch, except for types that can bounce.
@@ -236,6 +235,7 @@ export const exercisePipeline = async (
   // The plan has too many notifications to list them in the delivery.
   await world.sendEvents([newAlarmEvent(client.tenant, [...ids, ...Array.from({ length: 100 }, newNotificationId)])]);
   await untilEverySender(() => hasCalled('dispatch-alarm-events', 'dynamodb:PutItem', '/Storage-Deliveries'));
+  await untilEverySender((type) => hasCalled(senderName(type), 'dynamodb:GetItem', '/Storage-Deliveries'));
   // Every type has a failed delivery, so redeliveries send to every queue.
   for (const id of ids) {
     const redelivered = async () => {

@@ -63,7 +63,7 @@ describe('function permissions', () => {
 
     const client = await world.newClient();
     const accounts = createAccountRepository(world.documents, world.table('Accounts'));
-    await accounts.setTechnicalContacts(client.tenant, ['oncall@example.com']);
+    await accounts.update(client.tenant, { technical_contacts: ['oncall@example.com'] });
     const ids = await exerciseApi(world, client, sink.url);
     const setBehavior = (next: Behavior): void => {
       behavior = next;

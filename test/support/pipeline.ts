@@ -7,6 +7,7 @@ import {
 import { QueryCommand } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod';
 import type { NotificationTypeId } from '../../shared/contracts/notification-types.ts';
+import { inBatches } from '../../shared/domain/in-batches.ts';
 import type { connectApi } from './api.ts';
 import type { RunningStack } from './running-stack.ts';
 import { until } from './until.ts';
@@ -62,14 +63,12 @@ export const connectPipeline = (
 
   /** Sends events to the alarm-events queue, in batches of ten. Strings are sent unchanged. */
   const sendEvents = async (events: readonly unknown[]): Promise<void> => {
-    for (let start = 0; start < events.length; start += 10) {
-      const batch = events.slice(start, start + 10).map((event, index) => ({
+    for (const batch of inBatches(events, 10)) {
+      const Entries = batch.map((event, index) => ({
         Id: String(index),
         MessageBody: typeof event === 'string' ? event : JSON.stringify(event),
       }));
-      const { Failed = [] } = await sqs.send(
-        new SendMessageBatchCommand({ QueueUrl: stack.alarm_queue_url, Entries: batch }),
-      );
+      const { Failed = [] } = await sqs.send(new SendMessageBatchCommand({ QueueUrl: stack.alarm_queue_url, Entries }));
       if (Failed.length > 0) throw new Error(`not sent: ${JSON.stringify(Failed)}`);
     }
   };

@@ -46,24 +46,38 @@ export const synthesize = (settings: Record<string, unknown> = {}, { isChecked =
 /** Stacks by their settings: synthesis takes half a second, and many files of a worker use the same settings. */
 const synthesized = new Map<string, ReturnType<typeof synthesizeOnce>>();
 
-const synthesizeOnce = (settings: Record<string, unknown>, isChecked: boolean) =>
+/** Calls `use` with the stack before it is synthesized, so that `use` can add constructs. */
+export const unfinishedStack = <Result>(
+  settings: Record<string, unknown>,
+  use: (stack: Stack) => Result,
+  isChecked = false,
+): Result =>
   withOutputDirectory((outdir) => {
     const context = { ...settings, ...(isChecked && { '@aws-cdk/core:validateAgainstDefaultRules': true }) };
     const app = notificationsApp({ context, outdir, builtinCloudFormationValidation: isChecked });
     const stack = app.node.findChild(String(settings.stackName ?? STACK_NAME));
     if (!(stack instanceof Stack)) throw new Error('The app has no stack.');
-    const template = Template.fromStack(stack);
-    const functionIds = new Map(
-      stack.node
-        .findAll()
-        .filter((construct): construct is ServiceFunction<FunctionName> => construct instanceof ServiceFunction)
-        .map(({ node, lambda }) => [
-          node.id,
-          z.object({ Ref: z.string() }).parse(stack.resolve(lambda.functionName)).Ref,
-        ]),
-    );
-    return { stack, template, functionIds };
+    return use(stack);
   });
+
+const synthesizeOnce = (settings: Record<string, unknown>, isChecked: boolean) =>
+  unfinishedStack(
+    settings,
+    (stack) => {
+      const template = Template.fromStack(stack);
+      const functionIds = new Map(
+        stack.node
+          .findAll()
+          .filter((construct): construct is ServiceFunction<FunctionName> => construct instanceof ServiceFunction)
+          .map(({ node, lambda }) => [
+            node.id,
+            z.object({ Ref: z.string() }).parse(stack.resolve(lambda.functionName)).Ref,
+          ]),
+      );
+      return { stack, template, functionIds };
+    },
+    isChecked,
+  );
 
 /** Parses `Ref` and `Fn::GetAtt` to the logical ID of the resource. */
 export const reference = z.union([

@@ -1,5 +1,5 @@
 import { DeleteCommand } from '@aws-sdk/lib-dynamodb';
-import { inBatches } from '../../../shared/adapters/dynamodb/batches.ts';
+import { inBatches } from '../../../shared/domain/in-batches.ts';
 import type { Session } from '../session.ts';
 import { type DeadLetterCounts, filterDeadLettersOf } from './dead-letters-of.ts';
 import type { Pace, Timing } from './pace.ts';
@@ -28,32 +28,19 @@ type DeletionOptions = {
  * Revokes all tokens of a tenant, and returns once no request with any of them can still run. Repeats this if one was
  * used to issue another token in the meantime.
  */
-const stopAccess = async (
-  session: Session,
-  tenant: string,
-  { pace, timing, onProgress }: DeletionOptions,
-): Promise<void> => {
+const stopAccess = async (session: Session, tenant: string, { timing, onProgress }: DeletionOptions): Promise<void> => {
   let revokedAtMs = 0;
   while (true) {
     const valid = (await session.tokens.list(tenant)).filter(({ expiresAtMs }) => expiresAtMs > timing.now());
     for (const { id } of valid) await session.tokens.revoke(tenant, id, { canRevokeLastAdmin: true });
     if (valid.length > 0) revokedAtMs = timing.now();
-    // Only the table knows of tokens that an interrupted run revoked, and only this run of those of the last second.
-    const lastMs = Math.max(revokedAtMs, await lastRevocationMs(session, tenant, pace));
+    // Only the list knows of tokens that an interrupted run revoked, and only this run has this clock.
+    const lastMs = Math.max(revokedAtMs, await session.tokens.lastRevokedAtMs(tenant));
     const waitMs = lastMs + TOKEN_SETTLES_MS - timing.now();
     if (waitMs <= 0) return;
     onProgress(`Revoked the tokens. Waiting ${Math.ceil(waitMs / 1000)} s until no request can use them.`);
     await timing.sleep(waitMs);
   }
-};
-
-/** Returns when the last token of a tenant was revoked, in ms since the epoch; 0 if none was. */
-const lastRevocationMs = async (session: Session, tenant: string, pace: Pace): Promise<number> => {
-  let last = 0;
-  for await (const items of itemsOf(session, tenant, { tables: ['tokens'], pace, isKeysOnly: true })) {
-    last = items.reduce((newest, { item }) => Math.max(newest, Number(item.revoked_at_ms ?? 0)), last);
-  }
-  return last;
 };
 
 const deleteItems = async (session: Session, items: readonly OwnedItem[], pace: Pace): Promise<void> => {

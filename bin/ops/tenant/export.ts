@@ -101,11 +101,8 @@ const converters = (
       const { used, keys } = item;
       yield { kind: 'daily_usage', record: { counter, day, used: keys instanceof Set ? keys.size : used } };
     },
-    *tokens({ item }) {
-      if (tokens.some(({ hash }) => hash === item.pk)) return;
-      const { label, role, created_at_ms: created_at, revoked_at_ms: revoked_at = null } = item;
-      yield { kind: 'revoked_token', record: { label, role, created_at, revoked_at } };
-    },
+    // The list has all tokens.
+    *tokens() {},
     *token_lists() {
       for (const token of tokens) yield { kind: 'token', record: tokenRecord(token) };
     },

@@ -83,11 +83,11 @@ const ownerOf = (table: ScannedTable, item: Item): { tenant: unknown; kind: Item
   return /^\d/.test(sk) ? { tenant, kind: 'deliveries' } : undefined;
 };
 
-/** Attributes that are enough to delete an item. `revoked_at_ms` and `tenant` exist in table Tokens only. */
+/** Attributes that are enough to delete an item. `tenant` exists in table Tokens only. */
 const KEYS_ONLY = {
   notifications: 'pk, sk',
   accounts: 'pk',
-  tokens: 'pk, tenant, revoked_at_ms',
+  tokens: 'pk, tenant',
   deliveries: 'pk, sk',
 } as const satisfies Record<TableName, string>;
 

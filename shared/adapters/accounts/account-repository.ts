@@ -1,11 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import { type DynamoDBDocumentClient, UpdateCommand } from '@aws-sdk/lib-dynamodb';
+import { type DynamoDBDocumentClient, GetCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { lru } from 'tiny-lru';
 import * as z from 'zod/mini';
 import type { AccountChanges } from '../../contracts/account.ts';
 import type { Clock } from '../../domain/clock.ts';
-import { UnconfirmedChangeError } from '../dynamodb/errors.ts';
-import { ConcurrentChangeError, createVersionedItem, versionAttributes } from '../dynamodb/versioned-item.ts';
+import { FailedConditionsError, retryConflicts, type TransactItem, transact } from '../dynamodb/transactions.ts';
 
 /**
  * The token and signing secrets (`whsec_…`) of a tenant's webhooks. After a rotation, `secrets` also contains the
@@ -15,7 +14,6 @@ export type WebhookCredentials = { token: string; secrets: string[] };
 
 /** The item of an account. */
 const storedAccount = z.object({
-  ...versionAttributes,
   /** Sent with every webhook request. */
   webhook_token: z.optional(z.string()),
   /** The current signing secret, `whsec_…`. */
@@ -34,9 +32,6 @@ const CREDENTIALS_CACHE_MS = 60_000;
 /** How long a replaced secret keeps signing, so that receivers can switch to the new one. */
 const RETIREMENT_MS = 86_400_000;
 
-/** The maximum number of attempts to replace a signing secret while other attributes of the account change. */
-const MAX_ROTATION_ATTEMPTS = 10;
-
 const newSecret = (): string => `whsec_${randomBytes(32).toString('base64')}`;
 
 /**
@@ -50,15 +45,47 @@ export type AccountDescription = {
   retired: { secret: string; untilMs: number }[];
 };
 
+/** Another request replaced the signing secret between the read and the write. */
+export class ConcurrentRotationError extends Error {
+  override name = 'ConcurrentRotationError';
+
+  constructor() {
+    super('The signing secret was replaced at the same time. Check it before you try again.');
+  }
+}
+
 /** Reads and writes the accounts of tenants (table Accounts). */
 export const createAccountRepository = (client: DynamoDBDocumentClient, table: string, clock: Clock = Date.now) => {
   const credentialsCache = lru<{ credentials: Promise<WebhookCredentials>; untilMs: number }>(1_000);
 
-  const { read, change } = createVersionedItem(client, table, {
-    schema: storedAccount,
-    keyOf: accountKey,
-    what: 'account',
-  });
+  /** Returns the account, strongly consistent. A missing item has no attributes. */
+  const read = async (tenant: string): Promise<z.infer<typeof storedAccount>> => {
+    const { Item = {} } = await client.send(
+      new GetCommand({ TableName: table, Key: accountKey(tenant), ConsistentRead: true }),
+    );
+    return storedAccount.parse(Item);
+  };
+
+  /** Returns the transaction item that sets attributes of an account, on a condition on its signing secret. */
+  const setAttributes = (
+    tenant: string,
+    attributes: Readonly<Record<string, unknown>>,
+    condition: { ConditionExpression?: string; ExpressionAttributeValues?: Record<string, unknown> } = {},
+  ): TransactItem => {
+    const entries = Object.entries(attributes);
+    return {
+      Update: {
+        TableName: table,
+        Key: accountKey(tenant),
+        UpdateExpression: `SET ${entries.map(([name]) => `${name} = :${name}`).join(', ')}`,
+        ...condition,
+        ExpressionAttributeValues: {
+          ...condition.ExpressionAttributeValues,
+          ...Object.fromEntries(entries.map(([name, value]) => [`:${name}`, value])),
+        },
+      },
+    };
+  };
 
   /** Returns the replaced secret if it still signs. */
   const stillSigning = ({ retired_secrets: retired = [] }: z.infer<typeof storedAccount>) =>
@@ -66,20 +93,20 @@ export const createAccountRepository = (client: DynamoDBDocumentClient, table: s
 
   /** Stores new credentials unless the account has some: the first writer wins. @returns the stored account */
   const createCredentials = async (tenant: string): Promise<z.infer<typeof storedAccount>> => {
-    const { Attributes } = await client.send(
-      new UpdateCommand({
-        TableName: table,
-        Key: accountKey(tenant),
-        UpdateExpression:
-          'SET webhook_token = if_not_exists(webhook_token, :token), webhook_secrets = if_not_exists(webhook_secrets, :secrets), version = if_not_exists(version, :none) + :one',
-        ExpressionAttributeValues: {
-          ':none': 0,
-          ':one': 1,
-          ':token': randomBytes(32).toString('base64url'),
-          ':secrets': [newSecret()],
-        },
-        ReturnValues: 'ALL_NEW',
-      }),
+    const { Attributes } = await retryConflicts(() =>
+      client.send(
+        new UpdateCommand({
+          TableName: table,
+          Key: accountKey(tenant),
+          UpdateExpression:
+            'SET webhook_token = if_not_exists(webhook_token, :token), webhook_secrets = if_not_exists(webhook_secrets, :secrets)',
+          ExpressionAttributeValues: {
+            ':token': randomBytes(32).toString('base64url'),
+            ':secrets': [newSecret()],
+          },
+          ReturnValues: 'ALL_NEW',
+        }),
+      ),
     );
     return storedAccount.parse(Attributes);
   };
@@ -124,11 +151,6 @@ export const createAccountRepository = (client: DynamoDBDocumentClient, table: s
       return [...new Set(contacts)];
     },
 
-    /** Replaces the account's technical contacts. @throws ConcurrentChangeError, UnconfirmedChangeError */
-    async setTechnicalContacts(tenant: string, contacts: string[]): Promise<void> {
-      await change(tenant, await read(tenant), { technical_contacts: contacts });
-    },
-
     /** Returns the stored account. Does not create missing credentials. */
     describe: async (tenant: string): Promise<AccountDescription> => describe(await read(tenant)),
 
@@ -137,45 +159,45 @@ export const createAccountRepository = (client: DynamoDBDocumentClient, table: s
       describe(await readWithCredentials(tenant)),
 
     /**
-     * Changes the given attributes in one write. Senders use a new token within a minute, when their cache expires.
+     * Changes the given attributes in one transaction, so that a late copy of the request changes nothing. Senders use a
+     * new token within a minute, when their cache expires.
      *
-     * @throws ConcurrentChangeError, UnconfirmedChangeError
+     * @throws UnconfirmedChangeError
      */
     async update(tenant: string, changes: AccountChanges): Promise<void> {
-      await change(tenant, await read(tenant), changes);
+      if (Object.keys(changes).length > 0) await transact(client, [setAttributes(tenant, changes)]);
     },
 
     /**
      * Replaces the account's signing secret. The replaced secret also signs for 24 hours; an earlier one stops signing.
-     * Senders use the new secret within a minute, when their cache expires. Retried if other attributes change at the
-     * same time, but never if the secret does, since a second rotation would stop the first secret from signing.
+     * Senders use the new secret within a minute, when their cache expires. Fails if another request replaces the
+     * secret first, since a second rotation would stop the first secret from signing.
      *
      * @param options.canJoin returns the new secret of a concurrent rotation instead of failing
      * @returns the new secret
-     * @throws ConcurrentChangeError, UnconfirmedChangeError
+     * @throws ConcurrentRotationError, UnconfirmedChangeError
      */
     async rotateSecret(tenant: string, { canJoin = false }: { canJoin?: boolean } = {}): Promise<string> {
       const secret = newSecret();
-      let stored = await read(tenant);
-      const [current] = stored.webhook_secrets ?? [];
-      for (let attempt = 1; ; attempt++) {
-        try {
-          await change(tenant, stored, {
-            webhook_secrets: [secret],
-            retired_secrets: current === undefined ? [] : [{ secret: current, until_ms: clock() + RETIREMENT_MS }],
-          });
-          return secret;
-        } catch (error) {
-          if (!(error instanceof ConcurrentChangeError)) throw error;
-          stored = await read(tenant).catch((cause: unknown) => {
-            throw new UnconfirmedChangeError(cause);
-          });
-          const [newest] = stored.webhook_secrets ?? [];
-          // The write was applied and its response lost, and then the account changed again.
-          if (newest === secret) return secret;
-          if (canJoin && newest !== undefined && newest !== current) return newest;
-          if (newest !== current || attempt === MAX_ROTATION_ATTEMPTS) throw error;
-        }
+      const { webhook_secrets: [current] = [] } = await read(tenant);
+      const retired = current === undefined ? [] : [{ secret: current, until_ms: clock() + RETIREMENT_MS }];
+      const unchanged =
+        current === undefined
+          ? { ConditionExpression: 'attribute_not_exists(webhook_secrets)' }
+          : {
+              ConditionExpression: 'webhook_secrets[0] = :current',
+              ExpressionAttributeValues: { ':current': current },
+            };
+      try {
+        await transact(client, [
+          setAttributes(tenant, { webhook_secrets: [secret], retired_secrets: retired }, unchanged),
+        ]);
+        return secret;
+      } catch (error) {
+        if (!(error instanceof FailedConditionsError)) throw error;
+        const { webhook_secrets: [newest] = [] } = canJoin ? await read(tenant) : {};
+        if (newest === undefined) throw new ConcurrentRotationError();
+        return newest;
       }
     },
   };

@@ -21,8 +21,8 @@ import {
 } from '../../domain/delivery-record.ts';
 import { isDependencyFailure } from '../aws-client.ts';
 import { batchGet, batchWrite, MAX_BATCH_WRITES } from '../dynamodb/batches.ts';
-import { UnprocessedItemsError, unlessConditionFailed } from '../dynamodb/errors.ts';
-import type { Item } from '../dynamodb/items.ts';
+import { orExisting, RETURN_EXISTING, type Written } from '../dynamodb/conditional-writes.ts';
+import { UnprocessedItemsError } from '../dynamodb/errors.ts';
 import { heldBy } from './claim-condition.ts';
 import { parseBounces, parseRecord } from './stored-record.ts';
 
@@ -65,6 +65,9 @@ type Conditional = Pick<
   'ConditionExpression' | 'ExpressionAttributeNames' | 'ExpressionAttributeValues'
 >;
 
+/** What a change of a record stored, or the record whose condition failed; none if it was deleted. */
+type Change = { stored?: DeliveryRecord; existing?: DeliveryRecord | undefined };
+
 /**
  * Creates the reads and writes of delivery records and conflicts (table Deliveries).
  *
@@ -83,19 +86,26 @@ export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: 
 
   const keyText = ({ pk, sk }: DeliveryKey): string => `${pk} ${sk}`;
 
-  /** Writes one record. @returns false if the condition failed */
-  const put = async (record: DeliveryRecord, condition: Conditional = {}): Promise<boolean> =>
-    (await unlessConditionFailed(client.send(new PutCommand({ TableName: table, Item: record, ...condition })))) !==
-    undefined;
+  /** Puts a record. */
+  const put = (record: DeliveryRecord, condition: Conditional = {}): Promise<Written> =>
+    orExisting(client.send(new PutCommand({ TableName: table, Item: record, ...RETURN_EXISTING, ...condition })));
 
-  /** @returns the item after the update, or undefined if the condition failed */
-  const update = async (
+  /** Updates an item that exists. */
+  const update = (
     { pk, sk }: DeliveryKey,
     write: Conditional & Pick<UpdateCommandInput, 'UpdateExpression'>,
-  ): Promise<Item | undefined> => {
-    const input = { TableName: table, Key: { pk, sk }, ReturnValues: 'ALL_NEW', ...write } as const;
-    return (await unlessConditionFailed(client.send(new UpdateCommand(input))))?.Attributes;
-  };
+  ): Promise<Written> =>
+    orExisting(
+      client.send(
+        new UpdateCommand({
+          TableName: table,
+          Key: { pk, sk },
+          ReturnValues: 'ALL_NEW',
+          ...RETURN_EXISTING,
+          ...write,
+        }),
+      ),
+    );
 
   /** Writes records in one request. @returns the keys of unwritten records */
   const writeBatch = async (records: readonly DeliveryRecord[]): Promise<ReadonlySet<string>> => {
@@ -189,7 +199,7 @@ export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: 
   const setAttributes = async (
     { pk, sk, bounced_recipient_hashes: _hashes, bounce_reason: _reason, ...attributes }: DeliveryRecord,
     { ExpressionAttributeNames, ExpressionAttributeValues, ConditionExpression }: Conditional,
-  ): Promise<Item | undefined> => {
+  ): Promise<Written> => {
     const names = Object.keys(attributes);
     const present = Object.entries(attributes).filter(([, value]) => value !== undefined);
     const absent = Object.entries(attributes).filter(([, value]) => value === undefined);
@@ -212,11 +222,11 @@ export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: 
     );
   };
 
-  /** Changes an existing record. @returns the record as stored, or undefined if the condition failed */
-  const change = async (record: DeliveryRecord, condition: Conditional): Promise<DeliveryRecord | undefined> => {
-    if (!canBounce) return (await put(record, condition)) ? record : undefined;
-    const stored = await setAttributes(record, condition);
-    return stored && { ...record, ...parseBounces(stored) };
+  /** Changes an existing record. */
+  const change = async (record: DeliveryRecord, condition: Conditional): Promise<Change> => {
+    const written = await (canBounce ? setAttributes : put)(record, condition);
+    if (written.isWritten) return { stored: { ...record, ...(written.item && parseBounces(written.item)) } };
+    return { existing: written.existing && parseRecord(written.existing) };
   };
 
   /** Returns the condition that the record has not changed since it was read. */
@@ -232,23 +242,22 @@ export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: 
   return {
     /**
      * Claims a delivery for one attempt: no other worker can claim it until the lease ends. A new delivery costs one
-     * conditional write. An existing record is read and, if claimable, replaced on condition that it has not changed.
+     * conditional write. If there is a record, the failed condition returns it; a claimable one is replaced on condition
+     * that it has not changed.
      *
      * @param nowMs ms since the epoch
      */
     async claim(first: DeliveryRecord, nowMs: number): Promise<Claim> {
-      if (await put(first, { ConditionExpression: 'attribute_not_exists(pk)' }))
-        return { kind: 'claimed', record: first };
-      const found = await read(first);
-      if (!found) return { kind: 'busy', leaseUntilMs: nowMs };
+      const created = await put(first, { ConditionExpression: 'attribute_not_exists(pk)' });
+      if (created.isWritten) return { kind: 'claimed', record: first };
+      if (!created.existing) return { kind: 'busy', leaseUntilMs: nowMs };
+      const found = parseRecord(created.existing);
       const claim = evaluateClaim(found, first, nowMs);
       if (claim.kind !== 'claimed' || found.claim_id === first.claim_id) return claim;
-      if (await change(claim.record, unchanged(found))) return claim;
-      // Another worker claimed the delivery, or the SDK repeated this write because its first response was lost.
-      const current = await read(first);
-      return current?.claim_id === first.claim_id
-        ? claim
-        : { kind: 'busy', leaseUntilMs: current?.lease_until_ms ?? nowMs };
+      const { stored, existing } = await change(claim.record, unchanged(found));
+      // The SDK repeats a write whose first response was lost. Otherwise, another worker claimed the delivery.
+      if (stored || existing?.claim_id === first.claim_id) return claim;
+      return { kind: 'busy', leaseUntilMs: existing?.lease_until_ms ?? nowMs };
     },
 
     /**
@@ -258,10 +267,8 @@ export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: 
      * `canBounce`, it is also undefined if the SDK repeated a write that was already applied
      */
     async update(held: DeliveryRecord, next: DeliveryRecord): Promise<DeliveryRecord | undefined> {
-      const written = await change(next, heldBy(held));
-      if (written || !canBounce) return written;
-      const current = await read(held);
-      return current?.claim_id === held.claim_id ? current : undefined;
+      const { stored, existing } = await change(next, heldBy(held));
+      return stored ?? (canBounce && existing?.claim_id === held.claim_id ? existing : undefined);
     },
 
     /**
@@ -271,7 +278,7 @@ export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: 
      * @returns the record as stored, or undefined if it does not exist
      */
     async addBounce(key: DeliveryKey, recipient: string, reason: FailureReason): Promise<DeliveryRecord | undefined> {
-      const item = await update(key, {
+      const { item } = await update(key, {
         UpdateExpression: 'SET bounce_reason = :reason ADD bounced_recipient_hashes :recipients',
         ConditionExpression: 'attribute_exists(pk)',
         ExpressionAttributeValues: { ':reason': reason, ':recipients': new Set([recipient]) },
@@ -291,7 +298,7 @@ export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: 
       while (mustBecomeBounced(current)) {
         const bounced = withBounce(current, nowMs);
         const { ConditionExpression, ExpressionAttributeNames, ExpressionAttributeValues } = unchanged(current);
-        const written = await update(current, {
+        const { item, existing } = await update(current, {
           UpdateExpression: 'SET #status = :bounced, last_reason = :reason, updated_at_ms = :now',
           ConditionExpression,
           ExpressionAttributeNames,
@@ -302,11 +309,10 @@ export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: 
             ':now': bounced.updated_at_ms,
           },
         });
-        if (written) return parseRecord(written);
+        if (item) return parseRecord(item);
         // Another worker set the status or started a new round, or the SDK repeated this write.
-        const found = await read(current);
-        if (!found) return current;
-        current = found;
+        if (!existing) return current;
+        current = parseRecord(existing);
       }
       return current;
     },

@@ -9,8 +9,8 @@ import {
   parseDeliveryPartition,
 } from '../../domain/delivery-key.ts';
 import { RETENTION_SECONDS } from '../../domain/delivery-record.ts';
+import { inBatches } from '../../domain/in-batches.ts';
 import { isNotificationId } from '../../domain/notification-id.ts';
-import { inBatches } from '../dynamodb/batches.ts';
 
 /*
  * The destinations of an event with too many to list in each delivery, so that a sender whose delivery fails can find

@@ -1,8 +1,9 @@
-import { type DynamoDBDocumentClient, GetCommand, UpdateCommand, type UpdateCommandInput } from '@aws-sdk/lib-dynamodb';
+import { type DynamoDBDocumentClient, UpdateCommand, type UpdateCommandInput } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod/mini';
 import { type EventTime, isOlder } from '../../domain/event-time.ts';
 import { type IncidentLock, newestEventTime } from '../../domain/incident.ts';
-import { unlessConditionFailed } from '../dynamodb/errors.ts';
+import { orExisting, RETURN_EXISTING, type Written } from '../dynamodb/conditional-writes.ts';
+import type { Item } from '../dynamodb/items.ts';
 import { heldBy } from './claim-condition.ts';
 
 const storedNewest = z.object({
@@ -18,6 +19,12 @@ const storedLock = z.extend(storedNewest, {
   claim_id: z.string(),
   ttl: z.number(),
 });
+
+/** Returns the newest event of a stored lock, without one if there is no item. */
+const newestOf = (item: Item | undefined) => {
+  const { newest_event_at_ms, newest_accepted_at_ms, advance_count } = storedNewest.parse(item ?? {});
+  return { newest_event_at_ms, newest_accepted_at_ms, advance_count };
+};
 
 type Update = Pick<
   UpdateCommandInput,
@@ -68,19 +75,18 @@ const withNewest = (lock: IncidentLock, { producedAtMs, acceptedAtMs }: EventTim
  * (docs/decisions/deliveries.md#conditional-writes).
  */
 export const createIncidentLocks = (client: DynamoDBDocumentClient, table: string) => {
-  /** @returns the attributes after the update, or undefined if the condition failed */
-  const update = async ({ pk, sk }: IncidentLock, write: Update) => {
-    const input = { TableName: table, Key: { pk, sk }, ReturnValues: 'ALL_NEW', ...write } as const;
-    return (await unlessConditionFailed(client.send(new UpdateCommand(input))))?.Attributes;
-  };
-
-  /** Returns the lock with the newest event that is stored. */
-  const withStoredNewest = async (lock: IncidentLock): Promise<IncidentLock> => {
-    const Key = { pk: lock.pk, sk: lock.sk };
-    const { Item = {} } = await client.send(new GetCommand({ TableName: table, Key, ConsistentRead: true }));
-    const { newest_event_at_ms, newest_accepted_at_ms, advance_count } = storedNewest.parse(Item);
-    return { ...lock, newest_event_at_ms, newest_accepted_at_ms, advance_count };
-  };
+  const update = ({ pk, sk }: IncidentLock, write: Update): Promise<Written> =>
+    orExisting(
+      client.send(
+        new UpdateCommand({
+          TableName: table,
+          Key: { pk, sk },
+          ReturnValues: 'ALL_NEW',
+          ...RETURN_EXISTING,
+          ...write,
+        }),
+      ),
+    );
 
   /**
    * Stores the times of a delivered event unless a newer one is stored, even if another worker holds the lock: no older
@@ -92,15 +98,15 @@ export const createIncidentLocks = (client: DynamoDBDocumentClient, table: strin
     let current = lock;
     while (isNewer(time, current)) {
       const { set, remove, values } = timesUpdate('newest', time);
-      const updated = await update(current, {
+      const { isWritten, existing } = await update(current, {
         UpdateExpression: `SET ${ADVANCE.set}, ${set}, #ttl = :ttl${remove}`,
         ConditionExpression: ADVANCE.condition,
         ExpressionAttributeNames: { '#ttl': 'ttl' },
         ExpressionAttributeValues: { ...ADVANCE.values(current), ...values, ':ttl': lock.ttl },
       });
-      if (updated) return withNewest(current, time);
+      if (isWritten) return withNewest(current, time);
       // Another worker stored an event, or this is a copy of an applied write.
-      current = await withStoredNewest(current);
+      current = { ...current, ...newestOf(existing) };
     }
     return current;
   };
@@ -117,7 +123,7 @@ export const createIncidentLocks = (client: DynamoDBDocumentClient, table: strin
   return {
     /** Claims the lock of an incident. @returns undefined if another worker holds it */
     async claim(first: IncidentLock, nowMs: number): Promise<IncidentLock | undefined> {
-      const claimed = await update(first, {
+      const { item } = await update(first, {
         UpdateExpression:
           'SET claim_id = :claim_id, lease_until_ms = :lease_until_ms, #ttl = :ttl, advance_count = if_not_exists(advance_count, :count)',
         // The last clause accepts an SDK retry whose first response was lost, since `claim_id` is unique. It rejects a
@@ -133,7 +139,7 @@ export const createIncidentLocks = (client: DynamoDBDocumentClient, table: strin
           ':now': nowMs,
         },
       });
-      return claimed && storedLock.parse(claimed);
+      return item && storedLock.parse(item);
     },
 
     advance,
@@ -143,7 +149,7 @@ export const createIncidentLocks = (client: DynamoDBDocumentClient, table: strin
       if (!isNewer(time, lock)) return release(lock, nowMs);
       const held = heldBy(lock);
       const { set, remove, values } = timesUpdate('newest', time);
-      const updated = await update(lock, {
+      const { isWritten } = await update(lock, {
         UpdateExpression: `SET lease_until_ms = :now, ${ADVANCE.set}, ${set}${remove}`,
         ConditionExpression: `${held.ConditionExpression} AND ${ADVANCE.condition}`,
         ExpressionAttributeValues: {
@@ -153,7 +159,7 @@ export const createIncidentLocks = (client: DynamoDBDocumentClient, table: strin
           ':now': nowMs,
         },
       });
-      if (updated) return;
+      if (isWritten) return;
       await advance(lock, time);
       await release(lock, nowMs);
     },
@@ -164,13 +170,13 @@ export const createIncidentLocks = (client: DynamoDBDocumentClient, table: strin
     /** Records that an event is waiting for the lock. @returns true if no newer event is waiting */
     async recordWaiting(lock: IncidentLock, time: EventTime): Promise<boolean> {
       const { set, remove, values } = timesUpdate('newest_waiting', time);
-      const updated = await update(lock, {
+      const { isWritten } = await update(lock, {
         UpdateExpression: `SET ${set}, #ttl = :ttl${remove}`,
         ConditionExpression: `attribute_not_exists(newest_waiting_accepted_at_ms) OR ${notOlderThanWaiting(time)}`,
         ExpressionAttributeNames: { '#ttl': 'ttl' },
         ExpressionAttributeValues: { ...values, ':ttl': lock.ttl },
       });
-      return updated !== undefined;
+      return isWritten;
     },
   };
 };

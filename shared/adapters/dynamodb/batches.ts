@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { BatchGetCommand, BatchWriteCommand, type DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { unavailable } from '../../domain/errors.ts';
+import { inBatches } from '../../domain/in-batches.ts';
 import { UnprocessedItemsError, UnprocessedKeyError } from './errors.ts';
 import type { Item, Projection, WriteRequest } from './items.ts';
 
@@ -40,10 +41,6 @@ export const batchWriteItems = async (
 
 /** The primary key of an item in a table with a sort key. */
 export type ItemKey = { pk: string; sk: string };
-
-/** Splits a list into lists of at most `size` items, in order. */
-export const inBatches = <Item>(items: readonly Item[], size: number): Item[][] =>
-  Array.from({ length: Math.ceil(items.length / size) }, (_, index) => items.slice(index * size, (index + 1) * size));
 
 /** Returns an exponential backoff with jitter, at most 1 s. */
 const backoffMs = (attempt: number): number => Math.min(25 * 2 ** attempt, 1_000) * (0.5 + Math.random() / 2);

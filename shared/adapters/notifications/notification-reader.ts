@@ -1,9 +1,10 @@
 import { type DynamoDBDocumentClient, GetCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
 import type { NotificationRecord } from '../../contracts/notification.ts';
 import { unavailable } from '../../domain/errors.ts';
+import { inBatches } from '../../domain/in-batches.ts';
 import { defaultNotification, type NotificationKey } from '../../domain/notification.ts';
 import { DEFAULT_NOTIFICATION_ID, isStoredNotificationId } from '../../domain/notification-id.ts';
-import { batchGet, inBatches, MAX_BATCH_KEYS } from '../dynamodb/batches.ts';
+import { batchGet, MAX_BATCH_KEYS } from '../dynamodb/batches.ts';
 import type { Item } from '../dynamodb/items.ts';
 import { readContents, weightedGroups } from './notification-content.ts';
 import {

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import { type DynamoDBDocumentClient, GetCommand } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod/mini';
 import { unavailable } from '../../domain/errors.ts';
-import { ConcurrentChangeError, createVersionedItem, versionAttributes } from '../dynamodb/versioned-item.ts';
+import { FailedConditionsError, type TransactItem, transact } from '../dynamodb/transactions.ts';
 
 /** The maximum number of attempts to change a list that other requests change concurrently. */
-const MAX_ATTEMPTS = 10;
+const MAX_ATTEMPTS = 20;
 
 /** The maximum delay before another attempt: long enough for the write of another request. */
 const MAX_DELAY_MS = 50;
@@ -19,55 +19,75 @@ const entrySchema = z.object({
   label: z.string(),
   created_at_ms: z.number(),
   expires_at_ms: z.number(),
-  /** True from the decision to revoke the token until its entry is removed. */
-  revoking: z.optional(z.boolean()),
 });
 
 /** The entry of a token in the list of its tenant. */
 export type TokenEntry = z.infer<typeof entrySchema>;
 
-const storedList = z.object({ ...versionAttributes, tokens: z.optional(z.array(entrySchema)) });
+const storedList = z.object({
+  /** Increases with every change, so that a change based on an older list fails its condition. */
+  version: z._default(z.number(), 0),
+  tokens: z._default(z.array(entrySchema), []),
+  /** When a token was last revoked, ms since the epoch. */
+  last_revoked_at_ms: z._default(z.number(), 0),
+});
+
+/** The list of a tenant's tokens. */
+export type TokenList = z.infer<typeof storedList>;
+
+/** A change of a list: its attributes that change, and the put or delete of the token's item. */
+export type TokenChange = { list: Partial<Omit<TokenList, 'version'>>; item: TransactItem };
 
 /** Returns the primary key of a tenant's list. The keys of tokens are hexadecimal hashes, so they never collide. */
 const listKey = (tenant: string) => ({ pk: `tenant#${tenant}` });
 
 /**
- * Reads and changes the list of each tenant's tokens: one versioned item per tenant (table Tokens), so that neither
- * listing nor revoking scans the table (docs/decisions/storage.md#token-list).
+ * Reads and changes the list of each tenant's tokens: one item per tenant (table Tokens), so that neither listing nor
+ * revoking scans the table (docs/decisions/storage.md#token-list).
  */
-export const createTokenList = (client: DynamoDBDocumentClient, table: string) => {
-  const item = createVersionedItem(client, table, { schema: storedList, keyOf: listKey, what: 'list of tokens' });
+export const createTokenLists = (client: DynamoDBDocumentClient, table: string) => {
+  const read = async (tenant: string): Promise<TokenList> => {
+    const { Item = {} } = await client.send(
+      new GetCommand({ TableName: table, Key: listKey(tenant), ConsistentRead: true }),
+    );
+    return storedList.parse(Item);
+  };
 
-  const read = async (tenant: string): Promise<TokenEntry[]> => (await item.read(tenant)).tokens ?? [];
+  const put = (tenant: string, { version, ...list }: TokenList): TransactItem => ({
+    Put: {
+      TableName: table,
+      Item: { ...listKey(tenant), ...list, version: version + 1 },
+      ConditionExpression: version === 0 ? 'attribute_not_exists(pk)' : 'version = :read',
+      ...(version > 0 && { ExpressionAttributeValues: { ':read': version } }),
+    },
+  });
 
   return {
-    /** Returns the entries of a tenant, strongly consistent, including those of tokens that have expired. */
+    /** Returns the list of a tenant, strongly consistent, with the entries of tokens that expired recently. */
     read,
 
     /**
-     * Replaces the entries of a tenant. If another request changes them at the same time, reads them again and calls
-     * `entriesAfter` again.
+     * Changes a tenant's list and a token's item in one transaction. If another request changes the list first, reads
+     * it again and calls `decide` again.
      *
-     * @param entriesAfter returns the new entries, or undefined to change nothing
+     * @param decide returns the result of the call, and the change, or none to write nothing
      * @throws ServiceError serviceUnavailable if every attempt conflicts with another change
      * @throws UnconfirmedChangeError if it is unknown whether the change was applied
      */
-    async update(
+    async change<Result>(
       tenant: string,
-      entriesAfter: (
-        entries: TokenEntry[],
-        attempt: number,
-      ) => Promise<TokenEntry[] | undefined> | TokenEntry[] | undefined,
-    ): Promise<void> {
+      decide: (list: TokenList) => { result: Result; change?: TokenChange },
+    ): Promise<Result> {
       for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
         if (attempt > 1) await sleep(Math.random() * MAX_DELAY_MS);
-        const stored = await item.read(tenant);
-        const tokens = await entriesAfter(stored.tokens ?? [], attempt);
-        if (tokens === undefined) return;
+        const list = await read(tenant);
+        const { result, change } = decide(list);
+        if (!change) return result;
         try {
-          return await item.change(tenant, stored, { tokens });
+          await transact(client, [change.item, put(tenant, { ...list, ...change.list })]);
+          return result;
         } catch (error) {
-          if (!(error instanceof ConcurrentChangeError)) throw error;
+          if (!(error instanceof FailedConditionsError)) throw error;
         }
       }
       throw unavailable();

@@ -8,8 +8,6 @@ const storedToken = z.object({
   tenant: z.string(),
   role: z.string(),
   ttl: z.number(),
-  /** Set by a revocation, so that a function whose clock is behind does not accept the token. */
-  revoked_at_ms: z.optional(z.number()),
 });
 
 /**
@@ -17,23 +15,19 @@ const storedToken = z.object({
  * writes of `token-repository.ts`, which would add to every bundle.
  */
 export const createTokenReader = (client: DynamoDBDocumentClient, table: string, clock: Clock = Date.now) => {
-  /** Returns the caller of a stored token, or undefined if it has expired or was revoked. TTL deletes items late. */
+  /** Returns the caller of a stored token, or undefined if it has expired. TTL deletes items late. */
   const callerOf = (item: Record<string, unknown>): (Caller & { ttl: number }) | undefined => {
-    const { tenant, role, ttl, revoked_at_ms } = storedToken.parse(item);
-    return revoked_at_ms === undefined && ttl * 1000 > clock() ? { tenant, role, ttl } : undefined;
-  };
-
-  /** Returns the caller of the token with this hash, strongly consistent. */
-  const findByHash = async (hash: string): Promise<(Caller & { ttl: number }) | undefined> => {
-    const { Item } = await client.send(new GetCommand({ TableName: table, Key: { pk: hash }, ConsistentRead: true }));
-    return Item && callerOf(Item);
+    const { tenant, role, ttl } = storedToken.parse(item);
+    return ttl * 1000 > clock() ? { tenant, role, ttl } : undefined;
   };
 
   return {
-    callerOf,
-    findByHash,
     /** Returns the caller of a token, strongly consistent, or undefined if the token is unknown, expired or revoked. */
-    find: (token: string): Promise<(Caller & { ttl: number }) | undefined> => findByHash(tokenHash(token)),
+    async find(token: string): Promise<(Caller & { ttl: number }) | undefined> {
+      const Key = { pk: tokenHash(token) };
+      const { Item } = await client.send(new GetCommand({ TableName: table, Key, ConsistentRead: true }));
+      return Item && callerOf(Item);
+    },
   };
 };
 

@@ -1,9 +1,10 @@
 import type { DeliveryRepository } from '../../adapters/deliveries/delivery-repository.ts';
-import { inBatches, MAX_BATCH_KEYS } from '../../adapters/dynamodb/batches.ts';
+import { MAX_BATCH_KEYS } from '../../adapters/dynamodb/batches.ts';
 import type { NotificationRepository, TargetReads } from '../../adapters/notifications/notification-repository.ts';
 import { UnreadableNotificationError } from '../../adapters/notifications/unreadable-notification.ts';
 import { deliveryPartition, parseDeliveryPartition } from '../../domain/delivery-key.ts';
 import { isUnreached } from '../../domain/delivery-record.ts';
+import { inBatches } from '../../domain/in-batches.ts';
 import type { NotificationKey } from '../../domain/notification.ts';
 import type { UnreachedDelivery } from './notice-content.ts';
 import { MAX_LISTED_DESTINATIONS } from './unreached-notice.ts';

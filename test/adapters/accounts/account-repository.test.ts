@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { createAccountRepository } from '../../../shared/adapters/accounts/account-repository.ts';
-import { ConcurrentChangeError } from '../../../shared/adapters/dynamodb/versioned-item.ts';
+import { UnconfirmedChangeError } from '../../../shared/adapters/dynamodb/errors.ts';
 import { useDatabase } from '../../support/dynamodb.ts';
-import { countRequests, withLostResponse } from '../../support/dynamodb-faults.ts';
+import { countRequests, withConflicts, withLostResponse } from '../../support/dynamodb-faults.ts';
 
 const { client, connect } = useDatabase();
 
@@ -64,7 +64,7 @@ describe('the webhook credentials of a tenant', () => {
   it('do not change the technical contacts', async () => {
     const { accounts } = setUp();
     const tenant = newTenant();
-    await accounts.setTechnicalContacts(tenant, ['a@example.com']);
+    await accounts.update(tenant, { technical_contacts: ['a@example.com'] });
     await accounts.webhookCredentials(tenant);
     expect(await accounts.technicalContacts(tenant)).toEqual(['a@example.com']);
   });
@@ -78,42 +78,80 @@ describe('the technical contacts of a tenant', () => {
   it('are the last ones set, without duplicates', async () => {
     const { accounts } = setUp();
     const tenant = newTenant();
-    await accounts.setTechnicalContacts(tenant, ['old@example.com']);
-    await accounts.setTechnicalContacts(tenant, ['b@example.com', 'a@example.com', 'b@example.com']);
+    await accounts.update(tenant, { technical_contacts: ['old@example.com'] });
+    await accounts.update(tenant, { technical_contacts: ['b@example.com', 'a@example.com', 'b@example.com'] });
     expect(await accounts.technicalContacts(tenant)).toEqual(['b@example.com', 'a@example.com']);
   });
 });
 
 describe('a change to an account', () => {
-  const repeating = (meanwhile?: () => Promise<unknown>) =>
-    setUp(withLostResponse(connect({ maxAttempts: 2 }), 'UpdateItemCommand', meanwhile && { meanwhile })).accounts;
+  const TRANSACTION = 'TransactWriteItemsCommand';
+  const both = { technical_contacts: ['a@example.com'], webhook_token: '0123456789' };
+  const losing = (maxAttempts: number, meanwhile?: () => Promise<unknown>) =>
+    withLostResponse(connect({ maxAttempts }), TRANSACTION, meanwhile && { meanwhile });
 
-  it('succeeds if the response is lost and the SDK repeats the write', async () => {
+  it('changes all given attributes with one request', async () => {
     const tenant = newTenant();
-    await repeating().setTechnicalContacts(tenant, ['a@example.com']);
-    await repeating().update(tenant, { webhook_token: 'token-of-operator' });
-    expect(await setUp().accounts.describe(tenant)).toMatchObject({
-      contacts: ['a@example.com'],
-      token: 'token-of-operator',
-    });
+    const database = connect();
+    const requests = countRequests(database);
+    await setUp(database).accounts.update(tenant, both);
+    expect(requests).toEqual({ [TRANSACTION]: 1 });
+    expect(await setUp().accounts.describe(tenant)).toMatchObject({ contacts: ['a@example.com'], token: '0123456789' });
   });
 
-  it('does not overwrite a newer change if the SDK repeats its write seconds later', async () => {
+  it('makes no request without attributes', async () => {
+    const database = connect();
+    const requests = countRequests(database);
+    await setUp(database).accounts.update(newTenant(), {});
+    expect(requests).toEqual({});
+  });
+
+  it('keeps what concurrent changes of other attributes set, credentials included', async () => {
     const tenant = newTenant();
     const { accounts } = setUp();
-    await accounts.setTechnicalContacts(tenant, ['first@example.com']);
-    // The newer change restores the earlier value, so only the version differs.
-    const older = repeating(() => accounts.setTechnicalContacts(tenant, ['first@example.com']));
-    await expect(older.setTechnicalContacts(tenant, ['older@example.com'])).rejects.toThrow(ConcurrentChangeError);
-    expect(await accounts.technicalContacts(tenant)).toEqual(['first@example.com']);
-    const olderToken = repeating(() => accounts.update(tenant, { webhook_token: 'newer-token' }));
-    await expect(olderToken.update(tenant, { webhook_token: 'older-token' })).rejects.toThrow(ConcurrentChangeError);
-    expect(await accounts.describe(tenant)).toMatchObject({ token: 'newer-token' });
+    await Promise.all([
+      accounts.update(tenant, { technical_contacts: ['a@example.com'] }),
+      setUp().accounts.webhookCredentials(tenant),
+      accounts.update(tenant, { webhook_token: 'other-token' }),
+    ]);
+    const { contacts, token, secrets } = await accounts.describe(tenant);
+    expect([contacts, token, secrets.length]).toEqual([['a@example.com'], 'other-token', 1]);
+  });
+
+  it.each([
+    ['the SDK', 2],
+    ['the repository', 1],
+  ])('succeeds if its response is lost and %s repeats it', async (_, maxAttempts) => {
+    const tenant = newTenant();
+    await setUp(losing(maxAttempts)).accounts.update(tenant, both);
+    expect(await setUp().accounts.describe(tenant)).toMatchObject({ contacts: ['a@example.com'], token: '0123456789' });
+  });
+
+  it('does not overwrite a newer change if it is repeated seconds later', async () => {
+    for (const maxAttempts of [1, 2]) {
+      const tenant = newTenant();
+      const { accounts } = setUp();
+      const older = losing(maxAttempts, () => accounts.update(tenant, { technical_contacts: ['newer@example.com'] }));
+      await setUp(older).accounts.update(tenant, { technical_contacts: ['older@example.com'] });
+      expect(await accounts.technicalContacts(tenant)).toEqual(['newer@example.com']);
+    }
+  });
+
+  it('is unconfirmed if all its responses are lost', async () => {
+    const { accounts } = setUp(withLostResponse(losing(1), TRANSACTION));
+    await expect(accounts.update(newTenant(), both)).rejects.toThrow(UnconfirmedChangeError);
   });
 
   it('creates credentials once, even if the write is repeated', async () => {
     const tenant = newTenant();
-    const used = await repeating().webhookCredentials(tenant);
+    const repeating = withLostResponse(connect({ maxAttempts: 2 }), 'UpdateItemCommand');
+    const used = await setUp(repeating).accounts.webhookCredentials(tenant);
     expect(await setUp().accounts.webhookCredentials(tenant)).toEqual(used);
+  });
+
+  it('delays the creation of credentials, which succeeds afterwards', async () => {
+    const conflicting = withConflicts(connect(), 'UpdateItemCommand', 2);
+    const { secrets } = await setUp(conflicting).accounts.webhookCredentials(newTenant());
+    expect(secrets).toHaveLength(1);
   });
 });

@@ -48,6 +48,14 @@ describe('an unclaimed delivery', () => {
     expect(await deliveries.read(by('a'))).toEqual(by('a'));
   });
 
+  it('costs two writes and no read to claim', async () => {
+    const by = await retriedDelivery(NOW);
+    const database = connect();
+    const counts = countRequests(database);
+    await createDeliveryRepository(database, 'deliveries').claim(by('b'), NOW);
+    expect(counts).toEqual({ PutItemCommand: 2 });
+  });
+
   it('is claimed by exactly one of twenty concurrent workers', async () => {
     const by = newDelivery();
     const claims = await Promise.all(Array.from({ length: 20 }, (_, index) => deliveries.claim(by(`w${index}`), NOW)));

@@ -1,7 +1,6 @@
-import fc from 'fast-check';
 import { beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { isDependencyFailure, isThrottled } from '../../../shared/adapters/aws-client.ts';
-import { batchGet, batchWrite, inBatches, readEach } from '../../../shared/adapters/dynamodb/batches.ts';
+import { batchGet, batchWrite, readEach } from '../../../shared/adapters/dynamodb/batches.ts';
 import { UnprocessedItemsError } from '../../../shared/adapters/dynamodb/errors.ts';
 import { useDatabase } from '../../support/dynamodb.ts';
 import {
@@ -263,18 +262,5 @@ describe('batchWrite', () => {
     await expect(batchWrite(slow, 'tokens', written('slow', 1))).rejects.toMatchObject({
       name: 'ProvisionedThroughputExceededException',
     });
-  });
-});
-
-describe('inBatches', () => {
-  it('splits any list in order into full batches and a last batch that is not empty', () => {
-    fc.assert(
-      fc.property(fc.array(fc.integer()), fc.integer({ min: 1, max: 30 }), (items, size) => {
-        const split = inBatches(items, size);
-        expect(split.flat()).toEqual(items);
-        for (const batch of split.slice(0, -1)) expect(batch).toHaveLength(size);
-        expect(split.at(-1)?.length ?? 1).toBeGreaterThan(0);
-      }),
-    );
   });
 });

@@ -1,15 +1,18 @@
 import { GetCommand } from '@aws-sdk/lib-dynamodb';
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, it } from 'vitest';
-import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';
-import { UnconfirmedChangeError } from '../../shared/adapters/dynamodb/errors.ts';
-import { ConcurrentChangeError } from '../../shared/adapters/dynamodb/versioned-item.ts';
-import { webhookHeaders } from '../../shared/pipeline/transports/webhook.ts';
-import { useDatabase } from '../support/dynamodb.ts';
-import { withInterruption, withLostResponse, withThrottling } from '../support/dynamodb-faults.ts';
+import {
+  ConcurrentRotationError,
+  createAccountRepository,
+} from '../../../shared/adapters/accounts/account-repository.ts';
+import { UnconfirmedChangeError } from '../../../shared/adapters/dynamodb/errors.ts';
+import { webhookHeaders } from '../../../shared/pipeline/transports/webhook.ts';
+import { useDatabase } from '../../support/dynamodb.ts';
+import { withInterruption, withLostResponse, withThrottling } from '../../support/dynamodb-faults.ts';
 
 const { client, connect } = useDatabase();
 
+const TRANSACTION = 'TransactWriteItemsCommand';
 const HOUR_MS = 3_600_000;
 
 /** An account with its own clock. Every access uses a new repository, as a sender without a cache does. */
@@ -75,15 +78,15 @@ describe('rotating a signing secret', () => {
   it('returns the stored secret when the response to the write is lost and the SDK repeats it', async () => {
     const { credentials } = setUp('seven');
     const [old] = (await credentials()).secrets;
-    const database = withLostResponse(connect({ maxAttempts: 2 }), 'UpdateItemCommand');
+    const database = withLostResponse(connect({ maxAttempts: 2 }), TRANSACTION);
     const secret = await createAccountRepository(database, 'accounts').rotateSecret('seven');
     expect((await credentials()).secrets).toEqual([secret, old]);
   });
 
-  it('returns the stored secret when every response to the write is lost', async () => {
+  it('returns the stored secret when the response is lost and the repository repeats the write', async () => {
     const { credentials } = setUp('ten');
     const [old] = (await credentials()).secrets;
-    const database = withLostResponse(connect({ maxAttempts: 1 }), 'UpdateItemCommand');
+    const database = withLostResponse(connect({ maxAttempts: 1 }), TRANSACTION);
     const secret = await createAccountRepository(database, 'accounts').rotateSecret('ten');
     expect((await credentials()).secrets).toEqual([secret, old]);
   });
@@ -91,44 +94,43 @@ describe('rotating a signing secret', () => {
   it('keeps the previous secret when the write fails', async () => {
     const { credentials } = setUp('eleven');
     const { secrets } = await credentials();
-    const database = withThrottling(connect({ maxAttempts: 1 }), 'UpdateItemCommand');
+    const database = withThrottling(connect({ maxAttempts: 1 }), 'GetItemCommand');
     await expect(createAccountRepository(database, 'accounts').rotateSecret('eleven')).rejects.toMatchObject({
       name: 'ProvisionedThroughputExceededException',
     });
     expect((await credentials()).secrets).toEqual(secrets);
   });
 
-  it('reports an unconfirmed change when every response is lost and the account cannot be read', async () => {
+  it('is unconfirmed when all responses are lost, and was applied once', async () => {
     const { credentials } = setUp('twelve');
-    await credentials();
-    const losing = withLostResponse(connect({ maxAttempts: 1 }), 'UpdateItemCommand');
-    const database = withThrottling(losing, 'GetItemCommand', 1, 1);
+    const [old] = (await credentials()).secrets;
+    const losing = withLostResponse(connect({ maxAttempts: 1 }), TRANSACTION);
+    const database = withLostResponse(losing, TRANSACTION);
     await expect(createAccountRepository(database, 'accounts').rotateSecret('twelve')).rejects.toThrow(
       UnconfirmedChangeError,
     );
+    const { secrets } = await credentials();
+    expect([secrets.length, secrets[1]]).toEqual([2, old]);
   });
 
-  it('reports a concurrent change when another operator replaces the secret before the SDK repeats the write', async () => {
+  it('is applied once, before that of another operator who replaces the secret before the SDK repeats it', async () => {
     const { credentials, rotate } = setUp('eight');
     await credentials();
     let newest = '';
-    const database = withLostResponse(connect({ maxAttempts: 2 }), 'UpdateItemCommand', {
+    const database = withLostResponse(connect({ maxAttempts: 2 }), TRANSACTION, {
       meanwhile: async () => {
         newest = await rotate();
       },
     });
-    await expect(createAccountRepository(database, 'accounts').rotateSecret('eight')).rejects.toThrow(
-      ConcurrentChangeError,
-    );
-    const { secrets } = await credentials();
-    expect([secrets.length, secrets[0]]).toEqual([2, newest]);
+    const secret = await createAccountRepository(database, 'accounts').rotateSecret('eight');
+    expect((await credentials()).secrets).toEqual([newest, secret]);
   });
 
   it('does not replace the first secret that a sender creates concurrently', async () => {
     const { credentials } = setUp('nine');
-    const database = withInterruption(connect(), 'UpdateItemCommand', credentials);
+    const database = withInterruption(connect(), TRANSACTION, credentials);
     await expect(createAccountRepository(database, 'accounts').rotateSecret('nine')).rejects.toThrow(
-      ConcurrentChangeError,
+      ConcurrentRotationError,
     );
     expect((await credentials()).secrets).toHaveLength(1);
   });
@@ -137,7 +139,7 @@ describe('rotating a signing secret', () => {
     const { credentials, rotate } = setUp('fifteen');
     const [old] = (await credentials()).secrets;
     let winner = '';
-    const database = withInterruption(connect(), 'UpdateItemCommand', async () => {
+    const database = withInterruption(connect(), TRANSACTION, async () => {
       winner = await rotate();
     });
     const joined = await createAccountRepository(database, 'accounts').rotateSecret('fifteen', { canJoin: true });
@@ -149,8 +151,8 @@ describe('rotating a signing secret', () => {
     const { credentials } = setUp('thirteen');
     const [old] = (await credentials()).secrets;
     const change = () =>
-      createAccountRepository(client, 'accounts').setTechnicalContacts('thirteen', ['a@example.com']);
-    const database = withInterruption(connect(), 'UpdateItemCommand', change, (count) => count <= 3);
+      createAccountRepository(client, 'accounts').update('thirteen', { technical_contacts: ['a@example.com'] });
+    const database = withInterruption(connect(), TRANSACTION, change, (count) => count <= 3);
     const secret = await createAccountRepository(database, 'accounts').rotateSecret('thirteen');
     expect((await credentials()).secrets).toEqual([secret, old]);
   });
@@ -158,8 +160,9 @@ describe('rotating a signing secret', () => {
   it('is applied once if its response is lost and other attributes change before the SDK repeats it', async () => {
     const { credentials } = setUp('fourteen');
     const [old] = (await credentials()).secrets;
-    const database = withLostResponse(connect({ maxAttempts: 2 }), 'UpdateItemCommand', {
-      meanwhile: () => createAccountRepository(client, 'accounts').setTechnicalContacts('fourteen', ['a@example.com']),
+    const database = withLostResponse(connect({ maxAttempts: 2 }), TRANSACTION, {
+      meanwhile: () =>
+        createAccountRepository(client, 'accounts').update('fourteen', { technical_contacts: ['a@example.com'] }),
     });
     const secret = await createAccountRepository(database, 'accounts').rotateSecret('fourteen');
     expect((await credentials()).secrets).toEqual([secret, old]);
@@ -167,7 +170,7 @@ describe('rotating a signing secret', () => {
 
   it('keeps the webhook token and the contacts', async () => {
     const accounts = createAccountRepository(client, 'accounts');
-    await accounts.setTechnicalContacts('three', ['a@example.com']);
+    await accounts.update('three', { technical_contacts: ['a@example.com'] });
     const { token } = await accounts.webhookCredentials('three');
     await accounts.rotateSecret('three');
     expect(await accounts.describe('three')).toMatchObject({ token, contacts: ['a@example.com'] });
@@ -183,11 +186,11 @@ describe('rotating a signing secret', () => {
     const { rotate, credentials } = setUp('five');
     await credentials();
     let winner = '';
-    const database = withInterruption(connect(), 'UpdateItemCommand', async () => {
+    const database = withInterruption(connect(), TRANSACTION, async () => {
       winner = await rotate();
     });
     const loser = createAccountRepository(database, 'accounts').rotateSecret('five');
-    await expect(loser).rejects.toThrow(ConcurrentChangeError);
+    await expect(loser).rejects.toThrow(ConcurrentRotationError);
     const { secrets } = await credentials();
     expect([secrets.length, secrets[0]]).toEqual([2, winner]);
   });

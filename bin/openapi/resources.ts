@@ -1,0 +1,28 @@
+import type { EndpointName } from '../../shared/contracts/endpoints.ts';
+import type { Operation, Resource } from './operation.ts';
+import { accountResource } from './resources/account.ts';
+import { deliveryResource } from './resources/deliveries.ts';
+import { notificationTypeResource } from './resources/notification-types.ts';
+import { notificationResource } from './resources/notifications.ts';
+import { testResource } from './resources/tests.ts';
+import { tokenResource } from './resources/tokens.ts';
+
+/** The resources of the API, in the order of the document. */
+export const resources: readonly Resource[] = [
+  notificationResource,
+  testResource,
+  notificationTypeResource,
+  deliveryResource,
+  accountResource,
+  tokenResource,
+];
+
+/** The operations of the API. The compiler requires an entry for every endpoint. */
+export const operations: Record<EndpointName, Operation> = {
+  ...notificationResource.operations,
+  ...testResource.operations,
+  ...notificationTypeResource.operations,
+  ...deliveryResource.operations,
+  ...accountResource.operations,
+  ...tokenResource.operations,
+};

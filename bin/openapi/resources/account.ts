@@ -1,0 +1,148 @@
+import * as z from 'zod';
+import {
+  type AccountRecord,
+  MAX_TECHNICAL_CONTACTS,
+  parseAccountChanges,
+  WEBHOOK_TOKEN,
+} from '../../../shared/contracts/account.ts';
+import { emailAddress } from '../../../shared/contracts/notification-types.ts';
+import { integer, timestamp } from '../common-schemas.ts';
+import { notJson, type Resource, rejectedBody, unconfirmed } from '../operation.ts';
+
+const technicalContacts = z
+  .array(emailAddress())
+  .max(MAX_TECHNICAL_CONTACTS)
+  .describe('Email addresses that receive the alerts of type `technicalContactsEmail`, and the notices of the service');
+const webhookToken = z
+  .string()
+  .regex(WEBHOOK_TOKEN)
+  .describe('The value of the header `x-monitoring-webhook-token` of each webhook: printable ASCII, without spaces');
+const signingSecret = z.string().regex(/^whsec_/);
+
+/** The limits of an account, each with a meaning that follows its name. */
+const limitsOf = (meaning: string) => ({
+  notifications: integer.describe(`Notifications, without the default notification: ${meaning}`),
+  tests_per_day: integer.describe(`Test operations in a UTC day: ${meaning}`),
+  redeliveries_per_day: integer.describe(`Redelivered deliveries in a UTC day: ${meaning}`),
+  emails_per_day: integer.describe(`Attempts to email an alert in a UTC day, for each recipient: ${meaning}`),
+  sms_per_day: integer.describe(`Attempts to send an alert by SMS in a UTC day: ${meaning}`),
+  managed_per_day: integer.describe(`Attempts to send an alert to the operators in a UTC day: ${meaning}`),
+  tokens: integer.describe(`Unexpired API tokens: ${meaning}`),
+});
+
+const account = z
+  .object({
+    id: z.string().describe('The tenant'),
+    technical_contacts: technicalContacts,
+    webhook_token: webhookToken.optional().describe('For admins only. The token that each webhook carries'),
+    webhook_signing_secrets: z
+      .array(signingSecret)
+      .optional()
+      .describe('For admins only: the current secret first, then the replaced one while it signs'),
+    limits: z.object(limitsOf('the limit')).describe('The limits of the account'),
+    usage: z
+      .object({
+        ...limitsOf('how many are used'),
+        day_ends_at: timestamp('When the daily limits start again, at midnight UTC'),
+      })
+      .describe('How much of each limit is used'),
+  })
+  .describe('The account of a tenant');
+
+const exampleAccount: AccountRecord = {
+  id: 'acme',
+  technical_contacts: ['oncall@example.com', 'lead@example.com'],
+  limits: {
+    notifications: 1_000,
+    tests_per_day: 200,
+    redeliveries_per_day: 10_000,
+    emails_per_day: 10_000,
+    sms_per_day: 1_000,
+    managed_per_day: 100,
+    tokens: 100,
+  },
+  usage: {
+    notifications: 1,
+    tests_per_day: 2,
+    redeliveries_per_day: 0,
+    emails_per_day: 12,
+    sms_per_day: 0,
+    managed_per_day: 0,
+    tokens: 3,
+    day_ends_at: 1_795_305_600_000,
+  },
+};
+const exampleSecret = 'whsec_bW9uaXRvcmluZy1ub3RpZmljYXRpb25zLWV4YW1wbGU=';
+/** The webhook credentials in the examples. */
+export const exampleCredentials = {
+  webhook_token: 'zdPBWXFYshuXugqSApo0wi0ifLOtpe2IIphS4josALo',
+  webhook_signing_secrets: [exampleSecret],
+};
+
+/** The operations on the account. */
+export const accountResource = {
+  tag: {
+    name: 'account',
+    description: 'Limits and their usage, technical contacts, webhook token and signing secret.',
+  },
+  schemas: {
+    Account: account,
+    AccountChanges: z
+      .object({
+        technical_contacts: technicalContacts.optional(),
+        webhook_token: webhookToken.optional(),
+      })
+      .describe('The attributes to change. The others keep their values'),
+    SigningSecret: z
+      .object({ webhook_signing_secret: signingSecret.describe('The new secret') })
+      .describe('The signing secret of webhooks after a rotation'),
+  },
+  operations: {
+    'get-account': {
+      summary: 'Read the account, its limits and their usage',
+      details: 'Only an admin sees the webhook token and the signing secrets.',
+      isExtension: true,
+      success: {
+        status: 200,
+        description: 'The account.',
+        schema: 'Account',
+        examples: {
+          admin: { summary: 'For an admin', value: { ...exampleAccount, ...exampleCredentials } },
+          observer: { summary: 'For a creator or an observer', value: exampleAccount },
+        },
+      },
+      errors: [],
+    },
+    'update-account': {
+      summary: 'Update the account in part',
+      details: 'Changes the attributes in the body. If one of them is invalid, nothing changes.',
+      isExtension: true,
+      body: {
+        schema: 'AccountChanges',
+        description: 'The attributes to change',
+        examples: {
+          contacts: {
+            summary: 'Replaces the technical contacts',
+            value: { technical_contacts: exampleAccount.technical_contacts },
+          },
+          token: { summary: 'Replaces the webhook token', value: { webhook_token: 'a-token-of-your-own' } },
+        },
+      },
+      success: { status: 204, description: 'The account was updated.' },
+      errors: [rejectedBody(parseAccountChanges({ webhook_token: 'short' })), notJson, unconfirmed],
+    },
+    'rotate-signing-secret': {
+      summary: 'Replace the signing secret of webhooks',
+      details:
+        'The new secret signs within 60 seconds. For 24 hours the replaced one signs, too. At most two secrets sign, so a second rotation within that time ends the older secret at once.',
+      isExtension: true,
+      success: {
+        status: 200,
+        description: 'The new secret.',
+        schema: 'SigningSecret',
+        examples: { rotated: { summary: 'The new secret', value: { webhook_signing_secret: exampleSecret } } },
+      },
+      errors: [unconfirmed],
+    },
+  },
+} as const satisfies Resource;

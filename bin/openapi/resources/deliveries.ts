@@ -1,0 +1,191 @@
+import * as z from 'zod';
+import { alarmStates } from '../../../shared/contracts/alarm-event.ts';
+import type { ListedDelivery } from '../../../shared/contracts/deliveries.ts';
+import {
+  attemptResults,
+  deliveryReasons,
+  deliveryStatuses,
+  failureReasons,
+} from '../../../shared/contracts/outcomes.ts';
+import {
+  MAX_EVENT_ID_LENGTH,
+  MAX_TIME_MS,
+  parseRedelivery,
+  REDELIVERY_MARKER,
+} from '../../../shared/contracts/redelivery.ts';
+import { badRequest, notFound, redeliveryLimitReached } from '../../../shared/domain/errors.ts';
+import { collectionOf, integer, text, timestamp } from '../common-schemas.ts';
+import { EXAMPLE_EVENT_ID, EXAMPLE_TIME_MS, firstPage } from '../examples.ts';
+import { badLimit, notJson, type Resource, rejectedBody, unknownNotification } from '../operation.ts';
+import { parameters } from '../parameters.ts';
+
+const attempt = z
+  .object({
+    timestamp: timestamp('Start of the attempt'),
+    result: z.enum(attemptResults).describe('The result; `throttled` and `transient` attempts are repeated'),
+    status_code: integer.nullable().describe('HTTP status of the response; null if there was none'),
+    reason: z.enum(failureReasons).nullable().describe('Why the attempt failed; null if it was delivered'),
+    duration_ms: integer.describe('Duration of the attempt in milliseconds'),
+  })
+  .describe('An attempt to deliver an alert');
+
+const listedDelivery = z
+  .object({
+    event_id: z.string().describe('ID of the alarm event'),
+    entity_id: z.string().describe('ID of the entity'),
+    alarm_id: z.string().describe('ID of the alarm'),
+    state: z.enum(alarmStates).describe('State of the alarm'),
+    status: z.enum(deliveryStatuses).describe('Status of the delivery'),
+    reason: z
+      .enum(deliveryReasons)
+      .nullable()
+      .describe(
+        'Why the alert has not arrived; null if nothing failed. `older_timestamp`: it was superseded although the queue accepted it more than 60 s after the newer alert',
+      ),
+    event_timestamp: timestamp('The time of the event; only with the reason `older_timestamp`').optional(),
+    newer_event_timestamp: timestamp(
+      'The time of the newer event of the same incident, which the destination already had; only with the reason `older_timestamp`',
+    ).optional(),
+    attempts: z.array(attempt).describe('The last nine attempts, oldest first'),
+    next_attempt_at: integer
+      .nullable()
+      .describe(
+        'When the next attempt is due, in milliseconds since the Unix epoch; null unless `status` is `pending`',
+      ),
+    created_at: timestamp('When the service first processed the delivery'),
+    updated_at: timestamp('When the last attempt ended or the status changed: the time of failure if it failed'),
+  })
+  .describe('One alarm event for one notification');
+
+const singleRedelivery = z
+  .object({
+    event_id: text(MAX_EVENT_ID_LENGTH).describe('ID of the alarm event whose failed delivery is redelivered'),
+  })
+  .describe('Redelivers one delivery');
+const rangeRedelivery = z
+  .object({
+    since: z
+      .int()
+      .min(0)
+      .max(MAX_TIME_MS)
+      .describe(
+        'Redelivers all deliveries that failed at this time or later, in milliseconds since the Unix epoch; 0 means all',
+      ),
+    marker: z.string().regex(REDELIVERY_MARKER).optional().describe('The `next_marker` of the previous response'),
+  })
+  .describe('Redelivers all failures since a time');
+
+const exampleAttempt = (startedAtMs: number, durationMs: number) =>
+  ({
+    timestamp: startedAtMs,
+    result: 'transient',
+    status_code: 503,
+    reason: 'http_status',
+    duration_ms: durationMs,
+  }) as const;
+
+const exampleDelivery: ListedDelivery = {
+  event_id: EXAMPLE_EVENT_ID,
+  entity_id: 'enWeb1',
+  alarm_id: 'alDisk',
+  state: 'CRITICAL',
+  status: 'pending',
+  reason: 'http_status',
+  attempts: [exampleAttempt(EXAMPLE_TIME_MS + 140, 22), exampleAttempt(EXAMPLE_TIME_MS + 5_310, 23)],
+  next_attempt_at: EXAMPLE_TIME_MS + 36_000,
+  created_at: EXAMPLE_TIME_MS + 111,
+  updated_at: EXAMPLE_TIME_MS + 5_333,
+};
+const deliveryMarker = `${EXAMPLE_TIME_MS}-ca53741b6ee7fcaebe4347efc8329eb31a2ab78073dd868e187e362f13d4542e`;
+
+/** The operations on deliveries. */
+export const deliveryResource = {
+  tag: {
+    name: 'deliveries',
+    description: 'What happened to each alert of a notification, and redelivery of what failed.',
+  },
+  schemas: {
+    Delivery: listedDelivery,
+    Deliveries: collectionOf(listedDelivery, 'deliveries'),
+    Attempt: attempt,
+    Redelivery: z
+      .xor([singleRedelivery, rangeRedelivery])
+      .describe('What to redeliver: exactly one of `event_id` and `since`'),
+    SingleRedelivery: singleRedelivery,
+    RangeRedelivery: rangeRedelivery,
+    RedeliveryResult: z
+      .object({
+        count: integer.describe('Number of deliveries that were sent again'),
+        next_marker: z
+          .string()
+          .nullable()
+          .describe('The `marker` of the next request; null if all deliveries have been redelivered'),
+      })
+      .describe('What a redelivery sent'),
+  },
+  operations: {
+    'list-deliveries': {
+      summary: 'List the deliveries of a notification',
+      details:
+        'Newest first by the time in the event ID, of the last 30 days, also of a deleted notification. With a filter, a page can have fewer values than `limit`, or none, although `next_marker` is not null.',
+      isExtension: true,
+      query: [parameters.limit, parameters.deliveryMarker, parameters.status, parameters.alarm_id],
+      success: {
+        status: 200,
+        description: 'A page of deliveries.',
+        schema: 'Deliveries',
+        examples: {
+          pending: {
+            summary: 'A page of one pending delivery',
+            value: firstPage('/notifications/nt01M7W08F9Z4XGJJRVYEZQFE9R1/deliveries', exampleDelivery, deliveryMarker),
+          },
+        },
+      },
+      errors: [
+        { when: 'A filter is invalid', error: badRequest(`status: must be one of ${deliveryStatuses.join(', ')}`) },
+        badLimit,
+        { when: 'The account has neither the notification nor a delivery of it', error: notFound('The notification') },
+      ],
+    },
+    redeliver: {
+      summary: 'Redeliver failed deliveries of a notification',
+      details:
+        'Each failed delivery starts one new round of attempts, oldest failure first, up to 1,000 deliveries or 20 MB per request. Failures are kept for 14 days.',
+      isExtension: true,
+      body: {
+        schema: 'Redelivery',
+        description: 'What to redeliver',
+        examples: {
+          event: { summary: 'One delivery', value: { event_id: EXAMPLE_EVENT_ID } },
+          since: { summary: 'All failures since a time', value: { since: EXAMPLE_TIME_MS } },
+          continued: {
+            summary: 'The next part of a long redelivery',
+            value: { since: EXAMPLE_TIME_MS, marker: `${EXAMPLE_TIME_MS}-${deliveryMarker}` },
+          },
+        },
+      },
+      success: {
+        status: 202,
+        description: 'The deliveries start a new round.',
+        schema: 'RedeliveryResult',
+        examples: {
+          done: { summary: 'Everything was redelivered', value: { count: 1, next_marker: null } },
+          more: {
+            summary: 'There is more to redeliver',
+            value: { count: 1_000, next_marker: `${EXAMPLE_TIME_MS}-${deliveryMarker}` },
+          },
+        },
+      },
+      errors: [
+        rejectedBody(parseRedelivery({})),
+        notJson,
+        unknownNotification,
+        { when: 'The notification has no delivery of this event', error: notFound('The delivery') },
+        {
+          when: 'The account has used its redeliveries of the UTC day',
+          error: redeliveryLimitReached(10_000, EXAMPLE_TIME_MS),
+        },
+      ],
+    },
+  },
+} as const satisfies Resource;

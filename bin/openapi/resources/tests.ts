@@ -1,0 +1,64 @@
+import * as z from 'zod';
+import { parseDestination } from '../../../shared/contracts/notification.ts';
+import { testLimitReached } from '../../../shared/domain/errors.ts';
+import type { DescribedError } from '../error-responses.ts';
+import { EXAMPLE_TIME_MS } from '../examples.ts';
+import { exampleDetails } from '../notification-types.ts';
+import { notJson, type Operation, type Resource, rejectedBody, unknownNotification } from '../operation.ts';
+import { destination, ofEachType } from '../typed-schemas.ts';
+
+const noMoreTests: DescribedError = {
+  when: 'The account has used its tests of the UTC day',
+  error: testLimitReached(200, EXAMPLE_TIME_MS),
+};
+
+const testRan: Operation['success'] = {
+  status: 200,
+  description: 'The test ran.',
+  schema: 'TestResult',
+  examples: {
+    success: {
+      summary: 'The destination accepted the message',
+      value: { status: 'success', message: 'Success: Webhook successfully executed' },
+    },
+    failure: {
+      summary: 'The destination failed',
+      value: { status: 'failure', message: 'Unexpected status code "404". Expected one of: /2[0-9]{2}/' },
+    },
+  },
+};
+
+/** The operations that send test messages. */
+export const testResource = {
+  tag: { name: 'tests', description: 'Test messages, sent by the same servers as real alerts.' },
+  schemas: {
+    Destination: destination,
+    TestResult: z
+      .object({
+        status: z.enum(['success', 'failure']).describe('Whether the destination accepted the test message'),
+        message: z.string().describe('What the destination did'),
+      })
+      .describe('The result of a test'),
+  },
+  operations: {
+    'test-notification': {
+      summary: 'Send a test message to a notification',
+      details:
+        'Sends one message like a real alert, without retries. If the destination fails, the status is 200 and the body says why.',
+      success: testRan,
+      errors: [unknownNotification, noMoreTests],
+    },
+    'test-new-notification': {
+      summary: 'Send a test message to a destination before creating it',
+      details:
+        'Sends one message like a real alert, without retries. If the destination fails, the status is 200 and the body says why.',
+      body: {
+        schema: 'Destination',
+        description: 'The destination. `type` selects the fields in `details`',
+        examples: ofEachType((type) => ({ type, details: exampleDetails(type) })),
+      },
+      success: testRan,
+      errors: [rejectedBody(parseDestination({ type: 'email', details: { address: 'oncall' } })), notJson, noMoreTests],
+    },
+  },
+} as const satisfies Resource;
