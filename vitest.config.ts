@@ -2,7 +2,8 @@ import './bin/supported-node.ts';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { defineConfig } from 'vitest/config';
+import { defineConfig, type TestUserConfig } from 'vitest/config';
+import type { ProjectConfig } from 'vitest/node';
 
 /** Workers and the processes that tests start load the same packages, and compiling them takes longer than running. */
 process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, 'node_modules/.cache/node-compile-cache');
@@ -19,78 +20,97 @@ for (const [signal, code] of [
 ] as const)
   process.once(signal, () => process.exit(code));
 
-/**
- * Ends a test or hook that waits for something that never happens. It must not end one that waits for a busy machine:
- * the slowest take 30 s on two cores with a load of 10.
- */
-const TIMEOUT_MS = 240_000;
+/** A set of tests that can run alone, with `--project=<name>`. */
+type Project = NonNullable<TestUserConfig['projects']>[number];
 
-/** Tests import modules with the same interop rules as Node.js. */
-const deps = { interopDefault: false };
+/** A project with the options that all projects have in common. */
+const project = ({ name, ...options }: ProjectConfig & { name: string }): Project => ({
+  test: {
+    name,
+    // Ends a test or hook that waits for something that never happens, but none that waits for a busy machine: the
+    // slowest take 30 s on two cores with a load of 10.
+    testTimeout: 240_000,
+    hookTimeout: 240_000,
+    // Tests import modules with the same interop rules as Node.js.
+    deps: { interopDefault: false },
+    // Importing takes longer than most files run, so files share a worker with its modules.
+    isolate: false,
+    ...options,
+  },
+});
 
-/** Tests that mock modules or change the environment, and so need isolation. */
-const isolated = [
+/** Tests that mock modules. */
+const mocking = [
   'test/adapters/dynamodb/batches.test.ts',
   'test/adapters/dynamodb/transactions.test.ts',
   'test/adapters/outbound-http/http-client.test.ts',
   'test/lib/source-maps.test.ts',
   'test/pipeline/transports/email-tags.test.ts',
-  'test/ops/**/*.test.ts',
+];
+const drills = ['test/faults/alarm-drills*.test.ts'];
+const runningStack = { globalSetup: 'test/end-to-end/support/running-stack.ts' };
+
+/** What `npm test` runs. It needs nothing but `npm ci`. */
+const everyCommit = [
+  project({
+    name: 'parts',
+    include: ['{local-aws/test,test/{contracts,domain,adapters,api,pipeline,lib,local,cloudwatch}}/**/*.test.ts'],
+    exclude: mocking,
+  }),
+  project({ name: 'mocks', include: mocking, isolate: true }),
+  project({
+    name: 'end-to-end',
+    include: ['test/end-to-end/**/*.test.ts'],
+    exclude: ['test/end-to-end/typed-client.test.ts'],
+    ...runningStack,
+  }),
+  project({ name: 'faults', include: ['test/faults/core/**/*.test.ts'] }),
 ];
 
-/** Outages over hours of simulated time, run by `npm run drills`. */
-const drills = ['test/faults/alarm-drills*.test.ts'];
+/** What only `npm run test:all` runs too: it is slow, or needs a browser or Java. */
+const everyRelease = [
+  project({ name: 'tools', include: ['test/tools/**/*.test.ts'] }),
+  project({ name: 'ops', include: ['test/ops/**/*.test.ts'], isolate: true }),
+  project({
+    name: 'more-end-to-end',
+    include: ['test/end-to-end/{generated-*,typed-client}.test.ts'],
+    env: { GENERATED_REQUESTS: '2000' },
+    ...runningStack,
+  }),
+  project({
+    name: 'more-faults',
+    include: ['test/{faults,chaos,permissions,upgrade}/**/*.test.ts'],
+    exclude: ['test/faults/core/**', ...drills],
+  }),
+  // Outages over hours of simulated time. A step ends when the stack is idle, so nothing else runs at the same time.
+  project({ name: 'drills', include: drills, sequence: { groupOrder: 1 } }),
+  project({
+    name: 'browser',
+    include: ['test/browser/**/*.test.ts'],
+    globalSetup: 'test/browser/support/require-chromium.ts',
+    isolate: true,
+    maxWorkers: 1,
+    expect: { poll: { timeout: 60_000 } },
+    sequence: { groupOrder: 2 },
+  }),
+  // AWS's own DynamoDB Local.
+  project({
+    name: 'dynamodb-local',
+    include: [
+      'test/dynamodb-local/**/*.test.ts',
+      'test/adapters/{accounts,deliveries,dynamodb,notifications,tokens}/**/*.test.ts',
+    ],
+    globalSetup: 'test/dynamodb-local/start-dynamodb-local.ts',
+    isolate: true,
+    maxWorkers: 2,
+    sequence: { groupOrder: 3 },
+  }),
+];
 
 export default defineConfig({
   test: {
     // Tests often wait for timeouts or for their stack, so two cores can run three files at a time.
     maxWorkers: 3,
-    projects: [
-      {
-        test: {
-          name: 'unit',
-          include: ['{local-aws/test,test/{contracts,domain,adapters,api,pipeline,lib,local,cloudwatch}}/**/*.test.ts'],
-          exclude: isolated,
-          isolate: false,
-          testTimeout: TIMEOUT_MS,
-          hookTimeout: TIMEOUT_MS,
-          deps,
-        },
-      },
-      {
-        test: { name: 'isolated', include: isolated, testTimeout: TIMEOUT_MS, hookTimeout: TIMEOUT_MS, deps },
-      },
-      {
-        test: {
-          name: 'end-to-end',
-          include: ['test/end-to-end/**/*.test.ts'],
-          globalSetup: 'test/end-to-end/support/running-stack.ts',
-          testTimeout: TIMEOUT_MS,
-          hookTimeout: TIMEOUT_MS,
-          deps,
-        },
-      },
-      {
-        test: {
-          name: 'faults',
-          include: ['test/{faults,chaos,permissions,upgrade}/**/*.test.ts'],
-          exclude: drills,
-          isolate: false,
-          testTimeout: TIMEOUT_MS,
-          hookTimeout: TIMEOUT_MS,
-          deps,
-        },
-      },
-      {
-        test: {
-          name: 'drills',
-          include: drills,
-          isolate: false,
-          testTimeout: TIMEOUT_MS,
-          hookTimeout: TIMEOUT_MS,
-          deps,
-        },
-      },
-    ],
+    projects: [...everyCommit, ...everyRelease],
   },
 });

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, inject, it } from 'vitest';
 import { type Comparable, comparable } from './comparable.ts';
 import { dynamoDbLocal, localStack, type Send } from './databases.ts';
 import { inRun, type Request, requestSequence } from './generated-requests.ts';
@@ -20,7 +20,7 @@ const numRuns = Number(process.env.SEQUENCES ?? 200);
 let theirs: Send;
 let ours: Send;
 beforeAll(async () => {
-  theirs = await dynamoDbLocal(process.env.DYNAMODB_ENDPOINT ?? '');
+  theirs = await dynamoDbLocal(inject('dynamoDbLocal') ?? '');
   ours = await localStack();
 });
 

@@ -4,17 +4,25 @@ import { readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { TestProject } from 'vitest/node';
 import * as z from 'zod';
 import { listenOnLoopback } from '../support/listen.ts';
 
 const PACKAGE = join(import.meta.dirname, 'node_modules/amplify-dynamodb-simulator');
 const MAX_STARTS = 3;
 
-/** The global setup of vitest. Starts DynamoDB Local and sets `DYNAMODB_ENDPOINT`; returns what stops it. */
-export default async function startDynamoDbLocal(): Promise<() => Promise<void>> {
+declare module 'vitest' {
+  export interface ProvidedContext {
+    /** The URL of DynamoDB Local, in the project that runs it. */
+    dynamoDbLocal?: string;
+  }
+}
+
+/** The global setup of vitest. Starts DynamoDB Local; returns what stops it. */
+export default async function startDynamoDbLocal(project: TestProject): Promise<() => Promise<void>> {
   install();
   const { url, stop } = await start(MAX_STARTS);
-  process.env.DYNAMODB_ENDPOINT = url;
+  project.provide('dynamoDbLocal', url);
   return stop;
 }
 

@@ -86,21 +86,19 @@ describe('listing notifications', () => {
     expect(await idsOf(client, '/notifications?color=red&limit=2')).toEqual(ids);
   });
 
-  it('returns each of 900 notifications exactly once while others are created and deleted', {
-    timeout: 180_000,
-  }, async () => {
+  it('returns each of 200 notifications exactly once while others are created and deleted', async () => {
     const busy = await newClient();
     const created: string[] = [];
-    for (let start = 0; start < 990; start += 45) {
-      created.push(...(await Promise.all(Array.from({ length: 45 }, () => busy.create(webhook)))));
+    for (let start = 0; start < 220; start += 44) {
+      created.push(...(await Promise.all(Array.from({ length: 44 }, () => busy.create(webhook)))));
     }
     const toDelete = created.filter((_, index) => index % 11 === 0);
     const kept = created.filter((_, index) => index % 11 !== 0).sort();
-    const visited = await idsOf(busy, '/notifications?limit=37', async () => {
+    const visited = await idsOf(busy, '/notifications?limit=9', async () => {
       const deleted = toDelete.pop();
       await Promise.all([busy.create(webhook), ...(deleted ? [busy.delete(`/notifications/${deleted}`)] : [])]);
     });
-    expect(kept).toHaveLength(900);
+    expect(kept).toHaveLength(200);
     expect(new Set(visited).size).toBe(visited.length);
     const seen = new Set(visited);
     expect(kept.filter((id) => !seen.has(id))).toEqual([]);

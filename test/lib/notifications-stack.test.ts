@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
 import { allSettings } from '../support/settings.ts';
-import { synthesize } from '../support/stack.ts';
+import { synthesize, warningsOf } from '../support/stack.ts';
 
 const { template } = synthesize();
 
@@ -30,11 +30,6 @@ const idsOf = (...types: string[]): string[] =>
     .filter(([, { Type }]) => types.includes(Type))
     .map(([id]) => id)
     .toSorted();
-
-const warningsOf = (settings: Record<string, unknown>): string[] =>
-  synthesize(settings)
-    .stack.node.metadata.filter(({ type }) => type === 'aws:cdk:warning')
-    .map(({ data }) => String(data));
 
 describe('the stack', () => {
   /**
@@ -117,13 +112,6 @@ describe('the stack', () => {
     );
     for (const { Description } of Object.values(Outputs)) expect(Description).toMatch(/\w/);
     expect(Outputs.BaseUrl?.Value).toEqual({ 'Fn::GetAtt': [expect.stringMatching(/^ApiHttpApi/), 'ApiEndpoint'] });
-  });
-
-  it.each([
-    ['by default', {}],
-    ['with all settings', allSettings],
-  ])('passes the template validation of CloudFormation: %s', (_, settings) => {
-    expect(() => synthesize(settings, { isChecked: true })).not.toThrow();
   });
 
   it('stays well below 500 resources, the limit of a template, with all settings', () => {

@@ -8,7 +8,7 @@ import * as z from 'zod';
 import { parseSettings } from '../../lib/settings.ts';
 import { checkStackName } from '../../lib/stack-name.ts';
 import { PLACEHOLDER_ACCOUNT, readStage, STAGES_DIRECTORY, stageNames } from '../../lib/stages.ts';
-import { withOutputDirectory } from '../support/stack.ts';
+import { warningsOf, withOutputDirectory } from '../support/stack.ts';
 
 // After `support/stack.ts`, which replaces bundling.
 const { notificationsApp, readDeployment } = await import('../../lib/app.ts');
@@ -27,7 +27,7 @@ beforeEach(() => {
 afterEach(() => rmSync(directory, { recursive: true }));
 
 /**
- * Synthesizes with this context. Returns the stack, its template, its warnings, and the lookups that synthesis left.
+ * Synthesizes with this context. Returns the stack, its template, and the lookups that synthesis left.
  */
 const synthesize = (context: Record<string, unknown>, stages = directory) =>
   withOutputDirectory((outdir) => {
@@ -35,10 +35,7 @@ const synthesize = (context: Record<string, unknown>, stages = directory) =>
     const [stack] = app.node.children.filter((child): child is Stack => child instanceof Stack);
     if (!stack) throw new Error('The app has no stack.');
     const { missing = [] } = app.synth().manifest;
-    const warnings = stack.node.metadata
-      .filter(({ type }) => type === 'aws:cdk:warning')
-      .map(({ data }) => String(data));
-    return { stack, template: Template.fromStack(stack), warnings, missing };
+    return { stack, template: Template.fromStack(stack), missing };
   });
 
 const resources = z.record(
@@ -218,9 +215,9 @@ describe('the stages in the repository', () => {
 
   it('warn if another deployment would replace their stack', () => {
     const warning = 'stages/prod.json describes the stack Alerts';
-    expect(synthesize({ stackName: 'Alerts' }).warnings.join()).toContain(warning);
+    expect(warningsOf({ stackName: 'Alerts' }, directory).join()).toContain(warning);
     const { account, region } = prod;
-    expect(synthesize({ stage: 'dev', stackName: 'Alerts', account, region }).warnings.join()).toContain(warning);
+    expect(warningsOf({ stage: 'dev', stackName: 'Alerts', account, region }, directory).join()).toContain(warning);
     for (const context of [
       { stage: 'prod' },
       { stage: 'dev' },
@@ -228,17 +225,17 @@ describe('the stages in the repository', () => {
       { stackName: 'Alerts', account: '222222222222' },
       { stackName: 'Alerts', region: 'eu-north-1' },
     ]) {
-      expect(synthesize(context).warnings.join()).not.toContain('describes the stack');
+      expect(warningsOf(context, directory).join()).not.toContain('describes the stack');
     }
     write('prod', { ...prod, account: PLACEHOLDER_ACCOUNT });
-    expect(synthesize({ stackName: 'Alerts' }).warnings.join()).not.toContain('describes the stack');
+    expect(warningsOf({ stackName: 'Alerts' }, directory).join()).not.toContain('describes the stack');
   });
 
   it('warn about the placeholder account', () => {
     write('prod', { ...prod, account: PLACEHOLDER_ACCOUNT });
-    expect(synthesize({ stage: 'prod' }).warnings.join()).toContain(
+    expect(warningsOf({ stage: 'prod' }, directory).join()).toContain(
       'stages/prod.json contains the placeholder account 000000000000',
     );
-    expect(synthesize({ stage: 'dev' }).warnings.join()).not.toContain('placeholder account');
+    expect(warningsOf({ stage: 'dev' }, directory).join()).not.toContain('placeholder account');
   });
 });

@@ -25,9 +25,21 @@ const ajv = new Ajv2020({
 const withFullReferences = (schema: object): object =>
   JSON.parse(JSON.stringify(schema).replaceAll('"#/components/', '"openapi#/components/'));
 
+/** Returns `compute` with a cache: compiling the schemas takes most of the time of a request otherwise. */
+const cached = <Key, Value>(compute: (key: Key) => Value): ((key: Key) => Value) => {
+  const values = new Map<Key, Value>();
+  return (key) => {
+    const value = values.get(key) ?? compute(key);
+    values.set(key, value);
+    return value;
+  };
+};
+
+const validatorOf = cached((schema: object) => ajv.compile(Object(closed(withFullReferences(schema)))));
+
 /** Returns how a value violates a schema of the OpenAPI document, whose objects have no undocumented properties. */
 export const schemaViolations = (schema: object, value: unknown): string[] => {
-  const validate = ajv.compile(Object(closed(withFullReferences(schema))));
+  const validate = validatorOf(schema);
   if (validate(value)) return [];
   return (validate.errors ?? []).map(({ instancePath, message }) => `${instancePath} ${message}`);
 };
@@ -71,10 +83,10 @@ export type DescribedOperation = z.infer<typeof operation>;
 export type DescribedContent = z.infer<typeof content>;
 
 /** Returns the description of an operation. */
-export const describedOperation = (name: EndpointName): DescribedOperation => {
+export const describedOperation = cached((name: EndpointName): DescribedOperation => {
   const { method, path } = endpoints[name];
   return operation.parse(Object(document).paths[path][method.toLowerCase()]);
-};
+});
 
 /** The description of the webhook that the service sends. */
 export const describedWebhook = (): DescribedOperation => operation.parse(Object(document).webhooks.alert.post);

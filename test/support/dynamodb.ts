@@ -1,64 +1,76 @@
-import { CreateTableCommand, DynamoDBClient, type DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
+import { DynamoDBClient, type DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import { type HttpRequest, HttpResponse } from '@smithy/core/protocols';
+import type { AwsService } from 'local-aws/aws-service.ts';
 import { systemClock } from 'local-aws/clock.ts';
 import { limitDynamoDb } from 'local-aws/dynamodb/limited-dynamodb.ts';
-import { memoryTables } from 'local-aws/dynamodb.ts';
-import { createEndpoint } from 'local-aws/endpoint.ts';
-import { close, listen, origin } from 'local-aws/http.ts';
-import { afterAll, beforeAll } from 'vitest';
+import { createTable, memoryTables, type TableSettings } from 'local-aws/dynamodb.ts';
+import { afterAll, beforeAll, inject } from 'vitest';
 import { documentOptions } from '../../shared/adapters/dynamodb/items.ts';
 import { tableSchemas } from '../../shared/contracts/table-schemas.ts';
-import { useStarted } from './use-started.ts';
 
 const tableNames = Object.keys(tableSchemas).filter((name): name is keyof typeof tableSchemas => name in tableSchemas);
 
-const createTable = (name: keyof typeof tableSchemas): CreateTableCommand => {
+const tableSettings = (name: keyof typeof tableSchemas): TableSettings => {
   const { partitionKey, sortKey } = tableSchemas[name];
-  const keys = sortKey === undefined ? [partitionKey] : [partitionKey, sortKey];
-  return new CreateTableCommand({
-    TableName: name,
-    BillingMode: 'PAY_PER_REQUEST',
-    AttributeDefinitions: keys.map((AttributeName) => ({ AttributeName, AttributeType: 'S' })),
-    KeySchema: keys.map((AttributeName, index) => ({ AttributeName, KeyType: index === 0 ? 'HASH' : 'RANGE' })),
-  });
+  const names = sortKey === undefined ? [partitionKey] : [partitionKey, sortKey];
+  return {
+    name,
+    attributes: names.map((AttributeName) => ({ AttributeName, AttributeType: 'S' })),
+    keys: names.map((AttributeName, index) => ({ AttributeName, KeyType: index === 0 ? 'HASH' : 'RANGE' })),
+  };
 };
 
-/** Uses DynamoDB Local at the address in `DYNAMODB_ENDPOINT`, or else starts the DynamoDB of the local stack. */
-const startDatabase = async () => {
-  if (process.env.DYNAMODB_ENDPOINT) return { url: new URL(process.env.DYNAMODB_ENDPOINT), stop: async () => {} };
-  const { server, services } = createEndpoint();
-  const dynamodb = limitDynamoDb({ store: memoryTables(), clock: systemClock, partitionLimits: false });
-  services.set('dynamodb', dynamodb.service);
-  return { url: new URL(origin(await listen(server))), stop: () => close(server) };
+/** What sends the requests of a client to a database. */
+type Connection = Pick<DynamoDBClientConfig, 'endpoint' | 'requestHandler' | 'signer'>;
+
+/** Calls the DynamoDB of the local stack in this process: HTTP and signatures take half of the CPU time of a request. */
+const inProcess = (service: AwsService): Connection => ({
+  endpoint: 'http://in-process.invalid',
+  signer: { sign: async (request) => request },
+  requestHandler: {
+    async handle({ path, headers: sent, body: content }: HttpRequest) {
+      const headers = Object.fromEntries(Object.entries(sent).map(([name, value]) => [name.toLowerCase(), value]));
+      const action = headers['x-amz-target']?.split('.')[1] ?? '';
+      const { signal } = new AbortController();
+      const call = { service: 'dynamodb', action, caller: '', path, headers, body: Buffer.from(content), signal };
+      const { status, headers: received, body } = await service(call);
+      return { response: new HttpResponse({ statusCode: status, headers: received, body: Buffer.from(body) }) };
+    },
+  },
+});
+
+/** Connects to DynamoDB Local if the project has it, or else to a new DynamoDB of the local stack. */
+const connectDatabase = (): Connection => {
+  const endpoint = inject('dynamoDbLocal');
+  if (endpoint !== undefined) return { endpoint };
+  return inProcess(limitDynamoDb({ store: memoryTables(), clock: systemClock, partitionLimits: false }).service);
 };
 
 /** Runs DynamoDB with the empty tables of `tableSchemas` for the tests of a file or describe. */
 export const useDatabase = () => {
-  const database = useStarted(startDatabase, ({ stop }) => stop());
+  const connection = connectDatabase();
   // DynamoDB Local has separate tables for each access key.
   const accessKeyId = `local${crypto.randomUUID().replaceAll('-', '')}`;
   const clients: DynamoDBClient[] = [];
 
-  /** Creates a client that omits undefined attributes, as the service does. Only hooks and tests can send requests. */
-  const connect = (
-    options: Pick<DynamoDBClientConfig, 'maxAttempts' | 'retryStrategy'> = {},
-  ): DynamoDBDocumentClient => {
-    const client = new DynamoDBClient({
-      region: 'local-1',
-      endpoint: async () => ({ url: database.url }),
-      credentials: { accessKeyId, secretAccessKey: 'local' },
-      ...options,
-    });
+  const open = (options: Pick<DynamoDBClientConfig, 'maxAttempts' | 'retryStrategy'> = {}): DynamoDBClient => {
+    const credentials = { accessKeyId, secretAccessKey: 'local' };
+    const client = new DynamoDBClient({ region: 'local-1', credentials, ...connection, ...options });
     clients.push(client);
-    return DynamoDBDocumentClient.from(client, documentOptions);
+    return client;
   };
 
-  const client = connect();
+  /** Creates a client that omits undefined attributes, as the service does. Only hooks and tests can send requests. */
+  const connect = (...options: Parameters<typeof open>): DynamoDBDocumentClient =>
+    DynamoDBDocumentClient.from(open(...options), documentOptions);
+
   beforeAll(async () => {
-    await Promise.all(tableNames.map((name) => client.send(createTable(name))));
+    const client = open();
+    await Promise.all(tableNames.map((name) => createTable(client, tableSettings(name))));
   });
   afterAll(() => {
-    for (const open of clients) open.destroy();
+    for (const client of clients) client.destroy();
   });
-  return { client, connect };
+  return { client: connect(), connect };
 };

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Stack } from 'aws-cdk-lib';
+import { type App, Stack } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
 import { vi } from 'vitest';
 import * as z from 'zod';
@@ -17,7 +17,7 @@ vi.doMock(import('../../lib/bundles.ts'), async (original) => ({
     sourceMap: import.meta.filename,
   }),
 }));
-const { notificationsApp, STACK_NAME } = await import('../../lib/app.ts');
+const { notificationsApp } = await import('../../lib/app.ts');
 
 /** Calls `use` with a temporary directory for a cloud assembly, then deletes it. */
 export const withOutputDirectory = <Result>(use: (outdir: string) => Result): Result => {
@@ -28,6 +28,20 @@ export const withOutputDirectory = <Result>(use: (outdir: string) => Result): Re
     rmSync(outdir, { recursive: true, force: true });
   }
 };
+
+const stackOf = (app: App): Stack => {
+  const stack = app.node.children.find((child) => child instanceof Stack);
+  if (!stack) throw new Error('The app has no stack.');
+  return stack;
+};
+
+/** Returns the warnings of the app with this context, which needs no synthesis. */
+export const warningsOf = (context: Record<string, unknown>, stagesDirectory?: string): string[] =>
+  withOutputDirectory((outdir) =>
+    stackOf(notificationsApp({ context, outdir }, stagesDirectory))
+      .node.metadata.filter(({ type }) => type === 'aws:cdk:warning')
+      .map(({ data }) => String(data)),
+  );
 
 /**
  * Synthesizes the stack with these settings. Returns the stack, its template, and the logical ID of each function by
@@ -55,9 +69,7 @@ export const unfinishedStack = <Result>(
   withOutputDirectory((outdir) => {
     const context = { ...settings, ...(isChecked && { '@aws-cdk/core:validateAgainstDefaultRules': true }) };
     const app = notificationsApp({ context, outdir, builtinCloudFormationValidation: isChecked });
-    const stack = app.node.findChild(String(settings.stackName ?? STACK_NAME));
-    if (!(stack instanceof Stack)) throw new Error('The app has no stack.');
-    return use(stack);
+    return use(stackOf(app));
   });
 
 const synthesizeOnce = (settings: Record<string, unknown>, isChecked: boolean) =>

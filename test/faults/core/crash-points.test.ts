@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { webhook } from '../support/api.ts';
-import { newAlarmEvent } from '../support/events.ts';
-import { openSink } from '../support/test-sink.ts';
-import { until } from '../support/until.ts';
-import { useStarted } from '../support/use-started.ts';
-import { type CrashPoint, useFaultyStack } from './support.ts';
+import { webhook } from '../../support/api.ts';
+import { newAlarmEvent } from '../../support/events.ts';
+import { openSink } from '../../support/test-sink.ts';
+import { until } from '../../support/until.ts';
+import { useStarted } from '../../support/use-started.ts';
+import { type CrashPoint, useFaultyStack } from '../support.ts';
 
 /** Exceeds every lease and visibility timeout. */
 const RECOVERY_MS = 200_000;

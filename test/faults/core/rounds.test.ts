@@ -1,16 +1,19 @@
 import { SendMessageCommand, StartMessageMoveTaskCommand } from '@aws-sdk/client-sqs';
 import { describe, expect, it } from 'vitest';
-import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';
-import { createDeliveryRepository } from '../../shared/adapters/deliveries/delivery-repository.ts';
-import { webhook } from '../support/api.ts';
-import { deliveryMessage, newAlarmEvent } from '../support/events.ts';
-import { openSink } from '../support/test-sink.ts';
-import { until } from '../support/until.ts';
-import { useStarted } from '../support/use-started.ts';
-import { throttled, useFaultyStack } from './support.ts';
+import { createAccountRepository } from '../../../shared/adapters/accounts/account-repository.ts';
+import { createDeliveryRepository } from '../../../shared/adapters/deliveries/delivery-repository.ts';
+import { webhook } from '../../support/api.ts';
+import { deliveryMessage, newAlarmEvent } from '../../support/events.ts';
+import { openSink } from '../../support/test-sink.ts';
+import { until } from '../../support/until.ts';
+import { useStarted } from '../../support/use-started.ts';
+import { useFaultyStack } from '../support.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
+
+/** An error that the SDK does not retry. */
+const denied = { status: 400, type: 'AccessDeniedException', message: 'not authorized' } as const;
 
 const harness = useFaultyStack();
 const client = useStarted(() => harness.newClient());
@@ -84,7 +87,7 @@ describe('a round of attempts', () => {
     const sink = await openSink();
     const id = await webhookAt(sink.url);
     const recover = harness.injectFault(
-      throttled,
+      denied,
       ({ service, caller }) => service === 'dynamodb' && caller.includes('send-webhook'),
     );
     await harness.sendEvents([newAlarmEvent(client.tenant, [id])]);

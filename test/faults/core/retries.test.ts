@@ -1,14 +1,14 @@
 import { SendMessageCommand } from '@aws-sdk/client-sqs';
 import { describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
-import { createIncidentLocks } from '../../shared/adapters/deliveries/incident-locks.ts';
-import { claimedLock } from '../../shared/domain/incident.ts';
-import { webhook } from '../support/api.ts';
-import { deliveryMessage, newAlarmEvent } from '../support/events.ts';
-import { openSink } from '../support/test-sink.ts';
-import { until } from '../support/until.ts';
-import { useStarted } from '../support/use-started.ts';
-import { throttled, useFaultyStack } from './support.ts';
+import { createIncidentLocks } from '../../../shared/adapters/deliveries/incident-locks.ts';
+import { claimedLock } from '../../../shared/domain/incident.ts';
+import { webhook } from '../../support/api.ts';
+import { deliveryMessage, newAlarmEvent } from '../../support/events.ts';
+import { openSink } from '../../support/test-sink.ts';
+import { until } from '../../support/until.ts';
+import { useStarted } from '../../support/use-started.ts';
+import { throttled, useFaultyStack } from '../support.ts';
 
 const QUEUE = 'Delivery-webhook';
 const RETRIES = 'Delivery-webhook-Retries';

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { createIncidentLocks } from '../../shared/adapters/deliveries/incident-locks.ts';
-import { claimedLock } from '../../shared/domain/incident.ts';
-import { newAlarmEvent } from '../support/events.ts';
-import { openSink, type Received } from '../support/test-sink.ts';
-import { until } from '../support/until.ts';
-import { useStarted } from '../support/use-started.ts';
-import { useFaultyStack } from './support.ts';
+import { createIncidentLocks } from '../../../shared/adapters/deliveries/incident-locks.ts';
+import { claimedLock } from '../../../shared/domain/incident.ts';
+import { newAlarmEvent } from '../../support/events.ts';
+import { openSink, type Received } from '../../support/test-sink.ts';
+import { until } from '../../support/until.ts';
+import { useStarted } from '../../support/use-started.ts';
+import { useFaultyStack } from '../support.ts';
 
 const pagerEvent = z.object({ event_type: z.enum(['trigger', 'resolve']), incident_key: z.string() });
 const typesOf = (received: readonly Received[]): string[] =>
@@ -149,7 +149,7 @@ describe('a resolved incident stays resolved', () => {
   it('if many events wait for the incident lock, at a cost of at most ten messages and ten writes each', async () => {
     const sink = await openSink();
     const id = await pagerAt(sink.url);
-    const alerts = 60;
+    const alerts = 15;
     const nowMs = Date.now();
     const events = Array.from({ length: alerts }, (_, index) =>
       newAlarmEvent(client.tenant, [id], {
