@@ -139,7 +139,11 @@ export const exercise = async (
   const bounced = await send('bounced', [email]);
   await ended(email, bounced.event_id, 'delivered');
   const tags = Object.entries(emailTags(bounced, email)).map(([name, value]) => [name, [value]]);
-  const mail = { messageId: 'message-1', destination: ['ops@example.com'], tags: Object.fromEntries(tags) };
+  const mail = {
+    messageId: 'message-1',
+    destination: Object.values(destinations.email),
+    tags: Object.fromEntries(tags),
+  };
   const detail = { eventType: 'Bounce', bounce: { bounceType: 'Permanent' }, mail };
   const sendTo = (name: string, body: unknown) =>
     sqs.send(
