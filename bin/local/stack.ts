@@ -81,8 +81,8 @@ export type LocalStack = {
   plan: Plan;
   endpoint: Endpoint;
   inbox: Inbox;
-  /** Throttles tables and keys on demand. */
-  dynamodb: Pick<LimitedDynamoDb, 'throttle'>;
+  /** Throttles tables and keys, and makes writes conflict, on demand. */
+  dynamodb: Pick<LimitedDynamoDb, 'conflict' | 'throttle'>;
   lambda: Lambda;
   eventSources: Pick<EventSources, 'disable'>;
   /** The queues, by name. */
