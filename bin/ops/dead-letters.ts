@@ -1,5 +1,4 @@
 import { PurgeQueueCommand } from '@aws-sdk/client-sqs';
-import { SingleBar } from 'cli-progress';
 import { Argument, type Command } from 'commander';
 import { examples, parseNumber } from './arguments.ts';
 import { type DeadLetter, deadLetter } from './dead-letter.ts';
@@ -128,8 +127,9 @@ export const deadLetterColumns = (rows: readonly Row[], labels: ReadonlyMap<stri
 
 const redrive = async (type: DeadLetterQueueName, _: object, command: Command): Promise<void> => {
   const session = await connectForChange(command);
-  const bar = progressBar(session);
-  const moved = await move(session, type, bar.update).finally(bar.stop);
+  const { progress } = session;
+  const onProgress = ({ moved, total }: Progress) => progress.show(`Moved ${moved} of about ${total} messages.`);
+  const moved = await move(session, type, onProgress).finally(progress.clear);
   const what =
     type === CRASHED
       ? `${pluralize(moved, 'crashed message')} to their queues`
@@ -149,25 +149,6 @@ const move = async (
   }
   const { queue: to, deadLetters: from } = QueueUrls[type];
   return moveMessages(sqs, { from, to }, onProgress);
-};
-
-const progressBar = ({ showsProgress }: Session) => {
-  const bar = new SingleBar({
-    format: '[{bar}] {value} of about {total}',
-    stream: process.stderr,
-    clearOnComplete: true,
-    // The progress bar must not change terminal settings, because an interruption would not restore them.
-    gracefulExit: false,
-    linewrap: true,
-  });
-  if (showsProgress) bar.start(0, 0);
-  return {
-    update: ({ moved, total }: Progress): void => {
-      bar.setTotal(total);
-      bar.update(moved);
-    },
-    stop: () => bar.stop(),
-  };
 };
 
 const purge = async (type: DeadLetterQueueName, { yes }: { yes: boolean }, command: Command): Promise<void> => {
