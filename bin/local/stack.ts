@@ -12,7 +12,7 @@ import { close, listen, origin } from 'local-aws/http.ts';
 import { EventSources } from 'local-aws/lambda/event-sources.ts';
 import { lambdaService } from 'local-aws/lambda/invoke-api.ts';
 import { createLambda, type InvocationReport, type Lambda } from 'local-aws/lambda/lambda.ts';
-import { startSes } from 'local-aws/ses.ts';
+import { sesService } from 'local-aws/ses.ts';
 import { type PublishedMessage, snsService } from 'local-aws/sns.ts';
 import { sqsService } from 'local-aws/sqs/protocol.ts';
 import { Queue } from 'local-aws/sqs/queue.ts';
@@ -138,8 +138,6 @@ export const startLocalStack = async (options: LocalStackOptions = {}): Promise<
       ...(options.onInvocation && { onInvocation: options.onInvocation }),
     });
     cleanups.push(() => lambda.stop());
-    const ses = await startSes((email) => inbox.add({ kind: 'email', ...email }));
-    cleanups.push(() => ses.close());
     const { partitionLimits = AWS_PARTITION_LIMITS } = options;
     const dynamodb = limitDynamoDb({ store: tables ?? memoryTables(), clock, partitionLimits });
     endpoint.services
@@ -149,7 +147,10 @@ export const startLocalStack = async (options: LocalStackOptions = {}): Promise<
         'sns',
         snsService(plan.topicArns, (message) => inbox.add(fromSns(message))),
       )
-      .set('ses', ses.service)
+      .set(
+        'ses',
+        sesService((email) => inbox.add({ kind: 'email', ...email })),
+      )
       .set('lambda', lambdaService(lambda));
 
     const tokens = await seed(plan, endpointUrl, data);
