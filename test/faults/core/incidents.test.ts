@@ -149,7 +149,7 @@ describe('a resolved incident stays resolved', () => {
   it('if many events wait for the incident lock, at a cost of at most ten messages and ten writes each', async () => {
     const sink = await openSink();
     const id = await pagerAt(sink.url);
-    const alerts = 15;
+    const alerts = 40;
     const nowMs = Date.now();
     const events = Array.from({ length: alerts }, (_, index) =>
       newAlarmEvent(client.tenant, [id], {
