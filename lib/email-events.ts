@@ -39,7 +39,7 @@ export class EmailEvents extends Construct {
     });
     this.queue = new WorkQueue(this, 'Queue', crashedQueue);
     const access = storage.deliveries
-      .access('GetItem', 'UpdateItem')
+      .access('UpdateItem')
       .and(delivery.reportAccess())
       .and(this.queue.visibilityAccess())
       .and(new ResourceAccess({ EMAIL_EVENTS_QUEUE: this.queue.queue.queueUrl }));

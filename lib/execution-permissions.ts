@@ -160,6 +160,14 @@ export const boundaryStatements = (target: Target, existingTables: readonly stri
     // Phone numbers have no ARN.
     new PolicyStatement({ actions: ['sns:Publish'], notResources: [`arn:${Aws.PARTITION}:sns:*:*:*`] }),
     // The network interfaces of functions in a VPC.
-    allow(['ec2:*NetworkInterface*', 'ec2:DescribeSubnets', 'ec2:*PrivateIpAddresses'], ['*']),
+    allow(
+      [
+        ...['Create', 'Delete'].map((verb) => `ec2:${verb}NetworkInterface`),
+        ...['Assign', 'Unassign'].map((verb) => `ec2:${verb}PrivateIpAddresses`),
+        'ec2:DescribeNetworkInterfaces',
+        'ec2:DescribeSubnets',
+      ],
+      ['*'],
+    ),
   ];
 };

@@ -229,17 +229,6 @@ const isSetting = (key: string): boolean => !/[:/]/.test(key) && !CLI_KEYS.inclu
 
 const plain = (name: string): string => name.toLowerCase().replace(/[_-]/g, '');
 
-/** The names of settings in earlier versions that are not similar to their present names, in plain form. */
-const RENAMED = new Map<string, keyof Settings>([
-  ['lambdaconcurrency', 'lambdaConcurrencyQuota'],
-  ['removalprotection', 'deletionProtection'],
-  ['retryscale', 'retryDelayScale'],
-  ['smsmonthlybudget', 'smsMonthlyBudgetUsd'],
-  ['testsperday', 'testsPerTenantPerDay'],
-  ['typeconcurrency', 'senderConcurrencyByType'],
-  ['typememory', 'memoryMbByType'],
-]);
-
 /** The largest number of edits, as a share of the length of a name, at which another name counts as similar. */
 const MAX_DIFFERENCE = 0.4;
 
@@ -247,9 +236,7 @@ const MAX_DIFFERENCE = 0.4;
 const nearestSetting = (unknown: string): string | undefined => {
   const names = new Map([...settingNames, 'stackName'].map((name) => [plain(name), name]));
   const maxDistance = Math.floor(unknown.length * MAX_DIFFERENCE);
-  return (
-    RENAMED.get(plain(unknown)) ?? names.get(closestMatch(plain(unknown), [...names.keys()], { maxDistance }) ?? '')
-  );
+  return names.get(closestMatch(plain(unknown), [...names.keys()], { maxDistance }) ?? '');
 };
 
 const unknownSetting = (name: string): string => {

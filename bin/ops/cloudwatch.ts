@@ -1,4 +1,4 @@
-import type { CloudWatchClient, MetricDataQuery } from '@aws-sdk/client-cloudwatch';
+import type { MetricDataQuery } from '@aws-sdk/client-cloudwatch';
 import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
 import { messageOutcomes } from '../../shared/contracts/outcomes.ts';
 import { DELIVERY_LATENCY, METRICS_NAMESPACE } from '../../shared/domain/delivery-metrics.ts';
@@ -83,24 +83,13 @@ const readMetrics = async <Subject>(
       },
     };
   });
-  const values = await readValuesById(client, sdk, queries, sinceMs);
-  return requests.map(({ subject }, index) => ({ subject, values: values.get(`m${index}`) ?? [] }));
-};
-
-const readValuesById = async (
-  client: CloudWatchClient,
-  sdk: Pick<typeof import('@aws-sdk/client-cloudwatch'), 'paginateGetMetricData'>,
-  queries: MetricDataQuery[],
-  sinceMs: number,
-): Promise<Map<string, number[]>> => {
   const values = new Map<string, number[]>();
   const range = { StartTime: new Date(sinceMs), EndTime: new Date(), ScanBy: 'TimestampDescending' } as const;
   for await (const page of sdk.paginateGetMetricData({ client }, { MetricDataQueries: queries, ...range })) {
-    for (const { Id = '', Values = [] } of page.MetricDataResults ?? []) {
+    for (const { Id = '', Values = [] } of page.MetricDataResults ?? [])
       values.set(Id, [...(values.get(Id) ?? []), ...Values]);
-    }
   }
-  return values;
+  return requests.map(({ subject }, index) => ({ subject, values: values.get(`m${index}`) ?? [] }));
 };
 
 /** Returns the age of the oldest message of each queue in seconds; nothing for a local stack. */

@@ -39,9 +39,8 @@ const outputs = z.object({
   AccountsTable: z.string(),
   TokensTable: z.string(),
   DeliveriesTable: z.string(),
-  // Stacks deployed before these outputs existed lack them; only `trace` needs them.
-  SourceMapsBucket: z.optional(z.string()),
-  Releases: z.optional(z.string()),
+  SourceMapsBucket: z.string(),
+  Releases: z.string(),
   QueueUrls: parsedJson.pipe(
     z.intersection(
       // Alarm events have no retry queue.

@@ -32,40 +32,42 @@ export const inspect = async (sqs: SQSClient, url: string): Promise<Depth & { ar
 
 /** The SQS maximum for a receive and for a batch of visibility changes. */
 const BATCH_SIZE = 10;
+
 /** If the command is interrupted, messages become visible again after this time. */
 const PEEK_VISIBILITY_SECONDS = 60;
+
+/** The SQS maximum for a visibility timeout is 12 hours. A pass over a queue of 100,000 messages takes minutes. */
+const PASS_VISIBILITY_SECONDS = 1_800;
+
+const receive = async (sqs: SQSClient, url: string, limit: number, visibilitySeconds: number): Promise<Message[]> => {
+  const { Messages = [] } = await sqs.send(
+    new ReceiveMessageCommand({
+      QueueUrl: url,
+      MaxNumberOfMessages: Math.min(BATCH_SIZE, limit),
+      VisibilityTimeout: visibilitySeconds,
+      // Short polling queries only some servers and may miss messages.
+      WaitTimeSeconds: 1,
+      MessageAttributeNames: ['All'],
+      MessageSystemAttributeNames: ['SentTimestamp', 'MessageGroupId', 'DeadLetterQueueSourceArn'],
+    }),
+  );
+  return Messages;
+};
 
 /** Reads up to `limit` messages of a queue, each once, and makes them visible again. */
 export const peek = async (sqs: SQSClient, url: string, limit: number): Promise<Message[]> => {
   const seen = new Map<string, Message>();
   try {
     while (seen.size < limit) {
-      const { Messages = [] } = await sqs.send(
-        new ReceiveMessageCommand({
-          QueueUrl: url,
-          MaxNumberOfMessages: Math.min(BATCH_SIZE, limit - seen.size),
-          VisibilityTimeout: PEEK_VISIBILITY_SECONDS,
-          // Short polling queries only some servers and may miss messages.
-          WaitTimeSeconds: 1,
-          MessageAttributeNames: ['All'],
-          MessageSystemAttributeNames: ['SentTimestamp', 'MessageGroupId', 'DeadLetterQueueSourceArn'],
-        }),
-      );
-      if (Messages.length === 0) break;
-      for (const message of Messages) seen.set(message.MessageId ?? '', message);
+      const messages = await receive(sqs, url, limit - seen.size, PEEK_VISIBILITY_SECONDS);
+      if (messages.length === 0) break;
+      for (const message of messages) seen.set(message.MessageId ?? '', message);
     }
     return [...seen.values()];
   } finally {
-    await makeVisible(
-      sqs,
-      url,
-      [...seen.values()].map(({ ReceiptHandle }) => ReceiptHandle),
-    );
+    await makeVisible(sqs, url, [...seen.values()]);
   }
 };
-
-/** The SQS maximum for a visibility timeout is 12 hours. A pass over a queue of 100,000 messages takes minutes. */
-const PASS_VISIBILITY_SECONDS = 1_800;
 
 /**
  * Visits every visible message of a queue once, and deletes those that `visit` returns true for. The others stay hidden
@@ -78,40 +80,32 @@ export const filterMessages = async (
   visit: (message: Message) => Promise<boolean>,
 ): Promise<void> => {
   const seenIds = new Set<string>();
-  const keptReceipts: string[] = [];
+  const kept: Pick<Message, 'ReceiptHandle'>[] = [];
   try {
     while (true) {
-      const { Messages = [] } = await sqs.send(
-        new ReceiveMessageCommand({
-          QueueUrl: url,
-          MaxNumberOfMessages: BATCH_SIZE,
-          VisibilityTimeout: PASS_VISIBILITY_SECONDS,
-          WaitTimeSeconds: 1,
-          MessageAttributeNames: ['All'],
-          MessageSystemAttributeNames: ['SentTimestamp', 'MessageGroupId', 'DeadLetterQueueSourceArn'],
-        }),
-      );
-      const unseen = Messages.filter(({ MessageId = '' }) => !seenIds.has(MessageId));
+      const messages = await receive(sqs, url, BATCH_SIZE, PASS_VISIBILITY_SECONDS);
+      const unseen = messages.filter(({ MessageId = '' }) => !seenIds.has(MessageId));
       // Messages return only if the pass took longer than their visibility timeout.
       if (unseen.length === 0) return;
       for (const message of unseen) {
-        const { MessageId = '', ReceiptHandle = '' } = message;
+        const { MessageId = '', ReceiptHandle } = message;
         seenIds.add(MessageId);
-        if (!(await visit(message))) {
-          keptReceipts.push(ReceiptHandle);
-          continue;
-        }
-        await sqs.send(new DeleteMessageCommand({ QueueUrl: url, ReceiptHandle }));
+        if (await visit(message)) await sqs.send(new DeleteMessageCommand({ QueueUrl: url, ReceiptHandle }));
+        else kept.push({ ReceiptHandle });
       }
     }
   } finally {
-    await makeVisible(sqs, url, keptReceipts);
+    await makeVisible(sqs, url, kept);
   }
 };
 
-const makeVisible = async (sqs: SQSClient, url: string, receipts: readonly (string | undefined)[]): Promise<void> => {
-  for (const batch of inBatches(receipts, BATCH_SIZE)) {
-    const Entries = batch.map((ReceiptHandle, index) => ({ Id: String(index), ReceiptHandle, VisibilityTimeout: 0 }));
+const makeVisible = async (
+  sqs: SQSClient,
+  url: string,
+  messages: readonly Pick<Message, 'ReceiptHandle'>[],
+): Promise<void> => {
+  for (const batch of inBatches(messages, BATCH_SIZE)) {
+    const Entries = batch.map(({ ReceiptHandle }, index) => ({ Id: `${index}`, ReceiptHandle, VisibilityTimeout: 0 }));
     await sqs.send(new ChangeMessageVisibilityBatchCommand({ QueueUrl: url, Entries }));
   }
 };

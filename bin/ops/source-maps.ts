@@ -42,7 +42,7 @@ const fromBucket = async (release: string, connect: () => Promise<Deployment>): 
     throw notFound(release, `cdk.out has none, and no stack can be read (${withoutPeriod(errorSummary(error))})`);
   });
   const { SourceMapsBucket: bucket } = deployment.outputs;
-  if (deployment.stackName === undefined || bucket === undefined)
+  if (deployment.stackName === undefined)
     throw notFound(release, `cdk.out has none, and the ${deployment.name} has no bucket of source maps`);
   const { GetObjectCommand, S3Client } = await import('@aws-sdk/client-s3');
   try {

@@ -91,12 +91,11 @@ const releaseOf = async (options: TraceOptions, deployment: () => Promise<Deploy
     );
   }
   const { name, outputs } = await deployment();
-  const releases = z.record(z.string(), z.string()).parse(JSON.parse(outputs.Releases ?? '{}'));
+  const releases = z.record(z.string(), z.string()).parse(JSON.parse(outputs.Releases));
   const release = releases[options.function];
   if (release !== undefined) return release;
-  const names = Object.keys(releases).join(', ');
   throw new OperationError(
-    `The outputs of ${name} name no release of ${options.function}${names && `, only of ${names}`}.`,
+    `The outputs of ${name} name no release of ${options.function}, only of ${Object.keys(releases).join(', ')}.`,
   );
 };
 

@@ -1,26 +1,22 @@
 import { randomUUID } from 'node:crypto';
-import type { Cancel, Clock } from '../clock.ts';
+import type { Clock } from '../clock.ts';
 import { SqsError } from './errors.ts';
 import type { Queue } from './queue.ts';
 
-/** A message move task: a redrive of a dead-letter queue. */
+/** A message move task: a redrive of a dead-letter queue, from which each message returns to its source queue. */
 export type MoveTask = {
   handle: string;
   source: Queue;
-  /** If undefined, each message returns to its source queue. */
-  destination: Queue | undefined;
-  messagesPerSecond: number;
   /** Milliseconds since the epoch. */
   startedAtMs: number;
   toMove: number;
   moved: number;
-  status: 'RUNNING' | 'COMPLETED' | 'CANCELLED' | 'FAILED';
+  status: 'RUNNING' | 'COMPLETED' | 'FAILED';
   failureReason?: 'CouldNotDetermineMessageSource';
-  cancelNext?: Cancel;
 };
 
-/** The maximum rate of a move task. */
-export const MAX_MOVES_PER_SECOND = 500;
+/** The rate of a move task without a limit. */
+const MAX_MOVES_PER_SECOND = 500;
 
 /** The move tasks of all queues, newest first. */
 export class MoveTasks {
@@ -34,7 +30,7 @@ export class MoveTasks {
   }
 
   /** Starts to move the visible messages of `source`. Throws an `SqsError` if a task of the queue is running. */
-  start(source: Queue, destination: Queue | undefined, messagesPerSecond: number): MoveTask {
+  start(source: Queue): MoveTask {
     if (this.tasks.some((task) => task.source === source && task.status === 'RUNNING')) {
       throw new SqsError(
         'UnsupportedOperation',
@@ -44,8 +40,6 @@ export class MoveTasks {
     const task: MoveTask = {
       handle: Buffer.from(JSON.stringify({ taskId: randomUUID(), sourceArn: source.settings.arn })).toString('base64'),
       source,
-      destination,
-      messagesPerSecond,
       startedAtMs: this.#clock.now(),
       toMove: source.counts.visible,
       moved: 0,
@@ -56,19 +50,10 @@ export class MoveTasks {
     return task;
   }
 
-  /** Cancels a running task; messages already moved stay moved. Throws an `SqsError` if there is no such task. */
-  cancel(handle: string): MoveTask {
-    const task = this.tasks.find((candidate) => candidate.handle === handle && candidate.status === 'RUNNING');
-    if (!task) throw new SqsError('ResourceNotFoundException', 'Task does not exist.');
-    task.cancelNext?.();
-    task.status = 'CANCELLED';
-    return task;
-  }
-
   /** SQS treats a moved message as new: it has a new ID, a new age and a receive count of 0. */
   #moveBatch(task: MoveTask): void {
-    for (const message of task.source.removeVisible(task.messagesPerSecond)) {
-      const destination = task.destination ?? this.#queueByArn(message.deadLetterQueueSourceArn ?? '');
+    for (const message of task.source.removeVisible(MAX_MOVES_PER_SECOND)) {
+      const destination = this.#queueByArn(message.deadLetterQueueSourceArn ?? '');
       if (destination) {
         destination.send(message, 0);
         task.moved += 1;
@@ -79,7 +64,7 @@ export class MoveTasks {
     }
     if (task.failureReason) task.status = 'FAILED';
     else if (task.moved >= task.toMove || task.source.counts.visible === 0) task.status = 'COMPLETED';
-    else task.cancelNext = this.#clock.after(1000, () => this.#moveBatch(task));
+    else this.#clock.after(1000, () => this.#moveBatch(task));
   }
 }
 
@@ -88,8 +73,6 @@ export const moveTaskResult = (task: MoveTask): object => ({
   ...(task.status === 'RUNNING' ? { TaskHandle: task.handle } : {}),
   Status: task.status,
   SourceArn: task.source.settings.arn,
-  ...(task.destination ? { DestinationArn: task.destination.settings.arn } : {}),
-  MaxNumberOfMessagesPerSecond: task.messagesPerSecond,
   ApproximateNumberOfMessagesMoved: task.moved,
   ApproximateNumberOfMessagesToMove: task.toMove,
   ...(task.failureReason ? { FailureReason: task.failureReason } : {}),

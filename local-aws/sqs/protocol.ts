@@ -3,7 +3,7 @@ import { type AwsCall, type AwsResponse, type AwsService, jsonFault } from '../a
 import type { Clock } from '../clock.ts';
 import { queueAttributes, receivedMessage } from './attributes.ts';
 import { SqsError } from './errors.ts';
-import { MAX_MOVES_PER_SECOND, MoveTasks, moveTaskResult } from './move-task.ts';
+import { MoveTasks, moveTaskResult } from './move-task.ts';
 import type { Queue } from './queue.ts';
 import { attributesDigest, bodyDigest, MAX_MESSAGE_BYTES } from './queued-message.ts';
 import {
@@ -28,15 +28,12 @@ export const sqsService = (queues: readonly Queue[], clock: Clock): AwsService =
     return queue;
   };
   const queueOf = (request: { QueueUrl: string }): Queue => queueNamed(request.QueueUrl.split('/').at(-1) ?? '');
-  const queueWithArn = (parameter: 'SourceArn' | 'DestinationArn', arn: string): Queue => {
-    const queue = queues.find((candidate) => candidate.settings.arn === arn);
-    if (!queue) {
-      const message = `The resource that you specified for the ${parameter} parameter doesn't exist.`;
-      throw new SqsError('ResourceNotFoundException', message);
-    }
-    return queue;
+  const moveSource = ({ SourceArn }: { SourceArn: string }): Queue => {
+    const queue = queues.find(({ settings }) => settings.arn === SourceArn);
+    if (queue) return queue;
+    const message = "The resource that you specified for the SourceArn parameter doesn't exist.";
+    throw new SqsError('ResourceNotFoundException', message);
   };
-  const sourceQueues = (target: Queue): Queue[] => queues.filter((queue) => queue.redrive?.target === target);
 
   const actions: Record<string, Action> = {
     SendMessage: action(requests.SendMessage, (request, { caller }) => sendMessage(queueOf(request), request, caller)),
@@ -109,35 +106,20 @@ export const sqsService = (queues: readonly Queue[], clock: Clock): AwsService =
       return {};
     }),
 
-    ListDeadLetterSourceQueues: action(requests.ListDeadLetterSourceQueues, (request) => ({
-      queueUrls: sourceQueues(queueOf(request)).map(({ settings }) => settings.url),
-    })),
-
     StartMessageMoveTask: action(requests.StartMessageMoveTask, (request) => {
-      const source = queueWithArn('SourceArn', request.SourceArn);
-      if (sourceQueues(source).length === 0) {
+      const source = moveSource(request);
+      if (!queues.some((queue) => queue.redrive?.target === source)) {
         const message = 'Source queue must be configured as a Dead Letter Queue.';
         throw new SqsError('InvalidParameterValueException', message);
       }
-      const { DestinationArn } = request;
-      const destination = DestinationArn === undefined ? undefined : queueWithArn('DestinationArn', DestinationArn);
-      if (destination === source) {
-        const message = 'Source queue arn and destination queue arn cannot be the same.';
-        throw new SqsError('InvalidParameterValueException', message);
-      }
-      const task = moves.start(source, destination, request.MaxNumberOfMessagesPerSecond ?? MAX_MOVES_PER_SECOND);
-      return { TaskHandle: task.handle };
+      return { TaskHandle: moves.start(source).handle };
     }),
 
     ListMessageMoveTasks: action(requests.ListMessageMoveTasks, (request) => {
-      const source = queueWithArn('SourceArn', request.SourceArn);
+      const source = moveSource(request);
       const tasks = moves.tasks.filter((task) => task.source === source).slice(0, request.MaxResults);
       return { Results: tasks.map(moveTaskResult) };
     }),
-
-    CancelMessageMoveTask: action(requests.CancelMessageMoveTask, ({ TaskHandle }) => ({
-      ApproximateNumberOfMessagesMoved: moves.cancel(TaskHandle).moved,
-    })),
   };
 
   return async (call) => {

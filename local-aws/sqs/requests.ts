@@ -63,17 +63,11 @@ export const requests = {
   GetQueueUrl: z.object({ QueueName: z.string() }),
   ListQueues: z.object({ QueueNamePrefix: z.string().default('') }),
   PurgeQueue: queueUrl,
-  ListDeadLetterSourceQueues: queueUrl,
-  StartMessageMoveTask: z.object({
-    SourceArn: z.string(),
-    DestinationArn: z.string().optional(),
-    MaxNumberOfMessagesPerSecond: z.number().int().min(1).max(500).optional(),
-  }),
+  StartMessageMoveTask: z.strictObject({ SourceArn: z.string() }),
   ListMessageMoveTasks: z.object({
     SourceArn: z.string(),
     MaxResults: z.number().int().min(1).max(10).default(1),
   }),
-  CancelMessageMoveTask: z.object({ TaskHandle: z.string() }),
 };
 
 /** Parses a request body. Throws the `SqsError` that AWS returns for a missing or invalid parameter. */

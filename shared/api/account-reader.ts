@@ -5,6 +5,7 @@ import type { AccountLimits, AccountRecord } from '../contracts/account.ts';
 import { MAX_TOKENS } from '../contracts/token.ts';
 import { type Caller, isPermitted } from '../domain/authorization.ts';
 import type { Clock } from '../domain/clock.ts';
+import type { ParsedEnvironment } from '../environment.ts';
 import { unexpiredTokens } from './token-records.ts';
 
 type Dependencies = {
@@ -16,14 +17,7 @@ type Dependencies = {
 };
 
 /** The limits of an account as environment variables. */
-type LimitVariables = {
-  NOTIFICATIONS_PER_TENANT: number;
-  TESTS_PER_TENANT_PER_DAY: number;
-  REDELIVERIES_PER_TENANT_PER_DAY: number;
-  EMAILS_PER_TENANT_PER_DAY: number;
-  SMS_PER_TENANT_PER_DAY: number;
-  MANAGED_PER_TENANT_PER_DAY: number;
-};
+type LimitVariables = Omit<ParsedEnvironment<'get-account'>, `${string}_TABLE` | 'TOKEN_CACHE_SECONDS'>;
 
 const dailyCounters = ['tests', 'redeliveries', 'email', 'sms', 'managed'] as const;
 

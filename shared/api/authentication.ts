@@ -4,6 +4,7 @@ import { createTokenReader, type TokenReader } from '../adapters/tokens/token-re
 import type { Caller } from '../domain/authorization.ts';
 import type { Clock } from '../domain/clock.ts';
 import { isWellFormedToken, tokenHash } from '../domain/token.ts';
+import type { ParsedEnvironment } from '../environment.ts';
 
 /** The maximum number of tokens that an execution environment caches. */
 const CACHE_SIZE = 1_000;
@@ -40,6 +41,6 @@ export const cachedAuthentication = (
 /** Creates the authentication of a function from its environment. */
 export const tokenAuthentication = (
   client: DynamoDBDocumentClient,
-  environment: { TOKENS_TABLE: string; TOKEN_CACHE_SECONDS: number },
+  environment: ParsedEnvironment<'get-notification-type'>,
 ): Authenticate =>
   cachedAuthentication(createTokenReader(client, environment.TOKENS_TABLE), environment.TOKEN_CACHE_SECONDS);

@@ -5,7 +5,6 @@ import { errorTrace, logger } from '../adapters/logger.ts';
 import type { NotificationRepository } from '../adapters/notifications/notification-repository.ts';
 import type { OutgoingMessage, Queues } from '../adapters/queues.ts';
 import { messageBody } from '../contracts/message-body.ts';
-import type { NotificationTypeId } from '../contracts/notification-types.ts';
 import type { RedeliveryRequest, RedeliveryResult } from '../contracts/redelivery.ts';
 import type { Clock } from '../domain/clock.ts';
 import { isExpired } from '../domain/delivery-history.ts';
@@ -19,6 +18,7 @@ import {
   type RedeliveryCursor,
   redeliveryMarker,
 } from '../domain/redelivery.ts';
+import type { ParsedEnvironment } from '../environment.ts';
 
 /** The maximum number of deliveries per request (docs/api.md#redelivery). */
 const MAX_DELIVERIES = 1_000;
@@ -37,10 +37,10 @@ export type RedeliveryDependencies = {
 };
 
 /** The settings of redeliveries, from the environment. */
-export type RedeliveryEnvironment = {
-  SENDER_QUEUES: Record<NotificationTypeId, string>;
-  REDELIVERIES_PER_TENANT_PER_DAY: number;
-};
+export type RedeliveryEnvironment = Pick<
+  ParsedEnvironment<'redeliver'>,
+  'SENDER_QUEUES' | 'REDELIVERIES_PER_TENANT_PER_DAY'
+>;
 
 /** Redelivers failed deliveries of a notification. `timeLeft` returns the ms until the function times out. */
 export type Redeliver = (

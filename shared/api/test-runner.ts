@@ -4,10 +4,10 @@ import { onceConfig } from '../adapters/aws-client.ts';
 import { logger } from '../adapters/logger.ts';
 import { type TestRequest, type TestResult, testResult } from '../contracts/messages.ts';
 import type { Destination } from '../contracts/notification.ts';
-import type { NotificationTypeId } from '../contracts/notification-types.ts';
 import type { Clock } from '../domain/clock.ts';
 import { testLimitReached, unavailable } from '../domain/errors.ts';
 import { typeFields } from '../domain/notification.ts';
+import type { ParsedEnvironment } from '../environment.ts';
 
 /** The send timeout of 15 s, and time for a cold start of the sender. */
 const INVOKE_TIMEOUT_MS = 25_000;
@@ -32,7 +32,7 @@ export type RunTest = (tenant: string, destination: Destination) => Promise<Test
 export const createTestRunner =
   (
     counters: Pick<DailyCounters, 'count'>,
-    environment: { TESTS_PER_TENANT_PER_DAY: number; SENDER_FUNCTIONS: Record<NotificationTypeId, string> },
+    environment: Pick<ParsedEnvironment<'test-notification'>, 'TESTS_PER_TENANT_PER_DAY' | 'SENDER_FUNCTIONS'>,
     lambda: LambdaClient = createInvokeClient(),
     clock: Clock = Date.now,
   ): RunTest =>

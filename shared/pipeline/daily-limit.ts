@@ -1,6 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { DailyCounter, DailyCounters } from '../adapters/accounts/daily-counter.ts';
 import { type Failure, failed } from '../domain/attempt-outcome.ts';
+import { createGatherer } from '../domain/gather.ts';
 
 /** Counts one message of a tenant. Returns a permanent failure if the tenant has reached its limit for the UTC day. */
 export type DailyLimit = (tenant: string) => Promise<Failure | undefined>;
@@ -17,24 +17,15 @@ export const createDailyLimit = (
   counter: DailyCounter,
   limit: number,
 ): DailyLimit => {
-  const groups = new Map<string, { amount: number; isWithinLimit: Promise<boolean> }>();
-
-  const openGroup = (tenant: string) => {
-    const group = { amount: 0, isWithinLimit: Promise.resolve(false) };
-    group.isWithinLimit = sleep(GATHER_MS).then(() => {
-      groups.delete(tenant);
-      return counters.count(counter, tenant, group.amount, limit);
-    });
-    groups.set(tenant, group);
-    return group;
-  };
+  const gather = createGatherer(
+    (messages: readonly true[], tenant: string) => counters.count(counter, tenant, messages.length, limit),
+    (close) => setTimeout(close, GATHER_MS),
+  );
 
   return async (tenant) => {
-    const group = groups.get(tenant) ?? openGroup(tenant);
-    group.amount++;
+    const { values, result } = gather(tenant, true);
     // If the whole group exceeds the limit, some of its messages may still be within it.
-    const isWithinLimit =
-      (await group.isWithinLimit) || (group.amount > 1 && (await counters.count(counter, tenant, 1, limit)));
+    const isWithinLimit = (await result) || (values.length > 1 && (await counters.count(counter, tenant, 1, limit)));
     if (isWithinLimit) return undefined;
     return failed(
       'permanent',

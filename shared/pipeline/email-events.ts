@@ -14,17 +14,14 @@ import type { Clock } from '../domain/clock.ts';
 import { type DeliveryKey, parseDeliveryPartition } from '../domain/delivery-key.ts';
 import type { DeliveryRecord } from '../domain/delivery-record.ts';
 import { deliveryKeyFromTags, type EmailEventKind, emailEventKinds } from '../domain/email-event.ts';
-import { createDeliveryReports, type ReportEnvironment } from './notices/delivery-reports.ts';
+import type { ParsedEnvironment } from '../environment.ts';
+import { createDeliveryReports } from './notices/delivery-reports.ts';
 import { type EmailReport, eventOfRecord } from './notices/notification-notice.ts';
 import { settleNotices } from './notices/settle-notices.ts';
 import { returnWithBackoff } from './return-with-backoff.ts';
 
 /** The environment variables of the recorder, parsed. */
-export type RecorderEnvironment = ReportEnvironment & {
-  DELIVERIES_TABLE: string;
-  NOTIFICATIONS_TABLE: string;
-  EMAIL_EVENTS_QUEUE: string;
-};
+export type RecorderEnvironment = ParsedEnvironment<'record-email-events'>;
 
 /** SES sends tags as lists; each of this service's tags has one value. */
 const tag = z.optional(z.tuple([z.string()]));

@@ -102,28 +102,6 @@ describe('an unknown setting', () => {
     expect(messageOf({ [name]: 'x' })).toBe(`Invalid setting: "${name}" is not a setting; did you mean ${nearest}?`);
   });
 
-  it.each([
-    ['mailFrom', 'emailFrom'],
-    ['mailReplyTo', 'emailReplyTo'],
-    ['mailIdentity', 'emailIdentity'],
-    ['deadLetterMail', 'deadLetterEmail'],
-    ['emailPerTenantDay', 'emailsPerTenantPerDay'],
-    ['smsPerTenantDay', 'smsPerTenantPerDay'],
-    ['managedPerTenantDay', 'managedPerTenantPerDay'],
-    ['lambdaConcurrency', 'lambdaConcurrencyQuota'],
-    ['memory', 'memoryMb'],
-    ['typeMemory', 'memoryMbByType'],
-    ['typeConcurrency', 'senderConcurrencyByType'],
-    ['removalProtection', 'deletionProtection'],
-    ['retryScale', 'retryDelayScale'],
-    ['retry-scale', 'retryDelayScale'],
-    ['smsMaxPrice', 'smsMaxPriceUsd'],
-    ['smsMonthlyBudget', 'smsMonthlyBudgetUsd'],
-    ['testsPerDay', 'testsPerTenantPerDay'],
-  ])('is rejected with its present name if an earlier version had it: %s', (name, present) => {
-    expect(messageOf({ [name]: 'x' })).toMatch(new RegExp(`did you mean ${present}\\?$`));
-  });
-
   it.each(['pigeons', 'toString', 'x', ''])(
     'is rejected with a list of all settings if none is similar: %j',
     (name) => {

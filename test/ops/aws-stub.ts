@@ -54,6 +54,8 @@ export const startAwsStub = async () => {
     AccountsTable: 'accounts',
     TokensTable: 'tokens',
     DeliveriesTable: 'deliveries',
+    SourceMapsBucket: 'maps',
+    Releases: '{}',
     QueueUrls: JSON.stringify(
       Object.fromEntries(
         ['alarm-events', ...notificationTypeIds, 'email-events', 'crashed'].map((name) => [name, queue(name)]),

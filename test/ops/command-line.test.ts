@@ -57,13 +57,12 @@ const crashedMessages = [
 /** The regions in the credentials of all requests. */
 const regions: string[] = [];
 const metricRequest = z.object({ MetricDataQueries: z.array(z.object({ Id: z.string(), MetricStat: z.unknown() })) });
-/** Accounts that were read once: the server denies reading them again. It also denies changing the account `locked`. */
+/** Accounts that were read once: the server denies reading them again. */
 const accountsRead = new Set<string>();
 const accountRequest = z.object({ Key: z.object({ pk: z.object({ S: z.string() }) }) });
 const isDenied = (action: string, body: string): boolean => {
-  if (action !== 'GetItem' && action !== 'UpdateItem') return false;
+  if (action !== 'GetItem') return false;
   const { S: account } = accountRequest.parse(JSON.parse(body)).Key.pk;
-  if (action === 'UpdateItem') return account === 'account#locked';
   const isRepeated = accountsRead.has(account);
   accountsRead.add(account);
   return isRepeated;
@@ -78,7 +77,7 @@ const responses: Record<string, (body: string) => unknown> = {
   },
   ReceiveMessage: (body) => ({ Messages: body.includes('/crashed"') ? crashedMessages.splice(0) : [] }),
   GetItem: () => ({}),
-  UpdateItem: () => ({}),
+  TransactWriteItems: () => ({}),
   ChangeMessageVisibilityBatch: () => ({ Successful: [], Failed: [] }),
   GetMetricData: (body) => ({
     MetricDataResults: metricRequest.parse(JSON.parse(body)).MetricDataQueries.map(({ Id, MetricStat }) => {
@@ -104,6 +103,10 @@ const server = createServer(async (request, response) => {
   if (isDenied(action, body)) {
     response.statusCode = 400;
     return response.end(JSON.stringify({ __type: 'AccessDeniedException', message: 'not allowed' }));
+  }
+  if (action === 'TransactWriteItems' && body.includes('account#locked')) {
+    response.statusCode = 500;
+    return response.end(JSON.stringify({ __type: 'InternalServerError', message: 'try again' }));
   }
   if (respond) return response.end(JSON.stringify(respond(body)));
   const form = new URLSearchParams(body);
@@ -157,6 +160,8 @@ const outputs = {
   AccountsTable: 'accounts',
   TokensTable: 'tokens',
   DeliveriesTable: 'deliveries',
+  SourceMapsBucket: 'maps',
+  Releases: '{}',
   get QueueUrls() {
     return JSON.stringify(
       Object.fromEntries([

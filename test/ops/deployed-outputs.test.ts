@@ -8,6 +8,8 @@ const outputs = {
   TokensTable: 'tokens',
   AccountsTable: 'accounts',
   DeliveriesTable: 'deliveries',
+  SourceMapsBucket: 'maps',
+  Releases: '{}',
   QueueUrls: JSON.stringify({
     'alarm-events': { queue: url('Prod-AlarmEvents'), deadLetters: url('Prod-AlarmEv-1') },
     webhook: { queue: url('Prod-webhook'), retries: url('Prod-webhook-2'), deadLetters: url('Prod-webh-3') },

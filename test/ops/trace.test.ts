@@ -112,7 +112,7 @@ describe('ops trace', () => {
       expect.objectContaining({
         source,
         line: lineOf(source, code),
-        function: 'findByHash',
+        function: 'find',
         code: expect.stringContaining(code),
       }),
     );
@@ -145,7 +145,7 @@ describe('ops trace', () => {
     const line = lineOf(FAILED_READ.source, FAILED_READ.code);
     expect(out).toMatch(/^ValidationException {2}request failed\nin get-account, release [0-9a-f]{16}\n\n/);
     expect(out).toContain(`  ${FAILED_READ.source}:${line}:`);
-    expect(out).toMatch(/ findByHash\n {6}const .* = await client\.send\(new GetCommand/);
+    expect(out).toMatch(/ find\n {6}const .* = await client\.send\(new GetCommand/);
   });
 
   it('reads the maps of several releases, older ones included, from the bucket of the stack', async () => {

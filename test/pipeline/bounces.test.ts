@@ -14,10 +14,9 @@ import { emailTags } from '../../shared/domain/email-event.ts';
 import { newNotificationId } from '../../shared/domain/notification-id.ts';
 import { createEmailEventRecorder } from '../../shared/pipeline/email-events.ts';
 import { createDeliveryReports } from '../../shared/pipeline/notices/delivery-reports.ts';
-import { attemptDelivery } from '../../shared/pipeline/sender/delivery-attempt.ts';
-import { createJob, type DeliveryJob } from '../../shared/pipeline/sender/delivery-job.ts';
-import { reportFailures } from '../../shared/pipeline/sender/failure-report.ts';
-import { settleAttempt } from '../../shared/pipeline/sender/settlement.ts';
+import { createJob } from '../../shared/pipeline/sender/delivery-job.ts';
+import { createDeliverySteps } from '../../shared/pipeline/sender/delivery-steps.ts';
+import type { SenderDependencies } from '../../shared/pipeline/sender/sender-dependencies.ts';
 import { useDatabase } from '../support/dynamodb.ts';
 import { type LateRequest, withKilledWorker, withLateCopies, withLostResponse } from '../support/dynamodb-faults.ts';
 import { alarmEvent } from '../support/events.ts';
@@ -85,50 +84,51 @@ const setUp = (responses: Record<Contact, Response> = { [A]: 'accept', [B]: 'acc
   /** Enough for a send, and then too little to repeat a write that failed. */
   let timeLeftMs = 0;
 
-  const newJob = (database: Database, body: unknown, receiveCount: number): DeliveryJob => {
+  const newJob = (database: Database, body: unknown, receiveCount: number) => {
     const deliveries = createDeliveryRepository(database, 'deliveries', { canBounce: true });
     const notifications = {
       ...createNotificationReader(database, 'notifications'),
       ...createTargetReader(database, 'notifications'),
     };
     const message = sqsMessage({ body: JSON.stringify(body) });
-    return createJob({
-      dependencies: {
-        type: 'technicalContactsEmail',
-        transport: async ({ deliveryId: salt, reachedRecipientHashes }): Promise<AttemptOutcome> => {
-          const contacts = [A, B]
-            .map((contact) => ({ contact, hash: recipientHash(salt, contact), response: responses[contact] }))
-            .filter(({ hash }) => !reachedRecipientHashes.includes(hash));
-          const accepted = contacts.filter(({ response }) => response === 'accept');
-          sent.push(...accepted.map(({ contact }) => contact));
-          await onAccepted();
-          timeLeftMs = 5_000;
-          const hashes = [...reachedRecipientHashes, ...accepted.map(({ hash }) => hash)];
-          const failure = ['fail', 'reject'] as const;
-          const kind = failure.find((wanted) => contacts.some(({ response }) => response === wanted));
-          const outcome = kind ? failures[kind] : ({ result: 'delivered', explanation: '' } as const);
-          return { ...outcome, reachedRecipientHashes: hashes };
-        },
-        deliveries,
-        incidentLocks: createIncidentLocks(database, 'deliveries'),
-        failedMessages: createFailedMessages(database, 'deliveries'),
-        queues,
-        queueUrls: senderQueueUrls,
-        retryQueueUrl: queueUrl('Retries'),
-        deadLetterQueueUrl: queueUrl('DeadLetters'),
-        retryDelayScale: 1,
-        reports: createDeliveryReports(
-          { client: database, queues, notifications, deliveries, readDestinationList, clock },
-          reportEnvironment,
-        ),
-        clock,
-        isTenantThrottled: () => false,
+    const dependencies: SenderDependencies = {
+      type: 'technicalContactsEmail',
+      transport: async ({ deliveryId: salt, reachedRecipientHashes }): Promise<AttemptOutcome> => {
+        const contacts = [A, B]
+          .map((contact) => ({ contact, hash: recipientHash(salt, contact), response: responses[contact] }))
+          .filter(({ hash }) => !reachedRecipientHashes.includes(hash));
+        const accepted = contacts.filter(({ response }) => response === 'accept');
+        sent.push(...accepted.map(({ contact }) => contact));
+        await onAccepted();
+        timeLeftMs = 5_000;
+        const hashes = [...reachedRecipientHashes, ...accepted.map(({ hash }) => hash)];
+        const failure = ['fail', 'reject'] as const;
+        const kind = failure.find((wanted) => contacts.some(({ response }) => response === wanted));
+        const outcome = kind ? failures[kind] : ({ result: 'delivered', explanation: '' } as const);
+        return { ...outcome, reachedRecipientHashes: hashes };
       },
+      deliveries,
+      incidentLocks: createIncidentLocks(database, 'deliveries'),
+      failedMessages: createFailedMessages(database, 'deliveries'),
+      queues,
+      queueUrls: senderQueueUrls,
+      retryQueueUrl: queueUrl('Retries'),
+      deadLetterQueueUrl: queueUrl('DeadLetters'),
+      retryDelayScale: 1,
+      reports: createDeliveryReports(
+        { client: database, queues, notifications, deliveries, readDestinationList, clock },
+        reportEnvironment,
+      ),
+      clock,
+      isTenantThrottled: () => false,
+    };
+    const job = createJob(dependencies, {
       message: { ...message, attributes: { ...message.attributes, ApproximateReceiveCount: String(receiveCount) } },
       body: delivery.parse(body),
       batch: { unsettled: 1 },
       timeLeft: () => timeLeftMs,
     });
+    return { job, steps: createDeliverySteps(dependencies) };
   };
 
   const firstBody = { notification_id: id, event, accepted_at_ms: START_MS, content_hash: 'hash', siblings: [] };
@@ -137,10 +137,10 @@ const setUp = (responses: Record<Contact, Response> = { [A]: 'accept', [B]: 'acc
   /** Receives the alert's message once, as a sender with this connection to DynamoDB. */
   const deliver = async (database: Database = connect(), body: unknown = firstBody) => {
     timeLeftMs = 20_000;
-    const job = newJob(database, body, ++receives);
-    const result = await attemptDelivery(job, { id, type: 'technicalContactsEmail', details: {} });
-    const settled = 'outcome' in result ? result : await settleAttempt(job, result);
-    await reportFailures([{ job, settled }]);
+    const { job, steps } = newJob(database, body, ++receives);
+    const result = await steps.attempt(job, { id, type: 'technicalContactsEmail', details: {} });
+    const settled = 'outcome' in result ? result : await steps.settle(job, result);
+    await steps.reportFailures([{ job, settled }]);
     return settled.outcome;
   };
 

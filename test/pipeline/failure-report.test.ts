@@ -1,13 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { SQSClient } from '@aws-sdk/client-sqs';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { DeliveryRepository } from '../../shared/adapters/deliveries/delivery-repository.ts';
 import { logger } from '../../shared/adapters/logger.ts';
-import { createQueues } from '../../shared/adapters/queues.ts';
 import type { Delivery } from '../../shared/contracts/messages.ts';
 import type { NotificationTypeId } from '../../shared/contracts/notification-types.ts';
 import { failed } from '../../shared/domain/attempt-outcome.ts';
 import {
+  type Claim,
   claimedRecord,
   type DeliveryRecord,
   withAttempt,
@@ -17,9 +16,8 @@ import {
 } from '../../shared/domain/delivery-record.ts';
 import { settleNotices } from '../../shared/pipeline/notices/settle-notices.ts';
 import { createJob } from '../../shared/pipeline/sender/delivery-job.ts';
-import { newlyFailing, reportFailures, unreportedFailure } from '../../shared/pipeline/sender/failure-report.ts';
+import { createFailureReport, failureOf } from '../../shared/pipeline/sender/failure-report.ts';
 import { alarmEvent } from '../support/events.ts';
-import { queueUrl, senderQueueUrls } from '../support/queue-urls.ts';
 import { sqsMessage } from '../support/sqs-message.ts';
 
 const NOW_MS = Date.UTC(2026, 0, 1);
@@ -39,69 +37,58 @@ beforeEach(() => {
 const unused = (): never => {
   throw new Error('A report must not write the delivery.');
 };
-const deliveries: DeliveryRepository = {
-  claim: unused,
-  update: unused,
-  addBounce: unused,
-  settleBounce: unused,
-  complete: unused,
-  recordConflict: unused,
-  listConflicts: unused,
-  read: unused,
-  listPage: unused,
-  listNewest: unused,
-  readAll: unused,
-};
-
-/** Sets up a job whose reports are recorded instead of queued. */
-const setUp = (changes: Partial<Delivery> = {}, type: NotificationTypeId = 'webhook', receiveCount = 1) => {
+/** Sets up a job whose claim has this result, and whose writes and reports are recorded instead of sent. */
+const setUp = (
+  claim: Claim,
+  changes: Partial<Delivery> = {},
+  { type = 'webhook', receiveCount = 1 }: { type?: NotificationTypeId; receiveCount?: number } = {},
+) => {
+  const deliveries: DeliveryRepository = {
+    claim: async () => claim,
+    update: async (_held, next) => next,
+    addBounce: unused,
+    settleBounce: unused,
+    complete: unused,
+    recordConflict: unused,
+    listConflicts: unused,
+    read: unused,
+    listPage: unused,
+    listNewest: unused,
+    readAll: unused,
+  };
   const reported: string[] = [];
-  const message = sqsMessage();
-  const job = createJob({
-    dependencies: {
-      type,
-      transport: unused,
-      deliveries,
-      incidentLocks: {
-        claim: unused,
-        advance: unused,
-        advanceAndRelease: unused,
-        release: unused,
-        recordWaiting: unused,
+  const reportFailures = createFailureReport({
+    reports: {
+      reportFailure: async () => {
+        reported.push('failure');
       },
-      failedMessages: { put: unused, list: unused, delete: unused },
-      queues: createQueues(new SQSClient({ region: 'local-1' })),
-      queueUrls: senderQueueUrls,
-      retryQueueUrl: queueUrl('Retries'),
-      deadLetterQueueUrl: queueUrl('DeadLetters'),
-      retryDelayScale: 1,
-      reports: {
-        reportFailure: async () => {
-          reported.push('failure');
-        },
-        escalateUnreached: async (_event, _record, siblings) => {
-          reported.push(`unreached ${siblings?.join()}`);
-        },
+      escalateUnreached: async (_event, _record, siblings) => {
+        reported.push(`unreached ${siblings?.join()}`);
       },
-      clock: () => NOW_MS,
-      isTenantThrottled: () => false,
     },
-    message: { ...message, attributes: { ...message.attributes, ApproximateReceiveCount: String(receiveCount) } },
-    body: {
-      notification_id: 'ntA',
-      event: alarmEvent(),
-      accepted_at_ms: NOW_MS,
-      content_hash: 'hash',
-      siblings: ['ntB'],
-      ...changes,
-    },
-    batch: { unsettled: 1 },
-    timeLeft: () => 30_000,
+    retryDelayScale: 1,
   });
-  return { job, reported };
+  const message = sqsMessage();
+  const job = createJob(
+    { type, deliveries, clock: () => NOW_MS },
+    {
+      message: { ...message, attributes: { ...message.attributes, ApproximateReceiveCount: String(receiveCount) } },
+      body: { ...body, ...changes },
+      batch: { unsettled: 1 },
+      timeLeft: () => 30_000,
+    },
+  );
+  return { job, reported, reportFailures };
 };
 
-const initial = claimedRecord(setUp().job.body, 'claim', NOW_MS);
+const body: Delivery = {
+  notification_id: 'ntA',
+  event: alarmEvent(),
+  accepted_at_ms: NOW_MS,
+  content_hash: 'hash',
+  siblings: ['ntB'],
+};
+const initial = claimedRecord(body, 'claim', NOW_MS);
 const attempted = withAttempt(initial, failed('transient', 'http_status', ''), NOW_MS, 10);
 const records = {
   failed: withFailure(initial, 'http_status', NOW_MS),
@@ -113,10 +100,15 @@ const records = {
 } satisfies Record<string, DeliveryRecord>;
 
 describe('a delivery that fails', () => {
-  const report = async (changes: Partial<Delivery>, type: NotificationTypeId, failing: DeliveryRecord | undefined) => {
-    const { job, reported } = setUp(changes, type);
-    await reportFailures([{ job, settled: { outcome: 'retried', failing } }]);
-    return reported;
+  const write = async ({ job }: ReturnType<typeof setUp>, written: DeliveryRecord) => {
+    await job.writes.claim(initial);
+    await job.writes.update(initial, written);
+  };
+  const report = async (changes: Partial<Delivery>, type: NotificationTypeId, written: DeliveryRecord) => {
+    const started = setUp({ kind: 'claimed', record: initial }, changes, { type });
+    await write(started, written);
+    await started.reportFailures([{ job: started.job, settled: { outcome: 'retried' } }]);
+    return started.reported;
   };
 
   it('is reported to the contacts of its notification, and as unreached', async () => {
@@ -139,11 +131,25 @@ describe('a delivery that fails', () => {
     }
   });
 
-  it('is reported by the attempt after which the next one is not due soon, and by no later attempt', () => {
-    const { job } = setUp();
-    expect(newlyFailing(job, initial, records['due soon'])).toBeUndefined();
-    expect(newlyFailing(job, records['due soon'], records.failing)).toBe(records.failing);
-    expect(newlyFailing(job, records.failing, records.failing)).toBeUndefined();
+  it('is reported by the attempt after which the next one is not due soon, and by no later attempt', async () => {
+    const reportedAfter = async (before: DeliveryRecord, after: DeliveryRecord) => {
+      const started = setUp({ kind: 'claimed', record: before });
+      await write(started, after);
+      return failureOf(started.job, 1);
+    };
+    expect(await reportedAfter(initial, records['due soon'])).toBeUndefined();
+    expect(await reportedAfter(records['due soon'], records.failing)).toBe(records.failing);
+    expect(await reportedAfter(records.failing, records.failing)).toBeUndefined();
+    expect(await reportedAfter(records.failing, records.cancelled)).toBeUndefined();
+    expect(await reportedAfter(records.failing, records.delivered)).toBeUndefined();
+  });
+
+  it('is not reported while its message is returned to the queue', async () => {
+    const started = setUp({ kind: 'claimed', record: initial });
+    await write(started, records.failing);
+    const settled = { outcome: 'internal_error', isReturned: true } as const;
+    await started.reportFailures([{ job: started.job, settled }]);
+    expect(started.reported).toEqual([]);
   });
 
   it.each([
@@ -158,9 +164,10 @@ describe('a delivery that fails', () => {
     ['delivered', 2, false],
   ] as const)(
     'that is %s at receive %i of its message may not have been reported: %s',
-    (status, receives, expected) => {
-      const { job } = setUp({}, 'webhook', receives);
-      expect(unreportedFailure(job, records[status])).toBe(expected ? records[status] : undefined);
+    async (status, receiveCount, expected) => {
+      const { job } = setUp({ kind: 'ended', record: records[status] }, {}, { receiveCount });
+      await job.writes.claim(initial);
+      expect(failureOf(job, 1)).toBe(expected ? records[status] : undefined);
     },
   );
 });

@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
 import { createDeliveryRepository } from '../../shared/adapters/deliveries/delivery-repository.ts';
 import { createFailedMessages } from '../../shared/adapters/deliveries/failed-messages.ts';
-import { createIncidentLocks } from '../../shared/adapters/deliveries/incident-locks.ts';
+import { createIncidentLocks, type IncidentLocks } from '../../shared/adapters/deliveries/incident-locks.ts';
 import { logger } from '../../shared/adapters/logger.ts';
 import { createQueues } from '../../shared/adapters/queues.ts';
 import type { AlarmEvent, AlarmState } from '../../shared/contracts/alarm-event.ts';
@@ -13,9 +13,11 @@ import { claimedRecord, withStatus } from '../../shared/domain/delivery-record.t
 import { compareEventTimes, isOlder } from '../../shared/domain/event-time.ts';
 import { claimedLock } from '../../shared/domain/incident.ts';
 import { newNotificationId } from '../../shared/domain/notification-id.ts';
-import { createJob, type DeliveryJob, type SenderDependencies } from '../../shared/pipeline/sender/delivery-job.ts';
-import { deliverInOrder } from '../../shared/pipeline/sender/incident-lock.ts';
+import { createJob, type DeliveryJob } from '../../shared/pipeline/sender/delivery-job.ts';
+import { createDeliverySteps } from '../../shared/pipeline/sender/delivery-steps.ts';
+import { failureOf } from '../../shared/pipeline/sender/failure-report.ts';
 import { parseDelivery } from '../../shared/pipeline/sender/read-message.ts';
+import type { SenderDependencies } from '../../shared/pipeline/sender/sender-dependencies.ts';
 import { useDatabase } from '../support/dynamodb.ts';
 import { alarmEvent, deliveryMessage } from '../support/events.ts';
 import { queueUrl, senderQueueUrls } from '../support/queue-urls.ts';
@@ -102,8 +104,7 @@ const setUp = ({
     queueName = 'incidentpager',
     attributes: Record<string, string> = {},
   ): DeliveryJob =>
-    createJob({
-      dependencies,
+    createJob(dependencies, {
       message: sqsMessage({
         messageId: event.event_id,
         body: JSON.stringify(event),
@@ -120,7 +121,9 @@ const setUp = ({
   const job = (timeMs: number, ...rest: [queueName?: string, attributes?: Record<string, string>]): DeliveryJob =>
     jobOf(alarmEvent({ event_id: `e${timeMs}`, details: { state: 'CRITICAL', timestamp: timeMs } }), timeMs, ...rest);
   const target = { id: notificationId, type: 'incidentpager', details: {} } as const;
-  const run = (first: DeliveryJob, ...rest: DeliveryJob[]) => deliverInOrder([first, ...rest], Promise.resolve(target));
+  const runWith = (changes: Partial<SenderDependencies>, first: DeliveryJob, ...rest: DeliveryJob[]) =>
+    createDeliverySteps({ ...dependencies, ...changes }).deliverInOrder([first, ...rest], Promise.resolve(target));
+  const run = (first: DeliveryJob, ...rest: DeliveryJob[]) => runWith({}, first, ...rest);
   const otherClaim = claimedLock(alarmEvent(), notificationId, 'other', NOW_MS);
   const records = () => deliveries.listNewest({ tenant: 'acme', notificationId }, 10);
   const outcomes = (results: Awaited<ReturnType<typeof run>>) => results.map(({ settled }) => settled.outcome);
@@ -130,6 +133,7 @@ const setUp = ({
     jobOf,
     job,
     run,
+    runWith,
     transport,
     sent,
     visibilityTimeouts,
@@ -328,67 +332,55 @@ describe('delivery of the events of one incident', () => {
     const record = await deliveries.read(started);
     // The wait is 35 s, and the batching window and the timeout of the next attempt follow.
     expect(record).toMatchObject({ status: 'pending', next_attempt_at_ms: NOW_MS + 35_000 });
-    expect(results[0]?.settled.failing).toEqual(record);
+    expect(failureOf(waiting, 1)).toEqual(record);
   });
 
   it('keeps the lock and returns the message if the lock cannot be advanced after a delivery', async () => {
-    const { job, run, transport, visibilityTimeouts, outcomes } = setUp();
-    const working = job(NOW_MS);
+    const { job, run, runWith, transport, visibilityTimeouts, outcomes } = setUp();
     let timeLeftMs = 30_000;
-    const failing: DeliveryJob = {
-      ...working,
-      timeLeft: () => timeLeftMs,
-      dependencies: {
-        ...working.dependencies,
-        transport: (...args) => {
-          timeLeftMs = 12_000;
-          return transport(...args);
-        },
-        incidentLocks: {
-          ...incidentLocks,
-          advanceAndRelease: async () => {
-            throw new Error('no response');
-          },
+    const changes: Partial<SenderDependencies> = {
+      transport: (...args) => {
+        timeLeftMs = 12_000;
+        return transport(...args);
+      },
+      incidentLocks: {
+        ...incidentLocks,
+        advanceAndRelease: async () => {
+          throw new Error('no response');
         },
       },
     };
-    expect(outcomes(await run(failing))).toEqual(['internal_error']);
+    expect(outcomes(await runWith(changes, { ...job(NOW_MS), timeLeft: () => timeLeftMs }))).toEqual([
+      'internal_error',
+    ]);
     expect(visibilityTimeouts).toEqual([2]);
     expect(outcomes(await run(job(NOW_MS - 1)))).toEqual(['busy']);
     expect(transport).toHaveBeenCalledTimes(1);
   });
 
   it('advances the lock before it records the delivery', async () => {
-    const { job, run } = setUp();
+    const { job, runWith } = setUp();
     const writes: string[] = [];
+    const watchedLocks: IncidentLocks = {
+      ...incidentLocks,
+      advance: (...args) => {
+        writes.push('advance');
+        return incidentLocks.advance(...args);
+      },
+      advanceAndRelease: (...args) => {
+        writes.push('advance and release');
+        return incidentLocks.advanceAndRelease(...args);
+      },
+    };
     const watched = (eventTimeMs: number): DeliveryJob => {
       const original = job(eventTimeMs);
-      return {
-        ...original,
-        dependencies: {
-          ...original.dependencies,
-          incidentLocks: {
-            ...incidentLocks,
-            advance: (...args) => {
-              writes.push('advance');
-              return incidentLocks.advance(...args);
-            },
-            advanceAndRelease: (...args) => {
-              writes.push('advance and release');
-              return incidentLocks.advanceAndRelease(...args);
-            },
-          },
-          deliveries: {
-            ...deliveries,
-            complete: (record) => {
-              writes.push(record.status);
-              return deliveries.complete(record);
-            },
-          },
-        },
+      const end: DeliveryJob['writes']['end'] = (held, ended) => {
+        writes.push(ended.status);
+        return original.writes.end(held, ended);
       };
+      return { ...original, writes: { ...original.writes, end } };
     };
-    await run(watched(NOW_MS - 1), watched(NOW_MS));
+    await runWith({ incidentLocks: watchedLocks }, watched(NOW_MS - 1), watched(NOW_MS));
     expect(writes).toEqual(['advance', 'delivered', 'advance and release', 'delivered']);
   });
 

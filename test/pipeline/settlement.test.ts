@@ -11,9 +11,9 @@ import { type AttemptOutcome, failed } from '../../shared/domain/attempt-outcome
 import type { Clock } from '../../shared/domain/clock.ts';
 import { claimedRecord, withAttempt, withNextAttempt } from '../../shared/domain/delivery-record.ts';
 import { newNotificationId } from '../../shared/domain/notification-id.ts';
-import { attemptDelivery } from '../../shared/pipeline/sender/delivery-attempt.ts';
-import { createJob, type SenderDependencies, type SettledMessage } from '../../shared/pipeline/sender/delivery-job.ts';
-import { settleAttempt } from '../../shared/pipeline/sender/settlement.ts';
+import { createJob, type SettledMessage } from '../../shared/pipeline/sender/delivery-job.ts';
+import { createDeliverySteps } from '../../shared/pipeline/sender/delivery-steps.ts';
+import type { SenderDependencies } from '../../shared/pipeline/sender/sender-dependencies.ts';
 import { useDatabase } from '../support/dynamodb.ts';
 import { alarmEvent } from '../support/events.ts';
 import { queueUrl, senderQueueUrls } from '../support/queue-urls.ts';
@@ -66,34 +66,35 @@ const setUp = (
   const deliveries = createDeliveryRepository(client, 'deliveries', { canBounce });
   const id = newNotificationId();
   const event = alarmEvent();
-  const job = createJob({
-    dependencies: {
-      type,
-      transport,
-      deliveries,
-      incidentLocks: createIncidentLocks(client, 'deliveries'),
-      failedMessages,
-      queues,
-      queueUrls: senderQueueUrls,
-      retryQueueUrl: queueUrl('Retries'),
-      deadLetterQueueUrl: queueUrl('DeadLetters'),
-      retryDelayScale: 1,
-      reports: { reportFailure: async () => undefined, escalateUnreached: async () => undefined },
-      clock,
-      isTenantThrottled: () => false,
-    },
+  const dependencies: SenderDependencies = {
+    type,
+    transport,
+    deliveries,
+    incidentLocks: createIncidentLocks(client, 'deliveries'),
+    failedMessages,
+    queues,
+    queueUrls: senderQueueUrls,
+    retryQueueUrl: queueUrl('Retries'),
+    deadLetterQueueUrl: queueUrl('DeadLetters'),
+    retryDelayScale: 1,
+    reports: { reportFailure: async () => undefined, escalateUnreached: async () => undefined },
+    clock,
+    isTenantThrottled: () => false,
+  };
+  const { attempt: makeAttempt, settle } = createDeliverySteps(dependencies);
+  const job = createJob(dependencies, {
     message: sqsMessage(),
     body: { notification_id: id, event, accepted_at_ms: NOW_MS, content_hash: 'hash', ...changes },
     batch: { unsettled: 1 },
     timeLeft: () => 20_000,
   });
-  const process = () => attemptDelivery(job, { id, type, details: {} });
+  const process = () => makeAttempt(job, { id, type, details: {} });
   const attempt = async () => {
     const result = await process();
     if ('outcome' in result) throw new Error('There was no attempt.');
     return result;
   };
-  const deliver = async (): Promise<SettledMessage> => settleAttempt(job, await attempt());
+  const deliver = async (): Promise<SettledMessage> => settle(job, await attempt());
   const record = async () => {
     const [found] = await deliveries.listNewest({ tenant: event.tenant_id, notificationId: id }, 1);
     return found;
@@ -103,7 +104,7 @@ const setUp = (
     const groups = await Array.fromAsync(failedMessages.list({ tenant: event.tenant_id, notificationId: id }, range));
     return groups.flat();
   };
-  return { job, transport, process, attempt, deliver, record, stored, deadLetters, reasons, delayed };
+  return { job, deliveries, transport, process, attempt, deliver, record, stored, deadLetters, reasons, delayed };
 };
 
 describe('a delivery that fails permanently', () => {
@@ -186,8 +187,7 @@ describe('a round that has expired', () => {
     ['24 h after its first attempt, with the cause of its last failure', rejected, 25, 'destination', 1],
     ['after four days without an attempt, with the cause "service"', quotaExceeded, 97, 'service', 0],
   ] as const)('is dead-lettered %s', async (_, failure, ageHours, cause, attemptCount) => {
-    const { job, process, record, reasons } = setUp('email', quotaExceeded);
-    const { deliveries } = job.dependencies;
+    const { job, deliveries, process, record, reasons } = setUp('email', quotaExceeded);
     const startMs = NOW_MS - ageHours * HOUR_MS;
     const first = claimedRecord(job.body, 'earlier', startMs);
     await deliveries.claim(first, startMs);
@@ -203,13 +203,8 @@ describe('a round that has expired', () => {
 describe('a delivery that cannot be dead-lettered', () => {
   it('does not start a new round while its message is received again and again', async () => {
     let nowMs = NOW_MS;
-    const { job, record } = setUp('webhook', rejected, { queuesFail: true, clock: () => nowMs });
-    const target = { id: job.body.notification_id, type: 'webhook', details: {} } as const;
+    const { deliver, record } = setUp('webhook', rejected, { queuesFail: true, clock: () => nowMs });
     for (let receive = 0; receive < 12; receive++) {
-      const deliver = async () => {
-        const result = await attemptDelivery(job, target);
-        return 'outcome' in result ? result : settleAttempt(job, result);
-      };
       await expect(deliver()).rejects.toThrow('no response');
       // The longest delay after an internal error.
       nowMs += 15 * 60_000;

@@ -5,7 +5,6 @@ import {
   GetQueueAttributesCommand,
   GetQueueUrlCommand,
   InvalidMessageContents,
-  ListDeadLetterSourceQueuesCommand,
   ListQueuesCommand,
   PurgeQueueCommand,
   QueueDoesNotExist,
@@ -20,7 +19,6 @@ import { useServedQueues } from '../support/served-queues.ts';
 
 const { clock, queue, deadLetterQueue, sqs } = useServedQueues(2);
 const QueueUrl = '/000000000000/jobs';
-const DeadLetterUrl = '/000000000000/jobs-dead';
 
 const send = (MessageBody: string) => sqs.send(new SendMessageCommand({ QueueUrl, MessageBody }));
 const sendBatch = (Entries: SendMessageBatchRequestEntry[]) =>
@@ -269,9 +267,6 @@ describe('a queue', () => {
     });
     expect((await sqs.send(new ListQueuesCommand({ QueueNamePrefix: 'jobs-' }))).QueueUrls).toEqual([
       deadLetterQueue.settings.url,
-    ]);
-    expect((await sqs.send(new ListDeadLetterSourceQueuesCommand({ QueueUrl: DeadLetterUrl }))).queueUrls).toEqual([
-      queue.settings.url,
     ]);
     await sqs.send(new PurgeQueueCommand({ QueueUrl }));
     expect(queue.messages).toEqual([]);

@@ -230,7 +230,7 @@ describe('a queue', () => {
 
   it('rejects receives while 120,000 messages are in flight', async () => {
     const queue = queueOf({ now: Date.now, after: () => () => {} });
-    for (let n = 0; n < 120_001; n += 1) queue.send(message('a'));
+    for (let n = 0; n < 120_001; n += 1) queue.send(message('a', 'group'));
     expect(await receiveBodies(queue, 120_000)).toHaveLength(120_000);
     await expect(queue.receive({ maxMessages: 1 })).rejects.toThrow('Too many messages in flight');
   });

@@ -19,6 +19,7 @@ import {
   shortenedId,
   withBounce,
 } from '../../domain/delivery-record.ts';
+import { createGatherer } from '../../domain/gather.ts';
 import { isDependencyFailure } from '../aws-client.ts';
 import { batchGet, batchWrite, MAX_BATCH_WRITES } from '../dynamodb/batches.ts';
 import { orExisting, RETURN_EXISTING, type Written } from '../dynamodb/conditional-writes.ts';
@@ -79,11 +80,6 @@ type Change = { stored?: DeliveryRecord; existing?: DeliveryRecord | undefined }
  * UpdateItem, so that no write erases a bounce (docs/decisions/formats.md#bounces)
  */
 export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: string, { canBounce = false } = {}) => {
-  /** `write` writes the batch before the time to gather records has passed. */
-  let openBatch:
-    | { records: DeliveryRecord[]; unwrittenKeys: Promise<ReadonlySet<string>>; write: () => void }
-    | undefined;
-
   const keyText = ({ pk, sk }: DeliveryKey): string => `${pk} ${sk}`;
 
   /** Puts a record. */
@@ -131,23 +127,7 @@ export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: 
     }
   };
 
-  const startBatch = () => {
-    const records: DeliveryRecord[] = [];
-    const gathered = Promise.withResolvers<void>();
-    const timer = setTimeout(gathered.resolve, GATHER_MS);
-    const batch = {
-      records,
-      unwrittenKeys: gathered.promise.then(() => {
-        if (openBatch === batch) openBatch = undefined;
-        return writeBatch(records);
-      }),
-      write() {
-        clearTimeout(timer);
-        gathered.resolve();
-      },
-    };
-    return batch;
-  };
+  const gather = createGatherer(writeBatch, (close) => setTimeout(close, GATHER_MS));
 
   const read = async (key: DeliveryKey): Promise<DeliveryRecord | undefined> => {
     const { Item } = await client.send(
@@ -324,11 +304,9 @@ export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: 
      * as soon as it has as many. By default unknown
      */
     async complete(record: DeliveryRecord, { awaited = (): number => MAX_BATCH_WRITES } = {}): Promise<void> {
-      if (!openBatch || openBatch.records.length === MAX_BATCH_WRITES) openBatch = startBatch();
-      const { records, unwrittenKeys, write } = openBatch;
-      records.push(record);
-      if (records.length >= awaited()) write();
-      if ((await unwrittenKeys).has(keyText(record))) await put(record);
+      const { values, result, close } = gather(table, record, MAX_BATCH_WRITES);
+      if (values.length >= awaited()) close();
+      if ((await result).has(keyText(record))) await put(record);
     },
 
     /**

@@ -5,7 +5,6 @@ import { emitMetrics, oldestAgeSeconds } from '../../adapters/metrics.ts';
 import type { NotificationRepository } from '../../adapters/notifications/notification-repository.ts';
 import type { Queues } from '../../adapters/queues.ts';
 import { messageBody } from '../../contracts/message-body.ts';
-import type { NotificationTypeId } from '../../contracts/notification-types.ts';
 import type { Clock } from '../../domain/clock.ts';
 import {
   DISPATCH_LATENCY,
@@ -22,6 +21,7 @@ import {
   planEvent,
 } from '../../domain/planned-event.ts';
 import { internalErrorDelayMs } from '../../domain/retry-schedule.ts';
+import type { ParsedEnvironment } from '../../environment.ts';
 import { parseLarge, returnDeferred, splitBySize } from '../large-messages.ts';
 import type { Escalation } from '../notices/escalation.ts';
 import { settleNotices } from '../notices/settle-notices.ts';
@@ -30,11 +30,10 @@ import { returnWithBackoff } from '../return-with-backoff.ts';
 import { createFanOut, isPartlySent, isPlanUnknown, type Progress } from './fan-out.ts';
 
 /** The environment variables of dispatch, parsed. */
-export type DispatchEnvironment = {
-  ALARM_EVENTS_QUEUE: string;
-  DEAD_LETTER_QUEUE: string;
-  SENDER_QUEUES: Record<NotificationTypeId, string>;
-};
+export type DispatchEnvironment = Pick<
+  ParsedEnvironment<'dispatch-alarm-events'>,
+  'ALARM_EVENTS_QUEUE' | 'DEAD_LETTER_QUEUE' | 'SENDER_QUEUES'
+>;
 
 /**
  * How long one invocation sends deliveries: half of the function's timeout. The rest is sent as a continuation message.

@@ -8,6 +8,7 @@ import type { OutgoingMessage, Queues } from '../../adapters/queues.ts';
 import type { NotificationTypeId } from '../../contracts/notification-types.ts';
 import type { Clock } from '../../domain/clock.ts';
 import { deliveryBody, deliveryBytes } from '../../domain/delivery-message.ts';
+import { createGatherer } from '../../domain/gather.ts';
 import type { DeliveryTarget } from '../../domain/notification.ts';
 import type { PlannedEvent } from '../../domain/planned-event.ts';
 import { withTimeout } from '../notices/settle-notices.ts';
@@ -71,27 +72,16 @@ const readTarget = async (targets: TargetReads, tenant: string, id: string): Pro
 
 const isUnknown = (result: ReadResult): boolean => 'target' in result && result.target === undefined;
 
-/** Collects messages until the next turn of the event loop, so that events that are read together share batches. */
+/** Sends messages of the next turn of the event loop together, so that events that are read together share batches. */
 const createOutbox = (queues: Pick<Queues, 'sendAll'>, urls: Record<NotificationTypeId, string>) => {
-  const batches = new Map<NotificationTypeId, { messages: OutgoingMessage[]; unsent: Promise<Set<OutgoingMessage>> }>();
-
-  const openBatch = (type: NotificationTypeId) => {
-    const messages: OutgoingMessage[] = [];
-    const unsent = new Promise<void>((resolve) => setImmediate(resolve)).then(async () => {
-      batches.delete(type);
-      return new Set(await queues.sendAll(urls[type], messages));
-    });
-    const batch = { messages, unsent };
-    batches.set(type, batch);
-    return batch;
-  };
-
+  const gather = createGatherer(
+    async (messages: readonly OutgoingMessage[], type: NotificationTypeId) =>
+      new Set(await queues.sendAll(urls[type], messages)),
+    setImmediate,
+  );
   /** @returns false if the message was not sent */
-  return async (type: NotificationTypeId, message: OutgoingMessage): Promise<boolean> => {
-    const { messages, unsent } = batches.get(type) ?? openBatch(type);
-    messages.push(message);
-    return !(await unsent).has(message);
-  };
+  return async (type: NotificationTypeId, message: OutgoingMessage): Promise<boolean> =>
+    !(await gather(type, message).result).has(message);
 };
 
 /**

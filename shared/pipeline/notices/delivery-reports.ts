@@ -10,8 +10,10 @@ import type { NotificationRecord } from '../../contracts/notification.ts';
 import type { Clock } from '../../domain/clock.ts';
 import { parseDeliveryPartition } from '../../domain/delivery-key.ts';
 import { type DeliveryRecord, isUnreached } from '../../domain/delivery-record.ts';
+import { createGatherer } from '../../domain/gather.ts';
+import type { ParsedEnvironment } from '../../environment.ts';
 import { createEscalation, type EscalationEnvironment } from './escalation.ts';
-import { createNoticeQueue, type NoticeQueueUrls } from './notice-queue.ts';
+import { createNoticeQueue } from './notice-queue.ts';
 import { type EmailReport, failingNotice, notificationNoticeId, undeliveredNotice } from './notification-notice.ts';
 import { withTimeout } from './settle-notices.ts';
 import { createUnreachedCheck } from './unreached-check.ts';
@@ -21,14 +23,11 @@ import { unreachedNotice, unreachedNoticeId } from './unreached-notice.ts';
 const MAX_READ_MS = 1_000;
 
 /** The environment variables of delivery reports, parsed. */
-export type ReportEnvironment = EscalationEnvironment & {
-  /** The base URL of the API, without a trailing slash. */
-  API_URL: string;
-  DEAD_LETTER_EMAIL: boolean;
-  FAILING_NOTICES: boolean;
-  RETRY_DELAY_SCALE: number;
-  SENDER_QUEUES: NoticeQueueUrls;
-};
+export type ReportEnvironment = EscalationEnvironment &
+  Pick<
+    ParsedEnvironment<'record-email-events'>,
+    'API_URL' | 'DEAD_LETTER_EMAIL' | 'FAILING_NOTICES' | 'RETRY_DELAY_SCALE' | 'SENDER_QUEUES'
+  >;
 
 /** The parts of a notification that notices name. */
 type Named = Pick<NotificationRecord, 'label' | 'type'>;
@@ -83,20 +82,13 @@ export const createDeliveryReports = (
   };
 
   /**
-   * Escalations that have not started, by event and event ID of the notice. Deliveries of an event that fail together
-   * share one: each of them was recorded before, so that its reads find all of them.
+   * Starts an escalation on the next turn of the event loop, once for deliveries of an event that fail together: each of
+   * them was recorded before, so that its reads find all of them.
    */
-  const waiting = new Map<string, Promise<void>>();
-  const escalateTogether = (key: string, escalate: () => Promise<void>): Promise<void> => {
-    const shared =
-      waiting.get(key) ??
-      new Promise<void>((resolve) => setImmediate(resolve)).then(() => {
-        waiting.delete(key);
-        return escalate();
-      });
-    waiting.set(key, shared);
-    return shared;
-  };
+  const gatherEscalations = createGatherer(
+    async ([escalate]: readonly (() => Promise<void>)[]) => escalate?.(),
+    setImmediate,
+  );
 
   const escalateIfUnreached = async (
     event: AlarmEvent,
@@ -162,9 +154,8 @@ export const createDeliveryReports = (
     ): Promise<void> {
       const atMs = record.updated_at_ms;
       if (!isUnreached(record, scale) || !escalation.isDue(event, atMs)) return;
-      await escalateTogether(`${record.sk} ${unreachedNoticeId(event, atMs)}`, () =>
-        escalateIfUnreached(event, record, siblings),
-      );
+      const escalate = () => escalateIfUnreached(event, record, siblings);
+      await gatherEscalations(`${record.sk} ${unreachedNoticeId(event, atMs)}`, escalate).result;
     },
   };
 };

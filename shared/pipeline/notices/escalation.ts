@@ -1,8 +1,8 @@
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { createEscalationLimit } from '../../adapters/accounts/escalation-limit.ts';
 import type { AlarmEvent } from '../../contracts/alarm-event.ts';
-import type { EscalationMode } from '../../contracts/escalation-modes.ts';
 import type { Notice } from '../../domain/delivery-message.ts';
+import type { ParsedEnvironment } from '../../environment.ts';
 import type { NoticeQueue } from './notice-queue.ts';
 import {
   escalationCounter,
@@ -13,7 +13,10 @@ import {
 } from './unreached-notice.ts';
 
 /** The environment variables of escalations, parsed. */
-export type EscalationEnvironment = { ACCOUNTS_TABLE: string; ESCALATE_UNREACHED: EscalationMode };
+export type EscalationEnvironment = Pick<
+  ParsedEnvironment<'dispatch-alarm-events'>,
+  'ACCOUNTS_TABLE' | 'ESCALATE_UNREACHED'
+>;
 
 /**
  * Creates the escalation of alerts that reached nobody: at most one per alarm, state and hour, and 20 per

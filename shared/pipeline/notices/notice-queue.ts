@@ -1,11 +1,12 @@
 import { lru } from 'tiny-lru';
 import type { Queues } from '../../adapters/queues.ts';
+import type { NotificationTypeId } from '../../contracts/notification-types.ts';
 import type { Clock } from '../../domain/clock.ts';
 import { type Notice, noticeBody } from '../../domain/delivery-message.ts';
 import { DEFAULT_NOTIFICATION_ID, OPERATORS_NOTIFICATION_ID } from '../../domain/notification-id.ts';
 
 /** The queues of the types that deliver notices. */
-export type NoticeQueueUrls = { technicalContactsEmail: string; managed: string };
+export type NoticeQueueUrls = Pick<Record<NotificationTypeId, string>, 'technicalContactsEmail' | 'managed'>;
 
 /** The maximum number of event IDs of queued notices in the cache of an execution environment. */
 const CACHE_SIZE = 1_000;

@@ -1,42 +1,16 @@
 import type { SQSRecord } from 'aws-lambda';
-import type { DeliveryRepository } from '../../adapters/deliveries/delivery-repository.ts';
-import type { FailedMessages } from '../../adapters/deliveries/failed-messages.ts';
-import type { IncidentLocks } from '../../adapters/deliveries/incident-locks.ts';
-import type { IsTenantThrottled } from '../../adapters/dynamodb/key-throttling.ts';
-import type { Queues } from '../../adapters/queues.ts';
 import type { Delivery } from '../../contracts/messages.ts';
 import type { NotificationTypeId } from '../../contracts/notification-types.ts';
 import type { MessageOutcome } from '../../contracts/outcomes.ts';
-import type { Clock } from '../../domain/clock.ts';
 import { deliveryId } from '../../domain/delivery-key.ts';
 import type { Settlement } from '../../domain/delivery-metrics.ts';
-import type { DeliveryRecord } from '../../domain/delivery-record.ts';
 import { type EventTime, readEventTime } from '../../domain/event-time.ts';
-import type { Transport } from '../../domain/transport.ts';
-import type { DeliveryReports } from '../notices/delivery-reports.ts';
-
-/** The type, transport, repository, queues and settings of a sender. */
-export type SenderDependencies = {
-  type: NotificationTypeId;
-  transport: Transport;
-  deliveries: DeliveryRepository;
-  incidentLocks: IncidentLocks;
-  failedMessages: FailedMessages;
-  queues: Queues;
-  /** The URL of each type's queue for first attempts. */
-  queueUrls: Record<NotificationTypeId, string>;
-  /** The URL of this type's retry queue. */
-  retryQueueUrl: string;
-  deadLetterQueueUrl: string;
-  retryDelayScale: number;
-  reports: DeliveryReports;
-  clock: Clock;
-  isTenantThrottled: IsTenantThrottled;
-};
+import { createDeliveryWrites, type DeliveryWrites } from './delivery-writes.ts';
+import type { SenderDependencies } from './sender-dependencies.ts';
 
 /** A message of the batch that the sender is processing. */
 export type DeliveryJob = {
-  dependencies: SenderDependencies;
+  type: NotificationTypeId;
   message: SQSRecord;
   /** The parsed body of the message. */
   body: Delivery;
@@ -47,17 +21,28 @@ export type DeliveryJob = {
   batch: { unsettled: number };
   /** Returns the milliseconds until the function times out. */
   timeLeft: () => number;
+  /** The writes of the delivery's record. */
+  writes: DeliveryWrites;
 };
 
 /** Creates the job of a message. */
-export const createJob = (job: Omit<DeliveryJob, 'deliveryId' | 'time'>): DeliveryJob => {
+export const createJob = (
+  dependencies: Pick<SenderDependencies, 'type' | 'deliveries' | 'clock'>,
+  job: Pick<DeliveryJob, 'message' | 'body' | 'batch' | 'timeLeft'>,
+): DeliveryJob => {
   const { event, notification_id: notificationId, accepted_at_ms: acceptedAtMs } = job.body;
-  return { ...job, deliveryId: deliveryId(event, notificationId), time: readEventTime(event, acceptedAtMs).time };
+  return {
+    ...job,
+    type: dependencies.type,
+    deliveryId: deliveryId(event, notificationId),
+    time: readEventTime(event, acceptedAtMs).time,
+    writes: createDeliveryWrites(dependencies, () => job.batch.unsettled),
+  };
 };
 
 /** Returns the log fields that identify a delivery. */
-export const idsOf = ({ dependencies, deliveryId, body }: DeliveryJob) => ({
-  type: dependencies.type,
+export const idsOf = ({ type, deliveryId, body }: DeliveryJob) => ({
+  type,
   delivery_id: deliveryId,
   tenant_id: body.event.tenant_id,
   event_id: body.event.event_id,
@@ -80,11 +65,6 @@ export type SettledMessage = Settlement & {
   isTenantThrottled?: boolean;
   /** True for a duplicate of a message that was delivered. */
   wasDelivered?: boolean;
-  /**
-   * The record, as written, of a delivery to report: it is failing, was dead-lettered, was cancelled, or bounced before
-   * the sender had recorded it, so that the event may have reached nobody.
-   */
-  failing?: DeliveryRecord | undefined;
 };
 
 /** A job and its result. */

@@ -2,54 +2,72 @@ import { roundOf } from '../../domain/delivery-message.ts';
 import { type DeliveryRecord, isFailing } from '../../domain/delivery-record.ts';
 import { settleNotices } from '../notices/settle-notices.ts';
 import type { DeliveryJob, SettledJob } from './delivery-job.ts';
+import type { SenderDependencies } from './sender-dependencies.ts';
 
-/** Returns the record after an attempt if the delivery is failing now and was not before the attempt. */
-export const newlyFailing = (
-  { dependencies }: DeliveryJob,
-  claimed: DeliveryRecord,
-  next: DeliveryRecord,
-): DeliveryRecord | undefined => {
-  const { retryDelayScale } = dependencies;
-  return isFailing(next, retryDelayScale) && !isFailing(claimed, retryDelayScale) ? next : undefined;
+/** Returns whether this attempt was the first after which the alert may have reached nobody. */
+const isNewFailure = (claimed: DeliveryRecord, written: DeliveryRecord, scale: number): boolean => {
+  switch (written.status) {
+    case 'failed':
+    case 'bounced':
+      return true;
+    case 'cancelled':
+      return !isFailing(claimed, scale);
+    default:
+      return isFailing(written, scale) && !isFailing(claimed, scale);
+  }
 };
 
 /**
- * Returns the record of a delivery that an earlier worker may not have reported: it crashed before it acknowledged this
- * message, or SQS delivered the message twice. Repeating a report has no effect.
+ * Returns whether an earlier worker may not have reported a delivery: it crashed before it acknowledged this message, or
+ * SQS delivered the message twice. Repeating a report has no effect.
  */
-export const unreportedFailure = (
-  { message, body, dependencies }: DeliveryJob,
-  record: DeliveryRecord,
-): DeliveryRecord | undefined => {
-  if (Number(message.attributes.ApproximateReceiveCount) <= 1) return undefined;
-  const endedThisRound = record.status === 'failed' && record.round === roundOf(body);
-  const endedWithoutReport = endedThisRound || record.status === 'cancelled' || record.status === 'bounced';
-  return endedWithoutReport || isFailing(record, dependencies.retryDelayScale) ? record : undefined;
-};
-
-const reportFailure = async ({ job, settled: { failing } }: SettledJob): Promise<void> => {
-  const { dependencies, body, timeLeft } = job;
-  const { event, notice, notification_id, siblings } = body;
-  if (!failing || notice) return;
-  const { type, reports } = dependencies;
-  // Technical contacts cannot be notified by email that their email fails, a deleted notification needs no notice, and
-  // the recorder of bounces has reported each of them.
-  const isReported =
-    type !== 'technicalContactsEmail' && failing.status !== 'cancelled' && failing.status !== 'bounced';
-  await settleNotices(
-    [
-      ...(isReported ? [reports.reportFailure(event, failing)] : []),
-      reports.escalateUnreached(event, failing, siblings),
-    ],
-    { type, tenant_id: event.tenant_id, event_id: event.event_id, notification_id },
-    timeLeft,
-  );
+const mayBeUnreported = ({ message, body }: DeliveryJob, found: DeliveryRecord, scale: number): boolean => {
+  if (Number(message.attributes.ApproximateReceiveCount) <= 1) return false;
+  if (found.status === 'failed') return found.round === roundOf(body);
+  return found.status === 'cancelled' || found.status === 'bounced' || isFailing(found, scale);
 };
 
 /**
- * Reports the deliveries of a batch that fail, after all messages of the batch are settled: a notice costs no attempt
- * and delays no alert. A notice causes no further notice. Never rejects.
+ * Returns the record of a delivery to report, as it was written or found: it is failing, was dead-lettered, was
+ * cancelled, or bounced before the sender had recorded it.
+ *
+ * @param scale factor for the delays between attempts
  */
-export const reportFailures = async (results: readonly SettledJob[]): Promise<void> => {
-  await Promise.all(results.map(reportFailure));
+export const failureOf = (job: DeliveryJob, scale: number): DeliveryRecord | undefined => {
+  const { claimed, written } = job.writes.result();
+  if (!written || job.body.notice) return undefined;
+  const isReported = claimed ? isNewFailure(claimed, written, scale) : mayBeUnreported(job, written, scale);
+  return isReported ? written : undefined;
+};
+
+/**
+ * Creates the reports of the deliveries of a batch that fail, after all messages of the batch are settled: a notice costs
+ * no attempt and delays no alert. A notice causes no further notice. Never rejects.
+ */
+export const createFailureReport = ({
+  reports,
+  retryDelayScale,
+}: Pick<SenderDependencies, 'reports' | 'retryDelayScale'>) => {
+  const report = async ({ job, settled }: SettledJob): Promise<void> => {
+    const failure = settled.isReturned ? undefined : failureOf(job, retryDelayScale);
+    if (!failure) return;
+    const { type, body, timeLeft } = job;
+    const { event, notification_id, siblings } = body;
+    // Technical contacts cannot be notified by email that their email fails, a deleted notification needs no notice, and
+    // the recorder of bounces has reported each of them.
+    const isReported =
+      type !== 'technicalContactsEmail' && failure.status !== 'cancelled' && failure.status !== 'bounced';
+    await settleNotices(
+      [
+        ...(isReported ? [reports.reportFailure(event, failure)] : []),
+        reports.escalateUnreached(event, failure, siblings),
+      ],
+      { type, tenant_id: event.tenant_id, event_id: event.event_id, notification_id },
+      timeLeft,
+    );
+  };
+
+  return async (results: readonly SettledJob[]): Promise<void> => {
+    await Promise.all(results.map(report));
+  };
 };

@@ -2,7 +2,7 @@ import type { SQSRecord } from 'aws-lambda';
 import { MAX_DELAY_SECONDS } from '../../adapters/queues.ts';
 import { parseJson } from '../../contracts/json.ts';
 import { type Delivery, delivery } from '../../contracts/messages.ts';
-import type { SenderDependencies } from './delivery-job.ts';
+import type { SenderDependencies } from './sender-dependencies.ts';
 
 type QueueUrls = Pick<SenderDependencies, 'type' | 'queueUrls' | 'retryQueueUrl'>;
 

@@ -3,14 +3,9 @@ import { errorTrace, logger } from '../../adapters/logger.ts';
 import { lockWait, type Message } from '../../adapters/queues.ts';
 import { messageBody } from '../../contracts/message-body.ts';
 import { returnWithBackoff } from '../return-with-backoff.ts';
-import {
-  type DeliveryJob,
-  idsOf,
-  type SenderDependencies,
-  type SettledJob,
-  type SettledMessage,
-} from './delivery-job.ts';
+import { type DeliveryJob, idsOf, type SettledJob, type SettledMessage } from './delivery-job.ts';
 import { queueUrlOf } from './read-message.ts';
+import type { SenderDependencies } from './sender-dependencies.ts';
 
 /** Returns a new message with the body, message group and lock wait of the job's message. */
 export const copyOfMessage = ({ message, body }: DeliveryJob): Message => ({
@@ -19,57 +14,63 @@ export const copyOfMessage = ({ message, body }: DeliveryJob): Message => ({
   lockWait: lockWait(message),
 });
 
-/** Sends a copy of the message to the retry queue, visible after `waitMs`. Counts no attempt. */
-export const reschedule = async (job: DeliveryJob, waitMs: number): Promise<SettledMessage> => {
-  await job.dependencies.queues.sendDelayed(job.dependencies.retryQueueUrl, copyOfMessage(job), waitMs);
-  return { outcome: 'not_due' };
+/** Creates what a sender does with messages that it does not process now. */
+export const createRequeue = (dependencies: SenderDependencies) => {
+  const { type, queues, retryQueueUrl, retryDelayScale, isTenantThrottled } = dependencies;
+
+  /** Logs an internal error and returns the message to its queue. Counts no attempt and never rejects. */
+  const returnAfterError = async (
+    message: SQSRecord,
+    ids: Readonly<Record<string, string>>,
+    error: unknown,
+  ): Promise<SettledMessage> => {
+    const receives = Number(message.attributes.ApproximateReceiveCount);
+    const { MessageGroupId: tenant_id } = message.attributes;
+    const outcome = isTenantThrottled(error, tenant_id ?? '') ? 'throttled_keys' : 'internal_error';
+    const fields = { type, outcome, message_id: message.messageId, tenant_id, ...ids, receives, ...errorTrace(error) };
+    if (outcome === 'internal_error') logger.error('internal error', fields);
+    else logger.warn('partition key throttled', fields);
+    await returnWithBackoff(queues, queueUrlOf(message, dependencies), message, retryDelayScale, { type });
+    return { outcome, isReturned: true };
+  };
+
+  /**
+   * Waits for the result of a message. If that rejects, returns the message to its queue. Never rejects.
+   *
+   * @param ids log fields that identify the delivery
+   */
+  const settledOrReturned = (
+    message: SQSRecord,
+    settled: Promise<SettledMessage>,
+    ids: Readonly<Record<string, string>> = {},
+  ): Promise<SettledMessage> => settled.catch((error: unknown) => returnAfterError(message, ids, error));
+
+  return {
+    settledOrReturned,
+
+    /** Sends a copy of the message to the retry queue, visible after `waitMs`. Counts no attempt. */
+    async reschedule(job: DeliveryJob, waitMs: number): Promise<SettledMessage> {
+      await queues.sendDelayed(retryQueueUrl, copyOfMessage(job), waitMs);
+      return { outcome: 'not_due' };
+    },
+
+    /** Returns the message to its queue for `timeoutMs`, until the claim of another worker ends. Counts no attempt. */
+    async returnBusyMessage({ message }: DeliveryJob, timeoutMs: number): Promise<SettledMessage> {
+      await queues.changeVisibility(queueUrlOf(message, dependencies), message, timeoutMs);
+      return { outcome: 'busy', isReturned: true };
+    },
+
+    /**
+     * Waits for the result of a job, once per job, and counts it as settled. If it rejects, returns the message to its
+     * queue. Never rejects.
+     */
+    async settledJob(job: DeliveryJob, result: Promise<SettledMessage>): Promise<SettledJob> {
+      const settled = await settledOrReturned(job.message, result, idsOf(job));
+      job.batch.unsettled--;
+      return { job, settled };
+    },
+  };
 };
 
-/** Returns the message to its queue for `timeoutMs`, until the claim of another worker ends. Counts no attempt. */
-export const returnBusyMessage = async (
-  { dependencies, message }: DeliveryJob,
-  timeoutMs: number,
-): Promise<SettledMessage> => {
-  await dependencies.queues.changeVisibility(queueUrlOf(message, dependencies), message, timeoutMs);
-  return { outcome: 'busy', isReturned: true };
-};
-
-/** Logs an internal error and returns the message to its queue. Counts no attempt and never rejects. */
-const returnAfterError = async (
-  dependencies: SenderDependencies,
-  message: SQSRecord,
-  ids: Readonly<Record<string, string>>,
-  error: unknown,
-): Promise<SettledMessage> => {
-  const { type, queues, retryDelayScale, isTenantThrottled } = dependencies;
-  const receives = Number(message.attributes.ApproximateReceiveCount);
-  const { MessageGroupId: tenant_id } = message.attributes;
-  const outcome = isTenantThrottled(error, tenant_id ?? '') ? 'throttled_keys' : 'internal_error';
-  const fields = { type, outcome, message_id: message.messageId, tenant_id, ...ids, receives, ...errorTrace(error) };
-  if (outcome === 'internal_error') logger.error('internal error', fields);
-  else logger.warn('partition key throttled', fields);
-  await returnWithBackoff(queues, queueUrlOf(message, dependencies), message, retryDelayScale, { type });
-  return { outcome, isReturned: true };
-};
-
-/**
- * Waits for the result of a message. If that rejects, returns the message to its queue. Never rejects.
- *
- * @param ids log fields that identify the delivery
- */
-export const settledOrReturned = (
-  dependencies: SenderDependencies,
-  message: SQSRecord,
-  settled: Promise<SettledMessage>,
-  ids: Readonly<Record<string, string>> = {},
-): Promise<SettledMessage> => settled.catch((error: unknown) => returnAfterError(dependencies, message, ids, error));
-
-/**
- * Waits for the result of a job, once per job, and counts it as settled. If it rejects, returns the message to its
- * queue. Never rejects.
- */
-export const settledJob = async (job: DeliveryJob, result: Promise<SettledMessage>): Promise<SettledJob> => {
-  const settled = await settledOrReturned(job.dependencies, job.message, result, idsOf(job));
-  job.batch.unsettled--;
-  return { job, settled };
-};
+/** What a sender does with messages that it does not process now. */
+export type Requeue = ReturnType<typeof createRequeue>;

@@ -20,31 +20,17 @@ import { incidentKey } from '../../domain/incident.ts';
 import { type DeliveryTarget, operatorsNotification } from '../../domain/notification.ts';
 import { testEvent } from '../../domain/test-event.ts';
 import { MIN_TIME_TO_SEND_MS, type Transport } from '../../domain/transport.ts';
+import type { ParsedEnvironment, SenderName } from '../../environment.ts';
 import { parseLarge, returnDeferred, splitBySize } from '../large-messages.ts';
-import { createDeliveryReports, type ReportEnvironment } from '../notices/delivery-reports.ts';
-import { attemptDelivery } from './delivery-attempt.ts';
-import {
-  createJob,
-  type DeliveryJob,
-  type SenderDependencies,
-  type SettledJob,
-  type SettledMessage,
-} from './delivery-job.ts';
-import { reportFailures } from './failure-report.ts';
-import { deliverInOrder, type IncidentJobs } from './incident-lock.ts';
+import { createDeliveryReports } from '../notices/delivery-reports.ts';
+import { createJob, type DeliveryJob, type SettledJob, type SettledMessage } from './delivery-job.ts';
+import { createDeliverySteps } from './delivery-steps.ts';
+import type { IncidentJobs } from './incident-lock.ts';
 import { lateRetrySeconds, parseDelivery, queueUrlOf, unprocessedSinceMs } from './read-message.ts';
-import { reschedule, settledJob, settledOrReturned } from './requeue.ts';
-import { settleAttempt } from './settlement.ts';
+import type { SenderDependencies } from './sender-dependencies.ts';
 
 /** The environment variables that all senders share, parsed. */
-export type SenderEnvironment = {
-  NOTIFICATIONS_TABLE: string;
-  DELIVERIES_TABLE: string;
-  SENDER_QUEUES: Record<NotificationTypeId, string>;
-  DEAD_LETTER_QUEUE: string;
-  RETRY_QUEUE: string;
-  RETRY_DELAY_SCALE: number;
-} & ReportEnvironment;
+export type SenderEnvironment = ParsedEnvironment<SenderName>;
 
 type Invocation = SQSEvent | { kind: 'test' };
 
@@ -101,6 +87,8 @@ export const createSender = (
     clock: Date.now,
     isTenantThrottled: createThrottlingWatch(Date.now),
   };
+  const { reschedule, settledJob, settledOrReturned, attempt, settle, deliverInOrder, reportFailures } =
+    createDeliverySteps(dependencies);
 
   const runTest = async (input: unknown, timeLeft: () => number): Promise<TestResult> => {
     const { tenant, type: testedType, details } = testRequest.parse(input);
@@ -132,8 +120,8 @@ export const createSender = (
   };
 
   const deliverIndependently = async (job: DeliveryJob, targets: TargetReads): Promise<SettledMessage> => {
-    const result = await attemptDelivery(job, await findTarget(job, targets));
-    return 'outcome' in result ? result : settleAttempt(job, result);
+    const result = await attempt(job, await findTarget(job, targets));
+    return 'outcome' in result ? result : settle(job, result);
   };
 
   const deliverAll = async (jobs: DeliveryJob[], targets: TargetReads): Promise<SettledJob[]> => {
@@ -175,7 +163,7 @@ export const createSender = (
     const jobs = parsed.flatMap(({ message, body }): DeliveryJob[] => {
       if (!body) return [];
       batch.unsettled++;
-      return [createJob({ dependencies, message, body, batch, timeLeft })];
+      return [createJob(dependencies, { message, body, batch, timeLeft })];
     });
     const malformed = parsed.flatMap(({ message, body }) => (body ? [] : [message]));
     const nowMs = dependencies.clock();
@@ -189,7 +177,7 @@ export const createSender = (
       Promise.all(
         malformed.map(async (message) => ({
           message,
-          settled: await settledOrReturned(dependencies, message, deadLetterMalformed(message)),
+          settled: await settledOrReturned(message, deadLetterMalformed(message)),
         })),
       ),
     ]);

@@ -4,85 +4,85 @@ import { bodyForRound, roundOf } from '../../domain/delivery-message.ts';
 import { deliveryLatency } from '../../domain/delivery-metrics.ts';
 import { type DeliveryRecord, withNextAttempt, withStatus } from '../../domain/delivery-record.ts';
 import { retryDelayMs } from '../../domain/retry-schedule.ts';
-import { deadLetter } from './dead-letter.ts';
+import { createDeadLetter } from './dead-letter.ts';
 import type { UnsettledAttempt } from './delivery-attempt.ts';
 import { type DeliveryJob, idsOf, type SettledMessage } from './delivery-job.ts';
 import { logFailure } from './failure-log.ts';
-import { newlyFailing } from './failure-report.ts';
-import { recordFinalStatus } from './final-status.ts';
 import { persist } from './persist.ts';
 import { sentAtMs } from './read-message.ts';
 import { copyOfMessage } from './requeue.ts';
+import type { SenderDependencies } from './sender-dependencies.ts';
 
-/**
- * Returns the URL of the queue on which a delivery waits for its next attempt. It is the retry queue, unless only other
- * tenants prevented the first attempt: then it is the queue of the type, so that the delivery does not wait behind their
- * retries (docs/decisions/deliveries.md#circuit-breaker).
- */
-const waitingQueueUrl = (
-  { dependencies: { type, queueUrls, retryQueueUrl } }: DeliveryJob,
-  { attempt_count }: DeliveryRecord,
-  { causedByOtherTenants = false }: Failure,
-): string => (causedByOtherTenants && attempt_count === 0 ? queueUrls[type] : retryQueueUrl);
+/** Creates what follows an attempt: it is recorded, and its failure is retried or dead-lettered. */
+export const createSettlement = (dependencies: SenderDependencies) => {
+  const { type, queues, queueUrls, retryQueueUrl, retryDelayScale, clock, isTenantThrottled } = dependencies;
+  const deadLetter = createDeadLetter(dependencies);
 
-/**
- * Schedules the next attempt: updates the record, then sends a new message, before the old message is acknowledged. The
- * message is sent even if the update finds that the claim is lost (to another worker, or because the SDK repeated an
- * applied write): when the message is received, its claim determines whether an attempt is due
- * (docs/decisions/deliveries.md#retries-are-new-messages).
- */
-const scheduleRetry = async (
-  job: DeliveryJob,
-  { claimed, record }: UnsettledAttempt,
-  failure: Failure,
-  waitMs: number,
-): Promise<SettledMessage> => {
-  const { deliveries, queues, clock } = job.dependencies;
-  const next = withNextAttempt(record, clock() + waitMs);
-  const stored = await persist(job, () => deliveries.update(record, next));
-  const copy = copyOfMessage(job);
-  const isSameRound = roundOf(job.body) === record.round;
-  await queues.sendDelayed(
-    waitingQueueUrl(job, record, failure),
-    isSameRound ? copy : { ...copy, body: bodyForRound(job.body, record.round) },
-    waitMs,
-  );
-  logFailure(job, 'retried', failure, record.attempt_count);
-  return { outcome: 'retried', failing: newlyFailing(job, claimed, stored ?? next) };
+  /**
+   * Returns the URL of the queue on which a delivery waits for its next attempt. It is the retry queue, unless only other
+   * tenants prevented the first attempt: then it is the queue of the type, so that the delivery does not wait behind
+   * their retries (docs/decisions/deliveries.md#circuit-breaker).
+   */
+  const waitingQueueUrl = ({ attempt_count }: DeliveryRecord, { causedByOtherTenants = false }: Failure): string =>
+    causedByOtherTenants && attempt_count === 0 ? queueUrls[type] : retryQueueUrl;
+
+  /**
+   * Schedules the next attempt: updates the record, then sends a new message, before the old message is acknowledged.
+   * The message is sent even if the update finds that the claim is lost (to another worker, or because the SDK repeated
+   * an applied write): when the message is received, its claim determines whether an attempt is due
+   * (docs/decisions/deliveries.md#retries-are-new-messages).
+   */
+  const scheduleRetry = async (
+    job: DeliveryJob,
+    record: DeliveryRecord,
+    failure: Failure,
+    waitMs: number,
+  ): Promise<SettledMessage> => {
+    const next = withNextAttempt(record, clock() + waitMs);
+    await persist(job, () => job.writes.update(record, next));
+    const copy = copyOfMessage(job);
+    const isSameRound = roundOf(job.body) === record.round;
+    await queues.sendDelayed(
+      waitingQueueUrl(record, failure),
+      isSameRound ? copy : { ...copy, body: bodyForRound(job.body, record.round) },
+      waitMs,
+    );
+    logFailure(job, 'retried', failure, record.attempt_count);
+    return { outcome: 'retried' };
+  };
+
+  /**
+   * Acknowledges the message even if the delivery cannot be recorded: returning it could send the alert twice. A recorded
+   * delivery is sent once, so if its bounces cannot be settled, the message is received again.
+   */
+  const settleDelivered = async (job: DeliveryJob, record: DeliveryRecord): Promise<SettledMessage> => {
+    const delivered = withStatus(record, 'delivered', clock());
+    const latencyMs = deliveryLatency(record.round_started_at_ms, sentAtMs(job.message), clock());
+    let stored: DeliveryRecord;
+    try {
+      stored = await persist(job, () => job.writes.end(record, delivered));
+    } catch (error) {
+      logger.error('delivered but not recorded', { ...idsOf(job), ...errorTrace(error) });
+      return { outcome: 'unrecorded', isTenantThrottled: isTenantThrottled(error, job.body.event.tenant_id) };
+    }
+    await job.writes.settleBounce(stored);
+    return { outcome: 'delivered', latencyMs };
+  };
+
+  const settleFailed = (job: DeliveryJob, record: DeliveryRecord, failure: Failure): Promise<SettledMessage> => {
+    const waitMs = retryDelayMs(record.attempt_count, failure, retryDelayScale);
+    return waitMs === undefined ? deadLetter(job, record, failure) : scheduleRetry(job, record, failure, waitMs);
+  };
+
+  /** Records an attempt and schedules a retry or dead-letters the delivery if the attempt failed. */
+  return async (job: DeliveryJob, { record, attemptOutcome }: UnsettledAttempt): Promise<SettledMessage> => {
+    const settled =
+      attemptOutcome.result === 'delivered'
+        ? await settleDelivered(job, record)
+        : await settleFailed(job, record, attemptOutcome);
+    return { ...settled, attemptOutcome };
+  };
 };
 
-/**
- * Acknowledges the message even if the delivery cannot be recorded: returning it could send the alert twice. A recorded
- * delivery is sent once, so if its bounces cannot be settled, the message is received again.
- */
-const settleDelivered = async (job: DeliveryJob, record: DeliveryRecord): Promise<SettledMessage> => {
-  const { dependencies, body } = job;
-  const delivered = withStatus(record, 'delivered', dependencies.clock());
-  const latencyMs = deliveryLatency(record.round_started_at_ms, sentAtMs(job.message), dependencies.clock());
-  let stored: DeliveryRecord;
-  try {
-    stored = await persist(job, () => recordFinalStatus(job, record, delivered));
-  } catch (error) {
-    logger.error('delivered but not recorded', { ...idsOf(job), ...errorTrace(error) });
-    const isTenantThrottled = dependencies.isTenantThrottled(error, body.event.tenant_id);
-    return { outcome: 'unrecorded', isTenantThrottled };
-  }
-  const settled = await dependencies.deliveries.settleBounce(stored, dependencies.clock());
-  return { outcome: 'delivered', latencyMs, failing: settled.status === 'bounced' ? settled : undefined };
-};
-
-const settleFailed = (job: DeliveryJob, attempt: UnsettledAttempt, failure: Failure): Promise<SettledMessage> => {
-  const { record } = attempt;
-  const waitMs = retryDelayMs(record.attempt_count, failure, job.dependencies.retryDelayScale);
-  return waitMs === undefined ? deadLetter(job, record, failure) : scheduleRetry(job, attempt, failure, waitMs);
-};
-
-/** Records an attempt and schedules a retry or dead-letters the delivery if the attempt failed. */
-export const settleAttempt = async (job: DeliveryJob, attempt: UnsettledAttempt): Promise<SettledMessage> => {
-  const { record, attemptOutcome } = attempt;
-  const settled =
-    attemptOutcome.result === 'delivered'
-      ? await settleDelivered(job, record)
-      : await settleFailed(job, attempt, attemptOutcome);
-  return { ...settled, attemptOutcome };
-};
+/** Settles an attempt. */
+export type Settlement = ReturnType<typeof createSettlement>;

@@ -5,12 +5,16 @@ import { awsFailure } from '../../domain/aws-outcome.ts';
 import { recipientHash } from '../../domain/delivery-key.ts';
 import { emailTags } from '../../domain/email-event.ts';
 import { type Alert, sendTimeoutMs, type Transport } from '../../domain/transport.ts';
+import type { ParsedEnvironment } from '../../environment.ts';
 import type { DailyLimit } from '../daily-limit.ts';
 import { logAccepted } from './accepted-log.ts';
 import { type EmailMessage, emailMessage } from './email-message.ts';
 
 /** The environment variables of the senders that use SES, parsed. */
-export type EmailEnvironment = { EMAIL_FROM: string; EMAIL_REPLY_TO?: string | undefined; CONFIGURATION_SET: string };
+export type EmailEnvironment = Pick<
+  ParsedEnvironment<'send-email'>,
+  'EMAIL_FROM' | 'EMAIL_REPLY_TO' | 'CONFIGURATION_SET'
+>;
 
 /** Sends an email to one recipient, because SES rejects a whole call if it rejects one of its addresses. */
 type SendToRecipient = (alert: Alert, recipient: string, message: EmailMessage) => Promise<AttemptOutcome>;

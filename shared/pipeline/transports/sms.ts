@@ -2,18 +2,16 @@ import { createSnsClient } from '../../adapters/sns.ts';
 import { failed } from '../../domain/attempt-outcome.ts';
 import { awsFailure } from '../../domain/aws-outcome.ts';
 import { sendTimeoutMs, type Transport } from '../../domain/transport.ts';
+import type { ParsedEnvironment } from '../../environment.ts';
 import type { DailyLimit } from '../daily-limit.ts';
 import { logAccepted } from './accepted-log.ts';
 import { smsMessage } from './sms-message.ts';
 
 /** The environment variables of the SMS sender, parsed. The account's SNS settings apply to those that are absent. */
-export type SmsEnvironment = {
-  SMS_SENDER_ID?: string | undefined;
-  SMS_ORIGINATION_NUMBER?: string | undefined;
-  SMS_MAX_PRICE_USD?: string | undefined;
-  /** Allowed prefixes of phone numbers; empty allows all numbers. */
-  SMS_COUNTRIES: readonly string[];
-};
+export type SmsEnvironment = Pick<
+  ParsedEnvironment<'send-sms'>,
+  'SMS_COUNTRIES' | 'SMS_SENDER_ID' | 'SMS_ORIGINATION_NUMBER' | 'SMS_MAX_PRICE_USD'
+>;
 
 /** Creates the transport of `sms` notifications. Delivered means accepted by SNS. */
 export const createSmsTransport = (environment: SmsEnvironment, dailyLimit: DailyLimit): Transport => {

@@ -7,7 +7,11 @@ import { alarmEvent, EVENT_TIME_MS } from '../../support/events.ts';
 import { startHttp } from '../../support/servers.ts';
 
 describe('the tags of an email', () => {
-  const environment = { EMAIL_FROM: 'notifications@example.com', CONFIGURATION_SET: 'notifications' };
+  const environment = {
+    EMAIL_FROM: 'notifications@example.com',
+    EMAIL_REPLY_TO: undefined,
+    CONFIGURATION_SET: 'notifications',
+  };
 
   /** Sends an email to a local SES endpoint. @returns the tags in the request */
   const tagsSent = async (notificationId?: string) => {

@@ -1,0 +1,41 @@
+/** Values of a key that are handled together, and the result. */
+export type Gathered<Value, Result> = {
+  readonly values: readonly Value[];
+  readonly result: Promise<Result>;
+  /** Stops gathering and handles the values. */
+  readonly close: () => void;
+};
+
+/**
+ * Creates a function that gathers values by key, so that one request handles those that arrive together.
+ *
+ * @param handle handles the values of a key
+ * @param schedule calls its argument when values have been gathered long enough, for example `setImmediate`
+ */
+export const createGatherer = <Key, Value, Result>(
+  handle: (values: readonly Value[], key: Key) => Promise<Result>,
+  schedule: (close: () => void) => unknown,
+) => {
+  const open = new Map<Key, Gathered<Value, Result> & { readonly values: Value[] }>();
+
+  const start = (key: Key) => {
+    const { promise: closed, resolve: close } = Promise.withResolvers<void>();
+    const values: Value[] = [];
+    const result = closed.then(() => {
+      if (open.get(key) === gathered) open.delete(key);
+      return handle(values, key);
+    });
+    const gathered = { values, result, close };
+    open.set(key, gathered);
+    schedule(close);
+    return gathered;
+  };
+
+  /** Adds a value. `maxValues` limits how many values are handled together. */
+  return (key: Key, value: Value, maxValues = Number.POSITIVE_INFINITY): Gathered<Value, Result> => {
+    const found = open.get(key);
+    const gathered = found && found.values.length < maxValues ? found : start(key);
+    gathered.values.push(value);
+    return gathered;
+  };
+};

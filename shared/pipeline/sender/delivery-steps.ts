@@ -1,0 +1,20 @@
+import { createAttempt } from './delivery-attempt.ts';
+import { createFailureReport } from './failure-report.ts';
+import { createIncidentDelivery } from './incident-lock.ts';
+import { createRequeue } from './requeue.ts';
+import type { SenderDependencies } from './sender-dependencies.ts';
+import { createSettlement } from './settlement.ts';
+
+/** Creates what a sender does with the messages of a batch. */
+export const createDeliverySteps = (dependencies: SenderDependencies) => {
+  const requeue = createRequeue(dependencies);
+  const attempt = createAttempt(dependencies, requeue);
+  const settle = createSettlement(dependencies);
+  return {
+    ...requeue,
+    attempt,
+    settle,
+    deliverInOrder: createIncidentDelivery(dependencies, requeue, attempt, settle),
+    reportFailures: createFailureReport(dependencies),
+  };
+};

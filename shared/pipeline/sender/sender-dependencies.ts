@@ -1,0 +1,28 @@
+import type { DeliveryRepository } from '../../adapters/deliveries/delivery-repository.ts';
+import type { FailedMessages } from '../../adapters/deliveries/failed-messages.ts';
+import type { IncidentLocks } from '../../adapters/deliveries/incident-locks.ts';
+import type { IsTenantThrottled } from '../../adapters/dynamodb/key-throttling.ts';
+import type { Queues } from '../../adapters/queues.ts';
+import type { NotificationTypeId } from '../../contracts/notification-types.ts';
+import type { Clock } from '../../domain/clock.ts';
+import type { Transport } from '../../domain/transport.ts';
+import type { DeliveryReports } from '../notices/delivery-reports.ts';
+
+/** The type, transport, repository, queues and settings of a sender. */
+export type SenderDependencies = {
+  type: NotificationTypeId;
+  transport: Transport;
+  deliveries: DeliveryRepository;
+  incidentLocks: IncidentLocks;
+  failedMessages: FailedMessages;
+  queues: Queues;
+  /** The URL of each type's queue for first attempts. */
+  queueUrls: Record<NotificationTypeId, string>;
+  /** The URL of this type's retry queue. */
+  retryQueueUrl: string;
+  deadLetterQueueUrl: string;
+  retryDelayScale: number;
+  reports: DeliveryReports;
+  clock: Clock;
+  isTenantThrottled: IsTenantThrottled;
+};
