@@ -1,5 +1,4 @@
 import { createDocumentClient } from '../shared/adapters/aws-client.ts';
-import { createNotificationQuota } from '../shared/adapters/notifications/notification-quota.ts';
 import { createNotificationRepository } from '../shared/adapters/notifications/notification-repository.ts';
 import { tokenAuthentication } from '../shared/api/authentication.ts';
 import { endpoint } from '../shared/api/endpoint.ts';
@@ -11,7 +10,6 @@ import { parseEnvironment } from '../shared/environment.ts';
 const environment = parseEnvironment('create-notification');
 const client = createDocumentClient();
 const notifications = createNotificationRepository(client, environment.NOTIFICATIONS_TABLE);
-const quota = createNotificationQuota(client, environment.NOTIFICATIONS_TABLE, environment.NOTIFICATIONS_PER_TENANT);
 
 /** POST /notifications: 201 with the URL of the new notification; 403 if the tenant has reached its quota. */
 export const handler = endpoint(
@@ -23,8 +21,7 @@ export const handler = endpoint(
     return { attributes, collectionUrl: requestUrl(request, environment.LINK_SCHEME) };
   },
   async ({ attributes, collectionUrl }, { tenant }) => {
-    await quota.reserve(tenant);
-    const id = await notifications.create(tenant, attributes);
+    const id = await notifications.create(tenant, attributes, environment.NOTIFICATIONS_PER_TENANT);
     return locationResponse(201, `${collectionUrl}/${id}`);
   },
 );

@@ -1,5 +1,4 @@
 import { createDocumentClient } from '../shared/adapters/aws-client.ts';
-import { createDeleteRecorder } from '../shared/adapters/notifications/notification-counter.ts';
 import { createNotificationRepository } from '../shared/adapters/notifications/notification-repository.ts';
 import { tokenAuthentication } from '../shared/api/authentication.ts';
 import { endpoint } from '../shared/api/endpoint.ts';
@@ -12,7 +11,6 @@ import { parseEnvironment } from '../shared/environment.ts';
 const environment = parseEnvironment('delete-notification');
 const client = createDocumentClient();
 const notifications = createNotificationRepository(client, environment.NOTIFICATIONS_TABLE);
-const recordDelete = createDeleteRecorder(client, environment.NOTIFICATIONS_TABLE);
 
 /** DELETE /notifications/{notificationId}: 204; 403 for the default notification. */
 export const handler = endpoint(
@@ -22,7 +20,6 @@ export const handler = endpoint(
   async (id, { tenant }) => {
     assertChangeable(id);
     if (!(await notifications.delete({ tenant, id }))) throw notFound('The notification');
-    await recordDelete(tenant);
     return noContent;
   },
 );

@@ -1,7 +1,7 @@
 import { createAccountRepository } from '../shared/adapters/accounts/account-repository.ts';
 import { createDailyCounters } from '../shared/adapters/accounts/daily-counter.ts';
 import { createDocumentClient } from '../shared/adapters/aws-client.ts';
-import { countNotifications } from '../shared/adapters/notifications/notification-count.ts';
+import { readNotificationCount } from '../shared/adapters/notifications/notification-counter.ts';
 import { createTokenRepository } from '../shared/adapters/tokens/token-repository.ts';
 import { createAccountReader } from '../shared/api/account-reader.ts';
 import { tokenAuthentication } from '../shared/api/authentication.ts';
@@ -16,8 +16,7 @@ const readAccount = createAccountReader(
     accounts: createAccountRepository(client, environment.ACCOUNTS_TABLE),
     counters: createDailyCounters(client, environment.ACCOUNTS_TABLE),
     tokens: createTokenRepository(client, environment.TOKENS_TABLE),
-    countNotifications: (tenant) =>
-      countNotifications(client, environment.NOTIFICATIONS_TABLE, tenant, { isConsistent: false }),
+    countNotifications: (tenant) => readNotificationCount(client, environment.NOTIFICATIONS_TABLE, tenant),
   },
   environment,
 );

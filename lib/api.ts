@@ -125,7 +125,7 @@ export class Api extends Construct {
         .and(delivery.redeliveryAccess()),
       'get-account': caller
         .and(accounts.access('GetItem', 'UpdateItem', 'BatchGetItem'))
-        .and(notifications.access('Query'))
+        .and(notifications.access('GetItem'))
         .and(limits),
       'update-account': caller.and(accounts.access('UpdateItem')),
       'rotate-signing-secret': caller.and(accounts.access('GetItem', 'UpdateItem')),

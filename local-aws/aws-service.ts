@@ -62,6 +62,13 @@ export const xmlFault = ({ status, type, message, headers }: AwsFault): AwsRespo
   };
 };
 
+/** Returns the response of an action that sent a message in the query protocol (SNS, SES), with a new message ID. */
+export const xmlResult = (action: string, namespace: string): AwsResponse => ({
+  status: 200,
+  headers: { 'content-type': 'text/xml' },
+  body: `<${action}Response xmlns="${namespace}"><${action}Result><MessageId>${crypto.randomUUID()}</MessageId></${action}Result><ResponseMetadata><RequestId>${crypto.randomUUID()}</RequestId></ResponseMetadata></${action}Response>`,
+});
+
 const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
 
 /** Escapes text for XML and HTML, both between tags and in a quoted attribute. */

@@ -4,9 +4,7 @@ import {
   CreateTableCommand,
   DescribeTableCommand,
   type DynamoDBClient,
-  type GlobalSecondaryIndex,
   type KeySchemaElement,
-  type LocalSecondaryIndex,
   ResourceNotFoundException,
   waitUntilTableExists,
 } from '@aws-sdk/client-dynamodb';
@@ -20,8 +18,6 @@ export type TableSettings = {
   name: string;
   keys: KeySchemaElement[];
   attributes: AttributeDefinition[];
-  globalIndexes?: GlobalSecondaryIndex[] | undefined;
-  localIndexes?: LocalSecondaryIndex[] | undefined;
 };
 
 /** Creates tables in memory. */
@@ -70,8 +66,6 @@ export const createTable = async (client: DynamoDBClient, table: TableSettings):
       BillingMode: 'PAY_PER_REQUEST',
       KeySchema: table.keys,
       AttributeDefinitions: table.attributes,
-      GlobalSecondaryIndexes: table.globalIndexes,
-      LocalSecondaryIndexes: table.localIndexes,
     }),
   );
   await waitUntilTableExists({ client, ...ACTIVATION_SECONDS }, { TableName: table.name });
@@ -83,7 +77,7 @@ const ACTIVATION_SECONDS = { minDelay: 0.01, maxDelay: 0.1, maxWaitTime: 30 };
 /**
  * Creates a table unless it exists.
  *
- * @throws StartError if it exists with other keys or indexes
+ * @throws StartError if it exists with other keys
  */
 export const ensureTable = async (client: DynamoDBClient, table: TableSettings): Promise<void> => {
   const existing = await client.send(new DescribeTableCommand({ TableName: table.name })).catch((error: unknown) => {
@@ -94,39 +88,15 @@ export const ensureTable = async (client: DynamoDBClient, table: TableSettings):
   if (existing.Table.TableStatus !== 'ACTIVE') {
     throw new StartError(`The table ${table.name} is incomplete: delete the data directory, or pass another one.`);
   }
-  const { KeySchema, AttributeDefinitions, GlobalSecondaryIndexes, LocalSecondaryIndexes } = existing.Table;
-  const before = layout({
-    keys: KeySchema ?? [],
-    attributes: AttributeDefinitions ?? [],
-    globalIndexes: GlobalSecondaryIndexes,
-    localIndexes: LocalSecondaryIndexes,
-  });
-  if (before === layout(table)) return;
+  const { KeySchema = [], AttributeDefinitions = [] } = existing.Table;
+  if (keysText(KeySchema, AttributeDefinitions) === keysText(table.keys, table.attributes)) return;
   throw new StartError(
-    `The table ${table.name} in the data directory has other keys or indexes than the template: use another directory.`,
+    `The table ${table.name} in the data directory has other keys than the template: use another directory.`,
   );
 };
 
-type Index = Partial<Pick<GlobalSecondaryIndex, 'IndexName' | 'KeySchema' | 'Projection'>>;
-
-/** Returns the keys and indexes of a table as text, for comparison. */
-const layout = ({
-  keys,
-  attributes,
-  globalIndexes = [],
-  localIndexes = [],
-}: Omit<TableSettings, 'name' | 'globalIndexes' | 'localIndexes'> & {
-  globalIndexes?: readonly Index[] | undefined;
-  localIndexes?: readonly Index[] | undefined;
-}): string => {
-  const keyText = (schema: readonly KeySchemaElement[] = []) =>
-    schema.map(({ AttributeName, KeyType }) => `${AttributeName} ${KeyType}`);
-  const indexText = ({ IndexName, KeySchema, Projection }: Index) =>
-    JSON.stringify([IndexName, keyText(KeySchema), Projection?.ProjectionType, Projection?.NonKeyAttributes ?? []]);
-  return JSON.stringify([
-    keyText(keys),
-    attributes.map(({ AttributeName, AttributeType }) => `${AttributeName} ${AttributeType}`).toSorted(),
-    globalIndexes.map(indexText).toSorted(),
-    localIndexes.map(indexText).toSorted(),
-  ]);
+/** Returns the keys of a table with their types, for comparison. */
+const keysText = (keys: readonly KeySchemaElement[], attributes: readonly AttributeDefinition[]): string => {
+  const typeOf = (name?: string) => attributes.find(({ AttributeName }) => AttributeName === name)?.AttributeType;
+  return keys.map(({ AttributeName, KeyType }) => `${KeyType} ${AttributeName} ${typeOf(AttributeName)}`).join();
 };

@@ -17,9 +17,7 @@ const PSEUDO_PARAMETERS = new Map<string, string>([
   ['AWS::StackId', `arn:aws:cloudformation:${LOCAL_ENV.region}:${LOCAL_ENV.account}:stack/local/local`],
 ]);
 
-const join = z.tuple([z.string(), z.unknown()]);
-const select = z.tuple([z.union([z.number(), z.string()]), z.unknown()]);
-const split = z.tuple([z.string(), z.unknown()]);
+const join = z.tuple([z.string(), z.array(z.unknown())]);
 const substitution = z.union([
   z.string().transform((text) => [text, {}] as const),
   z.tuple([z.string(), z.record(z.string(), z.unknown())]),
@@ -39,24 +37,9 @@ export const textOf = (value: unknown, references: References): string => {
   if (name === 'Fn::Sub') return substitute(parsed(substitution), references);
   if (name === 'Fn::Join') {
     const [delimiter, parts] = parsed(join);
-    return listOf(parts, references).join(delimiter);
-  }
-  if (name === 'Fn::Select') {
-    const [index, parts] = parsed(select);
-    const chosen = listOf(parts, references)[Number(index)];
-    if (chosen === undefined) throw new StartError(`The template selects item ${index} of a shorter list.`);
-    return chosen;
+    return parts.map((part) => textOf(part, references)).join(delimiter);
   }
   throw new StartError(`The template uses ${name}, which the local stack does not support.`);
-};
-
-/** Resolves a template list, which may be an `Fn::Split`, to strings. Throws a `StartError` if it cannot. */
-export const listOf = (value: unknown, references: References): string[] => {
-  if (Array.isArray(value)) return value.map((part) => textOf(part, references));
-  const [name, argument] = singleEntry(value);
-  if (name !== 'Fn::Split') throw new StartError(`The template uses ${name} where a list is required.`);
-  const [delimiter, text] = argumentOf(name, argument, split);
-  return textOf(text, references).split(delimiter);
 };
 
 const argumentOf = <Schema extends z.ZodType>(name: string, argument: unknown, schema: Schema): z.infer<Schema> => {

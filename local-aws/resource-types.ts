@@ -43,21 +43,17 @@ const queue = resource(
 );
 
 const keySchema = z.array(z.object({ AttributeName: z.string(), KeyType: z.enum(['HASH', 'RANGE']) }));
-const projection = z.object({
-  ProjectionType: z.enum(['ALL', 'KEYS_ONLY', 'INCLUDE']).optional(),
-  NonKeyAttributes: z.array(z.string()).optional(),
-});
-const indexes = z.array(z.object({ IndexName: z.string(), KeySchema: keySchema, Projection: projection })).optional();
+/** Indexes are not supported. */
+const noIndexes = z.undefined().optional();
 
 const table = resource(
   z.object({
     KeySchema: keySchema,
     AttributeDefinitions: z.array(z.object({ AttributeName: z.string(), AttributeType: z.enum(['S', 'N', 'B']) })),
-    GlobalSecondaryIndexes: indexes,
-    LocalSecondaryIndexes: indexes,
+    GlobalSecondaryIndexes: noIndexes,
+    LocalSecondaryIndexes: noIndexes,
   }),
   'AWS::DynamoDB::Table',
-  'AWS::DynamoDB::GlobalTable',
 );
 
 const topic = resource(z.object({}), 'AWS::SNS::Topic');

@@ -58,7 +58,6 @@ const resolvers = ({ endpointUrl, apiUrl }: LocalUrls): Map<string, Resolver> =>
     ['AWS::SNS::Topic', { property: 'TopicName', resolve: topic }],
     ['AWS::Lambda::Function', { property: 'FunctionName', resolve: lambda }],
     ['AWS::DynamoDB::Table', table],
-    ['AWS::DynamoDB::GlobalTable', table],
     ['AWS::CloudWatch::InsightRule', { property: 'RuleName', resolve: insightRule }],
     ['AWS::ApiGatewayV2::Api', { resolve: api }],
   ]);

@@ -14,7 +14,7 @@ const QUOTED_PRINTABLE_LINE = 75;
 const SOFT_LINE_BREAK_BYTES = '=\r\n'.length;
 
 /**
- * Returns the error for the tags of a `SendEmail` or `SendRawEmail`, or undefined if they are valid:
+ * Returns the error for the tags of a `SendEmail`, or undefined if they are valid:
  * https://docs.aws.amazon.com/ses/latest/APIReference/API_MessageTag.html.
  */
 export const findTagError = (form: URLSearchParams): SesError | undefined => {
@@ -34,14 +34,8 @@ export const findTagError = (form: URLSearchParams): SesError | undefined => {
 };
 
 /** Returns the error for a message whose parts exceed the size limit when encoded, or undefined. */
-export const findSizeError = (...texts: string[]): SesError | undefined =>
-  bytesError(texts.reduce((sum, text) => sum + encodedBytes(text), 0));
-
-/** Returns the error for a raw message that exceeds the limit, or undefined. */
-export const findRawSizeError = (base64: string): SesError | undefined =>
-  bytesError(Buffer.byteLength(base64, 'base64'));
-
-const bytesError = (bytes: number): SesError | undefined => {
+export const findSizeError = (...texts: string[]): SesError | undefined => {
+  const bytes = texts.reduce((sum, text) => sum + encodedBytes(text), 0);
   if (bytes <= MAX_MESSAGE_BYTES) return undefined;
   return invalid(`Message length is more than ${MAX_MESSAGE_BYTES} bytes long: '${bytes}'.`);
 };

@@ -1,4 +1,4 @@
-import { type AwsResponse, type AwsService, xmlFault } from './aws-service.ts';
+import { type AwsResponse, type AwsService, xmlFault, xmlResult } from './aws-service.ts';
 
 /** A message that SNS published to a phone number or to a topic. */
 export type PublishedMessage =
@@ -32,7 +32,7 @@ export const snsService =
       if (subject !== null && !/^[\x21-\x7e][\x20-\x7e]{0,99}$/.test(subject)) return invalid('Subject');
       onMessage({ to: 'topic', topicArn, subject, text });
     }
-    return published();
+    return xmlResult('Publish', 'http://sns.amazonaws.com/doc/2010-03-31/');
   };
 
 const messageAttributes = (form: URLSearchParams): Record<string, string> => {
@@ -42,15 +42,6 @@ const messageAttributes = (form: URLSearchParams): Record<string, string> => {
     attributes[form.get(`${entry}.Name`) ?? ''] = form.get(`${entry}.Value.StringValue`) ?? '';
   }
   return attributes;
-};
-
-const published = (): AwsResponse => {
-  const ids = { message: crypto.randomUUID(), request: crypto.randomUUID() };
-  return {
-    status: 200,
-    headers: { 'content-type': 'text/xml' },
-    body: `<PublishResponse xmlns="http://sns.amazonaws.com/doc/2010-03-31/"><PublishResult><MessageId>${ids.message}</MessageId></PublishResult><ResponseMetadata><RequestId>${ids.request}</RequestId></ResponseMetadata></PublishResponse>`,
-  };
 };
 
 const invalid = (reason: string): AwsResponse => errorResponse(400, 'InvalidParameter', `Invalid parameter: ${reason}`);

@@ -102,8 +102,6 @@ export const readTemplate = (template: unknown, { endpointUrl, apiUrl, bundle }:
       name: required(references.ref(id)),
       keys: properties.KeySchema,
       attributes: properties.AttributeDefinitions,
-      globalIndexes: properties.GlobalSecondaryIndexes,
-      localIndexes: properties.LocalSecondaryIndexes,
     })),
     topicArns: readEach(resources, resourceTypes.topic, (id) => required(references.ref(id))),
     eventSources: readEach(resources, resourceTypes.eventSource, (_, properties) => ({

@@ -12,7 +12,7 @@ import { close, listen, origin } from 'local-aws/http.ts';
 import { EventSources } from 'local-aws/lambda/event-sources.ts';
 import { lambdaService } from 'local-aws/lambda/invoke-api.ts';
 import { createLambda, type InvocationReport, type Lambda } from 'local-aws/lambda/lambda.ts';
-import { startSes } from 'local-aws/ses.ts';
+import { sesService } from 'local-aws/ses.ts';
 import { type PublishedMessage, snsService } from 'local-aws/sns.ts';
 import { sqsService } from 'local-aws/sqs/protocol.ts';
 import { Queue } from 'local-aws/sqs/queue.ts';
@@ -81,8 +81,8 @@ export type LocalStack = {
   plan: Plan;
   endpoint: Endpoint;
   inbox: Inbox;
-  /** Throttles tables and keys on demand. */
-  dynamodb: Pick<LimitedDynamoDb, 'throttle'>;
+  /** Throttles tables and keys, and makes writes conflict, on demand. */
+  dynamodb: Pick<LimitedDynamoDb, 'conflict' | 'throttle'>;
   lambda: Lambda;
   eventSources: Pick<EventSources, 'disable'>;
   /** The queues, by name. */
@@ -139,8 +139,6 @@ export const startLocalStack = async (options: LocalStackOptions = {}): Promise<
       ...(options.onInvocation && { onInvocation: options.onInvocation }),
     });
     cleanups.push(() => lambda.stop());
-    const ses = await startSes((email) => inbox.add({ kind: 'email', ...email }));
-    cleanups.push(() => ses.close());
     const { partitionLimits = AWS_PARTITION_LIMITS } = options;
     const dynamodb = limitDynamoDb({ store: tables ?? memoryTables(), clock, partitionLimits });
     endpoint.services
@@ -150,7 +148,10 @@ export const startLocalStack = async (options: LocalStackOptions = {}): Promise<
         'sns',
         snsService(plan.topicArns, (message) => inbox.add(fromSns(message))),
       )
-      .set('ses', ses.service)
+      .set(
+        'ses',
+        sesService((email) => inbox.add({ kind: 'email', ...email })),
+      )
       .set('lambda', lambdaService(lambda));
 
     const tokens = await seed(plan, endpointUrl, data);

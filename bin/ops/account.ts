@@ -1,17 +1,20 @@
 import type { Command } from 'commander';
 import { type AccountDescription, ConcurrentRotationError } from '../../shared/adapters/accounts/account-repository.ts';
 import { UnconfirmedChangeError } from '../../shared/adapters/dynamodb/errors.ts';
+import { recountNotifications } from '../../shared/adapters/notifications/notification-counter.ts';
 import { examples, parseEmailAddress, parseTenant, parseWebhookToken } from './arguments.ts';
 import type { Deployment } from './deployment.ts';
 import { OperationError, UsageError } from './errors.ts';
 import { colorize, formatTime, sanitize } from './print.ts';
 import { connect, connectForChange } from './session.ts';
 
-/** Adds `account`: the technical contacts and webhook credentials of a tenant. */
+/** Adds `account`: the technical contacts, webhook credentials and number of notifications of a tenant. */
 export const addAccountCommands = (program: Command): void => {
   const account = program
     .command('account')
-    .description('show or change the technical contacts and webhook credentials of a tenant');
+    .description(
+      'show or change the technical contacts and webhook credentials of a tenant, or count its notifications',
+    );
   account
     .command('show')
     .description('show the technical contacts, and whether webhook credentials exist')
@@ -38,6 +41,18 @@ export const addAccountCommands = (program: Command): void => {
     .argument('<tenant>', 'the tenant', parseTenant)
     .addHelpText('after', examples('account rotate-signing-secret acme --stack MonitoringNotifications'))
     .action(rotateSigningSecret);
+  account
+    .command('recount')
+    .description('count the notifications again, after the table was restored')
+    .argument('<tenant>', 'the tenant', parseTenant)
+    .addHelpText('after', examples('account recount acme --stack MonitoringNotifications'))
+    .action(recount);
+};
+
+const recount = async (tenant: string, _: object, command: Command): Promise<void> => {
+  const { documents, deployment, print } = await connectForChange(command);
+  const { before, after } = await recountNotifications(documents, deployment.outputs.NotificationsTable, tenant);
+  print({ tenant, before, after }, before === after ? `${after}, as counted` : `${after} instead of ${before}`);
 };
 
 const show = async (tenant: string, { secrets }: { secrets: boolean }, command: Command): Promise<void> => {

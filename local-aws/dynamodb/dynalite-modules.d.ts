@@ -6,7 +6,7 @@ declare module 'dynalite/db/index.js' {
 
   export type Callback<Value = unknown> = (error: Error | null | undefined, value?: Value) => void;
 
-  /** The items of a table or index. */
+  /** The items of a table. */
   export type SubDb = {
     get(key: string, callback: Callback<Item>): void;
     put(key: string, item: Item, callback: Callback): void;
@@ -33,7 +33,6 @@ declare module 'dynalite/db/index.js' {
     };
     getTable(name: string, callback: Callback<Table>): void;
     getItemDb(table: string): SubDb;
-    getIndexDb(type: string, table: string, index: string): SubDb;
   };
 
   /** An error with its response. */

@@ -7,8 +7,7 @@ import { throttlingException } from './throttling.ts';
 
 /**
  * Reads the items of a partition key value. Consumes units for all items read, before filter and projection, as counted
- * by dynalite, which measures text in UTF-16 code units. Queries of an index have other partition keys and are not
- * limited.
+ * by dynalite, which measures text in UTF-16 code units.
  */
 export const query = async (context: CallContext): Promise<AwsResponse> => {
   const { call, inner, items, locks, throttling } = context;
@@ -16,7 +15,7 @@ export const query = async (context: CallContext): Promise<AwsResponse> => {
   if (!request) return inner(call);
   const { TableName: table } = request;
   await locks.untilReleased(`${table} `);
-  const partitionName = request.IndexName === undefined ? items.keyOf(table)?.partition : undefined;
+  const partitionName = items.keyOf(table)?.partition;
   const access = accessOf(context, 'read', table, partitionName && queriedKey(request, partitionName));
   const reason = throttling.reason(access);
   if (reason) return throttlingException([reason]);

@@ -29,7 +29,6 @@ export type BatchWriteRequest = z.infer<typeof batchWrite>;
 
 const query = z.looseObject({
   TableName: z.string(),
-  IndexName: z.string().optional(),
   ConsistentRead: z.boolean().optional(),
   KeyConditionExpression: z.string().optional(),
   ExpressionAttributeNames: z.record(z.string(), z.string()).optional(),

@@ -8,7 +8,7 @@ import db, {
 } from 'dynalite/db/index.js';
 import { isDynaliteError, type Operation, run, type Validated } from './dynalite.ts';
 import { itemBytes, MAX_ITEM_BYTES } from './item-size.ts';
-import { indexPrefix, itemPrefix } from './level-keys.ts';
+import { itemPrefix } from './level-keys.ts';
 
 /** A write of one item whose condition was checked and whose changes were computed, but not applied. */
 export type StagedWrite = {
@@ -17,7 +17,7 @@ export type StagedWrite = {
   before: Item | undefined;
   /** The size of the item after the write, 0 if it does not exist. */
   bytesAfter: number;
-  /** The changes of the table and its indexes. */
+  /** The changes of the table. */
   changes: LevelOperation[];
   /** Unlocks the item. */
   release(): void;
@@ -70,14 +70,7 @@ class StagingStore {
   #release: () => void = () => {};
 
   constructor(store: Store) {
-    this.view = {
-      ...store,
-      getItemDb: (table) => this.#items(store.getItemDb(table), itemPrefix(table)),
-      getIndexDb: (type, table, index) => ({
-        ...store.getIndexDb(type, table, index),
-        ...this.#writes(indexPrefix(type, table, index)),
-      }),
-    };
+    this.view = { ...store, getItemDb: (table) => this.#items(store.getItemDb(table), itemPrefix(table)) };
   }
 
   release(): void {
@@ -85,7 +78,10 @@ class StagingStore {
   }
 
   #items(items: SubDb, prefix: string): SubDb {
-    const writes = this.#writes(prefix);
+    const add = (change: LevelOperation, callback: Callback) => {
+      this.changes.push(change);
+      callback(null);
+    };
     return {
       get: (key, callback) =>
         items.get(key, (error, item) => {
@@ -95,28 +91,17 @@ class StagingStore {
         }),
       put: (key, item, callback) => {
         this.after = item;
-        writes.put(key, item, callback);
+        add({ type: 'put', key: prefix + key, value: item }, callback);
       },
       del: (key, callback) => {
         this.after = undefined;
-        writes.del(key, callback);
+        add({ type: 'del', key: prefix + key }, callback);
       },
       lock: (key, act) =>
         items.lock(key, (release) => {
           this.#release = () => release(() => {})(null);
           act((callback) => callback);
         }),
-    };
-  }
-
-  #writes(prefix: string): Pick<SubDb, 'put' | 'del'> {
-    const add = (change: LevelOperation, callback: Callback) => {
-      this.changes.push(change);
-      callback(null);
-    };
-    return {
-      put: (key, value, callback) => add({ type: 'put', key: prefix + key, value }, callback),
-      del: (key, callback) => add({ type: 'del', key: prefix + key }, callback),
     };
   }
 }

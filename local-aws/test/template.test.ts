@@ -80,6 +80,15 @@ describe('the plan of a template', () => {
       changed('Jobs', 'AWS::SQS::Queue', { FifoQueue: true }),
       'does not support Jobs (AWS::SQS::Queue)',
     ],
+    [
+      'a table with an index',
+      changed('Indexed', 'AWS::DynamoDB::Table', {
+        KeySchema: [],
+        AttributeDefinitions: [],
+        GlobalSecondaryIndexes: [{}],
+      }),
+      'does not support Indexed (AWS::DynamoDB::Table)',
+    ],
     ['a function without code', changed('Work', 'AWS::Lambda::Function', { Handler: 'a.b' }), 'does not support Work'],
     [
       'a route without an integration',
@@ -120,8 +129,6 @@ describe('a template value', () => {
       `thing/nested/amazonaws.com/${sub('Literal')}`,
     ],
     [{ 'Fn::Sub': [sub('x'), { x: { Ref: 'Thing' } }] }, 'thing'],
-    [{ 'Fn::Select': [1, { 'Fn::Split': ['/', 'a/b'] }] }, 'b'],
-    [{ 'Fn::Select': ['0', ['a', 'b']] }, 'a'],
   ])('%j resolves to %s', (value, text) => {
     expect(textOf(value, references)).toBe(text);
   });
@@ -130,7 +137,7 @@ describe('a template value', () => {
     [{ Ref: 'Other' }, 'refers to Other'],
     [{ 'Fn::GetAtt': ['Thing', 'Arn'] }, 'refers to Thing.Arn'],
     [{ 'Fn::Sub': sub('Other') }, 'refers to Other'],
-    [{ 'Fn::Select': [2, ['a']] }, 'selects item 2 of a shorter list'],
+    [{ 'Fn::Join': ['-', 'a'] }, 'malformed Fn::Join'],
     [{ 'Fn::If': ['a', 'b', 'c'] }, 'uses Fn::If'],
     [{ Ref: 'Thing', more: 1 }, 'where text is required'],
     [{ Ref: ['Thing'] }, 'malformed Ref'],

@@ -10,6 +10,8 @@ export type AwsFaultCounts = {
   rejectedMessages: number;
   lateResponses: number;
   throttledKeys: number;
+  /** Items that cancelled a transaction. */
+  conflicts: number;
   partialBatches: number;
 };
 
@@ -27,15 +29,27 @@ const REJECTED = { dynamodb: 0.01, sqs: 0.01, ses: 0.05, sns: 0.05 };
 const REJECTED_MESSAGES = 0.03;
 /** The probability that a DynamoDB write is applied, but its response arrives after the SDK timed out. */
 const LATE = 0.004;
+/** The same for transactions, of which there are few: only the API writes them. */
+const LATE_TRANSACTIONS = 0.2;
 /** The SDK times out after 3 s. A late response may arrive before or after the one to the SDK's retry. */
 const LATE_DELAYS_MS = [3_050, 4_500];
 /** The probability that an access to a DynamoDB key is throttled. Batches leave such keys unprocessed. */
 const THROTTLED_KEYS = 0.01;
+/** The probability that an item cancels a transaction because of a conflict. */
+const CONFLICTS = 0.2;
+/** The partitions of table Notifications that transactions write. */
+const TRANSACTION_PARTITION = /^(notification|quota)#/;
 /** The probability that SQS accepts only part of a batch. */
 const PARTIAL = 0.03;
 
-/** Returns whether faults are injected into a function: one of the pipeline, or the redelivery. */
+/** Returns whether faults are injected into all calls of a function: one of the pipeline, or the redelivery. */
 const hasFaults = (caller: string): boolean => /send-|dispatch|redeliver/.test(caller);
+
+/** Returns the probability of a late response of DynamoDB. */
+const lateRate = (caller: string, action: string): number => {
+  if (action === 'TransactWriteItems') return LATE_TRANSACTIONS;
+  return hasFaults(caller) && /Put|Update|BatchWrite/.test(action) ? LATE : 0;
+};
 
 /**
  * Injects a fault into some batches: SQS rejects every second message.
@@ -62,7 +76,7 @@ const rejectHalfOfBatches = (stack: LocalStack, random: Random, counts: AwsFault
 
 /**
  * Injects random AWS faults into the functions of the pipeline and the redelivery: rejected calls and messages, late
- * responses, throttled keys and partial batches.
+ * responses, throttled keys and partial batches. Transactions, of any function, have late responses and conflicts.
  *
  * @returns the number of faults, and a function that stops injecting them
  */
@@ -72,15 +86,16 @@ export const startAwsFaults = (stack: LocalStack, random: Random): { counts: Aws
     rejectedMessages: 0,
     lateResponses: 0,
     throttledKeys: 0,
+    conflicts: 0,
     partialBatches: 0,
   };
   const before = stack.endpoint.fault;
   const fault: Fault = ({ caller, service, action }) => {
-    if (!hasFaults(caller)) return undefined;
-    if (service === 'dynamodb' && /Put|Update|BatchWrite/.test(action) && random() < LATE) {
+    if (service === 'dynamodb' && random() < lateRate(caller, action)) {
       counts.lateResponses++;
       return { response: 'late', delayMs: LATE_DELAYS_MS[Math.floor(random() * LATE_DELAYS_MS.length)] ?? 0 };
     }
+    if (!hasFaults(caller)) return undefined;
     const rejection = REJECTIONS[service];
     if (rejection && random() < REJECTED_MESSAGES) {
       counts.rejectedMessages++;
@@ -99,12 +114,21 @@ export const startAwsFaults = (stack: LocalStack, random: Random): { counts: Aws
       return isHit;
     },
   });
+  const stopConflicts = stack.dynamodb.conflict({
+    operation: 'write',
+    partitionKey: (key) => {
+      const isHit = TRANSACTION_PARTITION.test(key) && random() < CONFLICTS;
+      if (isHit) counts.conflicts++;
+      return isHit;
+    },
+  });
   const stopRejecting = rejectHalfOfBatches(stack, random, counts);
   return {
     counts,
     stop: () => {
       stack.endpoint.fault = before;
       stopThrottling();
+      stopConflicts();
       stopRejecting();
     },
   };

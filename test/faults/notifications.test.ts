@@ -3,11 +3,11 @@ import type { AwsCall } from 'local-aws/aws-service.ts';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { type Client, webhook } from '../support/api.ts';
-import { entries } from '../support/notifications.ts';
+import { incompressibleEntries } from '../support/notifications.ts';
 import { useFaultyStack } from './support.ts';
 
 const LIMIT = 3;
-const largeWebhook = { ...webhook, details: { ...webhook.details, ...entries(100, 'x'.repeat(4_000)) } };
+const largeWebhook = { ...webhook, details: { ...webhook.details, ...incompressibleEntries(105, 'x') } };
 
 const page = z.object({ values: z.array(z.object({ id: z.string() })) });
 
@@ -52,7 +52,7 @@ describe('the notifications of an account', () => {
     loseResponseOnce(
       ({ action, body, caller }) =>
         caller.endsWith('delete-notification') &&
-        (action === 'DeleteItem' || action === 'PutItem') &&
+        action === 'TransactWriteItems' &&
         body.includes(`"notification#${tenant}"`),
     );
     expect((await client.delete(`/notifications/${id}`)).status).toBe(204);
@@ -65,7 +65,7 @@ describe('the notifications of an account', () => {
     const { tenant } = await newClient();
     const recover = harness.injectFault(
       { status: 400, type: 'ThrottlingException', message: 'Rate exceeded' },
-      ({ action, body }) => action === 'PutItem' && body.includes(`"notification#${tenant}"`),
+      ({ action, body }) => action === 'TransactWriteItems' && body.includes(`"notification#${tenant}"`),
     );
     expect((await client.post('/notifications', largeWebhook)).status).toBe(503);
     recover();

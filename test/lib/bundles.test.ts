@@ -242,6 +242,8 @@ const RESPONSE_BODY = (() => {
     webhook_token: text('token'),
     webhook_secrets: { L: [text('whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIz')] },
     tokens: { L: [{ M: listedToken }] },
+    used: { N: '1' },
+    changes: { N: '1' },
   };
   return JSON.stringify({ Item, Attributes: Item });
 })();

@@ -6,7 +6,7 @@ import {
   notificationTypes,
 } from '../../shared/contracts/notification-types.ts';
 import { senderName } from '../../shared/environment.ts';
-import { propertiesOf, reference, synthesize } from '../support/stack.ts';
+import { inLogicalId, propertiesOf, reference, synthesize } from '../support/stack.ts';
 
 const { template, functionIds } = synthesize();
 
@@ -62,7 +62,8 @@ const onNotifications = (...actions: string[]) =>
   actions.map((action) => `dynamodb:${action} StorageNotificationsTable`);
 
 describe('permissions of pipeline functions', () => {
-  const sending = (types: readonly NotificationTypeId[]) => types.map((type) => `sqs:SendMessage Delivery${type}Queue`);
+  const sending = (types: readonly NotificationTypeId[]) =>
+    types.map((type) => `sqs:SendMessage Delivery${inLogicalId(type)}Queue`);
   const consuming = (queue: string) => [
     ...['ReceiveMessage', 'DeleteMessage', 'GetQueueAttributes', 'ChangeMessageVisibility'].map(
       (action) => `sqs:${action} Delivery${queue}Queue`,
@@ -71,7 +72,7 @@ describe('permissions of pipeline functions', () => {
   ];
   const retrying = (type: NotificationTypeId) =>
     ['ReceiveMessage', 'DeleteMessage', 'GetQueueAttributes', 'ChangeMessageVisibility', 'SendMessage'].map(
-      (action) => `sqs:${action} Delivery${type}Retries`,
+      (action) => `sqs:${action} Delivery${inLogicalId(type)}Retries`,
     );
   const ownQueues = (name: string) => grantsOf(name).filter((grant) => grant.startsWith('sqs:'));
 
@@ -96,7 +97,7 @@ describe('permissions of pipeline functions', () => {
       const { hasIncidents, sendsByHttp } = notificationTypes[type];
       const sendsToOwnQueue = hasIncidents || sendsByHttp || sendsNotices;
       const recipients = notificationTypeIds.filter((id) => id !== type || sendsToOwnQueue);
-      const grants = [...sending(recipients), ...consuming(type), ...retrying(type)];
+      const grants = [...sending(recipients), ...consuming(inLogicalId(type)), ...retrying(type)];
       expect(ownQueues(senderName(type))).toEqual(grants.toSorted());
     },
   );

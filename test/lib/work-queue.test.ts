@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
 import { senderName } from '../../shared/environment.ts';
-import { propertiesOf, reference, synthesize } from '../support/stack.ts';
+import { inLogicalId, propertiesOf, reference, synthesize } from '../support/stack.ts';
 
 const { template, functionIds } = synthesize({
   producerAccounts: '111111111111,222222222222',
@@ -147,8 +147,8 @@ describe('each notification type', () => {
     expect(workQueues).toHaveLength(2 * notificationTypeIds.length + 2);
     for (const type of notificationTypeIds) {
       const source = sourceOf(senderName(type))?.EventSourceArn;
-      expect(source).toMatch(new RegExp(`^Delivery${type}Queue`));
-      const deadLetters = [...queues.keys()].filter((id) => id.startsWith(`Delivery${type}DeadLetters`));
+      expect(source).toMatch(new RegExp(`^Delivery${inLogicalId(type)}Queue`));
+      const deadLetters = [...queues.keys()].filter((id) => id.startsWith(`Delivery${inLogicalId(type)}DeadLetters`));
       expect(deadLetters).toHaveLength(1);
       expect(variablesOf(senderName(type)).DEAD_LETTER_QUEUE).toEqual({ Ref: deadLetters[0] });
     }
@@ -165,7 +165,7 @@ describe('each notification type', () => {
     for (const type of notificationTypeIds) {
       const retries = retriesOf(senderName(type));
       expect(retries).toMatchObject({ BatchSize: 100, MaximumBatchingWindowInSeconds: 5 });
-      expect(retries?.EventSourceArn).toMatch(new RegExp(`^Delivery${type}Retries`));
+      expect(retries?.EventSourceArn).toMatch(new RegExp(`^Delivery${inLogicalId(type)}Retries`));
     }
   });
 

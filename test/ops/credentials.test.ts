@@ -1,4 +1,5 @@
 import { readdirSync } from 'node:fs';
+import { DynamoDBClient, ListTablesCommand, PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { useStackWithCommandLine } from './command-line.ts';
@@ -168,6 +169,26 @@ describe('account', () => {
     expect(shown.secrets).toEqual([out.trim()]);
     expect(shown.retired_secrets).toEqual([{ secret: first, until: expect.stringMatching(/Z$/) }]);
     expect((await ops('account show a4')).out).not.toContain('whsec_');
+  });
+
+  it('counts the notifications of a restored table', async () => {
+    const {
+      AWS_REGION: region = '',
+      AWS_ACCESS_KEY_ID: id = '',
+      AWS_SECRET_ACCESS_KEY: key = '',
+    } = stack.aws_environment;
+    const credentials = { accessKeyId: id, secretAccessKey: key };
+    const client = new DynamoDBClient({ endpoint: stack.aws_endpoint, region, credentials });
+    const { TableNames = [] } = await client.send(new ListTablesCommand());
+    const tenant = stack.tenants.admin;
+    const counter = { pk: { S: `quota#${tenant}` }, sk: { S: 'notifications' }, used: { N: '7' }, changes: { N: '9' } };
+    const TableName = TableNames.find((name) => name.includes('Notifications'));
+    await client.send(new PutItemCommand({ TableName, Item: counter }));
+    client.destroy();
+    expect(await ops(`account recount ${tenant}`)).toMatchObject({ code: 0, out: '0 instead of 7\n' });
+    const recounted = z.strictObject({ tenant: z.string(), before: z.number(), after: z.number() });
+    expect(await runJson(recounted, `account recount ${tenant}`)).toEqual({ tenant, before: 0, after: 0 });
+    expect(await ops(`account recount ${tenant}`)).toMatchObject({ code: 0, out: '0, as counted\n' });
   });
 
   it.each([

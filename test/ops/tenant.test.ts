@@ -9,7 +9,6 @@ import { type ExportLine, exportTenant } from '../../bin/ops/tenant/export.ts';
 import { createPace } from '../../bin/ops/tenant/pace.ts';
 import { itemKinds } from '../../bin/ops/tenant/stored-items.ts';
 import { createFailedMessages } from '../../shared/adapters/deliveries/failed-messages.ts';
-import { tombstone } from '../../shared/adapters/notifications/notification-items.ts';
 import { deliveryPartition } from '../../shared/domain/delivery-key.ts';
 import { emailTags } from '../../shared/domain/email-event.ts';
 import { newNotificationId } from '../../shared/domain/notification-id.ts';
@@ -83,7 +82,6 @@ beforeAll(async () => {
   closes.push(exercised.close);
   const { NotificationsTable: table } = session.deployment.outputs;
   const chunk = { pk: `chunk#${TENANT}`, sk: `${newNotificationId()}#replaced#000`, content: Buffer.from('replaced') };
-  const deleted = tombstone({ tenant: TENANT, id: newNotificationId() }, 1, 4_102_444_800);
   const unreadable = {
     pk: `notification#${TENANT}`,
     sk: newNotificationId(),
@@ -92,7 +90,6 @@ beforeAll(async () => {
   };
   await loadItems(world, [
     { table, item: chunk },
-    { table, item: deleted },
     { table, item: unreadable },
   ]);
   const notificationId = newNotificationId();
@@ -132,7 +129,6 @@ describe('exporting a tenant', () => {
       new Set([
         'export',
         'notification',
-        'deleted_notification',
         'unreadable_notification',
         'replaced_notification_content',
         'notification_cleanup',

@@ -1,5 +1,5 @@
 import {
-  type DynamoDBServiceException,
+  DynamoDBServiceException,
   ProvisionedThroughputExceededException,
   TransactionCanceledException,
   TransactionConflictException,
@@ -61,6 +61,17 @@ export const withThrottling = (
 ) => {
   const error = () => new ProvisionedThroughputExceededException({ message: 'too fast', $metadata: {} });
   return withErrors(client, command, (input) => itemError(input, 'ThrottlingError', error()), times, skipped);
+};
+
+/** Rejects `times` requests of a command for a reason that no repetition changes, after `skipped` ones. */
+export const withRejections = (
+  client: DynamoDBDocumentClient,
+  command: string,
+  times = Number.POSITIVE_INFINITY,
+  skipped = 0,
+) => {
+  const rejection = { name: 'AccessDeniedException', message: 'rejected', $fault: 'client', $metadata: {} } as const;
+  return withErrors(client, command, () => new DynamoDBServiceException(rejection), times, skipped);
 };
 
 /**

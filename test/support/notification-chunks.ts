@@ -2,7 +2,7 @@ import { QueryCommand } from '@aws-sdk/lib-dynamodb';
 import { createNotificationRepository } from '../../shared/adapters/notifications/notification-repository.ts';
 import type { NotificationAttributes } from '../../shared/contracts/notification.ts';
 import type { useDatabase } from './dynamodb.ts';
-import { entries, validDetails, webhookNotification } from './notifications.ts';
+import { incompressibleEntries, validDetails, webhookNotification } from './notifications.ts';
 
 type Key = { tenant: string; id: string };
 
@@ -13,7 +13,7 @@ export const small = (letter: string) => webhookNotification({ label: letter });
 
 /** A notification with one chunk. */
 export const large = (letter: string) =>
-  webhookNotification({ label: letter, details: { ...validDetails.webhook, ...entries(3, letter.repeat(4_000)) } });
+  webhookNotification({ label: letter, details: { ...validDetails.webhook, ...incompressibleEntries(105, letter) } });
 
 /** Creates helpers that write notifications at a controlled time and read the stored chunks and cleanup items. */
 export const createChunkFixtures = ({ client }: Pick<Awaited<ReturnType<typeof useDatabase>>, 'client'>) => {

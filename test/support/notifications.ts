@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { describedFields } from '../../bin/openapi/notification-types.ts';
 import type { NotificationAttributes } from '../../shared/contracts/notification.ts';
 import { byType, fieldsOf, type NotificationTypeId } from '../../shared/contracts/notification-types.ts';
@@ -36,3 +37,12 @@ export const webhookNotification = (changes: Partial<NotificationAttributes> = {
 /** Returns this many entries, `key0`, `key1` and so on, with the same value. */
 export const entries = (count: number, value: string): Record<string, string> =>
   Object.fromEntries(Array.from({ length: count }, (_, index) => [`key${index}`, value]));
+
+/** Returns this many entries of 4 KB that start and end with `letter`. Compressed, each has about 3 KB. */
+export const incompressibleEntries = (count: number, letter: string): Record<string, string> =>
+  Object.fromEntries(
+    Array.from({ length: count }, (_, index) => {
+      const random = createHash('shake256', { outputLength: 3_069 }).update(`${letter}${index}`).digest('base64');
+      return [`key${index}`, `${letter}${random}${letter}`];
+    }),
+  );

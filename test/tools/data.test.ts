@@ -56,34 +56,27 @@ const TableName = 'StorageTokens';
 const Item = { pk: { S: 'kept' }, text: { S: 'é\u{1f600}' } };
 const readItem = (stack: LocalStack) =>
   using(stack, async (client) => (await client.send(new GetItemCommand({ TableName, Key: { pk: Item.pk } }))).Item);
-/** A table with indexes and with this sort key. */
-const indexedTable = (sortKey: string) => ({
-  Indexed: {
+/** A table with this sort key. */
+const tableSortedBy = (sortKey: string) => ({
+  Sorted: {
     Type: 'AWS::DynamoDB::Table',
     Properties: {
       KeySchema: [
         { AttributeName: 'pk', KeyType: 'HASH' },
         { AttributeName: sortKey, KeyType: 'RANGE' },
       ],
-      AttributeDefinitions: [sortKey, 'pk', 'other'].map((AttributeName) => ({ AttributeName, AttributeType: 'S' })),
+      AttributeDefinitions: [sortKey, 'pk'].map((AttributeName) => ({ AttributeName, AttributeType: 'S' })),
       BillingMode: 'PAY_PER_REQUEST',
-      GlobalSecondaryIndexes: [
-        {
-          IndexName: 'ByOther',
-          KeySchema: [{ AttributeName: 'other', KeyType: 'HASH' }],
-          Projection: { ProjectionType: 'ALL' },
-        },
-      ],
     },
   },
 });
 
 describe('a data directory', () => {
   it('keeps tables and tokens across starts', async () => {
-    const first = await start(indexedTable('sk'));
+    const first = await start(tableSortedBy('sk'));
     await using(first, (client) => client.send(new PutItemCommand({ TableName, Item })));
     await stop(first);
-    const second = await start(indexedTable('sk'));
+    const second = await start(tableSortedBy('sk'));
     expect(second.ready.tokens).toEqual(first.ready.tokens);
     expect(await readItem(second)).toEqual(Item);
   });
@@ -113,10 +106,10 @@ describe('a data directory', () => {
 
   it('gets the tables that the template has in addition', async () => {
     await stop(await start());
-    const { TableNames } = await using(await start(indexedTable('sk')), (client) =>
+    const { TableNames } = await using(await start(tableSortedBy('sk')), (client) =>
       client.send(new ListTablesCommand({})),
     );
-    expect(TableNames).toEqual(['Indexed', TableName]);
+    expect(TableNames).toEqual(['Sorted', TableName]);
   });
 
   it('keeps the limits of its tables: items of an earlier start have their keys', async () => {
@@ -151,11 +144,11 @@ describe('a data directory', () => {
   });
 
   it('is rejected if a table has other keys than the template', async () => {
-    await stop(await start(indexedTable('sk')));
-    await expect(start(indexedTable('other'))).rejects.toThrow(
-      'The table Indexed in the data directory has other keys or indexes than the template: use another directory.',
+    await stop(await start(tableSortedBy('sk')));
+    await expect(start(tableSortedBy('other'))).rejects.toThrow(
+      'The table Sorted in the data directory has other keys than the template: use another directory.',
     );
-    await start(indexedTable('sk'));
+    await start(tableSortedBy('sk'));
   });
 
   it.each([

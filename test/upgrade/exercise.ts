@@ -8,7 +8,7 @@ import { newNotificationId } from '../../shared/domain/notification-id.ts';
 import { senderName } from '../../shared/environment.ts';
 import type { FaultyStack } from '../faults/support.ts';
 import { newAlarmEvent } from '../support/events.ts';
-import { destinationsAt, entries } from '../support/notifications.ts';
+import { destinationsAt, incompressibleEntries } from '../support/notifications.ts';
 import { startSink } from '../support/sink.ts';
 import { until } from '../support/until.ts';
 
@@ -24,8 +24,8 @@ export type Exercised = {
 
 const issuedToken = z.object({ id: z.string(), token: z.string() });
 
-/** More than `SMALL_TARGET_BYTES`, so that the content is stored in a chunk. */
-const largeDetails = entries(3, 'x'.repeat(4_000));
+/** More than 300 KB compressed, so that the content is stored in a chunk. */
+const largeDetails = incompressibleEntries(105, 'x');
 
 const internalError = { status: 500, type: 'InternalServerError', message: '' } as const;
 
@@ -139,7 +139,11 @@ export const exercise = async (
   const bounced = await send('bounced', [email]);
   await ended(email, bounced.event_id, 'delivered');
   const tags = Object.entries(emailTags(bounced, email)).map(([name, value]) => [name, [value]]);
-  const mail = { messageId: 'message-1', destination: ['ops@example.com'], tags: Object.fromEntries(tags) };
+  const mail = {
+    messageId: 'message-1',
+    destination: Object.values(destinations.email),
+    tags: Object.fromEntries(tags),
+  };
   const detail = { eventType: 'Bounce', bounce: { bounceType: 'Permanent' }, mail };
   const sendTo = (name: string, body: unknown) =>
     sqs.send(

@@ -8,7 +8,7 @@ import { returnToSources } from '../../bin/ops/redrive.ts';
 import { emailTags } from '../../shared/domain/email-event.ts';
 import type { FaultyStack } from '../faults/support.ts';
 import { alarmEvent, newAlarmEvent } from '../support/events.ts';
-import { destinationsAt } from '../support/notifications.ts';
+import { destinationsAt, validDetails } from '../support/notifications.ts';
 import { type Sink, startSink } from '../support/sink.ts';
 import { until } from '../support/until.ts';
 import { type Recording, readRecording, startWithItems } from './recording.ts';
@@ -145,7 +145,11 @@ describe.each(RECORDING === undefined ? recordings : [RECORDING])('with the data
   it('records a bounce of an email that it delivered', async () => {
     const event = alarmEvent({ tenant_id: tenant(), event_id: eventOf('delivered') });
     const tags = Object.entries(emailTags(event, idOf('email'))).map(([name, value]) => [name, [value]]);
-    const mail = { messageId: 'message-2', destination: ['ops@example.com'], tags: Object.fromEntries(tags) };
+    const mail = {
+      messageId: 'message-2',
+      destination: Object.values(validDetails.email),
+      tags: Object.fromEntries(tags),
+    };
     const detail = { eventType: 'Bounce', bounce: { bounceType: 'Permanent' }, mail };
     const QueueUrl = world.stack.queues.get('EmailEvents-Queue')?.settings.url;
     const MessageBody = JSON.stringify({ source: 'aws.ses', detail });

@@ -1,7 +1,6 @@
 import type { Message } from '@aws-sdk/client-sqs';
 import { createFailedMessages } from '../../../shared/adapters/deliveries/failed-messages.ts';
 import { parseRecord } from '../../../shared/adapters/deliveries/stored-record.ts';
-import { isTombstone } from '../../../shared/adapters/notifications/notification-items.ts';
 import { UnreadableNotificationError } from '../../../shared/adapters/notifications/unreadable-notification.ts';
 import type { TokenDescription } from '../../../shared/adapters/tokens/token-repository.ts';
 import { parseJson } from '../../../shared/contracts/json.ts';
@@ -72,8 +71,6 @@ const converters = (
       const { item } = owned;
       const id = sortKey(owned);
       versions.set(id, item.version);
-      if (isTombstone(item))
-        return yield { kind: 'deleted_notification', record: { id, deleted_at: item.deleted_at_ms } };
       try {
         const found = await session.notifications.get({ tenant, id });
         if (found) yield { kind: 'notification', record: found.record };

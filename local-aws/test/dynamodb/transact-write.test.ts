@@ -4,7 +4,6 @@ import {
   type DynamoDBClient,
   GetItemCommand,
   IdempotentParameterMismatchException,
-  QueryCommand,
   ResourceNotFoundException,
   ScanCommand,
   TransactionInProgressException,
@@ -13,7 +12,6 @@ import {
   type TransactWriteItemsInput,
 } from '@aws-sdk/client-dynamodb';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createTable } from '../../dynamodb.ts';
 import { itemOf, keyOf, pauseWrite, startDynamoDb, TableName, type TestDynamoDb } from '../support/dynamodb.ts';
 
 let local: TestDynamoDb;
@@ -116,40 +114,6 @@ describe('TransactWriteItems', () => {
     await expect(transact([put('new'), wrong])).rejects.toMatchObject(
       cancelled('None', { Code: 'ValidationError', Message }),
     );
-  });
-
-  it('writes indexes together with their items', async () => {
-    // Given a table with an index by color.
-    const name = 'colored';
-    await createTable(dynamodb, {
-      name,
-      keys: [{ AttributeName: 'pk', KeyType: 'HASH' }],
-      attributes: ['pk', 'color'].map((AttributeName) => ({ AttributeName, AttributeType: 'S' })),
-      globalIndexes: [
-        {
-          IndexName: 'byColor',
-          KeySchema: [{ AttributeName: 'color', KeyType: 'HASH' }],
-          Projection: { ProjectionType: 'ALL' },
-        },
-      ],
-    });
-    const colored = (pk: string, color: string) => ({
-      Put: { TableName: name, Item: { pk: { S: pk }, color: { S: color } } },
-    });
-    const byColor = async (color: string) => {
-      const { Items = [] } = await dynamodb.send(
-        new QueryCommand({
-          TableName: name,
-          IndexName: 'byColor',
-          KeyConditionExpression: 'color = :color',
-          ExpressionAttributeValues: { ':color': { S: color } },
-        }),
-      );
-      return Items.map(({ pk }) => pk?.S).toSorted();
-    };
-    await transact([colored('a', 'red'), colored('b', 'red')]);
-    await transact([colored('a', 'blue'), { Delete: { TableName: name, Key: { pk: { S: 'b' } } } }]);
-    expect([await byColor('red'), await byColor('blue')]).toEqual([[], ['a']]);
   });
 
   it('fails for a table that does not exist', async () => {

@@ -15,7 +15,7 @@ import { UnprocessedItemsError } from '../dynamodb/errors.ts';
 import type { Item } from '../dynamodb/items.ts';
 import { errorTrace, logger } from '../logger.ts';
 import { count } from '../metrics.ts';
-import { chunkKeys, isTombstone, targetKey, type Version } from './notification-items.ts';
+import { chunkKeys, targetKey, type Version } from './notification-items.ts';
 
 /** The minimum age of a cleanup item. Older ones have no active writer and no delayed request. */
 const MIN_AGE_MS = 3_600_000;
@@ -56,12 +56,12 @@ export const createChunkCleanup = (client: DynamoDBDocumentClient, table: string
       new GetCommand({
         TableName: table,
         Key: targetKey(key),
-        ProjectionExpression: 'version, deleted_at_ms',
+        ProjectionExpression: 'version',
         ConsistentRead: true,
       }),
       { abortSignal },
     );
-    if (!Item || isTombstone(Item)) return null;
+    if (!Item) return null;
     return typeof Item.version === 'string' ? Item.version : undefined;
   };
 

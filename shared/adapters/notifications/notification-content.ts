@@ -1,5 +1,5 @@
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
-import { batchGet, type ItemKey, MAX_BATCH_KEYS } from '../dynamodb/batches.ts';
+import { batchGet, type ItemKey } from '../dynamodb/batches.ts';
 import { CHUNK_BYTES, chunkKeys, parseChunk, type StoredTarget } from './notification-items.ts';
 
 /** The approximate size of a read of chunks: several small concurrent requests are faster than a large one. */
@@ -30,11 +30,11 @@ type Chunk = { key: ItemKey; bytes: number };
 const chunksOf = (tenant: string, target: StoredTarget): Chunk[] =>
   chunkKeys({ tenant, id: target.sk }, target).map((key, index) => ({
     key,
-    bytes: Math.min(CHUNK_BYTES, target.content_bytes - index * CHUNK_BYTES),
+    bytes: Math.min(CHUNK_BYTES, target.stored_bytes - index * CHUNK_BYTES),
   }));
 
 /**
- * Reads the contents of targets, all chunks concurrently, strongly consistent.
+ * Reads the contents of targets as they are stored, all chunks concurrently, strongly consistent.
  *
  * @returns the content of each target in order, or undefined if one of its chunks is missing
  */
@@ -45,7 +45,7 @@ export const readContents = async (
   targets: readonly StoredTarget[],
 ): Promise<(Uint8Array | undefined)[]> => {
   const chunks = targets.map((target) => chunksOf(tenant, target));
-  const requests = weightedGroups(chunks.flat(), ({ bytes }) => bytes, REQUEST_BYTES, MAX_BATCH_KEYS);
+  const requests = weightedGroups(chunks.flat(), ({ bytes }) => bytes, REQUEST_BYTES);
   const items = await Promise.all(
     requests.map((request) =>
       batchGet(

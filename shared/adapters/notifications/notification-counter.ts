@@ -1,40 +1,97 @@
-import { type DynamoDBDocumentClient, UpdateCommand } from '@aws-sdk/lib-dynamodb';
-import { ulid } from 'ulid';
+import { type DynamoDBDocumentClient, GetCommand, paginateQuery, UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod/mini';
-import { errorTrace, logger } from '../logger.ts';
+import { unavailable } from '../../domain/errors.ts';
+import { unlessConditionFailed } from '../dynamodb/errors.ts';
+import { retryConflicts, type TransactItem } from '../dynamodb/transactions.ts';
+import { targetPartition } from './notification-items.ts';
+
+/** The maximum number of attempts at a recount while the notifications change. */
+const MAX_ATTEMPTS = 10;
 
 /** Returns the primary key of a tenant's notification counter (table Notifications). */
-export const counterKey = (tenant: string) => ({ pk: `quota#${tenant}`, sk: 'notifications' });
+const counterKey = (tenant: string) => ({ pk: `quota#${tenant}`, sk: 'notifications' });
 
-/** A tenant's notification counter. See `notification-quota.ts`. */
-export const storedCounter = z.object({
-  /** An upper bound of the tenant's notifications, apart from creates in progress during a correction. */
+const storedCounter = z.object({
+  /** The number of the tenant's notifications. */
   used: z.number(),
-  /** Unique per correction, so that a delayed duplicate of an earlier correction fails its condition. */
-  correction_id: z.optional(z.string()),
-  /** Start of the last count that found the tenant at its limit, ms since the epoch. A delete removes it. */
-  counted_full_at_ms: z.optional(z.number()),
-  /** Unique per delete, so that a count that overlaps a delete is not recorded. */
-  last_delete_id: z.optional(z.string()),
+  /** Increases with every change, so that a recount knows whether it overlaps one. */
+  changes: z.number(),
 });
 
 /**
- * Creates a function that records the delete of a notification, so that the tenant's next create at its quota counts
- * the notifications again. A late copy of the write only causes another count. The function never rejects, since the
- * notification is already deleted: it logs the failure, and creates at the quota count again after 60 s.
+ * Returns the part of a transaction that counts a created (1) or deleted (-1) notification. Its condition fails if a
+ * tenant has `limit` notifications.
  */
-export const createDeleteRecorder =
-  (client: DynamoDBDocumentClient, table: string) =>
-  async (tenant: string): Promise<void> => {
-    const update = client.send(
-      new UpdateCommand({
-        TableName: table,
-        Key: counterKey(tenant),
-        UpdateExpression: 'SET last_delete_id = :delete_id REMOVE counted_full_at_ms',
-        ExpressionAttributeValues: { ':delete_id': ulid() },
-      }),
-    );
-    await update.catch((error: unknown) =>
-      logger.warn('notification quota: delete not recorded', { tenant_id: tenant, ...errorTrace(error) }),
-    );
-  };
+export const counterItem = (table: string, tenant: string, change: 1 | -1, limit?: number): TransactItem => ({
+  Update: {
+    TableName: table,
+    Key: counterKey(tenant),
+    UpdateExpression: 'ADD used :change, changes :one',
+    ExpressionAttributeValues: { ':change': change, ':one': 1, ':limit': limit },
+    ConditionExpression: limit === undefined ? undefined : 'attribute_not_exists(used) OR used < :limit',
+  },
+});
+
+const readCounter = async (client: DynamoDBDocumentClient, table: string, tenant: string) => {
+  const { Item } = await client.send(
+    new GetCommand({ TableName: table, Key: counterKey(tenant), ConsistentRead: true }),
+  );
+  return storedCounter.parse(Item ?? { used: 0, changes: 0 });
+};
+
+/**
+ * Returns the number of a tenant's stored notifications, so without the default notification. It is never below 0, as
+ * the counter of a restored table may be.
+ */
+export const readNotificationCount = async (
+  client: DynamoDBDocumentClient,
+  table: string,
+  tenant: string,
+): Promise<number> => Math.max(0, (await readCounter(client, table, tenant)).used);
+
+const countTargets = async (client: DynamoDBDocumentClient, table: string, tenant: string): Promise<number> => {
+  const pages = paginateQuery(
+    { client },
+    {
+      TableName: table,
+      Select: 'COUNT',
+      KeyConditionExpression: 'pk = :pk',
+      ExpressionAttributeValues: { ':pk': targetPartition(tenant) },
+      ConsistentRead: true,
+    },
+  );
+  let counted = 0;
+  for await (const { Count = 0 } of pages) counted += Count;
+  return counted;
+};
+
+/**
+ * Counts the notifications of a tenant and corrects its counter, which differs only if the table was restored or edited.
+ *
+ * @returns the counter before and after
+ * @throws ServiceError serviceUnavailable if the notifications change in every attempt
+ */
+export const recountNotifications = async (
+  client: DynamoDBDocumentClient,
+  table: string,
+  tenant: string,
+): Promise<{ before: number; after: number }> => {
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+    const { used, changes } = await readCounter(client, table, tenant);
+    const counted = await countTargets(client, table, tenant);
+    const update = new UpdateCommand({
+      TableName: table,
+      Key: counterKey(tenant),
+      UpdateExpression: 'SET used = :counted ADD changes :one',
+      ConditionExpression: changes === 0 ? 'attribute_not_exists(changes)' : 'changes = :changes',
+      ExpressionAttributeValues: {
+        ':counted': counted,
+        ':one': 1,
+        ':changes': changes === 0 ? undefined : changes,
+      },
+    });
+    const isCorrected = await unlessConditionFailed(retryConflicts(() => client.send(update)));
+    if (isCorrected) return { before: used, after: counted };
+  }
+  throw unavailable();
+};

@@ -1,3 +1,4 @@
+import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import * as z from 'zod/mini';
 import type { NotificationAttributes, NotificationRecord, StringMap } from '../../contracts/notification.ts';
 import { isNotificationTypeId, type NotificationTypeId } from '../../contracts/notification-types.ts';
@@ -6,13 +7,13 @@ import { itemBytes } from '../dynamodb/item-size.ts';
 
 /*
  * The items of the table Notifications. A notification may have 4.5 MB of UTF-8, an item at most 400 KB (AWS limit), so
- * a large notification is stored as a target and chunks (docs/decisions/storage.md#large-notifications):
+ * the content of a large notification is compressed, and that of a very large one stored in chunks
+ * (docs/decisions/storage.md#large-notifications):
  *
  *   pk `notification#<tenant>`  sk <id>                      target: the type and its own fields, which a delivery
- *                                                            needs, the version, and the content if the item stays
- *                                                            small; or a tombstone, which expires
- *                                                            (`notification-writer.ts`)
- *   pk `chunk#<tenant>`         sk <id>#<version>#<number>   chunk of a large content
+ *                                                            needs, the version, and the content unless it is stored in
+ *                                                            chunks
+ *   pk `chunk#<tenant>`         sk <id>#<version>#<number>   chunk of a compressed content
  *   pk `cleanup#<tenant>`       sk <ULID>                    versions whose chunks may have to be deleted
  *                                                            (`chunk-cleanup.ts`)
  *   pk `quota#<tenant>`         sk `notifications`           counter (`notification-counter.ts`)
@@ -27,10 +28,13 @@ import { itemBytes } from '../dynamodb/item-size.ts';
 export const CHUNK_BYTES = 350 * 1024;
 
 /**
- * A target item that would reach this size stores its content in chunks. DynamoDB charges a read unit per 4 KB of the
+ * A target item that would reach this size stores its content compressed. DynamoDB charges a read unit per 4 KB of the
  * whole item, regardless of the attributes that dispatch and senders project.
  */
 export const SMALL_TARGET_BYTES = 8 * 1024;
+
+/** A target item that would exceed this size with its compressed content stores it in chunks. */
+const MAX_TARGET_BYTES = 300 * 1024;
 
 /** Returns the partition key of a tenant's targets. */
 export const targetPartition = (tenant: string): string => `notification#${tenant}`;
@@ -42,12 +46,7 @@ export const targetKey = ({ tenant, id }: NotificationKey) => ({ pk: targetParti
 export const chunkPartition = (tenant: string): string => `chunk#${tenant}`;
 
 /** A version of a notification, and the number of its chunks. */
-export type Version = {
-  version: string;
-  chunks: number;
-  /** True if the SDK repeated the put that created the notification, so that a copy of it may still arrive. */
-  create_repeated?: boolean | undefined;
-};
+export type Version = { version: string; chunks: number };
 
 /** Returns the keys of all chunks of a version, in order. */
 export const chunkKeys = ({ tenant, id }: NotificationKey, { version, chunks }: Version) =>
@@ -64,35 +63,24 @@ const storedTarget = z.object({
   fields: z.record(z.string(), z.string()),
   version: z.string(),
   content: z.optional(bytes),
-  /** The size of the content, in the target or in chunks. Reads are grouped by it. */
+  /** The size of the content before compression. Pages are packed by it. */
   content_bytes: z.number(),
+  /** The size of the content as it is stored, in the target or in chunks. Reads of chunks are grouped by it. */
+  stored_bytes: z.number(),
+  /** The compression of the content: none, or DEFLATE (RFC 1951). */
+  compression: z.optional(z.literal('deflate')),
   chunks: z.number(),
-  create_repeated: z.optional(z.boolean()),
 });
 
 /** A stored target. `content` is present if `chunks` is 0. */
 export type StoredTarget = z.infer<typeof storedTarget>;
-
-/** Returns whether an item is a tombstone. */
-export const isTombstone = (item: Readonly<Record<string, unknown>>): boolean => 'deleted_at_ms' in item;
-
-/**
- * Returns the item that replaces a deleted target, so that a late copy of the put that created it fails its condition.
- *
- * @param ttl epoch seconds
- */
-export const tombstone = (key: NotificationKey, deletedAtMs: number, ttl: number) => ({
-  ...targetKey(key),
-  deleted_at_ms: deletedAtMs,
-  ttl,
-});
 
 /** Parses the item of a target. @throws ZodError */
 export const parseStoredTarget = (item: unknown): StoredTarget => storedTarget.parse(item);
 
 /** The attributes that a delivery needs. */
 export const TARGET_PROJECTION = {
-  ProjectionExpression: 'pk, sk, #type, #fields, deleted_at_ms',
+  ProjectionExpression: 'pk, sk, #type, #fields',
   ExpressionAttributeNames: { '#type': 'type', '#fields': 'fields' },
 };
 
@@ -128,12 +116,16 @@ export const notificationItems = (
   ]);
   const content = Buffer.from(JSON.stringify({ label, details: Object.fromEntries(contentDetails), metadata }));
   const target = { ...targetKey(key), type, fields, version, content_bytes: content.length };
-  const smallTarget = { ...target, content, chunks: 0 };
-  if (itemBytes(smallTarget) < SMALL_TARGET_BYTES) return { target: smallTarget, chunks: [] };
-  const contents = splitContent(content);
+  const plain = { ...target, content, stored_bytes: content.length, chunks: 0 };
+  if (itemBytes(plain) < SMALL_TARGET_BYTES) return { target: plain, chunks: [] };
+  const compressed = deflateRawSync(content);
+  const large = { ...target, compression: 'deflate', stored_bytes: compressed.length };
+  const single = { ...large, content: compressed, chunks: 0 };
+  if (itemBytes(single) <= MAX_TARGET_BYTES) return { target: single, chunks: [] };
+  const contents = splitContent(compressed);
   const keys = chunkKeys(key, { version, chunks: contents.length });
   return {
-    target: { ...target, chunks: contents.length },
+    target: { ...large, chunks: contents.length },
     chunks: keys.map((chunkKey, index) => ({ ...chunkKey, content: contents[index] })),
   };
 };
@@ -159,9 +151,19 @@ const ownField = ({ fields }: StoredTarget, name: string): string => {
   return value;
 };
 
-/** Joins a target and its content. @throws Error or ZodError if the content is invalid or a field is missing */
+/** Returns the content as JSON. @throws RangeError if it is larger than the target states */
+const contentText = ({ compression, content_bytes }: StoredTarget, stored: Uint8Array): string => {
+  const content = compression === undefined ? stored : inflateRawSync(stored, { maxOutputLength: content_bytes });
+  return Buffer.from(content).toString('utf8');
+};
+
+/**
+ * Joins a target and its content as it is stored.
+ *
+ * @throws Error or ZodError if the content is invalid or a field is missing
+ */
 export const recordFrom = (target: StoredTarget, content: Uint8Array): NotificationRecord => {
-  const { label, details, metadata } = storedContent.parse(JSON.parse(Buffer.from(content).toString('utf8')));
+  const { label, details, metadata } = storedContent.parse(JSON.parse(contentText(target, content)));
   const entries = Object.entries(details).map(([name, value]) => [name, value ?? ownField(target, name)]);
   return {
     id: target.sk,

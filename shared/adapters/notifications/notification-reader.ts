@@ -8,7 +8,6 @@ import { batchGet, MAX_BATCH_KEYS } from '../dynamodb/batches.ts';
 import type { Item } from '../dynamodb/items.ts';
 import { readContents, weightedGroups } from './notification-content.ts';
 import {
-  isTombstone,
   parseStoredTarget,
   recordFrom,
   type StoredTarget,
@@ -44,9 +43,8 @@ const isFrom = (id: string, from: string | null): boolean => from === null || id
 
 /** Creates the reads of whole notifications (table Notifications), all strongly consistent. */
 export const createNotificationReader = (client: DynamoDBDocumentClient, table: string) => {
-  /** Parses a target, or returns undefined for a tombstone. @throws UnreadableNotificationError */
-  const parse = (key: NotificationKey, item: Item): StoredTarget | undefined => {
-    if (isTombstone(item)) return undefined;
+  /** Parses a target. @throws UnreadableNotificationError */
+  const parse = (key: NotificationKey, item: Item): StoredTarget => {
     try {
       return parseStoredTarget(item);
     } catch (error) {
@@ -104,7 +102,7 @@ export const createNotificationReader = (client: DynamoDBDocumentClient, table: 
   ): AsyncGenerator<NotificationRecord> {
     const targets = items.flatMap((item) => {
       try {
-        return parse({ tenant, id: String(item.sk) }, item) ?? [];
+        return parse({ tenant, id: String(item.sk) }, item);
       } catch (error) {
         return omitUnreadable(error) ?? [];
       }
@@ -135,8 +133,10 @@ export const createNotificationReader = (client: DynamoDBDocumentClient, table: 
       if (id === DEFAULT_NOTIFICATION_ID) return true;
       if (!isStoredNotificationId(id)) return false;
       const Key = targetKey({ tenant, id });
-      const { Item } = await client.send(new GetCommand({ TableName: table, Key, ConsistentRead: true }));
-      return Item !== undefined && !isTombstone(Item);
+      const { Item } = await client.send(
+        new GetCommand({ TableName: table, Key, ProjectionExpression: 'pk', ConsistentRead: true }),
+      );
+      return Item !== undefined;
     },
 
     /**
@@ -152,8 +152,9 @@ export const createNotificationReader = (client: DynamoDBDocumentClient, table: 
             KeyConditionExpression: start ? 'pk = :pk AND sk >= :start' : 'pk = :pk',
             ExpressionAttributeValues: { ':pk': targetPartition(tenant), ...(start && { ':start': start }) },
             ConsistentRead: true,
-            // Another query is needed only after tombstones. There may be many, so it has no limit.
-            ...(next ? { ExclusiveStartKey: next } : { Limit: pageSize }),
+            Limit: pageSize,
+            // Another query is needed if a page of this size has more than 1 MB (AWS limit).
+            ExclusiveStartKey: next,
           }),
         );
         yield* records(tenant, page.Items ?? [], pageSize);

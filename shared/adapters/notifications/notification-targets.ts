@@ -2,7 +2,7 @@ import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { type DeliveryTarget, defaultNotification, type NotificationKey } from '../../domain/notification.ts';
 import { DEFAULT_NOTIFICATION_ID, isStoredNotificationId } from '../../domain/notification-id.ts';
 import { readEach } from '../dynamodb/batches.ts';
-import { isTombstone, parseTarget, TARGET_PROJECTION, targetKey } from './notification-items.ts';
+import { parseTarget, TARGET_PROJECTION, targetKey } from './notification-items.ts';
 import { unreadable } from './unreadable-notification.ts';
 
 /** Pending reads of delivery targets. */
@@ -31,7 +31,7 @@ const readTargets = (
 
   const read = async (key: NotificationKey): Promise<DeliveryTarget | undefined> => {
     const item = await findItem(targetKey(key));
-    if (!item || isTombstone(item)) return undefined;
+    if (!item) return undefined;
     try {
       return parseTarget(item);
     } catch (error) {

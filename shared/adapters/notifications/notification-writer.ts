@@ -1,26 +1,19 @@
-import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb';
-import {
-  DeleteCommand,
-  type DeleteCommandOutput,
-  type DynamoDBDocumentClient,
-  GetCommand,
-  PutCommand,
-  type PutCommandOutput,
-  UpdateCommand,
-} from '@aws-sdk/lib-dynamodb';
+import { type DynamoDBDocumentClient, GetCommand } from '@aws-sdk/lib-dynamodb';
 import { ulid } from 'ulid';
 import * as z from 'zod/mini';
 import type { NotificationAttributes } from '../../contracts/notification.ts';
 import type { Clock } from '../../domain/clock.ts';
-import { unavailable } from '../../domain/errors.ts';
+import { notificationLimitReached, unavailable } from '../../domain/errors.ts';
 import type { NotificationKey } from '../../domain/notification.ts';
 import { isStoredNotificationId, newNotificationId } from '../../domain/notification-id.ts';
 import { batchWrite } from '../dynamodb/batches.ts';
+import { UnconfirmedChangeError } from '../dynamodb/errors.ts';
 import type { Item } from '../dynamodb/items.ts';
+import { FailedConditionsError, type TransactItem, transact } from '../dynamodb/transactions.ts';
 import { errorTrace, logger } from '../logger.ts';
-import { count } from '../metrics.ts';
 import { createChunkCleanup } from './chunk-cleanup.ts';
-import { chunkKeys, isTombstone, notificationItems, targetKey, tombstone, type Version } from './notification-items.ts';
+import { counterItem, readNotificationCount } from './notification-counter.ts';
+import { chunkKeys, notificationItems, targetKey, type Version } from './notification-items.ts';
 
 /** The maximum number of attempts to delete a notification that other requests replace concurrently. */
 const MAX_DELETE_ATTEMPTS = 10;
@@ -29,8 +22,8 @@ const MAX_DELETE_ATTEMPTS = 10;
  * 1,000 write units per second (AWS limit).
  */
 const MAX_CHUNK_ATTEMPTS = 14;
-/** The retention of tombstones: far longer than a copy of a put can be delayed. */
-const TOMBSTONE_SECONDS = 3_600;
+/** The position of the counter in the transaction of a create. */
+const COUNTER_INDEX = 1;
 
 /** The condition of a write to a target. */
 type Condition = { ConditionExpression: string; ExpressionAttributeValues?: Item };
@@ -43,30 +36,23 @@ const isUnchanged = ({ version }: Item): Condition =>
 
 const versionOf = z.object({ version: z.string(), chunks: z.number() });
 
-/** The result of a conditional write. */
-type WriteResult = {
-  /** False if the condition failed. */
-  isWritten: boolean;
-  /** True if the SDK repeated the request: a copy of it may still arrive. */
-  isRepeated: boolean;
-};
-
 /**
- * Creates the writes of notifications (table Notifications). The SDK repeats slow requests, so any request may be
- * applied twice, seconds apart. Therefore the condition of a target write fails for a second copy, versions are never
- * reused, and a cleanup item is kept until no copy of a put can arrive (docs/decisions/storage.md#repeated-writes).
+ * Creates the writes of notifications (table Notifications). Each is one transaction with the counter of the tenant, so
+ * that copies of its requests have no effect. Chunks are written before and deleted after it. Versions are never reused,
+ * and a cleanup item is kept until no copy of a request for chunks can arrive
+ * (docs/decisions/storage.md#large-notifications).
  */
 export const createNotificationWriter = (client: DynamoDBDocumentClient, table: string, clock: Clock) => {
   const cleanup = createChunkCleanup(client, table, clock);
 
-  /** Waits for the put or delete of a target. */
-  const writeTarget = async (write: Promise<DeleteCommandOutput | PutCommandOutput>): Promise<WriteResult> => {
+  /** Applies a transaction. @returns the positions of failed conditions, none if it was applied */
+  const apply = async (items: readonly TransactItem[]): Promise<readonly number[]> => {
     try {
-      const { $metadata } = await write;
-      return { isWritten: true, isRepeated: $metadata.attempts !== 1 };
+      await transact(client, items);
+      return [];
     } catch (error) {
-      if (!(error instanceof ConditionalCheckFailedException)) throw error;
-      return { isWritten: false, isRepeated: error.$metadata.attempts !== 1 };
+      if (error instanceof FailedConditionsError) return error.indexes;
+      throw error instanceof UnconfirmedChangeError ? unavailable(error.cause) : error;
     }
   };
 
@@ -76,11 +62,11 @@ export const createNotificationWriter = (client: DynamoDBDocumentClient, table: 
       new GetCommand({
         TableName: table,
         Key: targetKey(key),
-        ProjectionExpression: 'version, chunks, create_repeated, deleted_at_ms',
+        ProjectionExpression: 'version, chunks',
         ConsistentRead: true,
       }),
     );
-    return Item && !isTombstone(Item) ? Item : undefined;
+    return Item;
   };
 
   /** Deletes the chunks of an obsolete version. Never rejects: its cleanup item remains. */
@@ -93,14 +79,17 @@ export const createNotificationWriter = (client: DynamoDBDocumentClient, table: 
 
   /**
    * Writes a version: first a cleanup item for its chunks and those of the replaced version, then the chunks, then the
-   * target, if the condition is met. A writer that fails leaves the old version unchanged.
+   * target with other items in a transaction. A writer that fails leaves the old version unchanged.
+   *
+   * @returns the positions of failed conditions, none if the version was written
    */
   const write = async (
     key: NotificationKey,
     attributes: NotificationAttributes,
     condition: Condition,
     old: Version | undefined,
-  ): Promise<WriteResult> => {
+    others: readonly TransactItem[] = [],
+  ): Promise<readonly number[]> => {
     const version = ulid(clock());
     const { target, chunks } = notificationItems(key, version, attributes);
     const written = { version, chunks: chunks.length };
@@ -109,59 +98,12 @@ export const createNotificationWriter = (client: DynamoDBDocumentClient, table: 
     const puts = chunks.map((Item) => ({ PutRequest: { Item } }));
     await batchWrite(client, table, puts, MAX_CHUNK_ATTEMPTS);
 
-    const Item = { ...target, create_repeated: old?.create_repeated };
-    const { isWritten, isRepeated } = await writeTarget(
-      client.send(new PutCommand({ TableName: table, Item, ...condition })),
-    );
-    if (!isWritten && (await readVersion(key))?.version !== version) {
-      await deleteChunks(key, written);
-      return { isWritten, isRepeated };
-    }
+    const failed = await apply([{ Put: { TableName: table, Item: target, ...condition } }, ...others]);
     // If chunks were deleted, a late copy of a chunk put may still arrive, so the cleanup item stays for an hour.
-    if (old && old.chunks > 0) await deleteChunks(key, old);
-    else if (cleanupKey) await cleanup.cancel(cleanupKey);
-    return { isWritten: true, isRepeated };
-  };
-
-  /**
-   * Records that a copy of the put that created a notification may still arrive. Never rejects, since the notification
-   * exists: a failure is logged and counted. In that case, a copy that arrives after a delete restores the
-   * notification.
-   */
-  const recordRepeatedCreate = async (key: NotificationKey): Promise<void> => {
-    const update = client.send(
-      new UpdateCommand({
-        TableName: table,
-        Key: targetKey(key),
-        UpdateExpression: 'SET create_repeated = :true',
-        ConditionExpression: 'attribute_exists(version)',
-        ExpressionAttributeValues: { ':true': true },
-      }),
-    );
-    await update.catch((error: unknown) => {
-      // The notification has been deleted.
-      if (error instanceof ConditionalCheckFailedException) return;
-      logger.warn('repeated create not recorded', {
-        tenant_id: key.tenant,
-        notification_id: key.id,
-        ...errorTrace(error),
-      });
-      count({ unrecorded_repeated_creates: 1 });
-    });
-  };
-
-  /**
-   * Deletes a target, or replaces it with a tombstone if a late copy of the create could restore it, unless it has
-   * changed since it was read.
-   */
-  const deleteTarget = (key: NotificationKey, target: Item): Promise<DeleteCommandOutput | PutCommandOutput> => {
-    const condition = isUnchanged(target);
-    if (target.create_repeated !== true) {
-      return client.send(new DeleteCommand({ TableName: table, Key: targetKey(key), ...condition }));
-    }
-    const nowMs = clock();
-    const ttl = Math.floor(nowMs / 1000) + TOMBSTONE_SECONDS;
-    return client.send(new PutCommand({ TableName: table, Item: tombstone(key, nowMs, ttl), ...condition }));
+    const obsolete = failed.length > 0 ? written : old;
+    if (obsolete && obsolete.chunks > 0) await deleteChunks(key, obsolete);
+    else if (cleanupKey && failed.length === 0) await cleanup.cancel(cleanupKey);
+    return failed;
   };
 
   /** Deletes a version of a notification, even an unreadable one. @returns false if the notification has changed */
@@ -169,11 +111,11 @@ export const createNotificationWriter = (client: DynamoDBDocumentClient, table: 
     const { data: stored } = versionOf.safeParse(target);
     const hasChunks = stored !== undefined && stored.chunks > 0;
     if (hasChunks) await cleanup.schedule(key, [stored]);
-    const { isWritten } = await writeTarget(deleteTarget(key, target));
-    // The condition also fails for an SDK retry after the response to the first request was lost.
-    const isDeleted = isWritten || (await readVersion(key)) === undefined;
-    if (isDeleted && hasChunks) await deleteChunks(key, stored);
-    return isDeleted;
+    const deletion = { Delete: { TableName: table, Key: targetKey(key), ...isUnchanged(target) } };
+    const failed = await apply([deletion, counterItem(table, key.tenant, -1)]);
+    if (failed.length > 0) return false;
+    if (hasChunks) await deleteChunks(key, stored);
+    return true;
   };
 
   const deleteNotification = async (key: NotificationKey): Promise<boolean> => {
@@ -193,20 +135,31 @@ export const createNotificationWriter = (client: DynamoDBDocumentClient, table: 
   };
 
   return {
-    /** Creates a notification. @returns its ID */
-    async create(tenant: string, attributes: NotificationAttributes): Promise<string> {
+    /**
+     * Creates a notification.
+     *
+     * @param limit the maximum number of the tenant's notifications. Default: none
+     * @returns its ID
+     * @throws ServiceError forbiddenError if the tenant is at its limit
+     */
+    async create(tenant: string, attributes: NotificationAttributes, limit?: number): Promise<string> {
+      // A refused create would consume the capacity of the transaction, and conflict with others.
+      if (limit !== undefined && (await readNotificationCount(client, table, tenant)) >= limit) {
+        throw notificationLimitReached(limit);
+      }
       const id = newNotificationId();
       const isNew = { ConditionExpression: 'attribute_not_exists(pk)' };
-      const key = { tenant, id };
-      const { isRepeated } = await withCleanup(tenant, write(key, attributes, isNew, undefined));
-      if (isRepeated) await recordRepeatedCreate(key);
+      const count = counterItem(table, tenant, 1, limit);
+      const failed = await withCleanup(tenant, write({ tenant, id }, attributes, isNew, undefined, [count]));
+      if (limit !== undefined && failed.includes(COUNTER_INDEX)) throw notificationLimitReached(limit);
+      if (failed.length > 0) throw new Error('The ID of the notification exists.');
       return id;
     },
 
     /** Replaces a notification if its version is `old`. @returns false if it has changed */
     async replace(key: NotificationKey, old: Version, attributes: NotificationAttributes): Promise<boolean> {
-      const { isWritten } = await withCleanup(key.tenant, write(key, attributes, isUnchanged(old), old));
-      return isWritten;
+      const failed = await withCleanup(key.tenant, write(key, attributes, isUnchanged(old), old));
+      return failed.length === 0;
     },
 
     /** Deletes a notification. @returns false if it did not exist */

@@ -3,11 +3,12 @@ import { ulid } from 'ulid';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { logger } from '../../../shared/adapters/logger.ts';
 import { useDatabase } from '../../support/dynamodb.ts';
-import { countRequests, withInterruption, withThrottling } from '../../support/dynamodb-faults.ts';
+import { countRequests, withInterruption, withRejections, withThrottling } from '../../support/dynamodb-faults.ts';
 import { createChunkFixtures, HOUR_MS, large, small } from '../../support/notification-chunks.ts';
 import { recordMetrics } from '../../support/printed-metrics.ts';
 
 const { client, connect } = useDatabase();
+const WRITE = 'TransactWriteItemsCommand';
 let metrics: ReturnType<typeof recordMetrics>;
 beforeEach(() => {
   vi.spyOn(logger, 'warn').mockImplementation(() => undefined);
@@ -35,7 +36,7 @@ describe('the cleanup during a write', () => {
   /** Creates a tenant with a chunk that no target points to. */
   const withOrphan = async () => {
     const tenant = newTenant();
-    const broken = withThrottling(connect({ maxAttempts: 1 }), 'PutItemCommand', 1, 1);
+    const broken = withRejections(connect(), WRITE);
     await expect(repositoryOn(broken).create(tenant, large('a'))).rejects.toThrow();
     expect(await orphansOf(tenant)).toHaveLength(1);
     return tenant;
@@ -80,7 +81,7 @@ describe('the cleanup during a write', () => {
     const database = connect();
     const counts = countRequests(database);
     await repositoryOn(database).create(newTenant(), small('a'));
-    expect(counts).toEqual({ PutItemCommand: 1, QueryCommand: 1 });
+    expect(counts).toEqual({ TransactWriteItemsCommand: 1, QueryCommand: 1 });
   });
 
   it.each(['QueryCommand', 'GetItemCommand', 'BatchWriteItemCommand', 'DeleteItemCommand'])(
@@ -158,7 +159,7 @@ describe('the cleanup during a write', () => {
   it('processes the other items if one fails', async () => {
     const tenant = await withOrphan();
     const [failed] = await cleanupItemsOf(tenant);
-    const broken = withThrottling(connect({ maxAttempts: 1 }), 'PutItemCommand', 1, 1);
+    const broken = withRejections(connect(), WRITE);
     await expect(repositoryOn(broken).create(tenant, large('c'))).rejects.toThrow();
     advance(2 * HOUR_MS);
     const failing = connect({ maxAttempts: 1 });

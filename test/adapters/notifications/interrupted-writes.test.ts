@@ -55,7 +55,7 @@ describe('a large notification', () => {
   it('leaves no chunk if the response to its delete is lost', async () => {
     const tenant = newTenant();
     const key = await create(tenant, large('a'));
-    const losing = withLostResponse(connect(), 'DeleteItemCommand');
+    const losing = withLostResponse(connect(), 'TransactWriteItemsCommand');
     expect(await repositoryOn(losing).delete(key)).toBe(true);
     expect(await chunksOf(tenant)).toEqual([]);
     expect(await notifications.delete(key)).toBe(false);
@@ -80,7 +80,7 @@ describe('a large notification', () => {
     expect(await chunksOf(tenant)).toEqual([]);
   });
 
-  it('leaves no tombstone if no request was repeated', async () => {
+  it('leaves nothing when it is deleted', async () => {
     const tenant = newTenant();
     await notifications.delete(await create(tenant, small('a')));
     expect(await stored(`notification#${tenant}`)).toEqual([]);

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { QueryCommand } from '@aws-sdk/lib-dynamodb';
 import { describe, expect, it, vi } from 'vitest';
 import { logger } from '../../../shared/adapters/logger.ts';
@@ -7,8 +8,8 @@ import {
   type NotificationKey,
 } from '../../../shared/adapters/notifications/notification-repository.ts';
 import { useDatabase } from '../../support/dynamodb.ts';
-import { withInterruption, withLostResponse, withThrottling } from '../../support/dynamodb-faults.ts';
-import { entries, validDetails, webhookNotification } from '../../support/notifications.ts';
+import { withInterruption, withLostResponse, withRejections, withThrottling } from '../../support/dynamodb-faults.ts';
+import { entries, incompressibleEntries, validDetails, webhookNotification } from '../../support/notifications.ts';
 
 const { client, connect } = useDatabase();
 const notifications = createNotificationRepository(client, 'notifications');
@@ -16,11 +17,29 @@ const notifications = createNotificationRepository(client, 'notifications');
 let tenants = 0;
 const newTenant = (): string => `large${tenants++}`;
 
-/**
- * A notification of `count` entries of 4 KB. All values repeat one letter, so that a mix of versions is detected.
- */
-const large = (letter: string, count = 100) =>
-  webhookNotification({ details: { ...validDetails.webhook, ...entries(count, letter.repeat(4096)) } });
+/** A notification with other details. */
+const withEntries = (others: Record<string, string>) =>
+  webhookNotification({ details: { ...validDetails.webhook, ...others } });
+
+/** A notification of `count` entries of 4 KB that compress badly. Values start and end with one letter. */
+const large = (letter: string, count = 130) => withEntries(incompressibleEntries(count, letter));
+
+/** Details of 4.2 MB: as many values as permitted, of random characters of four bytes. They compress to 3.1 MB. */
+const largest = () =>
+  withEntries(
+    Object.fromEntries(
+      Array.from({ length: 255 }, (_, index) => {
+        const random = createHash('shake256', { outputLength: 4 * 4_096 })
+          .update(String(index))
+          .digest();
+        const characters = new Uint32Array(new Uint8Array(random).buffer);
+        return [
+          `key${index}`,
+          Array.from(characters, (code) => String.fromCodePoint(0x10000 + (code >>> 12))).join(''),
+        ];
+      }),
+    ),
+  );
 
 const lettersOf = (details: Readonly<Record<string, string>> = {}): string[] => [
   ...new Set(
@@ -44,7 +63,7 @@ const chunksOf = async (tenant: string) => {
   return Items;
 };
 
-const created = async (letter: string, count = 100) => {
+const created = async (letter: string, count?: number) => {
   const tenant = newTenant();
   const key: NotificationKey = { tenant, id: await notifications.create(tenant, large(letter, count)) };
   const { stored = noVersion } = (await notifications.get(key)) ?? {};
@@ -56,17 +75,20 @@ const repositoryWith = (fault: (database: typeof client) => typeof client, optio
 
 describe('a large notification', () => {
   it.each([
-    ['1.1 MB', 'x', 255],
-    ['4.5 MB, every character of four bytes', '😀', 255],
-    ['just over one chunk', 'x', 87],
-    ['just under one chunk', 'x', 86],
-    ['just over a small target', 'x', 2],
-    ['just under a small target', 'x', 1],
-  ])('can be read, listed and deleted: %s', async (_, letter, count) => {
+    ['just under a small target', withEntries(entries(1, 'x'.repeat(4_096))), 0],
+    ['just over a small target', withEntries(entries(2, 'x'.repeat(4_096))), 0],
+    ['4.2 MB that compress well', withEntries(entries(255, '😀'.repeat(4_096))), 0],
+    ['just under 300 KB compressed', large('x', 98), 0],
+    ['just over 300 KB compressed', large('x', 101), 1],
+    ['just over one chunk', large('x', 118), 2],
+    ['4.2 MB that compress badly', largest(), 9],
+  ])('can be read, listed and deleted: %s', async (_, attributes, chunks) => {
     const tenant = newTenant();
-    const attributes = large(letter, count);
     const id = await notifications.create(tenant, attributes);
-    expect((await notifications.get({ tenant, id }))?.record).toEqual({ id, ...attributes });
+    expect(await notifications.get({ tenant, id })).toMatchObject({
+      record: { id, ...attributes },
+      stored: { chunks },
+    });
     expect((await Array.fromAsync(notifications.list(tenant, null, 10)))[0]).toEqual({ id, ...attributes });
     expect(await Array.fromAsync(notifications.listByIds(tenant, [id], null))).toEqual([{ id, ...attributes }]);
     expect(await notifications.delete({ tenant, id })).toBe(true);
@@ -99,7 +121,7 @@ describe('a large notification', () => {
 
   it('is unchanged if its update fails', async () => {
     const { key, stored } = await created('a');
-    const broken = repositoryWith((database) => withThrottling(database, 'PutItemCommand'), { maxAttempts: 1 });
+    const broken = repositoryWith((database) => withRejections(database, 'TransactWriteItemsCommand'));
     await expect(broken.replace(key, stored, large('b'))).rejects.toThrow();
     expect(lettersOf((await notifications.get(key))?.record.details)).toEqual(['a']);
   });
@@ -116,7 +138,7 @@ describe('a large notification', () => {
 });
 
 describe('a large notification after the response to its write was lost', () => {
-  const losing = () => repositoryWith((database) => withLostResponse(database, 'PutItemCommand'));
+  const losing = () => repositoryWith((database) => withLostResponse(database, 'TransactWriteItemsCommand'));
 
   it('is complete if it was created', async () => {
     const tenant = newTenant();
@@ -141,14 +163,14 @@ describe('a read during a write', () => {
   });
 
   it('returns the new version if the old one is replaced between two reads of chunks', async () => {
-    const { key, stored } = await created('😀', 255);
-    const replace = () => notifications.replace(key, stored, large('b', 255));
+    const { key, stored } = await created('a', 400);
+    const replace = () => notifications.replace(key, stored, large('b', 400));
     const reader = repositoryWith((database) =>
       withInterruption(database, 'BatchGetItemCommand', replace, (count) => count === 2),
     );
     const details = (await reader.get(key))?.record.details;
     expect(lettersOf(details)).toEqual(['b']);
-    expect(Object.keys(details ?? {})).toHaveLength(256);
+    expect(Object.keys(details ?? {})).toHaveLength(401);
   });
 
   it('returns a small new version', async () => {
@@ -199,7 +221,7 @@ describe('a read during a write', () => {
     await writes;
     const found = reads.filter((result) => result !== undefined);
     expect(found.length).toBeGreaterThan(0);
-    for (const result of found) expect(result).toEqual({ letters: 1, entries: 101 });
+    for (const result of found) expect(result).toEqual({ letters: 1, entries: 131 });
     expect(lettersOf((await notifications.get(key))?.record.details)).toEqual(['h']);
   });
 });

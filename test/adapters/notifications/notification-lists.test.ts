@@ -1,13 +1,12 @@
-import { UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { describe, expect, it } from 'vitest';
 import { createNotificationRepository } from '../../../shared/adapters/notifications/notification-repository.ts';
 import { takePage } from '../../../shared/api/paging.ts';
 import type { Slice } from '../../../shared/contracts/collection.ts';
-import type { NotificationRecord } from '../../../shared/contracts/notification.ts';
+import type { NotificationAttributes, NotificationRecord } from '../../../shared/contracts/notification.ts';
 import { newNotificationId } from '../../../shared/domain/notification-id.ts';
 import { useDatabase } from '../../support/dynamodb.ts';
 import { countRequests, withPartialBatches, withThrottling } from '../../support/dynamodb-faults.ts';
-import { entries, validDetails, webhookNotification } from '../../support/notifications.ts';
+import { entries, incompressibleEntries, validDetails, webhookNotification } from '../../support/notifications.ts';
 
 const { client, connect } = useDatabase();
 const notifications = createNotificationRepository(client, 'notifications');
@@ -160,30 +159,21 @@ describe('a list by IDs', () => {
 });
 
 describe('a list of large notifications', () => {
-  const large = (label: string, kilobytes: number) =>
-    webhookNotification({
-      label,
-      details: { ...validDetails.webhook, ...entries(Math.ceil(kilobytes / 4), 'x'.repeat(4_000)) },
-    });
+  /** A notification whose content compresses well, in its target. */
+  const compressible = (label: string) =>
+    webhookNotification({ label, details: { ...validDetails.webhook, ...entries(85, 'x'.repeat(4_000)) } });
 
-  const tenantWithLarge = async (count: number, kilobytes: number) => {
+  /** A notification with a content of `count` times 3 KB compressed, in its target up to 300 KB, or else in chunks. */
+  const large = (label: string, count: number) =>
+    webhookNotification({ label, details: { ...validDetails.webhook, ...incompressibleEntries(count, 'x') } });
+  const IN_TARGET = 95;
+  const IN_CHUNKS = 105;
+
+  const tenantWithLarge = async (count: number, attributesOf: (label: string) => NotificationAttributes) => {
     const tenant = `lists${tenants++}`;
     const ids: string[] = [];
-    while (ids.length < count) ids.push(await notifications.create(tenant, large(`${ids.length}`, kilobytes)));
+    while (ids.length < count) ids.push(await notifications.create(tenant, attributesOf(`${ids.length}`)));
     return { tenant, ids };
-  };
-
-  /** Deletes a notification as if its create had been repeated, which leaves a tombstone. */
-  const leaveTombstone = async (tenant: string, id: string) => {
-    await client.send(
-      new UpdateCommand({
-        TableName: 'notifications',
-        Key: { pk: `notification#${tenant}`, sk: id },
-        UpdateExpression: 'SET create_repeated = :true',
-        ExpressionAttributeValues: { ':true': true },
-      }),
-    );
-    expect(await notifications.delete({ tenant, id })).toBe(true);
   };
 
   /** Counts the keys of BatchGetItem requests. */
@@ -203,8 +193,8 @@ describe('a list of large notifications', () => {
     return read;
   };
 
-  it('reads the content of notifications concurrently, 100 per request', async () => {
-    const { tenant, ids } = await tenantWithLarge(250, 9);
+  it('reads chunks concurrently, about 1 MB per request', async () => {
+    const { tenant, ids } = await tenantWithLarge(9, (label) => large(label, IN_CHUNKS));
     const database = connect();
     const counts = countRequests(database);
     let open = 0;
@@ -229,8 +219,8 @@ describe('a list of large notifications', () => {
     expect(counts).toEqual({ QueryCommand: 1, BatchGetItemCommand: 3 });
   });
 
-  it('reads the content of no more notifications than fit into a page', async () => {
-    const { tenant, ids } = await tenantWithLarge(40, 340);
+  it('reads the chunks of no more notifications than fit into a page', async () => {
+    const { tenant, ids } = await tenantWithLarge(20, (label) => large(label, IN_CHUNKS));
     const database = connect();
     const read = countKeysRead(database);
     const repository = createNotificationRepository(database, 'notifications');
@@ -241,31 +231,33 @@ describe('a list of large notifications', () => {
     expect(read.keys).toBe(values.length + 1);
   });
 
+  it('packs pages by the size before compression', async () => {
+    const { tenant, ids } = await tenantWithLarge(40, compressible);
+    const database = connect();
+    const counts = countRequests(database);
+    const repository = createNotificationRepository(database, 'notifications');
+    const { values, next } = await takePage(repository.list(tenant, null, 51), 50);
+    expect(values.map(({ id }) => id)).toEqual(ids.slice(0, values.length));
+    expect(next).toBe(ids[values.length]);
+    expect(values.length).toBeGreaterThan(10);
+    expect(counts).toEqual({ QueryCommand: 1 });
+  });
+
+  it('is complete if its targets exceed the 1 MB of a query', async () => {
+    const { tenant, ids } = await tenantWithLarge(8, (label) => large(label, IN_TARGET));
+    const database = connect();
+    const counts = countRequests(database);
+    const found = await Array.fromAsync(createNotificationRepository(database, 'notifications').list(tenant, null, 50));
+    expect(found.map(({ id }) => id)).toEqual([...ids, DEFAULT]);
+    expect(counts.QueryCommand).toBeGreaterThan(1);
+    const listedByIds = await Array.fromAsync(notifications.listByIds(tenant, ids, null));
+    expect(listedByIds.map(({ id }) => id)).toEqual(ids);
+  });
+
   it('is complete if DynamoDB leaves chunks unprocessed', async () => {
-    const { tenant, ids } = await tenantWithLarge(6, 9);
+    const { tenant, ids } = await tenantWithLarge(6, (label) => large(label, IN_CHUNKS));
     const repository = createNotificationRepository(withPartialBatches(connect(), 2, 2), 'notifications');
     const found = await Array.fromAsync(repository.list(tenant, null, 1_000));
     expect(found.map(({ id }) => id)).toEqual([...ids, DEFAULT]);
-  });
-
-  it('skips many tombstones of deleted notifications in few requests', async () => {
-    const { tenant, ids } = await tenantWith(60);
-    for (const id of ids.slice(1, 59)) await leaveTombstone(tenant, id);
-    expect(await listed(tenant)).toEqual([ids[0], ids[59], DEFAULT]);
-    expect(await readPages(tenant, 1)).toEqual([[ids[0]], [ids[59]], [DEFAULT]]);
-    const database = connect();
-    const counts = countRequests(database);
-    await takePage(createNotificationRepository(database, 'notifications').list(tenant, null, 3), 2);
-    expect(counts).toEqual({ QueryCommand: 2 });
-  });
-
-  it('reads the content of no more notifications than its page needs, even after tombstones', async () => {
-    const { tenant, ids } = await tenantWithLarge(12, 9);
-    for (const id of ids.slice(0, 3)) await leaveTombstone(tenant, id);
-    const database = connect();
-    const read = countKeysRead(database);
-    const { values } = await takePage(createNotificationRepository(database, 'notifications').list(tenant, null, 3), 2);
-    expect(values.map(({ id }) => id)).toEqual(ids.slice(3, 5));
-    expect(read.keys).toBe(3);
   });
 });

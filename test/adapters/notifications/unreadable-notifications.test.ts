@@ -1,3 +1,4 @@
+import { deflateRawSync } from 'node:zlib';
 import { DeleteCommand, QueryCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { logger } from '../../../shared/adapters/logger.ts';
@@ -6,7 +7,7 @@ import {
   type NotificationKey,
 } from '../../../shared/adapters/notifications/notification-repository.ts';
 import { useDatabase } from '../../support/dynamodb.ts';
-import { entries, validDetails, webhookNotification } from '../../support/notifications.ts';
+import { incompressibleEntries, validDetails, webhookNotification } from '../../support/notifications.ts';
 import { recordMetrics } from '../../support/printed-metrics.ts';
 
 const { client } = useDatabase();
@@ -24,7 +25,7 @@ let tenants = 0;
 const newTenant = (): string => `unreadable${tenants++}`;
 const DEFAULT = 'ntTechnicalContactsEmail';
 
-const large = webhookNotification({ details: { ...validDetails.webhook, ...entries(3, 'x'.repeat(4_000)) } });
+const large = webhookNotification({ details: { ...validDetails.webhook, ...incompressibleEntries(105, 'x') } });
 
 const chunksOf = async (tenant: string) => {
   const { Items = [] } = await client.send(
@@ -70,8 +71,11 @@ const faults: [string, (key: NotificationKey) => Promise<unknown>][] = [
       }
     },
   ],
-  ['a chunk that is not JSON', (key) => changeChunks(key, Buffer.from('{"label'))],
-  ['a chunk of another shape', (key) => changeChunks(key, Buffer.from('{"text":"a"}'))],
+  ['a chunk that is not JSON', (key) => changeChunks(key, deflateRawSync('{"label'))],
+  ['a chunk of another shape', (key) => changeChunks(key, deflateRawSync('{"text":"a"}'))],
+  ['a chunk that is not compressed', (key) => changeChunks(key, Buffer.from('{}'))],
+  ['more content than it states', (key) => change(key, 'content_bytes', 1)],
+  ['an unknown compression', (key) => change(key, 'compression', 'zstd')],
   ['a chunk without content', (key) => changeChunks(key, undefined)],
 ];
 

@@ -54,9 +54,12 @@ const target = (key: Key): Item => {
     version: text('v'),
     content: { B: content.toString('base64') },
     content_bytes: { N: String(content.length) },
+    stored_bytes: { N: String(content.length) },
     chunks: { N: '0' },
   };
 };
+
+const counter: Item = { used: { N: '10' }, changes: { N: '10' } };
 
 const account: Item = {
   webhook_token: text('a-token-of-some-length'),
@@ -110,7 +113,8 @@ const updatedItem = (input: unknown): Item => {
 const itemOf = (table: string, key: Key): Item | undefined => {
   if (table.includes('Tokens')) return key.pk?.S.startsWith('tenant#') ? tokenList() : token();
   if (table.includes('Accounts')) return account;
-  return table.includes('Notifications') ? target(key) : undefined;
+  if (table.includes('Notifications')) return key.pk?.S.startsWith('quota#') ? counter : target(key);
+  return undefined;
 };
 
 const sentMessage = (body: string) => ({
@@ -142,6 +146,7 @@ const responses: Record<string, (input: unknown) => object> = {
     return { Attributes: itemOf(TableName, Key) };
   },
   BatchWriteItem: () => ({ UnprocessedItems: {} }),
+  TransactWriteItems: () => ({}),
   Query(input) {
     // There are no deliveries.
     if (queryInput.parse(input).TableName.includes('Deliveries')) return { Items: [], Count: 0 };

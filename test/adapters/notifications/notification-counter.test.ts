@@ -1,0 +1,229 @@
+import { PutCommand } from '@aws-sdk/lib-dynamodb';
+import { describe, expect, it } from 'vitest';
+import {
+  readNotificationCount,
+  recountNotifications,
+} from '../../../shared/adapters/notifications/notification-counter.ts';
+import { createNotificationRepository } from '../../../shared/adapters/notifications/notification-repository.ts';
+import { useDatabase } from '../../support/dynamodb.ts';
+import {
+  countRequests,
+  type LateRequest,
+  withConflicts,
+  withDelayedWrites,
+  withInterruption,
+  withLateCopies,
+  withLostResponse,
+} from '../../support/dynamodb-faults.ts';
+import { webhookNotification } from '../../support/notifications.ts';
+
+const { client, connect } = useDatabase();
+const TABLE = 'notifications';
+const WRITE = 'TransactWriteItemsCommand';
+const LIMIT = 3;
+
+let tenants = 0;
+const newTenant = (): string => `counter${tenants++}`;
+
+const notificationsOn = (database: typeof client) => createNotificationRepository(database, TABLE);
+const notifications = notificationsOn(client);
+
+const create = (tenant: string, { limit = LIMIT, database = client } = {}): Promise<string> =>
+  notificationsOn(database).create(tenant, webhookNotification(), limit);
+
+const createMany = async (tenant: string, amount: number): Promise<string[]> => {
+  const ids: string[] = [];
+  while (ids.length < amount) ids.push(await create(tenant));
+  return ids;
+};
+
+const count = (tenant: string) => readNotificationCount(client, TABLE, tenant);
+
+/** Returns the number of the tenant's notifications, without the default notification. */
+const stored = async (tenant: string): Promise<number> =>
+  (await Array.fromAsync(notifications.list(tenant, null, 100))).length - 1;
+
+const QUOTA_EXCEEDED = {
+  type: 'forbiddenError',
+  details: 'notificationsPerTenant: at most 3 notifications in an account',
+};
+
+describe('the notification quota', () => {
+  it('allows as many notifications as its limit, and names the limit in its error', async () => {
+    const tenant = newTenant();
+    await createMany(tenant, LIMIT);
+    await expect(create(tenant)).rejects.toMatchObject(QUOTA_EXCEEDED);
+  });
+
+  it('refuses a create without a transaction', async () => {
+    const tenant = newTenant();
+    await createMany(tenant, LIMIT);
+    const database = connect();
+    const requests = countRequests(database);
+    await expect(create(tenant, { database })).rejects.toMatchObject(QUOTA_EXCEEDED);
+    expect(requests).toEqual({ GetItemCommand: 1 });
+  });
+
+  it('is separate for each tenant', async () => {
+    const [first, second] = [newTenant(), newTenant()];
+    await createMany(first, LIMIT);
+    await createMany(second, LIMIT);
+    await expect(create(first)).rejects.toMatchObject(QUOTA_EXCEEDED);
+  });
+
+  it('is not exceeded by concurrent creates', async () => {
+    const tenant = newTenant();
+    const results = await Promise.allSettled(Array.from({ length: 10 }, () => create(tenant)));
+    const refused = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []));
+    expect(refused).toEqual(Array.from({ length: 10 - LIMIT }, () => expect.objectContaining(QUOTA_EXCEEDED)));
+    expect([await stored(tenant), await count(tenant)]).toEqual([LIMIT, LIMIT]);
+  });
+
+  it('allows one create for each deleted notification', async () => {
+    const tenant = newTenant();
+    const [first = '', second = ''] = await createMany(tenant, LIMIT);
+    for (const id of [first, second]) await notifications.delete({ tenant, id });
+    await createMany(tenant, 2);
+    await expect(create(tenant)).rejects.toMatchObject(QUOTA_EXCEEDED);
+  });
+
+  it('applies a raised or lowered limit', async () => {
+    const tenant = newTenant();
+    await createMany(tenant, LIMIT);
+    await create(tenant, { limit: LIMIT + 1 });
+    await expect(create(tenant)).rejects.toMatchObject(QUOTA_EXCEEDED);
+    await expect(create(tenant, { limit: LIMIT + 1 })).rejects.toMatchObject({ type: 'forbiddenError' });
+    await create(tenant, { limit: LIMIT + 2 });
+  });
+
+  it('does not limit creates without a limit', async () => {
+    const tenant = newTenant();
+    await createMany(tenant, LIMIT);
+    await notifications.create(tenant, webhookNotification());
+    expect(await count(tenant)).toBe(LIMIT + 1);
+  });
+});
+
+describe('the notification counter', () => {
+  it('is 0 for a tenant without notifications', async () => {
+    expect(await count(newTenant())).toBe(0);
+  });
+
+  it('counts a write whose response is lost once', async () => {
+    const tenant = newTenant();
+    const id = await create(tenant, { database: withLostResponse(connect(), WRITE) });
+    expect(await count(tenant)).toBe(1);
+    await create(tenant);
+    expect(await notificationsOn(withLostResponse(connect(), WRITE)).delete({ tenant, id })).toBe(true);
+    expect([await stored(tenant), await count(tenant)]).toEqual([1, 1]);
+  });
+
+  it.each([
+    ['are repeated', withLateCopies],
+    ['arrive after their repetition', withDelayedWrites],
+  ])('counts writes once whose requests %s', async (_, withLate) => {
+    const tenant = newTenant();
+    const late: LateRequest[] = [];
+    const database = withLate(connect(), late);
+    const id = await create(tenant, { database });
+    await create(tenant, { database });
+    await notificationsOn(database).delete({ tenant, id });
+    for (const { send } of late) await send();
+    expect(late.map(({ command }) => command)).toEqual([WRITE, WRITE, WRITE]);
+    expect(await notifications.get({ tenant, id })).toBeUndefined();
+    expect([await stored(tenant), await count(tenant)]).toEqual([1, 1]);
+  });
+
+  it('counts a notification once that is deleted by concurrent requests', async () => {
+    const tenant = newTenant();
+    const [id = ''] = await createMany(tenant, 2);
+    await Promise.all(Array.from({ length: 5 }, () => notifications.delete({ tenant, id })));
+    expect([await stored(tenant), await count(tenant)]).toEqual([1, 1]);
+  });
+
+  it('counts a notification once that was replaced between the read and the write of its delete', async () => {
+    const tenant = newTenant();
+    const [id = ''] = await createMany(tenant, 2);
+    const replace = async () => {
+      const found = await notifications.get({ tenant, id });
+      if (found) await notifications.replace({ tenant, id }, found.stored, webhookNotification());
+    };
+    const overtaken = withInterruption(connect(), WRITE, replace);
+    expect(await notificationsOn(overtaken).delete({ tenant, id })).toBe(true);
+    expect([await stored(tenant), await count(tenant)]).toEqual([1, 1]);
+  });
+
+  it('does not count replaced notifications, and no failed write', async () => {
+    const tenant = newTenant();
+    const id = await create(tenant);
+    const found = await notifications.get({ tenant, id });
+    const old = found?.stored ?? { version: '', chunks: 0 };
+    expect(await notifications.replace({ tenant, id }, old, webhookNotification())).toBe(true);
+    expect(await notifications.replace({ tenant, id }, old, webhookNotification())).toBe(false);
+    expect(await notifications.delete({ tenant, id: `${id.slice(0, -1)}0` })).toBe(false);
+    expect(await count(tenant)).toBe(1);
+  });
+
+  it('counts 40 concurrent creates of one tenant, which all succeed', async () => {
+    const tenant = newTenant();
+    const ids = await Promise.all(Array.from({ length: 40 }, () => create(tenant, { limit: 40 })));
+    expect(new Set(ids).size).toBe(40);
+    expect([await stored(tenant), await count(tenant)]).toEqual([40, 40]);
+  });
+});
+
+describe('a recount', () => {
+  const setCounter = (tenant: string, attributes: { used: number; changes: number }) =>
+    client.send(
+      new PutCommand({ TableName: TABLE, Item: { pk: `quota#${tenant}`, sk: 'notifications', ...attributes } }),
+    );
+
+  it('corrects the counter', async () => {
+    const tenant = newTenant();
+    await createMany(tenant, 2);
+    await setCounter(tenant, { used: 7, changes: 9 });
+    expect(await recountNotifications(client, TABLE, tenant)).toEqual({ before: 7, after: 2 });
+    expect(await count(tenant)).toBe(2);
+  });
+
+  it('creates a missing counter', async () => {
+    const tenant = newTenant();
+    expect(await recountNotifications(client, TABLE, tenant)).toEqual({ before: 0, after: 0 });
+    await createMany(tenant, LIMIT);
+    await expect(create(tenant)).rejects.toMatchObject(QUOTA_EXCEEDED);
+  });
+
+  it.each([
+    ['before', 'QueryCommand'],
+    ['after', 'UpdateItemCommand'],
+  ])('is exact if a notification is created and another one deleted %s the count', async (_, command) => {
+    const tenant = newTenant();
+    const [id = ''] = await createMany(tenant, 2);
+    const change = async () => {
+      await create(tenant);
+      await notifications.delete({ tenant, id });
+      await create(tenant);
+    };
+    const overtaken = withInterruption(connect(), command, change);
+    expect(await recountNotifications(overtaken, TABLE, tenant)).toMatchObject({ after: 3 });
+    expect([await stored(tenant), await count(tenant)]).toEqual([3, 3]);
+  });
+
+  it('is repeated if it conflicts with a transaction', async () => {
+    const tenant = newTenant();
+    await createMany(tenant, 1);
+    const conflicting = withConflicts(connect(), 'UpdateItemCommand', 2);
+    expect(await recountNotifications(conflicting, TABLE, tenant)).toEqual({ before: 1, after: 1 });
+  });
+
+  it('fails with 503 if notifications change in every attempt', async () => {
+    const tenant = newTenant();
+    const overtaken = withInterruption(
+      connect(),
+      'QueryCommand',
+      () => create(tenant, { limit: 100 }),
+      () => true,
+    );
+    await expect(recountNotifications(overtaken, TABLE, tenant)).rejects.toMatchObject({ type: 'serviceUnavailable' });
+  });
+});
