@@ -1,6 +1,5 @@
-import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
-import { LOCAL_ENV } from 'local-aws/aws-service.ts';
 import { ensureTable } from 'local-aws/dynamodb.ts';
 import type { Plan } from 'local-aws/template.ts';
 import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';
@@ -19,35 +18,26 @@ const TOKEN_LIFETIME_SECONDS = DEFAULT_TOKEN_DAYS * DAY_SECONDS;
  *
  * @throws StartError if the tables of the data directory do not match the template
  */
-export const seed = async (plan: Plan, endpoint: string, data?: DataDirectory): Promise<Tokens> => {
-  const client = new DynamoDBClient({
-    endpoint,
-    region: LOCAL_ENV.region,
-    credentials: { accessKeyId: 'local', secretAccessKey: 'local' },
-  });
-  try {
-    for (const table of plan.tables) await ensureTable(client, table);
-    const documents = DynamoDBDocumentClient.from(client, documentOptions);
-    const accounts = createAccountRepository(documents, plan.output('AccountsTable'));
-    const contacts = ['oncall@acme.example', 'lead@acme.example'];
-    if (!data?.tokens) await accounts.update('acme', { technical_contacts: contacts });
-    const repository = createTokenRepository(documents, plan.output('TokensTable'));
-    const issue = async (name: keyof Tokens): Promise<string> => {
-      const saved = data?.tokens?.[name];
-      if (saved !== undefined && (await repository.find(saved))) return saved;
-      const { tenant, role } = GRANTS[name];
-      const grant = { tenant, role, label: `local ${role}`, expiresInSeconds: TOKEN_LIFETIME_SECONDS };
-      return (await repository.issue(grant)).token;
-    };
-    const tokens: Tokens = {
-      admin: await issue('admin'),
-      creator: await issue('creator'),
-      observer: await issue('observer'),
-      other_admin: await issue('other_admin'),
-    };
-    data?.saveTokens(tokens);
-    return tokens;
-  } finally {
-    client.destroy();
-  }
+export const seed = async (plan: Plan, client: DynamoDBClient, data?: DataDirectory): Promise<Tokens> => {
+  for (const table of plan.tables) await ensureTable(client, table);
+  const documents = DynamoDBDocumentClient.from(client, documentOptions);
+  const accounts = createAccountRepository(documents, plan.output('AccountsTable'));
+  const contacts = ['oncall@acme.example', 'lead@acme.example'];
+  if (!data?.tokens) await accounts.update('acme', { technical_contacts: contacts });
+  const repository = createTokenRepository(documents, plan.output('TokensTable'));
+  const issue = async (name: keyof Tokens): Promise<string> => {
+    const saved = data?.tokens?.[name];
+    if (saved !== undefined && (await repository.find(saved))) return saved;
+    const { tenant, role } = GRANTS[name];
+    const grant = { tenant, role, label: `local ${role}`, expiresInSeconds: TOKEN_LIFETIME_SECONDS };
+    return (await repository.issue(grant)).token;
+  };
+  const tokens: Tokens = {
+    admin: await issue('admin'),
+    creator: await issue('creator'),
+    observer: await issue('observer'),
+    other_admin: await issue('other_admin'),
+  };
+  data?.saveTokens(tokens);
+  return tokens;
 };

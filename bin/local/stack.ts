@@ -1,7 +1,9 @@
 /** Runs the synthesized stack on the local AWS in `local-aws/` (docs/decisions/tools.md#local-stack). */
 import type { Server } from 'node:http';
 import { availableParallelism } from 'node:os';
-import { clientEnvironment } from 'local-aws/aws-service.ts';
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import { clientEnvironment, LOCAL_ENV } from 'local-aws/aws-service.ts';
 import { type Clock, MovableClock } from 'local-aws/clock.ts';
 import { type LimitedDynamoDb, limitDynamoDb } from 'local-aws/dynamodb/limited-dynamodb.ts';
 import { AWS_PARTITION_LIMITS, type PartitionLimits } from 'local-aws/dynamodb/partition-capacity.ts';
@@ -18,6 +20,8 @@ import { sqsService } from 'local-aws/sqs/protocol.ts';
 import { Queue } from 'local-aws/sqs/queue.ts';
 import { StartError } from 'local-aws/start-error.ts';
 import { type Plan, readTemplate } from 'local-aws/template.ts';
+import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';
+import { documentOptions } from '../../shared/adapters/dynamodb/items.ts';
 import { TRACED_ERRORS } from '../../shared/adapters/traced-errors.ts';
 import { createApiDocs } from './api-docs.ts';
 import type { Assembly } from './assembly-files.ts';
@@ -26,7 +30,6 @@ import { createInbox, type Inbox, type SentMessage } from './inbox/inbox.ts';
 import { seed } from './seed.ts';
 import { localSettings } from './settings.ts';
 import { withSourceFrames } from './source-frames.ts';
-import { connectAccounts } from './tenant-credentials.ts';
 import { TENANTS, type Tokens, tokenTenants } from './tokens.ts';
 import { watchSources } from './watch/watch.ts';
 
@@ -154,7 +157,9 @@ export const startLocalStack = async (options: LocalStackOptions = {}): Promise<
       )
       .set('lambda', lambdaService(lambda));
 
-    const tokens = await seed(plan, endpointUrl, data);
+    const client = new DynamoDBClient({ endpoint: endpointUrl, ...LOCAL_CLIENT });
+    cleanups.push(() => client.destroy());
+    const tokens = await seed(plan, client, data);
     const docsUrl = await open(createApiDocs({ baseUrl: apiUrl + basePath, token: tokens.admin }));
     gateway.serve({
       routes: plan.routes,
@@ -171,15 +176,15 @@ export const startLocalStack = async (options: LocalStackOptions = {}): Promise<
       () => close(gateway.server),
       () => eventSources.stop(),
     );
-    const accounts = connectAccounts({
-      endpoint: endpointUrl,
-      table: plan.output('AccountsTable'),
-      now: () => clock.now(),
-    });
-    cleanups.push(() => accounts.close());
+    const documents = DynamoDBDocumentClient.from(client, documentOptions);
+    const accounts = createAccountRepository(documents, plan.output('AccountsTable'), () => clock.now());
     inbox.connect({
       addresses: { base_url: apiUrl + basePath, inbox_url: inboxUrl, token: tokens.admin, tenants: TENANTS },
-      credentialsOf: accounts.credentialsOf,
+      // As they are stored now, unlike senders, which cache them for a minute.
+      credentialsOf: async (tenant) => {
+        const { token, secrets, retired } = await accounts.describe(tenant);
+        return { token, secrets, replaced: retired.map(({ secret }) => secret) };
+      },
       now: () => clock.now(),
     });
     if (options.watch) {
@@ -204,6 +209,12 @@ export const startLocalStack = async (options: LocalStackOptions = {}): Promise<
     await stop();
     throw error;
   }
+};
+
+/** The settings of the stack's own client. */
+const LOCAL_CLIENT = {
+  region: LOCAL_ENV.region,
+  credentials: { accessKeyId: 'local', secretAccessKey: 'local' },
 };
 
 const fromSns = (message: PublishedMessage): SentMessage => {

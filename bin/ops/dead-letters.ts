@@ -1,22 +1,14 @@
 import { PurgeQueueCommand } from '@aws-sdk/client-sqs';
-import { SingleBar } from 'cli-progress';
 import { Argument, type Command } from 'commander';
 import { examples, parseNumber } from './arguments.ts';
 import { type DeadLetter, deadLetter } from './dead-letter.ts';
-import { CRASHED, type Outputs, type QueueName, queueNames } from './deployment.ts';
+import { CRASHED, type DeadLetterQueueName, deadLetterQueueNames, deadLetterUrl, type Outputs } from './deployment.ts';
 import { UsageError } from './errors.ts';
 import { colorize, pluralize, sanitize } from './print.ts';
 import { inspect, peek } from './queues.ts';
 import { moveMessages, type Progress, returnToSources } from './redrive.ts';
 import { connect, connectForChange, type Session } from './session.ts';
 import { type Column, EVENT_ID, NOTIFICATION_ID } from './table.ts';
-
-/** A queue that these commands operate on: the dead-letter queue of a type or of alarm events, or the crashed queue. */
-type DeadLetterQueueName = QueueName | typeof CRASHED;
-const deadLetterQueueNames = [...queueNames, CRASHED] as const satisfies readonly DeadLetterQueueName[];
-
-const urlOf = ({ QueueUrls }: Outputs, name: DeadLetterQueueName): string =>
-  name === CRASHED ? QueueUrls[name].queue : QueueUrls[name].deadLetters;
 
 /** Adds `dead-letters`: list, redrive and purge. */
 export const addDeadLettersCommands = (program: Command): void => {
@@ -63,7 +55,7 @@ const list = async (
   const { sqs, deployment, table, print } = await connect(command);
   const listings = await Promise.all(
     (type === undefined ? deadLetterQueueNames : [type]).map(async (name): Promise<Listing> => {
-      const url = urlOf(deployment.outputs, name);
+      const url = deadLetterUrl(deployment.outputs, name);
       const { total } = await inspect(sqs, url);
       const letters = (await peek(sqs, url, limit)).map(deadLetter);
       return { type: name, count: Math.max(total, letters.length), letters: letters.toSorted(byTime) };
@@ -128,8 +120,9 @@ export const deadLetterColumns = (rows: readonly Row[], labels: ReadonlyMap<stri
 
 const redrive = async (type: DeadLetterQueueName, _: object, command: Command): Promise<void> => {
   const session = await connectForChange(command);
-  const bar = progressBar(session);
-  const moved = await move(session, type, bar.update).finally(bar.stop);
+  const { progress } = session;
+  const onProgress = ({ moved, total }: Progress) => progress.show(`Moved ${moved} of about ${total} messages.`);
+  const moved = await move(session, type, onProgress).finally(progress.clear);
   const what =
     type === CRASHED
       ? `${pluralize(moved, 'crashed message')} to their queues`
@@ -151,28 +144,9 @@ const move = async (
   return moveMessages(sqs, { from, to }, onProgress);
 };
 
-const progressBar = ({ showsProgress }: Session) => {
-  const bar = new SingleBar({
-    format: '[{bar}] {value} of about {total}',
-    stream: process.stderr,
-    clearOnComplete: true,
-    // The progress bar must not change terminal settings, because an interruption would not restore them.
-    gracefulExit: false,
-    linewrap: true,
-  });
-  if (showsProgress) bar.start(0, 0);
-  return {
-    update: ({ moved, total }: Progress): void => {
-      bar.setTotal(total);
-      bar.update(moved);
-    },
-    stop: () => bar.stop(),
-  };
-};
-
 const purge = async (type: DeadLetterQueueName, { yes }: { yes: boolean }, command: Command): Promise<void> => {
   const { sqs, deployment, print } = await connectForChange(command);
-  const url = urlOf(deployment.outputs, type);
+  const url = deadLetterUrl(deployment.outputs, type);
   const { total } = await inspect(sqs, url);
   const messages =
     type === CRASHED ? pluralize(total, 'crashed message') : `${pluralize(total, 'dead letter')} of ${type}`;

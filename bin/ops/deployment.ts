@@ -24,6 +24,16 @@ export const otherQueueNames = ['email-events', CRASHED] as const;
 /** The name of a queue without its own dead-letter queue. */
 export type OtherQueueName = (typeof otherQueueNames)[number];
 
+/** The queues whose messages no function consumes: those of dead letters, and the crashed queue. */
+export const deadLetterQueueNames = [...queueNames, CRASHED] as const;
+
+/** The name of a queue whose messages no function consumes: that of their type, or the crashed queue. */
+export type DeadLetterQueueName = (typeof deadLetterQueueNames)[number];
+
+/** Returns the URL of a queue whose messages no function consumes. */
+export const deadLetterUrl = ({ QueueUrls }: Outputs, name: DeadLetterQueueName): string =>
+  name === CRASHED ? QueueUrls[name].queue : QueueUrls[name].deadLetters;
+
 const parsedJson = z.string().transform((text, context): unknown => {
   try {
     return JSON.parse(text);

@@ -59,6 +59,14 @@ const select = async (command: Command, useDefault: boolean): Promise<Session> =
   return openSession(await findDeployment(options, useDefault), { json, wide });
 };
 
+/** Shows progress as one line of a terminal, which the next line replaces. */
+const progressLine = () => {
+  const show = (text: string) => {
+    if (process.stderr.isTTY) process.stderr.write(`\r\u001b[K${text}`);
+  };
+  return { show, clear: () => show('') };
+};
+
 /** Creates the clients of a stack. With `json`, `print` writes JSON; with `wide`, tables are not shortened. */
 export const openSession = (deployment: Deployment, { json, wide }: { json: boolean; wide: boolean }) => {
   const client = { ...deployment.aws, ...HTTP_OPTIONS };
@@ -77,8 +85,7 @@ export const openSession = (deployment: Deployment, { json, wide }: { json: bool
     accounts: createAccountRepository(documents, outputs.AccountsTable),
     notifications: createNotificationRepository(documents, outputs.NotificationsTable),
     deliveries: createDeliveryRepository(documents, outputs.DeliveriesTable),
-    /** Whether a progress bar may be shown. */
-    showsProgress: !json && process.stderr.isTTY,
+    progress: json ? { show: () => {}, clear: () => {} } : progressLine(),
 
     /** Formats a table that fits the terminal, or 80 columns if the output goes elsewhere; `--wide` shows all. */
     table: <Row>(rows: readonly Row[], columns: readonly Column<Row>[]): string => {

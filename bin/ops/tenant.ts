@@ -54,7 +54,6 @@ const exportData = async (
 ): Promise<void> => {
   // The export contains keys of destinations.
   const session = await connectForChange(command);
-  const progress = progressLine(session);
   const pace = createPace(unitsPerSecond, realTime);
   const output = out === '-' ? standardOutput : createFile(out);
   const counts = await exportTenant(session, tenant, {
@@ -62,13 +61,13 @@ const exportData = async (
     withSecrets: secrets,
     nowMs: Date.now(),
     write: (line) => output.write(`${toJson(line, replaceBytes)}\n`),
-    onProgress: (name, scanned) => progress.show(`Read ${scanned} items of table ${name}.`),
+    onProgress: (name, scanned) => session.progress.show(`Read ${scanned} items of table ${name}.`),
   })
     .catch((error: unknown) => {
       output.discard();
       throw error;
     })
-    .finally(progress.clear);
+    .finally(session.progress.clear);
   output.close();
   if (out === '-') return;
   const total = Object.values(counts).reduce((sum, count) => sum + count, 0);
@@ -99,13 +98,12 @@ const deleteData = async (
     );
   }
   const session = await (dryRun ? connect(command) : connectForChange(command));
-  const progress = progressLine(session);
   const pace = createPace(unitsPerSecond, realTime);
   const deletion = await (dryRun ? countTenant : deleteTenant)(session, tenant, {
     pace,
     timing: realTime,
-    onProgress: progress.show,
-  }).finally(progress.clear);
+    onProgress: session.progress.show,
+  }).finally(session.progress.clear);
   const { items, deadLetters: dead_letters } = deletion;
   const summary = { tenant, dry_run: dryRun, items, dead_letters, capacity_units: pace.units };
   if (dryRun) return session.print(summary, deletionText(session, deletion, NOTHING_STORED));
@@ -133,11 +131,3 @@ const countsText = ({ table }: Session, counts: Readonly<Record<string, number>>
         ['kind', ([kind]) => kind.replaceAll('_', ' ')],
         ['count', ([, count]) => count],
       ]);
-
-/** Shows progress as one line on a terminal, which the next line replaces. */
-const progressLine = ({ showsProgress }: Session) => {
-  const write = (text: string) => {
-    if (showsProgress) process.stderr.write(`\r\u001b[K${text}`);
-  };
-  return { show: write, clear: () => write('') };
-};

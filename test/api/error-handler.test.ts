@@ -1,7 +1,7 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { UnconfirmedChangeError } from '../../shared/adapters/dynamodb/errors.ts';
+import { TransactionContentionError, UnconfirmedChangeError } from '../../shared/adapters/dynamodb/errors.ts';
 import { logger } from '../../shared/adapters/logger.ts';
 import { createNotificationRepository } from '../../shared/adapters/notifications/notification-repository.ts';
 import { type Authenticate, tokenAuthentication } from '../../shared/api/authentication.ts';
@@ -11,6 +11,7 @@ import { badRequest, notFound, ServiceError, unavailable } from '../../shared/do
 import { newNotificationId } from '../../shared/domain/notification-id.ts';
 import { newToken } from '../../shared/domain/token.ts';
 import { apiRequest, lambdaContext } from '../support/api-request.ts';
+import { recordMetrics } from '../support/printed-metrics.ts';
 import { closedPort } from '../support/servers.ts';
 
 const SECRET = 'secret message of the exception';
@@ -51,6 +52,19 @@ describe('an unconfirmed change', () => {
       content: { type: 'serviceUnavailable' },
     });
     expect(logError).toHaveBeenCalledTimes(1);
+  });
+});
+
+describe('contention of transactions', () => {
+  it('is returned as 503 with Retry-After, and counted as throttling', async () => {
+    const metrics = recordMetrics();
+    const error = new TransactionContentionError(awsError('TransactionConflictException'));
+    expect(await responseToError(error)).toMatchObject({
+      statusCode: 503,
+      headers: { 'retry-after': '2' },
+      content: { type: 'serviceUnavailable' },
+    });
+    expect(metrics()).toEqual([expect.objectContaining({ throttled_requests: 1 })]);
   });
 });
 

@@ -3,6 +3,7 @@ import {
   chargesCancelledTransactions,
   countsDeletedItems,
   createProbeTable,
+  reusesTokensOfCancelled,
 } from 'local-aws/test/support/transaction-probes.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
@@ -26,5 +27,9 @@ describe('transactions of AWS, like those of the local stack,', () => {
 
   it('consume capacity although they are cancelled', async () => {
     expect(await chargesCancelledTransactions(withoutRetries, TableName)).toBe(true);
+  });
+
+  it('can be applied with their token after they were cancelled', async () => {
+    expect(await reusesTokensOfCancelled(client, TableName)).toBe(true);
   });
 });

@@ -1,4 +1,5 @@
 import { QueryCommand } from '@aws-sdk/lib-dynamodb';
+import { readNotificationCount } from '../../shared/adapters/notifications/notification-counter.ts';
 import { createNotificationRepository } from '../../shared/adapters/notifications/notification-repository.ts';
 import type { NotificationAttributes } from '../../shared/contracts/notification.ts';
 import type { useDatabase } from './dynamodb.ts';
@@ -45,6 +46,12 @@ export const createChunkFixtures = ({ client }: Pick<Awaited<ReturnType<typeof u
     return (await chunksOf(tenant)).filter((chunk) => !usedVersions.has(chunk.split('#').slice(0, 2).join('#')));
   };
 
+  /** Returns the number of the tenant's notifications, counted and as its counter has it. */
+  const counts = async (tenant: string) => ({
+    stored: (await stored(`notification#${tenant}`)).length,
+    counter: await readNotificationCount(client, 'notifications', tenant),
+  });
+
   const create = async (tenant: string, attributes: NotificationAttributes): Promise<Key> => ({
     tenant,
     id: await notifications.create(tenant, attributes),
@@ -78,6 +85,7 @@ export const createChunkFixtures = ({ client }: Pick<Awaited<ReturnType<typeof u
     chunksOf,
     cleanupItemsOf,
     orphansOf,
+    counts,
     create,
     replace,
     writeLater,

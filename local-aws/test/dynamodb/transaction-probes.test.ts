@@ -1,7 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { AWS_PARTITION_LIMITS } from '../../dynamodb/partition-capacity.ts';
 import { startDynamoDb, type TestDynamoDb } from '../support/dynamodb.ts';
-import { chargesCancelledTransactions, countsDeletedItems, createProbeTable } from '../support/transaction-probes.ts';
+import {
+  chargesCancelledTransactions,
+  countsDeletedItems,
+  createProbeTable,
+  reusesTokensOfCancelled,
+} from '../support/transaction-probes.ts';
 
 let local: TestDynamoDb;
 beforeEach(async () => {
@@ -18,5 +23,9 @@ describe('transactions of the local stack', () => {
 
   it('consume capacity although they are cancelled', async () => {
     expect(await chargesCancelledTransactions(local.client, 'probe')).toBe(true);
+  });
+
+  it('can be applied with their token after they were cancelled', async () => {
+    expect(await reusesTokensOfCancelled(local.client, 'probe')).toBe(true);
   });
 });

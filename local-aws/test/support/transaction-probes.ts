@@ -1,5 +1,7 @@
+import { randomUUID } from 'node:crypto';
 import {
   type DynamoDBClient,
+  GetItemCommand,
   PutItemCommand,
   TransactionCanceledException,
   TransactWriteItemsCommand,
@@ -32,6 +34,24 @@ export const countsDeletedItems = async (client: DynamoDBClient, TableName: stri
       throw error;
     },
   );
+};
+
+/**
+ * Returns whether a token can be used again after its transaction was cancelled, which AWS does not document: sends a
+ * transaction again when its condition is met.
+ */
+export const reusesTokensOfCancelled = async (client: DynamoDBClient, TableName: string): Promise<boolean> => {
+  const Key = { pk: { S: 'reused' } };
+  const condition = {
+    Update: { TableName, Key, UpdateExpression: 'SET done = met', ConditionExpression: 'attribute_exists(met)' },
+  };
+  const repeated = new TransactWriteItemsCommand({ TransactItems: [condition], ClientRequestToken: randomUUID() });
+  const cancelled: unknown = await client.send(repeated).catch((error) => error);
+  if (!(cancelled instanceof TransactionCanceledException)) throw cancelled;
+  await client.send(new PutItemCommand({ TableName, Item: { ...Key, met: { BOOL: true } } }));
+  await client.send(repeated);
+  const { Item } = await client.send(new GetItemCommand({ TableName, Key, ConsistentRead: true }));
+  return Item?.done !== undefined;
 };
 
 const MAX_CANCELLED = 300;

@@ -47,12 +47,6 @@ export const unlessConditionFailed = async <Output>(write: Promise<Output>): Pro
   }
 };
 
-/**
- * Returns whether the SDK repeated a request whose condition failed. In that case, the first request may have been
- * applied and its response lost.
- */
-export const wasRepeated = ({ $metadata }: ConditionalCheckFailedException): boolean => ($metadata.attempts ?? 1) > 1;
-
 /** The responses to all copies of a transaction were lost. */
 export class UnconfirmedChangeError extends Error {
   override readonly name = 'UnconfirmedChangeError';

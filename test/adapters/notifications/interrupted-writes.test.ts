@@ -32,6 +32,7 @@ const {
   chunksOf,
   cleanupItemsOf,
   orphansOf,
+  counts,
   create,
   replace,
   writeLater,
@@ -40,6 +41,11 @@ const {
 /** A client that repeats every write. DynamoDB receives the first copy when the test sends its `late` request. */
 const slowDatabase = (late: LateRequest[]) =>
   withDelayedWrites(connect({ retryStrategy: new ConfiguredRetryStrategy(3, () => 1) }), late);
+
+const expectExactCounter = async (tenant: string): Promise<void> => {
+  const { stored, counter } = await counts(tenant);
+  expect(counter).toBe(stored);
+};
 
 describe('a large notification', () => {
   it('writes its chunks once, without an expiry', async () => {
@@ -92,45 +98,57 @@ describe('a writer that crashes', () => {
   const fates: KilledRequest[] = ['lost', 'applied', 'delayed'];
   const crashes = requests.flatMap((number) => fates.map((fate) => [number, fate] as const));
 
-  it.each(crashes)('leaves no chunk without a target: create, request %i %s', async (number, fate) => {
-    const tenant = newTenant();
-    const late: LateRequest[] = [];
-    await repositoryOn(withKilledWorker(connect(), number, fate, late))
-      .create(tenant, large('a'))
-      .catch(() => undefined);
-    for (const { send } of late) await send();
-    await writeLater(tenant, 2 * HOUR_MS);
-    expect(await orphansOf(tenant)).toEqual([]);
-    expect(await cleanupItemsOf(tenant)).toEqual([]);
-  });
+  it.each(crashes)(
+    'leaves no chunk without a target, and an exact counter: create, request %i %s',
+    async (number, fate) => {
+      const tenant = newTenant();
+      const late: LateRequest[] = [];
+      await repositoryOn(withKilledWorker(connect(), number, fate, late))
+        .create(tenant, large('a'))
+        .catch(() => undefined);
+      for (const { send } of late) await send();
+      await writeLater(tenant, 2 * HOUR_MS);
+      expect(await orphansOf(tenant)).toEqual([]);
+      expect(await cleanupItemsOf(tenant)).toEqual([]);
+      await expectExactCounter(tenant);
+    },
+  );
 
-  it.each(crashes)('leaves the old or the new version: replace, request %i %s', async (number, fate) => {
-    const tenant = newTenant();
-    const key = await create(tenant, large('a'));
-    const late: LateRequest[] = [];
-    const crashing = repositoryOn(withKilledWorker(connect(), number, fate, late));
-    await replace(key, large('b'), crashing).catch(() => undefined);
-    for (const { send } of late) await send();
-    await writeLater(tenant, 2 * HOUR_MS);
-    const { id: _, ...found } = (await notifications.get(key))?.record ?? { id: '' };
-    expect([large('a'), large('b')]).toContainEqual(found);
-    expect(await orphansOf(tenant)).toEqual([]);
-    expect(await cleanupItemsOf(tenant)).toEqual([]);
-  });
+  it.each(crashes)(
+    'leaves the old or the new version, and an exact counter: replace, request %i %s',
+    async (number, fate) => {
+      const tenant = newTenant();
+      const key = await create(tenant, large('a'));
+      const late: LateRequest[] = [];
+      const crashing = repositoryOn(withKilledWorker(connect(), number, fate, late));
+      await replace(key, large('b'), crashing).catch(() => undefined);
+      for (const { send } of late) await send();
+      await writeLater(tenant, 2 * HOUR_MS);
+      const { id: _, ...found } = (await notifications.get(key))?.record ?? { id: '' };
+      expect([large('a'), large('b')]).toContainEqual(found);
+      expect(await orphansOf(tenant)).toEqual([]);
+      expect(await cleanupItemsOf(tenant)).toEqual([]);
+      await expectExactCounter(tenant);
+    },
+  );
 
-  it.each(crashes)('leaves the whole notification or nothing: delete, request %i %s', async (number, fate) => {
-    const tenant = newTenant();
-    const key = await create(tenant, large('a'));
-    const late: LateRequest[] = [];
-    await repositoryOn(withKilledWorker(connect(), number, fate, late))
-      .delete(key)
-      .catch(() => undefined);
-    for (const { send } of late) await send();
-    await writeLater(tenant, 2 * HOUR_MS);
-    expect([undefined, { id: key.id, ...large('a') }]).toContainEqual((await notifications.get(key))?.record);
-    expect(await orphansOf(tenant)).toEqual([]);
-    expect(await cleanupItemsOf(tenant)).toEqual([]);
-  });
+  it.each(crashes)(
+    'leaves the whole notification or nothing, and an exact counter: delete, request %i %s',
+    async (number, fate) => {
+      const tenant = newTenant();
+      const key = await create(tenant, large('a'));
+      const late: LateRequest[] = [];
+      await repositoryOn(withKilledWorker(connect(), number, fate, late))
+        .delete(key)
+        .catch(() => undefined);
+      for (const { send } of late) await send();
+      await writeLater(tenant, 2 * HOUR_MS);
+      expect([undefined, { id: key.id, ...large('a') }]).toContainEqual((await notifications.get(key))?.record);
+      expect(await orphansOf(tenant)).toEqual([]);
+      expect(await cleanupItemsOf(tenant)).toEqual([]);
+      await expectExactCounter(tenant);
+    },
+  );
 });
 
 describe('random writes with crashes, repeated and delayed requests', () => {
@@ -151,7 +169,7 @@ describe('random writes with crashes, repeated and delayed requests', () => {
     copiesArrive: fc.boolean(),
   });
 
-  it('keep the result of the last write and leave no chunk without a target', async () => {
+  it('keep the result of the last write and an exact counter, and leave no chunk without a target', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 2, maxLength: 7 }), async (steps) => {
         const tenant = newTenant();
@@ -188,12 +206,13 @@ describe('random writes with crashes, repeated and delayed requests', () => {
         }
         expect(await orphansOf(tenant)).toEqual([]);
         expect(await cleanupItemsOf(tenant)).toEqual([]);
+        await expectExactCounter(tenant);
       }),
       { numRuns: 40 },
     );
   }, 180_000);
 
-  it('leave no chunk without a target if they are concurrent', async () => {
+  it('leave an exact counter and no chunk without a target if they are concurrent', async () => {
     const write = fc.record({ isDelete: fc.boolean(), content, kill: fc.option(fc.integer({ min: 1, max: 8 })) });
     await fc.assert(
       fc.asyncProperty(fc.array(write, { minLength: 2, maxLength: 4 }), fc.scheduler(), async (writes, scheduler) => {
@@ -230,6 +249,7 @@ describe('random writes with crashes, repeated and delayed requests', () => {
           expect(found).toBeUndefined();
         expect(await orphansOf(tenant)).toEqual([]);
         expect(await cleanupItemsOf(tenant)).toEqual([]);
+        await expectExactCounter(tenant);
       }),
       { numRuns: 25 },
     );

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { createNotificationRepository } from '../../../shared/adapters/notifications/notification-repository.ts';
 import { newNotificationId } from '../../../shared/domain/notification-id.ts';
 import { useDatabase } from '../../support/dynamodb.ts';
-import { countRequests, withThrottling } from '../../support/dynamodb-faults.ts';
+import { countRequests, withLostResponse, withThrottling } from '../../support/dynamodb-faults.ts';
 import { validDetails, webhookNotification } from '../../support/notifications.ts';
 
 const { client, connect } = useDatabase();
@@ -102,6 +102,19 @@ describe('the default notification', () => {
     const Key = { pk: 'notification#unknown', sk: defaultNotification.id };
     expect((await client.send(new GetCommand({ TableName: 'notifications', Key }))).Item).toBeUndefined();
     expect(await notifications.delete({ tenant: 'unknown', id: defaultNotification.id })).toBe(false);
+  });
+});
+
+describe('a write whose outcome stays unknown', () => {
+  it('fails with 503, and is applied at most once', async () => {
+    const WRITE = 'TransactWriteItemsCommand';
+    const losing = withLostResponse(withLostResponse(connect({ maxAttempts: 1 }), WRITE), WRITE, { number: 2 });
+    const attempt = createNotificationRepository(losing, 'notifications').create('unsure', webhookNotification());
+    await expect(attempt).rejects.toMatchObject({
+      type: 'serviceUnavailable',
+      message: 'The service is busy. Try again later.',
+    });
+    expect(await list('unsure')).toEqual([expect.objectContaining(webhookNotification()), defaultNotification]);
   });
 });
 

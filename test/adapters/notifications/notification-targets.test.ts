@@ -1,7 +1,10 @@
 import { UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { logger } from '../../../shared/adapters/logger.ts';
-import { createNotificationRepository } from '../../../shared/adapters/notifications/notification-repository.ts';
+import {
+  createNotificationRepository,
+  type NotificationKey,
+} from '../../../shared/adapters/notifications/notification-repository.ts';
 import { UnreadableNotificationError } from '../../../shared/adapters/notifications/unreadable-notification.ts';
 import { newNotificationId } from '../../../shared/domain/notification-id.ts';
 import { useDatabase } from '../../support/dynamodb.ts';
@@ -57,12 +60,11 @@ describe('the target of a delivery', () => {
   });
 
   it('is found for each of 130 keys of several tenants, even if keys are repeated', async () => {
-    const keys = await Promise.all(
-      Array.from({ length: 130 }, async (_, index) => {
-        const tenant = `tenant${index % 3}`;
-        return { tenant, id: await notifications.create(tenant, webhookNotification()) };
-      }),
-    );
+    const keys: NotificationKey[] = [];
+    while (keys.length < 130) {
+      const tenant = `tenant${keys.length % 3}`;
+      keys.push({ tenant, id: await notifications.create(tenant, webhookNotification()) });
+    }
     const { find } = notifications.targets([...keys, ...keys]);
     expect((await Promise.all(keys.map(find))).map((target) => target?.id)).toEqual(keys.map(({ id }) => id));
   });
