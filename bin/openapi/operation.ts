@@ -44,6 +44,14 @@ export const rejectedBody = (result: { error?: FailedParse | undefined }): Descr
   return { when: 'A value is invalid', error: badRequest(describeIssues(result.error)) };
 };
 
+/** Returns a response with status 200 and a body. `schema` is the name of its schema. */
+export const ok = (description: string, schema: string, examples: Examples): Operation['success'] => ({
+  status: 200,
+  description,
+  schema,
+  examples,
+});
+
 /** The error for a body that is not JSON. */
 export const notJson: DescribedError = { when: 'The body is not JSON', error: badRequest('body: must be valid JSON') };
 /** The error for an invalid page size. */

@@ -29,12 +29,15 @@ export type WebhookMessage = WebhookVerification & {
   responded: WebhookResponse;
 };
 
+/** The types whose receivers the inbox simulates. */
+export type SimulatedKind = 'incidentpager' | 'incidentrouter' | 'atomfeed';
+
 /** A message that the stack sent through a local AWS service or to an endpoint of the inbox. */
 export type SentMessage =
   | { kind: 'email'; from: string; to: string[]; subject: string; text: string; html: string }
   | { kind: 'sms'; to: string; text: string; attributes: Record<string, string> }
   | { kind: 'managed'; topic: string; subject: string | null; text: string }
-  | { kind: 'incidentpager' | 'incidentrouter' | 'atomfeed'; path: string; content_type: string; body: string }
+  | { kind: SimulatedKind; path: string; content_type: string; body: string }
   | WebhookMessage;
 
 /** The kind of a message: the type of its notification. */

@@ -1,10 +1,11 @@
 import type { ServerResponse } from 'node:http';
 import { z } from 'zod';
+import type { SimulatedKind } from './message.ts';
 import { sendJson } from './respond.ts';
 
 /** A receiver that the inbox simulates, always with its success response. */
 export type SimulatedEndpoint = {
-  kind: 'incidentpager' | 'incidentrouter' | 'atomfeed';
+  kind: SimulatedKind;
   respond(response: ServerResponse, body: string): void;
 };
 

@@ -7,7 +7,7 @@ import {
 } from '../../../shared/contracts/account.ts';
 import { emailAddress } from '../../../shared/contracts/notification-types.ts';
 import { integer, timestamp } from '../common-schemas.ts';
-import { notJson, type Resource, rejectedBody, unconfirmed } from '../operation.ts';
+import { notJson, ok, type Resource, rejectedBody, unconfirmed } from '../operation.ts';
 
 const technicalContacts = z
   .array(emailAddress())
@@ -88,10 +88,7 @@ export const accountResource = {
   schemas: {
     Account: account,
     AccountChanges: z
-      .object({
-        technical_contacts: technicalContacts.optional(),
-        webhook_token: webhookToken.optional(),
-      })
+      .object({ technical_contacts: technicalContacts.optional(), webhook_token: webhookToken.optional() })
       .describe('The attributes to change. The others keep their values'),
     SigningSecret: z
       .object({ webhook_signing_secret: signingSecret.describe('The new secret') })
@@ -102,15 +99,10 @@ export const accountResource = {
       summary: 'Read the account, its limits and their usage',
       details: 'Only an admin sees the webhook token and the signing secrets.',
       isExtension: true,
-      success: {
-        status: 200,
-        description: 'The account.',
-        schema: 'Account',
-        examples: {
-          admin: { summary: 'For an admin', value: { ...exampleAccount, ...exampleCredentials } },
-          observer: { summary: 'For a creator or an observer', value: exampleAccount },
-        },
-      },
+      success: ok('The account.', 'Account', {
+        admin: { summary: 'For an admin', value: { ...exampleAccount, ...exampleCredentials } },
+        observer: { summary: 'For a creator or an observer', value: exampleAccount },
+      }),
       errors: [],
     },
     'update-account': {
@@ -136,12 +128,9 @@ export const accountResource = {
       details:
         'The new secret signs within 60 seconds. For 24 hours the replaced one signs, too. At most two secrets sign, so a second rotation within that time ends the older secret at once.',
       isExtension: true,
-      success: {
-        status: 200,
-        description: 'The new secret.',
-        schema: 'SigningSecret',
-        examples: { rotated: { summary: 'The new secret', value: { webhook_signing_secret: exampleSecret } } },
-      },
+      success: ok('The new secret.', 'SigningSecret', {
+        rotated: { summary: 'The new secret', value: { webhook_signing_secret: exampleSecret } },
+      }),
       errors: [unconfirmed],
     },
   },

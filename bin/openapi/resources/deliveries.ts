@@ -16,7 +16,7 @@ import {
 import { badRequest, notFound, redeliveryLimitReached } from '../../../shared/domain/errors.ts';
 import { collectionOf, integer, text, timestamp } from '../common-schemas.ts';
 import { EXAMPLE_EVENT_ID, EXAMPLE_TIME_MS, firstPage } from '../examples.ts';
-import { badLimit, notJson, type Resource, rejectedBody, unknownNotification } from '../operation.ts';
+import { badLimit, notJson, ok, type Resource, rejectedBody, unknownNotification } from '../operation.ts';
 import { parameters } from '../parameters.ts';
 
 const attempt = z
@@ -130,17 +130,12 @@ export const deliveryResource = {
         'Newest first by the time in the event ID, of the last 30 days, also of a deleted notification. With a filter, a page can have fewer values than `limit`, or none, although `next_marker` is not null.',
       isExtension: true,
       query: [parameters.limit, parameters.deliveryMarker, parameters.status, parameters.alarm_id],
-      success: {
-        status: 200,
-        description: 'A page of deliveries.',
-        schema: 'Deliveries',
-        examples: {
-          pending: {
-            summary: 'A page of one pending delivery',
-            value: firstPage('/notifications/nt01M7W08F9Z4XGJJRVYEZQFE9R1/deliveries', exampleDelivery, deliveryMarker),
-          },
+      success: ok('A page of deliveries.', 'Deliveries', {
+        pending: {
+          summary: 'A page of one pending delivery',
+          value: firstPage('/notifications/nt01M7W08F9Z4XGJJRVYEZQFE9R1/deliveries', exampleDelivery, deliveryMarker),
         },
-      },
+      }),
       errors: [
         { when: 'A filter is invalid', error: badRequest(`status: must be one of ${deliveryStatuses.join(', ')}`) },
         badLimit,

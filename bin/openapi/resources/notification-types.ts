@@ -3,7 +3,7 @@ import { notificationTypeRecord } from '../../../shared/contracts/notification-t
 import { notFound } from '../../../shared/domain/errors.ts';
 import { collectionOf } from '../common-schemas.ts';
 import { firstPage } from '../examples.ts';
-import { badLimit, type Resource } from '../operation.ts';
+import { badLimit, ok, type Resource } from '../operation.ts';
 import { parameters } from '../parameters.ts';
 import { typeId } from '../typed-schemas.ts';
 
@@ -35,30 +35,20 @@ export const notificationTypeResource = {
       summary: 'List the notification types',
       details: 'Sorted by ID.',
       query: [parameters.limit, parameters.marker],
-      success: {
-        status: 200,
-        description: 'A page of notification types.',
-        schema: 'NotificationTypes',
-        examples: {
-          first: {
-            summary: 'A page of one type',
-            value: firstPage('/notification_types', notificationTypeRecord('atomfeed'), 'email'),
-          },
+      success: ok('A page of notification types.', 'NotificationTypes', {
+        first: {
+          summary: 'A page of one type',
+          value: firstPage('/notification_types', notificationTypeRecord('atomfeed'), 'email'),
         },
-      },
+      }),
       errors: [badLimit],
     },
     'get-notification-type': {
       summary: 'Read a notification type',
-      success: {
-        status: 200,
-        description: 'The notification type.',
-        schema: 'NotificationType',
-        examples: {
-          incidentrouter: { summary: 'A type with two fields', value: notificationTypeRecord('incidentrouter') },
-          managed: { summary: 'A type without fields', value: notificationTypeRecord('managed') },
-        },
-      },
+      success: ok('The notification type.', 'NotificationType', {
+        incidentrouter: { summary: 'A type with two fields', value: notificationTypeRecord('incidentrouter') },
+        managed: { summary: 'A type without fields', value: notificationTypeRecord('managed') },
+      }),
       errors: [{ when: 'There is no notification type with this ID', error: notFound('The notification type') }],
     },
   },

@@ -16,7 +16,7 @@ import { collectionOf, label } from '../common-schemas.ts';
 import type { DescribedError } from '../error-responses.ts';
 import { firstPage, onlyPage } from '../examples.ts';
 import { describedTypes, exampleDetails } from '../notification-types.ts';
-import { badLimit, notJson, type Resource, rejectedBody, unknownNotification } from '../operation.ts';
+import { badLimit, notJson, ok, type Resource, rejectedBody, unknownNotification } from '../operation.ts';
 import { parameters } from '../parameters.ts';
 import { metadata, newNotification, notification, ofEachType, stringMap, typeId } from '../typed-schemas.ts';
 
@@ -82,31 +82,21 @@ export const notificationResource = {
       summary: 'List notifications',
       details: 'Sorted by ID, the default notification last. With `id`, only the notifications with these IDs.',
       query: [parameters.limit, parameters.marker, parameters.id],
-      success: {
-        status: 200,
-        description: 'A page of notifications.',
-        schema: 'Notifications',
-        examples: {
-          first: {
-            summary: 'A page of one notification',
-            value: firstPage('/notifications', exampleNotification('email'), defaultNotification.id),
-          },
-          last: {
-            summary: 'The last page',
-            value: onlyPage('/notifications', [exampleNotification('webhook'), defaultNotification]),
-          },
+      success: ok('A page of notifications.', 'Notifications', {
+        first: {
+          summary: 'A page of one notification',
+          value: firstPage('/notifications', exampleNotification('email'), defaultNotification.id),
         },
-      },
+        last: {
+          summary: 'The last page',
+          value: onlyPage('/notifications', [exampleNotification('webhook'), defaultNotification]),
+        },
+      }),
       errors: [badLimit],
     },
     'get-notification': {
       summary: 'Read a notification',
-      success: {
-        status: 200,
-        description: 'The notification.',
-        schema: 'Notification',
-        examples: ofEachType(exampleNotification),
-      },
+      success: ok('The notification.', 'Notification', ofEachType(exampleNotification)),
       errors: [unknownNotification],
     },
     'update-notification': {

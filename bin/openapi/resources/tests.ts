@@ -4,7 +4,7 @@ import { testLimitReached } from '../../../shared/domain/errors.ts';
 import type { DescribedError } from '../error-responses.ts';
 import { EXAMPLE_TIME_MS } from '../examples.ts';
 import { exampleDetails } from '../notification-types.ts';
-import { notJson, type Operation, type Resource, rejectedBody, unknownNotification } from '../operation.ts';
+import { notJson, ok, type Resource, rejectedBody, unknownNotification } from '../operation.ts';
 import { destination, ofEachType } from '../typed-schemas.ts';
 
 const noMoreTests: DescribedError = {
@@ -12,21 +12,16 @@ const noMoreTests: DescribedError = {
   error: testLimitReached(200, EXAMPLE_TIME_MS),
 };
 
-const testRan: Operation['success'] = {
-  status: 200,
-  description: 'The test ran.',
-  schema: 'TestResult',
-  examples: {
-    success: {
-      summary: 'The destination accepted the message',
-      value: { status: 'success', message: 'Success: Webhook successfully executed' },
-    },
-    failure: {
-      summary: 'The destination failed',
-      value: { status: 'failure', message: 'Unexpected status code "404". Expected one of: /2[0-9]{2}/' },
-    },
+const testRan = ok('The test ran.', 'TestResult', {
+  success: {
+    summary: 'The destination accepted the message',
+    value: { status: 'success', message: 'Success: Webhook successfully executed' },
   },
-};
+  failure: {
+    summary: 'The destination failed',
+    value: { status: 'failure', message: 'Unexpected status code "404". Expected one of: /2[0-9]{2}/' },
+  },
+});
 
 /** The operations that send test messages. */
 export const testResource = {

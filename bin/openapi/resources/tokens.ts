@@ -9,7 +9,7 @@ import {
 import { lastAdminToken, notFound, tokenLimitReached } from '../../../shared/domain/errors.ts';
 import { collectionOf, label, timestamp } from '../common-schemas.ts';
 import { EXAMPLE_TIME_MS, onlyPage } from '../examples.ts';
-import { badLimit, notJson, type Resource, rejectedBody, unconfirmed } from '../operation.ts';
+import { badLimit, notJson, ok, type Resource, rejectedBody, unconfirmed } from '../operation.ts';
 import { parameters } from '../parameters.ts';
 
 const tokenAttributes = {
@@ -52,17 +52,9 @@ export const tokenResource = {
       details: 'The unexpired tokens of the account, oldest first, without the tokens themselves.',
       isExtension: true,
       query: [parameters.limit, parameters.marker],
-      success: {
-        status: 200,
-        description: 'A page of tokens.',
-        schema: 'Tokens',
-        examples: {
-          all: {
-            summary: 'One token',
-            value: onlyPage('/tokens', [{ ...exampleToken, created_at: EXAMPLE_TIME_MS }]),
-          },
-        },
-      },
+      success: ok('A page of tokens.', 'Tokens', {
+        all: { summary: 'One token', value: onlyPage('/tokens', [{ ...exampleToken, created_at: EXAMPLE_TIME_MS }]) },
+      }),
       errors: [badLimit],
     },
     'create-token': {

@@ -13,7 +13,7 @@ import { persist } from './persist.ts';
 import { queueUrlOf } from './read-message.ts';
 import type { Requeue } from './requeue.ts';
 import type { SenderDependencies } from './sender-dependencies.ts';
-import type { Settlement } from './settlement.ts';
+import type { SettleAttempt } from './settlement.ts';
 
 /** The jobs of a batch that belong to one incident of one notification, oldest event first. */
 export type IncidentJobs = readonly [DeliveryJob, ...DeliveryJob[]];
@@ -82,7 +82,7 @@ export const createIncidentDelivery = (
   dependencies: SenderDependencies,
   { settledJob }: Pick<Requeue, 'settledJob'>,
   attempt: Attempt,
-  settle: Settlement,
+  settle: SettleAttempt,
 ) => {
   const { queues, incidentLocks, clock } = dependencies;
 

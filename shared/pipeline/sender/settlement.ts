@@ -85,4 +85,4 @@ export const createSettlement = (dependencies: SenderDependencies) => {
 };
 
 /** Settles an attempt. */
-export type Settlement = ReturnType<typeof createSettlement>;
+export type SettleAttempt = ReturnType<typeof createSettlement>;
