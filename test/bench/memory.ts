@@ -57,7 +57,7 @@ export const benchMemory = async (): Promise<Section> => {
     columns: ['function', 'memory, MB', 'first event, MB', 'largest batch, MB', 'largest batch, s'],
     rows,
     note:
-      'The largest batch of dispatch has 10 events of 60 KB for 10,000 notifications each, that of a sender 100 retries ' +
+      'The largest batch of dispatch has 10 events of 350 KB for 10,000 notifications each, that of a sender 100 retries ' +
       'of 56 KB; with the CPU share of the memory. Memory includes the pages of Node.js itself.',
   };
 };
