@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { alarmStates } from '../../../shared/contracts/alarm-event.ts';
-import type { ListedDelivery } from '../../../shared/contracts/deliveries.ts';
+import type { ListedDelivery } from '../../../shared/domain/delivery-history.ts';
 import {
   attemptResults,
   deliveryReasons,
