@@ -54,8 +54,16 @@ const runningStack = { globalSetup: 'test/end-to-end/support/running-stack.ts' }
 const everyCommit = [
   project({
     name: 'parts',
-    include: ['{local-aws/test,test/{contracts,domain,adapters,api,pipeline,lib,local,cloudwatch}}/**/*.test.ts'],
+    include: ['{local-aws/test,test/{contracts,domain,adapters,api,pipeline,local,cloudwatch}}/**/*.test.ts'],
     exclude: mocking,
+  }),
+  // One worker, because loading the CDK and the first synthesis take two seconds.
+  project({
+    name: 'template',
+    include: ['test/lib/**/*.test.ts'],
+    exclude: mocking,
+    maxWorkers: 1,
+    sequence: { groupOrder: 1 },
   }),
   project({ name: 'mocks', include: mocking, isolate: true }),
   project({
@@ -83,7 +91,7 @@ const everyRelease = [
     exclude: ['test/faults/core/**', ...drills],
   }),
   // Outages over hours of simulated time. A step ends when the stack is idle, so nothing else runs at the same time.
-  project({ name: 'drills', include: drills, sequence: { groupOrder: 1 } }),
+  project({ name: 'drills', include: drills, sequence: { groupOrder: 2 } }),
   project({
     name: 'browser',
     include: ['test/browser/**/*.test.ts'],
@@ -91,7 +99,7 @@ const everyRelease = [
     isolate: true,
     maxWorkers: 1,
     expect: { poll: { timeout: 60_000 } },
-    sequence: { groupOrder: 2 },
+    sequence: { groupOrder: 3 },
   }),
   // AWS's own DynamoDB Local.
   project({
@@ -103,7 +111,7 @@ const everyRelease = [
     globalSetup: 'test/dynamodb-local/start-dynamodb-local.ts',
     isolate: true,
     maxWorkers: 2,
-    sequence: { groupOrder: 3 },
+    sequence: { groupOrder: 4 },
   }),
 ];
 

@@ -7,15 +7,21 @@ import type { EndpointName } from '../../../shared/contracts/endpoints.ts';
 import { connectApi } from '../../support/api.ts';
 import { apiRequest } from '../../support/api-request.ts';
 import { deliveryRecord, writeRecords } from '../../support/delivery-records.ts';
-import { entries, validDetails, webhookNotification } from '../../support/notifications.ts';
+import {
+  incompressibleEntries,
+  largestNotification,
+  validDetails,
+  webhookNotification,
+} from '../../support/notifications.ts';
 import { addressesOf } from '../../support/running-stack.ts';
 
 /** The largest request of an operation: creates its event, and the schema of the expected result. */
 export type ApiCase = { title: string; name: EndpointName; event: () => Promise<unknown>; result: z.ZodType };
 
 const KILOBYTE = 1_024;
-/** The most details with the longest values, of characters of four bytes. */
-const largest = webhookNotification({ details: { ...validDetails.webhook, ...entries(255, '😀'.repeat(4_096)) } });
+const largest = largestNotification();
+/** 300 KB compressed: its content just fits into its target. */
+const largestTarget = webhookNotification({ details: { ...validDetails.webhook, ...incompressibleEntries(98, 'x') } });
 /** Concurrent writes to the database of the stack. */
 const CONCURRENCY = 10;
 
@@ -43,6 +49,8 @@ export const prepareApiCases = async (stack: LocalStack): Promise<ApiCase[]> => 
   const failedMessages = createFailedMessages(documents, table('Deliveries'));
   const [many, large] = [await newClient(), await newClient()];
   await repeat(1_000, () => notifications.create(many.tenant, notificationOf(9 * KILOBYTE)));
+  const largeTargets: string[] = [];
+  while (largeTargets.length < 100) largeTargets.push(await notifications.create(large.tenant, largestTarget));
   const notificationId = await notifications.create(large.tenant, largest);
   const redelivered = { tenant: large.tenant, notificationId };
   let events = 0;
@@ -80,6 +88,12 @@ export const prepareApiCases = async (stack: LocalStack): Promise<ApiCase[]> => 
       title: 'a page of 1,000 notifications of 9 KB (5.5 MB of them)',
       name: 'list-notifications',
       event: async () => request(many.token, { rawQueryString: 'limit=1000' }),
+      result: status(200),
+    },
+    {
+      title: '100 notifications of 300 KB compressed, by ID (5.5 MB of them)',
+      name: 'list-notifications',
+      event: async () => request(large.token, { rawQueryString: largeTargets.map((id) => `id=${id}`).join('&') }),
       result: status(200),
     },
     {
