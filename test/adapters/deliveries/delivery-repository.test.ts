@@ -292,11 +292,6 @@ describe('a record of another version of the service', () => {
     return record;
   };
 
-  it('is read without its creation time, as earlier versions wrote it', async () => {
-    const record = await write({ created_at_ms: undefined, updated_at_ms: undefined });
-    expect(await deliveries.read(record)).toEqual({ ...record, created_at_ms: NOW, updated_at_ms: NOW });
-  });
-
   it('is claimed although its reasons are unknown, as a later version may write them', async () => {
     const [attempt] = withAttempt(newDelivery()('first'), transient, NOW, 10).attempts;
     const record = await write({ last_reason: 'later', attempts: [{ ...attempt, reason: 'later' }] });
