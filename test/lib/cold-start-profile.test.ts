@@ -60,15 +60,4 @@ describe('the profile of cold starts', () => {
     expect(svg).toMatch(/<title>&lt;code&gt; – shared\/domain: 4\.0 ms<\/title><rect x="400\.0" y="49" width="799\.7"/);
     expect(svg).not.toContain('<code>');
   });
-
-  it('labels only the boxes that are wide enough for it, and functions without a name by where they are', () => {
-    const long = { id: 2, ...frame('', bundle.file, lineInBundle(), 4) };
-    const short = { id: 3, ...frame('aVeryLongNameOfAFunction') };
-    const nodes = [{ id: 1, ...frame('(root)'), children: [2, 3] }, long, short];
-    const text = JSON.stringify({ nodes, samples: [2, 3], timeDeltas: [500_000, 1_000] });
-    const svg = flameGraph(meanStart(bundle.file, [text]), 'a start');
-    expect(svg).toMatch(/>shared\/domain<\/text>/);
-    expect(svg).toContain('<title>aVeryLongNameOfAFunction');
-    expect(svg).not.toMatch(/<text[^>]*>aVery/);
-  });
 });
