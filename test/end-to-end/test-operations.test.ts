@@ -63,14 +63,6 @@ describe.runIf(isLocal)('testing a notification', () => {
     expect(blocked.body).toEqual({ status: 'failure', message: expect.stringMatching(/^EGRESS_REFUSED /) });
   });
 
-  it('does not follow a redirect', async () => {
-    const target = await openSink();
-    const sink = await openSink((response) => response.writeHead(302, { location: target.url }).end());
-    const response = await client.post('/test-notification', { type: 'webhook', details: { url: sink.url } });
-    expect(response.body).toMatchObject({ status: 'failure', message: expect.stringContaining('"302"') });
-    expect(target.received).toHaveLength(0);
-  });
-
   it.each(notificationTypeIds.filter((type) => type !== 'technicalContactsEmail'))(
     'tests a notification of type %s',
     async (type) => {

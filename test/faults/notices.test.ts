@@ -65,18 +65,8 @@ describe('an alert that reaches none of its destinations', () => {
     ]);
     const notice = (await emails()).find((email) => 'subject' in email && email.subject?.includes('"First"'));
     const [firstId = ''] = ids;
-    for (const part of [
-      'Type: webhook',
-      `ID: ${firstId}`,
-      'First failure: 20',
-      'Last result: the destination returned an unexpected status (HTTP 503)',
-      'Attempts so far: 4 of 9',
-      'Next attempt: 20',
-      `History: ${harness.stack.ready.base_url}/notifications/${firstId}/deliveries`,
-      `/notifications/${firstId}/test`,
-    ]) {
-      expect(notice).toMatchObject({ text: expect.stringContaining(part) });
-    }
+    const history = `History: ${harness.stack.ready.base_url}/notifications/${firstId}/deliveries`;
+    expect(notice).toMatchObject({ text: expect.stringContaining(history) });
   });
 
   it('arrives once at each destination after all attempts failed, the destinations were fixed, and the tenant redelivered it', async () => {
@@ -176,28 +166,6 @@ describe('an alert that reaches none of its destinations', () => {
     expect(await subjects()).toEqual(['CRITICAL on web-1: its only destination could not be reached']);
   });
 
-  it('is escalated once an hour for each alarm and state, so that an OK cannot hide a CRITICAL', async () => {
-    const { client, webhookAt, operatorMessages } = await newTenant();
-    const sink = await openSink((response) => response.writeHead(410).end());
-    const id = await webhookAt(sink.url, 'Gone');
-    // Advances the clock to the start of an hour, so that all events are in the same hour.
-    const toNextHourMs = 60 * MINUTE_MS - (harness.stack.clock.now() % (60 * MINUTE_MS));
-    await harness.stack.advance(toNextHourMs);
-    for (const [alarm, state] of [
-      ['alA', 'OK'],
-      ['alA', 'CRITICAL'],
-      ['alA', 'CRITICAL'],
-      ['alB', 'CRITICAL'],
-    ] as const) {
-      await harness.sendEvents([newAlarmEvent(client.tenant, [id], { alarm, state })]);
-      await advanceMinutes(2);
-    }
-    const subjects = (await operatorMessages()).map((message) => ('subject' in message ? message.subject : ''));
-    const subjectOf = (state: string) =>
-      `${client.tenant} ${state} on web-1: its only destination could not be reached`;
-    expect(subjects.toSorted()).toEqual([subjectOf('CRITICAL'), subjectOf('CRITICAL'), subjectOf('OK')]);
-  });
-
   it('is summarized from the 21st of a day, OK apart from the other states', async () => {
     await harness.stayWithinDay();
     const { client, operatorMessages } = await newTenant();
@@ -235,19 +203,6 @@ describe('an alert that reaches none of its destinations', () => {
 });
 
 describe('a destination that fails', () => {
-  it('causes one notice a day, however many alerts fail', async () => {
-    await harness.stayWithinDay();
-    const { client, webhookAt, subjects } = await newTenant();
-    const sink = await openSink((response) => response.writeHead(500).end());
-    const healthy = await openSink();
-    const ids = [await webhookAt(sink.url, 'Down'), await webhookAt(healthy.url, 'Up')];
-    for (let count = 0; count < 3; count++) {
-      await harness.sendEvents([newAlarmEvent(client.tenant, ids)]);
-      await advanceMinutes(5);
-    }
-    expect(await subjects()).toEqual(['Delivery to "Down" is failing']);
-  });
-
   it('is reported although its sender crashed after it had recorded the failure', async () => {
     const { client, webhookAt, subjects } = await newTenant();
     const sink = await openSink((response) => response.writeHead(410).end());
@@ -266,25 +221,6 @@ describe('a destination that fails', () => {
       'An alert to "Crashed" was not delivered',
       'CRITICAL on web-1: its only destination could not be reached',
     ]);
-    expect(sink.received).toHaveLength(1);
-  });
-
-  it('is not reported if DynamoDB fails meanwhile, which is counted and costs no attempt', async () => {
-    const { client, webhookAt } = await newTenant();
-    const sink = await openSink((response) => response.writeHead(410).end());
-    const id = await webhookAt(sink.url, 'Uncounted');
-    const recover = harness.injectFault(
-      { status: 500, type: 'InternalServerError', message: '' },
-      ({ service, action, caller, body }) =>
-        service === 'dynamodb' &&
-        action === 'UpdateItem' &&
-        caller.includes('send-webhook') &&
-        body.includes('escalations#'),
-    );
-    await harness.sendEvents([newAlarmEvent(client.tenant, [id])]);
-    await until(async () => harness.lines.find((line) => line.includes('notices_not_queued=1')));
-    recover();
-    expect(await harness.deliveries(client.tenant, id)).toMatchObject([{ status: 'failed', attempt_count: 1 }]);
     expect(sink.received).toHaveLength(1);
   });
 });
