@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';
 import { newNotificationId, OPERATORS_NOTIFICATION_ID } from '../../shared/domain/notification-id.ts';
@@ -69,46 +68,6 @@ describe('an alert that reaches none of its destinations', () => {
     expect(notice).toMatchObject({ text: expect.stringContaining(history) });
   });
 
-  it('arrives once at each destination after all attempts failed, the destinations were fixed, and the tenant redelivered it', async () => {
-    const { client, webhookAt, subjects } = await newTenant();
-    let status = 503;
-    const sink = await openSink((response) => response.writeHead(status).end());
-    const ids = [await webhookAt(`${sink.url}/1`, 'First'), await webhookAt(`${sink.url}/2`, 'Second')];
-    await harness.sendEvents([newAlarmEvent(client.tenant, ids)]);
-    const areFailed = async () =>
-      (await Promise.all(ids.map((id) => harness.deliveries(client.tenant, id))))
-        .flat()
-        .filter((delivery) => delivery.status === 'failed').length === ids.length;
-    while (!(await areFailed())) {
-      if (harness.stack.lambda.busy() === 0) await harness.stack.advance(5 * MINUTE_MS);
-      await sleep(20);
-    }
-    const undelivered = async () => (await subjects()).filter((subject) => subject.includes('was not delivered'));
-    await until(async () => (await undelivered()).length === 2 || undefined);
-    // Another escalation follows in each later hour in which a last attempt fails.
-    expect([...new Set(await subjects())]).toEqual([
-      'An alert to "First" was not delivered',
-      'An alert to "Second" was not delivered',
-      'CRITICAL on web-1: none of its 2 destinations could be reached',
-      'Delivery to "First" is failing',
-      'Delivery to "Second" is failing',
-    ]);
-    expect(sink.received).toHaveLength(2 * 9);
-    status = 200;
-    for (const id of ids) {
-      const { body } = await client.post(`/notifications/${id}/redeliver`, { since: 0 });
-      expect(body).toEqual({ count: 1, next_marker: null });
-    }
-    for (const id of ids) await harness.advanceUntil(harness.delivery(client.tenant, id, 'delivered'));
-    await harness.drainQueue('Delivery-webhook');
-    expect(
-      sink.received
-        .slice(2 * 9)
-        .map(({ path }) => path)
-        .toSorted(),
-    ).toEqual(['/1', '/2']);
-  });
-
   it('is not escalated if one of its destinations accepts it', async () => {
     const { client, webhookAt, subjects, operatorMessages } = await newTenant();
     const broken = await openSink((response) => response.writeHead(503).end());
@@ -151,19 +110,6 @@ describe('an alert that reaches none of its destinations', () => {
     const subject = 'CRITICAL on web-1: none of its 130 destinations could be reached';
     expect(await operatorMessages()).toMatchObject([{ subject: `${client.tenant} ${subject}` }]);
     expect(await escalations()).toMatchObject([{ subject, text: expect.stringContaining('and 104 more') }]);
-  });
-
-  it('is escalated if its last destination is deleted before its next attempt, without a notice about it', async () => {
-    const { client, webhookAt, subjects, operatorMessages } = await newTenant();
-    const sink = await openSink((response) => response.writeHead(503).end());
-    const id = await webhookAt(sink.url, 'Deleted');
-    await harness.sendEvents([newAlarmEvent(client.tenant, [id])]);
-    await until(async () => (sink.received.length > 0 ? true : undefined));
-    await client.delete(`/notifications/${id}`);
-    const { minutes } = await minutesUntil(async () => ((await operatorMessages()).length > 0 ? true : undefined));
-    expect(minutes).toBeLessThan(5);
-    await until(async () => ((await subjects()).length > 0 ? true : undefined));
-    expect(await subjects()).toEqual(['CRITICAL on web-1: its only destination could not be reached']);
   });
 
   it('is summarized from the 21st of a day, OK apart from the other states', async () => {

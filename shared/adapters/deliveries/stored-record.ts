@@ -55,14 +55,8 @@ const storedRecord = z.object({
   ttl: z.number(),
 });
 
-/**
- * Parses the item of a delivery record. Records of earlier versions have no times of creation and update: both are the
- * start of the round.
- *
- * @throws ZodError if the item is invalid
- */
-export const parseRecord = (item: Item): DeliveryRecord =>
-  storedRecord.parse({ created_at_ms: item.round_started_at_ms, updated_at_ms: item.round_started_at_ms, ...item });
+/** Parses the item of a delivery record. @throws ZodError if the item is invalid */
+export const parseRecord = (item: Item): DeliveryRecord => storedRecord.parse(item);
 
 /** Parses only the bounces in the item of a delivery record. @throws ZodError if they are invalid */
 export const parseBounces = (item: Item): Pick<DeliveryRecord, 'bounced_recipient_hashes' | 'bounce_reason'> =>
