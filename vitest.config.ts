@@ -48,42 +48,51 @@ const mocking = [
   'test/pipeline/transports/email-tags.test.ts',
 ];
 const drills = ['test/faults/alarm-drills*.test.ts'];
+const slowEndToEnd = ['test/end-to-end/{generated-*,typed-client}.test.ts'];
 const runningStack = { globalSetup: 'test/end-to-end/support/running-stack.ts' };
 
 /** What `npm test` runs. It needs nothing but `npm ci`. */
 const everyCommit = [
   project({
     name: 'parts',
-    include: ['{local-aws/test,test/{contracts,domain,adapters,api,pipeline,lib,local,cloudwatch}}/**/*.test.ts'],
+    include: ['test/{contracts,domain,adapters,api,pipeline,local,cloudwatch}/**/*.test.ts'],
     exclude: mocking,
+  }),
+  // One worker, because loading the CDK and the first synthesis take two seconds.
+  project({
+    name: 'template',
+    include: ['test/lib/**/*.test.ts'],
+    exclude: mocking,
+    maxWorkers: 1,
+    sequence: { groupOrder: 1 },
   }),
   project({ name: 'mocks', include: mocking, isolate: true }),
   project({
     name: 'end-to-end',
     include: ['test/end-to-end/**/*.test.ts'],
-    exclude: ['test/end-to-end/typed-client.test.ts'],
+    exclude: slowEndToEnd,
     ...runningStack,
   }),
   project({ name: 'faults', include: ['test/faults/core/**/*.test.ts'] }),
 ];
 
-/** What only `npm run test:all` runs too: it is slow, or needs a browser or Java. */
+/** Many of these tests wait for timeouts or processes, so two cores can run three files at a time. */
+const waiting = { maxWorkers: 3, sequence: { groupOrder: 2 } };
+
+/** What only `npm run test:all` runs too: it is slow, needs a browser or Java, or tests a tool. */
 const everyRelease = [
-  project({ name: 'tools', include: ['test/tools/**/*.test.ts'] }),
-  project({ name: 'ops', include: ['test/ops/**/*.test.ts'], isolate: true }),
-  project({
-    name: 'more-end-to-end',
-    include: ['test/end-to-end/{generated-*,typed-client}.test.ts'],
-    env: { GENERATED_REQUESTS: '2000' },
-    ...runningStack,
-  }),
+  project({ name: 'local-aws', include: ['local-aws/test/**/*.test.ts'], ...waiting }),
+  project({ name: 'tools', include: ['test/tools/**/*.test.ts'], ...waiting }),
+  project({ name: 'ops', include: ['test/ops/**/*.test.ts'], ...waiting }),
+  project({ name: 'more-end-to-end', include: slowEndToEnd, ...runningStack, ...waiting }),
   project({
     name: 'more-faults',
     include: ['test/{faults,chaos,permissions,upgrade}/**/*.test.ts'],
     exclude: ['test/faults/core/**', ...drills],
+    ...waiting,
   }),
   // Outages over hours of simulated time. A step ends when the stack is idle, so nothing else runs at the same time.
-  project({ name: 'drills', include: drills, sequence: { groupOrder: 1 } }),
+  project({ name: 'drills', include: drills, sequence: { groupOrder: 3 } }),
   project({
     name: 'browser',
     include: ['test/browser/**/*.test.ts'],
@@ -91,7 +100,7 @@ const everyRelease = [
     isolate: true,
     maxWorkers: 1,
     expect: { poll: { timeout: 60_000 } },
-    sequence: { groupOrder: 2 },
+    sequence: { groupOrder: 4 },
   }),
   // AWS's own DynamoDB Local.
   project({
@@ -102,15 +111,13 @@ const everyRelease = [
     ],
     globalSetup: 'test/dynamodb-local/start-dynamodb-local.ts',
     isolate: true,
-    maxWorkers: 2,
-    sequence: { groupOrder: 3 },
+    sequence: { groupOrder: 5 },
   }),
 ];
 
 export default defineConfig({
   test: {
-    // Tests often wait for timeouts or for their stack, so two cores can run three files at a time.
-    maxWorkers: 3,
+    maxWorkers: 2,
     projects: [...everyCommit, ...everyRelease],
   },
 });

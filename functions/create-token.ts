@@ -18,12 +18,12 @@ export const handler = endpoint(
   tokenAuthentication(client, environment),
   (request) => valid(parseNewToken(jsonBody(request))),
   async ({ label, role, days }, { tenant }) => {
-    const { id, token, expiresAtMs } = await tokens.issue({
+    const { id, token, expires_at_ms } = await tokens.issue({
       tenant,
       role,
       label,
       expiresInSeconds: days * DAY_SECONDS,
     });
-    return created({ id, token, role, label, expires_at: expiresAtMs });
+    return created({ id, token, role, label, expires_at: expires_at_ms });
   },
 );

@@ -4,12 +4,12 @@ import { tokenAuthentication } from '../shared/api/authentication.ts';
 import { endpoint } from '../shared/api/endpoint.ts';
 import { pathParameter } from '../shared/api/request.ts';
 import { noContent } from '../shared/api/response.ts';
-import { createTokenRevocation } from '../shared/api/token-revocation.ts';
+import { lastAdminToken, notFound } from '../shared/domain/errors.ts';
 import { parseEnvironment } from '../shared/environment.ts';
 
 const environment = parseEnvironment('revoke-token');
 const client = createDocumentClient();
-const revoke = createTokenRevocation(createTokenRepository(client, environment.TOKENS_TABLE));
+const tokens = createTokenRepository(client, environment.TOKENS_TABLE);
 
 /** DELETE /tokens/{tokenId}: 204; 403 for the last unexpired token of role admin. */
 export const handler = endpoint(
@@ -17,7 +17,9 @@ export const handler = endpoint(
   tokenAuthentication(client, environment),
   (request) => pathParameter(request, 'tokenId'),
   async (id, { tenant }) => {
-    await revoke(tenant, id);
+    const result = await tokens.revoke(tenant, id);
+    if (result === 'unknown') throw notFound('The token');
+    if (result === 'last_admin') throw lastAdminToken();
     return noContent;
   },
 );

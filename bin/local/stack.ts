@@ -24,7 +24,7 @@ import { createAccountRepository } from '../../shared/adapters/accounts/account-
 import { documentOptions } from '../../shared/adapters/dynamodb/items.ts';
 import { TRACED_ERRORS } from '../../shared/adapters/traced-errors.ts';
 import { createApiDocs } from './api-docs.ts';
-import { type Assembly, synthesize } from './assembly.ts';
+import type { Assembly } from './assembly-files.ts';
 import { openDataDirectory } from './data-directory.ts';
 import { createInbox, type Inbox, type SentMessage } from './inbox/inbox.ts';
 import { seed } from './seed.ts';
@@ -122,7 +122,8 @@ export const startLocalStack = async (options: LocalStackOptions = {}): Promise<
 
     const { settings = {}, strictEgress = false } = options;
     const context = localSettings({ settings, strictEgress, inboxUrl });
-    const assembly = (options.synthesize ?? synthesize)(context);
+    const synthesize = options.synthesize ?? (await import('./assembly.ts')).synthesize;
+    const assembly = synthesize(context);
     cleanups.push(() => assembly.remove());
     const urls = { endpointUrl, apiUrl: apiUrl + basePath };
     const plan = readTemplate(assembly.template, { ...urls, bundle: assembly.bundle });

@@ -30,8 +30,8 @@ export const inspect = async (sqs: SQSClient, url: string): Promise<Depth & { ar
   return { arn: Attributes.QueueArn ?? '', visible, in_flight, delayed, total: visible + in_flight + delayed };
 };
 
-/** The SQS maximum for a receive and for a batch of visibility changes. */
-const BATCH_SIZE = 10;
+/** The SQS maximum for a receive and for a batch. */
+export const BATCH_SIZE = 10;
 
 /** If the command is interrupted, messages become visible again after this time. */
 const PEEK_VISIBILITY_SECONDS = 60;
@@ -39,7 +39,13 @@ const PEEK_VISIBILITY_SECONDS = 60;
 /** The SQS maximum for a visibility timeout is 12 hours. A pass over a queue of 100,000 messages takes minutes. */
 const PASS_VISIBILITY_SECONDS = 1_800;
 
-const receive = async (sqs: SQSClient, url: string, limit: number, visibilitySeconds: number): Promise<Message[]> => {
+/** Receives up to `limit` messages, at most `BATCH_SIZE`. */
+export const receive = async (
+  sqs: SQSClient,
+  url: string,
+  limit: number,
+  visibilitySeconds: number,
+): Promise<Message[]> => {
   const { Messages = [] } = await sqs.send(
     new ReceiveMessageCommand({
       QueueUrl: url,

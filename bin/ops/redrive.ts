@@ -3,7 +3,6 @@ import {
   DeleteMessageBatchCommand,
   ListMessageMoveTasksCommand,
   type Message,
-  ReceiveMessageCommand,
   SendMessageBatchCommand,
   type SQSClient,
   StartMessageMoveTaskCommand,
@@ -12,7 +11,7 @@ import { packBatches } from '../../shared/adapters/queues.ts';
 import { messageBody } from '../../shared/contracts/message-body.ts';
 import { OperationError } from './errors.ts';
 import { pluralize } from './print.ts';
-import { inspect } from './queues.ts';
+import { BATCH_SIZE, inspect, receive } from './queues.ts';
 
 /** The progress of a move. `total` is an SQS estimate. */
 export type Progress = { moved: number; total: number };
@@ -51,12 +50,8 @@ export const returnToSources = async (
   }
 };
 
-/** The SQS maximum for a receive. */
-const BATCH_SIZE = 10;
 /** Far longer than it takes to send and delete a batch. */
 const VISIBILITY_SECONDS = 60;
-/** Short polling (0 s) queries only some servers and may miss messages. */
-const WAIT_SECONDS = 2;
 /**
  * The number of batches moved concurrently: together a few hundred messages per second, as many as an SQS move task.
  */
@@ -84,7 +79,7 @@ export const moveMessages = async (
     while (remaining > 0) {
       const limit = Math.min(BATCH_SIZE, remaining);
       remaining -= limit;
-      const messages = await receive(sqs, queues.from, limit);
+      const messages = await receive(sqs, queues.from, limit, VISIBILITY_SECONDS);
       remaining += limit - messages.length;
       if (messages.length === 0) return;
       await moveBatch(sqs, queues, messages);
@@ -98,19 +93,6 @@ export const moveMessages = async (
   );
   for (const result of results) if (result.status === 'rejected') throw result.reason;
   return moved;
-};
-
-const receive = async (sqs: SQSClient, url: string, limit: number): Promise<Message[]> => {
-  const { Messages = [] } = await sqs.send(
-    new ReceiveMessageCommand({
-      QueueUrl: url,
-      MaxNumberOfMessages: limit,
-      VisibilityTimeout: VISIBILITY_SECONDS,
-      WaitTimeSeconds: WAIT_SECONDS,
-      MessageSystemAttributeNames: ['MessageGroupId'],
-    }),
-  );
-  return Messages;
 };
 
 const moveBatch = async (

@@ -1,6 +1,6 @@
 import stringWidth from 'string-width';
 import { colorize } from './print.ts';
-import { shortenIds, truncateText } from './shorten.ts';
+import { shortenId, truncateText } from './shorten.ts';
 
 /** How a column behaves in a table that is too wide. */
 type ColumnOptions = {
@@ -86,13 +86,11 @@ const distribute = (columns: readonly MeasuredColumn[], maxWidth: number): numbe
   return widths;
 };
 
-const cutTexts = ({ cut, tailShare, texts }: MeasuredColumn, width: number): readonly string[] => {
-  if (cut === undefined) return texts;
-  if (cut !== 'middle') return texts.map((text) => truncateText(text, width, cut));
-  if (texts.every((text) => stringWidth(text) <= width)) return texts;
-  const shortened = shortenIds(texts, width, tailShare);
-  return texts.map((text) => shortened.get(text) ?? text);
-};
+const cutTexts = ({ cut, tailShare, texts }: MeasuredColumn, width: number): readonly string[] =>
+  texts.map((text) => {
+    if (cut === undefined) return text;
+    return cut === 'middle' ? shortenId(text, width, tailShare) : truncateText(text, width, cut);
+  });
 
 const pad = (text: string, width: number, isRight: boolean): string => {
   const padding = ' '.repeat(Math.max(0, width - stringWidth(text)));

@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import type { TokenDescription } from '../../shared/adapters/tokens/token-repository.ts';
+import type { TokenEntry } from '../../shared/adapters/tokens/token-list.ts';
 import { MAX_LABEL_LENGTH } from '../../shared/contracts/notification.ts';
 import { DEFAULT_TOKEN_DAYS, MAX_TOKEN_DAYS, type Role, roles } from '../../shared/contracts/token.ts';
 import { DAY_SECONDS } from '../../shared/domain/day.ts';
@@ -47,10 +47,10 @@ type CreateOptions = { tenant: string; role: Role; label: string; days: number }
 
 const create = async ({ tenant, role, label, days }: CreateOptions, command: Command): Promise<void> => {
   const { tokens, print } = await connectForChange(command);
-  const { token, hash, expiresAtMs } = await tokens
+  const { token, hash, expires_at_ms } = await tokens
     .issue({ tenant, role, label, expiresInSeconds: days * DAY_SECONDS })
     .catch(explainServiceError);
-  const expires = formatTime(expiresAtMs);
+  const expires = formatTime(expires_at_ms);
   const id = hash.slice(0, ID_LENGTH);
   const note = `Token ${id}: ${role} of tenant ${tenant}, expires ${expires}. It is not shown again.`;
   print({ id, tenant, role, label, expires, token }, token, note);
@@ -73,14 +73,14 @@ const revoke = async (id: string, { tenant }: { tenant: string }, command: Comma
   print({ revoked: tokenJson(found) }, `Revoked token ${id} of tenant ${tenant} (${sanitize(found.label)}).`);
 };
 
-const tokenJson = ({ hash, role, label, createdAtMs, expiresAtMs }: TokenDescription) => ({
+const tokenJson = ({ hash, role, label, created_at_ms, expires_at_ms }: TokenEntry) => ({
   id: hash.slice(0, ID_LENGTH),
   hash,
   role,
   label,
-  created: formatTime(createdAtMs),
-  expires: formatTime(expiresAtMs),
-  expired: expiresAtMs <= Date.now(),
+  created: formatTime(created_at_ms),
+  expires: formatTime(expires_at_ms),
+  expired: expires_at_ms <= Date.now(),
 });
 
 /** The columns of the table of tokens. */

@@ -46,7 +46,7 @@ type Waiter = {
 };
 
 /** Above this number of messages in flight, SQS rejects receives with `OverLimit`. */
-const MAX_IN_FLIGHT = 120_000;
+export const MAX_IN_FLIGHT = 120_000;
 
 /**
  * A standard queue: at-least-once delivery, visibility timeouts, redrive, delays, retention and fair message groups.
@@ -58,6 +58,7 @@ export class Queue {
   redrive: Redrive | undefined;
   readonly #clock: Clock;
   readonly #faultInjection: FaultInjection;
+  readonly #maxInFlight: number;
   readonly #messages = new Map<string, QueuedMessage>();
   readonly #scheduler = new FairScheduler();
   readonly #counts = { delayed: 0, visible: 0, inFlight: 0, removed: 0 };
@@ -65,8 +66,9 @@ export class Queue {
   #waiters: Waiter[] = [];
   #isServingScheduled = false;
 
-  constructor(settings: QueueSettings, clock: Clock, faultInjection: FaultInjection) {
+  constructor(settings: QueueSettings, clock: Clock, faultInjection: FaultInjection, maxInFlight = MAX_IN_FLIGHT) {
     this.settings = settings;
+    this.#maxInFlight = maxInFlight;
     this.#clock = clock;
     this.#faultInjection = faultInjection;
     this.createdAtMs = clock.now();
@@ -134,7 +136,7 @@ export class Queue {
    * wait ends.
    */
   async receive(request: ReceiveRequest): Promise<Receipt[]> {
-    if (this.#counts.inFlight >= MAX_IN_FLIGHT) {
+    if (this.#counts.inFlight >= this.#maxInFlight) {
       throw new SqsError('OverLimit', 'Too many messages in flight.');
     }
     const receipts = await this.#receiveOrWait(request);

@@ -1,10 +1,9 @@
 import type { DeliveryFilter, DeliveryRepository } from '../adapters/deliveries/delivery-repository.ts';
 import type { NotificationRepository } from '../adapters/notifications/notification-repository.ts';
 import type { Page, Slice } from '../contracts/collection.ts';
-import type { ListedDelivery } from '../contracts/deliveries.ts';
 import { type DeliveryStatus, deliveryStatuses } from '../contracts/outcomes.ts';
 import type { Clock } from '../domain/clock.ts';
-import { isExpired, listedDelivery } from '../domain/delivery-history.ts';
+import { isExpired, type ListedDelivery, listedDelivery } from '../domain/delivery-history.ts';
 import { historyMarker, sortKeyOfMarker } from '../domain/delivery-key.ts';
 import { badRequest, notFound } from '../domain/errors.ts';
 import type { NotificationKey } from '../domain/notification.ts';

@@ -1,18 +1,19 @@
-import type { TokenDescription } from '../adapters/tokens/token-repository.ts';
+import type { TokenEntry } from '../adapters/tokens/token-list.ts';
 import type { Page, Slice } from '../contracts/collection.ts';
 import type { TokenRecord } from '../contracts/token.ts';
 import { takePage } from './paging.ts';
 
 /** Returns the tokens that have not expired at a time in ms since the epoch. */
-export const unexpiredTokens = (tokens: readonly TokenDescription[], nowMs: number): TokenDescription[] =>
-  tokens.filter(({ expiresAtMs }) => expiresAtMs > nowMs);
+export const unexpiredTokens = (tokens: readonly TokenEntry[], nowMs: number): TokenEntry[] =>
+  tokens.filter(({ expires_at_ms }) => expires_at_ms > nowMs);
 
-const tokenRecord = ({ id, label, role, createdAtMs, expiresAtMs }: TokenDescription): TokenRecord => ({
+/** Returns a token as tenants see it. */
+export const tokenRecord = ({ id, label, role, created_at_ms, expires_at_ms }: TokenEntry): TokenRecord => ({
   id,
   label,
   role,
-  created_at: createdAtMs,
-  expires_at: expiresAtMs,
+  created_at: created_at_ms,
+  expires_at: expires_at_ms,
 });
 
 /**
@@ -22,7 +23,7 @@ const tokenRecord = ({ id, label, role, createdAtMs, expiresAtMs }: TokenDescrip
  * @param tokens ordered by ID
  */
 export const tokenPage = (
-  tokens: readonly TokenDescription[],
+  tokens: readonly TokenEntry[],
   { marker, limit }: Page,
   nowMs: number,
 ): Promise<Slice<TokenRecord>> => {

@@ -68,19 +68,8 @@ export const brokenEventRules = (value: unknown): string[] => {
   return [...rules.values()];
 };
 
-/** The body of a webhook request (docs/api.md#webhook-payload). */
-export type WebhookPayload = {
-  event_id: string;
-  log_entry_id: unknown;
-  details: AlarmEvent['details'];
-  entity: AlarmEvent['entity'];
-  check: unknown;
-  alarm: AlarmEvent['alarm'];
-  tenant_id: string;
-};
-
-/** Returns the webhook payload. Fields that the event lacks are null. */
-export const webhookPayload = (event: AlarmEvent): WebhookPayload => ({
+/** Returns the body of a webhook request (docs/api.md#webhook-payload). Fields that the event lacks are null. */
+export const webhookPayload = (event: AlarmEvent) => ({
   event_id: event.event_id,
   log_entry_id: event.log_entry_id ?? null,
   details: event.details,

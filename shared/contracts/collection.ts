@@ -13,27 +13,15 @@ export type Page = { limit: number; marker: string | null };
 /** The records of a page, and the marker of the next page, or null for the last page. */
 export type Slice<Record> = { values: Record[]; next: string | null };
 
-/** The response body of a list operation (docs/api.md#paging). */
-export type Collection<Record> = {
-  values: Record[];
-  metadata: {
-    count: number;
-    limit: number;
-    marker: string | null;
-    next_marker: string | null;
-    next_href: string | null;
-  };
-};
-
 /**
- * Returns the response body for a slice. `next_href` keeps the query parameters of the request, filters included, and
+ * Returns the response body for a slice (docs/api.md#paging). `next_href` keeps the query parameters of the request, filters included, and
  * sets the next marker.
  */
 export const collection = <Record>(
   { values, next }: Slice<Record>,
   page: Page,
   self: { href: string; query: URLSearchParams },
-): Collection<Record> => {
+) => {
   const query = new URLSearchParams(self.query);
   query.set('limit', String(page.limit));
   if (next !== null) query.set('marker', next);

@@ -1,8 +1,7 @@
-import type { ListedDelivery } from '../contracts/deliveries.ts';
 import { type DeliveryRecord, reasonOf } from './delivery-record.ts';
 
-/** Returns a delivery as tenants see it (docs/decisions/api.md#delivery-history). */
-export const listedDelivery = (record: DeliveryRecord): ListedDelivery => ({
+/** Returns a delivery as tenants see it (docs/decisions/api.md#delivery-history). Times are ms since the epoch. */
+export const listedDelivery = (record: DeliveryRecord) => ({
   event_id: record.event_id,
   entity_id: record.entity_id,
   alarm_id: record.alarm_id,
@@ -22,6 +21,9 @@ export const listedDelivery = (record: DeliveryRecord): ListedDelivery => ({
   created_at: record.created_at_ms,
   updated_at: record.updated_at_ms,
 });
+
+/** A delivery in a delivery history. */
+export type ListedDelivery = ReturnType<typeof listedDelivery>;
 
 /** Returns whether an item has expired. DynamoDB deletes expired items within a few days, not at once. */
 export const isExpired = ({ ttl }: { ttl: number }, nowMs: number): boolean => ttl * 1000 <= nowMs;

@@ -190,11 +190,11 @@ describe('a redelivery since a time', () => {
 
   it('sends at most 1,000 deliveries per request, each once', { timeout: 240_000 }, async () => {
     const { bodies, fail, since } = await setUp();
-    for (let index = 0; index < 1_050; index++) await fail(index);
+    for (let index = 0; index < 1_010; index++) await fail(index);
     const first = await since();
     expect(first.count).toBe(1_000);
-    expect(await since(0, first.next_marker ?? '')).toEqual({ count: 50, next_marker: null });
-    expect(new Set(bodies()).size).toBe(1_050);
+    expect(await since(0, first.next_marker ?? '')).toEqual({ count: 10, next_marker: null });
+    expect(new Set(bodies()).size).toBe(1_010);
   });
 
   it('sends at most 20 MB of bodies per request, whatever their compressed size', async () => {

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type Client, call, newClient, newTenant } from './support/api.ts';
 
-const REQUEST_COUNT = Math.ceil(Number(process.env.GENERATED_REQUESTS ?? 200) / 4);
+const REQUEST_COUNT = Math.ceil(Number(process.env.GENERATED_REQUESTS ?? 2_000) / 4);
 const CONCURRENT = 8;
 
 const invalidText = fc.constantFrom('', '\0', '\ud800', 'a'.repeat(5_000), '__proto__', '../..', '\r\nX: y', '%00');

@@ -6,7 +6,7 @@ import { until } from '../support/until.ts';
 import { type Client, call, isLocal, newClient, newTenant, webhook } from './support/api.ts';
 import { deliveries, sendEvents } from './support/pipeline.ts';
 
-const REQUEST_COUNT = Math.ceil(Number(process.env.GENERATED_REQUESTS ?? 200) / 4);
+const REQUEST_COUNT = Math.ceil(Number(process.env.GENERATED_REQUESTS ?? 2_000) / 4);
 const CONCURRENT = 8;
 const EVENT_COUNT = 6;
 const DEFAULT_ID = 'ntTechnicalContactsEmail';

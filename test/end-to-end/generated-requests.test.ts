@@ -4,7 +4,7 @@ import { fieldsOf, type NotificationTypeId, notificationTypeIds } from '../../sh
 import { validDetails } from '../support/notifications.ts';
 import { type Client, call, newClient } from './support/api.ts';
 
-const REQUEST_COUNT = Number(process.env.GENERATED_REQUESTS ?? 200);
+const REQUEST_COUNT = Number(process.env.GENERATED_REQUESTS ?? 2_000);
 const CONCURRENT = 8;
 
 /** Well-formed text of 1 to `max` code points without NUL: short in nine of ten cases, otherwise of `max`. */

@@ -29,7 +29,7 @@ describe('an error in a function', () => {
     recover();
 
     const line = await until(async () => harness.lines.find((text) => text.includes('ERROR request failed')));
-    const [, source = '', lineNumber = ''] = /\n {4}at findByHash \((shared\/\S+\.ts):(\d+):\d+\)\n/.exec(line) ?? [];
+    const [, source = '', lineNumber = ''] = /\n {4}at find \((shared\/\S+\.ts):(\d+):\d+\)\n/.exec(line) ?? [];
     const code = readFileSync(resolve(ROOT, source), 'utf8').split('\n')[Number(lineNumber) - 1];
     expect(code).toContain('await client.send(new GetCommand');
     expect(line).not.toContain(rejection.message);

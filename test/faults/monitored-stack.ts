@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import * as z from 'zod';
-import { synthesize } from '../../bin/local/assembly.ts';
 import type { LocalStack, LocalStackOptions } from '../../bin/local/stack.ts';
 import { readMonitoring } from '../cloudwatch/alarm-definition.ts';
 import { CloudWatch } from '../cloudwatch/cloudwatch.ts';
 import { MINUTE_MS } from '../cloudwatch/metric-store.ts';
+import { sharedAssembly } from '../support/shared-assembly.ts';
 import { startFaultyStack } from './support.ts';
 
 /** The default interval between calls of the traffic. */
@@ -43,7 +43,7 @@ export const startMonitoredStack = async (settings: Record<string, string> = {},
   const errors: unknown[] = [];
   const options: LocalStackOptions = {
     synthesize(allSettings) {
-      const assembly = synthesize(allSettings);
+      const assembly = sharedAssembly(allSettings);
       cloudWatch = new CloudWatch({ plan: readMonitoring(assembly.template), now });
       return { ...assembly, template: withTimeouts(assembly.template, timeouts) };
     },

@@ -7,6 +7,7 @@ import type { NotificationTypeId } from '../../shared/contracts/notification-typ
 import { connectApi } from '../support/api.ts';
 import { connectPipeline } from '../support/pipeline.ts';
 import { addressesOf } from '../support/running-stack.ts';
+import { sharedAssembly } from '../support/shared-assembly.ts';
 import { until } from '../support/until.ts';
 import { useStarted } from '../support/use-started.ts';
 
@@ -48,6 +49,7 @@ export const startFaultyStack = async (settings: Record<string, string> = {}, op
       ...settings,
     },
     log: (line) => lines.push(line),
+    synthesize: sharedAssembly,
     ...options,
   });
   const running = addressesOf(stack);

@@ -32,33 +32,10 @@ const alarm = (name: string, candidates = alarms) => {
 };
 
 describe('alarms', () => {
-  it('have at most 10 metrics each, the limit of CloudWatch', () => {
-    for (const [id, { Metrics = [] }] of alarms) {
-      expect(Metrics.filter(({ MetricStat }) => MetricStat !== undefined).length, id).toBeLessThanOrEqual(10);
-    }
-  });
-
-  it('cover the age of the oldest message on every queue for first attempts, each by its own maximum', () => {
-    const ages = [...alarms].filter(([id]) => /^MonitoringQueueAge/.test(id)).map(([, properties]) => properties);
-    for (const { Threshold } of ages) expect(Threshold).toBe(1);
-    const Metrics = ages.flatMap(({ Metrics = [] }) => Metrics);
-    const ids = ['events', 'emailevents', ...notificationTypeIds.map((type) => type.toLowerCase())];
-    const limits = ids.map((id) => `FILL(${id}, 0) / ${id === 'events' ? 120 : 300}`);
-    const expressions = Metrics.flatMap(({ Expression }) => (typeof Expression === 'string' ? Expression : []));
-    expect(expressions.flatMap((expression) => /^MAX\(\[(.*)\]\)$/.exec(expression)?.[1]?.split(', F') ?? [])).toEqual(
-      limits.map((limit, index) => (index % 10 === 0 ? limit : limit.slice(1))),
-    );
-    const queueNames = JSON.stringify(Metrics).match(/"(Delivery|EmailEvents)\w*Queue[0-9A-F]{8}","QueueName"/g);
-    expect(new Set(queueNames).size).toBe(ids.length);
-    expect(JSON.stringify(Metrics).match(/"ApproximateAgeOfOldestMessage"/g)).toHaveLength(ids.length);
-  });
-
-  it('tolerate late SQS metrics in expressions that fill missing data', () => {
-    for (const [id, { Metrics = [], EvaluationPeriods, DatapointsToAlarm = EvaluationPeriods }] of alarms) {
-      const isFilled = Metrics.some(({ Expression }) => JSON.stringify(Expression ?? '').includes('FILL'));
-      const isPerMinute = JSON.stringify(Metrics).includes('"Period":60');
-      if (isFilled && isPerMinute) expect([id, EvaluationPeriods > DatapointsToAlarm]).toEqual([id, true]);
-    }
+  it('cover the age of the oldest message on every queue for first attempts', () => {
+    const ages = [...alarms].filter(([id]) => /^MonitoringQueueAge/.test(id));
+    const queues = JSON.stringify(ages).match(/"(Delivery|EmailEvents)\w*Queue[0-9A-F]{8}","QueueName"/g);
+    expect(new Set(queues).size).toBe(notificationTypeIds.length + 2);
   });
 
   it.each([
@@ -116,30 +93,11 @@ describe('alarms', () => {
     expect(throttles).toMatchObject({ Namespace: 'AWS/Lambda', MetricName: 'Throttles', Period: 120 });
   });
 
-  it('on outages need two breaching periods of at most two minutes', () => {
-    for (const name of ['InternalErrors', 'FunctionErrors', 'Throttles', 'SendingFailures', 'ApiErrors']) {
-      const { EvaluationPeriods, DatapointsToAlarm = EvaluationPeriods, ...rest } = alarm(name);
-      expect(JSON.stringify(rest)).toMatch(/"Period":(60|120)\b/);
-      expect(DatapointsToAlarm).toBe(2);
-    }
-  });
-
-  it('fire on a single crashed message without delay, because a schedule keeps the metrics of the queue active', () => {
-    const queueName = { 'Fn::GetAtt': [expect.stringMatching(/^CrashedQueue/), 'QueueName'] };
-    expect(alarm('CrashedMessages')).toMatchObject({
-      MetricName: 'ApproximateNumberOfMessagesVisible',
-      Dimensions: [{ Name: 'QueueName', Value: queueName }],
-      Threshold: 1,
-      EvaluationPeriods: 1,
-      TreatMissingData: 'ignore',
-    });
+  it('find a crashed message without delay, because a schedule keeps the metrics of the queue active', () => {
+    const queue = { Ref: Match.stringLikeRegexp('^CrashedQueue') };
     template.hasResourceProperties('AWS::Scheduler::Schedule', {
       ScheduleExpression: 'rate(1 hour)',
-      Target: {
-        Input: {
-          'Fn::Join': ['', ['{"QueueUrl":"', { Ref: Match.stringLikeRegexp('^CrashedQueue') }, Match.anyValue()]],
-        },
-      },
+      Target: { Input: { 'Fn::Join': ['', ['{"QueueUrl":"', queue, Match.anyValue()]] } },
     });
     template.hasResourceProperties('AWS::SQS::Queue', { Tags: [{ Key: 'MetricsKeptActive', Value: 'true' }] });
   });
@@ -148,16 +106,6 @@ describe('alarms', () => {
     for (const name of ['ServiceDeadLetters', 'ProducerErrors', 'NoticesNotQueued']) {
       expect(alarm(name)).toMatchObject({ Threshold: 1, EvaluationPeriods: 1, Statistic: 'Sum' });
     }
-  });
-
-  it('on destinations exclude the tenant with the most failures', () => {
-    const { Metrics = [], Threshold, TreatMissingData } = alarm('DestinationFailures');
-    const attempts = '(failures - excluded + FILL(delivered, 0))';
-    expect(Metrics[0]?.Expression).toBe(
-      `IF(tenants >= 3 AND ${attempts} >= 50, 100 * (failures - excluded) / ${attempts}, 0)`,
-    );
-    expect({ Threshold, TreatMissingData }).toEqual({ Threshold: 50, TreatMissingData: 'notBreaching' });
-    expect(JSON.stringify(Metrics)).toMatch(/UniqueContributors.*Sum.*MaxContributorValue.*delivery_latency/);
   });
 
   it('count tenants from sender logs, not from a metric dimension', () => {

@@ -20,18 +20,33 @@ const sendFailure = (response: ServerResponse, { code, message }: AwsFailure, is
   );
 };
 
+/** The responses of the stub by action, as JSON or XML. A response that is undefined is a failure of AWS. */
+export type Responses = Readonly<Record<string, (body: string) => object | string | undefined>>;
+
 /**
- * Starts a stub of AWS with two empty stacks, and records the requests. Queries and reads of it return nothing.
+ * Starts a stub of AWS with two stacks, and records the requests. They are empty apart from `responses`: other queries
+ * and reads return nothing.
  */
-export const startAwsStub = async () => {
-  const stub: { actions: string[]; failure: AwsFailure | undefined } = { actions: [], failure: undefined };
+export const startAwsStub = async (responses: Responses = {}) => {
+  const stub: { actions: string[]; regions: Set<string | undefined>; failure: AwsFailure | undefined } = {
+    actions: [],
+    regions: new Set(),
+    failure: undefined,
+  };
   const server = createServer(async (request, response) => {
     const body = await text(request);
     const target = request.headers['x-amz-target'];
     const form = new URLSearchParams(body);
     const action = target === undefined ? (form.get('Action') ?? '') : (String(target).split('.').at(-1) ?? '');
     stub.actions.push(action);
+    stub.regions.add(/Credential=[^/]*\/[^/]*\/([^/]*)/.exec(request.headers.authorization ?? '')?.[1]);
     if (stub.failure) return sendFailure(response, stub.failure, target !== undefined);
+    const respond = responses[action];
+    if (respond) {
+      const content = respond(body);
+      if (content === undefined) response.statusCode = 500;
+      return response.end(typeof content === 'string' ? content : JSON.stringify(content ?? {}));
+    }
     if (action === 'ListStackResources') return response.end(xml('ListStackResourcesResponse', ''));
     if (action !== 'DescribeStacks') return response.end('{}');
     const name = form.get('StackName') ?? '';
@@ -46,7 +61,11 @@ export const startAwsStub = async () => {
     response.end(xml('DescribeStacksResponse', xml('DescribeStacksResult', xml('Stacks', stack))));
   });
   const url = origin(await listen(server));
-  const queue = (name: string) => ({ queue: `${url}/1/${name}`, deadLetters: `${url}/1/${name}-dead` });
+  const queue = (name: string) => ({
+    queue: `${url}/1/${name}`,
+    deadLetters: `${url}/1/${name}-dead`,
+    ...(name !== 'alarm-events' && { retries: `${url}/1/${name}-retries` }),
+  });
   /** The outputs of both stacks. */
   const outputs: Record<string, string> = {
     AlarmEventsQueueArn: 'arn:aws:sqs:eu-west-1:111111111111:events',
@@ -65,7 +84,7 @@ export const startAwsStub = async () => {
   return {
     url,
     outputs,
-    /** Requested actions in order, such as `GetItem`. While `failure` is set, every request fails with it. */
+    /** Requested actions in order, such as `GetItem`, and regions. While `failure` is set, every request fails with it. */
     stub,
     /** The environment of a user with credentials. */
     env: {

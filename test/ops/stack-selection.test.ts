@@ -26,7 +26,7 @@ const withLocalStacks = async <Result>(
   try {
     return await use();
   } finally {
-    for (const path of paths) rmSync(path);
+    for (const path of paths) rmSync(path, { force: true });
   }
 };
 
@@ -61,18 +61,41 @@ describe('a command that changes a stack', () => {
     expect(named).toMatchObject({ code: 0, err: 'Target: local stack (API on port 3001)\n' });
   });
 
-  it('uses the only stack of an outputs file', async () => {
-    const path = join(directory.path, 'one.json');
-    writeFileSync(path, JSON.stringify({ Prod: aws.outputs }));
-    const { code, err } = await ops(`${PURGE} --outputs ${path}`, { env: aws.env });
-    expect([code, err]).toEqual([0, expect.stringMatching(/^Target: stack Prod \(region eu-west-1, account 1{12}, /)]);
+  it('uses no local stack that has ended', async () => {
+    const ended = { pid: 2 ** 30, port: 3002, endpoint: aws.url };
+    const { code, err } = await withLocalStacks([ended], () => ops(`${PURGE} --local 3002`));
+    expect([code, err]).toEqual([1, 'No local stack runs with its API on port 3002.\n']);
   });
 
-  it('uses none of several stacks of an outputs file', async () => {
-    const path = join(directory.path, 'two.json');
-    writeFileSync(path, JSON.stringify({ Prod: aws.outputs, MonitoringNotifications: aws.outputs }));
-    const err = `${path} contains several stacks, Prod, MonitoringNotifications: select one with --stack NAME.\n`;
+  const outputsFile = (content: unknown): string => {
+    const path = join(directory.path, 'outputs.json');
+    writeFileSync(path, JSON.stringify(content));
+    return path;
+  };
+
+  it('uses the only stack of an outputs file, or the one that is named', async () => {
+    const one = await ops(`${PURGE} --outputs ${outputsFile({ Prod: aws.outputs })}`, { env: aws.env });
+    expect(one).toMatchObject({
+      code: 0,
+      err: expect.stringMatching(/^Target: stack Prod \(region eu-west-1, account 1{12}, /),
+    });
+    const path = outputsFile({ Prod: aws.outputs, Other: aws.outputs });
+    const err = `${path} contains several stacks, Prod, Other: select one with --stack NAME.\n`;
     expect(await ops(`${PURGE} --outputs ${path}`, { env: aws.env })).toEqual({ code: 2, out: '', err });
+    expect(await ops(`${PURGE} --outputs ${path} --stack Other`, { env: aws.env })).toMatchObject({ code: 0 });
+    expect(await ops(`${PURGE} --outputs ${path} --stack Third`, { env: aws.env })).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/does not contain stack Third, only Prod, Other\.\n$/),
+    });
+  });
+
+  it.each([
+    [() => ({ Prod: {} }), /^The outputs of stack Prod lack AlarmEventsQueueArn, .*QueueUrls: deploy this version/],
+    [() => ({ Prod: { ...aws.outputs, QueueUrls: '{"sms":' } }), /^The outputs of stack Prod lack QueueUrls: deploy/],
+    [() => [1], /was not written by `cdk deploy --outputs-file`\.\n$/],
+  ])('uses no outputs file without the outputs of a stack', async (content, message) => {
+    const { code, err } = await ops(`status --outputs ${outputsFile(content())}`);
+    expect([code, err]).toEqual([1, expect.stringMatching(message)]);
   });
 
   it.each(['--stack Prod', '--outputs outputs.json'])('does not accept both --local and %s', async (option) => {

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { deadLetterColumns } from '../../bin/ops/dead-letters.ts';
 import { deliveryColumns } from '../../bin/ops/deliveries.ts';
 import { otherQueueNames, queueNames } from '../../bin/ops/deployment.ts';
-import { shortenedIdMatcher, shortenIds, truncateText } from '../../bin/ops/shorten.ts';
+import { shortenedIdMatcher, shortenId, truncateText } from '../../bin/ops/shorten.ts';
 import { alarmColumns, outcomeColumns, queueColumns } from '../../bin/ops/status.ts';
 import { type Column, formatTable } from '../../bin/ops/table.ts';
 import { tokenColumns } from '../../bin/ops/token.ts';
@@ -206,34 +206,9 @@ describe('a table', () => {
 });
 
 describe('a shortened ID', () => {
-  it('has the start and the end of the ID', () => {
-    const [id = ''] = IDS;
-    expect(shortenIds([id], 13).get(id)).toBe('nt01M7W3…0000');
-  });
-
-  it('has the part in which IDs differ, wherever that is', () => {
-    const ids = [0, 1, 2].map((index) => `acme:enWeb1:alDisk:chDisk:179516547501${index}:CRITICAL`);
-    expect([...shortenIds(ids, 16).values()]).toEqual(['acme:…0:CRITICAL', 'acme:…1:CRITICAL', 'acme:…2:CRITICAL']);
-  });
-
-  it('is unique and not wider than requested, for any IDs', () => {
-    const part = fc.string({ unit: 'grapheme', maxLength: 12 });
-    const id = fc
-      .tuple(fc.constantFrom('', 'acme:enWeb1:'), part, fc.constantFrom('', ':alDisk:chDisk:'), part)
-      .map((parts) => parts.join(''));
-    fc.assert(
-      fc.property(fc.uniqueArray(id, { maxLength: 50 }), fc.integer({ min: 4, max: 30 }), (ids, width) => {
-        const shortened = shortenIds(ids, width);
-        expect(new Set(shortened.values()).size).toBe(ids.length);
-        for (const text of shortened.values()) expect(stringWidth(text)).toBeLessThanOrEqual(width);
-      }),
-    );
-  });
-
-  it('fits its own ID and no other one of the table, unless it is numbered', () => {
-    const shortened = shortenIds(IDS, 13);
-    for (const [id, text] of shortened) expect(IDS.filter((each) => shortenedIdMatcher(text)?.(each))).toEqual([id]);
-    expect(shortenedIdMatcher('nt01…#3')?.('nt01M7W36KGQDJ8S2D76FCWK0003')).toBe(false);
+  it('has the start and the end of the ID, and fits no other one of the table', () => {
+    expect(shortenId(IDS[0] ?? '', 13)).toBe('nt01M7W3…0000');
+    for (const id of IDS) expect(IDS.filter((each) => shortenedIdMatcher(shortenId(id, 13))?.(each))).toEqual([id]);
     expect(shortenedIdMatcher('nt01M7W36KGQDJ8S2D76FCWK0003')).toBeUndefined();
   });
 });

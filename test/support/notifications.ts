@@ -46,3 +46,19 @@ export const incompressibleEntries = (count: number, letter: string): Record<str
       return [`key${index}`, `${letter}${random}${letter}`];
     }),
   );
+
+/**
+ * Returns a notification with the most details of the longest values, of random characters of four bytes: 4.2 MB, and
+ * 3.1 MB compressed.
+ */
+export const largestNotification = (): NotificationAttributes => {
+  const randomValue = (index: number): string => {
+    const random = createHash('shake256', { outputLength: 4 * 4_096 })
+      .update(String(index))
+      .digest();
+    const characters = new Uint32Array(new Uint8Array(random).buffer);
+    return Array.from(characters, (code) => String.fromCodePoint(0x10000 + (code >>> 12))).join('');
+  };
+  const others = Array.from({ length: 255 }, (_, index) => [`key${index}`, randomValue(index)]);
+  return webhookNotification({ details: { ...validDetails.webhook, ...Object.fromEntries(others) } });
+};

@@ -66,7 +66,7 @@ describe('the release of a function', () => {
 /** A source of the functions that authenticate, and the code of a line of it. */
 const CHANGED = 'shared/adapters/tokens/token-reader.ts';
 const CODE =
-  '    const { Item } = await client.send(new GetCommand({ TableName: table, Key: { pk: hash }, ConsistentRead: true }));';
+  '      const { Item } = await client.send(new GetCommand({ TableName: table, Key, ConsistentRead: true }));';
 
 describe('a change that moves a line', () => {
   let changed: Map<string, Bundle>;
@@ -91,8 +91,8 @@ describe('a change that moves a line', () => {
     const position = generatedPositionFor(new TraceMap(oldMap), { source: CHANGED, line, column });
     if (position.line === null) throw new Error(`The bundle does not contain ${CODE}`);
     const locate = (map: string) => parseSourceMap(map).locate(position.line, position.column + 1);
-    expect(locate(oldMap)).toMatchObject({ source: CHANGED, line, function: 'findByHash', code: CODE });
-    expect(locate(newMap)).toMatchObject({ source: CHANGED, line: line + 1, function: 'findByHash', code: CODE });
+    expect(locate(oldMap)).toMatchObject({ source: CHANGED, line, function: 'find', code: CODE });
+    expect(locate(newMap)).toMatchObject({ source: CHANGED, line: line + 1, function: 'find', code: CODE });
   });
 });
 

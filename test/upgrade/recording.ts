@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import * as z from 'zod';
-import type { Assembly } from '../../bin/local/assembly.ts';
+import type { Assembly } from '../../bin/local/assembly-files.ts';
 import { startFaultyStack } from '../faults/support.ts';
 import { type Exercised, exercise } from './exercise.ts';
 import { loadItems, parseStoredData, type StoredData, storedData, toLines } from './stored-data.ts';

@@ -1,6 +1,5 @@
 import * as z from 'zod';
 import { alarmStates } from '../../../shared/contracts/alarm-event.ts';
-import type { ListedDelivery } from '../../../shared/contracts/deliveries.ts';
 import {
   attemptResults,
   deliveryReasons,
@@ -13,6 +12,7 @@ import {
   parseRedelivery,
   REDELIVERY_MARKER,
 } from '../../../shared/contracts/redelivery.ts';
+import type { ListedDelivery } from '../../../shared/domain/delivery-history.ts';
 import { badRequest, notFound, redeliveryLimitReached } from '../../../shared/domain/errors.ts';
 import { collectionOf, integer, text, timestamp } from '../common-schemas.ts';
 import { EXAMPLE_EVENT_ID, EXAMPLE_TIME_MS, firstPage } from '../examples.ts';

@@ -31,7 +31,7 @@ type DeletionOptions = {
 const stopAccess = async (session: Session, tenant: string, { timing, onProgress }: DeletionOptions): Promise<void> => {
   let revokedAtMs = 0;
   while (true) {
-    const valid = (await session.tokens.list(tenant)).filter(({ expiresAtMs }) => expiresAtMs > timing.now());
+    const valid = (await session.tokens.list(tenant)).filter(({ expires_at_ms }) => expires_at_ms > timing.now());
     for (const { id } of valid) await session.tokens.revoke(tenant, id, { canRevokeLastAdmin: true });
     if (valid.length > 0) revokedAtMs = timing.now();
     // Only the list knows of tokens that an interrupted run revoked, and only this run has this clock.

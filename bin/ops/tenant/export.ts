@@ -2,7 +2,8 @@ import type { Message } from '@aws-sdk/client-sqs';
 import { createFailedMessages } from '../../../shared/adapters/deliveries/failed-messages.ts';
 import { parseRecord } from '../../../shared/adapters/deliveries/stored-record.ts';
 import { UnreadableNotificationError } from '../../../shared/adapters/notifications/unreadable-notification.ts';
-import type { TokenDescription } from '../../../shared/adapters/tokens/token-repository.ts';
+import type { TokenEntry } from '../../../shared/adapters/tokens/token-list.ts';
+import { tokenRecord } from '../../../shared/api/token-records.ts';
 import { parseJson } from '../../../shared/contracts/json.ts';
 import { MAX_TIME_MS } from '../../../shared/contracts/redelivery.ts';
 import { listedDelivery } from '../../../shared/domain/delivery-history.ts';
@@ -41,14 +42,6 @@ const parsedOrText = (text: string): unknown => {
   }
 };
 
-const tokenRecord = ({ id, label, role, createdAtMs, expiresAtMs }: TokenDescription) => ({
-  id,
-  label,
-  role,
-  created_at: createdAtMs,
-  expires_at: expiresAtMs,
-});
-
 const deadLetterRecord = (queue: string, message: Message) => {
   const { time, reason, cause, attempts = null } = deadLetter(message);
   return { queue, time, reason, cause, attempts, message: parsedOrText(message.Body ?? '') };
@@ -59,7 +52,7 @@ const converters = (
   session: Session,
   tenant: string,
   withSecrets: boolean,
-  tokens: readonly TokenDescription[],
+  tokens: readonly TokenEntry[],
 ): Record<ItemKind, (owned: OwnedItem) => AsyncIterable<ExportLine> | Iterable<ExportLine>> => {
   const failedMessages = createFailedMessages(session.documents, session.deployment.outputs.DeliveriesTable);
   /** The current version of each notification, whose chunks are a part of its record. */

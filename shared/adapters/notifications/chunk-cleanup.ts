@@ -21,8 +21,6 @@ import { chunkKeys, targetKey, type Version } from './notification-items.ts';
 const MIN_AGE_MS = 3_600_000;
 /** The number of cleanup items that are read and processed together. */
 const PAGE_SIZE = 10;
-/** The maximum number of pages in a cleanup. It reads another page only if it skipped items of the previous one. */
-const MAX_PAGES = 10;
 /** The timeout of a cleanup, which delays the response to a write. */
 const TIMEOUT_MS = 1_000;
 
@@ -35,6 +33,8 @@ const cleanupItem = z.object({
   // The chunks of a version are deleted by one BatchWriteItem of at most 25 requests (AWS limit).
   versions: z.array(z.object({ version: z.string(), chunks: z.int().check(z.minimum(0), z.maximum(25)) })),
 });
+
+const versionOnly = z.object({ version: z.string() });
 
 /** Rejects when the signal aborts. The SDK does not check the signal while it waits between two attempts. */
 const rejectOnAbort = (signal: AbortSignal): Promise<never> =>
@@ -50,19 +50,13 @@ export const createChunkCleanup = (client: DynamoDBDocumentClient, table: string
   const deleteCleanupItem = (key: ItemKey, abortSignal?: AbortSignal) =>
     client.send(new DeleteCommand({ TableName: table, Key: key }), { ...(abortSignal && { abortSignal }) });
 
-  /** Reads the version of a target. @returns null for no target, undefined if the version is not readable */
-  const currentVersion = async (key: NotificationKey, abortSignal: AbortSignal): Promise<string | null | undefined> => {
+  /** Reads the version of a target, undefined if there is none. @throws ZodError if it is not readable */
+  const currentVersion = async (key: NotificationKey, abortSignal: AbortSignal): Promise<string | undefined> => {
     const { Item } = await client.send(
-      new GetCommand({
-        TableName: table,
-        Key: targetKey(key),
-        ProjectionExpression: 'version',
-        ConsistentRead: true,
-      }),
+      new GetCommand({ TableName: table, Key: targetKey(key), ProjectionExpression: 'version', ConsistentRead: true }),
       { abortSignal },
     );
-    if (!Item) return null;
-    return typeof Item.version === 'string' ? Item.version : undefined;
+    return Item && versionOnly.parse(Item).version;
   };
 
   /**
@@ -82,21 +76,18 @@ export const createChunkCleanup = (client: DynamoDBDocumentClient, table: string
     }
   };
 
-  /** Processes one cleanup item. @returns false if the item was skipped because it or its target is not readable */
-  const cleanUp = async (tenant: string, item: unknown, abortSignal: AbortSignal): Promise<boolean> => {
-    const { data: parsed } = cleanupItem.safeParse(item);
-    if (!parsed) return false;
-    const key = { tenant, id: parsed.notification_id };
-    const current = await currentVersion(key, abortSignal);
-    if (current === undefined) return false;
-    const obsolete = parsed.versions.filter(({ version, chunks }) => chunks > 0 && version !== current);
-    await deleteChunks(key, obsolete, abortSignal);
-    await deleteCleanupItem({ pk: parsed.pk, sk: parsed.sk }, abortSignal);
-    return true;
+  /** @throws ZodError if the item or its target is not readable */
+  const cleanUp = async (tenant: string, item: Item, abortSignal: AbortSignal): Promise<void> => {
+    const { pk, sk, notification_id: id, versions } = cleanupItem.parse(item);
+    const current = await currentVersion({ tenant, id }, abortSignal);
+    const obsolete = versions.filter(({ version, chunks }) => chunks > 0 && version !== current);
+    await deleteChunks({ tenant, id }, obsolete, abortSignal);
+    await deleteCleanupItem({ pk, sk }, abortSignal);
   };
 
-  const readPage = (tenant: string, startKey: Item | undefined, abortSignal: AbortSignal) =>
-    client.send(
+  /** Processes the oldest cleanup items concurrently. @throws the first error, after all have finished */
+  const cleanUpTenant = async (tenant: string, abortSignal: AbortSignal): Promise<void> => {
+    const { Items = [] } = await client.send(
       new QueryCommand({
         TableName: table,
         KeyConditionExpression: 'pk = :pk AND sk < :before',
@@ -106,42 +97,11 @@ export const createChunkCleanup = (client: DynamoDBDocumentClient, table: string
         },
         ConsistentRead: true,
         Limit: PAGE_SIZE,
-        ExclusiveStartKey: startKey,
       }),
       { abortSignal },
     );
-
-  /**
-   * Processes cleanup items concurrently. If one fails, the others continue.
-   *
-   * @returns the number of skipped items
-   * @throws the first error, after all have finished
-   */
-  const cleanUpPage = async (tenant: string, items: readonly Item[], abortSignal: AbortSignal): Promise<number> => {
-    const results = await Promise.allSettled(items.map((item) => cleanUp(tenant, item, abortSignal)));
-    const failed = results.find(({ status }) => status === 'rejected');
-    if (failed?.status === 'rejected') throw failed.reason;
-    return results.filter((result) => result.status === 'fulfilled' && !result.value).length;
-  };
-
-  const cleanUpTenant = async (tenant: string, abortSignal: AbortSignal): Promise<void> => {
-    let skipped = 0;
-    try {
-      let startKey: Item | undefined;
-      for (let page = 0; page < MAX_PAGES; page++) {
-        const { Items = [], LastEvaluatedKey } = await readPage(tenant, startKey, abortSignal);
-        const skippedOfPage = await cleanUpPage(tenant, Items, abortSignal);
-        skipped += skippedOfPage;
-        // Skipped items stay in the table and would fill the first page of every cleanup.
-        if (skippedOfPage === 0 || !LastEvaluatedKey) break;
-        startKey = LastEvaluatedKey;
-      }
-    } finally {
-      if (skipped > 0) {
-        logger.warn('cleanup items skipped', { tenant_id: tenant, skipped });
-        count({ skipped_cleanup_items: skipped });
-      }
-    }
+    const results = await Promise.allSettled(Items.map((item) => cleanUp(tenant, item, abortSignal)));
+    for (const result of results) if (result.status === 'rejected') throw result.reason;
   };
 
   return {
@@ -180,6 +140,3 @@ export const createChunkCleanup = (client: DynamoDBDocumentClient, table: string
     },
   };
 };
-
-/** Deletes chunks that no target points to. */
-export type ChunkCleanup = ReturnType<typeof createChunkCleanup>;

@@ -10,19 +10,8 @@ import type { TransactItem } from '../dynamodb/transactions.ts';
 import { createTokenLists, type TokenEntry } from './token-list.ts';
 import { createTokenReader } from './token-reader.ts';
 
-/** A token's metadata, without the token itself. Times are in ms since the epoch. */
-export type TokenDescription = {
-  /** `tk` and a ULID, so IDs sort by creation. */
-  id: string;
-  hash: string;
-  role: string;
-  label: string;
-  createdAtMs: number;
-  expiresAtMs: number;
-};
-
 /** A new token with its metadata. The token cannot be read again. */
-export type IssuedToken = TokenDescription & { token: string };
+export type IssuedToken = TokenEntry & { token: string };
 
 /** The result of a revocation. */
 export type Revocation = 'revoked' | 'unknown' | 'last_admin';
@@ -33,15 +22,6 @@ export type Revocation = 'revoked' | 'unknown' | 'last_admin';
  * last day, of 1.2 KB each, lists stay below the 400 KB of an item (AWS limit).
  */
 const KEPT_AFTER_EXPIRY_MS = DAY_MS;
-
-const describe = ({ id, hash, role, label, created_at_ms, expires_at_ms }: TokenEntry): TokenDescription => ({
-  id,
-  hash,
-  role,
-  label,
-  createdAtMs: created_at_ms,
-  expiresAtMs: expires_at_ms,
-});
 
 /**
  * Reads and writes tokens, stored by their SHA-256 hash, and the list of each tenant's tokens (table Tokens). Both
@@ -86,7 +66,7 @@ export const createTokenRepository = (client: DynamoDBDocumentClient, table: str
       return lists.change(tenant, ({ tokens }) => {
         if (tokens.filter(isUnexpired).length >= MAX_TOKENS) throw tokenLimitReached(MAX_TOKENS);
         return {
-          result: { ...describe(entry), token },
+          result: { ...entry, token },
           change: { list: { tokens: [...pruned(tokens), entry] }, item: put(tenant, entry) },
         };
       });
@@ -95,8 +75,8 @@ export const createTokenRepository = (client: DynamoDBDocumentClient, table: str
     find,
 
     /** Returns the tenant's tokens, oldest first. Includes those that expired within the last day. */
-    async list(tenant: string): Promise<TokenDescription[]> {
-      const tokens = (await lists.read(tenant)).tokens.map(describe);
+    async list(tenant: string): Promise<TokenEntry[]> {
+      const { tokens } = await lists.read(tenant);
       return tokens.sort((a, b) => (a.id < b.id ? -1 : 1));
     },
 

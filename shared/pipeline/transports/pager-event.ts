@@ -21,28 +21,19 @@ const fittingDetails = (event: AlarmEvent): Record<string, unknown> => {
   );
 };
 
-/** An event of PagerDuty Events API v1. */
-export type PagerEvent = {
-  service_key: string;
-  event_type: 'trigger' | 'resolve';
-  incident_key: string;
-  description?: string;
-  details: Record<string, unknown>;
-  client?: string;
-};
-
-/** Returns the pager event: CRITICAL and WARNING trigger the incident, OK resolves it. */
-export const pagerEvent = (event: AlarmEvent, serviceKey: string): PagerEvent => {
-  const common = { service_key: serviceKey, incident_key: incidentKey(event), details: fittingDetails(event) };
-  if (event.details.state === 'OK') return { ...common, event_type: 'resolve' };
+/** Returns the event of PagerDuty Events API v1: CRITICAL and WARNING trigger the incident, OK resolves it. */
+export const pagerEvent = (event: AlarmEvent, serviceKey: string) => {
+  const isOk = event.details.state === 'OK';
   const status = statusText(event);
+  const description = status === undefined ? headline(event) : `${headline(event)}: ${status}`;
   return {
-    ...common,
-    event_type: 'trigger',
-    description: truncate(
-      status === undefined ? headline(event) : `${headline(event)}: ${status}`,
-      MAX_DESCRIPTION_LENGTH,
-    ),
-    client: 'Monitoring Notifications',
+    service_key: serviceKey,
+    incident_key: incidentKey(event),
+    details: fittingDetails(event),
+    event_type: isOk ? 'resolve' : 'trigger',
+    ...(!isOk && {
+      description: truncate(description, MAX_DESCRIPTION_LENGTH),
+      client: 'Monitoring Notifications',
+    }),
   };
 };

@@ -1,4 +1,4 @@
-import { type AlarmEvent, type WebhookPayload, webhookPayload } from '../../contracts/alarm-event.ts';
+import { type AlarmEvent, webhookPayload } from '../../contracts/alarm-event.ts';
 import { headline, statusText, truncate } from '../../domain/alert-text.ts';
 import { incidentKey } from '../../domain/incident.ts';
 
@@ -8,24 +8,12 @@ const messageType = { OK: 'RECOVERY', WARNING: 'WARNING', CRITICAL: 'CRITICAL' }
 const MAX_STATE_MESSAGE_LENGTH = 20_480;
 
 /**
- * A message of the VictorOps REST endpoint: the webhook payload and the fields of the router. Times are epoch seconds.
- */
-export type RouterEvent = WebhookPayload & {
-  message_type: (typeof messageType)[keyof typeof messageType];
-  entity_id: string;
-  entity_display_name: string;
-  state_message: string;
-  timestamp: number;
-  state_start_time: number;
-  monitoring_tool: string;
-};
-
-/**
- * Returns the router event; `entity_id` is the same from trigger to recovery.
+ * Returns a message of the VictorOps REST endpoint: the webhook payload and the fields of the router. `entity_id` is the
+ * same from trigger to recovery. Times are epoch seconds.
  *
  * @param eventTimeMs when the alarm's state changed, ms since the epoch
  */
-export const routerEvent = (event: AlarmEvent, eventTimeMs: number): RouterEvent => {
+export const routerEvent = (event: AlarmEvent, eventTimeMs: number) => {
   const seconds = Math.floor(eventTimeMs / 1000);
   return {
     ...webhookPayload(event),

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { QueryCommand } from '@aws-sdk/lib-dynamodb';
 import { describe, expect, it, vi } from 'vitest';
 import { logger } from '../../../shared/adapters/logger.ts';
@@ -9,7 +8,13 @@ import {
 } from '../../../shared/adapters/notifications/notification-repository.ts';
 import { useDatabase } from '../../support/dynamodb.ts';
 import { withInterruption, withRejections, withThrottling } from '../../support/dynamodb-faults.ts';
-import { entries, incompressibleEntries, validDetails, webhookNotification } from '../../support/notifications.ts';
+import {
+  entries,
+  incompressibleEntries,
+  largestNotification,
+  validDetails,
+  webhookNotification,
+} from '../../support/notifications.ts';
 
 const { client, connect } = useDatabase();
 const notifications = createNotificationRepository(client, 'notifications');
@@ -23,23 +28,6 @@ const withEntries = (others: Record<string, string>) =>
 
 /** A notification of `count` entries of 4 KB that compress badly. Values start and end with one letter. */
 const large = (letter: string, count = 130) => withEntries(incompressibleEntries(count, letter));
-
-/** Details of 4.2 MB: as many values as permitted, of random characters of four bytes. They compress to 3.1 MB. */
-const largest = () =>
-  withEntries(
-    Object.fromEntries(
-      Array.from({ length: 255 }, (_, index) => {
-        const random = createHash('shake256', { outputLength: 4 * 4_096 })
-          .update(String(index))
-          .digest();
-        const characters = new Uint32Array(new Uint8Array(random).buffer);
-        return [
-          `key${index}`,
-          Array.from(characters, (code) => String.fromCodePoint(0x10000 + (code >>> 12))).join(''),
-        ];
-      }),
-    ),
-  );
 
 const lettersOf = (details: Readonly<Record<string, string>> = {}): string[] => [
   ...new Set(
@@ -81,7 +69,7 @@ describe('a large notification', () => {
     ['just under 300 KB compressed', large('x', 98), 0],
     ['just over 300 KB compressed', large('x', 101), 1],
     ['just over one chunk', large('x', 118), 2],
-    ['4.2 MB that compress badly', largest(), 9],
+    ['4.2 MB that compress badly', largestNotification(), 9],
   ])('can be read, listed and deleted: %s', async (_, attributes, chunks) => {
     const tenant = newTenant();
     const id = await notifications.create(tenant, attributes);

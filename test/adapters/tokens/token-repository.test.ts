@@ -49,8 +49,8 @@ describe('a token', () => {
 
   it('expires to the second, even if its item still exists', async () => {
     const { tokens, issue, advance, caller } = setUp();
-    const { token, expiresAtMs } = await issue();
-    expect(expiresAtMs).toBe(START + 3_600_000);
+    const { token, expires_at_ms } = await issue();
+    expect(expires_at_ms).toBe(START + 3_600_000);
     advance(3_599);
     expect(await tokens.find(token)).toMatchObject(caller);
     advance(1);
@@ -69,7 +69,12 @@ describe('the list of a tenant’s tokens', () => {
     advance(1);
     const { token: __, ...second } = await issue({ label: 'two' });
     expect(await tokens.list(tenant)).toEqual([first, second]);
-    expect(first).toMatchObject({ label: 'one', role: 'admin', createdAtMs: START, expiresAtMs: START + 3_600_000 });
+    expect(first).toMatchObject({
+      label: 'one',
+      role: 'admin',
+      created_at_ms: START,
+      expires_at_ms: START + 3_600_000,
+    });
   });
 
   it('has IDs that sort by creation', async () => {

@@ -27,6 +27,10 @@ export default async function runStack(project: TestProject): Promise<() => Prom
   } = await startLocalStackProcess({
     testsPerTenantPerDay: '100000',
     retryDelayScale: '0.01',
+    // Fewer cold starts than with the defaults, which are for chaos.
+    senderConcurrency: '2',
+    senderConcurrencyByType: 'webhook=4',
+    dispatchConcurrency: '2',
   });
   project.provide('stack', { ...stack, ...(await listResources(stack.aws_endpoint)) });
   return () => stop();
