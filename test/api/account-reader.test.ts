@@ -6,7 +6,7 @@ import { createNotificationRepository } from '../../shared/adapters/notification
 import { createTokenRepository } from '../../shared/adapters/tokens/token-repository.ts';
 import { createAccountReader } from '../../shared/api/account-reader.ts';
 import { useDatabase } from '../support/dynamodb.ts';
-import { countRequests, withThrottling } from '../support/dynamodb-faults.ts';
+import { countRequests } from '../support/dynamodb-faults.ts';
 import { webhookNotification } from '../support/notifications.ts';
 
 const { client, connect } = useDatabase();
@@ -87,14 +87,4 @@ describe('reading an account', () => {
     expect(requests.UpdateItemCommand).toBeUndefined();
     expect(await accounts.describe(tenant)).toMatchObject({ token: undefined, secrets: [] });
   });
-
-  it.each(['GetItemCommand', 'BatchGetItemCommand'])(
-    'fails if %s is throttled, instead of returning a wrong usage',
-    async (command) => {
-      const { tenant, read } = setUp(withThrottling(connect({ maxAttempts: 1 }), command));
-      await expect(read({ tenant, role: 'observer' })).rejects.toMatchObject({
-        name: 'ProvisionedThroughputExceededException',
-      });
-    },
-  );
 });
