@@ -1,84 +1,69 @@
 import * as z from 'zod';
 import { connectApi } from '../support/api.ts';
 import { newAlarmEvent } from '../support/events.ts';
-import { type LocalStackProcess, startLocalStackProcess } from '../support/local-stack-process.ts';
+import { startLocalStackProcess } from '../support/local-stack-process.ts';
 import { connectPipeline } from '../support/pipeline.ts';
-import { type Arrivals, openArrivals } from './pipeline/arrivals.ts';
-import { type Latency, measureJourneys, measureLatency } from './pipeline/latency.ts';
-import { stageSection } from './pipeline/stages.ts';
-import { startTracedStack } from './pipeline/traced-stack.ts';
-import { hasAlertmanager, startAlertmanager } from './sender/alertmanager.ts';
+import { hasAlertmanager, startAlertmanager } from './support/alertmanager.ts';
+import { openArrivals } from './support/arrivals.ts';
+import { type Latency, measureLatency } from './support/latency.ts';
 import { median, type Section } from './support/report.ts';
-
-/*
- * The pipeline of the local stack, from the alarm-events queue to a webhook: events per second, and the latency at a
- * steady rate compared with that of Prometheus Alertmanager. The stack runs in its own process. This process sends
- * events and receives webhooks, so that both use one clock.
- */
+import { runRounds } from './support/rounds.ts';
 
 const ROUNDS = 3;
-const EVENTS = 2_000;
-const WARM_UP_EVENTS = 200;
 const RATE = { perSecond: 50, seconds: 20 };
-/** The number of concurrent producers. A single producer would be the bottleneck. */
-const PRODUCERS = 4;
+const WARM_UP = { ...RATE, seconds: 4 };
+/** Events sent as fast as possible before each round, so that V8 has optimized the code. */
+const BURST_EVENTS = 2_000;
 /** The tenant of the admin token of a local stack. */
 const TENANT = 'acme';
+const STATISTICS = ['p50', 'p99', 'max'] as const;
+
+/** Measures the latency at a steady rate after it has sent a burst. */
+type Case = { warmUp: () => Promise<unknown>; run: () => Promise<Latency>; stop: () => unknown };
 
 const eventPayload = z.object({ event_id: z.string() });
 const alertPayload = z.object({ alerts: z.tuple([z.object({ labels: z.object({ alertname: z.string() }) })]) });
 
-const medianOf = (latencies: readonly Latency[], name: keyof Latency) =>
-  median(latencies.map((latency) => latency[name]));
-
-/** Connects to a local stack and creates one webhook. */
-const connectWebhook = async (stack: LocalStackProcess, arrivals: Arrivals) => {
-  const running = { ...stack, tables: [], queues: [] };
-  const api = connectApi(running);
-  const { sendEvents, sqs } = connectPipeline(running, api);
+/** Starts a local stack in its own process, with one webhook. This process sends events and receives webhooks. */
+const startPipeline = async (): Promise<Case> => {
+  const arrivals = await openArrivals((body) => eventPayload.parse(JSON.parse(body)).event_id);
+  const stack = await startLocalStackProcess();
+  const api = connectApi({ ...stack, tables: [], queues: [] });
+  const { sendEvents, sqs } = connectPipeline({ ...stack, tables: [], queues: [] }, api);
   const body = { label: 'Bench', type: 'webhook', details: { url: arrivals.url } };
   const created = await api.call('POST', '/notifications', { token: stack.tokens.admin, body });
-  const id = created.headers.get('location')?.split('/').at(-1);
-  if (created.status !== 201 || !id) throw new Error(`not created: ${created.status} ${created.text}`);
+  const id = created.headers.get('location')?.split('/').at(-1) ?? '';
 
   let alarms = 0;
-  const event = () => newAlarmEvent(TENANT, [id], { alarm: `al${++alarms}` });
+  const send = async (count: number): Promise<string[]> => {
+    const events = Array.from({ length: count }, () => newAlarmEvent(TENANT, [id], { alarm: `al${++alarms}` }));
+    await sendEvents(events);
+    return events.map(({ event_id }) => event_id);
+  };
+  const burst = async () => arrivals.of(await send(BURST_EVENTS));
   return {
-    /** Sends one event. @returns its ID */
-    async send() {
-      const sent = event();
-      await sendEvents([sent]);
-      return sent.event_id;
+    async warmUp() {
+      await burst();
+      await measureLatency(arrivals, send, WARM_UP);
     },
-    /** Sends events as fast as possible. @returns the seconds until all were queued, and until all were delivered */
-    async burst(count: number) {
-      const events = Array.from({ length: count }, event);
-      const startMs = performance.now();
-      const share = Math.ceil(count / PRODUCERS);
-      const shares = Array.from({ length: PRODUCERS }, (_, index) => events.slice(index * share, (index + 1) * share));
-      await Promise.all(shares.map(sendEvents));
-      const queuedMs = performance.now();
-      const arrivedMs = await arrivals.of(events.map(({ event_id }) => event_id));
-      return { queued: (queuedMs - startMs) / 1_000, delivered: (Math.max(...arrivedMs.values()) - startMs) / 1_000 };
+    async run() {
+      await burst();
+      return measureLatency(arrivals, send, RATE);
     },
     async stop() {
       sqs.destroy();
       await stack.stop();
+      arrivals.stop();
     },
   };
 };
 
-/** Starts Alertmanager with its own receiver. */
-const startBaseline = async () => {
+const startBaseline = async (): Promise<Case> => {
   const arrivals = await openArrivals((body) => alertPayload.parse(JSON.parse(body)).alerts[0].labels.alertname);
   const { post, stop } = await startAlertmanager({ url: arrivals.url, counts: async () => ({}) });
   return {
-    arrivals,
-    async send() {
-      const [name] = await post(1);
-      if (name === undefined) throw new Error('No alert was posted.');
-      return name;
-    },
+    warmUp: () => measureLatency(arrivals, post, WARM_UP),
+    run: () => measureLatency(arrivals, post, RATE),
     stop() {
       stop();
       arrivals.stop();
@@ -86,82 +71,32 @@ const startBaseline = async () => {
   };
 };
 
-/** The number of traced events is smaller, because tracing each of them takes memory. */
-const TRACED = { ...RATE, seconds: 10 };
-
-/** Measures the stages of the path, in a stack of its own. */
-const benchStages = async (arrivals: Arrivals): Promise<Section> => {
-  const stack = await startTracedStack();
-  const pipeline = await connectWebhook(stack, arrivals);
+/**
+ * Measures the latency from an alarm event to its webhook on a local stack, at a steady rate, compared with that of
+ * Prometheus Alertmanager.
+ */
+export const benchPipeline = async (): Promise<Section> => {
+  const cases = new Map([['local stack, from before SendMessage', await startPipeline()]]);
+  if (hasAlertmanager()) cases.set('Alertmanager, from before its POST', await startBaseline());
   try {
-    await pipeline.burst(EVENTS);
-    await measureLatency(arrivals, pipeline.send, TRACED);
-    await stack.steps();
-    const journeys = await measureJourneys(arrivals, pipeline.send, TRACED);
-    return stageSection(journeys, await stack.steps());
-  } finally {
-    await pipeline.stop();
-  }
-};
-
-export const benchPipeline = async (): Promise<Section[]> => {
-  const arrivals = await openArrivals((body) => eventPayload.parse(JSON.parse(body)).event_id);
-  const pipeline = await connectWebhook(await startLocalStackProcess(), arrivals);
-  const alertmanager = hasAlertmanager() ? await startBaseline() : undefined;
-  try {
-    await pipeline.burst(WARM_UP_EVENTS);
-    const warmUp = { ...RATE, seconds: WARM_UP_EVENTS / RATE.perSecond };
-    await measureLatency(arrivals, pipeline.send, warmUp);
-    if (alertmanager) await measureLatency(alertmanager.arrivals, alertmanager.send, warmUp);
-
-    const bursts: { queued: number; delivered: number }[] = [];
-    const latencies: Latency[] = [];
-    const baselines: Latency[] = [];
-    for (let round = 0; round < ROUNDS; round++) {
-      bursts.push(await pipeline.burst(EVENTS));
-      latencies.push(await measureLatency(arrivals, pipeline.send, RATE));
-      if (alertmanager) baselines.push(await measureLatency(alertmanager.arrivals, alertmanager.send, RATE));
-    }
-
-    const row = (name: string, rounds: readonly Latency[]) => [
+    for (const { warmUp } of cases.values()) await warmUp();
+    const latenciesOf = await runRounds(new Map([...cases].map(([name, { run }]) => [name, run])), ROUNDS);
+    const measured = [...cases.keys()].map((name) => ({
       name,
-      ...(['p50', 'p99', 'max'] as const).map((statistic) => medianOf(rounds, statistic).toFixed(1)),
-    ];
-    const ratio = (statistic: keyof Latency) =>
-      (medianOf(latencies, statistic) / medianOf(baselines, statistic)).toFixed(2);
-    return [
-      {
-        title: 'A burst of alarm events through the local stack',
-        columns: ['', 'events/s', 'all queued after, s', 'all delivered after, s'],
-        rows: [
-          [
-            `${EVENTS} events, one webhook each`,
-            median(bursts.map(({ delivered }) => EVENTS / delivered)).toFixed(0),
-            median(bursts.map(({ queued }) => queued)).toFixed(2),
-            median(bursts.map(({ delivered }) => delivered)).toFixed(2),
-          ],
-        ],
-        note: `${ROUNDS} rounds, medians. Each event has its own alarm. Each webhook arrived once.`,
-      },
-      {
-        title: `From an alarm event to its webhook, ${RATE.perSecond} events/s`,
-        columns: ['', 'p50 ms', 'p99 ms', 'max ms'],
-        rows: [
-          row('local stack, from before SendMessage', latencies),
-          ...(alertmanager
-            ? [
-                row('Alertmanager, from before its POST', baselines),
-                ['ratio', ratio('p50'), ratio('p99'), ratio('max')],
-              ]
-            : []),
-        ],
-        note: `${ROUNDS} rounds of ${RATE.seconds} s, medians, in turns. Each webhook arrived once.`,
-      },
-      await benchStages(arrivals),
-    ];
+      medians: STATISTICS.map((statistic) => median(latenciesOf(name).map((latency) => latency[statistic]))),
+    }));
+    const [own, baseline] = measured;
+    const ratios = own?.medians.map((ms, index) => (ms / (baseline?.medians[index] ?? Number.NaN)).toFixed(2)) ?? [];
+    return {
+      title: `From an alarm event to its webhook, ${RATE.perSecond} events/s`,
+      columns: ['', ...STATISTICS.map((statistic) => `${statistic} ms`)],
+      rows: [
+        ...measured.map(({ name, medians }) => [name, ...medians.map((ms) => ms.toFixed(1))]),
+        ...(baseline ? [['ratio', ...ratios]] : []),
+      ],
+      note: `${ROUNDS} rounds of ${RATE.seconds} s, medians, in turns. Each webhook arrived once.`,
+    };
   } finally {
-    alertmanager?.stop();
-    await pipeline.stop();
-    arrivals.stop();
+    for (const { stop } of cases.values()) await stop();
   }
 };

@@ -1,155 +1,89 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { hasAlertmanager, startAlertmanager } from './sender/alertmanager.ts';
-import type { Load, Measurement } from './sender/driver.ts';
-import { buildBeside, startDriver } from './sender/start-driver.ts';
-import { type ChildServer, startChild } from './support/child.ts';
-import { deployedFunctions } from './support/deployed.ts';
+import { hasAlertmanager, startAlertmanager } from './support/alertmanager.ts';
+import { startFunctions } from './support/functions.ts';
 import { median, type Section } from './support/report.ts';
 import { runRounds } from './support/rounds.ts';
-
-/*
- * The bundle of the webhook sender: webhooks per second, CPU time and memory, compared with the share of claims, the
- * minimum (a raw HTTP client), and Prometheus Alertmanager.
- */
+import { sqsBatch } from './support/sqs-batch.ts';
 
 const ROUNDS = 9;
+/** Messages of a round, in batches of ten; half as many in batches of one. */
 const MESSAGES = 2_000;
 /** Messages until V8 has optimized the code, which reduces CPU time by a third. A sandbox sends many more. */
 const WARM_UP_MESSAGES = 12_000;
 
-/** A process that sends webhooks, or performs part of the work. */
-type SenderProcess = { run: (load: Load) => Promise<Omit<Measurement, 'logBytes'>>; stop: () => void };
+type Load = { batchSize: number; messages: number };
+type Measurement = { seconds: number; cpuSeconds: number; peakMb: number };
 
-const perThousand = ({ cpuSeconds }: Pick<Measurement, 'cpuSeconds'>, messages: number) =>
-  (cpuSeconds / messages) * 1_000;
+/** Something that sends webhooks in batches. */
+type Case = { name: string; load: Load; run: (load: Load) => Promise<Measurement> };
 
-/** Runs a load and checks that every webhook arrives at the sink. */
-const runToSink = async (sender: SenderProcess, load: Load, sink: ChildServer) => {
-  await sink.counts();
-  const measurement = await sender.run(load);
-  const { requests: arrived = 0 } = await sink.counts();
-  if (arrived !== load.messages) throw new Error(`${arrived} of ${load.messages} webhooks arrived.`);
-  return measurement;
-};
+const sumOf = (values: readonly number[]): number => values.reduce((left, right) => left + right, 0);
 
-/** Runs the benchmark. @param profile the folder for a CPU profile of the sender */
-export const benchSender = async (profile?: string): Promise<Section[]> => {
-  const directory = mkdtempSync(join(tmpdir(), 'bench-sender-'));
-  const built = buildBeside(directory, ['driver', 'claims-alone', 'raw-client']);
-  const cleanup: (() => void)[] = [() => rmSync(directory, { recursive: true, force: true })];
-  const stopAfterwards = <Started extends { stop: () => void }>(started: Started): Started => {
-    cleanup.unshift(started.stop);
-    return started;
-  };
+/**
+ * Measures webhooks per second, CPU time and memory of the webhook sender, compared with Prometheus Alertmanager, which
+ * sends them in posts of as many alerts.
+ */
+export const benchSender = async (): Promise<Section> => {
+  const { receiver, functionNamed, start, stop } = await startFunctions();
+  const stops: (() => unknown)[] = [];
 
-  /** Prepares the sender with its own AWS stub. */
-  const startSender = async (sink: ChildServer) => {
-    const aws = stopAfterwards(await startChild('./aws-stub.ts', { destination: sink.url }));
-    const { functions, remove } = deployedFunctions(aws.url, { egressAllow: '127.0.0.0/8' });
-    cleanup.push(remove);
-    const webhook = functions.find(({ name }) => name === 'send-webhook');
-    if (!webhook) throw new Error('There is no webhook sender.');
-    const start = async (bundle: string, environment: Record<string, string> = {}, profileFolder?: string) =>
-      stopAfterwards(
-        await startDriver(built('driver'), bundle, { ...webhook.environment, ...environment }, profileFolder),
-      );
-    return { aws, start, bundle: webhook.bundle };
-  };
-
-  const fast = async (): Promise<Section> => {
-    const sink = stopAfterwards(await startChild('./counting-sink.ts'));
-    const { aws, start, bundle } = await startSender(sink);
-    const sender = await start(bundle, {}, profile);
-    const single = await start(bundle);
-    const claims = await start(built('claims-alone'));
-    const raw = await start(built('raw-client'), { DESTINATION: sink.url });
-    const tens: Load = { batchSize: 10, messages: MESSAGES };
-    const ones: Load = { batchSize: 1, messages: MESSAGES / 2 };
-    const cases = new Map<string, { sender: SenderProcess; load: Load }>([
-      ['raw client loop', { sender: raw, load: tens }],
-      ['claims alone', { sender: claims, load: tens }],
-      ['sender, batches of 10', { sender, load: tens }],
-      ['sender, batches of 1', { sender: single, load: ones }],
-    ]);
-    if (hasAlertmanager()) {
-      cases.set('Alertmanager, posts of 10', { sender: stopAfterwards(await startAlertmanager(sink)), load: tens });
-      cases.set('Alertmanager, posts of 1', { sender: stopAfterwards(await startAlertmanager(sink)), load: ones });
-    }
-    for (const { sender: each, load } of cases.values()) await each.run({ ...load, messages: WARM_UP_MESSAGES });
-    const runs = new Map([...cases].map(([name, { sender: each, load }]) => [name, () => each.run(load)]));
-    const measurementsOf = await runRounds(runs, ROUNDS);
-    await runToSink(single, ones, sink);
-    await aws.counts();
-    await runToSink(sender, tens, sink);
-    const calls = Object.entries(await aws.counts()).map(([action, count]) => `${action} ${count / MESSAGES}`);
-
-    const cpu = (name: string) => {
-      const messages = cases.get(name)?.load.messages ?? MESSAGES;
-      return median(measurementsOf(name).map((measurement) => perThousand(measurement, messages)));
-    };
-    const baseline = (name: string) =>
-      cpu(name.endsWith('of 1') ? 'Alertmanager, posts of 1' : 'Alertmanager, posts of 10');
-    const ratio = (name: string, cpuSeconds: number) =>
-      hasAlertmanager() ? (cpuSeconds / baseline(name)).toFixed(2) : '–';
-    const rows = [...cases].map(([name, { load }]) => {
-      const measurements = measurementsOf(name);
-      return [
-        name,
-        median(measurements.map(({ seconds }) => load.messages / seconds)).toFixed(0),
-        cpu(name).toFixed(3),
-        ratio(name, cpu(name)),
-        Math.max(...measurements.map(({ peakMb }) => peakMb)).toFixed(0),
-      ];
-    });
-    const withoutClaims = cpu('sender, batches of 10') - cpu('claims alone');
-    rows.push(['sender without claims', '', withoutClaims.toFixed(3), ratio('', withoutClaims), '']);
+  const senderCase = (load: Load): Case => {
+    const started = start(functionNamed('send-webhook'));
+    stops.push(started.stop);
     return {
-      title: 'Webhooks of 2.5 KB to a receiver that responds immediately',
-      columns: ['', 'webhooks/s', 'CPU s per 1,000', 'relative to Alertmanager', 'peak MB'],
-      rows,
-      note: `AWS calls per webhook in batches of 10: ${calls.join(', ')}. ${ROUNDS} rounds of ${MESSAGES}, medians, in turns.`,
+      name: `sender, batches of ${load.batchSize}`,
+      load,
+      async run({ batchSize, messages }) {
+        await receiver.counts();
+        const batches = Array.from({ length: messages / batchSize }, () => sqsBatch({ batchSize }));
+        const invocations = await started.invoke(batches);
+        const { requests = 0 } = await receiver.counts();
+        if (requests !== messages) throw new Error(`${requests} of ${messages} webhooks arrived.`);
+        return {
+          seconds: sumOf(invocations.map(({ ms }) => ms)) / 1_000,
+          cpuSeconds: sumOf(invocations.map(({ cpuMs }) => cpuMs)) / 1_000,
+          peakMb: invocations.at(-1)?.peakMb ?? Number.NaN,
+        };
+      },
     };
   };
-
-  /** Measures how much longer a batch takes than the response of the receiver. */
-  const slow = async (): Promise<Section> => {
-    const rows: string[][] = [];
-    for (const delayMs of [0, 50, 200]) {
-      const sink = stopAfterwards(await startChild('./counting-sink.ts', { delayMs }));
-      const { start, bundle } = await startSender(sink);
-      const sender = await start(bundle);
-      const batchTimesMs: number[] = [];
-      const load = { batchSize: 10, messages: 200 };
-      await runToSink(sender, load, sink);
-      for (let round = 0; round < ROUNDS; round++) {
-        const { seconds } = await runToSink(sender, load, sink);
-        batchTimesMs.push((seconds * 1_000 * load.batchSize) / load.messages);
-      }
-      const batchMs = median(batchTimesMs);
-      rows.push([
-        `${delayMs} ms`,
-        batchMs.toFixed(1),
-        delayMs > 0 ? (batchMs / delayMs).toFixed(2) : '–',
-        (10_000 / batchMs).toFixed(0),
-      ]);
-    }
-    return {
-      title: 'A batch of 10 to slow receivers',
-      columns: [
-        'receiver responds after',
-        'batch, ms',
-        'relative to its slowest delivery',
-        'webhooks/s of one sandbox',
-      ],
-      rows,
-    };
+  const alertmanagerCase = async (load: Load): Promise<Case> => {
+    const alertmanager = await startAlertmanager(receiver);
+    stops.push(alertmanager.stop);
+    return { name: `Alertmanager, posts of ${load.batchSize}`, load, run: alertmanager.run };
   };
 
   try {
-    return [await fast(), await slow()];
+    const loads = [
+      { batchSize: 10, messages: MESSAGES },
+      { batchSize: 1, messages: MESSAGES / 2 },
+    ];
+    const cases: Case[] = loads.map(senderCase);
+    if (hasAlertmanager()) for (const load of loads) cases.push(await alertmanagerCase(load));
+    for (const { run, load } of cases) await run({ ...load, messages: WARM_UP_MESSAGES });
+    const measurementsOf = await runRounds(
+      new Map(cases.map(({ name, load, run }) => [name, () => run(load)])),
+      ROUNDS,
+    );
+    const perThousand = ({ name, load }: Case) =>
+      (1_000 * median(measurementsOf(name).map(({ cpuSeconds }) => cpuSeconds))) / load.messages;
+    return {
+      title: 'Webhooks of 2.5 KB to a receiver that responds immediately',
+      columns: ['', 'webhooks/s', 'CPU s per 1,000', 'relative to Alertmanager', 'peak MB'],
+      rows: cases.map((each) => {
+        const baseline = cases.find(({ name, load }) => name.startsWith('Alert') && load === each.load);
+        const measurements = measurementsOf(each.name);
+        return [
+          each.name,
+          median(measurements.map(({ seconds }) => each.load.messages / seconds)).toFixed(0),
+          perThousand(each).toFixed(3),
+          baseline ? (perThousand(each) / perThousand(baseline)).toFixed(2) : '–',
+          Math.max(...measurements.map(({ peakMb }) => peakMb)).toFixed(0),
+        ];
+      }),
+      note: `${ROUNDS} rounds of ${MESSAGES} in batches of 10, and of half as many in batches of 1; medians, in turns.`,
+    };
   } finally {
-    for (const step of cleanup) step();
+    await Promise.all(stops.map((each) => each()));
+    stop();
   }
 };

@@ -7,27 +7,13 @@ export type Expression =
   | { kind: 'call'; name: string; args: Expression[] }
   | { kind: 'operation'; operator: Operator; left: Expression; right: Expression };
 
-/** The binary operators of metric math. */
-export type Operator = '+' | '-' | '*' | '/' | '^' | '==' | '!=' | '<=' | '>=' | '<' | '>' | 'AND' | 'OR';
+/** The operators of metric math that the alarms use. */
+export type Operator = '+' | '-' | '*' | '/' | '>=' | 'AND';
 
 /** Lowest precedence first. */
-const PRECEDENCE: readonly (readonly Operator[])[] = [
-  ['OR'],
-  ['AND'],
-  ['==', '!=', '<=', '>=', '<', '>'],
-  ['+', '-'],
-  ['*', '/'],
-  ['^'],
-];
+const PRECEDENCE: readonly (readonly Operator[])[] = [['AND'], ['>='], ['+', '-'], ['*', '/']];
 
-const OPERATOR_WORDS = new Map<string, Operator>([
-  ['AND', 'AND'],
-  ['OR', 'OR'],
-  ['&&', 'AND'],
-  ['||', 'OR'],
-]);
-
-const TOKEN = /\s*(?:(\d+(?:\.\d+)?)|([A-Za-z]\w*)|("[^"]*"|'[^']*')|(&&|\|\||==|!=|<=|>=|[-+*/^<>()[\],]))\s*/y;
+const TOKEN = /\s*(?:(\d+(?:\.\d+)?)|([A-Za-z]\w*)|("[^"]*")|(>=|[-+*/()[\],]))\s*/y;
 
 /**
  * Parses a metric math expression.
@@ -45,9 +31,7 @@ export const parseExpression = (text: string): Expression => {
     position += 1;
   };
   const readOperator = (operators: readonly Operator[]): Operator | undefined => {
-    const found = operators.find(
-      (operator) => operator === (OPERATOR_WORDS.get(tokens[position] ?? '') ?? tokens[position]),
-    );
+    const found = operators.find((operator) => operator === tokens[position]);
     if (found) position += 1;
     return found;
   };
@@ -64,15 +48,14 @@ export const parseExpression = (text: string): Expression => {
     const next = tokens[position] ?? fail();
     position += 1;
     if (/^\d/.test(next)) return { kind: 'number', value: Number(next) };
-    if (/^["']/.test(next)) return { kind: 'text', value: next.slice(1, -1) };
+    if (next.startsWith('"')) return { kind: 'text', value: next.slice(1, -1) };
     if (next === '[') return { kind: 'array', items: list(']') };
-    if (next === '-') return { kind: 'operation', operator: '-', left: { kind: 'number', value: 0 }, right: primary() };
     if (next === '(') {
       const inner = operation(0);
       expectToken(')');
       return inner;
     }
-    if (!/^[A-Za-z]/.test(next) || OPERATOR_WORDS.has(next)) {
+    if (!/^[A-Za-z]/.test(next) || next === 'AND') {
       position -= 1;
       return fail();
     }

@@ -37,8 +37,7 @@ const resolve = (expression: Expression, source: MathSource): Value => {
 const call = (name: string, args: Expression[], source: MathSource): Value => {
   const [first, second, third, ...others] = args;
   if (name === 'METRICS' && args.length === 0) return source.metrics();
-  if (name === 'SUM' && first && !second) return aggregate(name, resolve(first, source), (a, b) => a + b);
-  if (name === 'MAX' && first && !second) return aggregate(name, resolve(first, source), Math.max);
+  if (name === 'MAX' && first && !second) return maximum(resolve(first, source));
   if (name === 'FILL' && first && second && !third) return fill(resolve(first, source), constant(second));
   if (name === 'IF' && first && second && third && others.length === 0) {
     const condition = single(resolve(first, source));
@@ -52,13 +51,13 @@ const call = (name: string, args: Expression[], source: MathSource): Value => {
 };
 
 /**
- * Aggregates an array, ignoring missing data points. A single time series is not supported, because CloudWatch would
- * aggregate all of its periods.
+ * Returns the maximum of an array, ignoring missing data points. A single time series is not supported, because
+ * CloudWatch would aggregate all of its periods.
  */
-const aggregate = (name: string, value: Value, combine: (a: number, b: number) => number): DataPoint => {
-  if (!Array.isArray(value)) throw new Error(`Metric math: ${name} of a single time series is not supported.`);
+const maximum = (value: Value): DataPoint => {
+  if (!Array.isArray(value)) throw new Error('Metric math: MAX of a single time series is not supported.');
   const present = value.filter((point) => point !== undefined);
-  return present.length === 0 ? undefined : present.reduce((a, b) => combine(a, b));
+  return present.length === 0 ? undefined : Math.max(...present);
 };
 
 const fill = (value: Value, filler: number): Value =>
@@ -86,13 +85,6 @@ const OPERATIONS: Record<Operator, (left: number, right: number) => number> = {
   '-': (left, right) => left - right,
   '*': (left, right) => left * right,
   '/': (left, right) => left / right,
-  '^': (left, right) => left ** right,
-  '==': (left, right) => Number(left === right),
-  '!=': (left, right) => Number(left !== right),
-  '<=': (left, right) => Number(left <= right),
   '>=': (left, right) => Number(left >= right),
-  '<': (left, right) => Number(left < right),
-  '>': (left, right) => Number(left > right),
   AND: (left, right) => Number(left !== 0 && right !== 0),
-  OR: (left, right) => Number(left !== 0 || right !== 0),
 };

@@ -5,13 +5,7 @@ import { type Comparable, comparable } from './comparable.ts';
 import { dynamoDbLocal, localStack, type Send } from './databases.ts';
 import { inRun, type Request, requestSequence } from './generated-requests.ts';
 import { invalidRequests } from './invalid-requests.ts';
-import {
-  type Difference,
-  isSameMessage,
-  type ToleratedDifference,
-  toleratedDifferences,
-  toleratedWording,
-} from './tolerated-differences.ts';
+import { type Difference, toleratedDifferences } from './tolerated-differences.ts';
 
 /** `SEED=1 SEQUENCES=1000 npm run test:dynamodb-local` sends other and more requests. */
 const seed = Number(process.env.SEED ?? 20_261_122);
@@ -30,15 +24,15 @@ const send = async (request: Request): Promise<Difference> => ({
   local: comparable(await ours(request)),
 });
 
-/** Returns a response without messages: which of several errors a message reports is undefined. */
+/** Returns a response without messages: their words differ, and which of several errors they report is undefined. */
 const withoutMessages = ({ status, error, members }: Comparable) => ({
   status,
   error,
   members: JSON.stringify(members, (name, value) => (name === 'Message' ? undefined : value)),
 });
 
-const tolerated = (difference: Difference): ToleratedDifference | undefined =>
-  toleratedDifferences.find(({ applies }) => applies(difference));
+const isTolerated = (difference: Difference): boolean =>
+  toleratedDifferences.some(({ applies }) => applies(difference));
 
 describe('the DynamoDB of the local stack', () => {
   it('responds to generated sequences of requests like DynamoDB Local', async () => {
@@ -51,7 +45,7 @@ describe('the DynamoDB of the local stack', () => {
         const [their, our] = [withoutMessages(difference.dynamoDbLocal), withoutMessages(difference.local)];
         if (our.status === 200) succeeded++;
         if (JSON.stringify(their) === JSON.stringify(our)) continue;
-        expect(tolerated(difference) ? their : our, JSON.stringify(difference).slice(0, 4000)).toEqual(their);
+        expect(isTolerated(difference) ? their : our, JSON.stringify(difference).slice(0, 4000)).toEqual(their);
         // The databases may have different items from here on.
         if (their.status !== our.status) return;
       }
@@ -64,16 +58,13 @@ describe('the DynamoDB of the local stack', () => {
   it.each(Object.entries(invalidRequests))('rejects %s like DynamoDB Local', async (_, request) => {
     const difference = await send(request);
     expect([difference.dynamoDbLocal.status, difference.local.status]).toEqual([400, 400]);
-    if (tolerated(difference)) return;
-    const { dynamoDbLocal: their, local: our } = difference;
-    expect(withoutMessages(our)).toEqual(withoutMessages(their));
-    const hasSameMessage = isSameMessage(their.message, our.message);
-    expect(hasSameMessage ? their.message : our.message).toBe(their.message);
+    if (isTolerated(difference)) return;
+    expect(withoutMessages(difference.local)).toEqual(withoutMessages(difference.dynamoDbLocal));
   });
 });
 
 it('CONTRIBUTING.md lists each tolerated difference', () => {
   const text = readFileSync('CONTRIBUTING.md', 'utf8');
-  const descriptions = [toleratedWording, ...toleratedDifferences.map(({ description }) => description)];
+  const descriptions = toleratedDifferences.map(({ description }) => description);
   expect(descriptions.filter((description) => !text.includes(description))).toEqual([]);
 });

@@ -432,14 +432,6 @@ const transactWrite: Arbitrary<Request> = fc
     action: 'TransactWriteItems',
     body: defined({ TransactItems, ClientRequestToken, ReturnConsumedCapacity }),
   }));
-const transactGet: Arbitrary<Request> = fc
-  .array(
-    fc
-      .tuple(located, projection)
-      .map(([target, ProjectionExpression]) => ({ Get: { ...target, ...parameters({ ProjectionExpression }) } })),
-    { minLength: 1, maxLength: 4 },
-  )
-  .map((TransactItems) => ({ action: 'TransactGetItems', body: { TransactItems } }));
 
 /** Requests in sequence, some of them repeated. */
 export const requestSequence: Arbitrary<Request[]> = fc
@@ -454,7 +446,6 @@ export const requestSequence: Arbitrary<Request[]> = fc
         { arbitrary: batchGet, weight: 2 },
         { arbitrary: batchWrite, weight: 2 },
         { arbitrary: transactWrite, weight: 8 },
-        { arbitrary: transactGet, weight: 2 },
       ),
       fc.constantFrom(1, 1, 1, 1, 2),
     ),

@@ -125,13 +125,4 @@ export const invalidRequests: Readonly<Record<string, Request>> = {
     action: 'TransactWriteItems',
     body: { TransactItems: [{ Put: put({}) }], ClientRequestToken: 'x'.repeat(37) },
   },
-  'a transactional read without items': { action: 'TransactGetItems', body: { TransactItems: [] } },
-  'a transactional read of one item twice': {
-    action: 'TransactGetItems',
-    body: { TransactItems: [{ Get: { TableName, Key } }, { Get: { TableName, Key } }] },
-  },
-  'a transactional read of an absent table': {
-    action: 'TransactGetItems',
-    body: { TransactItems: [{ Get: { TableName: 'nowhere', Key } }] },
-  },
 };

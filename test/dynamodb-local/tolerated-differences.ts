@@ -79,13 +79,6 @@ export const toleratedDifferences: readonly ToleratedDifference[] = [
       (isCanceled(dynamoDbLocal) && isCanceled(local) && changesKey(JSON.stringify(local.members))),
   },
   {
-    description: 'DynamoDB Local cancels `TransactGetItems` without reasons, or another check comes first',
-    applies: ({ request, dynamoDbLocal, local }) =>
-      request.action === 'TransactGetItems' &&
-      [dynamoDbLocal, local].every(({ error }) => error !== undefined) &&
-      [dynamoDbLocal, local].some(isCanceled),
-  },
-  {
     description: 'the local stack returns `LastEvaluatedKey` whenever it reaches `Limit`',
     applies: ({ request, dynamoDbLocal, local }) =>
       request.action === 'Query' &&
@@ -104,40 +97,6 @@ export const toleratedDifferences: readonly ToleratedDifference[] = [
       /contains duplicates|multiple operations on one item/.test(local.message ?? ''),
   },
 ];
-
-/** Messages with other words: the start of those of DynamoDB Local and of the local stack. */
-const WORDINGS: readonly (readonly [dynamoDbLocal: RegExp, local: RegExp])[] = [
-  [/^Cannot do operations on a non-existent table/, /^Requested resource not found/],
-  [/^The number of conditions on the keys is invalid/, /^The provided key element does not match the schema/],
-  [/^One of the required keys was not given a value/, /^One or more parameter values were invalid: Missing the key/],
-  [
-    /^(One or more parameter values were invalid: Type mismatch for key)/,
-    /^(One .* Type mismatch for key) pk expected/,
-  ],
-  [/^A value provided cannot be converted into a number/, /^The parameter cannot be converted to a numeric value/],
-  [/^DynamoDB only supports precision up to 38 digits/, /^Attempting to store more than 38 significant digits/],
-  [/^(.* Input collection .* contains duplicates)$/, /^(.*)\.$/],
-  [/^(Query condition missed key schema element)$/, /^(.*): pk$/],
-  [/^(Invalid \w+Expression: Syntax error;) token/, /^(Invalid \w+Expression: Syntax error;) Expected/],
-  [/^Too many items requested for the BatchWriteItem call/, /Member must have length less than or equal to 25/],
-  [/^(Member must have length less than or equal to 100)$/, /(Member must have length less than or equal to 100)$/],
-  [/^Value \S+ (at .* failed to satisfy constraint: .*)$/, /^1 validation error detected: Value \S+ (at .*)$/],
-  [
-    /^Value null at 'transactItems' .* must not be null/,
-    /Value '\[\]' at 'transactItems' .* greater than or equal to 1/,
-  ],
-];
-
-/** What the messages of errors may differ in, as in CONTRIBUTING.md. */
-export const toleratedWording = 'messages of `ValidationException` and `ResourceNotFoundException` have other words';
-
-/** Returns whether two messages have the same meaning. */
-export const isSameMessage = (dynamoDbLocal = '', local = ''): boolean =>
-  dynamoDbLocal === local ||
-  WORDINGS.some(([theirs, ours]) => {
-    const [their, our] = [theirs.exec(dynamoDbLocal), ours.exec(local)];
-    return their !== null && our !== null && their[1] === our[1];
-  });
 
 const changesKey = (text = ''): boolean => text.includes('This attribute is part of the key');
 const members = ({ members }: Comparable): object => (typeof members === 'object' && members !== null ? members : {});

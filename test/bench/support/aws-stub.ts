@@ -3,21 +3,21 @@ import type { IncomingMessage } from 'node:http';
 import * as z from 'zod';
 import { notificationTypeIds } from '../../../shared/contracts/notification-types.ts';
 import { validDetails } from '../../support/notifications.ts';
-import { meter } from '../cost/meter.ts';
 import { childOptions, serveAsChild } from './child.ts';
-import { LISTED_TOKEN_ID } from './listed-token.ts';
+import { LISTED_TOKEN_ID } from './first-event.ts';
+import { meter } from './meter.ts';
 
 /*
  * AWS for benchmarks, in its own process. It responds to every call with success, counts the calls by action and meters
  * their units of the price list. It stores nothing, so that benchmarks measure only the caller.
  */
 
-const { destination, latencyMs, metered } = childOptions(
+const { destination, latencyMs, isMetered } = childOptions(
   z.object({
     destination: z.string(),
     latencyMs: z.number().default(0),
     /** Whether to count the units of the price list as well. */
-    metered: z.boolean().default(false),
+    isMetered: z.boolean().default(false),
   }),
 );
 
@@ -189,7 +189,7 @@ serveAsChild((count) => (request, response) => {
     const { action, input } = parseCall(request, Buffer.concat(parts).toString('utf8'));
     count(action);
     const output = responses[action]?.(input) ?? {};
-    if (metered) for (const [unit, amount] of Object.entries(meter(action, input, output))) count(unit, amount);
+    if (isMetered) for (const [unit, amount] of Object.entries(meter(action, input, output))) count(unit, amount);
     const [type, body] = OTHER_RESPONSES[action] ?? ['application/x-amz-json-1.0', JSON.stringify(output)];
     response.setHeader('content-type', type);
     if (latencyMs > 0) setTimeout(() => response.end(body), latencyMs);

@@ -1,8 +1,7 @@
-import '../../../shared/contracts/json.ts';
 import { alarmEvent, deliveryMessage } from '../../support/events.ts';
 
 /** The messages of a batch. */
-export type BatchOptions = {
+type BatchOptions = {
   batchSize: number;
   /** The last character of the notification IDs: the index of their type in the AWS stub. Webhooks by default. */
   typeIndex?: string;
@@ -10,35 +9,21 @@ export type BatchOptions = {
   isForDispatch?: boolean;
   /** Size of each zone's text, of ten zones. By default, an event has about 2.5 KB. */
   zoneBytes?: number;
-  /** The zones contain numbers instead of text. */
-  isNumeric?: boolean;
   /** Number of notifications of each event for dispatch. */
   planSize?: number;
 };
 
-/** Returns a 64-bit integer, which a double cannot represent, and decimals, whose JSON has about this size. */
-const numbersOf = (bytes: number): unknown[] => [
-  JSON.rawJSON('9123456789012345678'),
-  ...Array.from({ length: Math.floor(bytes / 5.5) }, (_, index) => (index % 1_000) / 8),
-];
-
 let sequence = 0;
 
 /** Creates an alarm event of one of ten tenants, for one of a hundred notifications or more. */
-const message = ({
-  typeIndex = 'X',
-  isForDispatch = false,
-  zoneBytes = 160,
-  isNumeric = false,
-  planSize = 1,
-}: BatchOptions) => {
+const message = ({ typeIndex = 'X', isForDispatch = false, zoneBytes = 160, planSize = 1 }: BatchOptions) => {
   const number = ++sequence;
   const tenant = `tenant-${number % 10}`;
   const timeMs = 1_790_000_000_000 + number;
   const { details } = alarmEvent();
   const observations = Array.from({ length: 10 }, (_, zone) => ({
     zone: `mz${zone}`,
-    ...(isNumeric ? { numbers: numbersOf(zoneBytes) } : { text: 'x'.repeat(zoneBytes) }),
+    text: 'x'.repeat(zoneBytes),
   }));
   const event = alarmEvent({
     event_id: `${tenant}:enWeb${number}:alDisk:chDisk:${timeMs}:CRITICAL`,
@@ -62,7 +47,7 @@ const message = ({
 };
 
 /** An SQS event as far as the functions read it. */
-export type Batch = { Records: ReturnType<typeof message>[] };
+type Batch = { Records: ReturnType<typeof message>[] };
 
 /** Creates a batch of new alarm events or deliveries. */
 export const sqsBatch = (options: BatchOptions): Batch => ({

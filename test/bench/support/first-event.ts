@@ -4,7 +4,9 @@ import { newToken } from '../../../shared/domain/token.ts';
 import { type FunctionName, senderName } from '../../../shared/environment.ts';
 import { apiRequest } from '../../support/api-request.ts';
 import { alarmEvent, deliveryMessage } from '../../support/events.ts';
-import { LISTED_TOKEN_ID } from '../support/listed-token.ts';
+
+/** The ID of the token in the list of tokens of the AWS stub. */
+export const LISTED_TOKEN_ID = 'tk01M7W36KGQDJ8S2D76FCWK3Z00';
 
 /** Returns the ID of a notification in the AWS stub: its last digit is the index of its type. */
 const notificationOf = (typeIndex: number): string => `nt01M7W36KGQDJ8S2D76FCWK3Z0${typeIndex}`;
@@ -23,9 +25,9 @@ const batch = (body: string) => ({
   ],
 });
 
-const request = (destination: string, token: string | undefined) =>
+const request = (destination: string) =>
   apiRequest({
-    headers: token === undefined ? {} : { 'x-auth-token': token },
+    headers: { 'x-auth-token': newToken() },
     pathParameters: { notificationId: webhookId, notificationTypeId: 'webhook', tokenId: LISTED_TOKEN_ID },
     body: JSON.stringify({
       label: 'Bench',
@@ -52,8 +54,5 @@ export const firstEvent = (name: FunctionName, destination: string): unknown => 
   if (typeIndex >= 0) return batch(deliveryMessage(notificationOf(typeIndex), alarmEvent()));
   if (name === 'dispatch-alarm-events')
     return batch(JSON.stringify(alarmEvent({ notification_plan: { critical_state: [webhookId] } })));
-  return name === 'record-email-events' ? batch(JSON.stringify(bounce())) : request(destination, newToken());
+  return name === 'record-email-events' ? batch(JSON.stringify(bounce())) : request(destination);
 };
-
-/** Returns a request without a token, which is rejected before any AWS call. */
-export const requestWithoutToken = (): unknown => request('http://example.com', undefined);

@@ -1,5 +1,5 @@
 /** Prices of us-east-1 in 2026, in USD. */
-export const PRICES = {
+const PRICES = {
   lambdaGbSecond: 0.0000133334,
   lambdaRequest: 0.2 / 1e6,
   dynamoWriteUnit: 0.625 / 1e6,
@@ -8,8 +8,6 @@ export const PRICES = {
   /** In addition to a request, for a message with a group ID on a standard queue. */
   sqsFairQueue: 0.1 / 1e6,
   logsByte: 0.5 / 1e9,
-  /** Per month, with point-in-time recovery. */
-  storedByte: (0.25 + 0.2) / 1e9,
   email: 0.1 / 1e3,
   /** One message part in the US, without carrier fees. */
   sms: 0.0065,
@@ -24,24 +22,8 @@ export type Units = {
   sqsRequests: number;
   sqsFairMessages: number;
   logBytes: number;
-  /** Delivery records, kept for 30 days. */
-  recordBytes: number;
   emails: number;
   sms: number;
-};
-
-/** No usage. */
-export const noUnits: Units = {
-  lambdaRequests: 0,
-  lambdaGbSeconds: 0,
-  dynamoWrites: 0,
-  dynamoReads: 0,
-  sqsRequests: 0,
-  sqsFairMessages: 0,
-  logBytes: 0,
-  recordBytes: 0,
-  emails: 0,
-  sms: 0,
 };
 
 /** Returns the weighted sum of units. */
@@ -55,13 +37,12 @@ export const sum = (...parts: readonly (readonly [units: Partial<Units>, times: 
     sqsRequests: add('sqsRequests'),
     sqsFairMessages: add('sqsFairMessages'),
     logBytes: add('logBytes'),
-    recordBytes: add('recordBytes'),
     emails: add('emails'),
     sms: add('sms'),
   };
 };
 
-/** The parts of a bill, in the order of the chart. */
+/** The parts of a bill. */
 export const billParts = ['tables', 'queues', 'functions', 'logs'] as const;
 
 /** A bill in USD, by part. Email and SMS are separate. */

@@ -35,16 +35,10 @@ const clients = {
 /** An AWS client that a function may use. */
 export type ClientName = keyof typeof clients;
 
-/** The names of all AWS clients. */
-export const clientNames = ['dynamodb', 'lambda', 'sqs', 'ses', 'sns'] as const satisfies readonly ClientName[];
+const clientNames: readonly ClientName[] = ['dynamodb', 'lambda', 'sqs', 'ses', 'sns'];
 
-/** The calls of a floor. */
-export type FloorCalls = {
-  /** The clients to call, one after the other, each as often as it is listed. */
-  aws: readonly ClientName[];
-  /** The URL of an HTTP request; absent for none. */
-  post?: string | undefined;
-};
+/** The calls of a floor: one with each of these clients, and a POST request to this URL. */
+export type FloorCalls = { called: readonly ClientName[]; post: string | undefined };
 
 /** The code of an HTTP request with the agents that a sender needs: keep-alive, for HTTP and HTTPS. */
 const http = {
@@ -64,36 +58,35 @@ const http = {
     });`,
 };
 
-/** Builds the floor of a function with its source map: a handler with the same AWS clients that makes only `calls`. */
-export const buildFloor = (file: string, used: readonly ClientName[], { aws, post }: FloorCalls): void => {
+/** Builds the floor of a function: a handler with the same AWS clients that makes only these calls. */
+export const buildFloor = (file: string, used: readonly ClientName[], { called, post }: FloorCalls): void => {
   const parts = used.map((name) => clients[name]);
   const contents = [
     ...parts.map(({ imports }) => imports),
     ...(post ? [http.imports, http.create] : []),
     ...parts.map(({ create }) => create),
     'export const handler = async () => {',
-    ...aws.map((name) => clients[name].call),
+    ...called.map((name) => clients[name].call),
     ...(post ? [http.call(post)] : []),
     // Keeps the bundler from removing unused clients.
     `return { statusCode: 204, batchItemFailures: [], clients: [${used.join(', ')}].length };`,
     '};',
   ].join('\n');
-  const stdin = { contents, resolveDir: bundling.absWorkingDir };
-  buildSync({ ...bundling, stdin, outfile: file, sourcemap: 'external', sourcesContent: false });
+  buildSync({ ...bundling, stdin: { contents, resolveDir: bundling.absWorkingDir }, outfile: file });
 };
 
 /** Returns the AWS clients in a bundle, from the names of its inputs. */
 export const clientsIn = (inputs: readonly string[]): ClientName[] =>
   clientNames.filter((name) => inputs.some((input) => input.includes(`@aws-sdk/client-${name}/`)));
 
-/** Returns the AWS client of each call, from the counts of the actions. */
-export const clientsOf = (actions: Readonly<Record<string, number>>): ClientName[] => {
-  const clientOf = (action: string): ClientName => {
-    if (action === 'Invoke') return 'lambda';
-    if (action === 'SendEmail') return 'ses';
-    if (action === 'Publish') return 'sns';
-    return action.includes('Message') ? 'sqs' : 'dynamodb';
-  };
-  const calls = Object.entries(actions).flatMap(([action, count]) => Array(count).fill(clientOf(action)));
-  return clientNames.flatMap((name) => calls.filter((called) => called === name));
+const clientOf = (action: string): ClientName => {
+  if (action === 'Invoke') return 'lambda';
+  if (action === 'SendEmail') return 'ses';
+  if (action === 'Publish') return 'sns';
+  return action.includes('Message') ? 'sqs' : 'dynamodb';
 };
+
+/** Returns the AWS clients that make these actions. */
+export const clientsOf = (actions: Readonly<Record<string, number>>): ClientName[] => [
+  ...new Set(Object.keys(actions).map(clientOf)),
+];

@@ -24,7 +24,7 @@ const bytesOf = (value: unknown): number => {
 };
 
 /** Returns the size of an item in DynamoDB JSON (Amazon DynamoDB developer guide, "Item sizes and formats"). */
-export const itemBytes = (item: Record<string, unknown>): number =>
+const itemBytes = (item: Record<string, unknown>): number =>
   Object.entries(item).reduce((sum, [name, value]) => sum + Buffer.byteLength(name) + bytesOf(value), 0);
 
 const KILOBYTE = 1_024;
@@ -80,7 +80,6 @@ const meters: Record<string, (request: unknown, response: unknown) => Partial<Un
     const items = writes.flatMap(({ PutRequest }) => (PutRequest ? [PutRequest.Item] : []));
     return {
       dynamoWrites: items.reduce((sum, item) => sum + writeUnits(item), writes.length - items.length),
-      recordBytes: items.reduce((sum, item) => sum + itemBytes(item), 0),
     };
   },
   GetItem: (request, response) => ({

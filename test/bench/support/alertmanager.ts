@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { listenOnLoopback } from '../../support/listen.ts';
-import type { ChildServer } from '../support/child.ts';
+import type { ChildServer } from './child.ts';
 
 const COMMAND = 'prometheus-alertmanager';
 
