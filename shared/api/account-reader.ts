@@ -73,7 +73,7 @@ export const createAccountReader = (
     ]);
     return {
       id: tenant,
-      technical_contacts: [...new Set(account.contacts)],
+      technical_contacts: account.contacts,
       ...(isAdmin && credentialsOf(account)),
       limits,
       usage,

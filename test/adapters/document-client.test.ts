@@ -107,12 +107,6 @@ describe('a request to DynamoDB', () => {
 });
 
 describe('a response of DynamoDB', () => {
-  it('is read completely if it is larger than a chunk', async () => {
-    const text = 'x'.repeat(400_000);
-    const { client } = await connect(respondWith({ Item: { text: { S: text } } }));
-    expect((await client.send(get)).Item).toEqual({ text });
-  });
-
   it('whose body stalls is requested again', async () => {
     const { received, client } = await connect(respondPartially, respondWith({ Item: { pk: { S: 'a' } } }));
     expect((await client.send(get)).Item).toEqual({ pk: 'a' });
@@ -154,17 +148,5 @@ describe('a failed condition', () => {
     const { received, client } = await connect(failWith(400, 'ConditionalCheckFailedException'));
     expect(await errorOf(client.send(put))).toBeInstanceOf(ConditionalCheckFailedException);
     expect(received).toHaveLength(1);
-  });
-
-  it('after a lost response is known to be of a repeated request', async () => {
-    const { client } = await connect(closeConnection, failWith(400, 'ConditionalCheckFailedException'));
-    expect(await errorOf(client.send(put))).toMatchObject({ $metadata: { attempts: 2 } });
-  });
-});
-
-describe('a repeated request that succeeds', () => {
-  it('counts its attempts', async () => {
-    const { client } = await connect(failWith(500, 'InternalServerError'), respondWith({}));
-    expect((await client.send(put)).$metadata.attempts).toBe(2);
   });
 });

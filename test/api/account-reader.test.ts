@@ -1,4 +1,3 @@
-import { PutCommand } from '@aws-sdk/lib-dynamodb';
 import { describe, expect, it } from 'vitest';
 import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';
 import { createDailyCounters } from '../../shared/adapters/accounts/daily-counter.ts';
@@ -7,7 +6,7 @@ import { createNotificationRepository } from '../../shared/adapters/notification
 import { createTokenRepository } from '../../shared/adapters/tokens/token-repository.ts';
 import { createAccountReader } from '../../shared/api/account-reader.ts';
 import { useDatabase } from '../support/dynamodb.ts';
-import { countRequests, withThrottling } from '../support/dynamodb-faults.ts';
+import { countRequests } from '../support/dynamodb-faults.ts';
 import { webhookNotification } from '../support/notifications.ts';
 
 const { client, connect } = useDatabase();
@@ -88,33 +87,4 @@ describe('reading an account', () => {
     expect(requests.UpdateItemCommand).toBeUndefined();
     expect(await accounts.describe(tenant)).toMatchObject({ token: undefined, secrets: [] });
   });
-
-  it('returns the current secret first, then the replaced one for 24 hours', async () => {
-    const { tenant, accounts, read, advance } = setUp();
-    const { webhook_signing_secrets: [first] = [] } = await read({ tenant, role: 'admin' });
-    const second = await accounts.rotateSecret(tenant);
-    advance(23);
-    expect(await read({ tenant, role: 'admin' })).toMatchObject({ webhook_signing_secrets: [second, first] });
-    advance(1);
-    expect(await read({ tenant, role: 'admin' })).toMatchObject({ webhook_signing_secrets: [second] });
-  });
-
-  it('returns contacts once, even if an older version stored duplicates', async () => {
-    const { tenant, read } = setUp();
-    const Item = { pk: `account#${tenant}`, technical_contacts: ['b@example.com', 'a@example.com', 'b@example.com'] };
-    await client.send(new PutCommand({ TableName: 'accounts', Item }));
-    expect(await read({ tenant, role: 'observer' })).toMatchObject({
-      technical_contacts: ['b@example.com', 'a@example.com'],
-    });
-  });
-
-  it.each(['GetItemCommand', 'BatchGetItemCommand'])(
-    'fails if %s is throttled, instead of returning a wrong usage',
-    async (command) => {
-      const { tenant, read } = setUp(withThrottling(connect({ maxAttempts: 1 }), command));
-      await expect(read({ tenant, role: 'observer' })).rejects.toMatchObject({
-        name: 'ProvisionedThroughputExceededException',
-      });
-    },
-  );
 });

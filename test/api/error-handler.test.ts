@@ -1,18 +1,12 @@
-import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { TransactionContentionError, UnconfirmedChangeError } from '../../shared/adapters/dynamodb/errors.ts';
 import { logger } from '../../shared/adapters/logger.ts';
-import { createNotificationRepository } from '../../shared/adapters/notifications/notification-repository.ts';
-import { type Authenticate, tokenAuthentication } from '../../shared/api/authentication.ts';
+import type { Authenticate } from '../../shared/api/authentication.ts';
 import { endpoint } from '../../shared/api/endpoint.ts';
 import { noContent } from '../../shared/api/response.ts';
 import { badRequest, notFound, ServiceError, unavailable } from '../../shared/domain/errors.ts';
-import { newNotificationId } from '../../shared/domain/notification-id.ts';
-import { newToken } from '../../shared/domain/token.ts';
 import { apiRequest, lambdaContext } from '../support/api-request.ts';
 import { recordMetrics } from '../support/printed-metrics.ts';
-import { closedPort } from '../support/servers.ts';
 
 const SECRET = 'secret message of the exception';
 const context = { ...lambdaContext, caller: { tenant: '', role: 'observer' as const } };
@@ -121,26 +115,6 @@ describe('an error of a dependency', () => {
     expect(headers).toMatchObject({ 'retry-after': expect.stringMatching(/^[1-9]\d*$/) });
     expect(content).toMatchObject({ type: 'serviceUnavailable', code: 503, request_id: 'request-1' });
     expect(body).not.toContain(SECRET);
-  });
-
-  it('is returned as 503 if the database cannot be reached, including during authentication', async () => {
-    const unreachable = DynamoDBDocumentClient.from(
-      new DynamoDBClient({
-        region: 'local-1',
-        endpoint: `http://127.0.0.1:${await closedPort()}`,
-        credentials: { accessKeyId: 'local', secretAccessKey: 'local' },
-        maxAttempts: 1,
-      }),
-    );
-    const notifications = createNotificationRepository(unreachable, 'notifications');
-    expect(await responseTo(() => notifications.get({ tenant: 'acme', id: newNotificationId() }))).toMatchObject({
-      statusCode: 503,
-    });
-    const authenticate = tokenAuthentication(unreachable, { TOKENS_TABLE: 'tokens', TOKEN_CACHE_SECONDS: 60 });
-    expect(await responseTo(async () => {}, authenticate, { 'x-auth-token': newToken() })).toMatchObject({
-      statusCode: 503,
-      headers: { 'retry-after': expect.any(String) },
-    });
   });
 
   it.each(['ProvisionedThroughputExceededException', 'AccessDeniedException', 'ResourceNotFoundException'])(

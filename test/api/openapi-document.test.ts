@@ -9,12 +9,16 @@ import { describedFields } from '../../bin/openapi/notification-types.ts';
 import { openApiDocument, tags } from '../../bin/openapi/openapi-document.ts';
 import { exampleCredentials } from '../../bin/openapi/resources/account.ts';
 import { exampleEvent } from '../../bin/openapi/webhook-payload.ts';
+import { parseAccountChanges } from '../../shared/contracts/account.ts';
 import { webhookPayload } from '../../shared/contracts/alarm-event.ts';
 import { endpointNames, endpoints } from '../../shared/contracts/endpoints.ts';
 import { parseNotification } from '../../shared/contracts/notification.ts';
 import { fieldsOf, notificationTypeIds } from '../../shared/contracts/notification-types.ts';
+import { parseRedelivery } from '../../shared/contracts/redelivery.ts';
+import { parseNewToken } from '../../shared/contracts/token.ts';
 import { webhookHeaders } from '../../shared/pipeline/transports/webhook.ts';
 import {
+  bodyViolations,
   type DescribedContent,
   describedOperation,
   describedWebhook,
@@ -201,6 +205,55 @@ describe.each(notificationTypeIds)('the schema of the details of %s', (type) => 
       }),
       { numRuns: 500 },
     );
+  });
+});
+
+describe('the schema of a request body', () => {
+  const contacts = (...technical_contacts: string[]) => ({ technical_contacts });
+  const token = { label: 'a', role: 'observer' };
+
+  it.each([
+    [
+      'update-account',
+      parseAccountChanges,
+      [
+        ...[{}, [], contacts(), { webhook_token: 7 }, contacts(...Array(51).fill('a@b.example'))],
+        ...['a..b@c.example', '-a@b.example', "o'n@x.example", 'a@b', 'x', '', `${'a'.repeat(250)}@b.example`].map(
+          (address) => contacts(address),
+        ),
+        ...[9, 10, 64, 65].map((length) => ({ webhook_token: 't'.repeat(length) })),
+        { webhook_token: 'with a space' },
+      ],
+    ],
+    [
+      'create-token',
+      parseNewToken,
+      [
+        ...[
+          token,
+          { ...token, role: 'owner' },
+          { label: 'a' },
+          { role: 'admin' },
+          { ...token, label: '😀'.repeat(256) },
+        ],
+        ...[0, 1, 1.5, 3_650, 3_651].map((days) => ({ ...token, days })),
+      ],
+    ],
+    [
+      'redeliver',
+      parseRedelivery,
+      [
+        ...[{}, { event_id: 'a', since: 0 }, { since: 0, marker: 'x' }, { since: 0, marker: '1700000000000' }],
+        ...[-1, 0, 1.5, 10_000_000_000_000].map((since) => ({ since })),
+        ...[0, 1, 512, 513].map((length) => ({ event_id: 'a'.repeat(length) })),
+      ],
+    ],
+  ] as const)('accepts what the parser of %s accepts, and rejects what it rejects', (name, parse, bodies) => {
+    const content = describedOperation(name).requestBody?.content;
+    for (const body of bodies) {
+      const isValid = bodyViolations(content, body).length === 0;
+      expect([JSON.stringify(body), isValid]).toEqual([JSON.stringify(body), parse(body).success]);
+    }
   });
 });
 

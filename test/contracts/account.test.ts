@@ -38,6 +38,22 @@ describe('the changes of an account', () => {
     );
   });
 
+  it.each(['invalid', 'a@localhost', `a@${'x.'.repeat(125)}org`, null, 'a@example.com\r\nBcc: b@example.com'])(
+    'are rejected with the position of an invalid contact: %j',
+    (invalid) => {
+      expect(detailsOf({ technical_contacts: ['a@example.com', invalid] })).toBe(
+        'technical_contacts.1: must be an email address of at most 254 characters',
+      );
+    },
+  );
+
+  it('accept 0 to 50 contacts', () => {
+    const contacts = Array.from({ length: 51 }, (_, index) => `c${index}@example.com`);
+    for (const technical_contacts of [[], contacts.slice(1)])
+      expect(parseAccountChanges({ technical_contacts }).data).toEqual({ technical_contacts });
+    expect(detailsOf({ technical_contacts: contacts })).toMatch(/^technical_contacts: must be a list of 0 to 50/);
+  });
+
   it.each([undefined, null, 7, 'text', [], true])('are rejected if they are not an object: %j', (body) => {
     expect(detailsOf(body)).toBe('body: must be a JSON object');
   });

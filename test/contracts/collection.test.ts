@@ -26,23 +26,6 @@ describe('the response body of a list operation', () => {
     });
   });
 
-  it('keeps the filters of the request in the next link, each once', () => {
-    const { metadata } = collection(
-      { values: ['a'], next: 'ntB' },
-      { limit: 1, marker: null },
-      self('id=ntA&id=ntB&limit=1&other=a%26b'),
-    );
-    const next = new URL(metadata.next_href ?? '');
-    expect(next.searchParams.getAll('id')).toEqual(['ntA', 'ntB']);
-    expect(next.searchParams.getAll('limit')).toEqual(['1']);
-    expect(next.searchParams.getAll('marker')).toEqual(['ntB']);
-    expect(next.searchParams.get('other')).toBe('a&b');
-  });
-
-  it('has a count of 0 if there are no records', () => {
-    expect(collection({ values: [], next: null }, { limit: 50, marker: 'zzz' }, self()).metadata.count).toBe(0);
-  });
-
   it('links to a page with the same limit and filters, starting at the next marker', () => {
     fc.assert(
       fc.property(

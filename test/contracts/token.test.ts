@@ -22,6 +22,12 @@ describe('the request for a token', () => {
     expect(detailsOf({ ...valid, role })).toBe('role: must be one of admin, creator, observer');
   });
 
+  it('accepts a label of 255 code points, and rejects a longer or an empty one', () => {
+    expect(parseNewToken({ ...valid, label: '😀'.repeat(255) }).success).toBe(true);
+    for (const label of ['', 'x'.repeat(256)])
+      expect(detailsOf({ ...valid, label })).toBe('label: must be 1 to 255 characters long');
+  });
+
   it('reports all invalid fields, and counts null as absent', () => {
     expect(detailsOf({ label: null, days: 0 })).toBe(
       'label: is required; role: is required; days: must be a whole number from 1 to 3650',

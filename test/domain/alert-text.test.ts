@@ -27,13 +27,6 @@ describe('the headline of an alert', () => {
     }
   });
 
-  it('is one line even if labels contain line breaks', () => {
-    const label = 'web\r\nBcc: root@example.com\u2028\u0085\u0007x';
-    expect(headline(alarmEvent({ entity: { id: 'e', label }, alarm: { id: 'a', label: 'b' } }))).toBe(
-      '[CRITICAL] web Bcc: root@example.com x: b',
-    );
-  });
-
   it('is truncated to 200 code points', () => {
     const text = headline(alarmEvent({ entity: { id: 'e', label: '😀'.repeat(300) } }));
     expect([...text]).toHaveLength(200);

@@ -1,14 +1,11 @@
 import { Webhook } from 'standardwebhooks';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';
-import { DEFAULT_NOTIFICATION_ID } from '../../shared/domain/notification-id.ts';
 import { newAlarmEvent } from '../support/events.ts';
 import { validDetails } from '../support/notifications.ts';
-import type { InboxMessage } from '../support/pipeline.ts';
-import { openSink, payload } from '../support/test-sink.ts';
-import { until } from '../support/until.ts';
+import { openSink } from '../support/test-sink.ts';
 import { type Client, documents, isLocal, newClient, table } from './support/api.ts';
-import { deadLetter, deliveries, delivery, inbox, sendEvents, sent } from './support/pipeline.ts';
+import { deadLetter, deliveries, delivery, sendEvents, sent } from './support/pipeline.ts';
 
 const { api_key: apiKey } = validDetails.incidentrouter;
 const router = { ...validDetails.incidentrouter, routing_key: 'team' };
@@ -114,27 +111,6 @@ describe.runIf(isLocal)('an alarm event', () => {
     for (const id of ids) await delivery(client.tenant, id, 'delivered');
   });
 
-  it('goes once to each notification listed for the new state, and only when the state changes', async () => {
-    const sink = await openSink();
-    const [critical, ok] = [await toWebhook(`${sink.url}/critical`), await toWebhook(`${sink.url}/ok`)];
-    const plan = { id: 'np', critical_state: [critical, critical], ok_state: [ok] };
-    const unchanged = newAlarmEvent(client.tenant, [], { notification_plan: plan, previous_state: 'CRITICAL' });
-    const changed = newAlarmEvent(client.tenant, [], { notification_plan: plan });
-    const recovered = newAlarmEvent(client.tenant, [], { notification_plan: plan, state: 'OK' });
-    const unplanned = newAlarmEvent(client.tenant, [], { notification_plan: plan, state: 'WARNING' });
-    const first = newAlarmEvent(client.tenant, [], { notification_plan: plan, previous_state: null });
-    await sendEvents([unchanged, unplanned, changed, recovered, first]);
-    await sink.wait(3);
-    const got = sink.received.map(({ path, body }) => [path, payload.parse(JSON.parse(body)).event_id]);
-    expect(got.toSorted()).toEqual(
-      [
-        ['/critical', changed.event_id],
-        ['/critical', first.event_id],
-        ['/ok', recovered.event_id],
-      ].toSorted(),
-    );
-  });
-
   it("is not delivered to another tenant's or an unknown notification, and its other deliveries arrive", async () => {
     const [ownSink, otherSink] = [await openSink(), await openSink()];
     const other = await newClient();
@@ -156,19 +132,6 @@ describe.runIf(isLocal)('an alarm event', () => {
     const { details: _details, ...withoutDetails } = newAlarmEvent(client.tenant, [id], { mark });
     const invalid: [body: string, detail: string][] = [
       [`{not json ${mark}`, 'the event must be JSON'],
-      [`"${mark}"`, 'the event must be a JSON object'],
-      [
-        JSON.stringify({ ...valid, tenant_id: 'has space', mark }),
-        'tenant_id must be 1 to 128 printable ASCII characters',
-      ],
-      [
-        JSON.stringify({ ...valid, details: { state: 'UNKNOWN' }, mark }),
-        'details.state must be one of OK, WARNING, CRITICAL',
-      ],
-      [
-        JSON.stringify({ ...valid, notification_plan: { critical_state: 'nt1' }, mark }),
-        'notification_plan.critical_state must be a list of notification IDs',
-      ],
       [JSON.stringify(withoutDetails), 'details is required'],
     ];
     await sendEvents([...invalid.map(([body]) => body), valid]);
@@ -180,27 +143,14 @@ describe.runIf(isLocal)('an alarm event', () => {
     expect(sink.received).toHaveLength(1);
   });
 
-  it('of 890 KiB arrives, and one of 950 KiB is dead-lettered', async () => {
+  it('of 890 KiB arrives', async () => {
     const sink = await openSink();
     const id = await toWebhook(sink.url);
-    const sized = (bytes: number) => {
-      const event = newAlarmEvent(client.tenant, [id], { filler: '' });
-      return JSON.stringify({
-        ...event,
-        alarm: { ...event.alarm, filler: 'x'.repeat(bytes - JSON.stringify(event).length) },
-      });
-    };
-    const large = sized(890 * 1024);
-    const tooLarge = sized(950 * 1024);
-    await sendEvents([large]);
-    await sendEvents([tooLarge]);
+    const event = newAlarmEvent(client.tenant, [id], { filler: '' });
+    const filler = 'x'.repeat(890 * 1024 - JSON.stringify(event).length);
+    await sendEvents([JSON.stringify({ ...event, alarm: { ...event.alarm, filler } })]);
     const [received] = await sink.wait(1);
     expect(received?.body.length).toBeGreaterThan(889 * 1024);
-    expect((await deadLetter('AlarmEvents', (text) => text === tooLarge)).attributes).toMatchObject({
-      reason: 'too_large',
-      cause: 'producer',
-      detail: 'the event must be at most 900 KiB',
-    });
   });
 
   it('sent 20 times is delivered once', async () => {
@@ -231,33 +181,6 @@ describe.runIf(isLocal)('an alarm event', () => {
     ]);
   });
 
-  it('rejected with 410 is dead-lettered with a reason, and the technical contacts get one notice per day', async () => {
-    const contact = `owner-${client.tenant.toLowerCase()}@example.com`;
-    await createAccountRepository(documents, table('Accounts')).update(client.tenant, {
-      technical_contacts: [contact],
-    });
-    const sink = await openSink((response) => response.writeHead(410).end());
-    const id = await toWebhook(sink.url);
-    const events = [newAlarmEvent(client.tenant, [id]), newAlarmEvent(client.tenant, [id])];
-    await sendEvents(events);
-    for (const { event_id } of events) {
-      const letter = await deadLetter('webhook', (text) => text.includes(event_id));
-      expect(letter.attributes).toMatchObject({ reason: 'http_status', cause: 'destination', attempts: '1' });
-    }
-    expect(sink.received).toHaveLength(2);
-    const isNotice = (message: InboxMessage) =>
-      message.kind === 'email' && message.to.includes(contact) && message.subject.includes('was not delivered');
-    const [notice] = await sent(1, isNotice);
-    expect(notice).toMatchObject({ text: expect.stringContaining(id) });
-    await until(
-      async () =>
-        (await deliveries(client.tenant, DEFAULT_NOTIFICATION_ID)).every(({ status }) => status === 'delivered') ||
-        undefined,
-    );
-    const notices = (await inbox()).filter(isNotice);
-    expect(notices).toHaveLength(1);
-  });
-
   it('waiting for a retry goes to the current destination of its notification, or is cancelled if that is deleted', async () => {
     const working = await openSink();
     const failing = await openSink((response) => response.writeHead(500).end());
@@ -273,13 +196,5 @@ describe.runIf(isLocal)('an alarm event', () => {
     await failing.wait(1, ({ body }) => body.includes(event.event_id));
     await client.delete(`/notifications/${deleted}`);
     await delivery(client.tenant, deleted, 'cancelled');
-
-    const address = `changed-${client.tenant.toLowerCase()}@example.com`;
-    const changed = await toWebhook(failing.url);
-    const last = newAlarmEvent(client.tenant, [changed]);
-    await sendEvents([last]);
-    await failing.wait(1, ({ body }) => body.includes(last.event_id));
-    await client.put(`/notifications/${changed}`, { type: 'email', details: { address } });
-    await sent(1, (message) => message.kind === 'email' && message.to.includes(address));
   });
 });

@@ -1,4 +1,3 @@
-import { DeleteCommand } from '@aws-sdk/lib-dynamodb';
 import { beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import type { DeliveryRecord } from '../../shared/domain/delivery-record.ts';
@@ -9,27 +8,7 @@ import { type Client, documents, isLocal, newClient, table, webhook } from './su
 import { collectionsOf } from './support/collections.ts';
 import { delivery, sendEvents } from './support/pipeline.ts';
 
-const listedDelivery = z.strictObject({
-  event_id: z.string(),
-  entity_id: z.string(),
-  alarm_id: z.string(),
-  state: z.string(),
-  status: z.string(),
-  reason: z.string().nullable(),
-  attempts: z.array(
-    z.strictObject({
-      timestamp: z.number(),
-      result: z.string(),
-      status_code: z.number().nullable(),
-      reason: z.string().nullable(),
-      duration_ms: z.number(),
-    }),
-  ),
-  next_attempt_at: z.number().nullable(),
-  created_at: z.number(),
-  updated_at: z.number(),
-});
-const { list, follow } = collectionsOf(listedDelivery);
+const { list, follow } = collectionsOf(z.looseObject({ event_id: z.string() }));
 
 /** Returns the IDs on all pages. */
 const idsOf = async (...request: Parameters<typeof follow>): Promise<string[]> =>
@@ -49,25 +28,13 @@ const newNotification = async (client: Client) => {
       table('Deliveries'),
       times.map((time) => deliveryRecord(of, eventId(time), { ttl: TTL, ...changes })),
     );
-  const remove = (time: number) => {
-    const { pk, sk } = deliveryRecord(of, eventId(time));
-    return documents.send(new DeleteCommand({ TableName: table('Deliveries'), Key: { pk, sk } }));
-  };
-  return { id, path: `/notifications/${id}/deliveries`, write, remove };
+  return { id, path: `/notifications/${id}/deliveries`, write };
 };
 
 describe('listing the deliveries of a notification', () => {
   let client: Client;
   beforeAll(async () => {
     client = await newClient('observer');
-  });
-
-  it('is empty for a new notification, and for the default notification', async () => {
-    const admin = await newClient('admin', client.tenant);
-    const { path } = await newNotification(admin);
-    const empty = { count: 0, limit: 50, marker: null, next_marker: null, next_href: null };
-    expect(await list(client, path)).toEqual({ values: [], metadata: empty });
-    expect(await list(client, '/notifications/ntTechnicalContactsEmail/deliveries')).toMatchObject({ values: [] });
   });
 
   it('is newest first, page by page, with links that keep limit and filters', async () => {
@@ -87,22 +54,6 @@ describe('listing the deliveries of a notification', () => {
     expect(next.metadata.marker).toBe(page.metadata.next_marker);
   });
 
-  it('neither skips nor repeats a delivery while alerts arrive and records are deleted', async () => {
-    const admin = await newClient('admin', client.tenant);
-    const { path, write, remove } = await newNotification(admin);
-    const times = Array.from({ length: 60 }, (_, index) => index * 10);
-    await write(times);
-    const [deleted, kept] = [times.filter((time) => time % 50 === 0), times.filter((time) => time % 50 !== 0)];
-    const toDelete = [...deleted];
-    let arrived = 0;
-    const visited = await idsOf(client, `${path}?limit=4`, async () => {
-      const time = toDelete.pop();
-      await Promise.all([write([1_000 + arrived++, 295 - arrived]), ...(time === undefined ? [] : [remove(time)])]);
-    });
-    expect(new Set(visited).size).toBe(visited.length);
-    expect(kept.map(eventId).filter((id) => !visited.includes(id))).toEqual([]);
-  });
-
   it('filters by status and alarm', async () => {
     const admin = await newClient('admin', client.tenant);
     const { path, write } = await newNotification(admin);
@@ -116,28 +67,6 @@ describe('listing the deliveries of a notification', () => {
     expect(await idsOf(client, `${path}?status=bounced`)).toEqual([]);
   });
 
-  it.each(['dead', '', 'FAILED', '%00', 'failed,pending'])('rejects the status "%s" with 400', async (status) => {
-    const response = await client.get(`/notifications/ntTechnicalContactsEmail/deliveries?status=${status}`);
-    expect(response.status).toBe(400);
-    expect(response.body).toMatchObject({
-      type: 'badRequest',
-      details: 'status: must be one of pending, delivered, failed, superseded, cancelled, bounced',
-    });
-  });
-
-  it.each(['0', '1001', 'ten', ''])('rejects the limit "%s" with invalidLimit', async (limit) => {
-    const response = await client.get(`/notifications/ntTechnicalContactsEmail/deliveries?limit=${limit}`);
-    expect([response.status, response.body]).toEqual([400, expect.objectContaining({ type: 'invalidLimit' })]);
-  });
-
-  it.each(['%00', 'x'.repeat(5_000), '%F0%9F%98%80', 'a', '-', '#', '%ZZ', 'nt%0A', '0000000000000-'])(
-    'accepts any marker, as other lists do, such as %s',
-    async (marker) => {
-      const response = await client.get(`/notifications/ntTechnicalContactsEmail/deliveries?marker=${marker}`);
-      expect(response.status).toBe(200);
-    },
-  );
-
   it('is 404 for an unknown notification, and for that of another tenant', async () => {
     const other = await newClient();
     const { path, write } = await newNotification(other);
@@ -150,18 +79,6 @@ describe('listing the deliveries of a notification', () => {
       expect((await client.get(unknown)).body).toMatchObject({ type: 'notFoundError' });
     }
     expect(await idsOf(other, path)).toHaveLength(1);
-  });
-
-  it('stays readable after the notification is deleted', async () => {
-    const admin = await newClient('admin', client.tenant);
-    const { id, path, write } = await newNotification(admin);
-    await write([1]);
-    await admin.delete(`/notifications/${id}`);
-    expect(await idsOf(client, path)).toEqual([eventId(1)]);
-    expect(await idsOf(client, `${path}?status=failed`)).toEqual([]);
-    const { id: emptyId, path: emptyPath } = await newNotification(admin);
-    await admin.delete(`/notifications/${emptyId}`);
-    expect((await client.get(emptyPath)).status).toBe(404);
   });
 });
 

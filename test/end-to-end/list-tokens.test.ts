@@ -82,26 +82,10 @@ describe('listing tokens', () => {
     expect(rest).toHaveLength(1);
   });
 
-  it.each(['0', '1001', '-1', '1.5', 'ten', '', '%00'])('rejects the limit "%s" with invalidLimit', async (limit) => {
-    const { status, body } = await (await newClient()).get(`/tokens?limit=${limit}`);
-    expect(status).toBe(400);
-    expect(body).toMatchObject({ type: 'invalidLimit', details: 'limit: must be a whole number from 1 to 1000' });
-  });
-
-  it.each(['%00', 'x'.repeat(5_000), '%F0%9F%98%80', 'a', 'zzz', '%ZZ'])('accepts any marker: %s', async (marker) => {
-    expect((await (await newClient()).get(`/tokens?marker=${marker}`)).status).toBe(200);
-  });
-
   it("never returns another tenant's tokens", async () => {
     const [client, other] = [await newClient(), await newClient()];
     const [foreign = ''] = await createAll(other, 1);
     expect(await idsOf(client, '/tokens')).toHaveLength(1);
     expect(await idsOf(client, `/tokens?marker=${foreign}`)).toEqual([]);
-  });
-
-  it('is refused to creators and observers', async () => {
-    for (const role of ['creator', 'observer'] as const) {
-      expect((await (await newClient(role)).get('/tokens')).status).toBe(403);
-    }
   });
 });

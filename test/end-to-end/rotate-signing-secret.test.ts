@@ -24,29 +24,6 @@ describe('rotating the signing secret', () => {
     expect(await secretsOf(client)).toEqual([third, second]);
   });
 
-  it('creates the first secret of an account', async () => {
-    const client = await newClient();
-    const secret = await rotate(client);
-    expect(await secretsOf(client)).toEqual([secret]);
-  });
-
-  it('ignores a body', async () => {
-    const client = await newClient();
-    expect((await client.post('/account/rotate-signing-secret', '{not json')).status).toBe(200);
-  });
-
-  it('succeeds while the account is updated', async () => {
-    const client = await newClient();
-    const [first] = await secretsOf(client);
-    const contacts = { technical_contacts: ['a@example.com'] };
-    const [secret, update] = await Promise.all([rotate(client), client.put('/account', contacts)]);
-    expect(update.status).toBe(204);
-    expect((await client.get('/account')).body).toMatchObject({
-      ...contacts,
-      webhook_signing_secrets: [secret, first],
-    });
-  });
-
   it('succeeds for concurrent requests, and returns secrets that sign', async () => {
     const client = await newClient();
     const [first] = await secretsOf(client);

@@ -1,7 +1,7 @@
 import { SendMessageCommand, StartMessageMoveTaskCommand } from '@aws-sdk/client-sqs';
 import { UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import type { AwsCall } from 'local-aws/aws-service.ts';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vitest';
 import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';
 import type { AlarmEvent } from '../../shared/contracts/alarm-event.ts';
 import { byType, type NotificationTypeId, notificationTypeIds } from '../../shared/contracts/notification-types.ts';
@@ -89,6 +89,15 @@ describe('the alarm drill', () => {
       await client.get(`/notifications/${ids.webhook}`);
     };
 
+  /** Returns traffic that consists of one call. */
+  const once = (act: () => Promise<unknown>): Traffic => {
+    let isDone = false;
+    return async () => {
+      if (!isDone) await act();
+      isDone = true;
+    };
+  };
+
   const newEvent = (types: readonly NotificationTypeId[]) => {
     const timeMs = Math.floor(harness.now());
     return newAlarmEvent(
@@ -111,14 +120,15 @@ describe('the alarm drill', () => {
    * Runs an outage until its alarms have fired, recovers, and waits until all have cleared. No other alarm may fire,
    * and none may fire twice, because the duration of an alarm must match the duration of the outage.
    *
-   * @returns a summary with the minutes until the alarms fired and cleared
+   * Annotates the test with the minutes until the alarms fired and cleared.
    */
   const drill = async (
+    annotate: TestContext['annotate'],
     alarms: readonly string[],
     outage: () => (() => unknown)[],
     requests: Traffic = traffic(),
     stepMs?: number,
-  ): Promise<string> => {
+  ): Promise<void> => {
     const { watch } = harness;
     expect(watch.firing).toEqual([]);
     const startMs = harness.now();
@@ -145,14 +155,15 @@ describe('the alarm drill', () => {
     expect(watch.firing).toEqual([]);
     expect(firedNames()).toEqual(alarms.toSorted());
     const minutes = fired().map(({ alarm, atMs }) => `${alarm} after ${((atMs - startMs) / MINUTE_MS).toFixed(1)} min`);
-    return `${minutes.join(', ')}; all clear ${minutesSince(recoveredMs)} min after the recovery`;
+    await annotate(`${minutes.join(', ')}; all clear ${minutesSince(recoveredMs)} min after the recovery`);
   };
 
   it('fires the alarms of queue consumers and of the API when DynamoDB fails for a sender, email events and an operation', async ({
     annotate,
   }) => {
     const events = traffic({ types: ['webhook'] });
-    const summary = await drill(
+    await drill(
+      annotate,
       ['InternalErrors', 'MessagesAging', 'ApiErrors'],
       () => [
         harness.injectFault(DENIED, from('Delivery-send-webhook', 'dynamodb')),
@@ -165,7 +176,6 @@ describe('the alarm drill', () => {
         expect(responses.map(({ status }) => status)).toEqual(lists.map(() => 200));
       },
     );
-    await annotate(summary);
   });
 
   it('fires the alarm of a sender when DynamoDB fails only for the last write, so that deliveries are not recorded', async ({
@@ -177,21 +187,21 @@ describe('the alarm drill', () => {
       harness.stack.lambda.reduceRemainingTime('Delivery-send-sms', 6_000);
       return true;
     };
-    const summary = await drill(
+    await drill(
+      annotate,
       ['InternalErrors'],
       () => [harness.injectFault(DENIED, isLastWrite)],
       traffic({ types: ['sms'] }),
     );
-    await annotate(summary);
   });
 
   it('fires the alarms of dispatch when DynamoDB fails', async ({ annotate }) => {
-    const summary = await drill(
+    await drill(
+      annotate,
       ['InternalErrors', 'MessagesAging'],
       () => [harness.injectFault(DENIED, from('Delivery-dispatch-alarm-events', 'dynamodb'))],
       traffic({ types: ['webhook'] }),
     );
-    await annotate(summary);
   });
 
   it('fires the alarms of queue consumers when a stored notification cannot be read', async ({ annotate }) => {
@@ -207,29 +217,26 @@ describe('the alarm drill', () => {
       );
     await setType('carrierpigeon');
     const event = newEvent(['atomfeed']);
-    let isSent = false;
-    const summary = await drill(
+    await drill(
+      annotate,
       ['InternalErrors', 'MessagesAging'],
       () => [() => setType('atomfeed')],
-      async () => {
-        if (!isSent) await harness.sendEvents([event]);
-        isSent = true;
-      },
+      once(() => harness.sendEvents([event])),
     );
-    await annotate(summary);
   });
 
   it('fires the alarm of dispatch when SQS fails', async ({ annotate }) => {
-    const summary = await drill(
+    await drill(
+      annotate,
       ['InternalErrors'],
       () => [harness.injectFault(DENIED, sendsFrom('Delivery-dispatch-alarm-events'))],
       traffic({ types: ['webhook'] }),
     );
-    await annotate(summary);
   });
 
   it('fires the alarms of senders when SQS, SES and SNS fail', async ({ annotate }) => {
-    const summary = await drill(
+    await drill(
+      annotate,
       ['InternalErrors', 'SendingFailures'],
       () => {
         // The webhook destination fails, and the sender cannot send retries to SQS.
@@ -246,7 +253,6 @@ describe('the alarm drill', () => {
       },
       traffic({ types: ['webhook', 'email', 'sms'] }),
     );
-    await annotate(summary);
   });
 
   it('fires the alarms of senders when DynamoDB throttles the keys of several tenants, or SES or SNS throttles', async ({
@@ -260,8 +266,8 @@ describe('the alarm drill', () => {
         return newAlarmEvent(tenant, [id], { timeMs: Math.floor(harness.now()) });
       }),
     );
-    let isSent = false;
-    const summary = await drill(
+    await drill(
+      annotate,
       ['InternalErrors', 'SendingFailures'],
       () => [
         harness.stack.dynamodb.throttle({
@@ -273,42 +279,35 @@ describe('the alarm drill', () => {
         harness.injectFault(THROTTLED, from('Delivery-send-managed', 'sns')),
       ],
       // Sent once and retried once a minute, because the SDK waits in real time before it repeats a throttled call.
-      async () => {
-        if (!isSent) await harness.sendEvents([contactsEvent, ...tenantEvents]);
-        isSent = true;
-      },
+      once(() => harness.sendEvents([contactsEvent, ...tenantEvents])),
       MINUTE_MS,
     );
-    await annotate(summary);
   });
 
   it('fires an alarm when SES pauses the account, even if there is only one email', async ({ annotate }) => {
-    let isSent = false;
-    const summary = await drill(
+    await drill(
+      annotate,
       ['SendingFailures'],
       () => [harness.injectFault(PAUSED, from('Delivery-send-email', 'ses'))],
-      async () => {
-        if (!isSent) await harness.sendEvents([newEvent(['email'])]);
-        isSent = true;
-      },
+      once(() => harness.sendEvents([newEvent(['email'])])),
     );
-    await annotate(summary);
   });
 
   it('fires an alarm when the daily SES quota is exceeded', async ({ annotate }) => {
-    const summary = await drill(
+    await drill(
+      annotate,
       ['SendingFailures'],
       () => [harness.injectFault(QUOTA_EXCEEDED, from('Delivery-send-technicalContactsEmail', 'ses'))],
       traffic({ types: ['technicalContactsEmail'] }),
     );
-    await annotate(summary);
   });
 
   it('fires the alarms of a sender, and of the API for its tests, when Lambda throttles the sender', async ({
     annotate,
   }) => {
     const events = traffic({ types: ['webhook'] });
-    const summary = await drill(
+    await drill(
+      annotate,
       ['Throttles', 'QueueAge', 'ApiErrors'],
       () => [harness.stack.lambda.throttle('Delivery-send-webhook')],
       async (seconds) => {
@@ -316,18 +315,17 @@ describe('the alarm drill', () => {
         await client.post(`/notifications/${ids.webhook}/test`);
       },
     );
-    await annotate(summary);
   });
 
   it('fires an alarm when a function no longer receives the messages of its queue', async ({ annotate }) => {
     const queue = harness.stack.queues.get('Delivery-sms');
     if (!queue) throw new Error('There is no queue of SMS.');
-    const summary = await drill(
+    await drill(
+      annotate,
       ['QueueAge'],
       () => [harness.stack.eventSources.disable(queue.settings.arn)],
       traffic({ types: ['sms'] }),
     );
-    await annotate(summary);
   });
 
   it('fires an alarm when the retries of several tenants are received too late', async ({ annotate }) => {
@@ -345,7 +343,8 @@ describe('the alarm drill', () => {
     await harness.sendEvents(tenantEvents);
     await harness.advanceMinutes(21, undefined, MINUTE_MS);
     isSinkUp = true;
-    const summary = await drill(
+    await drill(
+      annotate,
       ['MessagesAging'],
       () => {
         enable();
@@ -353,7 +352,6 @@ describe('the alarm drill', () => {
       },
       () => undefined,
     );
-    await annotate(summary);
   });
 
   it('fires an alarm for a message that crashes its function', async ({ annotate }) => {
@@ -363,17 +361,13 @@ describe('the alarm drill', () => {
     };
     const queue = harness.stack.queues.get('Delivery-atomfeed');
     const event = newEvent(['atomfeed']);
-    let isSent = false;
-    const summary = await drill(
+    await drill(
+      annotate,
       ['FunctionErrors'],
       // An operator deletes the message.
       () => [harness.injectFault(DENIED, crash), () => queue?.purge()],
-      async () => {
-        if (!isSent) await harness.sendEvents([event]);
-        isSent = true;
-      },
+      once(() => harness.sendEvents([event])),
     );
-    await annotate(summary);
   });
 
   it('fires an alarm for a message that makes its function time out', async ({ annotate }) => {
@@ -390,17 +384,13 @@ describe('the alarm drill', () => {
       };
     };
     const queue = harness.stack.queues.get('EmailEvents-Queue');
-    let isSent = false;
-    const summary = await drill(
+    await drill(
+      annotate,
       ['FunctionErrors'],
       // An operator deletes the message.
       () => [hang(), () => queue?.purge()],
-      async () => {
-        if (!isSent) await sendBounce(newEvent(['email']));
-        isSent = true;
-      },
+      once(() => sendBounce(newEvent(['email']))),
     );
-    await annotate(summary);
   });
 
   it.for<[string, (event: AlarmEvent) => object]>([
@@ -412,17 +402,13 @@ describe('the alarm drill', () => {
     ],
   ])('fires only the alarm of producer errors for an event that %s', async ([, change], { annotate }) => {
     const wrong = change(newEvent(['webhook']));
-    let isSent = false;
-    const summary = await drill(
+    await drill(
+      annotate,
       ['ProducerErrors'],
       () => [],
-      async () => {
-        if (!isSent) await harness.sendEvents([wrong]);
-        isSent = true;
-      },
+      once(() => harness.sendEvents([wrong])),
       MINUTE_MS,
     );
-    await annotate(summary);
   });
 
   it('fires an alarm when SQS moves a message to the crashed queue, which clears after a redrive', async ({
@@ -439,13 +425,13 @@ describe('the alarm drill', () => {
       harness.sqs.send(
         new StartMessageMoveTaskCommand({ SourceArn: 'arn:aws:sqs:us-east-1:000000000000:CrashedQueue' }),
       );
-    const summary = await drill(
+    await drill(
+      annotate,
       ['CrashedMessages'],
       () => [redrive],
       () => undefined,
     );
     expect(queue.messages).toEqual([]);
-    await annotate(summary);
   });
 });
 

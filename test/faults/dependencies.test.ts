@@ -113,47 +113,23 @@ describe('when a dependency fails, the service', () => {
 
   const sendsTo = (service: string) => (call: { service: string; action: string }) =>
     call.service === service && /SendEmail|Publish/.test(call.action);
-  const sesFaults: [code: string, message: string, reason: string][] = [
-    ['AccountSendingPausedException', 'paused', 'sender_misconfigured'],
-    ['ConfigurationSetDoesNotExist', 'gone', 'sender_misconfigured'],
-    ['MailFromDomainNotVerifiedException', 'no', 'sender_misconfigured'],
-    ['MessageRejected', 'Email address is not verified.', 'sender_misconfigured'],
-    [
-      'MessageRejected',
-      'Sending paused for this account. For more information, see your inbox.',
-      'sender_misconfigured',
-    ],
-    ['InvalidParameterValue', 'Invalid Source address', 'sender_misconfigured'],
-    ['InternalFailure', 'oops', 'rejected'],
-  ];
-
-  it.each(sesFaults)(
-    'retries an email that SES rejects with %s (%s) until operators fix the account',
-    async (type, message, reason) => {
-      const address = `${type.toLowerCase()}-${message.length}@example.com`;
-      const id = await client.create({ label: 'e', type: 'email', details: { address } });
-      const recover = harness.injectFault({ status: 400, type, message }, sendsTo('ses'));
-      await harness.sendEvents([newAlarmEvent(client.tenant, [id])]);
-      await until(async () => harness.lines.find((line) => line.includes(id) && line.includes(reason)));
-      recover();
-      await harness.advanceUntil(harness.sent(1, (sent) => sent.kind === 'email' && sent.to.includes(address)));
-      const { attempt_count } = await harness.advanceUntil(harness.delivery(client.tenant, id, 'delivered'));
-      expect(attempt_count).toBeGreaterThan(1);
-    },
-  );
+  it('retries an email that SES rejects until operators fix the account', async () => {
+    const address = 'paused@example.com';
+    const id = await client.create({ label: 'e', type: 'email', details: { address } });
+    const recover = harness.injectFault(
+      { status: 400, type: 'AccountSendingPausedException', message: 'paused' },
+      sendsTo('ses'),
+    );
+    await harness.sendEvents([newAlarmEvent(client.tenant, [id])]);
+    await until(async () => harness.lines.find((line) => line.includes(id) && line.includes('sender_misconfigured')));
+    recover();
+    await harness.advanceUntil(harness.sent(1, (sent) => sent.kind === 'email' && sent.to.includes(address)));
+    const { attempt_count } = await harness.advanceUntil(harness.delivery(client.tenant, id, 'delivered'));
+    expect(attempt_count).toBeGreaterThan(1);
+  });
 
   it.each([
-    ['InvalidParameter', 'Invalid parameter: AWS.SNS.SMS.SenderID', 'sender_misconfigured'],
     ['ParameterValueInvalid', 'No origination identities available to send', 'sender_misconfigured'],
-    ['AuthorizationError', 'Not authorized', 'sender_misconfigured'],
-    ['EndpointDisabled', 'Disabled', 'sender_misconfigured'],
-    ['KMSDisabled', 'The key is disabled', 'sender_misconfigured'],
-    ['KMSOptInRequired', 'No subscription', 'sender_misconfigured'],
-    ['NotFound', 'Topic does not exist', 'sender_misconfigured'],
-    ['PlatformApplicationDisabled', 'Disabled', 'sender_misconfigured'],
-    ['UserError', 'No origination entities available to send', 'sender_misconfigured'],
-    ['InvalidSecurity', 'The signature is invalid', 'sender_misconfigured'],
-    ['UnrecognizedClientException', 'The token is invalid', 'sender_misconfigured'],
     ['InternalError', 'oops', 'rejected'],
   ])('retries an SMS that SNS rejects with %s (%s) until operators fix the account', async (type, message, reason) => {
     const id = await client.create({ label: 's', type: 'sms', details: { phone_number: '+12025550112' } });
@@ -166,15 +142,12 @@ describe('when a dependency fails, the service', () => {
     });
   });
 
-  it.each([
-    ['Throttling', 'Maximum sending rate exceeded.'],
-    ['Throttling', 'Daily message quota exceeded.'],
-  ])('delays an email without counting attempts while SES throttles (%s: %s)', async (type, message) => {
-    const address = `t-${message.slice(0, 5).toLowerCase()}@example.com`;
+  it('delays an email without counting attempts while SES throttles', async () => {
+    const address = 'throttled@example.com';
     const id = await client.create({ label: 'e', type: 'email', details: { address } });
     let refusals = 0;
     const recover = harness.injectFault(
-      { status: 400, type, message },
+      { status: 400, type: 'Throttling', message: 'Maximum sending rate exceeded.' },
       (call) => sendsTo('ses')(call) && ++refusals <= 2,
     );
     await harness.sendEvents([newAlarmEvent(client.tenant, [id])]);
@@ -187,15 +160,7 @@ describe('when a dependency fails, the service', () => {
 
   it.each([
     ['email', { address: 'rejected@example.com' }, 'ses', 'MessageRejected', 'Address blacklisted.'],
-    ['email', { address: 'rejected@example.com' }, 'ses', 'InvalidParameterValue', 'Illegal address'],
     ['sms', { phone_number: '+12025550111' }, 'sns', 'OptedOut', 'The number opted out.'],
-    [
-      'sms',
-      { phone_number: '+12025550111' },
-      'sns',
-      'InvalidParameter',
-      'Invalid parameter: PhoneNumber Reason: +12025550111 is not valid to publish to',
-    ],
   ] as const)(
     'dead-letters an alert by %s to %o if %s returns %s (%s)',
     async (type, details, service, code, message) => {

@@ -1,9 +1,7 @@
 import { SendMessageCommand } from '@aws-sdk/client-sqs';
 import { describe, expect, it } from 'vitest';
-import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';
 import type { AlarmEvent } from '../../shared/contracts/alarm-event.ts';
 import { emailTags } from '../../shared/domain/email-event.ts';
-import { DEFAULT_NOTIFICATION_ID } from '../../shared/domain/notification-id.ts';
 import { newAlarmEvent } from '../support/events.ts';
 import { until } from '../support/until.ts';
 import { throttled, useFaultyStack } from './support.ts';
@@ -48,48 +46,6 @@ describe('a bounce reported by SES', () => {
     await harness.advanceUntil(until(async () => (throttledCount > 3 * 3 ? true : undefined)));
     recover();
     await harness.advanceUntil(harness.delivery(tenant, id, 'bounced'));
-  });
-
-  it('is escalated if the email was the only delivery of the alert', async () => {
-    const { tenant, bounce } = await deliveredEmail();
-    await sendBounce(bounce);
-    const escalation = until(async () =>
-      (await harness.inbox()).find(
-        (message) => message.kind === 'managed' && message.text.includes(`Tenant: ${tenant}`),
-      ),
-    );
-    expect(await harness.advanceUntil(escalation)).toMatchObject({
-      subject: expect.stringContaining('its only destination could not be reached'),
-    });
-  });
-
-  it('of one contact is remembered while the email to another is retried, and escalated if that bounces too', async () => {
-    const { tenant } = await harness.newClient();
-    const [first, second] = [`first-${tenant}@example.com`, `second-${tenant}@example.com`.toLowerCase()];
-    const accounts = createAccountRepository(harness.documents, harness.table('Accounts'));
-    await accounts.update(tenant, { technical_contacts: [first, second] });
-    const acceptSecond = harness.injectFault(
-      { status: 500, type: 'InternalFailure', message: '' },
-      ({ service, body }) => service === 'ses' && body.includes(encodeURIComponent(second)),
-    );
-    const event = newAlarmEvent(tenant, [DEFAULT_NOTIFICATION_ID]);
-    const records = () => harness.deliveries(tenant, DEFAULT_NOTIFICATION_ID);
-    await harness.sendEvents([event]);
-    await until(async () => (await records()).find(({ attempt_count }) => attempt_count > 0));
-    await sendBounce(bounceOf(event, DEFAULT_NOTIFICATION_ID, first));
-    await until(async () => (await records()).find((record) => 'bounced_recipient_hashes' in record));
-    acceptSecond();
-    await harness.advanceUntil(harness.delivery(tenant, DEFAULT_NOTIFICATION_ID, 'delivered'));
-    await sendBounce(bounceOf(event, DEFAULT_NOTIFICATION_ID, second));
-    await harness.advanceUntil(harness.delivery(tenant, DEFAULT_NOTIFICATION_ID, 'bounced'));
-    const escalation = until(async () =>
-      (await harness.inbox()).find(
-        (message) => message.kind === 'managed' && message.text.includes(`Tenant: ${tenant}`),
-      ),
-    );
-    expect(await harness.advanceUntil(escalation)).toMatchObject({
-      subject: expect.stringContaining('its only destination could not be reached'),
-    });
   });
 
   it('is recorded after its function crashed', async () => {

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';
 import { newNotificationId, OPERATORS_NOTIFICATION_ID } from '../../shared/domain/notification-id.ts';
@@ -65,58 +64,8 @@ describe('an alert that reaches none of its destinations', () => {
     ]);
     const notice = (await emails()).find((email) => 'subject' in email && email.subject?.includes('"First"'));
     const [firstId = ''] = ids;
-    for (const part of [
-      'Type: webhook',
-      `ID: ${firstId}`,
-      'First failure: 20',
-      'Last result: the destination returned an unexpected status (HTTP 503)',
-      'Attempts so far: 4 of 9',
-      'Next attempt: 20',
-      `History: ${harness.stack.ready.base_url}/notifications/${firstId}/deliveries`,
-      `/notifications/${firstId}/test`,
-    ]) {
-      expect(notice).toMatchObject({ text: expect.stringContaining(part) });
-    }
-  });
-
-  it('arrives once at each destination after all attempts failed, the destinations were fixed, and the tenant redelivered it', async () => {
-    const { client, webhookAt, subjects } = await newTenant();
-    let status = 503;
-    const sink = await openSink((response) => response.writeHead(status).end());
-    const ids = [await webhookAt(`${sink.url}/1`, 'First'), await webhookAt(`${sink.url}/2`, 'Second')];
-    await harness.sendEvents([newAlarmEvent(client.tenant, ids)]);
-    const areFailed = async () =>
-      (await Promise.all(ids.map((id) => harness.deliveries(client.tenant, id))))
-        .flat()
-        .filter((delivery) => delivery.status === 'failed').length === ids.length;
-    while (!(await areFailed())) {
-      if (harness.stack.lambda.busy() === 0) await harness.stack.advance(5 * MINUTE_MS);
-      await sleep(20);
-    }
-    const undelivered = async () => (await subjects()).filter((subject) => subject.includes('was not delivered'));
-    await until(async () => (await undelivered()).length === 2 || undefined);
-    // Another escalation follows in each later hour in which a last attempt fails.
-    expect([...new Set(await subjects())]).toEqual([
-      'An alert to "First" was not delivered',
-      'An alert to "Second" was not delivered',
-      'CRITICAL on web-1: none of its 2 destinations could be reached',
-      'Delivery to "First" is failing',
-      'Delivery to "Second" is failing',
-    ]);
-    expect(sink.received).toHaveLength(2 * 9);
-    status = 200;
-    for (const id of ids) {
-      const { body } = await client.post(`/notifications/${id}/redeliver`, { since: 0 });
-      expect(body).toEqual({ count: 1, next_marker: null });
-    }
-    for (const id of ids) await harness.advanceUntil(harness.delivery(client.tenant, id, 'delivered'));
-    await harness.drainQueue('Delivery-webhook');
-    expect(
-      sink.received
-        .slice(2 * 9)
-        .map(({ path }) => path)
-        .toSorted(),
-    ).toEqual(['/1', '/2']);
+    const history = `History: ${harness.stack.ready.base_url}/notifications/${firstId}/deliveries`;
+    expect(notice).toMatchObject({ text: expect.stringContaining(history) });
   });
 
   it('is not escalated if one of its destinations accepts it', async () => {
@@ -163,41 +112,6 @@ describe('an alert that reaches none of its destinations', () => {
     expect(await escalations()).toMatchObject([{ subject, text: expect.stringContaining('and 104 more') }]);
   });
 
-  it('is escalated if its last destination is deleted before its next attempt, without a notice about it', async () => {
-    const { client, webhookAt, subjects, operatorMessages } = await newTenant();
-    const sink = await openSink((response) => response.writeHead(503).end());
-    const id = await webhookAt(sink.url, 'Deleted');
-    await harness.sendEvents([newAlarmEvent(client.tenant, [id])]);
-    await until(async () => (sink.received.length > 0 ? true : undefined));
-    await client.delete(`/notifications/${id}`);
-    const { minutes } = await minutesUntil(async () => ((await operatorMessages()).length > 0 ? true : undefined));
-    expect(minutes).toBeLessThan(5);
-    await until(async () => ((await subjects()).length > 0 ? true : undefined));
-    expect(await subjects()).toEqual(['CRITICAL on web-1: its only destination could not be reached']);
-  });
-
-  it('is escalated once an hour for each alarm and state, so that an OK cannot hide a CRITICAL', async () => {
-    const { client, webhookAt, operatorMessages } = await newTenant();
-    const sink = await openSink((response) => response.writeHead(410).end());
-    const id = await webhookAt(sink.url, 'Gone');
-    // Advances the clock to the start of an hour, so that all events are in the same hour.
-    const toNextHourMs = 60 * MINUTE_MS - (harness.stack.clock.now() % (60 * MINUTE_MS));
-    await harness.stack.advance(toNextHourMs);
-    for (const [alarm, state] of [
-      ['alA', 'OK'],
-      ['alA', 'CRITICAL'],
-      ['alA', 'CRITICAL'],
-      ['alB', 'CRITICAL'],
-    ] as const) {
-      await harness.sendEvents([newAlarmEvent(client.tenant, [id], { alarm, state })]);
-      await advanceMinutes(2);
-    }
-    const subjects = (await operatorMessages()).map((message) => ('subject' in message ? message.subject : ''));
-    const subjectOf = (state: string) =>
-      `${client.tenant} ${state} on web-1: its only destination could not be reached`;
-    expect(subjects.toSorted()).toEqual([subjectOf('CRITICAL'), subjectOf('CRITICAL'), subjectOf('OK')]);
-  });
-
   it('is summarized from the 21st of a day, OK apart from the other states', async () => {
     await harness.stayWithinDay();
     const { client, operatorMessages } = await newTenant();
@@ -235,19 +149,6 @@ describe('an alert that reaches none of its destinations', () => {
 });
 
 describe('a destination that fails', () => {
-  it('causes one notice a day, however many alerts fail', async () => {
-    await harness.stayWithinDay();
-    const { client, webhookAt, subjects } = await newTenant();
-    const sink = await openSink((response) => response.writeHead(500).end());
-    const healthy = await openSink();
-    const ids = [await webhookAt(sink.url, 'Down'), await webhookAt(healthy.url, 'Up')];
-    for (let count = 0; count < 3; count++) {
-      await harness.sendEvents([newAlarmEvent(client.tenant, ids)]);
-      await advanceMinutes(5);
-    }
-    expect(await subjects()).toEqual(['Delivery to "Down" is failing']);
-  });
-
   it('is reported although its sender crashed after it had recorded the failure', async () => {
     const { client, webhookAt, subjects } = await newTenant();
     const sink = await openSink((response) => response.writeHead(410).end());
@@ -266,25 +167,6 @@ describe('a destination that fails', () => {
       'An alert to "Crashed" was not delivered',
       'CRITICAL on web-1: its only destination could not be reached',
     ]);
-    expect(sink.received).toHaveLength(1);
-  });
-
-  it('is not reported if DynamoDB fails meanwhile, which is counted and costs no attempt', async () => {
-    const { client, webhookAt } = await newTenant();
-    const sink = await openSink((response) => response.writeHead(410).end());
-    const id = await webhookAt(sink.url, 'Uncounted');
-    const recover = harness.injectFault(
-      { status: 500, type: 'InternalServerError', message: '' },
-      ({ service, action, caller, body }) =>
-        service === 'dynamodb' &&
-        action === 'UpdateItem' &&
-        caller.includes('send-webhook') &&
-        body.includes('escalations#'),
-    );
-    await harness.sendEvents([newAlarmEvent(client.tenant, [id])]);
-    await until(async () => harness.lines.find((line) => line.includes('notices_not_queued=1')));
-    recover();
-    expect(await harness.deliveries(client.tenant, id)).toMatchObject([{ status: 'failed', attempt_count: 1 }]);
     expect(sink.received).toHaveLength(1);
   });
 });

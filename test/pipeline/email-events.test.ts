@@ -170,30 +170,11 @@ describe('a bounced or rejected email', () => {
     },
   );
 
-  it('ends its delivery, so that a repeated alarm event is not delivered', async () => {
-    const { id, tags } = await recordDelivery('delivered');
-    await record(emailEvent('Bounce', tags));
-    expect(await deliveries.claim(claimedBy(id, 'other', NOW_MS), NOW_MS)).toMatchObject({ kind: 'ended' });
-  });
-
   it('counts repeated events separately', async () => {
     const { claimed, tags } = await recordDelivery('delivered');
     for (let count = 0; count < 3; count++) await record(emailEvent('Bounce', tags));
     expect(await deliveries.read(claimed)).toMatchObject({ status: 'bounced' });
     expect(countedMetrics()).toEqual(['email_bounces', 'email_events_repeated', 'email_events_repeated']);
-  });
-
-  it('of a pending delivery is remembered, also while the sender holds the claim', async () => {
-    for (const leaseUntilMs of [0, NOW_MS + 1]) {
-      const { claimed, tags } = await recordDelivery('pending', leaseUntilMs);
-      expect(await record(emailEvent('Bounce', tags))).toEqual([]);
-      expect(await deliveries.read(claimed)).toMatchObject({
-        status: 'pending',
-        lease_until_ms: leaseUntilMs,
-        bounced_recipient_hashes: new Set(claimed.reached_recipient_hashes),
-      });
-    }
-    expect(countedMetrics()).toEqual(['email_bounces', 'email_bounces']);
   });
 
   it.each(['failed', 'cancelled'] as const)(
@@ -225,15 +206,6 @@ describe('a bounced or rejected email', () => {
       [],
     );
     expect(await deliveries.read(claimed)).toMatchObject({ status: 'bounced' });
-  });
-
-  it('creates no record', async () => {
-    const id = newNotificationId();
-    const tags = emailTags(alarmEvent(), id);
-    await record(emailEvent('Bounce', tags));
-    const key = claimedBy(id, '', NOW_MS);
-    expect(await deliveries.read(key)).toBeUndefined();
-    expect(countedMetrics()).toEqual(['email_bounces']);
   });
 });
 
@@ -358,30 +330,11 @@ describe('an email to several recipients', () => {
     return { claimed, bounce };
   };
 
-  it('counts as bounced only when the email to every recipient has bounced', async () => {
-    const { claimed, bounce } = await recordTwo();
-    await bounce('a@example.com');
-    expect(await deliveries.read(claimed)).toMatchObject({ status: 'delivered' });
-    await bounce('b@example.com');
-    expect(await deliveries.read(claimed)).toMatchObject({ status: 'bounced' });
-  });
-
   it('does not count as bounced if SES reports two emails to one recipient, as after a send that timed out', async () => {
     const { claimed, bounce } = await recordTwo();
     for (let time = 0; time < 3; time++) await bounce('a@example.com');
     await bounce('someone-else@example.com');
     expect(await deliveries.read(claimed)).toMatchObject({ status: 'delivered' });
-  });
-
-  it('counts as bounced if the function crashed before it set the status', async () => {
-    const { claimed, tags } = await recordDelivery('delivered');
-    const body = JSON.stringify(emailEvent('Bounce', tags));
-    expect(
-      await recordBatch([{ body }], withThrottling(connect({ maxAttempts: 1 }), 'UpdateItemCommand', 1, 1)),
-    ).toEqual(['message-1']);
-    expect(await deliveries.read(claimed)).toMatchObject({ status: 'delivered' });
-    await record(emailEvent('Bounce', tags));
-    expect(await deliveries.read(claimed)).toMatchObject({ status: 'bounced' });
   });
 });
 

@@ -176,21 +176,6 @@ describe('delivery of the events of one incident', () => {
     },
   );
 
-  it('delivers both of two events that have the same time and that SQS accepted in the same millisecond', async () => {
-    const { jobOf, run, outcomes } = setUp();
-    const jobs = ['first', 'second'].map((id) => jobOf(withTime(id, NOW_MS), NOW_MS));
-    for (const job of jobs) expect(outcomes(await run(job))).toEqual(['delivered']);
-  });
-
-  it.each([Math.floor(NOW_MS / 1000), 0, 1e-200, 1e300, -1, '', null])(
-    'delivers a CRITICAL with the time %o after an OK with a time in milliseconds',
-    async (timestamp) => {
-      const { jobOf, run, outcomes } = setUp();
-      expect(outcomes(await run(jobOf(withTime('ok', NOW_MS, 'OK'), NOW_MS)))).toEqual(['delivered']);
-      expect(outcomes(await run(jobOf(withTime('critical', timestamp), NOW_MS + 1)))).toEqual(['delivered']);
-    },
-  );
-
   it('supersedes an event that SQS accepted more than 60 s after a newer one, for the reason older_timestamp', async () => {
     const { jobOf, run, outcomes, records } = setUp();
     await run(jobOf(withTime('newer', NOW_MS), NOW_MS));
@@ -397,19 +382,6 @@ describe('delivery of the events of one incident', () => {
     await deliveries.complete(withStatus(claimedRecord(job(NOW_MS).body, 'crashed', NOW_MS), 'delivered', NOW_MS));
     expect(outcomes(await run(job(NOW_MS)))).toEqual(['duplicate']);
     expect(await incidentLocks.claim(otherClaim, NOW_MS)).toMatchObject({ newest_event_at_ms: NOW_MS });
-  });
-
-  it('reschedules older events with long waits if the circuit is open', async () => {
-    const circuitOpen = failed('throttled', 'circuit_open', '', { countsAsAttempt: false, retryAfterMs: 30_000 });
-    const { job, run, sent } = setUp({ outcome: circuitOpen });
-    await run(job(NOW_MS));
-    await run(job(NOW_MS - 1));
-    await run(job(NOW_MS - 2, 'incidentpager', { lock_wait_count: '9' }));
-    expect(sent.map(({ isOlder, delaySeconds }) => [isOlder, delaySeconds])).toEqual([
-      [false, 2],
-      [true, 2],
-      [true, 900],
-    ]);
   });
 
   it('returns the message if earlier calls leave too little time for the send', async () => {

@@ -145,11 +145,8 @@ export const createAccountRepository = (client: DynamoDBDocumentClient, table: s
       return credentials;
     },
 
-    /** Returns the email addresses of the account's technical contacts, without duplicates. */
-    async technicalContacts(tenant: string): Promise<string[]> {
-      const { technical_contacts: contacts = [] } = await read(tenant);
-      return [...new Set(contacts)];
-    },
+    /** Returns the email addresses of the account's technical contacts. */
+    technicalContacts: async (tenant: string): Promise<string[]> => describe(await read(tenant)).contacts,
 
     /** Returns the stored account. Does not create missing credentials. */
     describe: async (tenant: string): Promise<AccountDescription> => describe(await read(tenant)),

@@ -22,6 +22,9 @@ const setUp = (tenant: string) => {
   return {
     time,
     rotate: () => accounts().rotateSecret(tenant),
+    /** Rotates the secret over a connection with faults. */
+    rotateOn: (database: typeof client, options = {}) =>
+      createAccountRepository(database, 'accounts').rotateSecret(tenant, options),
     credentials: () => accounts().webhookCredentials(tenant),
   };
 };
@@ -75,46 +78,38 @@ describe('rotating a signing secret', () => {
     expect(Item?.retired_secrets).toHaveLength(1);
   });
 
-  it('returns the stored secret when the response to the write is lost and the SDK repeats it', async () => {
-    const { credentials } = setUp('seven');
+  it.each([
+    ['the SDK', 2],
+    ['the repository', 1],
+  ])('returns the stored secret when the response is lost and %s repeats the write', async (repeater, maxAttempts) => {
+    const { credentials, rotateOn } = setUp(repeater);
     const [old] = (await credentials()).secrets;
-    const database = withLostResponse(connect({ maxAttempts: 2 }), TRANSACTION);
-    const secret = await createAccountRepository(database, 'accounts').rotateSecret('seven');
-    expect((await credentials()).secrets).toEqual([secret, old]);
-  });
-
-  it('returns the stored secret when the response is lost and the repository repeats the write', async () => {
-    const { credentials } = setUp('ten');
-    const [old] = (await credentials()).secrets;
-    const database = withLostResponse(connect({ maxAttempts: 1 }), TRANSACTION);
-    const secret = await createAccountRepository(database, 'accounts').rotateSecret('ten');
+    const secret = await rotateOn(withLostResponse(connect({ maxAttempts }), TRANSACTION));
     expect((await credentials()).secrets).toEqual([secret, old]);
   });
 
   it('keeps the previous secret when the write fails', async () => {
-    const { credentials } = setUp('eleven');
+    const { credentials, rotateOn } = setUp('eleven');
     const { secrets } = await credentials();
     const database = withThrottling(connect({ maxAttempts: 1 }), 'GetItemCommand');
-    await expect(createAccountRepository(database, 'accounts').rotateSecret('eleven')).rejects.toMatchObject({
+    await expect(rotateOn(database)).rejects.toMatchObject({
       name: 'ProvisionedThroughputExceededException',
     });
     expect((await credentials()).secrets).toEqual(secrets);
   });
 
   it('is unconfirmed when all responses are lost, and was applied once', async () => {
-    const { credentials } = setUp('twelve');
+    const { credentials, rotateOn } = setUp('twelve');
     const [old] = (await credentials()).secrets;
     const losing = withLostResponse(connect({ maxAttempts: 1 }), TRANSACTION);
     const database = withLostResponse(losing, TRANSACTION);
-    await expect(createAccountRepository(database, 'accounts').rotateSecret('twelve')).rejects.toThrow(
-      UnconfirmedChangeError,
-    );
+    await expect(rotateOn(database)).rejects.toThrow(UnconfirmedChangeError);
     const { secrets } = await credentials();
     expect([secrets.length, secrets[1]]).toEqual([2, old]);
   });
 
   it('is applied once, before that of another operator who replaces the secret before the SDK repeats it', async () => {
-    const { credentials, rotate } = setUp('eight');
+    const { credentials, rotate, rotateOn } = setUp('eight');
     await credentials();
     let newest = '';
     const database = withLostResponse(connect({ maxAttempts: 2 }), TRANSACTION, {
@@ -122,49 +117,47 @@ describe('rotating a signing secret', () => {
         newest = await rotate();
       },
     });
-    const secret = await createAccountRepository(database, 'accounts').rotateSecret('eight');
+    const secret = await rotateOn(database);
     expect((await credentials()).secrets).toEqual([newest, secret]);
   });
 
   it('does not replace the first secret that a sender creates concurrently', async () => {
-    const { credentials } = setUp('nine');
+    const { credentials, rotateOn } = setUp('nine');
     const database = withInterruption(connect(), TRANSACTION, credentials);
-    await expect(createAccountRepository(database, 'accounts').rotateSecret('nine')).rejects.toThrow(
-      ConcurrentRotationError,
-    );
+    await expect(rotateOn(database)).rejects.toThrow(ConcurrentRotationError);
     expect((await credentials()).secrets).toHaveLength(1);
   });
 
   it('can join a concurrent rotation, so that the previous secret keeps signing', async () => {
-    const { credentials, rotate } = setUp('fifteen');
+    const { credentials, rotate, rotateOn } = setUp('fifteen');
     const [old] = (await credentials()).secrets;
     let winner = '';
     const database = withInterruption(connect(), TRANSACTION, async () => {
       winner = await rotate();
     });
-    const joined = await createAccountRepository(database, 'accounts').rotateSecret('fifteen', { canJoin: true });
+    const joined = await rotateOn(database, { canJoin: true });
     expect(joined).toBe(winner);
     expect((await credentials()).secrets).toEqual([winner, old]);
   });
 
   it('is applied after concurrent changes of other attributes', async () => {
-    const { credentials } = setUp('thirteen');
+    const { credentials, rotateOn } = setUp('thirteen');
     const [old] = (await credentials()).secrets;
     const change = () =>
       createAccountRepository(client, 'accounts').update('thirteen', { technical_contacts: ['a@example.com'] });
     const database = withInterruption(connect(), TRANSACTION, change, (count) => count <= 3);
-    const secret = await createAccountRepository(database, 'accounts').rotateSecret('thirteen');
+    const secret = await rotateOn(database);
     expect((await credentials()).secrets).toEqual([secret, old]);
   });
 
   it('is applied once if its response is lost and other attributes change before the SDK repeats it', async () => {
-    const { credentials } = setUp('fourteen');
+    const { credentials, rotateOn } = setUp('fourteen');
     const [old] = (await credentials()).secrets;
     const database = withLostResponse(connect({ maxAttempts: 2 }), TRANSACTION, {
       meanwhile: () =>
         createAccountRepository(client, 'accounts').update('fourteen', { technical_contacts: ['a@example.com'] }),
     });
-    const secret = await createAccountRepository(database, 'accounts').rotateSecret('fourteen');
+    const secret = await rotateOn(database);
     expect((await credentials()).secrets).toEqual([secret, old]);
   });
 
@@ -183,13 +176,13 @@ describe('rotating a signing secret', () => {
   });
 
   it('succeeds for one of two concurrent operators', async () => {
-    const { rotate, credentials } = setUp('five');
+    const { rotate, credentials, rotateOn } = setUp('five');
     await credentials();
     let winner = '';
     const database = withInterruption(connect(), TRANSACTION, async () => {
       winner = await rotate();
     });
-    const loser = createAccountRepository(database, 'accounts').rotateSecret('five');
+    const loser = rotateOn(database);
     await expect(loser).rejects.toThrow(ConcurrentRotationError);
     const { secrets } = await credentials();
     expect([secrets.length, secrets[0]]).toEqual([2, winner]);

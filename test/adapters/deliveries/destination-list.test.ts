@@ -11,7 +11,7 @@ import { RETENTION_SECONDS } from '../../../shared/domain/delivery-record.ts';
 import { DEFAULT_NOTIFICATION_ID, newNotificationId } from '../../../shared/domain/notification-id.ts';
 import { MAX_EVENT_BYTES } from '../../../shared/domain/planned-event.ts';
 import { useDatabase } from '../../support/dynamodb.ts';
-import { withInterruption, withThrottling } from '../../support/dynamodb-faults.ts';
+import { withInterruption } from '../../support/dynamodb-faults.ts';
 import { alarmEvent } from '../../support/events.ts';
 
 const { client, connect } = useDatabase();
@@ -80,12 +80,5 @@ describe('the list of the destinations of an event', () => {
     await createDestinationListWriter(watched, 'deliveries')(event, ids, NOW_MS);
     expect(isFound).toBeInstanceOf(MissingDestinationsError);
     expect(await read(keyOf(event))).toEqual(ids);
-  });
-
-  it('cannot be read while DynamoDB throttles', async () => {
-    const event = newEvent();
-    await write(event, newIds(27), NOW_MS);
-    const throttled = withThrottling(connect({ maxAttempts: 1 }), 'GetItemCommand');
-    await expect(createDestinationListReader(throttled, 'deliveries')(keyOf(event))).rejects.toThrow('too fast');
   });
 });

@@ -10,13 +10,7 @@ import {
 import { deliveryKey } from '../../../shared/domain/delivery-key.ts';
 import { newNotificationId } from '../../../shared/domain/notification-id.ts';
 import { useDatabase } from '../../support/dynamodb.ts';
-import {
-  countRequests,
-  type LateRequest,
-  withKilledWorker,
-  withLateCopies,
-  withThrottling,
-} from '../../support/dynamodb-faults.ts';
+import { countRequests, type LateRequest, withKilledWorker, withLateCopies } from '../../support/dynamodb-faults.ts';
 
 const { client, connect } = useDatabase();
 const failedMessages = createFailedMessages(client, 'deliveries');
@@ -127,12 +121,6 @@ describe('a stored message', () => {
     const messages = await listAll(notification);
     await failedMessages.delete(messages.slice(1));
     expect(await listAll(notification)).toMatchObject([{ position: messages[0]?.position }]);
-  });
-
-  it('is not written while the table is throttled, and the write fails', async () => {
-    const { failure } = newNotification();
-    const throttled = createFailedMessages(withThrottling(connect({ maxAttempts: 1 }), 'PutItemCommand'), 'deliveries');
-    await expect(throttled.put(failure(NOW))).rejects.toMatchObject({ name: 'ProvisionedThroughputExceededException' });
   });
 });
 

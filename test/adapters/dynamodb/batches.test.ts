@@ -110,12 +110,6 @@ describe('readEach', () => {
     expect(results(await readAll(readEach(database, 'notifications', own), own))).toEqual(own);
   });
 
-  it('resolves to undefined for a key without an item', async () => {
-    const find = readEach(client, 'notifications', [key('own', 'none'), key('own', '1')]);
-    expect(await find(key('own', 'none'))).toBeUndefined();
-    expect(await find(key('own', '1'))).toEqual(key('own', '1'));
-  });
-
   it('sends no request for no keys', async () => {
     const database = connect();
     const counts = countRequests(database);

@@ -1,12 +1,5 @@
-import { randomUUID } from 'node:crypto';
 import { TransactionCanceledException } from '@aws-sdk/client-dynamodb';
-import {
-  DeleteCommand,
-  type DynamoDBDocumentClient,
-  GetCommand,
-  PutCommand,
-  TransactWriteCommand,
-} from '@aws-sdk/lib-dynamodb';
+import { type DynamoDBDocumentClient, GetCommand, PutCommand } from '@aws-sdk/lib-dynamodb';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { isThrottled } from '../../../shared/adapters/aws-client.ts';
 import { TransactionContentionError, UnconfirmedChangeError } from '../../../shared/adapters/dynamodb/errors.ts';
@@ -119,16 +112,6 @@ describe('a transaction', () => {
     expect(await errorOf(transact(database, [create(newKey())]))).toBeInstanceOf(TransactionCanceledException);
     expect(sent).toHaveLength(1);
   });
-
-  it('that is malformed is sent once', async () => {
-    const database = connect();
-    const sent = recordTransactions(database);
-    const key = newKey();
-    expect(await errorOf(transact(database, [create(key), increment(key)]))).toMatchObject({
-      name: 'ValidationException',
-    });
-    expect(sent).toHaveLength(1);
-  });
 });
 
 describe('a transaction whose response is lost', () => {
@@ -199,16 +182,6 @@ describe('a transaction that conflicts', () => {
     for (const { send } of late) await send();
     expect(late).toHaveLength(2);
     expect(await counter(key)).toBe(1);
-  });
-
-  it('can be applied with its token after it was cancelled', async () => {
-    const key = newKey();
-    await transact(client, [create(key)]);
-    const input = { TransactItems: [create(key)], ClientRequestToken: randomUUID() };
-    expect(await errorOf(client.send(new TransactWriteCommand(input)))).toBeInstanceOf(TransactionCanceledException);
-    await client.send(new DeleteCommand({ TableName, Key: key }));
-    await client.send(new TransactWriteCommand(input));
-    expect(await counter(key)).toBe(0);
   });
 
   it.each([

@@ -2,6 +2,7 @@ import { ConfiguredRetryStrategy } from '@smithy/core/retry';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { logger } from '../../../shared/adapters/logger.ts';
+import type { NotificationKey } from '../../../shared/adapters/notifications/notification-repository.ts';
 import type { NotificationAttributes } from '../../../shared/contracts/notification.ts';
 import { useDatabase } from '../../support/dynamodb.ts';
 import {
@@ -10,7 +11,6 @@ import {
   type LateRequest,
   withDelayedWrites,
   withKilledWorker,
-  withLostResponse,
 } from '../../support/dynamodb-faults.ts';
 import { createChunkFixtures, HOUR_MS, large, small } from '../../support/notification-chunks.ts';
 import { recordMetrics } from '../../support/printed-metrics.ts';
@@ -38,6 +38,8 @@ const {
   writeLater,
 } = createChunkFixtures({ client });
 
+type Repository = typeof notifications;
+
 /** A client that repeats every write. DynamoDB receives the first copy when the test sends its `late` request. */
 const slowDatabase = (late: LateRequest[]) =>
   withDelayedWrites(connect({ retryStrategy: new ConfiguredRetryStrategy(3, () => 1) }), late);
@@ -58,15 +60,6 @@ describe('a large notification', () => {
     expect(await cleanupItemsOf(tenant)).toEqual([]);
   });
 
-  it('leaves no chunk if the response to its delete is lost', async () => {
-    const tenant = newTenant();
-    const key = await create(tenant, large('a'));
-    const losing = withLostResponse(connect(), 'TransactWriteItemsCommand');
-    expect(await repositoryOn(losing).delete(key)).toBe(true);
-    expect(await chunksOf(tenant)).toEqual([]);
-    expect(await notifications.delete(key)).toBe(false);
-  });
-
   it.each([
     ['deleted', async () => true],
     ['replaced and deleted', (key: { tenant: string; id: string }) => replace(key, large('b'))],
@@ -85,68 +78,43 @@ describe('a large notification', () => {
     await writeLater(tenant, 2 * HOUR_MS);
     expect(await chunksOf(tenant)).toEqual([]);
   });
-
-  it('leaves nothing when it is deleted', async () => {
-    const tenant = newTenant();
-    await notifications.delete(await create(tenant, small('a')));
-    expect(await stored(`notification#${tenant}`)).toEqual([]);
-  });
 });
 
 describe('a writer that crashes', () => {
   const requests = Array.from({ length: 8 }, (_, index) => index + 1);
   const fates: KilledRequest[] = ['lost', 'applied', 'delayed'];
-  const crashes = requests.flatMap((number) => fates.map((fate) => [number, fate] as const));
-
-  it.each(crashes)(
-    'leaves no chunk without a target, and an exact counter: create, request %i %s',
-    async (number, fate) => {
-      const tenant = newTenant();
-      const late: LateRequest[] = [];
-      await repositoryOn(withKilledWorker(connect(), number, fate, late))
-        .create(tenant, large('a'))
-        .catch(() => undefined);
-      for (const { send } of late) await send();
-      await writeLater(tenant, 2 * HOUR_MS);
-      expect(await orphansOf(tenant)).toEqual([]);
-      expect(await cleanupItemsOf(tenant)).toEqual([]);
-      await expectExactCounter(tenant);
+  const old = large('a');
+  /** Each write of a stored notification, and the contents that it may leave if it crashes. */
+  const writes = {
+    create: {
+      write: (worker: Repository, { tenant }: NotificationKey) => worker.create(tenant, large('b')),
+      possible: [old],
     },
+    replace: {
+      write: (worker: Repository, key: NotificationKey) => replace(key, large('b'), worker),
+      possible: [old, large('b')],
+    },
+    delete: { write: (worker: Repository, key: NotificationKey) => worker.delete(key), possible: [old, undefined] },
+  } as const;
+  const kinds = ['create', 'replace', 'delete'] as const;
+  const crashes = kinds.flatMap((kind) =>
+    requests.flatMap((number) => fates.map((fate) => [kind, number, fate] as const)),
   );
 
   it.each(crashes)(
-    'leaves the old or the new version, and an exact counter: replace, request %i %s',
-    async (number, fate) => {
-      const tenant = newTenant();
-      const key = await create(tenant, large('a'));
+    'leaves the old or the new version, no chunk without a target, and an exact counter: %s, request %i %s',
+    async (kind, number, fate) => {
+      const { write, possible } = writes[kind];
+      const key = await create(newTenant(), old);
       const late: LateRequest[] = [];
-      const crashing = repositoryOn(withKilledWorker(connect(), number, fate, late));
-      await replace(key, large('b'), crashing).catch(() => undefined);
+      await write(repositoryOn(withKilledWorker(connect(), number, fate, late)), key).catch(() => undefined);
       for (const { send } of late) await send();
-      await writeLater(tenant, 2 * HOUR_MS);
-      const { id: _, ...found } = (await notifications.get(key))?.record ?? { id: '' };
-      expect([large('a'), large('b')]).toContainEqual(found);
-      expect(await orphansOf(tenant)).toEqual([]);
-      expect(await cleanupItemsOf(tenant)).toEqual([]);
-      await expectExactCounter(tenant);
-    },
-  );
-
-  it.each(crashes)(
-    'leaves the whole notification or nothing, and an exact counter: delete, request %i %s',
-    async (number, fate) => {
-      const tenant = newTenant();
-      const key = await create(tenant, large('a'));
-      const late: LateRequest[] = [];
-      await repositoryOn(withKilledWorker(connect(), number, fate, late))
-        .delete(key)
-        .catch(() => undefined);
-      for (const { send } of late) await send();
-      await writeLater(tenant, 2 * HOUR_MS);
-      expect([undefined, { id: key.id, ...large('a') }]).toContainEqual((await notifications.get(key))?.record);
-      expect(await orphansOf(tenant)).toEqual([]);
-      expect(await cleanupItemsOf(tenant)).toEqual([]);
-      await expectExactCounter(tenant);
+      await writeLater(key.tenant, 2 * HOUR_MS);
+      const found = (await notifications.get(key))?.record;
+      expect(possible.map((attributes) => attributes && { id: key.id, ...attributes })).toContainEqual(found);
+      expect(await orphansOf(key.tenant)).toEqual([]);
+      expect(await cleanupItemsOf(key.tenant)).toEqual([]);
+      await expectExactCounter(key.tenant);
     },
   );
 });

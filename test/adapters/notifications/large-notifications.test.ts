@@ -7,7 +7,7 @@ import {
   type NotificationKey,
 } from '../../../shared/adapters/notifications/notification-repository.ts';
 import { useDatabase } from '../../support/dynamodb.ts';
-import { withInterruption, withLostResponse, withRejections, withThrottling } from '../../support/dynamodb-faults.ts';
+import { withInterruption, withRejections, withThrottling } from '../../support/dynamodb-faults.ts';
 import {
   entries,
   incompressibleEntries,
@@ -83,11 +83,6 @@ describe('a large notification', () => {
     expect(await chunksOf(tenant)).toEqual([]);
   });
 
-  it('has chunks that do not expire', async () => {
-    const { tenant } = await created('a');
-    expect(await chunksOf(tenant)).toEqual([{ sk: expect.any(String) }, { sk: expect.any(String) }]);
-  });
-
   it('leaves no chunks of the old version when it is replaced', async () => {
     const { key, tenant, stored } = await created('a', 255);
     await notifications.replace(key, stored, large('b'));
@@ -125,23 +120,6 @@ describe('a large notification', () => {
   });
 });
 
-describe('a large notification after the response to its write was lost', () => {
-  const losing = () => repositoryWith((database) => withLostResponse(database, 'TransactWriteItemsCommand'));
-
-  it('is complete if it was created', async () => {
-    const tenant = newTenant();
-    const id = await losing().create(tenant, large('a'));
-    expect((await notifications.get({ tenant, id }))?.record).toEqual({ id, ...large('a') });
-  });
-
-  it('is the complete new version if it was replaced', async () => {
-    const { key, stored } = await created('a');
-    const isReplaced = await losing().replace(key, stored, large('b'));
-    expect((await notifications.get(key))?.record).toEqual({ id: key.id, ...large('b') });
-    expect(isReplaced).toBe(true);
-  });
-});
-
 describe('a read during a write', () => {
   it('returns the new version if the old one is replaced between the reads of target and chunks', async () => {
     const { key, stored } = await created('a');
@@ -159,13 +137,6 @@ describe('a read during a write', () => {
     const details = (await reader.get(key))?.record.details;
     expect(lettersOf(details)).toEqual(['b']);
     expect(Object.keys(details ?? {})).toHaveLength(401);
-  });
-
-  it('returns a small new version', async () => {
-    const { key, stored } = await created('a');
-    const replace = () => notifications.replace(key, stored, webhookNotification());
-    const reader = repositoryWith((database) => withInterruption(database, 'BatchGetItemCommand', replace));
-    expect((await reader.get(key))?.record).toEqual({ id: key.id, ...webhookNotification() });
   });
 
   it('returns nothing if the notification is deleted, alone or in a list', async () => {

@@ -5,7 +5,7 @@ import type { Slice } from '../../../shared/contracts/collection.ts';
 import type { NotificationAttributes, NotificationRecord } from '../../../shared/contracts/notification.ts';
 import { newNotificationId } from '../../../shared/domain/notification-id.ts';
 import { useDatabase } from '../../support/dynamodb.ts';
-import { countRequests, withPartialBatches, withThrottling } from '../../support/dynamodb-faults.ts';
+import { countRequests } from '../../support/dynamodb-faults.ts';
 import { entries, incompressibleEntries, validDetails, webhookNotification } from '../../support/notifications.ts';
 
 const { client, connect } = useDatabase();
@@ -106,14 +106,6 @@ describe('a list of a tenant’s notifications', () => {
     await takePage(createNotificationRepository(database, 'notifications').list(tenant, null, 3), 2);
     expect(counts).toEqual({ QueryCommand: 1 });
   });
-
-  it('fails if the table is throttled, instead of being incomplete', async () => {
-    const repository = createNotificationRepository(
-      withThrottling(connect({ maxAttempts: 1 }), 'QueryCommand'),
-      'notifications',
-    );
-    await expect(Array.fromAsync(repository.list('acme', null, 3))).rejects.toThrow();
-  });
 });
 
 describe('a list by IDs', () => {
@@ -150,11 +142,6 @@ describe('a list by IDs', () => {
   it('contains all of 120 notifications', async () => {
     const { tenant, ids } = await tenantWith(120);
     expect(await byIds(tenant, ids.toReversed())).toEqual(ids);
-  });
-
-  it('is complete if DynamoDB leaves keys unprocessed', async () => {
-    const { tenant, ids } = await tenantWith(5);
-    expect(await byIds(tenant, ids, null, withPartialBatches(connect(), 2))).toEqual(ids);
   });
 });
 
@@ -252,12 +239,5 @@ describe('a list of large notifications', () => {
     expect(counts.QueryCommand).toBeGreaterThan(1);
     const listedByIds = await Array.fromAsync(notifications.listByIds(tenant, ids, null));
     expect(listedByIds.map(({ id }) => id)).toEqual(ids);
-  });
-
-  it('is complete if DynamoDB leaves chunks unprocessed', async () => {
-    const { tenant, ids } = await tenantWithLarge(6, (label) => large(label, IN_CHUNKS));
-    const repository = createNotificationRepository(withPartialBatches(connect(), 2, 2), 'notifications');
-    const found = await Array.fromAsync(repository.list(tenant, null, 1_000));
-    expect(found.map(({ id }) => id)).toEqual([...ids, DEFAULT]);
   });
 });

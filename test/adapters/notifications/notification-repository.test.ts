@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { createNotificationRepository } from '../../../shared/adapters/notifications/notification-repository.ts';
 import { newNotificationId } from '../../../shared/domain/notification-id.ts';
 import { useDatabase } from '../../support/dynamodb.ts';
-import { countRequests, withLostResponse, withThrottling } from '../../support/dynamodb-faults.ts';
+import { countRequests, withLostResponse } from '../../support/dynamodb-faults.ts';
 import { validDetails, webhookNotification } from '../../support/notifications.ts';
 
 const { client, connect } = useDatabase();
@@ -43,12 +43,6 @@ describe('a created notification', () => {
     const id = await notifications.create('acme', webhookNotification({ details: JSON.parse(text) }));
     const found = await notifications.get({ tenant: 'acme', id });
     expect(JSON.stringify(found?.record.details)).toBe(JSON.stringify(JSON.parse(text)));
-  });
-
-  it('has an ID that sorts after earlier IDs', async () => {
-    const ids = [];
-    for (let count = 0; count < 20; count++) ids.push(await notifications.create('acme', webhookNotification()));
-    expect(ids.toSorted()).toEqual(ids);
   });
 });
 
@@ -162,29 +156,5 @@ describe('two tenants', () => {
   it('are separate even if a tenant name contains a notification ID of the other', async () => {
     const id = await notifications.create('g', webhookNotification());
     expect(await list(`g#${id}`)).toEqual([defaultNotification]);
-  });
-});
-
-describe('an operation on a throttled table', () => {
-  it.each([
-    ['reading', 'GetItemCommand'],
-    ['deleting', 'GetItemCommand'],
-  ])('fails instead of reporting a missing notification: %s (%s)', async (operation, command) => {
-    const key = { tenant: 'acme', id: await notifications.create('acme', webhookNotification()) };
-    const repository = createNotificationRepository(
-      withThrottling(connect({ maxAttempts: 1 }), command),
-      'notifications',
-    );
-    const attempt = operation === 'reading' ? repository.get(key) : repository.delete(key);
-    await expect(attempt).rejects.toMatchObject({ name: 'ProvisionedThroughputExceededException' });
-  });
-
-  it('is retried before it fails', async () => {
-    const repository = createNotificationRepository(
-      withThrottling(connect(), 'TransactWriteItemsCommand', 1),
-      'notifications',
-    );
-    const id = await repository.create('acme', webhookNotification());
-    expect(await notifications.get({ tenant: 'acme', id })).toBeDefined();
   });
 });

@@ -1,21 +1,11 @@
 import { UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { logger } from '../../../shared/adapters/logger.ts';
-import {
-  createNotificationRepository,
-  type NotificationKey,
-} from '../../../shared/adapters/notifications/notification-repository.ts';
+import { createNotificationRepository } from '../../../shared/adapters/notifications/notification-repository.ts';
 import { UnreadableNotificationError } from '../../../shared/adapters/notifications/unreadable-notification.ts';
 import { newNotificationId } from '../../../shared/domain/notification-id.ts';
 import { useDatabase } from '../../support/dynamodb.ts';
-import {
-  countRequests,
-  withInterruption,
-  withPartialBatches,
-  withStaleReads,
-  withThrottledPartitions,
-  withThrottling,
-} from '../../support/dynamodb-faults.ts';
+import { countRequests, withInterruption, withStaleReads, withThrottling } from '../../support/dynamodb-faults.ts';
 import { entries, validDetails, webhookNotification } from '../../support/notifications.ts';
 import { recordMetrics } from '../../support/printed-metrics.ts';
 
@@ -59,16 +49,6 @@ describe('the target of a delivery', () => {
     expect(counts).toEqual({});
   });
 
-  it('is found for each of 130 keys of several tenants, even if keys are repeated', async () => {
-    const keys: NotificationKey[] = [];
-    while (keys.length < 130) {
-      const tenant = `tenant${keys.length % 3}`;
-      keys.push({ tenant, id: await notifications.create(tenant, webhookNotification()) });
-    }
-    const { find } = notifications.targets([...keys, ...keys]);
-    expect((await Promise.all(keys.map(find))).map((target) => target?.id)).toEqual(keys.map(({ id }) => id));
-  });
-
   it('is found only for its own tenant', async () => {
     const id = await notifications.create('acme', webhookNotification());
     const found = notifications.targets([
@@ -85,30 +65,6 @@ describe('the target of a delivery', () => {
     const keys = [deleted, { tenant: 'acme', id: newNotificationId() }, { tenant: 'acme', id: '__proto__' }];
     const { find } = notifications.targets(keys);
     expect(await Promise.all(keys.map(find))).toEqual([undefined, undefined, undefined]);
-  });
-
-  it('is found if DynamoDB leaves its key unprocessed once', async () => {
-    const keys = await Promise.all(
-      Array.from({ length: 10 }, async () => ({
-        tenant: 'acme',
-        id: await notifications.create('acme', webhookNotification()),
-      })),
-    );
-    const { find } = repositoryOn(withPartialBatches(connect(), 3)).targets(keys);
-    expect((await Promise.all(keys.map(find))).map((target) => target?.id)).toEqual(keys.map(({ id }) => id));
-  });
-
-  it('fails if the table is throttled, instead of being reported as missing', async () => {
-    const key = { tenant: 'acme', id: await notifications.create('acme', webhookNotification()) };
-    const repository = repositoryOn(withThrottling(connect({ maxAttempts: 1 }), 'BatchGetItemCommand'));
-    await expect(repository.targets([key]).find(key)).rejects.toMatchObject({
-      name: 'ProvisionedThroughputExceededException',
-    });
-  });
-
-  it('fails for a key that is not being read', async () => {
-    const key = { tenant: 'acme', id: await notifications.create('acme', webhookNotification()) };
-    await expect(notifications.targets([]).find(key)).rejects.toThrow();
   });
 });
 
@@ -166,13 +122,6 @@ describe('a target that is read without strong consistency', () => {
     const { find } = repositoryOn(database).targets([key], { isConsistent });
     await expect(find(key)).rejects.toMatchObject({ name: 'ProvisionedThroughputExceededException' });
   });
-
-  it('is read again if DynamoDB leaves its key unprocessed', async () => {
-    const keys = await Promise.all(Array.from({ length: 5 }, created));
-    const stale = withStaleReads(withPartialBatches(connect(), 3), new Map([[keys[0]?.id, undefined]]));
-    const { find } = repositoryOn(stale).targets(keys, { isConsistent });
-    expect((await Promise.all(keys.map(find))).map((target) => target?.id)).toEqual(keys.map(({ id }) => id));
-  });
 });
 
 it('a target is never an earlier version by default, so that a change takes effect at once', async () => {
@@ -201,19 +150,6 @@ describe('a target that cannot be read', () => {
     );
     return key;
   };
-
-  it('does not fail the targets of other partitions if its partition is throttled', async () => {
-    const keys = [await created('busy'), await created('quiet'), await created('busy')];
-    const database = withThrottledPartitions(connect({ maxAttempts: 1 }), (pk) => pk === 'notification#busy');
-    const { find } = repositoryOn(database).targets(keys);
-    const [first, second, third] = await Promise.allSettled(keys.map(find));
-    expect(first).toMatchObject({
-      status: 'rejected',
-      reason: { name: expect.stringMatching(/Throughput|Throttling/) },
-    });
-    expect(second).toMatchObject({ value: { id: keys[1]?.id } });
-    expect(third).toMatchObject({ status: 'rejected' });
-  });
 
   it('does not fail the others if its type is unknown, and is logged and counted once', async () => {
     const logError = vi.spyOn(logger, 'error').mockImplementation(() => undefined);

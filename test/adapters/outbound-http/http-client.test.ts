@@ -3,7 +3,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createHttpClient } from '../../../shared/adapters/outbound-http/http-client.ts';
 import { egressRule } from '../../../shared/domain/egress.ts';
 import { selfSignedCertificate } from '../../support/certificate.ts';
-import { closedPort, respondWith, startHttp, startHttps, startTcp, writeRepeatedly } from '../../support/servers.ts';
+import { respondWith, startHttp, startHttps, startTcp, writeRepeatedly } from '../../support/servers.ts';
 import { until } from '../../support/until.ts';
 import { useStarted } from '../../support/use-started.ts';
 
@@ -162,16 +162,6 @@ describe('HTTPS', () => {
 });
 
 describe('a failed connection', () => {
-  it('rejects with ECONNREFUSED if the port is closed', async () => {
-    const url = new URL(`http://127.0.0.1:${await closedPort()}/`);
-    await expect(client().post({ url, ...message })).rejects.toMatchObject({ code: 'ECONNREFUSED' });
-  });
-
-  it('rejects with ECONNRESET if the connection is reset', async () => {
-    const { url } = await startTcp((socket) => socket.once('data', () => socket.resetAndDestroy()));
-    await expect(client().post({ url: url(), ...message })).rejects.toMatchObject({ code: 'ECONNRESET' });
-  });
-
   it('rejects with ECONNRESET if the connection ends without a response', async () => {
     const { url } = await startTcp((socket) => socket.once('data', () => socket.end()));
     await expect(client().post({ url: url(), ...message })).rejects.toMatchObject({ code: 'ECONNRESET' });

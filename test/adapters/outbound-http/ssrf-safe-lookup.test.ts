@@ -45,24 +45,6 @@ const loopbackNotations = [
   'https://127.0.0.1:*/',
 ];
 
-const otherLiterals = [
-  'http://[::1]/',
-  'http://[0:0::0:1]/',
-  'http://[::]/',
-  'http://169.254.169.254/latest/meta-data/',
-  'http://2852039166/',
-  'http://0xa9fea9fe/',
-  'http://0251.0376.0251.0376/',
-  'http://169.254.43518/',
-  'http://[::ffff:169.254.169.254]/',
-  'http://[64:ff9b::169.254.169.254]/',
-  'http://[fd00:ec2::254]/',
-  'http://[fe80::1]/',
-  'http://10.0.0.1/',
-  'http://192.168.1.1/',
-  'http://255.255.255.255/',
-];
-
 describe('a URL with an IP address', () => {
   it.each(loopbackNotations)('is blocked without a connection if it is a loopback address: %s', async (notation) => {
     const server = await startHttp(respondWith(200));
@@ -70,12 +52,6 @@ describe('a URL with an IP address', () => {
     const url = new URL(notation.replace('*', String(server.port)));
     await expect(post({ url, ...message })).rejects.toMatchObject(blocked(true));
     expect(server.connectedAddresses).toEqual([]);
-    expect(resolve).not.toHaveBeenCalled();
-  });
-
-  it.each(otherLiterals)('is blocked without a lookup if the address is not public: %s', async (notation) => {
-    const { post, resolve } = publicOnly();
-    await expect(post({ url: new URL(notation), ...message })).rejects.toMatchObject(blocked(true));
     expect(resolve).not.toHaveBeenCalled();
   });
 

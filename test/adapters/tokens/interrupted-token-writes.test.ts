@@ -13,7 +13,6 @@ import {
   withKilledWorker,
   withLateCopies,
   withLostResponse,
-  withThrottling,
 } from '../../support/dynamodb-faults.ts';
 
 const { client, connect } = useDatabase();
@@ -168,16 +167,6 @@ describe('revoking a token', () => {
     const interrupted = createTokenRepository(withInterruption(once(), TRANSACTION, revokeOther), 'tokens');
     expect(await interrupted.revoke(tenant, first.id)).toBe('last_admin');
     expect(await tokens.find(first.token)).toBeDefined();
-  });
-
-  it('fails if the table is throttled, and keeps the token', async () => {
-    const { tenant, tokens, issue } = await setUp();
-    const { id, token } = await issue();
-    const throttled = createTokenRepository(withThrottling(once(), 'GetItemCommand'), 'tokens');
-    await expect(throttled.revoke(tenant, id)).rejects.toMatchObject({
-      name: 'ProvisionedThroughputExceededException',
-    });
-    expect(await tokens.find(token)).toBeDefined();
   });
 });
 

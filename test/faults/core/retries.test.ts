@@ -1,8 +1,6 @@
 import { SendMessageCommand } from '@aws-sdk/client-sqs';
 import { describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
-import { createIncidentLocks } from '../../../shared/adapters/deliveries/incident-locks.ts';
-import { claimedLock } from '../../../shared/domain/incident.ts';
 import { webhook } from '../../support/api.ts';
 import { deliveryMessage, newAlarmEvent } from '../../support/events.ts';
 import { openSink } from '../../support/test-sink.ts';
@@ -13,9 +11,6 @@ import { throttled, useFaultyStack } from '../support.ts';
 const QUEUE = 'Delivery-webhook';
 const RETRIES = 'Delivery-webhook-Retries';
 const SENDER = 'Delivery-send-webhook';
-
-/** Later than any time to which the tests advance the clock. */
-const FAR_FUTURE_MS = Date.UTC(2100, 0);
 
 const sqsEvent = z.object({ Records: z.array(z.object({ eventSourceARN: z.string(), body: z.string() })) });
 const sqsRequest = z.object({ QueueUrl: z.string() });
@@ -120,32 +115,6 @@ describe('the retry queue', () => {
     await harness.advanceUntil(until(async () => queue('CrashedQueue').messages.find(({ body }) => body.includes(id))));
     await harness.drainQueue(QUEUE);
     expect(sink.received).toHaveLength(1);
-  });
-
-  it('keeps a retry that waits for the incident lock, while a first attempt waits on the queue of the type', async () => {
-    const sink = await openSink((response, _request, index) => response.writeHead(index === 0 ? 500 : 200).end());
-    const details = { service_key: 'k', service_endpoint: sink.url };
-    const id = await client.create({ label: 'p', type: 'incidentpager', details });
-    const event = newAlarmEvent(client.tenant, [id]);
-    const locks = createIncidentLocks(harness.documents, harness.table('Deliveries'));
-    const waits = watchCalls('Delivery-send-incidentpager', 'SendMessageBatch');
-    const whileLocked = async (action: () => Promise<unknown>) => {
-      const lock = await locks.claim(claimedLock(event, id, 'another', FAR_FUTURE_MS), FAR_FUTURE_MS);
-      await action();
-      if (lock) await locks.release(lock, 0);
-    };
-    await whileLocked(async () => {
-      await harness.sendEvents([event]);
-      await until(async () => waits[0]);
-    });
-    // The clock must not advance to the second attempt before the record of the first is read.
-    await harness.advanceUntil(sink.wait(1));
-    await harness.attemptedDelivery(client.tenant, id);
-    const before = waits.length;
-    await whileLocked(() => harness.advanceUntil(until(async () => waits[before])));
-    await harness.advanceUntil(harness.delivery(client.tenant, id, 'delivered'));
-    expect(new Set(waits.slice(0, before))).toEqual(new Set(['Delivery-incidentpager']));
-    expect(new Set(waits.slice(before))).toEqual(new Set(['Delivery-incidentpager-Retries']));
   });
 
   it('uses one sandbox for many hanging destinations and does not delay a first attempt of the same tenant', async () => {

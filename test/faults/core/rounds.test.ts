@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { createAccountRepository } from '../../../shared/adapters/accounts/account-repository.ts';
 import { createDeliveryRepository } from '../../../shared/adapters/deliveries/delivery-repository.ts';
 import { webhook } from '../../support/api.ts';
-import { deliveryMessage, newAlarmEvent } from '../../support/events.ts';
+import { newAlarmEvent } from '../../support/events.ts';
 import { openSink } from '../../support/test-sink.ts';
 import { until } from '../../support/until.ts';
 import { useStarted } from '../../support/use-started.ts';
@@ -116,22 +116,6 @@ describe('a round of attempts', () => {
     expect(deadLettersOf('webhook', id)).toEqual([]);
   });
 
-  it('restarts if the event source of the retries was disabled until the round expired', async () => {
-    const sink = await openSink((response, _request, index) => response.writeHead(index === 0 ? 500 : 200).end());
-    const id = await webhookAt(sink.url);
-    await harness.sendEvents([newAlarmEvent(client.tenant, [id])]);
-    const retries = queue('Delivery-webhook-Retries');
-    await until(async () => retries.messages.find(({ body }) => body.includes(id)));
-    const enable = harness.stack.eventSources.disable(retries.settings.arn);
-    await harness.stack.advance(DAY_MS + HOUR_MS);
-    enable();
-    expect(await harness.advanceUntil(harness.delivery(client.tenant, id, 'delivered'))).toMatchObject({
-      attempt_count: 1,
-      round: 2,
-    });
-    expect(deadLettersOf('webhook', id)).toEqual([]);
-  });
-
   it('starts for at most one undelivered notice per notification per day', async () => {
     await harness.stayWithinDay();
     const owner = await harness.newClient();
@@ -201,32 +185,5 @@ describe('a round of attempts', () => {
     expect((await conflicts()).size).toBe(1);
     expect((await harness.deliveries(client.tenant, id))[0]).toMatchObject({ status: 'delivered' });
     expect(sink.received).toHaveLength(1);
-  });
-
-  it('starts with a message that contains the IDs of the other notifications of the event, but neither its plan nor a destination', async () => {
-    const sink = await openSink();
-    const ids = await Promise.all([webhookAt(sink.url), webhookAt(sink.url), webhookAt(sink.url)]);
-    const requests: string[] = [];
-    const stopWatching = harness.injectFault(undefined, ({ service, action, body }) => {
-      if (service === 'sqs' && action === 'SendMessageBatch') requests.push(body.toString('utf8'));
-      return false;
-    });
-    const event = newAlarmEvent(client.tenant, [...ids, 'nt01ARZ3NDEKTSV4RRFFQ69G5FAV']);
-    await harness.sendEvents([event]);
-    await sink.wait(3);
-    stopWatching();
-    const bodies = requests.flatMap((request): { MessageBody: string }[] =>
-      JSON.parse(request).Entries.filter(({ MessageBody }: { MessageBody: string }) =>
-        MessageBody.includes('notification_id'),
-      ),
-    );
-    const { notification_plan: _plan, ...rest } = event;
-    for (const { MessageBody } of bodies) {
-      const message = JSON.parse(MessageBody);
-      expect(message.siblings.toSorted()).toEqual(ids.filter((id) => id !== message.notification_id).toSorted());
-      expect(message.event).toEqual(rest);
-    }
-    expect(bodies).toHaveLength(3);
-    expect(deliveryMessage(ids[0] ?? '', event)).not.toContain('notification_plan');
   });
 });

@@ -169,13 +169,6 @@ describe('the notice of a failing destination', () => {
     expect(sortKey(undelivered())).not.toBe(sortKey(failing()));
   });
 
-  it('has the same content hash all day although its text differs, so a second notice is a duplicate and no conflict', () => {
-    const hashOf = (notice: Notice) => delivery.parse(JSON.parse(noticeBody('ntA', notice, 0))).content_hash;
-    const later = failing(MORNING_MS + HOUR_MS);
-    expect(later.content).not.toEqual(failing().content);
-    expect(hashOf(later)).toBe(hashOf(failing()));
-  });
-
   it('sorts by its day in the history of the technical contacts', () => {
     expect(sortKey(failing())).toMatch(new RegExp(`^${Date.UTC(2026, 0, 1)}#`));
   });

@@ -46,26 +46,8 @@ describe('an SMS about an alert', () => {
     expect(encode(text).encodingName).toBe('GSM-7');
   });
 
-  it('is truncated between code points', () => {
-    for (const filler of ['', 'x', 'xx', 'xxx']) {
-      const text = smsOf(`${filler}${'😀'.repeat(60)}`);
-      expect(text.isWellFormed()).toBe(true);
-      expect(text).toMatch(/😀$/u);
-      expect(encode(text).parts).toBe(1);
-    }
-  });
-
-  it('has no format characters, such as directional overrides, zero-width spaces and soft hyphens', () => {
-    expect(smsOf('\u202eweb\u200b-1\u2069', 'di\u00adsk\ufeff')).toBe('[OK] web-1: b: disk');
-    expect(smsOf('web-1', '\u200b\u200b')).toBe('[OK] web-1: b');
-  });
-
   it('loses no text to invisible characters at its start', () => {
     expect(smsOf(`${'\u200b'.repeat(500)}web-1`, 'Disk is full')).toBe('[OK] web-1: b: Disk is full');
-  });
-
-  it('is one line', () => {
-    expect(smsOf('a\r\nb', 'c\nd')).toBe('[OK] a b: b: c d');
   });
 
   it('has one part of visible characters and is well-formed, for any text', () => {
