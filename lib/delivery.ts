@@ -58,7 +58,8 @@ export class Delivery extends Construct {
   readonly senders: readonly Sender[];
   readonly #queues: Readonly<Record<NotificationTypeId, SenderQueue>>;
   readonly #senderFunctions: Readonly<Record<NotificationTypeId, ServiceFunction<`send-${NotificationTypeId}`>>>;
-  readonly #reportAccess: ResourceAccess<Omit<EnvironmentOf<'record-email-events'>, 'EMAIL_EVENTS_QUEUE'>>;
+  /** The permission to report deliveries that do not arrive (docs/decisions/notices.md#notices). */
+  readonly reportAccess: ResourceAccess<Omit<EnvironmentOf<'record-email-events'>, 'EMAIL_EVENTS_QUEUE'>>;
 
   constructor(
     scope: Construct,
@@ -80,7 +81,7 @@ export class Delivery extends Construct {
     }
     this.dispatch = this.#createDispatch(defaults, storage, this.#sendAccess(notificationTypeIds));
     const reportAccess = this.#createReportAccess(defaults, storage, resources);
-    this.#reportAccess = reportAccess.and(this.#sendAccess(NOTICE_TYPES));
+    this.reportAccess = reportAccess.and(this.#sendAccess(NOTICE_TYPES));
 
     const senderAccess = this.#senderAccess(defaults, storage, resources);
     this.#senderFunctions = byType((type) => {
@@ -210,11 +211,6 @@ export class Delivery extends Construct {
           FAILING_NOTICES: flag(settings.failingNotices),
         }),
       );
-  }
-
-  /** Grants permission to report deliveries that do not arrive (docs/decisions/notices.md#notices). */
-  reportAccess(): ResourceAccess<Omit<EnvironmentOf<'record-email-events'>, 'EMAIL_EVENTS_QUEUE'>> {
-    return this.#reportAccess;
   }
 
   /**

@@ -40,7 +40,7 @@ export class EmailEvents extends Construct {
     this.queue = new WorkQueue(this, 'Queue', crashedQueue);
     const access = storage.deliveries
       .access('UpdateItem')
-      .and(delivery.reportAccess())
+      .and(delivery.reportAccess)
       .and(this.queue.visibilityAccess())
       .and(new ResourceAccess({ EMAIL_EVENTS_QUEUE: this.queue.queue.queueUrl }));
     this.recorder = new ServiceFunction(this, 'record-email-events', defaults, access).lambda;

@@ -29,14 +29,15 @@ export const describeSource = ({ file, line, index }: EventInput): string => {
 export const readEvents = async (files: readonly string[]): Promise<EventInput[]> => {
   const inputs: EventInput[] = [];
   for (const file of files) {
-    const found = splitEvents(file, await read(file));
+    const found = splitEvents(file, await readText(file));
     if (found.length === 0) throw new OperationError(`${describeSource({ file, text: '' })} contains no event.`);
     inputs.push(...found);
   }
   return inputs;
 };
 
-const read = async (file: string): Promise<string> => {
+/** Reads a file, or standard input for `-`. @throws OperationError if the file cannot be read */
+export const readText = async (file: string): Promise<string> => {
   try {
     return file === '-' ? await readAll(process.stdin) : readFileSync(file, 'utf8');
   } catch (error) {

@@ -1,5 +1,3 @@
-import { readFileSync } from 'node:fs';
-import { text as readAll } from 'node:stream/consumers';
 import { type Command, InvalidArgumentError } from 'commander';
 import { z } from 'zod';
 import { type LoggedError, loggedErrors, RELEASE } from '../trace/logged-error.ts';
@@ -7,9 +5,10 @@ import type { OriginalFrame, SourceMap } from '../trace/source-map.ts';
 import { parseStackFrame, type StackFrame } from '../trace/stack-frame.ts';
 import { examples } from './arguments.ts';
 import type { Deployment } from './deployment.ts';
-import { errorSummary, OperationError, UsageError } from './errors.ts';
-import { colorize, sanitize, toJson } from './print.ts';
-import { connect } from './session.ts';
+import { OperationError, UsageError } from './errors.ts';
+import { readText } from './event-input.ts';
+import { colorize, printResult, sanitize } from './print.ts';
+import { connect, printsJson } from './session.ts';
 import { findSourceMap } from './source-maps.ts';
 
 /** Adds `trace`: the TypeScript lines of the stack frames in a log. */
@@ -40,7 +39,8 @@ const parseRelease = (text: string): string => {
 const trace = async (file: string, options: TraceOptions, command: Command): Promise<void> => {
   if (options.release !== undefined && options.function !== undefined)
     throw new UsageError('Use either --release or --function.');
-  const errors = withBundleFrames(loggedErrors(await read(file)));
+  if (file === '-' && process.stdin.isTTY) process.stderr.write('Paste log lines, then press Ctrl-D.\n');
+  const errors = withBundleFrames(loggedErrors(await readText(file)));
   if (errors.length === 0) throw new OperationError(`${nameOf(file)} contains no stack frames.`);
   const deployment = memoized(async () => (await connect(command)).deployment);
   const mapOf = memoized((release) => findSourceMap(release, { directory: options.maps, deployment }));
@@ -53,17 +53,7 @@ const trace = async (file: string, options: TraceOptions, command: Command): Pro
       withSources({ ...error, release }, hasBundleFrames && release !== null ? await mapOf(release) : undefined),
     );
   }
-  const { json } = z.object({ json: z.boolean().default(false) }).parse(command.optsWithGlobals());
-  process.stdout.write(json ? `${toJson({ errors: traced })}\n` : `${traced.map(describe).join('\n\n')}\n`);
-};
-
-const read = async (file: string): Promise<string> => {
-  if (file === '-' && process.stdin.isTTY) process.stderr.write('Paste log lines, then press Ctrl-D.\n');
-  try {
-    return file === '-' ? await readAll(process.stdin) : readFileSync(file, 'utf8');
-  } catch (error) {
-    throw new OperationError(`${file} cannot be read: ${errorSummary(error)}`);
-  }
+  printResult(printsJson(command), { errors: traced }, traced.map(describe).join('\n\n'));
 };
 
 const nameOf = (file: string): string => (file === '-' ? 'Standard input' : file);

@@ -38,9 +38,7 @@ const addDestinationAlarm = (
     metric: new MathExpression({
       expression: `IF(tenants >= ${MIN_TENANTS} AND ${attempts} >= ${MIN_ATTEMPTS}, 100 * (failures - excluded) / ${attempts}, 0)`,
       usingMetrics: {
-        tenants: failing.tenantCount(period),
-        failures: failing.failures(period),
-        excluded: failing.maxFailuresPerTenant(period),
+        ...failing.metrics(period),
         delivered: metrics.total(DELIVERY_LATENCY, { statistic: Stats.SAMPLE_COUNT, period }),
       },
       period,

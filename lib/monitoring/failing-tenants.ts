@@ -36,22 +36,14 @@ export class FailingTenants extends Construct {
     });
   }
 
-  #metric(name: 'UniqueContributors' | 'MaxContributorValue' | 'Sum', period: Duration): MathExpression {
-    return new MathExpression({ expression: `INSIGHT_RULE_METRIC("${this.#rule.attrRuleName}", "${name}")`, period });
-  }
-
-  /** Returns the number of tenants with a failed attempt, per period. */
-  tenantCount(period: Duration): MathExpression {
-    return this.#metric('UniqueContributors', period);
-  }
-
-  /** Returns the number of failed attempts of all tenants, per period. */
-  failures(period: Duration): MathExpression {
-    return this.#metric('Sum', period);
-  }
-
-  /** Returns the number of failed attempts of the tenant with the most, per period. */
-  maxFailuresPerTenant(period: Duration): MathExpression {
-    return this.#metric('MaxContributorValue', period);
+  /** Returns, per period, the number of tenants with a failed attempt, the failed attempts, and those of the tenant with most. */
+  metrics(period: Duration): Record<'tenants' | 'failures' | 'excluded', MathExpression> {
+    const metric = (name: 'UniqueContributors' | 'MaxContributorValue' | 'Sum') =>
+      new MathExpression({ expression: `INSIGHT_RULE_METRIC("${this.#rule.attrRuleName}", "${name}")`, period });
+    return {
+      tenants: metric('UniqueContributors'),
+      failures: metric('Sum'),
+      excluded: metric('MaxContributorValue'),
+    };
   }
 }

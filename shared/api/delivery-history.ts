@@ -22,15 +22,8 @@ export const parseDeliveryFilter = (query: URLSearchParams): DeliveryFilter => {
   return { status, alarmId };
 };
 
-/** Returns a page of a notification's deliveries, newest first. */
-export type ListDeliveries = (
-  key: NotificationKey,
-  page: Page,
-  filter: DeliveryFilter,
-) => Promise<Slice<ListedDelivery>>;
-
 /**
- * Creates the history of deliveries. The marker of a page is that of the last record before it, so a record that is
+ * Creates the function that returns a page of a notification's deliveries, newest first. The marker of a page is that of the last record before it, so a record that is
  * added or expires between two requests shifts no page (docs/decisions/api.md#delivery-history).
  *
  * @throws ServiceError 404 if the tenant has neither the notification nor a record of it
@@ -40,8 +33,8 @@ export const createDeliveryHistory =
     deliveries: Pick<DeliveryRepository, 'listPage'>,
     notifications: Pick<NotificationRepository, 'exists'>,
     clock: Clock = Date.now,
-  ): ListDeliveries =>
-  async (key, { limit, marker }, filter) => {
+  ) =>
+  async (key: NotificationKey, { limit, marker }: Page, filter: DeliveryFilter): Promise<Slice<ListedDelivery>> => {
     if (!isNotificationId(key.id)) throw notFound('The notification');
     const notification = { tenant: key.tenant, notificationId: key.id };
     const before = marker === null ? undefined : sortKeyOfMarker(marker);

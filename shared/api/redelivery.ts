@@ -36,19 +36,6 @@ export type RedeliveryDependencies = {
   counters: DailyCounters;
 };
 
-/** The settings of redeliveries, from the environment. */
-export type RedeliveryEnvironment = Pick<
-  ParsedEnvironment<'redeliver'>,
-  'SENDER_QUEUES' | 'REDELIVERIES_PER_TENANT_PER_DAY'
->;
-
-/** Redelivers failed deliveries of a notification. `timeLeft` returns the ms until the function times out. */
-export type Redeliver = (
-  key: NotificationKey,
-  request: RedeliveryRequest,
-  timeLeft: () => number,
-) => Promise<RedeliveryResult>;
-
 /** The failures that a request covers. */
 type Range = RedeliveryCursor & { sinceMs: number; isIncluded: (message: FailedMessage) => boolean };
 
@@ -83,9 +70,12 @@ const withinRequest = (messages: readonly FailedMessage[], count: number, bytes:
  */
 export const createRedelivery = (
   { notifications, deliveries, failedMessages, queues, counters }: RedeliveryDependencies,
-  { SENDER_QUEUES, REDELIVERIES_PER_TENANT_PER_DAY: dailyLimit }: RedeliveryEnvironment,
+  {
+    SENDER_QUEUES,
+    REDELIVERIES_PER_TENANT_PER_DAY: dailyLimit,
+  }: Pick<ParsedEnvironment<'redeliver'>, 'SENDER_QUEUES' | 'REDELIVERIES_PER_TENANT_PER_DAY'>,
   clock: Clock = Date.now,
-): Redeliver => {
+) => {
   /** Returns the range of one event, which is empty unless its delivery has failed. */
   const rangeOfEvent = async ({ tenant, id }: NotificationKey, eventId: string): Promise<Range> => {
     const key = deliveryKey({ tenant_id: tenant, event_id: eventId }, id);
@@ -184,7 +174,12 @@ export const createRedelivery = (
     }
   };
 
-  return async (key, request, timeLeft) => {
+  /** @param timeLeft returns the milliseconds until the function times out */
+  return async (
+    key: NotificationKey,
+    request: RedeliveryRequest,
+    timeLeft: () => number,
+  ): Promise<RedeliveryResult> => {
     const target = await notifications.targets([key]).find(key);
     if (!target) throw notFound('The notification');
     const recipient = { tenant: key.tenant, queueUrl: SENDER_QUEUES[target.type] };

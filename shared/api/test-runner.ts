@@ -21,11 +21,8 @@ const createInvokeClient = (): LambdaClient => {
   });
 };
 
-/** Sends a test message to a destination through the sender of its type, like a real alert. */
-export type RunTest = (tenant: string, destination: Destination) => Promise<TestResult>;
-
 /**
- * Creates a test runner that enforces the tenant's daily limit (docs/decisions/api.md#test-operations).
+ * Creates the function that sends a test message through the sender of its type, like a real alert. It enforces the tenant's daily limit (docs/decisions/api.md#test-operations).
  *
  * @throws ServiceError 429 if the limit is reached; 503 if the test cannot be counted or the sender fails
  */
@@ -35,8 +32,8 @@ export const createTestRunner =
     environment: Pick<ParsedEnvironment<'test-notification'>, 'TESTS_PER_TENANT_PER_DAY' | 'SENDER_FUNCTIONS'>,
     lambda: LambdaClient = createInvokeClient(),
     clock: Clock = Date.now,
-  ): RunTest =>
-  async (tenant, destination) => {
+  ) =>
+  async (tenant: string, destination: Destination): Promise<TestResult> => {
     const isWithinLimit = await counters
       .count('tests', tenant, 1, environment.TESTS_PER_TENANT_PER_DAY)
       .catch((error: unknown) => {

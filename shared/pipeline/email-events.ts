@@ -20,9 +20,6 @@ import { type EmailReport, eventOfRecord } from './notices/notification-notice.t
 import { settleNotices } from './notices/settle-notices.ts';
 import { returnWithBackoff } from './return-with-backoff.ts';
 
-/** The environment variables of the recorder, parsed. */
-export type RecorderEnvironment = ParsedEnvironment<'record-email-events'>;
-
 /** SES sends tags as lists; each of this service's tags has one value. */
 const tag = z.optional(z.tuple([z.string()]));
 
@@ -84,7 +81,7 @@ const reportOf = ({ eventType, bounce }: EmailEvent): EmailReport | undefined =>
 export const createEmailEventRecorder = (
   client: DynamoDBDocumentClient,
   queues: Pick<Queues, 'changeVisibility' | 'sendDelayed'>,
-  environment: RecorderEnvironment,
+  environment: ParsedEnvironment<'record-email-events'>,
   clock: Clock = Date.now,
 ): ((event: SQSEvent, context?: Context) => Promise<SQSBatchResponse>) => {
   const isTenantThrottled = createThrottlingWatch(clock);

@@ -56,16 +56,6 @@ describe('the API', () => {
     });
   });
 
-  it('is an HTTP API with payload format 2.0', () => {
-    template.hasResourceProperties('AWS::ApiGatewayV2::Api', { ProtocolType: 'HTTP' });
-    for (const { IntegrationType, PayloadFormatVersion } of integrations.values()) {
-      expect({ IntegrationType, PayloadFormatVersion }).toEqual({
-        IntegrationType: 'AWS_PROXY',
-        PayloadFormatVersion: '2.0',
-      });
-    }
-  });
-
   it('allows only API Gateway to invoke its functions, and only for this API', () => {
     const permissions = [
       ...propertiesOf(

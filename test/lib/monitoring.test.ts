@@ -53,15 +53,6 @@ describe('alarms', () => {
     expect(hasTotal(metric)).toBe(true);
   });
 
-  it('read one metric for errors and warnings of producers', () => {
-    expect(alarm('ProducerErrors')).toMatchObject({
-      MetricName: 'producer_faults',
-      Dimensions: [{ Name: 'service', Value: 'MonitoringNotifications' }],
-      Period: 300,
-      Threshold: 1,
-    });
-  });
-
   it('count crashes and timeouts in the log of every consumer, in a metric of this stack', () => {
     const filters = propertiesOf(
       template,
@@ -126,14 +117,6 @@ describe('alarms', () => {
     expect(names.toSorted()).toEqual(['CrashedMessages', 'SmsSpend'].map((name) => [name, 'ignore']).toSorted());
   });
 
-  it('on SMS that do not arrive need a share of them, because of many SMS some always fail', () => {
-    const { Metrics = [], Threshold } = alarm('SmsFailures');
-    expect([Metrics[0]?.Expression, Threshold]).toEqual([
-      'IF(failed >= 10, 100 * failed / (failed + FILL(delivered, 0)), 0)',
-      20,
-    ]);
-  });
-
   it('use the SMS budget and the concurrency quota in the settings', () => {
     const { template: other } = synthesize({ smsMonthlyBudgetUsd: '50', lambdaConcurrencyQuota: '2000' });
     const others = propertiesOf(other, 'AWS::CloudWatch::Alarm', alarmSchema);
@@ -160,35 +143,6 @@ describe('a development stage', () => {
     expect(Object.keys(template.findOutputs('*')).filter((name) => !outputs.includes(name))).toEqual([
       'AlarmsTopicArn',
       'Dashboard',
-    ]);
-  });
-});
-
-describe('the dashboard', () => {
-  const [dashboard] = propertiesOf(
-    template,
-    'AWS::CloudWatch::Dashboard',
-    z.object({ DashboardBody: z.object({ 'Fn::Join': z.tuple([z.literal(''), z.array(z.unknown())]) }) }),
-  ).values();
-  const body = dashboard?.DashboardBody['Fn::Join'][1].map((part) => (typeof part === 'string' ? part : 'X')).join('');
-
-  it('has rows in the order of the data flow', () => {
-    const { widgets } = z
-      .object({
-        widgets: z.array(z.object({ y: z.number(), properties: z.looseObject({ markdown: z.string().optional() }) })),
-      })
-      .parse(JSON.parse(body ?? ''));
-    const headings = widgets.toSorted((a, b) => a.y - b.y).flatMap(({ properties }) => properties.markdown ?? []);
-    expect(headings).toEqual([
-      '## API',
-      '## Alarm events',
-      '## Dispatch',
-      '## Queue consumers',
-      '## Sender queues',
-      '## Retry queues',
-      '## Senders',
-      '## Dead letters',
-      '## Email and SMS',
     ]);
   });
 });

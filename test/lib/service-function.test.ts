@@ -99,23 +99,10 @@ describe('function environments', () => {
     expect(() => parseEnvironment(name, variablesOf(name, functions, functionIds))).not.toThrow();
   });
 
-  it.each(functionNames)('contain only variables that the function reads: %s', (name) => {
-    const variables = Object.keys(environments[name]);
-    expect(variables).toEqual(expect.arrayContaining(Object.keys(variablesOf(name, functions, functionIds))));
-  });
-
   it.each(functionNames)('contain every variable that the function reads, with all settings: %s', (name) => {
     expect(Object.keys(variablesOf(name, fullFunctions, full.functionIds)).toSorted()).toEqual(
       Object.keys(environments[name]).toSorted(),
     );
-  });
-
-  it('contain no secrets', () => {
-    for (const name of functionNames) {
-      for (const variable of Object.keys(variablesOf(name, fullFunctions, full.functionIds))) {
-        expect(variable).not.toMatch(/SECRET|PASSWORD|CREDENTIAL/);
-      }
-    }
   });
 
   it('allow 32 concurrent DNS lookups, and 100 for HTTP senders; libuv uses half of the threads for lookups', () => {

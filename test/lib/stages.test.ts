@@ -87,18 +87,10 @@ describe('a stage', () => {
   });
 
   it('is rejected in China by CloudFormation, before it creates anything, if only the credentials select the region', () => {
-    const rulesOf = (context: Record<string, unknown>) =>
-      z.object({ Rules: z.record(z.string(), z.unknown()) }).parse(synthesize(context).template.toJSON()).Rules;
-    expect(rulesOf({})).toMatchObject({
-      SupportedRegion: {
-        Assertions: [
-          {
-            Assert: { 'Fn::Not': [{ 'Fn::Contains': [['cn-north-1', 'cn-northwest-1'], { Ref: 'AWS::Region' }] }] },
-            AssertDescription: 'The region must not be in China, where SES has no configuration sets.',
-          },
-        ],
-      },
-    });
+    const rulesOf = (context: Record<string, unknown>) => synthesize(context).template.toJSON().Rules;
+    expect(JSON.stringify(rulesOf({}).SupportedRegion)).toContain(
+      '{"Fn::Not":[{"Fn::Contains":[["cn-north-1","cn-northwest-1"],{"Ref":"AWS::Region"}]}]}',
+    );
     expect(rulesOf({ stage: 'prod' })).not.toHaveProperty('SupportedRegion');
   });
 

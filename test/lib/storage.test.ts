@@ -13,7 +13,7 @@ const storageOf = (context = {}) =>
     return { stack, storage, template: Template.fromStack(stack) };
   });
 
-const { stack, storage, template } = storageOf();
+const { template } = storageOf();
 
 describe('every table', () => {
   it('is on demand, with point-in-time recovery and deletion protection', () => {
@@ -73,25 +73,5 @@ describe('an existing table', () => {
     const ids = (of: Template) => Object.keys(of.findResources('AWS::DynamoDB::Table'));
     expect(ids(template)).toEqual(ids(storageOf().template).filter((id) => !/^Storage(Deliveries|Tokens)/.test(id)));
     expect(ids(template)).toHaveLength(2);
-  });
-});
-
-describe('access to a table', () => {
-  it('consists of the permission for the given actions on that table, and its name as an environment variable', () => {
-    const { environment, statements } = storage.tokens.access('GetItem', 'Query');
-    expect(stack.resolve(environment)).toEqual({ TOKENS_TABLE: { Ref: expect.stringMatching(/^StorageTokensTable/) } });
-    expect(statements.map((statement) => stack.resolve(statement.toStatementJson()))).toEqual([
-      {
-        Effect: 'Allow',
-        Action: ['dynamodb:GetItem', 'dynamodb:Query'],
-        Resource: { 'Fn::GetAtt': [expect.stringMatching(/^StorageTokensTable/), 'Arn'] },
-      },
-    ]);
-  });
-
-  it('combines with access to another table', () => {
-    const combined = storage.tokens.access('GetItem').and(storage.accounts.access('UpdateItem'));
-    expect(Object.keys(combined.environment)).toEqual(['TOKENS_TABLE', 'ACCOUNTS_TABLE']);
-    expect(combined.statements).toHaveLength(2);
   });
 });

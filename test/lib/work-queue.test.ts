@@ -71,25 +71,6 @@ const sourcesOf = (name: string) => sources.filter(({ FunctionName }) => Functio
 const sourceOf = (name: string) => sourcesOf(name).find(({ EventSourceArn }) => !isRetryQueue(EventSourceArn));
 const retriesOf = (name: string) => sourcesOf(name).find(({ EventSourceArn }) => isRetryQueue(EventSourceArn));
 
-describe('every queue', () => {
-  it('is encrypted', () => {
-    for (const { SqsManagedSseEnabled, KmsMasterKeyId } of queues.values()) {
-      expect(SqsManagedSseEnabled === true || KmsMasterKeyId !== undefined).toBe(true);
-    }
-  });
-
-  it('denies plain HTTP to all principals', () => {
-    for (const id of queues.keys()) {
-      expect(statementsFor(id)).toContainEqual({
-        Effect: 'Deny',
-        Action: 'sqs:*',
-        Principal: { AWS: '*' },
-        Condition: { Bool: { 'aws:SecureTransport': 'false' } },
-      });
-    }
-  });
-});
-
 describe('every work queue', () => {
   it('redrives to the crashed queue after 100 receives; other queues have no redrive policy', () => {
     const consumed = new Set(sources.map(({ EventSourceArn }) => EventSourceArn));

@@ -145,18 +145,6 @@ describe('a table', () => {
     expect(text).not.toContain('…');
   });
 
-  it('of deliveries keeps different notifications and events different', () => {
-    const { text, isShortened } = formatTable(deliveries, deliveryColumns(deliveries), 100);
-    expect(isShortened).toBe(true);
-    const cells = text
-      .trim()
-      .split('\n')
-      .slice(1)
-      .map((line) => line.split(/ {2,}/));
-    expect(new Set(cells.map(([, notification]) => notification)).size).toBe(IDS.length);
-    expect(new Set(cells.map(([, , event]) => event)).size).toBe(IDS.length);
-  });
-
   it('of deliveries shows that an event was superseded because of its timestamp', () => {
     const { text } = formatTable(deliveries.slice(0, deliveryStatuses.length), deliveryColumns(deliveries), 80);
     const lines = text.split('\n').filter((line) => line.includes('older_timestamp'));

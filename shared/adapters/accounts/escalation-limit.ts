@@ -36,6 +36,3 @@ export const createEscalationLimit =
     );
     return (await unlessConditionFailed(request)) !== undefined;
   };
-
-/** Limits the escalations of a tenant. */
-export type EscalationLimit = ReturnType<typeof createEscalationLimit>;

@@ -10,6 +10,7 @@ import {
   parseDeliveryPartition,
   sortableTime,
 } from '../../domain/delivery-key.ts';
+import { splitBytes } from '../../domain/in-batches.ts';
 import { batchWrite, type ItemKey } from '../dynamodb/batches.ts';
 import type { Item } from '../dynamodb/items.ts';
 
@@ -65,15 +66,6 @@ export type FailedMessage = {
   body: () => string;
 };
 
-/** A failed delivery to store. */
-export type NewFailedMessage = {
-  recordKey: DeliveryKey;
-  failedAtMs: number;
-  /** The body of the dead letter, for the next round. */
-  body: string;
-  round: number;
-};
-
 /** Returns the position of a message in the order of failures. */
 export const failurePosition = (failedAtMs: number, recordKey: Pick<DeliveryKey, 'sk'>): string =>
   `${sortableTime(failedAtMs)}#${hashPart(recordKey)}`;
@@ -82,11 +74,6 @@ export const failurePosition = (failedAtMs: number, recordKey: Pick<DeliveryKey,
 const afterPosition = (position: string): string => `${position}$`;
 
 const positionOf = ({ sk }: Pick<ItemKey, 'sk'>): string => sk.slice(0, sk.lastIndexOf('#'));
-
-const splitContent = (content: Buffer): Buffer[] =>
-  Array.from({ length: Math.ceil(content.length / CHUNK_BYTES) }, (_, index) =>
-    content.subarray(index * CHUNK_BYTES, (index + 1) * CHUNK_BYTES),
-  );
 
 const toMessage = (
   partition: NotificationOfTenant,
@@ -118,14 +105,24 @@ const toMessages = (partition: NotificationOfTenant, chunks: readonly StoredChun
 /** Creates the reads and writes of the bodies of failed deliveries (table Deliveries). */
 export const createFailedMessages = (client: DynamoDBDocumentClient, table: string) => ({
   /**
-   * Stores the body of a failed delivery. Safe to apply twice. A copy that arrives after the delete is ignored, because
+   * Stores the body of the dead letter of a failed delivery, for the next round. Safe to apply twice. A copy that arrives after the delete is ignored, because
    * the record then has another round or time of failure. Chunks are written one by one, since the error of a batch
    * does not state whether only the tenant's partition is throttled.
    *
    * @throws the SDK's error if a request fails; some chunks may have been written
    */
-  async put({ recordKey, failedAtMs, body, round }: NewFailedMessage): Promise<void> {
-    const contents = splitContent(gzipSync(body));
+  async put({
+    recordKey,
+    failedAtMs,
+    body,
+    round,
+  }: {
+    recordKey: DeliveryKey;
+    failedAtMs: number;
+    body: string;
+    round: number;
+  }): Promise<void> {
+    const contents = splitBytes(gzipSync(body), CHUNK_BYTES);
     for (const [index, content] of contents.entries()) {
       const Item = {
         pk: failedMessagePartition(parseDeliveryPartition(recordKey.pk)),

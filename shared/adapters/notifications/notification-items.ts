@@ -2,6 +2,7 @@ import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import * as z from 'zod/mini';
 import type { NotificationAttributes, NotificationRecord, StringMap } from '../../contracts/notification.ts';
 import { isNotificationTypeId, type NotificationTypeId } from '../../contracts/notification-types.ts';
+import { splitBytes } from '../../domain/in-batches.ts';
 import { type DeliveryTarget, type NotificationKey, typeFields } from '../../domain/notification.ts';
 import { itemBytes } from '../dynamodb/item-size.ts';
 
@@ -97,12 +98,6 @@ const storedChunk = z.object({ content: bytes });
 /** Returns the content of a chunk, or undefined if the item is not a valid chunk. */
 export const parseChunk = (item: unknown): Uint8Array | undefined => storedChunk.safeParse(item).data?.content;
 
-/** Splits the content into chunks. */
-const splitContent = (content: Buffer): Buffer[] =>
-  Array.from({ length: Math.ceil(content.length / CHUNK_BYTES) }, (_, index) =>
-    content.subarray(index * CHUNK_BYTES, (index + 1) * CHUNK_BYTES),
-  );
-
 /** Returns the target and chunk items of a version of a notification. */
 export const notificationItems = (
   key: NotificationKey,
@@ -122,7 +117,7 @@ export const notificationItems = (
   const large = { ...target, compression: 'deflate', stored_bytes: compressed.length };
   const single = { ...large, content: compressed, chunks: 0 };
   if (itemBytes(single) <= MAX_TARGET_BYTES) return { target: single, chunks: [] };
-  const contents = splitContent(compressed);
+  const contents = splitBytes(compressed, CHUNK_BYTES);
   const keys = chunkKeys(key, { version, chunks: contents.length });
   return {
     target: { ...large, chunks: contents.length },

@@ -5,9 +5,6 @@ import type { Clock } from '../../domain/clock.ts';
 import { type Notice, noticeBody } from '../../domain/delivery-message.ts';
 import { DEFAULT_NOTIFICATION_ID, OPERATORS_NOTIFICATION_ID } from '../../domain/notification-id.ts';
 
-/** The queues of the types that deliver notices. */
-export type NoticeQueueUrls = Pick<Record<NotificationTypeId, string>, 'technicalContactsEmail' | 'managed'>;
-
 /** The maximum number of event IDs of queued notices in the cache of an execution environment. */
 const CACHE_SIZE = 1_000;
 
@@ -15,7 +12,11 @@ const CACHE_SIZE = 1_000;
  * Creates the queueing of notices as deliveries of their own. The delivery record of a notice makes a repeated notice a
  * duplicate. The cache only saves messages: each alert to a failing destination causes the same notice.
  */
-export const createNoticeQueue = (queues: Pick<Queues, 'sendDelayed'>, urls: NoticeQueueUrls, clock: Clock) => {
+export const createNoticeQueue = (
+  queues: Pick<Queues, 'sendDelayed'>,
+  urls: Pick<Record<NotificationTypeId, string>, 'technicalContactsEmail' | 'managed'>,
+  clock: Clock,
+) => {
   const queuedIds = lru<true>(CACHE_SIZE);
   const pending = new Map<string, Promise<void>>();
 

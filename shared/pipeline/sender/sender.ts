@@ -29,9 +29,6 @@ import type { IncidentJobs } from './incident-lock.ts';
 import { lateRetrySeconds, parseDelivery, queueUrlOf, unprocessedSinceMs } from './read-message.ts';
 import type { SenderDependencies } from './sender-dependencies.ts';
 
-/** The environment variables that all senders share, parsed. */
-export type SenderEnvironment = ParsedEnvironment<SenderName>;
-
 type Invocation = SQSEvent | { kind: 'test' };
 
 /** A message, and its body unless that is invalid. */
@@ -52,7 +49,7 @@ const MIN_TIME_TO_PARSE_MS = MIN_TIME_TO_SEND_MS + 3_000;
 export const createSender = (
   type: NotificationTypeId,
   client: ReturnType<typeof createDocumentClient>,
-  environment: SenderEnvironment,
+  environment: ParsedEnvironment<SenderName>,
   transport: Transport,
 ) => {
   const notifications = {
