@@ -3,17 +3,6 @@ import { join, resolve } from 'node:path';
 import { StartError } from 'local-aws/start-error.ts';
 import { type Tokens, tokensSchema } from './tokens.ts';
 
-/** A directory that keeps the tables and tokens of a local stack (`npm start -- --data DIR`). */
-export type DataDirectory = {
-  /** The absolute path. */
-  path: string;
-  /** The directory of the tables. */
-  tables: string;
-  /** The tokens of the last start; undefined at the first one. The tables contain only their hashes. */
-  tokens: Tokens | undefined;
-  saveTokens(tokens: Tokens): void;
-};
-
 const TABLES = 'tables';
 const TOKENS = 'tokens.json';
 
@@ -25,7 +14,7 @@ const ENTRIES = [TABLES, TOKENS, `${TOKENS}.new`];
  *
  * @throws StartError if it cannot be used, or contains other files
  */
-export const openDataDirectory = (given: string): DataDirectory => {
+export const openDataDirectory = (given: string) => {
   const path = resolve(given);
   const tokensFile = join(path, TOKENS);
   const entries = createDirectory(path);
@@ -39,13 +28,17 @@ export const openDataDirectory = (given: string): DataDirectory => {
   return {
     path,
     tables: join(path, TABLES),
+    /** The tokens of the last start; undefined at the first one. The tables contain only their hashes. */
     tokens: entries.includes(TOKENS) ? readTokens(tokensFile) : undefined,
-    saveTokens(tokens) {
+    saveTokens(tokens: Tokens): void {
       writeFileSync(`${tokensFile}.new`, `${JSON.stringify(tokens, null, 2)}\n`, { mode: 0o600 });
       renameSync(`${tokensFile}.new`, tokensFile);
     },
   };
 };
+
+/** A directory that keeps the tables and tokens of a local stack (`npm start -- --data DIR`). */
+export type DataDirectory = ReturnType<typeof openDataDirectory>;
 
 /** Returns the names of the entries. */
 const createDirectory = (path: string): string[] => {

@@ -4,26 +4,6 @@ import { parseDeliveryPartition } from '../../shared/domain/delivery-key.ts';
 import { deliveryKeyFromTags } from '../../shared/domain/email-event.ts';
 import { formatTime } from './print.ts';
 
-/** A dead letter as the command line shows it: IDs and reasons, never its contents. */
-export type DeadLetter = {
-  time: string;
-  reason: string;
-  cause: string;
-  /** What is wrong with an invalid event. */
-  detail: string | undefined;
-  /** What else is wrong with it, which alone would not prevent its delivery. */
-  warnings: string | undefined;
-  attempts: number | undefined;
-  tenant: string | undefined;
-  notification: string | undefined;
-  event: string | undefined;
-  /**
-   * The ARN of the queue from which SQS moved the message; undefined if the service sent it to the dead-letter queue.
-   */
-  source_arn: string | undefined;
-  message_id: string | undefined;
-};
-
 const eventIds = z.object({ tenant_id: z.string().optional(), event_id: z.string().optional() });
 /** A delivery, or the continuation of an alarm event, which has no notification. */
 const withEvent = z.object({ notification_id: z.string().optional(), event: eventIds });
@@ -34,8 +14,12 @@ const emailEvent = z.object({
   detail: z.object({ mail: z.object({ tags: z.object({ notification: tag, tenant: tag, event: tag }) }) }),
 });
 
-/** Describes a message of a dead-letter queue. Its body may be invalid: that is one of the reasons. */
-export const deadLetter = ({ Body = '', MessageId, Attributes = {}, MessageAttributes = {} }: Message): DeadLetter => {
+/**
+ * Describes a message of a dead-letter queue, without its contents. Its body may be invalid: that is one of the reasons.
+ * `detail` and `warnings` say what is wrong with an invalid event. `source_arn` is the queue from which SQS moved the
+ * message; undefined if the service sent it.
+ */
+export const deadLetter = ({ Body = '', MessageId, Attributes = {}, MessageAttributes = {} }: Message) => {
   const attribute = (name: string) => MessageAttributes[name]?.StringValue;
   const ids = readIds(Body);
   const timeMs = Date.parse(attribute('time') ?? '') || Number(Attributes.SentTimestamp ?? 0);
@@ -54,6 +38,9 @@ export const deadLetter = ({ Body = '', MessageId, Attributes = {}, MessageAttri
     message_id: MessageId,
   };
 };
+
+/** A dead letter as the command line shows it. */
+export type DeadLetter = ReturnType<typeof deadLetter>;
 
 type Ids = { tenant?: string | undefined; notification?: string | undefined; event?: string | undefined };
 

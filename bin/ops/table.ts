@@ -29,16 +29,8 @@ export type FormattedTable = { text: string; isShortened: boolean };
 
 const GAP = '  ';
 
-/** A column with the texts of its cells. `minWidth` and `width` are its widths if it is cut and if it is not. */
-type MeasuredColumn = Pick<ColumnOptions, 'cut' | 'tailShare' | 'omit'> & {
-  heading: string;
-  texts: readonly string[];
-  isRight: boolean;
-  minWidth: number;
-  width: number;
-};
-
-const measure = <Row>(rows: readonly Row[], [heading, cell, options = {}]: Column<Row>): MeasuredColumn => {
+/** Returns a column with the texts of its cells. `minWidth` and `width` are its widths if it is cut and if it is not. */
+const measure = <Row>(rows: readonly Row[], [heading, cell, options = {}]: Column<Row>) => {
   const { align, cut, tailShare, minWidth = 0, omit } = options;
   const values = rows.map(cell);
   const texts = values.map(String);
@@ -47,13 +39,15 @@ const measure = <Row>(rows: readonly Row[], [heading, cell, options = {}]: Colum
     heading,
     texts,
     isRight: align === 'right' || typeof values[0] === 'number',
-    ...(cut && { cut }),
-    ...(tailShare !== undefined && { tailShare }),
-    ...(omit !== undefined && { omit }),
+    cut,
+    tailShare,
+    omit,
     width,
     minWidth: cut ? Math.min(width, Math.max(minWidth, stringWidth(heading))) : width,
   };
 };
+
+type MeasuredColumn = ReturnType<typeof measure>;
 
 const totalWidth = (widths: readonly number[]): number =>
   widths.reduce((sum, width) => sum + width, 0) + GAP.length * (widths.length - 1);

@@ -32,7 +32,7 @@ export const benchCost = async (): Promise<Section> => {
 
   const measure = async (name: FunctionName, type: NotificationTypeId, batchSize: number): Promise<Measured> => {
     const found = functionNamed(name);
-    const started = start(found);
+    const started = start(found, { isHeapLimited: true });
     const isForDispatch = name === 'dispatch-alarm-events';
     const typeIndex = String(notificationTypeIds.indexOf(type));
     const run = (count: number) =>

@@ -32,7 +32,7 @@ export const benchMemory = async (): Promise<Section> => {
   const rows: string[][] = [];
   try {
     for (const found of functions) {
-      const started = start(found);
+      const started = start(found, { isHeapLimited: true });
       const [first] = await started.invoke([firstEvent(found.name, receiver.url)]);
       const largest = largestBatches.get(found.name);
       if (largest) started.limitCpu();

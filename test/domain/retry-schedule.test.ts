@@ -94,11 +94,6 @@ describe('retryDelayMs', () => {
     expect(retryDelayMs(8, throttled(HOUR_MS), 0.001, noJitter)).toBe(14_400);
     expect(retryDelayMs(1, throttled(HOUR_MS, { countsAsAttempt: false }), 0.5, noJitter)).toBe(HOUR_MS / 2);
   });
-
-  it('is 0 for a scale of 0, until the last attempt', () => {
-    expect(retryDelayMs(1, transient, 0, fullJitter)).toBe(0);
-    expect(retryDelayMs(9, transient, 0, fullJitter)).toBeUndefined();
-  });
 });
 
 describe('internalErrorDelayMs', () => {

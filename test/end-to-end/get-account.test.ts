@@ -2,23 +2,12 @@ import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { isLocal, newClient, webhook } from './support/api.ts';
 
-const limits = z.strictObject({
-  notifications: z.number(),
-  tests_per_day: z.number(),
-  redeliveries_per_day: z.number(),
-  emails_per_day: z.number(),
-  sms_per_day: z.number(),
-  managed_per_day: z.number(),
-  tokens: z.number(),
-});
-const account = z.strictObject({
+const account = z.looseObject({
   id: z.string(),
-  technical_contacts: z.array(z.string()),
   webhook_token: z.string(),
-  webhook_signing_secrets: z.array(z.string()),
-  limits,
-  usage: limits.extend({ day_ends_at: z.number() }),
+  usage: z.looseObject({ day_ends_at: z.number() }),
 });
+
 describe('reading the account', () => {
   it('shows a new account with its limits and an empty usage', async () => {
     const client = await newClient();

@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { newAlarmEvent } from '../support/events.ts';
 import { openSink } from '../support/test-sink.ts';
@@ -13,35 +13,6 @@ const redeliver = async (client: Client, id: string, body: unknown) => {
   expect(response.status, response.text).toBe(202);
   return result.parse(response.body);
 };
-
-describe('a redelivery request', () => {
-  let client: Client;
-  let id: string;
-  beforeAll(async () => {
-    client = await newClient('creator');
-    id = await client.create(webhook);
-  });
-
-  it("is 404 for an unknown, deleted or another tenant's notification, and for an event without a delivery", async () => {
-    const admin = await newClient('admin', client.tenant);
-    const deleted = await admin.create(webhook);
-    await admin.delete(`/notifications/${deleted}`);
-    const foreign = await (await newClient()).create(webhook);
-    for (const unknown of [deleted, foreign, 'nt01ARZ3NDEKTSV4RRFFQ69G5FAV', 'ntOperators', 'a%23b']) {
-      for (const body of [{ since: 0 }, { event_id: 'e' }]) {
-        const response = await client.post(`/notifications/${unknown}/redeliver`, body);
-        expect(response.body, unknown).toMatchObject({
-          type: 'notFoundError',
-          message: 'The notification was not found.',
-        });
-      }
-    }
-    for (const event_id of ['unknown', '\0', '\ud800', '#'.repeat(512)]) {
-      const response = await client.post(`/notifications/${id}/redeliver`, { event_id });
-      expect(response.body).toMatchObject({ type: 'notFoundError', message: 'The delivery was not found.' });
-    }
-  });
-});
 
 describe.runIf(isLocal)('a webhook that failed and is fixed', () => {
   /** Creates a webhook that has rejected this many alerts and accepts the next ones. */

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';
 import { webhook } from '../support/api.ts';
 import { newAlarmEvent } from '../support/events.ts';
 import { openSink } from '../support/test-sink.ts';
@@ -62,20 +61,6 @@ describe('when a dependency fails, the service', () => {
       attempt_count: 1,
     });
     expect(sink.received).toHaveLength(1);
-  });
-
-  it('delays an alert while DynamoDB throttles dispatch', async () => {
-    const sink = await openSink();
-    const id = await client.create({ ...webhook, details: { url: sink.url } });
-    let refusals = 0;
-    const recover = harness.injectFault(
-      throttled,
-      ({ service, caller }) => service === 'dynamodb' && caller.includes('dispatch') && ++refusals < 5,
-    );
-    await harness.sendEvents([newAlarmEvent(client.tenant, [id])]);
-    await harness.advanceUntil(sink.wait(1));
-    recover();
-    expect(refusals).toBeGreaterThan(3);
   });
 
   it('neither loses nor repeats deliveries if SQS rejects part of a batch', async () => {
@@ -173,24 +158,4 @@ describe('when a dependency fails, the service', () => {
       expect(deadLetter.attributes).toMatchObject({ reason: 'rejected', cause: 'destination', attempts: '1' });
     },
   );
-
-  it('dead-letters an undelivered notice that SES rejects', async () => {
-    const owner = await harness.newClient();
-    await createAccountRepository(harness.documents, harness.table('Accounts')).update(owner.tenant, {
-      technical_contacts: ['owner@example.com'],
-    });
-    const sink = await openSink((response) => response.writeHead(410).end());
-    const id = await owner.create({ ...webhook, details: { url: sink.url } });
-    const recover = harness.injectFault(
-      { status: 400, type: 'InvalidParameterValue', message: 'Illegal address' },
-      sendsTo('ses'),
-    );
-    await harness.sendEvents([newAlarmEvent(owner.tenant, [id])]);
-    const deadLetter = await harness.deadLetter(
-      'technicalContactsEmail',
-      (body) => body.includes('"kind":"undelivered"') && body.includes(id),
-    );
-    recover();
-    expect(deadLetter.attributes).toMatchObject({ reason: 'rejected' });
-  });
 });

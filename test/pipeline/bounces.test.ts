@@ -1,7 +1,5 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { createDeliveryRepository } from '../../shared/adapters/deliveries/delivery-repository.ts';
-import { createFailedMessages } from '../../shared/adapters/deliveries/failed-messages.ts';
-import { createIncidentLocks } from '../../shared/adapters/deliveries/incident-locks.ts';
 import { logger } from '../../shared/adapters/logger.ts';
 import { createNotificationReader } from '../../shared/adapters/notifications/notification-reader.ts';
 import { createTargetReader } from '../../shared/adapters/notifications/notification-targets.ts';
@@ -16,12 +14,11 @@ import { createEmailEventRecorder } from '../../shared/pipeline/email-events.ts'
 import { createDeliveryReports } from '../../shared/pipeline/notices/delivery-reports.ts';
 import { createJob } from '../../shared/pipeline/sender/delivery-job.ts';
 import { createDeliverySteps } from '../../shared/pipeline/sender/delivery-steps.ts';
-import type { SenderDependencies } from '../../shared/pipeline/sender/sender-dependencies.ts';
 import { useDatabase } from '../support/dynamodb.ts';
 import { type LateRequest, withKilledWorker, withLateCopies, withLostResponse } from '../support/dynamodb-faults.ts';
 import { alarmEvent } from '../support/events.ts';
-import { queueUrl, senderQueueUrls } from '../support/queue-urls.ts';
 import { reportEnvironment } from '../support/report-environment.ts';
+import { senderDependencies } from '../support/sender-dependencies.ts';
 import { sqsMessage } from '../support/sqs-message.ts';
 
 /*
@@ -91,7 +88,7 @@ const setUp = (responses: Record<Contact, Response> = { [A]: 'accept', [B]: 'acc
       ...createTargetReader(database, 'notifications'),
     };
     const message = sqsMessage({ body: JSON.stringify(body) });
-    const dependencies: SenderDependencies = {
+    const dependencies = senderDependencies(database, {
       type: 'technicalContactsEmail',
       transport: async ({ deliveryId: salt, reachedRecipientHashes }): Promise<AttemptOutcome> => {
         const contacts = [A, B]
@@ -107,21 +104,13 @@ const setUp = (responses: Record<Contact, Response> = { [A]: 'accept', [B]: 'acc
         const outcome = kind ? failures[kind] : ({ result: 'delivered', explanation: '' } as const);
         return { ...outcome, reachedRecipientHashes: hashes };
       },
-      deliveries,
-      incidentLocks: createIncidentLocks(database, 'deliveries'),
-      failedMessages: createFailedMessages(database, 'deliveries'),
       queues,
-      queueUrls: senderQueueUrls,
-      retryQueueUrl: queueUrl('Retries'),
-      deadLetterQueueUrl: queueUrl('DeadLetters'),
-      retryDelayScale: 1,
       reports: createDeliveryReports(
         { client: database, queues, notifications, deliveries, readDestinationList, clock },
         reportEnvironment,
       ),
       clock,
-      isTenantThrottled: () => false,
-    };
+    });
     const job = createJob(dependencies, {
       message: { ...message, attributes: { ...message.attributes, ApproximateReceiveCount: String(receiveCount) } },
       body: delivery.parse(body),
@@ -234,14 +223,6 @@ describe('an alert that SES accepts for A and rejects for B', () => {
       expect(escalations()).toBe(1);
     },
   );
-
-  it('is bounced and escalated if the bounce comes before the sender records that SES accepted the email', async () => {
-    const { deliver, bounce, onAccepted, record, escalations } = rejectsB();
-    onAccepted(() => bounce(A));
-    await deliver();
-    expect(await record()).toMatchObject({ status: 'bounced', last_reason: 'bounced' });
-    expect(escalations()).toBe(1);
-  });
 
   it.each(REQUESTS)('is bounced and escalated if the bounce comes before request %i of the sender', async (number) => {
     const { deliver, bounce, status, escalations, sent } = rejectsB();

@@ -3,7 +3,6 @@ import fc from 'fast-check';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
 import { createDeliveryRepository } from '../../shared/adapters/deliveries/delivery-repository.ts';
-import { createFailedMessages } from '../../shared/adapters/deliveries/failed-messages.ts';
 import { createIncidentLocks, type IncidentLocks } from '../../shared/adapters/deliveries/incident-locks.ts';
 import { logger } from '../../shared/adapters/logger.ts';
 import { createQueues } from '../../shared/adapters/queues.ts';
@@ -20,7 +19,8 @@ import { parseDelivery } from '../../shared/pipeline/sender/read-message.ts';
 import type { SenderDependencies } from '../../shared/pipeline/sender/sender-dependencies.ts';
 import { useDatabase } from '../support/dynamodb.ts';
 import { alarmEvent, deliveryMessage } from '../support/events.ts';
-import { queueUrl, senderQueueUrls } from '../support/queue-urls.ts';
+import { queueUrl } from '../support/queue-urls.ts';
+import { senderDependencies } from '../support/sender-dependencies.ts';
 import { sqsMessage } from '../support/sqs-message.ts';
 
 const { client } = useDatabase();
@@ -81,21 +81,12 @@ const setUp = ({
     { step: 'initialize', priority: 'high' },
   );
   const transport = vi.fn<SenderDependencies['transport']>(async () => outcome);
-  const dependencies: SenderDependencies = {
+  const dependencies = senderDependencies(client, {
     type: 'incidentpager',
     transport,
-    deliveries,
-    incidentLocks,
-    failedMessages: createFailedMessages(client, 'deliveries'),
     queues: createQueues(sqs, () => NOW_MS),
-    queueUrls: senderQueueUrls,
-    retryQueueUrl: queueUrl('incidentpager-Retries'),
-    deadLetterQueueUrl: queueUrl('incidentpager-DeadLetters'),
-    retryDelayScale: 1,
-    reports: { reportFailure: async () => undefined, escalateUnreached: async () => undefined },
     clock: () => NOW_MS,
-    isTenantThrottled: () => false,
-  };
+  });
   const notificationId = newNotificationId();
   /** Creates the job of an event. */
   const jobOf = (

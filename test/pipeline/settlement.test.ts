@@ -1,12 +1,10 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { createDeliveryRepository } from '../../shared/adapters/deliveries/delivery-repository.ts';
 import { createFailedMessages, type FailedMessage } from '../../shared/adapters/deliveries/failed-messages.ts';
-import { createIncidentLocks } from '../../shared/adapters/deliveries/incident-locks.ts';
 import { logger } from '../../shared/adapters/logger.ts';
 import type { DeadLetterReason, Queues } from '../../shared/adapters/queues.ts';
 import type { Delivery } from '../../shared/contracts/messages.ts';
 import type { NoticeContent } from '../../shared/contracts/notice.ts';
-import { type NotificationTypeId, notificationTypes } from '../../shared/contracts/notification-types.ts';
+import type { NotificationTypeId } from '../../shared/contracts/notification-types.ts';
 import { type AttemptOutcome, failed } from '../../shared/domain/attempt-outcome.ts';
 import type { Clock } from '../../shared/domain/clock.ts';
 import { claimedRecord, withAttempt, withNextAttempt } from '../../shared/domain/delivery-record.ts';
@@ -17,6 +15,7 @@ import type { SenderDependencies } from '../../shared/pipeline/sender/sender-dep
 import { useDatabase } from '../support/dynamodb.ts';
 import { alarmEvent } from '../support/events.ts';
 import { queueUrl, senderQueueUrls } from '../support/queue-urls.ts';
+import { senderDependencies } from '../support/sender-dependencies.ts';
 import { sqsMessage } from '../support/sqs-message.ts';
 
 const { client } = useDatabase();
@@ -62,25 +61,10 @@ const setUp = (
       reasons.push(reason);
     },
   };
-  const { canBounce } = notificationTypes[type];
-  const deliveries = createDeliveryRepository(client, 'deliveries', { canBounce });
   const id = newNotificationId();
   const event = alarmEvent();
-  const dependencies: SenderDependencies = {
-    type,
-    transport,
-    deliveries,
-    incidentLocks: createIncidentLocks(client, 'deliveries'),
-    failedMessages,
-    queues,
-    queueUrls: senderQueueUrls,
-    retryQueueUrl: queueUrl('Retries'),
-    deadLetterQueueUrl: queueUrl('DeadLetters'),
-    retryDelayScale: 1,
-    reports: { reportFailure: async () => undefined, escalateUnreached: async () => undefined },
-    clock,
-    isTenantThrottled: () => false,
-  };
+  const dependencies = senderDependencies(client, { type, transport, queues, clock });
+  const { deliveries } = dependencies;
   const { attempt: makeAttempt, settle } = createDeliverySteps(dependencies);
   const job = createJob(dependencies, {
     message: sqsMessage(),
@@ -164,7 +148,7 @@ describe('an alert whose circuit is open', () => {
   it('because of its own tenant waits on the retry queue, where it cannot delay first attempts', async () => {
     const { deliver, delayed } = setUp('webhook', circuitOpen(false));
     await deliver();
-    expect(delayed.map(({ url }) => url)).toEqual([queueUrl('Retries')]);
+    expect(delayed.map(({ url }) => url)).toEqual([queueUrl('webhook-Retries')]);
   });
 
   it('waits on the retry queue after a failed attempt', async () => {
@@ -174,7 +158,7 @@ describe('an alert whose circuit is open', () => {
     await deliver();
     nowMs += 10_000;
     await deliver();
-    expect(delayed.map(({ url }) => url)).toEqual([queueUrl('Retries'), queueUrl('Retries')]);
+    expect(delayed.map(({ url }) => url)).toEqual([queueUrl('webhook-Retries'), queueUrl('webhook-Retries')]);
     expect(await record()).toMatchObject({ attempt_count: 1 });
   });
 });

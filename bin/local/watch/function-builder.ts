@@ -2,17 +2,6 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { type BuildOptions, build, type Metafile } from 'esbuild';
 
-/** Builds bundles of individual functions. */
-export type FunctionBuilder = {
-  /**
-   * Builds functions from `functions/<name>.ts`.
-   *
-   * @returns their code by name
-   * @throws BuildFailure of esbuild
-   */
-  build(names: readonly string[]): Promise<Map<string, BuiltFunction>>;
-};
-
 /** A built function. */
 export type BuiltFunction = {
   /** The text of the bundle, without the reference to its source map. */
@@ -27,8 +16,9 @@ export type BuiltFunction = {
 export const withoutSourceMap = (text: string): string => text.replace(/\/\/# sourceMappingURL=.*\s*$/, '');
 
 /** Creates a builder of the functions of a project. `bundling` are the options that bundle a function for Lambda. */
-export const createFunctionBuilder = (root: string, bundling: BuildOptions): FunctionBuilder => ({
-  async build(names) {
+export const createFunctionBuilder = (root: string, bundling: BuildOptions) => ({
+  /** Builds functions from `functions/<name>.ts`. @returns their code by name @throws BuildFailure of esbuild */
+  async build(names: readonly string[]): Promise<Map<string, BuiltFunction>> {
     const { outputFiles, metafile } = await build({
       ...bundling,
       absWorkingDir: root,
@@ -60,6 +50,9 @@ export const createFunctionBuilder = (root: string, bundling: BuildOptions): Fun
     );
   },
 });
+
+/** Builds bundles of individual functions. */
+export type FunctionBuilder = ReturnType<typeof createFunctionBuilder>;
 
 /** Returns the absolute paths of an entry point and of everything that it imports. */
 export const inputsOf = ({ inputs }: Metafile, entry: string, root: string): ReadonlySet<string> => {

@@ -17,18 +17,6 @@ export type RebuilderOptions = {
   log: (line: string) => void;
 };
 
-/** Keeps the running functions equal to their sources. */
-export type Rebuilder = {
-  /** Rebuilds the functions that contain one of these files, and all whose last build failed. */
-  filesChanged(paths: readonly string[]): Promise<void>;
-  /** Returns the current settings of the functions, by the name of their source. */
-  functions(): ReadonlyMap<string, FunctionSettings>;
-  /** Applies settings other than the code. */
-  update(name: string, settings: FunctionSettings): void;
-  /** Ends it; resolves when a running build has ended, whose result is discarded. */
-  close(): Promise<void>;
-};
-
 /** The number of functions that a log line names. */
 const MAX_NAMED = 4;
 
@@ -37,7 +25,7 @@ const MAX_NAMED = 4;
  * seconds of CPU time. A function is updated only if its code changed; if a build fails, all continue with the last
  * code that was built.
  */
-export const createRebuilder = (options: RebuilderOptions): Rebuilder => {
+export const createRebuilder = (options: RebuilderOptions) => {
   const { builder, lambda, directory, log } = options;
   const running = new Map(options.functions);
   const names = [...running.keys()];
@@ -103,7 +91,8 @@ export const createRebuilder = (options: RebuilderOptions): Rebuilder => {
   };
 
   return {
-    async filesChanged(paths) {
+    /** Rebuilds the functions that contain one of these files, and all whose last build failed. */
+    async filesChanged(paths: readonly string[]): Promise<void> {
       changes += 1;
       for (const name of names) if (paths.some((path) => inputs.get(name)?.has(path))) stale.add(name);
       work ??= rebuild().finally(() => {
@@ -111,14 +100,20 @@ export const createRebuilder = (options: RebuilderOptions): Rebuilder => {
       });
       await work;
     },
-    functions: () => running,
+    /** Returns the current settings of the functions, by the name of their source. */
+    functions: (): ReadonlyMap<string, FunctionSettings> => running,
+    /** Applies settings other than the code. */
     update,
-    async close() {
+    /** Ends it; resolves when a running build has ended, whose result is discarded. */
+    async close(): Promise<void> {
       isClosed = true;
       await work;
     },
   };
 };
+
+/** Keeps the running functions equal to their sources. */
+export type Rebuilder = ReturnType<typeof createRebuilder>;
 
 /** Returns the names, or only their number if they are many. */
 export const listed = (names: readonly string[]): string =>

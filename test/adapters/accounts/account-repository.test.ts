@@ -47,14 +47,6 @@ describe('the webhook credentials of a tenant', () => {
     await accounts.webhookCredentials(tenant);
     expect(counts).toEqual({ GetItemCommand: 2, UpdateItemCommand: 1 });
   });
-
-  it('do not change the technical contacts', async () => {
-    const { accounts } = setUp();
-    const tenant = newTenant();
-    await accounts.update(tenant, { technical_contacts: ['a@example.com'] });
-    await accounts.webhookCredentials(tenant);
-    expect(await accounts.technicalContacts(tenant)).toEqual(['a@example.com']);
-  });
 });
 
 describe('the technical contacts of a tenant', () => {

@@ -60,7 +60,10 @@ export const startAlertmanager = async (sink: Pick<ChildServer, 'url' | 'counts'
       ({ ok }) => ok,
       () => false,
     );
-  while (!(await isReady())) await sleep(50);
+  while (!(await isReady())) {
+    if (alertmanager.exitCode !== null) throw new Error(`Alertmanager exited with ${alertmanager.exitCode}.`);
+    await sleep(50);
+  }
 
   const processFile = (name: string) => readFileSync(`/proc/${alertmanager.pid}/${name}`, 'utf8');
   const cpuSeconds = () => {

@@ -77,12 +77,12 @@ export const startFunctions = async ({ awsLatencyMs = 0, receiverLatencyMs = 0, 
       if (!found) throw new Error(`There is no function ${name}.`);
       return found;
     },
-    /** Starts a function. Its heap is limited as on Lambda. */
-    start({ bundle, environment, memoryMb }: Omit<DeployedFunction, 'name'>): FunctionProcess {
+    /** Starts a function, with the heap limits of Lambda if they are asked for. */
+    start({ bundle, environment, memoryMb }: DeployedFunction, { isHeapLimited = false } = {}): FunctionProcess {
       const startedAtMs = performance.timeOrigin + performance.now();
       const child = fork(runner, [bundle], {
         env: environment,
-        execArgv: heapOptions(memoryMb),
+        execArgv: isHeapLimited ? heapOptions(memoryMb) : [],
         stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
       });
       const exited = once(child, 'exit');

@@ -106,17 +106,6 @@ describe('the retry queue', () => {
     expect(sink.received).toHaveLength(2);
   });
 
-  it('moves a message to the crashed queue after 100 receives', async () => {
-    const sink = await openSink((response) => response.writeHead(500).end());
-    const id = await client.create({ ...webhook, details: { url: sink.url } });
-    await harness.sendEvents([newAlarmEvent(client.tenant, [id])]);
-    const message = await until(async () => queue(RETRIES).messages.find(({ body }) => body.includes(id)));
-    message.receiveCount = 100;
-    await harness.advanceUntil(until(async () => queue('CrashedQueue').messages.find(({ body }) => body.includes(id))));
-    await harness.drainQueue(QUEUE);
-    expect(sink.received).toHaveLength(1);
-  });
-
   it('uses one sandbox for many hanging destinations and does not delay a first attempt of the same tenant', async () => {
     const hanging = 60;
     const hangingSink = await openSink((response, _request, index) => {

@@ -143,27 +143,6 @@ describe('a round of attempts', () => {
     expect(deadLettersOf('technicalContactsEmail', `${owner.tenant}:${id}:`)).toHaveLength(1);
   });
 
-  it('ends even if its undelivered notice and its escalation cannot be queued, which are counted', async () => {
-    // A tenant of its own: a sender that has escalated the alarm in this hour does not try to escalate it again.
-    const owner = await harness.newClient();
-    const sink = await openSink((response) => response.writeHead(410).end());
-    const id = await owner.create({ ...webhook, details: { url: sink.url } });
-    const recover = harness.injectFault(
-      { status: 500, type: 'InternalError', message: '' },
-      ({ service, caller, body }) =>
-        service === 'sqs' && caller.includes('send-webhook') && body.includes('Delivery-technicalContactsEmail"'),
-    );
-    await harness.sendEvents([newAlarmEvent(owner.tenant, [id])]);
-    await harness.advanceUntil(harness.delivery(owner.tenant, id, 'failed'));
-    await harness.advanceUntil(until(() => harness.lines.some((line) => line.includes('notices_not_queued=2'))));
-    // Errors and metrics are printed to different streams, so they arrive in any order.
-    await until(
-      () => harness.lines.filter((line) => line.includes('notice not queued') && line.includes(id)).length === 2,
-    );
-    recover();
-    expect(deadLettersOf('webhook', id)).toHaveLength(1);
-  });
-
   it('ignores another event with the same ID, which is counted and recorded as a conflict', async () => {
     const sink = await openSink();
     const id = await webhookAt(sink.url);

@@ -79,12 +79,6 @@ describe('the incident router transport', () => {
     });
     expect(readBody).toBe(true);
   });
-
-  it('returns a permanent failure if the response body reports a failure with status 200', async () => {
-    expect(await send(recordingClient(200, '{"result":"failure","message":"no"}'))).toMatchObject({
-      result: 'permanent',
-    });
-  });
 });
 
 describe('the Atom feed transport', () => {

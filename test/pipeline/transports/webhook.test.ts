@@ -69,16 +69,6 @@ describe('the signature of a webhook', () => {
     expect(new Webhook(secret('a')).verify(body, headers)).toEqual(JSON.parse(body));
   });
 
-  it('is rejected with a different secret, body, timestamp or ID', async () => {
-    const { headers, body } = await (await setUp()).send();
-    const webhook = new Webhook(secret('a'));
-    expect(() => new Webhook(secret('c')).verify(body, headers)).toThrow();
-    expect(() => webhook.verify(`${body} `, headers)).toThrow();
-    const earlier = String(Number(headers['webhook-timestamp']) - 1);
-    expect(() => webhook.verify(body, { ...headers, 'webhook-timestamp': earlier })).toThrow();
-    expect(() => webhook.verify(body, { ...headers, 'webhook-id': 'msg_d2' })).toThrow();
-  });
-
   it('has the same ID for all retries of a delivery, without a dot', async () => {
     const { send } = await setUp(500);
     const ids = [await send(), await send(), await send({ deliveryId: 'd2' })].map(

@@ -1,0 +1,26 @@
+import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import { createDeliveryRepository } from '../../shared/adapters/deliveries/delivery-repository.ts';
+import { createFailedMessages } from '../../shared/adapters/deliveries/failed-messages.ts';
+import { createIncidentLocks } from '../../shared/adapters/deliveries/incident-locks.ts';
+import { notificationTypes } from '../../shared/contracts/notification-types.ts';
+import type { SenderDependencies } from '../../shared/pipeline/sender/sender-dependencies.ts';
+import { queueUrl, senderQueueUrls } from './queue-urls.ts';
+
+type Required = 'type' | 'transport' | 'queues' | 'clock';
+
+/** Returns the dependencies of a type's sender on a database, without reports of failures unless they are given. */
+export const senderDependencies = (
+  database: DynamoDBDocumentClient,
+  given: Pick<SenderDependencies, Required> & Partial<SenderDependencies>,
+): SenderDependencies => ({
+  deliveries: createDeliveryRepository(database, 'deliveries', { canBounce: notificationTypes[given.type].canBounce }),
+  incidentLocks: createIncidentLocks(database, 'deliveries'),
+  failedMessages: createFailedMessages(database, 'deliveries'),
+  queueUrls: senderQueueUrls,
+  retryQueueUrl: queueUrl(`${given.type}-Retries`),
+  deadLetterQueueUrl: queueUrl('DeadLetters'),
+  retryDelayScale: 1,
+  reports: { reportFailure: async () => undefined, escalateUnreached: async () => undefined },
+  isTenantThrottled: () => false,
+  ...given,
+});
