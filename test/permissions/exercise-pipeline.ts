@@ -184,30 +184,34 @@ export const exercisePipeline = async (
   );
   for (const lock of locks) if (lock) await incidentLocks.release(lock, 0);
 
-  // Timeouts of three tenants in a batch open the circuit of the origin. First attempts of other tenants then wait on
-  // the queue of their type.
+  // Timeouts of three tenants in a batch open the circuit of the origin, in the sandbox that had them. First attempts of
+  // other tenants then wait on the queue of their type. Lambda may split the batch, so each round sends another one.
   setBehavior('hang');
   const hangingTypes = notificationTypeIds.filter((type) => {
     const { sendsByHttp, hasIncidents } = notificationTypes[type];
     return sendsByHttp && !hasIncidents;
   });
   const others = [await world.newClient(), await world.newClient(), await world.newClient()];
-  for (const type of hangingTypes) {
-    const details = destinationsAt(sinkUrl)[type];
-    const bodies = others.map(async (other) => {
-      const id = await other.create({ label: 'hangs', type, details });
-      return deliveryMessage(id, newAlarmEvent(other.tenant, [id]));
-    });
-    const Entries = (await Promise.all(bodies)).map((MessageBody, index) => ({ Id: String(index), MessageBody }));
-    const enable = world.stack.eventSources.disable(queues.get(`Delivery-${type}`)?.settings.arn ?? '');
-    await world.sqs.send(new SendMessageBatchCommand({ QueueUrl: queueUrl(type), Entries }));
-    enable();
-  }
+  const hanging = await Promise.all(
+    hangingTypes.map(async (type) => {
+      const details = destinationsAt(sinkUrl)[type];
+      const created = others.map(async (other) => ({
+        tenant: other.tenant,
+        id: await other.create({ label: 'hangs', type, details }),
+      }));
+      const own = { tenant: client.tenant, id: ids[notificationTypeIds.indexOf(type)] ?? '' };
+      return { type, notifications: [...(await Promise.all(created)), own] };
+    }),
+  );
   await until(async () => {
-    for (const type of hangingTypes) {
-      const id = ids[notificationTypeIds.indexOf(type)] ?? '';
-      const MessageBody = deliveryMessage(id, newAlarmEvent(client.tenant, [id]));
-      await world.sqs.send(new SendMessageCommand({ QueueUrl: queueUrl(type), MessageBody }));
+    for (const { type, notifications } of hanging) {
+      const Entries = notifications.map(({ tenant, id }, index) => ({
+        Id: String(index),
+        MessageBody: deliveryMessage(id, newAlarmEvent(tenant, [id])),
+      }));
+      const enable = world.stack.eventSources.disable(queues.get(`Delivery-${type}`)?.settings.arn ?? '');
+      await world.sqs.send(new SendMessageBatchCommand({ QueueUrl: queueUrl(type), Entries }));
+      enable();
     }
     return hangingTypes.every((type) => hasCalled(senderName(type), 'sqs:SendMessage', `:Delivery-${type}`));
   }, 5_000);
