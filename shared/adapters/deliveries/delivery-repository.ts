@@ -5,8 +5,6 @@ import {
   type PutCommandInput,
   paginateQuery,
   QueryCommand,
-  UpdateCommand,
-  type UpdateCommandInput,
 } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod/mini';
 import type { DeliveryStatus, FailureReason } from '../../contracts/outcomes.ts';
@@ -22,7 +20,7 @@ import {
 import { createGatherer } from '../../domain/gather.ts';
 import { isDependencyFailure } from '../aws-client.ts';
 import { batchGet, batchWrite, MAX_BATCH_WRITES } from '../dynamodb/batches.ts';
-import { orExisting, RETURN_EXISTING, type Written } from '../dynamodb/conditional-writes.ts';
+import { createConditionalUpdate, orExisting, RETURN_EXISTING, type Written } from '../dynamodb/conditional-writes.ts';
 import { UnprocessedItemsError } from '../dynamodb/errors.ts';
 import { heldBy } from './claim-condition.ts';
 import { parseBounces, parseRecord } from './stored-record.ts';
@@ -86,22 +84,7 @@ export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: 
   const put = (record: DeliveryRecord, condition: Conditional = {}): Promise<Written> =>
     orExisting(client.send(new PutCommand({ TableName: table, Item: record, ...RETURN_EXISTING, ...condition })));
 
-  /** Updates an item that exists. */
-  const update = (
-    { pk, sk }: DeliveryKey,
-    write: Conditional & Pick<UpdateCommandInput, 'UpdateExpression'>,
-  ): Promise<Written> =>
-    orExisting(
-      client.send(
-        new UpdateCommand({
-          TableName: table,
-          Key: { pk, sk },
-          ReturnValues: 'ALL_NEW',
-          ...RETURN_EXISTING,
-          ...write,
-        }),
-      ),
-    );
+  const update = createConditionalUpdate(client, table);
 
   /** Writes records in one request. @returns the keys of unwritten records */
   const writeBatch = async (records: readonly DeliveryRecord[]): Promise<ReadonlySet<string>> => {

@@ -1,8 +1,8 @@
-import { type DynamoDBDocumentClient, UpdateCommand, type UpdateCommandInput } from '@aws-sdk/lib-dynamodb';
+import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod/mini';
 import { type EventTime, isOlder } from '../../domain/event-time.ts';
 import { type IncidentLock, newestEventTime } from '../../domain/incident.ts';
-import { orExisting, RETURN_EXISTING, type Written } from '../dynamodb/conditional-writes.ts';
+import { createConditionalUpdate } from '../dynamodb/conditional-writes.ts';
 import type { Item } from '../dynamodb/items.ts';
 import { heldBy } from './claim-condition.ts';
 
@@ -25,11 +25,6 @@ const newestOf = (item: Item | undefined) => {
   const { newest_event_at_ms, newest_accepted_at_ms, advance_count } = storedNewest.parse(item ?? {});
   return { newest_event_at_ms, newest_accepted_at_ms, advance_count };
 };
-
-type Update = Pick<
-  UpdateCommandInput,
-  'UpdateExpression' | 'ConditionExpression' | 'ExpressionAttributeNames' | 'ExpressionAttributeValues'
->;
 
 /** Returns the clauses of an update expression that store the times of an event in the attributes of a prefix. */
 const timesUpdate = (prefix: 'newest' | 'newest_waiting', { producedAtMs, acceptedAtMs }: EventTime) => ({
@@ -75,18 +70,7 @@ const withNewest = (lock: IncidentLock, { producedAtMs, acceptedAtMs }: EventTim
  * (docs/decisions/deliveries.md#conditional-writes).
  */
 export const createIncidentLocks = (client: DynamoDBDocumentClient, table: string) => {
-  const update = ({ pk, sk }: IncidentLock, write: Update): Promise<Written> =>
-    orExisting(
-      client.send(
-        new UpdateCommand({
-          TableName: table,
-          Key: { pk, sk },
-          ReturnValues: 'ALL_NEW',
-          ...RETURN_EXISTING,
-          ...write,
-        }),
-      ),
-    );
+  const update = createConditionalUpdate(client, table);
 
   /**
    * Stores the times of a delivered event unless a newer one is stored, even if another worker holds the lock: no older

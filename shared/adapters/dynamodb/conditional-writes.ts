@@ -1,4 +1,5 @@
 import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb';
+import { type DynamoDBDocumentClient, UpdateCommand, type UpdateCommandInput } from '@aws-sdk/lib-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import type { Item } from './items.ts';
 
@@ -23,3 +24,25 @@ export const orExisting = async (write: Promise<{ Attributes?: Item | undefined 
     return { isWritten: false, existing: error.Item && unmarshall(error.Item) };
   }
 };
+
+/** An update of an item and its condition. */
+export type ConditionalUpdate = Pick<
+  UpdateCommandInput,
+  'UpdateExpression' | 'ConditionExpression' | 'ExpressionAttributeNames' | 'ExpressionAttributeValues'
+>;
+
+/** Creates the function that updates an item of a table. It returns the item after the update. */
+export const createConditionalUpdate =
+  (client: DynamoDBDocumentClient, table: string) =>
+  ({ pk, sk }: { pk: string; sk: string }, update: ConditionalUpdate): Promise<Written> =>
+    orExisting(
+      client.send(
+        new UpdateCommand({
+          TableName: table,
+          Key: { pk, sk },
+          ReturnValues: 'ALL_NEW',
+          ...RETURN_EXISTING,
+          ...update,
+        }),
+      ),
+    );
