@@ -1,3 +1,4 @@
+import { createAuditLog } from '../shared/adapters/audits/audit-log.ts';
 import { createDocumentClient } from '../shared/adapters/aws-client.ts';
 import { createNotificationRepository } from '../shared/adapters/notifications/notification-repository.ts';
 import { tokenAuthentication } from '../shared/api/authentication.ts';
@@ -9,6 +10,7 @@ import { parseEnvironment } from '../shared/environment.ts';
 
 const environment = parseEnvironment('create-notification');
 const client = createDocumentClient();
+const audits = createAuditLog(client, environment);
 const notifications = createNotificationRepository(client, environment.NOTIFICATIONS_TABLE);
 
 /** POST /notifications: 201 with the URL of the new notification; 403 if the tenant has reached its quota. */
@@ -20,8 +22,13 @@ export const handler = endpoint(
     assertFitsResponse(attributes);
     return { attributes, collectionUrl: requestUrl(request, environment.LINK_SCHEME) };
   },
-  async ({ attributes, collectionUrl }, { tenant }) => {
-    const id = await notifications.create(tenant, attributes, environment.NOTIFICATIONS_PER_TENANT);
+  async ({ attributes, collectionUrl }, caller) => {
+    const id = await notifications.create(
+      caller.tenant,
+      attributes,
+      audits.by(caller),
+      environment.NOTIFICATIONS_PER_TENANT,
+    );
     return locationResponse(201, `${collectionUrl}/${id}`);
   },
 );

@@ -1,4 +1,5 @@
 import { createDailyCounters } from '../shared/adapters/accounts/daily-counter.ts';
+import { createAuditLog } from '../shared/adapters/audits/audit-log.ts';
 import { createDocumentClient } from '../shared/adapters/aws-client.ts';
 import { tokenAuthentication } from '../shared/api/authentication.ts';
 import { endpoint } from '../shared/api/endpoint.ts';
@@ -10,6 +11,7 @@ import { parseEnvironment } from '../shared/environment.ts';
 
 const environment = parseEnvironment('test-new-notification');
 const client = createDocumentClient();
+const audits = createAuditLog(client, environment);
 const runTest = createTestRunner(createDailyCounters(client, environment.ACCOUNTS_TABLE), environment);
 
 /** POST /test-notification: 200 with the result of a test message to a destination that is not stored. */
@@ -17,5 +19,8 @@ export const handler = endpoint(
   'test-new-notification',
   tokenAuthentication(client, environment),
   (request) => valid(parseDestination(jsonBody(request))),
-  async (destination, { tenant }) => ok(await runTest(tenant, destination)),
+  async (destination, caller) => {
+    const record = () => audits.record(caller, { action: 'test-new-notification' });
+    return ok(await runTest(caller.tenant, destination, record));
+  },
 );

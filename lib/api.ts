@@ -81,17 +81,21 @@ export class Api extends Construct {
   /** Returns the access of each endpoint's function. The compiler requires an entry for every endpoint. */
   #access(
     { settings }: FunctionDefaults,
-    { notifications, tokens, accounts, deliveries }: Storage,
+    { notifications, tokens, accounts, deliveries, audits }: Storage,
     delivery: Delivery,
   ) {
     const caller = tokens
       .access('GetItem')
       .and(new ResourceAccess({ TOKEN_CACHE_SECONDS: String(settings.tokenCacheSeconds) }));
     const links = new ResourceAccess({ LINK_SCHEME: settings.linkScheme });
+    const audited = audits
+      .access('PutItem')
+      .and(new ResourceAccess({ AUDIT_RETENTION_DAYS: String(settings.auditRetentionDays) }));
     // A write may store a notification in chunks and clean up obsolete ones
     // (docs/decisions/storage.md#large-notifications).
     const writeActions = ['GetItem', 'PutItem', 'DeleteItem', 'BatchWriteItem', 'Query'] as const;
     const testAccess = caller
+      .and(audited)
       .and(accounts.access('UpdateItem'))
       .and(new ResourceAccess({ TESTS_PER_TENANT_PER_DAY: String(settings.testsPerTenantPerDay) }))
       .and(delivery.testAccess());
@@ -107,11 +111,15 @@ export class Api extends Construct {
       'create-notification': caller
         .and(notifications.access('UpdateItem', ...writeActions))
         .and(new ResourceAccess({ NOTIFICATIONS_PER_TENANT: String(settings.notificationsPerTenant) }))
-        .and(links),
+        .and(links)
+        .and(audited),
       'list-notifications': caller.and(notifications.access('GetItem', 'BatchGetItem', 'Query')).and(links),
       'get-notification': caller.and(notifications.access('GetItem', 'BatchGetItem')),
-      'update-notification': caller.and(notifications.access('BatchGetItem', ...writeActions)).and(links),
-      'delete-notification': caller.and(notifications.access('UpdateItem', ...writeActions)),
+      'update-notification': caller
+        .and(notifications.access('BatchGetItem', ...writeActions))
+        .and(links)
+        .and(audited),
+      'delete-notification': caller.and(notifications.access('UpdateItem', ...writeActions)).and(audited),
       'test-notification': testAccess.and(notifications.access('BatchGetItem')),
       'test-new-notification': testAccess,
       'list-notification-types': caller.and(links),
@@ -121,17 +129,19 @@ export class Api extends Construct {
         .and(notifications.access('BatchGetItem'))
         .and(deliveries.access('Query', 'BatchGetItem', 'BatchWriteItem'))
         .and(accounts.access('UpdateItem'))
+        .and(audited)
         .and(new ResourceAccess({ REDELIVERIES_PER_TENANT_PER_DAY: String(settings.redeliveriesPerTenantPerDay) }))
         .and(delivery.redeliveryAccess()),
       'get-account': caller
         .and(accounts.access('GetItem', 'UpdateItem', 'BatchGetItem'))
         .and(notifications.access('GetItem'))
         .and(limits),
-      'update-account': caller.and(accounts.access('UpdateItem')),
-      'rotate-signing-secret': caller.and(accounts.access('GetItem', 'UpdateItem')),
+      'update-account': caller.and(accounts.access('GetItem', 'UpdateItem')).and(audited),
+      'rotate-signing-secret': caller.and(accounts.access('GetItem', 'UpdateItem')).and(audited),
       'list-tokens': caller.and(links),
-      'create-token': caller.and(tokens.access('PutItem')),
-      'revoke-token': caller.and(tokens.access('PutItem', 'DeleteItem')),
+      'create-token': caller.and(tokens.access('PutItem')).and(audited),
+      'revoke-token': caller.and(tokens.access('PutItem', 'DeleteItem')).and(audited),
+      'list-audits': caller.and(links).and(audits.access('Query')),
     } satisfies { [Name in EndpointName]: ResourceAccess<EnvironmentOf<Name>> };
   }
 }

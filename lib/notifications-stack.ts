@@ -42,7 +42,7 @@ export class NotificationsStack extends Stack {
     const emailEvents = new EmailEvents(this, 'EmailEvents', defaults, storage, email, delivery, crashedQueue);
     const resources = { api, delivery, emailEvents };
 
-    addOutputs(this, storage, managedTopic, resources);
+    addOutputs(this, settings, storage, managedTopic, resources);
     if (!settings.developmentStage) addMonitoring(this, settings, resources);
     publishSourceMaps(this, bundleOf);
     if (Token.isUnresolved(this.region)) addRegionRule(this);
@@ -82,6 +82,7 @@ const addMonitoring = (stack: Stack, settings: Settings, resources: MonitoredRes
 /** Adds the outputs that operators and the operations CLI need. */
 const addOutputs = (
   stack: Stack,
+  settings: Settings,
   storage: Storage,
   managedTopic: ManagedTopic,
   { api, delivery, emailEvents }: MonitoredResources,
@@ -107,6 +108,8 @@ const addOutputs = (
     'DynamoDB table of accounts: technical contacts and webhook credentials',
   );
   output('NotificationsTable', storage.notifications.table.tableName, 'DynamoDB table of notifications');
+  output('AuditsTable', storage.audits.table.tableName, 'DynamoDB table of audit entries');
+  output('AuditRetentionDays', String(settings.auditRetentionDays), 'How many days audit entries are kept');
   output(
     'QueueUrls',
     stack.toJsonString(queueUrls(delivery, emailEvents)),

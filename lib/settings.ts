@@ -90,7 +90,7 @@ const MEMORY_MB = [128, 10_240] as const;
 const CONCURRENCY = [2, 1_000] as const;
 
 /** The tables of the service, by their construct IDs in `Storage`. */
-const tableIds = ['Notifications', 'Accounts', 'Tokens', 'Deliveries'] as const;
+const tableIds = ['Notifications', 'Accounts', 'Tokens', 'Deliveries', 'Audits'] as const;
 
 /** Names of tables, written `Table=name,...`. The names follow the rules of DynamoDB. */
 const tableNames = () =>
@@ -135,6 +135,7 @@ const settingsShape = z.strictObject({
   notificationsPerTenant: wholeNumber(1).default(1_000),
   testsPerTenantPerDay: wholeNumber(0).default(200),
   redeliveriesPerTenantPerDay: wholeNumber(0).default(10_000),
+  auditRetentionDays: wholeNumber(1, 3_650).default(90),
   tokenCacheSeconds: numberUpTo(60).default(60),
   apiRequestsPerSecond: wholeNumber(1).default(200),
   testRequestsPerSecond: wholeNumber(1).default(100),

@@ -31,10 +31,12 @@ export const senderName = <Type extends NotificationTypeId>(type: Type): `send-$
 const tokens = { TOKENS_TABLE: nonEmptyString, TOKEN_CACHE_SECONDS: nonNegativeNumber };
 const notifications = { NOTIFICATIONS_TABLE: nonEmptyString };
 const links = { LINK_SCHEME: oneOf('http', 'https') };
+const audits = { AUDITS_TABLE: nonEmptyString, AUDIT_RETENTION_DAYS: nonNegativeNumber };
 const accounts = { ACCOUNTS_TABLE: nonEmptyString };
 const tests = {
   ...tokens,
   ...accounts,
+  ...audits,
   TESTS_PER_TENANT_PER_DAY: nonNegativeNumber,
   SENDER_FUNCTIONS: stringByType,
 };
@@ -79,12 +81,13 @@ export const environments = {
     ...tokens,
     ...notifications,
     ...links,
+    ...audits,
     NOTIFICATIONS_PER_TENANT: nonNegativeNumber,
   },
   'list-notifications': { ...tokens, ...notifications, ...links },
   'get-notification': { ...tokens, ...notifications },
-  'update-notification': { ...tokens, ...notifications, ...links },
-  'delete-notification': { ...tokens, ...notifications },
+  'update-notification': { ...tokens, ...notifications, ...links, ...audits },
+  'delete-notification': { ...tokens, ...notifications, ...audits },
   'test-notification': { ...tests, ...notifications },
   'test-new-notification': tests,
   'list-notification-types': { ...tokens, ...links },
@@ -96,14 +99,16 @@ export const environments = {
     ...deliveries,
     ...accounts,
     ...senderQueues,
+    ...audits,
     REDELIVERIES_PER_TENANT_PER_DAY: nonNegativeNumber,
   },
   'get-account': { ...tokens, ...notifications, ...accounts, ...limits },
-  'update-account': { ...tokens, ...accounts },
-  'rotate-signing-secret': { ...tokens, ...accounts },
+  'update-account': { ...tokens, ...accounts, ...audits },
+  'rotate-signing-secret': { ...tokens, ...accounts, ...audits },
   'list-tokens': { ...tokens, ...links },
-  'create-token': tokens,
-  'revoke-token': tokens,
+  'create-token': { ...tokens, ...audits },
+  'revoke-token': { ...tokens, ...audits },
+  'list-audits': { ...tokens, ...links, AUDITS_TABLE: nonEmptyString },
   'handle-unknown-route': {},
   'dispatch-alarm-events': {
     ...notifications,

@@ -50,8 +50,9 @@ export const addAccountCommands = (program: Command): void => {
 };
 
 const recount = async (tenant: string, _: object, command: Command): Promise<void> => {
-  const { documents, deployment, print } = await connectForChange(command);
-  const { before, after } = await recountNotifications(documents, deployment.outputs.NotificationsTable, tenant);
+  const { documents, deployment, audit, print } = await connectForChange(command);
+  const { NotificationsTable } = deployment.outputs;
+  const { before, after } = await recountNotifications(documents, NotificationsTable, tenant, await audit(tenant));
   print({ tenant, before, after }, before === after ? `${after}, as counted` : `${after} instead of ${before}`);
 };
 
@@ -67,12 +68,12 @@ const set = async (tenant: string, { contact, webhookToken }: SetOptions, comman
   if (contact === undefined && webhookToken === undefined) {
     throw new UsageError('Nothing to set: pass --contact or --webhook-token.');
   }
-  const { accounts, deployment, print } = await connectForChange(command);
+  const { accounts, deployment, audit, print } = await connectForChange(command);
   const changes = {
     ...(contact && { technical_contacts: [...new Set(contact)] }),
     ...(webhookToken !== undefined && { webhook_token: webhookToken }),
   };
-  await accounts.update(tenant, changes).catch(explainChangeError(tenant, deployment));
+  await accounts.update(tenant, changes, await audit(tenant)).catch(explainChangeError(tenant, deployment));
   const account = await accounts.describe(tenant);
   print(
     accountJson(tenant, account, false),
@@ -82,8 +83,8 @@ const set = async (tenant: string, { contact, webhookToken }: SetOptions, comman
 };
 
 const rotateSigningSecret = async (tenant: string, _: object, command: Command): Promise<void> => {
-  const { accounts, deployment, print } = await connectForChange(command);
-  const secret = await accounts.rotateSecret(tenant).catch(explainChangeError(tenant, deployment));
+  const { accounts, deployment, audit, print } = await connectForChange(command);
+  const secret = await accounts.rotateSecret(tenant, await audit(tenant)).catch(explainChangeError(tenant, deployment));
   const { retired } = await accounts.describe(tenant).catch(() => {
     throw new OperationError(
       `The signing secret was replaced, but the account cannot be read. Run \`${showCommand(tenant, deployment)}\` to see the new secret.`,

@@ -120,6 +120,7 @@ export const deadLetterColumns = (rows: readonly Row[], labels: ReadonlyMap<stri
 
 const redrive = async (type: DeadLetterQueueName, _: object, command: Command): Promise<void> => {
   const session = await connectForChange(command);
+  await session.record({ action: 'redrive-dead-letters', target_id: type });
   const { progress } = session;
   const onProgress = ({ moved, total }: Progress) => progress.show(`Moved ${moved} of about ${total} messages.`);
   const moved = await move(session, type, onProgress).finally(progress.clear);
@@ -145,13 +146,14 @@ const move = async (
 };
 
 const purge = async (type: DeadLetterQueueName, { yes }: { yes: boolean }, command: Command): Promise<void> => {
-  const { sqs, deployment, print } = await connectForChange(command);
+  const { sqs, deployment, record, print } = await connectForChange(command);
   const url = deadLetterUrl(deployment.outputs, type);
   const { total } = await inspect(sqs, url);
   const messages =
     type === CRASHED ? pluralize(total, 'crashed message') : `${pluralize(total, 'dead letter')} of ${type}`;
   const what = `${messages} in the ${deployment.name}`;
   if (!yes) throw new UsageError(`This would permanently delete ${what}: confirm with --yes.`);
+  await record({ action: 'purge-dead-letters', target_id: type });
   await sqs.send(new PurgeQueueCommand({ QueueUrl: url }));
   print({ type, purged: total }, `Deleted ${what}.`);
 };

@@ -39,8 +39,8 @@ export type RedeliveryDependencies = {
 /** The failures that a request covers. */
 type Range = RedeliveryCursor & { sinceMs: number; isIncluded: (message: FailedMessage) => boolean };
 
-/** The destination of the messages, and the tenant that they count for. */
-type Recipient = { tenant: string; queueUrl: string };
+/** The destination of the messages, the tenant that they count for, and what runs before the first one is sent. */
+type Recipient = { tenant: string; queueUrl: string; record: () => Promise<void> };
 
 /** A message to send, and the stored message that it is a copy of. */
 type Redelivery = OutgoingMessage & { stored: FailedMessage };
@@ -124,8 +124,9 @@ export const createRedelivery = (
   };
 
   /** Counts and sends messages, as many as the daily limit permits. */
-  const send = async ({ tenant, queueUrl }: Recipient, due: readonly FailedMessage[]): Promise<SentGroup> => {
+  const send = async ({ tenant, queueUrl, record }: Recipient, due: readonly FailedMessage[]): Promise<SentGroup> => {
     const counted = await countUpTo(counters, 'redeliveries', tenant, due.length, dailyLimit);
+    if (counted > 0) await record();
     const outgoing = due.slice(0, counted).map(
       (stored): Redelivery => ({
         stored,
@@ -174,15 +175,24 @@ export const createRedelivery = (
     }
   };
 
-  /** @param timeLeft returns the milliseconds until the function times out */
+  /**
+   * @param timeLeft returns the milliseconds until the function times out
+   * @param record writes the audit entry of the request. It is called once, before the first delivery
+   */
   return async (
     key: NotificationKey,
     request: RedeliveryRequest,
     timeLeft: () => number,
+    record: () => Promise<void>,
   ): Promise<RedeliveryResult> => {
     const target = await notifications.targets([key]).find(key);
     if (!target) throw notFound('The notification');
-    const recipient = { tenant: key.tenant, queueUrl: SENDER_QUEUES[target.type] };
+    let recorded: Promise<void> | undefined;
+    const recipient = {
+      tenant: key.tenant,
+      queueUrl: SENDER_QUEUES[target.type],
+      record: () => (recorded ??= record()),
+    };
     return run(recipient, key, await rangeOf(key, request), timeLeft);
   };
 };

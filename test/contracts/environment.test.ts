@@ -11,6 +11,8 @@ const tokens = { TOKENS_TABLE: 'tokens', TOKEN_CACHE_SECONDS: '60' };
 const testEnvironment = {
   ...tokens,
   ACCOUNTS_TABLE: 'accounts',
+  AUDITS_TABLE: 'audits',
+  AUDIT_RETENTION_DAYS: '90',
   TESTS_PER_TENANT_PER_DAY: '200',
   SENDER_FUNCTIONS: valueByType,
 };

@@ -6,6 +6,7 @@ import type { Clock } from '../../domain/clock.ts';
 import { notificationLimitReached, unavailable } from '../../domain/errors.ts';
 import type { NotificationKey } from '../../domain/notification.ts';
 import { isStoredNotificationId, newNotificationId } from '../../domain/notification-id.ts';
+import type { Audit } from '../audits/audit-log.ts';
 import { batchWrite } from '../dynamodb/batches.ts';
 import { UnconfirmedChangeError } from '../dynamodb/errors.ts';
 import type { Item } from '../dynamodb/items.ts';
@@ -88,7 +89,7 @@ export const createNotificationWriter = (client: DynamoDBDocumentClient, table: 
     attributes: NotificationAttributes,
     condition: Condition,
     old: Version | undefined,
-    others: readonly TransactItem[] = [],
+    others: readonly TransactItem[],
   ): Promise<readonly number[]> => {
     const version = ulid(clock());
     const { target, chunks } = notificationItems(key, version, attributes);
@@ -107,22 +108,23 @@ export const createNotificationWriter = (client: DynamoDBDocumentClient, table: 
   };
 
   /** Deletes a version of a notification, even an unreadable one. @returns false if the notification has changed */
-  const deleteVersion = async (key: NotificationKey, target: Item): Promise<boolean> => {
+  const deleteVersion = async (key: NotificationKey, target: Item, audit: Audit): Promise<boolean> => {
     const { data: stored } = versionOf.safeParse(target);
     const hasChunks = stored !== undefined && stored.chunks > 0;
     if (hasChunks) await cleanup.schedule(key, [stored]);
     const deletion = { Delete: { TableName: table, Key: targetKey(key), ...isUnchanged(target) } };
-    const failed = await apply([deletion, counterItem(table, key.tenant, -1)]);
+    const entry = audit({ action: 'delete-notification', target_id: key.id });
+    const failed = await apply([deletion, counterItem(table, key.tenant, -1), entry]);
     if (failed.length > 0) return false;
     if (hasChunks) await deleteChunks(key, stored);
     return true;
   };
 
-  const deleteNotification = async (key: NotificationKey): Promise<boolean> => {
+  const deleteNotification = async (key: NotificationKey, audit: Audit): Promise<boolean> => {
     for (let attempt = 0; attempt < MAX_DELETE_ATTEMPTS; attempt++) {
       const target = await readVersion(key);
       if (!target) return attempt > 0;
-      if (await deleteVersion(key, target)) return true;
+      if (await deleteVersion(key, target, audit)) return true;
     }
     throw unavailable();
   };
@@ -138,34 +140,48 @@ export const createNotificationWriter = (client: DynamoDBDocumentClient, table: 
     /**
      * Creates a notification.
      *
+     * @param audit records the change
      * @param limit the maximum number of the tenant's notifications. Default: none
      * @returns its ID
      * @throws ServiceError forbiddenError if the tenant is at its limit
      */
-    async create(tenant: string, attributes: NotificationAttributes, limit?: number): Promise<string> {
+    async create(tenant: string, attributes: NotificationAttributes, audit: Audit, limit?: number): Promise<string> {
       // A refused create would consume the capacity of the transaction, and conflict with others.
       if (limit !== undefined && (await readNotificationCount(client, table, tenant)) >= limit) {
         throw notificationLimitReached(limit);
       }
       const id = newNotificationId();
       const isNew = { ConditionExpression: 'attribute_not_exists(pk)' };
-      const count = counterItem(table, tenant, 1, limit);
-      const failed = await withCleanup(tenant, write({ tenant, id }, attributes, isNew, undefined, [count]));
+      const others = [
+        counterItem(table, tenant, 1, limit),
+        audit({ action: 'create-notification', target_id: id, changed: Object.keys(attributes) }),
+      ];
+      const failed = await withCleanup(tenant, write({ tenant, id }, attributes, isNew, undefined, others));
       if (limit !== undefined && failed.includes(COUNTER_INDEX)) throw notificationLimitReached(limit);
       if (failed.length > 0) throw new Error('The ID of the notification exists.');
       return id;
     },
 
-    /** Replaces a notification if its version is `old`. @returns false if it has changed */
-    async replace(key: NotificationKey, old: Version, attributes: NotificationAttributes): Promise<boolean> {
-      const failed = await withCleanup(key.tenant, write(key, attributes, isUnchanged(old), old));
+    /**
+     * Replaces a notification if its version is `old`.
+     *
+     * @param entry records the change in the same transaction
+     * @returns false if it has changed
+     */
+    async replace(
+      key: NotificationKey,
+      old: Version,
+      attributes: NotificationAttributes,
+      entry: TransactItem,
+    ): Promise<boolean> {
+      const failed = await withCleanup(key.tenant, write(key, attributes, isUnchanged(old), old, [entry]));
       return failed.length === 0;
     },
 
     /** Deletes a notification. @returns false if it did not exist */
-    async delete(key: NotificationKey): Promise<boolean> {
+    async delete(key: NotificationKey, audit: Audit): Promise<boolean> {
       if (!isStoredNotificationId(key.id)) return false;
-      return withCleanup(key.tenant, deleteNotification(key));
+      return withCleanup(key.tenant, deleteNotification(key, audit));
     },
   };
 };

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { createAccountRepository } from '../../../shared/adapters/accounts/account-repository.ts';
+import type { Audit } from '../../../shared/adapters/audits/audit-log.ts';
 import { UnconfirmedChangeError } from '../../../shared/adapters/dynamodb/errors.ts';
+import { audit } from '../../support/audit.ts';
 import { useDatabase } from '../../support/dynamodb.ts';
 import { countRequests, withConflicts, withLostResponse } from '../../support/dynamodb-faults.ts';
 
@@ -57,8 +59,8 @@ describe('the technical contacts of a tenant', () => {
   it('are the last ones set', async () => {
     const { accounts } = setUp();
     const tenant = newTenant();
-    await accounts.update(tenant, { technical_contacts: ['old@example.com'] });
-    await accounts.update(tenant, { technical_contacts: ['b@example.com', 'a@example.com'] });
+    await accounts.update(tenant, { technical_contacts: ['old@example.com'] }, audit);
+    await accounts.update(tenant, { technical_contacts: ['b@example.com', 'a@example.com'] }, audit);
     expect(await accounts.technicalContacts(tenant)).toEqual(['b@example.com', 'a@example.com']);
   });
 });
@@ -69,29 +71,38 @@ describe('a change to an account', () => {
   const losing = (maxAttempts: number, meanwhile?: () => Promise<unknown>) =>
     withLostResponse(connect({ maxAttempts }), TRANSACTION, meanwhile && { meanwhile });
 
-  it('changes all given attributes with one request', async () => {
+  it('changes all given attributes in one transaction', async () => {
     const tenant = newTenant();
     const database = connect();
     const requests = countRequests(database);
-    await setUp(database).accounts.update(tenant, both);
-    expect(requests).toEqual({ [TRANSACTION]: 1 });
+    await setUp(database).accounts.update(tenant, both, audit);
+    expect(requests).toEqual({ GetItemCommand: 1, [TRANSACTION]: 1 });
     expect(await setUp().accounts.describe(tenant)).toMatchObject({ contacts: ['a@example.com'], token: '0123456789' });
   });
 
-  it('makes no request without attributes', async () => {
-    const database = connect();
-    const requests = countRequests(database);
-    await setUp(database).accounts.update(newTenant(), {});
-    expect(requests).toEqual({});
+  it('writes and records only attributes that differ', async () => {
+    const tenant = newTenant();
+    const { accounts } = setUp();
+    const recorded: unknown[] = [];
+    const recording: Audit = (change) => {
+      recorded.push(change.changed);
+      return audit(change);
+    };
+    await accounts.update(tenant, both, recording);
+    for (const changes of [{}, both, { ...both, webhook_token: 'other-token' }]) {
+      await accounts.update(tenant, changes, recording);
+    }
+    expect(recorded).toEqual([['technical_contacts', 'webhook_token'], ['webhook_token']]);
+    expect(await accounts.describe(tenant)).toMatchObject({ contacts: ['a@example.com'], token: 'other-token' });
   });
 
   it('keeps what concurrent changes of other attributes set, credentials included', async () => {
     const tenant = newTenant();
     const { accounts } = setUp();
     await Promise.all([
-      accounts.update(tenant, { technical_contacts: ['a@example.com'] }),
+      accounts.update(tenant, { technical_contacts: ['a@example.com'] }, audit),
       setUp().accounts.webhookCredentials(tenant),
-      accounts.update(tenant, { webhook_token: 'other-token' }),
+      accounts.update(tenant, { webhook_token: 'other-token' }, audit),
     ]);
     const { contacts, token, secrets } = await accounts.describe(tenant);
     expect([contacts, token, secrets.length]).toEqual([['a@example.com'], 'other-token', 1]);
@@ -102,7 +113,7 @@ describe('a change to an account', () => {
     ['the repository', 1],
   ])('succeeds if its response is lost and %s repeats it', async (_, maxAttempts) => {
     const tenant = newTenant();
-    await setUp(losing(maxAttempts)).accounts.update(tenant, both);
+    await setUp(losing(maxAttempts)).accounts.update(tenant, both, audit);
     expect(await setUp().accounts.describe(tenant)).toMatchObject({ contacts: ['a@example.com'], token: '0123456789' });
   });
 
@@ -110,15 +121,17 @@ describe('a change to an account', () => {
     for (const maxAttempts of [1, 2]) {
       const tenant = newTenant();
       const { accounts } = setUp();
-      const older = losing(maxAttempts, () => accounts.update(tenant, { technical_contacts: ['newer@example.com'] }));
-      await setUp(older).accounts.update(tenant, { technical_contacts: ['older@example.com'] });
+      const older = losing(maxAttempts, () =>
+        accounts.update(tenant, { technical_contacts: ['newer@example.com'] }, audit),
+      );
+      await setUp(older).accounts.update(tenant, { technical_contacts: ['older@example.com'] }, audit);
       expect(await accounts.technicalContacts(tenant)).toEqual(['newer@example.com']);
     }
   });
 
   it('is unconfirmed if all its responses are lost', async () => {
     const { accounts } = setUp(withLostResponse(losing(1), TRANSACTION));
-    await expect(accounts.update(newTenant(), both)).rejects.toThrow(UnconfirmedChangeError);
+    await expect(accounts.update(newTenant(), both, audit)).rejects.toThrow(UnconfirmedChangeError);
   });
 
   it('creates credentials once, even if the write is repeated', async () => {

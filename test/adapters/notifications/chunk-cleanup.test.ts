@@ -1,6 +1,7 @@
 import { UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { logger } from '../../../shared/adapters/logger.ts';
+import { audit } from '../../support/audit.ts';
 import { useDatabase } from '../../support/dynamodb.ts';
 import { countRequests, withInterruption, withRejections, withThrottling } from '../../support/dynamodb-faults.ts';
 import { createChunkFixtures, HOUR_MS, large, small } from '../../support/notification-chunks.ts';
@@ -35,15 +36,15 @@ describe('the cleanup during a write', () => {
   const withOrphan = async () => {
     const tenant = newTenant();
     const broken = withRejections(connect(), WRITE);
-    await expect(repositoryOn(broken).create(tenant, large('a'))).rejects.toThrow();
+    await expect(repositoryOn(broken).create(tenant, large('a'), audit)).rejects.toThrow();
     expect(await orphansOf(tenant)).toHaveLength(1);
     return tenant;
   };
 
   it.each([
-    ['create', (tenant: string) => notifications.create(tenant, small('b'))],
+    ['create', (tenant: string) => notifications.create(tenant, small('b'), audit)],
     ['update', async (tenant: string) => replace(await create(tenant, small('a')), small('b'))],
-    ['delete', async (tenant: string) => notifications.delete(await create(tenant, small('a')))],
+    ['delete', async (tenant: string) => notifications.delete(await create(tenant, small('a')), audit)],
   ])('runs with each kind of write: %s', async (_, write) => {
     const tenant = await withOrphan();
     advance(HOUR_MS + 1);
@@ -55,14 +56,14 @@ describe('the cleanup during a write', () => {
   it('keeps chunks younger than an hour, since their writer may still be active', async () => {
     const tenant = await withOrphan();
     advance(HOUR_MS - 1_000);
-    await notifications.create(tenant, small('b'));
+    await notifications.create(tenant, small('b'), audit);
     expect(await orphansOf(tenant)).toHaveLength(1);
   });
 
   it('keeps chunks that a target points to', async () => {
     const tenant = newTenant();
     const failing = withThrottling(connect({ maxAttempts: 1 }), 'DeleteItemCommand');
-    const id = await repositoryOn(failing).create(tenant, large('a'));
+    const id = await repositoryOn(failing).create(tenant, large('a'), audit);
     expect(await cleanupItemsOf(tenant)).toHaveLength(1);
     await writeLater(tenant, 2 * HOUR_MS);
     expect(await cleanupItemsOf(tenant)).toEqual([]);
@@ -78,7 +79,7 @@ describe('the cleanup during a write', () => {
   it('costs one query if there is nothing to clean up', async () => {
     const database = connect();
     const counts = countRequests(database);
-    await repositoryOn(database).create(newTenant(), small('a'));
+    await repositoryOn(database).create(newTenant(), small('a'), audit);
     expect(counts).toEqual({ TransactWriteItemsCommand: 1, QueryCommand: 1 });
   });
 
@@ -87,7 +88,11 @@ describe('the cleanup during a write', () => {
     async (command) => {
       const tenant = await withOrphan();
       advance(2 * HOUR_MS);
-      const id = await repositoryOn(withThrottling(connect({ maxAttempts: 1 }), command)).create(tenant, small('b'));
+      const id = await repositoryOn(withThrottling(connect({ maxAttempts: 1 }), command)).create(
+        tenant,
+        small('b'),
+        audit,
+      );
       expect(metrics()).toEqual([expect.objectContaining({ chunk_cleanup_failures: 1 })]);
       expect(await notifications.get({ tenant, id })).toBeDefined();
       await writeLater(tenant, 0);
@@ -109,7 +114,7 @@ describe('the cleanup during a write', () => {
     );
     const before = await chunksOf(key.tenant);
     advance(2 * HOUR_MS);
-    await notifications.create(key.tenant, small('b'));
+    await notifications.create(key.tenant, small('b'), audit);
     expect(await chunksOf(key.tenant)).toEqual(before);
     expect(metrics()).toContainEqual(expect.objectContaining({ chunk_cleanup_failures: 1 }));
   });
@@ -118,7 +123,7 @@ describe('the cleanup during a write', () => {
     const tenant = await withOrphan();
     const [failed] = await cleanupItemsOf(tenant);
     const broken = withRejections(connect(), WRITE);
-    await expect(repositoryOn(broken).create(tenant, large('c'))).rejects.toThrow();
+    await expect(repositoryOn(broken).create(tenant, large('c'), audit)).rejects.toThrow();
     advance(2 * HOUR_MS);
     const failing = connect({ maxAttempts: 1 });
     failing.middlewareStack.add(
@@ -131,7 +136,7 @@ describe('the cleanup during a write', () => {
       { step: 'initialize' },
     );
     for (let write = 0; write < 20 && (await cleanupItemsOf(tenant)).length > 1; write++) {
-      await repositoryOn(failing).create(tenant, small('b'));
+      await repositoryOn(failing).create(tenant, small('b'), audit);
     }
     expect(metrics()).toContainEqual(expect.objectContaining({ chunk_cleanup_failures: 1 }));
     expect(await orphansOf(tenant)).toEqual([expect.stringContaining(String(failed?.notification_id))]);
@@ -143,7 +148,7 @@ describe('the cleanup during a write', () => {
     advance(2 * HOUR_MS);
     const { promise: never } = Promise.withResolvers<void>();
     const unresponsive = withInterruption(connect(), 'QueryCommand', () => never);
-    const id = await repositoryOn(unresponsive).create(tenant, small('b'));
+    const id = await repositoryOn(unresponsive).create(tenant, small('b'), audit);
     expect(await notifications.get({ tenant, id })).toBeDefined();
     expect(metrics()).toEqual([expect.objectContaining({ chunk_cleanup_failures: 1 })]);
   });
