@@ -8,6 +8,9 @@ const STACKS = ['Prod', 'MonitoringNotifications'];
 
 const xml = (tag: string, content: string): string => `<${tag}>${content}</${tag}>`;
 
+/** The operator. */
+export const PRINCIPAL = 'arn:aws:sts::111111111111:assumed-role/Operator/jo';
+
 /** The error code and message with which AWS responds. */
 export type AwsFailure = { code: string; message: string };
 
@@ -47,6 +50,7 @@ export const startAwsStub = async (responses: Responses = {}) => {
       if (content === undefined) response.statusCode = 500;
       return response.end(typeof content === 'string' ? content : JSON.stringify(content ?? {}));
     }
+    if (action === 'GetCallerIdentity') return response.end(xml('Arn', PRINCIPAL));
     if (action === 'ListStackResources') return response.end(xml('ListStackResourcesResponse', ''));
     if (action !== 'DescribeStacks') return response.end('{}');
     const name = form.get('StackName') ?? '';
@@ -73,6 +77,8 @@ export const startAwsStub = async (responses: Responses = {}) => {
     AccountsTable: 'accounts',
     TokensTable: 'tokens',
     DeliveriesTable: 'deliveries',
+    AuditsTable: 'audits',
+    AuditRetentionDays: '90',
     SourceMapsBucket: 'maps',
     Releases: '{}',
     QueueUrls: JSON.stringify(

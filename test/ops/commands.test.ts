@@ -23,6 +23,7 @@ const reading: Record<string, string> = {
   'token list': '--tenant acme',
   'account show': 'acme',
   deliveries: '--tenant acme',
+  audits: 'acme',
   'dead-letters list': '',
   'event check': '-',
   status: '',

@@ -174,6 +174,8 @@ describe('ops trace', () => {
           NotificationsTable: 't',
           AccountsTable: 't',
           TokensTable: 't',
+          AuditsTable: 't',
+          AuditRetentionDays: '90',
           DeliveriesTable: 't',
           QueueUrls: JSON.stringify(Object.fromEntries(queues)),
           SourceMapsBucket: 'maps-bucket',

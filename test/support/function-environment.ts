@@ -5,6 +5,7 @@ import { environments, type FunctionName, senderName } from '../../shared/enviro
 export const environmentOf = (name: FunctionName, url: string): Record<string, string> => {
   const values: Record<string, string> = {
     TOKEN_CACHE_SECONDS: '0',
+    AUDIT_RETENTION_DAYS: '90',
     NOTIFICATIONS_PER_TENANT: '1000',
     TESTS_PER_TENANT_PER_DAY: '1',
     REDELIVERIES_PER_TENANT_PER_DAY: '1',
