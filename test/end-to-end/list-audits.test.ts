@@ -13,6 +13,7 @@ const { list, follow } = collectionsOf(
   z.looseObject({
     id: z.string(),
     timestamp: z.number(),
+    actor: z.looseObject({ type: z.string() }),
     action: z.string(),
     target_id: z.string().nullable(),
     changed: z.array(z.string()),
@@ -22,7 +23,9 @@ const { list, follow } = collectionsOf(
 const MARKER = 'marker-of-a-value';
 const attributes = { ...webhook, label: MARKER, metadata: { [MARKER]: MARKER } };
 
-const audits = (client: Client) => follow(client, '/audits');
+/** Returns the entries of what tokens changed, without the tokens that operators issued. */
+const audits = async (client: Client) =>
+  (await follow(client, '/audits')).filter(({ actor }) => actor.type === 'token');
 
 /** Returns the action, target and changed attributes of each entry. */
 const changes = async (client: Client) =>
@@ -123,7 +126,7 @@ describe('the audit', () => {
 
   it('is paged in both directions, with the parameters of existing clients', async () => {
     const client = await newClient();
-    for (let count = 0; count < 7; count++) await client.create(webhook);
+    for (let count = 0; count < 6; count++) await client.create(webhook);
     const all = await follow(client, '/audits');
     const times = all.map(({ timestamp }) => timestamp);
     expect(times).toEqual(times.toSorted((one, other) => one - other));

@@ -69,7 +69,8 @@ export const connectApi = (
   /** Issues a token for a tenant. */
   const tokenFor = async (tenant: string, role: Role = 'admin'): Promise<string> => {
     const grant = { tenant, role, label: 'test', expiresInSeconds: 1_000_000_000 };
-    return (await createTokenRepository(documents, table('Tokens')).issue(grant, auditIn(table('Audits')))).token;
+    return (await createTokenRepository(documents, table('Tokens')).issue(grant, auditIn(table('Audits'), tenant)))
+      .token;
   };
 
   /** Calls the API. A string or bytes are sent unchanged, any other body as JSON. */

@@ -1,12 +1,16 @@
-import { ulid } from 'ulid';
 import type { Audit } from '../../shared/adapters/audits/audit-log.ts';
+import { auditPartition, newAuditId } from '../../shared/domain/audit.ts';
 
-/** Records changes in a table for an hour, in a partition of no tenant. */
+const actor = { type: 'operator', principal: 'test' };
+
+/** Records changes of a tenant in a table, for an hour. */
 export const auditIn =
-  (TableName: string): Audit =>
-  (change) => ({
-    Put: { TableName, Item: { pk: 'test', sk: ulid(), ...change, ttl: Math.ceil(Date.now() / 1000) + 3_600 } },
-  });
+  (TableName: string, tenant = 'test'): Audit =>
+  (change) => {
+    const nowMs = Date.now();
+    const ttl = Math.ceil(nowMs / 1_000) + 3_600;
+    return { Put: { TableName, Item: { pk: auditPartition(tenant), sk: newAuditId(nowMs), ...change, actor, ttl } } };
+  };
 
 /** Records changes in the table of `useDatabase`. */
 export const audit = auditIn('audits');
