@@ -4,6 +4,7 @@ import { isNotificationTypeId, type NotificationTypeId } from '../../contracts/n
 import { splitBytes } from '../../domain/in-batches.ts';
 import { type DeliveryTarget, type NotificationKey, typeFields } from '../../domain/notification.ts';
 import { itemBytes } from '../dynamodb/item-size.ts';
+import { zlib } from '../zlib.ts';
 
 /*
  * The items of the table Notifications. A notification may have 4.5 MB of UTF-8, an item at most 400 KB (AWS limit), so
@@ -35,9 +36,6 @@ export const SMALL_TARGET_BYTES = 8 * 1024;
 
 /** A target item that would exceed this size with its compressed content stores it in chunks. */
 const MAX_TARGET_BYTES = 300 * 1024;
-
-/** Loads zlib only for a large content, because that takes 2 ms of a cold start. */
-const zlib = () => process.getBuiltinModule('node:zlib');
 
 /** Returns the partition key of a tenant's targets. */
 export const targetPartition = (tenant: string): string => `notification#${tenant}`;
