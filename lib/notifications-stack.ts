@@ -42,7 +42,7 @@ export class NotificationsStack extends Stack {
     const emailEvents = new EmailEvents(this, 'EmailEvents', defaults, storage, email, delivery, crashedQueue);
     const resources = { api, delivery, emailEvents };
 
-    addOutputs(this, storage, managedTopic, resources);
+    addOutputs(this, settings, storage, managedTopic, resources);
     if (!settings.developmentStage) addMonitoring(this, settings, resources);
     publishSourceMaps(this, bundleOf);
     if (Token.isUnresolved(this.region)) addRegionRule(this);
@@ -82,6 +82,7 @@ const addMonitoring = (stack: Stack, settings: Settings, resources: MonitoredRes
 /** Adds the outputs that operators and the operations CLI need. */
 const addOutputs = (
   stack: Stack,
+  { notificationsPerTenant }: Settings,
   storage: Storage,
   managedTopic: ManagedTopic,
   { api, delivery, emailEvents }: MonitoredResources,
@@ -111,6 +112,11 @@ const addOutputs = (
     'QueueUrls',
     stack.toJsonString(queueUrls(delivery, emailEvents)),
     'URLs of all queues as JSON: work queues, retry queues, dead-letter queues and the crashed queue',
+  );
+  output(
+    'TenantLimits',
+    stack.toJsonString({ notificationsPerTenant }),
+    'Limits of each tenant as JSON, by the name of their setting',
   );
 };
 

@@ -51,6 +51,7 @@ const outputs = z.object({
   DeliveriesTable: z.string(),
   SourceMapsBucket: z.string(),
   Releases: z.string(),
+  TenantLimits: parsedJson.pipe(z.object({ notificationsPerTenant: z.number() })),
   QueueUrls: parsedJson.pipe(
     z.intersection(
       // Alarm events have no retry queue.

@@ -75,6 +75,7 @@ export const startAwsStub = async (responses: Responses = {}) => {
     DeliveriesTable: 'deliveries',
     SourceMapsBucket: 'maps',
     Releases: '{}',
+    TenantLimits: '{"notificationsPerTenant":1000}',
     QueueUrls: JSON.stringify(
       Object.fromEntries(
         ['alarm-events', ...notificationTypeIds, 'email-events', 'crashed'].map((name) => [name, queue(name)]),

@@ -38,6 +38,7 @@ const changing: Record<string, string> = {
   'dead-letters purge': 'sms --yes',
   'tenant export': 'acme --out -',
   'tenant delete': 'acme --yes',
+  'tenant import': 'acme -',
 };
 /** These use no stack; `trace` only reads source maps. */
 const offline = ['event example', 'trace'];
