@@ -40,7 +40,7 @@ const changing: Record<string, string> = {
   'tenant delete': 'acme --yes',
 };
 /** These use no stack; `trace` only reads source maps. */
-const offline = ['event example', 'trace'];
+const offline = ['event example', 'stack-trace'];
 
 /** The AWS actions that change nothing; receiving a message and making it visible again only counts a receive. */
 const READ_ACTIONS = /^(Get|BatchGet|Describe|List|Query$|Scan$|ReceiveMessage$|ChangeMessageVisibility)/;
