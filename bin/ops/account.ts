@@ -5,7 +5,7 @@ import { recountNotifications } from '../../shared/adapters/notifications/notifi
 import { examples, parseEmailAddress, parseTenant, parseWebhookToken } from './arguments.ts';
 import type { Deployment } from './deployment.ts';
 import { OperationError, UsageError } from './errors.ts';
-import { colorize, formatTime, sanitize } from './print.ts';
+import { colorize, isoTime, sanitize, toSecond } from './print.ts';
 import { connect, connectForChange } from './session.ts';
 
 /** Adds `account`: the technical contacts, webhook credentials and number of notifications of a tenant. */
@@ -89,11 +89,11 @@ const rotateSigningSecret = async (tenant: string, _: object, command: Command):
       `The signing secret was replaced, but the account cannot be read. Run \`${showCommand(tenant, deployment)}\` to see the new secret.`,
     );
   });
-  const retiredUntil = retired.map(({ untilMs }) => formatTime(untilMs));
+  const retiredUntil = retired.map(({ untilMs }) => isoTime(untilMs));
   const previous =
     retiredUntil[0] === undefined
       ? 'There was no previous secret.'
-      : `The previous secret also signs until ${retiredUntil[0]}.`;
+      : `The previous secret also signs until ${toSecond(retiredUntil[0])}.`;
   print({ tenant, secret, retired: retiredUntil }, secret, `${previous} ${EFFECTIVE_WITHIN}`);
 };
 
@@ -121,7 +121,7 @@ const accountJson = (tenant: string, account: AccountDescription, withSecrets: b
     has_webhook_token: token !== undefined,
     signing_secrets: secrets.length,
     retired_secrets: retired.map(({ secret, untilMs }) => ({
-      until: formatTime(untilMs),
+      until: isoTime(untilMs),
       ...(withSecrets && { secret }),
     })),
     ...(withSecrets && { webhook_token: token ?? null, secrets }),
@@ -135,6 +135,8 @@ const accountText = ({ contacts, token, secrets, retired }: AccountDescription, 
     `contacts         ${contacts.map(sanitize).join(', ') || colorize('yellow', 'none')}`,
     `webhook token    ${token === undefined ? unset : hidden(token)}`,
     `signing secret   ${secrets.map(hidden).join(', ') || unset}`,
-    ...retired.map(({ secret, untilMs }) => `previous secret  ${hidden(secret)}, signs until ${formatTime(untilMs)}`),
+    ...retired.map(
+      ({ secret, untilMs }) => `previous secret  ${hidden(secret)}, signs until ${toSecond(isoTime(untilMs))}`,
+    ),
   ].join('\n');
 };

@@ -4,7 +4,7 @@ import { examples, parseNumber } from './arguments.ts';
 import { type DeadLetter, deadLetter } from './dead-letter.ts';
 import { CRASHED, type DeadLetterQueueName, deadLetterQueueNames, deadLetterUrl, type Outputs } from './deployment.ts';
 import { UsageError } from './errors.ts';
-import { colorize, pluralize, sanitize } from './print.ts';
+import { colorize, pluralize, sanitize, toSecond } from './print.ts';
 import { inspect, peek } from './queues.ts';
 import { moveMessages, type Progress, returnToSources } from './redrive.ts';
 import { connect, connectForChange, type Session } from './session.ts';
@@ -104,7 +104,7 @@ export const deadLetterColumns = (rows: readonly Row[], labels: ReadonlyMap<stri
   const sourceOf = ({ source_arn: arn = '' }: Row) => labels.get(arn.split(':').at(-1) ?? '') ?? arn;
   const typeColumn: Column<Row> = ['type', ({ type }) => type, { cut: 'middle', minWidth: 12, omit: 4 }];
   return [
-    ['time', ({ time }) => time],
+    ['time', ({ time }) => toSecond(time)],
     ...(new Set(rows.map(({ type }) => type)).size > 1 ? [typeColumn] : []),
     ['reason', ({ reason }) => sanitize(reason), { cut: 'end', minWidth: 12 }],
     ['cause', ({ cause }) => colorize(cause === 'service' ? 'red' : 'yellow', sanitize(cause)), { omit: 2 }],

@@ -189,6 +189,30 @@ describe('deliveries', () => {
     expect(await runJson(deliveries, 'deliveries --tenant acme --limit 1')).toEqual(all.slice(0, 1));
   });
 
+  it('shows the deliveries with a status since a time or for a duration', async () => {
+    const ids = (options: string) =>
+      runJson(deliveries, `deliveries --tenant acme --notification ${gone} ${options}`).then((found) =>
+        found.map(({ notification }) => notification),
+      );
+    expect(await ids('--status failed --since 1h')).toEqual([gone]);
+    expect(await ids('--status delivered')).toEqual([]);
+    expect(await ids('--since 2026-11-20T09:00Z')).toEqual([gone]);
+    expect(await ids(`--since ${new Date(Date.now() + 60_000).toISOString()}`)).toEqual([]);
+    expect(await ops('deliveries --tenant acme --since yesterday')).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('It must be a duration such as 90m, 24h or 7d, or a time'),
+    });
+  });
+
+  it('has times with milliseconds in JSON, and to the second in tables', async () => {
+    const [found] = z
+      .array(z.looseObject({ time: z.string() }))
+      .parse(await runJson(deliveries, 'deliveries --tenant acme'));
+    expect(found?.time).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+    const { out } = await ops('deliveries --tenant acme');
+    expect(out).toContain(`${found?.time.slice(0, 19)}Z `);
+  });
+
   it('shows no deliveries of another tenant or another alarm', async () => {
     expect(await runJson(deliveries, `deliveries --tenant other --notification ${email}`)).toEqual([]);
     const { code, out } = await ops('deliveries --tenant acme --alarm alOther');

@@ -11,7 +11,7 @@ import { tokenColumns } from '../../bin/ops/token.ts';
 import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
 import { deliveryStatuses, failureReasons, messageOutcomes } from '../../shared/contracts/outcomes.ts';
 
-const TIME = '2026-11-20T09:04:35Z';
+const TIME = '2026-11-20T09:04:35.123Z';
 const IDS = Array.from(
   { length: 30 },
   (_, index) => `nt01M7W36KGQDJ8S2D76FCWK${(index * 37).toString(36).padStart(4, '0')}`,
