@@ -127,13 +127,6 @@ export const createNotificationWriter = (client: DynamoDBDocumentClient, table: 
     throw unavailable();
   };
 
-  /** Cleans up obsolete chunks of the tenant during a write. @returns the result of the write */
-  const withCleanup = async <Result>(tenant: string, write: Promise<Result>): Promise<Result> => {
-    const [result] = await Promise.allSettled([write, cleanup.run(tenant)]);
-    if (result.status === 'rejected') throw result.reason;
-    return result.value;
-  };
-
   return {
     /**
      * Creates a notification.
@@ -150,7 +143,7 @@ export const createNotificationWriter = (client: DynamoDBDocumentClient, table: 
       const id = newNotificationId();
       const isNew = { ConditionExpression: 'attribute_not_exists(pk)' };
       const count = counterItem(table, tenant, 1, limit);
-      const failed = await withCleanup(tenant, write({ tenant, id }, attributes, isNew, undefined, [count]));
+      const failed = await write({ tenant, id }, attributes, isNew, undefined, [count]);
       if (limit !== undefined && failed.includes(COUNTER_INDEX)) throw notificationLimitReached(limit);
       if (failed.length > 0) throw new Error('The ID of the notification exists.');
       return id;
@@ -158,14 +151,14 @@ export const createNotificationWriter = (client: DynamoDBDocumentClient, table: 
 
     /** Replaces a notification if its version is `old`. @returns false if it has changed */
     async replace(key: NotificationKey, old: Version, attributes: NotificationAttributes): Promise<boolean> {
-      const failed = await withCleanup(key.tenant, write(key, attributes, isUnchanged(old), old));
+      const failed = await write(key, attributes, isUnchanged(old), old);
       return failed.length === 0;
     },
 
     /** Deletes a notification. @returns false if it did not exist */
     async delete(key: NotificationKey): Promise<boolean> {
       if (!isStoredNotificationId(key.id)) return false;
-      return withCleanup(key.tenant, deleteNotification(key));
+      return deleteNotification(key);
     },
   };
 };
