@@ -34,8 +34,6 @@ beforeEach(() => {
   local.endpoint.fault = () => undefined;
 });
 
-const listeners = process.listeners('SIGINT');
-
 const batch = z.looseObject({ Entries: z.array(z.looseObject({ Id: z.string(), MessageBody: z.string() })) });
 const result = z.looseObject({});
 
@@ -130,6 +128,7 @@ describe('moving messages from a dead-letter queue', () => {
 
   it('makes messages visible again when it is interrupted by a signal', async () => {
     for (let number = 0; number < 12; number++) deadLetters.send(message(String(number)));
+    const listeners = process.listeners('SIGINT');
     const targetOf = ({ Body = '' }) => {
       if (Body === '3') process.emit('SIGINT', 'SIGINT');
       return Body === '3' ? toWebhook() : undefined;
