@@ -1,11 +1,12 @@
 import { InvalidArgumentError } from 'commander';
 import { WEBHOOK_TOKEN } from '../../shared/contracts/account.ts';
-import { tenantId } from '../../shared/contracts/alarm-event.ts';
+import { HEARTBEAT_TENANT, tenantId } from '../../shared/contracts/alarm-event.ts';
 import { fieldsOf } from '../../shared/contracts/notification-types.ts';
 import { shortenedIdMatcher } from './shorten.ts';
 
 /** Parses a tenant ID. @throws InvalidArgumentError */
 export const parseTenant = (text: string): string => {
+  if (text === HEARTBEAT_TENANT) throw new InvalidArgumentError('This tenant is reserved for heartbeats.');
   if (tenantId.safeParse(text).success) return text;
   throw new InvalidArgumentError('A tenant ID is 1 to 128 printable ASCII characters without spaces.');
 };
