@@ -84,10 +84,11 @@ const converters = (
       yield { kind: 'notification_counter', record: { used: item.used } };
     },
     async *accounts() {
-      const { contacts, token, secrets, retired } = await session.accounts.describe(tenant);
+      const { contacts, token, secrets, retired, limits } = await session.accounts.describe(tenant);
       const signingSecrets = [...secrets, ...retired.map(({ secret }) => secret)];
       const credentials = { webhook_token: token, webhook_signing_secrets: signingSecrets };
-      yield { kind: 'account', record: { id: tenant, technical_contacts: contacts, ...(withSecrets && credentials) } };
+      const record = { id: tenant, technical_contacts: contacts, limits, ...(withSecrets && credentials) };
+      yield { kind: 'account', record };
     },
     *daily_usage({ item }) {
       const [counter, day] = String(item.pk).split('#');
