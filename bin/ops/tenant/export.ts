@@ -87,7 +87,8 @@ const converters = (
       const { contacts, token, secrets, retired, limits } = await session.accounts.describe(tenant);
       const signingSecrets = [...secrets, ...retired.map(({ secret }) => secret)];
       const credentials = { webhook_token: token, webhook_signing_secrets: signingSecrets };
-      const record = { id: tenant, technical_contacts: contacts, limits, ...(withSecrets && credentials) };
+      const overrides = Object.keys(limits).length > 0 && { limit_overrides: limits };
+      const record = { id: tenant, technical_contacts: contacts, ...overrides, ...(withSecrets && credentials) };
       yield { kind: 'account', record };
     },
     *daily_usage({ item }) {
