@@ -11,6 +11,7 @@ import {
 import { type EnvironmentOf, senderName } from '../shared/environment.ts';
 import type { CrashedQueue } from './crashed-queue.ts';
 import type { Email } from './email.ts';
+import { Heartbeat } from './heartbeat.ts';
 import type { ManagedTopic } from './managed-topic.ts';
 import type { Network } from './network.ts';
 import { ResourceAccess } from './resource-access.ts';
@@ -80,7 +81,10 @@ export class Delivery extends Construct {
     for (const account of settings.producerAccounts) {
       this.alarmEvents.queue.grantSendMessages(new AccountPrincipal(account));
     }
-    this.dispatch = this.#createDispatch(defaults, storage, this.#sendAccess(notificationTypeIds));
+    const heartbeat =
+      settings.heartbeatUrl === undefined ? undefined : new Heartbeat(this, 'Heartbeat', this.alarmEvents.queue);
+    this.dispatch = this.#createDispatch(defaults, storage, this.#sendAccess(notificationTypeIds), heartbeat?.roleId);
+    heartbeat?.startAfter(this.dispatch);
     const reportAccess = this.#createReportAccess(defaults, storage, resources);
     this.reportAccess = reportAccess.and(this.#sendAccess(NOTICE_TYPES));
 
@@ -132,6 +136,7 @@ export class Delivery extends Construct {
     defaults: FunctionDefaults,
     storage: Storage,
     sendAccess: ResourceAccess<{ SENDER_QUEUES: string }>,
+    heartbeatRoleId: string | undefined,
   ): LambdaFunction {
     const dispatch = new ServiceFunction(
       this,
@@ -149,7 +154,8 @@ export class Delivery extends Construct {
             // The rest of a large plan is sent as a new message (docs/decisions/events.md#dispatch-in-passes).
             new PolicyStatement({ actions: ['sqs:SendMessage'], resources: [this.alarmEvents.queue.queueArn] }),
           ]),
-        ),
+        )
+        .and(new ResourceAccess(heartbeatRoleId === undefined ? {} : { HEARTBEAT_ROLE_ID: heartbeatRoleId })),
       { sendsToItself: true },
     );
     const { developmentStage, dispatchConcurrency } = defaults.settings;
@@ -173,7 +179,10 @@ export class Delivery extends Construct {
     return {
       email: bounceable.and(email.sendAccess()).and(limits),
       technicalContactsEmail: bounceable.and(email.sendAccess()).and(limits),
-      webhook: common.and(credentials).and(egressAllow),
+      webhook: common
+        .and(credentials)
+        .and(egressAllow)
+        .and(new ResourceAccess(settings.heartbeatUrl === undefined ? {} : { HEARTBEAT_URL: settings.heartbeatUrl })),
       sms: common.and(this.#smsAccess(settings)).and(limits),
       incidentpager: common
         .and(locks)

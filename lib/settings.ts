@@ -75,6 +75,16 @@ const httpUrl = () =>
     z.url({ protocol: /^https?$/ }).refine((url) => !/[?#]/.test(url)),
   );
 
+/** The local stack has no TLS, and nothing in AWS listens on a loopback address. */
+const monitorUrl = () =>
+  setting(
+    'must be a URL that starts with https://, or with http:// and a loopback address',
+    z.union([
+      z.url({ protocol: /^https$/ }),
+      z.url({ protocol: /^http$/, hostname: /^(localhost|127(\.\d+){3}|\[::1\])$/ }),
+    ]),
+  );
+
 const hostname = () => setting('must be a host name such as api.example.org', z.hostname().regex(/^[^.]+(\.[^.]+)+$/));
 
 /** Whole numbers by notification type, written `type=value,...`. */
@@ -169,6 +179,7 @@ const settingsShape = z.strictObject({
   egress: choice('lambda', 'static').default('lambda'),
   memoryMb: wholeNumber(...MEMORY_MB).optional(),
   memoryMbByType: perType(...MEMORY_MB).default({}),
+  heartbeatUrl: monitorUrl().optional(),
   alarmTarget: setting(
     'must be an email address or the ARN of an SNS topic',
     z.union([z.email(), z.string().regex(/^arn:[\w-]+:sns:[\w-]+:\d{12}:[\w-]+$/)]),

@@ -99,10 +99,11 @@ export const environments = {
     ...escalation,
     ...queues,
     ALARM_EVENTS_QUEUE: url,
+    HEARTBEAT_ROLE_ID: optionalString,
   },
   'record-email-events': { ...reports, EMAIL_EVENTS_QUEUE: url },
   'send-email': { ...sender, ...email },
-  'send-webhook': { ...sender, ...egress, ...accounts },
+  'send-webhook': { ...sender, ...egress, ...accounts, HEARTBEAT_URL: optionalUrl },
   'send-incidentpager': { ...sender, ...egress, PAGER_ENDPOINT: url },
   'send-sms': {
     ...sender,

@@ -1,12 +1,20 @@
 import { InvalidArgumentError } from 'commander';
 import { WEBHOOK_TOKEN } from '../../shared/contracts/account.ts';
-import { tenantId } from '../../shared/contracts/alarm-event.ts';
+import { HEARTBEAT_TENANT, tenantId } from '../../shared/contracts/alarm-event.ts';
 import { fieldsOf } from '../../shared/contracts/notification-types.ts';
+import { shortenedIdMatcher } from './shorten.ts';
 
 /** Parses a tenant ID. @throws InvalidArgumentError */
 export const parseTenant = (text: string): string => {
+  if (text === HEARTBEAT_TENANT) throw new InvalidArgumentError('This tenant is reserved for heartbeats.');
   if (tenantId.safeParse(text).success) return text;
   throw new InvalidArgumentError('A tenant ID is 1 to 128 printable ASCII characters without spaces.');
+};
+
+/** Parses an ID that must not be a shortened one of a table. @throws InvalidArgumentError */
+export const parseWholeId = (text: string): string => {
+  if (text !== '' && shortenedIdMatcher(text) === undefined) return text;
+  throw new InvalidArgumentError('Pass a whole ID, as --wide and --json show it.');
 };
 
 /** Parses a whole number from 1 to a maximum. @throws InvalidArgumentError */

@@ -19,7 +19,7 @@ const emailEvent = z.object({
  * `detail` and `warnings` say what is wrong with an invalid event. `source_arn` is the queue from which SQS moved the
  * message; undefined if the service sent it.
  */
-export const deadLetter = ({ Body = '', MessageId, Attributes = {}, MessageAttributes = {} }: Message) => {
+export const deadLetter = ({ Body = '', MessageId = '', Attributes = {}, MessageAttributes = {} }: Message) => {
   const attribute = (name: string) => MessageAttributes[name]?.StringValue;
   const ids = readIds(Body);
   const timeMs = Date.parse(attribute('time') ?? '') || Number(Attributes.SentTimestamp ?? 0);

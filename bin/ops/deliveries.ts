@@ -66,18 +66,19 @@ type DeliveryRow = ReturnType<typeof deliveryJson> & { conflict: string | null }
 export const deliveryColumns = (rows: readonly DeliveryRow[]): Column<DeliveryRow>[] => {
   const conflict: Column<DeliveryRow> = ['event ID reused', ({ conflict: time }) => time ?? '–'];
   return [
-    ['time', ({ time }) => time],
+    ['time', ({ time }) => time, { omit: 3 }],
     ['notification', ({ notification }) => sanitize(notification), NOTIFICATION_ID],
-    ['event', ({ event }) => sanitize(event), { ...EVENT_ID, omit: 2 }],
+    ['event', ({ event }) => sanitize(event), EVENT_ID],
     ['state', ({ state }) => state, { omit: 1 }],
     ['status', ({ status }) => colorize(STATUS_COLORS[status], status)],
     // The last attempt is the most informative.
-    ['attempts', ({ attempts, reason }) => attemptSummary(attempts, reason), { cut: 'start', minWidth: 16, omit: 3 }],
+    ['attempts', ({ attempts, reason }) => attemptSummary(attempts, reason), { cut: 'start', minWidth: 16, omit: 2 }],
     ...(rows.some((row) => row.conflict !== null) ? [conflict] : []),
   ];
 };
 
-const STATUS_COLORS: Record<DeliveryStatus, Color> = {
+/** The color of each status in tables. */
+export const STATUS_COLORS: Record<DeliveryStatus, Color> = {
   pending: 'yellow',
   failed: 'red',
   delivered: 'green',
