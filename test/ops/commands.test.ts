@@ -22,6 +22,7 @@ beforeEach(() => {
 const reading: Record<string, string> = {
   'token list': '--tenant acme',
   'account show': 'acme',
+  'account limits': 'acme',
   deliveries: '--tenant acme',
   'dead-letters list': '',
   'event check': '-',
@@ -39,6 +40,11 @@ const changing: Record<string, string> = {
   'tenant export': 'acme --out -',
   'tenant delete': 'acme --yes',
 };
+/** Commands that usually read, with arguments that make them change a stack or show its secrets. */
+const alsoChanging = [
+  ['account show --secrets', 'acme'],
+  ['account limits', 'acme smsPerTenantPerDay=5'],
+];
 /** These use no stack; `trace` only reads source maps. */
 const offline = ['event example', 'stack-trace'];
 
@@ -61,7 +67,7 @@ describe('every command', () => {
     },
   );
 
-  it.each([...Object.entries(changing), ['account show --secrets', 'acme']])(
+  it.each([...Object.entries(changing), ...alsoChanging])(
     '%s, which changes a stack or shows its secrets, requires a named stack',
     async (name, args) => {
       expect(await ops(`${name} ${args}`)).toEqual({
@@ -73,7 +79,7 @@ describe('every command', () => {
     },
   );
 
-  it.each([...Object.entries(changing), ['account show --secrets', 'acme']])(
+  it.each([...Object.entries(changing), ...alsoChanging])(
     '%s prints the stack with its region and account first',
     async (name, args) => {
       const { err } = await ops(`${name} ${args} --stack Prod`);

@@ -84,10 +84,12 @@ const converters = (
       yield { kind: 'notification_counter', record: { used: item.used } };
     },
     async *accounts() {
-      const { contacts, token, secrets, retired } = await session.accounts.describe(tenant);
+      const { contacts, token, secrets, retired, limits } = await session.accounts.describe(tenant);
       const signingSecrets = [...secrets, ...retired.map(({ secret }) => secret)];
       const credentials = { webhook_token: token, webhook_signing_secrets: signingSecrets };
-      yield { kind: 'account', record: { id: tenant, technical_contacts: contacts, ...(withSecrets && credentials) } };
+      const overrides = Object.keys(limits).length > 0 && { limit_overrides: limits };
+      const record = { id: tenant, technical_contacts: contacts, ...overrides, ...(withSecrets && credentials) };
+      yield { kind: 'account', record };
     },
     *daily_usage({ item }) {
       const [counter, day] = String(item.pk).split('#');
