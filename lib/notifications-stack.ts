@@ -15,6 +15,7 @@ import type { Settings } from './settings.ts';
 import { publishSourceMaps } from './source-maps.ts';
 import { NOT_IN_CHINA } from './stages.ts';
 import { Storage } from './storage.ts';
+import { tenantLimitsJson } from './tenant-limits.ts';
 import { addWarnings } from './warnings.ts';
 import type { WorkQueueWithDeadLetters } from './work-queue.ts';
 
@@ -82,7 +83,7 @@ const addMonitoring = (stack: Stack, settings: Settings, resources: MonitoredRes
 /** Adds the outputs that operators and the operations CLI need. */
 const addOutputs = (
   stack: Stack,
-  { notificationsPerTenant }: Settings,
+  settings: Settings,
   storage: Storage,
   managedTopic: ManagedTopic,
   { api, delivery, emailEvents }: MonitoredResources,
@@ -107,16 +108,12 @@ const addOutputs = (
     storage.accounts.table.tableName,
     'DynamoDB table of accounts: technical contacts and webhook credentials',
   );
+  output('TenantLimits', tenantLimitsJson(settings), 'Limits of each tenant that has no overrides, as JSON');
   output('NotificationsTable', storage.notifications.table.tableName, 'DynamoDB table of notifications');
   output(
     'QueueUrls',
     stack.toJsonString(queueUrls(delivery, emailEvents)),
     'URLs of all queues as JSON: work queues, retry queues, dead-letter queues and the crashed queue',
-  );
-  output(
-    'TenantLimits',
-    stack.toJsonString({ notificationsPerTenant }),
-    'Limits of each tenant as JSON, by the name of their setting',
   );
 };
 

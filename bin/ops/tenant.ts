@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { examples, parseNumber, parseTenant } from './arguments.ts';
 import { errorSummary, OperationError, UsageError } from './errors.ts';
-import { formatTime, toJson } from './print.ts';
+import { isoTime, toJson, toSecond } from './print.ts';
 import { connect, connectForChange, type Session } from './session.ts';
 import { countTenant, type Deletion, deleteTenant } from './tenant/deletion.ts';
 import { exportTenant } from './tenant/export.ts';
@@ -83,7 +83,7 @@ const importData = async (
   };
   const records = readSources(sources, { token: process.env.SOURCE_TOKEN, onRead });
   const imported = await importTenant(session, tenant, records, {
-    limit: session.deployment.outputs.TenantLimits.notificationsPerTenant,
+    limit: await session.accounts.limit('notificationsPerTenant', session.deployment.outputs.TenantLimits)(tenant),
     isDryRun: dryRun,
     canUpdate: update,
     onProgress: (count) => session.progress.show(progressText(count, readBytes, totalBytes)),
@@ -164,13 +164,13 @@ const deleteData = async (
   const summary = { tenant, dry_run: dryRun, items, dead_letters, capacity_units: pace.units };
   if (dryRun) return session.print(summary, deletionText(session, deletion, NOTHING_STORED));
   const isEmpty = Object.keys({ ...items, ...dead_letters }).length === 0;
-  const runAgain = isEmpty ? null : formatTime(Date.now() + IN_FLIGHT_MS);
+  const runAgain = isEmpty ? null : isoTime(Date.now() + IN_FLIGHT_MS);
   session.print(
     { ...summary, run_again_after: runAgain },
     deletionText(session, deletion, 'Nothing was left to delete.'),
     runAgain === null
       ? ''
-      : `Alerts in flight can add data for a day. Run the command again after ${runAgain}, until nothing is left.`,
+      : `Alerts in flight can add data for a day. Run the command again after ${toSecond(runAgain)}, until nothing is left.`,
   );
 };
 

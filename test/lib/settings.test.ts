@@ -121,6 +121,7 @@ describe('an invalid setting', () => {
     ['pagerEndpoint', ['ftp://pager.example.com']],
     ['feedEndpoint', ['feed']],
     ['routerEndpoint', ['https://router.example.com/alert?key=1']],
+    ['heartbeatUrl', ['hc-ping.com/abc', 'http://hc-ping.com/abc', 'http://127.0.0.1.example.com/abc']],
     ['testsPerTenantPerDay', ['-1', '1.5', 'many', '', ' ', null, true, 'Infinity']],
     ['redeliveriesPerTenantPerDay', ['-1', '0.5']],
     ['tokenCacheSeconds', ['61']],
@@ -182,6 +183,8 @@ describe('related settings', () => {
     ['a domain with a path', { ...domain, basePath: 'v1.0/123456' }],
     ['a domain with a hosted zone', { ...domain, ...zone }],
     ['a domain that equals its hosted zone', { ...domain, domainName: 'example.org', ...zone }],
+    ['an https heartbeat', { heartbeatUrl: 'https://monitor.example.org/push/abc?status=up' }],
+    ['a local heartbeat', { heartbeatUrl: 'http://127.0.0.1:8080/abc' }],
     ['an SES identity', { emailIdentity: 'true', emailFrom: 'alerts@example.org' }],
   ])('are accepted together: %s', (_, settings) => {
     expect(() => parseSettings(settings)).not.toThrow();

@@ -127,13 +127,6 @@ export const createNotificationWriter = (client: DynamoDBDocumentClient, table: 
     throw unavailable();
   };
 
-  /** Cleans up obsolete chunks of the tenant during a write. @returns the result of the write */
-  const withCleanup = async <Result>(tenant: string, write: Promise<Result>): Promise<Result> => {
-    const [result] = await Promise.allSettled([write, cleanup.run(tenant)]);
-    if (result.status === 'rejected') throw result.reason;
-    return result.value;
-  };
-
   const createWithId = async (
     key: NotificationKey,
     attributes: NotificationAttributes,
@@ -145,7 +138,7 @@ export const createNotificationWriter = (client: DynamoDBDocumentClient, table: 
     }
     const isNew = { ConditionExpression: 'attribute_not_exists(pk)' };
     const count = counterItem(table, key.tenant, 1, limit);
-    const failed = await withCleanup(key.tenant, write(key, attributes, isNew, undefined, [count]));
+    const failed = await write(key, attributes, isNew, undefined, [count]);
     if (failed.includes(TARGET_INDEX)) return false;
     if (limit !== undefined && failed.includes(COUNTER_INDEX)) throw notificationLimitReached(limit);
     return true;
@@ -171,14 +164,14 @@ export const createNotificationWriter = (client: DynamoDBDocumentClient, table: 
 
     /** Replaces a notification if its version is `old`. @returns false if it has changed */
     async replace(key: NotificationKey, old: Version, attributes: NotificationAttributes): Promise<boolean> {
-      const failed = await withCleanup(key.tenant, write(key, attributes, isUnchanged(old), old));
+      const failed = await write(key, attributes, isUnchanged(old), old);
       return failed.length === 0;
     },
 
     /** Deletes a notification. @returns false if it did not exist */
     async delete(key: NotificationKey): Promise<boolean> {
       if (!isStoredNotificationId(key.id)) return false;
-      return withCleanup(key.tenant, deleteNotification(key));
+      return deleteNotification(key);
     },
   };
 };
