@@ -1,3 +1,4 @@
+import { createAccountRepository } from '../shared/adapters/accounts/account-repository.ts';
 import { createDocumentClient } from '../shared/adapters/aws-client.ts';
 import { createNotificationRepository } from '../shared/adapters/notifications/notification-repository.ts';
 import { tokenAuthentication } from '../shared/api/authentication.ts';
@@ -11,6 +12,11 @@ const environment = parseEnvironment('create-notification');
 const client = createDocumentClient();
 const notifications = createNotificationRepository(client, environment.NOTIFICATIONS_TABLE);
 
+const limitOf = createAccountRepository(client, environment.ACCOUNTS_TABLE).limit(
+  'notificationsPerTenant',
+  environment.TENANT_LIMITS,
+);
+
 /** POST /notifications: 201 with the URL of the new notification; 403 if the tenant has reached its quota. */
 export const handler = endpoint(
   'create-notification',
@@ -21,7 +27,7 @@ export const handler = endpoint(
     return { attributes, collectionUrl: requestUrl(request, environment.LINK_SCHEME) };
   },
   async ({ attributes, collectionUrl }, { tenant }) => {
-    const id = await notifications.create(tenant, attributes, environment.NOTIFICATIONS_PER_TENANT);
+    const id = await notifications.create(tenant, attributes, await limitOf(tenant));
     return locationResponse(201, `${collectionUrl}/${id}`);
   },
 );

@@ -1,3 +1,4 @@
+import { createAccountRepository } from '../shared/adapters/accounts/account-repository.ts';
 import { createDailyCounters } from '../shared/adapters/accounts/daily-counter.ts';
 import { createDocumentClient } from '../shared/adapters/aws-client.ts';
 import { createDeliveryRepository } from '../shared/adapters/deliveries/delivery-repository.ts';
@@ -21,6 +22,10 @@ const redeliver = createRedelivery(
     failedMessages: createFailedMessages(client, environment.DELIVERIES_TABLE),
     queues: createQueues(),
     counters: createDailyCounters(client, environment.ACCOUNTS_TABLE),
+    limitOf: createAccountRepository(client, environment.ACCOUNTS_TABLE).limit(
+      'redeliveriesPerTenantPerDay',
+      environment.TENANT_LIMITS,
+    ),
   },
   environment,
 );

@@ -18,6 +18,7 @@ import { ResourceAccess } from './resource-access.ts';
 import { RETRY_BATCH_SIZE, SenderQueue } from './sender-queue.ts';
 import { type FunctionDefaults, ServiceFunction } from './service-function.ts';
 import type { Storage } from './storage.ts';
+import { tenantLimitsOf } from './tenant-limits.ts';
 import { WorkQueueWithDeadLetters } from './work-queue.ts';
 
 /** The resources that senders send through. */
@@ -175,18 +176,15 @@ export class Delivery extends Construct {
     const bounceable = deliveries.access('PutItem', 'UpdateItem');
     const credentials = accounts.access('GetItem');
     const egressAllow = new ResourceAccess({ EGRESS_ALLOW: settings.egressAllow.join(',') });
-    const dailyLimit = (limit: number) => new ResourceAccess({ DAILY_LIMIT: String(limit) });
+    const limits = accounts.access('GetItem').and(tenantLimitsOf(settings));
     return {
-      email: bounceable.and(email.sendAccess()).and(dailyLimit(settings.emailsPerTenantPerDay)),
-      technicalContactsEmail: bounceable
-        .and(email.sendAccess())
-        .and(accounts.access('GetItem'))
-        .and(dailyLimit(settings.emailsPerTenantPerDay)),
+      email: bounceable.and(email.sendAccess()).and(limits),
+      technicalContactsEmail: bounceable.and(email.sendAccess()).and(limits),
       webhook: common
         .and(credentials)
         .and(egressAllow)
         .and(new ResourceAccess(settings.heartbeatUrl === undefined ? {} : { HEARTBEAT_URL: settings.heartbeatUrl })),
-      sms: common.and(this.#smsAccess(settings)).and(dailyLimit(settings.smsPerTenantPerDay)),
+      sms: common.and(this.#smsAccess(settings)).and(limits),
       incidentpager: common
         .and(locks)
         .and(egressAllow)
@@ -198,7 +196,7 @@ export class Delivery extends Construct {
       atomfeed: common.and(
         new ResourceAccess(settings.feedEndpoint === undefined ? {} : { FEED_ENDPOINT: settings.feedEndpoint }),
       ),
-      managed: common.and(managedTopic.publishAccess()).and(dailyLimit(settings.managedPerTenantPerDay)),
+      managed: common.and(managedTopic.publishAccess()).and(limits),
     } satisfies {
       [Type in NotificationTypeId]: ResourceAccess<
         Omit<EnvironmentOf<`send-${Type}`>, ReportVariable | 'DEAD_LETTER_QUEUE' | 'RETRY_QUEUE'>

@@ -15,6 +15,7 @@ import type { Settings } from './settings.ts';
 import { publishSourceMaps } from './source-maps.ts';
 import { NOT_IN_CHINA } from './stages.ts';
 import { Storage } from './storage.ts';
+import { tenantLimitsJson } from './tenant-limits.ts';
 import { addWarnings } from './warnings.ts';
 import type { WorkQueueWithDeadLetters } from './work-queue.ts';
 
@@ -42,7 +43,7 @@ export class NotificationsStack extends Stack {
     const emailEvents = new EmailEvents(this, 'EmailEvents', defaults, storage, email, delivery, crashedQueue);
     const resources = { api, delivery, emailEvents };
 
-    addOutputs(this, storage, managedTopic, resources);
+    addOutputs(this, settings, storage, managedTopic, resources);
     if (!settings.developmentStage) addMonitoring(this, settings, resources);
     publishSourceMaps(this, bundleOf);
     if (Token.isUnresolved(this.region)) addRegionRule(this);
@@ -82,6 +83,7 @@ const addMonitoring = (stack: Stack, settings: Settings, resources: MonitoredRes
 /** Adds the outputs that operators and the operations CLI need. */
 const addOutputs = (
   stack: Stack,
+  settings: Settings,
   storage: Storage,
   managedTopic: ManagedTopic,
   { api, delivery, emailEvents }: MonitoredResources,
@@ -106,6 +108,7 @@ const addOutputs = (
     storage.accounts.table.tableName,
     'DynamoDB table of accounts: technical contacts and webhook credentials',
   );
+  output('TenantLimits', tenantLimitsJson(settings), 'Limits of each tenant that has no overrides, as JSON');
   output('NotificationsTable', storage.notifications.table.tableName, 'DynamoDB table of notifications');
   output(
     'QueueUrls',

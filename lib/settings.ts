@@ -3,6 +3,7 @@ import { closestMatch } from 'leven';
 import * as z from 'zod';
 import { escalationModes } from '../shared/contracts/escalation-modes.ts';
 import { notificationTypeIds } from '../shared/contracts/notification-types.ts';
+import { type LimitName, minimumLimit } from '../shared/contracts/tenant-limits.ts';
 
 /**
  * A setting with its rule in words, which completes the sentence that begins with the name of the setting. It is the
@@ -36,6 +37,9 @@ const wholeNumber = (min: number, max?: number) =>
       .min(min)
       .max(max ?? Number.MAX_SAFE_INTEGER),
   );
+
+/** A limit of tenants, which operators can override for one tenant within the same range. */
+const tenantLimit = (name: LimitName) => wholeNumber(minimumLimit(name));
 
 const numberUpTo = (max: number) => number(`must be a number from 0 to ${max}`, z.number().min(0).max(max));
 
@@ -133,18 +137,18 @@ const settingsShape = z.strictObject({
   ).optional(),
   smsMaxPriceUsd: positiveNumber().optional(),
   smsCountries: list('number prefixes such as +1,+49', z.string().regex(/^\+[1-9]\d{0,6}$/)).default([]),
-  smsPerTenantPerDay: wholeNumber(0).default(1_000),
-  emailsPerTenantPerDay: wholeNumber(0).default(10_000),
-  managedPerTenantPerDay: wholeNumber(0).default(100),
+  smsPerTenantPerDay: tenantLimit('smsPerTenantPerDay').default(1_000),
+  emailsPerTenantPerDay: tenantLimit('emailsPerTenantPerDay').default(10_000),
+  managedPerTenantPerDay: tenantLimit('managedPerTenantPerDay').default(100),
   pagerEndpoint: httpUrl().default('https://events.pagerduty.com/generic/2010-04-15/create_event.json'),
   routerEndpoint: httpUrl().default('https://alert.victorops.com/integrations/generic/20131114/alert'),
   feedEndpoint: httpUrl().optional(),
   deadLetterEmail: flag().default(true),
   failingNotices: flag().default(true),
   escalateUnreached: choice(...escalationModes).default('contacts+managed'),
-  notificationsPerTenant: wholeNumber(1).default(1_000),
-  testsPerTenantPerDay: wholeNumber(0).default(200),
-  redeliveriesPerTenantPerDay: wholeNumber(0).default(10_000),
+  notificationsPerTenant: tenantLimit('notificationsPerTenant').default(1_000),
+  testsPerTenantPerDay: tenantLimit('testsPerTenantPerDay').default(200),
+  redeliveriesPerTenantPerDay: tenantLimit('redeliveriesPerTenantPerDay').default(10_000),
   tokenCacheSeconds: numberUpTo(60).default(60),
   apiRequestsPerSecond: wholeNumber(1).default(200),
   testRequestsPerSecond: wholeNumber(1).default(100),

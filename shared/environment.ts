@@ -6,6 +6,7 @@ import {
   commaSeparated,
   nonEmptyString,
   nonNegativeNumber,
+  numberByLimit,
   oneOf,
   optionalString,
   optionalUrl,
@@ -32,20 +33,9 @@ const tokens = { TOKENS_TABLE: nonEmptyString, TOKEN_CACHE_SECONDS: nonNegativeN
 const notifications = { NOTIFICATIONS_TABLE: nonEmptyString };
 const links = { LINK_SCHEME: oneOf('http', 'https') };
 const accounts = { ACCOUNTS_TABLE: nonEmptyString };
-const tests = {
-  ...tokens,
-  ...accounts,
-  TESTS_PER_TENANT_PER_DAY: nonNegativeNumber,
-  SENDER_FUNCTIONS: stringByType,
-};
-const limits = {
-  NOTIFICATIONS_PER_TENANT: nonNegativeNumber,
-  TESTS_PER_TENANT_PER_DAY: nonNegativeNumber,
-  REDELIVERIES_PER_TENANT_PER_DAY: nonNegativeNumber,
-  EMAILS_PER_TENANT_PER_DAY: nonNegativeNumber,
-  SMS_PER_TENANT_PER_DAY: nonNegativeNumber,
-  MANAGED_PER_TENANT_PER_DAY: nonNegativeNumber,
-};
+/** The limits of the deployment, and the table of accounts, which may override them. */
+const limits = { ...accounts, TENANT_LIMITS: numberByLimit };
+const tests = { ...tokens, ...limits, SENDER_FUNCTIONS: stringByType };
 const senderQueues = { SENDER_QUEUES: stringByType };
 const queues = { ...senderQueues, DEAD_LETTER_QUEUE: url };
 const deliveries = { DELIVERIES_TABLE: nonEmptyString };
@@ -60,9 +50,8 @@ const reports = {
   FAILING_NOTICES: booleanFlag,
 };
 const sender = { ...reports, ...queues, RETRY_QUEUE: url };
-const dailyLimit = { ...accounts, DAILY_LIMIT: nonNegativeNumber };
 const email = {
-  ...dailyLimit,
+  ...limits,
   EMAIL_FROM: nonEmptyString,
   EMAIL_REPLY_TO: optionalString,
   CONFIGURATION_SET: nonEmptyString,
@@ -79,7 +68,7 @@ export const environments = {
     ...tokens,
     ...notifications,
     ...links,
-    NOTIFICATIONS_PER_TENANT: nonNegativeNumber,
+    ...limits,
   },
   'list-notifications': { ...tokens, ...notifications, ...links },
   'get-notification': { ...tokens, ...notifications },
@@ -94,11 +83,10 @@ export const environments = {
     ...tokens,
     ...notifications,
     ...deliveries,
-    ...accounts,
+    ...limits,
     ...senderQueues,
-    REDELIVERIES_PER_TENANT_PER_DAY: nonNegativeNumber,
   },
-  'get-account': { ...tokens, ...notifications, ...accounts, ...limits },
+  'get-account': { ...tokens, ...notifications, ...limits },
   'update-account': { ...tokens, ...accounts },
   'rotate-signing-secret': { ...tokens, ...accounts },
   'list-tokens': { ...tokens, ...links },
@@ -120,7 +108,7 @@ export const environments = {
   'send-incidentpager': { ...sender, ...egress, PAGER_ENDPOINT: url },
   'send-sms': {
     ...sender,
-    ...dailyLimit,
+    ...limits,
     SMS_COUNTRIES: commaSeparated,
     SMS_SENDER_ID: optionalString,
     SMS_ORIGINATION_NUMBER: optionalString,
@@ -129,7 +117,7 @@ export const environments = {
   'send-incidentrouter': { ...sender, ...accounts, ROUTER_ENDPOINT: url },
   'send-atomfeed': { ...sender, FEED_ENDPOINT: optionalUrl },
   'send-technicalContactsEmail': { ...sender, ...email },
-  'send-managed': { ...sender, ...dailyLimit, MANAGED_TOPIC: nonEmptyString },
+  'send-managed': { ...sender, ...limits, MANAGED_TOPIC: nonEmptyString },
 } as const satisfies Record<FunctionName, Readonly<Record<string, Variable<unknown>>>>;
 
 type Environments = typeof environments;

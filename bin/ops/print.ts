@@ -9,8 +9,11 @@ export const colorize = (color: Color, text: string): string => styleText(color,
 /** Replaces control characters in untrusted text, such as IDs and labels. */
 export const sanitize = (text: string): string => text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '\u{fffd}');
 
-/** Formats a timestamp in ms as ISO 8601 in UTC, to the second. */
-export const formatTime = (timestampMs: number): string => `${new Date(timestampMs).toISOString().slice(0, 19)}Z`;
+/** Formats a timestamp in ms as ISO 8601 in UTC with milliseconds, for JSON. */
+export const isoTime = (timestampMs: number): string => new Date(timestampMs).toISOString();
+
+/** Shortens a result of `isoTime` to the second, for tables and sentences. */
+export const toSecond = (time: string): string => `${time.slice(0, 19)}Z`;
 
 /** Returns `1 message`, `2 messages` and so on. */
 export const pluralize = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;

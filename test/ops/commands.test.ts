@@ -22,6 +22,7 @@ beforeEach(() => {
 const reading: Record<string, string> = {
   'token list': '--tenant acme',
   'account show': 'acme',
+  'account limits': 'acme',
   deliveries: '--tenant acme',
   'dead-letters list': '',
   'event check': '-',
@@ -38,9 +39,15 @@ const changing: Record<string, string> = {
   'dead-letters purge': 'sms --yes',
   'tenant export': 'acme --out -',
   'tenant delete': 'acme --yes',
+  'tenant import': 'acme -',
 };
+/** Commands that usually read, with arguments that make them change a stack or show its secrets. */
+const alsoChanging = [
+  ['account show --secrets', 'acme'],
+  ['account limits', 'acme smsPerTenantPerDay=5'],
+];
 /** These use no stack; `trace` only reads source maps. */
-const offline = ['event example', 'trace'];
+const offline = ['event example', 'stack-trace'];
 
 /** The AWS actions that change nothing; receiving a message and making it visible again only counts a receive. */
 const READ_ACTIONS = /^(Get|BatchGet|Describe|List|Query$|Scan$|ReceiveMessage$|ChangeMessageVisibility)/;
@@ -61,7 +68,7 @@ describe('every command', () => {
     },
   );
 
-  it.each([...Object.entries(changing), ['account show --secrets', 'acme']])(
+  it.each([...Object.entries(changing), ...alsoChanging])(
     '%s, which changes a stack or shows its secrets, requires a named stack',
     async (name, args) => {
       expect(await ops(`${name} ${args}`)).toEqual({
@@ -73,7 +80,7 @@ describe('every command', () => {
     },
   );
 
-  it.each([...Object.entries(changing), ['account show --secrets', 'acme']])(
+  it.each([...Object.entries(changing), ...alsoChanging])(
     '%s prints the stack with its region and account first',
     async (name, args) => {
       const { err } = await ops(`${name} ${args} --stack Prod`);
