@@ -100,7 +100,9 @@ describe('every setting', () => {
     const rules = values.map((value) => {
       const message = messageOf({ [name]: value });
       expect(message).toMatch(new RegExp(`^Invalid setting: ${name} must [^\\n]+, not [^\\n]+\\.$`));
-      expect(message.replace(name, '')).not.toMatch(/invalid input|expected|received|too (small|big)|pattern|undefined|union|zod/i);
+      expect(message.replace(name, '')).not.toMatch(
+        /invalid input|expected|received|too (small|big)|pattern|undefined|union|zod/i,
+      );
       return message.slice(0, message.lastIndexOf(', not '));
     });
     expect(new Set(rules).size).toBe(1);
