@@ -1,3 +1,4 @@
+import { createAccountRepository } from '../shared/adapters/accounts/account-repository.ts';
 import { createAuditLog } from '../shared/adapters/audits/audit-log.ts';
 import { createDocumentClient } from '../shared/adapters/aws-client.ts';
 import { createNotificationRepository } from '../shared/adapters/notifications/notification-repository.ts';
@@ -13,6 +14,11 @@ const client = createDocumentClient();
 const audits = createAuditLog(client, environment);
 const notifications = createNotificationRepository(client, environment.NOTIFICATIONS_TABLE);
 
+const limitOf = createAccountRepository(client, environment.ACCOUNTS_TABLE).limit(
+  'notificationsPerTenant',
+  environment.TENANT_LIMITS,
+);
+
 /** POST /notifications: 201 with the URL of the new notification; 403 if the tenant has reached its quota. */
 export const handler = endpoint(
   'create-notification',
@@ -23,12 +29,8 @@ export const handler = endpoint(
     return { attributes, collectionUrl: requestUrl(request, environment.LINK_SCHEME) };
   },
   async ({ attributes, collectionUrl }, caller) => {
-    const id = await notifications.create(
-      caller.tenant,
-      attributes,
-      audits.by(caller),
-      environment.NOTIFICATIONS_PER_TENANT,
-    );
+    const { tenant } = caller;
+    const id = await notifications.create(tenant, attributes, audits.by(caller), await limitOf(tenant));
     return locationResponse(201, `${collectionUrl}/${id}`);
   },
 );

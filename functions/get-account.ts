@@ -18,7 +18,7 @@ const readAccount = createAccountReader(
     tokens: createTokenRepository(client, environment.TOKENS_TABLE),
     countNotifications: (tenant) => readNotificationCount(client, environment.NOTIFICATIONS_TABLE, tenant),
   },
-  environment,
+  environment.TENANT_LIMITS,
 );
 
 /** GET /account: 200 with the account of the tenant, its limits and their usage. */

@@ -1,3 +1,4 @@
+import { createAccountRepository } from '../shared/adapters/accounts/account-repository.ts';
 import { createDailyCounters } from '../shared/adapters/accounts/daily-counter.ts';
 import { createAuditLog } from '../shared/adapters/audits/audit-log.ts';
 import { createDocumentClient } from '../shared/adapters/aws-client.ts';
@@ -23,6 +24,10 @@ const redeliver = createRedelivery(
     failedMessages: createFailedMessages(client, environment.DELIVERIES_TABLE),
     queues: createQueues(),
     counters: createDailyCounters(client, environment.ACCOUNTS_TABLE),
+    limitOf: createAccountRepository(client, environment.ACCOUNTS_TABLE).limit(
+      'redeliveriesPerTenantPerDay',
+      environment.TENANT_LIMITS,
+    ),
   },
   environment,
 );

@@ -1,3 +1,4 @@
+import { createAccountRepository } from '../shared/adapters/accounts/account-repository.ts';
 import { createDailyCounters } from '../shared/adapters/accounts/daily-counter.ts';
 import { createDocumentClient } from '../shared/adapters/aws-client.ts';
 import { parseEnvironment } from '../shared/environment.ts';
@@ -7,8 +8,13 @@ import { createEmailTransport } from '../shared/pipeline/transports/email.ts';
 
 const environment = parseEnvironment('send-email');
 const client = createDocumentClient();
+const accounts = createAccountRepository(client, environment.ACCOUNTS_TABLE);
 const counters = createDailyCounters(client, environment.ACCOUNTS_TABLE);
-const dailyLimit = createDailyLimit(counters, 'email', environment.DAILY_LIMIT);
+const dailyLimit = createDailyLimit(
+  counters,
+  'email',
+  accounts.limit('emailsPerTenantPerDay', environment.TENANT_LIMITS),
+);
 
 /** Sends alerts to `email` notifications. */
 export const handler = createSender('email', client, environment, createEmailTransport(environment, dailyLimit));

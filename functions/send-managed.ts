@@ -1,3 +1,4 @@
+import { createAccountRepository } from '../shared/adapters/accounts/account-repository.ts';
 import { createDailyCounters } from '../shared/adapters/accounts/daily-counter.ts';
 import { createDocumentClient } from '../shared/adapters/aws-client.ts';
 import { parseEnvironment } from '../shared/environment.ts';
@@ -8,9 +9,14 @@ import { createManagedTransport } from '../shared/pipeline/transports/managed.ts
 
 const environment = parseEnvironment('send-managed');
 const client = createDocumentClient();
+const accounts = createAccountRepository(client, environment.ACCOUNTS_TABLE);
 const counters = createDailyCounters(client, environment.ACCOUNTS_TABLE);
-const dailyLimit = createDailyLimit(counters, 'managed', environment.DAILY_LIMIT);
-const noticeLimit = createDailyLimit(counters, 'managed_notices', MAX_NOTICE_MESSAGES_PER_DAY.managed);
+const dailyLimit = createDailyLimit(
+  counters,
+  'managed',
+  accounts.limit('managedPerTenantPerDay', environment.TENANT_LIMITS),
+);
+const noticeLimit = createDailyLimit(counters, 'managed_notices', async () => MAX_NOTICE_MESSAGES_PER_DAY.managed);
 
 /** Sends alerts to the operators of the service. */
 export const handler = createSender(

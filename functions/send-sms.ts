@@ -1,3 +1,4 @@
+import { createAccountRepository } from '../shared/adapters/accounts/account-repository.ts';
 import { createDailyCounters } from '../shared/adapters/accounts/daily-counter.ts';
 import { createDocumentClient } from '../shared/adapters/aws-client.ts';
 import { parseEnvironment } from '../shared/environment.ts';
@@ -7,8 +8,9 @@ import { createSmsTransport } from '../shared/pipeline/transports/sms.ts';
 
 const environment = parseEnvironment('send-sms');
 const client = createDocumentClient();
+const accounts = createAccountRepository(client, environment.ACCOUNTS_TABLE);
 const counters = createDailyCounters(client, environment.ACCOUNTS_TABLE);
-const dailyLimit = createDailyLimit(counters, 'sms', environment.DAILY_LIMIT);
+const dailyLimit = createDailyLimit(counters, 'sms', accounts.limit('smsPerTenantPerDay', environment.TENANT_LIMITS));
 
 /** Sends alerts to `sms` notifications. */
 export const handler = createSender('sms', client, environment, createSmsTransport(environment, dailyLimit));

@@ -11,8 +11,12 @@ const environment = parseEnvironment('send-technicalContactsEmail');
 const client = createDocumentClient();
 const accounts = createAccountRepository(client, environment.ACCOUNTS_TABLE);
 const counters = createDailyCounters(client, environment.ACCOUNTS_TABLE);
-const dailyLimit = createDailyLimit(counters, 'email', environment.DAILY_LIMIT);
-const noticeLimit = createDailyLimit(counters, 'email_notices', MAX_NOTICE_MESSAGES_PER_DAY.email);
+const dailyLimit = createDailyLimit(
+  counters,
+  'email',
+  accounts.limit('emailsPerTenantPerDay', environment.TENANT_LIMITS),
+);
+const noticeLimit = createDailyLimit(counters, 'email_notices', async () => MAX_NOTICE_MESSAGES_PER_DAY.email);
 
 /** Sends alerts to the technical contacts of accounts. */
 export const handler = createSender(

@@ -15,5 +15,5 @@ export const handler = createSender(
   'webhook',
   client,
   environment,
-  createWebhookTransport(createAccountRepository(client, environment.ACCOUNTS_TABLE), http),
+  createWebhookTransport(createAccountRepository(client, environment.ACCOUNTS_TABLE), http, environment.HEARTBEAT_URL),
 );

@@ -1,3 +1,4 @@
+import { createAccountRepository } from '../shared/adapters/accounts/account-repository.ts';
 import { createDailyCounters } from '../shared/adapters/accounts/daily-counter.ts';
 import { createAuditLog } from '../shared/adapters/audits/audit-log.ts';
 import { createDocumentClient } from '../shared/adapters/aws-client.ts';
@@ -12,7 +13,11 @@ import { parseEnvironment } from '../shared/environment.ts';
 const environment = parseEnvironment('test-new-notification');
 const client = createDocumentClient();
 const audits = createAuditLog(client, environment);
-const runTest = createTestRunner(createDailyCounters(client, environment.ACCOUNTS_TABLE), environment);
+const runTest = createTestRunner(
+  createDailyCounters(client, environment.ACCOUNTS_TABLE),
+  createAccountRepository(client, environment.ACCOUNTS_TABLE).limit('testsPerTenantPerDay', environment.TENANT_LIMITS),
+  environment,
+);
 
 /** POST /test-notification: 200 with the result of a test message to a destination that is not stored. */
 export const handler = endpoint(

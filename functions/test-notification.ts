@@ -1,3 +1,4 @@
+import { createAccountRepository } from '../shared/adapters/accounts/account-repository.ts';
 import { createDailyCounters } from '../shared/adapters/accounts/daily-counter.ts';
 import { createAuditLog } from '../shared/adapters/audits/audit-log.ts';
 import { createDocumentClient } from '../shared/adapters/aws-client.ts';
@@ -14,7 +15,11 @@ const environment = parseEnvironment('test-notification');
 const client = createDocumentClient();
 const audits = createAuditLog(client, environment);
 const notifications = createTargetReader(client, environment.NOTIFICATIONS_TABLE);
-const runTest = createTestRunner(createDailyCounters(client, environment.ACCOUNTS_TABLE), environment);
+const runTest = createTestRunner(
+  createDailyCounters(client, environment.ACCOUNTS_TABLE),
+  createAccountRepository(client, environment.ACCOUNTS_TABLE).limit('testsPerTenantPerDay', environment.TENANT_LIMITS),
+  environment,
+);
 
 /** POST /notifications/{notificationId}/test: 200 with the result of a test message. */
 export const handler = endpoint(

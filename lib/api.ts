@@ -12,6 +12,7 @@ import type { Delivery } from './delivery.ts';
 import { ResourceAccess } from './resource-access.ts';
 import { type FunctionDefaults, ServiceFunction } from './service-function.ts';
 import type { Storage } from './storage.ts';
+import { tenantLimitsOf } from './tenant-limits.ts';
 
 /** The HTTP API: a route and a function for each operation in `endpoints`, and a default route. */
 export class Api extends Construct {
@@ -94,23 +95,12 @@ export class Api extends Construct {
     // A write may store a notification in chunks and clean up obsolete ones
     // (docs/decisions/storage.md#large-notifications).
     const writeActions = ['GetItem', 'PutItem', 'DeleteItem', 'BatchWriteItem', 'Query'] as const;
-    const testAccess = caller
-      .and(audited)
-      .and(accounts.access('UpdateItem'))
-      .and(new ResourceAccess({ TESTS_PER_TENANT_PER_DAY: String(settings.testsPerTenantPerDay) }))
-      .and(delivery.testAccess());
-    const limits = new ResourceAccess({
-      NOTIFICATIONS_PER_TENANT: String(settings.notificationsPerTenant),
-      TESTS_PER_TENANT_PER_DAY: String(settings.testsPerTenantPerDay),
-      REDELIVERIES_PER_TENANT_PER_DAY: String(settings.redeliveriesPerTenantPerDay),
-      EMAILS_PER_TENANT_PER_DAY: String(settings.emailsPerTenantPerDay),
-      SMS_PER_TENANT_PER_DAY: String(settings.smsPerTenantPerDay),
-      MANAGED_PER_TENANT_PER_DAY: String(settings.managedPerTenantPerDay),
-    });
+    const limits = accounts.access('GetItem').and(tenantLimitsOf(settings));
+    const testAccess = caller.and(audited).and(accounts.access('UpdateItem')).and(limits).and(delivery.testAccess());
     return {
       'create-notification': caller
         .and(notifications.access('UpdateItem', ...writeActions))
-        .and(new ResourceAccess({ NOTIFICATIONS_PER_TENANT: String(settings.notificationsPerTenant) }))
+        .and(limits)
         .and(links)
         .and(audited),
       'list-notifications': caller.and(notifications.access('GetItem', 'BatchGetItem', 'Query')).and(links),
@@ -130,10 +120,10 @@ export class Api extends Construct {
         .and(deliveries.access('Query', 'BatchGetItem', 'BatchWriteItem'))
         .and(accounts.access('UpdateItem'))
         .and(audited)
-        .and(new ResourceAccess({ REDELIVERIES_PER_TENANT_PER_DAY: String(settings.redeliveriesPerTenantPerDay) }))
+        .and(limits)
         .and(delivery.redeliveryAccess()),
       'get-account': caller
-        .and(accounts.access('GetItem', 'UpdateItem', 'BatchGetItem'))
+        .and(accounts.access('UpdateItem', 'BatchGetItem'))
         .and(notifications.access('GetItem'))
         .and(limits),
       'update-account': caller.and(accounts.access('GetItem', 'UpdateItem')).and(audited),

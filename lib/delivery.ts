@@ -11,12 +11,14 @@ import {
 import { type EnvironmentOf, senderName } from '../shared/environment.ts';
 import type { CrashedQueue } from './crashed-queue.ts';
 import type { Email } from './email.ts';
+import { Heartbeat } from './heartbeat.ts';
 import type { ManagedTopic } from './managed-topic.ts';
 import type { Network } from './network.ts';
 import { ResourceAccess } from './resource-access.ts';
 import { RETRY_BATCH_SIZE, SenderQueue } from './sender-queue.ts';
 import { type FunctionDefaults, ServiceFunction } from './service-function.ts';
 import type { Storage } from './storage.ts';
+import { tenantLimitsOf } from './tenant-limits.ts';
 import { WorkQueueWithDeadLetters } from './work-queue.ts';
 
 /** The resources that senders send through. */
@@ -79,7 +81,10 @@ export class Delivery extends Construct {
     for (const account of settings.producerAccounts) {
       this.alarmEvents.queue.grantSendMessages(new AccountPrincipal(account));
     }
-    this.dispatch = this.#createDispatch(defaults, storage, this.#sendAccess(notificationTypeIds));
+    const heartbeat =
+      settings.heartbeatUrl === undefined ? undefined : new Heartbeat(this, 'Heartbeat', this.alarmEvents.queue);
+    this.dispatch = this.#createDispatch(defaults, storage, this.#sendAccess(notificationTypeIds), heartbeat?.roleId);
+    heartbeat?.startAfter(this.dispatch);
     const reportAccess = this.#createReportAccess(defaults, storage, resources);
     this.reportAccess = reportAccess.and(this.#sendAccess(NOTICE_TYPES));
 
@@ -131,6 +136,7 @@ export class Delivery extends Construct {
     defaults: FunctionDefaults,
     storage: Storage,
     sendAccess: ResourceAccess<{ SENDER_QUEUES: string }>,
+    heartbeatRoleId: string | undefined,
   ): LambdaFunction {
     const dispatch = new ServiceFunction(
       this,
@@ -148,7 +154,9 @@ export class Delivery extends Construct {
             // The rest of a large plan is sent as a new message (docs/decisions/events.md#dispatch-in-passes).
             new PolicyStatement({ actions: ['sqs:SendMessage'], resources: [this.alarmEvents.queue.queueArn] }),
           ]),
-        ),
+        )
+        .and(new ResourceAccess(heartbeatRoleId === undefined ? {} : { HEARTBEAT_ROLE_ID: heartbeatRoleId }))
+        .and(new ResourceAccess({ COUNT_EVENTS: flag(defaults.settings.expectedEventIntervalMinutes !== undefined) })),
       { sendsToItself: true },
     );
     const { developmentStage, dispatchConcurrency } = defaults.settings;
@@ -168,15 +176,15 @@ export class Delivery extends Construct {
     const bounceable = deliveries.access('PutItem', 'UpdateItem');
     const credentials = accounts.access('GetItem');
     const egressAllow = new ResourceAccess({ EGRESS_ALLOW: settings.egressAllow.join(',') });
-    const dailyLimit = (limit: number) => new ResourceAccess({ DAILY_LIMIT: String(limit) });
+    const limits = accounts.access('GetItem').and(tenantLimitsOf(settings));
     return {
-      email: bounceable.and(email.sendAccess()).and(dailyLimit(settings.emailsPerTenantPerDay)),
-      technicalContactsEmail: bounceable
-        .and(email.sendAccess())
-        .and(accounts.access('GetItem'))
-        .and(dailyLimit(settings.emailsPerTenantPerDay)),
-      webhook: common.and(credentials).and(egressAllow),
-      sms: common.and(this.#smsAccess(settings)).and(dailyLimit(settings.smsPerTenantPerDay)),
+      email: bounceable.and(email.sendAccess()).and(limits),
+      technicalContactsEmail: bounceable.and(email.sendAccess()).and(limits),
+      webhook: common
+        .and(credentials)
+        .and(egressAllow)
+        .and(new ResourceAccess(settings.heartbeatUrl === undefined ? {} : { HEARTBEAT_URL: settings.heartbeatUrl })),
+      sms: common.and(this.#smsAccess(settings)).and(limits),
       incidentpager: common
         .and(locks)
         .and(egressAllow)
@@ -188,7 +196,7 @@ export class Delivery extends Construct {
       atomfeed: common.and(
         new ResourceAccess(settings.feedEndpoint === undefined ? {} : { FEED_ENDPOINT: settings.feedEndpoint }),
       ),
-      managed: common.and(managedTopic.publishAccess()).and(dailyLimit(settings.managedPerTenantPerDay)),
+      managed: common.and(managedTopic.publishAccess()).and(limits),
     } satisfies {
       [Type in NotificationTypeId]: ResourceAccess<
         Omit<EnvironmentOf<`send-${Type}`>, ReportVariable | 'DEAD_LETTER_QUEUE' | 'RETRY_QUEUE'>

@@ -15,6 +15,7 @@ import type { Settings } from './settings.ts';
 import { publishSourceMaps } from './source-maps.ts';
 import { NOT_IN_CHINA } from './stages.ts';
 import { Storage } from './storage.ts';
+import { tenantLimitsJson } from './tenant-limits.ts';
 import { addWarnings } from './warnings.ts';
 import type { WorkQueueWithDeadLetters } from './work-queue.ts';
 
@@ -107,6 +108,7 @@ const addOutputs = (
     storage.accounts.table.tableName,
     'DynamoDB table of accounts: technical contacts and webhook credentials',
   );
+  output('TenantLimits', tenantLimitsJson(settings), 'Limits of each tenant that has no overrides, as JSON');
   output('NotificationsTable', storage.notifications.table.tableName, 'DynamoDB table of notifications');
   output('AuditsTable', storage.audits.table.tableName, 'DynamoDB table of audit entries');
   output('AuditRetentionDays', String(settings.auditRetentionDays), 'How many days audit entries are kept');

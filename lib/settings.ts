@@ -3,6 +3,7 @@ import { closestMatch } from 'leven';
 import * as z from 'zod';
 import { escalationModes } from '../shared/contracts/escalation-modes.ts';
 import { notificationTypeIds } from '../shared/contracts/notification-types.ts';
+import { type LimitName, minimumLimit } from '../shared/contracts/tenant-limits.ts';
 
 /**
  * A setting with its rule in words, which completes the sentence that begins with the name of the setting. It is the
@@ -37,6 +38,9 @@ const wholeNumber = (min: number, max?: number) =>
       .max(max ?? Number.MAX_SAFE_INTEGER),
   );
 
+/** A limit of tenants, which operators can override for one tenant within the same range. */
+const tenantLimit = (name: LimitName) => wholeNumber(minimumLimit(name));
+
 const numberUpTo = (max: number) => number(`must be a number from 0 to ${max}`, z.number().min(0).max(max));
 
 const positiveNumber = () => number('must be a number greater than 0', z.number().positive());
@@ -69,6 +73,16 @@ const httpUrl = () =>
   setting(
     'must be a URL that starts with http:// or https://, without query or fragment',
     z.url({ protocol: /^https?$/ }).refine((url) => !/[?#]/.test(url)),
+  );
+
+/** The local stack has no TLS, and nothing in AWS listens on a loopback address. */
+const monitorUrl = () =>
+  setting(
+    'must be a URL that starts with https://, or with http:// and a loopback address',
+    z.union([
+      z.url({ protocol: /^https$/ }),
+      z.url({ protocol: /^http$/, hostname: /^(localhost|127(\.\d+){3}|\[::1\])$/ }),
+    ]),
   );
 
 const hostname = () => setting('must be a host name such as api.example.org', z.hostname().regex(/^[^.]+(\.[^.]+)+$/));
@@ -123,18 +137,18 @@ const settingsShape = z.strictObject({
   ).optional(),
   smsMaxPriceUsd: positiveNumber().optional(),
   smsCountries: list('number prefixes such as +1,+49', z.string().regex(/^\+[1-9]\d{0,6}$/)).default([]),
-  smsPerTenantPerDay: wholeNumber(0).default(1_000),
-  emailsPerTenantPerDay: wholeNumber(0).default(10_000),
-  managedPerTenantPerDay: wholeNumber(0).default(100),
+  smsPerTenantPerDay: tenantLimit('smsPerTenantPerDay').default(1_000),
+  emailsPerTenantPerDay: tenantLimit('emailsPerTenantPerDay').default(10_000),
+  managedPerTenantPerDay: tenantLimit('managedPerTenantPerDay').default(100),
   pagerEndpoint: httpUrl().default('https://events.pagerduty.com/generic/2010-04-15/create_event.json'),
   routerEndpoint: httpUrl().default('https://alert.victorops.com/integrations/generic/20131114/alert'),
   feedEndpoint: httpUrl().optional(),
   deadLetterEmail: flag().default(true),
   failingNotices: flag().default(true),
   escalateUnreached: choice(...escalationModes).default('contacts+managed'),
-  notificationsPerTenant: wholeNumber(1).default(1_000),
-  testsPerTenantPerDay: wholeNumber(0).default(200),
-  redeliveriesPerTenantPerDay: wholeNumber(0).default(10_000),
+  notificationsPerTenant: tenantLimit('notificationsPerTenant').default(1_000),
+  testsPerTenantPerDay: tenantLimit('testsPerTenantPerDay').default(200),
+  redeliveriesPerTenantPerDay: tenantLimit('redeliveriesPerTenantPerDay').default(10_000),
   auditRetentionDays: wholeNumber(1, 3_650).default(90),
   tokenCacheSeconds: numberUpTo(60).default(60),
   apiRequestsPerSecond: wholeNumber(1).default(200),
@@ -166,6 +180,8 @@ const settingsShape = z.strictObject({
   egress: choice('lambda', 'static').default('lambda'),
   memoryMb: wholeNumber(...MEMORY_MB).optional(),
   memoryMbByType: perType(...MEMORY_MB).default({}),
+  heartbeatUrl: monitorUrl().optional(),
+  expectedEventIntervalMinutes: wholeNumber(5, 1_440).optional(),
   alarmTarget: setting(
     'must be an email address or the ARN of an SNS topic',
     z.union([z.email(), z.string().regex(/^arn:[\w-]+:sns:[\w-]+:\d{12}:[\w-]+$/)]),
@@ -204,6 +220,11 @@ const combinationRules: [name: keyof Settings, message: string, isViolated: (set
     'alarmTarget',
     'must not be set with developmentStage: it has no alarms',
     (s) => s.developmentStage && !!s.alarmTarget,
+  ],
+  [
+    'expectedEventIntervalMinutes',
+    'must not be set with developmentStage: it has no alarms',
+    (s) => s.developmentStage && s.expectedEventIntervalMinutes !== undefined,
   ],
   ['emailFrom', 'is required with emailIdentity', (s) => s.emailIdentity && s.emailFrom === PLACEHOLDER_SENDER],
 ];

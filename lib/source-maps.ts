@@ -6,7 +6,7 @@ import { type Bundle, functionNames } from './bundles.ts';
 /**
  * Publishes the source map of each function to the bucket of the CDK bootstrap stack, as `<release>.map`. A deployment
  * uploads only the maps of new releases and deletes none, so log lines of older releases can still be traced. The
- * outputs tell `ops trace` where the maps are and which releases are deployed.
+ * outputs tell `ops stack-trace` where the maps are and which releases are deployed.
  */
 export const publishSourceMaps = (stack: Stack, bundleOf: (name: FunctionName) => Bundle): void => {
   const assembly = Stage.of(stack)?.outdir ?? 'cdk.out';

@@ -6,6 +6,7 @@ import {
   commaSeparated,
   nonEmptyString,
   nonNegativeNumber,
+  numberByLimit,
   oneOf,
   optionalString,
   optionalUrl,
@@ -33,21 +34,9 @@ const notifications = { NOTIFICATIONS_TABLE: nonEmptyString };
 const links = { LINK_SCHEME: oneOf('http', 'https') };
 const audits = { AUDITS_TABLE: nonEmptyString, AUDIT_RETENTION_DAYS: nonNegativeNumber };
 const accounts = { ACCOUNTS_TABLE: nonEmptyString };
-const tests = {
-  ...tokens,
-  ...accounts,
-  ...audits,
-  TESTS_PER_TENANT_PER_DAY: nonNegativeNumber,
-  SENDER_FUNCTIONS: stringByType,
-};
-const limits = {
-  NOTIFICATIONS_PER_TENANT: nonNegativeNumber,
-  TESTS_PER_TENANT_PER_DAY: nonNegativeNumber,
-  REDELIVERIES_PER_TENANT_PER_DAY: nonNegativeNumber,
-  EMAILS_PER_TENANT_PER_DAY: nonNegativeNumber,
-  SMS_PER_TENANT_PER_DAY: nonNegativeNumber,
-  MANAGED_PER_TENANT_PER_DAY: nonNegativeNumber,
-};
+/** The limits of the deployment, and the table of accounts, which may override them. */
+const limits = { ...accounts, TENANT_LIMITS: numberByLimit };
+const tests = { ...tokens, ...limits, ...audits, SENDER_FUNCTIONS: stringByType };
 const senderQueues = { SENDER_QUEUES: stringByType };
 const queues = { ...senderQueues, DEAD_LETTER_QUEUE: url };
 const deliveries = { DELIVERIES_TABLE: nonEmptyString };
@@ -62,9 +51,8 @@ const reports = {
   FAILING_NOTICES: booleanFlag,
 };
 const sender = { ...reports, ...queues, RETRY_QUEUE: url };
-const dailyLimit = { ...accounts, DAILY_LIMIT: nonNegativeNumber };
 const email = {
-  ...dailyLimit,
+  ...limits,
   EMAIL_FROM: nonEmptyString,
   EMAIL_REPLY_TO: optionalString,
   CONFIGURATION_SET: nonEmptyString,
@@ -81,8 +69,8 @@ export const environments = {
     ...tokens,
     ...notifications,
     ...links,
+    ...limits,
     ...audits,
-    NOTIFICATIONS_PER_TENANT: nonNegativeNumber,
   },
   'list-notifications': { ...tokens, ...notifications, ...links },
   'get-notification': { ...tokens, ...notifications },
@@ -97,12 +85,11 @@ export const environments = {
     ...tokens,
     ...notifications,
     ...deliveries,
-    ...accounts,
+    ...limits,
     ...senderQueues,
     ...audits,
-    REDELIVERIES_PER_TENANT_PER_DAY: nonNegativeNumber,
   },
-  'get-account': { ...tokens, ...notifications, ...accounts, ...limits },
+  'get-account': { ...tokens, ...notifications, ...limits },
   'update-account': { ...tokens, ...accounts, ...audits },
   'rotate-signing-secret': { ...tokens, ...accounts, ...audits },
   'list-tokens': { ...tokens, ...links },
@@ -116,14 +103,16 @@ export const environments = {
     ...escalation,
     ...queues,
     ALARM_EVENTS_QUEUE: url,
+    HEARTBEAT_ROLE_ID: optionalString,
+    COUNT_EVENTS: booleanFlag,
   },
   'record-email-events': { ...reports, EMAIL_EVENTS_QUEUE: url },
   'send-email': { ...sender, ...email },
-  'send-webhook': { ...sender, ...egress, ...accounts },
+  'send-webhook': { ...sender, ...egress, ...accounts, HEARTBEAT_URL: optionalUrl },
   'send-incidentpager': { ...sender, ...egress, PAGER_ENDPOINT: url },
   'send-sms': {
     ...sender,
-    ...dailyLimit,
+    ...limits,
     SMS_COUNTRIES: commaSeparated,
     SMS_SENDER_ID: optionalString,
     SMS_ORIGINATION_NUMBER: optionalString,
@@ -132,7 +121,7 @@ export const environments = {
   'send-incidentrouter': { ...sender, ...accounts, ROUTER_ENDPOINT: url },
   'send-atomfeed': { ...sender, FEED_ENDPOINT: optionalUrl },
   'send-technicalContactsEmail': { ...sender, ...email },
-  'send-managed': { ...sender, ...dailyLimit, MANAGED_TOPIC: nonEmptyString },
+  'send-managed': { ...sender, ...limits, MANAGED_TOPIC: nonEmptyString },
 } as const satisfies Record<FunctionName, Readonly<Record<string, Variable<unknown>>>>;
 
 type Environments = typeof environments;

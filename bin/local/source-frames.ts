@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { parseSourceMap, type SourceMap } from '../trace/source-map.ts';
-import { parseStackFrame } from '../trace/stack-frame.ts';
+import { parseSourceMap, type SourceMap } from '../stack-trace/source-map.ts';
+import { parseStackFrame } from '../stack-trace/stack-frame.ts';
 
 const maps = new Map<string, SourceMap | undefined>();
 

@@ -1,19 +1,26 @@
-import type { Command } from 'commander';
+import { type Command, InvalidArgumentError } from 'commander';
 import { type AccountDescription, ConcurrentRotationError } from '../../shared/adapters/accounts/account-repository.ts';
 import { UnconfirmedChangeError } from '../../shared/adapters/dynamodb/errors.ts';
 import { recountNotifications } from '../../shared/adapters/notifications/notification-counter.ts';
+import {
+  effectiveLimits,
+  isLimitName,
+  type LimitName,
+  limitNames,
+  minimumLimit,
+} from '../../shared/contracts/tenant-limits.ts';
 import { examples, parseEmailAddress, parseTenant, parseWebhookToken } from './arguments.ts';
 import type { Deployment } from './deployment.ts';
 import { OperationError, UsageError } from './errors.ts';
-import { colorize, formatTime, sanitize } from './print.ts';
+import { colorize, isoTime, sanitize, toSecond } from './print.ts';
 import { connect, connectForChange } from './session.ts';
 
-/** Adds `account`: the technical contacts, webhook credentials and number of notifications of a tenant. */
+/** Adds `account`: the technical contacts, webhook credentials, limits and number of notifications of a tenant. */
 export const addAccountCommands = (program: Command): void => {
   const account = program
     .command('account')
     .description(
-      'show or change the technical contacts and webhook credentials of a tenant, or count its notifications',
+      'show or change the technical contacts, webhook credentials and limits of a tenant, or count its notifications',
     );
   account
     .command('show')
@@ -42,6 +49,19 @@ export const addAccountCommands = (program: Command): void => {
     .addHelpText('after', examples('account rotate-signing-secret acme --stack MonitoringNotifications'))
     .action(rotateSigningSecret);
   account
+    .command('limits')
+    .description('show the limits of a tenant, or override settings of the deployment for this tenant')
+    .argument('<tenant>', 'the tenant', parseTenant)
+    .argument('[changes...]', `name=value of limits to change; name=default restores the setting`, parseLimit)
+    .addHelpText(
+      'after',
+      `\nThe limits are ${limitNames.join(', ')}. A change takes effect within a minute.\n${examples(
+        'account limits acme',
+        'account limits acme notificationsPerTenant=5000 smsPerTenantPerDay=default --stack MonitoringNotifications',
+      )}`,
+    )
+    .action(limits);
+  account
     .command('recount')
     .description('count the notifications again, after the table was restored')
     .argument('<tenant>', 'the tenant', parseTenant)
@@ -54,6 +74,46 @@ const recount = async (tenant: string, _: object, command: Command): Promise<voi
   const { NotificationsTable } = deployment.outputs;
   const { before, after } = await recountNotifications(documents, NotificationsTable, tenant, await audit(tenant));
   print({ tenant, before, after }, before === after ? `${after}, as counted` : `${after} instead of ${before}`);
+};
+
+type LimitChange = readonly [name: LimitName, value: number | undefined];
+
+/** Parses the change of a limit and appends it to the previous ones. @throws InvalidArgumentError */
+const parseLimit = (text: string, previous: readonly LimitChange[] = []): readonly LimitChange[] => {
+  const [, name = '', value = ''] = /^([^=]*)=(.*)$/.exec(text) ?? [];
+  if (!isLimitName(name)) {
+    throw new InvalidArgumentError(`A change is name=value or name=default. The limits are ${limitNames.join(', ')}.`);
+  }
+  if (value === '' || value === 'default') return [...previous, [name, undefined]];
+  const minimum = minimumLimit(name);
+  const number = /^\d+$/.test(value) ? Number(value) : Number.NaN;
+  if (Number.isSafeInteger(number) && number >= minimum) return [...previous, [name, number]];
+  throw new InvalidArgumentError(
+    `${name} must be a whole number from ${minimum} to ${Number.MAX_SAFE_INTEGER}, or default.`,
+  );
+};
+
+const limits = async (tenant: string, changes: readonly LimitChange[], _: object, command: Command): Promise<void> => {
+  const session = await (changes.length > 0 ? connectForChange : connect)(command);
+  const { accounts, deployment, audit, table, print } = session;
+  if (changes.length > 0) {
+    await accounts
+      .changeLimits(tenant, Object.fromEntries(changes), await audit(tenant))
+      .catch(explainChangeError(tenant, deployment));
+  }
+  const { limits: overrides } = await accounts.describe(tenant);
+  const settings = deployment.outputs.TenantLimits;
+  const effective = effectiveLimits(settings, overrides);
+  print(
+    { tenant, limits: effective, overrides },
+    table(limitNames, [
+      ['limit', (name) => name],
+      ['value', (name) => effective[name]],
+      ['setting', (name) => settings[name]],
+      ['', (name) => (name in overrides ? 'overridden' : '')],
+    ]),
+    changes.length > 0 ? 'The service uses the limits within a minute.' : '',
+  );
 };
 
 const show = async (tenant: string, { secrets }: { secrets: boolean }, command: Command): Promise<void> => {
@@ -90,11 +150,11 @@ const rotateSigningSecret = async (tenant: string, _: object, command: Command):
       `The signing secret was replaced, but the account cannot be read. Run \`${showCommand(tenant, deployment)}\` to see the new secret.`,
     );
   });
-  const retiredUntil = retired.map(({ untilMs }) => formatTime(untilMs));
+  const retiredUntil = retired.map(({ untilMs }) => isoTime(untilMs));
   const previous =
     retiredUntil[0] === undefined
       ? 'There was no previous secret.'
-      : `The previous secret also signs until ${retiredUntil[0]}.`;
+      : `The previous secret also signs until ${toSecond(retiredUntil[0])}.`;
   print({ tenant, secret, retired: retiredUntil }, secret, `${previous} ${EFFECTIVE_WITHIN}`);
 };
 
@@ -122,7 +182,7 @@ const accountJson = (tenant: string, account: AccountDescription, withSecrets: b
     has_webhook_token: token !== undefined,
     signing_secrets: secrets.length,
     retired_secrets: retired.map(({ secret, untilMs }) => ({
-      until: formatTime(untilMs),
+      until: isoTime(untilMs),
       ...(withSecrets && { secret }),
     })),
     ...(withSecrets && { webhook_token: token ?? null, secrets }),
@@ -136,6 +196,8 @@ const accountText = ({ contacts, token, secrets, retired }: AccountDescription, 
     `contacts         ${contacts.map(sanitize).join(', ') || colorize('yellow', 'none')}`,
     `webhook token    ${token === undefined ? unset : hidden(token)}`,
     `signing secret   ${secrets.map(hidden).join(', ') || unset}`,
-    ...retired.map(({ secret, untilMs }) => `previous secret  ${hidden(secret)}, signs until ${formatTime(untilMs)}`),
+    ...retired.map(
+      ({ secret, untilMs }) => `previous secret  ${hidden(secret)}, signs until ${toSecond(isoTime(untilMs))}`,
+    ),
   ].join('\n');
 };

@@ -1,12 +1,20 @@
 import { InvalidArgumentError } from 'commander';
 import { WEBHOOK_TOKEN } from '../../shared/contracts/account.ts';
-import { tenantId } from '../../shared/contracts/alarm-event.ts';
+import { HEARTBEAT_TENANT, tenantId } from '../../shared/contracts/alarm-event.ts';
 import { fieldsOf } from '../../shared/contracts/notification-types.ts';
+import { shortenedIdMatcher } from './shorten.ts';
 
 /** Parses a tenant ID. @throws InvalidArgumentError */
 export const parseTenant = (text: string): string => {
+  if (text === HEARTBEAT_TENANT) throw new InvalidArgumentError('This tenant is reserved for heartbeats.');
   if (tenantId.safeParse(text).success) return text;
   throw new InvalidArgumentError('A tenant ID is 1 to 128 printable ASCII characters without spaces.');
+};
+
+/** Parses an ID that must not be a shortened one of a table. @throws InvalidArgumentError */
+export const parseWholeId = (text: string): string => {
+  if (text !== '' && shortenedIdMatcher(text) === undefined) return text;
+  throw new InvalidArgumentError('Pass a whole ID, as --wide and --json show it.');
 };
 
 /** Parses a whole number from 1 to a maximum. @throws InvalidArgumentError */
@@ -17,6 +25,31 @@ export const parseNumber =
     if (/^\d+$/.test(text) && number >= 1 && number <= maximum) return number;
     throw new InvalidArgumentError(`It must be a whole number from 1 to ${maximum}.`);
   };
+
+const UNITS_MS = new Map([
+  ['s', 1_000],
+  ['m', 60_000],
+  ['h', 3_600_000],
+  ['d', 86_400_000],
+]);
+
+/** A time with its zone. Without one, `Date.parse` would use that of the shell; a day alone is UTC. */
+const ISO_TIME = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/;
+
+/**
+ * Parses the start of a period: a duration before now, such as `90m`, or a time.
+ *
+ * @returns ms since the epoch
+ * @throws InvalidArgumentError
+ */
+export const parseSince = (text: string): number => {
+  const [, count, unit = ''] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
+  const unitMs = UNITS_MS.get(unit);
+  const sinceMs =
+    unitMs === undefined ? Date.parse(ISO_TIME.test(text) ? text : '') : Date.now() - Number(count) * unitMs;
+  if (!Number.isNaN(sinceMs)) return sinceMs;
+  throw new InvalidArgumentError('It must be a duration such as 90m, 24h or 7d, or a time such as 2026-11-22T09:00Z.');
+};
 
 /** Checks the length of a text in code points. @throws InvalidArgumentError */
 export const parseText =

@@ -4,7 +4,7 @@ import type { StoredAudit } from '../../shared/contracts/audit.ts';
 import { MAX_TIME_MS } from '../../shared/contracts/redelivery.ts';
 import { auditRecord } from '../../shared/domain/audit.ts';
 import { examples, parseNumber, parseTenant } from './arguments.ts';
-import { formatTime, sanitize } from './print.ts';
+import { isoTime, sanitize, toSecond } from './print.ts';
 import { connect } from './session.ts';
 import { type Column, NOTIFICATION_ID } from './table.ts';
 
@@ -31,17 +31,18 @@ const show = async (tenant: string | undefined, { limit }: { limit: number }, co
   print(found, found.length > 0 ? table(found, auditColumns) : 'There are no audit entries.');
 };
 
-/** Returns an entry as the API returns it, with the IAM principal of an operator. */
-const auditJson = (entry: StoredAudit) => ({
-  ...auditRecord(entry),
-  principal: entry.actor.type === 'operator' ? entry.actor.principal : null,
-});
+/** Returns an entry with the IAM principal of an operator. */
+const auditJson = (entry: StoredAudit) => {
+  const { timestamp, ...record } = auditRecord(entry);
+  const principal = entry.actor.type === 'operator' ? entry.actor.principal : null;
+  return { time: isoTime(timestamp), ...record, principal };
+};
 
 type AuditRow = ReturnType<typeof auditJson>;
 
 /** The columns of the table of audit entries. */
 export const auditColumns: readonly Column<AuditRow>[] = [
-  ['time', ({ timestamp }) => formatTime(timestamp)],
+  ['time', ({ time }) => toSecond(time)],
   ['action', ({ action }) => sanitize(action)],
   ['target', ({ target_id }) => sanitize(target_id ?? '–'), NOTIFICATION_ID],
   ['changed', ({ changed }) => sanitize(changed.join(', ') || '–'), { cut: 'end', minWidth: 12, omit: 3 }],

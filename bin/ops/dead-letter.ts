@@ -2,7 +2,7 @@ import type { Message } from '@aws-sdk/client-sqs';
 import { z } from 'zod';
 import { parseDeliveryPartition } from '../../shared/domain/delivery-key.ts';
 import { deliveryKeyFromTags } from '../../shared/domain/email-event.ts';
-import { formatTime } from './print.ts';
+import { isoTime } from './print.ts';
 
 const eventIds = z.object({ tenant_id: z.string().optional(), event_id: z.string().optional() });
 /** A delivery, or the continuation of an alarm event, which has no notification. */
@@ -19,13 +19,13 @@ const emailEvent = z.object({
  * `detail` and `warnings` say what is wrong with an invalid event. `source_arn` is the queue from which SQS moved the
  * message; undefined if the service sent it.
  */
-export const deadLetter = ({ Body = '', MessageId, Attributes = {}, MessageAttributes = {} }: Message) => {
+export const deadLetter = ({ Body = '', MessageId = '', Attributes = {}, MessageAttributes = {} }: Message) => {
   const attribute = (name: string) => MessageAttributes[name]?.StringValue;
   const ids = readIds(Body);
   const timeMs = Date.parse(attribute('time') ?? '') || Number(Attributes.SentTimestamp ?? 0);
   const attempts = attribute('attempts');
   return {
-    time: formatTime(timeMs),
+    time: isoTime(timeMs),
     reason: attribute('reason') ?? (Attributes.DeadLetterQueueSourceArn ? 'received too often' : 'unknown'),
     cause: attribute('cause') ?? 'service',
     detail: attribute('detail'),

@@ -1,11 +1,14 @@
-import { PurgeQueueCommand } from '@aws-sdk/client-sqs';
+import { type Message, PurgeQueueCommand, type SQSClient } from '@aws-sdk/client-sqs';
 import { Argument, type Command } from 'commander';
-import { examples, parseNumber } from './arguments.ts';
+import type { DeliveryStatus } from '../../shared/contracts/outcomes.ts';
+import { examples, parseNumber, parseTenant, parseWholeId } from './arguments.ts';
 import { type DeadLetter, deadLetter } from './dead-letter.ts';
+import { STATUS_COLORS } from './deliveries.ts';
 import { CRASHED, type DeadLetterQueueName, deadLetterQueueNames, deadLetterUrl, type Outputs } from './deployment.ts';
 import { UsageError } from './errors.ts';
-import { colorize, pluralize, sanitize } from './print.ts';
-import { inspect, peek } from './queues.ts';
+import { recordsOfEvents } from './event-deliveries.ts';
+import { colorize, pluralize, sanitize, toSecond } from './print.ts';
+import { inspect, visitMessages } from './queues.ts';
 import { moveMessages, type Progress, returnToSources } from './redrive.ts';
 import { connect, connectForChange, type Session } from './session.ts';
 import { type Column, EVENT_ID, NOTIFICATION_ID } from './table.ts';
@@ -18,64 +21,113 @@ export const addDeadLettersCommands = (program: Command): void => {
       '<type>',
       'a notification type, alarm-events, or crashed: messages that SQS moved from any queue after 100 receives',
     ).choices(deadLetterQueueNames);
-  deadLetters
-    .command('list')
+  const addSelection = (command: Command): Command =>
+    command
+      .option('--tenant <tenant>', 'only those of this tenant', parseTenant)
+      .option('--notification <id>', 'only those to this notification', parseWholeId)
+      .option('--event <id>', 'only those of this event', parseWholeId)
+      .option('--message <id>', 'only the one with this message ID, which may be unreadable', parseWholeId);
+  addSelection(deadLetters.command('list'))
     .description('list dead letters with their reasons, never their contents')
     .addArgument(typeArgument().argOptional())
     .option('--limit <number>', 'maximum per type', parseNumber(1_000), 100)
-    .addHelpText('after', examples('dead-letters list', 'dead-letters list webhook --limit 500'))
+    .addHelpText('after', examples('dead-letters list', 'dead-letters list webhook --tenant acme --limit 500'))
     .action(list);
-  deadLetters
-    .command('redrive')
+  addSelection(deadLetters.command('redrive'))
     .description(
-      'move all dead letters of a type to its queue, where each gets a new round of attempts; crashed messages return to the queues they came from',
+      'move the dead letters of a type to its queue, where each gets a new round of attempts; crashed messages return to the queues they came from',
     )
     .addArgument(typeArgument())
     .addHelpText(
       'after',
-      `\nAn interruption loses no message: run the command again.\n${examples('dead-letters redrive webhook', 'dead-letters redrive crashed --stack MonitoringNotifications')}`,
+      `\nAn interruption loses no message: run the command again.\n${examples('dead-letters redrive webhook --tenant acme', 'dead-letters redrive crashed --stack MonitoringNotifications')}`,
     )
     .action(redrive);
-  deadLetters
-    .command('purge')
-    .description('delete all dead letters of a type')
+  addSelection(deadLetters.command('purge'))
+    .description('delete the dead letters of a type')
     .addArgument(typeArgument())
     .option('--yes', 'confirm the deletion', false)
-    .addHelpText('after', examples('dead-letters purge sms --yes --stack MonitoringNotifications'))
+    .addHelpText(
+      'after',
+      examples(
+        'dead-letters purge sms --yes --stack MonitoringNotifications',
+        'dead-letters purge crashed --message 3f0c7a5e-52bd-4a0b-9a55-0e6b1f4f6d1c --yes',
+      ),
+    )
     .action(purge);
 };
 
-type Listing = { type: DeadLetterQueueName; count: number; letters: DeadLetter[] };
+/** Which dead letters a command concerns: those with all of these IDs. */
+type Selection = Partial<Record<'tenant' | 'notification' | 'event' | 'message', string>>;
+
+/** Returns whether a dead letter is selected; undefined if all are. */
+const selector = ({
+  tenant,
+  notification,
+  event,
+  message,
+}: Selection): ((letter: DeadLetter) => boolean) | undefined => {
+  const wanted = Object.entries({ tenant, notification, event, message_id: message }).filter(([, id]) => id);
+  if (wanted.length === 0) return undefined;
+  return (letter) =>
+    wanted.every(([name, id]) => Object.entries(letter).some(([key, value]) => key === name && value === id));
+};
+
+type Listed = DeadLetter & { delivery_status: DeliveryStatus | null };
+type Listing = { type: DeadLetterQueueName; count: number; letters: Listed[] };
 
 const list = async (
   type: DeadLetterQueueName | undefined,
-  { limit }: { limit: number },
+  { limit, ...selection }: Selection & { limit: number },
   command: Command,
 ): Promise<void> => {
-  const { sqs, deployment, table, print } = await connect(command);
+  const session = await connect(command);
+  const { sqs, deployment, table, print } = session;
+  const isSelected = selector(selection);
   const listings = await Promise.all(
     (type === undefined ? deadLetterQueueNames : [type]).map(async (name): Promise<Listing> => {
       const url = deadLetterUrl(deployment.outputs, name);
       const { total } = await inspect(sqs, url);
-      const letters = (await peek(sqs, url, limit)).map(deadLetter);
-      return { type: name, count: Math.max(total, letters.length), letters: letters.toSorted(byTime) };
+      const letters: DeadLetter[] = [];
+      for await (const { messages } of visitMessages(sqs, url, isSelected ? undefined : limit)) {
+        letters.push(...messages.map(deadLetter).filter(isSelected ?? (() => true)));
+        if (letters.length >= limit) break;
+      }
+      const listed = await withDeliveryStatus(session, letters.slice(0, limit));
+      const count = isSelected ? letters.length : Math.max(total, letters.length);
+      return { type: name, count, letters: listed.toSorted(byTime) };
     }),
   );
   const nonEmpty = listings.filter(({ count }) => count > 0);
   const rows = nonEmpty.flatMap(({ type: queue, letters }) => letters.map((letter) => ({ type: queue, ...letter })));
-  const text = `${nonEmpty.map(totals).join('\n')}\n\n${table(rows, deadLetterColumns(rows, queueLabels(deployment.outputs)))}`;
-  print(listings, nonEmpty.length === 0 ? 'There are no dead letters.' : text);
+  const text = `${nonEmpty.map(totals).join('\n')}\n\n${table(rows, deadLetterColumns(rows, queuesByName(deployment.outputs)))}`;
+  const none = `There are no ${isSelected ? 'such ' : ''}dead letters.`;
+  print(listings, nonEmpty.length === 0 ? none : text);
+};
+
+/** Adds the current status of each delivery, which may have been delivered since; null if there is no record of it. */
+const withDeliveryStatus = async (session: Session, letters: readonly DeadLetter[]): Promise<Listed[]> => {
+  const events = letters.map(({ tenant = '', event: eventId = '', notification }) => ({
+    tenant,
+    eventId,
+    ids: tenant && eventId && notification ? [notification] : [],
+  }));
+  const records = await recordsOfEvents(session, events);
+  return letters.map((letter, index) => ({ ...letter, delivery_status: records[index]?.[0]?.status ?? null }));
 };
 
 const byTime = (left: DeadLetter, right: DeadLetter) => left.time.localeCompare(right.time);
 
-/** Maps the last part of each queue URL, which is also the last part of the queue ARN, to a label. */
-const queueLabels = ({ QueueUrls }: Outputs): ReadonlyMap<string, string> =>
+/** The last part of a queue URL is also the last part of the queue ARN. */
+const queueNameOf = (urlOrArn: string): string => urlOrArn.split(/[/:]/).at(-1) ?? '';
+
+/** Returns the URL and a label of each queue by its name in AWS. */
+const queuesByName = ({ QueueUrls }: Outputs): ReadonlyMap<string, { url: string; label: string }> =>
   new Map(
     Object.entries(QueueUrls).flatMap(([name, urls]) =>
-      Object.entries(urls).map(([kind, url = '']): [string, string] => [
-        url.split('/').at(-1) ?? '',
-        kind === 'queue' ? name : `${name} ${kind}`,
+      Object.entries(urls).map(([kind, url = '']) => [
+        queueNameOf(url),
+        { url, label: kind === 'queue' ? name : `${name} ${kind}` },
       ]),
     ),
   );
@@ -97,33 +149,49 @@ const totals = ({ type, count, letters }: Listing): string => {
   return `${colorize('bold', type)}: ${summary}${details.join('')}`;
 };
 
-type Row = DeadLetter & { type: string };
+type Row = Listed & { type: string };
 
-/** Returns the columns of the table of dead letters. @param labels of queues, by the last part of their ARNs */
-export const deadLetterColumns = (rows: readonly Row[], labels: ReadonlyMap<string, string>): Column<Row>[] => {
-  const sourceOf = ({ source_arn: arn = '' }: Row) => labels.get(arn.split(':').at(-1) ?? '') ?? arn;
-  const typeColumn: Column<Row> = ['type', ({ type }) => type, { cut: 'middle', minWidth: 12, omit: 4 }];
+/** Returns the columns of the table of dead letters. @param queues by their names in AWS */
+export const deadLetterColumns = (
+  rows: readonly Row[],
+  queues: ReadonlyMap<string, { label: string }>,
+): Column<Row>[] => {
+  const sourceOf = ({ source_arn: arn = '' }: Row) => queues.get(queueNameOf(arn))?.label ?? arn;
+  const columnIf = (isShown: (row: Row) => boolean, column: Column<Row>) => (rows.some(isShown) ? [column] : []);
   return [
-    ['time', ({ time }) => time],
-    ...(new Set(rows.map(({ type }) => type)).size > 1 ? [typeColumn] : []),
-    ['reason', ({ reason }) => sanitize(reason), { cut: 'end', minWidth: 12 }],
+    ['time', ({ time }) => toSecond(time), { omit: 3 }],
+    ...columnIf(({ type }) => type !== rows[0]?.type, ['type', ({ type }) => type, { cut: 'middle', minWidth: 8 }]),
+    ['reason', ({ reason }) => sanitize(reason), { cut: 'end', minWidth: 12, omit: 5 }],
     ['cause', ({ cause }) => colorize(cause === 'service' ? 'red' : 'yellow', sanitize(cause)), { omit: 2 }],
     ['attempts', ({ attempts }) => attempts ?? '–', { omit: 1 }],
+    ...columnIf(
+      ({ delivery_status: status }) => status !== null && status !== 'failed',
+      [
+        'delivery',
+        ({ delivery_status: status }) => (status === null ? '–' : colorize(STATUS_COLORS[status], status)),
+        { omit: 6 },
+      ],
+    ),
     ['tenant', ({ tenant }) => sanitize(tenant ?? '–'), { cut: 'middle', minWidth: 8 }],
     ['notification', ({ notification }) => sanitize(notification ?? '–'), NOTIFICATION_ID],
-    ['event', ({ event }) => sanitize(event ?? '–'), { ...EVENT_ID, omit: 3 }],
-    ...(rows.some(({ source_arn: arn }) => arn !== undefined)
-      ? ([['source', (row) => sanitize(sourceOf(row) || '–'), { cut: 'middle', minWidth: 12 }]] satisfies Column<Row>[])
-      : []),
+    ['event', ({ event }) => sanitize(event ?? '–'), EVENT_ID],
+    ...columnIf(
+      ({ source_arn: arn }) => arn !== undefined,
+      ['source', (row) => sanitize(sourceOf(row) || '–'), { cut: 'middle', minWidth: 12, omit: 4 }],
+    ),
+    ...columnIf(
+      ({ event }) => event === undefined,
+      ['message', ({ message_id: id }) => id, { cut: 'middle', minWidth: 13 }],
+    ),
   ];
 };
 
-const redrive = async (type: DeadLetterQueueName, _: object, command: Command): Promise<void> => {
+const redrive = async (type: DeadLetterQueueName, selection: Selection, command: Command): Promise<void> => {
   const session = await connectForChange(command);
   await session.record({ action: 'redrive-dead-letters', target_id: type });
   const { progress } = session;
   const onProgress = ({ moved, total }: Progress) => progress.show(`Moved ${moved} of about ${total} messages.`);
-  const moved = await move(session, type, onProgress).finally(progress.clear);
+  const moved = await move(session, type, selection, onProgress).finally(progress.clear);
   const what =
     type === CRASHED
       ? `${pluralize(moved, 'crashed message')} to their queues`
@@ -132,28 +200,59 @@ const redrive = async (type: DeadLetterQueueName, _: object, command: Command): 
 };
 
 const move = async (
-  { sqs, deployment }: Session,
+  { sqs, deployment: { outputs } }: Session,
   type: DeadLetterQueueName,
+  selection: Selection,
   onProgress: (progress: Progress) => void,
 ): Promise<number> => {
-  const { QueueUrls } = deployment.outputs;
-  if (type === CRASHED) {
-    const { arn } = await inspect(sqs, QueueUrls[type].queue);
+  const isSelected = selector(selection);
+  const from = deadLetterUrl(outputs, type);
+  if (type === CRASHED && !isSelected) {
+    const { arn } = await inspect(sqs, from);
     return returnToSources(sqs, arn, onProgress);
   }
-  const { queue: to, deadLetters: from } = QueueUrls[type];
-  return moveMessages(sqs, { from, to }, onProgress);
+  const queues = queuesByName(outputs);
+  const targetOf = ({ source_arn: arn = '' }: DeadLetter) =>
+    type === CRASHED ? queues.get(queueNameOf(arn))?.url : outputs.QueueUrls[type].queue;
+  const selectedTarget = (message: Message) => {
+    const letter = deadLetter(message);
+    return !isSelected || isSelected(letter) ? targetOf(letter) : undefined;
+  };
+  return moveMessages(sqs, from, selectedTarget, { withAttributes: type === CRASHED, onProgress });
 };
 
-const purge = async (type: DeadLetterQueueName, { yes }: { yes: boolean }, command: Command): Promise<void> => {
+type PurgeOptions = Selection & { yes: boolean };
+
+const purge = async (
+  type: DeadLetterQueueName,
+  { yes, ...selection }: PurgeOptions,
+  command: Command,
+): Promise<void> => {
   const { sqs, deployment, record, print } = await connectForChange(command);
   const url = deadLetterUrl(deployment.outputs, type);
-  const { total } = await inspect(sqs, url);
+  const isSelected = selector(selection);
+  const total = isSelected ? await visitSelected(sqs, url, isSelected, yes) : (await inspect(sqs, url)).total;
   const messages =
     type === CRASHED ? pluralize(total, 'crashed message') : `${pluralize(total, 'dead letter')} of ${type}`;
   const what = `${messages} in the ${deployment.name}`;
   if (!yes) throw new UsageError(`This would permanently delete ${what}: confirm with --yes.`);
   await record({ action: 'purge-dead-letters', target_id: type });
-  await sqs.send(new PurgeQueueCommand({ QueueUrl: url }));
+  if (!isSelected) await sqs.send(new PurgeQueueCommand({ QueueUrl: url }));
   print({ type, purged: total }, `Deleted ${what}.`);
+};
+
+/** Counts the selected messages, or with `isFinal` deletes them. */
+const visitSelected = async (
+  sqs: SQSClient,
+  url: string,
+  isSelected: (letter: DeadLetter) => boolean,
+  isFinal: boolean,
+): Promise<number> => {
+  let count = 0;
+  for await (const { messages, remove } of visitMessages(sqs, url)) {
+    const selected = messages.filter((message) => isSelected(deadLetter(message)));
+    if (isFinal) await remove(selected);
+    count += selected.length;
+  }
+  return count;
 };

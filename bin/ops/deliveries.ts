@@ -1,11 +1,11 @@
 import { type Command, Option } from 'commander';
-import type { DeliveryReason, DeliveryStatus } from '../../shared/contracts/outcomes.ts';
+import { type DeliveryReason, type DeliveryStatus, deliveryStatuses } from '../../shared/contracts/outcomes.ts';
 import { type DeliveryKey, parseDeliveryPartition } from '../../shared/domain/delivery-key.ts';
 import { type Attempt, type DeliveryRecord, reasonOf } from '../../shared/domain/delivery-record.ts';
-import { examples, parseNumber, parseTenant } from './arguments.ts';
+import { examples, parseNumber, parseSince, parseTenant } from './arguments.ts';
 import { OperationError, UsageError } from './errors.ts';
 import { notificationIds, recordsOfEvents } from './event-deliveries.ts';
-import { type Color, colorize, formatTime, sanitize } from './print.ts';
+import { type Color, colorize, isoTime, sanitize, toSecond } from './print.ts';
 import { connect, type Session } from './session.ts';
 import { shortenedIdMatcher } from './shorten.ts';
 import { type Column, EVENT_ID, NOTIFICATION_ID } from './table.ts';
@@ -14,7 +14,16 @@ import { type Column, EVENT_ID, NOTIFICATION_ID } from './table.ts';
 const CONCURRENT_QUERIES = 25;
 const DEFAULT_LIMIT = 20;
 
-type Options = { tenant: string; notification?: string; alarm?: string; event?: string; limit?: number };
+type Options = {
+  tenant: string;
+  notification?: string;
+  alarm?: string;
+  status?: DeliveryStatus;
+  /** Ms since the epoch. */
+  since?: number;
+  event?: string;
+  limit?: number;
+};
 
 /** Adds `deliveries`: the delivery records of a tenant. */
 export const addDeliveriesCommand = (program: Command): void => {
@@ -31,13 +40,16 @@ export const addDeliveriesCommand = (program: Command): void => {
       new Option(
         '--event <id>',
         'all deliveries of this event; for a notification that is deleted, add --notification',
-      ).conflicts(['alarm', 'limit']),
+      ).conflicts(['alarm', 'status', 'since', 'limit']),
     )
+    .addOption(new Option('--status <status>', 'only deliveries with this status').choices(deliveryStatuses))
+    .option('--since <time>', 'only deliveries since this time, or a duration ago such as 90m, 24h or 7d', parseSince)
     .option('--limit <number>', `maximum number of deliveries (default: ${DEFAULT_LIMIT})`, parseNumber(1_000))
     .addHelpText(
       'after',
       examples(
         'deliveries --tenant acme --alarm alDisk',
+        'deliveries --tenant acme --status failed --since 24h',
         'deliveries --tenant acme --event acme:enWeb1:alDisk:chDisk:1700000000000:CRITICAL',
         'deliveries --tenant acme --notification nt01… --limit 5',
       ),
@@ -64,20 +76,24 @@ type DeliveryRow = ReturnType<typeof deliveryJson> & { conflict: string | null }
 
 /** Returns the columns of the table of deliveries. */
 export const deliveryColumns = (rows: readonly DeliveryRow[]): Column<DeliveryRow>[] => {
-  const conflict: Column<DeliveryRow> = ['event ID reused', ({ conflict: time }) => time ?? '–'];
+  const conflict: Column<DeliveryRow> = [
+    'event ID reused',
+    ({ conflict: time }) => (time === null ? '–' : toSecond(time)),
+  ];
   return [
-    ['time', ({ time }) => time],
+    ['time', ({ time }) => toSecond(time), { omit: 3 }],
     ['notification', ({ notification }) => sanitize(notification), NOTIFICATION_ID],
-    ['event', ({ event }) => sanitize(event), { ...EVENT_ID, omit: 2 }],
+    ['event', ({ event }) => sanitize(event), EVENT_ID],
     ['state', ({ state }) => state, { omit: 1 }],
     ['status', ({ status }) => colorize(STATUS_COLORS[status], status)],
     // The last attempt is the most informative.
-    ['attempts', ({ attempts, reason }) => attemptSummary(attempts, reason), { cut: 'start', minWidth: 16, omit: 3 }],
+    ['attempts', ({ attempts, reason }) => attemptSummary(attempts, reason), { cut: 'start', minWidth: 16, omit: 2 }],
     ...(rows.some((row) => row.conflict !== null) ? [conflict] : []),
   ];
 };
 
-const STATUS_COLORS: Record<DeliveryStatus, Color> = {
+/** The color of each status in tables. */
+export const STATUS_COLORS: Record<DeliveryStatus, Color> = {
   pending: 'yellow',
   failed: 'red',
   delivered: 'green',
@@ -112,7 +128,7 @@ const conflictTimes = async (
   const conflicts = await Promise.all(
     partitions.map(async (pk) => {
       const times = await deliveries.listConflicts(parseDeliveryPartition(pk));
-      return [...times].map(([sk, timeMs]) => [recordKey({ pk, sk }), formatTime(timeMs)] as const);
+      return [...times].map(([sk, timeMs]) => [recordKey({ pk, sk }), isoTime(timeMs)] as const);
     }),
   );
   return new Map(conflicts.flat());
@@ -121,12 +137,13 @@ const conflictTimes = async (
 /** Queries each notification, and returns the newest records of all, newest first. */
 const newestRecords = async (
   session: Session,
-  { tenant, notification, alarm, limit = DEFAULT_LIMIT }: Options,
+  { tenant, notification, alarm: alarmId, status, since: sinceMs, limit = DEFAULT_LIMIT }: Options,
 ): Promise<DeliveryRecord[]> => {
   const ids = notification === undefined ? notificationIds(session, tenant) : [notification];
+  const filter = { alarmId, status, sinceMs };
   const newest: DeliveryRecord[] = [];
   for await (const group of grouped(ids)) {
-    const queries = group.map((id) => session.deliveries.listNewest({ tenant, notificationId: id }, limit, alarm));
+    const queries = group.map((id) => session.deliveries.listNewest({ tenant, notificationId: id }, limit, filter));
     newest.push(...(await Promise.all(queries)).flat());
     newest.sort((left, right) => right.round_started_at_ms - left.round_started_at_ms).splice(limit);
   }
@@ -155,7 +172,7 @@ async function* grouped(ids: AsyncIterable<string> | Iterable<string>): AsyncGen
 }
 
 const deliveryJson = (record: DeliveryRecord) => ({
-  time: formatTime(record.round_started_at_ms),
+  time: isoTime(record.round_started_at_ms),
   notification: parseDeliveryPartition(record.pk).notificationId,
   event: record.event_id,
   entity: record.entity_id,
@@ -163,12 +180,12 @@ const deliveryJson = (record: DeliveryRecord) => ({
   state: record.state,
   status: record.status,
   reason: reasonOf(record) ?? null,
-  ...(record.event_at_ms !== undefined && { event_time: formatTime(record.event_at_ms) }),
-  ...(record.newer_event_at_ms !== undefined && { newer_event_time: formatTime(record.newer_event_at_ms) }),
+  ...(record.event_at_ms !== undefined && { event_time: isoTime(record.event_at_ms) }),
+  ...(record.newer_event_at_ms !== undefined && { newer_event_time: isoTime(record.newer_event_at_ms) }),
   attempts_of_round: record.attempt_count,
-  next_attempt: record.status === 'pending' ? formatTime(record.next_attempt_at_ms) : null,
+  next_attempt: record.status === 'pending' ? isoTime(record.next_attempt_at_ms) : null,
   attempts: record.attempts.map(({ timestamp_ms, result, status: http_status = null, reason = null, duration_ms }) => ({
-    time: formatTime(timestamp_ms),
+    time: isoTime(timestamp_ms),
     outcome: result,
     http_status,
     reason,

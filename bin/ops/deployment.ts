@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
+import { limitNames } from '../../shared/contracts/tenant-limits.ts';
 import { errorSummary, OperationError, UsageError } from './errors.ts';
 import { type AnnouncedStack, runningStacks } from './local-stacks.ts';
 
@@ -53,6 +54,7 @@ const outputs = z.object({
   AuditRetentionDays: z.coerce.number(),
   SourceMapsBucket: z.string(),
   Releases: z.string(),
+  TenantLimits: parsedJson.pipe(z.record(z.enum(limitNames), z.int())),
   QueueUrls: parsedJson.pipe(
     z.intersection(
       // Alarm events have no retry queue.

@@ -4,7 +4,7 @@ import type { NotificationKey } from '../../shared/domain/notification.ts';
 import { isInvalidEvent, NO_DESTINATION, type PlannedEvent, planEvent } from '../../shared/domain/planned-event.ts';
 import { notificationIds, recordsOfEvents } from './event-deliveries.ts';
 import type { EventInput } from './event-input.ts';
-import { formatTime, pluralize, sanitize } from './print.ts';
+import { isoTime, pluralize, sanitize, toSecond } from './print.ts';
 import type { Session } from './session.ts';
 import { truncateText } from './shorten.ts';
 
@@ -83,7 +83,7 @@ const findUsed = async (
     events.map((planned, index) => {
       const used = (recordsOf[index] ?? []).map(({ notification, ...record }) => ({
         notification,
-        time: formatTime(record.created_at_ms),
+        time: isoTime(record.created_at_ms),
         status: record.status,
         same_content: record.content_hash === planned.shared.contentHash,
         is_planned: planned.ids.includes(notification),
@@ -155,7 +155,8 @@ export const findings = ({ unknown, used }: OnlineFindings): string[] => {
   ];
 };
 
-const describe = ({ notification, time, status }: EarlierUse): string => `${notification} (${time}, ${status})`;
+const describe = ({ notification, time, status }: EarlierUse): string =>
+  `${notification} (${toSecond(time)}, ${status})`;
 
 /** In a text; JSON has all. */
 const MAX_LISTED = 5;

@@ -6,10 +6,10 @@ import { addDeadLettersCommands } from './dead-letters.ts';
 import { addDeliveriesCommand } from './deliveries.ts';
 import { DEFAULT_STACK } from './deployment.ts';
 import { addEventCommands } from './event.ts';
+import { addStackTraceCommand } from './stack-trace.ts';
 import { addStatusCommand } from './status.ts';
 import { addTenantCommands } from './tenant.ts';
 import { addTokenCommands } from './token.ts';
-import { addTraceCommand } from './trace.ts';
 
 /** Creates the command line. Each group of commands has a file in this folder. */
 export const createProgram = (): Command => {
@@ -44,6 +44,6 @@ Exit codes: 0 success, 1 failure, 2 invalid arguments.`,
   addDeadLettersCommands(program);
   addStatusCommand(program);
   addTenantCommands(program);
-  addTraceCommand(program);
+  addStackTraceCommand(program);
   return program;
 };

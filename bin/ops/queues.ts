@@ -1,12 +1,15 @@
 import {
   ChangeMessageVisibilityBatchCommand,
-  DeleteMessageCommand,
+  DeleteMessageBatchCommand,
   GetQueueAttributesCommand,
   type Message,
   ReceiveMessageCommand,
   type SQSClient,
 } from '@aws-sdk/client-sqs';
 import { inBatches } from '../../shared/domain/in-batches.ts';
+import { OperationError } from './errors.ts';
+import { catchSignals } from './interruption.ts';
+import { pluralize } from './print.ts';
 
 /** The approximate number of messages in a queue, by state. */
 export type Depth = { visible: number; in_flight: number; delayed: number };
@@ -31,21 +34,16 @@ export const inspect = async (sqs: SQSClient, url: string): Promise<Depth & { ar
 };
 
 /** The SQS maximum for a receive and for a batch. */
-export const BATCH_SIZE = 10;
+const BATCH_SIZE = 10;
 
-/** If the command is interrupted, messages become visible again after this time. */
-const PEEK_VISIBILITY_SECONDS = 60;
+/** The SQS maximum of received messages that are not deleted. With long polling SQS then returns none. */
+const MAX_IN_FLIGHT = 120_000;
 
-/** The SQS maximum for a visibility timeout is 12 hours. A pass over a queue of 100,000 messages takes minutes. */
-const PASS_VISIBILITY_SECONDS = 1_800;
+/** The messages that a slow connection visits in a second. */
+const VISITS_PER_SECOND = 50;
 
 /** Receives up to `limit` messages, at most `BATCH_SIZE`. */
-export const receive = async (
-  sqs: SQSClient,
-  url: string,
-  limit: number,
-  visibilitySeconds: number,
-): Promise<Message[]> => {
+const receive = async (sqs: SQSClient, url: string, limit: number, visibilitySeconds: number): Promise<Message[]> => {
   const { Messages = [] } = await sqs.send(
     new ReceiveMessageCommand({
       QueueUrl: url,
@@ -60,56 +58,61 @@ export const receive = async (
   return Messages;
 };
 
-/** Reads up to `limit` messages of a queue, each once, and makes them visible again. */
-export const peek = async (sqs: SQSClient, url: string, limit: number): Promise<Message[]> => {
-  const seen = new Map<string, Message>();
-  try {
-    while (seen.size < limit) {
-      const messages = await receive(sqs, url, limit - seen.size, PEEK_VISIBILITY_SECONDS);
-      if (messages.length === 0) break;
-      for (const message of messages) seen.set(message.MessageId ?? '', message);
-    }
-    return [...seen.values()];
-  } finally {
-    await makeVisible(sqs, url, [...seen.values()]);
-  }
-};
+/** Up to ten messages of a queue, hidden from others until the visit ends, and a function that deletes some of them. */
+export type Visited = { messages: readonly Message[]; remove: (messages: readonly Message[]) => Promise<void> };
 
 /**
- * Visits every visible message of a queue once, and deletes those that `visit` returns true for. The others stay hidden
- * during the pass and become visible again after it, or half an hour after an interruption. SQS hides at most 120,000
- * messages of a queue at a time. Use it only for dead-letter queues: it increases receive counts.
+ * Visits the visible messages of a queue, each once. Those that are not removed become visible again when the visit
+ * ends: after the last one, if the caller stops earlier, on SIGINT and SIGTERM, and if the process is killed after a
+ * minute or, in a long queue, later. Use it only for dead-letter queues: it increases receive counts.
+ *
+ * @param limit the maximum number of messages to visit
+ * @throws OperationError if the command is interrupted, or the queue has more messages than SQS can hide
  */
-export const filterMessages = async (
+export async function* visitMessages(
   sqs: SQSClient,
   url: string,
-  visit: (message: Message) => Promise<boolean>,
-): Promise<void> => {
+  limit = Number.POSITIVE_INFINITY,
+): AsyncGenerator<Visited> {
+  const { total } = await inspect(sqs, url);
+  const visibilitySeconds = 60 + Math.ceil(Math.min(total, MAX_IN_FLIGHT) / VISITS_PER_SECOND);
   const seenIds = new Set<string>();
-  const kept: Pick<Message, 'ReceiptHandle'>[] = [];
+  const hidden = new Map<string, Message>();
+  const remove = async (messages: readonly Message[]): Promise<void> => {
+    await deleteMessages(sqs, url, messages);
+    for (const { MessageId = '' } of messages) hidden.delete(MessageId);
+  };
+  const interruption = catchSignals();
   try {
-    while (true) {
-      const messages = await receive(sqs, url, BATCH_SIZE, PASS_VISIBILITY_SECONDS);
-      const unseen = messages.filter(({ MessageId = '' }) => !seenIds.has(MessageId));
-      // Messages return only if the pass took longer than their visibility timeout.
-      if (unseen.length === 0) return;
-      for (const message of unseen) {
-        const { MessageId = '', ReceiptHandle } = message;
-        seenIds.add(MessageId);
-        if (await visit(message)) await sqs.send(new DeleteMessageCommand({ QueueUrl: url, ReceiptHandle }));
-        else kept.push({ ReceiptHandle });
-      }
+    while (seenIds.size < limit) {
+      const received = await receive(sqs, url, limit - seenIds.size, visibilitySeconds);
+      const messages = received.filter(({ MessageId = '' }) => !seenIds.has(MessageId));
+      for (const message of received) hidden.set(message.MessageId ?? '', message);
+      for (const { MessageId = '' } of messages) seenIds.add(MessageId);
+      // Messages return only if the visit takes longer than their visibility timeout.
+      if (messages.length > 0) yield { messages, remove };
+      if (interruption.signal() !== undefined) throw new OperationError(`Interrupted by ${interruption.signal()}.`);
+      if (hidden.size >= MAX_IN_FLIGHT) throw new OperationError(TOO_MANY);
+      if (messages.length === 0) return;
     }
   } finally {
-    await makeVisible(sqs, url, kept);
+    await makeVisible(sqs, url, [...hidden.values()]).finally(interruption.release);
   }
+}
+
+const TOO_MANY = `SQS hides at most ${MAX_IN_FLIGHT} messages of a queue, and it has more: redrive or purge all of its type.`;
+
+/** Deletes up to ten received messages. @throws OperationError if SQS does not delete all of them */
+const deleteMessages = async (sqs: SQSClient, url: string, messages: readonly Message[]): Promise<void> => {
+  if (messages.length === 0) return;
+  const Entries = messages.map(({ ReceiptHandle }, index) => ({ Id: String(index), ReceiptHandle }));
+  const { Failed = [] } = await sqs.send(new DeleteMessageBatchCommand({ QueueUrl: url, Entries }));
+  const [{ Code, Message: reason = 'no reason given' } = {}] = Failed;
+  if (Failed.length > 0)
+    throw new OperationError(`SQS did not delete ${pluralize(Failed.length, 'message')}: ${Code}, ${reason}.`);
 };
 
-const makeVisible = async (
-  sqs: SQSClient,
-  url: string,
-  messages: readonly Pick<Message, 'ReceiptHandle'>[],
-): Promise<void> => {
+const makeVisible = async (sqs: SQSClient, url: string, messages: readonly Message[]): Promise<void> => {
   for (const batch of inBatches(messages, BATCH_SIZE)) {
     const Entries = batch.map(({ ReceiptHandle }, index) => ({ Id: `${index}`, ReceiptHandle, VisibilityTimeout: 0 }));
     await sqs.send(new ChangeMessageVisibilityBatchCommand({ QueueUrl: url, Entries }));

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
-  DeleteMessageBatchCommand,
   ListMessageMoveTasksCommand,
   type Message,
   SendMessageBatchCommand,
@@ -11,7 +10,7 @@ import { packBatches } from '../../shared/adapters/queues.ts';
 import { messageBody } from '../../shared/contracts/message-body.ts';
 import { OperationError } from './errors.ts';
 import { pluralize } from './print.ts';
-import { BATCH_SIZE, inspect, receive } from './queues.ts';
+import { inspect, visitMessages } from './queues.ts';
 
 /** The progress of a move. `total` is an SQS estimate. */
 export type Progress = { moved: number; total: number };
@@ -50,79 +49,81 @@ export const returnToSources = async (
   }
 };
 
-/** Far longer than it takes to send and delete a batch. */
-const VISIBILITY_SECONDS = 60;
-/**
- * The number of batches moved concurrently: together a few hundred messages per second, as many as an SQS move task.
- */
+/** The number of batches moved concurrently: together a few hundred messages per second, as an SQS move task. */
 const WORKERS = 4;
 
+/** How messages are moved. */
+type MoveOptions = {
+  /** Whether messages keep their attributes. Those of dead letters describe the failure. */
+  withAttributes?: boolean;
+  onProgress?: (progress: Progress) => void;
+};
+
 /**
- * Moves messages from a dead-letter queue that is not the target of a redrive policy; SQS has no move task for such
- * queues. Keeps the body and the message group of each message. Deletes a message only after sending it: an
- * interruption may leave copies but loses no message. Moves only as many messages as the queue contains at the start,
+ * Moves messages from a dead-letter queue, with their body and message group. SQS moves neither a selection nor the
+ * messages of a queue that is not the target of a redrive policy. Deletes a message only after sending it: an
+ * interruption may leave copies but loses no message. Visits only as many messages as the queue contains at the start,
  * so that a message that fails again immediately is not moved twice.
  *
- * @param queues the URLs of both queues
+ * @param from the URL of the dead-letter queue
+ * @param targetOf returns the URL of the queue to which a message is moved; undefined leaves it
  * @returns the number of moved messages
- * @throws OperationError if SQS does not accept a message
+ * @throws OperationError if SQS does not accept a message, or the command is interrupted
  */
 export const moveMessages = async (
   sqs: SQSClient,
-  queues: { from: string; to: string },
-  onProgress: (progress: Progress) => void = () => {},
+  from: string,
+  targetOf: (message: Message) => string | undefined,
+  { withAttributes = false, onProgress = () => {} }: MoveOptions = {},
 ): Promise<number> => {
-  const { total } = await inspect(sqs, queues.from);
-  let remaining = total;
+  const { total } = await inspect(sqs, from);
+  const visits = visitMessages(sqs, from, total);
   let moved = 0;
-  const moveBatches = async (): Promise<void> => {
-    while (remaining > 0) {
-      const limit = Math.min(BATCH_SIZE, remaining);
-      remaining -= limit;
-      const messages = await receive(sqs, queues.from, limit, VISIBILITY_SECONDS);
-      remaining += limit - messages.length;
-      if (messages.length === 0) return;
-      await moveBatch(sqs, queues, messages);
-      moved += messages.length;
+  const work = async (): Promise<void> => {
+    for await (const { messages, remove } of visits) {
+      for (const [to, group] of Map.groupBy(messages, targetOf)) {
+        if (to === undefined) continue;
+        await moveBatch(sqs, to, withAttributes ? group : group.map(withoutAttributes), remove);
+        moved += group.length;
+      }
       onProgress({ moved, total });
     }
   };
   // Waits for all workers before it reports an error, so that no worker stops between sending and deleting a batch.
-  const results = await Promise.allSettled(
-    Array.from({ length: Math.min(WORKERS, Math.ceil(total / BATCH_SIZE)) }, moveBatches),
-  );
-  for (const result of results) if (result.status === 'rejected') throw result.reason;
+  for (const result of await Promise.allSettled(Array.from({ length: WORKERS }, work))) {
+    if (result.status === 'rejected') throw result.reason;
+  }
   return moved;
 };
 
+const withoutAttributes = ({ MessageAttributes: _, ...message }: Message): Message => message;
+
 const moveBatch = async (
   sqs: SQSClient,
-  { from, to }: { from: string; to: string },
-  messages: Message[],
+  to: string,
+  messages: readonly Message[],
+  remove: (messages: readonly Message[]) => Promise<void>,
 ): Promise<void> => {
-  const outgoing = messages.map(({ Body = '', Attributes = {}, ReceiptHandle }) => ({
-    body: () => messageBody(Body),
-    bytes: Buffer.byteLength(Body),
-    messageGroupId: Attributes.MessageGroupId ?? '',
-    receipt: ReceiptHandle ?? '',
+  const outgoing = messages.map((message) => ({
+    message,
+    body: () => messageBody(message.Body ?? ''),
+    bytes: Buffer.byteLength((message.Body ?? '') + JSON.stringify(message.MessageAttributes ?? '')),
+    messageGroupId: message.Attributes?.MessageGroupId ?? '',
   }));
   for (const batch of packBatches(outgoing)) {
     const { Failed: unsent = [] } = await sqs.send(
       new SendMessageBatchCommand({
         QueueUrl: to,
-        Entries: batch.map(({ body, messageGroupId }, index) => ({
+        Entries: batch.map(({ message: { MessageAttributes }, body, messageGroupId }, index) => ({
           Id: String(index),
           MessageBody: body(),
           ...(messageGroupId !== '' && { MessageGroupId: messageGroupId }),
+          ...(MessageAttributes && { MessageAttributes }),
         })),
       }),
     );
     const sent = batch.filter((_, index) => !unsent.some(({ Id }) => Id === String(index)));
-    await deleteAll(
-      sqs,
-      from,
-      sent.map(({ receipt }) => receipt),
-    );
+    await remove(sent.map(({ message }) => message)).catch(explainCopies(sent.length));
     if (unsent.length > 0) {
       const [{ Code, Message = 'no reason given' } = {}] = unsent;
       throw new OperationError(`SQS did not accept ${pluralize(unsent.length, 'message')}: ${Code}, ${Message}.`);
@@ -130,13 +131,11 @@ const moveBatch = async (
   }
 };
 
-const deleteAll = async (sqs: SQSClient, url: string, receipts: readonly string[]): Promise<void> => {
-  if (receipts.length === 0) return;
-  const Entries = receipts.map((ReceiptHandle, index) => ({ Id: String(index), ReceiptHandle }));
-  const { Failed = [] } = await sqs.send(new DeleteMessageBatchCommand({ QueueUrl: url, Entries }));
-  if (Failed.length > 0) {
+const explainCopies =
+  (count: number) =>
+  (error: unknown): never => {
+    if (!(error instanceof OperationError)) throw error;
     throw new OperationError(
-      `Sent ${pluralize(Failed.length, 'message')} without deleting: another redrive would send duplicates, which the service discards.`,
+      `Sent ${pluralize(count, 'message')}. ${error.message} Another redrive would send duplicates, which the service discards.`,
     );
-  }
-};
+  };

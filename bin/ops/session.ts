@@ -92,7 +92,8 @@ export const openSession = (deployment: Deployment, { json, wide }: { json: bool
     return { actor: { type: 'operator', principal: await principal } };
   };
   const maxWidth = wide ? Number.POSITIVE_INFINITY : terminalWidth();
-  let isShortened = false;
+  let isCut = false;
+  const omitted = new Set<string>();
   return {
     deployment,
     sqs,
@@ -109,20 +110,28 @@ export const openSession = (deployment: Deployment, { json, wide }: { json: bool
 
     progress: json ? { show: () => {}, clear: () => {} } : progressLine(),
 
-    /** Formats a table that fits the terminal, or 80 columns if the output goes elsewhere; `--wide` shows all. */
+    /** Formats a table that fits the terminal; it is whole with `--wide`, and if the output goes elsewhere. */
     table: <Row>(rows: readonly Row[], columns: readonly Column<Row>[]): string => {
       const table = formatTable(rows, columns, maxWidth);
-      isShortened ||= table.isShortened;
+      isCut ||= table.isCut;
+      for (const heading of table.omitted) omitted.add(heading);
       return table.text;
     },
 
     /** Prints the value as JSON with `--json`; otherwise prints the text, and the note on standard error. */
     print: (value: unknown, text: string, note = ''): void => {
       printResult(json, value, text, note);
-      if (!json && isShortened) process.stderr.write('Shortened to fit: --wide shows all columns and whole IDs.\n');
+      if (!json) process.stderr.write(shorteningNote(isCut, [...omitted]));
     },
   };
 };
 
 /** A table needs 80 columns; a narrower terminal wraps its lines. */
-const terminalWidth = (): number => Math.max(process.stdout.columns ?? 0, 80);
+const terminalWidth = (): number =>
+  process.stdout.isTTY ? Math.max(process.stdout.columns, 80) : Number.POSITIVE_INFINITY;
+
+/** Says what tables lack to fit the terminal, and names the omitted columns. */
+const shorteningNote = (isCut: boolean, omitted: readonly string[]): string => {
+  if (omitted.length > 0) return `Not shown: ${omitted.join(', ')}. --wide shows all columns and whole IDs.\n`;
+  return isCut ? 'Shortened to fit: --wide shows whole IDs.\n' : '';
+};

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { parseSourceMap, type SourceMap } from '../trace/source-map.ts';
+import { parseSourceMap, type SourceMap } from '../stack-trace/source-map.ts';
 import type { Deployment } from './deployment.ts';
 import { errorSummary, OperationError } from './errors.ts';
 

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { examples } from './arguments.ts';
 import { type Alarm, alarmsOf, oldestMessageAges, outcomesFromMetrics } from './cloudwatch.ts';
 import { CRASHED, type OtherQueueName, otherQueueNames, type QueueName, queueNames } from './deployment.ts';
-import { colorize, formatTime, pluralize, sanitize } from './print.ts';
+import { colorize, pluralize, sanitize, toSecond } from './print.ts';
 import { type Depth, inspect } from './queues.ts';
 import { type OutcomeCount, recordedDeliveries } from './recorded-deliveries.ts';
 import { connect, type Session } from './session.ts';
@@ -112,7 +112,7 @@ export const queueColumns: readonly Column<QueueStatus>[] = [
 export const alarmColumns: readonly Column<Alarm>[] = [
   ['alarm', ({ name }) => sanitize(name), { cut: 'middle', minWidth: 30 }],
   ['state', ({ state }) => colorize(state === 'ALARM' ? 'red' : 'yellow', state)],
-  ['since', ({ since }) => (since === null ? '–' : formatTime(Date.parse(since)))],
+  ['since', ({ since }) => (since === null ? '–' : toSecond(since))],
 ];
 
 /** The columns of the table of deliveries by outcome. */

@@ -11,7 +11,7 @@ type ColumnOptions = {
   tailShare?: number;
   /** The width to which its cells can be cut, in columns of a terminal. */
   minWidth?: number;
-  /** The column is omitted if cutting is not enough, the lowest number first. */
+  /** The column is omitted if cutting is not enough, the lowest number first. Those that identify a row have none. */
   omit?: number;
 };
 
@@ -24,8 +24,8 @@ export const EVENT_ID: ColumnOptions = { cut: 'middle', tailShare: 0.75, minWidt
 /** A notification ID. */
 export const NOTIFICATION_ID: ColumnOptions = { cut: 'middle', minWidth: 13 };
 
-/** A table as text that ends with a line break. `isShortened` if cells are cut or columns omitted. */
-export type FormattedTable = { text: string; isShortened: boolean };
+/** A table as text that ends with a line break, whether cells are cut, and the headings of omitted columns. */
+export type FormattedTable = { text: string; isCut: boolean; omitted: string[] };
 
 const GAP = '  ';
 
@@ -117,5 +117,6 @@ export const formatTable = <Row>(
       .trimEnd(),
   );
   const isCut = shown.some(({ width }, index) => (widths[index] ?? width) < width);
-  return { text: `${lines.join('\n')}\n`, isShortened: isCut || shown.length < measured.length };
+  const omitted = measured.filter((column) => !shown.includes(column)).map(({ heading }) => heading);
+  return { text: `${lines.join('\n')}\n`, isCut, omitted };
 };

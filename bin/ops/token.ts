@@ -6,7 +6,7 @@ import { DAY_SECONDS } from '../../shared/domain/day.ts';
 import { ServiceError } from '../../shared/domain/errors.ts';
 import { examples, parseNumber, parseTenant, parseText } from './arguments.ts';
 import { OperationError } from './errors.ts';
-import { colorize, formatTime, sanitize } from './print.ts';
+import { colorize, isoTime, sanitize, toSecond } from './print.ts';
 import { connect, connectForChange } from './session.ts';
 import type { Column } from './table.ts';
 
@@ -50,9 +50,9 @@ const create = async ({ tenant, role, label, days }: CreateOptions, command: Com
   const { token, hash, expires_at_ms } = await tokens
     .issue({ tenant, role, label, expiresInSeconds: days * DAY_SECONDS }, await audit(tenant))
     .catch(explainServiceError);
-  const expires = formatTime(expires_at_ms);
+  const expires = isoTime(expires_at_ms);
   const id = hash.slice(0, ID_LENGTH);
-  const note = `Token ${id}: ${role} of tenant ${tenant}, expires ${expires}. It is not shown again.`;
+  const note = `Token ${id}: ${role} of tenant ${tenant}, expires ${toSecond(expires)}. It is not shown again.`;
   print({ id, tenant, role, label, expires, token }, token, note);
 };
 
@@ -78,8 +78,8 @@ const tokenJson = ({ hash, role, label, created_at_ms, expires_at_ms }: TokenEnt
   hash,
   role,
   label,
-  created: formatTime(created_at_ms),
-  expires: formatTime(expires_at_ms),
+  created: isoTime(created_at_ms),
+  expires: isoTime(expires_at_ms),
   expired: expires_at_ms <= Date.now(),
 });
 
@@ -87,8 +87,11 @@ const tokenJson = ({ hash, role, label, created_at_ms, expires_at_ms }: TokenEnt
 export const tokenColumns: readonly Column<ReturnType<typeof tokenJson>>[] = [
   ['id', ({ id }) => id],
   ['role', ({ role }) => role],
-  ['created', ({ created }) => created, { omit: 1 }],
-  ['expires', ({ expires, expired }) => (expired ? colorize('dim', `${expires} (expired)`) : expires)],
+  ['created', ({ created }) => toSecond(created), { omit: 1 }],
+  [
+    'expires',
+    ({ expires, expired }) => (expired ? colorize('dim', `${toSecond(expires)} (expired)`) : toSecond(expires)),
+  ],
   ['label', ({ label }) => sanitize(label), { cut: 'end', minWidth: 16 }],
 ];
 

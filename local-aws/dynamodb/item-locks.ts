@@ -1,4 +1,4 @@
-/** The items that transactions in progress read or write, by their ID. */
+/** The items that transactions in progress write, by their ID. */
 export class ItemLocks {
   readonly #released = new Map<string, Promise<void>>();
 

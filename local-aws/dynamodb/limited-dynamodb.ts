@@ -17,7 +17,6 @@ import { describedTable, requests } from './requests.ts';
 import { deleteItem, getItem, putItem, updateItem } from './single-items.ts';
 import { StoredItems, type TableKey } from './stored-items.ts';
 import { Throttling } from './throttling.ts';
-import { transactGet } from './transact-get.ts';
 import { transactWrite } from './transact-write.ts';
 
 /** Options of the limits. */
@@ -83,7 +82,6 @@ const HANDLERS = new Map<string, (context: CallContext) => Promise<AwsResponse>>
   ['BatchWriteItem', batchWrite],
   ['Query', query],
   ['Scan', scan],
-  ['TransactGetItems', transactGet],
   ['TransactWriteItems', transactWrite],
 ]);
 

@@ -47,7 +47,7 @@ const write = async (context: CallContext, request: TransactionRequest): Promise
   const { store, locks } = context;
   const invalid = await invalidKeys(store, request.items);
   if (invalid) return { response: invalid };
-  const admitted = admit(context, 'write', request.items);
+  const admitted = admit(context, request.items);
   const unlock = locks.lock(admitted.filter(({ reason }) => reason === NONE).map(({ id }) => id));
   const staged: StagedItem[] = [];
   try {

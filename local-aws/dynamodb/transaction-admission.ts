@@ -5,7 +5,7 @@ import { itemBytes } from './item-size.ts';
 import { type Operation, readUnits, writeUnits } from './partition-capacity.ts';
 import type { TransactionItem } from './transaction-request.ts';
 
-/** An item of a transaction, and whether DynamoDB can read or write it now. */
+/** An item of a transaction, and whether DynamoDB can write it now. */
 export type AdmittedItem = TransactionItem & {
   id: string;
   access: Access;
@@ -23,19 +23,15 @@ export const transactionUnits = (operation: Operation, bytes: number): number =>
   TRANSACTION_FACTOR * (operation === 'read' ? readUnits(bytes, true) : writeUnits(bytes));
 
 /** Consumes the capacity of items that are neither throttled nor used by another transaction. */
-export const admit = (
-  context: CallContext,
-  operation: Operation,
-  transactionItems: readonly TransactionItem[],
-): AdmittedItem[] => {
+export const admit = (context: CallContext, transactionItems: readonly TransactionItem[]): AdmittedItem[] => {
   const { items, locks, throttling, conflicts } = context;
   return transactionItems.map((transactionItem) => {
     const { table, item, isPut } = transactionItem;
-    const access = accessOf(context, operation, table, items.partitionKey(table, item));
+    const access = accessOf(context, 'write', table, items.partitionKey(table, item));
     const admitted = { ...transactionItem, id: items.id(table, item), access, units: 0 };
     if (throttling.reason(access)) return { ...admitted, reason: THROTTLED };
     if (locks.isLocked(admitted.id) || conflicts.match(access)) return { ...admitted, reason: CONFLICT };
-    const units = transactionUnits(operation, Math.max(items.bytes(table, item), isPut ? itemBytes(item) : 0));
+    const units = transactionUnits('write', Math.max(items.bytes(table, item), isPut ? itemBytes(item) : 0));
     throttling.consume(access, units);
     return { ...admitted, units, reason: NONE };
   });

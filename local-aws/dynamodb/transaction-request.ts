@@ -14,7 +14,7 @@ import {
 } from './dynalite.ts';
 import { itemBytes, MAX_ITEM_BYTES } from './item-size.ts';
 
-/** A part of a transaction: the read or write of one item. */
+/** A part of a transaction: the write of one item. */
 export type TransactionItem = {
   table: string;
   /** The item to put, or the key. */
@@ -54,17 +54,8 @@ const WRITES = [
   transactional('Delete', operationOf('DeleteItem'), ['TableName', 'Key', ...CONDITION]),
   transactional('Update', operationOf('UpdateItem'), ['TableName', 'Key', 'UpdateExpression', ...CONDITION]),
 ];
-const READS = [
-  transactional('Get', operationOf('GetItem'), [
-    'TableName',
-    'Key',
-    'ProjectionExpression',
-    'ExpressionAttributeNames',
-  ]),
-];
-
-const parametersOf = (kinds: readonly Kind[], others: Types): Parameters => {
-  const members = kinds.map(({ name, operation }) => [
+const parametersOf = (others: Types): Parameters => {
+  const members = WRITES.map(({ name, operation }) => [
     name,
     { type: `FieldStruct<${name}>`, children: operation.parameters.types },
   ]);
@@ -75,7 +66,7 @@ const parametersOf = (kinds: readonly Kind[], others: Types): Parameters => {
     lengthLessThanOrEqual: 100,
     children: { type: 'ValueStruct<TransactItem>', children: Object.fromEntries(members) },
   };
-  return { types: { ...others, TransactItems }, custom: validateItems(kinds) };
+  return { types: { ...others, TransactItems }, custom: validateItems };
 };
 
 /** The value as it is, so that the expressions that dynalite adds to a request remain in it. */
@@ -95,19 +86,17 @@ const memberSchema = z.object({
   ReturnValuesOnConditionCheckFailure: z.string().optional(),
 });
 
-const validateItems =
-  (kinds: readonly Kind[]): Validation =>
-  (request, store) => {
-    const items = requestSchema.parse(request).TransactItems;
-    for (const item of items) {
-      const [[name = '', data] = [], ...more] = Object.entries(item);
-      if (data === undefined) return EMPTY_ITEM;
-      if (more.length > 0) return 'TransactItems can only contain one of Check, Put, Update or Delete';
-      const message = validateItem(kinds.find((kind) => kind.name === name)?.operation, data, store);
-      if (message !== undefined) return message;
-    }
-    return undefined;
-  };
+const validateItems: Validation = (request, store) => {
+  const items = requestSchema.parse(request).TransactItems;
+  for (const item of items) {
+    const [[name = '', data] = [], ...more] = Object.entries(item);
+    if (data === undefined) return EMPTY_ITEM;
+    if (more.length > 0) return 'TransactItems can only contain one of Check, Put, Update or Delete';
+    const message = validateItem(WRITES.find((kind) => kind.name === name)?.operation, data, store);
+    if (message !== undefined) return message;
+  }
+  return undefined;
+};
 
 const EMPTY_ITEM = 'Invalid Request: TransactWriteRequest should contain Delete or Put or Update request';
 
@@ -118,33 +107,15 @@ const validateItem = (operation: Operation | undefined, data: Validated, store: 
   return itemBytes(Item) > MAX_ITEM_BYTES ? 'Item size has exceeded the maximum allowed size' : undefined;
 };
 
-const CAPACITY = { ReturnConsumedCapacity: { type: 'String', enum: ['INDEXES', 'TOTAL', 'NONE'] } };
-const TRANSACT_WRITE = parametersOf(WRITES, {
+const PARAMETERS = parametersOf({
   ClientRequestToken: { type: 'String', lengthGreaterThanOrEqual: 1, lengthLessThanOrEqual: 36 },
-  ...CAPACITY,
+  ReturnConsumedCapacity: { type: 'String', enum: ['INDEXES', 'TOTAL', 'NONE'] },
   ReturnItemCollectionMetrics: { type: 'String', enum: ['SIZE', 'NONE'] },
 });
-const TRANSACT_GET = parametersOf(READS, CAPACITY);
-
-/**
- * Reads and validates a `TransactWriteItems` request.
- *
- * @throws the error of dynalite if it is invalid
- */
-export const readTransactWrite = (store: Store, body: Buffer): TransactionRequest =>
-  readRequest(store, body, TRANSACT_WRITE, WRITES);
-
-/**
- * Reads and validates a `TransactGetItems` request.
- *
- * @throws the error of dynalite if it is invalid
- */
-export const readTransactGet = (store: Store, body: Buffer): TransactionRequest =>
-  readRequest(store, body, TRANSACT_GET, READS);
 
 /**
  * @throws the error of dynalite if items have more than 4 MB. AWS does not document which sizes count; here the
- * request, and all items that it reads, replaces or deletes.
+ * request, and all items that it replaces or deletes.
  */
 export const rejectTooLarge = (bytes: readonly number[]): void => {
   const sum = bytes.reduce((total, size) => total + size, 0);
@@ -154,15 +125,15 @@ export const rejectTooLarge = (bytes: readonly number[]): void => {
 
 const MAX_TRANSACTION_BYTES = 4 * 1024 * 1024;
 
-const readRequest = (
-  store: Store,
-  body: Buffer,
-  parameters: Parameters,
-  kinds: readonly Kind[],
-): TransactionRequest => {
-  const request = requestSchema.parse(validate(store, parameters, body));
+/**
+ * Reads and validates a `TransactWriteItems` request.
+ *
+ * @throws the error of dynalite if it is invalid
+ */
+export const readTransactWrite = (store: Store, body: Buffer): TransactionRequest => {
+  const request = requestSchema.parse(validate(store, PARAMETERS, body));
   const items = request.TransactItems.flatMap((item) =>
-    kinds.flatMap(({ name, operation }) => {
+    WRITES.flatMap(({ name, operation }) => {
       const data = item[name];
       return data ? [itemOf(operation, data)] : [];
     }),

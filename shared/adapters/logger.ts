@@ -5,7 +5,7 @@ import { tracedErrors } from './traced-errors.ts';
 /**
  * The logger of all functions. Log fields are IDs, outcome codes and status numbers, never bodies, recipients, keys,
  * URLs or error messages (docs/decisions/monitoring.md#what-is-logged). Each line has the release of its function, by
- * which `ops trace` finds the source map for the stack frames.
+ * which `ops stack-trace` finds the source map for the stack frames.
  */
 export const logger = new Logger({ serviceName: 'notifications', persistentKeys: { release: process.env.RELEASE } });
 

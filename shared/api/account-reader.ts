@@ -2,10 +2,10 @@ import type { AccountDescription, AccountRepository } from '../adapters/accounts
 import type { DailyCounters } from '../adapters/accounts/daily-counter.ts';
 import type { TokenRepository } from '../adapters/tokens/token-repository.ts';
 import type { AccountLimits, AccountRecord } from '../contracts/account.ts';
+import { effectiveLimits, type TenantLimits } from '../contracts/tenant-limits.ts';
 import { MAX_TOKENS } from '../contracts/token.ts';
 import { type Caller, isPermitted } from '../domain/authorization.ts';
 import type { Clock } from '../domain/clock.ts';
-import type { ParsedEnvironment } from '../environment.ts';
 import { unexpiredTokens } from './token-records.ts';
 
 type Dependencies = {
@@ -16,18 +16,15 @@ type Dependencies = {
   countNotifications: (tenant: string) => Promise<number>;
 };
 
-/** The limits of an account as environment variables. */
-type LimitVariables = Omit<ParsedEnvironment<'get-account'>, `${string}_TABLE` | 'TOKEN_CACHE_SECONDS'>;
-
 const dailyCounters = ['tests', 'redeliveries', 'email', 'sms', 'managed'] as const;
 
-const limitsOf = (variables: LimitVariables): AccountLimits => ({
-  notifications: variables.NOTIFICATIONS_PER_TENANT,
-  tests_per_day: variables.TESTS_PER_TENANT_PER_DAY,
-  redeliveries_per_day: variables.REDELIVERIES_PER_TENANT_PER_DAY,
-  emails_per_day: variables.EMAILS_PER_TENANT_PER_DAY,
-  sms_per_day: variables.SMS_PER_TENANT_PER_DAY,
-  managed_per_day: variables.MANAGED_PER_TENANT_PER_DAY,
+const limitsOf = (limits: TenantLimits): AccountLimits => ({
+  notifications: limits.notificationsPerTenant,
+  tests_per_day: limits.testsPerTenantPerDay,
+  redeliveries_per_day: limits.redeliveriesPerTenantPerDay,
+  emails_per_day: limits.emailsPerTenantPerDay,
+  sms_per_day: limits.smsPerTenantPerDay,
+  managed_per_day: limits.managedPerTenantPerDay,
   tokens: MAX_TOKENS,
 });
 
@@ -42,11 +39,9 @@ const credentialsOf = ({ token, secrets, retired }: AccountDescription) => ({
  */
 export const createAccountReader = (
   { accounts, counters, tokens, countNotifications }: Dependencies,
-  variables: LimitVariables,
+  settings: TenantLimits,
   clock: Clock = Date.now,
 ) => {
-  const limits = limitsOf(variables);
-
   const readUsage = async (tenant: string): Promise<AccountRecord['usage']> => {
     const [notifications, { used, dayEndsAtMs }, listedTokens] = await Promise.all([
       countNotifications(tenant),
@@ -75,7 +70,7 @@ export const createAccountReader = (
       id: tenant,
       technical_contacts: account.contacts,
       ...(isAdmin && credentialsOf(account)),
-      limits,
+      limits: limitsOf(effectiveLimits(settings, account.limits)),
       usage,
     };
   };

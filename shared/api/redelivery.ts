@@ -1,3 +1,4 @@
+import type { LimitOf } from '../adapters/accounts/account-repository.ts';
 import { countUpTo, type DailyCounters } from '../adapters/accounts/daily-counter.ts';
 import type { DeliveryRepository } from '../adapters/deliveries/delivery-repository.ts';
 import type { FailedMessage, FailedMessages } from '../adapters/deliveries/failed-messages.ts';
@@ -34,13 +35,18 @@ export type RedeliveryDependencies = {
   failedMessages: Pick<FailedMessages, 'list' | 'delete'>;
   queues: Pick<Queues, 'sendAll'>;
   counters: DailyCounters;
+  /** Returns the daily limit of redeliveries of a tenant. */
+  limitOf: LimitOf;
 };
 
 /** The failures that a request covers. */
 type Range = RedeliveryCursor & { sinceMs: number; isIncluded: (message: FailedMessage) => boolean };
 
-/** The destination of the messages, the tenant that they count for, and what runs before the first one is sent. */
-type Recipient = { tenant: string; queueUrl: string; record: () => Promise<void> };
+/**
+ * The destination of the messages, the tenant that they count for with its daily limit, and what runs before the first
+ * one is sent.
+ */
+type Recipient = { tenant: string; queueUrl: string; dailyLimit: number; record: () => Promise<void> };
 
 /** A message to send, and the stored message that it is a copy of. */
 type Redelivery = OutgoingMessage & { stored: FailedMessage };
@@ -69,11 +75,8 @@ const withinRequest = (messages: readonly FailedMessage[], count: number, bytes:
  * if no message could be sent
  */
 export const createRedelivery = (
-  { notifications, deliveries, failedMessages, queues, counters }: RedeliveryDependencies,
-  {
-    SENDER_QUEUES,
-    REDELIVERIES_PER_TENANT_PER_DAY: dailyLimit,
-  }: Pick<ParsedEnvironment<'redeliver'>, 'SENDER_QUEUES' | 'REDELIVERIES_PER_TENANT_PER_DAY'>,
+  { notifications, deliveries, failedMessages, queues, counters, limitOf }: RedeliveryDependencies,
+  { SENDER_QUEUES }: Pick<ParsedEnvironment<'redeliver'>, 'SENDER_QUEUES'>,
   clock: Clock = Date.now,
 ) => {
   /** Returns the range of one event, which is empty unless its delivery has failed. */
@@ -124,7 +127,10 @@ export const createRedelivery = (
   };
 
   /** Counts and sends messages, as many as the daily limit permits. */
-  const send = async ({ tenant, queueUrl, record }: Recipient, due: readonly FailedMessage[]): Promise<SentGroup> => {
+  const send = async (
+    { tenant, queueUrl, dailyLimit, record }: Recipient,
+    due: readonly FailedMessage[],
+  ): Promise<SentGroup> => {
     const counted = await countUpTo(counters, 'redeliveries', tenant, due.length, dailyLimit);
     if (counted > 0) await record();
     const outgoing = due.slice(0, counted).map(
@@ -143,6 +149,7 @@ export const createRedelivery = (
 
   const run = async (recipient: Recipient, key: NotificationKey, range: Range, timeLeft: () => number) => {
     const { tenant, id } = key;
+    const { dailyLimit } = recipient;
     let [count, bytes, after] = [0, 0, range.after];
     const result = (next: string | null): RedeliveryResult => ({ count, next_marker: next });
     const stopAt = (position: string | null): RedeliveryResult =>
@@ -187,10 +194,12 @@ export const createRedelivery = (
   ): Promise<RedeliveryResult> => {
     const target = await notifications.targets([key]).find(key);
     if (!target) throw notFound('The notification');
+    const dailyLimit = await limitOf(key.tenant);
     let recorded: Promise<void> | undefined;
     const recipient = {
       tenant: key.tenant,
       queueUrl: SENDER_QUEUES[target.type],
+      dailyLimit,
       record: () => (recorded ??= record()),
     };
     return run(recipient, key, await rangeOf(key, request), timeLeft);

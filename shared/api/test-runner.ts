@@ -1,4 +1,5 @@
 import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
+import type { LimitOf } from '../adapters/accounts/account-repository.ts';
 import type { DailyCounters } from '../adapters/accounts/daily-counter.ts';
 import { onceConfig } from '../adapters/aws-client.ts';
 import { logger } from '../adapters/logger.ts';
@@ -30,17 +31,17 @@ const createInvokeClient = (): LambdaClient => {
 export const createTestRunner =
   (
     counters: Pick<DailyCounters, 'count'>,
-    environment: Pick<ParsedEnvironment<'test-notification'>, 'TESTS_PER_TENANT_PER_DAY' | 'SENDER_FUNCTIONS'>,
+    limitOf: LimitOf,
+    environment: Pick<ParsedEnvironment<'test-notification'>, 'SENDER_FUNCTIONS'>,
     lambda: LambdaClient = createInvokeClient(),
     clock: Clock = Date.now,
   ) =>
   async (tenant: string, destination: Destination, record: () => Promise<void>): Promise<TestResult> => {
-    const isWithinLimit = await counters
-      .count('tests', tenant, 1, environment.TESTS_PER_TENANT_PER_DAY)
-      .catch((error: unknown) => {
-        throw unavailable(error);
-      });
-    if (!isWithinLimit) throw testLimitReached(environment.TESTS_PER_TENANT_PER_DAY, clock());
+    const limit = await limitOf(tenant);
+    const isWithinLimit = await counters.count('tests', tenant, 1, limit).catch((error: unknown) => {
+      throw unavailable(error);
+    });
+    if (!isWithinLimit) throw testLimitReached(limit, clock());
     await record();
     const request: TestRequest = {
       kind: 'test',

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { alarmEvent } from './alarm-event.ts';
+import { alarmEvent, HEARTBEAT_TENANT } from './alarm-event.ts';
 import { planLists } from './notification-plan.ts';
 
 /** Raised whenever a rule changes. */
@@ -50,6 +50,7 @@ const timestamp = {
 export const alarmEventJsonSchema = () => {
   const { $schema, properties = {}, required = [], ...rest } = z.toJSONSchema(alarmEvent);
   const details = z.looseObject({ properties: z.looseObject({}) }).parse(properties.details);
+  const tenant = z.looseObject({}).parse(properties.tenant_id);
   return {
     $schema,
     $id: `urn:monitoring-notifications:alarm-event:${SCHEMA_VERSION}`,
@@ -60,6 +61,7 @@ export const alarmEventJsonSchema = () => {
     ...rest,
     properties: {
       ...properties,
+      tenant_id: { ...tenant, not: { const: HEARTBEAT_TENANT } },
       details: { ...details, properties: { ...details.properties, timestamp } },
       notification_plan: plan,
       ...unvalidatedFields,

@@ -17,6 +17,9 @@ export const tenantId = z
   .string(typeRule('must be a string'))
   .check(z.regex(/^[\x21-\x7e]{1,128}$/, 'must be 1 to 128 printable ASCII characters'));
 
+/** The tenant of heartbeats (docs/decisions/monitoring.md#heartbeat). Neither producers nor operators can use it. */
+export const HEARTBEAT_TENANT = 'monitoring-notifications-heartbeat';
+
 const id = z.string(typeRule('must be a string')).check(z.minLength(1, 'must not be empty'));
 
 /**

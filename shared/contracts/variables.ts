@@ -1,4 +1,5 @@
-import { type NotificationTypeId, notificationTypeIds } from './notification-types.ts';
+import { notificationTypeIds } from './notification-types.ts';
+import { limitNames } from './tenant-limits.ts';
 
 /*
  * The values of environment variables. They are not zod schemas, because every function parses its environment when it
@@ -64,27 +65,36 @@ export const commaSeparated = variable(
   (text) => text?.split(',').filter(Boolean) ?? [],
 );
 
-const isStringByType = (value: unknown): value is Record<NotificationTypeId, string> => {
-  if (typeof value !== 'object' || value === null) return false;
-  const values = new Map<string, unknown>(Object.entries(value));
-  return values.size === notificationTypeIds.length && notificationTypeIds.every((id) => isNonEmpty(values.get(id)));
-};
-
-const parsedByType = (text: string | undefined): Record<NotificationTypeId, string> | undefined => {
-  try {
-    const value: unknown = JSON.parse(text ?? '');
-    return isStringByType(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
+/** A JSON object with exactly these keys, and a value that `isValue` accepts for each of them. */
+const jsonRecord = <Key extends string, Value>(
+  keys: readonly Key[],
+  isValue: (value: unknown) => value is Value,
+): Variable<Record<Key, Value>, string> => {
+  const isRecord = (value: unknown): value is Record<Key, Value> => {
+    if (typeof value !== 'object' || value === null) return false;
+    const values = new Map<string, unknown>(Object.entries(value));
+    return values.size === keys.length && keys.every((key) => isValue(values.get(key)));
+  };
+  const parsed = (text: string | undefined): Record<Key, Value> | undefined => {
+    try {
+      const value: unknown = JSON.parse(text ?? '');
+      return isRecord(value) ? value : undefined;
+    } catch {
+      return undefined;
+    }
+  };
+  return {
+    accepts: (text): text is string => parsed(text) !== undefined,
+    parse: (text) => {
+      const value = parsed(text);
+      if (!value) throw new TypeError('The value of an environment variable is not valid.');
+      return value;
+    },
+  };
 };
 
 /** A JSON object with a non-empty string for every notification type. */
-export const stringByType: Variable<Record<NotificationTypeId, string>, string> = {
-  accepts: (text): text is string => parsedByType(text) !== undefined,
-  parse: (text) => {
-    const value = parsedByType(text);
-    if (!value) throw new TypeError('The value of an environment variable is not valid.');
-    return value;
-  },
-};
+export const stringByType = jsonRecord(notificationTypeIds, isNonEmpty);
+
+/** A JSON object with a number for every limit of a tenant. */
+export const numberByLimit = jsonRecord(limitNames, (value): value is number => typeof value === 'number');

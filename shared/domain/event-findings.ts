@@ -1,4 +1,4 @@
-import { alarmEvent, brokenEventRules, tenantId } from '../contracts/alarm-event.ts';
+import { alarmEvent, brokenEventRules, HEARTBEAT_TENANT, tenantId } from '../contracts/alarm-event.ts';
 import { isJsonObject } from '../contracts/json.ts';
 import { checkPlan } from '../contracts/notification-plan.ts';
 import { readEventTime } from './event-time.ts';
@@ -36,10 +36,12 @@ const timeWarnings = ({ details, event_id: eventId }: Record<string, unknown>, a
  * Returns everything that is wrong with a value as an alarm event of a producer.
  *
  * @param acceptedAtMs when SQS accepted the event, ms since the epoch
+ * @param canBeHeartbeat whether the schedule of heartbeats, and no producer, has sent the event
  */
-export const checkEvent = (value: unknown, acceptedAtMs: number): EventFindings => {
+export const checkEvent = (value: unknown, acceptedAtMs: number, canBeHeartbeat = false): EventFindings => {
   const errors = brokenEventRules(value);
   if (!isJsonObject(value)) return { errors, warnings: [] };
+  if (value.tenant_id === HEARTBEAT_TENANT && !canBeHeartbeat) errors.push('tenant_id must not be the reserved one');
   const { details, notification_plan: plan } = value;
   const planFindings = checkPlan(plan, isJsonObject(details) ? details.state : undefined);
   return {

@@ -86,8 +86,13 @@ const continuePlan = (value: unknown): PlannedEvent | InvalidEvent => {
   };
 };
 
-const plan = (value: unknown, bytes: number, acceptedAtMs: number): PlannedEvent | InvalidEvent => {
-  const { errors, warnings } = checkEvent(value, acceptedAtMs);
+const plan = (
+  value: unknown,
+  bytes: number,
+  acceptedAtMs: number,
+  canBeHeartbeat: boolean,
+): PlannedEvent | InvalidEvent => {
+  const { errors, warnings } = checkEvent(value, acceptedAtMs, canBeHeartbeat);
   if (errors.length > 0 || bytes > MAX_EVENT_BYTES || !isAlarmEvent(value)) {
     return invalidEvent({ errors, warnings }, bytes, value);
   }
@@ -109,13 +114,14 @@ const plan = (value: unknown, bytes: number, acceptedAtMs: number): PlannedEvent
  * the rest of the batch.
  *
  * @param acceptedAtMs when SQS accepted the message, ms since the epoch
+ * @param canBeHeartbeat whether the schedule of heartbeats, and no producer, has sent the message
  */
-export const planEvent = (body: string, acceptedAtMs: number): PlannedEvent | InvalidEvent => {
+export const planEvent = (body: string, acceptedAtMs: number, canBeHeartbeat = false): PlannedEvent | InvalidEvent => {
   const bytes = Buffer.byteLength(body);
   let value: unknown;
   try {
     value = parseJson(body);
-    return isMeantAsContinuation(value) ? continuePlan(value) : plan(value, bytes, acceptedAtMs);
+    return isMeantAsContinuation(value) ? continuePlan(value) : plan(value, bytes, acceptedAtMs, canBeHeartbeat);
   } catch (error) {
     if (error instanceof SyntaxError) return invalidEvent(withError('the event must be JSON'), bytes);
     if (error instanceof RangeError) {

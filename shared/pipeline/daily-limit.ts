@@ -1,3 +1,4 @@
+import type { LimitOf } from '../adapters/accounts/account-repository.ts';
 import type { DailyCounter, DailyCounters } from '../adapters/accounts/daily-counter.ts';
 import { type Failure, failed } from '../domain/attempt-outcome.ts';
 import { createGatherer } from '../domain/gather.ts';
@@ -15,15 +16,16 @@ const GATHER_MS = 2;
 export const createDailyLimit = (
   counters: Pick<DailyCounters, 'count'>,
   counter: DailyCounter,
-  limit: number,
+  limitOf: LimitOf,
 ): DailyLimit => {
   const gather = createGatherer(
-    (messages: readonly true[], tenant: string) => counters.count(counter, tenant, messages.length, limit),
+    (limits: readonly number[], tenant: string) => counters.count(counter, tenant, limits.length, Math.min(...limits)),
     (close) => setTimeout(close, GATHER_MS),
   );
 
   return async (tenant) => {
-    const { values, result } = gather(tenant, true);
+    const limit = await limitOf(tenant);
+    const { values, result } = gather(tenant, limit);
     // If the whole group exceeds the limit, some of its messages may still be within it.
     const isWithinLimit = (await result) || (values.length > 1 && (await counters.count(counter, tenant, 1, limit)));
     if (isWithinLimit) return undefined;

@@ -13,13 +13,13 @@ import { webhookNotification } from '../support/notifications.ts';
 const { client, connect } = useDatabase();
 
 const START = Date.UTC(2026, 0, 1, 12);
-const variables = {
-  NOTIFICATIONS_PER_TENANT: 1,
-  TESTS_PER_TENANT_PER_DAY: 2,
-  REDELIVERIES_PER_TENANT_PER_DAY: 3,
-  EMAILS_PER_TENANT_PER_DAY: 4,
-  SMS_PER_TENANT_PER_DAY: 5,
-  MANAGED_PER_TENANT_PER_DAY: 6,
+const settings = {
+  notificationsPerTenant: 1,
+  testsPerTenantPerDay: 2,
+  redeliveriesPerTenantPerDay: 3,
+  emailsPerTenantPerDay: 4,
+  smsPerTenantPerDay: 5,
+  managedPerTenantPerDay: 6,
 };
 let tenants = 0;
 
@@ -30,7 +30,7 @@ const setUp = (database = client) => {
   const counters = createDailyCounters(database, 'accounts', clock);
   const tokens = createTokenRepository(database, 'tokens', clock);
   const count = (tenant: string) => readNotificationCount(database, 'notifications', tenant);
-  const read = createAccountReader({ accounts, counters, tokens, countNotifications: count }, variables, clock);
+  const read = createAccountReader({ accounts, counters, tokens, countNotifications: count }, settings, clock);
   const advance = (hours: number) => {
     now += hours * 3_600_000;
   };

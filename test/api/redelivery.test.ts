@@ -61,9 +61,10 @@ const setUp = async (
       failedMessages,
       queues: { sendAll },
       counters: createDailyCounters(client, 'accounts', clock),
+      limitOf: async () => dailyLimit,
       ...overrides,
     },
-    { SENDER_QUEUES: senderQueueUrls, REDELIVERIES_PER_TENANT_PER_DAY: dailyLimit },
+    { SENDER_QUEUES: senderQueueUrls },
     clock,
   );
   let events = 0;

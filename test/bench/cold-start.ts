@@ -1,4 +1,4 @@
-import { mkdirSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import * as z from 'zod';
 import { bundledInputs } from '../../lib/bundles.ts';
@@ -46,11 +46,15 @@ export const benchColdStart = async (): Promise<Section> => {
     await run(own);
     const [actions, { requests = 0 }] = await Promise.all([aws.counts(), receiver.counts()]);
     if (actions.SendMessage) throw new Error(`${found.name} did not deliver.`);
-    const folder = join(directory, found.name);
-    mkdirSync(folder);
+    const [used, called] = [clientsIn(bundledInputs(found.name)), clientsOf(actions)];
+    const post = requests > 0 ? receiver.url : undefined;
+    // Functions with the same clients and calls share a floor, so that noise does not make their floors differ.
+    const folder = join(directory, [...used, 'calling', ...called, ...(post ? ['http'] : [])].join('-'));
     const bundle = join(folder, 'index.js');
-    const called = clientsOf(actions);
-    buildFloor(bundle, clientsIn(bundledInputs(found.name)), { called, post: requests > 0 ? receiver.url : undefined });
+    if (!existsSync(folder)) {
+      mkdirSync(folder);
+      buildFloor(bundle, used, { called, post });
+    }
     return { own, floor: { found: { ...found, bundle }, event: {}, expected: success } };
   };
 

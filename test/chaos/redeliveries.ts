@@ -137,7 +137,7 @@ export const createRedeliveries = (
   const redriveAll = async (): Promise<void> => {
     for (const type of REDRIVEN_TYPES) {
       try {
-        counts.movedByOperators += await moveMessages(sqs, { from: deadLetterQueue(type), to: queueUrl(type) });
+        counts.movedByOperators += await moveMessages(sqs, deadLetterQueue(type), () => queueUrl(type));
       } catch (error) {
         if (!(error instanceof OperationError)) throw error;
         counts.failedRedrives++;

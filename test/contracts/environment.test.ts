@@ -1,19 +1,22 @@
 import { describe, expect, it } from 'vitest';
 import { endpointNames } from '../../shared/contracts/endpoints.ts';
 import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
+import { limitNames } from '../../shared/contracts/tenant-limits.ts';
 import { environments, parseEnvironment, senderName } from '../../shared/environment.ts';
 
 const valueByType = JSON.stringify(
   Object.fromEntries(notificationTypeIds.map((type) => [type, `https://sqs/${type}`])),
 );
 
+const limitsOf = (limit: unknown) => JSON.stringify(Object.fromEntries(limitNames.map((name) => [name, limit])));
+
 const tokens = { TOKENS_TABLE: 'tokens', TOKEN_CACHE_SECONDS: '60' };
 const testEnvironment = {
   ...tokens,
   ACCOUNTS_TABLE: 'accounts',
+  TENANT_LIMITS: limitsOf(200),
   AUDITS_TABLE: 'audits',
   AUDIT_RETENTION_DAYS: '90',
-  TESTS_PER_TENANT_PER_DAY: '200',
   SENDER_FUNCTIONS: valueByType,
 };
 
@@ -30,15 +33,13 @@ describe('the environment schemas', () => {
     );
   });
 
-  it('parse numbers and values by type', () => {
-    const { TESTS_PER_TENANT_PER_DAY, TOKEN_CACHE_SECONDS, SENDER_FUNCTIONS } = parseEnvironment(
+  it('parse numbers, limits and values by type', () => {
+    const { TENANT_LIMITS, TOKEN_CACHE_SECONDS, SENDER_FUNCTIONS } = parseEnvironment(
       'test-new-notification',
       testEnvironment,
     );
-    expect({ TESTS_PER_TENANT_PER_DAY, TOKEN_CACHE_SECONDS }).toEqual({
-      TESTS_PER_TENANT_PER_DAY: 200,
-      TOKEN_CACHE_SECONDS: 60,
-    });
+    expect(TENANT_LIMITS.testsPerTenantPerDay).toBe(200);
+    expect(TOKEN_CACHE_SECONDS).toBe(60);
     expect(SENDER_FUNCTIONS.webhook).toBe('https://sqs/webhook');
   });
 
@@ -53,10 +54,12 @@ describe('the environment schemas', () => {
   it.each([
     ['a variable is missing', { ACCOUNTS_TABLE: undefined }],
     ['a name is empty', { ACCOUNTS_TABLE: '' }],
-    ['a number is not numeric', { TESTS_PER_TENANT_PER_DAY: 'many' }],
-    ['a number is empty', { TESTS_PER_TENANT_PER_DAY: '' }],
-    ['a number is negative', { TESTS_PER_TENANT_PER_DAY: '-1' }],
-    ['a number is infinite', { TESTS_PER_TENANT_PER_DAY: 'Infinity' }],
+    ['a number is not numeric', { TOKEN_CACHE_SECONDS: 'many' }],
+    ['a number is empty', { TOKEN_CACHE_SECONDS: '' }],
+    ['a number is negative', { TOKEN_CACHE_SECONDS: '-1' }],
+    ['a number is infinite', { TOKEN_CACHE_SECONDS: 'Infinity' }],
+    ['a limit is missing', { TENANT_LIMITS: '{"testsPerTenantPerDay":1}' }],
+    ['a limit is no number', { TENANT_LIMITS: limitsOf('1') }],
     ['a type is missing', { SENDER_FUNCTIONS: '{"webhook":"w"}' }],
     ['a value for a type is empty', { SENDER_FUNCTIONS: valueByType.replace('https://sqs/sms', '') }],
     ['the values by type are not JSON', { SENDER_FUNCTIONS: 'webhook' }],

@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';
+import { limitNames } from '../../shared/contracts/tenant-limits.ts';
 import { OPERATORS_NOTIFICATION_ID } from '../../shared/domain/notification-id.ts';
 import { webhook } from '../support/api.ts';
+import { auditIn } from '../support/audit.ts';
 import { newAlarmEvent } from '../support/events.ts';
 import { openSink } from '../support/test-sink.ts';
 import { until } from '../support/until.ts';
@@ -51,6 +54,25 @@ describe('limits against abuse', () => {
     expect(records.filter(({ status }) => status === 'delivered')).toHaveLength(limit);
     const deadLetter = await harness.deadLetter(type, (body) => body.includes(sender.tenant));
     expect(deadLetter.attributes).toMatchObject({ reason: 'tenant_limit_exceeded', cause: 'destination' });
+  });
+
+  it('are overridden for one tenant', async () => {
+    await harness.stayWithinDay();
+    const [limited, other] = [await harness.newClient(), await harness.newClient()];
+    const accounts = createAccountRepository(harness.documents, harness.table('Accounts'));
+    const overrides = Object.fromEntries(limitNames.map((name, index) => [name, index + 1]));
+    await accounts.changeLimits(limited.tenant, overrides, auditIn(harness.table('Audits')));
+    expect((await limited.get('/account')).body).toMatchObject({
+      limits: { notifications: 1, tests_per_day: 2, redeliveries_per_day: 3, emails_per_day: 4, tokens: 100 },
+    });
+    const id = await limited.create({ label: 'e', type: 'email', details: { address: 'five@example.com' } });
+    expect((await limited.post('/notifications', webhook)).status).toBe(403);
+    expect((await other.get('/account')).body).toMatchObject({ limits: { tests_per_day: 3, emails_per_day: 2 } });
+    for (const status of [200, 200, 429]) expect((await limited.post(`/notifications/${id}/test`)).status).toBe(status);
+    await harness.sendEvents(Array.from({ length: 4 }, () => newAlarmEvent(limited.tenant, [id])));
+    const records = await harness.endedDeliveries(limited.tenant, id, 4);
+    // The tests were emails, too.
+    expect(records.map(({ status }) => status).toSorted()).toEqual(['delivered', 'delivered', 'failed', 'failed']);
   });
 
   it('do not apply to the escalation of an alert that the operators should have received', async () => {

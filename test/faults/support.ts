@@ -143,7 +143,7 @@ export const startFaultyStack = async (settings: Record<string, string> = {}, op
   const redrive = async (type: NotificationTypeId): Promise<void> => {
     const to = stack.queues.get(`Delivery-${type}`)?.settings.url;
     if (to === undefined) throw new Error(`There is no queue of ${type}.`);
-    await moveMessages(pipeline.sqs, { from: pipeline.deadLetterQueue(type), to });
+    await moveMessages(pipeline.sqs, pipeline.deadLetterQueue(type), () => to);
   };
 
   return {

@@ -47,12 +47,14 @@ describe('the API', () => {
       z.object({ Environment: z.object({ Variables: z.record(z.string(), z.unknown()) }) }),
     );
     expect(environments.get(stack.functionIds.get('get-account') ?? '')?.Environment.Variables).toMatchObject({
-      NOTIFICATIONS_PER_TENANT: '1',
-      TESTS_PER_TENANT_PER_DAY: '2',
-      REDELIVERIES_PER_TENANT_PER_DAY: '3',
-      EMAILS_PER_TENANT_PER_DAY: '4',
-      SMS_PER_TENANT_PER_DAY: '5',
-      MANAGED_PER_TENANT_PER_DAY: '6',
+      TENANT_LIMITS: JSON.stringify({
+        notificationsPerTenant: 1,
+        testsPerTenantPerDay: 2,
+        redeliveriesPerTenantPerDay: 3,
+        emailsPerTenantPerDay: 4,
+        smsPerTenantPerDay: 5,
+        managedPerTenantPerDay: 6,
+      }),
     });
   });
 

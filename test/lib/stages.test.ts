@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Stack } from 'aws-cdk-lib';
-import { Template } from 'aws-cdk-lib/assertions';
+import { Match, Template } from 'aws-cdk-lib/assertions';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { parseSettings } from '../../lib/settings.ts';
@@ -64,7 +64,7 @@ describe('a stage', () => {
     const { stack, template } = synthesize({ stage: 'prod' });
     expect([stack.stackName, stack.account, stack.region]).toEqual(['Alerts', '111111111111', 'eu-west-1']);
     template.hasResourceProperties('AWS::Lambda::Function', {
-      Environment: { Variables: { TESTS_PER_TENANT_PER_DAY: '5' } },
+      Environment: { Variables: { TENANT_LIMITS: Match.stringLikeRegexp('"testsPerTenantPerDay":5,') } },
     });
   });
 

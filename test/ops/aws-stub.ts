@@ -2,6 +2,7 @@ import { createServer, type ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { close, listen, origin } from 'local-aws/http.ts';
 import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
+import { limitNames } from '../../shared/contracts/tenant-limits.ts';
 
 /** The names of the stacks that the stub has, both with the same outputs. */
 const STACKS = ['Prod', 'MonitoringNotifications'];
@@ -81,6 +82,7 @@ export const startAwsStub = async (responses: Responses = {}) => {
     AuditRetentionDays: '90',
     SourceMapsBucket: 'maps',
     Releases: '{}',
+    TenantLimits: JSON.stringify(Object.fromEntries(limitNames.map((name) => [name, 1_000]))),
     QueueUrls: JSON.stringify(
       Object.fromEntries(
         ['alarm-events', ...notificationTypeIds, 'email-events', 'crashed'].map((name) => [name, queue(name)]),

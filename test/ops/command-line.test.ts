@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { createProgram } from '../../bin/ops/program.ts';
+import { HEARTBEAT_TENANT } from '../../shared/contracts/alarm-event.ts';
 import { useStarted } from '../support/use-started.ts';
 import { type Responses, startAwsStub } from './aws-stub.ts';
 import { commandLine, commandNames, useDirectory } from './command-line.ts';
@@ -112,6 +113,7 @@ describe('the command line', () => {
     ['token list', "error: required option '--tenant <tenant>' not specified\n"],
     ['token revoke 12 --tenant acme', /first 8 hexadecimal digits/],
     ['token create --tenant a --role king --label x', /Allowed choices are admin, creator, observer\.\n$/],
+    [`token create --tenant ${HEARTBEAT_TENANT} --role admin --label x`, /This tenant is reserved for heartbeats\.\n$/],
     ['status --unknown', "error: unknown option '--unknown'\n"],
   ])('exits with 2 and a one-line error for the invalid command %s', async (command, message) => {
     const { code, out, err } = await ops(command);

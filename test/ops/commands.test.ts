@@ -22,6 +22,7 @@ beforeEach(() => {
 const reading: Record<string, string> = {
   'token list': '--tenant acme',
   'account show': 'acme',
+  'account limits': 'acme',
   deliveries: '--tenant acme',
   audits: 'acme',
   'dead-letters list': '',
@@ -39,9 +40,15 @@ const changing: Record<string, string> = {
   'dead-letters purge': 'sms --yes',
   'tenant export': 'acme --out -',
   'tenant delete': 'acme --yes',
+  'tenant import': 'acme -',
 };
+/** Commands that usually read, with arguments that make them change a stack or show its secrets. */
+const alsoChanging = [
+  ['account show --secrets', 'acme'],
+  ['account limits', 'acme smsPerTenantPerDay=5'],
+];
 /** These use no stack; `trace` only reads source maps. */
-const offline = ['event example', 'trace'];
+const offline = ['event example', 'stack-trace'];
 
 /** The AWS actions that change nothing; receiving a message and making it visible again only counts a receive. */
 const READ_ACTIONS = /^(Get|BatchGet|Describe|List|Query$|Scan$|ReceiveMessage$|ChangeMessageVisibility)/;
@@ -62,7 +69,7 @@ describe('every command', () => {
     },
   );
 
-  it.each([...Object.entries(changing), ['account show --secrets', 'acme']])(
+  it.each([...Object.entries(changing), ...alsoChanging])(
     '%s, which changes a stack or shows its secrets, requires a named stack',
     async (name, args) => {
       expect(await ops(`${name} ${args}`)).toEqual({
@@ -74,7 +81,7 @@ describe('every command', () => {
     },
   );
 
-  it.each([...Object.entries(changing), ['account show --secrets', 'acme']])(
+  it.each([...Object.entries(changing), ...alsoChanging])(
     '%s prints the stack with its region and account first',
     async (name, args) => {
       const { err } = await ops(`${name} ${args} --stack Prod`);

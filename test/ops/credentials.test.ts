@@ -2,6 +2,7 @@ import { readdirSync } from 'node:fs';
 import { DynamoDBClient, ListTablesCommand, PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
+import { limitNames } from '../../shared/contracts/tenant-limits.ts';
 import { useStackWithCommandLine } from './command-line.ts';
 
 const { stack, directory, ops, runJson } = useStackWithCommandLine();
@@ -157,6 +158,25 @@ describe('account', () => {
     expect((await ops('account show a4')).out).not.toContain('whsec_');
   });
 
+  it('overrides limits until the setting is restored, and shows those in effect', async () => {
+    const shown = z.strictObject({
+      tenant: z.string(),
+      limits: z.record(z.enum(limitNames), z.number()),
+      overrides: z.partialRecord(z.enum(limitNames), z.number()),
+    });
+    const { limits, overrides } = await runJson(shown, 'account limits a6');
+    expect([limits.notificationsPerTenant, limits.smsPerTenantPerDay, overrides]).toEqual([1_000, 1_000, {}]);
+    const { out } = await ops('account limits a6 notificationsPerTenant=5000 smsPerTenantPerDay=0');
+    expect(out).toMatch(/^limit +value +setting\nnotificationsPerTenant +5000 +1000 +overridden\n/);
+    const { code, err } = await ops('account limits a6 notificationsPerTenant=default');
+    expect([code, err]).toEqual([0, expect.stringMatching(/\nThe service uses the limits within a minute\.\n$/)]);
+    expect(await runJson(shown, 'account limits a6')).toEqual({
+      tenant: 'a6',
+      limits: { ...limits, smsPerTenantPerDay: 0 },
+      overrides: { smsPerTenantPerDay: 0 },
+    });
+  });
+
   it('counts the notifications of a restored table', async () => {
     const {
       AWS_REGION: region = '',
@@ -181,6 +201,13 @@ describe('account', () => {
     ['account set a5', 'Nothing to set: pass --contact or --webhook-token.\n'],
     ['account set a5 --webhook-token 012345678', /10 to 64 printable ASCII characters/],
     ['account set a5 --webhook-token '.concat('x'.repeat(65)), /10 to 64 printable ASCII characters/],
+    ['account limits a5 sms=5', new RegExp(`The limits are ${limitNames.join(', ')}\\.\n$`)],
+    ['account limits a5 smsPerTenantPerDay', /A change is name=value or name=default\./],
+    [
+      'account limits a5 smsPerTenantPerDay=-1',
+      /smsPerTenantPerDay must be a whole number from 0 to 9007199254740991,/,
+    ],
+    ['account limits a5 notificationsPerTenant=0', /notificationsPerTenant must be a whole number from 1 to /],
     ['account set a5 --contact invalid', /It must be an email address\.\n$/],
   ])('rejects %s', async (command, message) => {
     expect(await ops(command)).toEqual({ code: 2, out: '', err: expect.stringMatching(message) });

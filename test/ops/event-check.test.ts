@@ -4,6 +4,7 @@ import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { checkEvents } from '../../bin/ops/event-check.ts';
 import { splitEvents } from '../../bin/ops/event-input.ts';
 import { logger } from '../../shared/adapters/logger.ts';
+import { HEARTBEAT_TENANT } from '../../shared/contracts/alarm-event.ts';
 import { alarmEventJsonSchema } from '../../shared/contracts/alarm-event-schema.ts';
 import { messageBody } from '../../shared/contracts/message-body.ts';
 import { NO_DESTINATION } from '../../shared/domain/planned-event.ts';
@@ -95,7 +96,11 @@ const eventId = fc.oneof(
   fc.constantFrom('😀'.repeat(513), `😀${'x'.repeat(511)}`, `${'x'.repeat(511)}😀x`),
   junk,
 );
-const tenant = fc.oneof(fc.string({ maxLength: 3 }), fc.constantFrom('t'.repeat(128), 't'.repeat(129), 'a\n'), junk);
+const tenant = fc.oneof(
+  fc.string({ maxLength: 3 }),
+  fc.constantFrom('t'.repeat(128), 't'.repeat(129), 'a\n', HEARTBEAT_TENANT),
+  junk,
+);
 const withId = fc.oneof(fc.record({ id: fc.oneof(fc.string(), junk) }), junk);
 const fields = {
   event_id: eventId,

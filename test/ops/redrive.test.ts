@@ -13,7 +13,8 @@ const email = queueOf(systemClock, { name: 'email' });
 const crashed = queueOf(systemClock, { name: 'crashed' });
 const queues = [deadLetters, webhook, email, crashed];
 for (const queue of [webhook, email]) queue.redrive = { target: crashed, maxReceiveCount: 1 };
-const urls = { from: '/000000000000/webhook-dead', to: '/000000000000/webhook' };
+const from = '/000000000000/webhook-dead';
+const toWebhook = () => '/000000000000/webhook';
 
 const service = sqsService(queues, systemClock);
 let local: TestEndpoint;
@@ -39,13 +40,13 @@ const result = z.looseObject({});
 const bodiesIn = (queue: typeof webhook) => queue.messages.map(({ body }) => body).toSorted();
 const denied = { status: 403, type: 'AccessDenied', message: 'Not allowed.' };
 
-describe('moving messages from a queue that is not the target of a redrive policy', () => {
+describe('moving messages from a dead-letter queue', () => {
   it('keeps the body and the message group, and reports progress', async () => {
     for (let number = 0; number < 25; number++) deadLetters.send(message(`"grüße" ${number}`, `tenant-${number % 3}`));
     deadLetters.send(message('without a group'));
     const before = deadLetters.messages.map(({ body, groupId }) => [body, groupId]);
     const progress: Progress[] = [];
-    expect(await moveMessages(sqs, urls, (step) => progress.push(step))).toBe(26);
+    expect(await moveMessages(sqs, from, toWebhook, { onProgress: (step) => progress.push(step) })).toBe(26);
     expect(webhook.messages.map(({ body, groupId }) => [body, groupId])).toEqual(expect.arrayContaining(before));
     expect([webhook.messages.length, deadLetters.messages.length]).toEqual([26, 0]);
     expect(progress.at(-1)).toEqual({ moved: 26, total: 26 });
@@ -58,13 +59,13 @@ describe('moving messages from a queue that is not the target of a redrive polic
       if (action === 'SendMessageBatch') sizes.push(body.length);
       return undefined;
     };
-    expect(await moveMessages(sqs, urls)).toBe(7);
+    expect(await moveMessages(sqs, from, toWebhook)).toBe(7);
     expect(webhook.messages).toHaveLength(7);
     expect(Math.max(...sizes)).toBeLessThan(1_048_576);
   });
 
   it('moves nothing from an empty queue', async () => {
-    expect(await moveMessages(sqs, urls)).toBe(0);
+    expect(await moveMessages(sqs, from, toWebhook)).toBe(0);
   });
 
   it('moves each message once, even if it fails again immediately', async () => {
@@ -78,7 +79,7 @@ describe('moving messages from a queue that is not the target of a redrive polic
       }
       return response;
     });
-    expect(await moveMessages(sqs, urls)).toBe(12);
+    expect(await moveMessages(sqs, from, toWebhook)).toBe(12);
     expect(deadLetters.messages).toHaveLength(12);
   });
 
@@ -86,7 +87,7 @@ describe('moving messages from a queue that is not the target of a redrive polic
     for (let number = 0; number < 12; number++) deadLetters.send(message(String(number)));
     const before = bodiesIn(deadLetters);
     local.endpoint.fault = ({ action }) => (action === 'SendMessageBatch' ? denied : undefined);
-    await expect(moveMessages(sqs, urls)).rejects.toThrow('Not allowed.');
+    await expect(moveMessages(sqs, from, toWebhook)).rejects.toThrow('Not allowed.');
     expect(bodiesIn(deadLetters)).toEqual(before);
     expect(webhook.messages).toEqual([]);
   });
@@ -106,15 +107,42 @@ describe('moving messages from a queue that is not the target of a redrive polic
       }));
       return { ...response, body: JSON.stringify({ ...result.parse(JSON.parse(response.body.toString())), Failed }) };
     });
-    await expect(moveMessages(sqs, urls)).rejects.toThrow('SQS did not accept 1 message: TooLong, Too long.');
+    await expect(moveMessages(sqs, from, toWebhook)).rejects.toThrow(
+      'SQS did not accept 1 message: TooLong, Too long.',
+    );
     expect(bodiesIn(deadLetters)).toEqual(['x'.repeat(100)]);
     expect(bodiesIn(webhook)).toEqual(['fits']);
+  });
+
+  it('moves the selected messages with their attributes, each to its own queue, and makes the others visible', async () => {
+    const attributes = new Map([['next_attempt_at_ms', { dataType: 'Number', value: '7' }]]);
+    for (let number = 0; number < 24; number++) deadLetters.send({ ...message(String(number)), attributes });
+    const targetOf = ({ Body = '' }) =>
+      Number(Body) % 2 === 0 ? `/000000000000/${Number(Body) > 9 ? 'email' : 'webhook'}` : undefined;
+    expect(await moveMessages(sqs, from, targetOf, { withAttributes: true })).toBe(12);
+    expect(bodiesIn(webhook)).toEqual(['0', '2', '4', '6', '8']);
+    expect(email.messages.map((each) => each.attributes)).toEqual(Array(7).fill(attributes));
+    expect(await deadLetters.receive({ maxMessages: 10 })).toHaveLength(10);
+    expect(deadLetters.messages).toHaveLength(12);
+  });
+
+  it('makes messages visible again when it is interrupted by a signal', async () => {
+    for (let number = 0; number < 12; number++) deadLetters.send(message(String(number)));
+    const listeners = process.listeners('SIGINT');
+    const targetOf = ({ Body = '' }) => {
+      if (Body === '3') process.emit('SIGINT', 'SIGINT');
+      return Body === '3' ? toWebhook() : undefined;
+    };
+    await expect(moveMessages(sqs, from, targetOf)).rejects.toThrow('Interrupted by SIGINT.');
+    expect(process.listeners('SIGINT')).toEqual(listeners);
+    expect(await deadLetters.receive({ maxMessages: 10 })).toHaveLength(10);
+    expect([deadLetters.messages.length, bodiesIn(webhook)]).toEqual([11, ['3']]);
   });
 
   it('leaves messages in both queues when it is interrupted between sending and deleting', async () => {
     deadLetters.send(message('a'));
     local.endpoint.fault = ({ action }) => (action === 'DeleteMessageBatch' ? denied : undefined);
-    await expect(moveMessages(sqs, urls)).rejects.toThrow('Not allowed.');
+    await expect(moveMessages(sqs, from, toWebhook)).rejects.toThrow('Not allowed.');
     expect([bodiesIn(deadLetters), bodiesIn(webhook)]).toEqual([['a'], ['a']]);
   });
 });

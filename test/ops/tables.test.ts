@@ -6,12 +6,12 @@ import { deliveryColumns } from '../../bin/ops/deliveries.ts';
 import { otherQueueNames, queueNames } from '../../bin/ops/deployment.ts';
 import { shortenedIdMatcher, shortenId, truncateText } from '../../bin/ops/shorten.ts';
 import { alarmColumns, outcomeColumns, queueColumns } from '../../bin/ops/status.ts';
-import { type Column, formatTable } from '../../bin/ops/table.ts';
+import { type Column, type FormattedTable, formatTable } from '../../bin/ops/table.ts';
 import { tokenColumns } from '../../bin/ops/token.ts';
 import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
 import { deliveryStatuses, failureReasons, messageOutcomes } from '../../shared/contracts/outcomes.ts';
 
-const TIME = '2026-11-20T09:04:35Z';
+const TIME = '2026-11-20T09:04:35.123Z';
 const IDS = Array.from(
   { length: 30 },
   (_, index) => `nt01M7W36KGQDJ8S2D76FCWK${(index * 37).toString(36).padStart(4, '0')}`,
@@ -57,14 +57,19 @@ const deadLetters = IDS.flatMap((notification, index) =>
     notification,
     event: eventId(index),
     source_arn: undefined,
-    message_id: undefined,
+    message_id: '3f0c7a5e-52bd-4a0b-9a55-0e6b1f4f6d1c',
+    delivery_status: 'superseded' as const,
   })),
 );
-const crashed = deadLetters.map((letter) => ({ ...letter, source_arn: 'arn:aws:sqs:eu-west-1:1:retries' }));
-const labels = new Map([['retries', `${widest(notificationTypeIds)} retries`]]);
+const crashed = deadLetters.map((letter, index) => ({
+  ...letter,
+  ...(index > 0 && { type: 'crashed', event: undefined }),
+  source_arn: 'arn:aws:sqs:eu-west-1:1:retries',
+}));
+const queues = new Map([['retries', { label: `${widest(notificationTypeIds)} retries` }]]);
 
 /** Every table of the command line with the widest realistic data. */
-const tables: [name: string, format: (maxWidth: number) => { text: string; isShortened: boolean }][] = [
+const tables: [name: string, format: (maxWidth: number) => FormattedTable][] = [
   ['deliveries', (width) => formatTable(deliveries, deliveryColumns(deliveries), width)],
   [
     'deliveries with reused event IDs',
@@ -73,8 +78,8 @@ const tables: [name: string, format: (maxWidth: number) => { text: string; isSho
       return formatTable(rows, deliveryColumns(rows), width);
     },
   ],
-  ['dead letters', (width) => formatTable(deadLetters, deadLetterColumns(deadLetters, labels), width)],
-  ['crashed messages', (width) => formatTable(crashed, deadLetterColumns(crashed, labels), width)],
+  ['dead letters', (width) => formatTable(deadLetters, deadLetterColumns(deadLetters, queues), width)],
+  ['crashed messages', (width) => formatTable(crashed, deadLetterColumns(crashed, queues), width)],
   [
     'tokens',
     (width) =>
@@ -139,9 +144,22 @@ describe('a table', () => {
     expect(Math.max(...widths(format(80).text))).toBeLessThanOrEqual(80);
   });
 
+  it.each([
+    ['deliveries', ['notification', 'event', 'status', 'attempts'], ['state']],
+    ['deliveries with reused event IDs', ['notification', 'event', 'status'], ['time', 'state', 'attempts']],
+    ['dead letters', ['tenant', 'notification', 'event'], ['attempts']],
+    ['crashed messages', ['type', 'tenant', 'notification', 'event', 'message'], ['attempts', 'source']],
+  ])('of %s keeps the columns that identify a row, and names those it omits', (name, kept, dropped) => {
+    const format = tables.find(([each]) => each === name)?.[1];
+    const { text = '', omitted } = format?.(80) ?? {};
+    expect(text.split('\n')[0]?.split(/ {2,}/)).toEqual(expect.arrayContaining(kept));
+    expect(omitted).toEqual(expect.arrayContaining(dropped));
+    expect(omitted?.filter((heading) => kept.includes(heading))).toEqual([]);
+  });
+
   it.each(tables)('of %s is complete with --wide', (_, format) => {
-    const { text, isShortened } = format(Number.POSITIVE_INFINITY);
-    expect(isShortened).toBe(false);
+    const { text, isCut, omitted } = format(Number.POSITIVE_INFINITY);
+    expect([isCut, omitted]).toEqual([false, []]);
     expect(text).not.toContain('…');
   });
 
@@ -157,7 +175,7 @@ describe('a table', () => {
       ['id', ({ id }) => id, { cut: 'middle', minWidth: 3, omit: 1 }],
       ['count', ({ count }) => count],
     ];
-    expect(formatTable(rows, columns, 80)).toEqual({ text: 'id   count\nnt1      1\n', isShortened: false });
+    expect(formatTable(rows, columns, 80)).toEqual({ text: 'id   count\nnt1      1\n', isCut: false, omitted: [] });
   });
 
   it('cuts columns before it omits any, and omits the lowest number first', () => {

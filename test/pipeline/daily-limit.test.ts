@@ -10,7 +10,7 @@ const setUp = (limit: number) => {
     used.set(tenant, sum);
     return true;
   });
-  return { count, dailyLimit: createDailyLimit({ count }, 'sms', limit) };
+  return { count, dailyLimit: createDailyLimit({ count }, 'sms', async () => limit) };
 };
 
 const sendAndCount = async (dailyLimit: ReturnType<typeof createDailyLimit>, tenant: string, messages: number) => {
@@ -48,7 +48,8 @@ describe('the daily limit', () => {
   });
 
   it('throws if messages cannot be counted', async () => {
-    const dailyLimit = createDailyLimit({ count: () => Promise.reject(new Error('no response')) }, 'sms', 10);
+    const count = () => Promise.reject(new Error('no response'));
+    const dailyLimit = createDailyLimit({ count }, 'sms', async () => 10);
     const results = await Promise.allSettled([dailyLimit('acme'), dailyLimit('acme')]);
     expect(results.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
   });

@@ -9,6 +9,7 @@ import type { OutgoingMessage, Queues } from '../../shared/adapters/queues.ts';
 import type { AlarmEvent } from '../../shared/contracts/alarm-event.ts';
 import { parseJson } from '../../shared/contracts/json.ts';
 import { continuation, delivery } from '../../shared/contracts/messages.ts';
+import { heartbeatEvent } from '../../shared/domain/heartbeat.ts';
 import { createDispatch } from '../../shared/pipeline/dispatch/dispatch.ts';
 import type { Escalation } from '../../shared/pipeline/notices/escalation.ts';
 import { alarmEvent, EVENT_TIME_MS } from '../support/events.ts';
@@ -22,6 +23,8 @@ const environment = {
   ALARM_EVENTS_QUEUE: queueUrl('AlarmEvents'),
   DEAD_LETTER_QUEUE: queueUrl('DeadLetters'),
   SENDER_QUEUES: senderQueueUrls,
+  HEARTBEAT_ROLE_ID: 'AROAHEARTBEAT',
+  COUNT_EVENTS: true,
 };
 
 let metricLines: ReturnType<typeof recordMetrics>;
@@ -502,4 +505,57 @@ describe('dispatch of an event without destinations', () => {
     expect(logged).toEqual([]);
     expect(metrics).not.toHaveProperty('events_without_destination');
   });
+});
+
+describe('the number of received events', () => {
+  const received = (message: SQSRecord, ApproximateReceiveCount = '1'): SQSRecord => ({
+    ...message,
+    attributes: { ...message.attributes, ApproximateReceiveCount },
+  });
+
+  it('counts each event when it is first received, also if it cannot be processed', async () => {
+    const { dispatch } = setUp({ errorOf: (id) => (id === 'nt0' ? new Error('no table') : undefined) });
+    await dispatch({ Records: [received(eventMessage(['nt0'])), received(eventMessage(['nt1']))] });
+    expect(printedMetrics()).toMatchObject({ events_received: 2 });
+  });
+
+  it('counts neither events that return, nor continuations, nor invalid events', async () => {
+    const first = setUp({ errorOf: (id) => (id === 'nt1' ? new Error('no response') : undefined) });
+    await first.dispatch({ Records: [received(eventMessage(notificationIds(3)), '2')] });
+    await setUp().dispatch({ Records: [received(continuationMessage(first.continuations[0]?.body ?? ''))] });
+    await setUp().dispatch({ Records: [received(sqsMessage({ body: '{}' }))] });
+    expect(printedMetrics()).not.toHaveProperty('events_received');
+  });
+});
+
+describe('a heartbeat', () => {
+  const heartbeat = (SenderId: string): SQSRecord =>
+    sqsMessage({
+      body: JSON.stringify(heartbeatEvent('d32c5kddcf5bb8c3', '2026-01-01T00:00:00Z')),
+      attributes: { ...sqsMessage().attributes, SenderId, SentTimestamp: String(NOW_MS) },
+    });
+
+  it('of the schedule goes to its sender without a stored notification, and emits no metrics', async () => {
+    const { dispatch, deliveries } = setUp({ isUnknown: () => true });
+    expect(await dispatch({ Records: [heartbeat('AROAHEARTBEAT:session')] })).toEqual({ batchItemFailures: [] });
+    expect(deliveries()).toMatchObject([{ notification_id: 'nt00000000000000000HEARTBEAT', accepted_at_ms: NOW_MS }]);
+    expect(metricLines()).toEqual([]);
+  });
+
+  it('is given up if its notification cannot be read, without metrics', async () => {
+    const { dispatch, deliveries, returned } = setUp({ errorOf: () => new Error('no table') });
+    expect(await dispatch({ Records: [heartbeat('AROAHEARTBEAT:session')] })).toEqual({ batchItemFailures: [] });
+    expect([deliveries(), returned, metricLines()]).toEqual([[], [], []]);
+    expect(logger.error).toHaveBeenCalledExactlyOnceWith('notification not read', expect.anything());
+  });
+
+  it.each(['AROAPRODUCER:session', 'AROAHEARTBEAT2:session', 'AIDAHEARTBEAT'])(
+    'of a producer is dead-lettered as its error: %s',
+    async (sender) => {
+      const { dispatch, deliveries, deadLetters } = setUp();
+      await dispatch({ Records: [heartbeat(sender)] });
+      expect(deliveries()).toEqual([]);
+      expect(deadLetters).toMatchObject([{ cause: 'producer', detail: 'tenant_id must not be the reserved one' }]);
+    },
+  );
 });

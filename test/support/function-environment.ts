@@ -1,4 +1,5 @@
 import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
+import { limitNames } from '../../shared/contracts/tenant-limits.ts';
 import { environments, type FunctionName, senderName } from '../../shared/environment.ts';
 
 /** The environment of a function that runs by itself; every URL in it is `url`. */
@@ -6,17 +7,12 @@ export const environmentOf = (name: FunctionName, url: string): Record<string, s
   const values: Record<string, string> = {
     TOKEN_CACHE_SECONDS: '0',
     AUDIT_RETENTION_DAYS: '90',
-    NOTIFICATIONS_PER_TENANT: '1000',
-    TESTS_PER_TENANT_PER_DAY: '1',
-    REDELIVERIES_PER_TENANT_PER_DAY: '1',
-    EMAILS_PER_TENANT_PER_DAY: '1',
-    SMS_PER_TENANT_PER_DAY: '1',
-    MANAGED_PER_TENANT_PER_DAY: '1',
-    DAILY_LIMIT: '1',
+    TENANT_LIMITS: JSON.stringify(Object.fromEntries(limitNames.map((name) => [name, 1_000]))),
     RETRY_DELAY_SCALE: '1',
     DEAD_LETTER_EMAIL: 'false',
     FAILING_NOTICES: 'false',
     ESCALATE_UNREACHED: 'off',
+    COUNT_EVENTS: 'false',
     LINK_SCHEME: 'https',
     EGRESS_ALLOW: '127.0.0.0/8',
     SMS_COUNTRIES: '',

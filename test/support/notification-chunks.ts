@@ -71,9 +71,8 @@ export const createChunkFixtures = ({ client }: Pick<Awaited<ReturnType<typeof u
   /** Writes for the tenant after `afterMs` until no cleanup items are left. Each write cleans up a limited number. */
   const writeLater = async (tenant: string, afterMs: number): Promise<void> => {
     advance(afterMs);
-    const key = await create(tenant, small('later'));
     for (let write = 0; write < 20 && (await cleanupItemsOf(tenant)).length > 0; write++)
-      await replace(key, small('b'));
+      await create(tenant, large('later'));
   };
 
   return {

@@ -6,6 +6,8 @@ export const allSettings: Record<string, string> = {
   smsSenderId: 'ALERTS',
   smsOriginationNumber: '+12025550123',
   smsMaxPriceUsd: '0.5',
+  expectedEventIntervalMinutes: '60',
+  heartbeatUrl: 'https://monitor.example.org/push/abc',
   feedEndpoint: 'https://feed.example.org/alerts',
   domainName: 'api.example.org',
   certificateArn: 'arn:aws:acm:eu-west-1:111111111111:certificate/0a1b2c3d-0000-4000-8000-000000000000',

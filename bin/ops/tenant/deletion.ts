@@ -1,7 +1,7 @@
 import { DeleteCommand } from '@aws-sdk/lib-dynamodb';
 import { inBatches } from '../../../shared/domain/in-batches.ts';
 import type { Session } from '../session.ts';
-import { type DeadLetterCounts, filterDeadLettersOf } from './dead-letters-of.ts';
+import { type DeadLetterCounts, visitDeadLettersOf } from './dead-letters-of.ts';
 import type { Pace, Timing } from './pace.ts';
 import { type ItemKind, itemsOf, type OwnedItem, type TableName, tableNames, tableOf } from './stored-items.ts';
 
@@ -84,7 +84,7 @@ const eachItem = async (
 /** Counts what `deleteTenant` would delete. Changes nothing. */
 export const countTenant = async (session: Session, tenant: string, options: DeletionOptions): Promise<Deletion> => ({
   items: await eachItem(session, tenant, tableNames, options, async () => undefined),
-  deadLetters: await filterDeadLettersOf(session, tenant, async () => false),
+  deadLetters: await visitDeadLettersOf(session, tenant, async () => undefined),
 });
 
 /**
@@ -100,7 +100,7 @@ export const deleteTenant = async (session: Session, tenant: string, options: De
   await session.record({ action: 'delete-tenant', target_id: tenant });
   await stopAccess(session, tenant, options);
   const notifications = await eachItem(session, tenant, ['notifications'], options, remove);
-  const deadLetters = await filterDeadLettersOf(session, tenant, async () => true);
+  const deadLetters = await visitDeadLettersOf(session, tenant, (_, { messages, remove }) => remove(messages));
   const others = await eachItem(session, tenant, ['accounts', 'tokens', 'deliveries', 'audits'], options, remove);
   return { items: { ...notifications, ...others }, deadLetters };
 };

@@ -12,7 +12,7 @@ import { listedDelivery } from '../../../shared/domain/delivery-history.ts';
 import { parseDeliveryPartition } from '../../../shared/domain/delivery-key.ts';
 import { deadLetter } from '../dead-letter.ts';
 import type { Session } from '../session.ts';
-import { filterDeadLettersOf } from './dead-letters-of.ts';
+import { visitDeadLettersOf } from './dead-letters-of.ts';
 import type { Pace } from './pace.ts';
 import { type ItemKind, itemsOf, type OwnedItem, type TableName } from './stored-items.ts';
 
@@ -86,10 +86,12 @@ const converters = (
       yield { kind: 'notification_counter', record: { used: item.used } };
     },
     async *accounts() {
-      const { contacts, token, secrets, retired } = await session.accounts.describe(tenant);
+      const { contacts, token, secrets, retired, limits } = await session.accounts.describe(tenant);
       const signingSecrets = [...secrets, ...retired.map(({ secret }) => secret)];
       const credentials = { webhook_token: token, webhook_signing_secrets: signingSecrets };
-      yield { kind: 'account', record: { id: tenant, technical_contacts: contacts, ...(withSecrets && credentials) } };
+      const overrides = Object.keys(limits).length > 0 && { limit_overrides: limits };
+      const record = { id: tenant, technical_contacts: contacts, ...overrides, ...(withSecrets && credentials) };
+      yield { kind: 'account', record };
     },
     *daily_usage({ item }) {
       const [counter, day] = String(item.pk).split('#');
@@ -164,9 +166,8 @@ export const exportTenant = async (
   for await (const items of itemsOf(session, tenant, { pace, onProgress })) {
     for (const owned of items) for await (const line of convert[owned.kind](owned)) await add(line);
   }
-  await filterDeadLettersOf(session, tenant, async (queue, message) => {
-    await add({ kind: 'dead_letter', record: deadLetterRecord(queue, message) });
-    return false;
+  await visitDeadLettersOf(session, tenant, async (queue, { messages }) => {
+    for (const message of messages) await add({ kind: 'dead_letter', record: deadLetterRecord(queue, message) });
   });
   await write({ kind: 'end', record: { counts } });
   return counts;

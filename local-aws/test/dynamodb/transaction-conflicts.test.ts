@@ -8,7 +8,6 @@ import {
   QueryCommand,
   ScanCommand,
   ThrottlingException,
-  TransactGetItemsCommand,
   TransactionConflictException,
   TransactWriteItemsCommand,
   UpdateItemCommand,
@@ -30,10 +29,6 @@ const putOf = (pk: string, sk = 'a') => ({ Put: { TableName, Item: keyOf(pk, sk)
 const isNew = { ConditionExpression: 'attribute_not_exists(pk)' };
 const transact = (...items: ReturnType<typeof putOf>[]) =>
   dynamodb.send(new TransactWriteItemsCommand({ TransactItems: items }));
-const transactGet = (...pks: string[]) =>
-  dynamodb.send(
-    new TransactGetItemsCommand({ TransactItems: pks.map((pk) => ({ Get: { TableName, Key: keyOf(pk) } })) }),
-  );
 const put = (pk: string, sk = 'a') => dynamodb.send(new PutItemCommand({ TableName, Item: keyOf(pk, sk) }));
 const update = (pk: string) => dynamodb.send(new UpdateItemCommand({ TableName, Key: keyOf(pk) }));
 const del = (pk: string) => dynamodb.send(new DeleteItemCommand({ TableName, Key: keyOf(pk) }));
@@ -75,7 +70,6 @@ describe('during a transaction', () => {
 
   it('another transaction with one of its items is cancelled', async () => {
     await expect(transact(putOf('c'), putOf('a'))).rejects.toMatchObject(cancelled({ Code: 'None' }, conflict));
-    await expect(transactGet('a', 'c')).rejects.toMatchObject(cancelled(conflict, { Code: 'None' }));
     await transact(putOf('c'));
   });
 
@@ -124,7 +118,6 @@ describe('an injected conflict', () => {
     const end = local.limited.conflict({ table: TableName, partitionKey: (pk) => pk === 'a' });
     await expect(put('a')).rejects.toBeInstanceOf(TransactionConflictException);
     await expect(transact(putOf('b'), putOf('a'))).rejects.toMatchObject(cancelled({ Code: 'None' }, conflict));
-    await expect(transactGet('a')).rejects.toMatchObject(cancelled(conflict));
     expect(await get('a')).toBeUndefined();
     end();
     await put('a');
@@ -158,12 +151,6 @@ describe('the capacity of a partition key value', () => {
 
   it('is consumed twice by transactional writes', async () => {
     expect(await timesUntilThrottled(() => putLarge('a'))).toBe(5);
-  });
-
-  it('is consumed twice by transactional reads', async () => {
-    await putLarge('a');
-    // 100 KB consume 2 x 25 of 3,000 units.
-    expect(await timesUntilThrottled(() => transactGet('a'))).toBe(60);
   });
 
   it('is consumed by cancelled transactions', async () => {

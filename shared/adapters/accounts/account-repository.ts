@@ -3,9 +3,17 @@ import { type DynamoDBDocumentClient, GetCommand, UpdateCommand } from '@aws-sdk
 import { lru } from 'tiny-lru';
 import * as z from 'zod/mini';
 import type { AccountChanges } from '../../contracts/account.ts';
+import {
+  effectiveLimits,
+  isLimitName,
+  type LimitName,
+  limitNames,
+  type TenantLimits,
+} from '../../contracts/tenant-limits.ts';
 import { changedAttributes } from '../../domain/changed-attributes.ts';
 import type { Clock } from '../../domain/clock.ts';
 import type { Audit } from '../audits/audit-log.ts';
+import type { Item } from '../dynamodb/items.ts';
 import { FailedConditionsError, retryConflicts, type TransactItem, transact } from '../dynamodb/transactions.ts';
 
 /**
@@ -26,10 +34,19 @@ const storedAccount = z.object({
   technical_contacts: z.optional(z.array(z.string())),
 });
 
+/** The limits that differ from the settings of the deployment, each an attribute of the item. */
+const storedLimits = z.partialRecord(z.enum(limitNames), z.number());
+
+const parseAccount = (item: Item) => ({
+  ...storedAccount.parse(item),
+  limits: storedLimits.parse(Object.fromEntries(Object.entries(item).filter(([name]) => isLimitName(name)))),
+});
+type StoredAccount = ReturnType<typeof parseAccount>;
+
 const accountKey = (tenant: string) => ({ pk: `account#${tenant}` });
 
-/** How long credentials are cached: a change takes effect within this time. */
-const CREDENTIALS_CACHE_MS = 60_000;
+/** How long functions cache an account: a change of credentials or limits takes effect within this time. */
+const CACHE_MS = 60_000;
 
 /** How long a replaced secret keeps signing, so that receivers can switch to the new one. */
 const RETIREMENT_MS = 86_400_000;
@@ -45,6 +62,18 @@ export type AccountDescription = {
   token: string | undefined;
   secrets: string[];
   retired: { secret: string; untilMs: number }[];
+  /** The limits that differ from the settings of the deployment. */
+  limits: Partial<TenantLimits>;
+};
+
+/** Returns a limit of a tenant. */
+export type LimitOf = (tenant: string) => Promise<number>;
+
+/** An account that is being read or was read, and its webhook credentials if a sender needed them. */
+type CachedAccount = {
+  account: Promise<StoredAccount>;
+  credentials?: Promise<WebhookCredentials>;
+  untilMs: number;
 };
 
 /** Another request replaced the signing secret between the read and the write. */
@@ -58,43 +87,55 @@ export class ConcurrentRotationError extends Error {
 
 /** Reads and writes the accounts of tenants (table Accounts). */
 export const createAccountRepository = (client: DynamoDBDocumentClient, table: string, clock: Clock = Date.now) => {
-  const credentialsCache = lru<{ credentials: Promise<WebhookCredentials>; untilMs: number }>(1_000);
+  const cache = lru<CachedAccount>(1_000);
 
   /** Returns the account, strongly consistent. A missing item has no attributes. */
-  const read = async (tenant: string): Promise<z.infer<typeof storedAccount>> => {
+  const read = async (tenant: string): Promise<StoredAccount> => {
     const { Item = {} } = await client.send(
       new GetCommand({ TableName: table, Key: accountKey(tenant), ConsistentRead: true }),
     );
-    return storedAccount.parse(Item);
+    return parseAccount(Item);
   };
 
-  /** Returns the transaction item that sets attributes of an account, on a condition on its signing secret. */
+  /**
+   * Returns the transaction item that sets attributes of an account, or removes those that are undefined, on a condition
+   * on its signing secret.
+   */
   const setAttributes = (
     tenant: string,
     attributes: Readonly<Record<string, unknown>>,
     condition: { ConditionExpression?: string; ExpressionAttributeValues?: Record<string, unknown> } = {},
   ): TransactItem => {
     const entries = Object.entries(attributes);
+    const set = entries.filter(([, value]) => value !== undefined);
+    const removed = entries.filter(([, value]) => value === undefined);
+    const values = {
+      ...condition.ExpressionAttributeValues,
+      ...Object.fromEntries(set.map(([name, value]) => [`:${name}`, value])),
+    };
     return {
       Update: {
         TableName: table,
         Key: accountKey(tenant),
-        UpdateExpression: `SET ${entries.map(([name]) => `${name} = :${name}`).join(', ')}`,
+        UpdateExpression: [
+          set.length > 0 && `SET ${set.map(([name]) => `${name} = :${name}`).join(', ')}`,
+          removed.length > 0 && `REMOVE ${removed.map(([name]) => name).join(', ')}`,
+        ]
+          .filter(Boolean)
+          .join(' '),
         ...condition,
-        ExpressionAttributeValues: {
-          ...condition.ExpressionAttributeValues,
-          ...Object.fromEntries(entries.map(([name, value]) => [`:${name}`, value])),
-        },
+        // DynamoDB rejects an empty map.
+        ExpressionAttributeValues: Object.keys(values).length > 0 ? values : undefined,
       },
     };
   };
 
   /** Returns the replaced secret if it still signs. */
-  const stillSigning = ({ retired_secrets: retired = [] }: z.infer<typeof storedAccount>) =>
+  const stillSigning = ({ retired_secrets: retired = [] }: StoredAccount) =>
     retired.filter(({ until_ms }) => until_ms > clock()).slice(0, 1);
 
   /** Stores new credentials unless the account has some: the first writer wins. @returns the stored account */
-  const createCredentials = async (tenant: string): Promise<z.infer<typeof storedAccount>> => {
+  const createCredentials = async (tenant: string): Promise<StoredAccount> => {
     const { Attributes } = await retryConflicts(() =>
       client.send(
         new UpdateCommand({
@@ -110,42 +151,60 @@ export const createAccountRepository = (client: DynamoDBDocumentClient, table: s
         }),
       ),
     );
-    return storedAccount.parse(Attributes);
+    return parseAccount(Attributes ?? {});
   };
 
   /** Returns the account with webhook credentials, which are created if they are missing. */
-  const readWithCredentials = async (tenant: string): Promise<z.infer<typeof storedAccount>> => {
-    const found = await read(tenant);
-    return found.webhook_token && found.webhook_secrets ? found : createCredentials(tenant);
+  const withCredentials = async (tenant: string, found: StoredAccount): Promise<StoredAccount> =>
+    found.webhook_token && found.webhook_secrets ? found : createCredentials(tenant);
+
+  /** Returns the account, read at most a minute ago. Caching promises lets concurrent deliveries share one read. */
+  const cached = (tenant: string): CachedAccount => {
+    const found = cache.get(tenant);
+    if (found && found.untilMs > clock()) return found;
+    const entry = { account: read(tenant).catch(forget(tenant)), untilMs: clock() + CACHE_MS };
+    cache.set(tenant, entry);
+    return entry;
   };
 
-  const readCredentials = async (tenant: string): Promise<WebhookCredentials> => {
-    const stored = await readWithCredentials(tenant);
+  const forget =
+    (tenant: string) =>
+    (error: unknown): never => {
+      cache.delete(tenant);
+      throw error;
+    };
+
+  const credentialsOf = async (tenant: string, found: StoredAccount): Promise<WebhookCredentials> => {
+    const stored = await withCredentials(tenant, found);
     const { webhook_token: token, webhook_secrets: secrets } = stored;
     if (!token || !secrets) throw new Error('The account has no webhook credentials after their creation.');
     return { token, secrets: [...secrets, ...stillSigning(stored).map(({ secret }) => secret)] };
   };
 
-  const describe = (stored: z.infer<typeof storedAccount>): AccountDescription => ({
+  const describe = (stored: StoredAccount): AccountDescription => ({
     contacts: stored.technical_contacts ?? [],
     token: stored.webhook_token,
     secrets: stored.webhook_secrets ?? [],
     retired: stillSigning(stored).map(({ secret, until_ms: untilMs }) => ({ secret, untilMs })),
+    limits: stored.limits,
   });
 
   return {
     /** Returns the tenant's webhook token and signing secrets, created on first use and cached for a minute. */
     webhookCredentials(tenant: string): Promise<WebhookCredentials> {
-      const cached = credentialsCache.get(tenant);
-      if (cached && cached.untilMs > clock()) return cached.credentials;
-      // Caching the promise lets concurrent deliveries of a tenant share one read.
-      const credentials = readCredentials(tenant).catch((error: unknown) => {
-        credentialsCache.delete(tenant);
-        throw error;
-      });
-      credentialsCache.set(tenant, { credentials, untilMs: clock() + CREDENTIALS_CACHE_MS });
-      return credentials;
+      const entry = cached(tenant);
+      entry.credentials ??= entry.account.then((found) => credentialsOf(tenant, found)).catch(forget(tenant));
+      return entry.credentials;
     },
+
+    /**
+     * Returns the function that reads a limit of a tenant: its override, or else that of the deployment. It caches the
+     * account for a minute.
+     */
+    limit:
+      (name: LimitName, settings: TenantLimits): LimitOf =>
+      async (tenant) =>
+        effectiveLimits(settings, (await cached(tenant).account).limits)[name],
 
     /** Returns the email addresses of the account's technical contacts. */
     technicalContacts: async (tenant: string): Promise<string[]> => describe(await read(tenant)).contacts,
@@ -155,7 +214,7 @@ export const createAccountRepository = (client: DynamoDBDocumentClient, table: s
 
     /** Returns the stored account. Creates missing credentials: the first writer wins. */
     describeWithCredentials: async (tenant: string): Promise<AccountDescription> =>
-      describe(await readWithCredentials(tenant)),
+      describe(await withCredentials(tenant, await read(tenant))),
 
     /**
      * Changes the given attributes that differ in one transaction with the audit entry, so that a late copy of the
@@ -170,6 +229,21 @@ export const createAccountRepository = (client: DynamoDBDocumentClient, table: s
       const attributes = Object.fromEntries(Object.entries(changes).filter(([name]) => changed.includes(name)));
       const entry = audit({ action: 'update-account', target_id: tenant, changed });
       await transact(client, [setAttributes(tenant, attributes), entry]);
+    },
+
+    /**
+     * Changes limits of a tenant; undefined restores the setting of the deployment. Functions use them within a minute,
+     * when their cache expires.
+     *
+     * @throws UnconfirmedChangeError
+     */
+    async changeLimits(
+      tenant: string,
+      changes: Partial<Record<LimitName, number | undefined>>,
+      audit: Audit,
+    ): Promise<void> {
+      const entry = audit({ action: 'change-limits', target_id: tenant, changed: Object.keys(changes) });
+      await transact(client, [setAttributes(tenant, changes), entry]);
     },
 
     /**

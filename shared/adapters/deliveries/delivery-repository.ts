@@ -37,16 +37,22 @@ const CONFLICT_PREFIX = 'conflict#';
 const GATHER_MS = 3;
 
 /** Conditions on the records of a page. */
-export type DeliveryFilter = { status?: DeliveryStatus | undefined; alarmId?: string | undefined };
+export type DeliveryFilter = {
+  status?: DeliveryStatus | undefined;
+  alarmId?: string | undefined;
+  /** Only records whose current round started at this time or later, ms since the epoch. */
+  sinceMs?: number | undefined;
+};
 
 /** A page of records, and the sort key that the next page must be below; undefined after the last page. */
 export type DeliveryPage = { records: DeliveryRecord[]; before: string | undefined };
 
 /** Returns the filter expression of a query and its values, or undefined without a condition. */
-const filterExpression = ({ status, alarmId }: DeliveryFilter) => {
+const filterExpression = ({ status, alarmId, sinceMs }: DeliveryFilter) => {
   const conditions = [
     ...(status === undefined ? [] : ['#status = :status']),
     ...(alarmId === undefined ? [] : ['alarm_id = :alarm']),
+    ...(sinceMs === undefined ? [] : ['round_started_at_ms >= :since']),
   ];
   if (conditions.length === 0) return undefined;
   return {
@@ -55,6 +61,7 @@ const filterExpression = ({ status, alarmId }: DeliveryFilter) => {
     values: {
       ...(status !== undefined && { ':status': status }),
       ...(alarmId !== undefined && { ':alarm': shortenedId(alarmId) }),
+      ...(sinceMs !== undefined && { ':since': sinceMs }),
     },
   };
 };
@@ -329,12 +336,16 @@ export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: 
 
     listPage,
 
-    /** Returns a notification's deliveries by event time, newest first; with `alarmId`, only those of that alarm. */
-    async listNewest(notification: NotificationOfTenant, limit: number, alarmId?: string): Promise<DeliveryRecord[]> {
+    /** Returns a notification's deliveries by event time, newest first. */
+    async listNewest(
+      notification: NotificationOfTenant,
+      limit: number,
+      filter: DeliveryFilter = {},
+    ): Promise<DeliveryRecord[]> {
       const records: DeliveryRecord[] = [];
       let before: string | undefined;
       do {
-        const page = await listPage(notification, { limit: limit - records.length, before, filter: { alarmId } });
+        const page = await listPage(notification, { limit: limit - records.length, before, filter });
         records.push(...page.records);
         before = page.before;
       } while (before !== undefined && records.length < limit);

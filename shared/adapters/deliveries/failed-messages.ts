@@ -1,4 +1,3 @@
-import { gunzipSync, gzipSync } from 'node:zlib';
 import { type DynamoDBDocumentClient, PutCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod/mini';
 import {
@@ -13,6 +12,7 @@ import {
 import { splitBytes } from '../../domain/in-batches.ts';
 import { batchWrite, type ItemKey } from '../dynamodb/batches.ts';
 import type { Item } from '../dynamodb/items.ts';
+import { zlib } from '../zlib.ts';
 
 /*
  * The bodies of failed deliveries, so that tenants can redeliver them (table Deliveries,
@@ -92,7 +92,9 @@ const toMessage = (
     itemKeys: chunks.map(({ pk, sk }) => ({ pk, sk })),
     body() {
       if (!isComplete) throw new Error('The failed message is incomplete.');
-      return gunzipSync(Buffer.concat(chunks.map(({ content }) => content))).toString('utf8');
+      return zlib()
+        .gunzipSync(Buffer.concat(chunks.map(({ content }) => content)))
+        .toString('utf8');
     },
   };
 };
@@ -122,7 +124,7 @@ export const createFailedMessages = (client: DynamoDBDocumentClient, table: stri
     body: string;
     round: number;
   }): Promise<void> {
-    const contents = splitBytes(gzipSync(body), CHUNK_BYTES);
+    const contents = splitBytes(zlib().gzipSync(body), CHUNK_BYTES);
     for (const [index, content] of contents.entries()) {
       const Item = {
         pk: failedMessagePartition(parseDeliveryPartition(recordKey.pk)),

@@ -44,7 +44,8 @@ const rejectOnAbort = (signal: AbortSignal): Promise<never> =>
 
 /**
  * Deletes chunks that no target points to. Before a writer creates chunks or makes some obsolete, it writes a cleanup
- * item with their versions. If the writer fails, a later write of the tenant deletes the obsolete chunks.
+ * item with their versions. If the writer fails, a later write of the tenant with chunks deletes the obsolete ones: small
+ * writes don't pay for a query.
  */
 export const createChunkCleanup = (client: DynamoDBDocumentClient, table: string, clock: Clock) => {
   const deleteCleanupItem = (key: ItemKey, abortSignal?: AbortSignal) =>
@@ -104,8 +105,25 @@ export const createChunkCleanup = (client: DynamoDBDocumentClient, table: string
     for (const result of results) if (result.status === 'rejected') throw result.reason;
   };
 
+  /**
+   * Deletes obsolete chunks of the tenant's earlier writes, for at most 1 s. Never rejects: failures are logged and
+   * counted, and the tenant's next write with chunks tries again.
+   */
+  const run = async (tenant: string): Promise<void> => {
+    const timeout = AbortSignal.timeout(TIMEOUT_MS);
+    await Promise.race([cleanUpTenant(tenant, timeout), rejectOnAbort(timeout)]).catch((error: unknown) => {
+      logger.warn('chunks not cleaned up', { tenant_id: tenant, ...errorTrace(error) });
+      count({ chunk_cleanup_failures: 1 });
+    });
+  };
+
   return {
-    /** Writes a cleanup item with versions whose chunks may become obsolete. @returns its key */
+    /**
+     * Writes a cleanup item with versions whose chunks may become obsolete, and meanwhile cleans up after the tenant's
+     * earlier writes.
+     *
+     * @returns its key
+     */
     async schedule({ tenant, id }: NotificationKey, versions: readonly Version[]): Promise<ItemKey> {
       const key = { pk: cleanupPartition(tenant), sk: ulid(clock()) };
       const Item = {
@@ -113,7 +131,7 @@ export const createChunkCleanup = (client: DynamoDBDocumentClient, table: string
         notification_id: id,
         versions: versions.map(({ version, chunks }) => ({ version, chunks })),
       };
-      await client.send(new PutCommand({ TableName: table, Item }));
+      await Promise.all([client.send(new PutCommand({ TableName: table, Item })), run(tenant)]);
       return key;
     },
 
@@ -125,18 +143,6 @@ export const createChunkCleanup = (client: DynamoDBDocumentClient, table: string
       await deleteCleanupItem(key).catch((error: unknown) =>
         logger.warn('cleanup item not deleted', errorTrace(error)),
       );
-    },
-
-    /**
-     * Deletes obsolete chunks of the tenant's earlier writes, for at most 1 s. Never rejects: failures are logged and
-     * counted, and the tenant's next write tries again.
-     */
-    async run(tenant: string): Promise<void> {
-      const timeout = AbortSignal.timeout(TIMEOUT_MS);
-      await Promise.race([cleanUpTenant(tenant, timeout), rejectOnAbort(timeout)]).catch((error: unknown) => {
-        logger.warn('chunks not cleaned up', { tenant_id: tenant, ...errorTrace(error) });
-        count({ chunk_cleanup_failures: 1 });
-      });
     },
   };
 };

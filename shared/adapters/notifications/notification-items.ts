@@ -1,10 +1,10 @@
-import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import * as z from 'zod/mini';
 import type { NotificationAttributes, NotificationRecord, StringMap } from '../../contracts/notification.ts';
 import { isNotificationTypeId, type NotificationTypeId } from '../../contracts/notification-types.ts';
 import { splitBytes } from '../../domain/in-batches.ts';
 import { type DeliveryTarget, type NotificationKey, typeFields } from '../../domain/notification.ts';
 import { itemBytes } from '../dynamodb/item-size.ts';
+import { zlib } from '../zlib.ts';
 
 /*
  * The items of the table Notifications. A notification may have 4.5 MB of UTF-8, an item at most 400 KB (AWS limit), so
@@ -113,7 +113,7 @@ export const notificationItems = (
   const target = { ...targetKey(key), type, fields, version, content_bytes: content.length };
   const plain = { ...target, content, stored_bytes: content.length, chunks: 0 };
   if (itemBytes(plain) < SMALL_TARGET_BYTES) return { target: plain, chunks: [] };
-  const compressed = deflateRawSync(content);
+  const compressed = zlib().deflateRawSync(content);
   const large = { ...target, compression: 'deflate', stored_bytes: compressed.length };
   const single = { ...large, content: compressed, chunks: 0 };
   if (itemBytes(single) <= MAX_TARGET_BYTES) return { target: single, chunks: [] };
@@ -148,7 +148,8 @@ const ownField = ({ fields }: StoredTarget, name: string): string => {
 
 /** Returns the content as JSON. @throws RangeError if it is larger than the target states */
 const contentText = ({ compression, content_bytes }: StoredTarget, stored: Uint8Array): string => {
-  const content = compression === undefined ? stored : inflateRawSync(stored, { maxOutputLength: content_bytes });
+  const content =
+    compression === undefined ? stored : zlib().inflateRawSync(stored, { maxOutputLength: content_bytes });
   return Buffer.from(content).toString('utf8');
 };
 

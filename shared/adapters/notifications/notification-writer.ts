@@ -23,8 +23,8 @@ const MAX_DELETE_ATTEMPTS = 10;
  * 1,000 write units per second (AWS limit).
  */
 const MAX_CHUNK_ATTEMPTS = 14;
-/** The position of the counter in the transaction of a create. */
-const COUNTER_INDEX = 1;
+/** The positions in the transaction of a create. */
+const [TARGET_INDEX, COUNTER_INDEX] = [0, 1];
 
 /** The condition of a write to a target. */
 type Condition = { ConditionExpression: string; ExpressionAttributeValues?: Item };
@@ -129,11 +129,24 @@ export const createNotificationWriter = (client: DynamoDBDocumentClient, table: 
     throw unavailable();
   };
 
-  /** Cleans up obsolete chunks of the tenant during a write. @returns the result of the write */
-  const withCleanup = async <Result>(tenant: string, write: Promise<Result>): Promise<Result> => {
-    const [result] = await Promise.allSettled([write, cleanup.run(tenant)]);
-    if (result.status === 'rejected') throw result.reason;
-    return result.value;
+  const createWithId = async (
+    key: NotificationKey,
+    attributes: NotificationAttributes,
+    audit: Audit,
+    limit?: number,
+  ): Promise<boolean> => {
+    // A refused create would consume the capacity of the transaction, and conflict with others.
+    if (limit !== undefined && (await readNotificationCount(client, table, key.tenant)) >= limit) {
+      throw notificationLimitReached(limit);
+    }
+    const isNew = { ConditionExpression: 'attribute_not_exists(pk)' };
+    const failed = await write(key, attributes, isNew, undefined, [
+      counterItem(table, key.tenant, 1, limit),
+      audit({ action: 'create-notification', target_id: key.id, changed: Object.keys(attributes) }),
+    ]);
+    if (failed.includes(TARGET_INDEX)) return false;
+    if (limit !== undefined && failed.includes(COUNTER_INDEX)) throw notificationLimitReached(limit);
+    return true;
   };
 
   return {
@@ -146,21 +159,14 @@ export const createNotificationWriter = (client: DynamoDBDocumentClient, table: 
      * @throws ServiceError forbiddenError if the tenant is at its limit
      */
     async create(tenant: string, attributes: NotificationAttributes, audit: Audit, limit?: number): Promise<string> {
-      // A refused create would consume the capacity of the transaction, and conflict with others.
-      if (limit !== undefined && (await readNotificationCount(client, table, tenant)) >= limit) {
-        throw notificationLimitReached(limit);
-      }
       const id = newNotificationId();
-      const isNew = { ConditionExpression: 'attribute_not_exists(pk)' };
-      const others = [
-        counterItem(table, tenant, 1, limit),
-        audit({ action: 'create-notification', target_id: id, changed: Object.keys(attributes) }),
-      ];
-      const failed = await withCleanup(tenant, write({ tenant, id }, attributes, isNew, undefined, others));
-      if (limit !== undefined && failed.includes(COUNTER_INDEX)) throw notificationLimitReached(limit);
-      if (failed.length > 0) throw new Error('The ID of the notification exists.');
+      if (!(await createWithId({ tenant, id }, attributes, audit, limit)))
+        throw new Error('The ID of the notification exists.');
       return id;
     },
+
+    /** Creates a notification with a given ID, under the rules of `create`. @returns false if the ID exists */
+    createWithId,
 
     /**
      * Replaces a notification if its version is `old`.
@@ -174,14 +180,14 @@ export const createNotificationWriter = (client: DynamoDBDocumentClient, table: 
       attributes: NotificationAttributes,
       entry: TransactItem,
     ): Promise<boolean> {
-      const failed = await withCleanup(key.tenant, write(key, attributes, isUnchanged(old), old, [entry]));
+      const failed = await write(key, attributes, isUnchanged(old), old, [entry]);
       return failed.length === 0;
     },
 
     /** Deletes a notification. @returns false if it did not exist */
     async delete(key: NotificationKey, audit: Audit): Promise<boolean> {
       if (!isStoredNotificationId(key.id)) return false;
-      return withCleanup(key.tenant, deleteNotification(key, audit));
+      return deleteNotification(key, audit);
     },
   };
 };

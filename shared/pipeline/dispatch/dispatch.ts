@@ -8,11 +8,13 @@ import { messageBody } from '../../contracts/message-body.ts';
 import type { Clock } from '../../domain/clock.ts';
 import {
   DISPATCH_LATENCY,
+  EVENTS_RECEIVED,
   PRODUCER_ERRORS,
   PRODUCER_FAULTS,
   PRODUCER_WARNINGS,
 } from '../../domain/delivery-metrics.ts';
 import { findingFields } from '../../domain/event-findings.ts';
+import { isHeartbeat } from '../../domain/heartbeat.ts';
 import {
   continuationBody,
   type InvalidEvent,
@@ -33,7 +35,8 @@ import { createFanOut, isPartlySent, isPlanUnknown, type Progress } from './fan-
 export type DispatchEnvironment = Pick<
   ParsedEnvironment<'dispatch-alarm-events'>,
   'ALARM_EVENTS_QUEUE' | 'DEAD_LETTER_QUEUE' | 'SENDER_QUEUES'
->;
+> &
+  Partial<Pick<ParsedEnvironment<'dispatch-alarm-events'>, 'HEARTBEAT_ROLE_ID' | 'COUNT_EVENTS'>>;
 
 /**
  * How long one invocation sends deliveries: half of the function's timeout. The rest is sent as a continuation message.
@@ -64,11 +67,26 @@ type MessageResult = {
   deadLetterCause?: InvalidEvent['cause'];
 };
 
-const parseMessage = (message: SQSRecord, nowMs: number): EventMessage | InvalidMessage => {
-  const sentAtMs = Number(message.attributes.SentTimestamp) || nowMs;
-  const planned = planEvent(message.body, sentAtMs);
+/** @param heartbeatRole the ID of the role of the schedule of heartbeats, if there is one */
+const parseMessage = (
+  message: SQSRecord,
+  nowMs: number,
+  heartbeatRole: string | undefined,
+): EventMessage | InvalidMessage => {
+  const { SentTimestamp, SenderId } = message.attributes;
+  const sentAtMs = Number(SentTimestamp) || nowMs;
+  // The ID of a role is followed by the name of the session.
+  const canBeHeartbeat = heartbeatRole !== undefined && SenderId.startsWith(`${heartbeatRole}:`);
+  const planned = planEvent(message.body, sentAtMs, canBeHeartbeat);
   return isInvalidEvent(planned) ? { message, invalid: planned, sentAtMs } : { ...planned, message };
 };
+
+const isHeartbeatOf = ({ planned }: Pick<MessageResult, 'planned'>): boolean =>
+  planned !== undefined && isHeartbeat(planned.event);
+
+/** Returns whether dispatch receives an alarm event for the first time. */
+const isNewEvent = ({ planned, message }: MessageResult): boolean =>
+  planned !== undefined && !planned.isContinuation && message.attributes.ApproximateReceiveCount === '1';
 
 const isInvalid = (parsed: EventMessage | InvalidMessage): parsed is InvalidMessage => 'invalid' in parsed;
 
@@ -146,7 +164,7 @@ export const createDispatch = (
     const { planned, failed, untried, sent, unknown, hasInternalError } = progress;
     const { message, acceptedAtMs } = planned;
     const result = { message, planned, isReturned: false, isInternalError: hasInternalError, sentAtMs: acceptedAtMs };
-    if (failed.length + untried.length === 0) return result;
+    if (failed.length + untried.length === 0 || isHeartbeat(planned.event)) return result;
     if (sent + unknown === 0) {
       await returnToEventQueue(message);
       return { ...result, isReturned: true };
@@ -210,7 +228,11 @@ export const createDispatch = (
     const nowMs = clock();
     // Only dispatch emits these, so they need no dimension.
     emitMetrics(
-      { unknown_notifications: progress.reduce((sum, { unknown }) => sum + unknown, 0), ...reportFindings(results) },
+      {
+        unknown_notifications: progress.reduce((sum, { unknown }) => sum + unknown, 0),
+        [EVENTS_RECEIVED]: environment.COUNT_EVENTS ? results.filter(isNewEvent).length : 0,
+        ...reportFindings(results),
+      },
       {},
       { [DISPATCH_LATENCY]: completed.map(({ planned }) => Math.max(0, nowMs - planned.acceptedAtMs)) },
     );
@@ -244,7 +266,7 @@ export const createDispatch = (
   return async ({ Records: messages }: SQSEvent, context?: Context): Promise<SQSBatchResponse> => {
     logger.appendKeys({ request_id: context?.awsRequestId });
     const startedAtMs = clock();
-    const parse = (message: SQSRecord) => parseMessage(message, startedAtMs);
+    const parse = (message: SQSRecord) => parseMessage(message, startedAtMs, environment.HEARTBEAT_ROLE_ID);
     const { small, large } = splitBySize(messages);
     const first = await runPass(small.map(parse), startedAtMs + (large.length > 0 ? PASS_BEFORE_LARGE_MS : PASS_MS));
     const { parsed, deferred } = await parseLarge(large, parse, () => clock() < startedAtMs + PARSE_LARGE_MS);
@@ -252,8 +274,8 @@ export const createDispatch = (
       runPass(parsed, startedAtMs + PASS_MS),
       Promise.all(deferred.map((message) => returnDeferred(queues, environment.ALARM_EVENTS_QUEUE, message))),
     ]);
-    const progress = [...first.progress, ...second.progress];
-    const results = [...first.results, ...second.results];
+    const progress = [...first.progress, ...second.progress].filter((each) => !isHeartbeatOf(each));
+    const results = [...first.results, ...second.results].filter((each) => !isHeartbeatOf(each));
     emitPassMetrics(progress, results, deferred.length);
     const timeLeft = () => context?.getRemainingTimeInMillis() ?? PASS_MS;
     await Promise.all(progress.filter(isPlanUnknown).map((event) => escalateUnknownPlan(event, timeLeft)));

@@ -9,6 +9,7 @@ import type { NotificationTypeId } from '../../contracts/notification-types.ts';
 import type { Clock } from '../../domain/clock.ts';
 import { deliveryBody, deliveryBytes } from '../../domain/delivery-message.ts';
 import { createGatherer } from '../../domain/gather.ts';
+import { unstoredTarget } from '../../domain/heartbeat.ts';
 import type { DeliveryTarget } from '../../domain/notification.ts';
 import type { PlannedEvent } from '../../domain/planned-event.ts';
 import { withTimeout } from '../notices/settle-notices.ts';
@@ -64,7 +65,7 @@ type ReadResult = { id: string; target: DeliveryTarget | undefined } | { id: str
 
 const readTarget = async (targets: TargetReads, tenant: string, id: string): Promise<ReadResult> => {
   try {
-    return { id, target: await targets.find({ tenant, id }) };
+    return { id, target: (await targets.find({ tenant, id })) ?? unstoredTarget(tenant) };
   } catch (error) {
     return { id, error };
   }

@@ -1,5 +1,6 @@
 import { createAttempt } from './delivery-attempt.ts';
 import { createFailureReport } from './failure-report.ts';
+import { createHeartbeatDelivery } from './heartbeat.ts';
 import { createIncidentDelivery } from './incident-lock.ts';
 import { createRequeue } from './requeue.ts';
 import type { SenderDependencies } from './sender-dependencies.ts';
@@ -14,6 +15,7 @@ export const createDeliverySteps = (dependencies: SenderDependencies) => {
     ...requeue,
     attempt,
     settle,
+    deliverHeartbeat: createHeartbeatDelivery(dependencies, attempt),
     deliverInOrder: createIncidentDelivery(dependencies, requeue, attempt, settle),
     reportFailures: createFailureReport(dependencies),
   };

@@ -16,6 +16,7 @@ import { type Delivery, type TestResult, testRequest } from '../../contracts/mes
 import { type NotificationTypeId, notificationTypes } from '../../contracts/notification-types.ts';
 import { DELIVERY_LATENCY, deliveryCounts, PRODUCER_ERRORS, PRODUCER_FAULTS } from '../../domain/delivery-metrics.ts';
 import { compareEventTimes } from '../../domain/event-time.ts';
+import { isHeartbeat, unstoredTarget } from '../../domain/heartbeat.ts';
 import { incidentKey } from '../../domain/incident.ts';
 import { type DeliveryTarget, operatorsNotification } from '../../domain/notification.ts';
 import { testEvent } from '../../domain/test-event.ts';
@@ -84,8 +85,16 @@ export const createSender = (
     clock: Date.now,
     isTenantThrottled: createThrottlingWatch(Date.now),
   };
-  const { reschedule, settledJob, settledOrReturned, attempt, settle, deliverInOrder, reportFailures } =
-    createDeliverySteps(dependencies);
+  const {
+    reschedule,
+    settledJob,
+    settledOrReturned,
+    attempt,
+    settle,
+    deliverHeartbeat,
+    deliverInOrder,
+    reportFailures,
+  } = createDeliverySteps(dependencies);
 
   const runTest = async (input: unknown, timeLeft: () => number): Promise<TestResult> => {
     const { tenant, type: testedType, details } = testRequest.parse(input);
@@ -121,10 +130,17 @@ export const createSender = (
     return 'outcome' in result ? result : settle(job, result);
   };
 
+  /** Heartbeats have no result: they are acknowledged, and neither counted nor reported. */
+  const deliverJob = async (job: DeliveryJob, targets: TargetReads): Promise<SettledJob[]> => {
+    if (!isHeartbeat(job.body.event)) return [await settledJob(job, deliverIndependently(job, targets))];
+    await deliverHeartbeat(job, () => findTarget(job, targets));
+    return [];
+  };
+
   const deliverAll = async (jobs: DeliveryJob[], targets: TargetReads): Promise<SettledJob[]> => {
     const settled = hasIncidents
       ? groupByIncident(jobs).map((group) => deliverInOrder(group, findTarget(group[0], targets)))
-      : jobs.map(async (job) => [await settledJob(job, deliverIndependently(job, targets))]);
+      : jobs.map((job) => deliverJob(job, targets));
     return (await Promise.all(settled)).flat();
   };
 
@@ -221,8 +237,9 @@ const targetKeyOf = ({ body }: DeliveryJob) => ({ tenant: body.event.tenant_id, 
 
 /** Returns the target of a job, or undefined if it does not exist. Only notices go to the operators' notification. */
 const findTarget = async (job: DeliveryJob, targets: TargetReads): Promise<DeliveryTarget | undefined> => {
-  const { notice, notification_id: id } = job.body;
-  return notice && id === operatorsNotification.id ? operatorsNotification : targets.find(targetKeyOf(job));
+  const { event, notice, notification_id: id } = job.body;
+  if (notice && id === operatorsNotification.id) return operatorsNotification;
+  return (await targets.find(targetKeyOf(job))) ?? unstoredTarget(event.tenant_id);
 };
 
 /** Groups the jobs that must be delivered one after the other, oldest event first. */

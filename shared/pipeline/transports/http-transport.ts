@@ -3,6 +3,7 @@ import { type HttpClient, type HttpPost, RequestTimeoutError } from '../../adapt
 import { BlockedAddressError } from '../../adapters/outbound-http/ssrf-safe-lookup.ts';
 import { type AttemptOutcome, type Failure, failed } from '../../domain/attempt-outcome.ts';
 import { errorCode } from '../../domain/error-code.ts';
+import { isHeartbeat } from '../../domain/heartbeat.ts';
 import { type HttpResponses, httpOutcome } from '../../domain/http-outcome.ts';
 import { type Alert, SEND_TIMEOUT_MS, sendTimeoutMs } from '../../domain/transport.ts';
 
@@ -31,8 +32,8 @@ const failedRequest = (error: unknown, host: string): Failure => {
 };
 
 /**
- * Sends an alert with one request, and maps the response to an outcome. Never throws. A test,
- * which has no notification ID, has no circuit: it must neither be affected by failing alerts nor postpone alerts.
+ * Sends an alert with one request, and maps the response to an outcome. Never throws. A test, which has no notification
+ * ID, and a heartbeat have no circuit: they must neither be affected by failing alerts nor postpone alerts.
  *
  * @param host the destination's name in explanations; tenants must not see the operators' endpoints
  */
@@ -44,7 +45,7 @@ export const sendByHttp = async (
   host: string = request.url.host,
 ): Promise<AttemptOutcome> => {
   const { event, notificationId, timeLeft } = alert;
-  const circuitTenant = notificationId === undefined ? undefined : event.tenant_id;
+  const circuitTenant = notificationId === undefined || isHeartbeat(event) ? undefined : event.tenant_id;
   try {
     const response = await http.post({ ...request, timeoutMs: sendTimeoutMs(timeLeft), circuitTenant });
     return httpOutcome(responses, response, Date.now(), alert);

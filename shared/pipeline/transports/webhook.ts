@@ -3,6 +3,7 @@ import { lru } from 'tiny-lru';
 import type { AccountRepository, WebhookCredentials } from '../../adapters/accounts/account-repository.ts';
 import type { HttpClient } from '../../adapters/outbound-http/http-client.ts';
 import { webhookPayload } from '../../contracts/alarm-event.ts';
+import { isHeartbeat } from '../../domain/heartbeat.ts';
 import type { HttpResponses } from '../../domain/http-outcome.ts';
 import type { Transport } from '../../domain/transport.ts';
 import { sendByHttp } from './http-transport.ts';
@@ -55,13 +56,18 @@ export const webhookResponses: HttpResponses = {
   ],
 };
 
-/** Creates the transport of `webhook` notifications, which posts the signed payload with the tenant's token. */
+/**
+ * Creates the transport of `webhook` notifications, which posts the signed payload with the tenant's token.
+ *
+ * @param heartbeatUrl the URL of heartbeats
+ */
 export const createWebhookTransport =
-  (accounts: Pick<AccountRepository, 'webhookCredentials'>, http: HttpClient): Transport =>
+  (accounts: Pick<AccountRepository, 'webhookCredentials'>, http: HttpClient, heartbeatUrl = ''): Transport =>
   async (alert, { url = '' }) => {
     const { event, deliveryId } = alert;
     const credentials = await accounts.webhookCredentials(event.tenant_id);
     const body = JSON.stringify(webhookPayload(event));
     const headers = webhookHeaders(credentials, deliveryId, Date.now(), body);
-    return sendByHttp(webhookResponses, http, alert, { url: new URL(url), headers, body });
+    const destination = new URL(isHeartbeat(event) ? heartbeatUrl : url);
+    return sendByHttp(webhookResponses, http, alert, { url: destination, headers, body });
   };

@@ -2,9 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { createAccountRepository } from '../../../shared/adapters/accounts/account-repository.ts';
 import type { Audit } from '../../../shared/adapters/audits/audit-log.ts';
 import { UnconfirmedChangeError } from '../../../shared/adapters/dynamodb/errors.ts';
+import { limitNames } from '../../../shared/contracts/tenant-limits.ts';
 import { audit } from '../../support/audit.ts';
 import { useDatabase } from '../../support/dynamodb.ts';
-import { countRequests, withConflicts, withLostResponse } from '../../support/dynamodb-faults.ts';
+import { countRequests, withConflicts, withLostResponse, withRejections } from '../../support/dynamodb-faults.ts';
 
 const { client, connect } = useDatabase();
 
@@ -48,6 +49,59 @@ describe('the webhook credentials of a tenant', () => {
     advance(1);
     await accounts.webhookCredentials(tenant);
     expect(counts).toEqual({ GetItemCommand: 2, UpdateItemCommand: 1 });
+  });
+});
+
+describe('the limits of a tenant', () => {
+  const settings = {
+    notificationsPerTenant: 1,
+    testsPerTenantPerDay: 2,
+    redeliveriesPerTenantPerDay: 3,
+    emailsPerTenantPerDay: 4,
+    smsPerTenantPerDay: 5,
+    managedPerTenantPerDay: 6,
+  };
+
+  it.each(limitNames)('have the override of %s until the setting is restored', async (name) => {
+    const [tenant, other] = [newTenant(), newTenant()];
+    const limit = (of: string) => setUp().accounts.limit(name, settings)(of);
+    const { accounts } = setUp();
+    expect(await limit(tenant)).toBe(settings[name]);
+    await accounts.changeLimits(tenant, { [name]: 100 }, audit);
+    expect(await accounts.describe(tenant)).toMatchObject({ limits: { [name]: 100 } });
+    expect([await limit(tenant), await limit(other)]).toEqual([100, settings[name]]);
+    await accounts.changeLimits(tenant, { [name]: undefined }, audit);
+    expect(await limit(tenant)).toBe(settings[name]);
+  });
+
+  it('keep what concurrent changes of other limits set', async () => {
+    const tenant = newTenant();
+    await Promise.all(limitNames.map((name, index) => setUp().accounts.changeLimits(tenant, { [name]: index }, audit)));
+    const { limits } = await setUp().accounts.describe(tenant);
+    expect(limits).toEqual(Object.fromEntries(limitNames.map((name, index) => [name, index])));
+  });
+
+  it('are cached for a minute, with the webhook credentials', async () => {
+    const tenant = newTenant();
+    await setUp().accounts.webhookCredentials(tenant);
+    const database = connect();
+    const counts = countRequests(database);
+    const { accounts, advance } = setUp(database);
+    const limitOf = accounts.limit('smsPerTenantPerDay', settings);
+    await Promise.all([limitOf(tenant), accounts.webhookCredentials(tenant)]);
+    await setUp().accounts.changeLimits(tenant, { smsPerTenantPerDay: 7 }, audit);
+    advance(59);
+    expect(await limitOf(tenant)).toBe(5);
+    expect(counts).toEqual({ GetItemCommand: 1 });
+    advance(1);
+    expect(await limitOf(tenant)).toBe(7);
+  });
+
+  it('are read again after a read that failed', async () => {
+    const failing = withRejections(connect(), 'GetItemCommand', 1);
+    const limitOf = setUp(failing).accounts.limit('smsPerTenantPerDay', settings);
+    await expect(limitOf(newTenant())).rejects.toThrow();
+    expect(await limitOf(newTenant())).toBe(5);
   });
 });
 

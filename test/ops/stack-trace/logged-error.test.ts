@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { loggedErrors } from '../../../bin/trace/logged-error.ts';
-import { parseStackFrame } from '../../../bin/trace/stack-frame.ts';
+import { loggedErrors } from '../../../bin/stack-trace/logged-error.ts';
+import { parseStackFrame } from '../../../bin/stack-trace/stack-frame.ts';
 
 const FRAME = 'at Xe (/var/task/index.js:37:58225)';
 const release = '0123456789abcdef';

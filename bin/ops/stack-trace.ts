@@ -1,8 +1,8 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { z } from 'zod';
-import { type LoggedError, loggedErrors, RELEASE } from '../trace/logged-error.ts';
-import type { OriginalFrame, SourceMap } from '../trace/source-map.ts';
-import { parseStackFrame, type StackFrame } from '../trace/stack-frame.ts';
+import { type LoggedError, loggedErrors, RELEASE } from '../stack-trace/logged-error.ts';
+import type { OriginalFrame, SourceMap } from '../stack-trace/source-map.ts';
+import { parseStackFrame, type StackFrame } from '../stack-trace/stack-frame.ts';
 import { examples } from './arguments.ts';
 import type { Deployment } from './deployment.ts';
 import { OperationError, UsageError } from './errors.ts';
@@ -11,16 +11,19 @@ import { colorize, printResult, sanitize } from './print.ts';
 import { connect, printsJson } from './session.ts';
 import { findSourceMap } from './source-maps.ts';
 
-/** Adds `trace`: the TypeScript lines of the stack frames in a log. */
-export const addTraceCommand = (program: Command): void => {
+/** Adds `stack-trace`: the TypeScript lines of the stack frames in a log. */
+export const addStackTraceCommand = (program: Command): void => {
   program
-    .command('trace')
+    .command('stack-trace')
     .description('show the TypeScript lines of the stack frames in log lines')
     .argument('[file]', 'a file with log lines or a stack trace, or - for standard input', '-')
     .option('--release <release>', 'the release of frames whose line names none', parseRelease)
     .option('--function <name>', 'the function of these frames, if it has not been deployed since')
     .option('--maps <directory>', 'find the source maps only here, not in cdk.out and the bucket of the stack')
-    .addHelpText('after', examples('trace line.json', 'trace - < lines.txt', 'trace stack.txt --function send-webhook'))
+    .addHelpText(
+      'after',
+      examples('stack-trace line.json', 'stack-trace - < lines.txt', 'stack-trace stack.txt --function send-webhook'),
+    )
     .action(trace);
 };
 

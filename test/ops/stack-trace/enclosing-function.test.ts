@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { enclosingFunctions } from '../../../bin/trace/enclosing-function.ts';
+import { enclosingFunctions } from '../../../bin/stack-trace/enclosing-function.ts';
 
 it.each([
   ['a declaration', 'async function send(a: string): Promise<void> { HERE; }', 'send'],

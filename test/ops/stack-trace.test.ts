@@ -71,7 +71,7 @@ const traced = z.object({
 });
 
 const trace = async (input: string, ...options: string[]) => {
-  const { code, out, err } = await ops(['--json', 'trace', '--maps', directory.path, ...options], { input });
+  const { code, out, err } = await ops(['--json', 'stack-trace', '--maps', directory.path, ...options], { input });
   if (code !== 0) throw new Error(err);
   return traced.parse(JSON.parse(out)).errors;
 };
@@ -95,7 +95,7 @@ const logOfFailedRequest = async () => {
   return logOf('get-account', request, environmentOf('get-account', href.replace(/\/$/, '')));
 };
 
-describe('ops trace', () => {
+describe('ops stack-trace', () => {
   it('finds the TypeScript line of a failed call in a log line of the service, which has no message', async () => {
     const log = await logOfFailedRequest();
     expect(log).not.toContain('secret-message');
@@ -140,7 +140,7 @@ describe('ops trace', () => {
 
   it('shows the line of code below the first frame of the service', async () => {
     const log = await logOfFailedRequest();
-    const { code, out } = await ops(['trace', '--maps', directory.path], { input: `2026-11-21T10:00:00 ${log}` });
+    const { code, out } = await ops(['stack-trace', '--maps', directory.path], { input: `2026-11-21T10:00:00 ${log}` });
     expect(code).toBe(0);
     const line = lineOf(FAILED_READ.source, FAILED_READ.code);
     expect(out).toMatch(/^ValidationException {2}request failed\nin get-account, release [0-9a-f]{16}\n\n/);
@@ -185,7 +185,7 @@ describe('ops trace', () => {
     );
     const env = { AWS_ENDPOINT_URL: server.url().href, AWS_ACCESS_KEY_ID: 'none', AWS_SECRET_ACCESS_KEY: 'none' };
     const traceDeployed = async (input: string, ...options: string[]) =>
-      ops(['--json', '--outputs', outputs, 'trace', ...options], { input, env });
+      ops(['--json', '--outputs', outputs, 'stack-trace', ...options], { input, env });
 
     const log = await logOfFailedRequest();
     const release = bundleOf('get-account').release;
@@ -236,6 +236,6 @@ describe('ops trace', () => {
       'Use either --release or --function.\n',
     ],
   ])('rejects %s with one sentence', async (_, input, options, code, err) => {
-    expect(await ops(['trace', '--maps', directory.path, ...options], { input })).toEqual({ code, out: '', err });
+    expect(await ops(['stack-trace', '--maps', directory.path, ...options], { input })).toEqual({ code, out: '', err });
   });
 });
