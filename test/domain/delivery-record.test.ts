@@ -85,7 +85,7 @@ describe('the record of a first claim', () => {
       first_attempt_at_ms: 0,
       next_attempt_at_ms: NOW,
       lease_until_ms: NOW + 35_000,
-      claim_id: 'claim1',
+      claim_id: 'b933e274a5f1',
       attempts: [],
     });
   });
