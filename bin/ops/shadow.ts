@@ -64,9 +64,10 @@ export const shadowJson = (shadow: Shadow | undefined) =>
 
 /** Returns what the service does with alerts. */
 export const shadowText = (shadow: Shadow | undefined, nowMs: number): string => {
-  const json = shadowJson(shadow);
-  if (!shadow || !json) return 'off: alerts are sent';
-  const isRunning = shadow.from_ms <= nowMs && !isOver(shadow, nowMs);
-  const from = `${isRunning ? 'on' : 'planned'}: alerts of events that SQS accepts from ${json.from}`;
-  return `${from}${json.until === null ? '' : ` until ${json.until}`} are recorded and not sent`;
+  const { from, until } = shadowJson(shadow) ?? {};
+  if (!shadow) return 'off: alerts are sent';
+  if (isOver(shadow, nowMs)) return `off: alerts of events that SQS accepts from ${until} on are sent`;
+  const state = shadow.from_ms <= nowMs ? 'on' : 'planned';
+  const end = until === null ? 'on' : `until ${until}`;
+  return `${state}: alerts of events that SQS accepts from ${from} ${end} are recorded and not sent`;
 };

@@ -42,7 +42,7 @@ const account = z
     shadow: z
       .object({
         from: timestamp('When it starts'),
-        until: timestamp('When it ends').nullable(),
+        until: integer.nullable().describe('When it ends, in milliseconds since the Unix epoch; null if no end is set'),
       })
       .optional()
       .describe(
