@@ -9,6 +9,7 @@ import { addStackTraceCommand } from './stack-trace.ts';
 import { addStatusCommand } from './status.ts';
 import { addTenantCommands } from './tenant.ts';
 import { addTokenCommands } from './token.ts';
+import { addVerifyCommand } from './verify.ts';
 
 /** Creates the command line. Each group of commands has a file in this folder. */
 export const createProgram = (): Command => {
@@ -41,6 +42,7 @@ Exit codes: 0 success, 1 failure, 2 invalid arguments.`,
   addDeliveriesCommand(program);
   addDeadLettersCommands(program);
   addStatusCommand(program);
+  addVerifyCommand(program);
   addTenantCommands(program);
   addStackTraceCommand(program);
   return program;

@@ -69,6 +69,15 @@ export const startAwsStub = async (responses: Responses = {}) => {
   });
   /** The outputs of both stacks. */
   const outputs: Record<string, string> = {
+    BaseUrl: url,
+    ManagedTopicArn: 'arn:aws:sns:eu-west-1:111111111111:operators',
+    Settings: JSON.stringify({
+      emailFrom: 'alerts@mail.example.com',
+      smsPerTenantPerDay: 1_000,
+      smsMonthlyBudgetUsd: 1,
+      lambdaConcurrencyQuota: 1_000,
+      deletionProtection: true,
+    }),
     AlarmEventsQueueArn: 'arn:aws:sqs:eu-west-1:111111111111:events',
     NotificationsTable: 'notifications',
     AccountsTable: 'accounts',
