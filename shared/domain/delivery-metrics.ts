@@ -40,6 +40,12 @@ export const PRODUCER_WARNINGS = 'producer_warnings';
 export const PRODUCER_FAULTS = 'producer_faults';
 
 /**
+ * Alarm events of producers, each when it is first received, only with the setting `expectedEventIntervalMinutes`.
+ * Neither heartbeats nor continuations.
+ */
+export const EVENTS_RECEIVED = 'events_received';
+
+/**
  * Metric: milliseconds from the first possible attempt until the destination accepted the alert. The number of its
  * values is the number of recorded deliveries, so there is no metric for these.
  */

@@ -8,6 +8,7 @@ import { messageBody } from '../../contracts/message-body.ts';
 import type { Clock } from '../../domain/clock.ts';
 import {
   DISPATCH_LATENCY,
+  EVENTS_RECEIVED,
   PRODUCER_ERRORS,
   PRODUCER_FAULTS,
   PRODUCER_WARNINGS,
@@ -35,7 +36,7 @@ export type DispatchEnvironment = Pick<
   ParsedEnvironment<'dispatch-alarm-events'>,
   'ALARM_EVENTS_QUEUE' | 'DEAD_LETTER_QUEUE' | 'SENDER_QUEUES'
 > &
-  Partial<Pick<ParsedEnvironment<'dispatch-alarm-events'>, 'HEARTBEAT_ROLE_ID'>>;
+  Partial<Pick<ParsedEnvironment<'dispatch-alarm-events'>, 'HEARTBEAT_ROLE_ID' | 'COUNT_EVENTS'>>;
 
 /**
  * How long one invocation sends deliveries: half of the function's timeout. The rest is sent as a continuation message.
@@ -82,6 +83,10 @@ const parseMessage = (
 
 const isHeartbeatOf = ({ planned }: Pick<MessageResult, 'planned'>): boolean =>
   planned !== undefined && isHeartbeat(planned.event);
+
+/** Returns whether dispatch receives an alarm event for the first time. */
+const isNewEvent = ({ planned, message }: MessageResult): boolean =>
+  planned !== undefined && !planned.isContinuation && message.attributes.ApproximateReceiveCount === '1';
 
 const isInvalid = (parsed: EventMessage | InvalidMessage): parsed is InvalidMessage => 'invalid' in parsed;
 
@@ -223,7 +228,11 @@ export const createDispatch = (
     const nowMs = clock();
     // Only dispatch emits these, so they need no dimension.
     emitMetrics(
-      { unknown_notifications: progress.reduce((sum, { unknown }) => sum + unknown, 0), ...reportFindings(results) },
+      {
+        unknown_notifications: progress.reduce((sum, { unknown }) => sum + unknown, 0),
+        [EVENTS_RECEIVED]: environment.COUNT_EVENTS ? results.filter(isNewEvent).length : 0,
+        ...reportFindings(results),
+      },
       {},
       { [DISPATCH_LATENCY]: completed.map(({ planned }) => Math.max(0, nowMs - planned.acceptedAtMs)) },
     );
