@@ -11,13 +11,14 @@ import { cloudWatchService } from 'local-aws/cloudwatch/service.ts';
 import { type LimitedDynamoDb, limitDynamoDb } from 'local-aws/dynamodb/limited-dynamodb.ts';
 import { AWS_PARTITION_LIMITS, type PartitionLimits } from 'local-aws/dynamodb/partition-capacity.ts';
 import { memoryTables, openTables } from 'local-aws/dynamodb.ts';
-import { createEndpoint, type Endpoint } from 'local-aws/endpoint.ts';
+import { callEndpoint, createEndpoint, type Endpoint } from 'local-aws/endpoint.ts';
 import { createGateway, type RequestReport } from 'local-aws/gateway/gateway.ts';
 import { close, listen, origin } from 'local-aws/http.ts';
 import { EventSources } from 'local-aws/lambda/event-sources.ts';
 import { lambdaService } from 'local-aws/lambda/invoke-api.ts';
 import { createLambda, type InvocationReport, type Lambda } from 'local-aws/lambda/lambda.ts';
 import { parseLogLine } from 'local-aws/lambda/log-line.ts';
+import { Schedules } from 'local-aws/scheduler.ts';
 import { sesService } from 'local-aws/ses.ts';
 import { type PublishedMessage, snsService } from 'local-aws/sns.ts';
 import { sqsService } from 'local-aws/sqs/protocol.ts';
@@ -92,6 +93,7 @@ export type LocalStack = {
   dynamodb: Pick<LimitedDynamoDb, 'conflict' | 'throttle'>;
   lambda: Lambda;
   eventSources: Pick<EventSources, 'disable'>;
+  schedules: Pick<Schedules, 'disable'>;
   /** The queues, by name. */
   queues: Map<string, Queue>;
   /** The clock of queues and functions. */
@@ -181,7 +183,16 @@ export const startLocalStack = async (options: LocalStackOptions = {}): Promise<
       clock,
       invoke: (name, event) => lambda.invoke(name, event),
     });
+    const schedules = new Schedules({
+      schedules: plan.schedules,
+      clock,
+      call: async (call) => {
+        const response = await callEndpoint(endpoint, call);
+        if (typeof response === 'object' && response.status >= 400) log(`A schedule failed: ${response.body}`);
+      },
+    });
     cleanups.push(
+      () => schedules.stop(),
       () => close(gateway.server),
       () => eventSources.stop(),
     );
@@ -213,7 +224,7 @@ export const startLocalStack = async (options: LocalStackOptions = {}): Promise<
       docs_url: docsUrl,
     };
     const advance = (ms: number) => clock.advance(ms);
-    return { ready, plan, endpoint, inbox, dynamodb, lambda, eventSources, queues, clock, advance, stop };
+    return { ready, plan, endpoint, inbox, dynamodb, lambda, eventSources, schedules, queues, clock, advance, stop };
   } catch (error) {
     await stop();
     throw error;

@@ -12,6 +12,7 @@ import {
   DELIVERY_LATENCY,
   type DeliveryCount,
   type DeliveryTotal,
+  type EVENTS_RECEIVED,
   METRICS_NAMESPACE,
   type PRODUCER_ERRORS,
   type PRODUCER_FAULTS,
@@ -84,6 +85,7 @@ export class ServiceMetrics {
       | 'unreadable_notifications'
       | 'unknown_notifications'
       | 'events_without_destination'
+      | typeof EVENTS_RECEIVED
       | typeof PRODUCER_WARNINGS
       | typeof PRODUCER_FAULTS
       | 'notices_not_queued'

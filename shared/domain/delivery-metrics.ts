@@ -40,6 +40,12 @@ export const PRODUCER_WARNINGS = 'producer_warnings';
 export const PRODUCER_FAULTS = 'producer_faults';
 
 /**
+ * Alarm events of producers, each when it is first received, only with the setting `expectedEventIntervalMinutes`.
+ * Neither heartbeats nor continuations.
+ */
+export const EVENTS_RECEIVED = 'events_received';
+
+/**
  * Metric: milliseconds from the acceptance of the alarm event by SQS until the destination accepted the alert, whichever
  * attempt that was. Each delivery has one value. Notices have none.
  */

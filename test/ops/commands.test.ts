@@ -39,6 +39,7 @@ const changing: Record<string, string> = {
   'dead-letters purge': 'sms --yes',
   'tenant export': 'acme --out -',
   'tenant delete': 'acme --yes',
+  'tenant import': 'acme -',
 };
 /** Commands that usually read, with arguments that make them change a stack or show its secrets. */
 const alsoChanging = [

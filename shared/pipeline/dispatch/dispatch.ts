@@ -6,7 +6,7 @@ import type { NotificationRepository } from '../../adapters/notifications/notifi
 import type { Queues } from '../../adapters/queues.ts';
 import { messageBody } from '../../contracts/message-body.ts';
 import type { Clock } from '../../domain/clock.ts';
-import { PRODUCER_ERRORS, PRODUCER_FAULTS, PRODUCER_WARNINGS } from '../../domain/delivery-metrics.ts';
+import { EVENTS_RECEIVED, PRODUCER_ERRORS, PRODUCER_FAULTS, PRODUCER_WARNINGS } from '../../domain/delivery-metrics.ts';
 import { findingFields } from '../../domain/event-findings.ts';
 import { isHeartbeat } from '../../domain/heartbeat.ts';
 import {
@@ -30,7 +30,7 @@ export type DispatchEnvironment = Pick<
   ParsedEnvironment<'dispatch-alarm-events'>,
   'ALARM_EVENTS_QUEUE' | 'DEAD_LETTER_QUEUE' | 'SENDER_QUEUES'
 > &
-  Partial<Pick<ParsedEnvironment<'dispatch-alarm-events'>, 'HEARTBEAT_ROLE_ID'>>;
+  Partial<Pick<ParsedEnvironment<'dispatch-alarm-events'>, 'HEARTBEAT_ROLE_ID' | 'COUNT_EVENTS'>>;
 
 /**
  * How long one invocation sends deliveries: half of the function's timeout. The rest is sent as a continuation message.
@@ -77,6 +77,10 @@ const parseMessage = (
 
 const isHeartbeatOf = ({ planned }: Pick<MessageResult, 'planned'>): boolean =>
   planned !== undefined && isHeartbeat(planned.event);
+
+/** Returns whether dispatch receives an alarm event for the first time. */
+const isNewEvent = ({ planned, message }: MessageResult): boolean =>
+  planned !== undefined && !planned.isContinuation && message.attributes.ApproximateReceiveCount === '1';
 
 const isInvalid = (parsed: EventMessage | InvalidMessage): parsed is InvalidMessage => 'invalid' in parsed;
 
@@ -219,6 +223,7 @@ export const createDispatch = (
     count({
       deliveries_planned: progress.reduce((total, { sent }) => total + sent, 0),
       unknown_notifications: progress.reduce((total, { unknown }) => total + unknown, 0),
+      [EVENTS_RECEIVED]: environment.COUNT_EVENTS ? results.filter(isNewEvent).length : 0,
       ...reportFindings(results),
     });
     emitMetrics(
