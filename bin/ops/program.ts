@@ -5,6 +5,7 @@ import { addDeadLettersCommands } from './dead-letters.ts';
 import { addDeliveriesCommand } from './deliveries.ts';
 import { DEFAULT_STACK } from './deployment.ts';
 import { addEventCommands } from './event.ts';
+import { addReportCommand } from './report.ts';
 import { addStackTraceCommand } from './stack-trace.ts';
 import { addStatusCommand } from './status.ts';
 import { addTenantCommands } from './tenant.ts';
@@ -43,6 +44,7 @@ Exit codes: 0 success, 1 failure, 2 invalid arguments.`,
   addDeadLettersCommands(program);
   addStatusCommand(program);
   addVerifyCommand(program);
+  addReportCommand(program);
   addTenantCommands(program);
   addStackTraceCommand(program);
   return program;
