@@ -155,7 +155,8 @@ export class Delivery extends Construct {
             new PolicyStatement({ actions: ['sqs:SendMessage'], resources: [this.alarmEvents.queue.queueArn] }),
           ]),
         )
-        .and(new ResourceAccess(heartbeatRoleId === undefined ? {} : { HEARTBEAT_ROLE_ID: heartbeatRoleId })),
+        .and(new ResourceAccess(heartbeatRoleId === undefined ? {} : { HEARTBEAT_ROLE_ID: heartbeatRoleId }))
+        .and(new ResourceAccess({ COUNT_EVENTS: flag(defaults.settings.expectedEventIntervalMinutes !== undefined) })),
       { sendsToItself: true },
     );
     const { developmentStage, dispatchConcurrency } = defaults.settings;

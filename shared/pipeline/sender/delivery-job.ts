@@ -57,8 +57,6 @@ export type SettledMessage = Settlement & {
    * acknowledged.
    */
   isReturned?: true;
-  /** The latency of a delivered and recorded alert in ms (`deliveryLatency`). */
-  latencyMs?: number;
   /**
    * True if the delivery is unrecorded because DynamoDB throttles the tenant's partition key, which is not an outage.
    */
