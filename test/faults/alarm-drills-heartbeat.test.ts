@@ -1,7 +1,7 @@
 import type { AwsCall } from 'local-aws/aws-service.ts';
+import { MINUTE_MS } from 'local-aws/cloudwatch/metric-store.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { HEARTBEAT_TENANT } from '../../shared/contracts/alarm-event.ts';
-import { MINUTE_MS } from '../cloudwatch/metric-store.ts';
 import { newAlarmEvent } from '../support/events.ts';
 import { type Sink, startSink } from '../support/sink.ts';
 import { type MonitoredStack, startMonitoredStack } from './monitored-stack.ts';
