@@ -37,6 +37,7 @@ const changing: Record<string, string> = {
   'token revoke': '12345678 --tenant acme',
   'account set': 'acme --contact a@example.com',
   'account rotate-signing-secret': 'acme',
+  'account shadow': 'acme on',
   'account recount': 'acme',
   'event send': '-',
   'dead-letters redrive': 'sms',
