@@ -24,6 +24,7 @@ const environment = {
   DEAD_LETTER_QUEUE: queueUrl('DeadLetters'),
   SENDER_QUEUES: senderQueueUrls,
   HEARTBEAT_ROLE_ID: 'AROAHEARTBEAT',
+  COUNT_EVENTS: true,
 };
 
 let metricLines: ReturnType<typeof recordMetrics>;
@@ -544,6 +545,27 @@ describe('dispatch of an event without destinations', () => {
   });
 });
 
+describe('the number of received events', () => {
+  const received = (message: SQSRecord, ApproximateReceiveCount = '1'): SQSRecord => ({
+    ...message,
+    attributes: { ...message.attributes, ApproximateReceiveCount },
+  });
+
+  it('counts each event when it is first received, also if it cannot be processed', async () => {
+    const { dispatch } = setUp({ errorOf: (id) => (id === 'nt0' ? new Error('no table') : undefined) });
+    await dispatch({ Records: [received(eventMessage(['nt0'])), received(eventMessage(['nt1']))] });
+    expect(printedMetrics()).toMatchObject({ events_received: 2 });
+  });
+
+  it('counts neither events that return, nor continuations, nor invalid events', async () => {
+    const first = setUp({ errorOf: (id) => (id === 'nt1' ? new Error('no response') : undefined) });
+    await first.dispatch({ Records: [received(eventMessage(notificationIds(3)), '2')] });
+    await setUp().dispatch({ Records: [received(continuationMessage(first.continuations[0]?.body ?? ''))] });
+    await setUp().dispatch({ Records: [received(sqsMessage({ body: '{}' }))] });
+    expect(printedMetrics()).not.toHaveProperty('events_received');
+  });
+});
+
 describe('a heartbeat', () => {
   const heartbeat = (SenderId: string): SQSRecord =>
     sqsMessage({
@@ -554,7 +576,7 @@ describe('a heartbeat', () => {
   it('of the schedule goes to its sender without a stored notification, and emits no metrics', async () => {
     const { dispatch, deliveries } = setUp({ isUnknown: () => true });
     expect(await dispatch({ Records: [heartbeat('AROAHEARTBEAT:session')] })).toEqual({ batchItemFailures: [] });
-    expect(deliveries()).toMatchObject([{ notification_id: 'ntHeartbeat', accepted_at_ms: NOW_MS }]);
+    expect(deliveries()).toMatchObject([{ notification_id: 'nt00000000000000000HEARTBEAT', accepted_at_ms: NOW_MS }]);
     expect(metricLines()).toEqual([]);
   });
 
@@ -563,6 +585,12 @@ describe('a heartbeat', () => {
     expect(await dispatch({ Records: [heartbeat('AROAHEARTBEAT:session')] })).toEqual({ batchItemFailures: [] });
     expect([deliveries(), returned, metricLines()]).toEqual([[], [], []]);
     expect(logger.error).toHaveBeenCalledExactlyOnceWith('notification not read', expect.anything());
+  });
+
+  it('is not what another tenant lists in its plan', async () => {
+    const { dispatch, deliveries } = setUp({ isUnknown: () => true });
+    await dispatch({ Records: [eventMessage(['nt00000000000000000HEARTBEAT'])] });
+    expect(deliveries()).toEqual([]);
   });
 
   it.each(['AROAPRODUCER:session', 'AROAHEARTBEAT2:session', 'AIDAHEARTBEAT'])(

@@ -1,19 +1,14 @@
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
 import type { WriteDestinationList } from '../../adapters/deliveries/destination-list.ts';
 import { errorTrace, logger } from '../../adapters/logger.ts';
-import { emitMetrics, oldestAgeSeconds } from '../../adapters/metrics.ts';
+import { count, emitMetrics, oldestAgeSeconds } from '../../adapters/metrics.ts';
 import type { NotificationRepository } from '../../adapters/notifications/notification-repository.ts';
 import { ORIGIN_ATTRIBUTES, type Queues } from '../../adapters/queues.ts';
 import { messageBody } from '../../contracts/message-body.ts';
 import type { Origin } from '../../contracts/messages.ts';
 import { readTrace } from '../../contracts/trace.ts';
 import type { Clock } from '../../domain/clock.ts';
-import {
-  DISPATCH_LATENCY,
-  PRODUCER_ERRORS,
-  PRODUCER_FAULTS,
-  PRODUCER_WARNINGS,
-} from '../../domain/delivery-metrics.ts';
+import { EVENTS_RECEIVED, PRODUCER_ERRORS, PRODUCER_FAULTS, PRODUCER_WARNINGS } from '../../domain/delivery-metrics.ts';
 import { findingFields } from '../../domain/event-findings.ts';
 import { isHeartbeat } from '../../domain/heartbeat.ts';
 import {
@@ -38,7 +33,7 @@ export type DispatchEnvironment = Pick<
   ParsedEnvironment<'dispatch-alarm-events'>,
   'ALARM_EVENTS_QUEUE' | 'DEAD_LETTER_QUEUE' | 'SENDER_QUEUES'
 > &
-  Partial<Pick<ParsedEnvironment<'dispatch-alarm-events'>, 'HEARTBEAT_ROLE_ID'>>;
+  Partial<Pick<ParsedEnvironment<'dispatch-alarm-events'>, 'HEARTBEAT_ROLE_ID' | 'COUNT_EVENTS'>>;
 
 /**
  * How long one invocation sends deliveries: half of the function's timeout. The rest is sent as a continuation message.
@@ -99,6 +94,10 @@ const parseMessage = (
 
 const isHeartbeatOf = ({ planned }: Pick<MessageResult, 'planned'>): boolean =>
   planned !== undefined && isHeartbeat(planned.event);
+
+/** Returns whether dispatch receives an alarm event for the first time. */
+const isNewEvent = ({ planned, message }: MessageResult): boolean =>
+  planned !== undefined && !planned.isContinuation && message.attributes.ApproximateReceiveCount === '1';
 
 const isInvalid = (parsed: EventMessage | InvalidMessage): parsed is InvalidMessage => 'invalid' in parsed;
 
@@ -229,17 +228,17 @@ export const createDispatch = (
     deferredCount: number,
   ): void => {
     const unprocessed = results.filter(({ isInternalError }) => isInternalError);
-    const completed = progress.filter(({ failed, untried }) => failed.length + untried.length === 0);
     const throttled = progress.filter(({ failed, hasInternalError }) => failed.length > 0 && !hasInternalError);
     const deadLettered = (wanted: InvalidEvent['cause']) =>
       results.filter(({ deadLetterCause }) => deadLetterCause === wanted).length;
     const nowMs = clock();
     // Only dispatch emits these, so they need no dimension.
-    emitMetrics(
-      { unknown_notifications: progress.reduce((sum, { unknown }) => sum + unknown, 0), ...reportFindings(results) },
-      {},
-      { [DISPATCH_LATENCY]: completed.map(({ planned }) => Math.max(0, nowMs - planned.acceptedAtMs)) },
-    );
+    count({
+      deliveries_planned: progress.reduce((total, { sent }) => total + sent, 0),
+      unknown_notifications: progress.reduce((total, { unknown }) => total + unknown, 0),
+      [EVENTS_RECEIVED]: environment.COUNT_EVENTS ? results.filter(isNewEvent).length : 0,
+      ...reportFindings(results),
+    });
     emitMetrics(
       {
         [PRODUCER_ERRORS]: deadLettered('producer'),

@@ -9,8 +9,8 @@ import { DEFAULT_NOTIFICATION_ID, OPERATORS_NOTIFICATION_ID } from '../../domain
 /** The maximum number of event IDs of queued notices in the cache of an execution environment. */
 const CACHE_SIZE = 1_000;
 
-/** Whom a notice goes to besides the technical contacts. */
-type Recipients = { toOperators: boolean };
+/** Who receives a notice; the technical contacts by default. */
+type Recipients = { toContacts?: boolean; toOperators: boolean };
 
 /**
  * Creates the queueing of notices as deliveries of their own. The delivery record of a notice makes a repeated notice a
@@ -29,9 +29,13 @@ export const createNoticeQueue = (
     return queues.sendDelayed(url, { body, messageGroupId: notice.event.tenant_id }, 0);
   };
 
-  const sendAll = async (notice: Notice, origin: Origin, { toOperators }: Recipients): Promise<void> => {
+  const sendAll = async (
+    notice: Notice,
+    origin: Origin,
+    { toContacts = true, toOperators }: Recipients,
+  ): Promise<void> => {
     await Promise.all([
-      send(DEFAULT_NOTIFICATION_ID, urls.technicalContactsEmail, notice, origin),
+      toContacts && send(DEFAULT_NOTIFICATION_ID, urls.technicalContactsEmail, notice, origin),
       toOperators && send(OPERATORS_NOTIFICATION_ID, urls.managed, notice, origin),
     ]);
     queuedIds.set(notice.event.event_id, true);
@@ -42,8 +46,7 @@ export const createNoticeQueue = (
     isQueued: (eventId: string): boolean => queuedIds.get(eventId) === true,
 
     /**
-     * Queues a notice for the technical contacts and, if `toOperators`, for the operators, unless this execution
-     * environment has queued it.
+     * Queues a notice, unless this execution environment has queued it.
      *
      * @param origin that of the alert that causes the notice
      * @throws the SDK's error
