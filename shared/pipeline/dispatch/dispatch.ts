@@ -1,18 +1,12 @@
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
 import type { WriteDestinationList } from '../../adapters/deliveries/destination-list.ts';
 import { errorTrace, logger } from '../../adapters/logger.ts';
-import { emitMetrics, oldestAgeSeconds } from '../../adapters/metrics.ts';
+import { count, emitMetrics, oldestAgeSeconds } from '../../adapters/metrics.ts';
 import type { NotificationRepository } from '../../adapters/notifications/notification-repository.ts';
 import type { Queues } from '../../adapters/queues.ts';
 import { messageBody } from '../../contracts/message-body.ts';
 import type { Clock } from '../../domain/clock.ts';
-import {
-  DISPATCH_LATENCY,
-  EVENTS_RECEIVED,
-  PRODUCER_ERRORS,
-  PRODUCER_FAULTS,
-  PRODUCER_WARNINGS,
-} from '../../domain/delivery-metrics.ts';
+import { EVENTS_RECEIVED, PRODUCER_ERRORS, PRODUCER_FAULTS, PRODUCER_WARNINGS } from '../../domain/delivery-metrics.ts';
 import { findingFields } from '../../domain/event-findings.ts';
 import { isHeartbeat } from '../../domain/heartbeat.ts';
 import {
@@ -221,21 +215,17 @@ export const createDispatch = (
     deferredCount: number,
   ): void => {
     const unprocessed = results.filter(({ isInternalError }) => isInternalError);
-    const completed = progress.filter(({ failed, untried }) => failed.length + untried.length === 0);
     const throttled = progress.filter(({ failed, hasInternalError }) => failed.length > 0 && !hasInternalError);
     const deadLettered = (wanted: InvalidEvent['cause']) =>
       results.filter(({ deadLetterCause }) => deadLetterCause === wanted).length;
     const nowMs = clock();
     // Only dispatch emits these, so they need no dimension.
-    emitMetrics(
-      {
-        unknown_notifications: progress.reduce((sum, { unknown }) => sum + unknown, 0),
-        [EVENTS_RECEIVED]: environment.COUNT_EVENTS ? results.filter(isNewEvent).length : 0,
-        ...reportFindings(results),
-      },
-      {},
-      { [DISPATCH_LATENCY]: completed.map(({ planned }) => Math.max(0, nowMs - planned.acceptedAtMs)) },
-    );
+    count({
+      deliveries_planned: progress.reduce((total, { sent }) => total + sent, 0),
+      unknown_notifications: progress.reduce((total, { unknown }) => total + unknown, 0),
+      [EVENTS_RECEIVED]: environment.COUNT_EVENTS ? results.filter(isNewEvent).length : 0,
+      ...reportFindings(results),
+    });
     emitMetrics(
       {
         [PRODUCER_ERRORS]: deadLettered('producer'),
