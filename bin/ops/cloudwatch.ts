@@ -1,4 +1,4 @@
-import type { MetricDataQuery } from '@aws-sdk/client-cloudwatch';
+import type { MetricAlarm, MetricDataQuery } from '@aws-sdk/client-cloudwatch';
 import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
 import { messageOutcomes } from '../../shared/contracts/outcomes.ts';
 import {
@@ -11,6 +11,7 @@ import { inBatches } from '../../shared/domain/in-batches.ts';
 import { DEFAULT_STACK, type OtherQueueName, otherQueueNames, type QueueName, queueNames } from './deployment.ts';
 import type { OutcomeCount } from './recorded-deliveries.ts';
 import type { Session } from './session.ts';
+import { stackResources } from './stack-resources.ts';
 
 /** An alarm of a stack, in a CloudWatch state, since an ISO 8601 time. */
 export type Alarm = { name: string; state: string; since: string | null };
@@ -21,42 +22,32 @@ const loadCloudWatch = async ({ deployment }: Session) => {
   return { client: new CloudWatchClient(deployment.aws), sdk };
 };
 
+const ALARM = 'AWS::CloudWatch::Alarm';
+
 /** The CloudWatch limit on names in a request and on alarms in a response. */
 const MAX_ALARMS = 100;
+
+/** Returns the alarms with these names that exist. */
+export const describeAlarms = async (session: Session, names: readonly string[]): Promise<MetricAlarm[]> => {
+  const { client, sdk } = await loadCloudWatch(session);
+  const describe = async (AlarmNames: string[]) => {
+    const pages = sdk.paginateDescribeAlarms({ client, pageSize: MAX_ALARMS }, { AlarmNames });
+    return (await Array.fromAsync(pages)).flatMap(({ MetricAlarms = [] }) => MetricAlarms);
+  };
+  return (await Promise.all(inBatches(names, MAX_ALARMS).map(describe))).flat();
+};
 
 /** Returns the alarms of a deployed stack, or undefined for a local stack. */
 export const alarmsOf = async (session: Session): Promise<Alarm[] | undefined> => {
   const { stackName } = session.deployment;
   if (stackName === undefined) return undefined;
-  const [{ client, sdk }, names] = await Promise.all([loadCloudWatch(session), alarmNamesOf(session, stackName)]);
-  const describeAlarms = async (AlarmNames: string[]) => {
-    const pages = sdk.paginateDescribeAlarms({ client, pageSize: MAX_ALARMS }, { AlarmNames });
-    return (await Array.fromAsync(pages)).flatMap(({ MetricAlarms = [] }) => MetricAlarms);
-  };
-  const alarms = await Promise.all(inBatches(names, MAX_ALARMS).map(describeAlarms));
-  return alarms.flat().map(({ AlarmName = '', StateValue = '', StateUpdatedTimestamp }) => ({
+  const resources = await stackResources(session.deployment, stackName);
+  const names = resources.flatMap(({ type, physicalId }) => (type === ALARM ? [physicalId] : []));
+  return (await describeAlarms(session, names)).map(({ AlarmName = '', StateValue = '', StateUpdatedTimestamp }) => ({
     name: AlarmName,
     state: StateValue,
     since: StateUpdatedTimestamp?.toISOString() ?? null,
   }));
-};
-
-/**
- * Returns the names of the stack's alarms, from CloudFormation: a name prefix could also match alarms of other stacks.
- */
-const alarmNamesOf = async ({ deployment }: Session, stackName: string): Promise<string[]> => {
-  const { CloudFormationClient, paginateListStackResources } = await import('@aws-sdk/client-cloudformation');
-  const names: string[] = [];
-  const client = new CloudFormationClient(deployment.aws);
-  for await (const { StackResourceSummaries = [] } of paginateListStackResources(
-    { client },
-    { StackName: stackName },
-  )) {
-    for (const { ResourceType, PhysicalResourceId } of StackResourceSummaries) {
-      if (ResourceType === 'AWS::CloudWatch::Alarm' && PhysicalResourceId) names.push(PhysicalResourceId);
-    }
-  }
-  return names;
 };
 
 /** A metric to read. Its values are returned with its `subject`. */

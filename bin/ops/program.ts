@@ -10,6 +10,7 @@ import { addStackTraceCommand } from './stack-trace.ts';
 import { addStatusCommand } from './status.ts';
 import { addTenantCommands } from './tenant.ts';
 import { addTokenCommands } from './token.ts';
+import { addVerifyCommand } from './verify.ts';
 
 /** Creates the command line. Each group of commands has a file in this folder. */
 export const createProgram = (): Command => {
@@ -42,6 +43,7 @@ Exit codes: 0 success, 1 failure, 2 invalid arguments.`,
   addDeliveriesCommand(program);
   addDeadLettersCommands(program);
   addStatusCommand(program);
+  addVerifyCommand(program);
   addReportCommand(program);
   addTenantCommands(program);
   addStackTraceCommand(program);

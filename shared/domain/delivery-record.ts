@@ -68,6 +68,8 @@ export type DeliveryRecord = DeliveryKey & {
   event_at_ms?: number | undefined;
   /** The producer's time of the newer event; present if the event was superseded for the reason `older_timestamp`. */
   newer_event_at_ms?: number | undefined;
+  /** True if the delivery was cancelled in the shadow mode of its tenant. */
+  is_shadow?: boolean | undefined;
   /** IDs of the event's other notifications, for types that can bounce: the event may then have reached nobody. */
   siblings?: readonly string[] | undefined;
   /** Present if the delivery is a notice of the service. */
@@ -264,6 +266,16 @@ export const withStatus = (
   lease_until_ms: 0,
 });
 
+/** Returns the record of an alert that was not sent, because its tenant was in shadow mode. */
+export const withShadow = (record: DeliveryRecord, nowMs: number): DeliveryRecord => ({
+  ...withStatus(record, 'cancelled', nowMs),
+  is_shadow: true,
+});
+
+/** Returns whether the delivery ended in shadow mode: another system delivers the alert. */
+export const isShadow = ({ status, is_shadow }: DeliveryRecord): boolean =>
+  status === 'cancelled' && is_shadow === true;
+
 /**
  * Returns the record of an event that was not sent, because a newer one was delivered. It has the times of both if SQS
  * accepted the older event later, which only their timestamps explain.
@@ -318,8 +330,10 @@ export const failureReasonOf = ({
 };
 
 /** Returns why the delivery has not arrived. */
-export const reasonOf = (record: DeliveryRecord): DeliveryReason | undefined =>
-  record.newer_event_at_ms === undefined ? failureReasonOf(record) : 'older_timestamp';
+export const reasonOf = (record: DeliveryRecord): DeliveryReason | undefined => {
+  if (isShadow(record)) return 'shadow';
+  return record.newer_event_at_ms === undefined ? failureReasonOf(record) : 'older_timestamp';
+};
 
 /** Returns the record without a lease, claimable from `nextAttemptAtMs` on. */
 export const withNextAttempt = (record: DeliveryRecord, nextAttemptAtMs: number): DeliveryRecord => ({
@@ -351,10 +365,12 @@ export const isFailing = (
 
 /**
  * Returns whether the alert has not reached the destination and is not about to. A delivery that reached one of several
- * recipients counts as reached, unless the emails to all that it reached have bounced.
+ * recipients counts as reached, unless the emails to all that it reached have bounced. So does one that ended in shadow
+ * mode.
  */
 export const isUnreached = (record: DeliveryRecord, scale: number): boolean => {
   if (record.status === 'bounced' || mustBecomeBounced(record)) return true;
   if (record.reached_recipient_hashes.length > 0 && !haveAllBounced(record)) return false;
-  return record.status === 'failed' || record.status === 'cancelled' || isFailing(record, scale);
+  const isCancelled = record.status === 'cancelled' && !isShadow(record);
+  return record.status === 'failed' || isCancelled || isFailing(record, scale);
 };

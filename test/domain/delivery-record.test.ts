@@ -15,6 +15,7 @@ import {
   withAttempt,
   withFailure,
   withNextAttempt,
+  withShadow,
   withStatus,
   withSuperseded,
 } from '../../shared/domain/delivery-record.ts';
@@ -459,6 +460,7 @@ describe('an alert', () => {
   it.each([
     ['was delivered', withStatus(initial(), 'delivered', NOW)],
     ['was superseded', withStatus(initial(), 'superseded', NOW)],
+    ['ended in shadow mode', withShadow(initial(), NOW)],
     ['has not been attempted', initial()],
     ['is due again soon', withNextAttempt(afterAttempts(initial(), [transient]), NOW + MINUTE)],
     ['is failing for one of several recipients', { ...failing, ...reached }],

@@ -549,6 +549,12 @@ describe('a heartbeat', () => {
     expect(logger.error).toHaveBeenCalledExactlyOnceWith('notification not read', expect.anything());
   });
 
+  it('is not what another tenant lists in its plan', async () => {
+    const { dispatch, deliveries } = setUp({ isUnknown: () => true });
+    await dispatch({ Records: [eventMessage(['nt00000000000000000HEARTBEAT'])] });
+    expect(deliveries()).toEqual([]);
+  });
+
   it.each(['AROAPRODUCER:session', 'AROAHEARTBEAT2:session', 'AIDAHEARTBEAT'])(
     'of a producer is dead-lettered as its error: %s',
     async (sender) => {

@@ -48,6 +48,7 @@ const storedRecord = z.object({
   attempts: z.array(attempt),
   event_at_ms: z.optional(z.number()),
   newer_event_at_ms: z.optional(z.number()),
+  is_shadow: z.optional(z.boolean()),
   siblings: z.optional(z.array(z.string())),
   notice: z.optional(z.enum(noticeKinds)),
   reached_recipient_hashes: z.array(z.string()),

@@ -16,6 +16,7 @@ import { createEscalation, type EscalationEnvironment } from './escalation.ts';
 import { createNoticeQueue } from './notice-queue.ts';
 import { type EmailReport, failingNotice, notificationNoticeId, undeliveredNotice } from './notification-notice.ts';
 import { withTimeout } from './settle-notices.ts';
+import { shadowNotice, shadowNoticeId } from './shadow-notice.ts';
 import { createUnreachedCheck } from './unreached-check.ts';
 import { unreachedNotice, unreachedNoticeId } from './unreached-notice.ts';
 
@@ -137,6 +138,12 @@ export const createDeliveryReports = (
         ? undeliveredNotice(tenant, apiUrl, delivery, event)
         : failingNotice(tenant, apiUrl, delivery, event, emailReport);
       await notices.queue(notice, { toOperators: false });
+    },
+
+    /** Notifies the operators that an alert was not sent in shadow mode, at most once per tenant and UTC day. */
+    async reportShadow(event: AlarmEvent, { updated_at_ms: atMs }: DeliveryRecord): Promise<void> {
+      if (notices.isQueued(shadowNoticeId(event.tenant_id, atMs))) return;
+      await notices.queue(shadowNotice(event, atMs), { toContacts: false, toOperators: true });
     },
 
     /**

@@ -8,6 +8,9 @@ import { DEFAULT_NOTIFICATION_ID, OPERATORS_NOTIFICATION_ID } from '../../domain
 /** The maximum number of event IDs of queued notices in the cache of an execution environment. */
 const CACHE_SIZE = 1_000;
 
+/** Who receives a notice; the technical contacts by default. */
+type Recipients = { toContacts?: boolean; toOperators: boolean };
+
 /**
  * Creates the queueing of notices as deliveries of their own. The delivery record of a notice makes a repeated notice a
  * duplicate. The cache only saves messages: each alert to a failing destination causes the same notice.
@@ -25,9 +28,9 @@ export const createNoticeQueue = (
     return queues.sendDelayed(url, { body, messageGroupId: notice.event.tenant_id }, 0);
   };
 
-  const sendAll = async (notice: Notice, { toOperators }: { toOperators: boolean }): Promise<void> => {
+  const sendAll = async (notice: Notice, { toContacts = true, toOperators }: Recipients): Promise<void> => {
     await Promise.all([
-      send(DEFAULT_NOTIFICATION_ID, urls.technicalContactsEmail, notice),
+      toContacts && send(DEFAULT_NOTIFICATION_ID, urls.technicalContactsEmail, notice),
       toOperators && send(OPERATORS_NOTIFICATION_ID, urls.managed, notice),
     ]);
     queuedIds.set(notice.event.event_id, true);
@@ -38,12 +41,11 @@ export const createNoticeQueue = (
     isQueued: (eventId: string): boolean => queuedIds.get(eventId) === true,
 
     /**
-     * Queues a notice for the technical contacts and, if `toOperators`, for the operators, unless this execution
-     * environment has queued it.
+     * Queues a notice, unless this execution environment has queued it.
      *
      * @throws the SDK's error
      */
-    async queue(notice: Notice, recipients: { toOperators: boolean }): Promise<void> {
+    async queue(notice: Notice, recipients: Recipients): Promise<void> {
       const id = notice.event.event_id;
       if (queuedIds.get(id)) return;
       const sent = pending.get(id) ?? sendAll(notice, recipients).finally(() => pending.delete(id));

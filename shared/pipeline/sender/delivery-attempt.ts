@@ -6,15 +6,17 @@ import {
   claimedRecord,
   type DeliveryRecord,
   isRoundExpired,
+  isShadow,
   mayHaveArrived,
   roundExpiryCause,
   withAttempt,
   withNextAttempt,
+  withShadow,
   withStatus,
   withSuperseded,
 } from '../../domain/delivery-record.ts';
 import { changedAtMs, type EventTime } from '../../domain/event-time.ts';
-import type { DeliveryTarget } from '../../domain/notification.ts';
+import { type DeliveryTarget, operatorsNotification } from '../../domain/notification.ts';
 import { MAX_ATTEMPTS } from '../../domain/retry-schedule.ts';
 import { MIN_TIME_TO_SEND_MS } from '../../domain/transport.ts';
 import { createDeadLetter } from './dead-letter.ts';
@@ -36,7 +38,7 @@ export const createAttempt = (
   dependencies: SenderDependencies,
   { reschedule, returnBusyMessage }: Pick<Requeue, 'reschedule' | 'returnBusyMessage'>,
 ) => {
-  const { type, transport, deliveries, queues, queueUrls, clock } = dependencies;
+  const { type, transport, accounts, deliveries, queues, queueUrls, clock } = dependencies;
   const deadLetter = createDeadLetter(dependencies);
 
   const callTransport = async (
@@ -71,6 +73,16 @@ export const createAttempt = (
     return { outcome: 'cancelled' };
   };
 
+  /** Returns whether the tenant's alerts are recorded and not sent. Messages to the operators' notification are sent. */
+  const isInShadowMode = async ({ body: { event, notification_id: id, accepted_at_ms } }: DeliveryJob) =>
+    id !== operatorsNotification.id && (await accounts.isShadowed(event.tenant_id, accepted_at_ms));
+
+  /** Ends the delivery of an alert in shadow mode. */
+  const withhold = async ({ writes }: DeliveryJob, record: DeliveryRecord): Promise<SettledMessage> => {
+    await writes.settleBounce(await writes.end(record, withShadow(record, clock())));
+    return { outcome: 'cancelled', advancesLock: true };
+  };
+
   /** Ends the delivery of an event after a newer one was delivered. */
   const supersede = async (job: DeliveryJob, record: DeliveryRecord, newer: EventTime): Promise<SettledMessage> => {
     const superseded = withSuperseded(record, job.time, newer, clock());
@@ -85,9 +97,11 @@ export const createAttempt = (
     record: DeliveryRecord,
     target: DeliveryTarget | undefined,
     newer: EventTime | undefined,
+    isWithheld: boolean,
   ): Promise<SettledMessage | UnsettledAttempt> => {
     if (!target) return cancel(job, record);
     if (newer) return supersede(job, record, newer);
+    if (isWithheld) return withhold(job, record);
     if (isRoundExpired(record, clock()))
       return deadLetter(job, record, { reason: 'expired', cause: roundExpiryCause(record) });
     // A worker crashed after it recorded the last attempt and before it dead-lettered the delivery.
@@ -128,13 +142,17 @@ export const createAttempt = (
     }
     if (job.timeLeft() < MIN_TIME_TO_SEND_MS) throw new NoTimeLeftError();
 
+    const isWithheld = await isInShadowMode(job);
     const first = claimedRecord(job.body, randomUUID(), clock(), notificationTypes[type].canBounce);
     const claim = await job.writes.claim(first);
     switch (claim.kind) {
       case 'ended':
         // A worker that crashed may have recorded the end and not that all recipients have bounced.
         await job.writes.settleBounce(claim.record);
-        return { outcome: 'duplicate', wasDelivered: claim.record.status === 'delivered' };
+        return {
+          outcome: 'duplicate',
+          advancesLock: claim.record.status === 'delivered' || isShadow(claim.record),
+        };
       case 'conflict':
         return reportConflict(job, first);
       case 'busy':
@@ -142,7 +160,7 @@ export const createAttempt = (
       case 'not_due':
         return reschedule(job, claim.record.next_attempt_at_ms - clock());
       case 'claimed':
-        return attemptClaimedDelivery(job, claim.record, target, newer);
+        return attemptClaimedDelivery(job, claim.record, target, newer, isWithheld);
     }
   };
 };

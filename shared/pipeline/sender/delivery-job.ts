@@ -61,8 +61,11 @@ export type SettledMessage = Settlement & {
    * True if the delivery is unrecorded because DynamoDB throttles the tenant's partition key, which is not an outage.
    */
   isTenantThrottled?: boolean;
-  /** True for a duplicate of a message that was delivered. */
-  wasDelivered?: boolean;
+  /**
+   * True if the incident lock must advance to the event: a duplicate of a message that was delivered, or an alert in
+   * shadow mode, which another system delivers.
+   */
+  advancesLock?: boolean;
 };
 
 /** A job and its result. */

@@ -1,5 +1,6 @@
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
 import { ulid } from 'ulid';
+import type { AccountRepository } from '../../adapters/accounts/account-repository.ts';
 import type { createDocumentClient } from '../../adapters/aws-client.ts';
 import { createDeliveryRepository } from '../../adapters/deliveries/delivery-repository.ts';
 import { createDestinationListReader } from '../../adapters/deliveries/destination-list.ts';
@@ -64,6 +65,7 @@ const MIN_TIME_TO_PARSE_MS = MIN_TIME_TO_SEND_MS + 3_000;
 export const createSender = (
   type: NotificationTypeId,
   client: ReturnType<typeof createDocumentClient>,
+  accounts: AccountRepository,
   environment: ParsedEnvironment<SenderName>,
   transport: Transport,
 ) => {
@@ -77,6 +79,7 @@ export const createSender = (
   const dependencies: SenderDependencies = {
     type,
     transport,
+    accounts,
     deliveries,
     incidentLocks: createIncidentLocks(client, environment.DELIVERIES_TABLE),
     failedMessages: createFailedMessages(client, environment.DELIVERIES_TABLE),
