@@ -136,6 +136,7 @@ const readCall = (request: IncomingMessage, response: ServerResponse, body: Buff
 
 const SERVICE_BY_TARGET = new Map([
   ['DynamoDB_20120810', 'dynamodb'],
+  ['GraniteServiceVersion20100801', 'monitoring'],
   ['AmazonSQS', 'sqs'],
 ]);
 

@@ -5,6 +5,9 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { clientEnvironment, LOCAL_ENV } from 'local-aws/aws-service.ts';
 import { type Clock, MovableClock } from 'local-aws/clock.ts';
+import { embeddedMeasurements } from 'local-aws/cloudwatch/embedded-metrics.ts';
+import { MetricStore } from 'local-aws/cloudwatch/metric-store.ts';
+import { cloudWatchService } from 'local-aws/cloudwatch/service.ts';
 import { type LimitedDynamoDb, limitDynamoDb } from 'local-aws/dynamodb/limited-dynamodb.ts';
 import { AWS_PARTITION_LIMITS, type PartitionLimits } from 'local-aws/dynamodb/partition-capacity.ts';
 import { memoryTables, openTables } from 'local-aws/dynamodb.ts';
@@ -14,6 +17,7 @@ import { close, listen, origin } from 'local-aws/http.ts';
 import { EventSources } from 'local-aws/lambda/event-sources.ts';
 import { lambdaService } from 'local-aws/lambda/invoke-api.ts';
 import { createLambda, type InvocationReport, type Lambda } from 'local-aws/lambda/lambda.ts';
+import { parseLogLine } from 'local-aws/lambda/log-line.ts';
 import { Schedules } from 'local-aws/scheduler.ts';
 import { sesService } from 'local-aws/ses.ts';
 import { type PublishedMessage, snsService } from 'local-aws/sns.ts';
@@ -133,6 +137,7 @@ export const startLocalStack = async (options: LocalStackOptions = {}): Promise<
     const clock = new MovableClock();
     const queues = createQueues(plan, clock, options.duplicateReceives ?? 0);
     if (data) cleanups.push(() => reportLostMessages(queues, log));
+    const metrics = new MetricStore();
     const lambda = createLambda({
       functions: plan.functions,
       concurrency: functionConcurrency(plan),
@@ -140,7 +145,10 @@ export const startLocalStack = async (options: LocalStackOptions = {}): Promise<
       clock,
       log: (line) => log(withSourceFrames(line)),
       ...(options.logError && { errors: { channel: TRACED_ERRORS, log: options.logError } }),
-      ...(options.rawLog && { rawLog: options.rawLog }),
+      rawLog(line, functionName) {
+        for (const measurement of embeddedMeasurements(parseLogLine(line) ?? {})) metrics.put(measurement);
+        options.rawLog?.(line, functionName);
+      },
       ...(options.onInvocation && { onInvocation: options.onInvocation }),
     });
     cleanups.push(() => lambda.stop());
@@ -157,7 +165,8 @@ export const startLocalStack = async (options: LocalStackOptions = {}): Promise<
         'ses',
         sesService((email) => inbox.add({ kind: 'email', ...email })),
       )
-      .set('lambda', lambdaService(lambda));
+      .set('lambda', lambdaService(lambda))
+      .set('monitoring', cloudWatchService(metrics));
 
     const client = new DynamoDBClient({ endpoint: endpointUrl, ...LOCAL_CLIENT });
     cleanups.push(() => client.destroy());

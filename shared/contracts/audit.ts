@@ -12,7 +12,6 @@ export type AuditedEndpoint = {
 /** What an audit entry records: an operation of the API, or what only operators do (docs/operations.md#audit). */
 export type AuditAction =
   | AuditedEndpoint
-  | 'change-limits'
   | 'recount-notifications'
   | 'redrive-dead-letters'
   | 'purge-dead-letters'

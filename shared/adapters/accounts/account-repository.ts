@@ -12,6 +12,7 @@ import {
 } from '../../contracts/tenant-limits.ts';
 import { changedAttributes } from '../../domain/changed-attributes.ts';
 import type { Clock } from '../../domain/clock.ts';
+import { covers, isOver, type Shadow } from '../../domain/shadow.ts';
 import type { Audit } from '../audits/audit-log.ts';
 import type { Item } from '../dynamodb/items.ts';
 import { FailedConditionsError, retryConflicts, type TransactItem, transact } from '../dynamodb/transactions.ts';
@@ -32,6 +33,8 @@ const storedAccount = z.object({
   retired_secrets: z.optional(z.array(z.object({ secret: z.string(), until_ms: z.number() }))),
   /** Email addresses. */
   technical_contacts: z.optional(z.array(z.string())),
+  /** The period of shadow mode, if there is or was one. */
+  shadow: z.optional(z.object({ from_ms: z.number(), until_ms: z.optional(z.number()) })),
 });
 
 /** The limits that differ from the settings of the deployment, each an attribute of the item. */
@@ -64,6 +67,8 @@ export type AccountDescription = {
   retired: { secret: string; untilMs: number }[];
   /** The limits that differ from the settings of the deployment. */
   limits: Partial<TenantLimits>;
+  /** The period of shadow mode, unless it is over. */
+  shadow: Shadow | undefined;
 };
 
 /** Returns a limit of a tenant. */
@@ -130,6 +135,10 @@ export const createAccountRepository = (client: DynamoDBDocumentClient, table: s
     };
   };
 
+  /** Returns the period of shadow mode unless it is over. */
+  const shadowOf = ({ shadow }: StoredAccount): Shadow | undefined =>
+    shadow && !isOver(shadow, clock()) ? shadow : undefined;
+
   /** Returns the replaced secret if it still signs. */
   const stillSigning = ({ retired_secrets: retired = [] }: StoredAccount) =>
     retired.filter(({ until_ms }) => until_ms > clock()).slice(0, 1);
@@ -158,11 +167,19 @@ export const createAccountRepository = (client: DynamoDBDocumentClient, table: s
   const withCredentials = async (tenant: string, found: StoredAccount): Promise<StoredAccount> =>
     found.webhook_token && found.webhook_secrets ? found : createCredentials(tenant);
 
-  /** Returns the account, read at most a minute ago. Caching promises lets concurrent deliveries share one read. */
+  /**
+   * Returns the account, read at most a minute ago. Caching promises lets concurrent deliveries share one read. One in
+   * shadow mode is read for every delivery, so that no alert is withheld after the end of the mode.
+   */
   const cached = (tenant: string): CachedAccount => {
     const found = cache.get(tenant);
     if (found && found.untilMs > clock()) return found;
-    const entry = { account: read(tenant).catch(forget(tenant)), untilMs: clock() + CACHE_MS };
+    const readOnce = async (): Promise<StoredAccount> => {
+      const account = await read(tenant);
+      if (shadowOf(account)) cache.delete(tenant);
+      return account;
+    };
+    const entry = { account: readOnce().catch(forget(tenant)), untilMs: clock() + CACHE_MS };
     cache.set(tenant, entry);
     return entry;
   };
@@ -187,6 +204,7 @@ export const createAccountRepository = (client: DynamoDBDocumentClient, table: s
     secrets: stored.webhook_secrets ?? [],
     retired: stillSigning(stored).map(({ secret, until_ms: untilMs }) => ({ secret, untilMs })),
     limits: stored.limits,
+    shadow: shadowOf(stored),
   });
 
   return {
@@ -242,8 +260,23 @@ export const createAccountRepository = (client: DynamoDBDocumentClient, table: s
       changes: Partial<Record<LimitName, number | undefined>>,
       audit: Audit,
     ): Promise<void> {
-      const entry = audit({ action: 'change-limits', target_id: tenant, changed: Object.keys(changes) });
+      const entry = audit({ action: 'update-account', target_id: tenant, changed: Object.keys(changes) });
       await transact(client, [setAttributes(tenant, changes), entry]);
+    },
+
+    /**
+     * Returns whether alerts of an event that SQS accepted at a time are recorded and not sent. Without shadow mode, the
+     * account is cached for a minute.
+     */
+    async isShadowed(tenant: string, acceptedAtMs: number): Promise<boolean> {
+      const { shadow } = await cached(tenant).account;
+      return shadow !== undefined && covers(shadow, acceptedAtMs);
+    },
+
+    /** Sets the period of shadow mode; undefined removes it. @throws UnconfirmedChangeError */
+    async setShadow(tenant: string, shadow: Shadow | undefined, audit: Audit): Promise<void> {
+      const entry = audit({ action: 'update-account', target_id: tenant, changed: ['shadow'] });
+      await transact(client, [setAttributes(tenant, { shadow }), entry]);
     },
 
     /**
