@@ -57,6 +57,7 @@ const deadLetters = IDS.flatMap((notification, index) =>
     tenant: TENANT,
     notification,
     event: eventId(index),
+    producer_message_id: undefined,
     source_arn: undefined,
     message_id: '3f0c7a5e-52bd-4a0b-9a55-0e6b1f4f6d1c',
     delivery_status: 'superseded' as const,
