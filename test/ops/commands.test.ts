@@ -31,6 +31,7 @@ const reading: Record<string, string> = {
   'dead-letters list': '',
   'event check': '-',
   status: '',
+  tenants: '',
 };
 const changing: Record<string, string> = {
   'token create': '--tenant acme --role admin --label x',

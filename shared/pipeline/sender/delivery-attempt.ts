@@ -28,6 +28,9 @@ import type { SenderDependencies } from './sender-dependencies.ts';
 /** An attempt that is not yet settled. `record` includes the attempt but is not yet written, and its claim is held. */
 export type UnsettledAttempt = { record: DeliveryRecord; attemptOutcome: AttemptOutcome };
 
+/** The last 12 digits of a UUID are random: enough for the claims of one record, which is charged by size. */
+const CLAIM_ID_LENGTH = 12;
+
 /** Earlier calls left too little time for the send. This is an internal error. */
 class NoTimeLeftError extends Error {
   override readonly name = 'NoTimeLeftError';
@@ -48,14 +51,15 @@ export const createAttempt = (
   ): Promise<AttemptOutcome> => {
     const { body, deliveryId, time, timeLeft, writes } = job;
     try {
-      const { event, notice, notification_id: notificationId } = body;
+      const { event, notice, trace, notification_id: notificationId } = body;
       const alert = {
         event,
         notice,
+        trace,
         eventTimeMs: changedAtMs(time),
         notificationId,
         deliveryId,
-        reachedRecipientHashes: record.reached_recipient_hashes,
+        reachedRecipientHashes: record.reached_recipient_hashes ?? [],
         mayHaveArrived: mayHaveArrived(record),
         timeLeft,
       };
@@ -143,7 +147,12 @@ export const createAttempt = (
     if (job.timeLeft() < MIN_TIME_TO_SEND_MS) throw new NoTimeLeftError();
 
     const isWithheld = await isInShadowMode(job);
-    const first = claimedRecord(job.body, randomUUID(), clock(), notificationTypes[type].canBounce);
+    const first = claimedRecord(
+      job.body,
+      randomUUID().slice(-CLAIM_ID_LENGTH),
+      clock(),
+      notificationTypes[type].canBounce,
+    );
     const claim = await job.writes.claim(first);
     switch (claim.kind) {
       case 'ended':
