@@ -42,7 +42,7 @@ export const createAttempt = (
   const callTransport = async (
     job: DeliveryJob,
     record: DeliveryRecord,
-    { details }: DeliveryTarget,
+    { details, webhookRequest }: DeliveryTarget,
   ): Promise<AttemptOutcome> => {
     const { body, deliveryId, time, timeLeft, writes } = job;
     try {
@@ -57,7 +57,7 @@ export const createAttempt = (
         mayHaveArrived: mayHaveArrived(record),
         timeLeft,
       };
-      return await transport(alert, details);
+      return await transport(alert, details, webhookRequest);
     } catch (error) {
       // An internal error: nothing was sent. If this write fails too, the lease expires.
       await writes.update(record, withNextAttempt(record, record.next_attempt_at_ms)).catch(() => undefined);
