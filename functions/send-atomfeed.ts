@@ -1,3 +1,4 @@
+import { createAccountRepository } from '../shared/adapters/accounts/account-repository.ts';
 import { createDocumentClient } from '../shared/adapters/aws-client.ts';
 import { createOutboundClient } from '../shared/adapters/outbound-http/circuit-breaker.ts';
 import { anyAddress } from '../shared/domain/egress.ts';
@@ -7,11 +8,14 @@ import { createFeedTransport } from '../shared/pipeline/transports/atomfeed.ts';
 
 const environment = parseEnvironment('send-atomfeed');
 const http = createOutboundClient(anyAddress);
+const client = createDocumentClient();
+const accounts = createAccountRepository(client, environment.ACCOUNTS_TABLE);
 
 /** Sends alerts to `atomfeed` notifications. */
 export const handler = createSender(
   'atomfeed',
-  createDocumentClient(),
+  client,
+  accounts,
   environment,
   createFeedTransport(http, environment.FEED_ENDPOINT),
 );

@@ -17,4 +17,10 @@ const dailyLimit = createDailyLimit(
 );
 
 /** Sends alerts to `email` notifications. */
-export const handler = createSender('email', client, environment, createEmailTransport(environment, dailyLimit));
+export const handler = createSender(
+  'email',
+  client,
+  accounts,
+  environment,
+  createEmailTransport(environment, dailyLimit),
+);

@@ -1,3 +1,4 @@
+import { createAccountRepository } from '../shared/adapters/accounts/account-repository.ts';
 import { createDocumentClient } from '../shared/adapters/aws-client.ts';
 import { createOutboundClient } from '../shared/adapters/outbound-http/circuit-breaker.ts';
 import { anyAddress, egressRule } from '../shared/domain/egress.ts';
@@ -8,11 +9,14 @@ import { createPagerTransport } from '../shared/pipeline/transports/incidentpage
 const environment = parseEnvironment('send-incidentpager');
 const tenantUrlClient = createOutboundClient(egressRule(environment.EGRESS_ALLOW));
 const defaultEndpointClient = createOutboundClient(anyAddress);
+const client = createDocumentClient();
+const accounts = createAccountRepository(client, environment.ACCOUNTS_TABLE);
 
 /** Sends alerts to `incidentpager` notifications. */
 export const handler = createSender(
   'incidentpager',
-  createDocumentClient(),
+  client,
+  accounts,
   environment,
   createPagerTransport(tenantUrlClient, defaultEndpointClient, environment.PAGER_ENDPOINT),
 );

@@ -15,6 +15,7 @@ const http = createOutboundClient(anyAddress);
 export const handler = createSender(
   'incidentrouter',
   client,
+  accounts,
   environment,
   createRouterTransport(accounts, http, environment.ROUTER_ENDPOINT),
 );

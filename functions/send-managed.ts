@@ -22,6 +22,7 @@ const noticeLimit = createDailyLimit(counters, 'managed_notices', async () => MA
 export const handler = createSender(
   'managed',
   client,
+  accounts,
   environment,
   createManagedTransport(environment.MANAGED_TOPIC, dailyLimit, noticeLimit),
 );

@@ -13,4 +13,4 @@ const counters = createDailyCounters(client, environment.ACCOUNTS_TABLE);
 const dailyLimit = createDailyLimit(counters, 'sms', accounts.limit('smsPerTenantPerDay', environment.TENANT_LIMITS));
 
 /** Sends alerts to `sms` notifications. */
-export const handler = createSender('sms', client, environment, createSmsTransport(environment, dailyLimit));
+export const handler = createSender('sms', client, accounts, environment, createSmsTransport(environment, dailyLimit));

@@ -22,6 +22,7 @@ const noticeLimit = createDailyLimit(counters, 'email_notices', async () => MAX_
 export const handler = createSender(
   'technicalContactsEmail',
   client,
+  accounts,
   environment,
   createTechnicalContactsTransport(environment, dailyLimit, noticeLimit, accounts),
 );

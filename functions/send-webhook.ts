@@ -8,12 +8,14 @@ import { createWebhookTransport } from '../shared/pipeline/transports/webhook.ts
 
 const environment = parseEnvironment('send-webhook');
 const client = createDocumentClient();
+const accounts = createAccountRepository(client, environment.ACCOUNTS_TABLE);
 const http = createOutboundClient(egressRule(environment.EGRESS_ALLOW));
 
 /** Sends alerts to `webhook` notifications. */
 export const handler = createSender(
   'webhook',
   client,
+  accounts,
   environment,
-  createWebhookTransport(createAccountRepository(client, environment.ACCOUNTS_TABLE), http, environment.HEARTBEAT_URL),
+  createWebhookTransport(accounts, http, environment.HEARTBEAT_URL),
 );

@@ -155,7 +155,8 @@ export class Delivery extends Construct {
             new PolicyStatement({ actions: ['sqs:SendMessage'], resources: [this.alarmEvents.queue.queueArn] }),
           ]),
         )
-        .and(new ResourceAccess(heartbeatRoleId === undefined ? {} : { HEARTBEAT_ROLE_ID: heartbeatRoleId })),
+        .and(new ResourceAccess(heartbeatRoleId === undefined ? {} : { HEARTBEAT_ROLE_ID: heartbeatRoleId }))
+        .and(new ResourceAccess({ COUNT_EVENTS: flag(defaults.settings.expectedEventIntervalMinutes !== undefined) })),
       { sendsToItself: true },
     );
     const { developmentStage, dispatchConcurrency } = defaults.settings;
@@ -169,18 +170,18 @@ export class Delivery extends Construct {
     { accounts, deliveries }: Storage,
     { email, managedTopic }: SendingResources,
   ) {
-    const common = deliveries.access('PutItem', 'BatchWriteItem');
+    // Webhook credentials, overrides of limits, and shadow mode.
+    const account = accounts.access('GetItem');
+    const common = account.and(deliveries.access('PutItem', 'BatchWriteItem'));
     const locks = deliveries.access('UpdateItem');
     // Records of types that can bounce change by UpdateItem, never in batches (docs/decisions/formats.md#bounces).
-    const bounceable = deliveries.access('PutItem', 'UpdateItem');
-    const credentials = accounts.access('GetItem');
+    const bounceable = account.and(deliveries.access('PutItem', 'UpdateItem'));
     const egressAllow = new ResourceAccess({ EGRESS_ALLOW: settings.egressAllow.join(',') });
-    const limits = accounts.access('GetItem').and(tenantLimitsOf(settings));
+    const limits = tenantLimitsOf(settings);
     return {
       email: bounceable.and(email.sendAccess()).and(limits),
       technicalContactsEmail: bounceable.and(email.sendAccess()).and(limits),
       webhook: common
-        .and(credentials)
         .and(egressAllow)
         .and(new ResourceAccess(settings.heartbeatUrl === undefined ? {} : { HEARTBEAT_URL: settings.heartbeatUrl })),
       sms: common.and(this.#smsAccess(settings)).and(limits),
@@ -188,10 +189,7 @@ export class Delivery extends Construct {
         .and(locks)
         .and(egressAllow)
         .and(new ResourceAccess({ PAGER_ENDPOINT: settings.pagerEndpoint })),
-      incidentrouter: common
-        .and(locks)
-        .and(credentials)
-        .and(new ResourceAccess({ ROUTER_ENDPOINT: settings.routerEndpoint })),
+      incidentrouter: common.and(locks).and(new ResourceAccess({ ROUTER_ENDPOINT: settings.routerEndpoint })),
       atomfeed: common.and(
         new ResourceAccess(settings.feedEndpoint === undefined ? {} : { FEED_ENDPOINT: settings.feedEndpoint }),
       ),

@@ -7,6 +7,7 @@ import { apiAlarms } from './monitoring/api-alarms.ts';
 import { consumerAlarms } from './monitoring/consumer-alarms.ts';
 import { createDashboard } from './monitoring/dashboard.ts';
 import { deliveryAlarms } from './monitoring/delivery-alarms.ts';
+import { missingEventsAlarm } from './monitoring/missing-events-alarm.ts';
 import type { MonitoredResources } from './monitoring/monitored-resources.ts';
 import { queueAlarms } from './monitoring/queue-alarms.ts';
 import { type AddAlarm, ServiceAlarm } from './monitoring/service-alarm.ts';
@@ -41,6 +42,7 @@ export class Monitoring extends Construct {
       { name: 'record-email-events', lambda: emailEvents.recorder },
     ]);
     deliveryAlarms(this, addAlarm, metrics, delivery.senders);
+    missingEventsAlarm(addAlarm, metrics, settings);
     accountAlarms(addAlarm, settings);
     apiAlarms(addAlarm, api, metrics);
     smsAlarms(addAlarm, settings);

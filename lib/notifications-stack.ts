@@ -44,6 +44,7 @@ export class NotificationsStack extends Stack {
     const resources = { api, delivery, emailEvents };
 
     addOutputs(this, settings, storage, managedTopic, resources);
+    addSettingsOutput(this, settings);
     if (!settings.developmentStage) addMonitoring(this, settings, resources);
     publishSourceMaps(this, bundleOf);
     if (Token.isUnresolved(this.region)) addRegionRule(this);
@@ -78,6 +79,16 @@ const addMonitoring = (stack: Stack, settings: Settings, resources: MonitoredRes
   const output = outputOf(stack);
   output('AlarmsTopicArn', monitoring.topicArn, 'SNS topic for the CloudWatch alarms of the stack');
   output('Dashboard', monitoring.dashboardName, 'Name of the CloudWatch dashboard');
+};
+
+/** Adds the settings that `ops verify` compares with quotas of the account. None is secret. */
+const addSettingsOutput = (stack: Stack, settings: Settings): void => {
+  const { emailFrom, smsPerTenantPerDay, smsMonthlyBudgetUsd, lambdaConcurrencyQuota, deletionProtection } = settings;
+  outputOf(stack)(
+    'Settings',
+    JSON.stringify({ emailFrom, smsPerTenantPerDay, smsMonthlyBudgetUsd, lambdaConcurrencyQuota, deletionProtection }),
+    'Settings that the account must permit, as JSON',
+  );
 };
 
 /** Adds the outputs that operators and the operations CLI need. */

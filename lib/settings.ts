@@ -180,6 +180,7 @@ const settingsShape = z.strictObject({
   memoryMb: wholeNumber(...MEMORY_MB).optional(),
   memoryMbByType: perType(...MEMORY_MB).default({}),
   heartbeatUrl: monitorUrl().optional(),
+  expectedEventIntervalMinutes: wholeNumber(5, 1_440).optional(),
   alarmTarget: setting(
     'must be an email address or the ARN of an SNS topic',
     z.union([z.email(), z.string().regex(/^arn:[\w-]+:sns:[\w-]+:\d{12}:[\w-]+$/)]),
@@ -218,6 +219,11 @@ const combinationRules: [name: keyof Settings, message: string, isViolated: (set
     'alarmTarget',
     'must not be set with developmentStage: it has no alarms',
     (s) => s.developmentStage && !!s.alarmTarget,
+  ],
+  [
+    'expectedEventIntervalMinutes',
+    'must not be set with developmentStage: it has no alarms',
+    (s) => s.developmentStage && s.expectedEventIntervalMinutes !== undefined,
   ],
   ['emailFrom', 'is required with emailIdentity', (s) => s.emailIdentity && s.emailFrom === PLACEHOLDER_SENDER],
 ];

@@ -9,11 +9,16 @@ const NEW_ACCOUNT_MEMORY_MB = 3_008;
 type Warning = readonly [id: string, applies: boolean, message: string];
 
 /**
- * Adds the warnings about settings that prevent delivery or the deployment, or that leave data outside of the stack.
+ * Adds the warnings about settings that prevent delivery or the deployment, hide failures, permit abuse, or leave data
+ * outside of the stack.
  * Call it after all event sources have been added.
  */
 export const addWarnings = (stack: Stack, settings: Settings): void => {
-  const warnings = [...deliveryWarnings(settings), ...quotaWarnings(settings, maxConcurrencyOf(stack))];
+  const warnings = [
+    ...deliveryWarnings(settings),
+    ...operationWarnings(settings),
+    ...quotaWarnings(settings, maxConcurrencyOf(stack)),
+  ];
   for (const [id, applies, message] of warnings) {
     if (applies) Annotations.of(stack).addWarningV2(`notifications:${id}`, message);
   }
@@ -39,6 +44,24 @@ const deliveryWarnings = ({ feedEndpoint, emailFrom, existingTables }: Settings)
   ),
 ];
 
+const operationWarnings = ({
+  alarmTarget,
+  developmentStage,
+  smsCountries,
+  smsPerTenantPerDay,
+}: Settings): Warning[] => [
+  [
+    'alarmTarget',
+    alarmTarget === undefined && !developmentStage,
+    'Nobody receives the alarms: set alarmTarget to an email address or a topic, or developmentStage to true (docs/operations.md#7-alarms-reach-a-person).',
+  ],
+  [
+    'smsCountries',
+    smsCountries.length === 0 && smsPerTenantPerDay > 0,
+    'SMS go to every country, at its price: set smsCountries to the countries of your recipients, or smsPerTenantPerDay to 0 if no tenant uses SMS (docs/operations.md#3-sms-origination-and-spending-limit).',
+  ],
+];
+
 const quotaWarnings = (settings: Settings, maxConcurrency: number): Warning[] => {
   const { lambdaConcurrencyQuota, memoryMb = 0, memoryMbByType } = settings;
   const aboveMemory = (name: string) =>
@@ -46,8 +69,8 @@ const quotaWarnings = (settings: Settings, maxConcurrency: number): Warning[] =>
   return [
     [
       'lambdaConcurrencyQuota',
-      maxConcurrency > lambdaConcurrencyQuota,
-      `The event sources can use ${maxConcurrency} concurrent executions, more than lambdaConcurrencyQuota (${lambdaConcurrencyQuota}): under load Lambda throttles the senders, dispatch and the API. Request a higher quota and set lambdaConcurrencyQuota to it (docs/operations.md#1-lambda-quotas), or lower senderConcurrency, senderConcurrencyByType or dispatchConcurrency.`,
+      maxConcurrency >= lambdaConcurrencyQuota,
+      `The event sources can use ${maxConcurrency} concurrent executions, and lambdaConcurrencyQuota is ${lambdaConcurrencyQuota}: under load Lambda throttles the senders, dispatch and the API. Request a higher quota and set lambdaConcurrencyQuota to it (docs/operations.md#1-lambda-quotas), or lower senderConcurrency, senderConcurrencyByType or dispatchConcurrency.`,
     ],
     ['memoryMb', memoryMb > NEW_ACCOUNT_MEMORY_MB, aboveMemory('memoryMb')],
     [

@@ -1,6 +1,6 @@
 /** A request to the local AWS endpoint, with its body read. */
 export type AwsCall = {
-  /** The signing name of the service: `dynamodb`, `sqs`, `sns`, `ses`, `lambda`. */
+  /** The signing name of the service: `dynamodb`, `sqs`, `sns`, `ses`, `lambda`, `monitoring` (CloudWatch). */
   service: string;
   action: string;
   /** The access key that signed the request: `local-<function name>` for a Lambda function of the stack. */

@@ -84,13 +84,19 @@ const run = async (
   response: ServerResponse,
 ): Promise<AwsResponse | 'lost' | 'never'> => {
   const body = await readBody(request, MAX_BODY_BYTES);
-  const call = readCall(request, response, body);
+  return callEndpoint(endpoint, readCall(request, response, body));
+};
+
+/**
+ * Makes a call without a connection, with the faults of the endpoint. Resolves as `run` does, and never rejects.
+ */
+export const callEndpoint = async (endpoint: Endpoint, call: AwsCall): Promise<AwsResponse | 'lost' | 'never'> => {
   const counter = `${call.caller} ${call.service}.${call.action}`;
   endpoint.calls.set(counter, (endpoint.calls.get(counter) ?? 0) + 1);
   const usesXml = call.service === 'sns' || call.service === 'ses';
   const fault = endpoint.fault(call);
   if (fault && 'status' in fault) return usesXml ? xmlFault(fault) : jsonFault(fault);
-  const result = await serve(endpoint, call, request);
+  const result = await serve(endpoint, call).catch(errorResponse);
   if (!fault) return result;
   if (fault.response === 'lost') return 'lost';
   if (!Number.isFinite(fault.delayMs)) return 'never';
@@ -98,13 +104,13 @@ const run = async (
   return result;
 };
 
-const serve = async (endpoint: Endpoint, call: AwsCall, { method }: IncomingMessage): Promise<AwsResponse> => {
+const serve = async (endpoint: Endpoint, call: AwsCall): Promise<AwsResponse> => {
   const service = endpoint.services.get(call.service);
   if (service) return service(call);
   return jsonFault({
     status: 400,
     type: 'UnknownOperationException',
-    message: `The local endpoint has no service for ${method} ${call.path} (${call.service || 'unsigned'} ${call.action}).`,
+    message: `The local endpoint has no service for ${call.path} (${call.service || 'unsigned'} ${call.action}).`,
   });
 };
 
@@ -130,6 +136,7 @@ const readCall = (request: IncomingMessage, response: ServerResponse, body: Buff
 
 const SERVICE_BY_TARGET = new Map([
   ['DynamoDB_20120810', 'dynamodb'],
+  ['GraniteServiceVersion20100801', 'monitoring'],
   ['AmazonSQS', 'sqs'],
 ]);
 

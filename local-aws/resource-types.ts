@@ -70,6 +70,32 @@ const eventSource = resource(
   'AWS::Lambda::EventSourceMapping',
 );
 
+const RATE = /^rate\((\d+) (minute|hour|day)s?\)$/;
+const UNITS_MS = new Map([
+  ['minute', 60_000],
+  ['hour', 3_600_000],
+  ['day', 86_400_000],
+]);
+
+/** An expression such as `rate(5 minutes)`, in ms. */
+const rateMs = z
+  .string()
+  .regex(RATE)
+  .transform((expression) => {
+    const [, count, unit = ''] = RATE.exec(expression) ?? [];
+    return Number(count) * (UNITS_MS.get(unit) ?? 0);
+  });
+
+const schedule = resource(
+  z.object({
+    ScheduleExpression: rateMs,
+    State: z.enum(['ENABLED', 'DISABLED']).default('ENABLED'),
+    FlexibleTimeWindow: z.object({ Mode: z.literal('OFF') }),
+    Target: z.object({ Arn: z.unknown(), Input: z.unknown(), RoleArn: z.unknown() }),
+  }),
+  'AWS::Scheduler::Schedule',
+);
+
 const route = resource(z.object({ RouteKey: z.string(), Target: z.unknown() }), 'AWS::ApiGatewayV2::Route');
 
 const integration = resource(
@@ -84,4 +110,4 @@ const integration = resource(
 /**
  * The supported resource types. Each has a schema of the properties that it uses, with the defaults of CloudFormation.
  */
-export const resourceTypes = { lambdaFunction, queue, table, topic, eventSource, route, integration };
+export const resourceTypes = { lambdaFunction, queue, table, topic, eventSource, schedule, route, integration };

@@ -48,6 +48,14 @@ const resolvers = ({ endpointUrl, apiUrl }: LocalUrls): Map<string, Resolver> =>
     ref: name,
     attributes: { Arn: arn('lambda', `function:${name}`) },
   });
+  const role = (name: string): ResolvedResource => ({
+    ref: name,
+    attributes: { Arn: `arn:aws:iam::${LOCAL_ENV.account}:role/${name}`, RoleId: name },
+  });
+  const schedule = (name: string): ResolvedResource => ({
+    ref: name,
+    attributes: { Arn: arn('scheduler', `schedule/default/${name}`) },
+  });
   const insightRule = (name: string): ResolvedResource => ({ ref: name, attributes: { RuleName: name } });
   const api = (id: string): ResolvedResource => ({
     ref: id,
@@ -58,6 +66,8 @@ const resolvers = ({ endpointUrl, apiUrl }: LocalUrls): Map<string, Resolver> =>
     ['AWS::SNS::Topic', { property: 'TopicName', resolve: topic }],
     ['AWS::Lambda::Function', { property: 'FunctionName', resolve: lambda }],
     ['AWS::DynamoDB::Table', table],
+    ['AWS::IAM::Role', { property: 'RoleName', resolve: role }],
+    ['AWS::Scheduler::Schedule', { property: 'Name', resolve: schedule }],
     ['AWS::CloudWatch::InsightRule', { property: 'RuleName', resolve: insightRule }],
     ['AWS::ApiGatewayV2::Api', { resolve: api }],
   ]);

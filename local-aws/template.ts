@@ -6,6 +6,7 @@ import type { FunctionSettings } from './lambda/environment.ts';
 import type { EventSourceSettings } from './lambda/event-source.ts';
 import { type ResourceType, resourceTypes } from './resource-types.ts';
 import { type Resources, referencesOf } from './resources.ts';
+import type { ScheduleSettings } from './scheduler.ts';
 import type { QueueSettings } from './sqs/queue.ts';
 import { StartError } from './start-error.ts';
 
@@ -22,6 +23,7 @@ export type Plan = {
   tables: (TableSettings & { logicalId: string })[];
   topicArns: string[];
   eventSources: EventSourceSettings[];
+  schedules: ScheduleSettings[];
   routes: RouteSettings[];
   /** Returns a stack output by name. Throws a `StartError` if there is none. */
   output(name: string): string;
@@ -112,6 +114,15 @@ export const readTemplate = (template: unknown, { endpointUrl, apiUrl, bundle }:
       maxConcurrency: properties.ScalingConfig.MaximumConcurrency,
       reportsFailures: properties.FunctionResponseTypes.includes('ReportBatchItemFailures'),
     })),
+    schedules: readEach(resources, resourceTypes.schedule, (id, { ScheduleExpression, State, Target }) => ({
+      name: required(references.ref(id)),
+      arn: required(references.attribute(id, 'Arn')),
+      isEnabled: State === 'ENABLED',
+      periodMs: ScheduleExpression,
+      ...calledApi(text(Target.Arn)),
+      input: text(Target.Input),
+      role: text(Target.RoleArn).split('/').at(-1) ?? '',
+    })),
     routes: readEach(resources, resourceTypes.route, (_, { RouteKey, Target }) => {
       const integration = propertiesOf(
         resources,
@@ -149,6 +160,15 @@ const propertiesOf = <Properties extends z.ZodType>(
   const parsed = type.properties.safeParse(resources[id]?.Properties);
   if (parsed.success) return parsed.data;
   throw new StartError(`The local stack does not support ${id} (${type.types[0]}): ${z.prettifyError(parsed.error)}`);
+};
+
+/** Returns the call of a universal target, such as `arn:aws:scheduler:::aws-sdk:sqs:sendMessage`. */
+const calledApi = (arn: string): Pick<ScheduleSettings, 'service' | 'action'> => {
+  const [, service, action] = /:aws-sdk:(sqs):(\w+)$/.exec(arn) ?? [];
+  if (service === undefined || action === undefined) {
+    throw new StartError(`The template has a schedule with the target ${arn}, which the local stack does not support.`);
+  }
+  return { service, action: action.charAt(0).toUpperCase() + action.slice(1) };
 };
 
 /** Finds a function by name, ARN or integration URI. */

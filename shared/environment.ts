@@ -100,6 +100,7 @@ export const environments = {
     ...queues,
     ALARM_EVENTS_QUEUE: url,
     HEARTBEAT_ROLE_ID: optionalString,
+    COUNT_EVENTS: booleanFlag,
   },
   'record-email-events': { ...reports, EMAIL_EVENTS_QUEUE: url },
   'send-email': { ...sender, ...email },

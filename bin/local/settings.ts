@@ -1,3 +1,5 @@
+import { HEARTBEAT_TENANT } from '../../shared/contracts/alarm-event.ts';
+
 /**
  * Returns the settings (CDK context) of a local stack; the user's settings take precedence. All of them take precedence
  * over the file of a stage (`-c stage=dev`).
@@ -15,9 +17,13 @@ export const localSettings = (options: {
   pagerEndpoint: `${options.inboxUrl}/pager`,
   routerEndpoint: `${options.inboxUrl}/router`,
   feedEndpoint: `${options.inboxUrl}/feed`,
-  // The local stack has no tables of a stage, and the concurrency above. Only with a stage, because rollback tests run
-  // releases without stages.
-  ...(options.settings.stage !== undefined && { existingTables: '', developmentStage: 'false' }),
+  // The local stack has no tables of a stage, the concurrency above, and must not report to the monitor of a stage. Only
+  // with a stage, because rollback tests run releases without stages.
+  ...(options.settings.stage !== undefined && {
+    existingTables: '',
+    developmentStage: 'false',
+    heartbeatUrl: `${options.inboxUrl}/webhooks/${HEARTBEAT_TENANT}`,
+  }),
   ...(options.strictEgress ? {} : { egressAllow: '127.0.0.0/8,::1/128' }),
   ...options.settings,
 });

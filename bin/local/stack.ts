@@ -5,15 +5,20 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { clientEnvironment, LOCAL_ENV } from 'local-aws/aws-service.ts';
 import { type Clock, MovableClock } from 'local-aws/clock.ts';
+import { embeddedMeasurements } from 'local-aws/cloudwatch/embedded-metrics.ts';
+import { MetricStore } from 'local-aws/cloudwatch/metric-store.ts';
+import { cloudWatchService } from 'local-aws/cloudwatch/service.ts';
 import { type LimitedDynamoDb, limitDynamoDb } from 'local-aws/dynamodb/limited-dynamodb.ts';
 import { AWS_PARTITION_LIMITS, type PartitionLimits } from 'local-aws/dynamodb/partition-capacity.ts';
 import { memoryTables, openTables } from 'local-aws/dynamodb.ts';
-import { createEndpoint, type Endpoint } from 'local-aws/endpoint.ts';
+import { callEndpoint, createEndpoint, type Endpoint } from 'local-aws/endpoint.ts';
 import { createGateway, type RequestReport } from 'local-aws/gateway/gateway.ts';
 import { close, listen, origin } from 'local-aws/http.ts';
 import { EventSources } from 'local-aws/lambda/event-sources.ts';
 import { lambdaService } from 'local-aws/lambda/invoke-api.ts';
 import { createLambda, type InvocationReport, type Lambda } from 'local-aws/lambda/lambda.ts';
+import { parseLogLine } from 'local-aws/lambda/log-line.ts';
+import { Schedules } from 'local-aws/scheduler.ts';
 import { sesService } from 'local-aws/ses.ts';
 import { type PublishedMessage, snsService } from 'local-aws/sns.ts';
 import { sqsService } from 'local-aws/sqs/protocol.ts';
@@ -88,6 +93,7 @@ export type LocalStack = {
   dynamodb: Pick<LimitedDynamoDb, 'conflict' | 'throttle'>;
   lambda: Lambda;
   eventSources: Pick<EventSources, 'disable'>;
+  schedules: Pick<Schedules, 'disable'>;
   /** The queues, by name. */
   queues: Map<string, Queue>;
   /** The clock of queues and functions. */
@@ -131,6 +137,7 @@ export const startLocalStack = async (options: LocalStackOptions = {}): Promise<
     const clock = new MovableClock();
     const queues = createQueues(plan, clock, options.duplicateReceives ?? 0);
     if (data) cleanups.push(() => reportLostMessages(queues, log));
+    const metrics = new MetricStore();
     const lambda = createLambda({
       functions: plan.functions,
       concurrency: functionConcurrency(plan),
@@ -138,7 +145,10 @@ export const startLocalStack = async (options: LocalStackOptions = {}): Promise<
       clock,
       log: (line) => log(withSourceFrames(line)),
       ...(options.logError && { errors: { channel: TRACED_ERRORS, log: options.logError } }),
-      ...(options.rawLog && { rawLog: options.rawLog }),
+      rawLog(line, functionName) {
+        for (const measurement of embeddedMeasurements(parseLogLine(line) ?? {})) metrics.put(measurement);
+        options.rawLog?.(line, functionName);
+      },
       ...(options.onInvocation && { onInvocation: options.onInvocation }),
     });
     cleanups.push(() => lambda.stop());
@@ -155,7 +165,8 @@ export const startLocalStack = async (options: LocalStackOptions = {}): Promise<
         'ses',
         sesService((email) => inbox.add({ kind: 'email', ...email })),
       )
-      .set('lambda', lambdaService(lambda));
+      .set('lambda', lambdaService(lambda))
+      .set('monitoring', cloudWatchService(metrics));
 
     const client = new DynamoDBClient({ endpoint: endpointUrl, ...LOCAL_CLIENT });
     cleanups.push(() => client.destroy());
@@ -172,7 +183,16 @@ export const startLocalStack = async (options: LocalStackOptions = {}): Promise<
       clock,
       invoke: (name, event) => lambda.invoke(name, event),
     });
+    const schedules = new Schedules({
+      schedules: plan.schedules,
+      clock,
+      call: async (call) => {
+        const response = await callEndpoint(endpoint, call);
+        if (typeof response === 'object' && response.status >= 400) log(`A schedule failed: ${response.body}`);
+      },
+    });
     cleanups.push(
+      () => schedules.stop(),
       () => close(gateway.server),
       () => eventSources.stop(),
     );
@@ -204,7 +224,7 @@ export const startLocalStack = async (options: LocalStackOptions = {}): Promise<
       docs_url: docsUrl,
     };
     const advance = (ms: number) => clock.advance(ms);
-    return { ready, plan, endpoint, inbox, dynamodb, lambda, eventSources, queues, clock, advance, stop };
+    return { ready, plan, endpoint, inbox, dynamodb, lambda, eventSources, schedules, queues, clock, advance, stop };
   } catch (error) {
     await stop();
     throw error;

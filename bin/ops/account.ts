@@ -1,4 +1,5 @@
-import { type Command, InvalidArgumentError } from 'commander';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Argument, type Command, InvalidArgumentError } from 'commander';
 import { type AccountDescription, ConcurrentRotationError } from '../../shared/adapters/accounts/account-repository.ts';
 import { UnconfirmedChangeError } from '../../shared/adapters/dynamodb/errors.ts';
 import { recountNotifications } from '../../shared/adapters/notifications/notification-counter.ts';
@@ -9,11 +10,12 @@ import {
   limitNames,
   minimumLimit,
 } from '../../shared/contracts/tenant-limits.ts';
-import { examples, parseEmailAddress, parseTenant, parseWebhookToken } from './arguments.ts';
+import { examples, parseEmailAddress, parseTenant, parseTime, parseWebhookToken } from './arguments.ts';
 import type { Deployment } from './deployment.ts';
 import { OperationError, UsageError } from './errors.ts';
 import { colorize, isoTime, sanitize, toSecond } from './print.ts';
 import { connect, connectForChange } from './session.ts';
+import { changedShadow, type ShadowState, shadowJson, shadowStates, shadowText } from './shadow.ts';
 
 /** Adds `account`: the technical contacts, webhook credentials, limits and number of notifications of a tenant. */
 export const addAccountCommands = (program: Command): void => {
@@ -24,7 +26,7 @@ export const addAccountCommands = (program: Command): void => {
     );
   account
     .command('show')
-    .description('show the technical contacts, and whether webhook credentials exist')
+    .description('show the technical contacts, shadow mode, and whether webhook credentials exist')
     .argument('<tenant>', 'the tenant', parseTenant)
     .option('--secrets', 'also show the webhook token and the signing secrets', false)
     .addHelpText('after', examples('account show acme', 'account show acme --secrets --stack MonitoringNotifications'))
@@ -61,6 +63,27 @@ export const addAccountCommands = (program: Command): void => {
       )}`,
     )
     .action(limits);
+  account
+    .command('shadow')
+    .description('record the alerts of a tenant without sending them, for example during a migration')
+    .argument('<tenant>', 'the tenant', parseTenant)
+    .addArgument(new Argument('<state>', 'whether alerts are withheld').choices(shadowStates))
+    .option('--at <time>', 'when it takes effect, such as 2026-12-01T10:00Z (default: now)', parseTime)
+    .addHelpText(
+      'after',
+      `
+Withheld alerts have the status cancelled and the reason shadow, and cannot be redelivered. Tests are sent, and so are
+messages to the operators' topic, which gets a notice with the first withheld alert of each day.
+
+What counts is when SQS accepts an event. So another system can take over exactly at the time of --at, with neither
+missing nor double alerts, and retries of earlier alerts continue. Without --at, \`off\` takes effect before the command
+returns; after \`on\`, senders that sent alerts of the tenant within the last minute may send for another minute.
+${examples(
+  'account shadow acme on --stack MonitoringNotifications',
+  'account shadow acme off --at 2026-12-01T10:00Z --stack MonitoringNotifications',
+)}`,
+    )
+    .action(changeShadow);
   account
     .command('recount')
     .description('count the notifications again, after the table was restored')
@@ -110,6 +133,21 @@ const limits = async (tenant: string, changes: readonly LimitChange[], _: object
     ]),
     changes.length > 0 ? 'The service uses the limits within a minute.' : '',
   );
+};
+
+const changeShadow = async (
+  tenant: string,
+  state: ShadowState,
+  { at }: { at?: number },
+  command: Command,
+): Promise<void> => {
+  const { accounts, deployment, print } = await connectForChange(command);
+  const { shadow: current } = await accounts.describe(tenant);
+  const shadow = changedShadow(state, current, at, Date.now());
+  await accounts.setShadow(tenant, shadow).catch(explainChangeError(tenant, deployment));
+  const endsInMs = (shadow?.until_ms ?? 0) - Date.now();
+  if (at === undefined && endsInMs > 0) await sleep(endsInMs);
+  print({ tenant, shadow: shadowJson(shadow) }, shadowText(shadow, Date.now()));
 };
 
 const show = async (tenant: string, { secrets }: { secrets: boolean }, command: Command): Promise<void> => {
@@ -171,7 +209,7 @@ const explainChangeError =
 const EFFECTIVE_WITHIN = 'Senders use it within a minute.';
 
 const accountJson = (tenant: string, account: AccountDescription, withSecrets: boolean) => {
-  const { contacts, token, secrets, retired } = account;
+  const { contacts, token, secrets, retired, shadow } = account;
   return {
     tenant,
     contacts,
@@ -181,11 +219,15 @@ const accountJson = (tenant: string, account: AccountDescription, withSecrets: b
       until: isoTime(untilMs),
       ...(withSecrets && { secret }),
     })),
+    ...(shadow && { shadow: shadowJson(shadow) }),
     ...(withSecrets && { webhook_token: token ?? null, secrets }),
   };
 };
 
-const accountText = ({ contacts, token, secrets, retired }: AccountDescription, withSecrets: boolean): string => {
+const accountText = (
+  { contacts, token, secrets, retired, shadow }: AccountDescription,
+  withSecrets: boolean,
+): string => {
   const unset = colorize('dim', 'none yet, created on first use');
   const hidden = (value: string) => (withSecrets ? value : 'set');
   return [
@@ -195,5 +237,6 @@ const accountText = ({ contacts, token, secrets, retired }: AccountDescription, 
     ...retired.map(
       ({ secret, untilMs }) => `previous secret  ${hidden(secret)}, signs until ${toSecond(isoTime(untilMs))}`,
     ),
+    ...(shadow ? [`shadow mode      ${colorize('yellow', shadowText(shadow, Date.now()))}`] : []),
   ].join('\n');
 };

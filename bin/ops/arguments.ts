@@ -36,6 +36,16 @@ const UNITS_MS = new Map([
 /** A time with its zone. Without one, `Date.parse` would use that of the shell; a day alone is UTC. */
 const ISO_TIME = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/;
 
+/** Returns a time in ms since the epoch, or NaN if the text is not a time. */
+const timeOf = (text: string): number => Date.parse(ISO_TIME.test(text) ? text : '');
+
+/** Parses a time. @returns ms since the epoch @throws InvalidArgumentError */
+export const parseTime = (text: string): number => {
+  const timeMs = timeOf(text);
+  if (!Number.isNaN(timeMs)) return timeMs;
+  throw new InvalidArgumentError('It must be a time such as 2026-12-01T10:00Z.');
+};
+
 /**
  * Parses the start of a period: a duration before now, such as `90m`, or a time.
  *
@@ -45,8 +55,7 @@ const ISO_TIME = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?
 export const parseSince = (text: string): number => {
   const [, count, unit = ''] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
   const unitMs = UNITS_MS.get(unit);
-  const sinceMs =
-    unitMs === undefined ? Date.parse(ISO_TIME.test(text) ? text : '') : Date.now() - Number(count) * unitMs;
+  const sinceMs = unitMs === undefined ? timeOf(text) : Date.now() - Number(count) * unitMs;
   if (!Number.isNaN(sinceMs)) return sinceMs;
   throw new InvalidArgumentError('It must be a duration such as 90m, 24h or 7d, or a time such as 2026-11-22T09:00Z.');
 };

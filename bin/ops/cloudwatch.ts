@@ -1,57 +1,53 @@
-import type { MetricDataQuery } from '@aws-sdk/client-cloudwatch';
+import type { MetricAlarm, MetricDataQuery } from '@aws-sdk/client-cloudwatch';
 import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
 import { messageOutcomes } from '../../shared/contracts/outcomes.ts';
-import { DELIVERY_LATENCY, METRICS_NAMESPACE } from '../../shared/domain/delivery-metrics.ts';
+import {
+  DELIVERY_LATENCY,
+  type DeliveryTotal,
+  deliveryTotals,
+  METRICS_NAMESPACE,
+} from '../../shared/domain/delivery-metrics.ts';
 import { inBatches } from '../../shared/domain/in-batches.ts';
-import { type OtherQueueName, otherQueueNames, type QueueName, queueNames } from './deployment.ts';
+import { DEFAULT_STACK, type OtherQueueName, otherQueueNames, type QueueName, queueNames } from './deployment.ts';
 import type { OutcomeCount } from './recorded-deliveries.ts';
 import type { Session } from './session.ts';
+import { stackResources } from './stack-resources.ts';
 
 /** An alarm of a stack, in a CloudWatch state, since an ISO 8601 time. */
 export type Alarm = { name: string; state: string; since: string | null };
 
-/** Loads the client on demand: a local stack has no CloudWatch. */
+/** Loads the client on demand: few commands need it. */
 const loadCloudWatch = async ({ deployment }: Session) => {
   const { CloudWatchClient, ...sdk } = await import('@aws-sdk/client-cloudwatch');
   return { client: new CloudWatchClient(deployment.aws), sdk };
 };
 
+const ALARM = 'AWS::CloudWatch::Alarm';
+
 /** The CloudWatch limit on names in a request and on alarms in a response. */
 const MAX_ALARMS = 100;
+
+/** Returns the alarms with these names that exist. */
+export const describeAlarms = async (session: Session, names: readonly string[]): Promise<MetricAlarm[]> => {
+  const { client, sdk } = await loadCloudWatch(session);
+  const describe = async (AlarmNames: string[]) => {
+    const pages = sdk.paginateDescribeAlarms({ client, pageSize: MAX_ALARMS }, { AlarmNames });
+    return (await Array.fromAsync(pages)).flatMap(({ MetricAlarms = [] }) => MetricAlarms);
+  };
+  return (await Promise.all(inBatches(names, MAX_ALARMS).map(describe))).flat();
+};
 
 /** Returns the alarms of a deployed stack, or undefined for a local stack. */
 export const alarmsOf = async (session: Session): Promise<Alarm[] | undefined> => {
   const { stackName } = session.deployment;
   if (stackName === undefined) return undefined;
-  const [{ client, sdk }, names] = await Promise.all([loadCloudWatch(session), alarmNamesOf(session, stackName)]);
-  const describeAlarms = async (AlarmNames: string[]) => {
-    const pages = sdk.paginateDescribeAlarms({ client, pageSize: MAX_ALARMS }, { AlarmNames });
-    return (await Array.fromAsync(pages)).flatMap(({ MetricAlarms = [] }) => MetricAlarms);
-  };
-  const alarms = await Promise.all(inBatches(names, MAX_ALARMS).map(describeAlarms));
-  return alarms.flat().map(({ AlarmName = '', StateValue = '', StateUpdatedTimestamp }) => ({
+  const resources = await stackResources(session.deployment, stackName);
+  const names = resources.flatMap(({ type, physicalId }) => (type === ALARM ? [physicalId] : []));
+  return (await describeAlarms(session, names)).map(({ AlarmName = '', StateValue = '', StateUpdatedTimestamp }) => ({
     name: AlarmName,
     state: StateValue,
     since: StateUpdatedTimestamp?.toISOString() ?? null,
   }));
-};
-
-/**
- * Returns the names of the stack's alarms, from CloudFormation: a name prefix could also match alarms of other stacks.
- */
-const alarmNamesOf = async ({ deployment }: Session, stackName: string): Promise<string[]> => {
-  const { CloudFormationClient, paginateListStackResources } = await import('@aws-sdk/client-cloudformation');
-  const names: string[] = [];
-  const client = new CloudFormationClient(deployment.aws);
-  for await (const { StackResourceSummaries = [] } of paginateListStackResources(
-    { client },
-    { StackName: stackName },
-  )) {
-    for (const { ResourceType, PhysicalResourceId } of StackResourceSummaries) {
-      if (ResourceType === 'AWS::CloudWatch::Alarm' && PhysicalResourceId) names.push(PhysicalResourceId);
-    }
-  }
-  return names;
 };
 
 /** A metric to read. Its values are returned with its `subject`. */
@@ -65,12 +61,18 @@ type MetricRequest<Subject> = {
 
 const PERIOD_SECONDS = 300;
 
-/** Returns the values of metrics since a time, newest first. */
+/** The times that metrics are read for, ms since the epoch, and the length of their periods. */
+type MetricRange = { startMs: number; endMs: number; periodSeconds: number };
+
+/** The value of a metric in a period, which starts at `startMs` since the epoch. */
+type MetricValue = { startMs: number; value: number };
+
+/** Returns the values of metrics, newest first. */
 const readMetrics = async <Subject>(
   session: Session,
   requests: readonly MetricRequest<Subject>[],
-  sinceMs: number,
-): Promise<{ subject: Subject; values: number[] }[]> => {
+  { startMs, endMs, periodSeconds }: MetricRange,
+): Promise<{ subject: Subject; values: MetricValue[] }[]> => {
   const { client, sdk } = await loadCloudWatch(session);
   const queries = requests.map(({ namespace, name, dimensions, stat }, index): MetricDataQuery => {
     const Dimensions = Object.entries(dimensions).map(([Name, Value]) => ({ Name, Value }));
@@ -78,19 +80,23 @@ const readMetrics = async <Subject>(
       Id: `m${index}`,
       MetricStat: {
         Metric: { Namespace: namespace, MetricName: name, Dimensions },
-        Period: PERIOD_SECONDS,
+        Period: periodSeconds,
         Stat: stat,
       },
     };
   });
-  const values = new Map<string, number[]>();
-  const range = { StartTime: new Date(sinceMs), EndTime: new Date(), ScanBy: 'TimestampDescending' } as const;
+  const values = new Map<string, MetricValue[]>();
+  const range = { StartTime: new Date(startMs), EndTime: new Date(endMs), ScanBy: 'TimestampDescending' } as const;
   for await (const page of sdk.paginateGetMetricData({ client }, { MetricDataQueries: queries, ...range })) {
-    for (const { Id = '', Values = [] } of page.MetricDataResults ?? [])
-      values.set(Id, [...(values.get(Id) ?? []), ...Values]);
+    for (const { Id = '', Values = [], Timestamps = [] } of page.MetricDataResults ?? []) {
+      const found = Values.map((value, index) => ({ startMs: Timestamps[index]?.getTime() ?? startMs, value }));
+      values.set(Id, [...(values.get(Id) ?? []), ...found]);
+    }
   }
   return requests.map(({ subject }, index) => ({ subject, values: values.get(`m${index}`) ?? [] }));
 };
+
+const since = (startMs: number): MetricRange => ({ startMs, endMs: Date.now(), periodSeconds: PERIOD_SECONDS });
 
 /** Returns the age of the oldest message of each queue in seconds; nothing for a local stack. */
 export const oldestMessageAges = async (session: Session): Promise<Map<QueueName | OtherQueueName, number>> => {
@@ -103,8 +109,8 @@ export const oldestMessageAges = async (session: Session): Promise<Map<QueueName
     dimensions: { QueueName: outputs.QueueUrls[subject].queue.split('/').at(-1) ?? '' },
     stat: 'Maximum',
   }));
-  const found = await readMetrics(session, requests, Date.now() - 2 * PERIOD_SECONDS * 1000);
-  return new Map(found.flatMap(({ subject, values: [newest] }) => (newest === undefined ? [] : [[subject, newest]])));
+  const found = await readMetrics(session, requests, since(Date.now() - 2 * PERIOD_SECONDS * 1000));
+  return new Map(found.flatMap(({ subject, values: [newest] }) => (newest ? [[subject, newest.value]] : [])));
 };
 
 /** Counts the message outcomes of a deployed stack since a time, from the metrics of its senders. */
@@ -122,8 +128,55 @@ export const outcomesFromMetrics = async (
       ...(outcome === 'delivered' ? { name: DELIVERY_LATENCY, stat: 'SampleCount' } : { name: outcome, stat: 'Sum' }),
     })),
   );
-  const counts = (await readMetrics(session, requests, sinceMs))
-    .map(({ subject, values }) => ({ ...subject, deliveries: values.reduce((sum, value) => sum + value, 0) }))
+  const counts = (await readMetrics(session, requests, since(sinceMs)))
+    .map(({ subject, values }) => ({ ...subject, deliveries: values.reduce((sum, { value }) => sum + value, 0) }))
     .filter(({ deliveries }) => deliveries > 0);
   return { counts, isComplete: true };
+};
+
+/** The bounds of the shares in a report, in seconds. */
+export const reportedSeconds = [10, 60, 300] as const;
+
+/** The statistics of a day that CloudWatch returns: the counts of deliveries, and statistics of their latency in ms. */
+export type DailyStatistics = { [name in DeliveryTotal | LatencyStatistic]?: number };
+
+/** A statistic of the latency: the number of values, percentiles, and percentages up to a bound in ms. */
+export type LatencyStatistic = 'SampleCount' | 'p50' | 'p99' | `PR(:${number})`;
+
+const latencyStatistics: readonly LatencyStatistic[] = [
+  'SampleCount',
+  'p50',
+  'p99',
+  ...reportedSeconds.map((seconds) => `PR(:${seconds * 1000})` as const),
+];
+
+const DAY_SECONDS = 86_400;
+
+/**
+ * Returns the statistics of deliveries for each UTC day that has some.
+ *
+ * @param startMs the start of the first day, ms since the epoch
+ * @param endMs the end of the last day
+ */
+export const dailyStatistics = async (
+  session: Session,
+  startMs: number,
+  endMs: number,
+): Promise<Map<number, DailyStatistics>> => {
+  const metric = {
+    namespace: METRICS_NAMESPACE,
+    dimensions: { service: session.deployment.stackName ?? DEFAULT_STACK },
+  };
+  const requests: MetricRequest<keyof DailyStatistics>[] = [
+    ...deliveryTotals.map((name) => ({ ...metric, subject: name, name, stat: 'Sum' })),
+    ...latencyStatistics.map((stat) => ({ ...metric, subject: stat, name: DELIVERY_LATENCY, stat })),
+  ];
+  const days = new Map<number, DailyStatistics>();
+  for (const { subject, values } of await readMetrics(session, requests, {
+    startMs,
+    endMs,
+    periodSeconds: DAY_SECONDS,
+  }))
+    for (const { startMs: dayMs, value } of values) days.set(dayMs, { ...days.get(dayMs), [subject]: value });
+  return days;
 };

@@ -44,14 +44,26 @@ const parsedJson = z.string().transform((text, context): unknown => {
   }
 });
 
+/** The settings that `ops verify` compares with the account. */
+const verifiedSettings = z.object({
+  emailFrom: z.string(),
+  smsPerTenantPerDay: z.number(),
+  smsMonthlyBudgetUsd: z.number(),
+  lambdaConcurrencyQuota: z.number(),
+  deletionProtection: z.boolean(),
+});
+
 const outputs = z.object({
+  BaseUrl: z.string(),
   AlarmEventsQueueArn: z.string(),
+  ManagedTopicArn: z.string(),
   NotificationsTable: z.string(),
   AccountsTable: z.string(),
   TokensTable: z.string(),
   DeliveriesTable: z.string(),
   SourceMapsBucket: z.string(),
   Releases: z.string(),
+  Settings: parsedJson.pipe(verifiedSettings),
   TenantLimits: parsedJson.pipe(z.record(z.enum(limitNames), z.int())),
   QueueUrls: parsedJson.pipe(
     z.intersection(

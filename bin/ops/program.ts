@@ -5,10 +5,13 @@ import { addDeadLettersCommands } from './dead-letters.ts';
 import { addDeliveriesCommand } from './deliveries.ts';
 import { DEFAULT_STACK } from './deployment.ts';
 import { addEventCommands } from './event.ts';
+import { addReportCommand } from './report.ts';
 import { addStackTraceCommand } from './stack-trace.ts';
 import { addStatusCommand } from './status.ts';
 import { addTenantCommands } from './tenant.ts';
+import { addTenantsCommand } from './tenants.ts';
 import { addTokenCommands } from './token.ts';
+import { addVerifyCommand } from './verify.ts';
 
 /** Creates the command line. Each group of commands has a file in this folder. */
 export const createProgram = (): Command => {
@@ -41,6 +44,9 @@ Exit codes: 0 success, 1 failure, 2 invalid arguments.`,
   addDeliveriesCommand(program);
   addDeadLettersCommands(program);
   addStatusCommand(program);
+  addVerifyCommand(program);
+  addReportCommand(program);
+  addTenantsCommand(program);
   addTenantCommands(program);
   addStackTraceCommand(program);
   return program;

@@ -1,24 +1,24 @@
 import type { Command } from 'commander';
 import { examples, parseNumber, parseTenant } from './arguments.ts';
-import { UsageError } from './errors.ts';
+import { errorSummary, OperationError, UsageError } from './errors.ts';
 import { isoTime, toJson, toSecond } from './print.ts';
 import { connect, connectForChange, type Session } from './session.ts';
 import { countTenant, type Deletion, deleteTenant } from './tenant/deletion.ts';
 import { exportTenant } from './tenant/export.ts';
+import { importTenant } from './tenant/import.ts';
+import { describeImport, describeMap, progressText } from './tenant/import-report.ts';
+import { readSources, totalSize } from './tenant/import-source.ts';
 import { createFile, standardOutput } from './tenant/output.ts';
-import { createPace, realTime } from './tenant/pace.ts';
-
-/** The default rate of the commands: 4 MB/s of a scan. A partition of a table serves 3,000 read units per second. */
-const DEFAULT_UNITS_PER_SECOND = 500;
+import { createPace, DEFAULT_UNITS_PER_SECOND, realTime } from './tenant/pace.ts';
 
 /** Alerts in flight can add data for as long as their retries last. */
 const IN_FLIGHT_MS = 24 * 3_600_000;
 
 const NOTHING_STORED = 'Nothing is stored about the tenant.';
 
-/** Adds `tenant`: all data of one tenant. */
+/** Adds `tenant`: import, export and deletion of all data of one tenant. */
 export const addTenantCommands = (program: Command): void => {
-  const tenant = program.command('tenant').description('export or delete all data of a tenant');
+  const tenant = program.command('tenant').description('import, export or delete all data of a tenant');
   const addOptions = (command: Command) =>
     command
       .argument('<tenant>', 'the tenant', parseTenant)
@@ -43,6 +43,59 @@ export const addTenantCommands = (program: Command): void => {
       `\nStop the producer of the tenant's alarm events first. An interruption does no harm: run the command again.\n${examples('tenant delete acme --dry-run', 'tenant delete acme --yes')}`,
     )
     .action(deleteData);
+  tenant
+    .command('import')
+    .description('create the notifications, contacts and webhook token that another system or an export has')
+    .argument('<tenant>', 'the tenant', parseTenant)
+    .argument(
+      '[sources...]',
+      'files with pages, arrays or lines (NDJSON) of records; - is standard input; or the URL of a list',
+      ['-'],
+    )
+    .option('--dry-run', 'only report what would be imported and refused', false)
+    .option('--update', 'replace what is stored with other values', false)
+    .addHelpText(
+      'after',
+      `
+Prints the old and the new ID of each notification. Repeat it after an interruption, or with later data: what exists is
+not created again. The token for a URL is read from the environment variable SOURCE_TOKEN.
+${examples('tenant import acme notifications.json --dry-run', 'tenant import acme notifications.json --stack MonitoringNotifications > ids.tsv', 'tenant import acme https://old.example.com/v1.0/notifications --stack MonitoringNotifications')}`,
+    )
+    .action(importData);
+};
+
+type ImportOptions = { dryRun: boolean; update: boolean };
+
+const importData = async (
+  tenant: string,
+  sources: string[],
+  { dryRun, update }: ImportOptions,
+  command: Command,
+): Promise<void> => {
+  const session = await (dryRun ? connect(command) : connectForChange(command));
+  const totalBytes = totalSize(sources);
+  let readBytes = 0;
+  const onRead = (bytes: number): void => {
+    readBytes += bytes;
+  };
+  const records = readSources(sources, { token: process.env.SOURCE_TOKEN, onRead });
+  const imported = await importTenant(session, tenant, records, {
+    limit: await session.accounts.limit('notificationsPerTenant', session.deployment.outputs.TenantLimits)(tenant),
+    isDryRun: dryRun,
+    canUpdate: update,
+    onProgress: (count) => session.progress.show(progressText(count, readBytes, totalBytes)),
+  })
+    .catch((error: unknown) => {
+      if (error instanceof UsageError) throw error;
+      throw new OperationError(`${errorSummary(error)} If you run the command again, it continues.`);
+    })
+    .finally(session.progress.clear);
+  session.print(
+    { tenant, dry_run: dryRun, ...imported },
+    describeMap(imported.notifications),
+    describeImport(imported, dryRun),
+  );
+  if (imported.refused.length > 0) process.exitCode = 1;
 };
 
 type ExportOptions = { out?: string; secrets: boolean; unitsPerSecond: number };

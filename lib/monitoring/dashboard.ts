@@ -10,7 +10,7 @@ import {
   TextWidget,
 } from 'aws-cdk-lib/aws-cloudwatch';
 import type { Construct } from 'constructs';
-import { PRODUCER_ERRORS, PRODUCER_WARNINGS } from '../../shared/domain/delivery-metrics.ts';
+import { deliveryTotals, PRODUCER_ERRORS, PRODUCER_WARNINGS } from '../../shared/domain/delivery-metrics.ts';
 import { slowestOperation } from './api-alarms.ts';
 import type { MonitoredResources, MonitoredSender } from './monitored-resources.ts';
 import { awsTypes, type ServiceMetrics } from './service-metrics.ts';
@@ -60,12 +60,11 @@ export const createDashboard = (
     ],
     [
       'Dispatch',
-      graph('Events', [
-        metrics.dispatchLatency(Stats.SAMPLE_COUNT, 'dispatched'),
-        metrics.count('unknown_notifications'),
-        metrics.count('events_without_destination'),
-      ]),
-      graph('Latency from event to sender queue, ms', [metrics.dispatchLatency('p50'), metrics.dispatchLatency('p99')]),
+      graph('Events', [metrics.count('unknown_notifications'), metrics.count('events_without_destination')]),
+      graph(
+        'Deliveries',
+        deliveryTotals.map((name) => metrics.count(name)),
+      ),
       graph('Events that their producer got wrong', [
         ...consumers.map(({ label, batches }) => batches(PRODUCER_ERRORS, { label })),
         metrics.count(PRODUCER_WARNINGS, { label: 'dispatch, warnings' }),
@@ -127,11 +126,11 @@ export const createDashboard = (
       graph('Retried', counts('retried')),
       graph('Attempts failed by destinations', counts('destination_failures'), counts('delivered')),
       graph(
-        'Latency from queue to delivery, p50, ms',
+        'Latency from event to delivery, p50, ms',
         perType(({ type }) => metrics.deliveryLatency(type, 'p50')),
       ),
       graph(
-        'Latency from queue to delivery, p99, ms',
+        'Latency from event to delivery, p99, ms',
         perType(({ type }) => metrics.deliveryLatency(type, 'p99')),
       ),
       graph(

@@ -11,7 +11,8 @@ import {
   type BatchFailure,
   DELIVERY_LATENCY,
   type DeliveryCount,
-  DISPATCH_LATENCY,
+  type DeliveryTotal,
+  type EVENTS_RECEIVED,
   METRICS_NAMESPACE,
   type PRODUCER_ERRORS,
   type PRODUCER_FAULTS,
@@ -72,22 +73,19 @@ export class ServiceMetrics {
     return (name, options = {}) => this.#metric(name, { function: functionName }, options);
   }
 
-  /** Returns the delivery latency of a type, in milliseconds. */
+  /** Returns the delivery latency of a type, in milliseconds from the acceptance of the event. */
   deliveryLatency(type: string, statistic: string): Metric {
     return this.#metric(DELIVERY_LATENCY, { type }, { statistic, label: `${type} ${statistic}` });
-  }
-
-  /** Returns the latency of dispatch, in milliseconds. Its number of values is that of dispatched events. */
-  dispatchLatency(statistic: string, label = `dispatch ${statistic}`): Metric {
-    return this.#metric(DISPATCH_LATENCY, {}, { statistic, label });
   }
 
   /** Returns a count that has only the dimension `service`. */
   count(
     name:
+      | DeliveryTotal
       | 'unreadable_notifications'
       | 'unknown_notifications'
       | 'events_without_destination'
+      | typeof EVENTS_RECEIVED
       | typeof PRODUCER_WARNINGS
       | typeof PRODUCER_FAULTS
       | 'notices_not_queued'

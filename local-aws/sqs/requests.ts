@@ -63,6 +63,7 @@ export const requests = {
   GetQueueUrl: z.object({ QueueName: z.string() }),
   ListQueues: z.object({ QueueNamePrefix: z.string().default('') }),
   PurgeQueue: queueUrl,
+  TagQueue: queueUrl.extend({ Tags: z.record(z.string(), z.string()) }),
   StartMessageMoveTask: z.strictObject({ SourceArn: z.string() }),
   ListMessageMoveTasks: z.object({
     SourceArn: z.string(),

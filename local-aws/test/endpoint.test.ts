@@ -176,7 +176,7 @@ describe('SNS', () => {
 describe('the endpoint', () => {
   it('returns an error for an unknown service', async () => {
     const send = sqs.send(new SendMessageCommand({ QueueUrl: `${local.client.endpoint}/1/a`, MessageBody: 'a' }));
-    await expect(send).rejects.toThrow('The local endpoint has no service for POST');
+    await expect(send).rejects.toThrow('The local endpoint has no service for /');
   });
 
   it('returns 400 for unsigned and malformed requests', async () => {

@@ -44,7 +44,7 @@ describe('the plan of a template', () => {
     ]);
   });
 
-  it('has tables, topics, event sources, routes and outputs', () => {
+  it('has tables, topics, event sources, schedules, routes and outputs', () => {
     expect(plan.tables).toMatchObject([{ name: 'StorageTokens', keys: [{ AttributeName: 'pk', KeyType: 'HASH' }] }]);
     expect(plan.topicArns).toEqual(['arn:aws:sns:us-east-1:000000000000:alarms']);
     expect(plan.eventSources).toEqual([
@@ -57,6 +57,18 @@ describe('the plan of a template', () => {
         reportsFailures: true,
       },
     ]);
+    expect(plan.schedules).toEqual([
+      {
+        name: 'Report',
+        arn: 'arn:aws:scheduler:us-east-1:000000000000:schedule/default/Report',
+        isEnabled: true,
+        periodMs: 300_000,
+        service: 'sqs',
+        action: 'SendMessage',
+        input: '{"QueueUrl":"http://127.0.0.1:4566/000000000000/Jobs","MessageBody":"report"}',
+        role: 'Role',
+      },
+    ]);
     expect(plan.routes).toEqual([
       { key: 'POST /jobs/{kind}', functionName: 'enqueue', timeoutMs: 10_000 },
       { key: '$default', functionName: 'fallback', timeoutMs: 10_000 },
@@ -66,7 +78,7 @@ describe('the plan of a template', () => {
 
   it('throws if an output is missing or cannot be resolved', () => {
     expect(() => plan.output('Other')).toThrow('The stack has no output Other.');
-    expect(() => plan.output('Unresolvable')).toThrow('refers to Role.Arn, which does not exist locally');
+    expect(() => plan.output('Unresolvable')).toThrow('refers to Api.Arn, which does not exist locally');
   });
 
   const changed = (id: string, Type: string, Properties: object) => ({
@@ -88,6 +100,11 @@ describe('the plan of a template', () => {
         GlobalSecondaryIndexes: [{}],
       }),
       'does not support Indexed (AWS::DynamoDB::Table)',
+    ],
+    [
+      'a schedule that is not a rate',
+      changed('Report', 'AWS::Scheduler::Schedule', { ScheduleExpression: 'cron(0 0 * * ? *)' }),
+      'does not support Report (AWS::Scheduler::Schedule)',
     ],
     ['a function without code', changed('Work', 'AWS::Lambda::Function', { Handler: 'a.b' }), 'does not support Work'],
     [

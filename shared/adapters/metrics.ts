@@ -1,4 +1,4 @@
-import { hasTotal, METRICS_NAMESPACE } from '../domain/delivery-metrics.ts';
+import { hasTotal, isOnlyTotal, METRICS_NAMESPACE } from '../domain/delivery-metrics.ts';
 
 /** The largest number of values of a metric in a line of the embedded metric format. */
 const MAX_VALUES = 100;
@@ -19,14 +19,16 @@ const directive = (dimensionSets: readonly string[][], names: readonly string[])
 const metricLine = (service: string, values: Values, dimensions: Readonly<Record<string, string>>): string => {
   const all = ['service', ...Object.keys(dimensions)];
   const names = Object.keys(values);
+  const totals = all.length > 1 ? names.filter(isOnlyTotal) : [];
   const withTotal = all.length > 1 ? names.filter(hasTotal) : [];
-  const others = names.filter((name) => !withTotal.includes(name));
+  const others = names.filter((name) => !totals.includes(name) && !withTotal.includes(name));
   return JSON.stringify({
     _aws: {
       Timestamp: Date.now(),
       CloudWatchMetrics: [
         ...(others.length > 0 ? [directive([all], others)] : []),
         ...(withTotal.length > 0 ? [directive([all, ['service']], withTotal)] : []),
+        ...(totals.length > 0 ? [directive([['service']], totals)] : []),
       ],
     },
     service,

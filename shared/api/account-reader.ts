@@ -33,6 +33,9 @@ const credentialsOf = ({ token, secrets, retired }: AccountDescription) => ({
   webhook_signing_secrets: [...secrets, ...retired.map(({ secret }) => secret)],
 });
 
+const shadowRecord = ({ shadow }: AccountDescription): Pick<AccountRecord, 'shadow'> =>
+  shadow ? { shadow: { from: shadow.from_ms, until: shadow.until_ms ?? null } } : {};
+
 /**
  * Creates a function that reads the caller's account with its limits and their usage. Only for admins, the account
  * contains the webhook credentials, which are created if they are missing (docs/decisions/storage.md#account-endpoint).
@@ -70,6 +73,7 @@ export const createAccountReader = (
       id: tenant,
       technical_contacts: account.contacts,
       ...(isAdmin && credentialsOf(account)),
+      ...shadowRecord(account),
       limits: limitsOf(effectiveLimits(settings, account.limits)),
       usage,
     };

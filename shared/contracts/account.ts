@@ -65,6 +65,8 @@ export type AccountRecord = {
   /** For admins only: the current secret first, then the replaced one while it signs. */
   webhook_signing_secrets?: string[] | undefined;
   limits: AccountLimits;
+  /** The period of shadow mode, in ms since the epoch; present only if its end is not set or not reached. */
+  shadow?: { from: number; until: number | null };
   /** `day_ends_at` is the next UTC midnight, ms since the epoch. */
   usage: AccountLimits & { day_ends_at: number };
 };

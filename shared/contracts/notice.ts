@@ -2,9 +2,10 @@ import * as z from 'zod/mini';
 
 /**
  * The kinds of notices. `failing`: alerts of a notification fail or bounce. `undelivered`: an alert was dead-lettered.
- * `unreached`: an alert reached none of its destinations (docs/decisions/notices.md#notices).
+ * `unreached`: an alert reached none of its destinations (docs/decisions/notices.md#notices). `shadow`: alerts of a
+ * tenant in shadow mode are not sent.
  */
-export const noticeKinds = ['failing', 'undelivered', 'unreached'] as const;
+export const noticeKinds = ['failing', 'undelivered', 'unreached', 'shadow'] as const;
 
 /** The kind of a notice. */
 export type NoticeKind = (typeof noticeKinds)[number];

@@ -24,10 +24,10 @@ export const failureReasons = [
 export type FailureReason = (typeof failureReasons)[number];
 
 /**
- * The reasons why a delivery has not arrived: those of failures, and `older_timestamp`, if an event was superseded
- * although SQS accepted it more than 60 s after the newer one.
+ * The reasons why a delivery has not arrived: those of failures, `older_timestamp`, if an event was superseded although
+ * SQS accepted it more than 60 s after the newer one, and `shadow`, if it was cancelled in shadow mode.
  */
-export const deliveryReasons = [...failureReasons, 'older_timestamp'] as const;
+export const deliveryReasons = [...failureReasons, 'older_timestamp', 'shadow'] as const;
 
 /** Why a delivery has not arrived. */
 export type DeliveryReason = (typeof deliveryReasons)[number];

@@ -1,4 +1,4 @@
-import type { FailureCause, FailureReason } from '../contracts/outcomes.ts';
+import type { FailureCause, FailureReason, MessageOutcome } from '../contracts/outcomes.ts';
 import type { AttemptOutcome } from './attempt-outcome.ts';
 
 /** The namespace of the service's own metrics. */
@@ -40,13 +40,33 @@ export const PRODUCER_WARNINGS = 'producer_warnings';
 export const PRODUCER_FAULTS = 'producer_faults';
 
 /**
- * Metric: milliseconds from the first possible attempt until the destination accepted the alert. The number of its
- * values is the number of recorded deliveries, so there is no metric for these.
+ * Alarm events of producers, each when it is first received, only with the setting `expectedEventIntervalMinutes`.
+ * Neither heartbeats nor continuations.
+ */
+export const EVENTS_RECEIVED = 'events_received';
+
+/**
+ * Metric: milliseconds from the acceptance of the alarm event by SQS until the destination accepted the alert, whichever
+ * attempt that was. Each delivery has one value. Notices have none.
  */
 export const DELIVERY_LATENCY = 'delivery_latency';
 
-/** Metric: milliseconds from the arrival of an alarm event until its deliveries are on the queues of their types. */
-export const DISPATCH_LATENCY = 'dispatch_latency';
+/**
+ * Counts of the deliveries of alarm events over all types, without those of notices (docs/operations.md#metrics).
+ * Dispatch counts planned deliveries when it has queued them, and senders what became of them.
+ */
+export const deliveryTotals = [
+  'deliveries_planned',
+  'deliveries_delivered',
+  'deliveries_failed',
+  'deliveries_superseded',
+  'deliveries_cancelled',
+  /** Deliveries that were planned again, because an event arrived twice. */
+  'deliveries_repeated',
+] as const;
+
+/** The name of a count of deliveries over all types. */
+export type DeliveryTotal = (typeof deliveryTotals)[number];
 
 /** The metrics that alarms read over all types and functions. */
 export type TotalMetric =
@@ -61,6 +81,9 @@ const totalMetrics: Record<TotalMetric, true> = {
   dead_lettered_service: true,
   service_failures: true,
 };
+
+/** Returns whether a metric is emitted only without the dimension of its type or function. */
+export const isOnlyTotal = (metric: string): boolean => deliveryTotals.some((name) => name === metric);
 
 /**
  * Returns whether a metric is also emitted without the dimension of its type or function. One alarm on that metric
@@ -104,9 +127,21 @@ export const deliveryCounts = ({ attemptOutcome, cause, hasOlderTimestamp }: Set
   ...(hasOlderTimestamp ? ['older_timestamp' as const] : []),
 ];
 
+/** The outcomes that end a delivery, and those of a delivery that was planned again. */
+const totalOfOutcome: Partial<Record<MessageOutcome, DeliveryTotal>> = {
+  delivered: 'deliveries_delivered',
+  dead_lettered: 'deliveries_failed',
+  superseded: 'deliveries_superseded',
+  cancelled: 'deliveries_cancelled',
+};
+
 /**
- * Returns the latency of a delivery in ms: the time since its message was sent or, for a retry, since its round
- * started. It includes the delays between attempts, but not the time in dispatch (`DISPATCH_LATENCY`).
+ * Returns the total that a message on the queue of a sender increments.
+ *
+ * @param isPlanned whether dispatch sent the message and it is received for the first time: if it repeats a delivery, an
+ * event arrived twice
  */
-export const deliveryLatency = (roundStartedAtMs: number, messageSentAtMs: number, nowMs: number): number =>
-  Math.max(0, nowMs - Math.min(roundStartedAtMs, messageSentAtMs));
+export const deliveryTotal = (outcome: MessageOutcome, isPlanned: boolean): DeliveryTotal | undefined => {
+  const isRepeated = isPlanned && (outcome === 'duplicate' || outcome === 'conflict');
+  return isRepeated ? 'deliveries_repeated' : totalOfOutcome[outcome];
+};

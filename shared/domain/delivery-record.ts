@@ -1,5 +1,5 @@
 import type { AlarmState } from '../contracts/alarm-event.ts';
-import type { Delivery } from '../contracts/messages.ts';
+import type { Delivery, Origin } from '../contracts/messages.ts';
 import type { NoticeKind } from '../contracts/notice.ts';
 import type {
   AttemptResult,
@@ -39,6 +39,14 @@ export type DeliveryRecord = DeliveryKey & {
   state: AlarmState;
   /** Digest of the event, to detect another event with the same ID. */
   content_hash: string;
+  /** When SQS accepted the event, or the service created the notice. */
+  accepted_at_ms?: number | undefined;
+  /** When dispatch received the event. Absent in a notice. */
+  dispatched_at_ms?: number | undefined;
+  /** The ID of the producer's SQS message; in a notice, that of the alert that caused it. */
+  producer_message_id?: string | undefined;
+  /** The ID of the alert's trace. */
+  trace_id?: string | undefined;
   /** Number of the current round of attempts, from 1. */
   round: number;
   /** Number of attempts in this round. */
@@ -68,12 +76,14 @@ export type DeliveryRecord = DeliveryKey & {
   event_at_ms?: number | undefined;
   /** The producer's time of the newer event; present if the event was superseded for the reason `older_timestamp`. */
   newer_event_at_ms?: number | undefined;
+  /** True if the delivery was cancelled in the shadow mode of its tenant. */
+  is_shadow?: boolean | undefined;
   /** IDs of the event's other notifications, for types that can bounce: the event may then have reached nobody. */
   siblings?: readonly string[] | undefined;
   /** Present if the delivery is a notice of the service. */
   notice?: NoticeKind | undefined;
-  /** Salted hashes of the recipients whose email SES has accepted so far; empty for other types. */
-  reached_recipient_hashes: string[];
+  /** Salted hashes of the recipients whose email SES has accepted so far. */
+  reached_recipient_hashes?: string[] | undefined;
   /** Salted hashes of the recipients whose email bounced. Only `addBounce` writes it, whatever the status. */
   bounced_recipient_hashes?: ReadonlySet<string> | undefined;
   /** Reason of the last bounce: `bounced`, or `rejected` by SES after it accepted the email. */
@@ -108,7 +118,7 @@ export const claimedRecord = (
   nowMs: number,
   canBounce = false,
 ): DeliveryRecord => {
-  const { event, notification_id: notificationId, content_hash, notice } = delivery;
+  const { event, notification_id: notificationId, accepted_at_ms, dispatched_at_ms, content_hash, notice } = delivery;
   return {
     ...deliveryKey(event, notificationId),
     status: 'pending',
@@ -117,6 +127,10 @@ export const claimedRecord = (
     alarm_id: shortenedId(event.alarm.id),
     state: event.details.state,
     content_hash,
+    accepted_at_ms,
+    dispatched_at_ms,
+    producer_message_id: delivery.producer_message_id,
+    trace_id: delivery.trace?.id,
     round: roundOf(delivery),
     attempt_count: 0,
     created_at_ms: nowMs,
@@ -129,10 +143,15 @@ export const claimedRecord = (
     attempts: [],
     ...(canBounce && { siblings: delivery.siblings }),
     notice: notice?.kind,
-    reached_recipient_hashes: [],
     ttl: Math.floor(nowMs / 1000) + RETENTION_SECONDS,
   };
 };
+
+/** Returns where the alert of a delivery comes from, for a notice about it. */
+export const originOf = ({ producer_message_id, trace_id }: DeliveryRecord): Origin => ({
+  producer_message_id,
+  trace: trace_id === undefined ? undefined : { id: trace_id },
+});
 
 /** The result of a claim. */
 export type Claim =
@@ -248,7 +267,8 @@ export const withAttempt = (
     ...(isFailure && { last_cause: outcome.cause, last_reason: counts ? undefined : outcome.reason }),
     updated_at_ms: startedAtMs + durationMs,
     // A destination without recipients, such as after a change of the type, has been reached as a whole.
-    reached_recipient_hashes: outcome.reachedRecipientHashes ?? (isFailure ? record.reached_recipient_hashes : []),
+    reached_recipient_hashes:
+      outcome.reachedRecipientHashes ?? (isFailure ? record.reached_recipient_hashes : undefined),
   };
 };
 
@@ -263,6 +283,16 @@ export const withStatus = (
   updated_at_ms: nowMs,
   lease_until_ms: 0,
 });
+
+/** Returns the record of an alert that was not sent, because its tenant was in shadow mode. */
+export const withShadow = (record: DeliveryRecord, nowMs: number): DeliveryRecord => ({
+  ...withStatus(record, 'cancelled', nowMs),
+  is_shadow: true,
+});
+
+/** Returns whether the delivery ended in shadow mode: another system delivers the alert. */
+export const isShadow = ({ status, is_shadow }: DeliveryRecord): boolean =>
+  status === 'cancelled' && is_shadow === true;
 
 /**
  * Returns the record of an event that was not sent, because a newer one was delivered. It has the times of both if SQS
@@ -289,7 +319,7 @@ export const withFailure = (record: DeliveryRecord, reason: FailureReason, nowMs
 
 /** Returns whether SES accepted emails of the delivery, and all their recipients have bounced. */
 const haveAllBounced = ({
-  reached_recipient_hashes: reached,
+  reached_recipient_hashes: reached = [],
   bounced_recipient_hashes: bounced,
 }: DeliveryRecord): boolean => reached.length > 0 && reached.every((hash) => bounced?.has(hash));
 
@@ -318,8 +348,10 @@ export const failureReasonOf = ({
 };
 
 /** Returns why the delivery has not arrived. */
-export const reasonOf = (record: DeliveryRecord): DeliveryReason | undefined =>
-  record.newer_event_at_ms === undefined ? failureReasonOf(record) : 'older_timestamp';
+export const reasonOf = (record: DeliveryRecord): DeliveryReason | undefined => {
+  if (isShadow(record)) return 'shadow';
+  return record.newer_event_at_ms === undefined ? failureReasonOf(record) : 'older_timestamp';
+};
 
 /** Returns the record without a lease, claimable from `nextAttemptAtMs` on. */
 export const withNextAttempt = (record: DeliveryRecord, nextAttemptAtMs: number): DeliveryRecord => ({
@@ -351,10 +383,12 @@ export const isFailing = (
 
 /**
  * Returns whether the alert has not reached the destination and is not about to. A delivery that reached one of several
- * recipients counts as reached, unless the emails to all that it reached have bounced.
+ * recipients counts as reached, unless the emails to all that it reached have bounced. So does one that ended in shadow
+ * mode.
  */
 export const isUnreached = (record: DeliveryRecord, scale: number): boolean => {
   if (record.status === 'bounced' || mustBecomeBounced(record)) return true;
-  if (record.reached_recipient_hashes.length > 0 && !haveAllBounced(record)) return false;
-  return record.status === 'failed' || record.status === 'cancelled' || isFailing(record, scale);
+  if (record.reached_recipient_hashes?.length && !haveAllBounced(record)) return false;
+  const isCancelled = record.status === 'cancelled' && !isShadow(record);
+  return record.status === 'failed' || isCancelled || isFailing(record, scale);
 };

@@ -1,8 +1,11 @@
 import { type AlarmEvent, HEARTBEAT_TENANT } from '../contracts/alarm-event.ts';
 import type { DeliveryTarget } from './notification.ts';
 
-/** The only destination of heartbeats, whose URL only its sender knows. It is neither stored nor listed. */
-const heartbeatNotification: DeliveryTarget = { id: 'ntHeartbeat', type: 'webhook', details: {} };
+/**
+ * The only destination of heartbeats, whose URL only its sender knows. It is neither stored nor listed. Its ID is one
+ * that a stored notification can have, so that dispatch and sender look it up in the table.
+ */
+const heartbeatNotification: DeliveryTarget = { id: 'nt00000000000000000HEARTBEAT', type: 'webhook', details: {} };
 
 /** Returns whether an event is a heartbeat. Heartbeats emit no metrics, and are neither repeated nor reported. */
 export const isHeartbeat = ({ tenant_id: tenant }: Pick<AlarmEvent, 'tenant_id'>): boolean =>

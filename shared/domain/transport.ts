@@ -1,6 +1,7 @@
 import type { AlarmEvent } from '../contracts/alarm-event.ts';
 import type { NoticeContent } from '../contracts/notice.ts';
 import type { StringMap } from '../contracts/text.ts';
+import type { Trace } from '../contracts/trace.ts';
 import type { AttemptOutcome } from './attempt-outcome.ts';
 
 /** An alert to deliver. */
@@ -12,6 +13,7 @@ export type Alert = {
   deliveryId: string;
   /** Present if the alert is a notice of the service. */
   notice?: NoticeContent | undefined;
+  trace?: Trace | undefined;
   /** Absent in a test, which has no record. */
   notificationId?: string;
   /** Hashes of the recipients that earlier attempts reached (`AttemptOutcome.reachedRecipientHashes`). */

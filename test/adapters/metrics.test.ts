@@ -1,7 +1,7 @@
+import { embeddedMeasurements } from 'local-aws/cloudwatch/embedded-metrics.ts';
 import { parseLogLine } from 'local-aws/lambda/log-line.ts';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { count, emitMetrics, tally } from '../../shared/adapters/metrics.ts';
-import { embeddedMeasurements } from '../cloudwatch/embedded-metrics.ts';
 
 let lines: string[] = [];
 beforeEach(() => {
@@ -66,12 +66,19 @@ describe('metrics', () => {
     expect(values.filter((value) => value === `${STACK}/webhook retried=3`)).toHaveLength(1);
   });
 
-  it('of a batch of one are at most 280 bytes in the sender and in dispatch', () => {
-    emitMetrics({ internal_errors: 0 }, { type: 'webhook' }, { delivery_latency: [1_234] });
-    emitMetrics({ unknown_notifications: 0 }, {}, { dispatch_latency: [123] });
-    const bytes = lines.map((line) => Buffer.byteLength(line));
-    expect(bytes).toHaveLength(2);
-    for (const length of bytes) expect(length).toBeLessThanOrEqual(280);
+  it('of deliveries over all types have no type', () => {
+    emitMetrics({ deliveries_delivered: 1, retried: 1 }, { type: 'sms' });
+    expect(lines).toHaveLength(1);
+    expect(measured().toSorted()).toEqual([`${STACK} deliveries_delivered=1`, `${STACK}/sms retried=1`]);
+  });
+
+  it('of a batch of one are at most 400 bytes in the sender and 240 in dispatch', () => {
+    emitMetrics({ internal_errors: 0, deliveries_delivered: 1 }, { type: 'webhook' }, { delivery_latency: [1_234] });
+    count({ unknown_notifications: 0, deliveries_planned: 1 });
+    const [sender = 0, dispatch = 0] = lines.map((line) => Buffer.byteLength(line));
+    expect(lines).toHaveLength(2);
+    expect(sender).toBeLessThanOrEqual(400);
+    expect(dispatch).toBeLessThanOrEqual(240);
   });
 });
 

@@ -14,6 +14,7 @@ import type { ChaosTarget } from './targets.ts';
 const SUBJECTS: readonly (readonly [NoticeKind, RegExp])[] = [
   ['failing', /(is failing|was reported as spam)$/],
   ['undelivered', /was not delivered$/],
+  ['shadow', /shadow mode$/],
   ['unreached', /(could be reached|could not be reached|that do not exist|reached nobody today)$/],
 ];
 

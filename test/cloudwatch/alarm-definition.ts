@@ -1,3 +1,4 @@
+import type { MetricIdentity } from 'local-aws/cloudwatch/metric-store.ts';
 import { textOf } from 'local-aws/intrinsics.ts';
 import { type Resources, referencesOf } from 'local-aws/resources.ts';
 import { templateResources } from 'local-aws/template.ts';
@@ -5,7 +6,6 @@ import { z } from 'zod';
 import { InsightRule } from './insight-rule.ts';
 import { MetricFilter } from './metric-filter.ts';
 import { type Expression, parseExpression } from './metric-math-syntax.ts';
-import type { MetricIdentity } from './metric-store.ts';
 
 /** A metric or an expression of an alarm, with its ID. */
 export type AlarmQuery =

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
+import { MetricStore } from 'local-aws/cloudwatch/metric-store.ts';
 import { describe, expect, it } from 'vitest';
 import { type AlarmState, dataPoints, type EvaluationRules, nextState } from './alarm-evaluation.ts';
-import { MetricStore } from './metric-store.ts';
 
 const UNCHANGED = 'unchanged';
 

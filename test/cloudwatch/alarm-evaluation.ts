@@ -1,6 +1,6 @@
+import { type MetricIdentity, MINUTE_MS } from 'local-aws/cloudwatch/metric-store.ts';
 import type { AlarmDefinition, TreatMissingData } from './alarm-definition.ts';
 import { type DataPoint, evaluateExpression } from './metric-math.ts';
-import { type MetricIdentity, MINUTE_MS } from './metric-store.ts';
 
 /** The states of a metric alarm. */
 export type AlarmState = 'OK' | 'ALARM' | 'INSUFFICIENT_DATA';

@@ -1,11 +1,11 @@
+import { embeddedMeasurements } from 'local-aws/cloudwatch/embedded-metrics.ts';
+import { MetricStore, MINUTE_MS } from 'local-aws/cloudwatch/metric-store.ts';
 import type { RequestReport } from 'local-aws/gateway/gateway.ts';
 import type { InvocationReport } from 'local-aws/lambda/lambda.ts';
 import { parseLogLine } from 'local-aws/lambda/log-line.ts';
 import type { MonitoringPlan } from './alarm-definition.ts';
 import { type AlarmData, type AlarmState, dataPoints, nextState } from './alarm-evaluation.ts';
 import { peakConcurrency, type RunningTime } from './concurrency.ts';
-import { embeddedMeasurements } from './embedded-metrics.ts';
-import { MetricStore, MINUTE_MS } from './metric-store.ts';
 import { QueueSampler, type SampledQueue } from './queue-sampler.ts';
 
 /** A state change of an alarm. */

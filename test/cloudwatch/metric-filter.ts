@@ -1,6 +1,6 @@
+import type { Measurement, MetricIdentity } from 'local-aws/cloudwatch/metric-store.ts';
 import { z } from 'zod';
 import { type FilterPattern, matchesPattern, parseFilterPattern } from './filter-pattern.ts';
-import type { Measurement, MetricIdentity } from './metric-store.ts';
 
 const transformation = z.strictObject({
   MetricNamespace: z.unknown(),

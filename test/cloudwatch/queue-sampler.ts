@@ -1,6 +1,6 @@
+import type { Measurement } from 'local-aws/cloudwatch/metric-store.ts';
 import type { QueueTotals } from 'local-aws/sqs/metrics.ts';
 import type { Queue } from 'local-aws/sqs/queue.ts';
-import type { Measurement } from './metric-store.ts';
 
 /** The properties of a queue that its metrics are measured from. */
 export type SampledQueue = Pick<Queue, 'counts' | 'totals' | 'pendingReceives' | 'ageOfOldestMessageSeconds'> & {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { failed } from '../../shared/domain/attempt-outcome.ts';
-import { deliveryCounts, deliveryLatency, hasTotal } from '../../shared/domain/delivery-metrics.ts';
+import { deliveryCounts, deliveryTotal, hasTotal } from '../../shared/domain/delivery-metrics.ts';
 
 const service = { cause: 'service' } as const;
 
@@ -57,17 +57,18 @@ describe('the metrics of a settled message', () => {
   });
 });
 
-describe('the latency of a delivery', () => {
-  it('starts when its message was sent', () => {
-    expect(deliveryLatency(1_500, 1_000, 1_700)).toBe(700);
-  });
-
-  it('starts with its round if the message is a retry', () => {
-    expect(deliveryLatency(1_000, 31_000, 31_200)).toBe(30_200);
-  });
-
-  it('is never negative, even with clock skew', () => {
-    expect(deliveryLatency(2_000, 2_000, 1_000)).toBe(0);
+describe('the totals of deliveries', () => {
+  it.each([
+    ['delivered', true, 'deliveries_delivered'],
+    ['dead_lettered', true, 'deliveries_failed'],
+    ['superseded', false, 'deliveries_superseded'],
+    ['cancelled', false, 'deliveries_cancelled'],
+    ['retried', true, undefined],
+    ['duplicate', true, 'deliveries_repeated'],
+    ['conflict', true, 'deliveries_repeated'],
+    ['duplicate', false, undefined],
+  ] as const)('count a message with the outcome %s (as planned: %s) in %s', (outcome, isPlanned, total) => {
+    expect(deliveryTotal(outcome, isPlanned)).toBe(total);
   });
 });
 

@@ -1,5 +1,5 @@
+import { MINUTE_MS } from 'local-aws/cloudwatch/metric-store.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { MINUTE_MS } from '../cloudwatch/metric-store.ts';
 import { newAlarmEvent } from '../support/events.ts';
 import { type Sink, startSink } from '../support/sink.ts';
 import { type MonitoredStack, startMonitoredStack, type Traffic } from './monitored-stack.ts';

@@ -1,12 +1,12 @@
 import { SendMessageCommand, StartMessageMoveTaskCommand } from '@aws-sdk/client-sqs';
 import { UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import type { AwsCall } from 'local-aws/aws-service.ts';
+import { MINUTE_MS } from 'local-aws/cloudwatch/metric-store.ts';
 import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vitest';
 import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';
 import type { AlarmEvent } from '../../shared/contracts/alarm-event.ts';
 import { byType, type NotificationTypeId, notificationTypeIds } from '../../shared/contracts/notification-types.ts';
 import { emailTags } from '../../shared/domain/email-event.ts';
-import { MINUTE_MS } from '../cloudwatch/metric-store.ts';
 import type { Client } from '../support/api.ts';
 import { newAlarmEvent } from '../support/events.ts';
 import { validDetails } from '../support/notifications.ts';

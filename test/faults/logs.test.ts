@@ -1,3 +1,5 @@
+import { embeddedMeasurements } from 'local-aws/cloudwatch/embedded-metrics.ts';
+import { parseLogLine } from 'local-aws/lambda/log-line.ts';
 import { describe, expect, it } from 'vitest';
 import { newAlarmEvent } from '../support/events.ts';
 import { closedPort } from '../support/servers.ts';
@@ -18,7 +20,7 @@ const logged = (message: string, text: string): Promise<Record<string, unknown>>
 
 /* First, because deliveries of the other tests are still retried, and metrics name no tenant. */
 describe('the log of a delivery', () => {
-  it('is one line of dispatch and one of the sender, each at most 280 bytes', async () => {
+  it('is one line of dispatch and one of the sender, each at most 400 bytes', async () => {
     const client = await harness.newClient();
     const sink = await openSink();
     const id = await client.create({ label: 'w', type: 'webhook', details: { url: sink.url } });
@@ -27,10 +29,55 @@ describe('the log of a delivery', () => {
     await until(() => sink.received.length === 1);
     const lines = await until(() => stored.length - before >= 2 && stored.slice(before));
     expect(lines).toEqual([
-      expect.stringMatching(/^Delivery-dispatch-alarm-events \{"_aws":.*"dispatch_latency":\d+\}$/),
-      expect.stringMatching(/^Delivery-send-webhook \{"_aws":.*"delivery_latency":\d+\}$/),
+      expect.stringMatching(/^Delivery-dispatch-alarm-events \{"_aws":.*"deliveries_planned":1\}$/),
+      expect.stringMatching(/^Delivery-send-webhook \{"_aws":.*"deliveries_delivered":1,"delivery_latency":\d+\}$/),
     ]);
-    for (const line of lines) expect(Buffer.byteLength(line.slice(line.indexOf('{')))).toBeLessThanOrEqual(280);
+    for (const line of lines) expect(Buffer.byteLength(line.slice(line.indexOf('{')))).toBeLessThanOrEqual(400);
+  });
+});
+
+describe('the totals of deliveries', () => {
+  const measured = (since: number) =>
+    stored
+      .slice(since)
+      .flatMap((line) => embeddedMeasurements(parseLogLine(line.slice(line.indexOf('{'))) ?? {}))
+      .filter(({ metric }) => Object.keys(metric.dimensions).join() === 'service');
+  const totals = (since: number) => {
+    const counts: Record<string, number> = {};
+    for (const { metric, value } of measured(since))
+      if (metric.name.startsWith('deliveries_')) counts[metric.name] = (counts[metric.name] ?? 0) + value;
+    return counts;
+  };
+
+  it('count each planned delivery and what became of it once, also if its event arrives twice, but no notices', async () => {
+    const client = await harness.newClient();
+    let attempts = 0;
+    const sink = await openSink((response, { path }) => {
+      response.writeHead(path === '/gone' ? 410 : attempts++ === 0 ? 500 : 204).end();
+    });
+    const [retried, gone] = [
+      await client.create({ label: 'w', type: 'webhook', details: { url: sink.url } }),
+      await client.create({ label: 'g', type: 'webhook', details: { url: `${sink.url}/gone` } }),
+    ];
+    const since = stored.length;
+    const acceptedAtMs = harness.stack.clock.now();
+    const event = newAlarmEvent(client.tenant, [retried, gone]);
+    await harness.sendEvents([event]);
+    await harness.delivery(client.tenant, gone, 'failed');
+    await harness.advanceUntil(harness.delivery(client.tenant, retried, 'delivered'));
+    const waitedMs = harness.stack.clock.now() - acceptedAtMs;
+    await harness.sendEvents([event]);
+    const counts = await until(() => totals(since).deliveries_repeated === 2 && totals(since));
+    expect(counts).toEqual({
+      deliveries_planned: 4,
+      deliveries_delivered: 1,
+      deliveries_failed: 1,
+      deliveries_repeated: 2,
+    });
+    const latencies = measured(since).filter(({ metric }) => metric.name === 'delivery_latency');
+    expect(latencies).toHaveLength(1);
+    expect(latencies[0]?.value).toBeLessThanOrEqual(waitedMs);
+    expect(latencies[0]?.value).toBeGreaterThan(0);
   });
 });
 

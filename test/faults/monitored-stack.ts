@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { MINUTE_MS } from 'local-aws/cloudwatch/metric-store.ts';
 import * as z from 'zod';
 import type { LocalStack, LocalStackOptions } from '../../bin/local/stack.ts';
 import { readMonitoring } from '../cloudwatch/alarm-definition.ts';
 import { CloudWatch } from '../cloudwatch/cloudwatch.ts';
-import { MINUTE_MS } from '../cloudwatch/metric-store.ts';
 import { sharedAssembly } from '../support/shared-assembly.ts';
 import { startFaultyStack } from './support.ts';
 

@@ -1,8 +1,8 @@
+import { MINUTE_MS } from 'local-aws/cloudwatch/metric-store.ts';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { METRICS_NAMESPACE } from '../../shared/domain/delivery-metrics.ts';
 import { readMonitoring } from '../cloudwatch/alarm-definition.ts';
 import { CloudWatch } from '../cloudwatch/cloudwatch.ts';
-import { MINUTE_MS } from '../cloudwatch/metric-store.ts';
 import { sampledQueue } from '../cloudwatch/sampled-queue.ts';
 import { synthesize } from '../support/stack.ts';
 

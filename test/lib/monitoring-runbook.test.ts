@@ -6,7 +6,7 @@ import { matchesPattern, parseFilterPattern } from '../cloudwatch/filter-pattern
 import { codeBlocks, readDocument, root } from '../support/documents.ts';
 import { propertiesOf, synthesize } from '../support/stack.ts';
 
-const { template } = synthesize();
+const { template } = synthesize({ expectedEventIntervalMinutes: '60' });
 const alarms = propertiesOf(template, 'AWS::CloudWatch::Alarm', z.object({ AlarmDescription: z.string() }));
 
 const runbook = readDocument('docs/runbook.md');

@@ -125,6 +125,19 @@ describe('alarms', () => {
     expect(alarm('AccountConcurrency', others).Threshold).toBe(1_600);
   });
 
+  it('cover missing events only with the setting, minute by minute for up to a day', () => {
+    const missing = (minutes: number) => {
+      const { template: other } = synthesize({ expectedEventIntervalMinutes: minutes });
+      return alarm('MissingEvents', propertiesOf(other, 'AWS::CloudWatch::Alarm', alarmSchema));
+    };
+    expect(() => alarm('MissingEvents')).toThrow();
+    expect(missing(5)).toMatchObject({ EvaluationPeriods: 5, TreatMissingData: 'breaching' });
+    const { EvaluationPeriods, Metrics } = missing(1_440);
+    expect(Metrics).toContainEqual(
+      expect.objectContaining({ MetricStat: expect.objectContaining({ Period: 86_400 / EvaluationPeriods }) }),
+    );
+  });
+
   it('cover only this stack, whose name is a metric dimension', () => {
     const variables = z.looseObject({ STACK_NAME: z.literal('MonitoringNotifications') });
     const functions = z.object({ Environment: z.object({ Variables: variables }) });

@@ -94,11 +94,20 @@ describe('the stack', () => {
     expect(Object.keys(Parameters)).toEqual(['BootstrapVersion']);
   });
 
-  it('warns if emailFrom or feedEndpoint is not set', () => {
-    expect(warningsOf({}).map((text) => /\[ack: notifications:(\w+)\]$/.exec(text)?.[1])).toEqual([
-      'feedEndpoint',
-      'emailFrom',
-    ]);
+  const warningIds = (settings: Record<string, unknown>) =>
+    warningsOf(settings).map((text) => /\[ack: notifications:(\w+)\]$/.exec(text)?.[1]);
+
+  it('warns if settings are missing without which nothing is delivered or noticed, or anything is paid for', () => {
+    expect(warningIds({})).toEqual(['feedEndpoint', 'emailFrom', 'alarmTarget', 'smsCountries']);
+  });
+
+  it.each([
+    ['alarmTarget', { alarmTarget: 'oncall@example.org' }],
+    ['alarmTarget', { developmentStage: true }],
+    ['smsCountries', { smsCountries: '+1' }],
+    ['smsCountries', { smsPerTenantPerDay: 0 }],
+  ])('does not warn about %s with %j', (id, settings) => {
+    expect(warningIds(settings)).not.toContain(id);
   });
 
   it('warns if the event sources can use more concurrent executions than the account has', () => {
@@ -108,13 +117,11 @@ describe('the stack', () => {
     const used = 511 + 25 * (notificationTypeIds.length - 8);
     expect(quotaWarnings({ lambdaConcurrencyQuota: 10 })).toEqual([
       expect.stringMatching(
-        new RegExp(
-          `^The event sources can use ${used} concurrent executions, more than lambdaConcurrencyQuota \\(10\\)`,
-        ),
+        new RegExp(`^The event sources can use ${used} concurrent executions, and lambdaConcurrencyQuota is 10`),
       ),
     ]);
-    expect(quotaWarnings({ lambdaConcurrencyQuota: used - 1 })).toHaveLength(1);
-    expect(quotaWarnings({ lambdaConcurrencyQuota: used })).toEqual([]);
+    expect(quotaWarnings({ lambdaConcurrencyQuota: used })).toHaveLength(1);
+    expect(quotaWarnings({ lambdaConcurrencyQuota: used + 1 })).toEqual([]);
     expect(quotaWarnings({ senderConcurrencyByType: 'webhook=1000' })).toHaveLength(1);
     // Its event sources have no maximum.
     expect(quotaWarnings({ developmentStage: true, lambdaConcurrencyQuota: 10 })).toEqual([]);

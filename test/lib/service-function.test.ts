@@ -7,6 +7,7 @@ import { propertiesOf, reference, synthesize } from '../support/stack.ts';
 
 /** The settings that add environment variables. */
 const variableSettings = {
+  heartbeatUrl: 'https://monitor.example.org/push',
   emailReplyTo: 'reply@example.org',
   smsSenderId: 'ALERTS',
   smsOriginationNumber: '+12025550123',

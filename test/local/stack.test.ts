@@ -233,4 +233,9 @@ describe('the settings of the local stack', () => {
     expect(given.linkScheme).toBe('https');
     expect(given).not.toHaveProperty('egressAllow');
   });
+
+  it('send the heartbeats of a stage to the inbox, not to its monitor', () => {
+    const given = localSettings({ settings: { stage: 'prod' }, strictEgress: false, inboxUrl: 'http://inbox' });
+    expect(given.heartbeatUrl).toMatch(/^http:\/\/inbox\/webhooks\//);
+  });
 });

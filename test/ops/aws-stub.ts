@@ -21,7 +21,7 @@ const sendFailure = (response: ServerResponse, { code, message }: AwsFailure, is
   );
 };
 
-/** The responses of the stub by action, as JSON or XML. A response that is undefined is a failure of AWS. */
+/** The responses of the stub by action, or by method and path of a REST API, as JSON or XML. A response that is undefined is a failure of AWS. */
 export type Responses = Readonly<Record<string, (body: string) => object | string | undefined>>;
 
 /**
@@ -38,8 +38,14 @@ export const startAwsStub = async (responses: Responses = {}) => {
     const body = await text(request);
     const target = request.headers['x-amz-target'];
     const form = new URLSearchParams(body);
-    const action = target === undefined ? (form.get('Action') ?? '') : (String(target).split('.').at(-1) ?? '');
+    const path = request.url?.split('?', 1)[0]?.replace(/\/$/, '');
+    const action =
+      target === undefined
+        ? (form.get('Action') ?? `${request.method} ${path}`)
+        : (String(target).split('.').at(-1) ?? '');
     stub.actions.push(action);
+    // The only request without credentials is one of the API, whose tokens the stub does not know.
+    if (request.headers.authorization === undefined) return response.writeHead(401).end();
     stub.regions.add(/Credential=[^/]*\/[^/]*\/([^/]*)/.exec(request.headers.authorization ?? '')?.[1]);
     if (stub.failure) return sendFailure(response, stub.failure, target !== undefined);
     const respond = responses[action];
@@ -69,6 +75,15 @@ export const startAwsStub = async (responses: Responses = {}) => {
   });
   /** The outputs of both stacks. */
   const outputs: Record<string, string> = {
+    BaseUrl: url,
+    ManagedTopicArn: 'arn:aws:sns:eu-west-1:111111111111:operators',
+    Settings: JSON.stringify({
+      emailFrom: 'alerts@mail.example.com',
+      smsPerTenantPerDay: 1_000,
+      smsMonthlyBudgetUsd: 1,
+      lambdaConcurrencyQuota: 1_000,
+      deletionProtection: true,
+    }),
     AlarmEventsQueueArn: 'arn:aws:sqs:eu-west-1:111111111111:events',
     NotificationsTable: 'notifications',
     AccountsTable: 'accounts',

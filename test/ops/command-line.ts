@@ -60,10 +60,10 @@ export const commandNames = (command: Command, parents: readonly string[] = []):
     : command.commands.flatMap((child) => commandNames(child, [...parents, child.name()]));
 
 /** Runs a local stack for the tests of a file, and the command line that uses it. */
-export const useStackWithCommandLine = () => {
+export const useStackWithCommandLine = (settings: Readonly<Record<string, string>> = {}) => {
   const directory = useDirectory();
   const stack = useStarted(
-    () => startLocalStackProcess({ retryDelayScale: '0.001' }, directory.path),
+    () => startLocalStackProcess({ retryDelayScale: '0.001', ...settings }, directory.path),
     ({ stop }) => stop(),
   );
   const ops = commandLine(directory);

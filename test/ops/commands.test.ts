@@ -9,7 +9,11 @@ import { commandLine, commandNames, useDirectory } from './command-line.ts';
 
 const directory = useDirectory();
 const run = commandLine(directory);
-const aws = useStarted(startAwsStub, ({ stop }) => stop());
+const aws = useStarted(
+  // Without a subscription, `verify` does not wait for its event.
+  () => startAwsStub({ Subscribe: () => undefined }),
+  ({ stop }) => stop(),
+);
 /** The standard input of every command: an alarm event. */
 const input = useStarted(async () => ({ event: (await run('event example')).out }));
 const ops = (command: string) => run(command, { env: aws.env, input: input.event });
@@ -27,18 +31,23 @@ const reading: Record<string, string> = {
   'dead-letters list': '',
   'event check': '-',
   status: '',
+  tenants: '',
 };
 const changing: Record<string, string> = {
   'token create': '--tenant acme --role admin --label x',
   'token revoke': '12345678 --tenant acme',
   'account set': 'acme --contact a@example.com',
   'account rotate-signing-secret': 'acme',
+  'account shadow': 'acme on',
   'account recount': 'acme',
   'event send': '-',
+  'event load': 'ntX --tenant acme --seconds 1',
   'dead-letters redrive': 'sms',
   'dead-letters purge': 'sms --yes',
+  verify: '--json',
   'tenant export': 'acme --out -',
   'tenant delete': 'acme --yes',
+  'tenant import': 'acme -',
 };
 /** Commands that usually read, with arguments that make them change a stack or show its secrets. */
 const alsoChanging = [
@@ -109,7 +118,7 @@ const documented = (file: string): { line: string; name: string | undefined }[] 
     }),
   );
 
-const documents = ['README.md', 'docs/operations.md', 'docs/api.md', 'docs/runbook.md'];
+const documents = ['README.md', 'docs/operations.md', 'docs/api.md', 'docs/producers.md', 'docs/runbook.md'];
 
 describe('the documents', () => {
   it.each(documents)('%s contains only commands that exist', (file) => {

@@ -177,6 +177,21 @@ describe('account', () => {
     });
   });
 
+  it('turns shadow mode on and off, and shows it while it is on', async () => {
+    const changed = z.strictObject({
+      tenant: z.string(),
+      shadow: z.strictObject({ from: z.string(), until: z.string().nullable() }).nullable(),
+    });
+    expect(await runJson(changed, 'account shadow a7 on')).toEqual({
+      tenant: 'a7',
+      shadow: { from: expect.stringMatching(/Z$/), until: null },
+    });
+    expect((await ops('account show a7')).out).toMatch(/\nshadow mode +on: alerts of events that SQS accepts from /);
+    const { code, out } = await ops('account shadow a7 off');
+    expect([code, out]).toEqual([0, expect.stringMatching(/^off: .* are sent\n$/)]);
+    expect((await ops('account show a7')).out).not.toContain('shadow');
+  });
+
   it('counts the notifications of a restored table', async () => {
     const {
       AWS_REGION: region = '',
@@ -208,6 +223,7 @@ describe('account', () => {
       /smsPerTenantPerDay must be a whole number from 0 to 9007199254740991,/,
     ],
     ['account limits a5 notificationsPerTenant=0', /notificationsPerTenant must be a whole number from 1 to /],
+    ['account shadow a5 on --at tomorrow', /It must be a time such as 2026-12-01T10:00Z\.\n$/],
     ['account set a5 --contact invalid', /It must be an email address\.\n$/],
   ])('rejects %s', async (command, message) => {
     expect(await ops(command)).toEqual({ code: 2, out: '', err: expect.stringMatching(message) });

@@ -125,6 +125,44 @@ describe('event', () => {
   });
 });
 
+describe('report', () => {
+  const share = z.object({ within_seconds: z.number(), share: z.number().nullable() });
+  const counts = { deliveries_planned: z.number(), deliveries_delivered: z.number(), shares: z.array(share) };
+  const report = z.looseObject({
+    month: z.string(),
+    is_complete: z.boolean(),
+    total: z.looseObject(counts),
+    days: z.array(z.looseObject({ date: z.string(), p50_ms: z.number().nullable(), ...counts })),
+  });
+
+  it('shows which share of the deliveries of this month arrived in time, by day and in total', async () => {
+    const found = await until(async () => {
+      const current = await runJson(report, 'report');
+      return current.total.deliveries_delivered >= 1 && current.total.deliveries_planned >= 2 && current;
+    });
+    expect(found.is_complete).toBe(false);
+    expect(found.days.map(({ date }) => date.slice(0, 7))).toEqual(found.days.map(() => found.month));
+    expect(found.days.some(({ p50_ms }) => p50_ms !== null)).toBe(true);
+    expect(found.total.shares.map(({ within_seconds }) => within_seconds)).toEqual([10, 60, 300]);
+    for (const { share: found_share } of found.total.shares) expect(found_share).toBeLessThan(1);
+    const { out } = await ops('report');
+    expect(out).toMatch(/^day +planned +10 s +60 s +300 s +p50, ms +p99, ms +delivered +failed +superseded +/);
+  });
+
+  it('says that a month has no deliveries', async () => {
+    const lastMonth = new Date(new Date().setUTCDate(0)).toISOString().slice(0, 7);
+    expect((await ops(`report --month ${lastMonth}`)).out).toBe(`CloudWatch has no deliveries of ${lastMonth}.\n`);
+  });
+
+  it.each(['2020-01', '2999-01', '2026-13', 'soon'])('rejects the month %s', async (month) => {
+    const { code, err } = await ops(`report --month ${month}`);
+    expect({ code, err }).toEqual({
+      code: 2,
+      err: expect.stringMatching(/A month is written .*, and at the earliest/),
+    });
+  });
+});
+
 describe('deliveries', () => {
   it('shows the deliveries of an alarm and their attempts', async () => {
     const found = await runJson(deliveries, 'deliveries --tenant acme --alarm alTest');

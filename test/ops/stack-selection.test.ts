@@ -90,7 +90,10 @@ describe('a command that changes a stack', () => {
   });
 
   it.each([
-    [() => ({ Prod: {} }), /^The outputs of stack Prod lack AlarmEventsQueueArn, .*QueueUrls: deploy this version/],
+    [
+      () => ({ Prod: {} }),
+      /^The outputs of stack Prod lack BaseUrl, AlarmEventsQueueArn, .*QueueUrls: deploy this version/,
+    ],
     [() => ({ Prod: { ...aws.outputs, QueueUrls: '{"sms":' } }), /^The outputs of stack Prod lack QueueUrls: deploy/],
     [() => [1], /was not written by `cdk deploy --outputs-file`\.\n$/],
   ])('uses no outputs file without the outputs of a stack', async (content, message) => {

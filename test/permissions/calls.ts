@@ -3,7 +3,7 @@ import * as z from 'zod';
 
 /** A request as IAM evaluates it. */
 export type Call = {
-  /** The name of the function. */
+  /** The name of the function, or of the role of a schedule. */
   caller: string;
   action: string;
   /** An ARN, or a phone number for SMS, which has no IAM resource. */
@@ -76,9 +76,10 @@ const resourcesOf = ({ service, path, body }: AwsCall): string[] => {
 const contextOf = ({ service, body }: AwsCall): Call['context'] =>
   service === 'ses' ? { 'ses:FromAddress': new URLSearchParams(body.toString('utf8')).get('Source') ?? '' } : {};
 
-/** Returns the IAM requests of a function's AWS call. Returns none for calls by the tests. */
+/** Returns the IAM requests of an AWS call by a function or schedule. Returns none for calls by the tests. */
 export const callsOf = (call: AwsCall): Call[] => {
-  const [, caller] = /^local-(.+)$/.exec(call.caller) ?? [];
+  const [, lambda, role] = /^local-(.+)$|^(.+):scheduler$/.exec(call.caller) ?? [];
+  const caller = lambda ?? role;
   if (caller === undefined) return [];
   if (call.action === 'TransactWriteItems')
     return transactionCalls(call).map((itemCall) => ({ ...itemCall, caller, context: {} }));

@@ -4,9 +4,10 @@ import { templateResources } from 'local-aws/template.ts';
 import * as z from 'zod';
 import type { Call } from './calls.ts';
 
-/** An action on a resource, or on all resources but one, that the role of a function allows. */
+/** An action on a resource, or on all resources but one, that a role allows. */
 export type Grant = {
-  functionName: string;
+  /** The function that has the role, or the name of the role if a schedule has it. */
+  caller: string;
   action: string;
   /** An ARN with `*` as a wildcard. */
   resource: string;
@@ -38,27 +39,30 @@ const policy = z.object({
   PolicyDocument: z.object({ Statement: z.array(statement) }),
 });
 const lambdaFunction = z.object({ Role: role });
+const schedule = z.object({ Target: z.object({ RoleArn: role }) });
 
-/** Returns what the role of each function allows, except for its logs, which Lambda writes. */
+/** Returns what the role of each function and schedule allows, except for logs, which Lambda writes. */
 export const grantsOf = (template: unknown, endpointUrl: string): Grant[] => {
   const resources = templateResources(template);
   const references = referencesOf(resources, { endpointUrl, apiUrl: endpointUrl });
   const ofType = (type: string) => Object.entries(resources).filter(([, { Type }]) => Type === type);
-  const functionNameByRole = new Map(
-    ofType('AWS::Lambda::Function').map(([id, { Properties }]) => [
-      lambdaFunction.parse(Properties).Role,
-      references.ref(id) ?? id,
-    ]),
-  );
+  const callerByRole = new Map([
+    ...ofType('AWS::Lambda::Function').map(
+      ([id, { Properties }]) => [lambdaFunction.parse(Properties).Role, references.ref(id) ?? id] as const,
+    ),
+    ...ofType('AWS::Scheduler::Schedule')
+      .map(([, { Properties }]) => schedule.parse(Properties).Target.RoleArn)
+      .map((id) => [id, references.ref(id) ?? id] as const),
+  ]);
   return ofType('AWS::IAM::Policy')
     .map(([, { Properties }]) => policy.parse(Properties))
     .flatMap(({ Roles, PolicyDocument }) =>
-      Roles.flatMap((id) => functionNameByRole.get(id) ?? []).flatMap((functionName) =>
+      Roles.flatMap((id) => callerByRole.get(id) ?? []).flatMap((caller) =>
         PolicyDocument.Statement.filter(({ Action }) => !Action.some((action) => action.startsWith('logs:'))).flatMap(
           ({ Action, Resource, NotResource, Condition }) =>
             (Resource ?? NotResource ?? []).flatMap((resource) =>
               Action.map((action) => ({
-                functionName,
+                caller,
                 action,
                 resource: textOf(resource, references),
                 isExcluded: NotResource !== undefined,
@@ -74,8 +78,8 @@ const matches = (pattern: string, resource: string): boolean =>
   new RegExp(`^${pattern.split('*').map(RegExp.escape).join('.*')}$`, 's').test(resource);
 
 /** Returns whether the grant allows the call. */
-export const allows = ({ functionName, action, resource, isExcluded, conditions }: Grant, call: Call): boolean =>
-  functionName === call.caller &&
+export const allows = ({ caller, action, resource, isExcluded, conditions }: Grant, call: Call): boolean =>
+  caller === call.caller &&
   action === call.action &&
   matches(resource, call.resource) !== isExcluded &&
   Object.entries(conditions).every(([key, value]) => call.context[key] === value);

@@ -25,10 +25,10 @@ const SETUP_TIMEOUT_MS = 240_000;
 const isRetryQueue = ({ resource }: Call): boolean => resource.endsWith('-Retries');
 
 const describeCall = ({ caller, action, resource }: Call): string => `${caller}: ${action} on ${resource}`;
-const describeGrant = ({ functionName, action, resource, isExcluded }: Grant): string =>
-  `${functionName}: ${action} on ${isExcluded ? 'all but ' : ''}${resource}`;
+const describeGrant = ({ caller, action, resource, isExcluded }: Grant): string =>
+  `${caller}: ${action} on ${isExcluded ? 'all but ' : ''}${resource}`;
 
-describe('function permissions', () => {
+describe('the permissions of functions and schedules', () => {
   let world: FaultyStack;
   let sink: Sink;
   let grants: Grant[];
@@ -52,12 +52,16 @@ describe('function permissions', () => {
   beforeAll(async () => {
     let behavior: Behavior = 'accept';
     sink = await startSink((response, request) => httpResponder(behavior)(response, request));
-    world = await startFaultyStack({ routerEndpoint: `${sink.url}/router`, feedEndpoint: `${sink.url}/feed` });
+    world = await startFaultyStack({
+      routerEndpoint: `${sink.url}/router`,
+      feedEndpoint: `${sink.url}/feed`,
+      heartbeatUrl: `${sink.url}/heartbeat`,
+    });
     world.stack.endpoint.fault = (call) => {
       calls.push(...callsOf(call));
       return awsFault(behavior, call) ?? throttleFirstCall(call);
     };
-    const assembly = synthesize({});
+    const assembly = synthesize({ heartbeatUrl: 'https://monitor.example.org' });
     grants = grantsOf(assembly.template, world.stack.ready.aws_endpoint);
     assembly.remove();
 
@@ -69,18 +73,20 @@ describe('function permissions', () => {
       behavior = next;
     };
     await exercisePipeline({ world, client, calls, setBehavior, sinkUrl: sink.url }, ids);
+    // Every schedule has called.
+    await world.stack.advance(3_600_000);
   }, SETUP_TIMEOUT_MS);
   afterAll(async () => {
     await world.stack.stop();
     sink.close();
   });
 
-  it('allow every call that functions make', () => {
+  it('allow every call', () => {
     const denied = calls.filter((call) => !grants.some((grant) => allows(grant, call)));
     expect([...new Set(denied.map(describeCall))]).toEqual([]);
   });
 
-  it('are all used, by functions or by Lambda', () => {
+  it('are all used, by functions, by schedules or by Lambda', () => {
     const unused = grants
       .filter(({ action }) => !usedByLambda.some((lambdaUse) => lambdaUse.action === action))
       .filter((grant) => !calls.some((call) => allows(grant, call)));
@@ -89,7 +95,7 @@ describe('function permissions', () => {
 
   it('that Lambda uses are granted to queue consumers only', () => {
     for (const { action } of usedByLambda) {
-      const consumers = grants.filter((grant) => grant.action === action).map(({ functionName }) => functionName);
+      const consumers = grants.filter((grant) => grant.action === action).map(({ caller }) => caller);
       expect(consumers.toSorted()).toEqual(
         world.stack.plan.eventSources.map(({ functionName }) => functionName).toSorted(),
       );

@@ -12,6 +12,7 @@ import {
   withAttempt,
   withFailure,
   withNextAttempt,
+  withShadow,
   withStatus,
 } from '../../shared/domain/delivery-record.ts';
 import { settleNotices } from '../../shared/pipeline/notices/settle-notices.ts';
@@ -62,6 +63,9 @@ const setUp = (
       reportFailure: async () => {
         reported.push('failure');
       },
+      reportShadow: async () => {
+        reported.push('shadow');
+      },
       escalateUnreached: async (_event, _record, siblings) => {
         reported.push(`unreached ${siblings?.join()}`);
       },
@@ -93,6 +97,7 @@ const attempted = withAttempt(initial, failed('transient', 'http_status', ''), N
 const records = {
   failed: withFailure(initial, 'http_status', NOW_MS),
   cancelled: withStatus(initial, 'cancelled', NOW_MS),
+  withheld: withShadow(initial, NOW_MS),
   failing: withNextAttempt(attempted, NOW_MS + 600_000),
   'due soon': withNextAttempt(attempted, NOW_MS + 5_000),
   delivered: withStatus(initial, 'delivered', NOW_MS),
@@ -118,6 +123,10 @@ describe('a delivery that fails', () => {
   it('is reported only as unreached if its notification was deleted, or if it is an email to the contacts', async () => {
     expect(await report({}, 'webhook', records.cancelled)).toEqual(['unreached ntB']);
     expect(await report({}, 'technicalContactsEmail', records.failed)).toEqual(['unreached ntB']);
+  });
+
+  it('is reported only to the operators in shadow mode', async () => {
+    expect(await report({}, 'webhook', records.withheld)).toEqual(['shadow']);
   });
 
   it('is reported only as unreached if it bounced: the recorder of bounces has reported each of them', async () => {

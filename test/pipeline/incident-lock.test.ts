@@ -368,6 +368,16 @@ describe('delivery of the events of one incident', () => {
     expect(await incidentLocks.claim(otherClaim, NOW_MS)).toMatchObject({ newest_event_at_ms: NOW_MS });
   });
 
+  it('supersedes an event that is older than one in shadow mode, which another system has sent', async () => {
+    const { job, run, runWith, transport, outcomes, records } = setUp();
+    const inShadow = { accounts: { isShadowed: async () => true } };
+    expect(outcomes(await runWith(inShadow, job(NOW_MS)))).toEqual(['cancelled']);
+    expect(outcomes(await run(job(NOW_MS - 1)))).toEqual(['superseded']);
+    expect(outcomes(await run(job(NOW_MS + 1)))).toEqual(['delivered']);
+    expect((await records()).map(({ status }) => status).toSorted()).toEqual(['cancelled', 'delivered', 'superseded']);
+    expect(transport).toHaveBeenCalledTimes(1);
+  });
+
   it('advances the lock for a duplicate of a delivered event, because its worker may have crashed before it did so', async () => {
     const { job, run, otherClaim, outcomes } = setUp();
     await deliveries.complete(withStatus(claimedRecord(job(NOW_MS).body, 'crashed', NOW_MS), 'delivered', NOW_MS));

@@ -7,8 +7,8 @@ import type { NoticeContent } from '../../shared/contracts/notice.ts';
 import type { NotificationTypeId } from '../../shared/contracts/notification-types.ts';
 import { type AttemptOutcome, failed } from '../../shared/domain/attempt-outcome.ts';
 import type { Clock } from '../../shared/domain/clock.ts';
-import { claimedRecord, withAttempt, withNextAttempt } from '../../shared/domain/delivery-record.ts';
-import { newNotificationId } from '../../shared/domain/notification-id.ts';
+import { claimedRecord, reasonOf, withAttempt, withNextAttempt } from '../../shared/domain/delivery-record.ts';
+import { newNotificationId, OPERATORS_NOTIFICATION_ID } from '../../shared/domain/notification-id.ts';
 import { createJob, type SettledMessage } from '../../shared/pipeline/sender/delivery-job.ts';
 import { createDeliverySteps } from '../../shared/pipeline/sender/delivery-steps.ts';
 import type { SenderDependencies } from '../../shared/pipeline/sender/sender-dependencies.ts';
@@ -38,7 +38,8 @@ const setUp = (
     changes = {},
     queuesFail = false,
     clock = () => NOW_MS,
-  }: { changes?: Partial<Delivery>; queuesFail?: boolean; clock?: Clock } = {},
+    ...others
+  }: Partial<SenderDependencies> & { changes?: Partial<Delivery>; queuesFail?: boolean; clock?: Clock } = {},
 ) => {
   const transport = vi.fn<SenderDependencies['transport']>(async () => outcome);
   const deadLetters: string[] = [];
@@ -61,9 +62,9 @@ const setUp = (
       reasons.push(reason);
     },
   };
-  const id = newNotificationId();
+  const id = changes.notification_id ?? newNotificationId();
   const event = alarmEvent();
-  const dependencies = senderDependencies(client, { type, transport, queues, clock });
+  const dependencies = senderDependencies(client, { type, transport, queues, clock, ...others });
   const { deliveries } = dependencies;
   const { attempt: makeAttempt, settle } = createDeliverySteps(dependencies);
   const job = createJob(dependencies, {
@@ -114,6 +115,34 @@ describe('a delivery that fails permanently', () => {
       reached_recipient_hashes: ['reached'],
     });
     expect(await stored()).toHaveLength(1);
+  });
+});
+
+describe('in shadow mode', () => {
+  const accounts = { isShadowed: async () => true };
+
+  it.each([
+    ['an alert', {}],
+    ['a notice to the contacts', { notice }],
+  ])('%s is cancelled for the reason shadow', async (_, changes) => {
+    const { process, record, transport } = setUp('technicalContactsEmail', rejected, { changes, accounts });
+    expect(await process()).toMatchObject({ outcome: 'cancelled' });
+    const stored = await record();
+    expect(stored && reasonOf(stored)).toBe('shadow');
+    expect(transport).not.toHaveBeenCalled();
+  });
+
+  it('a notice to the operators is sent', async () => {
+    const changes = { notice, notification_id: OPERATORS_NOTIFICATION_ID };
+    const { deliver } = setUp('managed', { result: 'delivered', explanation: '' }, { changes, accounts });
+    expect(await deliver()).toMatchObject({ outcome: 'delivered' });
+  });
+
+  it('the record does not change if the account cannot be read', async () => {
+    const failing = { isShadowed: () => Promise.reject(new Error('no response')) };
+    const { process, record } = setUp('webhook', rejected, { accounts: failing });
+    await expect(process()).rejects.toThrow('no response');
+    expect(await record()).toBeUndefined();
   });
 });
 

@@ -11,6 +11,7 @@ export const environmentOf = (name: FunctionName, url: string): Record<string, s
     DEAD_LETTER_EMAIL: 'false',
     FAILING_NOTICES: 'false',
     ESCALATE_UNREACHED: 'off',
+    COUNT_EVENTS: 'false',
     LINK_SCHEME: 'https',
     EGRESS_ALLOW: '127.0.0.0/8',
     SMS_COUNTRIES: '',

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { billPerMillion, total } from '../bench/support/prices.ts';
 
 /** Prices of us-east-1 in 2026 per month, in USD. No free tier. */
 const PRICES = {
@@ -32,7 +33,32 @@ const POLL_SECONDS = 20;
 const POLLERS = { withMaximumConcurrency: 5, otherwise: 2 } as const;
 
 /** The hours between the calls of a schedule. */
-const SCHEDULE_HOURS = new Map([['rate(1 hour)', 1]]);
+const SCHEDULE_HOURS = new Map([
+  ['rate(1 hour)', 1],
+  ['rate(5 minutes)', 1 / 12],
+]);
+
+/**
+ * The cost in USD of a heartbeat after its schedule has sent it: alone in its batches, and as if it always started both
+ * functions, which then took 1 s in dispatch (512 MB) and 2 s in the sender (256 MB).
+ */
+const HEARTBEAT =
+  total(
+    billPerMillion({
+      lambdaRequests: 2,
+      lambdaGbSeconds: 1 * 0.5 + 2 * 0.25,
+      // The claim and the end of the record.
+      dynamoWrites: 2,
+      // Its notification in dispatch (eventually consistent) and in the sender, and its account.
+      dynamoReads: 0.5 + 1 + 1,
+      // Dispatch sends one message. Lambda receives and deletes two.
+      sqsRequests: 5,
+      sqsFairMessages: 2,
+      logBytes: 0,
+      emails: 0,
+      sms: 0,
+    }),
+  ) / 1e6;
 
 const templateSchema = z.object({
   Resources: z.record(
@@ -46,11 +72,19 @@ const alarm = z.object({
     .array(z.union([z.object({ MetricStat: z.unknown() }).required(), z.object({ Expression: z.unknown() })]))
     .optional(),
 });
-const schedule = z.object({ ScheduleExpression: z.string() });
+const schedule = z.object({ ScheduleExpression: z.string(), Target: z.object({ Arn: z.unknown() }).optional() });
 
 /** What a stack costs in a month without any traffic, by kind of resource, in USD. */
 export type IdleBill = Record<
-  'polling' | 'alarms' | 'dashboards' | 'keys' | 'insightRules' | 'schedules' | 'natGateways' | 'publicAddresses',
+  | 'polling'
+  | 'alarms'
+  | 'dashboards'
+  | 'keys'
+  | 'insightRules'
+  | 'schedules'
+  | 'heartbeats'
+  | 'natGateways'
+  | 'publicAddresses',
   number
 >;
 
@@ -70,25 +104,27 @@ export const alarmMetricCount = (template: unknown): number =>
  * @throws Error for a schedule of unknown rate
  */
 export const idleBill = (template: unknown): IdleBill => {
-  const count = (type: string) => propertiesOf(template, type).length;
+  const numberOf = (type: string) => propertiesOf(template, type).length;
   const pollers = propertiesOf(template, 'AWS::Lambda::EventSourceMapping').map((properties) =>
     eventSource.parse(properties).ScalingConfig ? POLLERS.withMaximumConcurrency : POLLERS.otherwise,
   );
   const scheduledCalls = propertiesOf(template, 'AWS::Scheduler::Schedule').map((properties) => {
-    const { ScheduleExpression } = schedule.parse(properties);
+    const { ScheduleExpression, Target } = schedule.parse(properties);
     const hours = SCHEDULE_HOURS.get(ScheduleExpression);
     if (hours === undefined) throw new Error(`The schedule ${ScheduleExpression} has no price.`);
-    return MONTH_SECONDS / 3_600 / hours;
+    return { count: MONTH_SECONDS / 3_600 / hours, isHeartbeat: JSON.stringify(Target?.Arn).includes(':sendMessage') };
   });
+  const heartbeats = scheduledCalls.filter(({ isHeartbeat }) => isHeartbeat);
   return {
     polling: sum(pollers) * (MONTH_SECONDS / POLL_SECONDS) * PRICES.sqsRequest,
     alarms: alarmMetricCount(template) * PRICES.alarmMetric,
-    dashboards: count('AWS::CloudWatch::Dashboard') * PRICES.dashboard,
-    keys: count('AWS::KMS::Key') * PRICES.key,
-    insightRules: count('AWS::CloudWatch::InsightRule') * PRICES.insightRule,
-    schedules: sum(scheduledCalls) * (PRICES.scheduledCall + PRICES.sqsRequest),
-    natGateways: count('AWS::EC2::NatGateway') * PRICES.natGatewayHour * MONTH_HOURS,
-    publicAddresses: count('AWS::EC2::EIP') * PRICES.publicAddressHour * MONTH_HOURS,
+    dashboards: numberOf('AWS::CloudWatch::Dashboard') * PRICES.dashboard,
+    keys: numberOf('AWS::KMS::Key') * PRICES.key,
+    insightRules: numberOf('AWS::CloudWatch::InsightRule') * PRICES.insightRule,
+    schedules: sum(scheduledCalls.map(({ count }) => count)) * (PRICES.scheduledCall + PRICES.sqsRequest),
+    heartbeats: sum(heartbeats.map(({ count }) => count)) * HEARTBEAT,
+    natGateways: numberOf('AWS::EC2::NatGateway') * PRICES.natGatewayHour * MONTH_HOURS,
+    publicAddresses: numberOf('AWS::EC2::EIP') * PRICES.publicAddressHour * MONTH_HOURS,
   };
 };
 

@@ -20,7 +20,12 @@ export const senderDependencies = (
   retryQueueUrl: queueUrl(`${given.type}-Retries`),
   deadLetterQueueUrl: queueUrl('DeadLetters'),
   retryDelayScale: 1,
-  reports: { reportFailure: async () => undefined, escalateUnreached: async () => undefined },
+  accounts: { isShadowed: async () => false },
+  reports: {
+    reportFailure: async () => undefined,
+    reportShadow: async () => undefined,
+    escalateUnreached: async () => undefined,
+  },
   isTenantThrottled: () => false,
   ...given,
 });

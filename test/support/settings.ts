@@ -6,6 +6,7 @@ export const allSettings: Record<string, string> = {
   smsSenderId: 'ALERTS',
   smsOriginationNumber: '+12025550123',
   smsMaxPriceUsd: '0.5',
+  expectedEventIntervalMinutes: '60',
   heartbeatUrl: 'https://monitor.example.org/push/abc',
   feedEndpoint: 'https://feed.example.org/alerts',
   domainName: 'api.example.org',

@@ -62,6 +62,7 @@ export const structuralChanges = (before: Plan, after: Plan): string[] => {
     routes: plan.routes,
     queues: plan.queues,
     'event sources': plan.eventSources,
+    schedules: plan.schedules,
     tables: plan.tables,
     topics: plan.topicArns,
   });

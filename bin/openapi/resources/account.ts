@@ -39,6 +39,15 @@ const account = z
       .array(signingSecret)
       .optional()
       .describe('For admins only: the current secret first, then the replaced one while it signs'),
+    shadow: z
+      .object({
+        from: timestamp('When it starts'),
+        until: integer.nullable().describe('When it ends, in milliseconds since the Unix epoch; null if no end is set'),
+      })
+      .optional()
+      .describe(
+        'Present only in shadow mode: alerts of events from `from` on are recorded as `cancelled`, and not sent. Operators set it',
+      ),
     limits: z.object(limitsOf('the limit')).describe('The limits of the account'),
     usage: z
       .object({

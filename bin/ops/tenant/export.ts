@@ -10,6 +10,7 @@ import { listedDelivery } from '../../../shared/domain/delivery-history.ts';
 import { parseDeliveryPartition } from '../../../shared/domain/delivery-key.ts';
 import { deadLetter } from '../dead-letter.ts';
 import type { Session } from '../session.ts';
+import { shadowJson } from '../shadow.ts';
 import { visitDeadLettersOf } from './dead-letters-of.ts';
 import type { Pace } from './pace.ts';
 import { type ItemKind, itemsOf, type OwnedItem, type TableName } from './stored-items.ts';
@@ -85,11 +86,12 @@ const converters = (
       yield { kind: 'notification_counter', record: { used: item.used } };
     },
     async *accounts() {
-      const { contacts, token, secrets, retired, limits } = await session.accounts.describe(tenant);
+      const { contacts, token, secrets, retired, limits, shadow } = await session.accounts.describe(tenant);
       const signingSecrets = [...secrets, ...retired.map(({ secret }) => secret)];
       const credentials = { webhook_token: token, webhook_signing_secrets: signingSecrets };
       const overrides = Object.keys(limits).length > 0 && { limit_overrides: limits };
-      const record = { id: tenant, technical_contacts: contacts, ...overrides, ...(withSecrets && credentials) };
+      const others = { ...overrides, ...(shadow && { shadow: shadowJson(shadow) }), ...(withSecrets && credentials) };
+      const record = { id: tenant, technical_contacts: contacts, ...others };
       yield { kind: 'account', record };
     },
     *daily_usage({ item }) {

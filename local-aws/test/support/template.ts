@@ -76,6 +76,18 @@ export const template = {
         ScalingConfig: { MaximumConcurrency: 2 },
       },
     },
+    Report: {
+      Type: 'AWS::Scheduler::Schedule',
+      Properties: {
+        FlexibleTimeWindow: { Mode: 'OFF' },
+        ScheduleExpression: 'rate(5 minutes)',
+        Target: {
+          Arn: { 'Fn::Join': ['', ['arn:', { Ref: 'AWS::Partition' }, ':scheduler:::aws-sdk:sqs:sendMessage']] },
+          Input: { 'Fn::Join': ['', ['{"QueueUrl":"', { Ref: 'Jobs' }, '","MessageBody":"report"}']] },
+          RoleArn: { 'Fn::GetAtt': ['Role', 'Arn'] },
+        },
+      },
+    },
     ...route('EnqueueRoute', 'POST /jobs/{kind}', 'Enqueue'),
     ...route('FallbackRoute', '$default', 'Fallback'),
   },
@@ -86,6 +98,6 @@ export const template = {
     Described: {
       Value: { 'Fn::Sub': [`${sub('Table')} in ${sub('AWS::Region')}`, { Table: { Ref: 'StorageTokens' } }] },
     },
-    Unresolvable: { Value: { 'Fn::GetAtt': ['Role', 'Arn'] } },
+    Unresolvable: { Value: { 'Fn::GetAtt': ['Api', 'Arn'] } },
   },
 };

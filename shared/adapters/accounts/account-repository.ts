@@ -11,6 +11,7 @@ import {
   type TenantLimits,
 } from '../../contracts/tenant-limits.ts';
 import type { Clock } from '../../domain/clock.ts';
+import { covers, isOver, type Shadow } from '../../domain/shadow.ts';
 import type { Item } from '../dynamodb/items.ts';
 import { FailedConditionsError, retryConflicts, type TransactItem, transact } from '../dynamodb/transactions.ts';
 
@@ -30,6 +31,8 @@ const storedAccount = z.object({
   retired_secrets: z.optional(z.array(z.object({ secret: z.string(), until_ms: z.number() }))),
   /** Email addresses. */
   technical_contacts: z.optional(z.array(z.string())),
+  /** The period of shadow mode, if there is or was one. */
+  shadow: z.optional(z.object({ from_ms: z.number(), until_ms: z.optional(z.number()) })),
 });
 
 /** The limits that differ from the settings of the deployment, each an attribute of the item. */
@@ -62,6 +65,8 @@ export type AccountDescription = {
   retired: { secret: string; untilMs: number }[];
   /** The limits that differ from the settings of the deployment. */
   limits: Partial<TenantLimits>;
+  /** The period of shadow mode, unless it is over. */
+  shadow: Shadow | undefined;
 };
 
 /** Returns a limit of a tenant. */
@@ -128,6 +133,10 @@ export const createAccountRepository = (client: DynamoDBDocumentClient, table: s
     };
   };
 
+  /** Returns the period of shadow mode unless it is over. */
+  const shadowOf = ({ shadow }: StoredAccount): Shadow | undefined =>
+    shadow && !isOver(shadow, clock()) ? shadow : undefined;
+
   /** Returns the replaced secret if it still signs. */
   const stillSigning = ({ retired_secrets: retired = [] }: StoredAccount) =>
     retired.filter(({ until_ms }) => until_ms > clock()).slice(0, 1);
@@ -156,11 +165,19 @@ export const createAccountRepository = (client: DynamoDBDocumentClient, table: s
   const withCredentials = async (tenant: string, found: StoredAccount): Promise<StoredAccount> =>
     found.webhook_token && found.webhook_secrets ? found : createCredentials(tenant);
 
-  /** Returns the account, read at most a minute ago. Caching promises lets concurrent deliveries share one read. */
+  /**
+   * Returns the account, read at most a minute ago. Caching promises lets concurrent deliveries share one read. One in
+   * shadow mode is read for every delivery, so that no alert is withheld after the end of the mode.
+   */
   const cached = (tenant: string): CachedAccount => {
     const found = cache.get(tenant);
     if (found && found.untilMs > clock()) return found;
-    const entry = { account: read(tenant).catch(forget(tenant)), untilMs: clock() + CACHE_MS };
+    const readOnce = async (): Promise<StoredAccount> => {
+      const account = await read(tenant);
+      if (shadowOf(account)) cache.delete(tenant);
+      return account;
+    };
+    const entry = { account: readOnce().catch(forget(tenant)), untilMs: clock() + CACHE_MS };
     cache.set(tenant, entry);
     return entry;
   };
@@ -185,6 +202,7 @@ export const createAccountRepository = (client: DynamoDBDocumentClient, table: s
     secrets: stored.webhook_secrets ?? [],
     retired: stillSigning(stored).map(({ secret, until_ms: untilMs }) => ({ secret, untilMs })),
     limits: stored.limits,
+    shadow: shadowOf(stored),
   });
 
   return {
@@ -232,6 +250,20 @@ export const createAccountRepository = (client: DynamoDBDocumentClient, table: s
      */
     async changeLimits(tenant: string, changes: Partial<Record<LimitName, number | undefined>>): Promise<void> {
       await transact(client, [setAttributes(tenant, changes)]);
+    },
+
+    /**
+     * Returns whether alerts of an event that SQS accepted at a time are recorded and not sent. Without shadow mode, the
+     * account is cached for a minute.
+     */
+    async isShadowed(tenant: string, acceptedAtMs: number): Promise<boolean> {
+      const { shadow } = await cached(tenant).account;
+      return shadow !== undefined && covers(shadow, acceptedAtMs);
+    },
+
+    /** Sets the period of shadow mode; undefined removes it. @throws UnconfirmedChangeError */
+    async setShadow(tenant: string, shadow: Shadow | undefined): Promise<void> {
+      await transact(client, [setAttributes(tenant, { shadow })]);
     },
 
     /**

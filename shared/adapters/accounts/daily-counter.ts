@@ -11,7 +11,7 @@ export type DailyCounter = 'tests' | 'sms' | 'email' | 'managed' | 'email_notice
 const storedCounter = z.object({ pk: z.string(), used: z._default(z.number(), 0) });
 
 /** Returns the primary key of a counter on the UTC day of a time in ms since the epoch. */
-const counterKey = (counter: DailyCounter, tenant: string, timeMs: number) => ({
+export const counterKey = (counter: DailyCounter, tenant: string, timeMs: number) => ({
   pk: `${counter}#${utcDay(timeMs)}#${tenant}`,
 });
 

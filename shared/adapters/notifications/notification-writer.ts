@@ -22,8 +22,8 @@ const MAX_DELETE_ATTEMPTS = 10;
  * 1,000 write units per second (AWS limit).
  */
 const MAX_CHUNK_ATTEMPTS = 14;
-/** The position of the counter in the transaction of a create. */
-const COUNTER_INDEX = 1;
+/** The positions in the transaction of a create. */
+const [TARGET_INDEX, COUNTER_INDEX] = [0, 1];
 
 /** The condition of a write to a target. */
 type Condition = { ConditionExpression: string; ExpressionAttributeValues?: Item };
@@ -127,6 +127,23 @@ export const createNotificationWriter = (client: DynamoDBDocumentClient, table: 
     throw unavailable();
   };
 
+  const createWithId = async (
+    key: NotificationKey,
+    attributes: NotificationAttributes,
+    limit?: number,
+  ): Promise<boolean> => {
+    // A refused create would consume the capacity of the transaction, and conflict with others.
+    if (limit !== undefined && (await readNotificationCount(client, table, key.tenant)) >= limit) {
+      throw notificationLimitReached(limit);
+    }
+    const isNew = { ConditionExpression: 'attribute_not_exists(pk)' };
+    const count = counterItem(table, key.tenant, 1, limit);
+    const failed = await write(key, attributes, isNew, undefined, [count]);
+    if (failed.includes(TARGET_INDEX)) return false;
+    if (limit !== undefined && failed.includes(COUNTER_INDEX)) throw notificationLimitReached(limit);
+    return true;
+  };
+
   return {
     /**
      * Creates a notification.
@@ -136,18 +153,14 @@ export const createNotificationWriter = (client: DynamoDBDocumentClient, table: 
      * @throws ServiceError forbiddenError if the tenant is at its limit
      */
     async create(tenant: string, attributes: NotificationAttributes, limit?: number): Promise<string> {
-      // A refused create would consume the capacity of the transaction, and conflict with others.
-      if (limit !== undefined && (await readNotificationCount(client, table, tenant)) >= limit) {
-        throw notificationLimitReached(limit);
-      }
       const id = newNotificationId();
-      const isNew = { ConditionExpression: 'attribute_not_exists(pk)' };
-      const count = counterItem(table, tenant, 1, limit);
-      const failed = await write({ tenant, id }, attributes, isNew, undefined, [count]);
-      if (limit !== undefined && failed.includes(COUNTER_INDEX)) throw notificationLimitReached(limit);
-      if (failed.length > 0) throw new Error('The ID of the notification exists.');
+      if (!(await createWithId({ tenant, id }, attributes, limit)))
+        throw new Error('The ID of the notification exists.');
       return id;
     },
+
+    /** Creates a notification with a given ID, under the rules of `create`. @returns false if the ID exists */
+    createWithId,
 
     /** Replaces a notification if its version is `old`. @returns false if it has changed */
     async replace(key: NotificationKey, old: Version, attributes: NotificationAttributes): Promise<boolean> {

@@ -6,15 +6,17 @@ import {
   claimedRecord,
   type DeliveryRecord,
   isRoundExpired,
+  isShadow,
   mayHaveArrived,
   roundExpiryCause,
   withAttempt,
   withNextAttempt,
+  withShadow,
   withStatus,
   withSuperseded,
 } from '../../domain/delivery-record.ts';
 import { changedAtMs, type EventTime } from '../../domain/event-time.ts';
-import type { DeliveryTarget } from '../../domain/notification.ts';
+import { type DeliveryTarget, operatorsNotification } from '../../domain/notification.ts';
 import { MAX_ATTEMPTS } from '../../domain/retry-schedule.ts';
 import { MIN_TIME_TO_SEND_MS } from '../../domain/transport.ts';
 import { createDeadLetter } from './dead-letter.ts';
@@ -26,6 +28,9 @@ import type { SenderDependencies } from './sender-dependencies.ts';
 /** An attempt that is not yet settled. `record` includes the attempt but is not yet written, and its claim is held. */
 export type UnsettledAttempt = { record: DeliveryRecord; attemptOutcome: AttemptOutcome };
 
+/** The last 12 digits of a UUID are random: enough for the claims of one record, which is charged by size. */
+const CLAIM_ID_LENGTH = 12;
+
 /** Earlier calls left too little time for the send. This is an internal error. */
 class NoTimeLeftError extends Error {
   override readonly name = 'NoTimeLeftError';
@@ -36,7 +41,7 @@ export const createAttempt = (
   dependencies: SenderDependencies,
   { reschedule, returnBusyMessage }: Pick<Requeue, 'reschedule' | 'returnBusyMessage'>,
 ) => {
-  const { type, transport, deliveries, queues, queueUrls, clock } = dependencies;
+  const { type, transport, accounts, deliveries, queues, queueUrls, clock } = dependencies;
   const deadLetter = createDeadLetter(dependencies);
 
   const callTransport = async (
@@ -46,14 +51,15 @@ export const createAttempt = (
   ): Promise<AttemptOutcome> => {
     const { body, deliveryId, time, timeLeft, writes } = job;
     try {
-      const { event, notice, notification_id: notificationId } = body;
+      const { event, notice, trace, notification_id: notificationId } = body;
       const alert = {
         event,
         notice,
+        trace,
         eventTimeMs: changedAtMs(time),
         notificationId,
         deliveryId,
-        reachedRecipientHashes: record.reached_recipient_hashes,
+        reachedRecipientHashes: record.reached_recipient_hashes ?? [],
         mayHaveArrived: mayHaveArrived(record),
         timeLeft,
       };
@@ -71,6 +77,16 @@ export const createAttempt = (
     return { outcome: 'cancelled' };
   };
 
+  /** Returns whether the tenant's alerts are recorded and not sent. Messages to the operators' notification are sent. */
+  const isInShadowMode = async ({ body: { event, notification_id: id, accepted_at_ms } }: DeliveryJob) =>
+    id !== operatorsNotification.id && (await accounts.isShadowed(event.tenant_id, accepted_at_ms));
+
+  /** Ends the delivery of an alert in shadow mode. */
+  const withhold = async ({ writes }: DeliveryJob, record: DeliveryRecord): Promise<SettledMessage> => {
+    await writes.settleBounce(await writes.end(record, withShadow(record, clock())));
+    return { outcome: 'cancelled', advancesLock: true };
+  };
+
   /** Ends the delivery of an event after a newer one was delivered. */
   const supersede = async (job: DeliveryJob, record: DeliveryRecord, newer: EventTime): Promise<SettledMessage> => {
     const superseded = withSuperseded(record, job.time, newer, clock());
@@ -85,9 +101,11 @@ export const createAttempt = (
     record: DeliveryRecord,
     target: DeliveryTarget | undefined,
     newer: EventTime | undefined,
+    isWithheld: boolean,
   ): Promise<SettledMessage | UnsettledAttempt> => {
     if (!target) return cancel(job, record);
     if (newer) return supersede(job, record, newer);
+    if (isWithheld) return withhold(job, record);
     if (isRoundExpired(record, clock()))
       return deadLetter(job, record, { reason: 'expired', cause: roundExpiryCause(record) });
     // A worker crashed after it recorded the last attempt and before it dead-lettered the delivery.
@@ -128,13 +146,22 @@ export const createAttempt = (
     }
     if (job.timeLeft() < MIN_TIME_TO_SEND_MS) throw new NoTimeLeftError();
 
-    const first = claimedRecord(job.body, randomUUID(), clock(), notificationTypes[type].canBounce);
+    const isWithheld = await isInShadowMode(job);
+    const first = claimedRecord(
+      job.body,
+      randomUUID().slice(-CLAIM_ID_LENGTH),
+      clock(),
+      notificationTypes[type].canBounce,
+    );
     const claim = await job.writes.claim(first);
     switch (claim.kind) {
       case 'ended':
         // A worker that crashed may have recorded the end and not that all recipients have bounced.
         await job.writes.settleBounce(claim.record);
-        return { outcome: 'duplicate', wasDelivered: claim.record.status === 'delivered' };
+        return {
+          outcome: 'duplicate',
+          advancesLock: claim.record.status === 'delivered' || isShadow(claim.record),
+        };
       case 'conflict':
         return reportConflict(job, first);
       case 'busy':
@@ -142,7 +169,7 @@ export const createAttempt = (
       case 'not_due':
         return reschedule(job, claim.record.next_attempt_at_ms - clock());
       case 'claimed':
-        return attemptClaimedDelivery(job, claim.record, target, newer);
+        return attemptClaimedDelivery(job, claim.record, target, newer, isWithheld);
     }
   };
 };

@@ -47,6 +47,7 @@ export const idsOf = ({ type, deliveryId, body }: DeliveryJob) => ({
   tenant_id: body.event.tenant_id,
   event_id: body.event.event_id,
   notification_id: body.notification_id,
+  ...(body.trace && { trace_id: body.trace.id }),
 });
 
 /** The result of processing a message. */
@@ -57,14 +58,15 @@ export type SettledMessage = Settlement & {
    * acknowledged.
    */
   isReturned?: true;
-  /** The latency of a delivered and recorded alert in ms (`deliveryLatency`). */
-  latencyMs?: number;
   /**
    * True if the delivery is unrecorded because DynamoDB throttles the tenant's partition key, which is not an outage.
    */
   isTenantThrottled?: boolean;
-  /** True for a duplicate of a message that was delivered. */
-  wasDelivered?: boolean;
+  /**
+   * True if the incident lock must advance to the event: a duplicate of a message that was delivered, or an alert in
+   * shadow mode, which another system delivers.
+   */
+  advancesLock?: boolean;
 };
 
 /** A job and its result. */

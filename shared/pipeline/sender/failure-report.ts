@@ -1,5 +1,5 @@
 import { roundOf } from '../../domain/delivery-message.ts';
-import { type DeliveryRecord, isFailing } from '../../domain/delivery-record.ts';
+import { type DeliveryRecord, isFailing, isShadow } from '../../domain/delivery-record.ts';
 import { settleNotices } from '../notices/settle-notices.ts';
 import type { DeliveryJob, SettledJob } from './delivery-job.ts';
 import type { SenderDependencies } from './sender-dependencies.ts';
@@ -53,6 +53,8 @@ export const createFailureReport = ({
     if (!failure) return;
     const { type, body, timeLeft } = job;
     const { event, notification_id, siblings } = body;
+    const ids = { type, tenant_id: event.tenant_id, event_id: event.event_id, notification_id };
+    if (isShadow(failure)) return settleNotices([reports.reportShadow(event, failure)], ids, timeLeft);
     // Technical contacts cannot be notified by email that their email fails, a deleted notification needs no notice, and
     // the recorder of bounces has reported each of them.
     const isReported =
@@ -62,7 +64,7 @@ export const createFailureReport = ({
         ...(isReported ? [reports.reportFailure(event, failure)] : []),
         reports.escalateUnreached(event, failure, siblings),
       ],
-      { type, tenant_id: event.tenant_id, event_id: event.event_id, notification_id },
+      ids,
       timeLeft,
     );
   };

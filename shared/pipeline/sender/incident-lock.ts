@@ -62,11 +62,11 @@ type AdvancedLock = { held: HeldLock; error?: LockNotAdvancedError };
 type AttemptResult = SettledMessage | UnsettledAttempt;
 
 /**
- * True for a delivery, and for a duplicate of one: the worker that delivered it may have crashed before it advanced the
- * lock.
+ * True for a delivery, for an alert in shadow mode, and for a duplicate of one: the worker that ended it may have crashed
+ * before it advanced the lock.
  */
-const reachedDestination = (result: AttemptResult): boolean =>
-  'outcome' in result ? result.wasDelivered === true : result.attemptOutcome.result === 'delivered';
+const advancesLock = (result: AttemptResult): boolean =>
+  'outcome' in result ? result.advancesLock === true : result.attemptOutcome.result === 'delivered';
 
 const isCircuitOpen = (result: AttemptResult): result is UnsettledAttempt =>
   !('outcome' in result) &&
@@ -214,7 +214,7 @@ export const createIncidentDelivery = (
         break;
       }
       // The lock advances before the delivery is recorded: a crash in between must not let an older event follow.
-      const advanced: AdvancedLock = reachedDestination(result)
+      const advanced: AdvancedLock = advancesLock(result)
         ? await advanceHeldLock(held, job, remaining.length === 1)
         : { held };
       held = advanced.held;

@@ -1,3 +1,4 @@
+import type { AccountRepository } from '../../adapters/accounts/account-repository.ts';
 import type { DeliveryRepository } from '../../adapters/deliveries/delivery-repository.ts';
 import type { FailedMessages } from '../../adapters/deliveries/failed-messages.ts';
 import type { IncidentLocks } from '../../adapters/deliveries/incident-locks.ts';
@@ -12,6 +13,7 @@ import type { DeliveryReports } from '../notices/delivery-reports.ts';
 export type SenderDependencies = {
   type: NotificationTypeId;
   transport: Transport;
+  accounts: Pick<AccountRepository, 'isShadowed'>;
   deliveries: DeliveryRepository;
   incidentLocks: IncidentLocks;
   failedMessages: FailedMessages;

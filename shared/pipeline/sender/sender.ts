@@ -1,5 +1,6 @@
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
 import { ulid } from 'ulid';
+import type { AccountRepository } from '../../adapters/accounts/account-repository.ts';
 import type { createDocumentClient } from '../../adapters/aws-client.ts';
 import { createDeliveryRepository } from '../../adapters/deliveries/delivery-repository.ts';
 import { createDestinationListReader } from '../../adapters/deliveries/destination-list.ts';
@@ -14,7 +15,14 @@ import { createQueues, dueTimeMs } from '../../adapters/queues.ts';
 import { messageBody } from '../../contracts/message-body.ts';
 import { type Delivery, type TestResult, testRequest } from '../../contracts/messages.ts';
 import { type NotificationTypeId, notificationTypes } from '../../contracts/notification-types.ts';
-import { DELIVERY_LATENCY, deliveryCounts, PRODUCER_ERRORS, PRODUCER_FAULTS } from '../../domain/delivery-metrics.ts';
+import {
+  DELIVERY_LATENCY,
+  type DeliveryTotal,
+  deliveryCounts,
+  deliveryTotal,
+  PRODUCER_ERRORS,
+  PRODUCER_FAULTS,
+} from '../../domain/delivery-metrics.ts';
 import { compareEventTimes } from '../../domain/event-time.ts';
 import { isHeartbeat, unstoredTarget } from '../../domain/heartbeat.ts';
 import { incidentKey } from '../../domain/incident.ts';
@@ -27,7 +35,14 @@ import { createDeliveryReports } from '../notices/delivery-reports.ts';
 import { createJob, type DeliveryJob, type SettledJob, type SettledMessage } from './delivery-job.ts';
 import { createDeliverySteps } from './delivery-steps.ts';
 import type { IncidentJobs } from './incident-lock.ts';
-import { lateRetrySeconds, parseDelivery, queueUrlOf, unprocessedSinceMs } from './read-message.ts';
+import {
+  isPlanned,
+  lateRetrySeconds,
+  parseDelivery,
+  type QueueUrls,
+  queueUrlOf,
+  unprocessedSinceMs,
+} from './read-message.ts';
 import type { SenderDependencies } from './sender-dependencies.ts';
 
 type Invocation = SQSEvent | { kind: 'test' };
@@ -35,7 +50,7 @@ type Invocation = SQSEvent | { kind: 'test' };
 /** A message, and its body unless that is invalid. */
 type ParsedMessage = { message: SQSRecord; body: Delivery | undefined };
 
-type MessageResult = { message: SQSRecord; settled: SettledMessage };
+type MessageResult = ParsedMessage & { settled: SettledMessage };
 
 /** What all messages of a batch share. */
 type BatchContext = Pick<DeliveryJob, 'batch' | 'timeLeft'>;
@@ -50,6 +65,7 @@ const MIN_TIME_TO_PARSE_MS = MIN_TIME_TO_SEND_MS + 3_000;
 export const createSender = (
   type: NotificationTypeId,
   client: ReturnType<typeof createDocumentClient>,
+  accounts: AccountRepository,
   environment: ParsedEnvironment<SenderName>,
   transport: Transport,
 ) => {
@@ -63,6 +79,7 @@ export const createSender = (
   const dependencies: SenderDependencies = {
     type,
     transport,
+    accounts,
     deliveries,
     incidentLocks: createIncidentLocks(client, environment.DELIVERIES_TABLE),
     failedMessages: createFailedMessages(client, environment.DELIVERIES_TABLE),
@@ -152,6 +169,7 @@ export const createSender = (
       {
         ...outcomes,
         ...tally(results.flatMap(({ settled }) => deliveryCounts(settled))),
+        ...tally(results.flatMap((result) => totalOf(result, dependencies))),
         [PRODUCER_ERRORS]: outcomes.conflict ?? 0,
         internal_errors: unprocessed.length + unrecorded.length,
         oldest_unprocessed_seconds: Math.max(
@@ -166,7 +184,7 @@ export const createSender = (
         ),
       },
       { type },
-      { [DELIVERY_LATENCY]: results.flatMap(({ settled }) => settled.latencyMs ?? []) },
+      { [DELIVERY_LATENCY]: results.flatMap((result) => latencyMs(result, dependencies.clock())) },
     );
     count({ [PRODUCER_FAULTS]: outcomes.conflict ?? 0 });
   };
@@ -190,12 +208,14 @@ export const createSender = (
       Promise.all(
         malformed.map(async (message) => ({
           message,
+          body: undefined,
           settled: await settledOrReturned(message, deadLetterMalformed(message)),
         })),
       ),
     ]);
     const settled = [...delivered, ...rescheduled].map(({ job, settled: result }) => ({
       message: job.message,
+      body: job.body,
       settled: result,
     }));
     return { delivered, results: [...settled, ...deadLettered] };
@@ -208,7 +228,7 @@ export const createSender = (
     const { delivered, results } = await processMessages(parsed, context);
     const returned = deferred.map(async (message): Promise<MessageResult> => {
       await returnDeferred(queues, queueUrlOf(message, dependencies), message);
-      return { message, settled: { outcome: 'deferred', isReturned: true } };
+      return { message, body: undefined, settled: { outcome: 'deferred', isReturned: true } };
     });
     return { delivered, results: [...results, ...(await Promise.all(returned))] };
   };
@@ -232,6 +252,17 @@ export const createSender = (
 };
 
 const parseMessage = (message: SQSRecord): ParsedMessage => ({ message, body: parseDelivery(message.body) });
+
+/** Returns the total that a message increments, none for notices. */
+const totalOf = ({ message, body, settled }: MessageResult, urls: QueueUrls): DeliveryTotal[] => {
+  if (body?.notice) return [];
+  const total = deliveryTotal(settled.outcome, body !== undefined && isPlanned(message, body, urls));
+  return total ? [total] : [];
+};
+
+/** Returns the latency of a delivered alert in ms, none for other messages and for notices. */
+const latencyMs = ({ body, settled }: MessageResult, nowMs: number): number[] =>
+  settled.outcome === 'delivered' && body && !body.notice ? [Math.max(0, nowMs - body.accepted_at_ms)] : [];
 
 const targetKeyOf = ({ body }: DeliveryJob) => ({ tenant: body.event.tenant_id, id: body.notification_id });
 

@@ -1,7 +1,6 @@
 import { errorTrace, logger } from '../../adapters/logger.ts';
 import type { Failure } from '../../domain/attempt-outcome.ts';
 import { bodyForRound, roundOf } from '../../domain/delivery-message.ts';
-import { deliveryLatency } from '../../domain/delivery-metrics.ts';
 import { type DeliveryRecord, withNextAttempt, withStatus } from '../../domain/delivery-record.ts';
 import { retryDelayMs } from '../../domain/retry-schedule.ts';
 import { createDeadLetter } from './dead-letter.ts';
@@ -9,7 +8,6 @@ import type { UnsettledAttempt } from './delivery-attempt.ts';
 import { type DeliveryJob, idsOf, type SettledMessage } from './delivery-job.ts';
 import { logFailure } from './failure-log.ts';
 import { persist } from './persist.ts';
-import { sentAtMs } from './read-message.ts';
 import { copyOfMessage } from './requeue.ts';
 import type { SenderDependencies } from './sender-dependencies.ts';
 
@@ -57,7 +55,6 @@ export const createSettlement = (dependencies: SenderDependencies) => {
    */
   const settleDelivered = async (job: DeliveryJob, record: DeliveryRecord): Promise<SettledMessage> => {
     const delivered = withStatus(record, 'delivered', clock());
-    const latencyMs = deliveryLatency(record.round_started_at_ms, sentAtMs(job.message), clock());
     let stored: DeliveryRecord;
     try {
       stored = await persist(job, () => job.writes.end(record, delivered));
@@ -66,7 +63,7 @@ export const createSettlement = (dependencies: SenderDependencies) => {
       return { outcome: 'unrecorded', isTenantThrottled: isTenantThrottled(error, job.body.event.tenant_id) };
     }
     await job.writes.settleBounce(stored);
-    return { outcome: 'delivered', latencyMs };
+    return { outcome: 'delivered' };
   };
 
   const settleFailed = (job: DeliveryJob, record: DeliveryRecord, failure: Failure): Promise<SettledMessage> => {

@@ -103,6 +103,57 @@ describe('the limits of a tenant', () => {
   });
 });
 
+describe('the shadow mode of a tenant', () => {
+  const from_ms = START + 1_000;
+
+  it('applies to the events that SQS accepts within its period', async () => {
+    const tenant = newTenant();
+    const shadowedAt = async (times: number[]) =>
+      Promise.all(times.map((timeMs) => setUp().accounts.isShadowed(tenant, timeMs)));
+    expect(await shadowedAt([from_ms])).toEqual([false]);
+    await setUp().accounts.setShadow(tenant, { from_ms });
+    expect(await shadowedAt([from_ms - 1, from_ms, from_ms + 1e9])).toEqual([false, true, true]);
+    await setUp().accounts.setShadow(tenant, { from_ms, until_ms: from_ms + 5 });
+    expect(await shadowedAt([from_ms - 1, from_ms, from_ms + 4, from_ms + 5])).toEqual([false, true, true, false]);
+    await setUp().accounts.setShadow(tenant, undefined);
+    expect(await shadowedAt([from_ms])).toEqual([false]);
+  });
+
+  it('is described until it is over', async () => {
+    const tenant = newTenant();
+    const { accounts, advance } = setUp();
+    const shadow = { from_ms, until_ms: START + 9_000 };
+    await accounts.setShadow(tenant, shadow);
+    expect(await accounts.describe(tenant)).toMatchObject({ shadow });
+    advance(9);
+    expect(await accounts.describe(tenant)).toMatchObject({ shadow: undefined });
+  });
+
+  it('starts within a minute, and ends at once: it is cached only while it is off', async () => {
+    const tenant = newTenant();
+    const { accounts, advance } = setUp();
+    expect(await accounts.isShadowed(tenant, from_ms)).toBe(false);
+    await setUp().accounts.setShadow(tenant, { from_ms });
+    advance(59);
+    expect(await accounts.isShadowed(tenant, from_ms)).toBe(false);
+    advance(1);
+    expect(await accounts.isShadowed(tenant, from_ms)).toBe(true);
+    await setUp().accounts.setShadow(tenant, { from_ms, until_ms: from_ms });
+    expect(await accounts.isShadowed(tenant, from_ms)).toBe(false);
+  });
+
+  it('costs no further read of the account of a webhook', async () => {
+    const tenant = newTenant();
+    await setUp().accounts.webhookCredentials(tenant);
+    const database = connect();
+    const counts = countRequests(database);
+    const { accounts } = setUp(database);
+    await accounts.isShadowed(tenant, from_ms);
+    await accounts.webhookCredentials(tenant);
+    expect(counts).toEqual({ GetItemCommand: 1 });
+  });
+});
+
 describe('the technical contacts of a tenant', () => {
   it('are empty by default', async () => {
     expect(await setUp().accounts.technicalContacts(newTenant())).toEqual([]);

@@ -46,6 +46,17 @@ describe('a created notification', () => {
   });
 });
 
+describe('a notification that is created with a given ID', () => {
+  it('is created once, and never replaced', async () => {
+    const key = { tenant: 'acme', id: newNotificationId() };
+    const attempts = ['a', 'b', 'c'].map((label) => notifications.createWithId(key, webhookNotification({ label })));
+    expect((await Promise.all(attempts)).toSorted()).toEqual([false, false, true]);
+    const created = await notifications.get(key);
+    expect(await notifications.createWithId(key, changed)).toBe(false);
+    expect(await notifications.get(key)).toEqual(created);
+  });
+});
+
 describe('a replaced notification', () => {
   it('has its new content immediately, and a new version', async () => {
     const id = await notifications.create('acme', webhookNotification());

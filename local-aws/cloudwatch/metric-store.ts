@@ -61,10 +61,22 @@ const STATISTICS = new Map<string, Compute>([
 
 const statisticNamed = (name: string): Compute => {
   const percent = /^p(\d+(?:\.\d+)?)$/.exec(name)?.[1];
-  const found = percent === undefined ? STATISTICS.get(name) : percentile(Number(percent));
+  const bound = /^PR\(:(\d+(?:\.\d+)?)\)$/.exec(name)?.[1];
+  const found =
+    percent !== undefined
+      ? percentile(Number(percent))
+      : bound !== undefined
+        ? percentileRank(Number(bound))
+        : STATISTICS.get(name);
   if (!found) throw new Error(`The statistic ${name} is not supported.`);
   return found;
 };
+
+/** Returns the percentage of values that are at most `bound`. */
+const percentileRank =
+  (bound: number): Compute =>
+  (values) =>
+    (100 * values.filter((value) => value <= bound).length) / values.length;
 
 /**
  * Uses the nearest rank. CloudWatch estimates percentiles, with an error of at most the distance between two

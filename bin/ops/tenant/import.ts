@@ -1,0 +1,223 @@
+import { createHash } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
+import { readNotificationCount } from '../../../shared/adapters/notifications/notification-counter.ts';
+import { UnreadableNotificationError } from '../../../shared/adapters/notifications/unreadable-notification.ts';
+import { valid } from '../../../shared/api/request.ts';
+import { assertFitsResponse } from '../../../shared/api/response.ts';
+import { type AccountChanges, parseAccountChanges } from '../../../shared/contracts/account.ts';
+import { errorStatus } from '../../../shared/contracts/errors.ts';
+import { isJsonObject } from '../../../shared/contracts/json.ts';
+import { type NotificationAttributes, parseNotification } from '../../../shared/contracts/notification.ts';
+import { brokenTextRule } from '../../../shared/contracts/text.ts';
+import { badRequest, notificationLimitReached, ServiceError } from '../../../shared/domain/errors.ts';
+import { DEFAULT_NOTIFICATION_ID } from '../../../shared/domain/notification-id.ts';
+import { sanitize } from '../print.ts';
+import type { Session } from '../session.ts';
+import type { SourceRecord } from './import-source.ts';
+import { importedId } from './imported-id.ts';
+
+/** What an import does with a record. `differs` means that other values are stored, and stay. */
+export type ImportResult = 'created' | 'updated' | 'unchanged' | 'differs';
+
+/** A notification with its ID in the source and its ID here. */
+export type ImportedNotification = { old_id: string; new_id: string; result: ImportResult };
+
+/** An attribute of the account. */
+export type ImportedAttribute = { attribute: string; result: ImportResult };
+
+/** A record that is not imported, its ID in the source if it is known, and the rules that it breaks. */
+export type Refusal = { source: string; old_id?: string; error: string };
+
+/** What an import did, or in a dry run would do. */
+export type TenantImport = {
+  notifications: ImportedNotification[];
+  account: ImportedAttribute[];
+  refused: Refusal[];
+};
+
+type ImportOptions = {
+  /** The maximum number of notifications of the tenant. */
+  limit: number;
+  /** Changes nothing. */
+  isDryRun: boolean;
+  /** Replaces what differs. */
+  canUpdate: boolean;
+  /** Called after each record with their number. */
+  onProgress: (count: number) => void;
+};
+
+/** Returns the rule that a record breaks. Rethrows an error that is no reason to refuse it. */
+const brokenRule = (error: unknown): string => {
+  if (error instanceof ServiceError && errorStatus[error.type] < 500) return error.details;
+  if (error instanceof UnreadableNotificationError) return error.message;
+  throw error;
+};
+
+/** What a system shows instead of a secret. */
+const MASKED = /^[*\u2022]{3,}$/u;
+
+/** Rejects values that the source does not show. @throws ServiceError 400 */
+const assertUnmasked = (fields: Readonly<Record<string, unknown>>): void => {
+  const masked = Object.entries(fields).flatMap(([name, value]) => {
+    if (!isJsonObject(value)) return MASKED.test(String(value)) ? [name] : [];
+    return Object.keys(value).flatMap((key) => (MASKED.test(String(value[key])) ? [`${name}.${key}`] : []));
+  });
+  if (masked.length > 0) throw badRequest(masked.map((name) => `${name}: is masked, enter the value`).join('; '));
+};
+
+const byKey = ([left]: readonly string[], [right]: readonly string[]): number =>
+  (left ?? '') < (right ?? '') ? -1 : 1;
+
+/** Returns a hash of the attributes that does not depend on the order of keys. */
+const hashOf = ({ label, type, details, metadata = {}, webhook_request }: NotificationAttributes): string => {
+  const maps = [details, metadata].map((map) => Object.entries(map).sort(byKey));
+  return createHash('sha256')
+    .update(JSON.stringify([label, type, ...maps, webhook_request]))
+    .digest('base64');
+};
+
+/** Attributes that may be absent or undefined, which are the same. */
+const optionalAttributes = { metadata: undefined, webhook_request: undefined };
+
+/** Returns the ID of a record in the source. @throws ServiceError 400 */
+const oldIdOf = ({ id }: Readonly<Record<string, unknown>>): string => {
+  if (typeof id !== 'string') throw badRequest(`id: ${id === undefined ? 'is required' : 'must be a string'}`);
+  const rule = sanitize(id) === id ? brokenTextRule(id, 1, 255) : 'must not contain control characters';
+  if (rule !== undefined) throw badRequest(`id: ${rule}`);
+  return id;
+};
+
+/** Creates a function that imports a notification. It returns undefined for one that was already in the source. */
+const notificationImport = (
+  { notifications, documents, deployment }: Session,
+  tenant: string,
+  { limit, isDryRun, canUpdate }: ImportOptions,
+) => {
+  /** The hashes and places of the imported notifications by ID. */
+  const imported = new Map<string, { hash: string; source: string }>();
+  /** How many notifications the tenant would have after a dry run. */
+  let planned: number | undefined;
+
+  /** @returns false if the ID exists @throws ServiceError 403 if the tenant is at its limit */
+  const create = async (id: string, attributes: NotificationAttributes): Promise<boolean> => {
+    if (!isDryRun) return notifications.createWithId({ tenant, id }, attributes, limit);
+    planned ??= await readNotificationCount(documents, deployment.outputs.NotificationsTable, tenant);
+    if (planned >= limit) throw notificationLimitReached(limit);
+    planned++;
+    return true;
+  };
+
+  const store = async (id: string, attributes: NotificationAttributes): Promise<ImportResult> => {
+    const key = { tenant, id };
+    const found = await notifications.get(key);
+    // Each write fails if another one came first: then the result depends on what that stored.
+    if (!found) return (await create(id, attributes)) ? 'created' : store(id, attributes);
+    if (isDeepStrictEqual({ ...optionalAttributes, ...found.unmasked }, { ...optionalAttributes, ...attributes }))
+      return 'unchanged';
+    if (!canUpdate) return 'differs';
+    const isUpdated = isDryRun || (await notifications.replace(key, found.stored, attributes));
+    return isUpdated ? 'updated' : store(id, attributes);
+  };
+
+  return async (
+    record: Readonly<Record<string, unknown>>,
+    source: string,
+  ): Promise<ImportedNotification | undefined> => {
+    const old_id = oldIdOf(record);
+    if (old_id === DEFAULT_NOTIFICATION_ID) return { old_id, new_id: old_id, result: 'unchanged' };
+    const { details, metadata } = record;
+    assertUnmasked({ details, metadata });
+    const attributes = valid(parseNotification(record));
+    assertFitsResponse(attributes);
+    const hash = hashOf(attributes);
+    const earlier = imported.get(old_id);
+    if (earlier?.hash === hash) return undefined;
+    if (earlier) throw badRequest(`id: has other attributes in ${earlier.source}`);
+    const new_id = importedId(tenant, old_id);
+    const result = await store(new_id, attributes);
+    imported.set(old_id, { hash, source });
+    return { old_id, new_id, result };
+  };
+};
+
+/** Imports the technical contacts and the webhook token of an account, if the source has them. */
+const importAccount = async (
+  { accounts }: Session,
+  tenant: string,
+  { isDryRun, canUpdate }: ImportOptions,
+  { technical_contacts, webhook_token }: Readonly<Record<string, unknown>>,
+): Promise<ImportedAttribute[]> => {
+  assertUnmasked({ webhook_token });
+  const changes = valid(parseAccountChanges({ technical_contacts, webhook_token }));
+  const { contacts, token } = await accounts.describe(tenant);
+  const importAttribute = async (
+    attribute: keyof AccountChanges,
+    { isSet, isSame }: { isSet: boolean; isSame: boolean },
+  ): Promise<ImportedAttribute[]> => {
+    if (changes[attribute] === undefined) return [];
+    if (isSame) return [{ attribute, result: 'unchanged' }];
+    if (isSet && !canUpdate) return [{ attribute, result: 'differs' }];
+    if (!isDryRun) await accounts.update(tenant, { [attribute]: changes[attribute] });
+    return [{ attribute, result: isSet ? 'updated' : 'created' }];
+  };
+  const areSameContacts = isDeepStrictEqual(contacts, changes.technical_contacts);
+  return [
+    ...(await importAttribute('technical_contacts', { isSet: contacts.length > 0, isSame: areSameContacts })),
+    ...(await importAttribute('webhook_token', {
+      isSet: token !== undefined,
+      isSame: token === changes.webhook_token,
+    })),
+  ];
+};
+
+/** Returns the kind and the record of a line of our own export, and guesses the kind of any other record. */
+const kindAndRecord = (value: Readonly<Record<string, unknown>>): { kind: string; record: Record<string, unknown> } => {
+  const { kind, record } = value;
+  if (typeof kind === 'string' && isJsonObject(record)) return { kind, record };
+  return { kind: 'technical_contacts' in value ? 'account' : 'notification', record: value };
+};
+
+/**
+ * Imports notifications and accounts as the API returns them, and the lines of an export, under the rules of the API.
+ * It continues after records that are refused, and can be repeated after an interruption.
+ *
+ * @throws ServiceError serviceUnavailable, UnconfirmedChangeError
+ */
+export const importTenant = async (
+  session: Session,
+  tenant: string,
+  records: AsyncIterable<SourceRecord>,
+  options: ImportOptions,
+): Promise<TenantImport> => {
+  const result: TenantImport = { notifications: [], account: [], refused: [] };
+  const importNotification = notificationImport(session, tenant, options);
+  /** The place of an export that has not ended. */
+  let openExport: string | undefined;
+
+  const importRecord = async (source: string, value: unknown): Promise<void> => {
+    if (!isJsonObject(value)) throw badRequest('must be a JSON object');
+    const { kind, record } = kindAndRecord(value);
+    if (kind === 'export') openExport = source;
+    if (kind === 'end') openExport = undefined;
+    if (kind === 'unreadable_notification') throw badRequest('the exported notification could not be read');
+    if (kind === 'account') result.account.push(...(await importAccount(session, tenant, options, record)));
+    if (kind !== 'notification') return;
+    const imported = await importNotification(record, source);
+    if (imported) result.notifications.push(imported);
+  };
+
+  let count = 0;
+  for await (const found of records) {
+    const { place: source } = found;
+    try {
+      if ('error' in found) throw badRequest(found.error);
+      await importRecord(source, found.record);
+    } catch (error) {
+      const id = 'record' in found && isJsonObject(found.record) ? kindAndRecord(found.record).record.id : undefined;
+      result.refused.push({ source, ...(typeof id === 'string' && { old_id: id }), error: brokenRule(error) });
+    }
+    options.onProgress(++count);
+  }
+  if (openExport) result.refused.push({ source: openExport, error: 'the export is incomplete: it has no line `end`' });
+  return result;
+};

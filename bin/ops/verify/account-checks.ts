@@ -1,0 +1,94 @@
+import { type Check, failed, ofDeployed, ok, skipped } from './check.ts';
+import { eventSourcesOf } from './event-sources.ts';
+
+/** The daily quota of an account in the SES sandbox, whose state only version 2 of the API returns. */
+const SANDBOX_EMAILS_PER_DAY = 200;
+
+/** Returns the identities with which SES can send from an address: itself, its domain and parent domains. */
+const identitiesOf = (address: string): string[] => {
+  const labels = address.slice(address.lastIndexOf('@') + 1).split('.');
+  return [address, ...labels.slice(0, -1).map((_, index) => labels.slice(index).join('.'))];
+};
+
+/** The checks of quotas and sandboxes, which belong to the account and the region. */
+export const accountChecks: readonly Check[] = [
+  {
+    name: 'email-identity',
+    proves: 'SES has verified the sender',
+    resolve: 'verify emailFrom or its domain (docs/operations.md#6-dkim-spf-and-dmarc)',
+    run: ofDeployed(async ({ session: { deployment } }) => {
+      const { SESClient, GetIdentityVerificationAttributesCommand } = await import('@aws-sdk/client-ses');
+      const { emailFrom } = deployment.outputs.Settings;
+      const { VerificationAttributes = {} } = await new SESClient(deployment.aws).send(
+        new GetIdentityVerificationAttributesCommand({ Identities: identitiesOf(emailFrom) }),
+      );
+      const verified = Object.entries(VerificationAttributes).find(
+        ([, { VerificationStatus }]) => VerificationStatus === 'Success',
+      );
+      return verified ? ok(verified[0]) : failed(`${emailFrom} is not verified`);
+    }),
+  },
+  {
+    name: 'email-sandbox',
+    proves: 'SES sends to any recipient',
+    resolve: 'request production access (docs/operations.md#2-ses-production-access)',
+    run: ofDeployed(async ({ session: { deployment } }) => {
+      const { SESClient, GetAccountSendingEnabledCommand, GetSendQuotaCommand } = await import('@aws-sdk/client-ses');
+      const ses = new SESClient(deployment.aws);
+      const { Max24HourSend = 0, MaxSendRate = 0 } = await ses.send(new GetSendQuotaCommand());
+      const { Enabled } = await ses.send(new GetAccountSendingEnabledCommand());
+      const quota = `${Max24HourSend} emails a day, ${MaxSendRate} a second`;
+      if (!Enabled) return failed('sending is paused', 'see docs/runbook.md#ses-or-sns-fails');
+      if (Max24HourSend === SANDBOX_EMAILS_PER_DAY) return failed(`in the sandbox: ${quota}`);
+      return ok(Max24HourSend < 0 ? 'no daily quota' : quota);
+    }),
+  },
+  {
+    name: 'sms-sandbox',
+    proves: 'SNS sends SMS to any number',
+    resolve:
+      'exit the SMS sandbox (docs/operations.md#3-sms-origination-and-spending-limit), or set smsPerTenantPerDay to 0',
+    run: ofDeployed(async ({ session: { deployment } }) => {
+      if (deployment.outputs.Settings.smsPerTenantPerDay === 0) return skipped('smsPerTenantPerDay is 0');
+      const { GetSMSSandboxAccountStatusCommand, SNSClient } = await import('@aws-sdk/client-sns');
+      const { IsInSandbox } = await new SNSClient(deployment.aws).send(new GetSMSSandboxAccountStatusCommand());
+      return IsInSandbox ? failed('in the sandbox') : ok('not in the sandbox');
+    }),
+  },
+  {
+    name: 'sms-limit',
+    proves: 'SNS sends SMS until the budget is spent, whose alarm fires before',
+    resolve:
+      'raise MonthlySpendLimit (docs/operations.md#3-sms-origination-and-spending-limit), or lower smsMonthlyBudgetUsd',
+    run: ofDeployed(async ({ session: { deployment } }) => {
+      const { smsMonthlyBudgetUsd, smsPerTenantPerDay } = deployment.outputs.Settings;
+      if (smsPerTenantPerDay === 0) return skipped('smsPerTenantPerDay is 0');
+      const { GetSMSAttributesCommand, SNSClient } = await import('@aws-sdk/client-sns');
+      const request = new GetSMSAttributesCommand({ attributes: ['MonthlySpendLimit'] });
+      const { attributes = {} } = await new SNSClient(deployment.aws).send(request);
+      // AWS returns no attribute that was never set; the limit of a new account is 1 USD.
+      const limit = Number(attributes.MonthlySpendLimit ?? 1);
+      const found = `MonthlySpendLimit is ${limit} USD, smsMonthlyBudgetUsd ${smsMonthlyBudgetUsd}`;
+      return limit < smsMonthlyBudgetUsd ? failed(found) : ok(found);
+    }),
+  },
+  {
+    name: 'lambda-concurrency',
+    proves: 'Lambda has the concurrency in lambdaConcurrencyQuota, and more than the event sources can use',
+    resolve: 'request a higher quota, or correct the settings (docs/operations.md#1-lambda-quotas)',
+    run: ofDeployed(async ({ session: { deployment }, stack }) => {
+      const { GetAccountSettingsCommand, LambdaClient } = await import('@aws-sdk/client-lambda');
+      const lambda = new LambdaClient(deployment.aws);
+      const { AccountLimit: { ConcurrentExecutions: quota = 0 } = {} } = await lambda.send(
+        new GetAccountSettingsCommand(),
+      );
+      const used = (await eventSourcesOf({ deployment }, stack)).reduce(
+        (sum, { mapping }) => sum + (mapping?.ScalingConfig?.MaximumConcurrency ?? 0),
+        0,
+      );
+      const { lambdaConcurrencyQuota } = deployment.outputs.Settings;
+      const found = `the quota is ${quota}, lambdaConcurrencyQuota ${lambdaConcurrencyQuota}, and the event sources use up to ${used}`;
+      return quota < lambdaConcurrencyQuota || quota <= used ? failed(found) : ok(found);
+    }),
+  },
+];

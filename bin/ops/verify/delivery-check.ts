@@ -1,0 +1,168 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { CreateQueueCommand, DeleteQueueCommand, ReceiveMessageCommand, SendMessageCommand } from '@aws-sdk/client-sqs';
+import { DeleteCommand, PutCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
+import { counterKey } from '../../../shared/adapters/accounts/daily-counter.ts';
+import { notificationItems, targetKey } from '../../../shared/adapters/notifications/notification-items.ts';
+import type { AlarmEvent } from '../../../shared/contracts/alarm-event.ts';
+import { messageBody } from '../../../shared/contracts/message-body.ts';
+import { deliveryKey, deliveryPartition } from '../../../shared/domain/delivery-key.ts';
+import { reasonOf } from '../../../shared/domain/delivery-record.ts';
+import { newNotificationId } from '../../../shared/domain/notification-id.ts';
+import { testEvent } from '../../../shared/domain/test-event.ts';
+import { OperationError } from '../errors.ts';
+import { catchSignals } from '../interruption.ts';
+import type { Session } from '../session.ts';
+import { type Check, type Context, type Finding, failed, ok } from './check.ts';
+
+/** The tenant of the event. Real ones have other names. */
+const TENANT = 'ops-verify';
+
+/** Longer than a cold start of every function, and than SNS needs to use a new subscription. */
+const TIMEOUT_MS = 120_000;
+const POLL_INTERVAL_MS = 1_000;
+
+/** Removes something that the check created. */
+type Undo = () => Promise<unknown>;
+
+/** Creates a queue that receives what is sent to the operators' topic. @returns its URL */
+const subscribeQueue = async (
+  { sqs, deployment: { aws, outputs } }: Session,
+  name: string,
+  undos: Undo[],
+): Promise<string> => {
+  const { SNSClient, SubscribeCommand, UnsubscribeCommand } = await import('@aws-sdk/client-sns');
+  const sns = new SNSClient(aws);
+  const TopicArn = outputs.ManagedTopicArn;
+  const [, partition, , region, account] = TopicArn.split(':');
+  const queueArn = `arn:${partition}:sqs:${region}:${account}:${name}`;
+  const policy = {
+    Version: '2012-10-17',
+    Statement: {
+      Effect: 'Allow',
+      Principal: { Service: 'sns.amazonaws.com' },
+      Action: 'sqs:SendMessage',
+      Resource: queueArn,
+      Condition: { ArnEquals: { 'aws:SourceArn': TopicArn } },
+    },
+  };
+  const { QueueUrl = '' } = await sqs.send(
+    new CreateQueueCommand({ QueueName: name, Attributes: { Policy: JSON.stringify(policy) } }),
+  );
+  undos.push(() => sqs.send(new DeleteQueueCommand({ QueueUrl })));
+  const { SubscriptionArn } = await sns.send(
+    new SubscribeCommand({ TopicArn, Protocol: 'sqs', Endpoint: queueArn, ReturnSubscriptionArn: true }),
+  );
+  undos.push(() => sns.send(new UnsubscribeCommand({ SubscriptionArn })));
+  return QueueUrl;
+};
+
+/** Creates a notification to the operators' topic. It does not count, and no audit names it. @returns its ID */
+const createNotification = async ({ documents, deployment: { outputs } }: Session, undos: Undo[]): Promise<string> => {
+  const startedMs = Date.now();
+  const id = newNotificationId();
+  const key = { tenant: TENANT, id };
+  const { target } = notificationItems(key, id, { label: 'ops verify', type: 'managed', details: {} });
+  // Its deliveries, and what counts them.
+  undos.push(async () => {
+    const partition = deliveryPartition({ tenant: TENANT, notificationId: id });
+    const { Items = [] } = await documents.send(
+      new QueryCommand({
+        TableName: outputs.DeliveriesTable,
+        KeyConditionExpression: 'pk = :pk',
+        ExpressionAttributeValues: { ':pk': partition },
+        ConsistentRead: true,
+      }),
+    );
+    for (const { pk, sk } of Items) {
+      await documents.send(new DeleteCommand({ TableName: outputs.DeliveriesTable, Key: { pk, sk } }));
+    }
+    for (const timeMs of [startedMs, Date.now()]) {
+      const Key = counterKey('managed', TENANT, timeMs);
+      await documents.send(new DeleteCommand({ TableName: outputs.AccountsTable, Key }));
+    }
+  });
+  // First, so that an alert in flight ends.
+  undos.push(() => documents.send(new DeleteCommand({ TableName: outputs.NotificationsTable, Key: targetKey(key) })));
+  await documents.send(new PutCommand({ TableName: outputs.NotificationsTable, Item: target }));
+  return id;
+};
+
+const verificationEvent = (notification: string, nowMs: number): AlarmEvent => {
+  const { details, ...event } = testEvent(TENANT, nowMs);
+  const status = 'This is a check of the deployment by `ops verify`. No alarm has changed its state.';
+  return { ...event, details: { ...details, status }, notification_plan: { ok_state: [notification] } };
+};
+
+/**
+ * Resolves with the first result of `read` that is not undefined.
+ *
+ * @throws OperationError with `timeoutText` after `TIMEOUT_MS`, or if the command is interrupted
+ */
+const waitFor = async <Result>(
+  read: () => Promise<Result | undefined>,
+  interruption: ReturnType<typeof catchSignals>,
+  timeoutText: string,
+): Promise<Result> => {
+  const untilMs = Date.now() + TIMEOUT_MS;
+  while (Date.now() < untilMs) {
+    const result = await read();
+    if (result !== undefined) return result;
+    if (interruption.signal() !== undefined) throw new OperationError(`interrupted by ${interruption.signal()}`);
+    await sleep(POLL_INTERVAL_MS);
+  }
+  throw new OperationError(timeoutText);
+};
+
+/** Sends an event and waits until it arrives. What it creates is in `undos`. */
+const sendEvent = async (
+  { session, stack }: Context,
+  interruption: ReturnType<typeof catchSignals>,
+  undos: Undo[],
+): Promise<Finding> => {
+  const { sqs, deliveries, deployment } = session;
+  const queueUrl = stack && (await subscribeQueue(session, `ops-verify-${newNotificationId()}`, undos));
+  const startedMs = Date.now();
+  const notification = await createNotification(session, undos);
+  const event = verificationEvent(notification, startedMs);
+  const body = messageBody(JSON.stringify(event));
+  const QueueUrl = deployment.outputs.QueueUrls['alarm-events'].queue;
+  await sqs.send(new SendMessageCommand({ QueueUrl, MessageBody: body, MessageGroupId: TENANT }));
+  const seconds = `${TIMEOUT_MS / 1000} s`;
+  const readFinal = async () => {
+    const [record] = await deliveries.readAll([deliveryKey(event, notification)]);
+    return record?.status === 'pending' ? undefined : record;
+  };
+  const record = await waitFor(readFinal, interruption, `not delivered within ${seconds}`);
+  if (record.status !== 'delivered') return failed([record.status, reasonOf(record) ?? []].flat().join(': '));
+  const elapsed = () => `after ${((Date.now() - startedMs) / 1000).toFixed(1)} s`;
+  if (queueUrl === undefined)
+    return ok(`delivered ${elapsed()}; whether the topic forwards it: not on the local stack`);
+  const receive = new ReceiveMessageCommand({ QueueUrl: queueUrl, WaitTimeSeconds: 10, MaxNumberOfMessages: 10 });
+  const readMessage = async () =>
+    (await sqs.send(receive)).Messages?.find(({ Body = '' }) => Body.includes(event.event_id));
+  await waitFor(readMessage, interruption, `published, but not received from the topic within ${seconds}`);
+  return ok(`received ${elapsed()}`);
+};
+
+/** Undoes everything, the newest first, even if some of it fails. @throws the first error */
+const undoAll = async (undos: readonly Undo[]): Promise<void> => {
+  const errors: unknown[] = [];
+  for (const undo of undos.toReversed()) await undo().catch((error: unknown) => errors.push(error));
+  if (errors.length > 0) throw errors[0];
+};
+
+/** Sends a real event through the whole service, and deletes everything that it creates. */
+export const deliveryCheck: Check = {
+  name: 'delivery',
+  proves: "an event on the queue of alarm events reaches the operators' topic",
+  resolve: `find the cause in the logs of dispatch-alarm-events and send-managed; delete what is left with tenant delete ${TENANT}`,
+  run: async (context) => {
+    const undos: Undo[] = [];
+    const interruption = catchSignals();
+    try {
+      return await sendEvent(context, interruption, undos);
+    } finally {
+      await undoAll(undos).finally(interruption.release);
+    }
+  },
+};

@@ -1,0 +1,44 @@
+import { errorSummary } from '../errors.ts';
+import type { Session } from '../session.ts';
+import { stackResources } from '../stack-resources.ts';
+import { accountChecks } from './account-checks.ts';
+import { apiCheck } from './api-check.ts';
+import { type Check, type DeployedStack, type Finding, failed } from './check.ts';
+import { deliveryCheck } from './delivery-check.ts';
+import { detectDrift } from './drift.ts';
+import { resourceChecks } from './resource-checks.ts';
+
+const checks: readonly Check[] = [apiCheck, deliveryCheck, ...resourceChecks, ...accountChecks];
+
+/** What a check found. `resolve` is null if nothing is to be done. */
+export type Result = Pick<Check, 'name' | 'proves'> & Pick<Finding, 'status' | 'found'> & { resolve: string | null };
+
+/** Returns a function that calls `load` once. */
+const once = <Value>(load: () => Promise<Value>): (() => Promise<Value>) => {
+  let value: Promise<Value> | undefined;
+  return () => {
+    value ??= load();
+    return value;
+  };
+};
+
+const deployedStack = ({ deployment }: Session, name: string): DeployedStack => {
+  const all = once(() => stackResources(deployment, name));
+  const resources = async (wanted: string) => (await all()).filter(({ type }) => type === wanted);
+  return { name, resources, drifts: once(() => detectDrift(deployment.aws, { name, resources })) };
+};
+
+/** Runs all checks. One that cannot be answered has failed. */
+export const verifyDeployment = async (session: Session, onProgress: (text: string) => void): Promise<Result[]> => {
+  const { stackName } = session.deployment;
+  const context = { session, stack: stackName === undefined ? undefined : deployedStack(session, stackName) };
+  let ended = 0;
+  return Promise.all(
+    checks.map(async ({ name, proves, resolve, run }): Promise<Result> => {
+      const finding = await run(context).catch((error: unknown) => failed(errorSummary(error)));
+      onProgress(`${++ended} of ${checks.length} checks`);
+      const { status, found } = finding;
+      return { name, proves, status, found, resolve: status === 'failed' ? (finding.resolve ?? resolve) : null };
+    }),
+  );
+};

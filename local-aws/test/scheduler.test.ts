@@ -1,0 +1,62 @@
+import { describe, expect, it } from 'vitest';
+import { type ScheduleSettings, Schedules } from '../scheduler.ts';
+import { ManualClock } from './support/manual-clock.ts';
+
+const schedule: ScheduleSettings = {
+  name: 'Report',
+  arn: 'arn:aws:scheduler:us-east-1:000000000000:schedule/default/Report',
+  isEnabled: true,
+  periodMs: 300_000,
+  service: 'sqs',
+  action: 'SendMessage',
+  input: '<aws.scheduler.execution-id> <aws.scheduler.scheduled-time> <aws.scheduler.attempt-number>',
+  role: 'Reporter',
+};
+
+const setUp = (changes: Partial<ScheduleSettings> = {}) => {
+  const clock = new ManualClock();
+  const bodies: string[] = [];
+  const callers = new Set<string>();
+  const schedules = new Schedules({
+    schedules: [{ ...schedule, ...changes }],
+    clock,
+    call: async ({ body, caller, service, action }) => {
+      bodies.push(body.toString());
+      callers.add(`${caller} ${service}.${action}`);
+    },
+  });
+  return { clock, schedules, bodies, callers };
+};
+
+describe('a schedule', () => {
+  it('calls at once and then at its rate, with a new execution ID each time, as a session of its role', () => {
+    const { clock, bodies, callers } = setUp();
+    clock.advance(0);
+    clock.advance(660);
+    const [first, second, third, ...others] = bodies;
+    expect(others).toEqual([]);
+    expect(first).toMatch(/^[0-9a-f]{16} 2026-01-01T00:00:00Z 1$/);
+    expect(second).toMatch(/^[0-9a-f]{16} 2026-01-01T00:05:00Z 1$/);
+    expect(third).toMatch(/^[0-9a-f]{16} 2026-01-01T00:10:00Z 1$/);
+    expect(new Set(bodies.map((body) => body.split(' ')[0])).size).toBe(3);
+    expect([...callers]).toEqual(['Reporter:scheduler sqs.SendMessage']);
+  });
+
+  it('stops while it is disabled', () => {
+    const { clock, schedules, bodies } = setUp();
+    clock.advance(299);
+    const enable = schedules.disable('Report');
+    clock.advance(3_600);
+    expect(bodies).toHaveLength(1);
+    expect(() => schedules.disable('Report')).toThrow('There is no enabled schedule Report.');
+    enable();
+    clock.advance(301);
+    expect(bodies).toHaveLength(3);
+  });
+
+  it('does not run if the template disables it', () => {
+    const { clock, bodies } = setUp({ isEnabled: false });
+    clock.advance(3_600);
+    expect(bodies).toEqual([]);
+  });
+});

@@ -1,0 +1,92 @@
+import { describe, expect, it } from 'vitest';
+import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';
+import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
+import { OPERATORS_NOTIFICATION_ID } from '../../shared/domain/notification-id.ts';
+import { newAlarmEvent } from '../support/events.ts';
+import { validDetails } from '../support/notifications.ts';
+import { until } from '../support/until.ts';
+import { throttled, useFaultyStack } from './support.ts';
+
+const harness = useFaultyStack();
+
+/** Creates a tenant with a technical contact, in shadow mode from now on. */
+const newTenant = async () => {
+  const client = await harness.newClient();
+  const { tenant } = client;
+  const contact = `contact-${tenant.toLowerCase()}@example.com`;
+  const accounts = createAccountRepository(harness.documents, harness.table('Accounts'));
+  await accounts.update(tenant, { technical_contacts: [contact] });
+  const from_ms = harness.stack.clock.now();
+  await accounts.setShadow(tenant, { from_ms });
+  const end = () => accounts.setShadow(tenant, { from_ms, until_ms: harness.stack.clock.now() });
+  const mine = async () =>
+    (await harness.inbox()).filter((message) => JSON.stringify(message).toLowerCase().includes(tenant.toLowerCase()));
+  return { client, tenant, from_ms, end, mine };
+};
+
+describe('a tenant in shadow mode', () => {
+  it('has the alerts of every type recorded and not sent, and reported to the operators once a day', async () => {
+    await harness.stayWithinDay();
+    const { client, tenant, from_ms, mine } = await newTenant();
+    const ids = await Promise.all(
+      notificationTypeIds.map((type) => client.create({ label: type, type, details: validDetails[type] })),
+    );
+    await harness.sendEvents([newAlarmEvent(tenant, ids), newAlarmEvent(tenant, ids)]);
+    for (const id of ids) {
+      const records = await harness.endedDeliveries(tenant, id, 2);
+      expect(records).toEqual(Array(2).fill(expect.objectContaining({ status: 'cancelled', attempt_count: 0 })));
+    }
+    const { body } = await client.get(`/notifications/${ids[0]}/deliveries`);
+    expect(body).toMatchObject({ values: Array(2).fill({ status: 'cancelled', reason: 'shadow', attempts: [] }) });
+    await harness.delivery(tenant, OPERATORS_NOTIFICATION_ID, 'delivered');
+    for (const type of ['managed', 'technicalContactsEmail']) await harness.drainQueue(`Delivery-${type}`);
+    expect(await mine()).toEqual([
+      expect.objectContaining({ kind: 'managed', subject: expect.stringMatching(/the tenant is in shadow mode$/) }),
+    ]);
+    expect((await client.get('/account')).body).toMatchObject({ shadow: { from: from_ms, until: null } });
+  });
+
+  it('can test its destinations', async () => {
+    const { client } = await newTenant();
+    const { body } = await client.post('/test-notification', { type: 'email', details: validDetails.email });
+    expect(body).toMatchObject({ status: 'success' });
+  });
+
+  it('has the alerts sent of the events that SQS accepts after the end, and of no others', async () => {
+    const { client, tenant, end } = await newTenant();
+    const id = await client.create({ label: 'w', type: 'email', details: validDetails.email });
+    const resume = harness.injectFault(
+      throttled,
+      ({ caller, service }) => caller.includes('Delivery-send-email') && service === 'dynamodb',
+    );
+    const withheld = newAlarmEvent(tenant, [id]);
+    await harness.sendEvents([withheld]);
+    await harness.stack.advance(1_000);
+    await end();
+    const sent = newAlarmEvent(tenant, [id]);
+    await harness.sendEvents([sent]);
+    resume();
+    const records = await harness.advanceUntil(harness.endedDeliveries(tenant, id, 2));
+    expect(new Map(records.map(({ event_id, status }) => [event_id, status]))).toEqual(
+      new Map([
+        [withheld.event_id, 'cancelled'],
+        [sent.event_id, 'delivered'],
+      ]),
+    );
+    expect((await client.get('/account')).body).not.toHaveProperty('shadow');
+  });
+
+  it('loses no alert while its account cannot be read', async () => {
+    const client = await harness.newClient();
+    const id = await client.create({ label: 's', type: 'sms', details: validDetails.sms });
+    const resume = harness.injectFault(
+      throttled,
+      ({ caller, action }) => caller.includes('Delivery-send-sms') && action === 'GetItem',
+    );
+    const event = newAlarmEvent(client.tenant, [id]);
+    await harness.sendEvents([event]);
+    await until(() => harness.lines.some((line) => line.includes('internal error') && line.includes(event.event_id)));
+    resume();
+    await harness.advanceUntil(harness.delivery(client.tenant, id, 'delivered'));
+  });
+});

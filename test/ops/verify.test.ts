@@ -1,0 +1,253 @@
+import { createHash } from 'node:crypto';
+import { marshall } from '@aws-sdk/util-dynamodb';
+import { describe, expect, it } from 'vitest';
+import * as z from 'zod';
+import { localDeployment } from '../../bin/ops/deployment.ts';
+import { openSession } from '../../bin/ops/session.ts';
+import { verifyDeployment } from '../../bin/ops/verify/verify-deployment.ts';
+import type { DeliveryStatus } from '../../shared/contracts/outcomes.ts';
+import { tableSchemas } from '../../shared/contracts/table-schemas.ts';
+import { deliveryRecord } from '../support/delivery-records.ts';
+import { useStarted } from '../support/use-started.ts';
+import { type Responses, startAwsStub } from './aws-stub.ts';
+import { useStackWithCommandLine } from './command-line.ts';
+
+/** Returns a response of the query protocol. Lists are `member` elements. */
+const xml = (action: string, content: string) =>
+  `<${action}Response><${action}Result>${content}</${action}Result></${action}Response>`;
+const members = (items: readonly Record<string, string>[]) =>
+  items
+    .map((item) => Object.entries(item).map(([name, value]) => `<${name}>${value}</${name}>`))
+    .map((fields) => `<member>${fields.join('')}</member>`)
+    .join('');
+
+const TOPIC = 'arn:aws:sns:eu-west-1:111111111111:alarms';
+const RESOURCES = {
+  Alarm: 'AWS::CloudWatch::Alarm',
+  Dashboard: 'AWS::CloudWatch::Dashboard',
+  Rule: 'AWS::CloudWatch::InsightRule',
+  Filter: 'AWS::Logs::MetricFilter',
+  Schedule: 'AWS::Scheduler::Schedule',
+  Bounces: 'AWS::Events::Rule',
+  Source: 'AWS::Lambda::EventSourceMapping',
+};
+
+const subscriptions = (arn: string) =>
+  xml('ListSubscriptionsByTopic', `<Subscriptions>${members([{ SubscriptionArn: arn }])}</Subscriptions>`);
+const drifts = (changes: Record<string, string> = {}) =>
+  xml(
+    'DescribeStackResourceDrifts',
+    `<StackResourceDrifts>${members(
+      ['Filter', 'Schedule', 'Bounces'].map((id) => ({
+        LogicalResourceId: id,
+        StackResourceDriftStatus: changes[id] ?? 'IN_SYNC',
+        PropertyDifferences: changes[id] === 'MODIFIED' ? members([{ PropertyPath: '/State' }]) : '',
+      })),
+    )}</StackResourceDrifts>`,
+  );
+const quota = (perDay: number) =>
+  xml('GetSendQuota', `<Max24HourSend>${perDay}</Max24HourSend><MaxSendRate>14</MaxSendRate>`);
+const verified = (...identities: string[]) =>
+  xml(
+    'GetIdentityVerificationAttributes',
+    `<VerificationAttributes>${identities
+      .map((key) => `<entry><key>${key}</key><value><VerificationStatus>Success</VerificationStatus></value></entry>`)
+      .join('')}</VerificationAttributes>`,
+  );
+const alarm = { AlarmName: 'Alarm-id', ActionsEnabled: true, AlarmActions: [TOPIC] };
+const mapping = { UUID: 'Source-id', State: 'Enabled', ScalingConfig: { MaximumConcurrency: 20 } };
+
+/** The event that the check sends. */
+const sent = { body: '' };
+const md5 = (text: string) => createHash('md5').update(text).digest('hex');
+const message = z.object({ MessageBody: z.string() });
+const keys = z.array(z.object({ pk: z.object({ S: z.string() }), sk: z.object({ S: z.string() }) }));
+const batchGet = z.object({ RequestItems: z.object({ deliveries: z.object({ Keys: keys }) }) });
+
+/** Returns the records of deliveries with a status. */
+const recordsWith = (status: DeliveryStatus) => (body: string) => {
+  const { Keys } = batchGet.parse(JSON.parse(body)).RequestItems.deliveries;
+  const record = deliveryRecord({ tenant: 'ops-verify', notificationId: 'nt1' }, 'e', { status });
+  const items = Keys.map((key) => ({ ...marshall(record, { removeUndefinedValues: true }), ...key }));
+  return { Responses: { deliveries: items }, UnprocessedKeys: {} };
+};
+
+/** The responses of AWS for a deployment without a problem. */
+const healthy: Responses = {
+  ListStackResources: () =>
+    xml(
+      'ListStackResources',
+      `<StackResourceSummaries>${members(
+        Object.entries(RESOURCES).map(([id, type]) => ({
+          LogicalResourceId: id,
+          PhysicalResourceId: `${id}-id`,
+          ResourceType: type,
+        })),
+      )}</StackResourceSummaries>`,
+    ),
+  DetectStackDrift: () => xml('DetectStackDrift', '<StackDriftDetectionId>1</StackDriftDetectionId>'),
+  DescribeStackDriftDetectionStatus: () =>
+    xml('DescribeStackDriftDetectionStatus', '<DetectionStatus>DETECTION_COMPLETE</DetectionStatus>'),
+  DescribeStackResourceDrifts: () => drifts(),
+  ListSubscriptionsByTopic: () => subscriptions(`${TOPIC}:1`),
+  DescribeAlarms: () => ({ MetricAlarms: [alarm] }),
+  ListDashboards: () => ({ DashboardEntries: [{ DashboardName: 'Dashboard-id' }] }),
+  DescribeInsightRules: () => ({ InsightRules: [{ Name: 'Rule-id', State: 'ENABLED' }] }),
+  'GET /2015-03-31/event-source-mappings': () => ({ EventSourceMappings: [mapping] }),
+  'GET /2016-08-19/account-settings': () => ({ AccountLimit: { ConcurrentExecutions: 1_000 } }),
+  DescribeTable: () => ({ Table: { DeletionProtectionEnabled: true } }),
+  DescribeContinuousBackups: () => ({
+    ContinuousBackupsDescription: {
+      ContinuousBackupsStatus: 'ENABLED',
+      PointInTimeRecoveryDescription: { PointInTimeRecoveryStatus: 'ENABLED' },
+    },
+  }),
+  DescribeTimeToLive: () => ({
+    TimeToLiveDescription: { TimeToLiveStatus: 'ENABLED', AttributeName: tableSchemas.tokens.ttl },
+  }),
+  GetIdentityVerificationAttributes: () => verified('example.com'),
+  GetSendQuota: () => quota(50_000),
+  GetAccountSendingEnabled: () => xml('GetAccountSendingEnabled', '<Enabled>true</Enabled>'),
+  GetSMSSandboxAccountStatus: () => xml('GetSMSSandboxAccountStatus', '<IsInSandbox>false</IsInSandbox>'),
+  GetSMSAttributes: () => xml('GetSMSAttributes', ''),
+  CreateQueue: () => ({ QueueUrl: `${aws.url}/1/verification` }),
+  Subscribe: () => xml('Subscribe', `<SubscriptionArn>${TOPIC}:2</SubscriptionArn>`),
+  Unsubscribe: () => xml('Unsubscribe', ''),
+  SendMessage: (body) => {
+    sent.body = message.parse(JSON.parse(body)).MessageBody;
+    return { MessageId: '1', MD5OfMessageBody: md5(sent.body) };
+  },
+  BatchGetItem: recordsWith('delivered'),
+  Query: () => ({ Items: [{ pk: { S: 'delivery' }, sk: { S: 'record' } }] }),
+  ReceiveMessage: () => {
+    const Body = JSON.stringify({ Message: sent.body });
+    return { Messages: [{ MessageId: '2', ReceiptHandle: '2', Body, MD5OfBody: md5(Body) }] };
+  },
+};
+
+/** Changes of the responses, by test. */
+const changes: { responses: Responses } = { responses: {} };
+const aws = useStarted(
+  () =>
+    startAwsStub(
+      Object.fromEntries(
+        Object.entries(healthy).map(([action, respond]) => [
+          action,
+          (body: string) => (changes.responses[action] ?? respond)(body),
+        ]),
+      ),
+    ),
+  ({ stop }) => stop(),
+);
+
+const verify = (responses: Responses = {}) => {
+  changes.responses = responses;
+  aws.stub.actions.length = 0;
+  const deployment = { ...localDeployment({ port: 0, endpoint: aws.url, outputs: aws.outputs }), stackName: 'Prod' };
+  return verifyDeployment(openSession(deployment, { json: true, wide: false }), () => undefined);
+};
+
+describe('verify', () => {
+  it('proves every assumption about a deployed stack, and deletes what it creates', async () => {
+    const results = await verify();
+    expect(results.filter(({ status }) => status !== 'ok')).toEqual([]);
+    const count = (action: string) => aws.stub.actions.filter((each) => each === action).length;
+    expect([count('CreateQueue'), count('Subscribe'), count('PutItem')]).toEqual([1, 1, 1]);
+    // The notification, the delivery, and the counter of the day, which may change meanwhile.
+    expect([count('DeleteQueue'), count('Unsubscribe'), count('DeleteItem')]).toEqual([1, 1, 4]);
+  });
+
+  const none = xml('ListSubscriptionsByTopic', '<Subscriptions/>');
+  it.each<[check: string, found: string | RegExp, Responses]>([
+    ['delivery', 'failed', { BatchGetItem: recordsWith('failed') }],
+    [
+      'operators-topic',
+      /operators has no confirmed subscription/,
+      { ListSubscriptionsByTopic: () => subscriptions('PendingConfirmation') },
+    ],
+    ['alarms-topic', /alarms has no confirmed subscription/, { ListSubscriptionsByTopic: () => none }],
+    ['alarms', 'Alarm-id does not exist', { DescribeAlarms: () => ({ MetricAlarms: [] }) }],
+    [
+      'alarms',
+      'Alarm-id notifies nobody',
+      { DescribeAlarms: () => ({ MetricAlarms: [{ ...alarm, ActionsEnabled: false }] }) },
+    ],
+    ['dashboard', 'Dashboard-id does not exist', { ListDashboards: () => ({}) }],
+    [
+      'insight-rules',
+      'Rule-id: DISABLED',
+      { DescribeInsightRules: () => ({ InsightRules: [{ Name: 'Rule-id', State: 'DISABLED' }] }) },
+    ],
+    ['metric-filters', 'Filter: DELETED', { DescribeStackResourceDrifts: () => drifts({ Filter: 'DELETED' }) }],
+    ['schedules', 'Schedule: MODIFIED /State', { DescribeStackResourceDrifts: () => drifts({ Schedule: 'MODIFIED' }) }],
+    [
+      'event-sources',
+      'Source: Disabled',
+      { 'GET /2015-03-31/event-source-mappings': () => ({ EventSourceMappings: [{ ...mapping, State: 'Disabled' }] }) },
+    ],
+    [
+      'tables',
+      /notifications has no deletion protection, .* deliveries has no deletion protection$/,
+      { DescribeTable: () => ({ Table: {} }) },
+    ],
+    [
+      'tables',
+      /tokens has no point-in-time recovery, tokens has no time to live/,
+      { DescribeContinuousBackups: () => ({}), DescribeTimeToLive: () => ({}) },
+    ],
+    [
+      'email-identity',
+      'alerts@mail.example.com is not verified',
+      { GetIdentityVerificationAttributes: () => verified() },
+    ],
+    ['email-sandbox', /^in the sandbox: 200 emails a day/, { GetSendQuota: () => quota(200) }],
+    [
+      'email-sandbox',
+      'sending is paused',
+      { GetAccountSendingEnabled: () => xml('GetAccountSendingEnabled', '<Enabled>false</Enabled>') },
+    ],
+    [
+      'sms-sandbox',
+      'in the sandbox',
+      { GetSMSSandboxAccountStatus: () => xml('GetSMSSandboxAccountStatus', '<IsInSandbox>true</IsInSandbox>') },
+    ],
+    [
+      'lambda-concurrency',
+      'the quota is 10, lambdaConcurrencyQuota 1000, and the event sources use up to 20',
+      { 'GET /2016-08-19/account-settings': () => ({ AccountLimit: { ConcurrentExecutions: 10 } }) },
+    ],
+  ])('fails, and says what to do, for %s: %s', async (check, found, responses) => {
+    const result = (await verify(responses)).find(({ name }) => name === check);
+    expect(result).toMatchObject({
+      status: 'failed',
+      found: expect.stringMatching(found),
+      resolve: expect.stringMatching(/./),
+    });
+  });
+
+  it('reports a check that AWS does not answer as failed, and runs the others', async () => {
+    const results = await verify({ ListDashboards: () => undefined });
+    expect(results.filter(({ status }) => status === 'failed').map(({ name }) => name)).toEqual(['dashboard']);
+  });
+});
+
+describe('the command', () => {
+  const local = useStackWithCommandLine();
+
+  it('exits with 1 if a check fails', async () => {
+    changes.responses = { ListDashboards: () => ({}) };
+    const { code, out } = await local.ops('verify --stack Prod', { env: aws.env });
+    expect(code).toBe(1);
+    expect(out).toMatch(/\nFAILED +dashboard: .*\(Dashboard-id does not exist\)\. To resolve: deploy again\.\n/);
+    expect(out).toMatch(/\n1 check failed\.\n$/);
+  });
+
+  it('delivers an event on the local stack, leaves nothing behind, and says what this stack cannot answer', async () => {
+    const { code, out } = await local.ops('verify');
+    expect(code).toBe(0);
+    expect(out).toMatch(/^ok +api: .*\nok +delivery: .*delivered after/);
+    expect(out).toMatch(/\n– +alarms-topic: .*not on the local stack/);
+    const left = await local.ops('tenant delete ops-verify --dry-run --json');
+    expect(JSON.parse(left.out)).toMatchObject({ items: {}, dead_letters: {} });
+  });
+});
