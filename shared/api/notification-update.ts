@@ -3,7 +3,7 @@ import type { NotificationKey, NotificationRepository } from '../adapters/notifi
 import { parseNotification } from '../contracts/notification.ts';
 import { changedAttributes } from '../domain/changed-attributes.ts';
 import { notFound, unavailable } from '../domain/errors.ts';
-import { assertChangeable, type Changes, withChanges } from '../domain/notification.ts';
+import { assertChangeable, type Changes, keptHeaders, withChanges } from '../domain/notification.ts';
 import { valid } from './request.ts';
 import { assertFitsResponse } from './response.ts';
 
@@ -24,9 +24,11 @@ export const createNotificationUpdate =
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
       const current = await notifications.get(key);
       if (!current) throw notFound('The notification');
-      const attributes = valid(parseNotification(withChanges(current.record, changes)));
+      if (Object.keys(changes).length === 0) return;
+      const updated = withChanges(current.record, changes);
+      const attributes = valid(parseNotification(updated, keptHeaders(current.unmasked, updated)));
       assertFitsResponse(attributes);
-      const changed = changedAttributes(current.record, attributes);
+      const changed = changedAttributes(current.unmasked, attributes);
       if (changed.length === 0) return;
       const entry = audit({ action: 'update-notification', target_id: key.id, changed });
       if (await notifications.replace(key, current.stored, attributes, entry)) return;

@@ -72,10 +72,15 @@ const byKey = ([left]: readonly string[], [right]: readonly string[]): number =>
   (left ?? '') < (right ?? '') ? -1 : 1;
 
 /** Returns a hash of the attributes that does not depend on the order of keys. */
-const hashOf = ({ label, type, details, metadata = {} }: NotificationAttributes): string =>
-  createHash('sha256')
-    .update(JSON.stringify([label, type, Object.entries(details).sort(byKey), Object.entries(metadata).sort(byKey)]))
+const hashOf = ({ label, type, details, metadata = {}, webhook_request }: NotificationAttributes): string => {
+  const maps = [details, metadata].map((map) => Object.entries(map).sort(byKey));
+  return createHash('sha256')
+    .update(JSON.stringify([label, type, ...maps, webhook_request]))
     .digest('base64');
+};
+
+/** Attributes that may be absent or undefined, which are the same. */
+const optionalAttributes = { metadata: undefined, webhook_request: undefined };
 
 /** Returns the ID of a record in the source. @throws ServiceError 400 */
 const oldIdOf = ({ id }: Readonly<Record<string, unknown>>): string => {
@@ -108,10 +113,10 @@ const notificationImport = (
   /** @returns false if the notification has changed */
   const replace = async (
     key: NotificationKey,
-    { record, stored }: VersionedNotification,
+    { unmasked, stored }: VersionedNotification,
     attributes: NotificationAttributes,
   ): Promise<boolean> => {
-    const changed = changedAttributes(record, { metadata: undefined, ...attributes });
+    const changed = changedAttributes(unmasked, attributes);
     const entry = (await audit(tenant))({ action: 'update-notification', target_id: key.id, changed });
     return notifications.replace(key, stored, attributes, entry);
   };
@@ -121,8 +126,7 @@ const notificationImport = (
     const found = await notifications.get(key);
     // Each write fails if another one came first: then the result depends on what that stored.
     if (!found) return (await create(id, attributes)) ? 'created' : store(id, attributes);
-    const { id: _, ...stored } = found.record;
-    if (isDeepStrictEqual({ metadata: undefined, ...stored }, { metadata: undefined, ...attributes }))
+    if (isDeepStrictEqual({ ...optionalAttributes, ...found.unmasked }, { ...optionalAttributes, ...attributes }))
       return 'unchanged';
     if (!canUpdate) return 'differs';
     const isUpdated = isDryRun || (await replace(key, found, attributes));

@@ -242,7 +242,7 @@ export const createAccountRepository = (client: DynamoDBDocumentClient, table: s
      * @throws UnconfirmedChangeError
      */
     async update(tenant: string, changes: AccountChanges, audit: Audit): Promise<void> {
-      const changed = changedAttributes(await read(tenant), changes);
+      const changed = changedAttributes(await read(tenant), changes, Object.keys(changes));
       if (changed.length === 0) return;
       const attributes = Object.fromEntries(Object.entries(changes).filter(([name]) => changed.includes(name)));
       const entry = audit({ action: 'update-account', target_id: tenant, changed });

@@ -2,6 +2,7 @@ import { type DynamoDBDocumentClient, GetCommand } from '@aws-sdk/lib-dynamodb';
 import { ulid } from 'ulid';
 import * as z from 'zod/mini';
 import type { NotificationAttributes } from '../../contracts/notification.ts';
+import { changedAttributes } from '../../domain/changed-attributes.ts';
 import type { Clock } from '../../domain/clock.ts';
 import { notificationLimitReached, unavailable } from '../../domain/errors.ts';
 import type { NotificationKey } from '../../domain/notification.ts';
@@ -142,7 +143,7 @@ export const createNotificationWriter = (client: DynamoDBDocumentClient, table: 
     const isNew = { ConditionExpression: 'attribute_not_exists(pk)' };
     const failed = await write(key, attributes, isNew, undefined, [
       counterItem(table, key.tenant, 1, limit),
-      audit({ action: 'create-notification', target_id: key.id, changed: Object.keys(attributes) }),
+      audit({ action: 'create-notification', target_id: key.id, changed: changedAttributes({}, attributes) }),
     ]);
     if (failed.includes(TARGET_INDEX)) return false;
     if (limit !== undefined && failed.includes(COUNTER_INDEX)) throw notificationLimitReached(limit);
