@@ -3,7 +3,7 @@ import { createDocumentClient } from '../shared/adapters/aws-client.ts';
 import { createNotificationRepository } from '../shared/adapters/notifications/notification-repository.ts';
 import { tokenAuthentication } from '../shared/api/authentication.ts';
 import { endpoint } from '../shared/api/endpoint.ts';
-import { jsonBody, requestUrl, valid } from '../shared/api/request.ts';
+import { notificationBody, requestUrl, valid } from '../shared/api/request.ts';
 import { assertFitsResponse, locationResponse } from '../shared/api/response.ts';
 import { parseNotification } from '../shared/contracts/notification.ts';
 import { parseEnvironment } from '../shared/environment.ts';
@@ -22,7 +22,7 @@ export const handler = endpoint(
   'create-notification',
   tokenAuthentication(client, environment),
   (request) => {
-    const attributes = valid(parseNotification(jsonBody(request)));
+    const attributes = valid(parseNotification(notificationBody(request)));
     assertFitsResponse(attributes);
     return { attributes, collectionUrl: requestUrl(request, environment.LINK_SCHEME) };
   },

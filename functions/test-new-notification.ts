@@ -3,10 +3,11 @@ import { createDailyCounters } from '../shared/adapters/accounts/daily-counter.t
 import { createDocumentClient } from '../shared/adapters/aws-client.ts';
 import { tokenAuthentication } from '../shared/api/authentication.ts';
 import { endpoint } from '../shared/api/endpoint.ts';
-import { jsonBody, valid } from '../shared/api/request.ts';
+import { notificationBody, valid } from '../shared/api/request.ts';
 import { ok } from '../shared/api/response.ts';
 import { createTestRunner } from '../shared/api/test-runner.ts';
 import { parseDestination } from '../shared/contracts/notification.ts';
+import { serializeRequest } from '../shared/contracts/webhook-request.ts';
 import { parseEnvironment } from '../shared/environment.ts';
 
 const environment = parseEnvironment('test-new-notification');
@@ -21,6 +22,7 @@ const runTest = createTestRunner(
 export const handler = endpoint(
   'test-new-notification',
   tokenAuthentication(client, environment),
-  (request) => valid(parseDestination(jsonBody(request))),
-  async (destination, { tenant }) => ok(await runTest(tenant, destination)),
+  (request) => valid(parseDestination(notificationBody(request))),
+  async ({ webhook_request, ...destination }, { tenant }) =>
+    ok(await runTest(tenant, { ...destination, webhookRequest: serializeRequest(webhook_request) })),
 );

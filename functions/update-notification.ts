@@ -3,7 +3,7 @@ import { createNotificationRepository } from '../shared/adapters/notifications/n
 import { tokenAuthentication } from '../shared/api/authentication.ts';
 import { endpoint } from '../shared/api/endpoint.ts';
 import { createNotificationUpdate } from '../shared/api/notification-update.ts';
-import { jsonBody, pathParameter, requestUrl, valid } from '../shared/api/request.ts';
+import { notificationBody, pathParameter, requestUrl, valid } from '../shared/api/request.ts';
 import { locationResponse } from '../shared/api/response.ts';
 import { parseChanges } from '../shared/contracts/notification.ts';
 import { parseEnvironment } from '../shared/environment.ts';
@@ -18,7 +18,7 @@ export const handler = endpoint(
   tokenAuthentication(client, environment),
   (request) => ({
     id: pathParameter(request, 'notificationId'),
-    changes: valid(parseChanges(jsonBody(request))),
+    changes: valid(parseChanges(notificationBody(request))),
     url: requestUrl(request, environment.LINK_SCHEME),
   }),
   async ({ id, changes, url }, { tenant }) => {

@@ -9,6 +9,7 @@ import { addReportCommand } from './report.ts';
 import { addStackTraceCommand } from './stack-trace.ts';
 import { addStatusCommand } from './status.ts';
 import { addTenantCommands } from './tenant.ts';
+import { addTenantsCommand } from './tenants.ts';
 import { addTokenCommands } from './token.ts';
 import { addVerifyCommand } from './verify.ts';
 
@@ -45,6 +46,7 @@ Exit codes: 0 success, 1 failure, 2 invalid arguments.`,
   addStatusCommand(program);
   addVerifyCommand(program);
   addReportCommand(program);
+  addTenantsCommand(program);
   addTenantCommands(program);
   addStackTraceCommand(program);
   return program;

@@ -1,7 +1,7 @@
 import type { NotificationKey, NotificationRepository } from '../adapters/notifications/notification-repository.ts';
 import { parseNotification } from '../contracts/notification.ts';
 import { notFound, unavailable } from '../domain/errors.ts';
-import { assertChangeable, type Changes, withChanges } from '../domain/notification.ts';
+import { assertChangeable, type Changes, keptHeaders, withChanges } from '../domain/notification.ts';
 import { valid } from './request.ts';
 import { assertFitsResponse } from './response.ts';
 
@@ -23,7 +23,8 @@ export const createNotificationUpdate =
       const current = await notifications.get(key);
       if (!current) throw notFound('The notification');
       if (Object.keys(changes).length === 0) return;
-      const attributes = valid(parseNotification(withChanges(current.record, changes)));
+      const updated = withChanges(current.record, changes);
+      const attributes = valid(parseNotification(updated, keptHeaders(current.unmasked, updated)));
       assertFitsResponse(attributes);
       if (await notifications.replace(key, current.stored, attributes)) return;
     }

@@ -4,10 +4,9 @@ import type { DailyCounters } from '../adapters/accounts/daily-counter.ts';
 import { onceConfig } from '../adapters/aws-client.ts';
 import { logger } from '../adapters/logger.ts';
 import { type TestRequest, type TestResult, testResult } from '../contracts/messages.ts';
-import type { Destination } from '../contracts/notification.ts';
 import type { Clock } from '../domain/clock.ts';
 import { testLimitReached, unavailable } from '../domain/errors.ts';
-import { typeFields } from '../domain/notification.ts';
+import { type DeliveryTarget, typeFields } from '../domain/notification.ts';
 import type { ParsedEnvironment } from '../environment.ts';
 
 /** The send timeout of 15 s, and time for a cold start of the sender. */
@@ -35,7 +34,7 @@ export const createTestRunner =
     lambda: LambdaClient = createInvokeClient(),
     clock: Clock = Date.now,
   ) =>
-  async (tenant: string, destination: Destination): Promise<TestResult> => {
+  async (tenant: string, destination: Omit<DeliveryTarget, 'id'>): Promise<TestResult> => {
     const limit = await limitOf(tenant);
     const isWithinLimit = await counters.count('tests', tenant, 1, limit).catch((error: unknown) => {
       throw unavailable(error);
@@ -46,6 +45,7 @@ export const createTestRunner =
       tenant,
       type: destination.type,
       details: typeFields(destination),
+      webhook_request: destination.webhookRequest,
     };
     const response = await lambda
       .send(

@@ -1,7 +1,7 @@
 import { ScanCommand } from '@aws-sdk/lib-dynamodb';
 import { expect, it } from 'vitest';
 import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';
-import { newAlarmEvent } from '../support/events.ts';
+import { newAlarmEvent, TRACE_ID, traceFields } from '../support/events.ts';
 import { openSink } from '../support/test-sink.ts';
 import { useStarted } from '../support/use-started.ts';
 import { throttled, useFaultyStack } from './support.ts';
@@ -51,7 +51,8 @@ it('logs, delivery records and dead-letter attributes contain no recipient, key,
   const optedOut = { status: 400, type: 'OptedOut', message: `${phone} opted out` };
   const acceptEmail = harness.injectFault(rejection, ({ service }) => service === 'ses');
   const acceptSms = harness.injectFault(optedOut, ({ service }) => service === 'sns');
-  const event = { ...newAlarmEvent(client.tenant, ids), details: { state: 'CRITICAL', status: 'secret-status' } };
+  const details = { state: 'CRITICAL', status: 'secret-status' };
+  const event = { ...newAlarmEvent(client.tenant, ids), ...traceFields, details };
   const malformed = { ...event, tenant_id: 'secret- tenant', details: { state: email }, alarm: { id: { apiKey } } };
   await harness.sendEvents([event, `{"secret-invalid-event": "${email}"`, malformed]);
   await harness.deadLetter('email', (body) => body.includes(event.event_id));
@@ -96,6 +97,8 @@ it('logs, delivery records and dead-letter attributes contain no recipient, key,
     'delivery records': JSON.stringify(Items),
     'dead-letter attributes': JSON.stringify(attributes),
   };
+  expect(traceFields.tracestate).toContain('secret-');
+  for (const text of [written.logs, written['delivery records']]) expect(text).toContain(TRACE_ID);
   const secretsToFind = [
     email,
     contact,

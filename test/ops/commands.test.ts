@@ -31,6 +31,7 @@ const reading: Record<string, string> = {
   'dead-letters list': '',
   'event check': '-',
   status: '',
+  tenants: '',
 };
 const changing: Record<string, string> = {
   'token create': '--tenant acme --role admin --label x',
@@ -40,6 +41,7 @@ const changing: Record<string, string> = {
   'account shadow': 'acme on',
   'account recount': 'acme',
   'event send': '-',
+  'event load': 'ntX --tenant acme --seconds 1',
   'dead-letters redrive': 'sms',
   'dead-letters purge': 'sms --yes',
   verify: '--json',
@@ -116,7 +118,14 @@ const documented = (file: string): { line: string; name: string | undefined }[] 
     }),
   );
 
-const documents = ['README.md', 'docs/operations.md', 'docs/api.md', 'docs/runbook.md'];
+const documents = [
+  'README.md',
+  'docs/operations.md',
+  'docs/api.md',
+  'docs/migration.md',
+  'docs/producers.md',
+  'docs/runbook.md',
+];
 
 describe('the documents', () => {
   it.each(documents)('%s contains only commands that exist', (file) => {

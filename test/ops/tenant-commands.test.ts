@@ -49,6 +49,36 @@ describe('tenant export', () => {
   });
 });
 
+describe('tenants', () => {
+  const row = z.strictObject({
+    tenant: z.string(),
+    notifications: z.number(),
+    tokens: z.number(),
+    alerts_24h: z.strictObject({ total: z.number() }),
+    usage_today: z.record(z.string(), z.number()),
+    shadow: z.strictObject({ from: z.string(), until: z.null() }).nullable(),
+  });
+
+  it('lists all tenants, by name or by a number', async () => {
+    await ops('account shadow umbrella on');
+    const rows = await runJson(z.array(row), 'tenants');
+    const names = rows.map(({ tenant }) => tenant);
+    expect(names).toEqual(names.toSorted());
+    expect(rows.find(({ tenant }) => tenant === 'acme')).toMatchObject({ tokens: 3, notifications: 0, shadow: null });
+    expect(rows.find(({ tenant }) => tenant === 'umbrella')).toMatchObject({ tokens: 0, shadow: { until: null } });
+    const [first] = await runJson(z.array(row), 'tenants --sort tokens');
+    expect(first).toMatchObject({ tenant: 'acme' });
+    const { out, err } = await ops('tenants --sort alerts');
+    expect(out).toMatch(/^tenant +notifications +tokens +alerts +failed +email +sms +managed +/);
+    expect(out).toMatch(/^umbrella .* shadow$/m);
+    expect(err).toMatch(/Used \d+ capacity units\.\n/);
+  });
+
+  it('rejects an unknown column', async () => {
+    expect(await ops('tenants --sort cost')).toMatchObject({ code: 2, err: expect.stringMatching(/Allowed choices/) });
+  });
+});
+
 describe('tenant delete', () => {
   const deletion = z.object({
     dry_run: z.boolean(),

@@ -6,9 +6,13 @@ import { toJson } from '../../bin/ops/print.ts';
 import { openSession, type Session } from '../../bin/ops/session.ts';
 import { countTenant, type Deletion, deleteTenant } from '../../bin/ops/tenant/deletion.ts';
 import { type ExportLine, exportTenant } from '../../bin/ops/tenant/export.ts';
+import { readOverviews, usageCounters } from '../../bin/ops/tenant/overview.ts';
 import { createPace } from '../../bin/ops/tenant/pace.ts';
 import { itemKinds } from '../../bin/ops/tenant/stored-items.ts';
+import { createDailyCounters } from '../../shared/adapters/accounts/daily-counter.ts';
 import { createFailedMessages } from '../../shared/adapters/deliveries/failed-messages.ts';
+import { readNotificationCount } from '../../shared/adapters/notifications/notification-counter.ts';
+import { unexpiredTokens } from '../../shared/api/token-records.ts';
 import { deliveryPartition } from '../../shared/domain/delivery-key.ts';
 import { emailTags } from '../../shared/domain/email-event.ts';
 import { newNotificationId } from '../../shared/domain/notification-id.ts';
@@ -121,6 +125,29 @@ afterAll(async () => {
 
 const total = ({ items, deadLetters }: Deletion): number =>
   Object.values({ ...items, ...deadLetters }).reduce((sum, count) => sum + count, 0);
+
+describe('the overviews of tenants', () => {
+  it('have the notifications, tokens, usage and alerts of each tenant', async () => {
+    const scanned: string[] = [];
+    const overviews = await readOverviews(session, {
+      pace: createPace(1_000_000, timing),
+      nowMs: world.stack.clock.now(),
+      onProgress: (table) => scanned.push(table),
+    });
+    expect(overviews.map(({ tenant }) => tenant)).toEqual(expect.arrayContaining([TENANT, ...OTHERS]));
+    expect([...new Set(scanned)]).toEqual(['notifications', 'accounts', 'tokens', 'deliveries']);
+    const exercisedOverviews = overviews.filter(({ tenant }) => [TENANT, ...OTHERS].includes(tenant));
+    for (const { tenant, notifications, tokens, usage, alerts } of exercisedOverviews) {
+      const { NotificationsTable, AccountsTable } = session.deployment.outputs;
+      const clock = () => world.stack.clock.now();
+      const { used } = await createDailyCounters(session.documents, AccountsTable, clock).used(usageCounters, tenant);
+      expect(notifications).toBe(await readNotificationCount(session.documents, NotificationsTable, tenant));
+      expect(tokens).toBe(unexpiredTokens(await session.tokens.list(tenant), clock()).length);
+      expect(usage).toEqual(Object.fromEntries(usageCounters.map((counter) => [counter, used(counter)])));
+      expect(alerts).toMatchObject({ delivered: expect.any(Number), failed: expect.any(Number) });
+    }
+  });
+});
 
 describe('exporting a tenant', () => {
   it('writes every kind of data, and of no other tenant', async () => {

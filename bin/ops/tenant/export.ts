@@ -70,7 +70,8 @@ const converters = (
         if (found) yield { kind: 'notification', record: found.record };
       } catch (error) {
         if (!(error instanceof UnreadableNotificationError)) throw error;
-        yield { kind: 'unreadable_notification', record: item };
+        const { webhook_request: _, ...record } = item;
+        yield { kind: 'unreadable_notification', record };
       }
     },
     *notification_chunks(owned) {

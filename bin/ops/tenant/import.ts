@@ -69,10 +69,15 @@ const byKey = ([left]: readonly string[], [right]: readonly string[]): number =>
   (left ?? '') < (right ?? '') ? -1 : 1;
 
 /** Returns a hash of the attributes that does not depend on the order of keys. */
-const hashOf = ({ label, type, details, metadata = {} }: NotificationAttributes): string =>
-  createHash('sha256')
-    .update(JSON.stringify([label, type, Object.entries(details).sort(byKey), Object.entries(metadata).sort(byKey)]))
+const hashOf = ({ label, type, details, metadata = {}, webhook_request }: NotificationAttributes): string => {
+  const maps = [details, metadata].map((map) => Object.entries(map).sort(byKey));
+  return createHash('sha256')
+    .update(JSON.stringify([label, type, ...maps, webhook_request]))
     .digest('base64');
+};
+
+/** Attributes that may be absent or undefined, which are the same. */
+const optionalAttributes = { metadata: undefined, webhook_request: undefined };
 
 /** Returns the ID of a record in the source. @throws ServiceError 400 */
 const oldIdOf = ({ id }: Readonly<Record<string, unknown>>): string => {
@@ -107,8 +112,7 @@ const notificationImport = (
     const found = await notifications.get(key);
     // Each write fails if another one came first: then the result depends on what that stored.
     if (!found) return (await create(id, attributes)) ? 'created' : store(id, attributes);
-    const { id: _, ...stored } = found.record;
-    if (isDeepStrictEqual({ metadata: undefined, ...stored }, { metadata: undefined, ...attributes }))
+    if (isDeepStrictEqual({ ...optionalAttributes, ...found.unmasked }, { ...optionalAttributes, ...attributes }))
       return 'unchanged';
     if (!canUpdate) return 'differs';
     const isUpdated = isDryRun || (await notifications.replace(key, found.stored, attributes));
