@@ -57,7 +57,10 @@ describe('a standard queue', () => {
     const first = await until(() => receive(queues.source));
     expect(first.Attributes).toMatchObject({ MessageGroupId: 'acme' });
     // The second receive moves the message.
-    await until(async () => (await receive(queues.source)) ?? receive(queues.deadLetters));
+    await until(async () => {
+      await receive(queues.source);
+      return receive(queues.deadLetters);
+    });
     await sqs.send(new StartMessageMoveTaskCommand({ SourceArn: queues.deadLettersArn }));
     expect(await until(() => receive(queues.source, 30))).toMatchObject({
       Body: 'body',
