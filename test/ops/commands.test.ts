@@ -28,6 +28,7 @@ const reading: Record<string, string> = {
   'account show': 'acme',
   'account limits': 'acme',
   deliveries: '--tenant acme',
+  audits: 'acme',
   'dead-letters list': '',
   'event check': '-',
   status: '',
