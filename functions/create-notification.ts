@@ -1,4 +1,5 @@
 import { createAccountRepository } from '../shared/adapters/accounts/account-repository.ts';
+import { createAuditLog } from '../shared/adapters/audits/audit-log.ts';
 import { createDocumentClient } from '../shared/adapters/aws-client.ts';
 import { createNotificationRepository } from '../shared/adapters/notifications/notification-repository.ts';
 import { tokenAuthentication } from '../shared/api/authentication.ts';
@@ -10,6 +11,7 @@ import { parseEnvironment } from '../shared/environment.ts';
 
 const environment = parseEnvironment('create-notification');
 const client = createDocumentClient();
+const audits = createAuditLog(client, environment);
 const notifications = createNotificationRepository(client, environment.NOTIFICATIONS_TABLE);
 
 const limitOf = createAccountRepository(client, environment.ACCOUNTS_TABLE).limit(
@@ -26,8 +28,9 @@ export const handler = endpoint(
     assertFitsResponse(attributes);
     return { attributes, collectionUrl: requestUrl(request, environment.LINK_SCHEME) };
   },
-  async ({ attributes, collectionUrl }, { tenant }) => {
-    const id = await notifications.create(tenant, attributes, await limitOf(tenant));
+  async ({ attributes, collectionUrl }, caller) => {
+    const { tenant } = caller;
+    const id = await notifications.create(tenant, attributes, audits.by(caller), await limitOf(tenant));
     return locationResponse(201, `${collectionUrl}/${id}`);
   },
 );

@@ -1,5 +1,6 @@
 import { createAccountRepository } from '../shared/adapters/accounts/account-repository.ts';
 import { createDailyCounters } from '../shared/adapters/accounts/daily-counter.ts';
+import { createAuditLog } from '../shared/adapters/audits/audit-log.ts';
 import { createDocumentClient } from '../shared/adapters/aws-client.ts';
 import { tokenAuthentication } from '../shared/api/authentication.ts';
 import { endpoint } from '../shared/api/endpoint.ts';
@@ -12,6 +13,7 @@ import { parseEnvironment } from '../shared/environment.ts';
 
 const environment = parseEnvironment('test-new-notification');
 const client = createDocumentClient();
+const audits = createAuditLog(client, environment);
 const runTest = createTestRunner(
   createDailyCounters(client, environment.ACCOUNTS_TABLE),
   createAccountRepository(client, environment.ACCOUNTS_TABLE).limit('testsPerTenantPerDay', environment.TENANT_LIMITS),
@@ -23,6 +25,9 @@ export const handler = endpoint(
   'test-new-notification',
   tokenAuthentication(client, environment),
   (request) => valid(parseDestination(notificationBody(request))),
-  async ({ webhook_request, ...destination }, { tenant }) =>
-    ok(await runTest(tenant, { ...destination, webhookRequest: serializeRequest(webhook_request) })),
+  async ({ webhook_request, ...destination }, caller) => {
+    const target = { ...destination, webhookRequest: serializeRequest(webhook_request) };
+    const record = () => audits.record(caller, { action: 'test-new-notification' });
+    return ok(await runTest(caller.tenant, target, record));
+  },
 );

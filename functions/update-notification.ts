@@ -1,3 +1,4 @@
+import { createAuditLog } from '../shared/adapters/audits/audit-log.ts';
 import { createDocumentClient } from '../shared/adapters/aws-client.ts';
 import { createNotificationRepository } from '../shared/adapters/notifications/notification-repository.ts';
 import { tokenAuthentication } from '../shared/api/authentication.ts';
@@ -10,6 +11,7 @@ import { parseEnvironment } from '../shared/environment.ts';
 
 const environment = parseEnvironment('update-notification');
 const client = createDocumentClient();
+const audits = createAuditLog(client, environment);
 const update = createNotificationUpdate(createNotificationRepository(client, environment.NOTIFICATIONS_TABLE));
 
 /** PUT /notifications/{notificationId}: 204 with the URL of the notification. */
@@ -21,8 +23,8 @@ export const handler = endpoint(
     changes: valid(parseChanges(notificationBody(request))),
     url: requestUrl(request, environment.LINK_SCHEME),
   }),
-  async ({ id, changes, url }, { tenant }) => {
-    await update({ tenant, id }, changes);
+  async ({ id, changes, url }, caller) => {
+    await update({ tenant: caller.tenant, id }, changes, audits.by(caller));
     return locationResponse(204, url);
   },
 );

@@ -22,7 +22,8 @@ const createInvokeClient = (): LambdaClient => {
 };
 
 /**
- * Creates the function that sends a test message through the sender of its type, like a real alert. It enforces the tenant's daily limit (docs/decisions/api.md#test-operations).
+ * Creates the function that sends a test message through the sender of its type, like a real alert. It enforces the tenant's daily limit
+ * (docs/decisions/api.md#test-operations). `record` writes the audit entry of the test.
  *
  * @throws ServiceError 429 if the limit is reached; 503 if the test cannot be counted or the sender fails
  */
@@ -34,12 +35,13 @@ export const createTestRunner =
     lambda: LambdaClient = createInvokeClient(),
     clock: Clock = Date.now,
   ) =>
-  async (tenant: string, destination: Omit<DeliveryTarget, 'id'>): Promise<TestResult> => {
+  async (tenant: string, destination: Omit<DeliveryTarget, 'id'>, record: () => Promise<void>): Promise<TestResult> => {
     const limit = await limitOf(tenant);
     const isWithinLimit = await counters.count('tests', tenant, 1, limit).catch((error: unknown) => {
       throw unavailable(error);
     });
     if (!isWithinLimit) throw testLimitReached(limit, clock());
+    await record();
     const request: TestRequest = {
       kind: 'test',
       tenant,

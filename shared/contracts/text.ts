@@ -83,3 +83,6 @@ export const withoutNulls = (body: unknown): unknown =>
 /** Lists every invalid field with its rule: `label: is required; details.url: must be …`. */
 export const describeIssues = (error: z.core.$ZodError): string =>
   error.issues.map((issue) => `${issue.path.map(String).join('.') || 'body'}: ${issue.message}`).join('; ');
+
+/** Replaces control and format characters, which change how a terminal or a page shows a text. */
+export const replaceControls = (text: string): string => text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '\u{fffd}');

@@ -3,6 +3,7 @@ import { createNotificationRepository } from '../../shared/adapters/notification
 import { createNotificationUpdate } from '../../shared/api/notification-update.ts';
 import { parseChanges } from '../../shared/contracts/notification.ts';
 import { newNotificationId } from '../../shared/domain/notification-id.ts';
+import { audit } from '../support/audit.ts';
 import { useDatabase } from '../support/dynamodb.ts';
 import { validDetails, webhookNotification } from '../support/notifications.ts';
 
@@ -12,11 +13,11 @@ const update = createNotificationUpdate(notifications);
 
 const create = async (changes = {}) => ({
   tenant: 'acme',
-  id: await notifications.create('acme', webhookNotification(changes)),
+  id: await notifications.create('acme', webhookNotification(changes), audit),
 });
 const read = async (key: { tenant: string; id: string }) => (await notifications.get(key))?.record;
 /** Updates a notification with the body of a request. */
-const put = (key: { tenant: string; id: string }, body: unknown) => update(key, parseChanges(body).data ?? {});
+const put = (key: { tenant: string; id: string }, body: unknown) => update(key, parseChanges(body).data ?? {}, audit);
 
 describe('an update', () => {
   it('changes the given fields and keeps all others', async () => {
@@ -195,7 +196,7 @@ describe('concurrent updates', () => {
 
   it('fail with 503 if every attempt conflicts', async () => {
     const losing = createNotificationUpdate({ get: notifications.get, replace: async () => false });
-    await expect(losing(await create(), { label: 'x' })).rejects.toMatchObject({ type: 'serviceUnavailable' });
+    await expect(losing(await create(), { label: 'x' }, audit)).rejects.toMatchObject({ type: 'serviceUnavailable' });
   });
 
   it('fail with 404 if the notification is deleted', async () => {
@@ -203,10 +204,10 @@ describe('concurrent updates', () => {
     const overtaken = createNotificationUpdate({
       get: notifications.get,
       replace: async (target, version, attributes) => {
-        await notifications.delete(target);
-        return notifications.replace(target, version, attributes);
+        await notifications.delete(target, audit);
+        return notifications.replace(target, version, attributes, audit);
       },
     });
-    await expect(overtaken(key, { label: 'x' })).rejects.toMatchObject({ type: 'notFoundError' });
+    await expect(overtaken(key, { label: 'x' }, audit)).rejects.toMatchObject({ type: 'notFoundError' });
   });
 });

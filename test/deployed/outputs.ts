@@ -9,6 +9,7 @@ const outputs = z.record(
     TokensTable: z.string(),
     AccountsTable: z.string(),
     DeliveriesTable: z.string(),
+    AuditsTable: z.string(),
     QueueUrls: z.string(),
   }),
 );
@@ -37,7 +38,7 @@ export const deployedAddresses = (text: string): RunningStack => {
     base_url: stack.BaseUrl,
     stack_name: name,
     alarm_queue_url: stack.AlarmEventsQueueUrl,
-    tables: [stack.TokensTable, stack.AccountsTable, stack.DeliveriesTable],
+    tables: [stack.TokensTable, stack.AccountsTable, stack.DeliveriesTable, stack.AuditsTable],
     queues: queues.flatMap(([, { queue, retries = [], deadLetters = [] }]) => [queue, retries, deadLetters].flat()),
     dead_letter_queues: Object.fromEntries(
       queues.flatMap(([name, { deadLetters }]) => (deadLetters === undefined ? [] : [[name, deadLetters]])),

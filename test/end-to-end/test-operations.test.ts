@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';
 import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
+import { auditIn } from '../support/audit.ts';
 import { destinationsAt } from '../support/notifications.ts';
 import { openSink, payload } from '../support/test-sink.ts';
 import { type Client, documents, isLocal, newClient, newTenant, table, webhook } from './support/api.ts';
@@ -96,9 +97,13 @@ describe.runIf(isLocal)('testing a notification', () => {
       message: 'The account has no technical contacts',
     });
     const contact = `${newTenant()}@example.com`.toLowerCase();
-    await createAccountRepository(documents, table('Accounts')).update(client.tenant, {
-      technical_contacts: [contact],
-    });
+    await createAccountRepository(documents, table('Accounts')).update(
+      client.tenant,
+      {
+        technical_contacts: [contact],
+      },
+      auditIn(table('Audits')),
+    );
     expect((await client.post('/notifications/ntTechnicalContactsEmail/test')).body).toMatchObject({
       status: 'success',
     });

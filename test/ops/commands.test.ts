@@ -28,9 +28,11 @@ const reading: Record<string, string> = {
   'account show': 'acme',
   'account limits': 'acme',
   deliveries: '--tenant acme',
+  audits: 'acme',
   'dead-letters list': '',
   'event check': '-',
   status: '',
+  report: '',
   tenants: '',
 };
 const changing: Record<string, string> = {
