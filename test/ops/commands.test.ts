@@ -30,6 +30,7 @@ const reading: Record<string, string> = {
   deliveries: '--tenant acme',
   'dead-letters list': '',
   'event check': '-',
+  'event trace': 'e1',
   status: '',
 };
 const changing: Record<string, string> = {
