@@ -9,10 +9,7 @@ import { importTenant } from './tenant/import.ts';
 import { describeImport, describeMap, progressText } from './tenant/import-report.ts';
 import { readSources, totalSize } from './tenant/import-source.ts';
 import { createFile, standardOutput } from './tenant/output.ts';
-import { createPace, realTime } from './tenant/pace.ts';
-
-/** The default rate of the commands: 4 MB/s of a scan. A partition of a table serves 3,000 read units per second. */
-const DEFAULT_UNITS_PER_SECOND = 500;
+import { createPace, DEFAULT_UNITS_PER_SECOND, realTime } from './tenant/pace.ts';
 
 /** Alerts in flight can add data for as long as their retries last. */
 const IN_FLIGHT_MS = 24 * 3_600_000;

@@ -8,6 +8,7 @@ import { timelineColumns } from '../../bin/ops/event-trace.ts';
 import { shortenedIdMatcher, shortenId, truncateText } from '../../bin/ops/shorten.ts';
 import { alarmColumns, outcomeColumns, queueColumns } from '../../bin/ops/status.ts';
 import { type Column, type FormattedTable, formatTable } from '../../bin/ops/table.ts';
+import { tenantColumns } from '../../bin/ops/tenants.ts';
 import { tokenColumns } from '../../bin/ops/token.ts';
 import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
 import { deliveryStatuses, failureReasons, messageOutcomes } from '../../shared/contracts/outcomes.ts';
@@ -119,6 +120,22 @@ const tables: [name: string, format: (maxWidth: number) => FormattedTable][] = [
           dead_letters: 12_000_000,
         })),
         queueColumns,
+        width,
+      ),
+  ],
+  [
+    'tenants',
+    (width) =>
+      formatTable(
+        IDS.map(() => ({
+          tenant: TENANT,
+          notifications: 100_000,
+          tokens: 100,
+          alerts_24h: { total: 10_000_000, failed: 10_000_000 },
+          usage_today: { email: 1_000_000, sms: 100_000, managed: 10_000, tests: 1_000, redeliveries: 100_000 },
+          shadow: { from: TIME, until: null },
+        })),
+        tenantColumns,
         width,
       ),
   ],
