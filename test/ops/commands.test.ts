@@ -15,7 +15,9 @@ const aws = useStarted(
     startAwsStub({
       Subscribe: () => undefined,
       // `event trace` fails if it finds nothing.
-      ReceiveMessage: () => ({ Messages: [{ MessageId: 'e1', Body: '{}' }] }),
+      ReceiveMessage: () => ({
+        Messages: [{ MessageId: 'e1', Body: '{}', MD5OfBody: '99914b932bd37a50b983c5e7c90ae93b' }],
+      }),
     }),
   ({ stop }) => stop(),
 );
