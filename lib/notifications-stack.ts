@@ -121,6 +121,8 @@ const addOutputs = (
   );
   output('TenantLimits', tenantLimitsJson(settings), 'Limits of each tenant that has no overrides, as JSON');
   output('NotificationsTable', storage.notifications.table.tableName, 'DynamoDB table of notifications');
+  output('AuditsTable', storage.audits.table.tableName, 'DynamoDB table of audit entries');
+  output('AuditRetentionDays', String(settings.auditRetentionDays), 'How many days audit entries are kept');
   output(
     'QueueUrls',
     stack.toJsonString(queueUrls(delivery, emailEvents)),

@@ -188,6 +188,7 @@ export const deadLetterColumns = (
 
 const redrive = async (type: DeadLetterQueueName, selection: Selection, command: Command): Promise<void> => {
   const session = await connectForChange(command);
+  await session.record({ action: 'redrive-dead-letters', target_id: type });
   const { progress } = session;
   const onProgress = ({ moved, total }: Progress) => progress.show(`Moved ${moved} of about ${total} messages.`);
   const moved = await move(session, type, selection, onProgress).finally(progress.clear);
@@ -227,7 +228,7 @@ const purge = async (
   { yes, ...selection }: PurgeOptions,
   command: Command,
 ): Promise<void> => {
-  const { sqs, deployment, print } = await connectForChange(command);
+  const { sqs, deployment, record, print } = await connectForChange(command);
   const url = deadLetterUrl(deployment.outputs, type);
   const isSelected = selector(selection);
   const total = isSelected ? await visitSelected(sqs, url, isSelected, yes) : (await inspect(sqs, url)).total;
@@ -235,6 +236,7 @@ const purge = async (
     type === CRASHED ? pluralize(total, 'crashed message') : `${pluralize(total, 'dead letter')} of ${type}`;
   const what = `${messages} in the ${deployment.name}`;
   if (!yes) throw new UsageError(`This would permanently delete ${what}: confirm with --yes.`);
+  await record({ action: 'purge-dead-letters', target_id: type });
   if (!isSelected) await sqs.send(new PurgeQueueCommand({ QueueUrl: url }));
   print({ type, purged: total }, `Deleted ${what}.`);
 };

@@ -44,7 +44,7 @@ export const addDeliveriesCommand = (program: Command): void => {
     )
     .addOption(new Option('--status <status>', 'only deliveries with this status').choices(deliveryStatuses))
     .option('--since <time>', 'only deliveries since this time, or a duration ago such as 90m, 24h or 7d', parseSince)
-    .option('--limit <number>', `maximum number of deliveries (default: ${DEFAULT_LIMIT})`, parseNumber(1_000))
+    .option('--limit <number>', `maximum number of deliveries (default: ${DEFAULT_LIMIT})`, parseNumber(100_000))
     .addHelpText(
       'after',
       examples(

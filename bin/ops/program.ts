@@ -1,6 +1,7 @@
 import { Command, Option } from 'commander';
 import { addAccountCommands } from './account.ts';
 import { examples, parseNumber } from './arguments.ts';
+import { addAuditsCommand } from './audits.ts';
 import { addDeadLettersCommands } from './dead-letters.ts';
 import { addDeliveriesCommand } from './deliveries.ts';
 import { DEFAULT_STACK } from './deployment.ts';
@@ -42,6 +43,7 @@ Exit codes: 0 success, 1 failure, 2 invalid arguments.`,
   addAccountCommands(program);
   addEventCommands(program);
   addDeliveriesCommand(program);
+  addAuditsCommand(program);
   addDeadLettersCommands(program);
   addStatusCommand(program);
   addVerifyCommand(program);

@@ -67,6 +67,8 @@ export const testRequest = z.object({
   tenant: tenantId,
   type: z.custom<NotificationTypeId>(isNotificationTypeId),
   details: z.custom<Readonly<Record<string, string>>>((value) => typeof value === 'object' && value !== null),
+  /** The serialized `webhook_request`. */
+  webhook_request: z.optional(z.string()),
 });
 
 /** The payload with which a test operation invokes a sender. */

@@ -1,6 +1,6 @@
 import type { AlarmEvent } from '../contracts/alarm-event.ts';
 import type { NoticeContent } from '../contracts/notice.ts';
-import type { StringMap } from '../contracts/notification.ts';
+import type { StringMap } from '../contracts/text.ts';
 import type { Trace } from '../contracts/trace.ts';
 import type { AttemptOutcome } from './attempt-outcome.ts';
 
@@ -29,8 +29,13 @@ export type Alert = {
  * if a dependency such as DynamoDB fails, which does not count as an attempt.
  *
  * @param details valid fields of the type
+ * @param webhookRequest the serialized `webhook_request`, only of type `webhook`
  */
-export type Transport = (alert: Alert, details: StringMap) => Promise<AttemptOutcome>;
+export type Transport = (
+  alert: Alert,
+  details: StringMap,
+  webhookRequest?: string | undefined,
+) => Promise<AttemptOutcome>;
 
 /** Timeout of a send, including DNS, connect, TLS, headers and body (docs/decisions/deliveries.md#timeouts). */
 export const SEND_TIMEOUT_MS = 15_000;

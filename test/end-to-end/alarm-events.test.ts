@@ -1,6 +1,7 @@
 import { Webhook } from 'standardwebhooks';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';
+import { auditIn } from '../support/audit.ts';
 import { newAlarmEvent, TRACE_ID, traceFields } from '../support/events.ts';
 import { validDetails } from '../support/notifications.ts';
 import { openSink } from '../support/test-sink.ts';
@@ -75,9 +76,13 @@ describe.runIf(isLocal)('an alarm event', () => {
 
   it('reaches email, SMS, pager, router, feed, technical contacts and operators', async () => {
     const contact = `contact-${client.tenant.toLowerCase()}@example.com`;
-    await createAccountRepository(documents, table('Accounts')).update(client.tenant, {
-      technical_contacts: [contact],
-    });
+    await createAccountRepository(documents, table('Accounts')).update(
+      client.tenant,
+      {
+        technical_contacts: [contact],
+      },
+      auditIn(table('Audits')),
+    );
     const address = `email-${client.tenant.toLowerCase()}@example.com`;
     const phone = `+1202${String(Date.now()).slice(-7)}`;
     const ids = [

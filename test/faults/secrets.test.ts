@@ -1,6 +1,7 @@
 import { ScanCommand } from '@aws-sdk/lib-dynamodb';
 import { expect, it } from 'vitest';
 import { createAccountRepository } from '../../shared/adapters/accounts/account-repository.ts';
+import { auditIn } from '../support/audit.ts';
 import { newAlarmEvent, TRACE_ID, traceFields } from '../support/events.ts';
 import { openSink } from '../support/test-sink.ts';
 import { useStarted } from '../support/use-started.ts';
@@ -24,7 +25,7 @@ it('logs, delivery records and dead-letter attributes contain no recipient, key,
     details: { url: `${url.replace('//', `//${userinfo}@`)}/secret-path?key=secret-query` },
   });
   const accounts = createAccountRepository(harness.documents, harness.table('Accounts'));
-  await accounts.update(client.tenant, { technical_contacts: [contact] });
+  await accounts.update(client.tenant, { technical_contacts: [contact] }, auditIn(harness.table('Audits')));
   const destinations = [
     webhookTo(healthySink.url),
     webhookTo(goneSink.url),

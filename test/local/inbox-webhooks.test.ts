@@ -158,8 +158,13 @@ describe('a webhook address of the inbox', () => {
     });
   });
 
+  it('shows no values of headers that the service does not set, because they are secrets', async () => {
+    const message = await received({ ...authentic(), authorization: 'Bearer 1', 'x-custom': 'secret-value' });
+    expect(message).toMatchObject({ headers: { ...authentic(), authorization: '***', 'x-custom': '***' } });
+  });
+
   it('is found by a search for a header or for the reason why it is not verified', async () => {
-    await send({ ...authentic(), 'x-custom': 'findable-value' });
+    await send({ ...authentic(), 'user-agent': 'findable-value' });
     await send(without(authentic(), 'webhook-signature'));
     const found = async (query: string): Promise<unknown> => (await fetch(`${url}/?q=${query}`)).json();
     expect(await found('findable-VALUE')).toHaveLength(1);

@@ -28,6 +28,7 @@ const reading: Record<string, string> = {
   'account show': 'acme',
   'account limits': 'acme',
   deliveries: '--tenant acme',
+  audits: 'acme',
   'dead-letters list': '',
   'event check': '-',
   status: '',
@@ -118,7 +119,14 @@ const documented = (file: string): { line: string; name: string | undefined }[] 
     }),
   );
 
-const documents = ['README.md', 'docs/operations.md', 'docs/api.md', 'docs/producers.md', 'docs/runbook.md'];
+const documents = [
+  'README.md',
+  'docs/operations.md',
+  'docs/api.md',
+  'docs/migration.md',
+  'docs/producers.md',
+  'docs/runbook.md',
+];
 
 describe('the documents', () => {
   it.each(documents)('%s contains only commands that exist', (file) => {

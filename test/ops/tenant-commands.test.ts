@@ -19,17 +19,28 @@ describe('tenant export', () => {
     const { code, out, err } = await ops(['tenant', 'export', 'acme', '--out', file]);
     expect([code, err]).toEqual([
       0,
-      expect.stringMatching(/^Target: local stack .*\nWrote 4 records of tenant acme to .*, using \d+ capacity/),
+      expect.stringMatching(/^Target: local stack .*\nWrote 8 records of tenant acme to .*, using \d+ capacity/),
     ]);
-    expect(out).toMatch(/^kind +count\naccount +1\ntoken +3\n$/);
+    expect(out).toMatch(/^kind +count\naccount +1\ntoken +3\naudit +4\n$/);
     expect(statSync(file).mode & 0o777).toBe(0o600);
     const lines = parseLines(readFileSync(file, 'utf8'));
-    expect(lines.map(({ kind }) => kind)).toEqual(['export', 'account', 'token', 'token', 'token', 'end']);
+    expect(lines.map(({ kind }) => kind)).toEqual([
+      'export',
+      'account',
+      'token',
+      'token',
+      'token',
+      'audit',
+      'audit',
+      'audit',
+      'audit',
+      'end',
+    ]);
     expect(lines[1]?.record).toEqual({
       id: 'acme',
       technical_contacts: ['oncall@acme.example', 'lead@acme.example'],
     });
-    expect(lines.at(-1)?.record).toEqual({ counts: { account: 1, token: 3 } });
+    expect(lines.at(-1)?.record).toEqual({ counts: { account: 1, token: 3, audit: 4 } });
 
     const unknown = await ops(['tenant', 'export', 'nobody', '--out', join(directory.path, 'nobody.jsonl')]);
     expect([unknown.code, unknown.out]).toEqual([0, 'Nothing is stored about the tenant.\n']);
@@ -45,7 +56,7 @@ describe('tenant export', () => {
   it('writes to standard output', async () => {
     const { code, out, err } = await ops('tenant export globex --out -');
     expect([code, err]).toEqual([0, expect.stringMatching(/^Target: .*\n$/)]);
-    expect(parseLines(out).map(({ kind }) => kind)).toEqual(['export', 'token', 'end']);
+    expect(parseLines(out).map(({ kind }) => kind)).toEqual(['export', 'token', 'audit', 'end']);
   });
 });
 
@@ -94,7 +105,7 @@ describe('tenant delete', () => {
       err: 'This would permanently delete all data of tenant acme: see what with --dry-run, confirm with --yes.\n',
     });
     const { items, dry_run } = await runJson(deletion, 'tenant delete acme --dry-run');
-    expect([dry_run, items]).toEqual([true, { accounts: 1, tokens: 3, token_lists: 1 }]);
+    expect([dry_run, items]).toEqual([true, { accounts: 1, tokens: 3, token_lists: 1, audits: 4 }]);
     expect(await runJson(deletion, 'tenant delete acme --dry-run')).toMatchObject({ items });
   });
 
@@ -103,7 +114,7 @@ describe('tenant delete', () => {
     const first = await ops('tenant delete initech --yes');
     expect(first).toEqual({
       code: 0,
-      out: expect.stringMatching(/^kind +count\naccounts +1\n$/),
+      out: expect.stringMatching(/^kind +count\naccounts +1\naudits +1\n$/),
       err: expect.stringMatching(
         /^Target: .*\nAlerts in flight can add data for a day\. Run the command again after \d{4}-.*Z,/,
       ),
@@ -115,5 +126,54 @@ describe('tenant delete', () => {
       err: expect.stringMatching(/^Target: .*\n$/),
     });
     expect((await ops('tenant delete initech --dry-run')).out).toBe('Nothing is stored about the tenant.\n');
+  });
+});
+
+describe('audits', () => {
+  const audits = z.array(
+    z.object({
+      action: z.string(),
+      target_id: z.string().nullable(),
+      changed: z.array(z.string()),
+      principal: z.string(),
+    }),
+  );
+  const principal = 'local-operator';
+
+  it('shows what operators did to a tenant, newest first', async () => {
+    const { id } = await runJson(
+      z.object({ id: z.string() }),
+      'token create --tenant hooli --role admin --label marker',
+    );
+    await ops('account set hooli --contact a@example.com');
+    await ops('account set hooli --contact a@example.com');
+    await ops('account rotate-signing-secret hooli');
+    await ops('account recount hooli');
+    await ops(`token revoke ${id} --tenant hooli`);
+    const found = await runJson(audits, 'audits hooli');
+    expect(found).toMatchObject([
+      { action: 'revoke-token', changed: [], principal },
+      { action: 'recount-notifications', target_id: 'hooli', changed: [], principal },
+      { action: 'rotate-signing-secret', target_id: 'hooli', changed: ['webhook_signing_secrets'], principal },
+      { action: 'update-account', target_id: 'hooli', changed: ['technical_contacts'], principal },
+      { action: 'create-token', changed: ['label', 'role', 'expires_at'], principal },
+    ]);
+    expect(JSON.stringify(found)).not.toMatch(/a@example|marker/);
+    const { out } = await ops('audits hooli --limit 1');
+    expect(out).toMatch(/^time +action +target +changed .*\n\S+Z +revoke-token .*local-operator.*\n$/);
+  });
+
+  it('shows what operators did to the whole stack', async () => {
+    await ops('dead-letters redrive sms');
+    await ops('dead-letters purge email --yes');
+    expect((await runJson(audits, 'audits --limit 2')).map(({ action, target_id }) => [action, target_id])).toEqual([
+      ['purge-dead-letters', 'email'],
+      ['redrive-dead-letters', 'sms'],
+    ]);
+  });
+
+  it('has no entry of a command that was refused', async () => {
+    expect((await ops('token revoke 12345678 --tenant nobody')).code).toBe(1);
+    expect((await ops('audits nobody')).out).toBe('There are no audit entries.\n');
   });
 });

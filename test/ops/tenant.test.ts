@@ -10,9 +10,12 @@ import { readOverviews, usageCounters } from '../../bin/ops/tenant/overview.ts';
 import { createPace } from '../../bin/ops/tenant/pace.ts';
 import { itemKinds } from '../../bin/ops/tenant/stored-items.ts';
 import { createDailyCounters } from '../../shared/adapters/accounts/daily-counter.ts';
+import { createAuditReader } from '../../shared/adapters/audits/audit-reader.ts';
 import { createFailedMessages } from '../../shared/adapters/deliveries/failed-messages.ts';
 import { readNotificationCount } from '../../shared/adapters/notifications/notification-counter.ts';
 import { unexpiredTokens } from '../../shared/api/token-records.ts';
+import { MAX_TIME_MS } from '../../shared/contracts/redelivery.ts';
+import { auditPartition } from '../../shared/domain/audit.ts';
 import { deliveryPartition } from '../../shared/domain/delivery-key.ts';
 import { emailTags } from '../../shared/domain/email-event.ts';
 import { newNotificationId } from '../../shared/domain/notification-id.ts';
@@ -81,7 +84,7 @@ beforeAll(async () => {
     other.resume();
     await settle(world);
   }
-  before = await storedData(world);
+  before = await storedOfTenants();
   exercised = await exercise(world, TENANT);
   closes.push(exercised.close);
   const { NotificationsTable: table } = session.deployment.outputs;
@@ -122,6 +125,12 @@ afterAll(async () => {
   for (const close of closes) close();
   await world.stack.stop();
 });
+
+/** Returns what is stored, without the audit of the stack. */
+const storedOfTenants = async (): Promise<StoredData> => {
+  const { items, messages } = await storedData(world);
+  return { items: items.filter(({ item: { pk } }) => pk !== auditPartition(undefined)), messages };
+};
 
 const total = ({ items, deadLetters }: Deletion): number =>
   Object.values({ ...items, ...deadLetters }).reduce((sum, count) => sum + count, 0);
@@ -168,6 +177,7 @@ describe('exporting a tenant', () => {
         'incident',
         'failed_alert',
         'destination_list',
+        'audit',
         'dead_letter',
         'end',
       ]),
@@ -177,7 +187,7 @@ describe('exporting a tenant', () => {
     expect(text).not.toContain(`of ${OTHERS[0]}`);
   });
 
-  it('writes notifications, deliveries and tokens as the API returns them', async () => {
+  it('writes notifications, deliveries, tokens and audit entries as the API returns them', async () => {
     const lines = await exportLines(TENANT);
     const recordsOf = (kind: string) => lines.filter((line) => line.kind === kind).map(({ record }) => record);
     const { tokens, notifications } = exercised.data;
@@ -196,6 +206,7 @@ describe('exporting a tenant', () => {
       expect(history).toMatchObject({ values: expect.arrayContaining(values) });
     }
     expect(await get('/tokens')).toMatchObject({ values: recordsOf('token') });
+    expect(await get('/audits')).toMatchObject({ values: recordsOf('audit') });
   });
 
   it('writes numbers with all digits that are stored', async () => {
@@ -244,8 +255,22 @@ describe('deleting a tenant', () => {
     await timing.sleep(DAY_MS);
     expect(total(await deleteTenant(session, TENANT, options()))).toBeGreaterThan(0);
     expect(total(await deleteTenant(session, TENANT, options()))).toBe(0);
-    expect(await storedData(world)).toEqual(before);
+    expect(await storedOfTenants()).toEqual(before);
     for (const { counts } of world.stack.queues.values()) expect(counts).toMatchObject({ inFlight: 0, delayed: 0 });
+  });
+
+  it('leaves its entry in the audit of the stack', async () => {
+    const entries = createAuditReader(session.documents, session.deployment.outputs.AuditsTable).list(
+      undefined,
+      { fromMs: 0, toMs: MAX_TIME_MS, isReverse: true },
+      null,
+      1,
+    );
+    expect((await entries.next()).value).toMatchObject({
+      action: 'delete-tenant',
+      target_id: TENANT,
+      actor: { type: 'operator', principal: 'local-operator' },
+    });
   });
 
   it('revokes tokens that were issued while it waited for the revocation', async () => {
@@ -259,7 +284,7 @@ describe('deleting a tenant', () => {
     for (const token of [client.token, late]) {
       expect((await world.call('GET', '/account', { token })).status).toBe(401);
     }
-    expect(await storedData(world)).toEqual(before);
+    expect(await storedOfTenants()).toEqual(before);
   });
 
   it('fails instead of leaving an item whose key it does not know', async () => {

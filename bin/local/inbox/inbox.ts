@@ -8,6 +8,7 @@ import {
 import { BodyTooLargeError, origin, readBody } from 'local-aws/http.ts';
 import { z } from 'zod';
 import { tenantId } from '../../../shared/contracts/alarm-event.ts';
+import { isReservedHeader, MASKED_VALUE } from '../../../shared/contracts/webhook-request.ts';
 import {
   type InboxMessage,
   type SentMessage,
@@ -248,8 +249,23 @@ const receivedWebhook = async (
     signed_with: [],
   }));
   const contentType = headers['content-type'] ?? '';
-  return { kind: 'webhook', tenant, path, content_type: contentType, headers, body, ...verification, responded };
+  return {
+    kind: 'webhook',
+    tenant,
+    path,
+    content_type: contentType,
+    headers: withoutSecrets(headers),
+    body,
+    ...verification,
+    responded,
+  };
 };
+
+/** Masks the values of all headers that the service does not set: those of `webhook_request` are secrets. */
+const withoutSecrets = (headers: Record<string, string>): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [name, isReservedHeader(name) ? value : MASKED_VALUE]),
+  );
 
 const verify = async (
   request: { tenant: string; headers: Record<string, string>; body: string },

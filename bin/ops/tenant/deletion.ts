@@ -3,7 +3,7 @@ import { inBatches } from '../../../shared/domain/in-batches.ts';
 import type { Session } from '../session.ts';
 import { type DeadLetterCounts, visitDeadLettersOf } from './dead-letters-of.ts';
 import type { Pace, Timing } from './pace.ts';
-import { type ItemKind, itemsOf, type OwnedItem, type TableName, tableOf } from './stored-items.ts';
+import { type ItemKind, itemsOf, type OwnedItem, type TableName, tableNames, tableOf } from './stored-items.ts';
 
 /**
  * How long after its revocation a token can still change data: functions cache it for up to 60 s (`tokenCacheSeconds`),
@@ -29,10 +29,11 @@ type DeletionOptions = {
  * used to issue another token in the meantime.
  */
 const stopAccess = async (session: Session, tenant: string, { timing, onProgress }: DeletionOptions): Promise<void> => {
+  const audit = await session.audit(tenant);
   let revokedAtMs = 0;
   while (true) {
     const valid = (await session.tokens.list(tenant)).filter(({ expires_at_ms }) => expires_at_ms > timing.now());
-    for (const { id } of valid) await session.tokens.revoke(tenant, id, { canRevokeLastAdmin: true });
+    for (const { id } of valid) await session.tokens.revoke(tenant, id, audit, { canRevokeLastAdmin: true });
     if (valid.length > 0) revokedAtMs = timing.now();
     // Only the list knows of tokens that an interrupted run revoked, and only this run has this clock.
     const lastMs = Math.max(revokedAtMs, await session.tokens.lastRevokedAtMs(tenant));
@@ -82,13 +83,7 @@ const eachItem = async (
 
 /** Counts what `deleteTenant` would delete. Changes nothing. */
 export const countTenant = async (session: Session, tenant: string, options: DeletionOptions): Promise<Deletion> => ({
-  items: await eachItem(
-    session,
-    tenant,
-    ['notifications', 'accounts', 'tokens', 'deliveries'],
-    options,
-    async () => undefined,
-  ),
+  items: await eachItem(session, tenant, tableNames, options, async () => undefined),
   deadLetters: await visitDeadLettersOf(session, tenant, async () => undefined),
 });
 
@@ -97,13 +92,15 @@ export const countTenant = async (session: Session, tenant: string, options: Del
  * what alerts in flight have added since (docs/operations.md#data-of-one-tenant).
  *
  * The tokens are revoked first, so that no request adds data behind the deletion. Then the notifications: without them,
- * alerts in flight end. The delivery records are last, since those alerts write some.
+ * alerts in flight end. The delivery records follow later, since those alerts write some. The audit of the tenant is
+ * deleted last; that the tenant was deleted, and by whom, is in the audit of the stack.
  */
 export const deleteTenant = async (session: Session, tenant: string, options: DeletionOptions): Promise<Deletion> => {
   const remove = (items: readonly OwnedItem[]) => deleteItems(session, items, options.pace);
+  await session.record({ action: 'delete-tenant', target_id: tenant });
   await stopAccess(session, tenant, options);
   const notifications = await eachItem(session, tenant, ['notifications'], options, remove);
   const deadLetters = await visitDeadLettersOf(session, tenant, (_, { messages, remove }) => remove(messages));
-  const others = await eachItem(session, tenant, ['accounts', 'tokens', 'deliveries'], options, remove);
+  const others = await eachItem(session, tenant, ['accounts', 'tokens', 'deliveries', 'audits'], options, remove);
   return { items: { ...notifications, ...others }, deadLetters };
 };

@@ -47,7 +47,7 @@ export const createAttempt = (
   const callTransport = async (
     job: DeliveryJob,
     record: DeliveryRecord,
-    { details }: DeliveryTarget,
+    { details, webhookRequest }: DeliveryTarget,
   ): Promise<AttemptOutcome> => {
     const { body, deliveryId, time, timeLeft, writes } = job;
     try {
@@ -63,7 +63,7 @@ export const createAttempt = (
         mayHaveArrived: mayHaveArrived(record),
         timeLeft,
       };
-      return await transport(alert, details);
+      return await transport(alert, details, webhookRequest);
     } catch (error) {
       // An internal error: nothing was sent. If this write fails too, the lease expires.
       await writes.update(record, withNextAttempt(record, record.next_attempt_at_ms)).catch(() => undefined);
