@@ -32,6 +32,7 @@ const reading: Record<string, string> = {
   'dead-letters list': '',
   'event check': '-',
   status: '',
+  report: '',
   tenants: '',
 };
 const changing: Record<string, string> = {

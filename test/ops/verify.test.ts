@@ -187,7 +187,7 @@ describe('verify', () => {
     ],
     [
       'tables',
-      /^notifications without deletion protection, .* deliveries without deletion protection$/,
+      /^notifications without deletion protection, accounts without deletion protection, /,
       { DescribeTable: () => ({ Table: {} }) },
     ],
     [
