@@ -231,12 +231,12 @@ const purge = async (
   const { sqs, deployment, record, print } = await connectForChange(command);
   const url = deadLetterUrl(deployment.outputs, type);
   const isSelected = selector(selection);
+  if (yes) await record({ action: 'purge-dead-letters', target_id: type });
   const total = isSelected ? await visitSelected(sqs, url, isSelected, yes) : (await inspect(sqs, url)).total;
   const messages =
     type === CRASHED ? pluralize(total, 'crashed message') : `${pluralize(total, 'dead letter')} of ${type}`;
   const what = `${messages} in the ${deployment.name}`;
   if (!yes) throw new UsageError(`This would permanently delete ${what}: confirm with --yes.`);
-  await record({ action: 'purge-dead-letters', target_id: type });
   if (!isSelected) await sqs.send(new PurgeQueueCommand({ QueueUrl: url }));
   print({ type, purged: total }, `Deleted ${what}.`);
 };

@@ -41,7 +41,7 @@ const setUp = async (
   const id = await notifications.create(tenant, webhookNotification(), audit);
   const notification = { tenant, notificationId: id };
   const sent: Sent[] = [];
-  const record = vi.fn(async () => undefined);
+  const record = vi.fn(async (): Promise<void> => undefined);
   let isUnsent = (_: Sent): boolean => false;
   let nowMs = NOW;
   const clock = () => nowMs;
@@ -316,6 +316,32 @@ describe('the daily limit of redeliveries', () => {
     await fail(2);
     expect(await since()).toEqual({ count: 1, next_marker: null });
     expect(await since()).toEqual({ count: 0, next_marker: null });
+  });
+});
+
+describe('the audit of redeliveries', () => {
+  it('has one entry for a request that sends, written before the first delivery', async () => {
+    const { fail, since, record, sent } = await setUp();
+    for (let index = 0; index < 60; index++) await fail(index);
+    record.mockImplementation(async () => expect(sent).toEqual([]));
+    expect(await since()).toMatchObject({ count: 60 });
+    expect(record).toHaveBeenCalledTimes(1);
+  });
+
+  it('has none for a request that sends nothing', async () => {
+    const { fail, since, record } = await setUp({ dailyLimit: 0 });
+    await since();
+    await fail(1);
+    await expect(since()).rejects.toMatchObject({ type: 'rateLimitReached' });
+    expect(record).not.toHaveBeenCalled();
+  });
+
+  it('is written, or nothing is sent', async () => {
+    const { fail, since, record, sent, stored } = await setUp();
+    await fail(1);
+    record.mockRejectedValueOnce(new Error('no entry'));
+    await expect(since()).rejects.toThrow('no entry');
+    expect([sent, await stored()]).toEqual([[], 1]);
   });
 });
 

@@ -17,7 +17,7 @@ const serviceKey = 'SecretServiceKey1';
 const apiKey = '7b9c1d1e-3f5a-4c2b-8d6e-0a1b2c3d4e5f';
 const userinfo = 'secretuser:secretpassword';
 
-it('logs, delivery records and dead-letter attributes contain no recipient, key, token, address or body', async () => {
+it('logs, delivery records, audit entries and dead-letter attributes contain no recipient, key, token, address or body', async () => {
   const healthySink = await openSink();
   const goneSink = await openSink((response) => response.writeHead(410).end('secret answer'));
   const webhookTo = (url: string) => ({
@@ -90,12 +90,14 @@ it('logs, delivery records and dead-letter attributes contain no recipient, key,
 
   const { token, secrets } = await accounts.webhookCredentials(client.tenant);
   const { Items = [] } = await harness.documents.send(new ScanCommand({ TableName: harness.table('Deliveries') }));
+  const { Items: audits = [] } = await harness.documents.send(new ScanCommand({ TableName: harness.table('Audits') }));
   const attributes = [...harness.stack.queues.values()].flatMap(({ messages }) =>
     messages.map((message) => [...message.attributes]),
   );
   const written = {
     logs: harness.lines.join('\n'),
     'delivery records': JSON.stringify(Items),
+    'audit entries': JSON.stringify(audits),
     'dead-letter attributes': JSON.stringify(attributes),
   };
   expect(traceFields.tracestate).toContain('secret-');
@@ -120,6 +122,7 @@ it('logs, delivery records and dead-letter attributes contain no recipient, key,
   ];
   expect(written.logs.length).toBeGreaterThan(1_000);
   expect(Items.length).toBeGreaterThanOrEqual(ids.length);
+  expect(audits.length).toBeGreaterThanOrEqual(ids.length + tests.length);
   for (const [source, text] of Object.entries(written)) {
     for (const secret of secretsToFind) expect(text.includes(secret), `${secret} in the ${source}`).toBe(false);
   }

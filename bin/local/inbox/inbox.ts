@@ -9,6 +9,7 @@ import { BodyTooLargeError, origin, readBody } from 'local-aws/http.ts';
 import { z } from 'zod';
 import { tenantId } from '../../../shared/contracts/alarm-event.ts';
 import { isReservedHeader, MASKED_VALUE } from '../../../shared/contracts/webhook-request.ts';
+import { chatReceiverOf, rejectionBy } from './chat-receivers.ts';
 import {
   type InboxMessage,
   type SentMessage,
@@ -223,7 +224,7 @@ const webhook = async (exchange: Exchange, segment: string): Promise<void> => {
     const selected = readResponse(url.searchParams.get('respond') ?? webhooks.responseOf(tenant));
     const body = await readText(request);
     store.add(await receivedWebhook({ tenant, path: url.pathname, headers: request.headers, body }, selected, stack));
-    return webhooks.respond(response, selected);
+    return webhooks.respond(response, selected, body);
   }
   if (request.method === 'PUT') {
     webhooks.setResponse(tenant, readResponse(readRespond(await readText(request))));
@@ -249,6 +250,8 @@ const receivedWebhook = async (
     signed_with: [],
   }));
   const contentType = headers['content-type'] ?? '';
+  const receiver = chatReceiverOf(responded);
+  const rejection = receiver && rejectionBy(receiver, body);
   return {
     kind: 'webhook',
     tenant,
@@ -258,6 +261,7 @@ const receivedWebhook = async (
     body,
     ...verification,
     responded,
+    ...(rejection !== undefined && { rejection }),
   };
 };
 
