@@ -44,13 +44,14 @@ const parsedJson = z.string().transform((text, context): unknown => {
   }
 });
 
-/** The settings that `ops verify` compares with the account. */
+/** The settings that commands need: most of them for `ops verify`. */
 const verifiedSettings = z.object({
   emailFrom: z.string(),
   smsPerTenantPerDay: z.number(),
   smsMonthlyBudgetUsd: z.number(),
   lambdaConcurrencyQuota: z.number(),
   deletionProtection: z.boolean(),
+  logRetentionDays: z.number(),
 });
 
 const outputs = z.object({

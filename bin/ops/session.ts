@@ -87,10 +87,11 @@ export const openSession = (deployment: Deployment, { json, wide }: { json: bool
     AUDIT_RETENTION_DAYS: outputs.AuditRetentionDays,
   });
   let principal: Promise<string> | undefined;
-  const origin = async (): Promise<ChangeOrigin> => {
+  const operator = (): Promise<string> => {
     principal ??= deployment.aws.endpoint === undefined ? callerArn(sqs) : Promise.resolve(LOCAL_PRINCIPAL);
-    return { actor: { type: 'operator', principal: await principal } };
+    return principal;
   };
+  const origin = async (): Promise<ChangeOrigin> => ({ actor: { type: 'operator', principal: await operator() } });
   const maxWidth = wide ? Number.POSITIVE_INFINITY : terminalWidth();
   let isCut = false;
   const omitted = new Set<string>();
@@ -102,6 +103,9 @@ export const openSession = (deployment: Deployment, { json, wide }: { json: bool
     accounts: createAccountRepository(documents, outputs.AccountsTable),
     notifications: createNotificationRepository(documents, outputs.NotificationsTable),
     deliveries: createDeliveryRepository(documents, outputs.DeliveriesTable),
+    /** Returns the IAM principal of the credentials. */
+    operator,
+
     /** Returns what records the changes of the command in the audit of a tenant. */
     audit: async (tenant: string): Promise<Audit> => audits.by({ tenant, origin: await origin() }),
 

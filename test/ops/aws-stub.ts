@@ -87,6 +87,7 @@ export const startAwsStub = async (responses: Responses = {}) => {
       smsMonthlyBudgetUsd: 1,
       lambdaConcurrencyQuota: 1_000,
       deletionProtection: true,
+      logRetentionDays: 30,
     }),
     AlarmEventsQueueArn: 'arn:aws:sqs:eu-west-1:111111111111:events',
     NotificationsTable: 'notifications',

@@ -1,4 +1,4 @@
-import { readFileSync, statSync } from 'node:fs';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
@@ -107,6 +107,40 @@ describe('tenant delete', () => {
     const { items, dry_run } = await runJson(deletion, 'tenant delete acme --dry-run');
     expect([dry_run, items]).toEqual([true, { accounts: 1, tokens: 3, token_lists: 1, audits: 4 }]);
     expect(await runJson(deletion, 'tenant delete acme --dry-run')).toMatchObject({ items });
+  });
+
+  it('writes a receipt to a new file', async () => {
+    await ops('account set hooli --contact a@example.com');
+    const file = join(directory.path, 'receipt.json');
+    expect((await ops(`tenant delete hooli --yes --receipt ${file}`)).code).toBe(0);
+    const noItems = { notifications: 0, accounts: 0, tokens: 0, deliveries: 0 };
+    expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual({
+      format: 1,
+      tenant: 'hooli',
+      stack: expect.stringMatching(/^local stack/),
+      target: expect.stringMatching(/^local stack/),
+      operator: 'local-operator',
+      started_at: expect.stringMatching(/Z$/),
+      ended_at: expect.stringMatching(/Z$/),
+      result: 'completed',
+      before: expect.objectContaining({ tables: { ...noItems, accounts: 1, audits: 1 }, dead_letters: {} }),
+      deleted: expect.objectContaining({ tables: { ...noItems, accounts: 1, audits: 1 } }),
+      after: { tables: { ...noItems, audits: 0 }, items: {}, dead_letters: {} },
+      kept: expect.arrayContaining([{ what: expect.stringContaining('backups'), until: expect.stringMatching(/Z$/) }]),
+    });
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+  });
+
+  it('deletes nothing without its receipt', async () => {
+    await ops('account set massive --contact a@example.com');
+    const file = join(directory.path, 'existing.json');
+    writeFileSync(file, 'kept');
+    expect(await ops(`tenant delete massive --yes --receipt ${file}`)).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/existing\.json cannot be created: EEXIST/),
+    });
+    expect(readFileSync(file, 'utf8')).toBe('kept');
+    expect((await ops('account show massive')).out).toContain('a@example.com');
   });
 
   it('deletes, says when to repeat it, and then finds nothing', async () => {

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { NumberValue } from '@aws-sdk/lib-dynamodb';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
@@ -8,6 +10,7 @@ import { countTenant, type Deletion, deleteTenant } from '../../bin/ops/tenant/d
 import { type ExportLine, exportTenant } from '../../bin/ops/tenant/export.ts';
 import { readOverviews, usageCounters } from '../../bin/ops/tenant/overview.ts';
 import { createPace } from '../../bin/ops/tenant/pace.ts';
+import { deleteWithReceipt } from '../../bin/ops/tenant/receipt.ts';
 import { itemKinds } from '../../bin/ops/tenant/stored-items.ts';
 import { createDailyCounters } from '../../shared/adapters/accounts/daily-counter.ts';
 import { createAuditReader } from '../../shared/adapters/audits/audit-reader.ts';
@@ -23,6 +26,7 @@ import { type FaultyStack, startFaultyStack } from '../faults/support.ts';
 import { alarmEvent } from '../support/events.ts';
 import { exercise, settle } from '../upgrade/exercise.ts';
 import { loadItems, loadMessages, type StoredData, storedData } from '../upgrade/stored-data.ts';
+import { useDirectory } from './command-line.ts';
 
 const TENANT = 'umbra';
 /** Their names begin with the tenant's name, are the beginning of it, or contain it where keys have separators. */
@@ -49,6 +53,19 @@ const timing = {
     await world.stack.advance(ms);
   },
 };
+const directory = useDirectory();
+const counts = z.object({
+  tables: z.record(z.string(), z.number()),
+  items: z.partialRecord(z.enum(itemKinds), z.number()),
+});
+const receipt = z.object({
+  result: z.string(),
+  error: z.string(),
+  before: counts,
+  deleted: counts,
+  after: counts.optional(),
+  kept: z.array(z.object({ what: z.string(), until: z.string().nullable() })),
+});
 /** A record of kind `delivery`. */
 const listed = z.looseObject({ notification_id: z.string() });
 const steps: string[] = [];
@@ -244,8 +261,27 @@ describe('deleting a tenant', () => {
     let deletes = 0;
     const denied = { status: 400, type: 'AccessDeniedException', message: 'Interrupted.' };
     const removeFault = world.injectFault(denied, ({ action }) => action === 'DeleteItem' && ++deletes > 40);
-    await expect(deleteTenant(session, TENANT, options())).rejects.toThrow('Interrupted.');
+    const path = join(directory.path, 'failed.json');
+    await expect(deleteWithReceipt(session, TENANT, path, options())).rejects.toThrow('Interrupted.');
     removeFault();
+    const {
+      before: counted,
+      deleted,
+      after,
+      result,
+      error,
+      kept,
+    } = receipt.parse(JSON.parse(readFileSync(path, 'utf8')));
+    expect([result, error, after, kept.length]).toEqual([
+      'failed',
+      expect.stringContaining('Interrupted.'),
+      undefined,
+      5,
+    ]);
+    expect(Object.keys(counted.items).toSorted()).toEqual([...itemKinds].toSorted());
+    expect(deleted.items).toMatchObject({ tokens: counted.items.tokens });
+    expect(deleted.tables.notifications).toBeGreaterThan(0);
+    expect(deleted.tables.deliveries).toBe(0);
     const { token } = exercised.data.tokens.admin;
     expect((await world.call('GET', '/account', { token })).status).toBe(401);
 
