@@ -60,9 +60,13 @@ const SPACES = / */y;
 
 const MALFORMED =
   'has a malformed placeholder: it must look like {{alarm.label}} or {{details.metrics["cpu.idle"].data}}, and \\{{ is a literal {{';
-const UNKNOWN = `has an unknown placeholder: its first name must be ${templateFields.join(', ')} or alert, followed by ${alertNames.join(', ')}`;
 
 const malformed = () => new BrokenTemplateError(MALFORMED);
+
+const unknown = () =>
+  new BrokenTemplateError(
+    `has an unknown placeholder: its first name must be ${templateFields.join(', ')} or alert, followed by ${alertNames.join(', ')}`,
+  );
 
 /** Returns the position after what a sticky pattern matches at a position. @throws BrokenTemplateError if nothing */
 const endOfMatch = (pattern: RegExp, text: string, start: number): number => {
@@ -109,7 +113,7 @@ const parsePlaceholder = (text: string, start: number): { path: string[]; end: n
   const { path, end } = parsePath(text, endOfMatch(SPACES, text, start));
   const close = endOfMatch(SPACES, text, end);
   if (!text.startsWith('}}', close)) throw malformed();
-  if (!isKnown(path)) throw new BrokenTemplateError(UNKNOWN);
+  if (!isKnown(path)) throw unknown();
   return { path, end: close + 2 };
 };
 

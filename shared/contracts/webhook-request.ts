@@ -155,14 +155,13 @@ export const maskedRequest = (request: WebhookRequest): WebhookRequest => ({
   }),
 });
 
-const storedRequest = z.object({
-  headers: z.optional(z.custom<StringMap>(isJsonObject)),
-  body: z.optional(z.unknown()),
-});
+/** Created at each call, because few cold starts need it. */
+const storedRequest = () =>
+  z.object({ headers: z.optional(z.custom<StringMap>(isJsonObject)), body: z.optional(z.unknown()) });
 
 /** Serializes a request for items and senders: as JSON text, which keeps the digits of numbers. */
 export const serializeRequest = (request: WebhookRequest | undefined): string | undefined =>
   request && JSON.stringify(request);
 
 /** Parses a serialized request. @throws SyntaxError or ZodError */
-export const parseStoredRequest = (text: string): WebhookRequest => storedRequest.parse(parseJson(text));
+export const parseStoredRequest = (text: string): WebhookRequest => storedRequest().parse(parseJson(text));

@@ -94,7 +94,7 @@ describe('the list of the inbox page', () => {
 
   it('searches in everything that a message contains, also in messages that arrive later', async () => {
     inbox.add(sms('Other'));
-    await inbox.send('/webhooks/acme', { method: 'POST', headers: { 'x-custom': 'needle' }, body: '{}' });
+    await inbox.send('/webhooks/acme', { method: 'POST', headers: { 'user-agent': 'needle' }, body: '{}' });
     await open();
     await page.getByRole('searchbox').fill('NEEDLE');
     await expect.poll(titles).toEqual(['POST /webhooks/acme']);

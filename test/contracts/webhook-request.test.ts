@@ -1,3 +1,5 @@
+import { validateHeaderName, validateHeaderValue } from 'node:http';
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parseJson } from '../../shared/contracts/json.ts';
 import { parseDestination, parseNotification } from '../../shared/contracts/notification.ts';
@@ -88,6 +90,25 @@ describe('a webhook request', () => {
   it('cannot have two headers whose names differ only in case', () => {
     expect(rejectionDetails(parse(withHeaders({ 'X-Key': 'a', 'x-key': 'b' })))).toBe(
       'webhook_request.headers.x-key: is there twice',
+    );
+  });
+
+  it('is rejected unless the HTTP client of Node.js sends its headers as they are', () => {
+    const text = fc.oneof(
+      fc.string({ unit: 'binary' }),
+      fc.string(),
+      fc.constantFrom('a\r\nb: c', 'x-a:', '\r', '\n ', '__proto__', '\u010a', 'Host', 'ſ'),
+    );
+    fc.assert(
+      fc.property(fc.dictionary(text, text), (headers) => {
+        for (const [name, value] of Object.entries(parsed({ headers })?.headers ?? {})) {
+          validateHeaderName(name);
+          validateHeaderValue(name, value);
+          expect(value).toMatch(/^[\x20-\x7e]+$/);
+          expect(value.trim()).toBe(value);
+        }
+      }),
+      { numRuns: 500 },
     );
   });
 

@@ -98,7 +98,9 @@ export const exercise = async (
     ['deleted', 200],
   ] as const) {
     const details = { url: `${sink.url}/${status}` };
-    notifications[name] = await operator.create({ label: name, type: 'webhook', details });
+    const request = { headers: { 'x-key': 'key' }, body: { event: '{{event_id}}', alert: '{{alert.text}}' } };
+    const webhook_request = name === 'failing' ? request : undefined;
+    notifications[name] = await operator.create({ label: name, type: 'webhook', details, webhook_request });
   }
   const { gone = '', failing = '', deleted = '', email = '', sms = '' } = notifications;
   const send = async (name: string, ids: readonly string[]) => {
