@@ -11,7 +11,14 @@ const directory = useDirectory();
 const run = commandLine(directory);
 const aws = useStarted(
   // Without a subscription, `verify` does not wait for its event.
-  () => startAwsStub({ Subscribe: () => undefined }),
+  () =>
+    startAwsStub({
+      Subscribe: () => undefined,
+      // `event trace` fails if it finds nothing.
+      ReceiveMessage: () => ({
+        Messages: [{ MessageId: 'e1', Body: '{}', MD5OfBody: '99914b932bd37a50b983c5e7c90ae93b' }],
+      }),
+    }),
   ({ stop }) => stop(),
 );
 /** The standard input of every command: an alarm event. */
@@ -31,6 +38,7 @@ const reading: Record<string, string> = {
   audits: 'acme',
   'dead-letters list': '',
   'event check': '-',
+  'event trace': 'e1',
   status: '',
   report: '',
   tenants: '',

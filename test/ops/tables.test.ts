@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { deadLetterColumns } from '../../bin/ops/dead-letters.ts';
 import { deliveryColumns } from '../../bin/ops/deliveries.ts';
 import { otherQueueNames, queueNames } from '../../bin/ops/deployment.ts';
+import { timelineColumns } from '../../bin/ops/event-trace.ts';
 import { shortenedIdMatcher, shortenId, truncateText } from '../../bin/ops/shorten.ts';
 import { alarmColumns, outcomeColumns, queueColumns } from '../../bin/ops/status.ts';
 import { type Column, type FormattedTable, formatTable } from '../../bin/ops/table.ts';
@@ -45,6 +46,12 @@ const deliveries = IDS.flatMap((notification, index) =>
     conflict: null,
   })),
 );
+const steps = IDS.map((notification) => ({
+  time: TIME,
+  step: 'notice: next attempt',
+  notification,
+  result: `transient 503 ${widest(failureReasons)}, 15000 ms`,
+}));
 const deadLetters = IDS.flatMap((notification, index) =>
   failureReasons.map((reason) => ({
     time: TIME,
@@ -80,6 +87,7 @@ const tables: [name: string, format: (maxWidth: number) => FormattedTable][] = [
       return formatTable(rows, deliveryColumns(rows), width);
     },
   ],
+  ['what happened to an event', (width) => formatTable(steps, timelineColumns, width)],
   ['dead letters', (width) => formatTable(deadLetters, deadLetterColumns(deadLetters, queues), width)],
   ['crashed messages', (width) => formatTable(crashed, deadLetterColumns(crashed, queues), width)],
   [
