@@ -1,4 +1,4 @@
-import { deliveryTotals } from '../../shared/domain/delivery-metrics.ts';
+import { deliveryTotals, EVENTS_RECEIVED } from '../../shared/domain/delivery-metrics.ts';
 import { idleBill, idleTotal } from './idle-bill.ts';
 import type { MeasuredUnits } from './measured-units.ts';
 import { PRICES } from './prices.ts';
@@ -25,7 +25,8 @@ export const monthlyBill = (measured: MeasuredUnits, load: MonthlyLoad, template
   const used = sum([usagePerEvent(measured, load), load.events]);
   const bill = billOf(used);
   const storedGb = (load.events * load.destinations * RECORD_BYTES) / 1e9;
-  const metrics = load.events > 0 ? TOTAL_METRICS + load.shares.size : 0;
+  const others = JSON.stringify(template).includes(`"${EVENTS_RECEIVED}"`) ? 1 : 0;
+  const metrics = load.events > 0 ? TOTAL_METRICS + load.shares.size + others : 0;
   const rows: BillRow[] = [
     {
       part: 'tables',
@@ -45,7 +46,7 @@ export const monthlyBill = (measured: MeasuredUnits, load: MonthlyLoad, template
     { part: 'logs', usage: `${decimal(used.logBytes / 1e9)} GB`, usd: bill.logs },
     { part: 'records', usage: `${decimal(storedGb)} GB stored`, usd: storedGb * PRICES.dynamoStorageGb },
     { part: 'metrics', usage: `${metrics} custom metrics`, usd: metrics * PRICES.customMetric },
-    { part: 'idle stack', usage: 'polling, alarms, dashboard', usd: idleTotal(idleBill(template)) },
+    { part: 'idle stack', usage: 'what its settings cost without events', usd: idleTotal(idleBill(template)) },
   ];
   const emailAndSms = {
     part: 'email and SMS',
@@ -63,9 +64,10 @@ export const assumptionsOf = (
   const types = [...shares].map(([type, share]) => `${decimal(100 * share)} % ${type}`);
   return [
     'Prices are those of us-east-1 in 2026, without free tier and taxes. A month has 30 days.',
-    `${grouped(events)} alarm events of 2.5 KB, which the producer sends one by one, have ${decimal(destinations)} destinations each: ${types.join(', ')}.`,
-    `A batch has ${decimal(batch)} messages on average (docs/operations.md#when-batches-are-full), the same for events and deliveries.`,
-    'Every delivery succeeds at the first attempt, and no execution environment starts. A failing destination costs about 40 SQS messages per delivery.',
+    `Alarm events: ${grouped(events)} of 2.5 KB, which the producer sends one by one.`,
+    `Destinations per event: ${decimal(destinations)}, ${types.join(', ')}.`,
+    `Messages per batch: ${decimal(batch)}, in dispatch and in the senders (docs/operations.md#when-batches-are-full).`,
+    'Every delivery succeeds at the first attempt (docs/operations.md#failed-destinations has the others). Cold starts are not counted.',
     `Requests, log lines and time per event are those that "npm run bench cost" measured for version ${measured.version} on ${measured.date}: functions with the default memory, receivers that respond after ${measured.receiverLatencyMs} ms, AWS after ${measured.awsLatencyMs} ms.`,
     `Delivery records have ${RECORD_BYTES} bytes and are stored for 30 days. Metrics have values in every hour.`,
     'The idle stack polls empty queues all month, although polls that find messages are counted above.',

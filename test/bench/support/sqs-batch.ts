@@ -20,7 +20,7 @@ let sequence = 0;
 const message = ({ types = ['webhook'], isForDispatch = false, zoneBytes = 160, planSize = 1 }: BatchOptions) => {
   const number = ++sequence;
   const tenant = `tenant-${number % 10}`;
-  const timeMs = 1_790_000_000_000 + number;
+  const timeMs = Date.now();
   const { details } = alarmEvent();
   const observations = Array.from({ length: 10 }, (_, zone) => ({
     zone: `mz${zone}`,
